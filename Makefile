@@ -1,0 +1,98 @@
+# Lazuli. `make run` serves, `make test` tests; see README.md.
+# Variants: V=release (default), asan, tsan. Compiler: CC=gcc (default) or clang.
+V ?= release
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+B := build/$(V)$(if $(findstring clang,$(CC)),-clang)
+
+WARN := -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
+        -Wcast-qual -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wswitch-enum -Wimplicit-fallthrough
+BASE := -std=c17 -D_GNU_SOURCE -Isrc -MMD -MP -g -fno-common -fPIE -fno-strict-aliasing -pthread
+ifeq ($(V),release)
+OPT := -O2 -fstack-protector-strong -D_FORTIFY_SOURCE=2
+else ifeq ($(V),asan)
+OPT := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+else ifeq ($(V),tsan)
+OPT := -O1 -fno-omit-frame-pointer -fsanitize=thread
+else
+$(error V is release, asan or tsan)
+endif
+CFLAGS   = $(BASE) $(WARN) $(OPT) $(EXTRA_CFLAGS)
+LDFLAGS := -pie -Wl,-z,relro,-z,now -pthread $(filter -fsanitize=%,$(OPT))
+LDLIBS  := -lrocksdb -lssl -lcrypto -lexpat -lisal -lm
+
+SRC   := $(filter-out %_test.c src/main.c,$(shell find src -name '*.c' | sort))
+TESTS := $(shell find src test/engine -name '*_test.c' 2>/dev/null | sort)
+OBJ   := $(SRC:%.c=$(B)/%.o)
+TOBJ  := $(TESTS:%.c=$(B)/%.o)
+BENCH := $(patsubst bench/%.c,$(B)/bench_%,$(wildcard bench/*.c))
+
+.PHONY: all run test check check-all deps test-deps unit bench fuzz format format-check tidy clean
+.DELETE_ON_ERROR:
+
+all: build/lazuli
+
+build/lazuli: $(B)/lazuli
+	@mkdir -p build
+	ln -sfn $(V)$(if $(findstring clang,$(CC)),-clang)/lazuli $@
+
+$(B)/lazuli: $(B)/src/main.o $(OBJ)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# Tests are found by name, not through headers.
+$(B)/%_test.o: WARN += -Wno-missing-prototypes
+
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -c -o $@ $<
+
+$(B)/unit_main.c: test/gen.sh $(TOBJ)
+	sh test/gen.sh $(TOBJ) > $@
+
+$(B)/unit: $(B)/unit_main.c $(TOBJ) $(OBJ)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(B)/bench_%: bench/%.c $(OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(OBJ) $(LDLIBS)
+
+# All unit tests, or those whose name contains T: make unit T=lease
+unit: $(B)/unit
+	$(B)/unit $(T)
+
+deps:
+	sh tools/deps.sh build
+
+test-deps:
+	sh tools/deps.sh test
+
+run: deps
+	$(MAKE) all
+	build/lazuli
+
+# What an edit needs: style, layers, unit tests. Under 30 s.
+check: format-check
+	sh tools/layers.sh
+	sh tools/tidy.sh
+	$(MAKE) unit
+
+test: test-deps
+	sh test/run.sh
+
+bench: all $(BENCH)
+	sh bench/run.sh
+
+format:
+	find src test bench fuzz -name '*.[ch]' | xargs -r clang-format -i
+
+format-check:
+	find src test bench fuzz -name '*.[ch]' | xargs -r clang-format --dry-run -Werror
+
+tidy:
+	find src -name '*.c' | xargs -r -n 8 clang-tidy --quiet -- $(BASE)
+
+clean:
+	rm -rf build
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/buf.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/mem.h"
+
+enum { BUF_FIRST_BYTES = 256 };
+
+struct buf buf_in(struct arena *a)
+{
+    return (struct buf){.arena = a};
+}
+
+struct buf buf_heap(void)
+{
+    return (struct buf){0};
+}
+
+void buf_release(struct buf *b)
+{
+    assert(b->arena == NULL);
+    free(b->p);
+    *b = buf_heap();
+}
+
+void buf_clear(struct buf *b)
+{
+    b->n = 0;
+}
+
+char *buf_reserve(struct buf *b, size_t more)
+{
+    if (more <= b->capacity - b->n)
+        return b->p + b->n;
+    size_t need = b->n + more;
+    assert(need >= more);
+    size_t capacity = b->capacity == 0 ? BUF_FIRST_BYTES : b->capacity * 2;
+    if (capacity < need)
+        capacity = need;
+    if (b->arena == NULL) {
+        b->p = mem_realloc(b->p, capacity);
+    } else {
+        char *grown = arena_bytes(b->arena, capacity);
+        if (b->n > 0)
+            memcpy(grown, b->p, b->n);
+        b->p = grown;
+    }
+    b->capacity = capacity;
+    return b->p + b->n;
+}
+
+void buf_put(struct buf *b, struct str s)
+{
+    if (s.n == 0)
+        return;
+    memcpy(buf_reserve(b, s.n), s.p, s.n);
+    b->n += s.n;
+}
+
+void buf_putc(struct buf *b, char c)
+{
+    *buf_reserve(b, 1) = c;
+    b->n++;
+}
+
+void buf_put_u64(struct buf *b, uint64_t value)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value != 0);
+    buf_put(b, (struct str){digits + at, sizeof digits - at});
+}
+
+void buf_put_i64(struct buf *b, int64_t value)
+{
+    if (value < 0)
+        buf_putc(b, '-');
+    buf_put_u64(b, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+void buf_put_hex(struct buf *b, struct str bytes)
+{
+    static const char digits[] = "0123456789abcdef";
+    char *out = buf_reserve(b, bytes.n * 2);
+    for (size_t i = 0; i < bytes.n; i++) {
+        unsigned char c = (unsigned char)bytes.p[i];
+        out[2 * i] = digits[c >> 4];
+        out[2 * i + 1] = digits[c & 15];
+    }
+    b->n += bytes.n * 2;
+}
+
+void buf_printf(struct buf *b, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    assert(length >= 0);
+    (void)vsnprintf(buf_reserve(b, (size_t)length + 1), (size_t)length + 1, format, again);
+    va_end(again);
+    b->n += (size_t)length;
+}
+
+static void buf_put_low_first(struct buf *b, uint64_t value, size_t bytes)
+{
+    char *out = buf_reserve(b, bytes);
+    for (size_t i = 0; i < bytes; i++)
+        out[i] = (char)(value >> (8 * i));
+    b->n += bytes;
+}
+
+static void buf_put_high_first(struct buf *b, uint64_t value, size_t bytes)
+{
+    char *out = buf_reserve(b, bytes);
+    for (size_t i = 0; i < bytes; i++)
+        out[i] = (char)(value >> (8 * (bytes - 1 - i)));
+    b->n += bytes;
+}
+
+void buf_put_u8(struct buf *b, uint8_t value)
+{
+    buf_putc(b, (char)value);
+}
+
+void buf_put_le16(struct buf *b, uint16_t value)
+{
+    buf_put_low_first(b, value, 2);
+}
+
+void buf_put_le32(struct buf *b, uint32_t value)
+{
+    buf_put_low_first(b, value, 4);
+}
+
+void buf_put_le64(struct buf *b, uint64_t value)
+{
+    buf_put_low_first(b, value, 8);
+}
+
+void buf_put_be16(struct buf *b, uint16_t value)
+{
+    buf_put_high_first(b, value, 2);
+}
+
+void buf_put_be32(struct buf *b, uint32_t value)
+{
+    buf_put_high_first(b, value, 4);
+}
+
+void buf_put_be64(struct buf *b, uint64_t value)
+{
+    buf_put_high_first(b, value, 8);
+}
+
+void buf_put_varint(struct buf *b, uint64_t value)
+{
+    while (value >= 0x80) {
+        buf_putc(b, (char)(0x80 | (value & 0x7F)));
+        value >>= 7;
+    }
+    buf_putc(b, (char)value);
+}
+
+void buf_put_bytes(struct buf *b, struct str s)
+{
+    buf_put_varint(b, s.n);
+    buf_put(b, s);
+}

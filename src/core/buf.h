@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A byte buffer that grows, in an arena or on the heap; and the little-endian, big-endian and
+ * varint writers that rows and wire formats use. The reader for them is wire.h. */
+#ifndef CORE_BUF_H
+#define CORE_BUF_H
+
+#include "core/arena.h"
+
+struct buf {
+    char *p;
+    size_t n;
+    size_t capacity;
+    struct arena *arena; /* NULL: on the heap, to be released */
+};
+
+/* In an arena: no release needed. */
+struct buf buf_in(struct arena *a);
+/* On the heap. */
+struct buf buf_heap(void);
+void buf_release(struct buf *b);
+void buf_clear(struct buf *b);
+
+static inline struct str buf_str(const struct buf *b)
+{
+    return (struct str){b->p == NULL ? "" : b->p, b->n};
+}
+
+/* Room for `more` further bytes; returns where they go. Add what was written with b->n += …. */
+char *buf_reserve(struct buf *b, size_t more);
+void buf_put(struct buf *b, struct str s);
+void buf_putc(struct buf *b, char c);
+/* Decimal. */
+void buf_put_u64(struct buf *b, uint64_t value);
+void buf_put_i64(struct buf *b, int64_t value);
+/* Lower-case hex of a byte string. */
+void buf_put_hex(struct buf *b, struct str bytes);
+void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+void buf_put_u8(struct buf *b, uint8_t value);
+void buf_put_le16(struct buf *b, uint16_t value);
+void buf_put_le32(struct buf *b, uint32_t value);
+void buf_put_le64(struct buf *b, uint64_t value);
+void buf_put_be16(struct buf *b, uint16_t value);
+void buf_put_be32(struct buf *b, uint32_t value);
+/* Big-endian: byte order is number order, for keys. */
+void buf_put_be64(struct buf *b, uint64_t value);
+/* 1 to 10 bytes, 7 bits each, low first. */
+void buf_put_varint(struct buf *b, uint64_t value);
+/* A varint length, then the bytes. An absent slice is written as an empty one. */
+void buf_put_bytes(struct buf *b, struct str s);
+
+#endif

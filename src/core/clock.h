@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Time comes through here, so that tests and `--clock-file` set it. Wall time is counted in ticks
+ * of 100 ns since 1970, the grain of Azure's timestamps. */
+#ifndef CORE_CLOCK_H
+#define CORE_CLOCK_H
+
+#include "core/err.h"
+#include "core/str.h"
+
+#define TICKS_PER_MS     10000LL
+#define TICKS_PER_SECOND 10000000LL
+#define TICKS_PER_DAY    (86400LL * TICKS_PER_SECOND)
+
+struct clock {
+    int64_t (*read)(const struct clock *);
+    int64_t fixed_ticks;              /* the manual clock's time */
+    const volatile int64_t *shift_ms; /* the shifted clock's file, mapped */
+};
+
+static inline int64_t clock_now(const struct clock *c)
+{
+    return c->read(c);
+}
+
+/* The system's wall clock. */
+void clock_init_system(struct clock *c);
+/* Stands still until clock_advance. */
+void clock_init_manual(struct clock *c, int64_t ticks);
+void clock_advance(struct clock *c, int64_t ticks);
+/* The system's clock plus what the file holds (8 bytes, little-endian, milliseconds); whoever
+ * writes the file moves the server's time. Made when it is missing. ERR_IO. */
+struct err clock_init_file(struct clock *c, const char *path);
+
+/* Monotonic milliseconds, for timers and time-outs only. */
+int64_t clock_mono_ms(void);
+/* Monotonic microseconds, for the access log and measurements. */
+int64_t clock_mono_us(void);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/str.h"
+
+int ascii_hex(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+bool str_ieq(struct str a, struct str b)
+{
+    return a.n == b.n && str_istarts(a, b);
+}
+
+bool str_istarts(struct str s, struct str prefix)
+{
+    if (s.n < prefix.n)
+        return false;
+    for (size_t i = 0; i < prefix.n; i++)
+        if (ascii_lower(s.p[i]) != ascii_lower(prefix.p[i]))
+            return false;
+    return true;
+}
+
+int str_cmp(struct str a, struct str b)
+{
+    size_t n = a.n < b.n ? a.n : b.n;
+    int order = n == 0 ? 0 : memcmp(a.p, b.p, n);
+    if (order != 0)
+        return order;
+    return (a.n > b.n) - (a.n < b.n);
+}
+
+bool str_ends(struct str s, struct str suffix)
+{
+    return s.n >= suffix.n && str_eq(str_from(s, s.n - suffix.n), suffix);
+}
+
+size_t str_find(struct str s, char c, size_t from)
+{
+    if (from >= s.n)
+        return s.n;
+    const char *at = memchr(s.p + from, c, s.n - from);
+    return at == NULL ? s.n : (size_t)(at - s.p);
+}
+
+size_t str_find_str(struct str s, struct str needle)
+{
+    if (needle.n == 0)
+        return 0;
+    const char *at = s.n < needle.n ? NULL : memmem(s.p, s.n, needle.p, needle.n);
+    return at == NULL ? s.n : (size_t)(at - s.p);
+}
+
+struct str str_trim(struct str s)
+{
+    while (s.n > 0 && (s.p[0] == ' ' || s.p[0] == '\t')) {
+        s.p++;
+        s.n--;
+    }
+    while (s.n > 0 && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t'))
+        s.n--;
+    return s;
+}
+
+struct str str_cut(struct str *rest, char sep)
+{
+    size_t at = str_find(*rest, sep, 0);
+    struct str head = str_head(*rest, at);
+    *rest = at == rest->n ? STR_NONE : str_from(*rest, at + 1);
+    return head;
+}
+
+bool str_to_u64(struct str s, uint64_t *out)
+{
+    uint64_t value = 0;
+    if (s.n == 0)
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        if (!ascii_digit(s.p[i]))
+            return false;
+        if (__builtin_mul_overflow(value, 10U, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(s.p[i] - '0'), &value))
+            return false;
+    }
+    *out = value;
+    return true;
+}
+
+bool str_to_i64(struct str s, int64_t *out)
+{
+    bool negative = s.n > 0 && s.p[0] == '-';
+    uint64_t magnitude;
+    if (!str_to_u64(negative ? str_from(s, 1) : s, &magnitude))
+        return false;
+    if (magnitude > (uint64_t)INT64_MAX + (negative ? 1U : 0U))
+        return false;
+    *out = negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
+    return true;
+}
+
+bool str_to_bool(struct str s, bool *out)
+{
+    if (!str_ieq(s, STR("true")) && !str_ieq(s, STR("false")))
+        return false;
+    *out = s.n == 4;
+    return true;
+}
+
+/* Length of the well-formed sequence at s, 0 when there is none. */
+static size_t utf8_sequence(struct str s)
+{
+    unsigned char c = (unsigned char)s.p[0];
+    size_t n = c < 0x80 ? 1 : c >= 0xC2 && c <= 0xDF ? 2 : (c & 0xF0) == 0xE0 ? 3 : 4;
+    if (n == 1)
+        return 1;
+    if (c < 0xC2 || c > 0xF4 || s.n < n)
+        return 0;
+    unsigned char second = (unsigned char)s.p[1];
+    unsigned char low = c == 0xE0 ? 0xA0 : c == 0xF0 ? 0x90 : 0x80;
+    unsigned char high = c == 0xED ? 0x9F : c == 0xF4 ? 0x8F : 0xBF;
+    if (second < low || second > high)
+        return 0;
+    for (size_t i = 2; i < n; i++)
+        if (((unsigned char)s.p[i] & 0xC0) != 0x80)
+            return 0;
+    return n;
+}
+
+bool str_is_utf8(struct str s)
+{
+    while (s.n > 0) {
+        size_t n = utf8_sequence(s);
+        if (n == 0)
+            return false;
+        s = str_from(s, n);
+    }
+    return true;
+}
+
+size_t str_utf16_units(struct str s)
+{
+    size_t units = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if ((c & 0xC0) != 0x80)
+            units += c >= 0xF0 ? 2 : 1;
+    }
+    return units;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/str.h"
+
+#include "core/test.h"
+
+void test_str_numbers(void)
+{
+    uint64_t u = 0;
+    int64_t i = 0;
+    CHECK(str_to_u64(STR("18446744073709551615"), &u) && u == UINT64_MAX);
+    CHECK(!str_to_u64(STR("18446744073709551616"), &u));
+    CHECK(!str_to_u64(STR(""), &u) && !str_to_u64(STR("+1"), &u) && !str_to_u64(STR("1 "), &u));
+    CHECK(str_to_i64(STR("-9223372036854775808"), &i) && i == INT64_MIN);
+    CHECK(!str_to_i64(STR("9223372036854775808"), &i) && !str_to_i64(STR("-"), &i));
+}
+
+void test_str_cut(void)
+{
+    struct str rest = STR("a,b,");
+    CHECK_STR(str_cut(&rest, ','), STR("a"));
+    CHECK_STR(str_cut(&rest, ','), STR("b"));
+    CHECK(str_given(rest) && rest.n == 0);
+    CHECK_STR(str_cut(&rest, ','), STR(""));
+    CHECK(!str_given(rest));
+}
+
+void test_str_utf8(void)
+{
+    CHECK(str_is_utf8(STR("a\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80")));
+    CHECK(!str_is_utf8(STR("\xC0\x80")));
+    CHECK(!str_is_utf8(STR("\xED\xA0\x80")));
+    CHECK(!str_is_utf8(STR("\xF4\x90\x80\x80")));
+    CHECK(!str_is_utf8(STR("\xE2\x82")));
+    CHECK_INT(str_utf16_units(STR("a\xC3\xA4\xF0\x9F\x98\x80")), 4);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/test.h"
+
+#include <ftw.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TEST_SECONDS_MAX = 120 };
+
+_Noreturn void test_fail(const char *file, int line, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)fprintf(stderr, "  %s:%d: ", file, line);
+    (void)vfprintf(stderr, format, args);
+    (void)fputc('\n', stderr);
+    va_end(args);
+    exit(1);
+}
+
+void test_check_str(const char *file, int line, struct str got, struct str want)
+{
+    if (!str_eq(got, want))
+        test_fail(file, line, "got \"%.*s\", want \"%.*s\"", STR_ARG(got), STR_ARG(want));
+}
+
+void test_check_int(const char *file, int line, const char *what, long long got, long long want)
+{
+    if (got != want)
+        test_fail(file, line, "%s is %lld, want %lld", what, got, want);
+}
+
+void test_check_err(const char *file, int line, struct err got, enum err_code want)
+{
+    if (got.code != want)
+        test_fail(file, line, "error %d %s (cause %d, %s), want %d %s", got.code,
+                  err_azure_code(got.code), got.cause, got.detail == NULL ? "-" : got.detail, want,
+                  err_azure_code(want));
+}
+
+static int remove_entry(const char *path, const struct stat *s, int flag, struct FTW *walk)
+{
+    (void)s;
+    (void)flag;
+    (void)walk;
+    return remove(path);
+}
+
+static char test_folder_path[64];
+
+static void remove_test_folder(void)
+{
+    (void)nftw(test_folder_path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+const char *test_folder(void)
+{
+    if (test_folder_path[0] == '\0') {
+        (void)snprintf(test_folder_path, sizeof test_folder_path, "/tmp/lazuli-test-XXXXXX");
+        if (mkdtemp(test_folder_path) == NULL)
+            test_fail(__FILE__, __LINE__, "mkdtemp failed");
+        (void)atexit(remove_test_folder);
+    }
+    return test_folder_path;
+}
+
+static bool test_passes(const struct test_case *test)
+{
+    (void)fflush(stdout);
+    (void)fflush(stderr);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)alarm(TEST_SECONDS_MAX);
+        test->run();
+        exit(0);
+    }
+    int status = -1;
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
+        printf("FAIL %s (status %d)\n", test->name, status);
+        return false;
+    }
+    return true;
+}
+
+int test_main(const struct test_case *cases, size_t count, const char *filter)
+{
+    size_t passed = 0;
+    size_t failed = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (strstr(cases[i].name, filter) == NULL)
+            continue;
+        if (test_passes(&cases[i]))
+            passed++;
+        else
+            failed++;
+    }
+    printf("%zu passed, %zu failed\n", passed, failed);
+    return failed == 0 && passed > 0 ? 0 : 1;
+}

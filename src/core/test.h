@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What unit tests use. A test is any `void test_*(void)` in a *_test.c; test/gen.sh finds it. Each
+ * runs in a child process, so a crash or a hang fails that test alone. */
+#ifndef CORE_TEST_H
+#define CORE_TEST_H
+
+#include "core/err.h"
+#include "core/str.h"
+
+struct test_case {
+    const char *name;
+    void (*run)(void);
+};
+
+/* Runs those whose name contains `filter`; prints "N passed, N failed"; 0 when none failed. */
+int test_main(const struct test_case *cases, size_t count, const char *filter);
+
+/* Ends the test as failed. */
+_Noreturn void test_fail(const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+void test_check_str(const char *file, int line, struct str got, struct str want);
+void test_check_int(const char *file, int line, const char *what, long long got, long long want);
+void test_check_err(const char *file, int line, struct err got, enum err_code want);
+/* A new empty folder, removed when the test's process ends. Lives as long as the process. */
+const char *test_folder(void);
+
+#define CHECK(condition)                                     \
+    do {                                                     \
+        if (!(condition))                                    \
+            test_fail(__FILE__, __LINE__, "%s", #condition); \
+    } while (0)
+#define CHECK_STR(got, want) test_check_str(__FILE__, __LINE__, (got), (want))
+#define CHECK_INT(got, want) \
+    test_check_int(__FILE__, __LINE__, #got, (long long)(got), (long long)(want))
+#define CHECK_ERR(got, code) test_check_err(__FILE__, __LINE__, (got), (code))
+#define CHECK_OK(got)        test_check_err(__FILE__, __LINE__, (got), ERR_OK)
+
+#endif

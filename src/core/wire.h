@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one bounds-checked reader of binary formats. A read past the end gives zero and sets `bad`
+ * for good, so a decoder reads all its fields and asks reader_ok once. */
+#ifndef CORE_WIRE_H
+#define CORE_WIRE_H
+
+#include "core/str.h"
+
+struct reader {
+    const char *p;
+    size_t n;
+    bool bad;
+};
+
+static inline struct reader reader_of(struct str s)
+{
+    return (struct reader){s.p, s.n, false};
+}
+
+static inline bool reader_ok(const struct reader *r)
+{
+    return !r->bad;
+}
+
+/* All read, and nothing wrong. */
+static inline bool reader_done(const struct reader *r)
+{
+    return !r->bad && r->n == 0;
+}
+
+/* The next n bytes, borrowed; empty when there are fewer. */
+struct str read_raw(struct reader *r, size_t n);
+uint8_t read_u8(struct reader *r);
+uint16_t read_le16(struct reader *r);
+uint32_t read_le32(struct reader *r);
+uint64_t read_le64(struct reader *r);
+uint16_t read_be16(struct reader *r);
+uint32_t read_be32(struct reader *r);
+uint64_t read_be64(struct reader *r);
+uint64_t read_varint(struct reader *r);
+/* What buf_put_bytes wrote, borrowed. */
+struct str read_bytes(struct reader *r);
+
+#endif

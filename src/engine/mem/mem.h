@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The memory engine: the reference that the conformance suite holds the others to, the store of
+ * unit tests, and what `--in-memory` serves from. Views and updates have the same meaning as
+ * everywhere; nothing survives the process. */
+#ifndef ENGINE_MEM_MEM_H
+#define ENGINE_MEM_MEM_H
+
+#include "engine/engine.h"
+
+struct engine *engine_mem_new(const struct clock *clock);
+
+#endif

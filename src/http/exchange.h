@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One HTTP exchange as its handler sees it: a request's head, its body in pieces, one reply.
+ *
+ * All on one loop's thread. The order of calls to a handler is
+ *     on_head, on_body*, on_end, …, on_done
+ * and on_done comes exactly once, last. The handler calls http_reply exactly once, at any time from
+ * on_head on; after an early reply no further on_body/on_end comes (the connection drains a small
+ * rest of the body or closes). When the client goes away before on_end, on_done comes at once, with
+ * no reply wanted. When it goes away later, the handler is not told until it calls http_reply,
+ * which then leads to on_done: so work that is already under way needs no cancelling. Another
+ * request on the same connection is not looked at before on_done. */
+#ifndef HTTP_EXCHANGE_H
+#define HTTP_EXCHANGE_H
+
+#include <sys/socket.h>
+
+#include "core/arena.h"
+#include "core/buf.h"
+#include "core/err.h"
+#include "net/loop.h"
+
+enum http_method {
+    HTTP_GET,
+    HTTP_HEAD,
+    HTTP_PUT,
+    HTTP_POST,
+    HTTP_DELETE,
+    HTTP_OPTIONS,
+    HTTP_MERGE,
+    HTTP_PATCH,
+    HTTP_METHOD_OTHER,
+};
+
+enum { HTTP_HEADERS_MAX = 128, HTTP_HEAD_BYTES_MAX = 64 << 10, HTTP_TARGET_BYTES_MAX = 32 << 10 };
+
+struct http_header {
+    struct str name;  /* as sent */
+    struct str value; /* trimmed */
+};
+
+struct http_request {
+    enum http_method method;
+    struct str method_text;
+    struct str target; /* as sent: origin form, or absolute form (see authority) */
+    struct str path;   /* as sent, still percent-encoded, begins with '/' */
+    struct str query;  /* as sent, without '?'; absent when there is no '?' */
+    struct str host;   /* the Host header, or the authority of an absolute target */
+    struct http_header *headers;
+    size_t header_count;
+    int64_t content_length; /* -1: not given */
+    bool chunked;
+    bool expect_continue;
+    int version_minor; /* HTTP/1.x */
+};
+
+/* The value of the first header of that name (any case); absent when there is none. */
+struct str http_header_get(const struct http_request *request, struct str name);
+/* How many headers of that name there are. */
+size_t http_header_count(const struct http_request *request, struct str name);
+struct str http_method_name(enum http_method method);
+
+/* A part of a response body: memory (fd < 0) or a range of a file. */
+struct http_span {
+    const char *memory;
+    int fd;
+    int64_t file_offset;
+    size_t length;
+};
+
+enum http_pull {
+    HTTP_PULL_SPAN, /* *out is the next part; it stays valid until the next pull or on_done */
+    HTTP_PULL_END,
+    HTTP_PULL_WAIT, /* nothing yet: the source calls http_source_ready on the loop's thread later */
+    HTTP_PULL_FAIL, /* cut the connection: the client must see that the body is not whole */
+};
+
+/* A response body that is made while it is sent. */
+struct http_source {
+    enum http_pull (*pull)(struct http_source *source, struct http_span *out);
+};
+
+struct http_exchange;
+
+struct http_handler {
+    void (*on_head)(struct http_exchange *x);
+    void (*on_body)(struct http_exchange *x, struct str bytes);
+    void (*on_end)(struct http_exchange *x);
+    void (*on_done)(struct http_exchange *x);
+};
+
+struct http_exchange {
+    struct http_request request;
+    struct arena *arena; /* the request's; reset after on_done */
+    struct loop *loop;
+    const struct sockaddr_storage *peer;
+    bool secure;            /* came over TLS */
+    uint64_t connection;    /* a number for the log */
+    void *listener_context; /* what the listener was opened with */
+    void *user;             /* the handler's */
+    int64_t started_us;     /* when the head's first byte was seen */
+    uint64_t body_bytes;    /* received so far */
+    uint64_t sent_bytes;    /* of the response body, so far */
+};
+
+struct http_response {
+    int status;
+    /* Header lines without the final empty line, each "Name: value\r\n", made with http_put_header.
+     * Content-Length, Transfer-Encoding and Connection are added by http_reply; Date too. */
+    struct str headers;
+    struct str body; /* in memory: for small bodies, or when source is NULL */
+    /* Content-Length to announce: for source, or for HEAD when there is none to send. -1: the
+     * length of body, or chunked when there is a source. */
+    int64_t content_length;
+    struct http_source *source;
+    bool close; /* close the connection after it */
+};
+
+/* Appends a header line. Control characters in the value are replaced: no response splitting. */
+void http_put_header(struct buf *headers, struct str name, struct str value);
+
+/* Everything that the response points to must stay until on_done. For HEAD, 204 and 304 no body is
+ * sent, whatever the response says. */
+void http_reply(struct http_exchange *x, const struct http_response *response);
+/* See HTTP_PULL_WAIT. */
+void http_source_ready(struct http_exchange *x);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The HTTP server: listeners on every loop (SO_REUSEPORT), connections, limits and time-outs. */
+#ifndef HTTP_SERVER_H
+#define HTTP_SERVER_H
+
+#include "http/exchange.h"
+
+struct http_limits {
+    unsigned connections_max;          /* per server, all loops */
+    unsigned connections_per_address;  /* 0: no limit */
+    int64_t idle_ms;                   /* between two requests */
+    int64_t head_ms;                   /* from a head's first byte to its end */
+    int64_t body_stall_ms;             /* without a byte of body, or of room to send */
+    int64_t body_bytes_per_second_min; /* averaged, after the first body_stall_ms */
+};
+extern const struct http_limits HTTP_LIMITS_DEFAULT;
+
+struct http_server;
+
+/* handler is used by all listeners. The loops run elsewhere. */
+struct err http_server_new(struct loop **loops, size_t loop_count,
+                           const struct http_handler *handler, const struct http_limits *limits,
+                           struct http_server **out);
+/* One port for all loops. Port 0 picks a free one. ERR_IO with errno as cause (EADDRINUSE, …). */
+struct err http_server_listen(struct http_server *s, const char *host, uint16_t port,
+                              void *listener_context, uint16_t *port_out);
+/* Stops accepting, lets exchanges under way finish for grace_ms, closes idle connections at once;
+ * `drained` is called on the first loop's thread when no connection is left. */
+void http_server_drain(struct http_server *s, int64_t grace_ms, void (*drained)(void *arg),
+                       void *arg);
+/* After the loops have stopped. */
+void http_server_free(struct http_server *s);
+
+#endif

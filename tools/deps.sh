@@ -1,0 +1,24 @@
+#!/bin/sh
+# Installs what is missing, and says nothing when all is there: `deps.sh build` or `deps.sh test`.
+set -eu
+build='gcc make pkg-config librocksdb-dev libssl-dev libexpat1-dev libisal-dev'
+test='clang libclang-rt-14-dev clang-format clang-tidy cppcheck nodejs npm curl openssl python3'
+case ${1:-} in
+build) want=$build ;;
+test) want="$build $test" ;;
+*) echo "usage: deps.sh build|test" >&2; exit 2 ;;
+esac
+missing=
+for package in $want; do
+    # nodejs from elsewhere (not Debian's package) is fine when it is there.
+    case $package in nodejs | npm) command -v "${package%js}" >/dev/null && continue ;; esac
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
+done
+if [ -n "$missing" ]; then
+    sudo=
+    [ "$(id -u)" -eq 0 ] || sudo=sudo
+    echo "installing:$missing"
+    $sudo apt-get update -qq
+    # shellcheck disable=SC2086
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+fi
