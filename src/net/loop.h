@@ -4,6 +4,8 @@
 #ifndef NET_LOOP_H
 #define NET_LOOP_H
 
+#include <stddef.h>
+
 #include "core/err.h"
 
 struct loop;
