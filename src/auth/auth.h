@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who asks, and may they: one entry for every kind of credential. Knows neither HTTP nor SMB types:
+ * the front end fills auth_input. */
+#ifndef AUTH_AUTH_H
+#define AUTH_AUTH_H
+
+#include <sys/socket.h>
+
+#include "core/arena.h"
+#include "core/clock.h"
+#include "core/err.h"
+#include "service/account/account.h"
+#include "service/common/store.h"
+
+struct auth_pair {
+    struct str name;
+    struct str value;
+};
+
+enum auth_anonymous {
+    AUTH_ANONYMOUS_NEVER,
+    AUTH_ANONYMOUS_BLOB,      /* allowed at public-access level blob and container */
+    AUTH_ANONYMOUS_CONTAINER, /* allowed at level container only */
+    AUTH_ANONYMOUS_ALWAYS,    /* preflight */
+};
+
+/* What the operation's row demands. Letters are any-of: "cw" means c or w. */
+struct auth_demand {
+    const char *operation;
+    const char *account_sas; /* letters of an account SAS; NULL: not by account SAS */
+    char account_sas_type;   /* 's', 'c' or 'o' */
+    const char *service_sas; /* letters of a service SAS; NULL: not by service SAS */
+    enum auth_anonymous anonymous;
+    bool key_or_account_sas_only; /* ACLs, account information: not by OAuth */
+    bool write;                   /* for OAuth roles and -secondary */
+};
+
+struct auth_input {
+    enum service_kind service;
+    struct str method;
+    struct str path;               /* as sent, percent-encoded */
+    struct str raw_query;          /* as sent */
+    const struct auth_pair *query; /* decoded names (as sent in case) and values */
+    size_t query_count;
+    const struct auth_pair *headers;
+    size_t header_count;
+    int64_t content_length; /* -1: none */
+    struct str account;     /* from the path or the host, without -secondary */
+    struct str container;   /* decoded container, queue, table or share; absent at service level */
+    struct str object;      /* decoded blob name or path; absent above */
+    const struct sockaddr_storage *peer;
+    bool secure;
+    int version; /* x-ms-version as yyyymmdd; 0 when not sent */
+};
+
+enum auth_kind {
+    AUTH_SHARED_KEY,
+    AUTH_ACCOUNT_SAS,
+    AUTH_SERVICE_SAS,
+    AUTH_DELEGATION_SAS,
+    AUTH_BEARER,
+    AUTH_ANONYMOUS
+};
+
+/* Who was let in, and with what limits; lives in the request's arena. */
+struct auth_result {
+    enum auth_kind kind;
+    const struct account *account;
+    struct str permissions; /* the SAS's letters, for checks that need the resource's state */
+    bool create_only;       /* c without w: must not overwrite */
+    struct str identity;    /* object id of a bearer, for the log */
+    /* Response-header overrides of a SAS; absent where not given. */
+    struct str cache_control, content_disposition, content_encoding, content_language, content_type;
+    /* Table key range of a SAS; absent where not given. */
+    struct str start_pk, start_rk, end_pk, end_rk;
+    int sas_version; /* sv as yyyymmdd, 0 when there is none */
+};
+
+struct auth_server {
+    struct accounts *accounts;
+    struct store *store;
+    const struct clock *clock;
+};
+
+/* Decides. On refusal: the error with its exact code; *challenge is set to a WWW-Authenticate value
+ * when the answer should carry one. */
+struct err auth_check(const struct auth_server *server, const struct auth_input *input,
+                      const struct auth_demand *demand, struct arena *arena,
+                      struct auth_result *result, struct str *challenge);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One REST request on its way through the phases, and what decode and encode functions use. */
+#ifndef REST_CALL_H
+#define REST_CALL_H
+
+#include "http/exchange.h"
+#include "rest/op.h"
+
+enum {
+    REST_QUERY_MAX = 64,
+    REST_ARENA_MAX = 32 << 20, /* what one request may hold besides its streamed body */
+};
+
+struct rest_server;
+
+/* Where a streamed body goes. `take` is called with each piece, `end` when it is whole, before run;
+ * an error of either ends the request. `drop` is called when the request does not succeed (the
+ * client went away, or an error of any phase), so that what was stored for it is given back. */
+struct rest_sink {
+    struct err (*take)(struct rest_sink *sink, struct str bytes);
+    struct err (*end)(struct rest_sink *sink);
+    void (*drop)(struct rest_sink *sink);
+};
+
+struct rest_call {
+    struct http_exchange *x;
+    struct rest_server *server;
+    struct arena *arena;
+    const struct op *op;
+    struct store *store;
+    int64_t now; /* ticks, when the request was dispatched */
+
+    /* The resource, decoded. */
+    enum service_kind service;
+    struct str account;
+    bool secondary;
+    bool path_style;           /* the account came from the path */
+    struct str container;      /* container, queue, table, share; absent at service level */
+    struct str object;         /* blob name, file path, message id; absent above it */
+    struct str key_pk, key_rk; /* R_ENTITY */
+    struct str endpoint;       /* "http://host:port/account/", for bodies that name it */
+
+    struct auth_pair *query; /* names as sent, values decoded */
+    size_t query_count;
+    int version; /* yyyymmdd, as served */
+    struct str version_text;
+    char request_id[37];
+    struct auth_result who;
+
+    struct str body;        /* BODY_SMALL */
+    struct rest_sink *sink; /* BODY_STREAM: set by decode */
+
+    struct str partition; /* set by decode for MODE_READ and MODE_WRITE */
+    void *args;           /* set by decode: run's argument */
+    /* Set by decode when the response streams extents: the pin is taken before run, and released
+     * when the response is sent. */
+    bool wants_pin;
+    struct engine_pin *pin;
+
+    /* The response, made by encode. */
+    int status;
+    struct buf headers;
+    struct buf out;
+    struct http_source *source;
+    int64_t content_length; /* -1: that of out */
+};
+
+/* ---- reading the request ---- */
+
+/* Absent when not sent. */
+struct str call_header(const struct rest_call *call, struct str name);
+struct str call_query(const struct rest_call *call, struct str name);
+/* Optional numbers and booleans: *out stays when not sent. Not in form:
+ * ERR_INVALID_HEADER_VALUE, ERR_INVALID_QUERY_PARAMETER_VALUE; out of range:
+ * ERR_OUT_OF_RANGE_QUERY_PARAMETER_VALUE; all with their details. */
+struct err call_header_u64(struct rest_call *call, struct str name, uint64_t *out);
+struct err call_header_bool(struct rest_call *call, struct str name, bool *out);
+struct err call_query_u64(struct rest_call *call, struct str name, uint64_t min, uint64_t max,
+                          uint64_t *out);
+/* Errors that name what was wrong. */
+struct err call_bad_header(struct rest_call *call, struct str name);
+struct err call_missing_header(struct rest_call *call, struct str name);
+struct err call_bad_query(struct rest_call *call, struct str name);
+struct err call_missing_query(struct rest_call *call, struct str name);
+/* One detail line as struct err wants it, in the call's arena. */
+struct err call_error(struct rest_call *call, enum err_code code, const char *element,
+                      struct str value);
+
+/* ---- writing the response ---- */
+
+void call_put(struct rest_call *call, struct str name, struct str value);
+/* Nothing when the value is absent. */
+void call_put_if(struct rest_call *call, struct str name, struct str value);
+void call_put_u64(struct rest_call *call, struct str name, uint64_t value);
+void call_put_bool(struct rest_call *call, struct str name, bool value);
+/* RFC 1123. */
+void call_put_time(struct rest_call *call, struct str name, int64_t ticks);
+/* Sets Content-Type: application/xml, and starts call->out with the XML declaration. */
+void call_begin_xml(struct rest_call *call);
+
+/* ---- MODE_START ---- */
+
+/* Ends a started call, on its loop's thread: encode when there is no error, else the error. */
+void rest_finish(struct rest_call *call, struct err error);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An operation is one row: how a request is matched to it, what it demands, and its functions. All
+ * that is said of an operation is said here: matching, permission, documentation and statistics
+ * read the same row. */
+#ifndef REST_OP_H
+#define REST_OP_H
+
+#include "auth/auth.h"
+#include "http/exchange.h"
+#include "service/common/store.h"
+
+struct rest_call;
+
+/* Bits, so that one row can serve GET and HEAD. */
+enum op_method {
+    M_GET = 1 << HTTP_GET,
+    M_HEAD = 1 << HTTP_HEAD,
+    M_PUT = 1 << HTTP_PUT,
+    M_POST = 1 << HTTP_POST,
+    M_DELETE = 1 << HTTP_DELETE,
+    M_OPTIONS = 1 << HTTP_OPTIONS,
+    M_MERGE = 1 << HTTP_MERGE,
+    M_PATCH = 1 << HTTP_PATCH,
+};
+
+enum op_resource {
+    R_SERVICE,   /* /account */
+    R_CONTAINER, /* /account/container, queue, share */
+    R_OBJECT,    /* /account/container/blob, path of a file or directory */
+    R_MESSAGES,  /* /account/queue/messages */
+    R_MESSAGE,   /* /account/queue/messages/id */
+    R_TABLES,    /* /account/Tables */
+    R_TABLE,     /* /account/Tables('name') */
+    R_ENTITIES,  /* /account/name or /account/name() */
+    R_ENTITY,    /* /account/name(PartitionKey='…',RowKey='…') */
+    R_BATCH,     /* /account/$batch */
+    R_ANY,       /* any path: account information, preflight */
+};
+
+enum op_body {
+    BODY_NONE,   /* ignored when sent */
+    BODY_SMALL,  /* collected up to body_max, there when decode runs */
+    BODY_STREAM, /* decode runs first, then the body goes into call->sink as it arrives */
+};
+
+enum op_mode {
+    MODE_READ,   /* run: a read transaction on the loop, or in the pool when it must wait */
+    MODE_WRITE,  /* run: a write transaction; encode once it is durable */
+    MODE_DIRECT, /* no transaction: decode, then encode */
+    MODE_START,  /* start() begins work of its own kind and ends it with rest_finish */
+};
+
+/* The condition headers that the row takes; another one sent is refused. facts.md §1.1. */
+enum op_conditions {
+    COND_M = 1,  /* If-Match */
+    COND_N = 2,  /* If-None-Match */
+    COND_S = 4,  /* If-Modified-Since */
+    COND_U = 8,  /* If-Unmodified-Since */
+    COND_T = 16, /* x-ms-if-tags */
+    COND_ALL = COND_M | COND_N | COND_S | COND_U | COND_T,
+    COND_IGNORED = 32, /* not looked at by the frame: the operation does it */
+};
+
+struct op {
+    const char *name; /* as in the Azure documentation: PutBlockList */
+    unsigned methods;
+    enum op_resource resource;
+    const char *restype; /* NULL: must be absent */
+    const char *comp;    /* NULL: must be absent */
+    const char *header;  /* "name" must be there, "name=value" must have that value (any case);
+                            NULL: not looked at. Rows with one stand before those without. */
+    const char *query;   /* the same for one more query parameter: "snapshot", "peekonly=true" */
+    const char *account_sas;
+    char account_sas_type;
+    const char *service_sas;
+    enum auth_anonymous anonymous;
+    unsigned conditions;
+    enum op_body body;
+    uint64_t body_max;
+    enum op_mode mode;
+    int version_min; /* yyyymmdd; 0: any */
+    struct err (*decode)(struct rest_call *call);
+    engine_fn *run; /* arg is call->args */
+    struct err (*start)(struct rest_call *call);
+    struct err (*encode)(struct rest_call *call);
+};
+
+/* The table of one service; ops_blob.c and its like define them. */
+struct op_table {
+    const struct op *rows;
+    size_t count;
+};
+extern const struct op_table OPS_BLOB;
+extern const struct op_table OPS_QUEUE;
+extern const struct op_table OPS_TABLE;
+extern const struct op_table OPS_FILE;
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every service works on: the engine and the clock, and the few calls that front ends make on
+ * the engine. A front end includes this, never engine/engine.h. */
+#ifndef SERVICE_COMMON_STORE_H
+#define SERVICE_COMMON_STORE_H
+
+#include "engine/engine.h"
+
+struct store {
+    struct engine *engine;
+    const struct clock *clock;
+};
+
+static inline int64_t store_now(const struct store *s)
+{
+    return clock_now(s->clock);
+}
+
+/* A read transaction on the calling thread. ERR_WOULD_BLOCK with ENGINE_NOWAIT. */
+static inline struct err store_read(struct store *s, struct str partition, enum engine_wait wait,
+                                    engine_fn *fn, void *arg)
+{
+    return engine_view(s->engine, partition, wait, fn, arg);
+}
+
+/* A write transaction: see engine_submit. */
+static inline void store_write(struct store *s, struct engine_update *u)
+{
+    engine_submit(s->engine, u);
+}
+
+#endif
