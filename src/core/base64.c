@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base64.h"
+
+#include <assert.h>
+
+static const char ALPHABET[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+size_t base64_length(size_t n)
+{
+    return (n + 2) / 3 * 4;
+}
+
+static void put_group(char *out, uint32_t bits)
+{
+    out[0] = ALPHABET[bits >> 18 & 63];
+    out[1] = ALPHABET[bits >> 12 & 63];
+    out[2] = ALPHABET[bits >> 6 & 63];
+    out[3] = ALPHABET[bits & 63];
+}
+
+void base64_put(struct buf *out, struct str bytes)
+{
+    const unsigned char *in = (const unsigned char *)bytes.p;
+    char *to = buf_reserve(out, base64_length(bytes.n));
+    size_t i = 0;
+    for (; i + 3 <= bytes.n; i += 3, to += 4)
+        put_group(to, (uint32_t)in[i] << 16 | (uint32_t)in[i + 1] << 8 | in[i + 2]);
+    size_t left = bytes.n - i;
+    if (left > 0) {
+        uint32_t second = left == 2 ? in[i + 1] : 0;
+        put_group(to, (uint32_t)in[i] << 16 | second << 8);
+        to[3] = '=';
+        if (left == 1)
+            to[2] = '=';
+    }
+    out->n += base64_length(bytes.n);
+}
+
+struct str base64_encode(struct arena *a, struct str bytes)
+{
+    struct buf out = buf_in(a);
+    base64_put(&out, bytes);
+    return buf_str(&out);
+}
+
+/* The six bits of a character; a value of 64 or more when it is none. */
+static uint32_t sextet(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return (uint32_t)(c - 'A');
+    if (c >= 'a' && c <= 'z')
+        return (uint32_t)(c - 'a') + 26;
+    if (c >= '0' && c <= '9')
+        return (uint32_t)(c - '0') + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : 64;
+}
+
+/* Length of what the text decodes to, judged by its length and padding alone. */
+static bool decoded_length(struct str text, size_t *n)
+{
+    if (text.n % 4 != 0)
+        return false;
+    size_t padding = 0;
+    if (text.n > 0 && text.p[text.n - 1] == '=')
+        padding = text.p[text.n - 2] == '=' ? 2 : 1;
+    *n = text.n / 4 * 3 - padding;
+    return true;
+}
+
+static bool decode_groups(struct str text, unsigned char *out, size_t n)
+{
+    size_t written = 0;
+    for (size_t i = 0; i < text.n; i += 4) {
+        size_t take = n - written < 3 ? n - written : 3;
+        uint32_t bits = 0;
+        for (size_t k = 0; k < 4; k++) {
+            uint32_t six = k <= take ? sextet(text.p[i + k]) : 0;
+            if (six > 63)
+                return false;
+            bits = bits << 6 | six;
+        }
+        for (size_t k = 0; k < take; k++)
+            out[written++] = (unsigned char)(bits >> (16 - 8 * k));
+    }
+    assert(written == n);
+    return true;
+}
+
+bool base64_decode(struct arena *a, struct str text, struct str *out)
+{
+    size_t n;
+    if (!decoded_length(text, &n))
+        return false;
+    char *bytes = arena_bytes(a, n + 1);
+    if (!decode_groups(text, (unsigned char *)bytes, n))
+        return false;
+    *out = (struct str){bytes, n};
+    return true;
+}
+
+bool base64_decode_exact(struct str text, void *out, size_t n)
+{
+    size_t length;
+    return decoded_length(text, &length) && length == n && decode_groups(text, out, n);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MD5, incremental. 0.6 GB/s, so only where the protocol asks for it. */
+#ifndef CORE_MD5_H
+#define CORE_MD5_H
+
+#include "core/str.h"
+
+enum { MD5_BYTES = 16, MD5_STATE_BYTES = 96 };
+
+/* Holds no pointers and needs no release. */
+struct md5 {
+    _Alignas(8) unsigned char state[MD5_STATE_BYTES];
+};
+
+void md5_init(struct md5 *m);
+void md5_update(struct md5 *m, struct str bytes);
+/* Ends it: md5_init before the next use. */
+void md5_final(struct md5 *m, unsigned char out[MD5_BYTES]);
+
+#endif
