@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/uri.h"
+
+#include <assert.h>
+
+/* The byte that the escape at s[at] stands for, -1 when it is malformed. */
+static int escaped_byte(struct str s, size_t at)
+{
+    if (s.n - at < 3)
+        return -1;
+    int high = ascii_hex(s.p[at + 1]);
+    int low = ascii_hex(s.p[at + 2]);
+    return high < 0 || low < 0 ? -1 : high << 4 | low;
+}
+
+/* Decodes from the first '%' on; false when an escape was malformed (and kept as it stands). */
+static bool decode_from(struct arena *a, struct str s, size_t first, struct str *out)
+{
+    char *to = arena_bytes(a, s.n);
+    size_t n = first;
+    bool good = true;
+    memcpy(to, s.p, first);
+    for (size_t i = first; i < s.n; i++) {
+        int byte = s.p[i] == '%' ? escaped_byte(s, i) : -1;
+        if (byte >= 0) {
+            to[n++] = (char)byte;
+            i += 2;
+        } else {
+            good = good && s.p[i] != '%';
+            to[n++] = s.p[i];
+        }
+    }
+    *out = (struct str){to, n};
+    return good;
+}
+
+static bool decode_any(struct arena *a, struct str s, struct str *out)
+{
+    size_t first = s.n == 0 ? 0 : str_find(s, '%', 0);
+    if (first < s.n)
+        return decode_from(a, s, first, out);
+    *out = s;
+    return true;
+}
+
+bool uri_decode(struct arena *a, struct str s, struct str *out)
+{
+    struct str decoded;
+    if (!decode_any(a, s, &decoded))
+        return false;
+    *out = decoded;
+    return true;
+}
+
+struct str uri_decode_loose(struct arena *a, struct str s)
+{
+    struct str decoded;
+    (void)decode_any(a, s, &decoded);
+    return decoded;
+}
+
+static bool kept(char c, enum uri_keep keep)
+{
+    if (ascii_alpha(c) || ascii_digit(c) || c == '-' || c == '.' || c == '_' || c == '~')
+        return true;
+    return keep == URI_KEEP_PATH && c != '\0' && strchr("/:@!$&'()*+,;=", c) != NULL;
+}
+
+void uri_encode(struct buf *out, struct str s, enum uri_keep keep)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    char *start = buf_reserve(out, s.n * 3);
+    char *to = start;
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (kept(s.p[i], keep)) {
+            *to++ = s.p[i];
+        } else {
+            *to++ = '%';
+            *to++ = digits[c >> 4];
+            *to++ = digits[c & 15];
+        }
+    }
+    out->n += (size_t)(to - start);
+}
+
+struct uri_query uri_query_of(struct str query)
+{
+    return (struct uri_query){query, false};
+}
+
+bool uri_query_next(struct uri_query *q, struct arena *a, struct uri_param *out)
+{
+    struct str part = STR_NONE;
+    while (part.n == 0) {
+        if (!str_given(q->rest))
+            return false;
+        part = str_cut(&q->rest, '&');
+    }
+    struct str raw = part;
+    struct str name = str_cut(&raw, '=');
+    out->raw = str_given(raw) ? raw : STR("");
+    if (!decode_any(a, name, &out->name))
+        q->malformed = true;
+    if (!decode_any(a, out->raw, &out->value))
+        q->malformed = true;
+    return true;
+}
+
+static bool has_forbidden(struct str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] <= ' ' || s.p[i] == 0x7F)
+            return true;
+    return false;
+}
+
+/* "host", "host:port", "[v6]" or "[v6]:port". */
+static bool parse_authority(struct str authority, struct uri *out)
+{
+    struct str port = STR_NONE;
+    if (authority.n > 0 && authority.p[0] == '[') {
+        size_t close = str_find(authority, ']', 0);
+        if (close == authority.n)
+            return false;
+        out->host = (struct str){authority.p + 1, close - 1};
+        struct str after = str_from(authority, close + 1);
+        if (after.n > 0 && after.p[0] != ':')
+            return false;
+        port = after.n > 0 ? str_from(after, 1) : STR_NONE;
+    } else {
+        port = authority;
+        out->host = str_cut(&port, ':');
+    }
+    uint64_t number = 0;
+    out->port_given = port.n > 0;
+    if (out->port_given && (!str_to_u64(port, &number) || number == 0 || number > UINT16_MAX))
+        return false;
+    if (out->port_given)
+        out->port = (uint16_t)number;
+    return out->host.n > 0;
+}
+
+bool uri_parse(struct str url, struct uri *out)
+{
+    struct uri parsed = {0};
+    size_t colon = str_find_str(url, STR("://"));
+    parsed.scheme = str_head(url, colon);
+    bool secure = str_ieq(parsed.scheme, STR("https"));
+    if (has_forbidden(url) || (!secure && !str_ieq(parsed.scheme, STR("http"))))
+        return false;
+    parsed.port = secure ? 443 : 80;
+    struct str rest = str_from(url, colon + 3);
+    rest = str_head(rest, str_find(rest, '#', 0));
+    size_t end = 0;
+    while (end < rest.n && rest.p[end] != '/' && rest.p[end] != '?')
+        end++;
+    struct str authority = str_head(rest, end);
+    if (str_find(authority, '@', 0) < authority.n || !parse_authority(authority, &parsed))
+        return false;
+    parsed.query = str_from(rest, end);
+    parsed.path = str_cut(&parsed.query, '?');
+    if (parsed.path.n == 0)
+        parsed.path = STR("/");
+    assert(parsed.path.p[0] == '/');
+    *out = parsed;
+    return true;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Percent-encoding, query strings, and absolute URLs (for copy sources).
+ *
+ * '+' is an ordinary character everywhere here. The blob service takes it literally (the Go SDK
+ * had to replace the '+' that its library writes for a space by "%20"), the SDKs send a space as
+ * "%20" and a plus as "%2B"; so the literal reading is right for all of them, and it lets a
+ * signature that somebody pasted unescaped still be found equal. (Azurite reads it as a space.) */
+#ifndef CORE_URI_H
+#define CORE_URI_H
+
+#include "core/buf.h"
+
+/* Undoes every %XX. False for a '%' without two hex digits; *out is then untouched. The result may
+ * be any bytes: the caller checks for UTF-8 (str_is_utf8) and for NUL. When there is nothing to
+ * decode it is the input itself, else it lives in the arena; never absent unless the input is. */
+bool uri_decode(struct arena *a, struct str s, struct str *out);
+/* The same, leaving a malformed '%' as it stands. */
+struct str uri_decode_loose(struct arena *a, struct str s);
+
+/* What goes unescaped beside letters, digits and "-._~". */
+enum uri_keep {
+    URI_KEEP_NONE, /* for a query value or one path segment */
+    URI_KEEP_PATH, /* '/' and the characters a path may hold: for a whole path */
+};
+void uri_encode(struct buf *out, struct str s, enum uri_keep keep);
+
+/* One name=value of a query string. */
+struct uri_param {
+    struct str name;  /* decoded */
+    struct str raw;   /* the value as sent; empty when there is no '=' */
+    struct str value; /* decoded; may be any bytes */
+};
+
+/* Walks a query string (without its '?'). Empty parts ("&&") are passed over. */
+struct uri_query {
+    struct str rest;
+    bool malformed; /* a name or a value had a bad escape; it was decoded loosely */
+};
+
+struct uri_query uri_query_of(struct str query);
+/* False at the end. What is decoded lives as uri_decode says. */
+bool uri_query_next(struct uri_query *q, struct arena *a, struct uri_param *out);
+
+/* An absolute http or https URL; all parts are as sent and borrow from it. */
+struct uri {
+    struct str scheme;
+    struct str host; /* without the brackets of an IPv6 address */
+    uint16_t port;   /* the scheme's when none is given */
+    bool port_given;
+    struct str path;  /* begins with '/'; "/" when there is none */
+    struct str query; /* absent when there is no '?' */
+};
+
+/* False when it is not "http://…" or "https://…" (any case), names no host, holds user info, a
+ * control character or a space, or has a bad port. A fragment is dropped. */
+bool uri_parse(struct str url, struct uri *out);
+
+#endif
