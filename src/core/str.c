@@ -112,8 +112,7 @@ bool str_to_bool(struct str s, bool *out)
     return true;
 }
 
-/* Length of the well-formed sequence at s, 0 when there is none. */
-static size_t utf8_sequence(struct str s)
+size_t str_utf8_length(struct str s)
 {
     unsigned char c = (unsigned char)s.p[0];
     size_t n = c < 0x80 ? 1 : c >= 0xC2 && c <= 0xDF ? 2 : (c & 0xF0) == 0xE0 ? 3 : 4;
@@ -132,10 +131,24 @@ static size_t utf8_sequence(struct str s)
     return n;
 }
 
+/* Length of the run of ASCII that s begins with, in whole words: most text is nothing else. */
+static size_t ascii_words(struct str s)
+{
+    size_t n = 0;
+    uint64_t word;
+    for (; s.n - n >= sizeof word; n += sizeof word) {
+        memcpy(&word, s.p + n, sizeof word);
+        if ((word & 0x8080808080808080U) != 0)
+            break;
+    }
+    return n;
+}
+
 bool str_is_utf8(struct str s)
 {
+    s = str_from(s, ascii_words(s));
     while (s.n > 0) {
-        size_t n = utf8_sequence(s);
+        size_t n = str_utf8_length(s);
         if (n == 0)
             return false;
         s = str_from(s, n);

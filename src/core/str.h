@@ -103,6 +103,8 @@ bool str_to_i64(struct str s, int64_t *out);
 bool str_to_bool(struct str s, bool *out);
 /* Well-formed UTF-8: no overlong forms, surrogates, or values past U+10FFFF. */
 bool str_is_utf8(struct str s);
+/* Length of the well-formed sequence that a non-empty s begins with; 0 when there is none. */
+size_t str_utf8_length(struct str s);
 /* Length in UTF-16 code units of well-formed UTF-8. */
 size_t str_utf16_units(struct str s);
 

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/xml.h"
+
+#include <assert.h>
+#include <expat.h>
+#include <stdlib.h>
+
+#include "core/mem.h"
+
+/* --- writing ------------------------------------------------------------------------------- */
+
+static bool control_forbidden(unsigned char c)
+{
+    return c < 0x20 && c != '\t' && c != '\n' && c != '\r';
+}
+
+/* U+FFFE and U+FFFF, the only characters beyond the controls that XML 1.0 forbids. */
+static bool noncharacter(struct str s, size_t at)
+{
+    return s.n - at >= 3 && (unsigned char)s.p[at] == 0xEF && (unsigned char)s.p[at + 1] == 0xBF &&
+           (unsigned char)s.p[at + 2] >= 0xBE;
+}
+
+bool xml_can_hold(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if (control_forbidden((unsigned char)text.p[i]) || noncharacter(text, i))
+            return false;
+    return str_is_utf8(text);
+}
+
+/* What stands for a character, absent when it stands for itself. */
+static struct str escape_of(char c, bool attribute)
+{
+    switch (c) {
+    case '<':
+        return STR("&lt;");
+    case '>':
+        return STR("&gt;");
+    case '&':
+        return STR("&amp;");
+    case '\r':
+        return STR("&#xD;");
+    case '"':
+        return attribute ? STR("&quot;") : STR_NONE;
+    case '\t':
+        return attribute ? STR("&#x9;") : STR_NONE;
+    case '\n':
+        return attribute ? STR("&#xA;") : STR_NONE;
+    default:
+        return STR_NONE;
+    }
+}
+
+static void put_escaped(struct buf *out, struct str text, bool attribute)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        if ((unsigned char)text.p[i] > '>')
+            continue;
+        struct str escape = escape_of(text.p[i], attribute);
+        if (!str_given(escape))
+            continue;
+        buf_put(out, (struct str){text.p + done, i - done});
+        buf_put(out, escape);
+        done = i + 1;
+    }
+    buf_put(out, str_from(text, done));
+}
+
+/* Length of the longest start of s that a document can hold. */
+static size_t holdable(struct str s)
+{
+    size_t i = 0;
+    while (i < s.n) {
+        size_t n = str_utf8_length(str_from(s, i));
+        if (n == 0 || control_forbidden((unsigned char)s.p[i]) || noncharacter(s, i))
+            break;
+        i += n;
+    }
+    return i;
+}
+
+static void put_replacing(struct buf *out, struct str text, bool attribute)
+{
+    while (text.n > 0) {
+        size_t good = holdable(text);
+        put_escaped(out, str_head(text, good), attribute);
+        text = str_from(text, good);
+        if (text.n > 0) {
+            buf_put(out, STR("\xEF\xBF\xBD"));
+            text = str_from(text, noncharacter(text, 0) ? 3 : 1);
+        }
+    }
+}
+
+void xml_put_text(struct buf *out, struct str text)
+{
+    if (xml_can_hold(text))
+        put_escaped(out, text, false);
+    else
+        put_replacing(out, text, false);
+}
+
+void xml_put_attribute(struct buf *out, struct str value)
+{
+    if (xml_can_hold(value))
+        put_escaped(out, value, true);
+    else
+        put_replacing(out, value, true);
+}
+
+void xml_open(struct buf *out, struct str name)
+{
+    buf_putc(out, '<');
+    buf_put(out, name);
+    buf_putc(out, '>');
+}
+
+void xml_close(struct buf *out, struct str name)
+{
+    buf_put(out, STR("</"));
+    buf_put(out, name);
+    buf_putc(out, '>');
+}
+
+void xml_element(struct buf *out, struct str name, struct str text)
+{
+    if (text.n == 0) {
+        buf_putc(out, '<');
+        buf_put(out, name);
+        buf_put(out, STR(" />"));
+        return;
+    }
+    xml_open(out, name);
+    xml_put_text(out, text);
+    xml_close(out, name);
+}
+
+void xml_element_u64(struct buf *out, struct str name, uint64_t value)
+{
+    xml_open(out, name);
+    buf_put_u64(out, value);
+    xml_close(out, name);
+}
+
+void xml_element_bool(struct buf *out, struct str name, bool value)
+{
+    xml_element(out, name, value ? STR("true") : STR("false"));
+}
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+/* An element whose end has not been seen. */
+struct open_element {
+    struct xml_node *node;
+    struct xml_node *last_child;
+    size_t text_start;
+};
+
+/* The texts of all open elements lie one behind the other in `text`: an inner element's is taken
+ * off at its end, so the outer one's goes on where it stopped. */
+struct xml_reader {
+    XML_Parser parser;
+    struct arena *arena;
+    struct xml_node *root;
+    struct open_element open[XML_DEPTH_MAX];
+    size_t depth;
+    size_t nodes;
+    struct buf text;
+    bool refused;
+};
+
+static void refuse(struct xml_reader *r)
+{
+    r->refused = true;
+    (void)XML_StopParser(r->parser, XML_FALSE);
+}
+
+static void XMLCALL on_start(void *user, const XML_Char *name, const XML_Char **attributes)
+{
+    struct xml_reader *r = user;
+    (void)attributes;
+    if (r->depth == XML_DEPTH_MAX || r->nodes == XML_NODES_MAX) {
+        refuse(r);
+        return;
+    }
+    struct xml_node *node = ARENA_NEW(r->arena, struct xml_node);
+    node->name = arena_copy(r->arena, str_of(name));
+    r->nodes++;
+    if (r->depth == 0) {
+        r->root = node;
+    } else {
+        struct open_element *parent = &r->open[r->depth - 1];
+        if (parent->last_child == NULL)
+            parent->node->first_child = node;
+        else
+            parent->last_child->next = node;
+        parent->last_child = node;
+    }
+    r->open[r->depth++] = (struct open_element){node, NULL, r->text.n};
+}
+
+static void XMLCALL on_end(void *user, const XML_Char *name)
+{
+    struct xml_reader *r = user;
+    (void)name;
+    if (r->refused)
+        return;
+    assert(r->depth > 0);
+    struct open_element *element = &r->open[--r->depth];
+    element->node->text = arena_copy(r->arena, str_from(buf_str(&r->text), element->text_start));
+    r->text.n = element->text_start;
+}
+
+static void XMLCALL on_text(void *user, const XML_Char *text, int n)
+{
+    struct xml_reader *r = user;
+    assert(n >= 0);
+    if (!r->refused)
+        buf_put(&r->text, (struct str){text, (size_t)n});
+}
+
+static void XMLCALL on_doctype(void *user, const XML_Char *name, const XML_Char *system_id,
+                               const XML_Char *public_id, int has_subset)
+{
+    (void)name;
+    (void)system_id;
+    (void)public_id;
+    (void)has_subset;
+    refuse(user);
+}
+
+struct err xml_parse(struct arena *a, struct str document, struct xml_node **root)
+{
+    static const XML_Memory_Handling_Suite memory = {mem_alloc, mem_realloc, free};
+    struct xml_reader r = {.arena = a, .text = buf_heap()};
+    if (document.n == 0 || document.n > XML_BYTES_MAX)
+        return err_new(ERR_INVALID_XML_DOCUMENT);
+    r.parser = XML_ParserCreate_MM(NULL, &memory, NULL);
+    assert(r.parser != NULL);
+    XML_SetUserData(r.parser, &r);
+    XML_SetElementHandler(r.parser, on_start, on_end);
+    XML_SetCharacterDataHandler(r.parser, on_text);
+    XML_SetStartDoctypeDeclHandler(r.parser, on_doctype);
+    enum XML_Status status = XML_Parse(r.parser, document.p, (int)document.n, 1);
+    XML_ParserFree(r.parser);
+    buf_release(&r.text);
+    if (status != XML_STATUS_OK || r.refused)
+        return err_new(ERR_INVALID_XML_DOCUMENT);
+    assert(r.root != NULL && r.depth == 0);
+    *root = r.root;
+    return OK;
+}
+
+const struct xml_node *xml_child(const struct xml_node *node, struct str name)
+{
+    const struct xml_node *child = node == NULL ? NULL : node->first_child;
+    while (child != NULL && !str_eq(child->name, name))
+        child = child->next;
+    return child;
+}
+
+struct str xml_child_text(const struct xml_node *node, struct str name)
+{
+    const struct xml_node *child = xml_child(node, name);
+    return child == NULL ? STR_NONE : child->text;
+}
