@@ -88,7 +88,8 @@ struct arena *txn_arena(struct txn *t);
 bool txn_writable(const struct txn *t);
 
 /* A cursor over the keys of the partition that start with prefix, in order; it sees the
- * transaction's own writes made before it was opened or moved. */
+ * transaction's own writes made before it was opened or moved. Opened at the first such key; with
+ * none, or moved past the last, it is not valid. */
 struct err cursor_open(struct txn *t, struct str prefix, struct cursor **out);
 /* To the first key >= key (given whole, with the prefix). */
 struct err cursor_seek(struct cursor *c, struct str key);
@@ -126,7 +127,8 @@ void extent_encode(struct buf *b, const struct extent *x);
 struct extent extent_decode(struct reader *r);
 
 /* Writing: begin, append any number of times, then finish or abandon. Not shared between threads.
- * The extent may become shorter than size_max. ERR_NO_SPACE, ERR_IO. */
+ * The extent may become shorter than size_max, but holds at least one byte. ERR_NO_SPACE, ERR_IO.
+ */
 struct extent_writer;
 struct err extent_begin(struct engine *e, uint32_t size_max, struct extent_writer **out);
 struct err extent_append(struct extent_writer *w, struct str bytes);

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calls of engine.h: checks that hold for every engine, then the engine's own function. */
+#include "engine/engine.h"
+
+#include <assert.h>
+#include <pthread.h>
+
+#include "engine/engine_internal.h"
+
+/* ---- transactions ---- */
+
+struct err engine_view(struct engine *e, struct str partition, enum engine_wait wait, engine_fn *fn,
+                       void *arg)
+{
+    assert(partition.n <= ENGINE_PARTITION_MAX);
+    return e->ops->view(e, partition, wait, fn, arg);
+}
+
+void engine_submit(struct engine *e, struct engine_update *u)
+{
+    assert(u->partition.n <= ENGINE_PARTITION_MAX);
+    assert(u->fn != NULL && u->done != NULL);
+    u->next = NULL;
+    u->result = OK;
+    e->ops->submit(e, u);
+}
+
+struct waiting_update {
+    struct engine_update update; /* first: done gets its address */
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    bool done;
+};
+
+static void waiting_update_done(struct engine_update *u)
+{
+    struct waiting_update *w = (struct waiting_update *)(void *)u;
+    pthread_mutex_lock(&w->lock);
+    w->done = true;
+    /* Signalled with the lock held: the waiter frees w as soon as it can take the lock. */
+    pthread_cond_signal(&w->ended);
+    pthread_mutex_unlock(&w->lock);
+}
+
+struct err engine_update_wait(struct engine *e, struct str partition, engine_fn *fn, void *arg)
+{
+    struct waiting_update w = {
+        .update = {.partition = partition, .fn = fn, .arg = arg, .done = waiting_update_done}};
+    pthread_mutex_init(&w.lock, NULL);
+    pthread_cond_init(&w.ended, NULL);
+    engine_submit(e, &w.update);
+    pthread_mutex_lock(&w.lock);
+    while (!w.done)
+        pthread_cond_wait(&w.ended, &w.lock);
+    pthread_mutex_unlock(&w.lock);
+    pthread_cond_destroy(&w.ended);
+    pthread_mutex_destroy(&w.lock);
+    return w.update.result;
+}
+
+struct err engine_flush(struct engine *e)
+{
+    return e->ops->flush(e);
+}
+
+/* ---- inside a transaction ---- */
+
+struct err txn_get(struct txn *t, struct str key, struct str *value)
+{
+    assert(key.n <= ENGINE_KEY_MAX);
+    return t->ops->get(t, key, value);
+}
+
+struct err txn_get_hot(struct txn *t, struct str key, struct str *value)
+{
+    assert(key.n <= ENGINE_KEY_MAX);
+    return t->ops->get_hot(t, key, value);
+}
+
+struct err txn_peek(struct txn *t, struct str partition, struct str key, struct str *value)
+{
+    assert(partition.n <= ENGINE_PARTITION_MAX && key.n <= ENGINE_KEY_MAX);
+    return t->ops->peek(t, partition, key, value);
+}
+
+struct err txn_put(struct txn *t, struct str key, struct str value)
+{
+    assert(t->writable);
+    assert(key.n <= ENGINE_KEY_MAX && value.n <= ENGINE_VALUE_MAX);
+    if (!str_given(value))
+        value = STR("");
+    return t->ops->put(t, key, value);
+}
+
+struct err txn_del(struct txn *t, struct str key)
+{
+    assert(t->writable);
+    assert(key.n <= ENGINE_KEY_MAX);
+    return t->ops->del(t, key);
+}
+
+int64_t txn_now(const struct txn *t)
+{
+    return t->now;
+}
+
+int64_t txn_stamp(const struct txn *t)
+{
+    assert(t->writable);
+    return t->stamp;
+}
+
+struct arena *txn_arena(struct txn *t)
+{
+    return t->arena;
+}
+
+bool txn_writable(const struct txn *t)
+{
+    return t->writable;
+}
+
+struct err cursor_open(struct txn *t, struct str prefix, struct cursor **out)
+{
+    assert(prefix.n <= ENGINE_KEY_MAX);
+    return t->ops->cursor_open(t, prefix, out);
+}
+
+struct err cursor_seek(struct cursor *c, struct str key)
+{
+    return c->ops->seek(c, key);
+}
+
+struct err cursor_next(struct cursor *c)
+{
+    assert(c->valid);
+    return c->ops->next(c);
+}
+
+struct err cursor_skip(struct cursor *c, struct str skip)
+{
+    return c->ops->skip(c, skip);
+}
+
+struct err cursor_seek_before(struct cursor *c, struct str key)
+{
+    return c->ops->seek_before(c, key);
+}
+
+bool cursor_valid(const struct cursor *c)
+{
+    return c->valid;
+}
+
+struct str cursor_key(const struct cursor *c)
+{
+    assert(c->valid);
+    return c->key;
+}
+
+struct str cursor_value(const struct cursor *c)
+{
+    assert(c->valid);
+    return c->value;
+}
+
+void cursor_close(struct cursor *c)
+{
+    if (c != NULL)
+        c->ops->close(c);
+}
+
+struct err engine_partitions(struct engine *e, struct str prefix, struct str after, struct str key,
+                             engine_visit *visit, void *arg)
+{
+    assert(prefix.n <= ENGINE_PARTITION_MAX && key.n <= ENGINE_KEY_MAX);
+    struct partition_walk walk = {prefix, after, key, visit, arg};
+    return e->ops->partitions(e, &walk);
+}
+
+/* ---- extents ---- */
+
+void extent_encode(struct buf *b, const struct extent *x)
+{
+    buf_put_le64(b, x->segment);
+    buf_put_le64(b, x->offset);
+    buf_put_le32(b, x->length);
+    buf_put_le32(b, x->check);
+}
+
+struct extent extent_decode(struct reader *r)
+{
+    struct extent x;
+    x.segment = read_le64(r);
+    x.offset = read_le64(r);
+    x.length = read_le32(r);
+    x.check = read_le32(r);
+    return x;
+}
+
+struct err extent_begin(struct engine *e, uint32_t size_max, struct extent_writer **out)
+{
+    assert(size_max > 0 && size_max <= EXTENT_BYTES_MAX);
+    return e->ops->extent_begin(e, size_max, out);
+}
+
+struct err extent_append(struct extent_writer *w, struct str bytes)
+{
+    assert(bytes.n <= w->size_max - w->length);
+    return bytes.n == 0 ? OK : w->ops->append(w, bytes);
+}
+
+struct err extent_finish(struct extent_writer *w, struct extent *out)
+{
+    assert(w->length > 0);
+    return w->ops->finish(w, out);
+}
+
+void extent_abandon(struct extent_writer *w)
+{
+    if (w != NULL)
+        w->ops->abandon(w);
+}
+
+void extent_discard(struct engine *e, const struct extent *x)
+{
+    e->ops->extent_discard(e, x);
+}
+
+struct err txn_extent_adopt(struct txn *t, const struct extent *x)
+{
+    assert(t->writable);
+    return t->ops->extent_adopt(t, x);
+}
+
+struct err txn_extent_hold(struct txn *t, const struct extent *x)
+{
+    assert(t->writable);
+    return t->ops->extent_hold(t, x);
+}
+
+struct err txn_extent_drop(struct txn *t, const struct extent *x)
+{
+    assert(t->writable);
+    return t->ops->extent_drop(t, x);
+}
+
+struct engine_pin *engine_pin(struct engine *e)
+{
+    return e->ops->pin(e);
+}
+
+void engine_unpin(struct engine *e, struct engine_pin *pin)
+{
+    if (pin != NULL)
+        e->ops->unpin(e, pin);
+}
+
+/* The descriptor comes from a row, so a part outside of it is a mistake of the caller's. */
+static struct extent_part extent_part(const struct extent *x, uint32_t offset, uint32_t length,
+                                      enum engine_wait wait)
+{
+    assert(offset <= x->length && length <= x->length - offset && length > 0);
+    return (struct extent_part){offset, length, wait};
+}
+
+struct err extent_locate(struct engine *e, const struct extent *x, uint32_t offset, uint32_t length,
+                         enum engine_wait wait, struct extent_span *out)
+{
+    struct extent_part part = extent_part(x, offset, length, wait);
+    return e->ops->extent_locate(e, x, &part, out);
+}
+
+struct err extent_read(struct engine *e, const struct extent *x, uint32_t offset, uint32_t length,
+                       char *to)
+{
+    struct extent_part part = extent_part(x, offset, length, ENGINE_WAIT);
+    return e->ops->extent_read(e, x, &part, to);
+}
+
+/* ---- life ---- */
+
+void engine_usage(struct engine *e, struct engine_usage *out)
+{
+    *out = (struct engine_usage){0};
+    e->ops->usage(e, out);
+}
+
+void engine_close(struct engine *e)
+{
+    if (e != NULL)
+        e->ops->close(e);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an engine is to engine.c: tables of functions behind the calls of engine.h. An engine embeds
+ * these structs as the first members of its own. Only code under engine/ includes this. */
+#ifndef ENGINE_ENGINE_INTERNAL_H
+#define ENGINE_ENGINE_INTERNAL_H
+
+#include "engine/engine.h"
+
+/* The arguments of engine_partitions. */
+struct partition_walk {
+    struct str prefix;
+    struct str after;
+    struct str key;
+    engine_visit *visit;
+    void *arg;
+};
+
+struct extent_part {
+    uint32_t offset;
+    uint32_t length;
+    enum engine_wait wait;
+};
+
+/* engine.c has checked the sizes of partitions, keys and values, the bounds of extents, and that
+ * only updates write. */
+struct engine_ops {
+    struct err (*view)(struct engine *e, struct str partition, enum engine_wait wait, engine_fn *fn,
+                       void *arg);
+    void (*submit)(struct engine *e, struct engine_update *u);
+    struct err (*flush)(struct engine *e);
+    struct err (*partitions)(struct engine *e, const struct partition_walk *walk);
+    struct err (*extent_begin)(struct engine *e, uint32_t size_max, struct extent_writer **out);
+    void (*extent_discard)(struct engine *e, const struct extent *x);
+    struct err (*extent_locate)(struct engine *e, const struct extent *x,
+                                const struct extent_part *part, struct extent_span *out);
+    struct err (*extent_read)(struct engine *e, const struct extent *x,
+                              const struct extent_part *part, char *to);
+    struct engine_pin *(*pin)(struct engine *e);
+    void (*unpin)(struct engine *e, struct engine_pin *pin);
+    void (*usage)(struct engine *e, struct engine_usage *out);
+    void (*close)(struct engine *e);
+};
+
+struct engine {
+    const struct engine_ops *ops;
+};
+
+struct txn_ops {
+    struct err (*get)(struct txn *t, struct str key, struct str *value);
+    struct err (*get_hot)(struct txn *t, struct str key, struct str *value);
+    struct err (*peek)(struct txn *t, struct str partition, struct str key, struct str *value);
+    struct err (*put)(struct txn *t, struct str key, struct str value);
+    struct err (*del)(struct txn *t, struct str key);
+    struct err (*cursor_open)(struct txn *t, struct str prefix, struct cursor **out);
+    struct err (*extent_adopt)(struct txn *t, const struct extent *x);
+    struct err (*extent_hold)(struct txn *t, const struct extent *x);
+    struct err (*extent_drop)(struct txn *t, const struct extent *x);
+};
+
+struct txn {
+    const struct txn_ops *ops;
+    struct arena *arena;
+    int64_t now;
+    int64_t stamp;
+    bool writable;
+};
+
+struct cursor_ops {
+    struct err (*seek)(struct cursor *c, struct str key);
+    struct err (*next)(struct cursor *c);
+    struct err (*skip)(struct cursor *c, struct str skip);
+    struct err (*seek_before)(struct cursor *c, struct str key);
+    void (*close)(struct cursor *c);
+};
+
+/* The engine sets the position after each move. */
+struct cursor {
+    const struct cursor_ops *ops;
+    bool valid;
+    struct str key;
+    struct str value;
+};
+
+struct extent_writer_ops {
+    struct err (*append)(struct extent_writer *w, struct str bytes);
+    struct err (*finish)(struct extent_writer *w, struct extent *out);
+    void (*abandon)(struct extent_writer *w);
+};
+
+struct extent_writer {
+    const struct extent_writer_ops *ops;
+    uint32_t length;
+    uint32_t size_max;
+};
+
+/* No engine limits what a transaction function allocates; the function's inputs do. */
+#define TXN_ARENA_LIMIT SIZE_MAX
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/mem/mem.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "core/mem.h"
+#include "engine/hop.h"
+#include "engine/mem/mem_internal.h"
+
+/* Any number but 0: it only balances the tree. */
+#define MEM_TREE_SEED 0x9E3779B97F4A7C15ULL
+
+static struct mem_engine *mem_engine_of(struct engine *e)
+{
+    return (struct mem_engine *)(void *)e;
+}
+
+static struct tree mem_published(struct mem_engine *m)
+{
+    pthread_mutex_lock(&m->publish_lock);
+    struct tree state = tree_get(&m->published);
+    pthread_mutex_unlock(&m->publish_lock);
+    return state;
+}
+
+static struct err mem_view(struct engine *e, struct str partition, enum engine_wait wait,
+                           engine_fn *fn, void *arg)
+{
+    (void)wait; /* memory never waits */
+    struct mem_engine *m = mem_engine_of(e);
+    struct tree state = mem_published(m);
+    struct mem_txn t;
+    mem_txn_init(&t, m, &state, partition);
+    struct err result = fn(&t.base, arg);
+    mem_txn_release(&t);
+    tree_put(&state);
+    return result;
+}
+
+/* ---- partitions ---- */
+
+struct mem_hop {
+    struct hop_source base;
+    struct tree state;
+};
+
+static struct err mem_hop_seek(struct hop_source *s, struct str at, struct str *found)
+{
+    struct row *row = tree_at_or_after(&((struct mem_hop *)(void *)s)->state, at);
+    *found = row == NULL ? STR_NONE : row_key(row);
+    return OK;
+}
+
+static struct err mem_hop_get(struct hop_source *s, struct str key, struct str *value)
+{
+    struct row *row = tree_find(&((struct mem_hop *)(void *)s)->state, key);
+    *value = row == NULL ? STR_NONE : row_value(row);
+    return OK;
+}
+
+static struct err mem_partitions(struct engine *e, const struct partition_walk *walk)
+{
+    struct mem_hop hop = {{mem_hop_seek, mem_hop_get}, mem_published(mem_engine_of(e))};
+    struct err result = hop_partitions(&hop.base, walk);
+    tree_put(&hop.state);
+    return result;
+}
+
+/* ---- the committer ---- */
+
+/* Runs one update on the newest state; an error leaves that as it was. */
+static void mem_run_update(struct mem_engine *m, struct tree *newest, struct engine_update *u)
+{
+    struct tree before = tree_get(newest);
+    struct mem_txn t;
+    mem_txn_init(&t, m, newest, u->partition);
+    m->last_stamp = t.base.now > m->last_stamp ? t.base.now : m->last_stamp + 1;
+    t.base.stamp = m->last_stamp;
+    t.base.writable = true;
+    u->result = u->fn(&t.base, u->arg);
+    if (err_is(u->result)) {
+        tree_put(newest);
+        *newest = before;
+    } else {
+        tree_put(&before);
+        mem_extents_settle(&m->extents, t.settle, m->commit + 1);
+        atomic_fetch_add(&m->updates, 1);
+    }
+    mem_txn_release(&t);
+}
+
+static void mem_publish(struct mem_engine *m, struct tree newest)
+{
+    pthread_mutex_lock(&m->publish_lock);
+    struct tree old = m->published;
+    m->published = newest;
+    pthread_mutex_unlock(&m->publish_lock);
+    tree_put(&old);
+    m->commit++;
+    atomic_fetch_add(&m->commits, 1);
+    pins_advance(&m->pins, m->commit);
+    mem_extents_reap(&m->extents, pins_safe_commit(&m->pins));
+}
+
+static void *mem_commit_loop(void *arg)
+{
+    struct mem_engine *m = arg;
+    struct engine_update *batch;
+    while ((batch = update_queue_take(&m->queue)) != NULL) {
+        struct tree newest = mem_published(m);
+        for (struct engine_update *u = batch; u != NULL; u = u->next)
+            mem_run_update(m, &newest, u);
+        mem_publish(m, newest);
+        for (struct engine_update *u = batch, *next; u != NULL; u = next) {
+            next = u->next; /* done may free u */
+            u->done(u);
+        }
+    }
+    return NULL;
+}
+
+static void mem_submit(struct engine *e, struct engine_update *u)
+{
+    update_queue_submit(&mem_engine_of(e)->queue, u);
+}
+
+static struct err mem_nothing(struct txn *t, void *arg)
+{
+    (void)t;
+    (void)arg;
+    return OK;
+}
+
+/* What is visible is as durable as it gets; only what was submitted has to come through. */
+static struct err mem_flush(struct engine *e)
+{
+    return engine_update_wait(e, STR(""), mem_nothing, NULL);
+}
+
+/* ---- pins and life ---- */
+
+static struct engine_pin *mem_pin(struct engine *e)
+{
+    return pins_take(&mem_engine_of(e)->pins);
+}
+
+static void mem_unpin(struct engine *e, struct engine_pin *pin)
+{
+    struct mem_engine *m = mem_engine_of(e);
+    if (pins_drop(&m->pins, pin))
+        mem_extents_reap(&m->extents, pins_safe_commit(&m->pins));
+}
+
+static void mem_usage(struct engine *e, struct engine_usage *out)
+{
+    struct mem_engine *m = mem_engine_of(e);
+    pthread_mutex_lock(&m->extents.lock);
+    out->segments = m->extents.count;
+    out->segment_bytes = m->extents.total_bytes;
+    pthread_mutex_unlock(&m->extents.lock);
+    out->updates = atomic_load(&m->updates);
+    out->commits = atomic_load(&m->commits);
+}
+
+static void mem_close(struct engine *e)
+{
+    struct mem_engine *m = mem_engine_of(e);
+    update_queue_close(&m->queue);
+    pthread_join(m->committer, NULL);
+    tree_put(&m->published);
+    mem_extents_release(&m->extents);
+    pins_release(&m->pins);
+    update_queue_release(&m->queue);
+    pthread_mutex_destroy(&m->publish_lock);
+    free(m);
+}
+
+static const struct engine_ops MEM_OPS = {
+    .view = mem_view,
+    .submit = mem_submit,
+    .flush = mem_flush,
+    .partitions = mem_partitions,
+    .extent_begin = mem_extent_begin,
+    .extent_discard = mem_extent_discard,
+    .extent_locate = mem_extent_locate,
+    .extent_read = mem_extent_read,
+    .pin = mem_pin,
+    .unpin = mem_unpin,
+    .usage = mem_usage,
+    .close = mem_close,
+};
+
+struct engine *engine_mem_new(const struct clock *clock)
+{
+    struct mem_engine *m = MEM_NEW(struct mem_engine);
+    m->base.ops = &MEM_OPS;
+    m->clock = clock;
+    m->published.random = MEM_TREE_SEED;
+    pthread_mutex_init(&m->publish_lock, NULL);
+    update_queue_init(&m->queue);
+    pins_init(&m->pins);
+    mem_extents_init(&m->extents);
+    int failed = pthread_create(&m->committer, NULL, mem_commit_loop, m);
+    assert(failed == 0);
+    (void)failed;
+    return &m->base;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows and cursors of the memory engine, over one state of the tree. */
+#include <stdlib.h>
+
+#include "core/mem.h"
+#include "engine/mem/mem_internal.h"
+
+static struct mem_txn *mem_txn_of(struct txn *t)
+{
+    return (struct mem_txn *)(void *)t;
+}
+
+/* What an update was handed lives until it returns, also when it replaces the row meanwhile. */
+static struct row *mem_txn_keep(struct mem_txn *t, struct row *row)
+{
+    if (row != NULL && t->base.writable) {
+        struct mem_kept_row *kept = ARENA_NEW(&t->arena, struct mem_kept_row);
+        *kept = (struct mem_kept_row){row_get(row), t->kept};
+        t->kept = kept;
+    }
+    return row;
+}
+
+static struct err mem_txn_find(struct mem_txn *t, struct str physical, struct str *value)
+{
+    struct row *row = mem_txn_keep(t, tree_find(t->tree, physical));
+    *value = row == NULL ? STR_NONE : row_value(row);
+    return OK;
+}
+
+static struct err mem_get(struct txn *txn, struct str key, struct str *value)
+{
+    struct mem_txn *t = mem_txn_of(txn);
+    return mem_txn_find(t, rowkey_of(&t->key, key), value);
+}
+
+static struct err mem_peek(struct txn *txn, struct str partition, struct str key, struct str *value)
+{
+    struct mem_txn *t = mem_txn_of(txn);
+    struct rowkey other;
+    rowkey_init(&other, &t->arena, partition);
+    return mem_txn_find(t, rowkey_of(&other, key), value);
+}
+
+static struct err mem_put(struct txn *txn, struct str key, struct str value)
+{
+    struct mem_txn *t = mem_txn_of(txn);
+    tree_insert(t->tree, row_new(rowkey_of(&t->key, key), value));
+    return OK;
+}
+
+static struct err mem_del(struct txn *txn, struct str key)
+{
+    struct mem_txn *t = mem_txn_of(txn);
+    tree_remove(t->tree, rowkey_of(&t->key, key));
+    return OK;
+}
+
+/* ---- cursors ---- */
+
+struct mem_cursor {
+    struct cursor base;
+    struct mem_txn *txn;
+    struct str prefix; /* with the partition */
+    struct str past;   /* the first key past all with the prefix */
+    struct row *row;   /* where it stands, held */
+};
+
+static struct mem_cursor *mem_cursor_of(struct cursor *c)
+{
+    return (struct mem_cursor *)(void *)c;
+}
+
+/* Searches anew from the newest state at each move, so an update's own writes are always seen. */
+static struct err mem_cursor_stand(struct mem_cursor *c, struct row *row)
+{
+    if (row != NULL)
+        row_get(row);
+    if (c->row != NULL)
+        row_put(c->row);
+    c->row = row;
+    c->base.valid = row != NULL && str_starts(row_key(row), c->prefix);
+    if (c->base.valid) {
+        c->base.key = str_from(row_key(row), c->txn->key.partition_n);
+        c->base.value = row_value(row);
+    }
+    return OK;
+}
+
+static struct err mem_cursor_seek(struct cursor *cursor, struct str key)
+{
+    struct mem_cursor *c = mem_cursor_of(cursor);
+    struct str at = rowkey_of(&c->txn->key, key);
+    if (str_cmp(at, c->prefix) < 0)
+        at = c->prefix;
+    return mem_cursor_stand(c, tree_at_or_after(c->txn->tree, at));
+}
+
+static struct err mem_cursor_next(struct cursor *cursor)
+{
+    struct mem_cursor *c = mem_cursor_of(cursor);
+    return mem_cursor_stand(c, tree_after(c->txn->tree, row_key(c->row)));
+}
+
+static struct err mem_cursor_skip(struct cursor *cursor, struct str skip)
+{
+    struct mem_cursor *c = mem_cursor_of(cursor);
+    struct str at = rowkey_past(&c->txn->key, skip);
+    if (str_cmp(at, c->prefix) < 0)
+        at = c->prefix;
+    return mem_cursor_stand(c, tree_at_or_after(c->txn->tree, at));
+}
+
+static struct err mem_cursor_seek_before(struct cursor *cursor, struct str key)
+{
+    struct mem_cursor *c = mem_cursor_of(cursor);
+    struct str at = str_given(key) ? rowkey_of(&c->txn->key, key) : c->past;
+    if (str_cmp(at, c->past) > 0)
+        at = c->past;
+    return mem_cursor_stand(c, tree_before(c->txn->tree, at));
+}
+
+static void mem_cursor_close(struct cursor *cursor)
+{
+    struct mem_cursor *c = mem_cursor_of(cursor);
+    if (c->row != NULL)
+        row_put(c->row);
+    free(c);
+}
+
+static const struct cursor_ops MEM_CURSOR_OPS = {
+    .seek = mem_cursor_seek,
+    .next = mem_cursor_next,
+    .skip = mem_cursor_skip,
+    .seek_before = mem_cursor_seek_before,
+    .close = mem_cursor_close,
+};
+
+static struct err mem_cursor_open(struct txn *txn, struct str prefix, struct cursor **out)
+{
+    struct mem_txn *t = mem_txn_of(txn);
+    struct mem_cursor *c = MEM_NEW(struct mem_cursor);
+    c->base.ops = &MEM_CURSOR_OPS;
+    c->txn = t;
+    c->prefix = arena_copy(&t->arena, rowkey_of(&t->key, prefix));
+    c->past = arena_copy(&t->arena, rowkey_past(&t->key, prefix));
+    *out = &c->base;
+    return mem_cursor_stand(c, tree_at_or_after(t->tree, c->prefix));
+}
+
+/* ---- extents ---- */
+
+static struct err mem_extent_change(struct txn *txn, const struct extent *x,
+                                    enum extent_change change)
+{
+    struct mem_txn *t = mem_txn_of(txn);
+    char key_bytes[EXTENT_KEY_BYTES];
+    extent_key_write(key_bytes, SPACE_EXTENTS, x->segment, x->offset);
+    struct str key = {key_bytes, sizeof key_bytes};
+    struct row *found = tree_find(t->tree, key);
+    struct extent_row row;
+    TRY(extent_row_change(found == NULL ? STR_NONE : row_value(found), x, change, &row));
+    if (row.count > 0) {
+        char value[EXTENT_ROW_BYTES];
+        extent_row_write(value, &row);
+        tree_insert(t->tree, row_new(key, (struct str){value, sizeof value}));
+    } else {
+        tree_remove(t->tree, key);
+    }
+    if (change == EXTENT_ADOPT || row.count == 0) {
+        struct mem_settle *settle = ARENA_NEW(&t->arena, struct mem_settle);
+        *settle = (struct mem_settle){x->segment, change == EXTENT_ADOPT, t->settle};
+        t->settle = settle;
+    }
+    return OK;
+}
+
+static struct err mem_extent_adopt(struct txn *t, const struct extent *x)
+{
+    return mem_extent_change(t, x, EXTENT_ADOPT);
+}
+
+static struct err mem_extent_hold(struct txn *t, const struct extent *x)
+{
+    return mem_extent_change(t, x, EXTENT_HOLD);
+}
+
+static struct err mem_extent_drop(struct txn *t, const struct extent *x)
+{
+    return mem_extent_change(t, x, EXTENT_DROP);
+}
+
+static const struct txn_ops MEM_TXN_OPS = {
+    .get = mem_get,
+    .get_hot = mem_get,
+    .peek = mem_peek,
+    .put = mem_put,
+    .del = mem_del,
+    .cursor_open = mem_cursor_open,
+    .extent_adopt = mem_extent_adopt,
+    .extent_hold = mem_extent_hold,
+    .extent_drop = mem_extent_drop,
+};
+
+void mem_txn_init(struct mem_txn *t, struct mem_engine *e, struct tree *tree, struct str partition)
+{
+    arena_init(&t->arena, TXN_ARENA_LIMIT);
+    t->base = (struct txn){
+        .ops = &MEM_TXN_OPS, .arena = &t->arena, .now = clock_now(e->clock), .writable = false};
+    t->engine = e;
+    t->tree = tree;
+    t->kept = NULL;
+    t->settle = NULL;
+    rowkey_init(&t->key, &t->arena, partition);
+}
+
+void mem_txn_release(struct mem_txn *t)
+{
+    for (struct mem_kept_row *kept = t->kept; kept != NULL; kept = kept->next)
+        row_put(kept->row);
+    arena_release(&t->arena);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How partition and key become one ordered key.
+ *
+ * A space byte, then the partition with each 0x00 written as 00 FF and ended by 00 01, then the key
+ * as it is. So rows of one partition lie together, partitions sort by memcmp, no encoded partition
+ * is a prefix of another, and "past this partition" is the same with 00 02 for its end. */
+#ifndef ENGINE_ROWKEY_H
+#define ENGINE_ROWKEY_H
+
+#include "core/buf.h"
+
+enum rowkey_space {
+    SPACE_ENGINE = 'e', /* the engine's own rows */
+    SPACE_GARBAGE = 'g',
+    SPACE_ROWS = 'r',
+    SPACE_EXTENTS = 'x',
+};
+
+/* The start of all keys of partitions that start with `prefix`. */
+void rowkey_put_prefix(struct buf *b, struct str prefix);
+void rowkey_put_partition(struct buf *b, struct str partition);
+/* The first key past all of the partition's. */
+void rowkey_put_past(struct buf *b, struct str partition);
+/* Splits a key of SPACE_ROWS; the partition is written into b. False when it is not well-formed. */
+bool rowkey_split(struct str physical, struct buf *partition, struct str *key);
+
+/* Makes s the smallest string greater than all that start with it, in place; returns its new
+ * length, 0 when there is none. */
+size_t rowkey_past_prefix(char *p, size_t n);
+
+enum { ROWKEY_SMALL_BYTES = 320 };
+
+/* Forms the keys of one partition one after the other in the same memory. */
+struct rowkey {
+    struct arena *arena;
+    char *p;
+    size_t partition_n;
+    size_t capacity;
+    char small[ROWKEY_SMALL_BYTES];
+};
+
+void rowkey_init(struct rowkey *k, struct arena *arena, struct str partition);
+/* Valid until the next call of either. */
+struct str rowkey_of(struct rowkey *k, struct str key);
+/* The first possible key past all of the partition that start with `prefix`. */
+struct str rowkey_past(struct rowkey *k, struct str prefix);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/tree.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "core/mem.h"
+
+struct tree_node {
+    atomic_uint refs;
+    uint32_t priority;
+    struct row *row;
+    struct tree_node *left;
+    struct tree_node *right;
+};
+
+struct row *row_new(struct str key, struct str value)
+{
+    assert(key.n <= UINT32_MAX && value.n <= UINT32_MAX);
+    struct row *r = mem_alloc(sizeof *r + key.n + value.n);
+    atomic_init(&r->refs, 1);
+    r->key_n = (uint32_t)key.n;
+    r->value_n = (uint32_t)value.n;
+    r->deleted = !str_given(value);
+    if (key.n > 0)
+        memcpy(r->bytes, key.p, key.n);
+    if (value.n > 0)
+        memcpy(r->bytes + key.n, value.p, value.n);
+    return r;
+}
+
+struct row *row_get(struct row *r)
+{
+    atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
+    return r;
+}
+
+void row_put(struct row *r)
+{
+    if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) == 1)
+        free(r);
+}
+
+static struct tree_node *node_get(struct tree_node *n)
+{
+    if (n != NULL)
+        atomic_fetch_add_explicit(&n->refs, 1, memory_order_relaxed);
+    return n;
+}
+
+/* Recursion is as deep as the tree: a few times the logarithm of its size. */
+static void node_put(struct tree_node *n)
+{
+    if (n == NULL || atomic_fetch_sub_explicit(&n->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    node_put(n->left);
+    node_put(n->right);
+    row_put(n->row);
+    free(n);
+}
+
+/* Trades a reference for one to a node that nobody else can see. Its parent is already such a node,
+ * so a count of one means that no other state reaches it. */
+static struct tree_node *node_own(struct tree_node *n)
+{
+    if (atomic_load_explicit(&n->refs, memory_order_acquire) == 1)
+        return n;
+    struct tree_node *own = mem_alloc(sizeof *own);
+    atomic_init(&own->refs, 1);
+    own->priority = n->priority;
+    own->row = row_get(n->row);
+    own->left = node_get(n->left);
+    own->right = node_get(n->right);
+    node_put(n);
+    return own;
+}
+
+static struct tree_node *node_new(struct row *row, uint32_t priority)
+{
+    struct tree_node *n = mem_alloc(sizeof *n);
+    atomic_init(&n->refs, 1);
+    n->priority = priority;
+    n->row = row;
+    n->left = NULL;
+    n->right = NULL;
+    return n;
+}
+
+/* The left child, which is owned, becomes the parent. */
+static struct tree_node *node_rotate_right(struct tree_node *n)
+{
+    struct tree_node *up = n->left;
+    n->left = up->right;
+    up->right = n;
+    return up;
+}
+
+static struct tree_node *node_rotate_left(struct tree_node *n)
+{
+    struct tree_node *up = n->right;
+    n->right = up->left;
+    up->left = n;
+    return up;
+}
+
+static struct tree_node *node_insert(struct tree_node *n, struct row *row, uint32_t priority)
+{
+    if (n == NULL)
+        return node_new(row, priority);
+    int order = str_cmp(row_key(row), row_key(n->row));
+    n = node_own(n);
+    if (order == 0) {
+        row_put(n->row);
+        n->row = row;
+    } else if (order < 0) {
+        n->left = node_insert(n->left, row, priority);
+        if (n->left->priority > n->priority)
+            n = node_rotate_right(n);
+    } else {
+        n->right = node_insert(n->right, row, priority);
+        if (n->right->priority > n->priority)
+            n = node_rotate_left(n);
+    }
+    return n;
+}
+
+/* One tree of two, all of whose keys in a are smaller than those in b. */
+static struct tree_node *node_join(struct tree_node *a, struct tree_node *b)
+{
+    if (a == NULL)
+        return b;
+    if (b == NULL)
+        return a;
+    if (a->priority > b->priority) {
+        a = node_own(a);
+        a->right = node_join(a->right, b);
+        return a;
+    }
+    b = node_own(b);
+    b->left = node_join(a, b->left);
+    return b;
+}
+
+/* The key is there. */
+static struct tree_node *node_remove(struct tree_node *n, struct str key)
+{
+    int order = str_cmp(key, row_key(n->row));
+    n = node_own(n);
+    if (order < 0) {
+        n->left = node_remove(n->left, key);
+        return n;
+    }
+    if (order > 0) {
+        n->right = node_remove(n->right, key);
+        return n;
+    }
+    struct tree_node *rest = node_join(n->left, n->right);
+    n->left = NULL;
+    n->right = NULL;
+    node_put(n);
+    return rest;
+}
+
+struct tree tree_get(const struct tree *t)
+{
+    return (struct tree){node_get(t->root), t->random};
+}
+
+void tree_put(struct tree *t)
+{
+    node_put(t->root);
+    t->root = NULL;
+}
+
+/* xorshift64: enough for balance. */
+static uint32_t tree_random(struct tree *t)
+{
+    uint64_t x = t->random;
+    assert(x != 0);
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    t->random = x;
+    return (uint32_t)(x >> 32);
+}
+
+void tree_insert(struct tree *t, struct row *row)
+{
+    t->root = node_insert(t->root, row, tree_random(t));
+}
+
+void tree_remove(struct tree *t, struct str key)
+{
+    if (tree_find(t, key) != NULL)
+        t->root = node_remove(t->root, key);
+}
+
+struct row *tree_find(const struct tree *t, struct str key)
+{
+    const struct tree_node *n = t->root;
+    while (n != NULL) {
+        int order = str_cmp(key, row_key(n->row));
+        if (order == 0)
+            return n->row;
+        n = order < 0 ? n->left : n->right;
+    }
+    return NULL;
+}
+
+struct row *tree_at_or_after(const struct tree *t, struct str key)
+{
+    const struct tree_node *n = t->root;
+    struct row *best = NULL;
+    while (n != NULL) {
+        if (str_cmp(row_key(n->row), key) >= 0) {
+            best = n->row;
+            n = n->left;
+        } else {
+            n = n->right;
+        }
+    }
+    return best;
+}
+
+struct row *tree_after(const struct tree *t, struct str key)
+{
+    const struct tree_node *n = t->root;
+    struct row *best = NULL;
+    while (n != NULL) {
+        if (str_cmp(row_key(n->row), key) > 0) {
+            best = n->row;
+            n = n->left;
+        } else {
+            n = n->right;
+        }
+    }
+    return best;
+}
+
+struct row *tree_before(const struct tree *t, struct str key)
+{
+    const struct tree_node *n = t->root;
+    struct row *best = NULL;
+    while (n != NULL) {
+        if (str_cmp(row_key(n->row), key) < 0) {
+            best = n->row;
+            n = n->right;
+        } else {
+            n = n->left;
+        }
+    }
+    return best;
+}
+
+static void node_each(struct tree_node *n, void (*visit)(void *arg, struct row *row), void *arg)
+{
+    if (n == NULL)
+        return;
+    node_each(n->left, visit, arg);
+    visit(arg, n->row);
+    node_each(n->right, visit, arg);
+}
+
+void tree_each(const struct tree *t, void (*visit)(void *arg, struct row *row), void *arg)
+{
+    node_each(t->root, visit, arg);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A persistent ordered map of rows: changing it copies the path to the changed node, so that any
+ * number of older states live on beside the newest at the cost of what differs. A state is a root
+ * pointer with a count; taking one is one increment. It is a treap: a binary tree by key and a heap
+ * by random priorities, which keeps it balanced with little code.
+ *
+ * One thread changes a tree at a time; any thread reads the states it holds. */
+#ifndef ENGINE_TREE_H
+#define ENGINE_TREE_H
+
+#include <stdatomic.h>
+
+#include "core/str.h"
+
+struct row {
+    atomic_uint refs;
+    uint32_t key_n;
+    uint32_t value_n;
+    bool deleted; /* a mark that the row is gone from what lies below this tree */
+    char bytes[]; /* key, then value */
+};
+
+static inline struct str row_key(const struct row *r)
+{
+    return (struct str){r->bytes, r->key_n};
+}
+
+static inline struct str row_value(const struct row *r)
+{
+    return (struct str){r->bytes + r->key_n, r->value_n};
+}
+
+/* With one reference. An absent value makes a deletion mark. */
+struct row *row_new(struct str key, struct str value);
+struct row *row_get(struct row *r);
+void row_put(struct row *r);
+
+struct tree_node;
+
+struct tree {
+    struct tree_node *root;
+    uint64_t random; /* any seed but 0 */
+};
+
+/* Another hold on the same state. */
+struct tree tree_get(const struct tree *t);
+void tree_put(struct tree *t);
+
+/* Takes over the reference to row; replaces the row of the same key. */
+void tree_insert(struct tree *t, struct row *row);
+/* Absent is no error. */
+void tree_remove(struct tree *t, struct str key);
+
+/* Borrowed from the state; NULL when there is none. */
+struct row *tree_find(const struct tree *t, struct str key);
+/* The first at or after key. */
+struct row *tree_at_or_after(const struct tree *t, struct str key);
+/* The first after key. */
+struct row *tree_after(const struct tree *t, struct str key);
+/* The last before key. */
+struct row *tree_before(const struct tree *t, struct str key);
+
+/* Calls visit with every row in order. */
+void tree_each(const struct tree *t, void (*visit)(void *arg, struct row *row), void *arg);
+
+#endif
