@@ -65,7 +65,6 @@ enum auth_kind {
 /* Who was let in, and with what limits; lives in the request's arena. */
 struct auth_result {
     enum auth_kind kind;
-    const struct account *account;
     struct str permissions; /* the SAS's letters, for checks that need the resource's state */
     bool create_only;       /* c without w: must not overwrite */
     struct str identity;    /* object id of a bearer, for the log */
@@ -76,10 +75,38 @@ struct auth_result {
     int sas_version; /* sv as yyyymmdd, 0 when there is none */
 };
 
+/* A container, queue, table or share. */
+struct auth_place {
+    enum service_kind service;
+    struct str account;
+    struct str container;
+};
+
+/* What the container lets anybody do. */
+enum auth_public { AUTH_PUBLIC_NONE, AUTH_PUBLIC_BLOB, AUTH_PUBLIC_CONTAINER };
+
+/* A stored access policy; a part is absent where the policy does not give it. */
+struct auth_policy {
+    bool found;
+    struct str start, expiry, permission;
+};
+
+/* What auth asks of the services. They are functions that main sets, so that auth knows none of
+ * them; one that is NULL finds nothing. They read one hot row, and wait for it when they must. */
+struct auth_lookup {
+    /* A container that does not exist is AUTH_PUBLIC_NONE and no error. */
+    struct err (*public_access)(struct store *store, const struct auth_place *place,
+                                enum auth_public *out);
+    /* *out's text lives in the arena. A missing container or policy is no error: not found. */
+    struct err (*stored_policy)(struct store *store, const struct auth_place *place, struct str id,
+                                struct arena *arena, struct auth_policy *out);
+};
+
 struct auth_server {
     struct accounts *accounts;
     struct store *store;
     const struct clock *clock;
+    struct auth_lookup lookup;
 };
 
 /* Decides. On refusal: the error with its exact code; *challenge is set to a WWW-Authenticate value

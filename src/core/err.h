@@ -20,11 +20,14 @@ enum err_code {
     ERR_CODE_COUNT
 };
 
+enum { ERR_DETAIL_NEWLINE = '\r' };
+
 struct NODISCARD err {
     enum err_code code;
     int cause; /* errno or the engine's cause: for the log only */
     /* NULL, or text that lives as long as the request: lines of "Element\tvalue" that the front
-     * end adds to the error body (HeaderName, QueryParameterName, Reason, MaxLimit, …). */
+     * end adds to the error body (HeaderName, QueryParameterName, Reason, MaxLimit, …). A newline
+     * within a value is written as ERR_DETAIL_NEWLINE. */
     const char *detail;
 };
 

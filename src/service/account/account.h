@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The accounts that this server serves, with their two keys each. Read by every request from every
- * loop, changed now and then by an operator: a change makes a new table, readers never wait. */
+ * loop, changed now and then by an operator. An account is never changed once it is in the set: a
+ * change puts another in its place, and whoever holds the old one lets it go when done. */
 #ifndef SERVICE_ACCOUNT_ACCOUNT_H
 #define SERVICE_ACCOUNT_ACCOUNT_H
+
+#include <stdatomic.h>
 
 #include "core/arena.h"
 #include "core/err.h"
@@ -11,7 +14,13 @@
 
 enum service_kind { SERVICE_BLOB, SERVICE_QUEUE, SERVICE_TABLE, SERVICE_FILE, SERVICE_KIND_COUNT };
 
-enum { ACCOUNT_NAME_MAX = 24, ACCOUNT_KEYS = 2, ACCOUNTS_MAX = 1024 };
+enum {
+    ACCOUNT_NAME_MIN = 3,
+    ACCOUNT_NAME_MAX = 24,
+    ACCOUNT_KEYS = 2,
+    ACCOUNT_KEY_BASE64_MAX = 172, /* 128 bytes; Azure's keys have 64 */
+    ACCOUNTS_MAX = 1024,
+};
 
 #define ACCOUNT_WELL_KNOWN_NAME "devstoreaccount1"
 #define ACCOUNT_WELL_KNOWN_KEY \
@@ -22,23 +31,34 @@ struct account {
     unsigned key_count; /* 1 or 2 */
     struct str keys_base64[ACCOUNT_KEYS];
     struct hmac_key keys[ACCOUNT_KEYS]; /* ready for signing */
+    _Atomic unsigned holders;           /* accounts_get and account_put only */
 };
 
 struct accounts;
 
 struct accounts *accounts_new(void);
+/* Nobody may hold an account any more. */
 void accounts_free(struct accounts *set);
-/* Adds or replaces. Keys are base64. ERR_INVALID_INPUT when the name or a key is not well-formed.
- */
+/* Adds or replaces. Keys are base64; key2 may be absent. ERR_INVALID_INPUT when the name or a key
+ * is not well-formed or there are ACCOUNTS_MAX already. */
 struct err accounts_put(struct accounts *set, struct str name, struct str key1, struct str key2);
 /* ERR_RESOURCE_NOT_FOUND. */
 struct err accounts_remove(struct accounts *set, struct str name);
-/* `account1:key1[:key2];account2:…`, the form of AZURITE_ACCOUNTS. */
+/* `account1:key1[:key2];account2:…`, the form of AZURITE_ACCOUNTS. The well-formed part before an
+ * error stays added. */
 struct err accounts_parse(struct accounts *set, struct str text);
-/* A copy in the arena; NULL when there is none of that name. */
-const struct account *accounts_find(struct accounts *set, struct arena *arena, struct str name);
+
+/* The account of that name, held for the caller until account_put; NULL when there is none. Keys
+ * are not copied, so none are left behind in a request's memory. */
+struct account *accounts_get(struct accounts *set, struct str name);
+/* NULL is let pass. */
+void account_put(struct account *account);
+
 size_t accounts_count(struct accounts *set);
 /* The i-th name in order, copied into the arena; absent when there are fewer. */
 struct str accounts_name(struct accounts *set, struct arena *arena, size_t i);
+
+/* Three to 24 lower-case letters and digits. */
+bool account_name_ok(struct str name);
 
 #endif

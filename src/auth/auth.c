@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "auth/auth.h"
+
+#include "auth/auth_internal.h"
+
+struct str auth_header(const struct auth_input *input, struct str name)
+{
+    for (size_t i = 0; i < input->header_count; i++)
+        if (str_ieq(input->headers[i].name, name))
+            return input->headers[i].value;
+    return STR_NONE;
+}
+
+size_t auth_header_count(const struct auth_input *input, struct str name)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < input->header_count; i++)
+        count += str_ieq(input->headers[i].name, name);
+    return count;
+}
+
+struct str auth_query(const struct auth_input *input, struct str name)
+{
+    for (size_t i = 0; i < input->query_count; i++)
+        if (str_ieq(input->query[i].name, name))
+            return input->query[i].value;
+    return STR_NONE;
+}
+
+struct err auth_failed(struct arena *arena, struct str text)
+{
+    struct buf detail = buf_in(arena);
+    buf_put(&detail, STR("AuthenticationErrorDetail\t"));
+    for (size_t i = 0; i < text.n; i++)
+        buf_putc(&detail, text.p[i] == '\n' ? ERR_DETAIL_NEWLINE : text.p[i]);
+    buf_putc(&detail, '\0');
+    return err_detail(ERR_AUTHENTICATION_FAILED, detail.p);
+}
+
+/* The service tells who comes without credentials where to get a token, from the version on that
+ * introduced it to each service. */
+static bool wants_challenge(const struct auth_input *input)
+{
+    switch (input->service) {
+    case SERVICE_BLOB:
+    case SERVICE_QUEUE:
+        return input->version >= 20191212;
+    case SERVICE_TABLE:
+        return input->version >= 20201206;
+    case SERVICE_FILE:
+        return input->version >= 20221102;
+    case SERVICE_KIND_COUNT:
+        break;
+    }
+    return false;
+}
+
+/* A private container is not told from a missing one. Old clients expect that to be a 404. */
+static struct err no_credentials(const struct auth_input *input, const struct auth_demand *demand,
+                                 struct str *challenge)
+{
+    bool challenged = wants_challenge(input);
+    if (!challenged && input->service == SERVICE_BLOB && !demand->write)
+        return err_new(ERR_RESOURCE_NOT_FOUND);
+    if (challenged)
+        *challenge = STR("Bearer authorization_uri=https://login.microsoftonline.com/"
+                         "00000000-0000-0000-0000-000000000000/oauth2/authorize "
+                         "resource_id=https://storage.azure.com");
+    return err_new(ERR_NO_AUTHENTICATION_INFORMATION);
+}
+
+static bool is_public(enum auth_anonymous demanded, enum auth_public level)
+{
+    switch (demanded) {
+    case AUTH_ANONYMOUS_NEVER:
+        return false;
+    case AUTH_ANONYMOUS_BLOB:
+        return level != AUTH_PUBLIC_NONE;
+    case AUTH_ANONYMOUS_CONTAINER:
+        return level == AUTH_PUBLIC_CONTAINER;
+    case AUTH_ANONYMOUS_ALWAYS:
+        return true;
+    }
+    return false;
+}
+
+static struct err anonymous_check(const struct auth_server *server, const struct auth_input *input,
+                                  const struct auth_demand *demand, struct auth_result *result,
+                                  struct str *challenge)
+{
+    enum auth_public level = AUTH_PUBLIC_NONE;
+    bool asks =
+        demand->anonymous == AUTH_ANONYMOUS_BLOB || demand->anonymous == AUTH_ANONYMOUS_CONTAINER;
+    if (asks && server->lookup.public_access != NULL) {
+        struct auth_place place = {input->service, input->account, input->container};
+        TRY(server->lookup.public_access(server->store, &place, &level));
+    }
+    if (!is_public(demand->anonymous, level))
+        return no_credentials(input, demand, challenge);
+    result->kind = AUTH_ANONYMOUS;
+    return OK;
+}
+
+struct err auth_check(const struct auth_server *server, const struct auth_input *input,
+                      const struct auth_demand *demand, struct arena *arena,
+                      struct auth_result *result, struct str *challenge)
+{
+    *result = (struct auth_result){0};
+    *challenge = STR_NONE;
+    /* A preflight carries no credentials; whatever it carries is not looked at. */
+    struct str authorization = auth_header(input, STR("authorization"));
+    if (demand->anonymous == AUTH_ANONYMOUS_ALWAYS || !str_given(authorization))
+        return anonymous_check(server, input, demand, result, challenge);
+    if (auth_header_count(input, STR("authorization")) > 1)
+        return err_new(ERR_INVALID_AUTHENTICATION_INFO);
+    if (str_istarts(authorization, STR("SharedKey ")) ||
+        str_istarts(authorization, STR("SharedKeyLite ")))
+        return shared_key_check(server, input, authorization, arena, result);
+    return err_new(ERR_INVALID_AUTHENTICATION_INFO);
+}

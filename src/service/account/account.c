@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/account/account.h"
+
+#include <assert.h>
+#include <openssl/crypto.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "core/base64.h"
+#include "core/mem.h"
+
+/* Sorted by name. The lock guards the array, the holders' count guards each account. */
+struct accounts {
+    pthread_rwlock_t lock;
+    size_t count;
+    struct account *sorted[ACCOUNTS_MAX];
+};
+
+struct accounts *accounts_new(void)
+{
+    struct accounts *set = MEM_NEW(struct accounts);
+    int failed = pthread_rwlock_init(&set->lock, NULL);
+    assert(failed == 0);
+    return set;
+}
+
+void accounts_free(struct accounts *set)
+{
+    if (set == NULL)
+        return;
+    for (size_t i = 0; i < set->count; i++)
+        account_put(set->sorted[i]);
+    pthread_rwlock_destroy(&set->lock);
+    free(set);
+}
+
+static void lock_for_reading(struct accounts *set)
+{
+    int failed = pthread_rwlock_rdlock(&set->lock);
+    assert(failed == 0);
+}
+
+static void lock_for_change(struct accounts *set)
+{
+    int failed = pthread_rwlock_wrlock(&set->lock);
+    assert(failed == 0);
+}
+
+static void unlock(struct accounts *set)
+{
+    int failed = pthread_rwlock_unlock(&set->lock);
+    assert(failed == 0);
+}
+
+bool account_name_ok(struct str name)
+{
+    if (name.n < ACCOUNT_NAME_MIN || name.n > ACCOUNT_NAME_MAX)
+        return false;
+    for (size_t i = 0; i < name.n; i++)
+        if (!ascii_digit(name.p[i]) && !(name.p[i] >= 'a' && name.p[i] <= 'z'))
+            return false;
+    return true;
+}
+
+/* The text of names and keys stands behind the struct, in the same allocation. */
+static size_t account_size(const struct account *account)
+{
+    return sizeof *account + account->name.n + account->keys_base64[0].n +
+           account->keys_base64[1].n;
+}
+
+static struct str keep(char **at, struct str s)
+{
+    if (!str_given(s))
+        return s;
+    struct str kept = {memcpy(*at, s.p, s.n), s.n};
+    *at += s.n;
+    return kept;
+}
+
+/* False when it is not base64 of 1 to 128 bytes. */
+static bool key_init(struct hmac_key *key, struct str base64)
+{
+    if (base64.n < 4 || base64.n > ACCOUNT_KEY_BASE64_MAX)
+        return false;
+    unsigned char secret[ACCOUNT_KEY_BASE64_MAX / 4 * 3];
+    size_t n = base64.n / 4 * 3;
+    for (size_t i = base64.n; i > base64.n - 2 && base64.p[i - 1] == '='; i--)
+        n--;
+    bool decoded = base64_decode_exact(base64, secret, n);
+    if (decoded)
+        hmac_key_init(key, (struct str){(const char *)secret, n});
+    OPENSSL_cleanse(secret, sizeof secret);
+    return decoded;
+}
+
+/* NULL when something is not well-formed. Held once, for the set. */
+static struct account *account_new(struct str name, struct str key1, struct str key2)
+{
+    struct hmac_key keys[ACCOUNT_KEYS] = {0};
+    if (!account_name_ok(name) || !key_init(&keys[0], key1) ||
+        (str_given(key2) && !key_init(&keys[1], key2)))
+        return NULL;
+    struct account *account = mem_calloc(1, sizeof *account + name.n + key1.n + key2.n);
+    char *text = (char *)(account + 1);
+    account->name = keep(&text, name);
+    account->key_count = str_given(key2) ? 2 : 1;
+    account->keys_base64[0] = keep(&text, key1);
+    account->keys_base64[1] = keep(&text, key2);
+    memcpy(account->keys, keys, sizeof keys);
+    OPENSSL_cleanse(keys, sizeof keys);
+    atomic_init(&account->holders, 1);
+    return account;
+}
+
+void account_put(struct account *account)
+{
+    if (account == NULL ||
+        atomic_fetch_sub_explicit(&account->holders, 1, memory_order_acq_rel) > 1)
+        return;
+    OPENSSL_cleanse(account, account_size(account));
+    free(account);
+}
+
+/* The first place whose name is not before this one. */
+static size_t place_of(const struct accounts *set, struct str name)
+{
+    size_t low = 0, high = set->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (str_cmp(set->sorted[middle]->name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_at(const struct accounts *set, size_t place, struct str name)
+{
+    return place < set->count && str_eq(set->sorted[place]->name, name);
+}
+
+/* Takes over the account unless the set is full. *replaced is the caller's to put. */
+static struct err insert(struct accounts *set, struct account *account, struct account **replaced)
+{
+    size_t place = place_of(set, account->name);
+    if (is_at(set, place, account->name)) {
+        *replaced = set->sorted[place];
+        set->sorted[place] = account;
+        return OK;
+    }
+    if (set->count == ACCOUNTS_MAX)
+        return err_detail(ERR_INVALID_INPUT, "Reason\tThere are too many accounts.");
+    memmove(&set->sorted[place + 1], &set->sorted[place],
+            (set->count - place) * sizeof set->sorted[0]);
+    set->sorted[place] = account;
+    set->count++;
+    return OK;
+}
+
+struct err accounts_put(struct accounts *set, struct str name, struct str key1, struct str key2)
+{
+    if (!account_name_ok(name))
+        return err_detail(ERR_INVALID_INPUT,
+                          "Reason\tAn account's name is 3 to 24 lower-case letters and digits.");
+    struct account *account = account_new(name, key1, key2);
+    if (account == NULL)
+        return err_detail(ERR_INVALID_INPUT,
+                          "Reason\tAn account's key is base64 of 1 to 128 bytes.");
+    struct account *replaced = NULL;
+    lock_for_change(set);
+    struct err error = insert(set, account, &replaced);
+    unlock(set);
+    account_put(err_is(error) ? account : replaced);
+    return error;
+}
+
+struct err accounts_remove(struct accounts *set, struct str name)
+{
+    struct account *removed = NULL;
+    lock_for_change(set);
+    size_t place = place_of(set, name);
+    if (is_at(set, place, name)) {
+        removed = set->sorted[place];
+        set->count--;
+        memmove(&set->sorted[place], &set->sorted[place + 1],
+                (set->count - place) * sizeof set->sorted[0]);
+    }
+    unlock(set);
+    if (removed == NULL)
+        return err_new(ERR_RESOURCE_NOT_FOUND);
+    account_put(removed);
+    return OK;
+}
+
+struct err accounts_parse(struct accounts *set, struct str text)
+{
+    while (str_given(text)) {
+        struct str part = str_trim(str_cut(&text, ';'));
+        if (part.n == 0)
+            continue;
+        struct str name = str_cut(&part, ':');
+        struct str key1 = str_cut(&part, ':');
+        struct str key2 = str_cut(&part, ':');
+        if (str_given(part))
+            return err_detail(ERR_INVALID_INPUT, "Reason\tAn account has two keys at most.");
+        TRY(accounts_put(set, name, key1, key2));
+    }
+    return OK;
+}
+
+struct account *accounts_get(struct accounts *set, struct str name)
+{
+    struct account *found = NULL;
+    lock_for_reading(set);
+    size_t place = place_of(set, name);
+    if (is_at(set, place, name)) {
+        found = set->sorted[place];
+        atomic_fetch_add_explicit(&found->holders, 1, memory_order_relaxed);
+    }
+    unlock(set);
+    return found;
+}
+
+size_t accounts_count(struct accounts *set)
+{
+    lock_for_reading(set);
+    size_t count = set->count;
+    unlock(set);
+    return count;
+}
+
+struct str accounts_name(struct accounts *set, struct arena *arena, size_t i)
+{
+    struct str name = STR_NONE;
+    lock_for_reading(set);
+    if (i < set->count)
+        name = arena_copy(arena, set->sorted[i]->name);
+    unlock(set);
+    return name;
+}
