@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/common/sweeper.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "core/log.h"
+#include "core/mem.h"
+
+enum { SWEEPER_PAUSE_S = 1, SWEEPER_RETRY_ROUNDS = 60 };
+
+struct sweeper {
+    struct store *store;
+    const struct sweep_job *jobs;
+    size_t count;
+    unsigned *skip_rounds; /* per job: rounds to leave out after an error */
+    uint64_t *removed;     /* per job: since the last line in the log */
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool stopping;
+};
+
+static void tell(struct sweeper *s, size_t i)
+{
+    if (s->removed[i] == 0)
+        return;
+    log_line(LOG_INFO, "sweep %s: %llu removed", s->jobs[i].name,
+             (unsigned long long)s->removed[i]);
+    s->removed[i] = 0;
+}
+
+/* True when the job has more to do now. A job that fails is left alone for a minute, so that a full
+ * disk does not fill the log too. */
+static bool step(struct sweeper *s, size_t i)
+{
+    struct sweep_report report = {0};
+    if (s->skip_rounds[i] > 0) {
+        s->skip_rounds[i]--;
+        return false;
+    }
+    struct err error = s->jobs[i].step(s->store, s->jobs[i].context, &report);
+    s->removed[i] += report.removed;
+    if (err_is(error)) {
+        s->skip_rounds[i] = SWEEPER_RETRY_ROUNDS;
+        log_line(LOG_WARN, "sweep %s failed: error %d, cause %d", s->jobs[i].name, error.code,
+                 error.cause);
+        return false;
+    }
+    if (!report.more)
+        tell(s, i);
+    return report.more;
+}
+
+static bool pause_or_stop(struct sweeper *s, bool more)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += SWEEPER_PAUSE_S;
+    (void)pthread_mutex_lock(&s->lock);
+    if (!s->stopping && !more)
+        (void)pthread_cond_timedwait(&s->wake, &s->lock, &until);
+    bool stop = s->stopping;
+    (void)pthread_mutex_unlock(&s->lock);
+    return stop;
+}
+
+static void *sweep(void *arg)
+{
+    struct sweeper *s = arg;
+    bool more = false;
+    while (!pause_or_stop(s, more)) {
+        more = false;
+        for (size_t i = 0; i < s->count; i++)
+            more = step(s, i) || more;
+    }
+    return NULL;
+}
+
+static void release(struct sweeper *s)
+{
+    (void)pthread_cond_destroy(&s->wake);
+    (void)pthread_mutex_destroy(&s->lock);
+    free(s->skip_rounds);
+    free(s->removed);
+    free(s);
+}
+
+struct err sweeper_start(struct store *store, const struct sweep_job *jobs, size_t count,
+                         struct sweeper **out)
+{
+    struct sweeper *s = MEM_NEW(struct sweeper);
+    pthread_condattr_t monotonic;
+    s->store = store;
+    s->jobs = jobs;
+    s->count = count;
+    s->skip_rounds = mem_calloc(count, sizeof *s->skip_rounds);
+    s->removed = mem_calloc(count, sizeof *s->removed);
+    (void)pthread_mutex_init(&s->lock, NULL);
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&s->wake, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+    int failed = pthread_create(&s->thread, NULL, sweep, s);
+    if (failed != 0) {
+        release(s);
+        return err_cause(ERR_IO, failed);
+    }
+    *out = s;
+    return OK;
+}
+
+void sweeper_stop(struct sweeper *s)
+{
+    if (s == NULL)
+        return;
+    (void)pthread_mutex_lock(&s->lock);
+    s->stopping = true;
+    (void)pthread_cond_signal(&s->wake);
+    (void)pthread_mutex_unlock(&s->lock);
+    (void)pthread_join(s->thread, NULL);
+    release(s);
+}
