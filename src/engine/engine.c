@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "engine/engine_internal.h"
+#include "engine/rowkey.h"
 
 /* ---- transactions ---- */
 
@@ -123,7 +124,17 @@ bool txn_writable(const struct txn *t)
 struct err cursor_open(struct txn *t, struct str prefix, struct cursor **out)
 {
     assert(prefix.n <= ENGINE_KEY_MAX);
-    return t->ops->cursor_open(t, prefix, out);
+    char *past = arena_bytes(t->arena, prefix.n + 1);
+    if (prefix.n > 0)
+        memcpy(past, prefix.p, prefix.n);
+    size_t past_n = rowkey_past_prefix(past, prefix.n);
+    return t->ops->cursor_open(t, prefix, past_n == 0 ? STR_NONE : (struct str){past, past_n}, out);
+}
+
+struct err cursor_open_range(struct txn *t, struct str from, struct str to, struct cursor **out)
+{
+    assert(from.n <= ENGINE_KEY_MAX && to.n <= ENGINE_KEY_MAX);
+    return t->ops->cursor_open(t, from, to, out);
 }
 
 struct err cursor_seek(struct cursor *c, struct str key)

@@ -91,12 +91,15 @@ bool txn_writable(const struct txn *t);
  * transaction's own writes made before it was opened or moved. Opened at the first such key; with
  * none, or moved past the last, it is not valid. */
 struct err cursor_open(struct txn *t, struct str prefix, struct cursor **out);
-/* To the first key >= key (given whole, with the prefix). */
+/* The same over the keys from <= key < to; an absent `to` is the partition's end. An engine looks
+ * at nothing outside, so a scan for what is due costs nothing for what was deleted past `to`. */
+struct err cursor_open_range(struct txn *t, struct str from, struct str to, struct cursor **out);
+/* To the first key >= key (given whole, with the prefix); never before the cursor's first. */
 struct err cursor_seek(struct cursor *c, struct str key);
 struct err cursor_next(struct cursor *c);
 /* To the first key past all that start with `skip`: how a delimiter listing jumps. */
 struct err cursor_skip(struct cursor *c, struct str skip);
-/* To the last key < key, or the last of the prefix when key is absent. */
+/* To the last key < key, or the cursor's last when key is absent. */
 struct err cursor_seek_before(struct cursor *c, struct str key);
 bool cursor_valid(const struct cursor *c);
 /* Borrowed until the cursor moves. */

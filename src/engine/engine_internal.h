@@ -51,7 +51,9 @@ struct txn_ops {
     struct err (*peek)(struct txn *t, struct str partition, struct str key, struct str *value);
     struct err (*put)(struct txn *t, struct str key, struct str value);
     struct err (*del)(struct txn *t, struct str key);
-    struct err (*cursor_open)(struct txn *t, struct str prefix, struct cursor **out);
+    /* The keys from <= key < to, to the partition's end when `to` is absent; both are borrowed for
+     * the call only. */
+    struct err (*cursor_open)(struct txn *t, struct str from, struct str to, struct cursor **out);
     struct err (*extent_adopt)(struct txn *t, const struct extent *x);
     struct err (*extent_hold)(struct txn *t, const struct extent *x);
     struct err (*extent_drop)(struct txn *t, const struct extent *x);

@@ -61,9 +61,9 @@ static struct err mem_del(struct txn *txn, struct str key)
 struct mem_cursor {
     struct cursor base;
     struct mem_txn *txn;
-    struct str prefix; /* with the partition */
-    struct str past;   /* the first key past all with the prefix */
-    struct row *row;   /* where it stands, held */
+    struct str first; /* its bounds, with the partition */
+    struct str past;
+    struct row *row; /* where it stands, held */
 };
 
 static struct mem_cursor *mem_cursor_of(struct cursor *c)
@@ -79,7 +79,8 @@ static struct err mem_cursor_stand(struct mem_cursor *c, struct row *row)
     if (c->row != NULL)
         row_put(c->row);
     c->row = row;
-    c->base.valid = row != NULL && str_starts(row_key(row), c->prefix);
+    c->base.valid =
+        row != NULL && str_cmp(row_key(row), c->first) >= 0 && str_cmp(row_key(row), c->past) < 0;
     if (c->base.valid) {
         c->base.key = str_from(row_key(row), c->txn->key.partition_n);
         c->base.value = row_value(row);
@@ -91,8 +92,8 @@ static struct err mem_cursor_seek(struct cursor *cursor, struct str key)
 {
     struct mem_cursor *c = mem_cursor_of(cursor);
     struct str at = rowkey_of(&c->txn->key, key);
-    if (str_cmp(at, c->prefix) < 0)
-        at = c->prefix;
+    if (str_cmp(at, c->first) < 0)
+        at = c->first;
     return mem_cursor_stand(c, tree_at_or_after(c->txn->tree, at));
 }
 
@@ -106,8 +107,8 @@ static struct err mem_cursor_skip(struct cursor *cursor, struct str skip)
 {
     struct mem_cursor *c = mem_cursor_of(cursor);
     struct str at = rowkey_past(&c->txn->key, skip);
-    if (str_cmp(at, c->prefix) < 0)
-        at = c->prefix;
+    if (str_cmp(at, c->first) < 0)
+        at = c->first;
     return mem_cursor_stand(c, tree_at_or_after(c->txn->tree, at));
 }
 
@@ -136,16 +137,18 @@ static const struct cursor_ops MEM_CURSOR_OPS = {
     .close = mem_cursor_close,
 };
 
-static struct err mem_cursor_open(struct txn *txn, struct str prefix, struct cursor **out)
+static struct err mem_cursor_open(struct txn *txn, struct str from, struct str to,
+                                  struct cursor **out)
 {
     struct mem_txn *t = mem_txn_of(txn);
     struct mem_cursor *c = MEM_NEW(struct mem_cursor);
     c->base.ops = &MEM_CURSOR_OPS;
     c->txn = t;
-    c->prefix = arena_copy(&t->arena, rowkey_of(&t->key, prefix));
-    c->past = arena_copy(&t->arena, rowkey_past(&t->key, prefix));
+    c->first = arena_copy(&t->arena, rowkey_of(&t->key, from));
+    c->past = arena_copy(&t->arena,
+                         str_given(to) ? rowkey_of(&t->key, to) : rowkey_past(&t->key, STR("")));
     *out = &c->base;
-    return mem_cursor_stand(c, tree_at_or_after(t->tree, c->prefix));
+    return mem_cursor_stand(c, tree_at_or_after(t->tree, c->first));
 }
 
 /* ---- extents ---- */
