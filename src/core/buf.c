@@ -34,7 +34,7 @@ void buf_clear(struct buf *b)
 
 char *buf_reserve(struct buf *b, size_t more)
 {
-    if (more <= b->capacity - b->n)
+    if (more <= b->capacity - b->n && b->p != NULL)
         return b->p + b->n;
     size_t need = b->n + more;
     assert(need >= more);
@@ -95,6 +95,21 @@ void buf_put_hex(struct buf *b, struct str bytes)
         out[2 * i + 1] = digits[c & 15];
     }
     b->n += bytes.n * 2;
+}
+
+void buf_put_utf8(struct buf *b, uint32_t c)
+{
+    if (c < 0x80) {
+        buf_putc(b, (char)c);
+        return;
+    }
+    size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    char *out = buf_reserve(b, n);
+    for (size_t i = n - 1; i > 0; i--, c >>= 6)
+        out[i] = (char)(0x80 | (c & 0x3F));
+    /* The lead byte: n ones, a zero, the bits that are left. */
+    out[0] = (char)((0xF00U >> n & 0xFF) | c);
+    b->n += n;
 }
 
 void buf_printf(struct buf *b, const char *format, ...)

@@ -34,6 +34,8 @@ void buf_put_u64(struct buf *b, uint64_t value);
 void buf_put_i64(struct buf *b, int64_t value);
 /* Lower-case hex of a byte string. */
 void buf_put_hex(struct buf *b, struct str bytes);
+/* A code point up to U+10FFFF, as UTF-8. */
+void buf_put_utf8(struct buf *b, uint32_t c);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void buf_put_u8(struct buf *b, uint8_t value);

@@ -12,6 +12,8 @@ struct json_reader json_reader_of(struct arena *a, struct str text)
 {
     if (str_starts(text, STR("\xEF\xBB\xBF")))
         text = str_from(text, 3);
+    if (!str_given(text))
+        text = STR("");
     return (struct json_reader){.at = text.p, .end = text.p + text.n, .arena = a};
 }
 
@@ -123,51 +125,38 @@ static bool read_hex4(struct json_reader *r, uint32_t *out)
     return true;
 }
 
-static size_t put_utf8(char *to, uint32_t c)
-{
-    if (c < 0x80) {
-        to[0] = (char)c;
-        return 1;
-    }
-    size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    for (size_t i = n - 1; i > 0; i--, c >>= 6)
-        to[i] = (char)(0x80 | (c & 0x3F));
-    to[0] = (char)((0xF00 >> n & 0xFF) | c);
-    return n;
-}
-
 /* What follows "\u": one unit, or a high surrogate and its low one. A lone surrogate is no
  * character, and could not be stored as UTF-8. */
-static size_t read_unicode_escape(struct json_reader *r, char *to)
+static bool read_unicode_escape(struct json_reader *r, struct buf *out)
 {
     uint32_t c;
     uint32_t low;
     if (!read_hex4(r, &c) || (c >= 0xDC00 && c <= 0xDFFF))
-        return 0;
-    if (c < 0xD800 || c > 0xDBFF)
-        return put_utf8(to, c);
-    if (!eat(r, '\\') || !eat(r, 'u') || !read_hex4(r, &low) || low < 0xDC00 || low > 0xDFFF)
-        return 0;
-    return put_utf8(to, 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00));
+        return false;
+    if (c >= 0xD800 && c <= 0xDBFF) {
+        if (!eat(r, '\\') || !eat(r, 'u') || !read_hex4(r, &low) || low < 0xDC00 || low > 0xDFFF)
+            return false;
+        c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
+    }
+    buf_put_utf8(out, c);
+    return true;
 }
 
-/* Undoes the escape after a backslash; returns the bytes written, 0 when it is none. Never writes
- * more than it read. */
-static size_t read_escape(struct json_reader *r, char *to)
+/* Undoes the escape after a backslash; false when it is none. */
+static bool read_escape(struct json_reader *r, struct buf *out)
 {
     static const char FROM[] = "\"\\/bfnrt";
     static const char TO[] = "\"\\/\b\f\n\r\t";
     char c = peek(r);
     if (c == '\0')
-        return 0;
+        return false;
     r->at++;
     if (c == 'u')
-        return read_unicode_escape(r, to);
+        return read_unicode_escape(r, out);
     const char *known = strchr(FROM, c);
-    if (known == NULL)
-        return 0;
-    *to = TO[known - FROM];
-    return 1;
+    if (known != NULL)
+        buf_putc(out, TO[known - FROM]);
+    return known != NULL;
 }
 
 /* The rest of a string from its first escape on. The decoded text is never longer than what is
@@ -178,17 +167,15 @@ static bool read_escaped(struct json_reader *r, const char *start, struct str *o
     while (quote < r->end && *quote != '"')
         quote += *quote == '\\' && r->end - quote > 1 ? 2 : 1;
     struct buf text = buf_in(r->arena);
-    (void)buf_reserve(&text, (size_t)(quote - start) + 4);
+    (void)buf_reserve(&text, (size_t)(quote - start));
     buf_put(&text, (struct str){start, (size_t)(r->at - start)});
     while (!eat(r, '"')) {
         const char *run = r->at;
         r->at = plain_end(run, r->end);
         buf_put(&text, (struct str){run, (size_t)(r->at - run)});
         if (eat(r, '\\')) {
-            size_t n = read_escape(r, buf_reserve(&text, 4));
-            if (n == 0)
+            if (!read_escape(r, &text))
                 return false;
-            text.n += n;
         } else if (peek(r) != '"') {
             return false;
         }
@@ -347,9 +334,10 @@ static void put_escape(struct buf *out, char c)
 
 static void put_quoted(struct buf *out, struct str text)
 {
-    const char *end = text.p + text.n;
+    const char *p = text.n == 0 ? "" : text.p;
+    const char *end = p + text.n;
     buf_putc(out, '"');
-    for (const char *p = text.p; p < end;) {
+    while (p < end) {
         const char *stop = plain_end(p, end);
         buf_put(out, (struct str){p, (size_t)(stop - p)});
         if (stop < end)

@@ -53,7 +53,8 @@ static inline struct str str_from(struct str s, size_t from)
 {
     if (from > s.n)
         from = s.n;
-    return (struct str){s.p + from, s.n - from};
+    /* Even adding zero to a null pointer is undefined. */
+    return from == 0 ? s : (struct str){s.p + from, s.n - from};
 }
 
 static inline struct str str_head(struct str s, size_t n)
