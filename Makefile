@@ -65,6 +65,10 @@ $(B)/bench/%.o: bench/%.c
 $(B)/bench_%: $(B)/bench/%.o $(OBJ)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# The server that test/http drives.
+$(B)/http_echo: $(B)/test/http/echo.o $(OBJ)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
 # All unit tests, or those whose name contains T: make unit T=lease
 unit: $(B)/unit
 	$(B)/unit $(T)

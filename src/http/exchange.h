@@ -31,7 +31,12 @@ enum http_method {
     HTTP_METHOD_OTHER,
 };
 
-enum { HTTP_HEADERS_MAX = 128, HTTP_HEAD_BYTES_MAX = 64 << 10, HTTP_TARGET_BYTES_MAX = 32 << 10 };
+enum {
+    HTTP_HEADERS_MAX = 128,
+    HTTP_HEAD_BYTES_MAX = 64 << 10,
+    HTTP_TARGET_BYTES_MAX = 32 << 10,
+    HTTP_ARENA_BYTES_MAX = 64 << 20, /* see over_limit in arena.h */
+};
 
 struct http_header {
     struct str name;  /* as sent */
@@ -50,6 +55,7 @@ struct http_request {
     int64_t content_length; /* -1: not given */
     bool chunked;
     bool expect_continue;
+    bool keep_alive;   /* the client wants the connection to last */
     int version_minor; /* HTTP/1.x */
 };
 
@@ -86,6 +92,11 @@ struct http_handler {
     void (*on_body)(struct http_exchange *x, struct str bytes);
     void (*on_end)(struct http_exchange *x);
     void (*on_done)(struct http_exchange *x);
+    /* May be NULL. A request that got no exchange (a malformed head, too many connections, a body
+     * that stalled) is answered with the error's HTTP status and what this puts into the two
+     * buffers (header lines as in http_response); without it, with a line of text. Then the
+     * connection is closed. */
+    void (*on_bad)(struct err error, struct buf *headers, struct buf *body);
 };
 
 struct http_exchange {
@@ -118,10 +129,18 @@ struct http_response {
 /* Appends a header line. Control characters in the value are replaced: no response splitting. */
 void http_put_header(struct buf *headers, struct str name, struct str value);
 
-/* Everything that the response points to must stay until on_done. For HEAD, 204 and 304 no body is
- * sent, whatever the response says. */
+/* Everything that the response points to must stay until on_done; *response itself need not. For
+ * HEAD, 204 and 304 no body is sent, whatever the response says. Called from within on_head,
+ * on_body or on_end, it returns before on_done comes; called at another time, on_done may come from
+ * within it: x is not to be touched after it. */
 void http_reply(struct http_exchange *x, const struct http_response *response);
-/* See HTTP_PULL_WAIT. */
+/* See HTTP_PULL_WAIT. As with http_reply, x is not to be touched after it. */
 void http_source_ready(struct http_exchange *x);
+
+/* Holds the rest of the body back: no on_body or on_end comes until http_body_resume. For a handler
+ * that cannot take it as fast as it comes. While it is held back nothing is read from the client,
+ * so it is not noticed either when the client goes away. */
+void http_body_pause(struct http_exchange *x);
+void http_body_resume(struct http_exchange *x);
 
 #endif

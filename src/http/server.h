@@ -3,6 +3,7 @@
 #ifndef HTTP_SERVER_H
 #define HTTP_SERVER_H
 
+#include "core/clock.h"
 #include "http/exchange.h"
 
 struct http_limits {
@@ -17,10 +18,13 @@ extern const struct http_limits HTTP_LIMITS_DEFAULT;
 
 struct http_server;
 
-/* handler is used by all listeners. The loops run elsewhere. */
+/* handler is used by all listeners; it, like the loops, must outlive the server. limits may be
+ * NULL. The loops run elsewhere. SIGPIPE is ignored from then on. */
 struct err http_server_new(struct loop **loops, size_t loop_count,
                            const struct http_handler *handler, const struct http_limits *limits,
                            struct http_server **out);
+/* Where the Date header comes from, in place of the system's clock. Before any listener. */
+void http_server_use_clock(struct http_server *s, const struct clock *clock);
 /* One port for all loops. Port 0 picks a free one. ERR_IO with errno as cause (EADDRINUSE, …). */
 struct err http_server_listen(struct http_server *s, const char *host, uint16_t port,
                               void *listener_context, uint16_t *port_out);

@@ -36,6 +36,10 @@ struct loop_timer {
 void loop_timer_set(struct loop *l, struct loop_timer *timer, int64_t after_ms);
 /* No-op when it is not set. */
 void loop_timer_cancel(struct loop *l, struct loop_timer *timer);
+static inline bool loop_timer_is_set(const struct loop_timer *timer)
+{
+    return timer->heap_index != 0;
+}
 /* Monotonic time, read once per turn. */
 int64_t loop_now_ms(const struct loop *l);
 

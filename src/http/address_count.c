@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/address_count.h"
+
+#include <assert.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mem.h"
+
+enum { BUCKETS = 1024 };
+
+/* An address without its port. Of an IPv6 address the first 64 bits: whoever has one has them all,
+ * and could else open as many connections as there are addresses in it. */
+struct address {
+    uint8_t bytes[16];
+};
+
+struct entry {
+    struct entry *next;
+    struct address address;
+    unsigned count;
+};
+
+struct address_counts {
+    pthread_mutex_t lock;
+    struct entry *buckets[BUCKETS];
+};
+
+struct address_counts *address_counts_new(void)
+{
+    struct address_counts *a = MEM_NEW(struct address_counts);
+    (void)pthread_mutex_init(&a->lock, NULL);
+    return a;
+}
+
+void address_counts_free(struct address_counts *a)
+{
+    for (size_t i = 0; i < BUCKETS; i++)
+        while (a->buckets[i] != NULL) {
+            struct entry *entry = a->buckets[i];
+            a->buckets[i] = entry->next;
+            free(entry);
+        }
+    (void)pthread_mutex_destroy(&a->lock);
+    free(a);
+}
+
+static struct address address_of(const struct sockaddr_storage *peer)
+{
+    struct address address = {0};
+    if (peer->ss_family == AF_INET6)
+        memcpy(address.bytes, &((const struct sockaddr_in6 *)peer)->sin6_addr, 8);
+    else
+        memcpy(address.bytes + 8, &((const struct sockaddr_in *)peer)->sin_addr, 4);
+    return address;
+}
+
+/* The link that points to the address's entry, or where it would be. */
+static struct entry **find(struct address_counts *a, const struct address *address)
+{
+    uint64_t hash = 14695981039346656037U;
+    for (size_t i = 0; i < sizeof address->bytes; i++)
+        hash = (hash ^ address->bytes[i]) * 1099511628211U;
+    struct entry **link = &a->buckets[(hash >> 32) % BUCKETS];
+    while (*link != NULL && memcmp(&(*link)->address, address, sizeof *address) != 0)
+        link = &(*link)->next;
+    return link;
+}
+
+bool address_counts_add(struct address_counts *a, const struct sockaddr_storage *peer,
+                        unsigned most)
+{
+    struct address address = address_of(peer);
+    (void)pthread_mutex_lock(&a->lock);
+    struct entry **link = find(a, &address);
+    if (*link == NULL) {
+        *link = MEM_NEW(struct entry);
+        (*link)->address = address;
+    }
+    bool admitted = most == 0 || (*link)->count < most;
+    if (admitted)
+        (*link)->count++;
+    (void)pthread_mutex_unlock(&a->lock);
+    return admitted;
+}
+
+void address_counts_drop(struct address_counts *a, const struct sockaddr_storage *peer)
+{
+    struct address address = address_of(peer);
+    (void)pthread_mutex_lock(&a->lock);
+    struct entry **link = find(a, &address);
+    assert(*link != NULL && (*link)->count > 0);
+    struct entry *entry = *link;
+    if (--entry->count == 0) {
+        *link = entry->next;
+        free(entry);
+    }
+    (void)pthread_mutex_unlock(&a->lock);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside http/: how many connections each client address has, over all loops. */
+#ifndef HTTP_ADDRESS_COUNT_H
+#define HTTP_ADDRESS_COUNT_H
+
+#include <stdbool.h>
+#include <sys/socket.h>
+
+struct address_counts;
+
+struct address_counts *address_counts_new(void);
+void address_counts_free(struct address_counts *a);
+/* Counts one more, unless there are `most` already (0: no limit). From any thread. */
+bool address_counts_add(struct address_counts *a, const struct sockaddr_storage *peer,
+                        unsigned most);
+/* One that was counted is gone. */
+void address_counts_drop(struct address_counts *a, const struct sockaddr_storage *peer);
+
+#endif

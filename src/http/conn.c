@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/conn.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/mem.h"
+
+/* ---- calls ---- */
+
+struct http_call *http_call_take(struct http_conn *c)
+{
+    struct http_worker *w = c->worker;
+    struct http_call *call = w->calls;
+    if (call != NULL) {
+        w->calls = call->next;
+        w->call_count--;
+    } else {
+        call = mem_alloc(sizeof *call);
+        arena_init(&call->arena, HTTP_ARENA_BYTES_MAX);
+    }
+    call->x = (struct http_exchange){
+        .arena = &call->arena,
+        .loop = w->loop,
+        .peer = &c->peer,
+        .connection = c->number,
+        .listener_context = c->listener_context,
+        .started_us = c->started_us,
+    };
+    call->conn = c;
+    call->handed = call->replied = call->paused = false;
+    call->interim = STR_NONE;
+    call->out.at = call->out.count = 0;
+    assert(c->call == NULL);
+    c->call = call;
+    return call;
+}
+
+void http_conn_end_call(struct http_conn *c)
+{
+    struct http_call *call = c->call;
+    struct http_worker *w = c->worker;
+    if (call->handed)
+        http_server_handler(w->server)->on_done(&call->x);
+    c->call = NULL;
+    if (w->call_count < HTTP_CALLS_KEPT_MAX) {
+        arena_reset(&call->arena);
+        call->next = w->calls;
+        w->calls = call;
+        w->call_count++;
+    } else {
+        arena_release(&call->arena);
+        free(call);
+    }
+}
+
+/* ---- life ---- */
+
+void http_conn_set_state(struct http_conn *c, enum http_conn_state state)
+{
+    c->state = state;
+    c->since_ms = c->active_ms = loop_now_ms(c->worker->loop);
+    c->moved = 0;
+}
+
+static void conn_close_stream(struct http_conn *c, bool abort)
+{
+    if (c->stream.fd < 0)
+        return;
+    loop_watch_remove(c->worker->loop, &c->watch);
+    stream_close(&c->stream, abort);
+}
+
+static void conn_free(struct http_conn *c)
+{
+    assert(c->call == NULL && !c->again_posted);
+    conn_close_stream(c, false);
+    loop_timer_cancel(c->worker->loop, &c->timer);
+    buf_release(&c->held);
+    http_server_forget(c);
+    free(c);
+}
+
+void http_conn_cut(struct http_conn *c)
+{
+    bool at_work = c->call != NULL && c->call->handed &&
+                   (c->state == CONN_WORK || (c->state == CONN_SEND && c->call->out.waiting));
+    conn_close_stream(c, true);
+    c->gone = true;
+    if (at_work)
+        return;
+    if (c->call != NULL)
+        http_conn_end_call(c);
+    http_conn_set_state(c, CONN_CLOSED);
+    http_conn_drive(c);
+}
+
+void http_conn_abandon(struct http_conn *c)
+{
+    c->again_posted = false;
+    http_conn_cut(c);
+    if (c->state == CONN_CLOSED)
+        return;
+    c->call->handed = false;
+    http_conn_end_call(c);
+    conn_free(c);
+}
+
+void http_conn_linger(struct http_conn *c)
+{
+    stream_finish(&c->stream);
+    http_conn_set_state(c, CONN_LINGER);
+}
+
+void http_conn_refuse(struct http_conn *c, struct err error)
+{
+    const struct http_handler *handler = http_server_handler(c->worker->server);
+    struct http_call *call = http_call_take(c);
+    struct buf headers = buf_in(&call->arena);
+    struct buf body = buf_in(&call->arena);
+    if (handler->on_bad != NULL) {
+        handler->on_bad(error, &headers, &body);
+    } else {
+        http_put_header(&headers, STR("Content-Type"), STR("text/plain"));
+        buf_put(&body, str_of(err_message(error.code)));
+        buf_putc(&body, '\n');
+    }
+    log_line(LOG_DEBUG, "connection %llu: refused: %s", (unsigned long long)c->number,
+             error.detail != NULL ? error.detail : err_message(error.code));
+    c->body_left = 1; /* there may be more to come that nobody will look at */
+    http_out_begin(call, &(struct http_response){.status = err_http_status(error.code),
+                                                 .headers = buf_str(&headers),
+                                                 .body = buf_str(&body),
+                                                 .content_length = -1,
+                                                 .close = true});
+    http_conn_set_state(c, CONN_SEND);
+}
+
+/* ---- deadlines ----
+ * The timer is not moved for each request: a deadline follows from the state, and the timer, set
+ * for it or for an earlier one, looks at it when it fires. */
+
+static int64_t conn_deadline_ms(const struct http_conn *c)
+{
+    const struct http_limits *limits = http_server_limits(c->worker->server);
+    int64_t linger_end;
+    switch (c->state) {
+    case CONN_HEAD:
+        return c->in.n == 0 ? c->active_ms + limits->idle_ms : c->since_ms + limits->head_ms;
+    case CONN_BODY:
+        return c->call->paused ? INT64_MAX : c->active_ms + limits->body_stall_ms;
+    case CONN_SEND:
+        return c->call->out.waiting ? INT64_MAX : c->active_ms + limits->body_stall_ms;
+    case CONN_DISCARD:
+        return c->since_ms + limits->body_stall_ms;
+    case CONN_LINGER:
+        linger_end = c->since_ms + HTTP_LINGER_MS_MAX;
+        return linger_end < c->active_ms + HTTP_LINGER_MS ? linger_end
+                                                          : c->active_ms + HTTP_LINGER_MS;
+    case CONN_WORK:
+    case CONN_CLOSED:
+        break;
+    }
+    return INT64_MAX;
+}
+
+static void conn_arm(struct http_conn *c)
+{
+    int64_t deadline_ms = conn_deadline_ms(c);
+    if (deadline_ms == INT64_MAX ||
+        (loop_timer_is_set(&c->timer) && c->timer.due_ms <= deadline_ms))
+        return;
+    loop_timer_set(c->worker->loop, &c->timer, deadline_ms - loop_now_ms(c->worker->loop));
+}
+
+/* Moves bytes, but so few that it only means to hold the connection. */
+static bool conn_is_too_slow(const struct http_conn *c)
+{
+    const struct http_limits *limits = http_server_limits(c->worker->server);
+    int64_t took_ms = loop_now_ms(c->worker->loop) - c->since_ms;
+    return (c->state == CONN_BODY || c->state == CONN_SEND) && took_ms > limits->body_stall_ms &&
+           c->moved * 1000 / (uint64_t)took_ms < (uint64_t)limits->body_bytes_per_second_min;
+}
+
+static void conn_expire(struct http_conn *c)
+{
+    log_line(LOG_DEBUG, "connection %llu: timed out", (unsigned long long)c->number);
+    if (c->state == CONN_BODY)
+        http_conn_end_call(c);
+    else if (c->state != CONN_HEAD || c->in.n == 0) {
+        http_conn_cut(c);
+        return;
+    }
+    http_conn_refuse(c, err_new(ERR_REQUEST_TIMEOUT));
+    http_conn_drive(c);
+}
+
+static void conn_timer(struct loop_timer *timer)
+{
+    struct http_conn *c = (struct http_conn *)((char *)timer - offsetof(struct http_conn, timer));
+    int64_t deadline_ms = conn_deadline_ms(c);
+    if (deadline_ms == INT64_MAX)
+        return;
+    if (deadline_ms <= loop_now_ms(c->worker->loop) || conn_is_too_slow(c))
+        conn_expire(c);
+    else
+        conn_arm(c);
+}
+
+/* ---- driving ---- */
+
+static bool conn_step(struct http_conn *c)
+{
+    switch (c->state) {
+    case CONN_HEAD:
+        return http_step_head(c);
+    case CONN_BODY:
+        return http_step_body(c);
+    case CONN_WORK:
+        if (c->call->replied)
+            http_conn_set_state(c, CONN_SEND);
+        return c->call->replied;
+    case CONN_SEND:
+        return http_step_send(c);
+    case CONN_DISCARD:
+        return http_step_discard(c);
+    case CONN_LINGER:
+        return http_step_linger(c);
+    case CONN_CLOSED:
+        break;
+    }
+    return false;
+}
+
+/* Later, when the others of this loop have had their turn. */
+static void conn_post(struct http_conn *c)
+{
+    if (c->again_posted)
+        return;
+    c->again_posted = true;
+    loop_post(c->worker->loop, &c->again);
+}
+
+/* Steps until there is nothing to do now. A handler that calls back (http_reply) while its
+ * connection is driven finds it here, so replies to pipelined requests do not nest. */
+void http_conn_drive(struct http_conn *c)
+{
+    struct http_worker *w = c->worker;
+    if (w->driving == c)
+        return;
+    if (w->driving != NULL) {
+        conn_post(c);
+        return;
+    }
+    w->driving = c;
+    w->turn_left = HTTP_TURN_BYTES_MAX;
+    bool more = true;
+    while (more && w->turn_left > 0)
+        more = conn_step(c);
+    if (w->draining && c->state == CONN_HEAD && c->in.n == 0)
+        http_conn_set_state(c, CONN_CLOSED);
+    http_input_keep(c);
+    w->driving = NULL;
+    if (more)
+        conn_post(c);
+    else if (c->state != CONN_CLOSED)
+        conn_arm(c);
+    if (c->state == CONN_CLOSED && !c->again_posted)
+        conn_free(c);
+}
+
+static void conn_again(struct loop_task *task)
+{
+    struct http_conn *c = (struct http_conn *)((char *)task - offsetof(struct http_conn, again));
+    c->again_posted = false;
+    if (c->cut)
+        http_conn_cut(c);
+    else
+        http_conn_drive(c);
+}
+
+/* Through the mailbox, because one connection's end can bring about another's, and whoever calls
+ * this walks the list of them. */
+void http_conn_wind_up(struct http_conn *c, bool cut)
+{
+    c->cut = cut;
+    c->stream.may_recv = true; /* look once more: a request may have come this very moment */
+    conn_post(c);
+}
+
+static void conn_ready(struct loop_watch *watch, uint32_t events)
+{
+    struct http_conn *c = (struct http_conn *)((char *)watch - offsetof(struct http_conn, watch));
+    stream_note(&c->stream, events);
+    /* While a handler works nothing is read or written, so this is the only way to learn it. */
+    if ((events & (EPOLLHUP | EPOLLERR)) && c->state == CONN_WORK)
+        http_conn_cut(c);
+    else
+        http_conn_drive(c);
+}
+
+void http_conn_open(struct http_worker *w, int fd, const struct sockaddr_storage *peer,
+                    void *listener_context, bool refused)
+{
+    struct http_conn *c = MEM_NEW(struct http_conn);
+    c->watch = (struct loop_watch){.ready = conn_ready, .fd = fd};
+    c->timer.fire = conn_timer;
+    c->again.run = conn_again;
+    c->worker = w;
+    c->held = buf_heap();
+    c->peer = *peer;
+    c->listener_context = listener_context;
+    c->counted = !refused;
+    stream_init(&c->stream, fd);
+    http_conn_set_state(c, CONN_HEAD);
+    http_server_remember(c);
+    struct err error =
+        loop_watch_add(w->loop, &c->watch, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
+    if (err_is(error))
+        http_conn_set_state(c, CONN_CLOSED);
+    else if (refused)
+        http_conn_refuse(c, err_new(ERR_SERVER_BUSY));
+    http_conn_drive(c);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside http/: one connection, the call it has under way, and the worker (one per loop) that all
+ * connections of a loop share. */
+#ifndef HTTP_CONN_H
+#define HTTP_CONN_H
+
+#include "http/chunked.h"
+#include "http/server.h"
+#include "net/stream.h"
+
+enum {
+    HTTP_BUFFER_BYTES = 256 << 10,     /* of a worker: what one recv can bring of a body */
+    HTTP_READ_BYTES = 16 << 10,        /* what one recv brings while a head is awaited */
+    HTTP_DISCARD_BYTES_MAX = 64 << 10, /* of a body nobody wants, to keep its connection */
+    HTTP_TURN_BYTES_MAX = 1 << 20,     /* moved for one connection before the others' turn */
+    HTTP_CALLS_KEPT_MAX = 256,         /* unused calls a worker keeps */
+    HTTP_LINGER_MS = 5000,             /* without a byte, while closing */
+    HTTP_LINGER_MS_MAX = 30000,        /* in all */
+};
+
+/* What is still to be sent of a reply. */
+struct http_out {
+    struct http_span spans[5]; /* those from `at` to `count` */
+    unsigned at;
+    unsigned count;
+    unsigned body_spans;        /* bit i: spans[i] is of the body, not of its framing */
+    bool fresh;                 /* nothing has been sent yet */
+    struct http_source *source; /* where more comes from; NULL when nothing does */
+    int64_t left;               /* what source still owes; -1: until it ends */
+    bool chunked;
+    bool waiting; /* source said HTTP_PULL_WAIT */
+    bool close;
+    char chunk_line[24];
+};
+
+/* A request under way. Taken from the worker's pool when a head is whole, given back after on_done,
+ * so that an idle connection holds none. */
+struct http_call {
+    struct http_exchange x; /* first: what handlers see */
+    struct http_conn *conn;
+    struct http_call *next; /* in the pool */
+    struct arena arena;
+    bool handed;  /* the handler has seen it: it gets an on_done */
+    bool replied; /* http_reply was called */
+    bool paused;
+    struct str interim; /* what is still to be sent of a 100 Continue */
+    struct http_out out;
+    struct http_header headers[HTTP_HEADERS_MAX];
+    char head[4096];       /* the request's head, when it fits; else it is in the arena */
+    char reply_head[2048]; /* likewise */
+};
+
+enum http_conn_state {
+    CONN_HEAD,    /* waits for a head, or the rest of one */
+    CONN_BODY,    /* hands the body to the handler */
+    CONN_WORK,    /* has the whole request, waits for http_reply */
+    CONN_SEND,    /* sends the reply */
+    CONN_DISCARD, /* reads the rest of a body that nobody wants, to keep the connection */
+    CONN_LINGER,  /* has sent its last byte; reads until the client has seen it */
+    CONN_CLOSED,
+};
+
+struct http_conn {
+    struct loop_watch watch;
+    struct stream stream;
+    struct http_worker *worker;
+    struct http_call *call; /* from a whole head to on_done */
+    struct http_conn *previous;
+    struct http_conn *next;
+    struct loop_timer timer; /* set for the deadline or earlier: see conn_arm */
+    struct loop_task again;
+    enum http_conn_state state;
+    bool again_posted;
+    bool gone;       /* the client is; whoever works for it is told when it replies */
+    bool cut;        /* see http_conn_wind_up */
+    bool counted;    /* among the server's connections, against the limits */
+    bool in_is_held; /* `in` points into held */
+    bool body_chunked;
+    struct http_chunked chunked;
+    uint64_t body_left; /* still to be read; for a chunked body 1 until it has ended */
+    uint64_t discarded; /* of this body */
+    struct str in;      /* read, and not yet looked at: in the worker's buffer or in held */
+    struct buf held;    /* the input that had to be kept between two turns */
+    size_t scanned;     /* of the head in `in` */
+    int64_t active_ms;  /* when a byte last moved */
+    int64_t since_ms;   /* when the head, the body, the reply or the end began */
+    uint64_t moved;     /* bytes since then */
+    int64_t started_us; /* when the head's first byte came; 0: not yet */
+    uint64_t number;
+    void *listener_context;
+    struct sockaddr_storage peer;
+};
+
+struct http_listener {
+    struct loop_watch watch;
+    struct loop_timer pause;
+    struct http_worker *worker;
+    struct http_listener *next;
+    void *context;
+    bool watched;
+};
+
+/* One per loop. */
+struct http_worker {
+    struct http_server *server;
+    struct loop *loop;
+    struct http_listener *listeners;
+    struct http_conn *conns;
+    struct http_conn *driving; /* whose input may be in the buffer */
+    char *buffer;
+    size_t turn_left;        /* of the connection being driven */
+    struct http_call *calls; /* the pool */
+    size_t call_count;
+    int64_t date_second; /* the one that date_line tells */
+    char date_line[40];
+    bool draining;
+    bool drained;
+    struct loop_task drain_task;
+    struct loop_timer grace;
+};
+
+/* ---- conn.c ---- */
+/* A connection just accepted; `refused` when it is one too many: it gets a 503 and no more. */
+void http_conn_open(struct http_worker *w, int fd, const struct sockaddr_storage *peer,
+                    void *listener_context, bool refused);
+/* Does all that can be done now. From anywhere on the loop's thread. */
+void http_conn_drive(struct http_conn *c);
+/* Closes what can be closed now; a handler at work is left to finish. */
+void http_conn_cut(struct http_conn *c);
+/* When the server drains: closes it when it is idle, or at any rate (`cut`), a little later. */
+void http_conn_wind_up(struct http_conn *c, bool cut);
+/* When the loop has stopped: frees it, without a word to the handler if that is still at work. */
+void http_conn_abandon(struct http_conn *c);
+/* Nothing more is sent; what the client still sends is read and thrown away until it ends. */
+void http_conn_linger(struct http_conn *c);
+void http_conn_set_state(struct http_conn *c, enum http_conn_state state);
+/* Ends the call: on_done, and the call goes back to the pool. */
+void http_conn_end_call(struct http_conn *c);
+/* Answers a request that gets no exchange, and closes. */
+void http_conn_refuse(struct http_conn *c, struct err error);
+struct http_call *http_call_take(struct http_conn *c);
+
+/* ---- input.c: the steps of reading; true when there is more to do at once ---- */
+bool http_step_head(struct http_conn *c);
+bool http_step_body(struct http_conn *c);
+bool http_step_discard(struct http_conn *c);
+bool http_step_linger(struct http_conn *c);
+/* Before the worker's buffer is used by another: keeps what is left of the input. */
+void http_input_keep(struct http_conn *c);
+
+/* ---- output.c ---- */
+bool http_step_send(struct http_conn *c);
+/* Lays the reply out, ready for http_step_send. */
+void http_out_begin(struct http_call *call, const struct http_response *response);
+/* "HTTP/1.1 100 Continue". */
+void http_send_continue(struct http_conn *c);
+void http_send_interim(struct http_conn *c);
+
+/* ---- server.c ---- */
+const struct http_limits *http_server_limits(const struct http_server *s);
+const struct http_handler *http_server_handler(const struct http_server *s);
+int64_t http_server_now(const struct http_server *s);
+/* A connection is there, or gone. */
+void http_server_remember(struct http_conn *c);
+void http_server_forget(struct http_conn *c);
+
+#endif

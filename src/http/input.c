@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+
+#include "core/clock.h"
+#include "http/conn.h"
+#include "http/parse.h"
+
+/* ---- the input ----
+ * Bytes are read into the worker's one buffer and used up there. What is left when the connection
+ * has to wait (half a head, a pipelined request) moves to the heap, and the idle hold nothing. */
+
+void http_input_keep(struct http_conn *c)
+{
+    if (c->in.n == 0) {
+        if (c->held.p != NULL)
+            buf_release(&c->held);
+    } else if (c->in_is_held) {
+        memmove(c->held.p, c->in.p, c->in.n);
+        c->held.n = c->in.n;
+    } else {
+        buf_clear(&c->held);
+        buf_put(&c->held, c->in);
+    }
+    c->in = buf_str(&c->held);
+    c->in_is_held = c->in.n > 0;
+}
+
+static void input_skip(struct http_conn *c, size_t n)
+{
+    c->in = str_from(c->in, n);
+}
+
+/* The other side has ended, or broken, its stream: there will be no request any more. */
+static void input_ended(struct http_conn *c)
+{
+    c->gone = true;
+    if (c->call != NULL)
+        http_conn_end_call(c);
+    http_conn_set_state(c, CONN_CLOSED);
+}
+
+/* Reads up to `most` bytes more; false when there are none now. */
+static bool input_fill(struct http_conn *c, size_t most)
+{
+    struct http_worker *w = c->worker;
+    if (!c->stream.may_recv)
+        return false;
+    if (c->in.n > 0)
+        http_input_keep(c);
+    ssize_t got = stream_recv(&c->stream, w->buffer, most);
+    if (got == STREAM_AGAIN)
+        return false;
+    if (got <= 0) {
+        input_ended(c);
+        return false;
+    }
+    w->turn_left -= (size_t)got < w->turn_left ? (size_t)got : w->turn_left;
+    c->active_ms = loop_now_ms(w->loop);
+    c->moved += (size_t)got;
+    struct str bytes = {w->buffer, (size_t)got};
+    if (c->in.n > 0) {
+        buf_put(&c->held, bytes);
+        c->in = buf_str(&c->held);
+    } else {
+        c->in = bytes;
+        c->in_is_held = false;
+    }
+    return true;
+}
+
+/* ---- heads ---- */
+
+/* Heads of usual size go into the call, longer ones into its arena: they live until on_done, and
+ * the worker's buffer does not. */
+static struct str call_keep_head(struct http_call *call, struct str head)
+{
+    if (head.n > sizeof call->head)
+        return arena_copy(&call->arena, head);
+    memcpy(call->head, head.p, head.n);
+    return (struct str){call->head, head.n};
+}
+
+static bool begin_call(struct http_conn *c, size_t head_length)
+{
+    struct http_call *call = http_call_take(c);
+    struct http_request *request = &call->x.request;
+    struct str head = call_keep_head(call, str_head(c->in, head_length));
+    input_skip(c, head_length);
+    c->scanned = 0;
+    c->started_us = 0;
+    struct err error = http_parse_head(head, call->headers, request);
+    if (err_is(error)) {
+        http_conn_end_call(c);
+        http_conn_refuse(c, error);
+        return true;
+    }
+    c->body_chunked = request->chunked;
+    c->body_left = request->chunked              ? 1
+                   : request->content_length > 0 ? (uint64_t)request->content_length
+                                                 : 0;
+    http_chunked_init(&c->chunked);
+    c->discarded = 0;
+    http_conn_set_state(c, CONN_BODY);
+    call->handed = true;
+    http_server_handler(c->worker->server)->on_head(&call->x);
+    if (request->expect_continue && !call->replied && c->body_left > 0 && c->in.n == 0)
+        http_send_continue(c);
+    return true;
+}
+
+/* RFC 9112 2.2: an empty line before a request line is to be ignored; one, here. */
+static void skip_empty_line(struct http_conn *c)
+{
+    if (c->scanned == 0 && c->in.n >= 2 && c->in.p[0] == '\r' && c->in.p[1] == '\n')
+        input_skip(c, 2);
+}
+
+bool http_step_head(struct http_conn *c)
+{
+    if (c->in.n == 0 && !input_fill(c, HTTP_READ_BYTES))
+        return false;
+    if (c->started_us == 0) {
+        c->started_us = clock_mono_us();
+        c->since_ms = loop_now_ms(c->worker->loop);
+        skip_empty_line(c);
+        if (c->in.n == 0)
+            return true;
+    }
+    size_t length;
+    struct err error = http_scan_head(c->in, &c->scanned, &length);
+    if (err_is(error)) {
+        http_conn_refuse(c, error);
+        return true;
+    }
+    return length > 0 ? begin_call(c, length) : input_fill(c, HTTP_READ_BYTES);
+}
+
+/* ---- bodies ---- */
+
+/* The next piece of the body that is in the input; it may be empty when there is only framing. */
+static struct err body_take(struct http_conn *c, struct str *piece)
+{
+    if (c->body_chunked) {
+        TRY(http_chunked_next(&c->chunked, &c->in, piece));
+        c->body_left = http_chunked_ended(&c->chunked) ? 0 : 1;
+        return OK;
+    }
+    *piece = str_head(c->in, c->body_left < c->in.n ? (size_t)c->body_left : c->in.n);
+    input_skip(c, piece->n);
+    c->body_left -= piece->n;
+    return OK;
+}
+
+bool http_step_body(struct http_conn *c)
+{
+    const struct http_handler *handler = http_server_handler(c->worker->server);
+    struct http_call *call = c->call;
+    if (call->replied) {
+        http_conn_set_state(c, CONN_SEND);
+        return true;
+    }
+    if (call->paused)
+        return false;
+    if (c->body_left == 0) {
+        http_conn_set_state(c, CONN_WORK);
+        handler->on_end(&call->x);
+        return true;
+    }
+    if (call->interim.n > 0)
+        http_send_interim(c);
+    if (c->in.n == 0 && !input_fill(c, HTTP_BUFFER_BYTES))
+        return false;
+    struct str piece;
+    struct err error = body_take(c, &piece);
+    if (err_is(error)) {
+        http_conn_end_call(c);
+        http_conn_refuse(c, error);
+        return true;
+    }
+    call->x.body_bytes += piece.n;
+    if (piece.n > 0)
+        handler->on_body(&call->x, piece);
+    return true;
+}
+
+void http_body_pause(struct http_exchange *x)
+{
+    ((struct http_call *)x)->paused = true;
+}
+
+void http_body_resume(struct http_exchange *x)
+{
+    struct http_call *call = (struct http_call *)x;
+    call->paused = false;
+    call->conn->active_ms = loop_now_ms(call->conn->worker->loop);
+    http_conn_drive(call->conn);
+}
+
+bool http_step_discard(struct http_conn *c)
+{
+    if (c->body_left == 0) {
+        http_conn_set_state(c, CONN_HEAD);
+        return true;
+    }
+    if (c->in.n == 0 && !input_fill(c, HTTP_READ_BYTES))
+        return false;
+    size_t before = c->in.n;
+    struct str piece;
+    struct err error = body_take(c, &piece);
+    c->discarded += before - c->in.n;
+    if (err_is(error) || c->discarded > HTTP_DISCARD_BYTES_MAX)
+        http_conn_linger(c);
+    return true;
+}
+
+/* Closing with unread input would make the kernel send a reset, which can overtake the reply. */
+bool http_step_linger(struct http_conn *c)
+{
+    input_skip(c, c->in.n);
+    return input_fill(c, HTTP_BUFFER_BYTES);
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <stdio.h>
+
+#include "core/clock.h"
+#include "http/conn.h"
+#include "http/date.h"
+#include "http/message.h"
+
+/* ---- the reply's head ---- */
+
+/* "Date: …\r\n", written anew once a second. */
+static struct str date_line(struct http_worker *w)
+{
+    int64_t second = http_server_now(w->server) / TICKS_PER_SECOND;
+    if (second != w->date_second) {
+        w->date_second = second;
+        memcpy(w->date_line, "Date: ", 6);
+        http_date_format(second * TICKS_PER_SECOND, w->date_line + 6);
+        memcpy(w->date_line + 6 + HTTP_DATE_BYTES, "\r\n", 2);
+    }
+    return (struct str){w->date_line, 6 + HTTP_DATE_BYTES + 2};
+}
+
+static bool status_has_no_body(int status)
+{
+    return status == 204 || status == 304 || status < 200;
+}
+
+static void out_clear(struct http_out *out)
+{
+    out->at = out->count = out->body_spans = 0;
+}
+
+static void out_add(struct http_out *out, struct str memory)
+{
+    assert(out->count < sizeof out->spans / sizeof out->spans[0]);
+    if (memory.n > 0)
+        out->spans[out->count++] =
+            (struct http_span){.memory = memory.p, .fd = -1, .length = memory.n};
+}
+
+static void out_add_body(struct http_out *out, const struct http_span *span)
+{
+    assert(out->count < sizeof out->spans / sizeof out->spans[0]);
+    if (span->length == 0)
+        return;
+    out->body_spans |= 1U << out->count;
+    out->spans[out->count++] = *span;
+}
+
+/* Whether the connection has to end after this reply. */
+static bool call_must_close(const struct http_call *call, const struct http_response *response)
+{
+    const struct http_conn *c = call->conn;
+    const struct http_request *request = &call->x.request;
+    if (response->close || !request->keep_alive || c->worker->draining)
+        return true;
+    /* The rest of the body stands between here and the next request. A client that was not told to
+     * continue may send it or not: then nobody knows where the next request begins. */
+    if (c->body_left > 0 && request->expect_continue && call->x.body_bytes == 0)
+        return true;
+    return !c->body_chunked && c->body_left > HTTP_DISCARD_BYTES_MAX;
+}
+
+/* How the end of the body is told: by a length, by chunks, or by the end of the connection. */
+static void put_framing(struct http_call *call, const struct http_response *response,
+                        struct buf *head)
+{
+    struct http_out *out = &call->out;
+    int64_t length = response->content_length;
+    if (length < 0 && response->source == NULL && response->status != 304)
+        length = (int64_t)response->body.n;
+    out->chunked = false;
+    out->left = length;
+    if (response->status == 204 || response->status < 200)
+        return;
+    if (length >= 0) {
+        buf_put(head, STR("Content-Length: "));
+        buf_put_u64(head, (uint64_t)length);
+        buf_put(head, STR("\r\n"));
+    } else if (response->source != NULL && call->x.request.version_minor > 0) {
+        out->chunked = true;
+        buf_put(head, STR("Transfer-Encoding: chunked\r\n"));
+    } else if (response->source != NULL) {
+        out->close = true;
+    }
+}
+
+static struct str render_head(struct http_call *call, const struct http_response *response)
+{
+    enum { REST_BYTES_MAX = 256 };
+    size_t most = response->headers.n + REST_BYTES_MAX;
+    struct buf head = {.p = call->reply_head, .capacity = sizeof call->reply_head};
+    head.arena = &call->arena;
+    if (most > head.capacity)
+        head = buf_in(&call->arena);
+    (void)buf_reserve(&head, most);
+    http_put_status_line(&head, response->status);
+    buf_put(&head, response->headers);
+    buf_put(&head, date_line(call->conn->worker));
+    call->out.close = call_must_close(call, response);
+    put_framing(call, response, &head);
+    if (call->out.close)
+        buf_put(&head, STR("Connection: close\r\n"));
+    buf_put(&head, STR("\r\n"));
+    return buf_str(&head);
+}
+
+void http_out_begin(struct http_call *call, const struct http_response *response)
+{
+    struct http_out *out = &call->out;
+    bool bodiless = call->x.request.method == HTTP_HEAD || status_has_no_body(response->status);
+    out_clear(out);
+    out->waiting = false;
+    out->fresh = true;
+    out_add(out, call->interim);
+    out_add(out, render_head(call, response));
+    out->source = bodiless ? NULL : response->source;
+    if (!bodiless && response->source == NULL)
+        out_add_body(out, &(struct http_span){
+                              .memory = response->body.p, .fd = -1, .length = response->body.n});
+}
+
+void http_reply(struct http_exchange *x, const struct http_response *response)
+{
+    struct http_call *call = (struct http_call *)x;
+    assert(!call->replied);
+    http_out_begin(call, response);
+    call->replied = true;
+    http_conn_drive(call->conn);
+}
+
+void http_source_ready(struct http_exchange *x)
+{
+    struct http_call *call = (struct http_call *)x;
+    if (!call->out.waiting)
+        return;
+    call->out.waiting = false;
+    http_conn_set_state(call->conn,
+                        CONN_SEND); /* its time starts now: the wait was not its fault */
+    http_conn_drive(call->conn);
+}
+
+/* ---- 100 Continue ---- */
+
+void http_send_interim(struct http_conn *c)
+{
+    struct http_call *call = c->call;
+    struct iovec part = {(void *)(uintptr_t)call->interim.p, call->interim.n};
+    ssize_t sent = c->stream.may_send ? stream_send(&c->stream, &part, 1, false) : STREAM_AGAIN;
+    if (sent > 0)
+        call->interim = str_from(call->interim, (size_t)sent);
+}
+
+void http_send_continue(struct http_conn *c)
+{
+    c->call->interim = STR("HTTP/1.1 100 Continue\r\n\r\n");
+    http_send_interim(c);
+}
+
+/* ---- sending ---- */
+
+enum sent { SENT_ALL, SENT_SOME, SENT_BLOCKED, SENT_WAITING, SENT_FAILED };
+
+static void out_add_chunk(struct http_out *out, const struct http_span *span)
+{
+    int n = snprintf(out->chunk_line, sizeof out->chunk_line, "%zx\r\n", span->length);
+    out_add(out, (struct str){out->chunk_line, (size_t)n});
+    out_add_body(out, span);
+    out_add(out, STR("\r\n"));
+}
+
+/* The source is done: it must have given what was announced. */
+static enum sent out_end_source(struct http_out *out)
+{
+    if (out->left > 0)
+        return SENT_FAILED;
+    if (out->chunked)
+        out_add(out, STR("0\r\n\r\n"));
+    out->source = NULL;
+    return SENT_SOME;
+}
+
+/* Asks the source for the next part. SENT_SOME when there is something to send, or nothing more. */
+static enum sent out_pull(struct http_out *out)
+{
+    struct http_span span = {.fd = -1};
+    if (out->left == 0)
+        return out_end_source(out);
+    switch (out->source->pull(out->source, &span)) {
+    case HTTP_PULL_SPAN:
+        if (span.length == 0)
+            return SENT_SOME;
+        if (out->left >= 0 && span.length > (uint64_t)out->left)
+            return SENT_FAILED; /* more than announced would be read as the next reply */
+        if (out->chunked)
+            out_add_chunk(out, &span);
+        else
+            out_add_body(out, &span);
+        if (out->left > 0)
+            out->left -= (int64_t)span.length;
+        return SENT_SOME;
+    case HTTP_PULL_END:
+        return out_end_source(out);
+    case HTTP_PULL_WAIT:
+        out->waiting = true;
+        return SENT_WAITING;
+    case HTTP_PULL_FAIL:
+        break;
+    }
+    return SENT_FAILED;
+}
+
+/* Takes n bytes off the front; returns how many of them were of the body. */
+static size_t out_consume(struct http_out *out, size_t n)
+{
+    size_t body = 0;
+    while (n > 0) {
+        struct http_span *span = &out->spans[out->at];
+        size_t part = n < span->length ? n : span->length;
+        if (span->fd < 0)
+            span->memory += part;
+        span->file_offset += (int64_t)part;
+        span->length -= part;
+        n -= part;
+        if (out->body_spans & (1U << out->at))
+            body += part;
+        if (span->length == 0)
+            out->at++;
+    }
+    return body;
+}
+
+static ssize_t out_send_memory(struct http_conn *c, struct http_out *out)
+{
+    struct iovec parts[sizeof out->spans / sizeof out->spans[0]];
+    size_t count = 0;
+    unsigned i = out->at;
+    for (; i < out->count && out->spans[i].fd < 0; i++)
+        parts[count++] =
+            (struct iovec){(void *)(uintptr_t)out->spans[i].memory, out->spans[i].length};
+    bool more = i < out->count || out->source != NULL;
+    return stream_send(&c->stream, parts, count, more && !out->waiting);
+}
+
+/* Sends some of the spans that are laid out. */
+static enum sent out_send(struct http_conn *c, struct http_out *out)
+{
+    const struct http_span *span = &out->spans[out->at];
+    size_t turn = c->worker->turn_left;
+    if (!c->stream.may_send)
+        return SENT_BLOCKED;
+    ssize_t sent = span->fd < 0 ? out_send_memory(c, out)
+                                : stream_send_file(&c->stream, span->fd, span->file_offset,
+                                                   span->length < turn ? span->length : turn);
+    if (sent < 0)
+        return sent == STREAM_AGAIN ? SENT_BLOCKED : SENT_FAILED;
+    c->active_ms = loop_now_ms(c->worker->loop);
+    c->moved += (size_t)sent;
+    c->worker->turn_left -= (size_t)sent < turn ? (size_t)sent : turn;
+    c->call->x.sent_bytes += out_consume(out, (size_t)sent);
+    return SENT_SOME;
+}
+
+/* One send at most; the head waits for the body's first part, so that one system call sends both.
+ */
+static enum sent out_advance(struct http_conn *c, struct http_out *out)
+{
+    if (out->at == out->count)
+        out_clear(out);
+    if (out->source != NULL && !out->waiting && (out->count == 0 || out->fresh)) {
+        out->fresh = false;
+        enum sent pulled = out_pull(out);
+        if (pulled == SENT_FAILED || (pulled == SENT_WAITING && out->count == 0))
+            return pulled;
+    }
+    if (out->at < out->count)
+        return out_send(c, out);
+    return out->source == NULL ? SENT_ALL : out->waiting ? SENT_WAITING : SENT_SOME;
+}
+
+/* ---- after the reply ---- */
+
+static bool end_of_reply(struct http_conn *c)
+{
+    bool close = c->call->out.close;
+    http_conn_end_call(c);
+    if (!close) {
+        http_conn_set_state(c, c->body_left > 0 ? CONN_DISCARD : CONN_HEAD);
+        return true;
+    }
+    if (c->body_left > 0 || c->in.n > 0) {
+        http_conn_linger(c);
+        return true;
+    }
+    http_conn_set_state(c, CONN_CLOSED);
+    return false;
+}
+
+bool http_step_send(struct http_conn *c)
+{
+    struct http_call *call = c->call;
+    switch (c->gone && !call->out.waiting ? SENT_FAILED : out_advance(c, &call->out)) {
+    case SENT_ALL:
+        return end_of_reply(c);
+    case SENT_SOME:
+        return true;
+    case SENT_BLOCKED:
+    case SENT_WAITING:
+        return false;
+    case SENT_FAILED:
+        break;
+    }
+    c->gone = true;
+    http_conn_cut(c);
+    return false;
+}

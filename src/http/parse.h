@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The head of an HTTP/1.1 request, read strictly: what two readers could understand differently is
+ * refused, so that nothing can be smuggled past a proxy in front or behind. */
+#ifndef HTTP_PARSE_H
+#define HTTP_PARSE_H
+
+#include "http/exchange.h"
+
+/* Looks for the end of a head in `input`, which begins with its first byte and may be called again
+ * with more of the same input; *scanned (0 at first) remembers how far it has come, so that the
+ * work is linear. *length is the head's length, its empty last line included, once that is there,
+ * and 0 until then. ERR_BAD_REQUEST for a line that does not end in CR LF or a first byte that
+ * begins no request, ERR_URI_TOO_LONG, ERR_HEADERS_TOO_LARGE. */
+struct err http_scan_head(struct str input, size_t *scanned, size_t *length);
+
+/* Reads a whole head, as http_scan_head found it, into *out, whose slices point into `head` and
+ * whose headers are put into headers[HTTP_HEADERS_MAX]. ERR_BAD_REQUEST, ERR_URI_TOO_LONG,
+ * ERR_HEADERS_TOO_LARGE, ERR_HTTP_VERSION; the detail of the error says what was wrong. */
+struct err http_parse_head(struct str head, struct http_header *headers, struct http_request *out);
+
+/* Whether a list of tokens such as that of Connection has the token, in any case. */
+bool http_list_has(struct str list, struct str token);
+
+/* Whether all bytes may stand in a header's name, or in its value. */
+bool http_is_token(struct str s);
+bool http_is_field_value(struct str s);
+
+#endif

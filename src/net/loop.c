@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net/loop.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/mem.h"
+
+enum { LOOP_EVENTS_MAX = 256, LOOP_HEAP_FIRST = 64 };
+
+struct loop {
+    int epoll_fd;
+    int wake_fd;
+    atomic_bool stopping;
+    /* Set by the loop just before it sleeps, taken back by whoever wakes it: so that of many posts
+     * one pays for the wake-up, and none while the loop is awake. */
+    atomic_bool asleep;
+    _Atomic(struct loop_task *) mailbox; /* a stack: the last posted is on top */
+    int64_t now_ms;
+    /* A binary heap by due_ms, from index 1 on: index 0 means "not set", so that a zeroed timer is
+     * one that is not set. */
+    struct loop_timer **heap;
+    size_t heap_count;
+    size_t heap_capacity;
+    struct epoll_event events[LOOP_EVENTS_MAX];
+    int event_at;
+    int event_count;
+};
+
+struct err loop_new(struct loop **out)
+{
+    struct loop *l = MEM_NEW(struct loop);
+    l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    /* Edge-triggered: each write is an edge, so the counter never needs to be read back. */
+    struct epoll_event wake = {.events = EPOLLIN | EPOLLET, .data.ptr = NULL};
+    if (l->epoll_fd < 0 || l->wake_fd < 0 ||
+        epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, l->wake_fd, &wake) != 0) {
+        struct err error = err_cause(ERR_IO, errno);
+        loop_free(l);
+        return error;
+    }
+    l->heap_capacity = LOOP_HEAP_FIRST;
+    l->heap = mem_alloc(sizeof(struct loop_timer *) * l->heap_capacity);
+    l->now_ms = clock_mono_ms();
+    *out = l;
+    return OK;
+}
+
+void loop_free(struct loop *l)
+{
+    if (l == NULL)
+        return;
+    if (l->epoll_fd >= 0)
+        (void)close(l->epoll_fd);
+    if (l->wake_fd >= 0)
+        (void)close(l->wake_fd);
+    free(l->heap);
+    free(l);
+}
+
+/* The counter is 64 bits wide, so the only failure there could be, a full one, does not happen. */
+static void loop_wake(struct loop *l)
+{
+    uint64_t one = 1;
+    ssize_t written = write(l->wake_fd, &one, sizeof one);
+    (void)written;
+}
+
+void loop_stop(struct loop *l)
+{
+    atomic_store(&l->stopping, true);
+    loop_wake(l);
+}
+
+void loop_post(struct loop *l, struct loop_task *task)
+{
+    struct loop_task *top = atomic_load_explicit(&l->mailbox, memory_order_relaxed);
+    do
+        task->next = top;
+    while (!atomic_compare_exchange_weak(&l->mailbox, &top, task));
+    /* Whoever posted first since the mailbox was last emptied sees to the wake-up. */
+    if (top == NULL && atomic_load(&l->asleep) && atomic_exchange(&l->asleep, false))
+        loop_wake(l);
+}
+
+int64_t loop_now_ms(const struct loop *l)
+{
+    return l->now_ms;
+}
+
+/* ---- timers ---- */
+
+static void heap_place(struct loop *l, size_t at, struct loop_timer *timer)
+{
+    l->heap[at] = timer;
+    timer->heap_index = at;
+}
+
+static void heap_sift_up(struct loop *l, size_t at, struct loop_timer *timer)
+{
+    for (; at > 1 && l->heap[at / 2]->due_ms > timer->due_ms; at /= 2)
+        heap_place(l, at, l->heap[at / 2]);
+    heap_place(l, at, timer);
+}
+
+static void heap_sift_down(struct loop *l, size_t at, struct loop_timer *timer)
+{
+    for (;;) {
+        size_t child = at * 2;
+        if (child > l->heap_count)
+            break;
+        if (child < l->heap_count && l->heap[child + 1]->due_ms < l->heap[child]->due_ms)
+            child++;
+        if (l->heap[child]->due_ms >= timer->due_ms)
+            break;
+        heap_place(l, at, l->heap[child]);
+        at = child;
+    }
+    heap_place(l, at, timer);
+}
+
+static void heap_settle(struct loop *l, size_t at, struct loop_timer *timer)
+{
+    if (at > 1 && l->heap[at / 2]->due_ms > timer->due_ms)
+        heap_sift_up(l, at, timer);
+    else
+        heap_sift_down(l, at, timer);
+}
+
+void loop_timer_set(struct loop *l, struct loop_timer *timer, int64_t after_ms)
+{
+    timer->due_ms = l->now_ms + (after_ms > 0 ? after_ms : 0);
+    if (timer->heap_index != 0) {
+        heap_settle(l, timer->heap_index, timer);
+        return;
+    }
+    if (l->heap_count + 1 == l->heap_capacity) {
+        l->heap_capacity *= 2;
+        l->heap = mem_realloc(l->heap, sizeof(struct loop_timer *) * l->heap_capacity);
+    }
+    heap_sift_up(l, ++l->heap_count, timer);
+}
+
+void loop_timer_cancel(struct loop *l, struct loop_timer *timer)
+{
+    size_t at = timer->heap_index;
+    if (at == 0)
+        return;
+    assert(l->heap[at] == timer);
+    timer->heap_index = 0;
+    struct loop_timer *last = l->heap[l->heap_count--];
+    if (last != timer)
+        heap_settle(l, at, last);
+}
+
+/* A timer set while this runs is due now at the earliest and waits for the next turn, so that one
+ * that sets itself with no delay does not keep the loop here. */
+static void loop_run_timers(struct loop *l)
+{
+    for (size_t most = l->heap_count; most > 0 && l->heap_count > 0; most--) {
+        struct loop_timer *timer = l->heap[1];
+        if (timer->due_ms > l->now_ms)
+            return;
+        loop_timer_cancel(l, timer);
+        timer->fire(timer);
+    }
+}
+
+/* ---- descriptors ---- */
+
+static struct err loop_control(struct loop *l, int op, struct loop_watch *watch, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.ptr = watch};
+    if (epoll_ctl(l->epoll_fd, op, watch->fd, &event) != 0)
+        return err_cause(ERR_IO, errno);
+    return OK;
+}
+
+struct err loop_watch_add(struct loop *l, struct loop_watch *watch, uint32_t events)
+{
+    return loop_control(l, EPOLL_CTL_ADD, watch, events);
+}
+
+struct err loop_watch_change(struct loop *l, struct loop_watch *watch, uint32_t events)
+{
+    return loop_control(l, EPOLL_CTL_MOD, watch, events);
+}
+
+void loop_watch_remove(struct loop *l, struct loop_watch *watch)
+{
+    (void)epoll_ctl(l->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
+    for (int i = l->event_at; i < l->event_count; i++)
+        if (l->events[i].data.ptr == watch)
+            l->events[i].data.ptr = NULL;
+}
+
+/* ---- turns ---- */
+
+static void loop_run_tasks(struct loop *l)
+{
+    struct loop_task *stack = atomic_exchange(&l->mailbox, NULL);
+    struct loop_task *in_order = NULL;
+    while (stack != NULL) {
+        struct loop_task *task = stack;
+        stack = task->next;
+        task->next = in_order;
+        in_order = task;
+    }
+    while (in_order != NULL) {
+        struct loop_task *task = in_order;
+        in_order = task->next; /* read first: once it runs, the task may be gone */
+        task->run(task);
+    }
+}
+
+/* How long the loop may sleep for its timers; -1 when there is none. */
+static int loop_patience_ms(const struct loop *l)
+{
+    if (l->heap_count == 0)
+        return -1;
+    int64_t wait = l->heap[1]->due_ms - clock_mono_ms();
+    if (wait <= 0)
+        return 0;
+    return wait > 60000 ? 60000 : (int)wait;
+}
+
+static void loop_collect(struct loop *l)
+{
+    int wait = loop_patience_ms(l);
+    atomic_store(&l->asleep, true);
+    if (wait == 0 || atomic_load(&l->mailbox) != NULL || atomic_load(&l->stopping)) {
+        atomic_store(&l->asleep, false);
+        wait = 0;
+    }
+    l->event_at = 0;
+    l->event_count = epoll_wait(l->epoll_fd, l->events, LOOP_EVENTS_MAX, wait);
+    assert(l->event_count >= 0 || errno == EINTR);
+    atomic_store(&l->asleep, false);
+    l->now_ms = clock_mono_ms();
+}
+
+static void loop_run_events(struct loop *l)
+{
+    while (l->event_at < l->event_count) {
+        struct epoll_event event = l->events[l->event_at++];
+        struct loop_watch *watch = event.data.ptr;
+        if (watch != NULL)
+            watch->ready(watch, event.events);
+    }
+}
+
+void loop_run(struct loop *l)
+{
+    while (!atomic_load(&l->stopping)) {
+        loop_collect(l);
+        loop_run_events(l);
+        loop_run_tasks(l);
+        loop_run_timers(l);
+    }
+    loop_run_tasks(l); /* what was posted before the stop still runs */
+}

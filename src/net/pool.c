@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net/pool.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "core/mem.h"
+
+struct pool {
+    pthread_mutex_t lock;
+    pthread_cond_t posted;
+    struct loop_task *first;
+    struct loop_task **last;
+    bool stopping;
+    unsigned thread_count;
+    pthread_t threads[];
+};
+
+/* Waits for the next task; NULL when there is none and none will come. */
+static struct loop_task *pool_take(struct pool *p)
+{
+    (void)pthread_mutex_lock(&p->lock);
+    while (p->first == NULL && !p->stopping)
+        (void)pthread_cond_wait(&p->posted, &p->lock);
+    struct loop_task *task = p->first;
+    if (task != NULL) {
+        p->first = task->next;
+        if (p->first == NULL)
+            p->last = &p->first;
+    }
+    (void)pthread_mutex_unlock(&p->lock);
+    return task;
+}
+
+static void *pool_thread(void *arg)
+{
+    struct pool *p = arg;
+    for (struct loop_task *task; (task = pool_take(p)) != NULL;)
+        task->run(task);
+    return NULL;
+}
+
+/* Signals are for the main thread: a pool thread that takes one would only delay it. */
+static int pool_start_thread(struct pool *p)
+{
+    sigset_t all;
+    sigset_t before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&p->threads[p->thread_count], NULL, pool_thread, p);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed;
+}
+
+struct err pool_new(unsigned threads, struct pool **out)
+{
+    assert(threads > 0);
+    struct pool *p = mem_calloc(1, sizeof *p + sizeof(pthread_t) * threads);
+    (void)pthread_mutex_init(&p->lock, NULL);
+    (void)pthread_cond_init(&p->posted, NULL);
+    p->last = &p->first;
+    while (p->thread_count < threads) {
+        int failed = pool_start_thread(p);
+        if (failed != 0) {
+            pool_free(p);
+            return err_cause(ERR_IO, failed);
+        }
+        p->thread_count++;
+    }
+    *out = p;
+    return OK;
+}
+
+void pool_post(struct pool *p, struct loop_task *task)
+{
+    task->next = NULL;
+    (void)pthread_mutex_lock(&p->lock);
+    assert(!p->stopping);
+    *p->last = task;
+    p->last = &task->next;
+    (void)pthread_cond_signal(&p->posted);
+    (void)pthread_mutex_unlock(&p->lock);
+}
+
+void pool_free(struct pool *p)
+{
+    if (p == NULL)
+        return;
+    (void)pthread_mutex_lock(&p->lock);
+    p->stopping = true;
+    (void)pthread_cond_broadcast(&p->posted);
+    (void)pthread_mutex_unlock(&p->lock);
+    for (unsigned i = 0; i < p->thread_count; i++)
+        (void)pthread_join(p->threads[i], NULL);
+    (void)pthread_cond_destroy(&p->posted);
+    (void)pthread_mutex_destroy(&p->lock);
+    free(p);
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A server for the tests of http/: replies in every way a handler can.
+ *
+ *   http_echo [name=value]…      loops, connections, per_address, idle_ms, head_ms, stall_ms, rate
+ *
+ * It prints "listening PORT" and serves until SIGTERM, which drains it. Paths:
+ *   /hello            "hello" at once, from on_head (so with a request body it is an early reply)
+ *   /late             the same from on_end
+ *   /slow?MS          the same MS milliseconds after on_end
+ *   /echo             the request's body, up to 1 MiB
+ *   /count            how many bytes the body had, and a sum of them
+ *   /held             as /count, but the body is held back a millisecond after each piece
+ *   /memory?N         N bytes from memory
+ *   /source?N         N bytes from a source, with their length announced
+ *   /chunked?N        the same, not announced
+ *   /wait?N           as /chunked, with a pause before each part
+ *   /file?N           N bytes of a file
+ *   /short /long /fail   a source that gives less or more than announced, or fails
+ *   /empty            204 with a body that must not be sent
+ *   /head             what the head said */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "core/mem.h"
+#include "http/server.h"
+
+enum { PART_BYTES = 16 << 10, ECHO_BYTES_MAX = 1 << 20, MEMORY_BYTES_MAX = 8 << 20, LOOPS_MAX = 8 };
+
+struct echo {
+    struct http_exchange *x;
+    struct http_source source;
+    struct loop_timer timer;
+    struct buf body;
+    struct str path;
+    uint64_t argument;
+    uint64_t sum;
+    uint64_t to_give;
+    bool waits;
+    bool waited;
+    bool fails;
+    bool from_file;
+};
+
+/* Never written after main has made them. */
+static char *memory;
+static int file;
+
+#define FROM(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
+
+static void reply(struct echo *e, struct http_response response)
+{
+    struct buf headers = buf_in(e->x->arena);
+    http_put_header(&headers, STR("Content-Type"), STR("text/plain"));
+    http_put_header(&headers, STR("X-Connection"),
+                    arena_printf(e->x->arena, "%llu", (unsigned long long)e->x->connection));
+    response.headers = buf_str(&headers);
+    if (response.status == 0)
+        response.status = 200;
+    if (response.content_length == 0)
+        response.content_length = -1;
+    http_reply(e->x, &response);
+}
+
+static void reply_text(struct echo *e, struct str text)
+{
+    reply(e, (struct http_response){.body = text});
+}
+
+static void reply_late(struct loop_timer *timer)
+{
+    reply_text(FROM(timer, struct echo, timer), STR("slow"));
+}
+
+/* ---- sources ---- */
+
+static void source_timer(struct loop_timer *timer)
+{
+    http_source_ready(FROM(timer, struct echo, timer)->x);
+}
+
+static enum http_pull pull(struct http_source *source, struct http_span *out)
+{
+    struct echo *e = FROM(source, struct echo, source);
+    if (e->waits && !e->waited) {
+        e->waited = true;
+        e->timer.fire = source_timer;
+        loop_timer_set(e->x->loop, &e->timer, 1);
+        return HTTP_PULL_WAIT;
+    }
+    e->waited = false;
+    if (e->to_give == 0)
+        return e->fails ? HTTP_PULL_FAIL : HTTP_PULL_END;
+    size_t part = e->to_give < PART_BYTES ? (size_t)e->to_give : PART_BYTES;
+    if (e->from_file)
+        part = (size_t)e->to_give;
+    *out = (struct http_span){.memory = memory, .fd = e->from_file ? file : -1, .length = part};
+    e->to_give -= part;
+    return HTTP_PULL_SPAN;
+}
+
+static void reply_source(struct echo *e, uint64_t gives, int64_t announced)
+{
+    e->source.pull = pull;
+    e->to_give = gives;
+    reply(e, (struct http_response){.source = &e->source, .content_length = announced});
+}
+
+static bool reply_with_source(struct echo *e)
+{
+    int64_t n = (int64_t)e->argument;
+    if (str_eq(e->path, STR("/source")))
+        reply_source(e, e->argument, n);
+    else if (str_eq(e->path, STR("/short")))
+        reply_source(e, 1000, 2000);
+    else if (str_eq(e->path, STR("/long")))
+        reply_source(e, 2000, 1000);
+    else if (str_eq(e->path, STR("/chunked")))
+        reply_source(e, e->argument, -1);
+    else if ((e->waits = str_eq(e->path, STR("/wait"))))
+        reply_source(e, e->argument, -1);
+    else if ((e->fails = str_eq(e->path, STR("/fail"))))
+        reply_source(e, 1000, -1);
+    else if ((e->from_file = str_eq(e->path, STR("/file"))))
+        reply_source(e, e->argument, n);
+    else
+        return false;
+    return true;
+}
+
+/* ---- the handler ---- */
+
+static void reply_head(struct echo *e)
+{
+    const struct http_request *r = &e->x->request;
+    struct buf text = buf_in(e->x->arena);
+    buf_printf(&text, "%.*s|%.*s|%.*s|%.*s|%lld|%d\n", STR_ARG(r->method_text), STR_ARG(r->path),
+               STR_ARG(r->query), STR_ARG(r->host), (long long)r->content_length, r->chunked);
+    for (size_t i = 0; i < r->header_count; i++)
+        buf_printf(&text, "%.*s=%.*s\n", STR_ARG(r->headers[i].name), STR_ARG(r->headers[i].value));
+    reply_text(e, buf_str(&text));
+}
+
+static void on_head(struct http_exchange *x)
+{
+    struct echo *e = ARENA_NEW(x->arena, struct echo);
+    x->user = e;
+    e->x = x;
+    e->path = x->request.path;
+    e->body = buf_in(x->arena);
+    if (!str_to_u64(x->request.query, &e->argument))
+        e->argument = 0;
+    if (str_eq(e->path, STR("/hello")))
+        reply_text(e, STR("hello"));
+}
+
+static void held_timer(struct loop_timer *timer)
+{
+    http_body_resume(FROM(timer, struct echo, timer)->x);
+}
+
+static void on_body(struct http_exchange *x, struct str bytes)
+{
+    struct echo *e = x->user;
+    if (str_eq(e->path, STR("/echo")) && e->body.n + bytes.n <= ECHO_BYTES_MAX)
+        buf_put(&e->body, bytes);
+    for (size_t i = 0; i < bytes.n; i++)
+        e->sum += (unsigned char)bytes.p[i];
+    if (str_eq(e->path, STR("/held"))) {
+        e->timer.fire = held_timer;
+        http_body_pause(x);
+        loop_timer_set(x->loop, &e->timer, 1);
+    }
+}
+
+static void on_end(struct http_exchange *x)
+{
+    struct echo *e = x->user;
+    if (str_eq(e->path, STR("/late"))) {
+        reply_text(e, STR("late"));
+    } else if (str_eq(e->path, STR("/slow"))) {
+        e->timer.fire = reply_late;
+        loop_timer_set(x->loop, &e->timer, (int64_t)e->argument);
+    } else if (str_eq(e->path, STR("/echo"))) {
+        reply_text(e, buf_str(&e->body));
+    } else if (str_eq(e->path, STR("/count")) || str_eq(e->path, STR("/held"))) {
+        reply_text(e, arena_printf(x->arena, "%llu %llu", (unsigned long long)x->body_bytes,
+                                   (unsigned long long)e->sum));
+    } else if (str_eq(e->path, STR("/memory")) && e->argument <= MEMORY_BYTES_MAX) {
+        reply_text(e, (struct str){memory, (size_t)e->argument});
+    } else if (str_eq(e->path, STR("/empty"))) {
+        reply(e, (struct http_response){.status = 204, .body = STR("not to be sent")});
+    } else if (str_eq(e->path, STR("/head"))) {
+        reply_head(e);
+    } else if (!reply_with_source(e)) {
+        reply(e, (struct http_response){.status = 404, .body = STR("no such path")});
+    }
+}
+
+static void on_done(struct http_exchange *x)
+{
+    (void)x;
+}
+
+static const struct http_handler HANDLER = {
+    .on_head = on_head, .on_body = on_body, .on_end = on_end, .on_done = on_done};
+
+/* ---- the program ---- */
+
+static void *run_loop(void *arg)
+{
+    loop_run(arg);
+    return NULL;
+}
+
+static void stop(const char *why)
+{
+    (void)fprintf(stderr, "http_echo: %s\n", why);
+    exit(1);
+}
+
+static int64_t option(int argc, char **argv, const char *name, int64_t otherwise)
+{
+    size_t n = strlen(name);
+    for (int i = 1; i < argc; i++)
+        if (strncmp(argv[i], name, n) == 0 && argv[i][n] == '=')
+            return atoll(argv[i] + n + 1);
+    return otherwise;
+}
+
+static struct http_limits limits_of(int argc, char **argv)
+{
+    const struct http_limits *d = &HTTP_LIMITS_DEFAULT;
+    return (struct http_limits){
+        .connections_max = (unsigned)option(argc, argv, "connections", d->connections_max),
+        .connections_per_address = (unsigned)option(argc, argv, "per_address", 0),
+        .idle_ms = option(argc, argv, "idle_ms", d->idle_ms),
+        .head_ms = option(argc, argv, "head_ms", d->head_ms),
+        .body_stall_ms = option(argc, argv, "stall_ms", d->body_stall_ms),
+        .body_bytes_per_second_min = option(argc, argv, "rate", d->body_bytes_per_second_min),
+    };
+}
+
+struct main_wait {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool drained;
+};
+
+static void drained(void *arg)
+{
+    struct main_wait *wait = arg;
+    (void)pthread_mutex_lock(&wait->lock);
+    wait->drained = true;
+    (void)pthread_cond_signal(&wait->changed);
+    (void)pthread_mutex_unlock(&wait->lock);
+}
+
+static void make_content(void)
+{
+    memory = mem_alloc(MEMORY_BYTES_MAX);
+    for (size_t i = 0; i < MEMORY_BYTES_MAX; i++)
+        memory[i] = (char)('a' + i % 26);
+    file = memfd_create("http_echo", MFD_CLOEXEC);
+    for (int i = 0; i < 8; i++)
+        if (file < 0 || write(file, memory, MEMORY_BYTES_MAX) != MEMORY_BYTES_MAX)
+            stop("no file to send");
+}
+
+static void serve(struct http_server *server, int64_t grace_ms)
+{
+    sigset_t term;
+    int signal;
+    (void)sigemptyset(&term);
+    (void)sigaddset(&term, SIGTERM);
+    (void)sigwait(&term, &signal);
+    struct main_wait wait = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                             .changed = PTHREAD_COND_INITIALIZER};
+    http_server_drain(server, grace_ms, drained, &wait);
+    (void)pthread_mutex_lock(&wait.lock);
+    while (!wait.drained)
+        (void)pthread_cond_wait(&wait.changed, &wait.lock);
+    (void)pthread_mutex_unlock(&wait.lock);
+    puts("drained");
+}
+
+int main(int argc, char **argv)
+{
+    struct loop *loops[LOOPS_MAX];
+    pthread_t threads[LOOPS_MAX];
+    size_t count = (size_t)option(argc, argv, "loops", 1);
+    struct http_limits limits = limits_of(argc, argv);
+    struct http_server *server;
+    uint16_t port;
+    sigset_t term;
+    (void)sigemptyset(&term);
+    (void)sigaddset(&term, SIGTERM);
+    (void)pthread_sigmask(SIG_BLOCK, &term, NULL);
+    make_content();
+    for (size_t i = 0; i < count; i++)
+        if (err_is(loop_new(&loops[i])))
+            stop("no loop");
+    if (err_is(http_server_new(loops, count, &HANDLER, &limits, &server)) ||
+        err_is(http_server_listen(server, "127.0.0.1", (uint16_t)option(argc, argv, "port", 0),
+                                  NULL, &port)))
+        stop("cannot listen");
+    for (size_t i = 0; i < count; i++)
+        (void)pthread_create(&threads[i], NULL, run_loop, loops[i]);
+    printf("listening %u\n", port);
+    (void)fflush(stdout);
+    serve(server, option(argc, argv, "grace_ms", 5000));
+    for (size_t i = 0; i < count; i++) {
+        loop_stop(loops[i]);
+        (void)pthread_join(threads[i], NULL);
+    }
+    http_server_free(server);
+    for (size_t i = 0; i < count; i++)
+        loop_free(loops[i]);
+    (void)close(file);
+    free(memory);
+    return 0;
+}
