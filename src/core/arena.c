@@ -95,9 +95,10 @@ struct str arena_copy(struct arena *a, struct str s)
 {
     if (s.p == NULL)
         return s;
+    if (s.n == 0)
+        return STR(""); /* no bytes of a fresh arena would be at NULL, which means absent */
     char *copy = arena_bytes(a, s.n);
-    if (s.n > 0)
-        memcpy(copy, s.p, s.n);
+    memcpy(copy, s.p, s.n);
     return (struct str){copy, s.n};
 }
 

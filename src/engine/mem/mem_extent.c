@@ -214,14 +214,14 @@ void mem_extents_settle(struct mem_extents *x, const struct mem_settle *settle, 
 void mem_extents_reap(struct mem_extents *x, uint64_t commit)
 {
     pthread_mutex_lock(&x->lock);
-    struct mem_bytes *gone = x->garbage;
-    struct mem_bytes **end = &x->garbage;
-    while (*end != NULL && (*end)->dropped_at <= commit) {
-        table_remove(x, *end);
-        end = &(*end)->next_garbage;
+    struct mem_bytes *gone = NULL;
+    while (x->garbage != NULL && x->garbage->dropped_at <= commit) {
+        struct mem_bytes *b = x->garbage;
+        x->garbage = b->next_garbage;
+        b->next_garbage = gone;
+        gone = b;
+        table_remove(x, b);
     }
-    x->garbage = *end;
-    *end = NULL;
     if (x->garbage == NULL)
         x->garbage_end = &x->garbage;
     pthread_mutex_unlock(&x->lock);

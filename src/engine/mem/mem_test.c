@@ -38,32 +38,3 @@ void test_mem_shortest_use(void)
     CHECK_OK(engine_view(e, STR("p"), ENGINE_NOWAIT, see_two, NULL));
     engine_close(e);
 }
-
-static struct err see_range(struct txn *t, void *arg)
-{
-    (void)arg;
-    struct cursor *c;
-    TRY(cursor_open_range(t, STR("aa"), STR("b"), &c));
-    CHECK(!cursor_valid(c));
-    TRY(cursor_seek(c, STR("a")));
-    CHECK(!cursor_valid(c));
-    TRY(cursor_seek_before(c, STR_NONE));
-    CHECK(!cursor_valid(c));
-    cursor_close(c);
-    TRY(cursor_open_range(t, STR("aa"), STR_NONE, &c));
-    CHECK(cursor_valid(c));
-    CHECK_STR(cursor_key(c), STR("b"));
-    cursor_close(c);
-    return OK;
-}
-
-void test_mem_cursor_range(void)
-{
-    struct clock clock;
-    clock_init_system(&clock);
-    struct engine *e = engine_mem_new(&clock);
-    CHECK_OK(engine_update_wait(e, STR("p"), put_two, NULL));
-    CHECK_OK(engine_update_wait(e, STR("q"), put_two, NULL));
-    CHECK_OK(engine_view(e, STR("p"), ENGINE_NOWAIT, see_range, NULL));
-    engine_close(e);
-}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The conformance suite's view of an engine: each ENGINE_CASE runs once over every kind there is,
+ * under the names test_mem_<case>, test_fault_<case> and so on. */
+#ifndef TEST_ENGINE_SUBJECT_H
+#define TEST_ENGINE_SUBJECT_H
+
+#include "core/test.h"
+#include "engine/engine.h"
+
+struct subject;
+
+struct subject_kind {
+    struct engine *(*open)(struct subject *s);
+    bool persistent; /* what was committed is there after a close and an open */
+};
+
+struct subject {
+    const struct subject_kind *kind;
+    struct clock clock; /* manual */
+    struct engine *engine;
+    struct arena arena; /* for what the case keeps */
+};
+
+extern const struct subject_kind SUBJECT_MEM;
+extern const struct subject_kind SUBJECT_FAULT;
+
+void subject_run(const struct subject_kind *kind, void (*run)(struct subject *s));
+/* Closes and opens, when the kind is persistent. */
+void subject_reopen(struct subject *s);
+
+#define ENGINE_CASE(name)                  \
+    static void name(struct subject *s);   \
+    void test_mem_##name(void)             \
+    {                                      \
+        subject_run(&SUBJECT_MEM, name);   \
+    }                                      \
+    void test_fault_##name(void)           \
+    {                                      \
+        subject_run(&SUBJECT_FAULT, name); \
+    }                                      \
+    static void name(struct subject *s)
+
+/* One row each, in a transaction of its own. */
+void put_row(struct subject *s, struct str partition, struct str key, struct str value);
+void del_row(struct subject *s, struct str partition, struct str key);
+/* A copy in the subject's arena; absent when the row is. */
+struct str get_row(struct subject *s, struct str partition, struct str key);
+
+void update_ok(struct subject *s, struct str partition, engine_fn *fn, void *arg);
+void view_ok(struct subject *s, struct str partition, engine_fn *fn, void *arg);
+
+/* A finished extent of `length` bytes drawn from the seed; and whether one reads back as such. */
+struct extent write_extent(struct engine *e, uint32_t length, uint32_t seed);
+void check_extent(struct engine *e, const struct extent *x, uint32_t seed);
+void fill_bytes(char *to, size_t n, uint32_t seed);
+/* In updates of their own, in partition "x". */
+void adopt_extent(struct subject *s, const struct extent *x);
+void hold_extent(struct subject *s, const struct extent *x);
+void drop_extent(struct subject *s, const struct extent *x);
+/* Waits, for a few seconds at most, until the engine holds no more than this. */
+void wait_for_bytes(struct engine *e, uint64_t segment_bytes_max);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Holds no tests: what the cases of this folder share. */
+#include "subject.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "core/mem.h"
+#include "engine/fault.h"
+#include "engine/mem/mem.h"
+
+#define FIRST_TICKS (20000LL * TICKS_PER_DAY)
+
+static struct engine *open_mem(struct subject *s)
+{
+    return engine_mem_new(&s->clock);
+}
+
+static struct engine *open_fault(struct subject *s)
+{
+    return engine_fault_new(engine_mem_new(&s->clock));
+}
+
+const struct subject_kind SUBJECT_MEM = {.open = open_mem};
+const struct subject_kind SUBJECT_FAULT = {.open = open_fault};
+
+void subject_run(const struct subject_kind *kind, void (*run)(struct subject *s))
+{
+    struct subject s = {.kind = kind};
+    clock_init_manual(&s.clock, FIRST_TICKS);
+    arena_init(&s.arena, SIZE_MAX);
+    s.engine = kind->open(&s);
+    run(&s);
+    engine_close(s.engine);
+    arena_release(&s.arena);
+}
+
+void subject_reopen(struct subject *s)
+{
+    if (!s->kind->persistent)
+        return;
+    engine_close(s->engine);
+    s->engine = s->kind->open(s);
+}
+
+void update_ok(struct subject *s, struct str partition, engine_fn *fn, void *arg)
+{
+    CHECK_OK(engine_update_wait(s->engine, partition, fn, arg));
+}
+
+void view_ok(struct subject *s, struct str partition, engine_fn *fn, void *arg)
+{
+    CHECK_OK(engine_view(s->engine, partition, ENGINE_WAIT, fn, arg));
+}
+
+struct row_call {
+    struct str key;
+    struct str value;
+    struct arena *arena;
+};
+
+static struct err row_put_fn(struct txn *t, void *arg)
+{
+    const struct row_call *call = arg;
+    return txn_put(t, call->key, call->value);
+}
+
+static struct err row_del_fn(struct txn *t, void *arg)
+{
+    const struct row_call *call = arg;
+    return txn_del(t, call->key);
+}
+
+static struct err row_get_fn(struct txn *t, void *arg)
+{
+    struct row_call *call = arg;
+    struct str value;
+    TRY(txn_get(t, call->key, &value));
+    call->value = arena_copy(call->arena, value);
+    return OK;
+}
+
+void put_row(struct subject *s, struct str partition, struct str key, struct str value)
+{
+    struct row_call call = {.key = key, .value = value};
+    update_ok(s, partition, row_put_fn, &call);
+}
+
+void del_row(struct subject *s, struct str partition, struct str key)
+{
+    struct row_call call = {.key = key};
+    update_ok(s, partition, row_del_fn, &call);
+}
+
+struct str get_row(struct subject *s, struct str partition, struct str key)
+{
+    struct row_call call = {.key = key, .arena = &s->arena};
+    view_ok(s, partition, row_get_fn, &call);
+    return call.value;
+}
+
+void fill_bytes(char *to, size_t n, uint32_t seed)
+{
+    uint32_t x = seed * 2654435761U + 1;
+    for (size_t i = 0; i < n; i++) {
+        x = x * 1664525 + 1013904223;
+        to[i] = (char)(x >> 24);
+    }
+}
+
+struct extent write_extent(struct engine *e, uint32_t length, uint32_t seed)
+{
+    enum { PIECE = 10007 };
+    char *bytes = mem_alloc(length);
+    fill_bytes(bytes, length, seed);
+    struct extent_writer *w;
+    struct extent x;
+    CHECK_OK(extent_begin(e, length, &w));
+    for (uint32_t at = 0; at < length; at += PIECE)
+        CHECK_OK(
+            extent_append(w, (struct str){bytes + at, length - at < PIECE ? length - at : PIECE}));
+    CHECK_OK(extent_finish(w, &x));
+    CHECK_INT(x.length, length);
+    free(bytes);
+    return x;
+}
+
+void check_extent(struct engine *e, const struct extent *x, uint32_t seed)
+{
+    char *want = mem_alloc(x->length);
+    char *got = mem_alloc(x->length);
+    fill_bytes(want, x->length, seed);
+    CHECK_OK(extent_read(e, x, 0, x->length, got));
+    CHECK(memcmp(got, want, x->length) == 0);
+    free(got);
+    free(want);
+}
+
+static struct err adopt_fn(struct txn *t, void *arg)
+{
+    return txn_extent_adopt(t, arg);
+}
+
+static struct err hold_fn(struct txn *t, void *arg)
+{
+    return txn_extent_hold(t, arg);
+}
+
+static struct err drop_fn(struct txn *t, void *arg)
+{
+    return txn_extent_drop(t, arg);
+}
+
+void adopt_extent(struct subject *s, const struct extent *x)
+{
+    struct extent copy = *x;
+    update_ok(s, STR("x"), adopt_fn, &copy);
+}
+
+void hold_extent(struct subject *s, const struct extent *x)
+{
+    struct extent copy = *x;
+    update_ok(s, STR("x"), hold_fn, &copy);
+}
+
+void drop_extent(struct subject *s, const struct extent *x)
+{
+    struct extent copy = *x;
+    update_ok(s, STR("x"), drop_fn, &copy);
+}
+
+void wait_for_bytes(struct engine *e, uint64_t segment_bytes_max)
+{
+    struct engine_usage usage;
+    for (int tries = 0; tries < 500; tries++) {
+        engine_usage(e, &usage);
+        if (usage.segment_bytes <= segment_bytes_max)
+            return;
+        (void)nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
+    }
+    CHECK_INT(usage.segment_bytes, segment_bytes_max);
+}
