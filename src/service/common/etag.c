@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/common/etag.h"
+
+#include "core/time.h"
+
+size_t etag_text(int64_t stamp, char out[ETAG_TEXT_MAX])
+{
+    static const char DIGITS[] = "0123456789ABCDEF";
+    uint64_t value = (uint64_t)stamp + TIME_TICKS_YEAR_1;
+    unsigned digits = 1;
+    while (digits < 16 && value >> (4 * digits) != 0)
+        digits++;
+    out[0] = '0';
+    out[1] = 'x';
+    for (unsigned i = 0; i < digits; i++)
+        out[2 + i] = DIGITS[(value >> (4 * (digits - 1 - i))) & 15];
+    return 2 + digits;
+}
+
+void etag_put(struct buf *b, int64_t stamp)
+{
+    b->n += etag_text(stamp, buf_reserve(b, ETAG_TEXT_MAX));
+}
+
+void etag_put_quoted(struct buf *b, int64_t stamp)
+{
+    buf_putc(b, '"');
+    etag_put(b, stamp);
+    buf_putc(b, '"');
+}
+
+bool etag_list_next(struct str *rest, struct etag_entry *out)
+{
+    struct str s = *rest;
+    while (s.n > 0 && (s.p[0] == ' ' || s.p[0] == '\t' || s.p[0] == ','))
+        s = str_from(s, 1);
+    if (s.n == 0) {
+        *rest = s;
+        return false;
+    }
+    *out = (struct etag_entry){0};
+    if (str_starts(s, STR("W/"))) {
+        out->weak = true;
+        s = str_from(s, 2);
+    }
+    bool quoted = s.n > 0 && s.p[0] == '"';
+    size_t close = quoted ? str_find(s, '"', 1) : 0;
+    size_t end = quoted && close < s.n ? close + 1 : str_find(s, ',', 0);
+    struct str text = str_trim(str_head(s, end));
+    *rest = str_from(s, end);
+    if (text.n >= 2 && text.p[0] == '"' && text.p[text.n - 1] == '"')
+        text = (struct str){text.p + 1, text.n - 2};
+    out->any = !quoted && !out->weak && str_eq(text, STR("*"));
+    out->text = text;
+    return true;
+}
+
+bool etag_entry_is(const struct etag_entry *entry, int64_t stamp, bool strong)
+{
+    if (entry->any)
+        return true;
+    if (entry->weak && strong)
+        return false;
+    char text[ETAG_TEXT_MAX];
+    size_t n = etag_text(stamp, text);
+    return str_ieq(entry->text, (struct str){text, n});
+}

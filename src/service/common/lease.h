@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lease: a lock with an id and an end, on a blob, container, share or file. Pure functions over
+ * the lease as its object's row holds it; time is given in ticks. All kinds share one machine of
+ * five states and differ in the codes of their refusals and in a few rules, said below.
+ *
+ * The states that time brings about (Expired, Broken) are not stored: a lease is what lease_state
+ * says it is at a time. Facts §2.2 to §2.6; every cell of those tables has a test. */
+#ifndef SERVICE_COMMON_LEASE_H
+#define SERVICE_COMMON_LEASE_H
+
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/guid.h"
+#include "core/wire.h"
+
+enum lease_kind { LEASE_BLOB, LEASE_CONTAINER, LEASE_SHARE, LEASE_FILE };
+
+enum lease_state {
+    LEASE_AVAILABLE,
+    LEASE_LEASED,
+    LEASE_BREAKING,
+    LEASE_BROKEN,
+    LEASE_EXPIRED,
+};
+
+enum { LEASE_SECONDS_MIN = 15, LEASE_SECONDS_MAX = 60, LEASE_BREAK_SECONDS_MAX = 60 };
+#define LEASE_INFINITE (-1)
+
+/* All zero is Available. */
+struct lease {
+    enum lease_state state; /* as stored: AVAILABLE, LEASED or BREAKING */
+    struct guid id;
+    int seconds;  /* of a renewal; LEASE_INFINITE */
+    int64_t ends; /* ticks: when it expires, or its breaking is over; no meaning when infinite */
+};
+
+/* What a request says of leases. */
+struct lease_id {
+    bool given;
+    struct guid id;
+};
+
+enum lease_action { LEASE_ACQUIRE, LEASE_RENEW, LEASE_CHANGE, LEASE_RELEASE, LEASE_BREAK };
+
+/* A lease operation, decoded. */
+struct lease_request {
+    enum lease_action action;
+    struct guid id;       /* of renew, change, release */
+    struct guid proposed; /* of acquire and change; the front end makes one up for an acquire that
+                             proposes none, so that a repeated run comes to the same */
+    int seconds;          /* of acquire: 15 to 60, or LEASE_INFINITE */
+    int break_seconds;    /* of break: 0 to 60, or -1 when not given */
+};
+
+/* Does the action. *left_seconds is set by a break: the whole seconds (rounded up) until the lease
+ * is broken. A refusal leaves the lease as it was: 409 with the code of the cell. */
+struct err lease_apply(struct lease *l, const struct lease_request *request, int64_t now,
+                       int *left_seconds);
+
+/* Whether a write may go on: the id is needed while leased or breaking, and must not be given
+ * otherwise. 412 with the kind's code. */
+struct err lease_check_write(const struct lease *l, enum lease_kind kind,
+                             const struct lease_id *given, int64_t now);
+/* Whether a read may go on: without an id always, with one only when it is the active one's. Also
+ * for operations where the id is optional (Snapshot Blob, a container's properties). */
+struct err lease_check_read(const struct lease *l, enum lease_kind kind,
+                            const struct lease_id *given, int64_t now);
+/* What is given for an object that does not exist: an id is refused. */
+struct err lease_check_absent(enum lease_kind kind, const struct lease_id *given);
+/* After a write to a blob or file: a lease that is over becomes Available and forgets its id, so
+ * that its holder can no longer renew it. */
+void lease_after_write(struct lease *l, int64_t now);
+
+enum lease_state lease_state(const struct lease *l, int64_t now);
+bool lease_locked(enum lease_state state);
+/* The texts of x-ms-lease-state, -status and -duration; the last is absent unless leased. */
+struct str lease_state_text(enum lease_state state);
+struct str lease_status_text(enum lease_state state);
+struct str lease_duration_text(const struct lease *l, int64_t now);
+
+/* For rows, which leave out an available lease. False when the bytes are no lease. */
+void lease_encode(struct buf *b, const struct lease *l);
+bool lease_decode(struct str bytes, struct lease *out);
+
+#endif
