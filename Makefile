@@ -38,14 +38,16 @@ build/lazuli: $(B)/lazuli
 	ln -sfn $(V)$(if $(findstring clang,$(CC)),-clang)/lazuli $@
 
 $(B)/lazuli: $(B)/src/main.o $(OBJ)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	@echo "  LD $@"
+	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # Tests are found by name, not through headers.
 $(B)/%_test.o: WARN += -Wno-missing-prototypes
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -c -o $@ $<
+	@echo "  CC $<"
+	@$(CC) $(CFLAGS) -c -o $@ $<
 
 $(B)/unit_main.c: test/gen.sh $(TOBJ)
 	sh test/gen.sh $(TOBJ) > $@
@@ -53,21 +55,26 @@ $(B)/unit_main.c: test/gen.sh $(TOBJ)
 # unit_main.c lies in the build folder but is compiled like the rest: a compile that links as well would write a
 # dependency file that names headers as prerequisites of the program.
 $(B)/unit_main.o: $(B)/unit_main.c
-	$(CC) $(CFLAGS) -c -o $@ $<
+	@echo "  CC $<"
+	@$(CC) $(CFLAGS) -c -o $@ $<
 
 $(B)/unit: $(B)/unit_main.o $(TOBJ) $(OBJ)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	@echo "  LD $@"
+	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(B)/bench/%.o: bench/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -c -o $@ $<
+	@echo "  CC $<"
+	@$(CC) $(CFLAGS) -c -o $@ $<
 
 $(B)/bench_%: $(B)/bench/%.o $(OBJ)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	@echo "  LD $@"
+	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # The server that test/http drives.
 $(B)/http_echo: $(B)/test/http/echo.o $(OBJ)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	@echo "  LD $@"
+	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # All unit tests, or those whose name contains T: make unit T=lease
 unit: $(B)/unit

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/access_log.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/mem.h"
+#include "core/time.h"
+
+enum { ACCESS_LOG_BYTES = 32 << 10, ACCESS_LOG_TARGET_MAX = 2048 };
+
+struct access_log {
+    pthread_mutex_t lock;
+    struct buf lines;
+    int fd;
+};
+
+struct access_log *access_log_new(int fd)
+{
+    struct access_log *log = MEM_NEW(struct access_log);
+    (void)pthread_mutex_init(&log->lock, NULL);
+    log->lines = buf_heap();
+    log->fd = fd;
+    return log;
+}
+
+static void write_lines(struct access_log *log)
+{
+    struct str rest = buf_str(&log->lines);
+    while (rest.n > 0) {
+        ssize_t n = write(log->fd, rest.p, rest.n);
+        if (n <= 0)
+            break; /* nobody reads the log: there is nobody to tell */
+        rest = str_from(rest, (size_t)n);
+    }
+    buf_clear(&log->lines);
+}
+
+static void put_visible(struct buf *out, struct str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        buf_putc(out, text.p[i] > 0x20 && text.p[i] < 0x7F ? text.p[i] : '?');
+}
+
+void access_log_put_target(struct buf *out, struct str path, struct str query)
+{
+    put_visible(out, str_head(path, ACCESS_LOG_TARGET_MAX));
+    if (!str_given(query))
+        return;
+    buf_putc(out, '?');
+    query = str_head(query, ACCESS_LOG_TARGET_MAX);
+    while (str_given(query)) {
+        struct str part = str_cut(&query, '&');
+        /* An encoded name (%73ig) is a signature too: what has no plain name shows no value. */
+        struct str name = str_head(part, str_find(part, '=', 0));
+        bool secret = str_ieq(name, STR("sig")) || str_find(name, '%', 0) < name.n;
+        put_visible(out, secret ? name : part);
+        if (secret)
+            buf_put(out, STR("=-"));
+        if (str_given(query))
+            buf_putc(out, '&');
+    }
+}
+
+static void put_line(struct buf *out, const struct rest_call *call, struct err error)
+{
+    const struct http_exchange *x = call->x;
+    const char *code = err_azure_code(error.code);
+    time_put_iso(out, call->now);
+    buf_putc(out, ' ');
+    put_visible(out, str_head(x->request.method_text, 16));
+    buf_putc(out, ' ');
+    access_log_put_target(out, x->request.path, x->request.query);
+    buf_putc(out, ' ');
+    buf_put_i64(out, call->status);
+    buf_putc(out, ' ');
+    buf_put(out, code[0] == '\0' ? STR("-") : str_of(code));
+    buf_put(out, STR(" in="));
+    buf_put_u64(out, x->body_bytes);
+    buf_put(out, STR(" out="));
+    buf_put_u64(out, x->sent_bytes);
+    buf_put(out, STR(" us="));
+    buf_put_i64(out, clock_mono_us() - x->started_us);
+    buf_putc(out, ' ');
+    buf_put(out, str_of(call->request_id));
+    buf_putc(out, '\n');
+}
+
+void access_log_add(struct access_log *log, const struct rest_call *call, struct err error)
+{
+    (void)pthread_mutex_lock(&log->lock);
+    put_line(&log->lines, call, error);
+    if (log->lines.n > ACCESS_LOG_BYTES)
+        write_lines(log);
+    (void)pthread_mutex_unlock(&log->lock);
+}
+
+void access_log_flush(struct access_log *log)
+{
+    (void)pthread_mutex_lock(&log->lock);
+    write_lines(log);
+    (void)pthread_mutex_unlock(&log->lock);
+}
+
+void access_log_free(struct access_log *log)
+{
+    if (log == NULL)
+        return;
+    access_log_flush(log);
+    buf_release(&log->lines);
+    (void)pthread_mutex_destroy(&log->lock);
+    free(log);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One line per request: method, path without its signature, status, error code, bytes in and out,
+ * microseconds, request id. Lines are gathered and written together, since a write(2) for each
+ * would cost a tenth of a small GET. */
+#ifndef REST_ACCESS_LOG_H
+#define REST_ACCESS_LOG_H
+
+#include "rest/call.h"
+
+struct access_log;
+
+/* Writes to fd, which stays the caller's. */
+struct access_log *access_log_new(int fd);
+/* Any thread. `error` is ERR_OK's for success. */
+void access_log_add(struct access_log *log, const struct rest_call *call, struct err error);
+/* Writes what was gathered: called by a timer, and at the end. */
+void access_log_flush(struct access_log *log);
+void access_log_free(struct access_log *log);
+
+/* The path and query with every `sig` value left out. Made known for its test. */
+void access_log_put_target(struct buf *out, struct str path, struct str query);
+
+#endif

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The phases of a request, in order:
+ *   parse → match row → authenticate and permit → decode → stream the body → run the transaction →
+ *   encode → log
+ * A read runs on the loop at once, and in the pool when it would wait for the disk. A write is
+ * queued to the engine and comes back when it is durable. Between on_end and the reply nothing but
+ * the one who works on the call (loop, pool or engine thread) touches it. */
+#include <assert.h>
+
+#include "core/guid.h"
+#include "core/log.h"
+#include "core/uri.h"
+#include "rest/access_log.h"
+#include "rest/call.h"
+#include "rest/match.h"
+#include "rest/reply.h"
+#include "rest/server.h"
+#include "rest/target.h"
+#include "rest/version.h"
+
+struct dispatch {
+    struct rest_call call;
+    struct engine_update update;
+    struct loop_task task;
+    struct err outcome;
+    struct buf small_body;
+    bool replied;
+    bool sink_open; /* take or end may still be called, drop is owed */
+};
+
+static struct dispatch *dispatch_of(struct http_exchange *x)
+{
+    return x->user;
+}
+
+/* ---- ends ---- */
+
+static void give_back(struct dispatch *d)
+{
+    if (d->sink_open) {
+        d->sink_open = false;
+        d->call.sink->drop(d->call.sink);
+    }
+}
+
+static void fail(struct dispatch *d, struct err error)
+{
+    assert(!d->replied);
+    give_back(d);
+    d->replied = true;
+    d->outcome = error;
+    reply_error(&d->call, error);
+}
+
+static void finish(struct dispatch *d, struct err error)
+{
+    struct rest_call *call = &d->call;
+    if (!err_is(error)) {
+        d->sink_open = false; /* what the sink stored belongs to the store now */
+        error = call->op->encode(call);
+    }
+    if (!err_is(error) && call->arena->over_limit)
+        log_line(LOG_WARN, "%s %s needed %zu bytes", call->op->name, call->request_id,
+                 call->arena->used);
+    if (err_is(error)) {
+        fail(d, error);
+        return;
+    }
+    d->replied = true;
+    d->outcome = OK;
+    reply_success(call);
+}
+
+void rest_finish(struct rest_call *call, struct err error)
+{
+    finish(dispatch_of(call->x), error);
+}
+
+/* ---- run ---- */
+
+static void come_back(struct loop_task *task)
+{
+    struct dispatch *d = (struct dispatch *)((char *)task - offsetof(struct dispatch, task));
+    finish(d, d->outcome);
+}
+
+static void back_to_loop(struct dispatch *d)
+{
+    d->task.run = come_back;
+    loop_post(d->call.x->loop, &d->task);
+}
+
+static void update_done(struct engine_update *u)
+{
+    struct dispatch *d = (struct dispatch *)((char *)u - offsetof(struct dispatch, update));
+    d->outcome = u->result;
+    back_to_loop(d);
+}
+
+static void run_write(struct dispatch *d)
+{
+    struct rest_call *call = &d->call;
+    d->update = (struct engine_update){
+        .partition = call->partition,
+        .fn = call->op->run,
+        .arg = call->args,
+        .ack = ENGINE_DURABLE,
+        .done = update_done,
+    };
+    store_write(call->store, &d->update);
+}
+
+static void read_in_pool(struct loop_task *task)
+{
+    struct dispatch *d = (struct dispatch *)((char *)task - offsetof(struct dispatch, task));
+    struct rest_call *call = &d->call;
+    d->outcome = store_read(call->store, call->partition, ENGINE_WAIT, call->op->run, call->args);
+    back_to_loop(d);
+}
+
+static void run_read(struct dispatch *d)
+{
+    struct rest_call *call = &d->call;
+    if (call->wants_pin)
+        call->pin = engine_pin(call->store->engine);
+    struct err error =
+        store_read(call->store, call->partition, ENGINE_NOWAIT, call->op->run, call->args);
+    if (error.code != ERR_WOULD_BLOCK) {
+        finish(d, error);
+        return;
+    }
+    d->task.run = read_in_pool;
+    pool_post(call->server->pool, &d->task);
+}
+
+static void run(struct dispatch *d)
+{
+    struct rest_call *call = &d->call;
+    switch (call->op->mode) {
+    case MODE_READ:
+        run_read(d);
+        return;
+    case MODE_WRITE:
+        run_write(d);
+        return;
+    case MODE_DIRECT:
+        finish(d, OK);
+        return;
+    case MODE_START: {
+        struct err error = call->op->start(call);
+        if (err_is(error))
+            fail(d, error);
+        return;
+    }
+    }
+}
+
+/* ---- parse ---- */
+
+static struct err parse_query(struct rest_call *call)
+{
+    struct str query = call->x->request.query;
+    struct uri_query walk = uri_query_of(query);
+    struct uri_param param;
+    size_t count = 0;
+    for (size_t i = 0; i < query.n; i++)
+        count += query.p[i] == '&';
+    if (count >= REST_QUERY_MAX)
+        return err_new(ERR_INVALID_URI);
+    call->query = ARENA_ARRAY(call->arena, struct auth_pair, query.n == 0 ? 1 : count + 1);
+    while (str_given(query) && uri_query_next(&walk, call->arena, &param)) {
+        if (!str_is_utf8(param.name) || !str_is_utf8(param.value))
+            return err_new(ERR_INVALID_URI);
+        call->query[call->query_count++] = (struct auth_pair){param.name, param.value};
+    }
+    return walk.malformed ? err_new(ERR_REQUEST_URL_FAILED_TO_PARSE) : OK;
+}
+
+/* x-ms-version, else api-version, else the version of the SAS, else the newest. */
+static struct err parse_version(struct rest_call *call)
+{
+    struct str header = call_header(call, STR("x-ms-version"));
+    struct str text = header;
+    call->version = VERSION_NEWEST;
+    call->version_text = STR(VERSION_NEWEST_TEXT);
+    if (!str_given(text))
+        text = call_query(call, STR("api-version"));
+    if (!str_given(text))
+        text = call_query(call, STR("sv"));
+    if (!str_given(text))
+        return OK;
+    if (!version_parse(text, call->server->options.any_version, &call->version))
+        return str_given(header) ? call_bad_header(call, STR("x-ms-version"))
+                                 : call_bad_query(call, STR("api-version"));
+    call->version_text = text;
+    return OK;
+}
+
+static struct err parse_target(struct rest_call *call, enum op_resource *resource)
+{
+    const struct http_request *request = &call->x->request;
+    struct str restype = call_query(call, STR("restype"));
+    struct target_request wanted = {
+        .service = call->service,
+        .host = request->host,
+        .path = request->path,
+        .product_style = call->server->options.product_style,
+        .names_container = str_given(restype) && !str_ieq(restype, STR("account")),
+    };
+    struct target target;
+    TRY(target_parse(call->arena, &wanted, &target));
+    *resource = target.resource;
+    call->account = target.account;
+    call->secondary = target.secondary;
+    call->path_style = target.path_style;
+    call->container = target.container;
+    call->object = target.object;
+    call->key_pk = target.key_pk;
+    call->key_rk = target.key_rk;
+    struct str base = target.path_style ? target.account : STR("");
+    call->endpoint =
+        arena_printf(call->arena, "%s://%.*s/%.*s%s%s", call->x->secure ? "https" : "http",
+                     STR_ARG(request->host), STR_ARG(base),
+                     base.n > 0 && target.secondary ? "-secondary" : "", base.n > 0 ? "/" : "");
+    return OK;
+}
+
+/* ---- permit ---- */
+
+static struct err authenticate(struct rest_call *call)
+{
+    const struct http_request *request = &call->x->request;
+    struct auth_pair *headers =
+        ARENA_ARRAY(call->arena, struct auth_pair, request->header_count + 1);
+    for (size_t i = 0; i < request->header_count; i++)
+        headers[i] = (struct auth_pair){request->headers[i].name, request->headers[i].value};
+    struct auth_input input = {
+        .service = call->service,
+        .method = request->method_text,
+        .path = request->path,
+        .raw_query = request->query,
+        .query = call->query,
+        .query_count = call->query_count,
+        .headers = headers,
+        .header_count = request->header_count,
+        .content_length = request->content_length,
+        .account = call->account,
+        .container = call->container,
+        .object = call->object,
+        .peer = call->x->peer,
+        .secure = call->x->secure,
+        .version = str_given(call_header(call, STR("x-ms-version"))) ? call->version : 0,
+    };
+    const struct op *op = call->op;
+    struct auth_demand demand = {
+        .operation = op->name,
+        .account_sas = op->account_sas,
+        .account_sas_type = op->account_sas_type,
+        .service_sas = op->service_sas,
+        .anonymous = op->anonymous,
+        .write = op->mode == MODE_WRITE || op->mode == MODE_START,
+    };
+    struct str challenge = STR_NONE;
+    struct err error =
+        auth_check(&call->server->auth, &input, &demand, call->arena, &call->who, &challenge);
+    if (err_is(error) && str_given(challenge))
+        error.detail =
+            arena_printf(call->arena, "@WWW-Authenticate\t%.*s%s%s", STR_ARG(challenge),
+                         error.detail == NULL ? "" : "\n", error.detail == NULL ? "" : error.detail)
+                .p;
+    return error;
+}
+
+static struct err check_conditions(struct rest_call *call)
+{
+    static const struct {
+        struct str name;
+        unsigned bit;
+    } conditions[] = {
+        {STR_INIT("If-Match"), COND_M},          {STR_INIT("If-None-Match"), COND_N},
+        {STR_INIT("If-Modified-Since"), COND_S}, {STR_INIT("If-Unmodified-Since"), COND_U},
+        {STR_INIT("x-ms-if-tags"), COND_T},
+    };
+    if ((call->op->conditions & COND_IGNORED) != 0)
+        return OK;
+    for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; i++) {
+        if ((call->op->conditions & conditions[i].bit) == 0 &&
+            str_given(call_header(call, conditions[i].name)))
+            return call_error(call, ERR_CONDITION_HEADERS_NOT_SUPPORTED, "HeaderName",
+                              conditions[i].name);
+    }
+    return OK;
+}
+
+static struct err check_body(struct rest_call *call)
+{
+    const struct http_request *request = &call->x->request;
+    if (call->op->body == BODY_NONE)
+        return OK;
+    if (request->content_length < 0 && !request->chunked)
+        return err_new(ERR_MISSING_CONTENT_LENGTH_HEADER);
+    if (request->content_length > 0 && (uint64_t)request->content_length > call->op->body_max)
+        return err_detail(
+            ERR_REQUEST_BODY_TOO_LARGE,
+            arena_printf(call->arena, "MaxLimit\t%llu", (unsigned long long)call->op->body_max).p);
+    return OK;
+}
+
+static struct err head_phases(struct rest_call *call)
+{
+    enum op_resource resource = R_SERVICE;
+    TRY(parse_query(call));
+    TRY(parse_version(call));
+    TRY(parse_target(call, &resource));
+    TRY(match_op(call, resource));
+    TRY(authenticate(call));
+    /* The secondary endpoint serves reads; geo-replication's lag is none here. */
+    if (call->secondary && (call->op->mode == MODE_WRITE || call->op->mode == MODE_START))
+        return err_new(ERR_INSUFFICIENT_ACCOUNT_PERMISSIONS);
+    if (call->op->version_min > call->version)
+        return call_bad_header(call, STR("x-ms-version"));
+    TRY(check_conditions(call));
+    TRY(check_body(call));
+    return call->op->body == BODY_STREAM ? call->op->decode(call) : OK;
+}
+
+/* ---- what HTTP calls ---- */
+
+static void on_head(struct http_exchange *x)
+{
+    const struct rest_listener *listener = x->listener_context;
+    struct dispatch *d = ARENA_NEW(x->arena, struct dispatch);
+    struct rest_call *call = &d->call;
+    x->user = d;
+    call->x = x;
+    call->server = listener->server;
+    call->store = listener->server->store;
+    call->service = listener->service;
+    call->arena = x->arena;
+    call->now = store_now(call->store);
+    call->headers = buf_in(x->arena);
+    call->out = buf_in(x->arena);
+    call->content_length = -1;
+    d->small_body = buf_in(x->arena);
+    struct guid id = guid_random();
+    guid_text(&id, call->request_id);
+    struct err error = head_phases(call);
+    d->sink_open = call->sink != NULL;
+    if (err_is(error))
+        fail(d, error);
+}
+
+static void on_body(struct http_exchange *x, struct str bytes)
+{
+    struct dispatch *d = dispatch_of(x);
+    struct rest_call *call = &d->call;
+    struct err error = OK;
+    if (call->op->body == BODY_STREAM)
+        error = call->sink == NULL ? OK : call->sink->take(call->sink, bytes);
+    else if (call->op->body == BODY_SMALL && d->small_body.n + bytes.n > call->op->body_max)
+        error = err_new(ERR_REQUEST_BODY_TOO_LARGE);
+    else if (call->op->body == BODY_SMALL)
+        buf_put(&d->small_body, bytes);
+    if (err_is(error))
+        fail(d, error);
+}
+
+static struct err end_phases(struct dispatch *d)
+{
+    struct rest_call *call = &d->call;
+    if (call->op->body == BODY_STREAM)
+        return call->sink == NULL ? OK : call->sink->end(call->sink);
+    call->body = buf_str(&d->small_body);
+    return call->op->decode(call);
+}
+
+static void on_end(struct http_exchange *x)
+{
+    struct dispatch *d = dispatch_of(x);
+    struct err error = end_phases(d);
+    if (!err_is(error) && d->call.arena->over_limit)
+        error = err_new(ERR_REQUEST_BODY_TOO_LARGE);
+    if (err_is(error))
+        fail(d, error);
+    else
+        run(d);
+}
+
+static void on_done(struct http_exchange *x)
+{
+    struct dispatch *d = dispatch_of(x);
+    struct rest_call *call = &d->call;
+    give_back(d);
+    if (call->pin != NULL)
+        engine_unpin(call->store->engine, call->pin);
+    if (!d->replied) {
+        d->outcome = err_new(ERR_CLIENT_GONE);
+        call->status = 499;
+    }
+    if (call->server->log != NULL)
+        access_log_add(call->server->log, call, d->outcome);
+}
+
+const struct http_handler REST_HANDLER = {
+    .on_head = on_head,
+    .on_body = on_body,
+    .on_end = on_end,
+    .on_done = on_done,
+};

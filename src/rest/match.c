@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/match.h"
+
+const struct op_table *match_table(enum service_kind service)
+{
+    static const struct op_table *const tables[SERVICE_KIND_COUNT] = {
+        [SERVICE_BLOB] = &OPS_BLOB,
+        [SERVICE_QUEUE] = &OPS_QUEUE,
+        [SERVICE_TABLE] = &OPS_TABLE,
+        [SERVICE_FILE] = &OPS_FILE,
+    };
+    return tables[service];
+}
+
+/* "name" wants it there, "name=value" wants that value. */
+static bool wish_holds(const char *wish, struct str value_given)
+{
+    struct str wanted = str_of(wish);
+    (void)str_cut(&wanted, '=');
+    return str_given(value_given) && (!str_given(wanted) || str_ieq(wanted, value_given));
+}
+
+static struct str wish_name(const char *wish)
+{
+    struct str rest = str_of(wish);
+    return str_cut(&rest, '=');
+}
+
+static bool selector_fits(const char *wanted, struct str given)
+{
+    return wanted == NULL ? !str_given(given) : str_ieq(str_of(wanted), given);
+}
+
+struct selectors {
+    struct str restype;
+    struct str comp;
+    unsigned method;
+    enum op_resource resource;
+};
+
+static bool place_fits(const struct op *op, const struct selectors *s)
+{
+    return op->resource == s->resource || op->resource == R_ANY;
+}
+
+static bool row_fits(const struct rest_call *call, const struct op *op, const struct selectors *s)
+{
+    return (op->methods & s->method) != 0 && place_fits(op, s) &&
+           selector_fits(op->comp, s->comp) && selector_fits(op->restype, s->restype) &&
+           (op->header == NULL ||
+            wish_holds(op->header, call_header(call, wish_name(op->header)))) &&
+           (op->query == NULL || wish_holds(op->query, call_query(call, wish_name(op->query))));
+}
+
+/* Says what is wrong by finding how far the closest rows go. */
+static struct err explain(struct rest_call *call, const struct op_table *table,
+                          const struct selectors *s)
+{
+    bool place = false;
+    bool comp = false;
+    bool restype = false;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct op *op = &table->rows[i];
+        if (!place_fits(op, s))
+            continue;
+        bool comp_fits = selector_fits(op->comp, s->comp);
+        bool restype_fits = selector_fits(op->restype, s->restype);
+        place = true;
+        comp = comp || comp_fits;
+        restype = restype || restype_fits;
+        if (!comp_fits || !restype_fits || (op->methods & s->method) == 0)
+            continue;
+        /* All but the header that tells rows apart. */
+        struct str header = op->header == NULL ? STR_NONE : wish_name(op->header);
+        if (str_given(header))
+            return str_given(call_header(call, header)) ? call_bad_header(call, header)
+                                                        : call_missing_header(call, header);
+    }
+    if (!place)
+        return err_new(ERR_INVALID_URI);
+    if (str_given(s->comp) && !comp)
+        return call_bad_query(call, STR("comp"));
+    if (str_given(s->restype) && !restype)
+        return call_bad_query(call, STR("restype"));
+    return err_new(ERR_UNSUPPORTED_HTTP_VERB);
+}
+
+struct err match_op(struct rest_call *call, enum op_resource resource)
+{
+    const struct op_table *table = match_table(call->service);
+    struct selectors s = {
+        .restype = call_query(call, STR("restype")),
+        .comp = call_query(call, STR("comp")),
+        .method = 1U << call->x->request.method,
+        .resource = resource,
+    };
+    if (call->x->request.method == HTTP_METHOD_OTHER)
+        return err_new(ERR_INVALID_HTTP_VERB);
+    for (size_t i = 0; i < table->count; i++) {
+        if (row_fits(call, &table->rows[i], &s)) {
+            call->op = &table->rows[i];
+            return OK;
+        }
+    }
+    return explain(call, table, &s);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a request to its row. */
+#ifndef REST_MATCH_H
+#define REST_MATCH_H
+
+#include "rest/call.h"
+#include "rest/target.h"
+
+const struct op_table *match_table(enum service_kind service);
+
+/* Sets call->op. No row: ERR_UNSUPPORTED_HTTP_VERB, ERR_INVALID_QUERY_PARAMETER_VALUE (restype or
+ * comp not known here), ERR_MISSING_REQUIRED_… or ERR_INVALID_HEADER_VALUE for the header that
+ * tells rows apart. */
+struct err match_op(struct rest_call *call, enum op_resource resource);
+
+#endif

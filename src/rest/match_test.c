@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/match.h"
+
+#include "core/test.h"
+
+/* A request made from a row, as bare as the row allows. */
+struct made {
+    struct arena arena;
+    struct http_exchange x;
+    struct rest_call call;
+    struct http_header headers[1];
+    struct auth_pair query[3];
+};
+
+static struct auth_pair wish(const char *text)
+{
+    struct str value = str_of(text);
+    struct str name = str_cut(&value, '=');
+    return (struct auth_pair){name, str_given(value) ? value : STR("1")};
+}
+
+static void make(struct made *m, enum service_kind service, const struct op *op,
+                 enum http_method method)
+{
+    *m = (struct made){0};
+    arena_init(&m->arena, 1 << 20);
+    m->x.request.method = method;
+    m->x.request.headers = m->headers;
+    m->call.x = &m->x;
+    m->call.arena = &m->arena;
+    m->call.service = service;
+    m->call.query = m->query;
+    if (op->restype != NULL)
+        m->query[m->call.query_count++] = (struct auth_pair){STR("restype"), str_of(op->restype)};
+    if (op->comp != NULL)
+        m->query[m->call.query_count++] = (struct auth_pair){STR("comp"), str_of(op->comp)};
+    if (op->query != NULL)
+        m->query[m->call.query_count++] = wish(op->query);
+    if (op->header != NULL) {
+        struct auth_pair header = wish(op->header);
+        m->headers[m->x.request.header_count++] = (struct http_header){header.name, header.value};
+    }
+}
+
+static void check_row(enum service_kind service, const struct op *op)
+{
+    for (int method = HTTP_GET; method < HTTP_METHOD_OTHER; method++) {
+        struct made m;
+        if ((op->methods & 1U << method) == 0)
+            continue;
+        make(&m, service, op, (enum http_method)method);
+        CHECK_OK(match_op(&m.call, op->resource == R_ANY ? R_SERVICE : op->resource));
+        if (m.call.op != op)
+            test_fail(__FILE__, __LINE__, "%s is hidden by %s", op->name, m.call.op->name);
+    }
+}
+
+void test_match_reaches_every_row(void)
+{
+    for (int service = 0; service < SERVICE_KIND_COUNT; service++) {
+        const struct op_table *table = match_table((enum service_kind)service);
+        for (size_t i = 0; i < table->count; i++)
+            check_row((enum service_kind)service, &table->rows[i]);
+    }
+}
+
+/* A row that lacks a function its mode needs would crash on its first request. */
+void test_match_rows_are_complete(void)
+{
+    for (int service = 0; service < SERVICE_KIND_COUNT; service++) {
+        const struct op_table *table = match_table((enum service_kind)service);
+        for (size_t i = 0; i < table->count; i++) {
+            const struct op *op = &table->rows[i];
+            bool transaction = op->mode == MODE_READ || op->mode == MODE_WRITE;
+            bool whole = op->name != NULL && op->methods != 0 && op->decode != NULL &&
+                         op->encode != NULL && transaction == (op->run != NULL) &&
+                         (op->mode == MODE_START) == (op->start != NULL) &&
+                         (op->body == BODY_NONE) == (op->body_max == 0);
+            if (!whole)
+                test_fail(__FILE__, __LINE__, "%s is not whole", op->name);
+        }
+    }
+}

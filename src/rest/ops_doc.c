@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/ops_doc.h"
+
+#include <stdio.h>
+
+#include "rest/match.h"
+
+static const char *resource_name(enum op_resource resource)
+{
+    static const char *const names[] = {
+        [R_SERVICE] = "account",
+        [R_CONTAINER] = "container",
+        [R_OBJECT] = "object",
+        [R_MESSAGES] = "messages",
+        [R_MESSAGE] = "message",
+        [R_TABLES] = "Tables",
+        [R_TABLE] = "Tables('name')",
+        [R_ENTITIES] = "table()",
+        [R_ENTITY] = "table(key)",
+        [R_BATCH] = "$batch",
+        [R_ANY] = "any",
+    };
+    return names[resource];
+}
+
+static void print_methods(unsigned methods)
+{
+    const char *comma = "";
+    for (int m = HTTP_GET; m < HTTP_METHOD_OTHER; m++) {
+        if ((methods & 1U << m) == 0)
+            continue;
+        struct str name = http_method_name((enum http_method)m);
+        printf("%s%.*s", comma, STR_ARG(name));
+        comma = " ";
+    }
+}
+
+static void print_selector(const struct op *op)
+{
+    const char *space = "";
+    const struct {
+        const char *name;
+        const char *value;
+    } parts[] = {{"restype=", op->restype}, {"comp=", op->comp}, {"", op->query}, {"", op->header}};
+    for (size_t i = 0; i < 4; i++) {
+        if (parts[i].value == NULL)
+            continue;
+        printf("%s`%s%s`", space, parts[i].name, parts[i].value);
+        space = " ";
+    }
+}
+
+static void print_conditions(unsigned conditions)
+{
+    static const char letters[] = "MNSUT";
+    for (unsigned i = 0; i < 5; i++)
+        if ((conditions & 1U << i) != 0)
+            putchar(letters[i]);
+}
+
+static void print_row(const struct op *op)
+{
+    static const char *const anonymous[] = {"", "blob", "container", "always"};
+    static const char *const modes[] = {"read", "write", "direct", "started"};
+    static const char *const bodies[] = {"", "small", "streamed"};
+    printf("| %s | ", op->name);
+    print_methods(op->methods);
+    printf(" | %s | ", resource_name(op->resource));
+    print_selector(op);
+    printf(" | ");
+    if (op->account_sas != NULL)
+        printf("%c: %s", op->account_sas_type, op->account_sas);
+    printf(" | %s | %s | ", op->service_sas == NULL ? "" : op->service_sas,
+           anonymous[op->anonymous]);
+    print_conditions(op->conditions);
+    printf(" | %s | %s |\n", bodies[op->body], modes[op->mode]);
+}
+
+void ops_doc_print(void)
+{
+    static const char *const titles[] = {"Blob", "Queue", "Table", "File"};
+    puts(
+        "# Operations\n\nMade by `lazuli --ops`; do not edit. Conditions: M If-Match, N If-None-Match, "
+        "S If-Modified-Since,\nU If-Unmodified-Since, T x-ms-if-tags. SAS letters: any one of them "
+        "suffices.");
+    for (int service = 0; service < SERVICE_KIND_COUNT; service++) {
+        const struct op_table *table = match_table((enum service_kind)service);
+        if (table->count == 0)
+            continue;
+        printf(
+            "\n## %s\n\n| operation | method | resource | told by | account SAS | service SAS | "
+            "anonymous | conditions | body | mode |\n|---|---|---|---|---|---|---|---|---|---|\n",
+            titles[service]);
+        for (size_t i = 0; i < table->count; i++)
+            print_row(&table->rows[i]);
+    }
+}

@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/op.h"
+
+const struct op_table OPS_FILE = {NULL, 0};

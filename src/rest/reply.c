@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/reply.h"
+
+#include "core/json.h"
+#include "core/log.h"
+#include "core/time.h"
+#include "core/xml.h"
+#include "rest/server.h"
+
+enum { CLIENT_REQUEST_ID_MAX = 1024 };
+
+/* Echoed only when it is visible ASCII of at most 1024 characters. */
+static void echo_client_request_id(struct rest_call *call, struct buf *headers)
+{
+    struct str id = call_header(call, STR("x-ms-client-request-id"));
+    if (!str_given(id) || id.n > CLIENT_REQUEST_ID_MAX)
+        return;
+    for (size_t i = 0; i < id.n; i++)
+        if (id.p[i] < 0x20 || id.p[i] > 0x7E)
+            return;
+    http_put_header(headers, STR("x-ms-client-request-id"), id);
+}
+
+void reply_common_headers(struct rest_call *call, struct buf *headers)
+{
+    http_put_header(headers, STR("Server"), str_of(call->server->options.server_name));
+    http_put_header(headers, STR("x-ms-request-id"), str_of(call->request_id));
+    http_put_header(headers, STR("x-ms-version"), call->version_text);
+    echo_client_request_id(call, headers);
+}
+
+void reply_success(struct rest_call *call)
+{
+    reply_common_headers(call, &call->headers);
+    struct http_response response = {
+        .status = call->status == 0 ? 200 : call->status,
+        .headers = buf_str(&call->headers),
+        .body = buf_str(&call->out),
+        .content_length = call->content_length,
+        .source = call->source,
+    };
+    http_reply(call->x, &response);
+}
+
+/* The message as Azure has it: text, request id and time on lines of their own. */
+static struct str error_message(struct rest_call *call, struct err error)
+{
+    struct buf text = buf_in(call->arena);
+    buf_put(&text, str_of(err_message(error.code)));
+    buf_put(&text, STR("\nRequestId:"));
+    buf_put(&text, str_of(call->request_id));
+    buf_put(&text, STR("\nTime:"));
+    time_put_iso(&text, call->now);
+    return buf_str(&text);
+}
+
+/* detail's lines: "Element\tvalue" for the body, "@Header\tvalue" for the head. */
+static void put_details(struct str detail, struct buf *headers, struct buf *xml)
+{
+    while (str_given(detail) && detail.n > 0) {
+        struct str value = str_cut(&detail, '\n');
+        struct str name = str_cut(&value, '\t');
+        if (name.n > 0 && name.p[0] == '@')
+            http_put_header(headers, str_from(name, 1), value);
+        else if (xml != NULL)
+            xml_element(xml, name, value);
+    }
+}
+
+static void put_json_error(struct rest_call *call, struct err error, struct buf *headers,
+                           struct buf *out)
+{
+    http_put_header(headers, STR("Content-Type"),
+                    STR("application/json;odata=minimalmetadata;streaming=true;charset=utf-8"));
+    put_details(str_of(error.detail), headers, NULL);
+    struct json_writer w = json_writer_of(out);
+    json_open(&w, '{');
+    json_name(&w, STR("odata.error"));
+    json_open(&w, '{');
+    json_name(&w, STR("code"));
+    json_string(&w, str_of(err_azure_code(error.code)));
+    json_name(&w, STR("message"));
+    json_open(&w, '{');
+    json_name(&w, STR("lang"));
+    json_string(&w, STR("en-US"));
+    json_name(&w, STR("value"));
+    json_string(&w, error_message(call, error));
+    json_close(&w, '}');
+    json_close(&w, '}');
+    json_close(&w, '}');
+}
+
+static void put_xml_error(struct rest_call *call, struct err error, struct buf *headers,
+                          struct buf *out)
+{
+    http_put_header(headers, STR("Content-Type"), STR("application/xml"));
+    buf_put(out, STR("<?xml version=\"1.0\" encoding=\"utf-8\"?><Error>"));
+    xml_element(out, STR("Code"), str_of(err_azure_code(error.code)));
+    xml_element(out, STR("Message"), error_message(call, error));
+    put_details(str_of(error.detail), headers, out);
+    buf_put(out, STR("</Error>"));
+}
+
+void reply_error_body(struct rest_call *call, struct err error, struct buf *headers,
+                      struct buf *out)
+{
+    http_put_header(headers, STR("x-ms-error-code"), str_of(err_azure_code(error.code)));
+    if (err_http_status(error.code) == 304)
+        return;
+    if (call->service == SERVICE_TABLE)
+        put_json_error(call, error, headers, out);
+    else
+        put_xml_error(call, error, headers, out);
+}
+
+void reply_error(struct rest_call *call, struct err error)
+{
+    int status = err_http_status(error.code);
+    if (status >= 500)
+        log_line(LOG_ERROR, "%s %s failed: error %d, cause %d",
+                 call->op == NULL ? "-" : call->op->name, call->request_id, error.code,
+                 error.cause);
+    buf_clear(&call->headers);
+    buf_clear(&call->out);
+    reply_common_headers(call, &call->headers);
+    reply_error_body(call, error, &call->headers, &call->out);
+    struct http_response response = {
+        .status = status,
+        .headers = buf_str(&call->headers),
+        .body = buf_str(&call->out),
+        .content_length = -1,
+    };
+    call->status = status;
+    http_reply(call->x, &response);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of every call: common headers, error bodies, the reply itself. Nobody else forms an
+ * error. */
+#ifndef REST_REPLY_H
+#define REST_REPLY_H
+
+#include "rest/call.h"
+
+/* Sends what encode made. */
+void reply_success(struct rest_call *call);
+/* Sends the error; what encode may have begun is dropped. */
+void reply_error(struct rest_call *call, struct err error);
+/* The error's body in the form of the call's service, into out; Content-Type into headers. Batches
+ * use it for their parts. */
+void reply_error_body(struct rest_call *call, struct err error, struct buf *headers,
+                      struct buf *out);
+/* The headers that every response of a call has. */
+void reply_common_headers(struct rest_call *call, struct buf *headers);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The REST front end as main builds it: one handler for the HTTP server, a context per listener. */
+#ifndef REST_SERVER_H
+#define REST_SERVER_H
+
+#include "auth/auth.h"
+#include "http/exchange.h"
+#include "http/server.h"
+#include "net/pool.h"
+#include "service/common/store.h"
+
+struct rest_options {
+    bool product_style;      /* account.blob.localhost names an account */
+    bool any_version;        /* --skipApiVersionCheck, --loose */
+    bool loose;              /* --loose: headers and parameters we do not support are passed over */
+    bool access_log;         /* one line per request */
+    const char *server_name; /* the Server header's product and version */
+};
+
+struct rest_server {
+    struct rest_options options;
+    struct store *store;
+    struct auth_server auth;
+    struct pool *pool;
+    struct access_log *log;
+};
+
+/* What a listener is opened with. */
+struct rest_listener {
+    struct rest_server *server;
+    enum service_kind service;
+};
+
+/* For http_server_new. */
+extern const struct http_handler REST_HANDLER;
+
+#endif

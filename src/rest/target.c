@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/target.h"
+
+#include "core/uri.h"
+
+static const struct str SERVICE_LABEL[SERVICE_KIND_COUNT] = {
+    [SERVICE_BLOB] = STR_INIT("blob"),
+    [SERVICE_QUEUE] = STR_INIT("queue"),
+    [SERVICE_TABLE] = STR_INIT("table"),
+    [SERVICE_FILE] = STR_INIT("file"),
+};
+
+/* account.blob.localhost, account.blob.core.windows.net: the second label is the service. Other
+ * hosts with dots (host.docker.internal, addresses) are served path-style. */
+static bool host_names_account(enum service_kind service, struct str host, struct str *account)
+{
+    struct str rest = str_head(host, str_find(host, ':', 0));
+    struct str first = str_cut(&rest, '.');
+    struct str second = str_cut(&rest, '.');
+    if (!str_given(rest) || first.n == 0 || !str_ieq(second, SERVICE_LABEL[service]))
+        return false;
+    *account = first;
+    return true;
+}
+
+static void take_secondary(struct target *out)
+{
+    const struct str suffix = STR("-secondary");
+    out->secondary = str_ends(out->account, suffix);
+    if (out->secondary)
+        out->account = str_head(out->account, out->account.n - suffix.n);
+}
+
+static struct err decode_part(struct arena *arena, struct str part, struct str *out)
+{
+    if (!uri_decode(arena, part, out) || !str_is_utf8(*out) || memchr(out->p, 0, out->n) != NULL)
+        return err_new(ERR_INVALID_URI);
+    return OK;
+}
+
+static struct err parse_blob(struct arena *arena, const struct target_request *request,
+                             struct str path, struct target *out)
+{
+    struct str rest = path;
+    struct str first = str_cut(&rest, '/');
+    if (first.n == 0)
+        return err_new(ERR_INVALID_URI);
+    if (str_given(rest) && rest.n > 0) {
+        out->resource = R_OBJECT;
+        TRY(decode_part(arena, first, &out->container));
+        return decode_part(arena, rest, &out->object);
+    }
+    if (request->names_container) {
+        out->resource = R_CONTAINER;
+        return decode_part(arena, first, &out->container);
+    }
+    /* One segment and no restype: a blob in the root container. */
+    out->resource = R_OBJECT;
+    out->container = STR("$root");
+    return decode_part(arena, first, &out->object);
+}
+
+static struct err parse_queue(struct arena *arena, struct str path, struct target *out)
+{
+    struct str rest = path;
+    TRY(decode_part(arena, str_cut(&rest, '/'), &out->container));
+    if (!str_given(rest) || rest.n == 0) {
+        out->resource = R_CONTAINER;
+        return OK;
+    }
+    if (!str_ieq(str_cut(&rest, '/'), STR("messages")))
+        return err_new(ERR_INVALID_URI);
+    if (!str_given(rest) || rest.n == 0) {
+        out->resource = R_MESSAGES;
+        return OK;
+    }
+    out->resource = R_MESSAGE;
+    return decode_part(arena, rest, &out->object);
+}
+
+static struct err parse_file(struct arena *arena, struct str path, struct target *out)
+{
+    struct str rest = path;
+    TRY(decode_part(arena, str_cut(&rest, '/'), &out->container));
+    out->resource = R_CONTAINER;
+    while (rest.n > 0 && rest.p[rest.n - 1] == '/')
+        rest.n--;
+    if (rest.n == 0)
+        return OK;
+    out->resource = R_OBJECT;
+    return decode_part(arena, rest, &out->object);
+}
+
+struct err target_parse(struct arena *arena, const struct target_request *request,
+                        struct target *out)
+{
+    *out = (struct target){.resource = R_SERVICE};
+    if (request->path.n == 0 || request->path.p[0] != '/')
+        return err_new(ERR_INVALID_URI);
+    struct str rest = str_from(request->path, 1);
+    out->path_style = !request->product_style ||
+                      !host_names_account(request->service, request->host, &out->account);
+    if (out->path_style)
+        TRY(decode_part(arena, str_cut(&rest, '/'), &out->account));
+    take_secondary(out);
+    if (rest.n == 0)
+        return OK;
+    switch (request->service) {
+    case SERVICE_BLOB:
+        return parse_blob(arena, request, rest, out);
+    case SERVICE_QUEUE:
+        return parse_queue(arena, rest, out);
+    case SERVICE_FILE:
+        return parse_file(arena, rest, out);
+    case SERVICE_TABLE:
+        TRY(decode_part(arena, rest, &rest));
+        return target_parse_table(arena, rest, out);
+    case SERVICE_KIND_COUNT:
+        break;
+    }
+    return err_new(ERR_INVALID_URI);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a request's host and path to the account and the resource in it. */
+#ifndef REST_TARGET_H
+#define REST_TARGET_H
+
+#include "core/arena.h"
+#include "core/err.h"
+#include "rest/op.h"
+
+struct target {
+    enum op_resource resource;
+    struct str account;
+    bool secondary;
+    bool path_style;
+    struct str container;
+    struct str object;
+    struct str key_pk, key_rk;
+};
+
+/* host as sent, with or without a port; path as sent, percent-encoded. product_style: hosts such as
+ * account.blob.localhost name the account. names_container tells, for a blob path of one segment,
+ * a container from a blob in $root. ERR_INVALID_URI and its like. */
+struct target_request {
+    enum service_kind service;
+    struct str host;
+    struct str path;
+    bool product_style;
+    bool names_container;
+};
+struct err target_parse(struct arena *arena, const struct target_request *request,
+                        struct target *out);
+
+/* The table service's part: what stands behind the account, decoded. Made known for its tests. */
+struct err target_parse_table(struct arena *arena, struct str path, struct target *out);
+
+#endif

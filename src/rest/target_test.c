@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/target.h"
+
+#include "core/test.h"
+
+struct fixture {
+    struct arena arena;
+    struct target target;
+};
+
+static struct err parse(struct fixture *f, enum service_kind service, const char *host,
+                        const char *path, bool names_container)
+{
+    arena_init(&f->arena, 1 << 20);
+    struct target_request request = {
+        .service = service,
+        .host = str_of(host),
+        .path = str_of(path),
+        .product_style = true,
+        .names_container = names_container,
+    };
+    return target_parse(&f->arena, &request, &f->target);
+}
+
+void test_target_blob_path_style(void)
+{
+    struct fixture f;
+    CHECK_OK(parse(&f, SERVICE_BLOB, "127.0.0.1:10000", "/acct/con/a%2Fb%20c", false));
+    CHECK_INT(f.target.resource, R_OBJECT);
+    CHECK_STR(f.target.account, STR("acct"));
+    CHECK_STR(f.target.container, STR("con"));
+    CHECK_STR(f.target.object, STR("a/b c"));
+    CHECK_OK(parse(&f, SERVICE_BLOB, "localhost:10000", "/acct/con", true));
+    CHECK_INT(f.target.resource, R_CONTAINER);
+    CHECK_OK(parse(&f, SERVICE_BLOB, "localhost:10000", "/acct/con/", true));
+    CHECK_INT(f.target.resource, R_CONTAINER);
+    CHECK_OK(parse(&f, SERVICE_BLOB, "localhost:10000", "/acct", false));
+    CHECK_INT(f.target.resource, R_SERVICE);
+}
+
+void test_target_root_container(void)
+{
+    struct fixture f;
+    CHECK_OK(parse(&f, SERVICE_BLOB, "localhost:10000", "/acct/pic.png", false));
+    CHECK_INT(f.target.resource, R_OBJECT);
+    CHECK_STR(f.target.container, STR("$root"));
+    CHECK_STR(f.target.object, STR("pic.png"));
+}
+
+void test_target_host_style(void)
+{
+    struct fixture f;
+    CHECK_OK(parse(&f, SERVICE_BLOB, "acct.blob.localhost:10000", "/con/b", false));
+    CHECK(!f.target.path_style);
+    CHECK_STR(f.target.account, STR("acct"));
+    CHECK_STR(f.target.container, STR("con"));
+    CHECK_OK(parse(&f, SERVICE_BLOB, "acct-secondary.blob.core.windows.net", "/con/b", false));
+    CHECK(f.target.secondary);
+    CHECK_STR(f.target.account, STR("acct"));
+    CHECK_OK(parse(&f, SERVICE_BLOB, "host.docker.internal:10000", "/acct/con/b", false));
+    CHECK(f.target.path_style);
+}
+
+void test_target_refuses(void)
+{
+    struct fixture f;
+    CHECK_ERR(parse(&f, SERVICE_BLOB, "h", "/acct/con/%zz", false), ERR_INVALID_URI);
+    CHECK_ERR(parse(&f, SERVICE_BLOB, "h", "/acct/con/%00", false), ERR_INVALID_URI);
+    CHECK_ERR(parse(&f, SERVICE_BLOB, "h", "/acct/con/%ff", false), ERR_INVALID_URI);
+    CHECK_ERR(parse(&f, SERVICE_QUEUE, "h", "/acct/q/other", false), ERR_INVALID_URI);
+}
+
+void test_target_queue(void)
+{
+    struct fixture f;
+    CHECK_OK(parse(&f, SERVICE_QUEUE, "h", "/acct/q", false));
+    CHECK_INT(f.target.resource, R_CONTAINER);
+    CHECK_OK(parse(&f, SERVICE_QUEUE, "h", "/acct/q/messages", false));
+    CHECK_INT(f.target.resource, R_MESSAGES);
+    CHECK_OK(parse(&f, SERVICE_QUEUE, "h", "/acct/q/messages/id", false));
+    CHECK_INT(f.target.resource, R_MESSAGE);
+    CHECK_STR(f.target.object, STR("id"));
+}
+
+void test_target_table(void)
+{
+    struct fixture f;
+    CHECK_OK(parse(&f, SERVICE_TABLE, "h", "/acct/Tables('t1')", false));
+    CHECK_INT(f.target.resource, R_TABLE);
+    CHECK_STR(f.target.container, STR("t1"));
+    CHECK_OK(parse(&f, SERVICE_TABLE, "h", "/acct/t1()", false));
+    CHECK_INT(f.target.resource, R_ENTITIES);
+    CHECK_OK(parse(&f, SERVICE_TABLE, "h", "/acct/t1(PartitionKey='a''b',RowKey='%25')", false));
+    CHECK_INT(f.target.resource, R_ENTITY);
+    CHECK_STR(f.target.key_pk, STR("a'b"));
+    CHECK_STR(f.target.key_rk, STR("%"));
+    CHECK_OK(parse(&f, SERVICE_TABLE, "h", "/acct/$batch", false));
+    CHECK_INT(f.target.resource, R_BATCH);
+    CHECK_ERR(parse(&f, SERVICE_TABLE, "h", "/acct/t1(PartitionKey='a')", false),
+              ERR_INVALID_INPUT);
+    CHECK_ERR(parse(&f, SERVICE_TABLE, "h", "/acct/t1(PartitionKey='a',RowKey='b'", false),
+              ERR_INVALID_INPUT);
+}
+
+void test_target_file(void)
+{
+    struct fixture f;
+    CHECK_OK(parse(&f, SERVICE_FILE, "h", "/acct/share/dir/f.txt", false));
+    CHECK_INT(f.target.resource, R_OBJECT);
+    CHECK_STR(f.target.object, STR("dir/f.txt"));
+    CHECK_OK(parse(&f, SERVICE_FILE, "h", "/acct/share/", false));
+    CHECK_INT(f.target.resource, R_CONTAINER);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "core/mem.h"
+#include "engine/mem/mem.h"
+#include "http/server.h"
+#include "net/pool.h"
+#include "rest/access_log.h"
+#include "rest/server.h"
+#include "service/account/account.h"
+
+enum { LOOPS_MAX = 256, POOL_THREADS = 4, DRAIN_MS = 10000, LOG_FLUSH_MS = 250 };
+
+struct server {
+    const struct config *config;
+    struct clock clock;
+    struct store store;
+    struct accounts *accounts;
+    struct loop *loops[LOOPS_MAX];
+    pthread_t threads[LOOPS_MAX];
+    size_t loop_count;
+    struct pool *pool;
+    struct rest_server rest;
+    struct rest_listener listeners[SERVICE_KIND_COUNT];
+    struct http_server *http;
+    struct loop_watch signals;
+    struct loop_timer log_timer;
+    bool draining;
+};
+
+static const char *const SERVICE_NAMES[SERVICE_KIND_COUNT] = {"blob", "queue", "table", "file"};
+
+static int complain(const char *what, const char *why)
+{
+    (void)fprintf(stderr, "lazuli: %s: %s\n", what, why);
+    return 1;
+}
+
+static const char *reason(struct err error)
+{
+    return error.cause > 0 && error.code == ERR_IO ? strerrordesc_np(error.cause)
+                                                   : err_message(error.code);
+}
+
+/* ---- start-up, in order; each returns an exit status ---- */
+
+static int start_clock(struct server *s)
+{
+    clock_init_system(&s->clock);
+    if (s->config->clock_file == NULL)
+        return 0;
+    struct err error = clock_init_file(&s->clock, s->config->clock_file);
+    return err_is(error) ? complain(s->config->clock_file, reason(error)) : 0;
+}
+
+static int start_engine(struct server *s)
+{
+    s->store.clock = &s->clock;
+    if (s->config->in_memory) {
+        s->store.engine = engine_mem_new(&s->clock);
+        return 0;
+    }
+    return complain(s->config->data, "needs --in-memory for now");
+}
+
+static bool is_loopback(const char *host)
+{
+    return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
+           strcmp(host, "localhost") == 0;
+}
+
+static int read_accounts_file(struct server *s)
+{
+    FILE *file = fopen(s->config->accounts_file, "re");
+    if (file == NULL)
+        return complain(s->config->accounts_file, strerrordesc_np(errno));
+    char line[1024];
+    int status = 0;
+    while (status == 0 && fgets(line, sizeof line, file) != NULL) {
+        struct str text = str_of(line);
+        while (text.n > 0 && (text.p[text.n - 1] == '\n' || text.p[text.n - 1] == '\r'))
+            text.n--;
+        if (text.n > 0 && text.p[0] != '#' && err_is(accounts_parse(s->accounts, text)))
+            status = complain(s->config->accounts_file, "a line is not NAME:KEY1[:KEY2]");
+    }
+    (void)fclose(file);
+    return status;
+}
+
+/* AZURITE_ACCOUNTS and --accounts replace the well-known account, as with Azurite. */
+static int start_accounts(struct server *s)
+{
+    const char *variable = getenv("AZURITE_ACCOUNTS");
+    s->accounts = accounts_new();
+    if (variable != NULL && variable[0] != '\0' &&
+        err_is(accounts_parse(s->accounts, str_of(variable))))
+        return complain("AZURITE_ACCOUNTS", "not NAME:KEY1[:KEY2];…");
+    if (s->config->accounts_file != NULL && read_accounts_file(s) != 0)
+        return 1;
+    if (accounts_count(s->accounts) > 0)
+        return 0;
+    for (size_t i = 0; i < SERVICE_KIND_COUNT; i++)
+        if (s->config->port[i] != 0 && !is_loopback(s->config->host[i]) &&
+            !s->config->insecure_well_known_key)
+            return complain(s->config->host[i], "the well-known key is served on loopback only "
+                                                "(give accounts, or --insecure-well-known-key)");
+    return err_is(accounts_put(s->accounts, STR(ACCOUNT_WELL_KNOWN_NAME),
+                               STR(ACCOUNT_WELL_KNOWN_KEY), STR_NONE))
+               ? complain(ACCOUNT_WELL_KNOWN_NAME, "cannot be added")
+               : 0;
+}
+
+static int start_loops(struct server *s)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    s->loop_count = s->config->threads != 0 ? s->config->threads : cores > 0 ? (size_t)cores : 1;
+    if (s->loop_count > LOOPS_MAX)
+        s->loop_count = LOOPS_MAX;
+    for (size_t i = 0; i < s->loop_count; i++) {
+        struct err error = loop_new(&s->loops[i]);
+        if (err_is(error))
+            return complain("event loop", reason(error));
+    }
+    struct err error = pool_new(POOL_THREADS, &s->pool);
+    return err_is(error) ? complain("threads", reason(error)) : 0;
+}
+
+static void flush_log(struct loop_timer *timer)
+{
+    struct server *s = (struct server *)((char *)timer - offsetof(struct server, log_timer));
+    access_log_flush(s->rest.log);
+    loop_timer_set(s->loops[0], timer, LOG_FLUSH_MS);
+}
+
+static void start_rest(struct server *s, const char *server_name)
+{
+    const struct config *c = s->config;
+    s->rest = (struct rest_server){
+        .options = {.product_style = !c->path_style_only,
+                    .any_version = c->any_version || c->loose,
+                    .loose = c->loose,
+                    .server_name = server_name},
+        .store = &s->store,
+        .auth = {.accounts = s->accounts, .store = &s->store, .clock = &s->clock},
+        .pool = s->pool,
+        .log = c->silent ? NULL : access_log_new(STDOUT_FILENO),
+    };
+    if (s->rest.log != NULL) {
+        s->log_timer.fire = flush_log;
+        loop_timer_set(s->loops[0], &s->log_timer, LOG_FLUSH_MS);
+    }
+}
+
+static int start_listeners(struct server *s)
+{
+    struct err error =
+        http_server_new(s->loops, s->loop_count, &REST_HANDLER, &HTTP_LIMITS_DEFAULT, &s->http);
+    if (err_is(error))
+        return complain("http", reason(error));
+    for (size_t i = 0; i < SERVICE_KIND_COUNT; i++) {
+        uint16_t port = (uint16_t)s->config->port[i];
+        char place[256];
+        if (port == 0)
+            continue;
+        s->listeners[i] = (struct rest_listener){&s->rest, (enum service_kind)i};
+        error = http_server_listen(s->http, s->config->host[i], port, &s->listeners[i], &port);
+        (void)snprintf(place, sizeof place, "%s %s:%u", SERVICE_NAMES[i], s->config->host[i], port);
+        if (err_is(error))
+            return complain(place, reason(error));
+        log_line(LOG_INFO, "serving %s", place);
+    }
+    return 0;
+}
+
+/* ---- stop ---- */
+
+static void stop_loops(void *arg)
+{
+    struct server *s = arg;
+    for (size_t i = 0; i < s->loop_count; i++)
+        loop_stop(s->loops[i]);
+}
+
+static void on_signal(struct loop_watch *watch, uint32_t events)
+{
+    struct server *s = (struct server *)((char *)watch - offsetof(struct server, signals));
+    struct signalfd_siginfo info;
+    (void)events;
+    while (read(watch->fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (s->draining) {
+            stop_loops(s);
+            return;
+        }
+        s->draining = true;
+        log_line(LOG_INFO, "stopping");
+        http_server_drain(s->http, DRAIN_MS, stop_loops, s);
+    }
+}
+
+/* Signals are blocked in every thread (this runs before the first is made) and read by loop 0. */
+static int start_signals(struct server *s)
+{
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGINT);
+    (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+    s->signals.fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    s->signals.ready = on_signal;
+    return s->signals.fd < 0 ? complain("signalfd", strerrordesc_np(errno)) : 0;
+}
+
+static void *run_loop(void *arg)
+{
+    loop_run(arg);
+    return NULL;
+}
+
+static int run(struct server *s)
+{
+    struct err error = loop_watch_add(s->loops[0], &s->signals, EPOLLIN);
+    if (err_is(error))
+        return complain("signals", reason(error));
+    for (size_t i = 1; i < s->loop_count; i++)
+        if (pthread_create(&s->threads[i], NULL, run_loop, s->loops[i]) != 0)
+            return complain("thread", "cannot be made");
+    loop_run(s->loops[0]);
+    for (size_t i = 1; i < s->loop_count; i++)
+        (void)pthread_join(s->threads[i], NULL);
+    return 0;
+}
+
+static void release(struct server *s)
+{
+    if (s->http != NULL)
+        http_server_free(s->http);
+    if (s->pool != NULL)
+        pool_free(s->pool);
+    if (s->store.engine != NULL)
+        engine_close(s->store.engine);
+    for (size_t i = 0; i < s->loop_count; i++)
+        if (s->loops[i] != NULL)
+            loop_free(s->loops[i]);
+    access_log_free(s->rest.log);
+    if (s->accounts != NULL)
+        accounts_free(s->accounts);
+    if (s->signals.fd > 0)
+        (void)close(s->signals.fd);
+    free(s);
+}
+
+/* Each connection and each segment file takes a descriptor: ask for as many as allowed. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+int serve(const struct config *config, const char *server_name)
+{
+    struct server *s = MEM_NEW(struct server);
+    s->config = config;
+    raise_descriptor_limit();
+    int status = start_signals(s);
+    if (status == 0)
+        status = start_clock(s);
+    if (status == 0)
+        status = start_accounts(s);
+    if (status == 0)
+        status = start_loops(s);
+    if (status == 0)
+        status = start_engine(s);
+    if (status == 0) {
+        start_rest(s, server_name);
+        status = start_listeners(s);
+    }
+    if (status == 0)
+        status = run(s);
+    release(s);
+    return status;
+}
+
+int serve_command(const struct config *config)
+{
+    return complain(config->command, "not there yet");
+}
