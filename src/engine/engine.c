@@ -181,6 +181,54 @@ void cursor_close(struct cursor *c)
         c->ops->close(c);
 }
 
+/* ---- scans ---- */
+
+struct err scan_open(struct txn *t, struct str prefix, struct scan **out)
+{
+    assert(!t->writable && prefix.n <= ENGINE_PARTITION_MAX);
+    return t->ops->scan_open(t, prefix, out);
+}
+
+struct err scan_seek(struct scan *s, struct str partition, struct str key)
+{
+    return s->ops->seek(s, partition, key);
+}
+
+struct err scan_next(struct scan *s)
+{
+    assert(s->valid);
+    return s->ops->next(s);
+}
+
+bool scan_valid(const struct scan *s)
+{
+    return s->valid;
+}
+
+struct str scan_partition(const struct scan *s)
+{
+    assert(s->valid);
+    return s->partition;
+}
+
+struct str scan_key(const struct scan *s)
+{
+    assert(s->valid);
+    return s->key;
+}
+
+struct str scan_value(const struct scan *s)
+{
+    assert(s->valid);
+    return s->value;
+}
+
+void scan_close(struct scan *s)
+{
+    if (s != NULL)
+        s->ops->close(s);
+}
+
 struct err engine_partitions(struct engine *e, struct str prefix, struct str after, struct str key,
                              engine_visit *visit, void *arg)
 {

@@ -18,6 +18,7 @@
 struct engine;
 struct txn;    /* valid inside the function it is handed to, on its thread */
 struct cursor; /* valid inside the same function; closed before it returns */
+struct scan;   /* the same */
 
 enum { ENGINE_PARTITION_MAX = 4096, ENGINE_KEY_MAX = 16384, ENGINE_VALUE_MAX = 8 << 20 };
 
@@ -106,6 +107,22 @@ bool cursor_valid(const struct cursor *c);
 struct str cursor_key(const struct cursor *c);
 struct str cursor_value(const struct cursor *c);
 void cursor_close(struct cursor *c);
+
+/* A scan walks the rows of all partitions that start with prefix, ordered by partition and then by
+ * key, in the transaction's snapshot: a query over many partitions reads on from one to the next
+ * without a search for each. Views only. Opened at the first such row; with none, or moved past the
+ * last, it is not valid. */
+struct err scan_open(struct txn *t, struct str prefix, struct scan **out);
+/* To the first row whose (partition, key) is not less; never before the scan's first. The partition
+ * is given whole, and need not exist. */
+struct err scan_seek(struct scan *s, struct str partition, struct str key);
+struct err scan_next(struct scan *s);
+bool scan_valid(const struct scan *s);
+/* Borrowed until the scan moves. */
+struct str scan_partition(const struct scan *s);
+struct str scan_key(const struct scan *s);
+struct str scan_value(const struct scan *s);
+void scan_close(struct scan *s);
 
 /* Calls visit for each partition that starts with prefix, lies after `after` (absent: from the
  * first) and has a row `key`, in order, until visit returns false. Spans partitions, each read in

@@ -54,6 +54,7 @@ struct txn_ops {
     /* The keys from <= key < to, to the partition's end when `to` is absent; both are borrowed for
      * the call only. */
     struct err (*cursor_open)(struct txn *t, struct str from, struct str to, struct cursor **out);
+    struct err (*scan_open)(struct txn *t, struct str prefix, struct scan **out);
     struct err (*extent_adopt)(struct txn *t, const struct extent *x);
     struct err (*extent_hold)(struct txn *t, const struct extent *x);
     struct err (*extent_drop)(struct txn *t, const struct extent *x);
@@ -79,6 +80,21 @@ struct cursor_ops {
 struct cursor {
     const struct cursor_ops *ops;
     bool valid;
+    struct str key;
+    struct str value;
+};
+
+struct scan_ops {
+    struct err (*seek)(struct scan *s, struct str partition, struct str key);
+    struct err (*next)(struct scan *s);
+    void (*close)(struct scan *s);
+};
+
+/* The engine sets the position after each move. */
+struct scan {
+    const struct scan_ops *ops;
+    bool valid;
+    struct str partition;
     struct str key;
     struct str value;
 };

@@ -100,6 +100,56 @@ static const struct cursor_ops FAULT_CURSOR_OPS = {
     .close = fault_cursor_close,
 };
 
+/* ---- scans ---- */
+
+struct fault_scan {
+    struct scan base;
+    struct scan *inner;
+    struct fault_engine *fault;
+};
+
+static struct fault_scan *fault_scan_of(struct scan *s)
+{
+    return (struct fault_scan *)(void *)s;
+}
+
+static struct err fault_scan_stand(struct fault_scan *s)
+{
+    const struct scan_ops *ops = s->base.ops;
+    s->base = *s->inner;
+    s->base.ops = ops;
+    return OK;
+}
+
+static struct err fault_scan_seek(struct scan *scan, struct str partition, struct str key)
+{
+    struct fault_scan *s = fault_scan_of(scan);
+    TRY(fault_point(s->fault));
+    TRY(scan_seek(s->inner, partition, key));
+    return fault_scan_stand(s);
+}
+
+static struct err fault_scan_next(struct scan *scan)
+{
+    struct fault_scan *s = fault_scan_of(scan);
+    TRY(fault_point(s->fault));
+    TRY(scan_next(s->inner));
+    return fault_scan_stand(s);
+}
+
+static void fault_scan_close(struct scan *scan)
+{
+    struct fault_scan *s = fault_scan_of(scan);
+    scan_close(s->inner);
+    free(s);
+}
+
+static const struct scan_ops FAULT_SCAN_OPS = {
+    .seek = fault_scan_seek,
+    .next = fault_scan_next,
+    .close = fault_scan_close,
+};
+
 /* ---- transactions ---- */
 
 struct fault_txn {
@@ -158,6 +208,20 @@ static struct err fault_cursor_open(struct txn *t, struct str from, struct str t
     return fault_cursor_stand(c);
 }
 
+static struct err fault_scan_open(struct txn *t, struct str prefix, struct scan **out)
+{
+    struct fault_engine *f = fault_txn_of(t)->fault;
+    struct scan *inner;
+    TRY(fault_point(f));
+    TRY(scan_open(fault_txn_of(t)->inner, prefix, &inner));
+    struct fault_scan *s = MEM_NEW(struct fault_scan);
+    s->base.ops = &FAULT_SCAN_OPS;
+    s->inner = inner;
+    s->fault = f;
+    *out = &s->base;
+    return fault_scan_stand(s);
+}
+
 static struct err fault_extent_adopt(struct txn *t, const struct extent *x)
 {
     TRY(fault_point(fault_txn_of(t)->fault));
@@ -183,6 +247,7 @@ static const struct txn_ops FAULT_TXN_OPS = {
     .put = fault_put,
     .del = fault_del,
     .cursor_open = fault_cursor_open,
+    .scan_open = fault_scan_open,
     .extent_adopt = fault_extent_adopt,
     .extent_hold = fault_extent_hold,
     .extent_drop = fault_extent_drop,

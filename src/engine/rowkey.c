@@ -54,6 +54,22 @@ bool rowkey_split(struct str physical, struct buf *partition, struct str *key)
     return true;
 }
 
+bool rowkey_divide(struct str physical, struct buf *scratch, struct str *partition, struct str *key)
+{
+    size_t zero = str_find(physical, '\0', 0);
+    if (zero + 1 < physical.n && physical.p[zero + 1] == ROWKEY_END && zero > 0 &&
+        physical.p[0] == SPACE_ROWS) {
+        *partition = (struct str){physical.p + 1, zero - 1};
+        *key = (struct str){physical.p + zero + 2, physical.n - zero - 2};
+        return true;
+    }
+    buf_clear(scratch);
+    if (!rowkey_split(physical, scratch, key))
+        return false;
+    *partition = buf_str(scratch);
+    return true;
+}
+
 size_t rowkey_past_prefix(char *p, size_t n)
 {
     while (n > 0 && (unsigned char)p[n - 1] == 0xFF)

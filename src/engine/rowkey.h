@@ -24,6 +24,11 @@ void rowkey_put_past(struct buf *b, struct str partition);
 /* Splits a key of SPACE_ROWS; the partition is written into b. False when it is not well-formed. */
 bool rowkey_split(struct str physical, struct buf *partition, struct str *key);
 
+/* The same, borrowing the partition from the key where it holds no zero byte, which is nearly
+ * always: scratch is written (anew) only when it does. For scans, which split every key. */
+bool rowkey_divide(struct str physical, struct buf *scratch, struct str *partition,
+                   struct str *key);
+
 /* Makes s the smallest string greater than all that start with it, in place; returns its new
  * length, 0 when there is none. */
 size_t rowkey_past_prefix(char *p, size_t n);

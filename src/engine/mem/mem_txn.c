@@ -151,6 +151,78 @@ static struct err mem_cursor_open(struct txn *txn, struct str from, struct str t
     return mem_cursor_stand(c, tree_at_or_after(t->tree, c->first));
 }
 
+/* ---- scans ---- */
+
+struct mem_scan {
+    struct scan base;
+    struct mem_txn *txn;
+    struct str prefix;     /* what all its keys start with */
+    struct buf at;         /* where a seek goes */
+    struct buf partition;  /* see rowkey_divide */
+    const struct row *row; /* where it stands; lives as long as the view's state */
+};
+
+static struct mem_scan *mem_scan_of(struct scan *s)
+{
+    return (struct mem_scan *)(void *)s;
+}
+
+static struct err mem_scan_stand(struct mem_scan *s, const struct row *row)
+{
+    s->row = row;
+    s->base.valid = row != NULL && str_starts(row_key(row), s->prefix);
+    if (!s->base.valid)
+        return OK;
+    s->base.value = row_value(row);
+    return rowkey_divide(row_key(row), &s->partition, &s->base.partition, &s->base.key)
+               ? OK
+               : err_new(ERR_CORRUPT);
+}
+
+static struct err mem_scan_seek(struct scan *scan, struct str partition, struct str key)
+{
+    struct mem_scan *s = mem_scan_of(scan);
+    buf_clear(&s->at);
+    rowkey_put_partition(&s->at, partition);
+    buf_put(&s->at, key);
+    struct str at = buf_str(&s->at);
+    if (str_cmp(at, s->prefix) < 0)
+        at = s->prefix;
+    return mem_scan_stand(s, tree_at_or_after(s->txn->tree, at));
+}
+
+static struct err mem_scan_next(struct scan *scan)
+{
+    struct mem_scan *s = mem_scan_of(scan);
+    return mem_scan_stand(s, tree_after(s->txn->tree, row_key(s->row)));
+}
+
+static void mem_scan_close(struct scan *scan)
+{
+    (void)scan; /* in the transaction's arena */
+}
+
+static const struct scan_ops MEM_SCAN_OPS = {
+    .seek = mem_scan_seek,
+    .next = mem_scan_next,
+    .close = mem_scan_close,
+};
+
+static struct err mem_scan_open(struct txn *txn, struct str prefix, struct scan **out)
+{
+    struct mem_txn *t = mem_txn_of(txn);
+    struct mem_scan *s = ARENA_NEW(&t->arena, struct mem_scan);
+    struct buf start = buf_in(&t->arena);
+    rowkey_put_prefix(&start, prefix);
+    s->base.ops = &MEM_SCAN_OPS;
+    s->txn = t;
+    s->prefix = buf_str(&start);
+    s->at = buf_in(&t->arena);
+    s->partition = buf_in(&t->arena);
+    *out = &s->base;
+    return mem_scan_stand(s, tree_at_or_after(t->tree, s->prefix));
+}
+
 /* ---- extents ---- */
 
 static struct err mem_extent_change(struct txn *txn, const struct extent *x,
@@ -200,6 +272,7 @@ static const struct txn_ops MEM_TXN_OPS = {
     .put = mem_put,
     .del = mem_del,
     .cursor_open = mem_cursor_open,
+    .scan_open = mem_scan_open,
     .extent_adopt = mem_extent_adopt,
     .extent_hold = mem_extent_hold,
     .extent_drop = mem_extent_drop,

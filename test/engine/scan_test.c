@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scans: rows of many partitions in one walk. */
+#include <stdio.h>
+
+#include "subject.h"
+
+static void stands(const struct scan *s, const char *want)
+{
+    CHECK(scan_valid(s) == (want != NULL));
+    if (want == NULL)
+        return;
+    char text[256];
+    (void)snprintf(text, sizeof text, "%.*s:%.*s=%.*s", STR_ARG(scan_partition(s)),
+                   STR_ARG(scan_key(s)), STR_ARG(scan_value(s)));
+    CHECK_STR(str_of(text), str_of(want));
+}
+
+static struct err scan_moves(struct txn *t, void *arg)
+{
+    (void)arg;
+    struct scan *s;
+    TRY(scan_open(t, STR("t/a"), &s));
+    stands(s, "t/a:=x");
+    TRY(scan_next(s));
+    stands(s, "t/a:1=x");
+    TRY(scan_next(s));
+    stands(s, "t/a/b:0=x");
+    TRY(scan_next(s));
+    stands(s, "t/ab:1=x");
+    TRY(scan_next(s));
+    stands(s, NULL);
+    TRY(scan_seek(s, STR("a"), STR("zz")));
+    stands(s, "t/a:=x");
+    TRY(scan_seek(s, STR("t/a"), STR("1")));
+    stands(s, "t/a:1=x");
+    TRY(scan_seek(s, STR("t/a"), STR("2")));
+    stands(s, "t/a/b:0=x");
+    TRY(scan_seek(s, STR("t/a/a"), STR("")));
+    stands(s, "t/a/b:0=x");
+    TRY(scan_seek(s, STR("t/b"), STR("")));
+    stands(s, NULL);
+    TRY(scan_seek(s, STR("t/ab"), STR("")));
+    stands(s, "t/ab:1=x");
+    scan_close(s);
+    TRY(scan_open(t, STR("u"), &s));
+    stands(s, NULL);
+    scan_close(s);
+    return OK;
+}
+
+ENGINE_CASE(scan_moves_over_partitions)
+{
+    const char *rows[][2] = {{"t", "9"},    {"t/a", ""},  {"t/a", "1"}, {"t/a/b", "0"},
+                             {"t/ab", "1"}, {"t/b", "1"}, {"tt", "1"},  {"a", "1"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        put_row(s, str_of(rows[i][0]), str_of(rows[i][1]), STR("x"));
+    put_row(s, STR("t/ab"), STR("gone"), STR("x"));
+    del_row(s, STR("t/ab"), STR("gone"));
+    view_ok(s, STR("elsewhere"), scan_moves, NULL);
+    subject_reopen(s);
+    if (s->kind->persistent)
+        view_ok(s, STR("elsewhere"), scan_moves, NULL);
+}
+
+static struct err scan_zeros(struct txn *t, void *arg)
+{
+    (void)arg;
+    struct scan *s;
+    TRY(scan_open(t, STR("z"), &s));
+    CHECK_STR(scan_partition(s), STR("z\0\0"));
+    CHECK_STR(scan_key(s), STR("\0k"));
+    TRY(scan_next(s));
+    CHECK_STR(scan_partition(s), STR("z\0\1"));
+    TRY(scan_next(s));
+    CHECK(!scan_valid(s));
+    TRY(scan_seek(s, STR("z\0\0"), STR("\1")));
+    CHECK_STR(scan_partition(s), STR("z\0\1"));
+    scan_close(s);
+    return OK;
+}
+
+ENGINE_CASE(scan_gives_partitions_with_zeros_whole)
+{
+    put_row(s, STR("z\0\0"), STR("\0k"), STR("1"));
+    put_row(s, STR("z\0\1"), STR("k"), STR("2"));
+    view_ok(s, STR("z"), scan_zeros, NULL);
+}
+
+enum { MANY = 300 };
+
+static struct err scan_many(struct txn *t, void *arg)
+{
+    (void)arg;
+    struct scan *s;
+    int count = 0;
+    TRY(scan_open(t, STR("m/"), &s));
+    for (; scan_valid(s); count++) {
+        char want[32];
+        (void)snprintf(want, sizeof want, "m/%03d", count / 3);
+        CHECK_STR(scan_partition(s), str_of(want));
+        (void)snprintf(want, sizeof want, "k%d", count % 3);
+        CHECK_STR(scan_key(s), str_of(want));
+        TRY(scan_next(s));
+    }
+    CHECK_INT(count, MANY);
+    scan_close(s);
+    return OK;
+}
+
+ENGINE_CASE(scan_reads_on_from_partition_to_partition)
+{
+    for (int i = MANY - 1; i >= 0; i--) {
+        char partition[32];
+        char key[32];
+        (void)snprintf(partition, sizeof partition, "m/%03d", i / 3);
+        (void)snprintf(key, sizeof key, "k%d", i % 3);
+        put_row(s, str_of(partition), str_of(key), STR("v"));
+    }
+    view_ok(s, STR("m/000"), scan_many, NULL);
+    subject_reopen(s);
+    if (s->kind->persistent)
+        view_ok(s, STR("m/000"), scan_many, NULL);
+}
