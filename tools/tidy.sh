@@ -1,12 +1,58 @@
 #!/bin/sh
-# The rules that a script can hold: file length, tabs, trailing space, and marks of unfinished work.
+# The rules that a script can hold. `tidy.sh` looks at the text of each file; `tidy.sh whole` also at what only holds
+# once a piece of work is complete: every operation has a test of its name, and every header is used.
 cd "$(dirname "$0")/.." || exit 2
-bad=$(
-    find src test bench fuzz \( -name '*.[ch]' -o -name '*.sh' \) | while read -r f; do
-        lines=$(wc -l <"$f")
-        case $f in *ops_*.c) ;; *) [ "$lines" -le 800 ] || echo "$f: $lines lines, 800 at most" ;; esac
-        grep -nP '\t| +$' "$f" | sed "s|^|$f:|;s|\$| (tab or trailing space)|"
-        grep -nE 'TODO|FIXME|XXX|HACK' "$f" | grep -v 'XXXXXX' | sed "s|^|$f:|"
+
+sources() {
+    find src test bench fuzz tools -name node_modules -prune -o \
+        \( -name '*.[ch]' -o -name '*.sh' -o -name '*.mjs' \) -print 2>/dev/null
+}
+
+# A function is what stands between a "{" and the next "}" in the first column.
+check_text() {
+    sources | grep -v 'tools/tidy.sh$' | xargs awk '
+        FNR == 1 { if (long_file()) report(); file = FILENAME; body = 0 }
+        { lines = FNR }
+        /\t/ || / $/ { print FILENAME ":" FNR ": tab or trailing space" }
+        /TODO|FIXME|XXX|HACK/ && !/XXXXXX/ { print FILENAME ":" FNR ": unfinished: " $0 }
+        FILENAME ~ /\.c$/ && /^{$/ { body = FNR }
+        FILENAME ~ /\.c$/ && /^}$/ && body {
+            if (FNR - body - 1 > 70) print FILENAME ":" body ": function of " FNR - body - 1 " lines, 70 at most"
+            body = 0
+        }
+        END { if (long_file()) report() }
+        function long_file() { return lines > 800 && file !~ /ops_[a-z]*\.c$/ }
+        function report() { print file ": " lines " lines, 800 at most" }'
+}
+
+# PutBlockList -> put_block_list, SetContainerACL -> set_container_acl
+snake() {
+    printf '%s\n' "$1" | sed -E 's/([a-z0-9])([A-Z])/\1_\2/g; s/([A-Z]+)([A-Z][a-z])/\1_\2/g' | tr 'A-Z' 'a-z'
+}
+
+check_operations() {
+    rows=$(cat src/rest/ops_*.c 2>/dev/null | sed -nE 's/^ *\{ *(\.name *= *)?"([A-Z][A-Za-z0-9]*)".*/\2/p' | sort -u)
+    units=$(find src test -name '*_test.c' -exec grep -hoE '\btest_[a-z0-9_]+\(void\)' {} + 2>/dev/null)
+    boxes=$(find test -name '*.test.mjs' -not -path '*/node_modules/*' -exec cat {} + 2>/dev/null)
+    for name in $rows; do
+        case $units in *"$(snake "$name")"*) continue ;; esac
+        case $boxes in *"$name"*) continue ;; esac
+        echo "src/rest: operation $name has no test_$(snake "$name")"
     done
+}
+
+check_headers() {
+    find src -name '*.h' | while read -r header; do
+        grep -rqE "(#include \"|-include src/)${header#src/}" src test fuzz bench Makefile ||
+            echo "$header: nobody includes it"
+    done
+}
+
+bad=$(
+    check_text
+    if [ "${1:-}" = whole ]; then
+        check_operations
+        check_headers
+    fi
 )
 [ -z "$bad" ] || { echo "$bad"; exit 1; }

@@ -45,7 +45,7 @@ char *buf_reserve(struct buf *b, size_t more)
         b->p = mem_realloc(b->p, capacity);
     } else {
         char *grown = arena_bytes(b->arena, capacity);
-        if (b->n > 0)
+        if (b->p != NULL)
             memcpy(grown, b->p, b->n);
         b->p = grown;
     }

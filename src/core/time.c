@@ -150,7 +150,7 @@ static bool to_ticks(const struct civil *c, int64_t *ticks)
         c->day > month_length(c->year, c->month) || c->hour > 23 || c->minute > 59 ||
         c->second > 59)
         return false;
-    int64_t seconds = (int64_t)c->hour * 3600 + c->minute * 60 + c->second;
+    int64_t seconds = (int64_t)c->hour * 3600 + (int64_t)c->minute * 60 + c->second;
     *ticks = days_of(c->year, c->month, c->day) * TICKS_PER_DAY + seconds * TICKS_PER_SECOND +
              c->fraction;
     return true;
