@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NTLMv2, the server's side: the user is an account, the password the base64 text of either of its
+ * keys. LM, NTLMv1, guest and anonymous are refused. */
+#ifndef AUTH_NTLM_H
+#define AUTH_NTLM_H
+
+#include "core/buf.h"
+#include "core/err.h"
+#include "service/account/account.h"
+
+enum {
+    NTLM_KEY_BYTES = 16,
+    NTLM_CHALLENGE_BYTES = 8,
+    NTLM_SIGNATURE_BYTES = 16,
+    NTLM_MESSAGE_MAX = 16384
+};
+
+struct ntlm {
+    unsigned char challenge[NTLM_CHALLENGE_BYTES];
+    uint32_t flags;
+    /* The messages so far, for the message integrity code. */
+    struct buf negotiate;
+    struct buf challenge_message;
+    /* After success. */
+    unsigned char session_key[NTLM_KEY_BYTES];
+    char account[ACCOUNT_NAME_MAX + 1];
+    bool done;
+};
+
+/* Takes no memory before the first message. */
+void ntlm_init(struct ntlm *n);
+void ntlm_release(struct ntlm *n);
+
+/* The client's NEGOTIATE message; the CHALLENGE is appended to out.
+ * ERR_INVALID_AUTHENTICATION_INFO. */
+struct err ntlm_challenge(struct ntlm *n, struct str message, int64_t now_ticks, struct buf *out);
+/* The client's AUTHENTICATE message. On success session_key and account are set. Every refusal is
+ * ERR_AUTHENTICATION_FAILED: it does not say what was wrong. */
+struct err ntlm_authenticate(struct ntlm *n, struct str message, struct accounts *accounts);
+
+/* The signature over a SPNEGO mechanism list, by the client (to check) or the server (to send). */
+void ntlm_sign(const struct ntlm *n, bool by_client, struct str text,
+               unsigned char out[NTLM_SIGNATURE_BYTES]);
+
+#endif
