@@ -2,6 +2,7 @@
 #include "auth/auth.h"
 
 #include "auth/auth_internal.h"
+#include "auth/sas.h"
 
 struct str auth_header(const struct auth_input *input, struct str name)
 {
@@ -107,10 +108,13 @@ struct err auth_check(const struct auth_server *server, const struct auth_input 
 {
     *result = (struct auth_result){0};
     *challenge = STR_NONE;
-    /* A preflight carries no credentials; whatever it carries is not looked at. */
     struct str authorization = auth_header(input, STR("authorization"));
-    if (demand->anonymous == AUTH_ANONYMOUS_ALWAYS || !str_given(authorization))
+    /* A preflight carries no credentials; whatever it carries is not looked at. */
+    if (demand->anonymous == AUTH_ANONYMOUS_ALWAYS)
         return anonymous_check(server, input, demand, result, challenge);
+    if (!str_given(authorization))
+        return sas_present(input) ? sas_check(server, input, demand, arena, result)
+                                  : anonymous_check(server, input, demand, result, challenge);
     if (auth_header_count(input, STR("authorization")) > 1)
         return err_new(ERR_INVALID_AUTHENTICATION_INFO);
     if (str_istarts(authorization, STR("SharedKey ")) ||

@@ -24,7 +24,8 @@ enum auth_anonymous {
     AUTH_ANONYMOUS_ALWAYS,    /* preflight */
 };
 
-/* What the operation's row demands. Letters are any-of: "cw" means c or w. */
+/* What the operation's row demands. Letters are any-of: "cw" means c or w; a '+' binds those beside
+ * it: "a+u" means a and u, "wa+u" means w, or a and u. */
 struct auth_demand {
     const char *operation;
     const char *account_sas; /* letters of an account SAS; NULL: not by account SAS */
@@ -65,13 +66,15 @@ enum auth_kind {
 /* Who was let in, and with what limits; lives in the request's arena. */
 struct auth_result {
     enum auth_kind kind;
-    struct str permissions; /* the SAS's letters, for checks that need the resource's state */
+    struct str permissions; /* the SAS's letters, those that mean something for its resource */
     bool create_only;       /* c without w: must not overwrite */
-    struct str identity;    /* object id of a bearer, for the log */
+    struct str identity;    /* object id of a bearer or of who delegated, for the log */
     /* Response-header overrides of a SAS; absent where not given. */
     struct str cache_control, content_disposition, content_encoding, content_language, content_type;
-    /* Table key range of a SAS; absent where not given. */
-    struct str start_pk, start_rk, end_pk, end_rk;
+    struct str encryption_scope; /* ses of a SAS; absent where not given */
+    /* The table that a SAS is for, in lower case, and the range of keys; absent where not given. A
+     * batch must look at these for each of its parts. */
+    struct str table, start_pk, start_rk, end_pk, end_rk;
     int sas_version; /* sv as yyyymmdd, 0 when there is none */
 };
 
@@ -114,5 +117,9 @@ struct auth_server {
 struct err auth_check(const struct auth_server *server, const struct auth_input *input,
                       const struct auth_demand *demand, struct arena *arena,
                       struct auth_result *result, struct str *challenge);
+
+/* For what depends on more than the row: whether who was let in may also do what these letters (as
+ * in auth_demand) stand for. Keys and bearers with write access may do anything. */
+bool auth_permits(const struct auth_result *who, const char *letters);
 
 #endif

@@ -25,6 +25,24 @@ bool auth_signature_matches(const struct account *account, struct str text, stru
 /* The same with one key. */
 bool auth_mac_matches(const struct hmac_key *key, struct str text, struct str signature);
 
+/* Whether the letters satisfy those of a row (see auth_demand); never for NULL. */
+bool permit_letters(const char *demanded, struct str letters);
+
+/* What a user delegation key was given out for: the sk* parameters of a SAS made with it. */
+struct delegation {
+    struct str object_id, tenant_id;
+    struct str start, expiry; /* as text; counted in whole seconds */
+    struct str service, version;
+    struct str user_tenant_id; /* absent when it is not for another tenant's user */
+};
+enum { DELEGATION_DAYS_MAX = 7 };
+
+/* The key itself: 32 bytes that the account's key and the delegation determine. Nothing is stored,
+ * and rotating the account's key takes back all that was delegated with it. False when a time is
+ * not well-formed. */
+bool delegation_derive(const struct hmac_key *account_key, const struct delegation *delegation,
+                       unsigned char out[SHA256_BYTES]);
+
 /* `Authorization: SharedKey account:signature` and SharedKeyLite. */
 struct err shared_key_check(const struct auth_server *server, const struct auth_input *input,
                             struct str authorization, struct arena *arena,

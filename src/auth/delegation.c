@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "auth/auth_internal.h"
+#include "core/time.h"
+
+/* Text that no string-to-sign begins with, so that no signature is ever a delegation key. */
+#define PURPOSE "lazuli user delegation key 1"
+
+enum { DELEGATION_TEXT_MAX = 4096 };
+
+/* SDKs write the same second in different ways. */
+static bool put_time(struct buf *text, struct str time)
+{
+    int64_t ticks;
+    if (!time_parse_iso(time, &ticks))
+        return false;
+    buf_putc(text, '\n');
+    time_put_rfc1123(text, ticks);
+    return true;
+}
+
+static void put_line(struct buf *text, struct str value)
+{
+    buf_putc(text, '\n');
+    buf_put(text, value);
+}
+
+bool delegation_derive(const struct hmac_key *account_key, const struct delegation *delegation,
+                       unsigned char out[SHA256_BYTES])
+{
+    struct arena scratch;
+    arena_init(&scratch, DELEGATION_TEXT_MAX);
+    struct buf text = buf_in(&scratch);
+    buf_put(&text, STR(PURPOSE));
+    put_line(&text, delegation->object_id);
+    put_line(&text, delegation->tenant_id);
+    bool timed = put_time(&text, delegation->start) && put_time(&text, delegation->expiry);
+    put_line(&text, delegation->service);
+    put_line(&text, delegation->version);
+    put_line(&text, delegation->user_tenant_id);
+    if (timed)
+        hmac_sign(account_key, buf_str(&text), out);
+    arena_release(&scratch);
+    return timed;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checking a SAS, in the order of facts.md §3.10: signature, times, address, protocol, service and
+ * resource type, permission. */
+#include "auth/sas.h"
+
+#include "core/time.h"
+
+static struct err not_well_formed(struct arena *arena)
+{
+    return auth_failed(arena, STR("Signature fields not well formed."));
+}
+
+/* ---- signature ---- */
+
+static struct delegation delegation_of(const struct sas *sas)
+{
+    const struct str *value = sas->value;
+    return (struct delegation){value[SAS_SKOID],  value[SAS_SKTID], value[SAS_SKT],
+                               value[SAS_SKE],    value[SAS_SKS],   value[SAS_SKV],
+                               value[SAS_SKDUTID]};
+}
+
+static bool delegated_signature_matches(const struct sas *sas, const struct account *account,
+                                        struct str text)
+{
+    struct delegation delegation = delegation_of(sas);
+    for (unsigned i = 0; i < account->key_count; i++) {
+        unsigned char secret[SHA256_BYTES];
+        struct hmac_key key;
+        if (!delegation_derive(&account->keys[i], &delegation, secret))
+            return false;
+        hmac_key_init(&key, (struct str){(const char *)secret, sizeof secret});
+        bool matches = auth_mac_matches(&key, text, sas->value[SAS_SIG]);
+        hmac_key_wipe(&key);
+        explicit_bzero(secret, sizeof secret);
+        if (matches)
+            return true;
+    }
+    return false;
+}
+
+static struct err mismatch(struct sas *sas)
+{
+    struct str text;
+    if (!sas_text(sas, 0, &text))
+        return not_well_formed(sas->arena);
+    return auth_failed(sas->arena, arena_printf(sas->arena,
+                                                "Signature did not match. String to sign used was "
+                                                "%.*s",
+                                                STR_ARG(text)));
+}
+
+static struct err check_signature(const struct auth_server *server, struct sas *sas)
+{
+    struct account *account = accounts_get(server->accounts, sas->input->account);
+    bool matches = false;
+    struct str text;
+    for (size_t i = 0; account != NULL && !matches && sas_text(sas, i, &text); i++)
+        matches = sas->kind == AUTH_DELEGATION_SAS
+                      ? delegated_signature_matches(sas, account, text)
+                      : auth_signature_matches(account, text, sas->value[SAS_SIG]);
+    account_put(account);
+    return matches ? OK : mismatch(sas);
+}
+
+/* ---- terms ---- */
+
+/* Each of st, se and sp stands in the URL or in the policy, never in both. */
+static bool merge(struct str policy, struct str *term)
+{
+    if (policy.n == 0)
+        return true;
+    if (term->n > 0)
+        return false;
+    *term = policy;
+    return true;
+}
+
+static struct err apply_policy(const struct auth_server *server, const struct sas *sas,
+                               struct sas_terms *terms)
+{
+    struct auth_place place = {sas->input->service, sas->input->account, sas->input->container};
+    struct auth_policy policy = {0};
+    if (!str_given(place.container))
+        place.container = sas->value[SAS_TN];
+    if (server->lookup.stored_policy != NULL)
+        TRY(server->lookup.stored_policy(server->store, &place, sas->value[SAS_SI], sas->arena,
+                                         &policy));
+    if (!policy.found)
+        return err_new(ERR_AUTHORIZATION_FAILURE);
+    if (!merge(policy.start, &terms->start) || !merge(policy.expiry, &terms->expiry) ||
+        !merge(policy.permission, &terms->permission))
+        return auth_failed(sas->arena,
+                           STR("Access policy fields can be associated with signature or "
+                               "SAS identifier but not both"));
+    return OK;
+}
+
+static struct err find_terms(const struct auth_server *server, const struct sas *sas,
+                             struct sas_terms *terms)
+{
+    *terms = (struct sas_terms){sas->value[SAS_ST], sas->value[SAS_SE], sas->value[SAS_SP]};
+    if (sas->value[SAS_SI].n > 0 && sas->kind == AUTH_SERVICE_SAS)
+        TRY(apply_policy(server, sas, terms));
+    if (terms->permission.n == 0)
+        return auth_failed(sas->arena, STR("sp is mandatory. Cannot be empty"));
+    return OK;
+}
+
+/* The key that signed must itself be in its time, which is at most a week, and for the service. */
+static struct err check_delegation(const struct sas *sas, int64_t now)
+{
+    static const char SERVICES[] = "bqtf";
+    struct sas_terms terms = {.start = sas->value[SAS_SKT], .expiry = sas->value[SAS_SKE]};
+    int64_t start, expiry;
+    if (!time_parse_iso(terms.start, &start) || !time_parse_iso(terms.expiry, &expiry) ||
+        expiry - start > DELEGATION_DAYS_MAX * TICKS_PER_DAY)
+        return not_well_formed(sas->arena);
+    TRY(sas_check_times(sas, &terms, now));
+    struct str service = sas->value[SAS_SKS];
+    if (service.n != 1 || service.p[0] != SERVICES[sas->input->service])
+        return err_new(ERR_AUTHORIZATION_SERVICE_MISMATCH);
+    return OK;
+}
+
+static struct err check_limits(const struct auth_server *server, const struct sas *sas,
+                               const struct sas_terms *terms)
+{
+    int64_t now = clock_now(server->clock);
+    TRY(sas_check_times(sas, terms, now));
+    if (sas->kind == AUTH_DELEGATION_SAS)
+        TRY(check_delegation(sas, now));
+    TRY(sas_check_address(sas));
+    return sas_check_protocol(sas);
+}
+
+/* ---- permission ---- */
+
+/* The letters that mean something for what the SAS is good for; others in sp are no permission. */
+static const char *meaningful_letters(const struct sas *sas)
+{
+    bool whole = sas->scope == SAS_SCOPE_CONTAINER;
+    switch (sas->input->service) {
+    case SERVICE_BLOB:
+        return whole ? "racwdxyltfmeopi" : "racwdxyltmeopi";
+    case SERVICE_QUEUE:
+        return "raup";
+    case SERVICE_TABLE:
+        return "raud";
+    case SERVICE_FILE:
+        return whole ? "rcwdl" : "rcwd";
+    case SERVICE_KIND_COUNT:
+        break;
+    }
+    return "";
+}
+
+static struct str keep_letters(struct arena *arena, struct str letters, const char *allowed)
+{
+    struct buf kept = buf_in(arena);
+    for (size_t i = 0; i < letters.n; i++)
+        if (letters.p[i] != '\0' && strchr(allowed, letters.p[i]) != NULL)
+            buf_putc(&kept, letters.p[i]);
+    return buf_str(&kept);
+}
+
+static struct err check_account_reach(const struct sas *sas, const struct auth_demand *demand)
+{
+    static const char SERVICES[] = "bqtf";
+    struct str services = sas->value[SAS_SS], types = sas->value[SAS_SRT];
+    if (str_find(services, SERVICES[sas->input->service], 0) == services.n)
+        return err_new(ERR_AUTHORIZATION_SERVICE_MISMATCH);
+    if (demand->account_sas == NULL)
+        return err_new(ERR_AUTHORIZATION_FAILURE);
+    if (str_find(types, demand->account_sas_type, 0) == types.n)
+        return err_new(ERR_AUTHORIZATION_RESOURCE_TYPE_MISMATCH);
+    return OK;
+}
+
+static struct err check_permission(const struct sas *sas, const struct auth_demand *demand,
+                                   struct str sp, struct auth_result *result)
+{
+    const char *demanded = demand->service_sas;
+    result->permissions = sp;
+    if (sas->kind == AUTH_ACCOUNT_SAS) {
+        TRY(check_account_reach(sas, demand));
+        demanded = demand->account_sas;
+    } else if (demanded == NULL) {
+        return err_new(ERR_AUTHORIZATION_FAILURE);
+    } else {
+        result->permissions = keep_letters(sas->arena, sp, meaningful_letters(sas));
+    }
+    if (!permit_letters(demanded, result->permissions))
+        return err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
+    result->create_only = strchr(demanded, 'c') != NULL &&
+                          permit_letters("c", result->permissions) &&
+                          !permit_letters("w", result->permissions);
+    return OK;
+}
+
+/* A SAS for an encryption scope does not let write with another. */
+static struct err check_encryption_scope(const struct sas *sas)
+{
+    struct str header = auth_header(sas->input, STR("x-ms-encryption-scope"));
+    struct str scope = sas->value[SAS_SES];
+    if (scope.n > 0 && str_given(header) && !str_eq(header, scope))
+        return err_new(ERR_REQUEST_FORBIDDEN_BY_CONTAINER_ENCRYPTION_POLICY);
+    return OK;
+}
+
+/* ---- result ---- */
+
+/* Overrides and ranges count only where they were signed. */
+static void fill_result(const struct sas *sas, struct auth_result *result)
+{
+    const struct str *value = sas->value;
+    result->kind = sas->kind;
+    result->sas_version = sas->version;
+    if (sas->version >= 20201206)
+        result->encryption_scope = value[SAS_SES];
+    if (sas->kind == AUTH_ACCOUNT_SAS)
+        return;
+    result->identity = value[SAS_SKOID];
+    enum service_kind service = sas->input->service;
+    if ((service == SERVICE_BLOB || service == SERVICE_FILE) && sas->version >= 20130815) {
+        result->cache_control = value[SAS_RSCC];
+        result->content_disposition = value[SAS_RSCD];
+        result->content_encoding = value[SAS_RSCE];
+        result->content_language = value[SAS_RSCL];
+        result->content_type = value[SAS_RSCT];
+    }
+    if (service == SERVICE_TABLE) {
+        size_t slash = sas->resource.n;
+        while (sas->resource.p[slash - 1] != '/')
+            slash--;
+        result->table = str_from(sas->resource, slash);
+        result->start_pk = value[SAS_SPK];
+        result->start_rk = value[SAS_SRK];
+        result->end_pk = value[SAS_EPK];
+        result->end_rk = value[SAS_ERK];
+    }
+}
+
+struct err sas_check(const struct auth_server *server, const struct auth_input *input,
+                     const struct auth_demand *demand, struct arena *arena,
+                     struct auth_result *result)
+{
+    struct sas sas;
+    struct sas_terms terms;
+    if (!sas_read(&sas, input, arena))
+        return not_well_formed(arena);
+    if (sas.kind != AUTH_ACCOUNT_SAS)
+        TRY(sas_name_resource(&sas));
+    TRY(check_signature(server, &sas));
+    TRY(find_terms(server, &sas, &terms));
+    TRY(check_limits(server, &sas, &terms));
+    TRY(check_permission(&sas, demand, terms.permission, result));
+    TRY(check_encryption_scope(&sas));
+    fill_result(&sas, result);
+    return OK;
+}
