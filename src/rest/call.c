@@ -16,15 +16,28 @@ struct str call_query(const struct rest_call *call, struct str name)
     return STR_NONE;
 }
 
+/* A client's text as the value of one detail line: a newline in it must not begin another. */
+static struct str on_one_line(struct arena *arena, struct str value)
+{
+    if (str_find(value, '\n', 0) == value.n)
+        return value;
+    char *copy = arena_cstr(arena, value);
+    for (size_t i = 0; i < value.n; i++)
+        if (copy[i] == '\n')
+            copy[i] = ERR_DETAIL_NEWLINE;
+    return (struct str){copy, value.n};
+}
+
 struct err call_error(struct rest_call *call, enum err_code code, const char *element,
                       struct str value)
 {
+    value = on_one_line(call->arena, value);
     return err_detail(code, arena_printf(call->arena, "%s\t%.*s", element, STR_ARG(value)).p);
 }
 
 struct err call_bad_header(struct rest_call *call, struct str name)
 {
-    struct str value = call_header(call, name);
+    struct str value = on_one_line(call->arena, call_header(call, name));
     struct str detail = arena_printf(call->arena, "HeaderName\t%.*s\nHeaderValue\t%.*s",
                                      STR_ARG(name), STR_ARG(value));
     return err_detail(ERR_INVALID_HEADER_VALUE, detail.p);
@@ -37,7 +50,7 @@ struct err call_missing_header(struct rest_call *call, struct str name)
 
 struct err call_bad_query(struct rest_call *call, struct str name)
 {
-    struct str value = call_query(call, name);
+    struct str value = on_one_line(call->arena, call_query(call, name));
     struct str detail =
         arena_printf(call->arena, "QueryParameterName\t%.*s\nQueryParameterValue\t%.*s",
                      STR_ARG(name), STR_ARG(value));
@@ -67,7 +80,7 @@ struct err call_header_bool(struct rest_call *call, struct str name, bool *out)
 
 static struct err out_of_range(struct rest_call *call, struct str name, uint64_t min, uint64_t max)
 {
-    struct str value = call_query(call, name);
+    struct str value = on_one_line(call->arena, call_query(call, name));
     struct str detail = arena_printf(call->arena,
                                      "QueryParameterName\t%.*s\nQueryParameterValue\t%.*s\n"
                                      "MinimumAllowed\t%llu\nMaximumAllowed\t%llu",

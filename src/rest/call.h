@@ -46,6 +46,7 @@ struct rest_call {
     struct str version_text;
     char request_id[37];
     struct auth_result who;
+    struct str challenge; /* WWW-Authenticate of a refusal; absent when there is none */
 
     struct str body;        /* BODY_SMALL */
     struct rest_sink *sink; /* BODY_STREAM: set by decode */

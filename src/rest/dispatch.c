@@ -260,15 +260,8 @@ static struct err authenticate(struct rest_call *call)
         .anonymous = op->anonymous,
         .write = op->mode == MODE_WRITE || op->mode == MODE_START,
     };
-    struct str challenge = STR_NONE;
-    struct err error =
-        auth_check(&call->server->auth, &input, &demand, call->arena, &call->who, &challenge);
-    if (err_is(error) && str_given(challenge))
-        error.detail =
-            arena_printf(call->arena, "@WWW-Authenticate\t%.*s%s%s", STR_ARG(challenge),
-                         error.detail == NULL ? "" : "\n", error.detail == NULL ? "" : error.detail)
-                .p;
-    return error;
+    return auth_check(&call->server->auth, &input, &demand, call->arena, &call->who,
+                      &call->challenge);
 }
 
 static struct err check_conditions(struct rest_call *call)

@@ -54,16 +54,17 @@ static struct str error_message(struct rest_call *call, struct err error)
     return buf_str(&text);
 }
 
-/* detail's lines: "Element\tvalue" for the body, "@Header\tvalue" for the head. */
-static void put_details(struct str detail, struct buf *headers, struct buf *xml)
+/* detail's lines: "Element\tvalue". They never become headers: they may hold a client's text. */
+static void put_details(struct rest_call *call, struct str detail, struct buf *xml)
 {
     while (str_given(detail) && detail.n > 0) {
         struct str value = str_cut(&detail, '\n');
         struct str name = str_cut(&value, '\t');
-        if (name.n > 0 && name.p[0] == '@')
-            http_put_header(headers, str_from(name, 1), value);
-        else if (xml != NULL)
-            xml_element(xml, name, value);
+        char *copy = arena_cstr(call->arena, value);
+        for (size_t i = 0; i < value.n; i++)
+            if (copy[i] == ERR_DETAIL_NEWLINE)
+                copy[i] = '\n';
+        xml_element(xml, name, (struct str){copy, value.n});
     }
 }
 
@@ -72,7 +73,6 @@ static void put_json_error(struct rest_call *call, struct err error, struct buf 
 {
     http_put_header(headers, STR("Content-Type"),
                     STR("application/json;odata=minimalmetadata;streaming=true;charset=utf-8"));
-    put_details(str_of(error.detail), headers, NULL);
     struct json_writer w = json_writer_of(out);
     json_open(&w, '{');
     json_name(&w, STR("odata.error"));
@@ -97,7 +97,7 @@ static void put_xml_error(struct rest_call *call, struct err error, struct buf *
     buf_put(out, STR("<?xml version=\"1.0\" encoding=\"utf-8\"?><Error>"));
     xml_element(out, STR("Code"), str_of(err_azure_code(error.code)));
     xml_element(out, STR("Message"), error_message(call, error));
-    put_details(str_of(error.detail), headers, out);
+    put_details(call, str_of(error.detail), out);
     buf_put(out, STR("</Error>"));
 }
 
@@ -105,6 +105,8 @@ void reply_error_body(struct rest_call *call, struct err error, struct buf *head
                       struct buf *out)
 {
     http_put_header(headers, STR("x-ms-error-code"), str_of(err_azure_code(error.code)));
+    if (str_given(call->challenge))
+        http_put_header(headers, STR("WWW-Authenticate"), call->challenge);
     if (err_http_status(error.code) == 304)
         return;
     if (call->service == SERVICE_TABLE)
