@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the black-box tests share: a server of their own, the official SDKs' clients for it, raw requests with a
+// signature, a clock to move, and assertions on errors.
+//
+//     import { startServer, assertError } from './lib.mjs';
+//     const server = await startServer({ inMemory: true });
+//     after(() => server.stop());
+//
+// LAZULI_BIN names the program (default build/lazuli); the test run uses it to repeat everything with the ASan build.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createHmac, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import http from 'node:http';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export const ACCOUNT = 'devstoreaccount1';
+export const KEY = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
+export const SERVICES = ['blob', 'queue', 'table', 'file'];
+/** What raw requests send as x-ms-version. */
+export const VERSION = '2025-11-05';
+
+const BIN = process.env.LAZULI_BIN ?? new URL('../../build/lazuli', import.meta.url).pathname;
+const START_MS_MAX = 20000;
+const STOP_MS_MAX = 30000;
+const LOG_BYTES_MAX = 1 << 20;
+
+// ---- time -----------------------------------------------------------------------------------------------------------
+
+// The SDKs sign with `new Date()`, and a server whose clock was moved refuses a date that is more than 15 minutes off.
+// So the Date of this process moves along: one shift per test file.
+const RealDate = Date;
+let shiftMs = 0;
+
+globalThis.Date = class Date extends RealDate {
+    constructor(...values) {
+        if (values.length === 0)
+            super(RealDate.now() + shiftMs);
+        else
+            super(...values);
+    }
+
+    static now() {
+        return RealDate.now() + shiftMs;
+    }
+};
+
+/** Writes the clock file: 8 bytes, little-endian, the milliseconds that the server adds to its clock. */
+function writeClock(file, ms) {
+    const bytes = Buffer.alloc(8);
+    bytes.writeBigInt64LE(BigInt(ms));
+    // In place: the server has the file mapped, and a truncated one would kill it.
+    const fd = openSync(file, 'r+');
+    writeSync(fd, bytes, 0, 8, 0);
+    closeSync(fd);
+}
+
+// ---- the server -----------------------------------------------------------------------------------------------------
+
+/** Ports that were free a moment ago, all different. */
+async function freePorts(count) {
+    const holders = [];
+    for (let i = 0; i < count; i++) {
+        const holder = net.createServer().listen(0, '127.0.0.1');
+        await once(holder, 'listening');
+        holders.push(holder);
+    }
+    const ports = holders.map((holder) => holder.address().port);
+    await Promise.all(holders.map((holder) => new Promise((done) => holder.close(done))));
+    return ports;
+}
+
+async function answers(port) {
+    const socket = net.connect(port, '127.0.0.1');
+    try {
+        await once(socket, 'connect');
+        return true;
+    } catch {
+        return false;
+    } finally {
+        socket.destroy();
+    }
+}
+
+/**
+ * Starts a server on free ports, with a temporary data folder that goes with it, and waits until it answers.
+ *   inMemory   true: no files (nothing is left after restart)
+ *   services   which services to turn on; all by default
+ *   args, env  further flags and variables
+ */
+export async function startServer({ inMemory = false, services = SERVICES, args = [], env = {} } = {}) {
+    for (let attempt = 0; ; attempt++) {
+        const server = new Server({ inMemory, services, args, env });
+        try {
+            await server.start();
+            return server;
+        } catch (error) {
+            server.remove();
+            // Another process may have taken a port in the meantime.
+            if (attempt === 3 || !/in use/i.test(error.message))
+                throw error;
+        }
+    }
+}
+
+class Server {
+    constructor(options) {
+        this.options = options;
+        this.folder = mkdtempSync(join(tmpdir(), 'lazuli-rest-'));
+        this.data = join(this.folder, 'data');
+        this.clockFile = join(this.folder, 'clock');
+        this.ports = null;
+        this.child = null;
+        this.output = '';
+    }
+
+    /** After stop() or kill(): again with the same ports and data. */
+    async start() {
+        const { inMemory, services, args, env } = this.options;
+        if (this.ports === null) {
+            const free = await freePorts(SERVICES.length);
+            this.ports = Object.fromEntries(SERVICES.map((s, i) => [s, services.includes(s) ? free[i] : 0]));
+        }
+        const flags = SERVICES.flatMap((s) => [`--${s}-port`, String(this.ports[s])]);
+        flags.push('--smb-port', '0', '--clock-file', this.clockFile, ...(inMemory ? ['--in-memory'] : ['--data', this.data]));
+        this.child = spawn(BIN, [...flags, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+        this.output = '';
+        for (const stream of [this.child.stdout, this.child.stderr])
+            stream.setEncoding('utf8').on('data', (text) => { this.output = (this.output + text).slice(-LOG_BYTES_MAX); });
+        this.exited = once(this.child, 'exit').then(([code, signal]) => ({ code, signal }));
+        let gone = null;
+        this.exited.then((how) => { gone = how; }, (error) => { gone = { code: error.message }; });
+        const deadline = performance.now() + START_MS_MAX;
+        for (const service of services) {
+            while (!(await answers(this.ports[service]))) {
+                await sleep(10);
+                if (gone !== null || performance.now() > deadline)
+                    throw new Error(`${BIN} ${flags.join(' ')} did not start (${JSON.stringify(gone)}):\n${this.output}`);
+            }
+        }
+    }
+
+    /** Stops it in good order; fails when it ends with anything but 0, as it does after a sanitizer's report. */
+    async stop() {
+        shiftMs = 0;
+        if (this.child !== null) {
+            this.child.kill('SIGTERM');
+            const how = await Promise.race([this.exited, sleep(STOP_MS_MAX, null, { ref: false })]);
+            if (how === null)
+                this.child.kill('SIGKILL');
+            this.child = null;
+            assert.ok(how !== null, `the server did not stop within ${STOP_MS_MAX} ms:\n${this.output}`);
+            assert.equal(how.code, 0, `the server ended with ${how.code ?? how.signal}:\n${this.output}`);
+        }
+        this.remove();
+    }
+
+    /** kill -9. The data stays; start() goes on with it. */
+    async kill() {
+        this.child.kill('SIGKILL');
+        await this.exited;
+        this.child = null;
+    }
+
+    /** Stop in good order (or by kill -9), and start on the same ports and data. */
+    async restart({ crash = false } = {}) {
+        this.child.kill(crash ? 'SIGKILL' : 'SIGTERM');
+        const { code, signal } = await this.exited;
+        if (!crash)
+            assert.equal(code, 0, `the server ended with ${code ?? signal}:\n${this.output}`);
+        await this.start();
+    }
+
+    remove() {
+        this.child?.kill('SIGKILL');
+        this.child = null;
+        rmSync(this.folder, { recursive: true, force: true });
+    }
+
+    /** Moves the server's clock, and the Date of this process, forward (or back). */
+    advance(ms) {
+        shiftMs += ms;
+        writeClock(this.clockFile, shiftMs);
+    }
+
+    url(service, account = ACCOUNT) {
+        return `http://127.0.0.1:${this.ports[service]}/${account}`;
+    }
+
+    connectionString({ account = ACCOUNT, key = KEY } = {}) {
+        const title = { blob: 'Blob', queue: 'Queue', table: 'Table', file: 'File' };
+        const endpoints = SERVICES.filter((s) => this.ports[s] !== 0).map((s) => `${title[s]}Endpoint=${this.url(s, account)};`);
+        return `DefaultEndpointsProtocol=http;AccountName=${account};AccountKey=${key};${endpoints.join('')}`;
+    }
+
+    // The SDKs are loaded when they are first asked for. They do not retry: a failure is to be seen.
+
+    async blobs(options = {}) {
+        const { BlobServiceClient } = await import('@azure/storage-blob');
+        return BlobServiceClient.fromConnectionString(this.connectionString(options), { retryOptions: { maxTries: 1 } });
+    }
+
+    async queues(options = {}) {
+        const { QueueServiceClient } = await import('@azure/storage-queue');
+        return QueueServiceClient.fromConnectionString(this.connectionString(options), { retryOptions: { maxTries: 1 } });
+    }
+
+    async shares(options = {}) {
+        const { ShareServiceClient } = await import('@azure/storage-file-share');
+        return ShareServiceClient.fromConnectionString(this.connectionString(options), { retryOptions: { maxTries: 1 } });
+    }
+
+    async tables(options = {}) {
+        const { TableServiceClient } = await import('@azure/data-tables');
+        return TableServiceClient.fromConnectionString(this.connectionString(options),
+            { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } });
+    }
+
+    async table(name, options = {}) {
+        const { TableClient } = await import('@azure/data-tables');
+        return TableClient.fromConnectionString(this.connectionString(options), name,
+            { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } });
+    }
+
+    /**
+     * One HTTP request, exactly as told.
+     *   path     after the account, percent-encoded, with its leading '/'; '' is the account itself
+     *   query    string as sent, or an object (a value may be an array)
+     *   headers  object; a value of undefined is left out, an array sends the header several times
+     *   body     string or Buffer
+     *   auth     'key' (default), 'lite', 'none', or a function from headers to headers
+     *   account, key  whose signature
+     * The answer: {status, headers, rawHeaders, bytes, text, method, service, json(), xml(name)}.
+     */
+    async request(service, method, path, { query = '', headers = {}, body, auth = 'key', account = ACCOUNT, key = KEY } = {}) {
+        const fullPath = `/${account}${path}`;
+        const text = queryText(query);
+        let all = Array.isArray(headers) ? headers : withDefaults(headers, body, method);
+        if (auth === 'key' || auth === 'lite')
+            all = sign(method, fullPath, text, all, body, { account, key, lite: auth === 'lite', table: service === 'table' });
+        else if (typeof auth === 'function')
+            all = auth(all);
+        return send(this.ports[service], service, method, text === '' ? fullPath : `${fullPath}?${text}`, all, body);
+    }
+}
+
+/** A name that no other test uses: lower-case letters and digits, good for every kind of resource. */
+export function uniqueName(prefix = 't') {
+    return prefix + randomBytes(6).toString('hex');
+}
+
+// ---- raw requests ---------------------------------------------------------------------------------------------------
+
+export function queryText(query) {
+    if (typeof query === 'string')
+        return query;
+    return Object.entries(query)
+        .filter(([, value]) => value !== undefined)
+        .flatMap(([name, value]) => [value].flat().map((v) => `${encodeURIComponent(name)}=${encodeURIComponent(v)}`))
+        .join('&');
+}
+
+function withDefaults(headers, body, method) {
+    const length = body === undefined ? (['PUT', 'POST'].includes(method) ? 0 : undefined) : Buffer.byteLength(body);
+    const all = { 'x-ms-version': VERSION, 'x-ms-date': new Date().toUTCString(), 'Content-Length': length };
+    for (const [name, value] of Object.entries(headers)) {
+        for (const known of Object.keys(all))
+            if (known.toLowerCase() === name.toLowerCase())
+                delete all[known];
+        all[name] = value;
+    }
+    return all;
+}
+
+/** Pairs [name, value] of a headers object. */
+function headerPairs(headers) {
+    const pairs = Array.isArray(headers) ? headers : Object.entries(headers);
+    return pairs.filter(([, value]) => value !== undefined).flatMap(([name, value]) => [value].flat().map((v) => [name, String(v)]));
+}
+
+function canonicalHeaders(pairs) {
+    const values = new Map();
+    for (const [name, value] of pairs) {
+        const lower = name.toLowerCase();
+        if (lower.startsWith('x-ms-'))
+            values.set(lower, [...(values.get(lower) ?? []), value.trim().replace(/\s+/g, ' ')]);
+    }
+    return [...values].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, list]) => `${name}:${list.join(',')}\n`).join('');
+}
+
+function queryPairs(query) {
+    const decode = (s) => { try { return decodeURIComponent(s); } catch { return s; } };
+    return query.split('&').filter((part) => part !== '').map((part) => {
+        const [name, ...rest] = part.split('=');
+        return [decode(name).toLowerCase(), decode(rest.join('='))];
+    });
+}
+
+function canonicalResource(path, query, account, lite) {
+    const pairs = queryPairs(query);
+    const start = `/${account}${path}`;
+    if (lite) {
+        const comp = pairs.find(([name]) => name === 'comp');
+        return comp === undefined ? start : `${start}?comp=${comp[1]}`;
+    }
+    const names = [...new Set(pairs.map(([name]) => name))].sort();
+    return start + names.map((name) => `\n${name}:${pairs.filter(([n]) => n === name).map(([, v]) => v).sort().join(',')}`).join('');
+}
+
+/** The text that a Shared Key signature is made of. */
+export function stringToSign(method, path, query, headers, { account = ACCOUNT, lite = false, table = false } = {}) {
+    const pairs = headerPairs(headers);
+    const value = (name) => pairs.find(([n]) => n.toLowerCase() === name)?.[1] ?? '';
+    const resource = canonicalResource(path, query, account, lite || table);
+    const date = value('x-ms-date') === '' ? value('date') : '';
+    if (table) {
+        const always = value('x-ms-date') || value('date');
+        return lite ? `${always}\n${resource}` : [method, value('content-md5'), value('content-type'), always, resource].join('\n');
+    }
+    if (lite)
+        return [method, value('content-md5'), value('content-type'), date, canonicalHeaders(pairs) + resource].join('\n');
+    const length = value('content-length');
+    return [method, value('content-encoding'), value('content-language'), length === '0' ? '' : length, value('content-md5'),
+        value('content-type'), date, value('if-modified-since'), value('if-match'), value('if-none-match'),
+        value('if-unmodified-since'), value('range'), canonicalHeaders(pairs) + resource].join('\n');
+}
+
+/** HMAC-SHA256 in base64, with a key in base64. */
+export function hmac(text, key = KEY) {
+    return createHmac('sha256', Buffer.from(key, 'base64')).update(text, 'utf8').digest('base64');
+}
+
+/** The headers with an Authorization added. `path` is the whole path as sent, `query` the text after '?'. */
+export function sign(method, path, query, headers, body, { account = ACCOUNT, key = KEY, lite = false, table = false } = {}) {
+    const text = stringToSign(method, path, query, headers, { account, lite, table });
+    return [...headerPairs(headers), ['Authorization', `SharedKey${lite ? 'Lite' : ''} ${account}:${hmac(text, key)}`]];
+}
+
+/** Sends with exactly these headers (Host is added when it is not among them) and reads the whole answer. */
+export async function send(port, service, method, target, headers, body) {
+    const pairs = headerPairs(headers);
+    if (!pairs.some(([name]) => name.toLowerCase() === 'host'))
+        pairs.unshift(['Host', `127.0.0.1:${port}`]);
+    const request = http.request({ host: '127.0.0.1', port, method, path: target, headers: pairs.flat(), setHost: false, agent: false });
+    const answered = once(request, 'response');
+    request.end(body);
+    const [response] = await answered;
+    const parts = [];
+    for await (const part of response)
+        parts.push(part);
+    const bytes = Buffer.concat(parts);
+    const text = bytes.toString('utf8');
+    return {
+        service, method, status: response.statusCode, headers: response.headers, rawHeaders: response.rawHeaders, bytes, text,
+        json: () => JSON.parse(text),
+        xml: (name) => xmlTexts(text, name),
+    };
+}
+
+/** The texts of all elements of that name that hold no others. Enough for what the services answer. */
+export function xmlTexts(text, name) {
+    const unescape = (s) => s.replace(/&(?:#x([0-9A-Fa-f]+)|#(\d+)|(\w+));/g, (all, hex, decimal, word) => {
+        if (word !== undefined)
+            return { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }[word] ?? all;
+        return String.fromCodePoint(hex === undefined ? Number(decimal) : parseInt(hex, 16));
+    });
+    const found = text.matchAll(new RegExp(`<${name}(?:\\s[^>]*)?(?:/>|>([^<]*)</${name}>)`, 'g'));
+    return [...found].map(([, inner]) => unescape(inner ?? ''));
+}
+
+// ---- assertions -----------------------------------------------------------------------------------------------------
+
+/** An answer of request(): the status, x-ms-error-code, and a body of the service's form that says the same. */
+export function assertError(response, status, code) {
+    const seen = `${response.method} answered ${response.status} ${response.headers['x-ms-error-code']}: ${response.text}`;
+    assert.equal(response.status, status, seen);
+    assert.equal(response.headers['x-ms-error-code'], code, seen);
+    assert.match(response.headers['x-ms-request-id'] ?? '', /^[0-9a-f-]{36}$/, seen);
+    if (response.method === 'HEAD' || status === 304) {
+        assert.equal(response.bytes.length, 0, seen);
+        return;
+    }
+    let message;
+    if (response.service === 'table' && (response.headers['content-type'] ?? '').includes('json')) {
+        const error = response.json()['odata.error'];
+        assert.equal(error.code, code, seen);
+        message = error.message.value;
+    } else {
+        assert.match(response.headers['content-type'] ?? '', /^application\/xml/, seen);
+        assert.match(response.text, /^(\uFEFF)?<\?xml version="1\.0" encoding="utf-8"( standalone="yes")?\?>\s*<(m:)?[Ee]rror/, seen);
+        assert.deepEqual(response.xml('Code').concat(response.xml('m:code')), [code], seen);
+        message = response.xml('Message').concat(response.xml('m:message'))[0];
+    }
+    assert.match(message, new RegExp(`.+\nRequestId:${response.headers['x-ms-request-id']}\nTime:\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z$`), seen);
+}
+
+/** Whatever name an SDK gives to the service's error code. */
+export function errorCode(error) {
+    return error.details?.odataError?.code ?? error.details?.errorCode ?? error.response?.headers?.get('x-ms-error-code') ?? error.code;
+}
+
+/** A call of an SDK that is to fail. Returns the error. */
+export async function assertRejects(promise, status, code) {
+    let error;
+    try {
+        await promise;
+    } catch (thrown) {
+        error = thrown;
+    }
+    assert.ok(error !== undefined, `expected ${status} ${code}, but it succeeded`);
+    assert.equal(error.statusCode, status, `expected ${status} ${code}, got ${error.statusCode} ${errorCode(error)}: ${error.message}`);
+    assert.equal(errorCode(error), code, error.message);
+    return error;
+}
