@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The background sweep: messages that have expired, and rows of incarnations that are over. */
+#include <assert.h>
+
+#include "service/queue/rows.h"
+
+enum {
+    SWEEP_QUEUES_MAX = 500, /* looked at by one call */
+    SWEEP_BUSY_MAX = 16,    /* of them, worked on */
+    SWEEP_ROWS_MAX = 1000,  /* taken away by one transaction */
+};
+
+/* As for visibility: the next search for expired messages begins no sooner. */
+#define SWEEP_AHEAD TICKS_PER_SECOND
+
+/* ---- one queue, one transaction ---- */
+
+struct sweep_one {
+    unsigned removed;
+};
+
+static struct err sweep_expired_rows(struct txn *t, struct queue_state *s, struct cursor *c,
+                                     unsigned *left)
+{
+    int64_t now = txn_now(t);
+    while (cursor_valid(c) && *left > 0 && s->count > 0) {
+        int64_t time;
+        uint64_t number;
+        struct queue_row row;
+        bool found;
+        TRY(queue_key_time(cursor_key(c), &time, &number));
+        s->expires_from = time;
+        if (time > now)
+            return OK;
+        TRY(queue_row_load(t, s, number, &row, &found));
+        if (!found)
+            return err_new(ERR_CORRUPT);
+        TRY(queue_row_remove(t, s, &row));
+        TRY(cursor_next(c));
+        (*left)--;
+    }
+    if (!cursor_valid(c) && s->count > 0)
+        s->expires_from = now + SWEEP_AHEAD;
+    return OK;
+}
+
+static struct err sweep_expired(struct txn *t, struct queue_state *s, unsigned *left)
+{
+    if (!s->exists || s->expires_from > txn_now(t))
+        return OK;
+    struct queue_key from = queue_key_expires(s, s->expires_from, 0);
+    struct queue_key to = queue_key_expires(s, txn_now(t) + SWEEP_AHEAD, 0);
+    struct cursor *c = NULL;
+    struct err error = cursor_open_range(t, queue_key_str(&from), queue_key_str(&to), &c);
+    if (!err_is(error))
+        error = sweep_expired_rows(t, s, c, left);
+    cursor_close(c);
+    return error;
+}
+
+static struct err sweep_dead_rows(struct txn *t, struct queue_state *s, struct cursor *c,
+                                  unsigned *left)
+{
+    for (; cursor_valid(c) && *left > 0; (*left)--) {
+        s->dead_from = arena_copy(txn_arena(t), cursor_key(c));
+        TRY(txn_del(t, s->dead_from));
+        TRY(cursor_next(c));
+    }
+    if (!cursor_valid(c))
+        s->dead_from = STR_NONE;
+    return OK;
+}
+
+static struct err sweep_dead(struct txn *t, struct queue_state *s, unsigned *left)
+{
+    if (!str_given(s->dead_from))
+        return OK;
+    struct queue_key living = queue_key_incarnation(s->incarnation);
+    struct str to = s->exists ? queue_key_str(&living) : QUEUE_KEY_PAST_DATA;
+    struct cursor *c = NULL;
+    struct err error = cursor_open_range(t, s->dead_from, to, &c);
+    if (!err_is(error))
+        error = sweep_dead_rows(t, s, c, left);
+    cursor_close(c);
+    return error;
+}
+
+static struct err sweep_one(struct txn *t, void *arg)
+{
+    struct sweep_one *one = arg;
+    struct queue_state s;
+    unsigned left = SWEEP_ROWS_MAX;
+    TRY(queue_state_read(t, &s));
+    TRY(sweep_expired(t, &s, &left));
+    TRY(sweep_dead(t, &s, &left));
+    one->removed = SWEEP_ROWS_MAX - left;
+    return queue_state_save(t, &s);
+}
+
+/* ---- all queues, a few at a time ---- */
+
+struct sweep_visit {
+    struct arena *arena;
+    int64_t now;
+    unsigned looked;
+    struct str last;
+    struct str busy[SWEEP_BUSY_MAX];
+    unsigned busy_count;
+    struct err error;
+};
+
+static bool sweep_visit(struct str partition, struct str value, void *arg)
+{
+    struct sweep_visit *v = arg;
+    struct queue_state s;
+    v->error = queue_state_decode(value, &s);
+    if (err_is(v->error))
+        return false;
+    v->last = arena_copy(v->arena, partition);
+    if (str_given(s.dead_from) || (s.exists && s.expires_from <= v->now))
+        v->busy[v->busy_count++] = v->last;
+    return ++v->looked < SWEEP_QUEUES_MAX && v->busy_count < SWEEP_BUSY_MAX;
+}
+
+static struct err sweep_busy(struct store *store, const struct sweep_visit *v, bool *unfinished,
+                             struct sweep_report *report)
+{
+    for (unsigned i = 0; i < v->busy_count; i++) {
+        struct sweep_one one = {0};
+        TRY(engine_update_wait(store->engine, v->busy[i], sweep_one, &one));
+        /* A long job takes its turns with the other queues' short ones. */
+        *unfinished = *unfinished || one.removed == SWEEP_ROWS_MAX;
+        report->removed += one.removed;
+    }
+    return OK;
+}
+
+static struct err sweep_some(struct store *store, struct queue_sweep *sweep, struct arena *arena,
+                             struct sweep_report *report)
+{
+    struct sweep_visit v = {.arena = arena, .now = store_now(store), .error = OK};
+    struct str after = sweep->after_n == 0 ? STR_NONE : (struct str){sweep->after, sweep->after_n};
+    TRY(engine_partitions(store->engine, STR("q/"), after, QUEUE_KEY_STATE, sweep_visit, &v));
+    TRY(v.error);
+    TRY(sweep_busy(store, &v, &sweep->unfinished, report));
+    bool round_over = v.looked < SWEEP_QUEUES_MAX && v.busy_count < SWEEP_BUSY_MAX;
+    report->more = !round_over || sweep->unfinished;
+    if (round_over) {
+        *sweep = (struct queue_sweep){.after_n = 0};
+        return OK;
+    }
+    assert(v.last.n <= sizeof sweep->after);
+    memcpy(sweep->after, v.last.p, v.last.n);
+    sweep->after_n = v.last.n;
+    return OK;
+}
+
+struct err queue_sweep(struct store *store, void *context, struct sweep_report *report)
+{
+    struct arena arena;
+    arena_init(&arena, 1 << 20);
+    struct err error = sweep_some(store, context, &arena, report);
+    arena_release(&arena);
+    return error;
+}
