@@ -43,7 +43,7 @@ check_operations() {
 
 check_headers() {
     find src -name '*.h' | while read -r header; do
-        grep -rqE "(#include \"|-include src/)${header#src/}" src test fuzz bench Makefile ||
+        grep -rqE "(#include \"|-include src/)${header#src/}" src test fuzz bench Makefile 2>/dev/null ||
             echo "$header: nobody includes it"
     done
 }

@@ -1,0 +1,130 @@
+#!/bin/sh
+# Everything there is to test, in one go: `make test`. Each part's output is in build/test/PART.log; a part that fails
+# shows its end here. The last line is the sum of all parts, "N passed, N failed", and the exit status says the same.
+# A part that ran nothing, or that skipped a test, has failed.
+#
+#   sh test/run.sh           all parts
+#   sh test/run.sh PART...   some of them: build style lint unit unit-asan unit-tsan node node-asan fuzz
+cd "$(dirname "$0")/.." || exit 2
+FUZZ_SECONDS=${FUZZ_SECONDS:-5}
+logs=build/test
+mkdir -p $logs
+rm -f $logs/*.log $logs/*.count
+wanted=${*:-build style lint unit unit-asan unit-tsan node node-asan fuzz}
+
+# ---- the parts; each is a shell function of its name with '-' as '_' ----
+
+# Everything is compiled here, by both compilers and in every variant, so that the other parts only run.
+part_build() {
+    make -j2 all build/release/unit build/release/http_echo &&
+        make -j2 CC=clang build/release-clang/lazuli build/release-clang/unit &&
+        make -j2 V=asan build/asan/lazuli build/asan/unit build/asan/http_echo &&
+        make -j2 V=tsan build/tsan/unit
+}
+
+part_style() {
+    make format-check && sh tools/layers.sh && sh tools/tidy.sh whole
+}
+
+part_lint() {
+    make -k tidy
+}
+
+part_unit() {
+    build/release/unit && build/release-clang/unit
+}
+
+part_unit_asan() {
+    build/asan/unit
+}
+
+# Threads meet in the engines, the loops and the pool; the rest of the tests have one thread and prove nothing here.
+part_unit_tsan() {
+    status=0
+    for name in mem_ local_ fault_ loop_ pool_ log_; do
+        [ -z "$(nm -g build/tsan/unit | grep " T test_$name")" ] || build/tsan/unit "test_$name" || status=1
+    done
+    return $status
+}
+
+# node_suites VARIANT: all test/**/*.test.mjs against that build.
+node_suites() {
+    # Without a file to run, node would look for some by itself.
+    suites=$(find test -name '*.test.mjs' -not -path '*/node_modules/*' | sort)
+    [ -n "$suites" ] || return 1
+    # shellcheck disable=SC2086
+    LAZULI_BIN=$PWD/build/$1/lazuli HTTP_ECHO=$PWD/build/$1/http_echo \
+        node --test --test-reporter=tap --test-concurrency=2 $suites
+}
+
+part_node() {
+    node_suites release
+}
+
+part_node_asan() {
+    node_suites asan
+}
+
+part_fuzz() {
+    make fuzz SECONDS="$FUZZ_SECONDS"
+}
+
+# ---- running and counting ----
+
+# counts PART STATUS: "passed failed" from the log of unit tests or fuzzers ("N passed, N failed") or of Node
+# ("# pass N"). build, style and lint count as one each; any other part that counts nothing has failed.
+counts() {
+    case $1 in build | style | lint) whole=1 ;; *) whole=0 ;; esac
+    awk -v status="$2" -v whole=$whole '
+        /^[0-9]+ passed, [0-9]+ failed$/ { passed += $1; failed += $3 }
+        /^# pass [0-9]+$/ { passed += $3 }
+        /^# (fail|cancelled|skipped|todo) [0-9]+$/ { failed += $3 }
+        END {
+            if (whole && status == 0) passed = 1
+            if (failed == 0 && (status != 0 || passed == 0)) failed = 1
+            print passed + 0, failed + 0
+        }' "$logs/$1.log"
+}
+
+run_part() {
+    name=$1
+    case " $wanted " in *" $name "*) ;; *) return 0 ;; esac
+    started=$(date +%s)
+    ("part_$(echo "$name" | tr - _)") >"$logs/$name.log" 2>&1
+    status=$?
+    counts "$name" $status >"$logs/$name.count"
+    read -r passed failed <"$logs/$name.count"
+    [ "$failed" -eq 0 ] || report_failure "$name"
+    echo "$name: $passed passed, $failed failed ($(($(date +%s) - started)) s)"
+}
+
+report_failure() {
+    echo "---- $1 failed; the end of $logs/$1.log:"
+    grep -nE '^(FAIL|not ok|  *not ok)|error:|ERROR: |runtime error|WARNING: ThreadSanitizer' "$logs/$1.log" | head -40
+    tail -n 15 "$logs/$1.log"
+    echo "----"
+}
+
+# Two cores: two parts at a time.
+both() {
+    run_part "$1" &
+    first=$!
+    run_part "$2"
+    wait $first
+}
+
+install_sdks() {
+    (cd test/rest && npm ci --ignore-scripts --no-audit --no-fund) >$logs/npm.log 2>&1 && return 0
+    tail -n 20 $logs/npm.log
+    echo "0 1" >$logs/npm.count
+}
+
+case " $wanted " in *" node "* | *" node-asan "*) install_sdks ;; esac
+run_part build
+both unit style
+both unit-asan unit-tsan
+both node lint
+both node-asan fuzz
+
+cat $logs/*.count | awk '{ passed += $1; failed += $2 }
+    END { print passed + 0 " passed, " failed + 0 " failed"; exit failed > 0 || passed == 0 }'
