@@ -28,6 +28,9 @@ const BIN = process.env.LAZULI_BIN ?? new URL('../../build/lazuli', import.meta.
 const START_MS_MAX = 20000;
 const STOP_MS_MAX = 30000;
 const LOG_BYTES_MAX = 1 << 20;
+// A failure is to be seen, not retried.
+const NO_RETRY = { retryOptions: { maxTries: 1 } };
+const NO_RETRY_TABLE = { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } };
 
 // ---- time -----------------------------------------------------------------------------------------------------------
 
@@ -126,11 +129,14 @@ class Server {
             this.ports = Object.fromEntries(SERVICES.map((s, i) => [s, services.includes(s) ? free[i] : 0]));
         }
         const flags = SERVICES.flatMap((s) => [`--${s}-port`, String(this.ports[s])]);
-        flags.push('--smb-port', '0', '--clock-file', this.clockFile, ...(inMemory ? ['--in-memory'] : ['--data', this.data]));
-        this.child = spawn(BIN, [...flags, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+        flags.push('--smb-port', '0', '--clock-file', this.clockFile);
+        flags.push(...(inMemory ? ['--in-memory'] : ['--data', this.data]), ...args);
+        this.child = spawn(BIN, flags, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
         this.output = '';
         for (const stream of [this.child.stdout, this.child.stderr])
-            stream.setEncoding('utf8').on('data', (text) => { this.output = (this.output + text).slice(-LOG_BYTES_MAX); });
+            stream.setEncoding('utf8').on('data', (text) => {
+                this.output = (this.output + text).slice(-LOG_BYTES_MAX);
+            });
         this.exited = once(this.child, 'exit').then(([code, signal]) => ({ code, signal }));
         let gone = null;
         this.exited.then((how) => { gone = how; }, (error) => { gone = { code: error.message }; });
@@ -139,7 +145,7 @@ class Server {
             while (!(await answers(this.ports[service]))) {
                 await sleep(10);
                 if (gone !== null || performance.now() > deadline)
-                    throw new Error(`${BIN} ${flags.join(' ')} did not start (${JSON.stringify(gone)}):\n${this.output}`);
+                    throw new Error(`${BIN} ${flags.join(' ')} ended with ${JSON.stringify(gone)}:\n${this.output}`);
             }
         }
     }
@@ -193,37 +199,36 @@ class Server {
 
     connectionString({ account = ACCOUNT, key = KEY } = {}) {
         const title = { blob: 'Blob', queue: 'Queue', table: 'Table', file: 'File' };
-        const endpoints = SERVICES.filter((s) => this.ports[s] !== 0).map((s) => `${title[s]}Endpoint=${this.url(s, account)};`);
+        const endpoints = SERVICES.filter((s) => this.ports[s] !== 0)
+            .map((s) => `${title[s]}Endpoint=${this.url(s, account)};`);
         return `DefaultEndpointsProtocol=http;AccountName=${account};AccountKey=${key};${endpoints.join('')}`;
     }
 
-    // The SDKs are loaded when they are first asked for. They do not retry: a failure is to be seen.
+    // The SDKs are loaded when they are first asked for.
 
     async blobs(options = {}) {
         const { BlobServiceClient } = await import('@azure/storage-blob');
-        return BlobServiceClient.fromConnectionString(this.connectionString(options), { retryOptions: { maxTries: 1 } });
+        return BlobServiceClient.fromConnectionString(this.connectionString(options), NO_RETRY);
     }
 
     async queues(options = {}) {
         const { QueueServiceClient } = await import('@azure/storage-queue');
-        return QueueServiceClient.fromConnectionString(this.connectionString(options), { retryOptions: { maxTries: 1 } });
+        return QueueServiceClient.fromConnectionString(this.connectionString(options), NO_RETRY);
     }
 
     async shares(options = {}) {
         const { ShareServiceClient } = await import('@azure/storage-file-share');
-        return ShareServiceClient.fromConnectionString(this.connectionString(options), { retryOptions: { maxTries: 1 } });
+        return ShareServiceClient.fromConnectionString(this.connectionString(options), NO_RETRY);
     }
 
     async tables(options = {}) {
         const { TableServiceClient } = await import('@azure/data-tables');
-        return TableServiceClient.fromConnectionString(this.connectionString(options),
-            { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } });
+        return TableServiceClient.fromConnectionString(this.connectionString(options), NO_RETRY_TABLE);
     }
 
     async table(name, options = {}) {
         const { TableClient } = await import('@azure/data-tables');
-        return TableClient.fromConnectionString(this.connectionString(options), name,
-            { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } });
+        return TableClient.fromConnectionString(this.connectionString(options), name, NO_RETRY_TABLE);
     }
 
     /**
@@ -236,12 +241,14 @@ class Server {
      *   account, key  whose signature
      * The answer: {status, headers, rawHeaders, bytes, text, method, service, json(), xml(name)}.
      */
-    async request(service, method, path, { query = '', headers = {}, body, auth = 'key', account = ACCOUNT, key = KEY } = {}) {
+    async request(service, method, path, options = {}) {
+        const { query = '', headers = {}, body, auth = 'key', account = ACCOUNT, key = KEY } = options;
         const fullPath = `/${account}${path}`;
         const text = queryText(query);
+        const table = service === 'table';
         let all = Array.isArray(headers) ? headers : withDefaults(headers, body, method);
         if (auth === 'key' || auth === 'lite')
-            all = sign(method, fullPath, text, all, body, { account, key, lite: auth === 'lite', table: service === 'table' });
+            all = sign(method, fullPath, text, all, { account, key, lite: auth === 'lite', table });
         else if (typeof auth === 'function')
             all = auth(all);
         return send(this.ports[service], service, method, text === '' ? fullPath : `${fullPath}?${text}`, all, body);
@@ -279,7 +286,8 @@ function withDefaults(headers, body, method) {
 /** Pairs [name, value] of a headers object. */
 function headerPairs(headers) {
     const pairs = Array.isArray(headers) ? headers : Object.entries(headers);
-    return pairs.filter(([, value]) => value !== undefined).flatMap(([name, value]) => [value].flat().map((v) => [name, String(v)]));
+    return pairs.filter(([, value]) => value !== undefined)
+        .flatMap(([name, value]) => [value].flat().map((v) => [name, String(v)]));
 }
 
 function canonicalHeaders(pairs) {
@@ -289,7 +297,8 @@ function canonicalHeaders(pairs) {
         if (lower.startsWith('x-ms-'))
             values.set(lower, [...(values.get(lower) ?? []), value.trim().replace(/\s+/g, ' ')]);
     }
-    return [...values].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, list]) => `${name}:${list.join(',')}\n`).join('');
+    const sorted = [...values].sort(([a], [b]) => (a < b ? -1 : 1));
+    return sorted.map(([name, list]) => `${name}:${list.join(',')}\n`).join('');
 }
 
 function queryPairs(query) {
@@ -308,25 +317,29 @@ function canonicalResource(path, query, account, lite) {
         return comp === undefined ? start : `${start}?comp=${comp[1]}`;
     }
     const names = [...new Set(pairs.map(([name]) => name))].sort();
-    return start + names.map((name) => `\n${name}:${pairs.filter(([n]) => n === name).map(([, v]) => v).sort().join(',')}`).join('');
+    const values = (name) => pairs.filter(([n]) => n === name).map(([, value]) => value).sort().join(',');
+    return start + names.map((name) => `\n${name}:${values(name)}`).join('');
 }
 
 /** The text that a Shared Key signature is made of. */
 export function stringToSign(method, path, query, headers, { account = ACCOUNT, lite = false, table = false } = {}) {
     const pairs = headerPairs(headers);
     const value = (name) => pairs.find(([n]) => n.toLowerCase() === name)?.[1] ?? '';
+    const lines = (...values) => values.join('\n');
     const resource = canonicalResource(path, query, account, lite || table);
-    const date = value('x-ms-date') === '' ? value('date') : '';
+    const content = [value('content-md5'), value('content-type')];
     if (table) {
-        const always = value('x-ms-date') || value('date');
-        return lite ? `${always}\n${resource}` : [method, value('content-md5'), value('content-type'), always, resource].join('\n');
+        const date = value('x-ms-date') || value('date');
+        return lite ? lines(date, resource) : lines(method, ...content, date, resource);
     }
+    const date = value('x-ms-date') === '' ? value('date') : '';
+    const end = canonicalHeaders(pairs) + resource;
     if (lite)
-        return [method, value('content-md5'), value('content-type'), date, canonicalHeaders(pairs) + resource].join('\n');
-    const length = value('content-length');
-    return [method, value('content-encoding'), value('content-language'), length === '0' ? '' : length, value('content-md5'),
-        value('content-type'), date, value('if-modified-since'), value('if-match'), value('if-none-match'),
-        value('if-unmodified-since'), value('range'), canonicalHeaders(pairs) + resource].join('\n');
+        return lines(method, ...content, date, end);
+    const length = value('content-length') === '0' ? '' : value('content-length');
+    return lines(method, value('content-encoding'), value('content-language'), length, ...content, date,
+        value('if-modified-since'), value('if-match'), value('if-none-match'), value('if-unmodified-since'),
+        value('range'), end);
 }
 
 /** HMAC-SHA256 in base64, with a key in base64. */
@@ -335,7 +348,8 @@ export function hmac(text, key = KEY) {
 }
 
 /** The headers with an Authorization added. `path` is the whole path as sent, `query` the text after '?'. */
-export function sign(method, path, query, headers, body, { account = ACCOUNT, key = KEY, lite = false, table = false } = {}) {
+export function sign(method, path, query, headers, options = {}) {
+    const { account = ACCOUNT, key = KEY, lite = false, table = false } = options;
     const text = stringToSign(method, path, query, headers, { account, lite, table });
     return [...headerPairs(headers), ['Authorization', `SharedKey${lite ? 'Lite' : ''} ${account}:${hmac(text, key)}`]];
 }
@@ -345,7 +359,8 @@ export async function send(port, service, method, target, headers, body) {
     const pairs = headerPairs(headers);
     if (!pairs.some(([name]) => name.toLowerCase() === 'host'))
         pairs.unshift(['Host', `127.0.0.1:${port}`]);
-    const request = http.request({ host: '127.0.0.1', port, method, path: target, headers: pairs.flat(), setHost: false, agent: false });
+    const place = { host: '127.0.0.1', port, path: target, agent: false };
+    const request = http.request({ ...place, method, headers: pairs.flat(), setHost: false });
     const answered = once(request, 'response');
     request.end(body);
     const [response] = await answered;
@@ -355,7 +370,10 @@ export async function send(port, service, method, target, headers, body) {
     const bytes = Buffer.concat(parts);
     const text = bytes.toString('utf8');
     return {
-        service, method, status: response.statusCode, headers: response.headers, rawHeaders: response.rawHeaders, bytes, text,
+        service, method, bytes, text,
+        status: response.statusCode,
+        headers: response.headers,
+        rawHeaders: response.rawHeaders,
         json: () => JSON.parse(text),
         xml: (name) => xmlTexts(text, name),
     };
@@ -374,33 +392,38 @@ export function xmlTexts(text, name) {
 
 // ---- assertions -----------------------------------------------------------------------------------------------------
 
+const XML_ERROR = /^(\uFEFF)?<\?xml version="1\.0" encoding="utf-8"( standalone="yes")?\?>\s*<(m:)?[Ee]rror/;
+
 /** An answer of request(): the status, x-ms-error-code, and a body of the service's form that says the same. */
 export function assertError(response, status, code) {
-    const seen = `${response.method} answered ${response.status} ${response.headers['x-ms-error-code']}: ${response.text}`;
+    const { headers } = response;
+    const seen = `${response.method} answered ${response.status} ${headers['x-ms-error-code']}: ${response.text}`;
     assert.equal(response.status, status, seen);
-    assert.equal(response.headers['x-ms-error-code'], code, seen);
-    assert.match(response.headers['x-ms-request-id'] ?? '', /^[0-9a-f-]{36}$/, seen);
+    assert.equal(headers['x-ms-error-code'], code, seen);
+    assert.match(headers['x-ms-request-id'] ?? '', /^[0-9a-f-]{36}$/, seen);
     if (response.method === 'HEAD' || status === 304) {
         assert.equal(response.bytes.length, 0, seen);
         return;
     }
     let message;
-    if (response.service === 'table' && (response.headers['content-type'] ?? '').includes('json')) {
+    if (response.service === 'table' && (headers['content-type'] ?? '').includes('json')) {
         const error = response.json()['odata.error'];
         assert.equal(error.code, code, seen);
         message = error.message.value;
     } else {
-        assert.match(response.headers['content-type'] ?? '', /^application\/xml/, seen);
-        assert.match(response.text, /^(\uFEFF)?<\?xml version="1\.0" encoding="utf-8"( standalone="yes")?\?>\s*<(m:)?[Ee]rror/, seen);
+        assert.match(headers['content-type'] ?? '', /^application\/xml/, seen);
+        assert.match(response.text, XML_ERROR, seen);
         assert.deepEqual(response.xml('Code').concat(response.xml('m:code')), [code], seen);
         message = response.xml('Message').concat(response.xml('m:message'))[0];
     }
-    assert.match(message, new RegExp(`.+\nRequestId:${response.headers['x-ms-request-id']}\nTime:\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z$`), seen);
+    const [, requestId] = message.match(/.+\nRequestId:([0-9a-f-]{36})\nTime:\d{4}-\d\d-\d\dT[\d:.]+Z$/) ?? [];
+    assert.equal(requestId, headers['x-ms-request-id'], seen);
 }
 
 /** Whatever name an SDK gives to the service's error code. */
 export function errorCode(error) {
-    return error.details?.odataError?.code ?? error.details?.errorCode ?? error.response?.headers?.get('x-ms-error-code') ?? error.code;
+    return error.details?.odataError?.code ?? error.details?.errorCode ??
+        error.response?.headers?.get('x-ms-error-code') ?? error.code;
 }
 
 /** A call of an SDK that is to fail. Returns the error. */
@@ -412,7 +435,8 @@ export async function assertRejects(promise, status, code) {
         error = thrown;
     }
     assert.ok(error !== undefined, `expected ${status} ${code}, but it succeeded`);
-    assert.equal(error.statusCode, status, `expected ${status} ${code}, got ${error.statusCode} ${errorCode(error)}: ${error.message}`);
-    assert.equal(errorCode(error), code, error.message);
+    const seen = `expected ${status} ${code}, got ${error.statusCode} ${errorCode(error)}: ${error.message}`;
+    assert.equal(error.statusCode, status, seen);
+    assert.equal(errorCode(error), code, seen);
     return error;
 }
