@@ -12,6 +12,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "auth/oauth.h"
 #include "core/mem.h"
 #include "engine/mem/mem.h"
 #include "http/server.h"
@@ -27,6 +28,7 @@ struct server {
     struct clock clock;
     struct store store;
     struct accounts *accounts;
+    struct oauth *oauth;
     struct loop *loops[LOOPS_MAX];
     pthread_t threads[LOOPS_MAX];
     size_t loop_count;
@@ -121,6 +123,14 @@ static int start_accounts(struct server *s)
                : 0;
 }
 
+static int start_oauth(struct server *s)
+{
+    if (s->config->oauth == NULL)
+        return 0;
+    struct err error = oauth_new(s->config->oauth, &s->oauth);
+    return err_is(error) ? complain(s->config->oauth, error.detail) : 0;
+}
+
 static int start_loops(struct server *s)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -152,7 +162,10 @@ static void start_rest(struct server *s, const char *server_name)
                     .loose = c->loose,
                     .server_name = server_name},
         .store = &s->store,
-        .auth = {.accounts = s->accounts, .store = &s->store, .clock = &s->clock},
+        .auth = {.accounts = s->accounts,
+                 .store = &s->store,
+                 .clock = &s->clock,
+                 .oauth = s->oauth},
         .pool = s->pool,
         .log = c->silent ? NULL : access_log_new(STDOUT_FILENO),
     };
@@ -253,6 +266,7 @@ static void release(struct server *s)
         if (s->loops[i] != NULL)
             loop_free(s->loops[i]);
     access_log_free(s->rest.log);
+    oauth_free(s->oauth);
     if (s->accounts != NULL)
         accounts_free(s->accounts);
     if (s->signals.fd > 0)
@@ -280,6 +294,8 @@ int serve(const struct config *config, const char *server_name)
         status = start_clock(s);
     if (status == 0)
         status = start_accounts(s);
+    if (status == 0)
+        status = start_oauth(s);
     if (status == 0)
         status = start_loops(s);
     if (status == 0)

@@ -2,6 +2,7 @@
 #include "auth/auth.h"
 
 #include "auth/auth_internal.h"
+#include "auth/oauth.h"
 #include "auth/sas.h"
 
 struct str auth_header(const struct auth_input *input, struct str name)
@@ -56,17 +57,20 @@ static bool wants_challenge(const struct auth_input *input)
     return false;
 }
 
-/* A private container is not told from a missing one. Old clients expect that to be a 404. */
-static struct err no_credentials(const struct auth_input *input, const struct auth_demand *demand,
-                                 struct str *challenge)
+static void challenge_for(const struct auth_server *server, const struct auth_input *input,
+                          struct str *challenge)
 {
-    bool challenged = wants_challenge(input);
-    if (!challenged && input->service == SERVICE_BLOB && !demand->write)
+    if (wants_challenge(input))
+        *challenge = oauth_challenge(server->oauth);
+}
+
+/* A private container is not told from a missing one. Old clients expect that to be a 404. */
+static struct err no_credentials(const struct auth_server *server, const struct auth_input *input,
+                                 const struct auth_demand *demand, struct str *challenge)
+{
+    challenge_for(server, input, challenge);
+    if (!str_given(*challenge) && input->service == SERVICE_BLOB && !demand->write)
         return err_new(ERR_RESOURCE_NOT_FOUND);
-    if (challenged)
-        *challenge = STR("Bearer authorization_uri=https://login.microsoftonline.com/"
-                         "00000000-0000-0000-0000-000000000000/oauth2/authorize "
-                         "resource_id=https://storage.azure.com");
     return err_new(ERR_NO_AUTHENTICATION_INFORMATION);
 }
 
@@ -97,9 +101,17 @@ static struct err anonymous_check(const struct auth_server *server, const struct
         TRY(server->lookup.public_access(server->store, &place, &level));
     }
     if (!is_public(demand->anonymous, level))
-        return no_credentials(input, demand, challenge);
+        return no_credentials(server, input, demand, challenge);
     result->kind = AUTH_ANONYMOUS;
     return OK;
+}
+
+/* A SAS for one user (sduoid) comes with that user's token; any other SAS comes alone. */
+static bool is_sas(const struct auth_input *input, struct str authorization)
+{
+    return sas_present(input) &&
+           (!str_given(authorization) ||
+            (bearer_is(authorization) && str_given(auth_query(input, STR("sduoid")))));
 }
 
 struct err auth_check(const struct auth_server *server, const struct auth_input *input,
@@ -109,16 +121,22 @@ struct err auth_check(const struct auth_server *server, const struct auth_input 
     *result = (struct auth_result){0};
     *challenge = STR_NONE;
     struct str authorization = auth_header(input, STR("authorization"));
+    if (auth_header_count(input, STR("authorization")) > 1)
+        return err_new(ERR_INVALID_AUTHENTICATION_INFO);
     /* A preflight carries no credentials; whatever it carries is not looked at. */
     if (demand->anonymous == AUTH_ANONYMOUS_ALWAYS)
         return anonymous_check(server, input, demand, result, challenge);
+    if (is_sas(input, authorization))
+        return sas_check(server, input, demand, arena, result);
     if (!str_given(authorization))
-        return sas_present(input) ? sas_check(server, input, demand, arena, result)
-                                  : anonymous_check(server, input, demand, result, challenge);
-    if (auth_header_count(input, STR("authorization")) > 1)
-        return err_new(ERR_INVALID_AUTHENTICATION_INFO);
+        return anonymous_check(server, input, demand, result, challenge);
     if (str_istarts(authorization, STR("SharedKey ")) ||
         str_istarts(authorization, STR("SharedKeyLite ")))
         return shared_key_check(server, input, authorization, arena, result);
-    return err_new(ERR_INVALID_AUTHENTICATION_INFO);
+    if (!bearer_is(authorization))
+        return err_new(ERR_INVALID_AUTHENTICATION_INFO);
+    struct err error = bearer_check(server, input, demand, authorization, arena, result);
+    if (error.code == ERR_AUTHENTICATION_FAILED)
+        challenge_for(server, input, challenge);
+    return error;
 }

@@ -69,6 +69,7 @@ struct auth_result {
     struct str permissions; /* the SAS's letters, those that mean something for its resource */
     bool create_only;       /* c without w: must not overwrite */
     struct str identity;    /* object id of a bearer or of who delegated, for the log */
+    struct str tenant;      /* of a bearer; absent when the token names none */
     /* Response-header overrides of a SAS; absent where not given. */
     struct str cache_control, content_disposition, content_encoding, content_language, content_type;
     struct str encryption_scope; /* ses of a SAS; absent where not given */
@@ -105,10 +106,13 @@ struct auth_lookup {
                                 struct arena *arena, struct auth_policy *out);
 };
 
+struct oauth;
+
 struct auth_server {
     struct accounts *accounts;
     struct store *store;
     const struct clock *clock;
+    struct oauth *oauth; /* NULL: no bearer tokens */
     struct auth_lookup lookup;
 };
 
@@ -117,6 +121,23 @@ struct auth_server {
 struct err auth_check(const struct auth_server *server, const struct auth_input *input,
                       const struct auth_demand *demand, struct arena *arena,
                       struct auth_result *result, struct str *challenge);
+
+/* What a user delegation key is given out for: the sk* parameters of a SAS made with it. */
+struct delegation {
+    struct str object_id, tenant_id;
+    struct str start, expiry; /* as text; counted in whole seconds */
+    struct str service, version;
+    struct str user_tenant_id; /* absent when it is not for another tenant's user */
+};
+enum { DELEGATION_DAYS_MAX = 7 };
+
+/* The key's value for GetUserDelegationKey, base64, in the arena. The account's key and the
+ * delegation determine it: nothing is stored, and rotating the account's first key takes back all
+ * that was delegated. ERR_RESOURCE_NOT_FOUND without such an account, ERR_INVALID_INPUT when a time
+ * is not well-formed. */
+struct err auth_delegate(const struct auth_server *server, struct str account,
+                         const struct delegation *delegation, struct arena *arena,
+                         struct str *value);
 
 /* For what depends on more than the row: whether who was let in may also do what these letters (as
  * in auth_demand) stand for. Keys and bearers with write access may do anything. */

@@ -28,20 +28,23 @@ bool auth_mac_matches(const struct hmac_key *key, struct str text, struct str si
 /* Whether the letters satisfy those of a row (see auth_demand); never for NULL. */
 bool permit_letters(const char *demanded, struct str letters);
 
-/* What a user delegation key was given out for: the sk* parameters of a SAS made with it. */
-struct delegation {
-    struct str object_id, tenant_id;
-    struct str start, expiry; /* as text; counted in whole seconds */
-    struct str service, version;
-    struct str user_tenant_id; /* absent when it is not for another tenant's user */
-};
-enum { DELEGATION_DAYS_MAX = 7 };
-
-/* The key itself: 32 bytes that the account's key and the delegation determine. Nothing is stored,
- * and rotating the account's key takes back all that was delegated with it. False when a time is
- * not well-formed. */
+/* See auth_delegate. False when a time is not well-formed. */
 bool delegation_derive(const struct hmac_key *account_key, const struct delegation *delegation,
                        unsigned char out[SHA256_BYTES]);
+
+/* `Authorization: Bearer token`. */
+struct jwt;
+bool bearer_is(struct str authorization);
+/* Who sent the token, whatever they ask for. */
+struct err bearer_verify(const struct auth_server *server, const struct auth_input *input,
+                         struct str authorization, struct arena *arena, struct jwt *out);
+/* Whether the roles let one of these identities do it. */
+struct err bearer_permit(const struct auth_server *server, const struct auth_input *input,
+                         const struct auth_demand *demand, const struct str *identities,
+                         size_t count);
+struct err bearer_check(const struct auth_server *server, const struct auth_input *input,
+                        const struct auth_demand *demand, struct str authorization,
+                        struct arena *arena, struct auth_result *result);
 
 /* `Authorization: SharedKey account:signature` and SharedKeyLite. */
 struct err shared_key_check(const struct auth_server *server, const struct auth_input *input,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "auth/auth_internal.h"
+#include "core/base64.h"
 #include "core/time.h"
 
 /* Text that no string-to-sign begins with, so that no signature is ever a delegation key. */
@@ -41,4 +42,21 @@ bool delegation_derive(const struct hmac_key *account_key, const struct delegati
         hmac_sign(account_key, buf_str(&text), out);
     arena_release(&scratch);
     return timed;
+}
+
+struct err auth_delegate(const struct auth_server *server, struct str account,
+                         const struct delegation *delegation, struct arena *arena,
+                         struct str *value)
+{
+    unsigned char secret[SHA256_BYTES];
+    struct account *held = accounts_get(server->accounts, account);
+    if (held == NULL)
+        return err_new(ERR_RESOURCE_NOT_FOUND);
+    bool derived = delegation_derive(&held->keys[0], delegation, secret);
+    account_put(held);
+    if (!derived)
+        return err_new(ERR_INVALID_INPUT);
+    *value = base64_encode(arena, (struct str){(const char *)secret, sizeof secret});
+    explicit_bzero(secret, sizeof secret);
+    return OK;
 }

@@ -3,6 +3,7 @@
  * resource type, permission. */
 #include "auth/sas.h"
 
+#include "auth/jwt.h"
 #include "core/time.h"
 
 static struct err not_well_formed(struct arena *arena)
@@ -120,6 +121,23 @@ static struct err check_delegation(const struct sas *sas, int64_t now)
     struct str service = sas->value[SAS_SKS];
     if (service.n != 1 || service.p[0] != SERVICES[sas->input->service])
         return err_new(ERR_AUTHORIZATION_SERVICE_MISMATCH);
+    return OK;
+}
+
+/* A SAS that was made for one user needs that user's own token beside it. */
+static struct err check_delegated_user(const struct auth_server *server, const struct sas *sas)
+{
+    struct str wanted = sas->value[SAS_SDUOID];
+    if (wanted.n == 0)
+        return OK;
+    struct str authorization = auth_header(sas->input, STR("authorization"));
+    if (!str_given(authorization))
+        return auth_failed(sas->arena, STR("sduoid needs the token of that user."));
+    struct jwt *token = ARENA_NEW(sas->arena, struct jwt);
+    TRY(bearer_verify(server, sas->input, authorization, sas->arena, token));
+    struct str tenant = sas->value[SAS_SKDUTID];
+    if (!str_ieq(token->object_id, wanted) || (tenant.n > 0 && !str_ieq(token->tenant_id, tenant)))
+        return auth_failed(sas->arena, STR("The token is not that of sduoid."));
     return OK;
 }
 
@@ -255,6 +273,11 @@ struct err sas_check(const struct auth_server *server, const struct auth_input *
     TRY(find_terms(server, &sas, &terms));
     TRY(check_limits(server, &sas, &terms));
     TRY(check_permission(&sas, demand, terms.permission, result));
+    if (sas.kind == AUTH_DELEGATION_SAS) {
+        /* Nobody can delegate more than they have, now. */
+        TRY(bearer_permit(server, input, demand, &sas.value[SAS_SKOID], 1));
+        TRY(check_delegated_user(server, &sas));
+    }
     TRY(check_encryption_scope(&sas));
     fill_result(&sas, result);
     return OK;

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `Authorization: Bearer token`: facts.md §3.12. */
+#include "auth/auth_internal.h"
+#include "auth/jwt.h"
+#include "auth/oauth.h"
+
+enum { IDENTITIES_MAX = 3 + JWT_GROUPS_MAX };
+
+bool bearer_is(struct str authorization)
+{
+    return str_istarts(authorization, STR("Bearer ")) || str_ieq(authorization, STR("Bearer"));
+}
+
+struct err bearer_verify(const struct auth_server *server, const struct auth_input *input,
+                         struct str authorization, struct arena *arena, struct jwt *out)
+{
+    if (!input->secure)
+        return auth_failed(arena, STR("Authentication scheme Bearer is not allowed with HTTP."));
+    if (input->version < 20171109)
+        return auth_failed(arena,
+                           STR("Authentication scheme Bearer is not supported in this version."));
+    struct str token = str_trim(str_from(authorization, STR("Bearer").n));
+    if (server->oauth == NULL || !jwt_parse(arena, token, out))
+        return auth_failed(arena, STR("Authentication scheme Bearer is not supported."));
+    struct oauth_place place = {input->service, input->account, clock_now(server->clock)};
+    const char *refusal = oauth_refuses(server->oauth, out, &place);
+    return refusal == NULL ? OK : auth_failed(arena, str_of(refusal));
+}
+
+static bool has_only(const char *letters, const char *allowed)
+{
+    return letters[0] != '\0' && letters[strspn(letters, allowed)] == '\0';
+}
+
+/* The row's letters say what it does. */
+static enum role_need need_of(const struct auth_input *input, const struct auth_demand *demand)
+{
+    const char *letters = demand->service_sas != NULL   ? demand->service_sas
+                          : demand->account_sas != NULL ? demand->account_sas
+                                                        : "";
+    if (strcmp(demand->operation, "GetUserDelegationKey") == 0)
+        return NEED_DELEGATION;
+    if (input->service == SERVICE_BLOB && has_only(letters, "op"))
+        return NEED_OWNERSHIP;
+    bool gets = str_eq(input->method, STR("GET")) || str_eq(input->method, STR("HEAD"));
+    /* Getting messages is a GET, but takes them from others. */
+    bool processes = input->service == SERVICE_QUEUE && has_only(letters, "p");
+    return has_only(letters, "rlf") || (gets && !processes) ? NEED_READ : NEED_WRITE;
+}
+
+struct err bearer_permit(const struct auth_server *server, const struct auth_input *input,
+                         const struct auth_demand *demand, const struct str *identities,
+                         size_t count)
+{
+    const struct roles *roles = server->oauth == NULL ? NULL : oauth_roles(server->oauth);
+    if (demand->key_or_account_sas_only)
+        return err_new(ERR_AUTHORIZATION_FAILURE);
+    if (roles == NULL)
+        return OK;
+    struct role_request request = {identities, count, input->account, input->container,
+                                   need_of(input, demand)};
+    return roles_permit(roles, &request) ? OK : err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
+}
+
+struct err bearer_check(const struct auth_server *server, const struct auth_input *input,
+                        const struct auth_demand *demand, struct str authorization,
+                        struct arena *arena, struct auth_result *result)
+{
+    struct jwt *token = ARENA_NEW(arena, struct jwt);
+    TRY(bearer_verify(server, input, authorization, arena, token));
+    struct account *account = accounts_get(server->accounts, input->account);
+    bool known = account != NULL;
+    account_put(account);
+    if (!known)
+        return err_new(ERR_RESOURCE_NOT_FOUND);
+    struct str *identities = ARENA_ARRAY(arena, struct str, IDENTITIES_MAX);
+    size_t count = 0;
+    identities[count++] = token->object_id;
+    identities[count++] = token->subject;
+    identities[count++] = token->app_id;
+    for (size_t i = 0; i < token->group_count; i++)
+        identities[count++] = token->groups[i];
+    TRY(bearer_permit(server, input, demand, identities, count));
+    result->kind = AUTH_BEARER;
+    result->identity = str_given(token->object_id) ? token->object_id : token->subject;
+    result->tenant = token->tenant_id;
+    return OK;
+}
