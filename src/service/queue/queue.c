@@ -178,42 +178,61 @@ struct err queue_set_acl(struct txn *t, void *arg)
 
 /* ---- the list ---- */
 
-struct listing {
-    struct queue_list *list;
-    size_t head_n; /* of the partition, before the queue's name */
-    struct err error;
-};
-
-static bool list_visit(struct str partition, struct str value, void *arg)
+/* Takes the queue at the scan, if it is one; a partition that has only rows of a deleted queue left
+ * has no properties. */
+static struct err list_take(struct queue_list *list, size_t head_n, const struct scan *scan)
 {
-    struct listing *l = arg;
-    struct queue_list *list = l->list;
     struct properties p;
+    if (!str_eq(scan_key(scan), QUEUE_KEY_PROPERTIES))
+        return OK;
     if (list->count == list->count_max) {
         list->next = list->queues[list->count - 1].name;
-        return false;
+        return OK;
     }
-    l->error = properties_decode(value, &p);
-    if (err_is(l->error))
-        return false;
+    TRY(properties_decode(scan_value(scan), &p));
     list->queues[list->count++] = (struct queue_listed){
-        .name = arena_copy(list->arena, str_from(partition, l->head_n)),
+        .name = arena_copy(list->arena, str_from(scan_partition(scan), head_n)),
         .metadata = arena_copy(list->arena, p.metadata),
     };
-    return true;
+    return OK;
 }
 
-struct err queue_list(struct store *store, struct queue_list *list)
+/* To the first row past the partition: the properties of the next queue, which come first. */
+static struct err scan_past(struct scan *scan, struct buf *partition)
+{
+    buf_putc(partition, '\0');
+    return scan_seek(scan, buf_str(partition), STR(""));
+}
+
+static struct err list_rows(struct queue_list *list, struct scan *scan)
 {
     struct str head = queue_partition(list->arena, list->account, STR(""));
+    struct buf at = buf_in(list->arena);
+    if (str_given(list->after)) {
+        buf_put(&at, head);
+        buf_put(&at, list->after);
+        TRY(scan_past(scan, &at));
+    }
+    while (scan_valid(scan) && !str_given(list->next)) {
+        TRY(list_take(list, head.n, scan));
+        buf_clear(&at);
+        buf_put(&at, scan_partition(scan));
+        TRY(scan_past(scan, &at));
+    }
+    return OK;
+}
+
+struct err queue_list(struct txn *t, void *arg)
+{
+    struct queue_list *list = arg;
     struct str prefix = queue_partition(list->arena, list->account, list->prefix);
-    struct str after = STR_NONE;
-    if (str_given(list->after))
-        after = queue_partition(list->arena, list->account, list->after);
-    struct listing l = {.list = list, .head_n = head.n, .error = OK};
+    struct scan *scan = NULL;
     list->queues = ARENA_ARRAY(list->arena, struct queue_listed, list->count_max);
     list->count = 0;
     list->next = STR_NONE;
-    TRY(engine_partitions(store->engine, prefix, after, QUEUE_KEY_PROPERTIES, list_visit, &l));
-    return l.error;
+    struct err error = scan_open(t, prefix, &scan);
+    if (!err_is(error))
+        error = list_rows(list, scan);
+    scan_close(scan);
+    return error;
 }

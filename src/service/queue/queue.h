@@ -138,7 +138,8 @@ struct queue_list {
     size_t count;
     struct str next; /* the next page's `after`; absent at the end */
 };
-struct err queue_list(struct store *store, struct queue_list *list);
+/* A read; in whatever partition, it looks at all of the account's. */
+engine_fn queue_list;
 
 /* The background sweep's job: takes away messages that have expired, and what deleted queues and
  * cleared messages left. Its context keeps its place between steps; all zero is the start. */

@@ -133,7 +133,7 @@ static void create_named(struct fixture *f, const char *account, const char *nam
 static struct str list_page(struct fixture *f, struct queue_list *list)
 {
     struct buf b = buf_in(&f->arena);
-    CHECK_OK(queue_list(&f->store, list));
+    CHECK_OK(fixture_view(f, queue_list, list));
     for (size_t i = 0; i < list->count; i++) {
         buf_put(&b, list->queues[i].name);
         buf_putc(&b, ' ');

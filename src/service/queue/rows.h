@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of a queue's partition. Only code of this folder includes this.
  *
- *   q                              properties: metadata, policies; there while the queue exists
- *   s                              state: what every message operation reads and most write
+ *   P                              properties: metadata, policies; there while the queue exists,
+ *                                  and first, so that a list finds them without a search
+ *   S                              state: what every message operation reads and most write
  *   d incarnation m number         a message
  *   d incarnation t number         its text, when it is long
  *   d incarnation v time number    when a message becomes visible (no value)
@@ -71,8 +72,8 @@ struct queue_key queue_key_expires(const struct queue_state *s, int64_t time, ui
 /* Takes a v or e key apart. ERR_CORRUPT. */
 struct err queue_key_time(struct str key, int64_t *time, uint64_t *number);
 
-#define QUEUE_KEY_PROPERTIES STR("q")
-#define QUEUE_KEY_STATE      STR("s")
+#define QUEUE_KEY_PROPERTIES STR("P")
+#define QUEUE_KEY_STATE      STR("S")
 /* The first key past all of d. */
 #define QUEUE_KEY_PAST_DATA STR("e")
 
