@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside rest/: decode and encode of the queue operations, as ops_queue.c names them. */
+#ifndef REST_QUEUE_REST_H
+#define REST_QUEUE_REST_H
+
+#include "rest/call.h"
+
+/* Azure takes no more of a message's XML: 64 KiB of text in two bytes each, and its elements. The
+ * live service names this number as the MaxLimit of what it refuses. */
+enum { QUEUE_MESSAGE_BODY_MAX = 2 * (64 << 10) + 512 };
+enum { QUEUE_ACL_BODY_MAX = 64 << 10 };
+
+/* Sets call->partition, having checked the queue's name. */
+struct err queue_place(struct rest_call *call);
+/* 204, no body: what most queue operations answer. */
+struct err rest_queue_no_content(struct rest_call *call);
+
+struct err rest_put_message_decode(struct rest_call *call);
+struct err rest_put_message_encode(struct rest_call *call);
+struct err rest_get_messages_decode(struct rest_call *call);
+struct err rest_get_messages_start(struct rest_call *call);
+struct err rest_get_messages_encode(struct rest_call *call);
+struct err rest_peek_messages_decode(struct rest_call *call);
+struct err rest_peek_messages_encode(struct rest_call *call);
+struct err rest_update_message_decode(struct rest_call *call);
+struct err rest_update_message_encode(struct rest_call *call);
+struct err rest_delete_message_decode(struct rest_call *call);
+/* Clear Messages and Delete Queue have nothing to decode but their place: queue_place. */
+
+struct err rest_create_queue_decode(struct rest_call *call);
+struct err rest_create_queue_encode(struct rest_call *call);
+struct err rest_get_queue_metadata_decode(struct rest_call *call);
+struct err rest_get_queue_metadata_encode(struct rest_call *call);
+struct err rest_set_queue_metadata_decode(struct rest_call *call);
+struct err rest_list_queues_decode(struct rest_call *call);
+struct err rest_list_queues_encode(struct rest_call *call);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/queue_xml.h"
+
+#include "core/base64.h"
+#include "core/time.h"
+#include "core/xml.h"
+
+/* ---- reading ---- */
+
+/* Nearly every message comes in one of these, as the SDKs write it, around a text without markup.
+ */
+static const struct str HEADS[] = {
+    STR_INIT("<QueueMessage><MessageText>"),
+    STR_INIT("<?xml version=\"1.0\" encoding=\"utf-8\"?><QueueMessage><MessageText>"),
+    STR_INIT("<?xml version=\"1.0\" encoding=\"UTF-8\"?><QueueMessage><MessageText>"),
+    STR_INIT("<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>"
+             "<QueueMessage><MessageText>"),
+    STR_INIT("<?xml version='1.0' encoding='utf-8'?>\n<QueueMessage><MessageText>"),
+    STR_INIT("\xEF\xBB\xBF<?xml version=\"1.0\" encoding=\"utf-8\"?><QueueMessage><MessageText>"),
+};
+static const struct str TAIL = STR_INIT("</MessageText></QueueMessage>");
+
+/* Whether the text means itself in XML. */
+static bool is_plain(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if (text.p[i] == '<' || text.p[i] == '&' || text.p[i] == '>' || text.p[i] == '\r')
+            return false;
+    return xml_can_hold(text);
+}
+
+/* Reads the usual shape without a parser, which would cost more than all other decoding. What is
+ * unusual in any way is left to the parser. */
+static bool plain_message_text(struct str body, struct str *text)
+{
+    if (!str_ends(body, TAIL))
+        return false;
+    for (size_t i = 0; i < sizeof HEADS / sizeof HEADS[0]; i++) {
+        if (body.n < HEADS[i].n + TAIL.n || !str_starts(body, HEADS[i]))
+            continue;
+        *text = (struct str){body.p + HEADS[i].n, body.n - HEADS[i].n - TAIL.n};
+        return is_plain(*text);
+    }
+    return false;
+}
+
+struct err queue_xml_message_text(struct rest_call *call, struct str *text)
+{
+    if (!plain_message_text(call->body, text)) {
+        struct xml_node *root;
+        TRY(xml_parse(call->arena, call->body, &root));
+        *text = xml_child_text(root, STR("MessageText"));
+        if (!str_eq(root->name, STR("QueueMessage")) || !str_given(*text))
+            return err_new(ERR_INVALID_XML_DOCUMENT);
+    }
+    if (text->n > QUEUE_TEXT_BYTES_MAX)
+        return err_detail(ERR_REQUEST_BODY_TOO_LARGE,
+                          arena_printf(call->arena, "MaxLimit\t%d", QUEUE_TEXT_BYTES_MAX).p);
+    return OK;
+}
+
+/* ---- writing ---- */
+
+void queue_xml_put_receipt(struct buf *out, const struct queue_receipt *receipt)
+{
+    base64_put(out, (struct str){(const char *)receipt->bytes, sizeof receipt->bytes});
+}
+
+static void put_time(struct buf *out, struct str name, int64_t ticks)
+{
+    xml_open(out, name);
+    time_put_rfc1123(out, ticks);
+    xml_close(out, name);
+}
+
+void queue_xml_put_message(struct buf *out, const struct queue_message *m, enum queue_xml_view view)
+{
+    (void)buf_reserve(out, m->text.n + 600);
+    buf_put(out, STR("<QueueMessage><MessageId>"));
+    guid_put(out, &m->id);
+    buf_put(out, STR("</MessageId>"));
+    put_time(out, STR("InsertionTime"), m->inserted);
+    put_time(out, STR("ExpirationTime"), m->expires);
+    if (view != QUEUE_XML_PEEK) {
+        buf_put(out, STR("<PopReceipt>"));
+        queue_xml_put_receipt(out, &m->receipt);
+        buf_put(out, STR("</PopReceipt>"));
+        put_time(out, STR("TimeNextVisible"), m->next_visible);
+    }
+    if (view != QUEUE_XML_PUT) {
+        xml_element_u64(out, STR("DequeueCount"), m->dequeue_count);
+        xml_element(out, STR("MessageText"), m->text);
+    }
+    buf_put(out, STR("</QueueMessage>"));
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside rest/: messages as XML, both ways. */
+#ifndef REST_QUEUE_XML_H
+#define REST_QUEUE_XML_H
+
+#include "rest/call.h"
+#include "service/queue/queue.h"
+
+/* The text in the body <QueueMessage><MessageText>…</MessageText></QueueMessage>; lives in the
+ * call's arena or its body. ERR_INVALID_XML_DOCUMENT when it is not that;
+ * ERR_REQUEST_BODY_TOO_LARGE when the text has more than 64 KiB in UTF-8. (The live service answers
+ * 413 with MaxLimit for both the body and the text; the MessageTooLarge of the code list is not
+ * seen.) */
+struct err queue_xml_message_text(struct rest_call *call, struct str *text);
+
+/* Which elements of a message an operation shows. */
+enum queue_xml_view { QUEUE_XML_PUT, QUEUE_XML_GET, QUEUE_XML_PEEK };
+void queue_xml_put_message(struct buf *out, const struct queue_message *m,
+                           enum queue_xml_view view);
+/* As text: base64. */
+void queue_xml_put_receipt(struct buf *out, const struct queue_receipt *receipt);
+
+#endif
