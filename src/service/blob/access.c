@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/blob/access.h"
+
+#include <assert.h>
+
+#include "service/blob/sweep.h"
+#include "service/common/content.h"
+
+static enum condition_use condition_use_of(enum blob_use use)
+{
+    switch (use) {
+    case BLOB_READ:
+    case BLOB_READ_STORED:
+        return CONDITION_READ;
+    case BLOB_CREATE:
+        return CONDITION_CREATE;
+    case BLOB_CHANGE:
+    case BLOB_STAGE:
+    case BLOB_DELETE:
+    case BLOB_CHANGE_SHARED:
+    case BLOB_LEASE:
+        break;
+    }
+    return CONDITION_WRITE;
+}
+
+static struct err load(struct txn *t, const struct blob_request *request, struct blob *out)
+{
+    struct str row;
+    *out = (struct blob){0};
+    TRY(container_load(t, &out->container));
+    out->key = blob_key_head(txn_arena(t), out->container.incarnation, request->name, &request->at);
+    TRY(txn_get(t, out->key, &row));
+    out->stored = str_given(row);
+    if (out->stored)
+        TRY(blob_head_decode(row, &out->head));
+    out->exists = out->stored && out->head.committed;
+    return OK;
+}
+
+static struct err check_conditions(const struct blob_request *request, enum blob_use use,
+                                   const struct blob *blob)
+{
+    struct condition_target target = {.exists = blob->exists,
+                                      .etag = blob->head.etag,
+                                      .last_modified = blob->head.last_modified,
+                                      .tags = blob->head.tags};
+    return conditions_check(&request->conditions, condition_use_of(use), &target);
+}
+
+static struct err check_existence(const struct blob_request *request, enum blob_use use,
+                                  const struct blob *blob)
+{
+    if (use == BLOB_STAGE)
+        return OK;
+    if (use == BLOB_CREATE)
+        return blob->exists && request->create_only ? err_new(ERR_UNAUTHORIZED_BLOB_OVERWRITE) : OK;
+    bool there = use == BLOB_DELETE || use == BLOB_READ_STORED ? blob->stored : blob->exists;
+    return there ? OK : err_new(ERR_BLOB_NOT_FOUND);
+}
+
+static struct err check_lease(struct txn *t, const struct blob_request *request, enum blob_use use,
+                              const struct blob *blob)
+{
+    const struct lease *lease = &blob->head.lease;
+    if (use == BLOB_LEASE)
+        return OK;
+    if (!blob->exists)
+        return lease_check_absent(LEASE_BLOB, &request->lease);
+    /* Snapshots are never leased, so an id given for one is refused like one for no lease. */
+    if (use == BLOB_READ || use == BLOB_READ_STORED || use == BLOB_CHANGE_SHARED)
+        return lease_check_read(lease, LEASE_BLOB, &request->lease, txn_now(t));
+    return lease_check_write(lease, LEASE_BLOB, &request->lease, txn_now(t));
+}
+
+struct err blob_open(struct txn *t, const struct blob_request *request, enum blob_use use,
+                     struct blob *out)
+{
+    TRY(load(t, request, out));
+    TRY(check_conditions(request, use, out));
+    TRY(check_existence(request, use, out));
+    return check_lease(t, request, use, out);
+}
+
+struct err blob_save_unchanged(struct txn *t, const struct blob *blob)
+{
+    struct buf row = buf_in(txn_arena(t));
+    blob_head_encode(&row, &blob->head);
+    return txn_put(t, blob->key, buf_str(&row));
+}
+
+struct err blob_save_written(struct txn *t, struct blob *blob)
+{
+    blob->head.etag = txn_stamp(t);
+    blob->head.last_modified = txn_now(t);
+    lease_after_write(&blob->head.lease, txn_now(t));
+    return blob_save_unchanged(t, blob);
+}
+
+struct err blob_forget(struct txn *t, const struct blob *blob)
+{
+    return txn_del(t, blob->key);
+}
+
+struct err blob_give(const struct blob_request *request, const struct blob_head *head,
+                     struct blob_head *out)
+{
+    struct buf row = buf_in(request->arena);
+    blob_head_encode(&row, head);
+    return blob_head_decode(buf_str(&row), out);
+}
+
+/* ---- contents ---- */
+
+static struct err load_shares(struct txn *t, struct str key, uint64_t *count)
+{
+    struct str row;
+    TRY(txn_get(t, key, &row));
+    *count = 1;
+    if (!str_given(row))
+        return OK;
+    struct reader r = reader_of(row);
+    *count = read_varint(&r);
+    return reader_done(&r) && *count > 1 ? OK : err_new(ERR_CORRUPT);
+}
+
+static struct err save_shares(struct txn *t, struct str key, uint64_t count)
+{
+    if (count <= 1)
+        return txn_del(t, key);
+    struct buf row = buf_in(txn_arena(t));
+    buf_put_varint(&row, count);
+    return txn_put(t, key, buf_str(&row));
+}
+
+struct err blob_share_content(struct txn *t, struct blob *blob)
+{
+    struct blob_head *head = &blob->head;
+    if (head->content == 0)
+        return OK;
+    struct str key = blob_key_shares(txn_arena(t), blob->container.incarnation, head->content);
+    uint64_t count;
+    TRY(load_shares(t, key, &count));
+    head->content_shared = true;
+    return save_shares(t, key, count + 1);
+}
+
+/* A content of one chunk, and its block list, which is then one row too. */
+static struct err remove_small(struct txn *t, uint64_t incarnation, const struct blob_head *head)
+{
+    struct arena *a = txn_arena(t);
+    bool done = true;
+    TRY(content_remove(t, blob_key_content(a, incarnation, head->content), CONTENT_CHUNK_PIECES,
+                       &done));
+    assert(done);
+    if (head->block_count == 0)
+        return OK;
+    return txn_del(t, blob_key_block_list_row(a, incarnation, head->content, 0));
+}
+
+struct err blob_drop_content(struct txn *t, uint64_t incarnation, const struct blob_head *head)
+{
+    if (head->content == 0)
+        return OK;
+    if (head->content_shared) {
+        struct str key = blob_key_shares(txn_arena(t), incarnation, head->content);
+        uint64_t count;
+        TRY(load_shares(t, key, &count));
+        if (count > 1)
+            return save_shares(t, key, count - 1);
+    }
+    if (head->content_rows <= 1 && head->block_count <= BLOB_BLOCK_LIST_ROW)
+        return remove_small(t, incarnation, head);
+    struct sweep_item item = {SWEEP_CONTENT, incarnation, head->content};
+    return sweep_add(t, &item);
+}
+
+struct err blob_drop_blocks(struct txn *t, uint64_t incarnation, struct blob_head *head)
+{
+    if (head->blocks == 0)
+        return OK;
+    struct sweep_item item = {SWEEP_BLOCKS, incarnation, head->blocks};
+    head->blocks = 0;
+    return sweep_add(t, &item);
+}

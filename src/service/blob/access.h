@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How every operation on a blob begins and ends. Opening a blob checks, in this order, that the
+ * container exists, the conditions, that the blob exists, and the lease; so an operation cannot
+ * forget one of them. Saving gives the new ETag. */
+#ifndef SERVICE_BLOB_ACCESS_H
+#define SERVICE_BLOB_ACCESS_H
+
+#include "service/blob/container.h"
+#include "service/blob/head.h"
+#include "service/blob/keys.h"
+
+/* What every operation on a blob says. */
+struct blob_request {
+    struct arena *arena; /* the request's: for what outlives the transaction */
+    struct str name;
+    struct blob_at at;
+    struct conditions conditions;
+    struct lease_id lease;
+    bool create_only; /* the caller may create but not overwrite */
+};
+
+/* A blob that was opened: lives as long as the transaction. */
+struct blob {
+    struct container container;
+    struct str key; /* of its head */
+    bool stored;    /* there is a head, maybe of an uncommitted blob */
+    bool exists;    /* there is a committed blob */
+    struct blob_head head;
+};
+
+enum blob_use {
+    BLOB_READ,          /* must exist; an id that is given must be the lease's */
+    BLOB_READ_STORED,   /* the same, of an uncommitted blob too */
+    BLOB_CREATE,        /* makes the blob or replaces its content */
+    BLOB_CHANGE,        /* must exist */
+    BLOB_STAGE,         /* Put Block: takes no conditions, need not exist */
+    BLOB_DELETE,        /* must exist, be it uncommitted */
+    BLOB_CHANGE_SHARED, /* Snapshot: a write that a lease does not hinder */
+    BLOB_LEASE,         /* must exist; the lease is the operation's own business */
+};
+
+/* ERR_CONTAINER_NOT_FOUND, ERR_BLOB_NOT_FOUND, what conditions and leases answer, and
+ * ERR_UNAUTHORIZED_BLOB_OVERWRITE. */
+struct err blob_open(struct txn *t, const struct blob_request *request, enum blob_use use,
+                     struct blob *out);
+
+/* A write: new ETag and time, and a lease that is over is forgotten. */
+struct err blob_save_written(struct txn *t, struct blob *blob);
+/* A change that is no write of the blob: leases, and what the client cannot see. */
+struct err blob_save_unchanged(struct txn *t, const struct blob *blob);
+struct err blob_forget(struct txn *t, const struct blob *blob);
+
+/* The head with its slices in the request's arena. */
+struct err blob_give(const struct blob_request *request, const struct blob_head *head,
+                     struct blob_head *out);
+
+/* ---- contents, which heads may share ---- */
+
+/* Another head names the content from now on; marks this one. */
+struct err blob_share_content(struct txn *t, struct blob *blob);
+/* The head gives up its content: removed now when small, else noted for the sweeper. */
+struct err blob_drop_content(struct txn *t, uint64_t incarnation, const struct blob_head *head);
+/* The head gives up its uncommitted blocks. */
+struct err blob_drop_blocks(struct txn *t, uint64_t incarnation, struct blob_head *head);
+
+#endif

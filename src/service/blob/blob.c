@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/blob/blob.h"
+
+/* ---- Put Blob ---- */
+
+struct err blob_check_block_type(const struct blob *blob)
+{
+    if (!blob->stored)
+        return OK;
+    if (blob->head.type != BLOB_BLOCK)
+        return err_new(ERR_INVALID_BLOB_TYPE);
+    return blob->head.tier == BLOB_TIER_ARCHIVE ? err_new(ERR_BLOB_ARCHIVED) : OK;
+}
+
+void blob_set_properties(struct txn *t, struct blob *blob, const struct blob_properties *p)
+{
+    struct blob_head *head = &blob->head;
+    if (!blob->exists)
+        head->created = txn_now(t);
+    head->committed = true;
+    head->type = BLOB_BLOCK;
+    head->http = p->http;
+    head->metadata = p->metadata;
+    head->tags = p->tags;
+    if (p->tier != BLOB_TIER_NONE && p->tier != head->tier) {
+        head->tier = p->tier;
+        head->tier_changed = txn_now(t);
+    }
+}
+
+/* The new content, under an id of its own; the old one is untouched. */
+static struct err write_content(struct txn *t, const struct blob_put_args *args, struct blob *blob)
+{
+    struct blob_head *head = &blob->head;
+    struct content_writer w;
+    uint64_t id = (uint64_t)txn_stamp(t);
+    content_write_begin(&w, t, blob_key_content(txn_arena(t), blob->container.incarnation, id));
+    for (size_t i = 0; i < args->pieces->count; i++)
+        TRY(content_write(&w, &args->pieces->items[i], PIECE_ADOPT));
+    TRY(content_write_end(&w));
+    head->content = w.size == 0 ? 0 : id;
+    head->content_rows = w.rows;
+    head->content_shared = false;
+    head->size = w.size;
+    head->block_count = 0;
+    return OK;
+}
+
+struct err blob_put_blob(struct txn *t, void *arg)
+{
+    struct blob_put_args *args = arg;
+    struct blob blob;
+    TRY(blob_open(t, &args->request, BLOB_CREATE, &blob));
+    TRY(blob_check_block_type(&blob));
+    TRY(blob_drop_content(t, blob.container.incarnation, &blob.head));
+    TRY(blob_drop_blocks(t, blob.container.incarnation, &blob.head));
+    TRY(write_content(t, args, &blob));
+    blob_set_properties(t, &blob, &args->properties);
+    TRY(blob_save_written(t, &blob));
+    return blob_give(&args->request, &blob.head, &args->head);
+}
+
+/* ---- Get Blob and its properties ---- */
+
+/* Cuts the range to the blob. */
+static struct err cut_range(struct blob_get_args *args, uint64_t size)
+{
+    if (!args->has_range) {
+        args->offset = 0;
+        args->length = size;
+        return OK;
+    }
+    if (args->offset >= size)
+        return err_new(ERR_INVALID_RANGE);
+    if (args->length > size - args->offset)
+        args->length = size - args->offset;
+    return OK;
+}
+
+struct err blob_get_blob(struct txn *t, void *arg)
+{
+    struct blob_get_args *args = arg;
+    struct blob blob;
+    TRY(blob_open(t, &args->request, BLOB_READ, &blob));
+    TRY(blob_give(&args->request, &blob.head, &args->head));
+    if (!args->wants_content)
+        return OK;
+    if (blob.head.tier == BLOB_TIER_ARCHIVE)
+        return err_new(ERR_BLOB_ARCHIVED);
+    TRY(cut_range(args, blob.head.size));
+    if (blob.head.content == 0)
+        return OK;
+    struct str content =
+        blob_key_content(txn_arena(t), blob.container.incarnation, blob.head.content);
+    return content_read(t, content, args->offset, args->length, args->request.arena, &args->pieces);
+}
+
+/* ---- properties, metadata, lease ---- */
+
+struct err blob_set_blob_properties(struct txn *t, void *arg)
+{
+    struct blob_set_args *args = arg;
+    struct blob blob;
+    TRY(blob_open(t, &args->request, BLOB_CHANGE, &blob));
+    blob.head.http = args->http;
+    TRY(blob_save_written(t, &blob));
+    return blob_give(&args->request, &blob.head, &args->head);
+}
+
+struct err blob_set_blob_metadata(struct txn *t, void *arg)
+{
+    struct blob_set_args *args = arg;
+    struct blob blob;
+    TRY(blob_open(t, &args->request, BLOB_CHANGE, &blob));
+    blob.head.metadata = args->metadata;
+    TRY(blob_save_written(t, &blob));
+    return blob_give(&args->request, &blob.head, &args->head);
+}
+
+struct err blob_lease_blob(struct txn *t, void *arg)
+{
+    struct blob_set_args *args = arg;
+    struct blob blob;
+    TRY(blob_open(t, &args->request, BLOB_LEASE, &blob));
+    TRY(lease_apply(&blob.head.lease, &args->lease, txn_now(t), &args->lease_left_seconds));
+    TRY(blob_save_unchanged(t, &blob));
+    return blob_give(&args->request, &blob.head, &args->head);
+}
+
+/* ---- Snapshot Blob ---- */
+
+/* The snapshot is the blob as it is, without its lease and its uncommitted blocks. One that is
+ * given metadata of its own is a new object with an ETag of its own; else it has the blob's. */
+struct err blob_snapshot_blob(struct txn *t, void *arg)
+{
+    struct blob_set_args *args = arg;
+    struct blob blob;
+    TRY(blob_open(t, &args->request, BLOB_CHANGE_SHARED, &blob));
+    if (blob.head.tier == BLOB_TIER_ARCHIVE)
+        return err_new(ERR_BLOB_ARCHIVED);
+    TRY(blob_share_content(t, &blob));
+    TRY(blob_save_unchanged(t, &blob));
+    args->snapshot = txn_stamp(t);
+    struct blob_at at = {BLOB_SNAPSHOT, args->snapshot};
+    struct blob snapshot = blob;
+    snapshot.key = blob_key_head(txn_arena(t), blob.container.incarnation, args->request.name, &at);
+    snapshot.head.lease = (struct lease){0};
+    snapshot.head.blocks = 0;
+    if (args->has_metadata) {
+        snapshot.head.metadata = args->metadata;
+        TRY(blob_save_written(t, &snapshot));
+    } else {
+        TRY(blob_save_unchanged(t, &snapshot));
+    }
+    return blob_give(&args->request, &snapshot.head, &args->head);
+}
+
+/* ---- Delete Blob ---- */
+
+static struct err remove_head(struct txn *t, uint64_t incarnation, struct str key,
+                              struct blob_head *head)
+{
+    TRY(blob_drop_content(t, incarnation, head));
+    TRY(blob_drop_blocks(t, incarnation, head));
+    return txn_del(t, key);
+}
+
+/* All snapshots, or only a look whether there are any. */
+static struct err visit_snapshots(struct txn *t, const struct blob *blob, struct cursor *c,
+                                  bool remove)
+{
+    while (cursor_valid(c)) {
+        struct str key = arena_copy(txn_arena(t), cursor_key(c));
+        struct blob_head head;
+        if (str_eq(key, blob->key))
+            return OK;
+        if (!remove)
+            return err_new(ERR_SNAPSHOTS_PRESENT);
+        TRY(blob_head_decode(arena_copy(txn_arena(t), cursor_value(c)), &head));
+        TRY(remove_head(t, blob->container.incarnation, key, &head));
+        TRY(cursor_next(c));
+    }
+    return OK;
+}
+
+static struct err delete_snapshots(struct txn *t, const struct blob_request *request,
+                                   const struct blob *blob, bool remove)
+{
+    struct str items = blob_key_items(txn_arena(t), blob->container.incarnation, request->name);
+    struct cursor *c;
+    TRY(cursor_open(t, items, &c));
+    struct err e = cursor_seek(c, items);
+    if (!err_is(e))
+        e = visit_snapshots(t, blob, c, remove);
+    cursor_close(c);
+    return e;
+}
+
+struct err blob_delete_blob(struct txn *t, void *arg)
+{
+    struct blob_delete_args *args = arg;
+    struct blob blob;
+    TRY(blob_open(t, &args->request, BLOB_DELETE, &blob));
+    if (args->request.at.item == BLOB_BASE)
+        TRY(delete_snapshots(t, &args->request, &blob, args->snapshots != BLOB_SNAPSHOTS_KEEP));
+    if (args->snapshots == BLOB_SNAPSHOTS_ONLY)
+        return OK;
+    return remove_head(t, blob.container.incarnation, blob.key, &blob.head);
+}

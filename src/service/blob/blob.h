@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The transactions on a blob. All run in its container's partition. Blocks are in block.h, listing
+ * in list.h. */
+#ifndef SERVICE_BLOB_BLOB_H
+#define SERVICE_BLOB_BLOB_H
+
+#include "service/blob/access.h"
+#include "service/common/content.h"
+
+/* What the client gives with a blob's content; replaced as a whole by Put Blob and Put Block List.
+ */
+struct blob_properties {
+    struct blob_http http;
+    struct str metadata; /* as pairs.h encodes them; absent when none */
+    struct str tags;
+    enum blob_tier tier; /* BLOB_TIER_NONE: what the blob had, or none */
+};
+
+struct blob_put_args {
+    struct blob_request request;
+    struct blob_properties properties;
+    const struct pieces *pieces; /* of a finished upload */
+    uint64_t size;
+    /* out */
+    struct blob_head head;
+};
+/* Put Blob of a block blob. ERR_INVALID_BLOB_TYPE, ERR_BLOB_ARCHIVED. */
+engine_fn blob_put_blob;
+
+/* Replaces what the head says of the content by what the caller has written: for all that make a
+ * block blob (Put Blob, Put Block List). blob->head.content and so on are those of the new one. */
+void blob_set_properties(struct txn *t, struct blob *blob, const struct blob_properties *p);
+/* A block blob, or none, and not archived. */
+struct err blob_check_block_type(const struct blob *blob);
+
+struct blob_get_args {
+    struct blob_request request;
+    bool wants_content;
+    /* The range asked for: from offset on, at most `length` bytes. */
+    bool has_range;
+    uint64_t offset;
+    uint64_t length;
+    /* out: the range is cut to the blob */
+    struct blob_head head;
+    struct pieces pieces;
+};
+/* Get Blob, Get Blob Properties and Get Blob Metadata. ERR_INVALID_RANGE, whose offset and size the
+ * front end finds in the arguments; ERR_BLOB_ARCHIVED. */
+engine_fn blob_get_blob;
+
+struct blob_set_args {
+    struct blob_request request;
+    struct blob_http http; /* SetProperties */
+    struct str metadata;   /* SetMetadata, and Snapshot when it gives any */
+    bool has_metadata;     /* Snapshot */
+    struct lease_request lease;
+    /* out */
+    struct blob_head head;
+    int64_t snapshot; /* its time */
+    int lease_left_seconds;
+};
+engine_fn blob_set_blob_properties;
+engine_fn blob_set_blob_metadata;
+engine_fn blob_lease_blob;
+engine_fn blob_snapshot_blob;
+
+enum blob_delete_snapshots { BLOB_SNAPSHOTS_KEEP, BLOB_SNAPSHOTS_INCLUDE, BLOB_SNAPSHOTS_ONLY };
+
+struct blob_delete_args {
+    struct blob_request request;
+    enum blob_delete_snapshots snapshots;
+};
+/* ERR_SNAPSHOTS_PRESENT. */
+engine_fn blob_delete_blob;
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/blob/block.h"
+
+#include <assert.h>
+
+#include "service/blob/block_index.h"
+#include "service/common/record.h"
+
+/* ---- the set's row ---- */
+
+enum field { FIELD_NAME = 1, FIELD_COUNT, FIELD_ID_BYTES, FIELD_TOUCHED };
+
+static void block_set_encode(struct buf *b, const struct block_set *set)
+{
+    record_put_bytes(b, FIELD_NAME, set->name);
+    record_put(b, FIELD_COUNT, set->count);
+    record_put(b, FIELD_ID_BYTES, set->id_bytes);
+    record_put(b, FIELD_TOUCHED, (uint64_t)set->touched);
+}
+
+struct err block_set_decode(struct str row, struct block_set *out)
+{
+    struct reader r = reader_of(row);
+    struct record_field field;
+    *out = (struct block_set){0};
+    while (record_next(&r, &field)) {
+        if (field.number == FIELD_NAME)
+            out->name = field.bytes;
+        else if (field.number == FIELD_COUNT)
+            out->count = field.value;
+        else if (field.number == FIELD_ID_BYTES)
+            out->id_bytes = field.value;
+        else if (field.number == FIELD_TOUCHED)
+            out->touched = (int64_t)field.value;
+    }
+    return reader_ok(&r) && str_given(out->name) ? OK : err_new(ERR_CORRUPT);
+}
+
+static struct err load_set(struct txn *t, const struct blob *blob, struct block_set *out)
+{
+    struct str row;
+    TRY(txn_get(t, blob_key_blocks(txn_arena(t), blob->container.incarnation, blob->head.blocks),
+                &row));
+    return str_given(row) ? block_set_decode(row, out) : err_new(ERR_CORRUPT);
+}
+
+static struct err save_set(struct txn *t, const struct blob *blob, const struct block_set *set)
+{
+    struct buf row = buf_in(txn_arena(t));
+    block_set_encode(&row, set);
+    return txn_put(t, blob_key_blocks(txn_arena(t), blob->container.incarnation, blob->head.blocks),
+                   buf_str(&row));
+}
+
+/* ---- Put Block ---- */
+
+/* A first block opens a set; where there is no blob yet, an uncommitted one takes its place. */
+static struct err open_set(struct txn *t, struct blob *blob, const struct block_put_args *args,
+                           struct block_set *set)
+{
+    if (blob->head.blocks != 0)
+        return load_set(t, blob, set);
+    *set = (struct block_set){.name = args->request.name, .id_bytes = args->id.n};
+    if (!blob->stored)
+        blob->head = (struct blob_head){.type = BLOB_BLOCK, .created = txn_now(t)};
+    blob->head.blocks = (uint64_t)txn_stamp(t);
+    return blob_save_unchanged(t, blob);
+}
+
+static struct err drop_block(struct txn *t, struct str row)
+{
+    struct reader r = reader_of(row);
+    struct piece piece;
+    while (piece_decode(&r, &piece))
+        if (piece.kind == PIECE_EXTENT)
+            TRY(txn_extent_drop(t, &piece.extent));
+    return reader_ok(&r) ? OK : err_new(ERR_CORRUPT);
+}
+
+static struct err save_block(struct txn *t, struct str key, const struct pieces *pieces)
+{
+    for (size_t i = 0; i < pieces->count; i++)
+        TRY(piece_claim(t, &pieces->items[i], PIECE_ADOPT));
+    struct buf row = buf_in(txn_arena(t));
+    pieces_encode(&row, pieces);
+    return txn_put(t, key, buf_str(&row));
+}
+
+struct err blob_put_block(struct txn *t, void *arg)
+{
+    const struct block_put_args *args = arg;
+    struct blob blob;
+    struct block_set set;
+    struct str old;
+    TRY(blob_open(t, &args->request, BLOB_STAGE, &blob));
+    TRY(blob_check_block_type(&blob));
+    TRY(open_set(t, &blob, args, &set));
+    if (set.id_bytes != args->id.n)
+        return err_new(ERR_INVALID_BLOB_OR_BLOCK);
+    struct str key =
+        blob_key_block(txn_arena(t), blob.container.incarnation, blob.head.blocks, args->id);
+    TRY(txn_get(t, key, &old));
+    if (str_given(old))
+        TRY(drop_block(t, old));
+    else if (set.count++ >= BLOCKS_UNCOMMITTED_MAX)
+        return err_new(ERR_BLOCK_COUNT_EXCEEDS_LIMIT);
+    set.touched = txn_now(t);
+    TRY(save_block(t, key, args->pieces));
+    return save_set(t, &blob, &set);
+}
+
+/* ---- Put Block List ---- */
+
+/* A commit under way. */
+struct commit {
+    struct txn *txn;
+    const struct blob *blob;
+    struct block_index committed;
+    struct block_index uncommitted;
+    struct content_writer writer;
+    uint64_t content;
+    struct buf list; /* the row of the new block list that is being filled */
+    uint64_t blocks; /* written so far */
+};
+
+static struct err flush_list(struct commit *c, uint64_t row)
+{
+    struct str key = blob_key_block_list_row(txn_arena(c->txn), c->blob->container.incarnation,
+                                             c->content, (uint32_t)row);
+    TRY(txn_put(c->txn, key, buf_str(&c->list)));
+    buf_clear(&c->list);
+    return OK;
+}
+
+static struct err list_block(struct commit *c, struct str id, uint64_t size)
+{
+    block_list_put(&c->list, id, size);
+    c->blocks++;
+    return c->blocks % BLOB_BLOCK_LIST_ROW == 0 ? flush_list(c, c->blocks / BLOB_BLOCK_LIST_ROW - 1)
+                                                : OK;
+}
+
+/* The block's pieces pass from its own row to the blob's content. A block that is listed again
+ * shares them with itself. */
+static struct err take_uncommitted(struct commit *c, struct block_index_entry *block)
+{
+    struct reader r = reader_of(block->pieces);
+    struct piece piece;
+    while (piece_decode(&r, &piece))
+        TRY(content_write(&c->writer, &piece, block->used ? PIECE_HOLD : PIECE_MOVE));
+    if (!reader_ok(&r))
+        return err_new(ERR_CORRUPT);
+    if (!block->used) {
+        c->uncommitted.used++;
+        TRY(txn_del(c->txn, blob_key_block(txn_arena(c->txn), c->blob->container.incarnation,
+                                           c->blob->head.blocks, block->id)));
+    }
+    block->used = true;
+    return list_block(c, block->id, block->size);
+}
+
+static struct err take_committed(struct commit *c, const struct block_index_entry *block)
+{
+    struct arena *a = txn_arena(c->txn);
+    struct str content = blob_key_content(a, c->blob->container.incarnation, c->blob->head.content);
+    struct pieces pieces;
+    TRY(content_read(c->txn, content, block->offset, block->size, a, &pieces));
+    for (size_t i = 0; i < pieces.count; i++)
+        TRY(content_write(&c->writer, &pieces.items[i], PIECE_HOLD));
+    return list_block(c, block->id, block->size);
+}
+
+static struct err take_entry(struct commit *c, const struct block_entry *entry)
+{
+    struct block_index_entry *block = NULL;
+    if (entry->kind != BLOCK_COMMITTED)
+        block = block_index_find(&c->uncommitted, entry->id);
+    if (block != NULL)
+        return take_uncommitted(c, block);
+    if (entry->kind != BLOCK_UNCOMMITTED)
+        block = block_index_find(&c->committed, entry->id);
+    return block == NULL ? err_new(ERR_INVALID_BLOCK_LIST) : take_committed(c, block);
+}
+
+static struct err load_indexes(struct commit *c)
+{
+    const struct blob_head *head = &c->blob->head;
+    struct arena *a = txn_arena(c->txn);
+    uint64_t incarnation = c->blob->container.incarnation;
+    if (head->block_count > 0)
+        TRY(block_index_committed(c->txn, blob_key_block_list(a, incarnation, head->content),
+                                  head->block_count, &c->committed));
+    if (head->blocks != 0)
+        TRY(block_index_uncommitted(c->txn, blob_key_blocks(a, incarnation, head->blocks),
+                                    &c->uncommitted));
+    block_index_sort(&c->committed);
+    return OK;
+}
+
+static struct err write_blocks(struct commit *c, const struct block_commit_args *args)
+{
+    struct arena *a = txn_arena(c->txn);
+    c->content = (uint64_t)txn_stamp(c->txn);
+    c->list = buf_in(a);
+    content_write_begin(&c->writer, c->txn,
+                        blob_key_content(a, c->blob->container.incarnation, c->content));
+    for (size_t i = 0; i < args->count; i++)
+        TRY(take_entry(c, &args->entries[i]));
+    TRY(content_write_end(&c->writer));
+    return c->list.n > 0 ? flush_list(c, c->blocks / BLOB_BLOCK_LIST_ROW) : OK;
+}
+
+/* The blocks that the list did not name go to the sweeper; a set of which nothing is left is only
+ * its row. */
+static struct err end_set(struct commit *c, struct blob *blob)
+{
+    if (blob->head.blocks == 0 || c->uncommitted.used < c->uncommitted.count)
+        return blob_drop_blocks(c->txn, blob->container.incarnation, &blob->head);
+    TRY(txn_del(c->txn, blob_key_blocks(txn_arena(c->txn), blob->container.incarnation,
+                                        blob->head.blocks)));
+    blob->head.blocks = 0;
+    return OK;
+}
+
+struct err blob_put_block_list(struct txn *t, void *arg)
+{
+    struct block_commit_args *args = arg;
+    struct blob blob;
+    assert(args->count <= BLOCKS_COMMITTED_MAX);
+    TRY(blob_open(t, &args->request, BLOB_CREATE, &blob));
+    TRY(blob_check_block_type(&blob));
+    struct commit c = {.txn = t, .blob = &blob};
+    TRY(load_indexes(&c));
+    TRY(write_blocks(&c, args));
+    TRY(blob_drop_content(t, blob.container.incarnation, &blob.head));
+    TRY(end_set(&c, &blob));
+    blob.head.content = c.writer.size == 0 ? 0 : c.content;
+    blob.head.content_rows = c.writer.rows;
+    blob.head.content_shared = false;
+    blob.head.size = c.writer.size;
+    blob.head.block_count = c.blocks;
+    blob_set_properties(t, &blob, &args->properties);
+    TRY(blob_save_written(t, &blob));
+    return blob_give(&args->request, &blob.head, &args->head);
+}
+
+/* ---- Get Block List ---- */
+
+static void give_blocks(const struct blob_request *request, const struct block_index *index,
+                        struct block_info **out, size_t *count)
+{
+    *count = index->count;
+    *out = ARENA_ARRAY(request->arena, struct block_info, index->count + 1);
+    for (size_t i = 0; i < index->count; i++)
+        (*out)[i] = (struct block_info){arena_copy(request->arena, index->entries[i].id),
+                                        index->entries[i].size};
+}
+
+struct err blob_get_block_list(struct txn *t, void *arg)
+{
+    struct block_list_args *args = arg;
+    struct blob blob;
+    struct block_index committed = {0}, uncommitted = {0};
+    TRY(blob_open(t, &args->request, BLOB_READ_STORED, &blob));
+    if (blob.head.type != BLOB_BLOCK)
+        return err_new(ERR_INVALID_BLOB_TYPE);
+    const struct blob_head *head = &blob.head;
+    struct arena *a = txn_arena(t);
+    if (args->wants_committed && head->block_count > 0)
+        TRY(block_index_committed(t,
+                                  blob_key_block_list(a, blob.container.incarnation, head->content),
+                                  head->block_count, &committed));
+    if (args->wants_uncommitted && head->blocks != 0)
+        TRY(block_index_uncommitted(t, blob_key_blocks(a, blob.container.incarnation, head->blocks),
+                                    &uncommitted));
+    give_blocks(&args->request, &committed, &args->committed, &args->committed_count);
+    give_blocks(&args->request, &uncommitted, &args->uncommitted, &args->uncommitted_count);
+    return blob_give(&args->request, head, &args->head);
+}

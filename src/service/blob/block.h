@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Blocks: staged one by one, then made into a blob by a list of their ids. */
+#ifndef SERVICE_BLOB_BLOCK_H
+#define SERVICE_BLOB_BLOCK_H
+
+#include "service/blob/blob.h"
+
+enum {
+    BLOCK_ID_BYTES_MAX = 64,
+    BLOCKS_COMMITTED_MAX = 50000,
+    BLOCKS_UNCOMMITTED_MAX = 100000,
+    BLOCK_INLINE_MAX = 256, /* what a commit of many blocks can carry along in its rows */
+};
+#define BLOCKS_LIFETIME_TICKS (7 * TICKS_PER_DAY)
+
+/* The row of a set of uncommitted blocks. The blocks themselves are rows that hold pieces. */
+struct block_set {
+    struct str name; /* of the blob, so that the sweeper finds it */
+    uint64_t count;
+    uint64_t id_bytes; /* the length that all ids of the set have */
+    int64_t touched;   /* ticks of the last Put Block */
+};
+struct err block_set_decode(struct str row, struct block_set *out);
+
+struct block_put_args {
+    struct blob_request request;
+    struct str id; /* decoded */
+    const struct pieces *pieces;
+};
+/* ERR_INVALID_BLOB_OR_BLOCK for an id of another length, ERR_BLOCK_COUNT_EXCEEDS_LIMIT,
+ * ERR_INVALID_BLOB_TYPE. Changes neither the blob's ETag nor its time. */
+engine_fn blob_put_block;
+
+enum block_list_kind { BLOCK_COMMITTED, BLOCK_UNCOMMITTED, BLOCK_LATEST };
+
+struct block_entry {
+    enum block_list_kind kind; /* where to look for it */
+    struct str id;             /* decoded */
+};
+
+struct block_commit_args {
+    struct blob_request request;
+    struct blob_properties properties;
+    const struct block_entry *entries;
+    size_t count; /* at most BLOCKS_COMMITTED_MAX */
+    /* out */
+    struct blob_head head;
+};
+/* ERR_INVALID_BLOCK_LIST when a block is not there, or is asked for from two places. */
+engine_fn blob_put_block_list;
+
+struct block_info {
+    struct str id;
+    uint64_t size;
+};
+
+struct block_list_args {
+    struct blob_request request;
+    bool wants_committed;
+    bool wants_uncommitted;
+    /* out */
+    struct blob_head head;
+    struct block_info *committed; /* in the order of the blob */
+    size_t committed_count;
+    struct block_info *uncommitted; /* in the order of their ids' bytes */
+    size_t uncommitted_count;
+};
+engine_fn blob_get_block_list;
+
+#endif

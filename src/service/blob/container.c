@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/blob/container.h"
+
+#include <assert.h>
+
+#include "service/blob/keys.h"
+#include "service/blob/sweep.h"
+#include "service/common/record.h"
+
+/* ---- the row ---- */
+
+enum field {
+    FIELD_INCARNATION = 1,
+    FIELD_ETAG,
+    FIELD_LAST_MODIFIED,
+    FIELD_PUBLIC_ACCESS,
+    FIELD_METADATA,
+    FIELD_ACL,
+    FIELD_LEASE,
+    FIELD_DELETED_UNTIL,
+};
+
+static void container_encode(struct buf *b, const struct container *c)
+{
+    record_put(b, FIELD_INCARNATION, c->incarnation);
+    record_put(b, FIELD_ETAG, (uint64_t)c->etag);
+    record_put(b, FIELD_LAST_MODIFIED, (uint64_t)c->last_modified);
+    record_put(b, FIELD_PUBLIC_ACCESS, c->public_access);
+    record_put_bytes(b, FIELD_METADATA, c->metadata);
+    record_put_bytes(b, FIELD_ACL, c->acl);
+    if (c->lease.state != LEASE_AVAILABLE) {
+        struct buf lease = buf_in(b->arena);
+        lease_encode(&lease, &c->lease);
+        record_put_bytes(b, FIELD_LEASE, buf_str(&lease));
+    }
+    record_put(b, FIELD_DELETED_UNTIL, (uint64_t)c->deleted_until);
+}
+
+static bool take_field(struct container *c, const struct record_field *field)
+{
+    switch (field->number) {
+    case FIELD_INCARNATION:
+        c->incarnation = field->value;
+        return true;
+    case FIELD_ETAG:
+        c->etag = (int64_t)field->value;
+        return true;
+    case FIELD_LAST_MODIFIED:
+        c->last_modified = (int64_t)field->value;
+        return true;
+    case FIELD_PUBLIC_ACCESS:
+        c->public_access = (enum blob_public)field->value;
+        return true;
+    case FIELD_METADATA:
+        c->metadata = field->bytes;
+        return true;
+    case FIELD_ACL:
+        c->acl = field->bytes;
+        return true;
+    case FIELD_LEASE:
+        return lease_decode(field->bytes, &c->lease);
+    case FIELD_DELETED_UNTIL:
+        c->deleted_until = (int64_t)field->value;
+        return true;
+    default:
+        return true;
+    }
+}
+
+struct err container_decode(struct str row, struct container *out, bool *live)
+{
+    struct reader r = reader_of(row);
+    struct record_field field;
+    *out = (struct container){0};
+    while (record_next(&r, &field))
+        if (!take_field(out, &field))
+            return err_new(ERR_CORRUPT);
+    *live = out->incarnation != 0;
+    return reader_ok(&r) ? OK : err_new(ERR_CORRUPT);
+}
+
+/* *found is false when there is neither a container nor a tombstone. */
+static struct err load_row(struct txn *t, struct container *out, bool *found)
+{
+    struct str row;
+    bool live;
+    TRY(txn_get_hot(t, BLOB_KEY_CONTAINER, &row));
+    *found = str_given(row);
+    *out = (struct container){0};
+    return *found ? container_decode(row, out, &live) : OK;
+}
+
+struct err container_load(struct txn *t, struct container *out)
+{
+    bool found;
+    TRY(load_row(t, out, &found));
+    return out->incarnation != 0 ? OK : err_new(ERR_CONTAINER_NOT_FOUND);
+}
+
+static struct err save(struct txn *t, const struct container *c)
+{
+    struct buf b = buf_in(txn_arena(t));
+    container_encode(&b, c);
+    return txn_put(t, BLOB_KEY_CONTAINER, buf_str(&b));
+}
+
+static void touch(struct txn *t, struct container *c)
+{
+    c->etag = txn_stamp(t);
+    c->last_modified = txn_now(t);
+}
+
+/* What the front end shows, out of the transaction's memory. */
+static void give(struct container_args *args, const struct container *c)
+{
+    args->container = *c;
+    args->container.metadata = arena_copy(args->request.arena, c->metadata);
+    args->container.acl = arena_copy(args->request.arena, c->acl);
+}
+
+/* ---- the prologue of every operation ---- */
+
+/* Existence, then conditions, then the lease. Only Delete is guarded by the lease; all others check
+ * an id that is given, and need none. Reads take no conditions. */
+enum container_use { CONTAINER_READ, CONTAINER_WRITE, CONTAINER_DELETE, CONTAINER_LEASE };
+
+static struct err open(struct txn *t, const struct container_args *args, enum container_use use,
+                       struct container *out)
+{
+    const struct container_request *r = &args->request;
+    TRY(container_load(t, out));
+    struct condition_target target = {
+        .exists = true, .etag = out->etag, .last_modified = out->last_modified};
+    TRY(conditions_check(&r->conditions, use == CONTAINER_READ ? CONDITION_READ : CONDITION_WRITE,
+                         &target));
+    if (use == CONTAINER_LEASE)
+        return OK;
+    return use == CONTAINER_DELETE
+               ? lease_check_write(&out->lease, LEASE_CONTAINER, &r->lease, txn_now(t))
+               : lease_check_read(&out->lease, LEASE_CONTAINER, &r->lease, txn_now(t));
+}
+
+/* ---- operations ---- */
+
+struct err blob_create_container(struct txn *t, void *arg)
+{
+    struct container_args *args = arg;
+    struct container c;
+    bool found;
+    TRY(load_row(t, &c, &found));
+    if (c.incarnation != 0)
+        return err_new(ERR_CONTAINER_ALREADY_EXISTS);
+    if (found && txn_now(t) < c.deleted_until)
+        return err_new(ERR_CONTAINER_BEING_DELETED);
+    c = (struct container){.incarnation = (uint64_t)txn_stamp(t),
+                           .public_access = args->public_access,
+                           .metadata = args->metadata};
+    touch(t, &c);
+    give(args, &c);
+    return save(t, &c);
+}
+
+struct err blob_delete_container(struct txn *t, void *arg)
+{
+    struct container_args *args = arg;
+    struct container c;
+    TRY(open(t, args, CONTAINER_DELETE, &c));
+    struct sweep_item item = {.kind = SWEEP_INCARNATION, .incarnation = c.incarnation};
+    TRY(sweep_add(t, &item));
+    if (args->delete_ticks == 0)
+        return txn_del(t, BLOB_KEY_CONTAINER);
+    struct container tombstone = {.deleted_until = txn_now(t) + args->delete_ticks};
+    return save(t, &tombstone);
+}
+
+struct err blob_get_container(struct txn *t, void *arg)
+{
+    struct container_args *args = arg;
+    struct container c;
+    TRY(open(t, args, CONTAINER_READ, &c));
+    give(args, &c);
+    return OK;
+}
+
+struct err blob_set_container_metadata(struct txn *t, void *arg)
+{
+    struct container_args *args = arg;
+    struct container c;
+    TRY(open(t, args, CONTAINER_WRITE, &c));
+    c.metadata = args->metadata;
+    touch(t, &c);
+    give(args, &c);
+    return save(t, &c);
+}
+
+struct err blob_set_container_acl(struct txn *t, void *arg)
+{
+    struct container_args *args = arg;
+    struct container c;
+    TRY(open(t, args, CONTAINER_WRITE, &c));
+    c.acl = args->acl;
+    c.public_access = args->public_access;
+    touch(t, &c);
+    give(args, &c);
+    return save(t, &c);
+}
+
+struct err blob_lease_container(struct txn *t, void *arg)
+{
+    struct container_args *args = arg;
+    struct container c;
+    TRY(open(t, args, CONTAINER_LEASE, &c));
+    TRY(lease_apply(&c.lease, &args->lease, txn_now(t), &args->lease_left_seconds));
+    give(args, &c);
+    return save(t, &c);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Containers: their row, and the transactions on them. All run in the container's partition. */
+#ifndef SERVICE_BLOB_CONTAINER_H
+#define SERVICE_BLOB_CONTAINER_H
+
+#include "engine/engine.h"
+#include "service/common/condition.h"
+#include "service/common/lease.h"
+
+enum blob_public { BLOB_PUBLIC_NONE, BLOB_PUBLIC_BLOB, BLOB_PUBLIC_CONTAINER };
+
+/* The container's row. Its ETag and time move with its metadata and ACL, not with its blobs and not
+ * with its lease. */
+struct container {
+    uint64_t incarnation; /* the stamp of its creation; 0 when there is no container */
+    int64_t etag;
+    int64_t last_modified;
+    enum blob_public public_access;
+    struct str metadata; /* as pairs.h encodes them */
+    struct str acl;      /* as policy.h encodes it */
+    struct lease lease;
+    int64_t deleted_until; /* a tombstone: the name cannot be taken before this time */
+};
+
+/* The container, or ERR_CONTAINER_NOT_FOUND. Slices are borrowed from the transaction. */
+struct err container_load(struct txn *t, struct container *out);
+/* A row as listings find it; false for a tombstone. ERR_CORRUPT. */
+struct err container_decode(struct str row, struct container *out, bool *live);
+
+/* What every operation on a container may ask for. */
+struct container_request {
+    struct arena *arena; /* the request's: for what outlives the transaction */
+    struct conditions conditions;
+    struct lease_id lease;
+};
+
+/* The arguments of all of them; each uses what it needs. */
+struct container_args {
+    struct container_request request;
+    /* in */
+    struct str metadata;            /* Create, SetMetadata */
+    struct str acl;                 /* SetAcl */
+    enum blob_public public_access; /* Create, SetAcl */
+    struct lease_request lease;     /* Lease */
+    int64_t delete_ticks;           /* Delete: how long the name cannot be taken */
+    /* out */
+    struct container container; /* as it is now, in the request's arena */
+    int lease_left_seconds;
+};
+
+/* ERR_CONTAINER_ALREADY_EXISTS, ERR_CONTAINER_BEING_DELETED. */
+engine_fn blob_create_container;
+engine_fn blob_delete_container;
+/* Get Container Properties, Metadata and ACL. */
+engine_fn blob_get_container;
+engine_fn blob_set_container_metadata;
+engine_fn blob_set_container_acl;
+engine_fn blob_lease_container;
+
+#endif

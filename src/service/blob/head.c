@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/blob/head.h"
+
+#include <assert.h>
+
+#include "service/common/record.h"
+
+/* Numbers of fields are for ever; new ones are added at the end. */
+enum field {
+    FIELD_TYPE = 1,
+    FIELD_UNCOMMITTED,
+    FIELD_ETAG,
+    FIELD_LAST_MODIFIED,
+    FIELD_CREATED,
+    FIELD_SIZE,
+    FIELD_CONTENT,
+    FIELD_CONTENT_ROWS,
+    FIELD_CONTENT_SHARED,
+    FIELD_BLOCK_COUNT,
+    FIELD_BLOCKS,
+    FIELD_TIER,
+    FIELD_TIER_CHANGED,
+    FIELD_CONTENT_TYPE,
+    FIELD_CONTENT_ENCODING,
+    FIELD_CONTENT_LANGUAGE,
+    FIELD_CONTENT_DISPOSITION,
+    FIELD_CACHE_CONTROL,
+    FIELD_CONTENT_MD5,
+    FIELD_METADATA,
+    FIELD_TAGS,
+    FIELD_LEASE,
+};
+
+static void put_lease(struct buf *b, const struct lease *lease)
+{
+    if (lease->state == LEASE_AVAILABLE)
+        return;
+    char bytes[64];
+    struct buf inner = {.p = bytes, .capacity = sizeof bytes};
+    lease_encode(&inner, lease);
+    assert(inner.p == bytes);
+    record_put_bytes(b, FIELD_LEASE, buf_str(&inner));
+}
+
+void blob_head_encode(struct buf *b, const struct blob_head *head)
+{
+    assert(head->type >= BLOB_BLOCK && head->type <= BLOB_APPEND);
+    record_put(b, FIELD_TYPE, head->type);
+    record_put(b, FIELD_UNCOMMITTED, !head->committed);
+    record_put(b, FIELD_ETAG, (uint64_t)head->etag);
+    record_put(b, FIELD_LAST_MODIFIED, (uint64_t)head->last_modified);
+    record_put(b, FIELD_CREATED, (uint64_t)head->created);
+    record_put(b, FIELD_SIZE, head->size);
+    record_put(b, FIELD_CONTENT, head->content);
+    record_put(b, FIELD_CONTENT_ROWS, head->content_rows);
+    record_put(b, FIELD_CONTENT_SHARED, head->content_shared);
+    record_put(b, FIELD_BLOCK_COUNT, head->block_count);
+    record_put(b, FIELD_BLOCKS, head->blocks);
+    record_put(b, FIELD_TIER, head->tier);
+    record_put(b, FIELD_TIER_CHANGED, (uint64_t)head->tier_changed);
+    record_put_bytes(b, FIELD_CONTENT_TYPE, head->http.content_type);
+    record_put_bytes(b, FIELD_CONTENT_ENCODING, head->http.content_encoding);
+    record_put_bytes(b, FIELD_CONTENT_LANGUAGE, head->http.content_language);
+    record_put_bytes(b, FIELD_CONTENT_DISPOSITION, head->http.content_disposition);
+    record_put_bytes(b, FIELD_CACHE_CONTROL, head->http.cache_control);
+    record_put_bytes(b, FIELD_CONTENT_MD5, head->http.content_md5);
+    record_put_bytes(b, FIELD_METADATA, head->metadata);
+    record_put_bytes(b, FIELD_TAGS, head->tags);
+    put_lease(b, &head->lease);
+}
+
+static bool take_number(struct blob_head *h, unsigned field, uint64_t value)
+{
+    switch (field) {
+    case FIELD_TYPE:
+        h->type = (enum blob_type)value;
+        return true;
+    case FIELD_UNCOMMITTED:
+        h->committed = value == 0;
+        return true;
+    case FIELD_ETAG:
+        h->etag = (int64_t)value;
+        return true;
+    case FIELD_LAST_MODIFIED:
+        h->last_modified = (int64_t)value;
+        return true;
+    case FIELD_CREATED:
+        h->created = (int64_t)value;
+        return true;
+    case FIELD_SIZE:
+        h->size = value;
+        return true;
+    case FIELD_CONTENT:
+        h->content = value;
+        return true;
+    case FIELD_CONTENT_ROWS:
+        h->content_rows = value;
+        return true;
+    case FIELD_CONTENT_SHARED:
+        h->content_shared = value != 0;
+        return true;
+    case FIELD_BLOCK_COUNT:
+        h->block_count = value;
+        return true;
+    case FIELD_BLOCKS:
+        h->blocks = value;
+        return true;
+    case FIELD_TIER:
+        h->tier = (enum blob_tier)value;
+        return true;
+    case FIELD_TIER_CHANGED:
+        h->tier_changed = (int64_t)value;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void take_bytes(struct blob_head *h, unsigned field, struct str bytes)
+{
+    switch (field) {
+    case FIELD_CONTENT_TYPE:
+        h->http.content_type = bytes;
+        break;
+    case FIELD_CONTENT_ENCODING:
+        h->http.content_encoding = bytes;
+        break;
+    case FIELD_CONTENT_LANGUAGE:
+        h->http.content_language = bytes;
+        break;
+    case FIELD_CONTENT_DISPOSITION:
+        h->http.content_disposition = bytes;
+        break;
+    case FIELD_CACHE_CONTROL:
+        h->http.cache_control = bytes;
+        break;
+    case FIELD_CONTENT_MD5:
+        h->http.content_md5 = bytes;
+        break;
+    case FIELD_METADATA:
+        h->metadata = bytes;
+        break;
+    case FIELD_TAGS:
+        h->tags = bytes;
+        break;
+    default:
+        break;
+    }
+}
+
+struct err blob_head_decode(struct str row, struct blob_head *out)
+{
+    struct reader r = reader_of(row);
+    struct record_field field;
+    *out = (struct blob_head){.committed = true};
+    while (record_next(&r, &field)) {
+        if (take_number(out, field.number, field.value))
+            continue;
+        if (field.number == FIELD_LEASE && !lease_decode(field.bytes, &out->lease))
+            return err_new(ERR_CORRUPT);
+        take_bytes(out, field.number, field.bytes);
+    }
+    bool known =
+        out->type >= BLOB_BLOCK && out->type <= BLOB_APPEND && out->tier <= BLOB_TIER_ARCHIVE;
+    return reader_ok(&r) && known ? OK : err_new(ERR_CORRUPT);
+}
+
+struct str blob_type_text(enum blob_type type)
+{
+    static const struct str TEXTS[] = {STR_INIT(""), STR_INIT("BlockBlob"), STR_INIT("PageBlob"),
+                                       STR_INIT("AppendBlob")};
+    return TEXTS[type];
+}
+
+static const struct str TIERS[] = {STR_INIT("Hot"), STR_INIT("Hot"), STR_INIT("Cool"),
+                                   STR_INIT("Cold"), STR_INIT("Archive")};
+
+struct str blob_tier_text(enum blob_tier tier)
+{
+    return TIERS[tier];
+}
+
+bool blob_tier_parse(struct str text, enum blob_tier *out)
+{
+    for (unsigned i = BLOB_TIER_HOT; i <= BLOB_TIER_ARCHIVE; i++)
+        if (str_ieq(text, TIERS[i])) {
+            *out = (enum blob_tier)i;
+            return true;
+        }
+    return false;
+}

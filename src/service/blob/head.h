@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A blob's head: all that is known of it but its content. Small, and read by every operation and by
+ * listings. Rows hold it as a record (service/common/record.h), so new fields need no new format.
+ */
+#ifndef SERVICE_BLOB_HEAD_H
+#define SERVICE_BLOB_HEAD_H
+
+#include "core/arena.h"
+#include "core/err.h"
+#include "service/common/lease.h"
+
+enum blob_type { BLOB_BLOCK = 1, BLOB_PAGE = 2, BLOB_APPEND = 3 };
+
+enum blob_tier {
+    BLOB_TIER_NONE, /* not set: Hot by inference */
+    BLOB_TIER_HOT,
+    BLOB_TIER_COOL,
+    BLOB_TIER_COLD,
+    BLOB_TIER_ARCHIVE,
+};
+
+/* The properties that a client sets and gets back as headers. Absent where not set. */
+struct blob_http {
+    struct str content_type;
+    struct str content_encoding;
+    struct str content_language;
+    struct str content_disposition;
+    struct str cache_control;
+    struct str content_md5; /* 16 bytes */
+};
+
+struct blob_head {
+    enum blob_type type;
+    bool committed;        /* false: only uncommitted blocks are there, the blob is not visible */
+    int64_t etag;          /* the stamp of the last write */
+    int64_t last_modified; /* ticks */
+    int64_t created;
+    uint64_t size;
+    uint64_t content;      /* its id; 0 when the blob is empty */
+    uint64_t content_rows; /* how many chunks its map has */
+    bool content_shared;   /* another head names it too: see blob_key_shares */
+    uint64_t block_count;  /* committed blocks, whose list lies beside the content */
+    uint64_t blocks;       /* the id of the set of uncommitted blocks; 0 when there is none */
+    enum blob_tier tier;
+    int64_t tier_changed;
+    struct blob_http http;
+    struct str metadata; /* as pairs.h encodes them; absent when none */
+    struct str tags;
+    struct lease lease;
+};
+
+void blob_head_encode(struct buf *b, const struct blob_head *head);
+/* Slices are borrowed from the row. ERR_CORRUPT. */
+struct err blob_head_decode(struct str row, struct blob_head *out);
+
+struct str blob_type_text(enum blob_type type);
+/* BLOB_TIER_NONE reads as Hot, which is then inferred. */
+struct str blob_tier_text(enum blob_tier tier);
+/* In any case of the letters; false when it is not a tier of block blobs. */
+bool blob_tier_parse(struct str text, enum blob_tier *out);
+
+#endif

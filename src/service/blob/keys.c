@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/blob/keys.h"
+
+#include "service/common/name.h"
+
+enum { AT_TIME = 0x01, AT_BASE = 0xFF, HEAD_PREFIX_BYTES = 1 + 8, AT_TIME_BYTES = 8 + 1 };
+
+struct str blob_partition(struct arena *a, struct str account, struct str container)
+{
+    struct buf b = buf_in(a);
+    (void)buf_reserve(&b, account.n + container.n + 3);
+    buf_put(&b, STR("b/"));
+    buf_put(&b, account);
+    buf_putc(&b, '/');
+    buf_put(&b, container);
+    return buf_str(&b);
+}
+
+struct str blob_partition_container(struct str partition)
+{
+    size_t account = str_find(partition, '/', 0);
+    return str_from(partition, str_find(partition, '/', account + 1) + 1);
+}
+
+struct str blob_service_partition(struct arena *a, struct str account)
+{
+    struct buf b = buf_in(a);
+    buf_put(&b, STR("p/"));
+    buf_put(&b, account);
+    buf_put(&b, STR("/blob"));
+    return buf_str(&b);
+}
+
+static struct buf key_of(struct arena *a, char kind, uint64_t incarnation, size_t more)
+{
+    struct buf b = buf_in(a);
+    (void)buf_reserve(&b, 9 + more);
+    buf_putc(&b, kind);
+    buf_put_be64(&b, incarnation);
+    return b;
+}
+
+struct str blob_key_heads(struct arena *a, uint64_t incarnation, struct str name_prefix)
+{
+    struct buf b = key_of(a, 'h', incarnation, name_prefix.n);
+    buf_put(&b, name_to_key(a, name_prefix));
+    return buf_str(&b);
+}
+
+struct str blob_key_items(struct arena *a, uint64_t incarnation, struct str name)
+{
+    struct buf b = key_of(a, 'h', incarnation, name.n + 1);
+    buf_put(&b, name_to_key(a, name));
+    buf_putc(&b, 0);
+    return buf_str(&b);
+}
+
+struct str blob_key_head(struct arena *a, uint64_t incarnation, struct str name,
+                         const struct blob_at *at)
+{
+    struct buf b = key_of(a, 'h', incarnation, name.n + 11);
+    buf_put(&b, name_to_key(a, name));
+    buf_putc(&b, 0);
+    if (at->item == BLOB_BASE) {
+        buf_put_u8(&b, AT_BASE);
+        return buf_str(&b);
+    }
+    buf_put_u8(&b, AT_TIME);
+    buf_put_be64(&b, (uint64_t)at->time);
+    buf_put_u8(&b, (uint8_t)at->item);
+    return buf_str(&b);
+}
+
+bool blob_key_parse_head(struct str key, struct str *name, struct blob_at *at)
+{
+    size_t end = str_find(key, 0, HEAD_PREFIX_BYTES);
+    if (end + 1 >= key.n)
+        return false;
+    *name = (struct str){key.p + HEAD_PREFIX_BYTES, end - HEAD_PREFIX_BYTES};
+    struct reader r = reader_of(str_from(key, end + 1));
+    *at = (struct blob_at){BLOB_BASE, 0};
+    if (read_u8(&r) == AT_BASE)
+        return reader_done(&r);
+    at->time = (int64_t)read_be64(&r);
+    at->item = (enum blob_item)read_u8(&r);
+    return reader_done(&r) && at->item == BLOB_SNAPSHOT;
+}
+
+static struct str key_with_id(struct arena *a, char kind, uint64_t incarnation, uint64_t id)
+{
+    struct buf b = key_of(a, kind, incarnation, 8);
+    buf_put_be64(&b, id);
+    return buf_str(&b);
+}
+
+struct str blob_key_content(struct arena *a, uint64_t incarnation, uint64_t content)
+{
+    return key_with_id(a, 'd', incarnation, content);
+}
+
+struct str blob_key_shares(struct arena *a, uint64_t incarnation, uint64_t content)
+{
+    return key_with_id(a, 'r', incarnation, content);
+}
+
+struct str blob_key_block_list(struct arena *a, uint64_t incarnation, uint64_t content)
+{
+    return key_with_id(a, 'l', incarnation, content);
+}
+
+struct str blob_key_block_list_row(struct arena *a, uint64_t incarnation, uint64_t content,
+                                   uint32_t row)
+{
+    struct buf b = key_of(a, 'l', incarnation, 12);
+    buf_put_be64(&b, content);
+    buf_put_be32(&b, row);
+    return buf_str(&b);
+}
+
+struct str blob_key_blocks(struct arena *a, uint64_t incarnation, uint64_t blocks)
+{
+    return key_with_id(a, 'u', incarnation, blocks);
+}
+
+struct str blob_key_block(struct arena *a, uint64_t incarnation, uint64_t blocks, struct str id)
+{
+    struct buf b = key_of(a, 'u', incarnation, 9 + id.n);
+    buf_put_be64(&b, blocks);
+    buf_put_u8(&b, AT_TIME);
+    buf_put(&b, id);
+    return buf_str(&b);
+}
+
+bool blob_key_holds_pieces(struct str key)
+{
+    if (key.n == 0)
+        return false;
+    return key.p[0] == 'd' || (key.p[0] == 'u' && key.n > 1 + 8 + 8);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the rows of the blob service lie. One partition is one container, so that a blob, its
+ * blocks, snapshots and lease are atomic together, and a listing is one range of keys.
+ *
+ *   partition  b/account/container
+ *   c                              the container itself (hot: nearly every request reads it)
+ *   s                              there is something to sweep
+ *   S stamp kind id                one thing to sweep
+ *   h I name 00 FF                 a blob's head: properties, metadata, lease
+ *   h I name 00 01 time kind       the head of a snapshot (and later of a version): the same times
+ *                                  sort together, before the blob itself, as listings want them
+ *   d I content offset             a chunk of a content's map (service/common/content.h)
+ *   r I content                    how many heads share the content, when more than one
+ *   l I content row                the ids and sizes of the committed blocks of a content
+ *   u I blocks                     a set of uncommitted blocks
+ *   u I blocks 01 id               one of them
+ *
+ * I is the container's incarnation (the stamp of its creation, big-endian): a container that was
+ * deleted and made again shares no key with what it was, so deleting one is a small transaction and
+ * the sweeper takes its rows away later. Contents and block sets have ids of their own (stamps), so
+ * that replacing or sharing them does not depend on their size.
+ *
+ * Names are ordered by UTF-16 units: see name_to_key. A name holds no NUL, so the NUL after it
+ * sorts a blob before all whose names go on. */
+#ifndef SERVICE_BLOB_KEYS_H
+#define SERVICE_BLOB_KEYS_H
+
+#include "core/buf.h"
+#include "core/wire.h"
+
+#define BLOB_KEY_CONTAINER STR("c")
+#define BLOB_KEY_SWEEP     STR("s")
+
+/* "b/account/container"; with an empty container, the prefix of all of the account's. */
+struct str blob_partition(struct arena *a, struct str account, struct str container);
+/* The container's name in a partition of ours. */
+struct str blob_partition_container(struct str partition);
+/* The partition of an account's blob service properties. */
+struct str blob_service_partition(struct arena *a, struct str account);
+
+enum blob_item { BLOB_BASE = 0, BLOB_SNAPSHOT = 1 };
+
+/* Which row of a blob: its own, or that of a time. */
+struct blob_at {
+    enum blob_item item;
+    int64_t time; /* of a snapshot; 0 for the base */
+};
+
+/* All heads of the incarnation whose names start so. */
+struct str blob_key_heads(struct arena *a, uint64_t incarnation, struct str name_prefix);
+/* All heads of one blob, itself and its snapshots. */
+struct str blob_key_items(struct arena *a, uint64_t incarnation, struct str name);
+struct str blob_key_head(struct arena *a, uint64_t incarnation, struct str name,
+                         const struct blob_at *at);
+/* Takes a head's key apart; *name is in key form and borrowed. False when it is none. */
+bool blob_key_parse_head(struct str key, struct str *name, struct blob_at *at);
+
+struct str blob_key_content(struct arena *a, uint64_t incarnation, uint64_t content);
+struct str blob_key_shares(struct arena *a, uint64_t incarnation, uint64_t content);
+struct str blob_key_block_list(struct arena *a, uint64_t incarnation, uint64_t content);
+/* The row that holds the committed blocks from row * BLOB_BLOCK_LIST_ROW on. */
+enum { BLOB_BLOCK_LIST_ROW = 1024 };
+struct str blob_key_block_list_row(struct arena *a, uint64_t incarnation, uint64_t content,
+                                   uint32_t row);
+struct str blob_key_blocks(struct arena *a, uint64_t incarnation, uint64_t blocks);
+struct str blob_key_block(struct arena *a, uint64_t incarnation, uint64_t blocks, struct str id);
+/* Whether the row of that key is a list of pieces: a chunk of a content, or a block. */
+bool blob_key_holds_pieces(struct str key);
+
+#endif
