@@ -160,6 +160,7 @@ static void start_rest(struct server *s, const char *server_name)
         .options = {.product_style = !c->path_style_only,
                     .any_version = c->any_version || c->loose,
                     .loose = c->loose,
+                    .container_delete_seconds = c->container_delete_seconds,
                     .server_name = server_name},
         .store = &s->store,
         .auth = {.accounts = s->accounts,

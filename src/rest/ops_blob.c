@@ -1,4 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rest/op.h"
+/* The operations of the blob service. Conditions as facts.md §1.1 has them. */
+#include "rest/blob_ops.h"
+#include "service/blob/blob.h"
+#include "service/blob/block.h"
+#include "service/blob/container.h"
+#include "service/blob/list.h"
 
-const struct op_table OPS_BLOB = {NULL, 0};
+#define MIB (1ULL << 20)
+
+// clang-format off
+static const struct op ROWS[] = {
+    /* ---- service ---- */
+    {.name = "ListContainers", .methods = M_GET, .resource = R_SERVICE, .comp = "list",
+     .account_sas = "l", .account_sas_type = 's',
+     .mode = MODE_READ, .decode = rest_list_containers_decode, .run = blob_list_containers, .encode = rest_list_containers_encode},
+
+    /* ---- containers ---- */
+    {.name = "CreateContainer", .methods = M_PUT, .resource = R_CONTAINER, .restype = "container",
+     .account_sas = "cw", .account_sas_type = 'c',
+     .mode = MODE_WRITE, .decode = rest_create_container_decode, .run = blob_create_container, .encode = rest_create_container_encode},
+    {.name = "GetContainerProperties", .methods = M_GET | M_HEAD, .resource = R_CONTAINER, .restype = "container",
+     .account_sas = "r", .account_sas_type = 'c', .anonymous = AUTH_ANONYMOUS_CONTAINER,
+     .mode = MODE_READ, .decode = rest_get_container_decode, .run = blob_get_container, .encode = rest_get_container_properties_encode},
+    {.name = "GetContainerMetadata", .methods = M_GET | M_HEAD, .resource = R_CONTAINER, .restype = "container", .comp = "metadata",
+     .account_sas = "r", .account_sas_type = 'c', .anonymous = AUTH_ANONYMOUS_CONTAINER,
+     .mode = MODE_READ, .decode = rest_get_container_decode, .run = blob_get_container, .encode = rest_get_container_metadata_encode},
+    {.name = "SetContainerMetadata", .methods = M_PUT, .resource = R_CONTAINER, .restype = "container", .comp = "metadata",
+     .account_sas = "w", .account_sas_type = 'c', .conditions = COND_S,
+     .mode = MODE_WRITE, .decode = rest_set_container_metadata_decode, .run = blob_set_container_metadata, .encode = rest_set_container_encode},
+    {.name = "DeleteContainer", .methods = M_DELETE, .resource = R_CONTAINER, .restype = "container",
+     .account_sas = "d", .account_sas_type = 'c', .conditions = COND_S | COND_U,
+     .mode = MODE_WRITE, .decode = rest_delete_container_decode, .run = blob_delete_container, .encode = rest_delete_container_encode},
+    {.name = "LeaseContainer", .methods = M_PUT, .resource = R_CONTAINER, .restype = "container", .comp = "lease",
+     .account_sas = "w", .account_sas_type = 'c', .conditions = COND_S | COND_U,
+     .mode = MODE_WRITE, .decode = rest_lease_container_decode, .run = blob_lease_container, .encode = rest_lease_container_encode},
+    {.name = "ListBlobs", .methods = M_GET, .resource = R_CONTAINER, .restype = "container", .comp = "list",
+     .account_sas = "l", .account_sas_type = 'c', .service_sas = "l", .anonymous = AUTH_ANONYMOUS_CONTAINER,
+     .mode = MODE_READ, .decode = rest_list_blobs_decode, .run = blob_list_blobs, .encode = rest_list_blobs_encode},
+
+    /* ---- blobs ---- */
+    {.name = "PutBlob", .methods = M_PUT, .resource = R_OBJECT, .header = "x-ms-blob-type=BlockBlob",
+     .account_sas = "cw", .account_sas_type = 'o', .service_sas = "cw", .conditions = COND_ALL,
+     .body = BODY_STREAM, .body_max = 5000 * MIB,
+     .mode = MODE_WRITE, .decode = rest_put_blob_decode, .run = blob_put_blob, .encode = rest_put_blob_encode},
+    {.name = "GetBlob", .methods = M_GET, .resource = R_OBJECT,
+     .account_sas = "r", .account_sas_type = 'o', .service_sas = "r", .anonymous = AUTH_ANONYMOUS_BLOB, .conditions = COND_ALL,
+     .mode = MODE_READ, .decode = rest_get_blob_decode, .run = blob_get_blob, .encode = rest_get_blob_encode},
+    {.name = "GetBlobProperties", .methods = M_HEAD, .resource = R_OBJECT,
+     .account_sas = "r", .account_sas_type = 'o', .service_sas = "r", .anonymous = AUTH_ANONYMOUS_BLOB, .conditions = COND_ALL,
+     .mode = MODE_READ, .decode = rest_get_blob_properties_decode, .run = blob_get_blob, .encode = rest_get_blob_properties_encode},
+    {.name = "GetBlobMetadata", .methods = M_GET | M_HEAD, .resource = R_OBJECT, .comp = "metadata",
+     .account_sas = "r", .account_sas_type = 'o', .service_sas = "r", .anonymous = AUTH_ANONYMOUS_BLOB, .conditions = COND_ALL,
+     .mode = MODE_READ, .decode = rest_get_blob_properties_decode, .run = blob_get_blob, .encode = rest_get_blob_metadata_encode},
+    {.name = "SetBlobProperties", .methods = M_PUT, .resource = R_OBJECT, .comp = "properties",
+     .account_sas = "w", .account_sas_type = 'o', .service_sas = "w", .conditions = COND_ALL,
+     .mode = MODE_WRITE, .decode = rest_set_blob_properties_decode, .run = blob_set_blob_properties, .encode = rest_set_blob_properties_encode},
+    {.name = "SetBlobMetadata", .methods = M_PUT, .resource = R_OBJECT, .comp = "metadata",
+     .account_sas = "w", .account_sas_type = 'o', .service_sas = "w", .conditions = COND_ALL,
+     .mode = MODE_WRITE, .decode = rest_set_blob_metadata_decode, .run = blob_set_blob_metadata, .encode = rest_set_blob_metadata_encode},
+    {.name = "LeaseBlob", .methods = M_PUT, .resource = R_OBJECT, .comp = "lease",
+     .account_sas = "w", .account_sas_type = 'o', .service_sas = "w", .conditions = COND_ALL,
+     .mode = MODE_WRITE, .decode = rest_lease_blob_decode, .run = blob_lease_blob, .encode = rest_lease_blob_encode},
+    {.name = "SnapshotBlob", .methods = M_PUT, .resource = R_OBJECT, .comp = "snapshot",
+     .account_sas = "cw", .account_sas_type = 'o', .service_sas = "cw", .conditions = COND_ALL,
+     .mode = MODE_WRITE, .decode = rest_snapshot_blob_decode, .run = blob_snapshot_blob, .encode = rest_snapshot_blob_encode},
+    {.name = "DeleteBlob", .methods = M_DELETE, .resource = R_OBJECT,
+     .account_sas = "d", .account_sas_type = 'o', .service_sas = "d", .conditions = COND_ALL,
+     .mode = MODE_WRITE, .decode = rest_delete_blob_decode, .run = blob_delete_blob, .encode = rest_delete_blob_encode},
+};
+// clang-format on
+
+const struct op_table OPS_BLOB = {ROWS, sizeof ROWS / sizeof ROWS[0]};

@@ -10,11 +10,12 @@
 #include "service/common/store.h"
 
 struct rest_options {
-    bool product_style;      /* account.blob.localhost names an account */
-    bool any_version;        /* --skipApiVersionCheck, --loose */
-    bool loose;              /* --loose: headers and parameters we do not support are passed over */
-    bool access_log;         /* one line per request */
-    const char *server_name; /* the Server header's product and version */
+    bool product_style; /* account.blob.localhost names an account */
+    bool any_version;   /* --skipApiVersionCheck, --loose */
+    bool loose;         /* --loose: headers and parameters we do not support are passed over */
+    bool access_log;    /* one line per request */
+    uint64_t container_delete_seconds; /* how long a deleted container's name cannot be taken */
+    const char *server_name;           /* the Server header's product and version */
 };
 
 struct rest_server {

@@ -6,6 +6,7 @@
 
 #include "service/blob/access.h"
 #include "service/common/content.h"
+#include "service/common/store.h"
 
 /* What the client gives with a blob's content; replaced as a whole by Put Blob and Put Block List.
  */
@@ -35,14 +36,20 @@ struct err blob_check_block_type(const struct blob *blob);
 
 struct blob_get_args {
     struct blob_request request;
+    struct store *store;
     bool wants_content;
-    /* The range asked for: from offset on, at most `length` bytes. */
+    bool wants_bytes; /* the range in memory too, for a checksum of it: only for small ones */
+    /* The range asked for. */
     bool has_range;
-    uint64_t offset;
-    uint64_t length;
-    /* out: the range is cut to the blob */
+    uint64_t range_offset;
+    uint64_t range_length; /* at most this much */
+    /* out */
     struct blob_head head;
+    uint64_t offset; /* the range, cut to the blob */
+    uint64_t length;
     struct pieces pieces;
+    struct str bytes;
+    bool in_pool; /* the transaction's own */
 };
 /* Get Blob, Get Blob Properties and Get Blob Metadata. ERR_INVALID_RANGE, whose offset and size the
  * front end finds in the arguments; ERR_BLOB_ARCHIVED. */

@@ -55,19 +55,32 @@ struct str blob_key_items(struct arena *a, uint64_t incarnation, struct str name
     return buf_str(&b);
 }
 
+static void put_at(struct buf *b, const struct blob_at *at)
+{
+    buf_putc(b, 0);
+    if (at->item == BLOB_BASE) {
+        buf_put_u8(b, AT_BASE);
+        return;
+    }
+    buf_put_u8(b, AT_TIME);
+    buf_put_be64(b, (uint64_t)at->time);
+    buf_put_u8(b, (uint8_t)at->item);
+}
+
 struct str blob_key_head(struct arena *a, uint64_t incarnation, struct str name,
                          const struct blob_at *at)
 {
     struct buf b = key_of(a, 'h', incarnation, name.n + 11);
     buf_put(&b, name_to_key(a, name));
-    buf_putc(&b, 0);
-    if (at->item == BLOB_BASE) {
-        buf_put_u8(&b, AT_BASE);
-        return buf_str(&b);
-    }
-    buf_put_u8(&b, AT_TIME);
-    buf_put_be64(&b, (uint64_t)at->time);
-    buf_put_u8(&b, (uint8_t)at->item);
+    put_at(&b, at);
+    return buf_str(&b);
+}
+
+struct str blob_key_of_items(struct arena *a, struct str key_to_name, const struct blob_at *at)
+{
+    struct buf b = buf_in(a);
+    buf_put(&b, key_to_name);
+    put_at(&b, at);
     return buf_str(&b);
 }
 

@@ -52,6 +52,8 @@ struct str blob_key_heads(struct arena *a, uint64_t incarnation, struct str name
 struct str blob_key_items(struct arena *a, uint64_t incarnation, struct str name);
 struct str blob_key_head(struct arena *a, uint64_t incarnation, struct str name,
                          const struct blob_at *at);
+/* The same from a key that ends with the name, in key form. */
+struct str blob_key_of_items(struct arena *a, struct str key_to_name, const struct blob_at *at);
 /* Takes a head's key apart; *name is in key form and borrowed. False when it is none. */
 bool blob_key_parse_head(struct str key, struct str *name, struct blob_at *at);
 

@@ -10,7 +10,7 @@
 #include "service/common/record.h"
 
 enum {
-    SWEEP_ROWS_MAX = 500,          /* per step */
+    SWEEP_WORK_MAX = 2000,         /* rows and extents per step */
     EXPIRY_PARTITIONS_MAX = 64,    /* per step */
     EXPIRY_SETS_MAX = 200,         /* per container and round */
     EXPIRY_ROUND_SECONDS = 60 * 60 /* from one round over all containers to the next */
@@ -47,13 +47,18 @@ struct err sweep_add(struct txn *t, const struct sweep_item *item)
 /* ---- doing ---- */
 
 /* Drops what a row holds, then the row. */
-static struct err remove_row(struct txn *t, struct str key, struct str value)
+static struct err remove_row(struct txn *t, struct str key, struct str value, unsigned *budget)
 {
     struct reader r = reader_of(blob_key_holds_pieces(key) ? value : STR_NONE);
     struct piece piece;
-    while (piece_decode(&r, &piece))
-        if (piece.kind == PIECE_EXTENT)
-            TRY(txn_extent_drop(t, &piece.extent));
+    unsigned work = 1;
+    while (piece_decode(&r, &piece)) {
+        if (piece.kind != PIECE_EXTENT)
+            continue;
+        TRY(txn_extent_drop(t, &piece.extent));
+        work++;
+    }
+    *budget -= work < *budget ? work : *budget;
     return reader_ok(&r) ? txn_del(t, key) : err_new(ERR_CORRUPT);
 }
 
@@ -61,8 +66,7 @@ static struct err remove_rows(struct txn *t, struct cursor *c, unsigned *budget)
 {
     while (cursor_valid(c) && *budget > 0) {
         TRY(remove_row(t, arena_copy(txn_arena(t), cursor_key(c)),
-                       arena_copy(txn_arena(t), cursor_value(c))));
-        --*budget;
+                       arena_copy(txn_arena(t), cursor_value(c)), budget));
         TRY(cursor_next(c));
     }
     return OK;
@@ -134,14 +138,14 @@ struct sweep_step {
 static struct err sweep_partition(struct txn *t, void *arg)
 {
     struct sweep_step *step = arg;
-    unsigned budget = SWEEP_ROWS_MAX;
+    unsigned budget = SWEEP_WORK_MAX;
     struct cursor *c;
     TRY(cursor_open(t, STR("S"), &c));
     struct err e = cursor_seek(c, STR("S"));
     if (!err_is(e))
         e = sweep_notes(t, c, &budget);
     cursor_close(c);
-    step->removed = SWEEP_ROWS_MAX - budget;
+    step->removed = SWEEP_WORK_MAX - budget;
     step->more = budget == 0;
     return e;
 }

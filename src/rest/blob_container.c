@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The operations on containers: decode and encode. */
+#include "rest/blob_ops.h"
+#include "rest/blob_request.h"
+#include "rest/server.h"
+#include "service/blob/container.h"
+
+static struct container_args *args_of(struct rest_call *call)
+{
+    return call->args;
+}
+
+/* What all of them begin with. */
+static struct err decode_container(struct rest_call *call, struct container_args **out)
+{
+    struct container_args *args = ARENA_NEW(call->arena, struct container_args);
+    TRY(blob_read_container_request(call, &args->request));
+    call->args = args;
+    *out = args;
+    return OK;
+}
+
+static struct err read_public_access(struct rest_call *call, enum blob_public *out)
+{
+    const struct str name = STR("x-ms-blob-public-access");
+    struct str text = call_header(call, name);
+    *out = BLOB_PUBLIC_NONE;
+    if (!str_given(text))
+        return OK;
+    if (str_ieq(text, STR("container")))
+        *out = BLOB_PUBLIC_CONTAINER;
+    else if (str_ieq(text, STR("blob")))
+        *out = BLOB_PUBLIC_BLOB;
+    else
+        return call_bad_header(call, name);
+    return OK;
+}
+
+static void put_public_access(struct rest_call *call, enum blob_public level)
+{
+    if (level != BLOB_PUBLIC_NONE)
+        call_put(call, STR("x-ms-blob-public-access"),
+                 level == BLOB_PUBLIC_BLOB ? STR("blob") : STR("container"));
+}
+
+static void put_etag(struct rest_call *call)
+{
+    const struct container *c = &args_of(call)->container;
+    blob_put_etag(call, c->etag, c->last_modified);
+}
+
+/* ---- Create Container ---- */
+
+struct err rest_create_container_decode(struct rest_call *call)
+{
+    struct container_args *args;
+    TRY(decode_container(call, &args));
+    TRY(read_public_access(call, &args->public_access));
+    return blob_read_metadata(call, &args->metadata);
+}
+
+struct err rest_create_container_encode(struct rest_call *call)
+{
+    put_etag(call);
+    call->status = 201;
+    return OK;
+}
+
+/* ---- Delete Container ---- */
+
+struct err rest_delete_container_decode(struct rest_call *call)
+{
+    struct container_args *args;
+    TRY(decode_container(call, &args));
+    args->delete_ticks = (int64_t)call->server->options.container_delete_seconds * TICKS_PER_SECOND;
+    return OK;
+}
+
+struct err rest_delete_container_encode(struct rest_call *call)
+{
+    call->status = 202;
+    return OK;
+}
+
+/* ---- Get Container Properties, Get Container Metadata ---- */
+
+struct err rest_get_container_decode(struct rest_call *call)
+{
+    struct container_args *args;
+    return decode_container(call, &args);
+}
+
+struct err rest_get_container_properties_encode(struct rest_call *call)
+{
+    const struct container *c = &args_of(call)->container;
+    put_etag(call);
+    blob_put_metadata(call, c->metadata);
+    blob_put_lease(call, &c->lease);
+    put_public_access(call, c->public_access);
+    call_put_bool(call, STR("x-ms-has-immutability-policy"), false);
+    call_put_bool(call, STR("x-ms-has-legal-hold"), false);
+    call_put_bool(call, STR("x-ms-immutable-storage-with-versioning-enabled"), false);
+    call_put(call, STR("x-ms-default-encryption-scope"), STR("$account-encryption-key"));
+    call_put_bool(call, STR("x-ms-deny-encryption-scope-override"), false);
+    return OK;
+}
+
+struct err rest_get_container_metadata_encode(struct rest_call *call)
+{
+    put_etag(call);
+    blob_put_metadata(call, args_of(call)->container.metadata);
+    return OK;
+}
+
+/* ---- Set Container Metadata ---- */
+
+struct err rest_set_container_metadata_decode(struct rest_call *call)
+{
+    struct container_args *args;
+    TRY(decode_container(call, &args));
+    return blob_read_metadata(call, &args->metadata);
+}
+
+/* Also of Set Container ACL. */
+struct err rest_set_container_encode(struct rest_call *call)
+{
+    put_etag(call);
+    return OK;
+}
+
+/* ---- Lease Container ---- */
+
+struct err rest_lease_container_decode(struct rest_call *call)
+{
+    struct container_args *args;
+    TRY(decode_container(call, &args));
+    return blob_read_lease_request(call, &args->lease);
+}
+
+struct err rest_lease_container_encode(struct rest_call *call)
+{
+    const struct container_args *args = args_of(call);
+    put_etag(call);
+    blob_put_lease_outcome(call, &args->lease, &args->container.lease, args->lease_left_seconds);
+    return OK;
+}

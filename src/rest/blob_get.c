@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Get Blob, Get Blob Properties, Get Blob Metadata: decode and encode. */
+#include "core/crc64.h"
+#include "core/md5.h"
+#include "rest/blob_ops.h"
+#include "rest/blob_request.h"
+#include "rest/content_source.h"
+
+enum { RANGE_CHECKSUM_MAX = 4 << 20, VERSION_TIER_ON_GET = 20261006 };
+
+struct get_blob {
+    struct blob_get_args args; /* first: run's argument */
+    bool wants_md5, wants_crc64;
+};
+
+/* ---- decode ---- */
+
+/* "bytes=a-" or "bytes=a-b"; false for anything else. */
+static bool parse_range(struct str text, uint64_t *offset, uint64_t *length)
+{
+    if (!str_istarts(text, STR("bytes=")))
+        return false;
+    struct str rest = str_from(text, 6);
+    struct str first = str_cut(&rest, '-');
+    uint64_t last;
+    if (!str_given(rest) || !str_to_u64(first, offset))
+        return false;
+    *length = UINT64_MAX;
+    if (rest.n == 0)
+        return true;
+    if (!str_to_u64(rest, &last) || last < *offset)
+        return false;
+    if (last - *offset < UINT64_MAX)
+        *length = last - *offset + 1;
+    return true;
+}
+
+/* x-ms-range wins over Range. A Range of another form (a suffix, several) is passed over, as HTTP
+ * allows; an x-ms-range is our own and must be right. */
+static struct err read_range(struct rest_call *call, struct blob_get_args *args)
+{
+    const struct str own = STR("x-ms-range");
+    struct str text = call_header(call, own);
+    if (str_given(text)) {
+        args->has_range = parse_range(text, &args->range_offset, &args->range_length);
+        return args->has_range ? OK : call_bad_header(call, own);
+    }
+    text = call_header(call, STR("Range"));
+    args->has_range =
+        str_given(text) && parse_range(text, &args->range_offset, &args->range_length);
+    return OK;
+}
+
+static struct err read_range_checksums(struct rest_call *call, struct get_blob *get)
+{
+    const struct str md5 = STR("x-ms-range-get-content-md5");
+    const struct str crc64 = STR("x-ms-range-get-content-crc64");
+    TRY(call_header_bool(call, md5, &get->wants_md5));
+    TRY(call_header_bool(call, crc64, &get->wants_crc64));
+    if (!get->wants_md5 && !get->wants_crc64)
+        return OK;
+    if (get->wants_md5 && get->wants_crc64)
+        return call_bad_header(call, crc64);
+    if (!get->args.has_range)
+        return call_bad_header(call, get->wants_md5 ? md5 : crc64);
+    if (get->args.range_length > RANGE_CHECKSUM_MAX)
+        return call_error(call, ERR_OUT_OF_RANGE_INPUT, "HeaderName", get->wants_md5 ? md5 : crc64);
+    get->args.wants_bytes = true;
+    return OK;
+}
+
+struct err rest_get_blob_decode(struct rest_call *call)
+{
+    struct get_blob *get = ARENA_NEW(call->arena, struct get_blob);
+    call->args = get;
+    TRY(blob_read_request(call, &get->args.request));
+    get->args.store = call->store;
+    get->args.wants_content = true;
+    call->wants_pin = true;
+    TRY(read_range(call, &get->args));
+    return read_range_checksums(call, get);
+}
+
+/* Properties and metadata. */
+struct err rest_get_blob_properties_decode(struct rest_call *call)
+{
+    struct get_blob *get = ARENA_NEW(call->arena, struct get_blob);
+    call->args = get;
+    return blob_read_request(call, &get->args.request);
+}
+
+/* ---- encode ---- */
+
+/* A SAS may say what the answer's headers are to be. */
+static struct str chosen(struct str by_sas, struct str stored)
+{
+    return str_given(by_sas) ? by_sas : stored;
+}
+
+static void put_http(struct rest_call *call, const struct blob_http *http)
+{
+    const struct auth_result *who = &call->who;
+    struct str type = chosen(who->content_type, http->content_type);
+    call_put(call, STR("Content-Type"), str_given(type) ? type : STR("application/octet-stream"));
+    call_put_if(call, STR("Content-Encoding"),
+                chosen(who->content_encoding, http->content_encoding));
+    call_put_if(call, STR("Content-Language"),
+                chosen(who->content_language, http->content_language));
+    call_put_if(call, STR("Content-Disposition"),
+                chosen(who->content_disposition, http->content_disposition));
+    call_put_if(call, STR("Cache-Control"), chosen(who->cache_control, http->cache_control));
+}
+
+static void put_tier(struct rest_call *call, const struct blob_head *head)
+{
+    call_put(call, STR("x-ms-access-tier"), blob_tier_text(head->tier));
+    if (head->tier == BLOB_TIER_NONE)
+        call_put_bool(call, STR("x-ms-access-tier-inferred"), true);
+    else
+        call_put_time(call, STR("x-ms-access-tier-change-time"), head->tier_changed);
+}
+
+/* What Get Blob and Get Blob Properties have in common. */
+static void put_head(struct rest_call *call, const struct get_blob *get)
+{
+    const struct blob_head *head = &get->args.head;
+    blob_put_etag(call, head->etag, head->last_modified);
+    call_put_time(call, STR("x-ms-creation-time"), head->created);
+    blob_put_metadata(call, head->metadata);
+    put_http(call, &head->http);
+    call_put(call, STR("x-ms-blob-type"), blob_type_text(head->type));
+    if (get->args.request.at.item == BLOB_BASE)
+        blob_put_lease(call, &head->lease);
+    call_put_bool(call, STR("x-ms-server-encrypted"), true);
+    call_put(call, STR("Accept-Ranges"), STR("bytes"));
+}
+
+static void put_range_checksum(struct rest_call *call, const struct get_blob *get)
+{
+    struct str bytes = get->args.bytes;
+    if (get->wants_crc64)
+        blob_put_crc64(call, crc64(0, bytes));
+    if (!get->wants_md5)
+        return;
+    unsigned char md5[MD5_BYTES];
+    struct md5 state;
+    md5_init(&state);
+    md5_update(&state, bytes);
+    md5_final(&state, md5);
+    blob_put_base64(call, STR("Content-MD5"), (struct str){(const char *)md5, MD5_BYTES});
+}
+
+/* The whole blob's MD5 has another name in an answer that is a part. */
+static void put_range(struct rest_call *call, const struct get_blob *get)
+{
+    const struct blob_get_args *args = &get->args;
+    struct str md5 = args->head.http.content_md5;
+    if (!args->has_range) {
+        if (str_given(md5))
+            blob_put_base64(call, STR("Content-MD5"), md5);
+        return;
+    }
+    call->status = 206;
+    call_put(call, STR("Content-Range"),
+             arena_printf(call->arena, "bytes %llu-%llu/%llu", (unsigned long long)args->offset,
+                          (unsigned long long)(args->offset + args->length - 1),
+                          (unsigned long long)args->head.size));
+    if (str_given(md5))
+        blob_put_base64(call, STR("x-ms-blob-content-md5"), md5);
+    put_range_checksum(call, get);
+}
+
+struct err rest_get_blob_encode(struct rest_call *call)
+{
+    const struct get_blob *get = call->args;
+    put_head(call, get);
+    put_range(call, get);
+    if (call->version >= VERSION_TIER_ON_GET)
+        put_tier(call, &get->args.head);
+    content_source_set(call, &get->args.pieces);
+    return OK;
+}
+
+struct err rest_get_blob_properties_encode(struct rest_call *call)
+{
+    const struct get_blob *get = call->args;
+    const struct blob_head *head = &get->args.head;
+    put_head(call, get);
+    if (str_given(head->http.content_md5))
+        blob_put_base64(call, STR("Content-MD5"), head->http.content_md5);
+    put_tier(call, head);
+    call->content_length = (int64_t)head->size;
+    return OK;
+}
+
+struct err rest_get_blob_metadata_encode(struct rest_call *call)
+{
+    const struct get_blob *get = call->args;
+    blob_put_etag(call, get->args.head.etag, get->args.head.last_modified);
+    blob_put_metadata(call, get->args.head.metadata);
+    return OK;
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* List Blobs and List Containers: decode and encode. The body is written while the rows are read:
+ * see service/blob/list.h. */
+#include "core/base64.h"
+#include "core/time.h"
+#include "core/uri.h"
+#include "core/xml.h"
+#include "rest/blob_ops.h"
+#include "rest/blob_request.h"
+#include "service/blob/list.h"
+#include "service/common/etag.h"
+#include "service/common/pairs.h"
+
+enum { VERSION_ENCODED_NAMES = 20210212, VERSION_START_FROM = 20260206 };
+
+/* A literal, at its length. */
+#define PUT(b, literal) buf_put((b), STR(literal))
+
+/* ---- what both have ---- */
+
+/* Calls `take` with each value of `include`; false from it means that it is not known. */
+static struct err read_include(struct rest_call *call, bool (*take)(void *arg, struct str value),
+                               void *arg)
+{
+    struct str rest = call_query(call, STR("include"));
+    while (str_given(rest)) {
+        struct str value = str_trim(str_cut(&rest, ','));
+        if (value.n > 0 && !take(arg, value))
+            return call_bad_query(call, STR("include"));
+    }
+    return OK;
+}
+
+static struct err read_max(struct rest_call *call, size_t *out)
+{
+    uint64_t max = LIST_RESULTS_MAX;
+    TRY(call_query_u64(call, STR("maxresults"), 1, INT32_MAX, &max));
+    *out = max > LIST_RESULTS_MAX ? LIST_RESULTS_MAX : (size_t)max;
+    return OK;
+}
+
+static void echo(struct rest_call *call, struct str parameter, struct str element)
+{
+    struct str value = call_query(call, parameter);
+    if (str_given(value))
+        xml_element(&call->out, element, value);
+}
+
+static void put_metadata(struct buf *b, struct str metadata)
+{
+    struct reader r = reader_of(metadata);
+    struct pair pair;
+    if (!str_given(metadata)) {
+        PUT(b, "<Metadata />");
+        return;
+    }
+    PUT(b, "<Metadata>");
+    while (pairs_next(&r, &pair))
+        xml_element(b, pair.name, pair.value);
+    PUT(b, "</Metadata>");
+}
+
+static void put_lease(struct buf *b, const struct lease *lease, int64_t now)
+{
+    enum lease_state state = lease_state(lease, now);
+    PUT(b, "<LeaseStatus>");
+    buf_put(b, lease_status_text(state));
+    PUT(b, "</LeaseStatus><LeaseState>");
+    buf_put(b, lease_state_text(state));
+    PUT(b, "</LeaseState>");
+    struct str duration = lease_duration_text(lease, now);
+    if (str_given(duration))
+        xml_element(b, STR("LeaseDuration"), duration);
+}
+
+static void put_times_and_etag(struct buf *b, int64_t last_modified, int64_t etag)
+{
+    PUT(b, "<Last-Modified>");
+    time_put_rfc1123(b, last_modified);
+    PUT(b, "</Last-Modified><Etag>");
+    etag_put(b, etag);
+    PUT(b, "</Etag>");
+}
+
+/* ---- List Blobs ---- */
+
+struct list_blobs {
+    struct blob_list_args args; /* first: run's argument */
+    struct rest_call *call;
+    bool wants_metadata;
+};
+
+static bool take_blob_include(void *arg, struct str value)
+{
+    static const struct str OTHERS[] = {STR_INIT("copy"),
+                                        STR_INIT("deleted"),
+                                        STR_INIT("versions"),
+                                        STR_INIT("tags"),
+                                        STR_INIT("immutabilitypolicy"),
+                                        STR_INIT("legalhold"),
+                                        STR_INIT("deletedwithversions"),
+                                        STR_INIT("permissions")};
+    struct list_blobs *list = arg;
+    if (str_ieq(value, STR("snapshots")))
+        return list->args.wants_snapshots = true;
+    if (str_ieq(value, STR("uncommittedblobs")))
+        return list->args.wants_uncommitted = true;
+    if (str_ieq(value, STR("metadata")))
+        return list->wants_metadata = true;
+    /* Known to the service; blobs have none of these. */
+    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
+        if (str_ieq(value, OTHERS[i]))
+            return true;
+    return false;
+}
+
+static void begin_blobs(void *sink)
+{
+    const struct list_blobs *list = sink;
+    struct rest_call *call = list->call;
+    struct buf *b = &call->out;
+    buf_clear(b);
+    PUT(b, XML_DECLARATION "<EnumerationResults ServiceEndpoint=\"");
+    xml_put_attribute(b, call->endpoint);
+    PUT(b, "\" ContainerName=\"");
+    xml_put_attribute(b, call->container);
+    PUT(b, "\">");
+    echo(call, STR("prefix"), STR("Prefix"));
+    echo(call, STR("marker"), STR("Marker"));
+    echo(call, STR("maxresults"), STR("MaxResults"));
+    echo(call, STR("delimiter"), STR("Delimiter"));
+    PUT(b, "<Blobs>");
+}
+
+/* A name that XML cannot carry is percent-encoded, and says so. */
+static void put_name(struct list_blobs *list, struct str name)
+{
+    struct buf *b = &list->call->out;
+    if (xml_can_hold(name) || list->call->version < VERSION_ENCODED_NAMES) {
+        PUT(b, "<Name>");
+        xml_put_text(b, name);
+    } else {
+        PUT(b, "<Name Encoded=\"true\">");
+        uri_encode(b, name, URI_KEEP_NONE);
+    }
+    PUT(b, "</Name>");
+}
+
+static void put_text(struct buf *b, struct str open, struct str text, struct str close)
+{
+    buf_put(b, open);
+    xml_put_text(b, text);
+    buf_put(b, close);
+}
+
+static void put_content_properties(struct buf *b, const struct blob_head *head)
+{
+    const struct blob_http *http = &head->http;
+    PUT(b, "<Content-Length>");
+    buf_put_u64(b, head->size);
+    put_text(b, STR("</Content-Length><Content-Type>"),
+             str_given(http->content_type) ? http->content_type : STR("application/octet-stream"),
+             STR("</Content-Type><Content-Encoding>"));
+    put_text(b, STR(""), http->content_encoding, STR("</Content-Encoding><Content-Language>"));
+    put_text(b, STR(""), http->content_language, STR("</Content-Language><Content-CRC64 />"));
+    PUT(b, "<Content-MD5>");
+    if (str_given(http->content_md5))
+        base64_put(b, http->content_md5);
+    put_text(b, STR("</Content-MD5><Cache-Control>"), http->cache_control,
+             STR("</Cache-Control><Content-Disposition>"));
+    put_text(b, STR(""), http->content_disposition, STR("</Content-Disposition>"));
+}
+
+static void put_tier(struct buf *b, const struct blob_head *head)
+{
+    PUT(b, "<AccessTier>");
+    buf_put(b, blob_tier_text(head->tier));
+    PUT(b, "</AccessTier>");
+    if (head->tier == BLOB_TIER_NONE) {
+        PUT(b, "<AccessTierInferred>true</AccessTierInferred>");
+        return;
+    }
+    PUT(b, "<AccessTierChangeTime>");
+    time_put_rfc1123(b, head->tier_changed);
+    PUT(b, "</AccessTierChangeTime>");
+}
+
+static void put_properties(struct list_blobs *list, const struct blob_list_item *item)
+{
+    struct buf *b = &list->call->out;
+    const struct blob_head *head = &item->head;
+    PUT(b, "<Properties>");
+    if (head->committed) {
+        PUT(b, "<Creation-Time>");
+        time_put_rfc1123(b, head->created);
+        PUT(b, "</Creation-Time>");
+        put_times_and_etag(b, head->last_modified, head->etag);
+    }
+    put_content_properties(b, head);
+    PUT(b, "<BlobType>");
+    buf_put(b, blob_type_text(head->type));
+    PUT(b, "</BlobType>");
+    if (head->committed)
+        put_tier(b, head);
+    if (item->at.item == BLOB_BASE)
+        put_lease(b, &head->lease, list->call->now);
+    PUT(b, "<ServerEncrypted>true</ServerEncrypted></Properties>");
+}
+
+static void put_blob(void *sink, const struct blob_list_item *item)
+{
+    struct list_blobs *list = sink;
+    struct buf *b = &list->call->out;
+    PUT(b, "<Blob>");
+    put_name(list, item->name);
+    if (item->at.item == BLOB_SNAPSHOT) {
+        PUT(b, "<Snapshot>");
+        time_put_iso(b, item->at.time);
+        PUT(b, "</Snapshot>");
+    }
+    put_properties(list, item);
+    if (list->wants_metadata)
+        put_metadata(b, item->head.metadata);
+    PUT(b, "</Blob>");
+}
+
+static void put_prefix(void *sink, struct str prefix)
+{
+    struct list_blobs *list = sink;
+    PUT(&list->call->out, "<BlobPrefix>");
+    put_name(list, prefix);
+    PUT(&list->call->out, "</BlobPrefix>");
+}
+
+static struct err read_marker(struct rest_call *call, struct str *out)
+{
+    struct str text = call_query(call, STR("marker"));
+    *out = STR_NONE;
+    if (!str_given(text) || text.n == 0)
+        return OK;
+    return base64_decode(call->arena, text, out) ? OK : call_bad_query(call, STR("marker"));
+}
+
+struct err rest_list_blobs_decode(struct rest_call *call)
+{
+    struct list_blobs *list = ARENA_NEW(call->arena, struct list_blobs);
+    struct container_request request;
+    call->args = list;
+    TRY(blob_read_container_request(call, &request));
+    list->call = call;
+    list->args = (struct blob_list_args){
+        .arena = call->arena,
+        .prefix = call_query(call, STR("prefix")),
+        .delimiter = call_query(call, STR("delimiter")),
+        .container_lease = request.lease,
+        .sink = list,
+        .begin = begin_blobs,
+        .item = put_blob,
+        .prefix_found = put_prefix,
+    };
+    if (call->version >= VERSION_START_FROM)
+        list->args.start_from = call_query(call, STR("startFrom"));
+    TRY(read_max(call, &list->args.max));
+    TRY(read_marker(call, &list->args.marker));
+    TRY(read_include(call, take_blob_include, list));
+    /* A group of names has no snapshots to show. */
+    if (list->args.delimiter.n > 0 && list->args.wants_snapshots)
+        return call_bad_query(call, STR("include"));
+    return OK;
+}
+
+struct err rest_list_blobs_encode(struct rest_call *call)
+{
+    const struct list_blobs *list = call->args;
+    struct buf *b = &call->out;
+    call_put(call, STR("Content-Type"), STR("application/xml"));
+    PUT(b, "</Blobs>");
+    if (str_given(list->args.next)) {
+        PUT(b, "<NextMarker>");
+        base64_put(b, list->args.next);
+        PUT(b, "</NextMarker>");
+    } else {
+        PUT(b, "<NextMarker />");
+    }
+    PUT(b, "</EnumerationResults>");
+    return OK;
+}
+
+/* ---- List Containers ---- */
+
+struct list_containers {
+    struct container_list_args args; /* first: run's argument */
+    struct rest_call *call;
+    bool wants_metadata;
+};
+
+static bool take_container_include(void *arg, struct str value)
+{
+    struct list_containers *list = arg;
+    if (str_ieq(value, STR("metadata")))
+        return list->wants_metadata = true;
+    if (str_ieq(value, STR("system")))
+        return list->args.wants_system = true;
+    return str_ieq(value, STR("deleted"));
+}
+
+static void begin_containers(void *sink)
+{
+    struct rest_call *call = ((struct list_containers *)sink)->call;
+    struct buf *b = &call->out;
+    buf_clear(b);
+    PUT(b, XML_DECLARATION "<EnumerationResults ServiceEndpoint=\"");
+    xml_put_attribute(b, call->endpoint);
+    PUT(b, "\">");
+    echo(call, STR("prefix"), STR("Prefix"));
+    echo(call, STR("marker"), STR("Marker"));
+    echo(call, STR("maxresults"), STR("MaxResults"));
+    PUT(b, "<Containers>");
+}
+
+static void put_container(void *sink, struct str name, const struct container *container)
+{
+    struct list_containers *list = sink;
+    struct buf *b = &list->call->out;
+    PUT(b, "<Container>");
+    xml_element(b, STR("Name"), name);
+    PUT(b, "<Properties>");
+    put_times_and_etag(b, container->last_modified, container->etag);
+    put_lease(b, &container->lease, list->call->now);
+    if (container->public_access != BLOB_PUBLIC_NONE)
+        xml_element(b, STR("PublicAccess"),
+                    container->public_access == BLOB_PUBLIC_BLOB ? STR("blob") : STR("container"));
+    PUT(b, "<DefaultEncryptionScope>$account-encryption-key</DefaultEncryptionScope>"
+           "<DenyEncryptionScopeOverride>false</DenyEncryptionScopeOverride>"
+           "<HasImmutabilityPolicy>false</HasImmutabilityPolicy>"
+           "<HasLegalHold>false</HasLegalHold>"
+           "<ImmutableStorageWithVersioningEnabled>false</ImmutableStorageWithVersioningEnabled>"
+           "</Properties>");
+    if (list->wants_metadata)
+        put_metadata(b, container->metadata);
+    PUT(b, "</Container>");
+}
+
+struct err rest_list_containers_decode(struct rest_call *call)
+{
+    struct list_containers *list = ARENA_NEW(call->arena, struct list_containers);
+    struct str marker = call_query(call, STR("marker"));
+    call->args = list;
+    call->partition = blob_partition(call->arena, call->account, STR(""));
+    list->call = call;
+    list->args = (struct container_list_args){
+        .arena = call->arena,
+        .account = call->account,
+        .prefix = call_query(call, STR("prefix")),
+        .marker = marker.n == 0 ? STR_NONE : marker,
+        .sink = list,
+        .begin = begin_containers,
+        .item = put_container,
+    };
+    TRY(read_max(call, &list->args.max));
+    return read_include(call, take_container_include, list);
+}
+
+struct err rest_list_containers_encode(struct rest_call *call)
+{
+    const struct list_containers *list = call->args;
+    struct buf *b = &call->out;
+    call_put(call, STR("Content-Type"), STR("application/xml"));
+    PUT(b, "</Containers>");
+    xml_element(b, STR("NextMarker"), str_given(list->args.next) ? list->args.next : STR(""));
+    PUT(b, "</EnumerationResults>");
+    return OK;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Put Blob, Set Blob Properties and Metadata, Snapshot, Delete, Lease: decode and encode. */
+#include "core/time.h"
+#include "rest/blob_ops.h"
+#include "rest/blob_request.h"
+#include "rest/blob_upload.h"
+
+/* ---- Put Blob ---- */
+
+struct put_blob {
+    struct blob_put_args args; /* first: run's argument */
+    struct blob_upload *upload;
+};
+
+/* Ends the sink as usual, then hands what it found to the transaction. The content's MD5 is kept
+ * unless the client wants another one kept. */
+static struct err put_blob_end(struct rest_sink *sink)
+{
+    struct blob_upload *u = (struct blob_upload *)(void *)sink;
+    struct put_blob *put = u->call->args;
+    TRY(blob_upload_end(u));
+    put->args.size = u->upload.size;
+    if (!str_given(put->args.properties.http.content_md5))
+        put->args.properties.http.content_md5 =
+            (struct str){(const char *)u->upload.md5, MD5_BYTES};
+    return OK;
+}
+
+struct err rest_put_blob_decode(struct rest_call *call)
+{
+    struct put_blob *put = ARENA_NEW(call->arena, struct put_blob);
+    call->args = put;
+    TRY(blob_read_base_request(call, &put->args.request));
+    TRY(blob_read_properties(call, true, &put->args.properties));
+    if (str_given(call_header(call, STR("x-ms-blob-content-length"))))
+        return call_bad_header(call, STR("x-ms-blob-content-length"));
+    struct blob_upload_options options = {
+        .size_max = blob_body_max(call), .inline_max = UPLOAD_INLINE_MAX, .always_md5 = true};
+    TRY(blob_upload_begin(call, &options, &put->upload));
+    put->upload->base.end = put_blob_end;
+    put->args.pieces = &put->upload->upload.pieces;
+    return OK;
+}
+
+struct err rest_put_blob_encode(struct rest_call *call)
+{
+    const struct put_blob *put = call->args;
+    blob_put_etag(call, put->args.head.etag, put->args.head.last_modified);
+    blob_upload_put_checksums(call, put->upload);
+    call_put_bool(call, STR("x-ms-request-server-encrypted"), true);
+    call->status = 201;
+    return OK;
+}
+
+/* ---- Set Blob Properties, Set Blob Metadata ---- */
+
+static struct err decode_set(struct rest_call *call, struct blob_set_args **out)
+{
+    struct blob_set_args *args = ARENA_NEW(call->arena, struct blob_set_args);
+    call->args = args;
+    *out = args;
+    return blob_read_base_request(call, &args->request);
+}
+
+struct err rest_set_blob_properties_decode(struct rest_call *call)
+{
+    struct blob_set_args *args;
+    TRY(decode_set(call, &args));
+    return blob_read_http(call, false, &args->http);
+}
+
+struct err rest_set_blob_properties_encode(struct rest_call *call)
+{
+    const struct blob_set_args *args = call->args;
+    blob_put_etag(call, args->head.etag, args->head.last_modified);
+    return OK;
+}
+
+struct err rest_set_blob_metadata_decode(struct rest_call *call)
+{
+    struct blob_set_args *args;
+    TRY(decode_set(call, &args));
+    return blob_read_metadata(call, &args->metadata);
+}
+
+struct err rest_set_blob_metadata_encode(struct rest_call *call)
+{
+    const struct blob_set_args *args = call->args;
+    blob_put_etag(call, args->head.etag, args->head.last_modified);
+    call_put_bool(call, STR("x-ms-request-server-encrypted"), true);
+    return OK;
+}
+
+/* ---- Snapshot Blob ---- */
+
+struct err rest_snapshot_blob_decode(struct rest_call *call)
+{
+    struct blob_set_args *args;
+    TRY(decode_set(call, &args));
+    TRY(blob_read_metadata(call, &args->metadata));
+    args->has_metadata = str_given(args->metadata);
+    return OK;
+}
+
+struct err rest_snapshot_blob_encode(struct rest_call *call)
+{
+    const struct blob_set_args *args = call->args;
+    char time[TIME_ISO_BYTES];
+    time_iso(args->snapshot, time);
+    blob_put_etag(call, args->head.etag, args->head.last_modified);
+    call_put(call, STR("x-ms-snapshot"), (struct str){time, sizeof time});
+    call_put_bool(call, STR("x-ms-request-server-encrypted"), false);
+    call->status = 201;
+    return OK;
+}
+
+/* ---- Lease Blob ---- */
+
+struct err rest_lease_blob_decode(struct rest_call *call)
+{
+    struct blob_set_args *args;
+    TRY(decode_set(call, &args));
+    return blob_read_lease_request(call, &args->lease);
+}
+
+struct err rest_lease_blob_encode(struct rest_call *call)
+{
+    const struct blob_set_args *args = call->args;
+    blob_put_etag(call, args->head.etag, args->head.last_modified);
+    blob_put_lease_outcome(call, &args->lease, &args->head.lease, args->lease_left_seconds);
+    return OK;
+}
+
+/* ---- Delete Blob ---- */
+
+static struct err read_delete_snapshots(struct rest_call *call, struct blob_delete_args *args)
+{
+    const struct str name = STR("x-ms-delete-snapshots");
+    struct str text = call_header(call, name);
+    if (!str_given(text))
+        return OK;
+    if (str_ieq(text, STR("include")))
+        args->snapshots = BLOB_SNAPSHOTS_INCLUDE;
+    else if (str_ieq(text, STR("only")))
+        args->snapshots = BLOB_SNAPSHOTS_ONLY;
+    else
+        return call_bad_header(call, name);
+    /* A snapshot has none of its own. */
+    return args->request.at.item == BLOB_SNAPSHOT ? call_bad_header(call, name) : OK;
+}
+
+struct err rest_delete_blob_decode(struct rest_call *call)
+{
+    struct blob_delete_args *args = ARENA_NEW(call->arena, struct blob_delete_args);
+    call->args = args;
+    TRY(blob_read_request(call, &args->request));
+    return read_delete_snapshots(call, args);
+}
+
+struct err rest_delete_blob_encode(struct rest_call *call)
+{
+    call_put_bool(call, STR("x-ms-delete-type-permanent"), true);
+    call->status = 202;
+    return OK;
+}

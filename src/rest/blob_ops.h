@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The decode and encode functions that the rows of ops_blob.c name. */
+#ifndef REST_BLOB_OPS_H
+#define REST_BLOB_OPS_H
+
+#include "rest/call.h"
+
+typedef struct err rest_fn(struct rest_call *call);
+
+/* blob_container.c */
+rest_fn rest_create_container_decode, rest_create_container_encode;
+rest_fn rest_delete_container_decode, rest_delete_container_encode;
+rest_fn rest_get_container_decode;
+rest_fn rest_get_container_properties_encode, rest_get_container_metadata_encode;
+rest_fn rest_set_container_metadata_decode, rest_set_container_encode;
+rest_fn rest_lease_container_decode, rest_lease_container_encode;
+
+/* blob_list.c */
+rest_fn rest_list_containers_decode, rest_list_containers_encode;
+rest_fn rest_list_blobs_decode, rest_list_blobs_encode;
+
+/* blob_object.c */
+rest_fn rest_put_blob_decode, rest_put_blob_encode;
+rest_fn rest_set_blob_properties_decode, rest_set_blob_properties_encode;
+rest_fn rest_set_blob_metadata_decode, rest_set_blob_metadata_encode;
+rest_fn rest_snapshot_blob_decode, rest_snapshot_blob_encode;
+rest_fn rest_lease_blob_decode, rest_lease_blob_encode;
+rest_fn rest_delete_blob_decode, rest_delete_blob_encode;
+
+/* blob_get.c */
+rest_fn rest_get_blob_decode, rest_get_blob_encode;
+rest_fn rest_get_blob_properties_decode, rest_get_blob_properties_encode;
+rest_fn rest_get_blob_metadata_encode;
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/blob_request.h"
+
+#include "core/base64.h"
+#include "core/md5.h"
+#include "core/time.h"
+#include "service/common/etag.h"
+#include "service/common/metadata.h"
+#include "service/common/name.h"
+
+/* ---- conditions and leases ---- */
+
+/* Repeated headers are one list. */
+static struct str read_etag_list(struct rest_call *call, struct str name)
+{
+    const struct http_request *request = &call->x->request;
+    if (http_header_count(request, name) <= 1)
+        return call_header(call, name);
+    struct buf list = buf_in(call->arena);
+    for (size_t i = 0; i < request->header_count; i++) {
+        if (!str_ieq(request->headers[i].name, name))
+            continue;
+        if (list.n > 0)
+            buf_putc(&list, ',');
+        buf_put(&list, request->headers[i].value);
+    }
+    return buf_str(&list);
+}
+
+static struct err read_date(struct rest_call *call, struct str name, bool *given, int64_t *ticks)
+{
+    struct str text = call_header(call, name);
+    *given = str_given(text);
+    if (!*given)
+        return OK;
+    if (http_header_count(&call->x->request, name) > 1 || !time_parse_http(text, ticks))
+        return call_bad_header(call, name);
+    return OK;
+}
+
+struct err blob_read_conditions(struct rest_call *call, struct conditions *out)
+{
+    *out = (struct conditions){.version = call->version};
+    out->if_match = read_etag_list(call, STR("If-Match"));
+    out->if_none_match = read_etag_list(call, STR("If-None-Match"));
+    TRY(read_date(call, STR("If-Modified-Since"), &out->has_modified_since, &out->modified_since));
+    TRY(read_date(call, STR("If-Unmodified-Since"), &out->has_unmodified_since,
+                  &out->unmodified_since));
+    struct str tags = call_header(call, STR("x-ms-if-tags"));
+    if (!str_given(tags))
+        return OK;
+    out->if_tags = tag_expression_compile(call->arena, TAG_CONDITION, tags);
+    return out->if_tags == NULL ? call_bad_header(call, STR("x-ms-if-tags")) : OK;
+}
+
+static struct err read_guid(struct rest_call *call, struct str name, bool *given, struct guid *out)
+{
+    struct str text = call_header(call, name);
+    *given = str_given(text);
+    if (*given && !guid_parse(text, out))
+        return call_bad_header(call, name);
+    return OK;
+}
+
+struct err blob_read_lease_id(struct rest_call *call, struct lease_id *out)
+{
+    return read_guid(call, STR("x-ms-lease-id"), &out->given, &out->id);
+}
+
+static struct err read_needed_guid(struct rest_call *call, struct str name, struct guid *out)
+{
+    bool given;
+    TRY(read_guid(call, name, &given, out));
+    return given ? OK : call_missing_header(call, name);
+}
+
+static struct err read_acquire(struct rest_call *call, struct lease_request *out)
+{
+    const struct str name = STR("x-ms-lease-duration");
+    struct str text = call_header(call, name);
+    int64_t seconds;
+    bool proposed;
+    if (!str_given(text))
+        return call_missing_header(call, name);
+    if (!str_to_i64(text, &seconds) ||
+        (seconds != LEASE_INFINITE && (seconds < LEASE_SECONDS_MIN || seconds > LEASE_SECONDS_MAX)))
+        return call_bad_header(call, name);
+    out->seconds = (int)seconds;
+    TRY(read_guid(call, STR("x-ms-proposed-lease-id"), &proposed, &out->proposed));
+    if (!proposed)
+        out->proposed = guid_random();
+    return OK;
+}
+
+static struct err read_break(struct rest_call *call, struct lease_request *out)
+{
+    const struct str name = STR("x-ms-lease-break-period");
+    uint64_t seconds = UINT64_MAX;
+    TRY(call_header_u64(call, name, &seconds));
+    if (seconds != UINT64_MAX && seconds > LEASE_BREAK_SECONDS_MAX)
+        return call_bad_header(call, name);
+    out->break_seconds = seconds == UINT64_MAX ? -1 : (int)seconds;
+    return OK;
+}
+
+static struct err read_action(struct rest_call *call, enum lease_action *out)
+{
+    static const struct str ACTIONS[] = {STR_INIT("acquire"), STR_INIT("renew"), STR_INIT("change"),
+                                         STR_INIT("release"), STR_INIT("break")};
+    const struct str name = STR("x-ms-lease-action");
+    struct str text = call_header(call, name);
+    if (!str_given(text))
+        return call_missing_header(call, name);
+    for (unsigned i = 0; i < sizeof ACTIONS / sizeof ACTIONS[0]; i++)
+        if (str_ieq(text, ACTIONS[i])) {
+            *out = (enum lease_action)i;
+            return OK;
+        }
+    return call_bad_header(call, name);
+}
+
+/* A header that belongs to another action is refused. */
+static struct err check_foreign(struct rest_call *call, enum lease_action action)
+{
+    if (action != LEASE_ACQUIRE && str_given(call_header(call, STR("x-ms-lease-duration"))))
+        return call_bad_header(call, STR("x-ms-lease-duration"));
+    if (action != LEASE_BREAK && str_given(call_header(call, STR("x-ms-lease-break-period"))))
+        return call_bad_header(call, STR("x-ms-lease-break-period"));
+    return OK;
+}
+
+struct err blob_read_lease_request(struct rest_call *call, struct lease_request *out)
+{
+    *out = (struct lease_request){0};
+    TRY(read_action(call, &out->action));
+    TRY(check_foreign(call, out->action));
+    switch (out->action) {
+    case LEASE_ACQUIRE:
+        return read_acquire(call, out);
+    case LEASE_CHANGE:
+        TRY(read_needed_guid(call, STR("x-ms-lease-id"), &out->id));
+        return read_needed_guid(call, STR("x-ms-proposed-lease-id"), &out->proposed);
+    case LEASE_RENEW:
+    case LEASE_RELEASE:
+        return read_needed_guid(call, STR("x-ms-lease-id"), &out->id);
+    case LEASE_BREAK:
+        break;
+    }
+    return read_break(call, out);
+}
+
+/* ---- the resource ---- */
+
+struct err blob_read_container_request(struct rest_call *call, struct container_request *out)
+{
+    *out = (struct container_request){.arena = call->arena};
+    TRY(name_check_container(call->container));
+    call->partition = blob_partition(call->arena, call->account, call->container);
+    TRY(blob_read_conditions(call, &out->conditions));
+    return blob_read_lease_id(call, &out->lease);
+}
+
+static struct err read_snapshot(struct rest_call *call, struct blob_at *out)
+{
+    const struct str name = STR("snapshot");
+    struct str text = call_query(call, name);
+    *out = (struct blob_at){BLOB_BASE, 0};
+    if (!str_given(text) || text.n == 0)
+        return OK;
+    out->item = BLOB_SNAPSHOT;
+    return time_parse_iso(text, &out->time) ? OK : call_bad_query(call, name);
+}
+
+struct err blob_read_request(struct rest_call *call, struct blob_request *out)
+{
+    *out = (struct blob_request){.arena = call->arena, .name = call->object};
+    TRY(name_check_container(call->container));
+    TRY(name_check_blob(call->object));
+    call->partition = blob_partition(call->arena, call->account, call->container);
+    TRY(read_snapshot(call, &out->at));
+    TRY(blob_read_conditions(call, &out->conditions));
+    out->create_only = call->who.create_only;
+    return blob_read_lease_id(call, &out->lease);
+}
+
+struct err blob_read_base_request(struct rest_call *call, struct blob_request *out)
+{
+    TRY(blob_read_request(call, out));
+    return out->at.item == BLOB_BASE ? OK : call_bad_query(call, STR("snapshot"));
+}
+
+/* ---- properties ---- */
+
+struct err blob_read_metadata(struct rest_call *call, struct str *out)
+{
+    const struct http_request *request = &call->x->request;
+    const struct str prefix = STR("x-ms-meta-");
+    struct pairs pairs = {ARENA_ARRAY(call->arena, struct pair, request->header_count + 1), 0};
+    for (size_t i = 0; i < request->header_count; i++) {
+        const struct http_header *header = &request->headers[i];
+        if (!str_istarts(header->name, prefix))
+            continue;
+        pairs.items[pairs.count++] = (struct pair){str_from(header->name, prefix.n), header->value};
+    }
+    TRY(metadata_check(&pairs));
+    *out = pairs_encode(call->arena, &pairs);
+    return OK;
+}
+
+struct err blob_read_checksum(struct rest_call *call, struct str name, enum err_code code,
+                              void *out, size_t n, bool *given)
+{
+    struct str text = call_header(call, name);
+    *given = str_given(text) && text.n > 0;
+    if (*given && !base64_decode_exact(text, out, n))
+        return call_error(call, code, "HeaderName", name);
+    return OK;
+}
+
+static struct str read_either(struct rest_call *call, struct str own, struct str standard)
+{
+    struct str value = call_header(call, own);
+    if (!str_given(value) && str_given(standard))
+        value = call_header(call, standard);
+    return value.n == 0 ? STR_NONE : value;
+}
+
+struct err blob_read_http(struct rest_call *call, bool standard, struct blob_http *out)
+{
+    static const struct str OWN[] = {
+        STR_INIT("x-ms-blob-content-type"), STR_INIT("x-ms-blob-content-encoding"),
+        STR_INIT("x-ms-blob-content-language"), STR_INIT("x-ms-blob-content-disposition"),
+        STR_INIT("x-ms-blob-cache-control")};
+    static const struct str STANDARD[] = {
+        STR_INIT("Content-Type"), STR_INIT("Content-Encoding"), STR_INIT("Content-Language"),
+        STR_INIT("Content-Disposition"), STR_INIT("Cache-Control")};
+    struct str *fields[] = {&out->content_type, &out->content_encoding, &out->content_language,
+                            &out->content_disposition, &out->cache_control};
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+        *fields[i] = read_either(call, OWN[i], standard ? STANDARD[i] : STR_NONE);
+    bool given;
+    char *md5 = arena_bytes(call->arena, MD5_BYTES);
+    TRY(blob_read_checksum(call, STR("x-ms-blob-content-md5"), ERR_INVALID_MD5, md5, MD5_BYTES,
+                           &given));
+    out->content_md5 = given ? (struct str){md5, MD5_BYTES} : STR_NONE;
+    return OK;
+}
+
+struct err blob_read_properties(struct rest_call *call, bool standard, struct blob_properties *out)
+{
+    const struct str tier = STR("x-ms-access-tier");
+    *out = (struct blob_properties){0};
+    TRY(blob_read_http(call, standard, &out->http));
+    if (!str_given(out->http.content_type))
+        out->http.content_type = STR("application/octet-stream");
+    TRY(blob_read_metadata(call, &out->metadata));
+    struct str text = call_header(call, tier);
+    if (str_given(text) && !blob_tier_parse(text, &out->tier))
+        return call_bad_header(call, tier);
+    return OK;
+}
+
+/* ---- writing ---- */
+
+void blob_put_etag(struct rest_call *call, int64_t etag, int64_t last_modified)
+{
+    struct buf text = buf_in(call->arena);
+    etag_put_quoted(&text, etag);
+    call_put(call, STR("ETag"), buf_str(&text));
+    call_put_time(call, STR("Last-Modified"), last_modified);
+}
+
+void blob_put_metadata(struct rest_call *call, struct str metadata)
+{
+    struct reader r = reader_of(metadata);
+    struct pair pair;
+    while (pairs_next(&r, &pair)) {
+        struct buf name = buf_in(call->arena);
+        buf_put(&name, STR("x-ms-meta-"));
+        buf_put(&name, pair.name);
+        call_put(call, buf_str(&name), pair.value);
+    }
+}
+
+void blob_put_lease(struct rest_call *call, const struct lease *lease)
+{
+    enum lease_state state = lease_state(lease, call->now);
+    call_put(call, STR("x-ms-lease-status"), lease_status_text(state));
+    call_put(call, STR("x-ms-lease-state"), lease_state_text(state));
+    call_put_if(call, STR("x-ms-lease-duration"), lease_duration_text(lease, call->now));
+}
+
+void blob_put_lease_outcome(struct rest_call *call, const struct lease_request *request,
+                            const struct lease *lease, int left_seconds)
+{
+    if (request->action == LEASE_BREAK) {
+        call_put_u64(call, STR("x-ms-lease-time"), (uint64_t)left_seconds);
+        call->status = 202;
+        return;
+    }
+    call->status = request->action == LEASE_ACQUIRE ? 201 : 200;
+    if (request->action == LEASE_RELEASE)
+        return;
+    char id[GUID_TEXT_BYTES];
+    guid_text(&lease->id, id);
+    call_put(call, STR("x-ms-lease-id"), (struct str){id, sizeof id});
+}
+
+void blob_put_base64(struct rest_call *call, struct str name, struct str bytes)
+{
+    call_put(call, name, base64_encode(call->arena, bytes));
+}
+
+void blob_put_crc64(struct rest_call *call, uint64_t crc64)
+{
+    struct buf bytes = buf_in(call->arena);
+    buf_put_le64(&bytes, crc64);
+    blob_put_base64(call, STR("x-ms-content-crc64"), buf_str(&bytes));
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the blob operations have in common on the wire: reading the headers that many of them take,
+ * and writing those that many of them answer with. */
+#ifndef REST_BLOB_REQUEST_H
+#define REST_BLOB_REQUEST_H
+
+#include "rest/call.h"
+#include "service/blob/blob.h"
+
+/* ---- reading ---- */
+
+/* The four HTTP conditions and x-ms-if-tags. */
+struct err blob_read_conditions(struct rest_call *call, struct conditions *out);
+/* x-ms-lease-id. */
+struct err blob_read_lease_id(struct rest_call *call, struct lease_id *out);
+/* x-ms-meta-*, checked and encoded; absent when there are none. */
+struct err blob_read_metadata(struct rest_call *call, struct str *out);
+/* The name, `snapshot`, conditions and the lease id of an operation on a blob; sets the call's
+ * partition too. */
+struct err blob_read_request(struct rest_call *call, struct blob_request *out);
+/* The same for an operation that only the blob itself can have: naming a snapshot is refused. */
+struct err blob_read_base_request(struct rest_call *call, struct blob_request *out);
+/* The same for a container. */
+struct err blob_read_container_request(struct rest_call *call, struct container_request *out);
+/* The x-ms-lease-* headers of a lease operation. */
+struct err blob_read_lease_request(struct rest_call *call, struct lease_request *out);
+/* x-ms-blob-content-type and the like; with `standard`, Content-Type and the like stand in for
+ * those that are not sent. */
+struct err blob_read_http(struct rest_call *call, bool standard, struct blob_http *out);
+/* The properties that come with a blob's content: the above, metadata, tier. */
+struct err blob_read_properties(struct rest_call *call, bool standard, struct blob_properties *out);
+/* A base64 header of exactly n bytes; *given tells whether it was sent. */
+struct err blob_read_checksum(struct rest_call *call, struct str name, enum err_code code,
+                              void *out, size_t n, bool *given);
+
+/* ---- writing ---- */
+
+void blob_put_etag(struct rest_call *call, int64_t etag, int64_t last_modified);
+/* x-ms-meta-name: value. */
+void blob_put_metadata(struct rest_call *call, struct str metadata);
+/* x-ms-lease-status, -state and -duration. */
+void blob_put_lease(struct rest_call *call, const struct lease *lease);
+/* x-ms-lease-id or x-ms-lease-time, and the status, after a lease operation. */
+void blob_put_lease_outcome(struct rest_call *call, const struct lease_request *request,
+                            const struct lease *lease, int left_seconds);
+/* A base64 header. */
+void blob_put_base64(struct rest_call *call, struct str name, struct str bytes);
+void blob_put_crc64(struct rest_call *call, uint64_t crc64);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A streamed body with the checksums that Put Blob and Put Block check: the sink between the body
+ * and service/common/upload.h. */
+#ifndef REST_BLOB_UPLOAD_H
+#define REST_BLOB_UPLOAD_H
+
+#include "rest/call.h"
+#include "service/common/upload.h"
+
+struct blob_upload {
+    struct rest_sink base; /* first: the sink's functions get its address */
+    struct rest_call *call;
+    struct upload upload;
+    uint64_t size_max;
+    bool has_md5, has_crc64; /* sent by the client */
+    unsigned char md5[MD5_BYTES];
+    uint64_t crc64;
+};
+
+struct blob_upload_options {
+    uint64_t size_max;   /* ERR_REQUEST_BODY_TOO_LARGE past it */
+    uint64_t inline_max; /* see upload.h */
+    bool always_md5;     /* also when the client sent none */
+};
+
+/* Reads Content-MD5 and x-ms-content-crc64 and sets the call's sink. ERR_INVALID_MD5,
+ * ERR_INVALID_CRC64, ERR_BOTH_CRC64_AND_MD5_HEADER_PRESENT; while the body comes in
+ * ERR_MD5_MISMATCH and ERR_CRC64_MISMATCH. */
+struct err blob_upload_begin(struct rest_call *call, const struct blob_upload_options *options,
+                             struct blob_upload **out);
+/* What the sink does at the body's end, for those that do more there. */
+struct err blob_upload_end(struct blob_upload *u);
+/* Content-MD5 and x-ms-content-crc64 of the answer. */
+void blob_upload_put_checksums(struct rest_call *call, const struct blob_upload *u);
+
+/* How long a body may be in the request's version: Put Blob and Put Block. */
+uint64_t blob_body_max(const struct rest_call *call);
+uint64_t block_body_max(const struct rest_call *call);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/content_source.h"
+
+#include <assert.h>
+
+#include "net/pool.h"
+#include "rest/server.h"
+
+enum { SPAN_BYTES_MAX = 1 << 20, ZEROS_BYTES = 64 << 10 };
+
+static const char ZEROS[ZEROS_BYTES];
+
+struct content_source {
+    struct http_source base; /* first: pull gets its address */
+    struct rest_call *call;
+    const struct pieces *pieces;
+    size_t piece;
+    uint64_t offset; /* in the piece */
+    struct loop_task task;
+    /* What the pool found. */
+    bool fetched;
+    struct err error;
+    struct extent_span span;
+};
+
+static struct content_source *source_of_task(struct loop_task *task)
+{
+    return (struct content_source *)((char *)task - offsetof(struct content_source, task));
+}
+
+static uint32_t span_length(const struct content_source *s)
+{
+    uint64_t left = s->pieces->items[s->piece].length - s->offset;
+    return left < SPAN_BYTES_MAX ? (uint32_t)left : SPAN_BYTES_MAX;
+}
+
+static struct err locate(struct content_source *s, enum engine_wait wait)
+{
+    const struct piece *piece = &s->pieces->items[s->piece];
+    return extent_locate(s->call->store->engine, &piece->extent,
+                         piece->extent_offset + (uint32_t)s->offset, span_length(s), wait,
+                         &s->span);
+}
+
+static void back_on_loop(struct loop_task *task)
+{
+    http_source_ready(source_of_task(task)->call->x);
+}
+
+static void fetch_in_pool(struct loop_task *task)
+{
+    struct content_source *s = source_of_task(task);
+    s->error = locate(s, ENGINE_WAIT);
+    s->fetched = true;
+    s->task.run = back_on_loop;
+    loop_post(s->call->x->loop, &s->task);
+}
+
+static void advance(struct content_source *s, size_t length)
+{
+    s->offset += length;
+    if (s->offset < s->pieces->items[s->piece].length)
+        return;
+    s->piece++;
+    s->offset = 0;
+}
+
+static enum http_pull pull_extent(struct content_source *s, struct http_span *out)
+{
+    if (!s->fetched)
+        s->error = locate(s, ENGINE_NOWAIT);
+    if (s->error.code == ERR_WOULD_BLOCK) {
+        s->task.run = fetch_in_pool;
+        pool_post(s->call->server->pool, &s->task);
+        return HTTP_PULL_WAIT;
+    }
+    s->fetched = false;
+    if (err_is(s->error))
+        return HTTP_PULL_FAIL;
+    *out = (struct http_span){s->span.memory, s->span.fd, s->span.file_offset, s->span.length};
+    advance(s, s->span.length);
+    return HTTP_PULL_SPAN;
+}
+
+static enum http_pull pull_memory(struct content_source *s, const char *memory, size_t length,
+                                  struct http_span *out)
+{
+    *out = (struct http_span){.memory = memory, .fd = -1, .length = length};
+    advance(s, length);
+    return HTTP_PULL_SPAN;
+}
+
+static enum http_pull pull(struct http_source *source, struct http_span *out)
+{
+    struct content_source *s = (struct content_source *)(void *)source;
+    if (s->piece == s->pieces->count)
+        return HTTP_PULL_END;
+    const struct piece *piece = &s->pieces->items[s->piece];
+    uint64_t left = piece->length - s->offset;
+    switch (piece->kind) {
+    case PIECE_EXTENT:
+        return pull_extent(s, out);
+    case PIECE_INLINE:
+        return pull_memory(s, piece->bytes + s->offset, (size_t)left, out);
+    case PIECE_HOLE:
+        break;
+    }
+    return pull_memory(s, ZEROS, left < ZEROS_BYTES ? (size_t)left : ZEROS_BYTES, out);
+}
+
+void content_source_set(struct rest_call *call, const struct pieces *pieces)
+{
+    struct content_source *s = ARENA_NEW(call->arena, struct content_source);
+    s->base.pull = pull;
+    s->call = call;
+    s->pieces = pieces;
+    call->source = &s->base;
+    call->content_length = (int64_t)pieces_length(pieces);
+}

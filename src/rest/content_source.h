@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A response body made of a content's pieces: memory is sent as it is, extents by sendfile, and a
+ * part that is not in the page cache is fetched by the pool while the loop goes on. */
+#ifndef REST_CONTENT_SOURCE_H
+#define REST_CONTENT_SOURCE_H
+
+#include "rest/call.h"
+#include "service/common/content.h"
+
+/* Sets the call's source. The pieces must live in the call's arena, and the call must have its
+ * pin. */
+void content_source_set(struct rest_call *call, const struct pieces *pieces);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Listing. What is found is handed to the caller's functions one by one, decoded from the row where
+ * it lies, so that a listing of thousands is written straight into the response. The functions may
+ * be called again from the beginning (a read that had to wait is run once more): begin says so. */
+#ifndef SERVICE_BLOB_LIST_H
+#define SERVICE_BLOB_LIST_H
+
+#include "service/blob/access.h"
+
+enum {
+    LIST_RESULTS_MAX = 5000,
+    LIST_SCAN_MAX = 100000, /* rows looked at for one page, found or not; then the page ends */
+};
+
+struct blob_list_item {
+    struct str name;
+    struct blob_at at;
+    struct blob_head head; /* committed == false: only uncommitted blocks are there */
+};
+
+struct blob_list_args {
+    struct arena *arena;
+    struct str prefix;     /* absent or empty: all */
+    struct str delimiter;  /* absent or empty: flat */
+    struct str start_from; /* absent, or the least name wanted */
+    struct str marker;     /* absent, or what `next` was */
+    size_t max;
+    bool wants_snapshots;
+    bool wants_uncommitted;
+    struct lease_id container_lease;
+    /* The caller's. */
+    void *sink;
+    void (*begin)(void *sink);
+    void (*item)(void *sink, const struct blob_list_item *item);
+    void (*prefix_found)(void *sink, struct str prefix);
+    /* out: absent at the end, else where the next page begins, in the arena; any bytes */
+    struct str next;
+};
+/* Runs in the container's partition. */
+engine_fn blob_list_blobs;
+
+struct container_list_args {
+    struct arena *arena;
+    struct str account;
+    struct str prefix;
+    struct str marker; /* absent, or a name to begin with */
+    size_t max;
+    bool wants_system;
+    void *sink;
+    void (*begin)(void *sink);
+    void (*item)(void *sink, struct str name, const struct container *container);
+    /* out */
+    struct str next;
+};
+/* Spans the partitions of the account's containers; runs in any one, as a read. */
+engine_fn blob_list_containers;
+
+#endif
