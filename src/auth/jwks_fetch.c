@@ -78,6 +78,10 @@ static bool exchange(BIO *connection, struct str request, struct buf *answer)
     if (BIO_do_connect_retry(connection, FETCH_SECONDS, -1) != 1)
         return false;
     (void)BIO_get_fd(connection, &fd);
+    /* Connecting with a time limit leaves the socket non-blocking; the limits below are for a
+     * blocking one. */
+    if (BIO_socket_nbio(fd, 0) != 1)
+        return false;
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     if (BIO_write(connection, request.p, (int)request.n) != (int)request.n)
