@@ -2,6 +2,7 @@
 /* The operations on containers: decode and encode. */
 #include "rest/blob_ops.h"
 #include "rest/blob_request.h"
+#include "rest/metadata.h"
 #include "rest/server.h"
 #include "service/blob/container.h"
 
@@ -56,7 +57,7 @@ struct err rest_create_container_decode(struct rest_call *call)
     struct container_args *args;
     TRY(decode_container(call, &args));
     TRY(read_public_access(call, &args->public_access));
-    return blob_read_metadata(call, &args->metadata);
+    return metadata_from_headers(call, &args->metadata);
 }
 
 struct err rest_create_container_encode(struct rest_call *call)
@@ -94,7 +95,7 @@ struct err rest_get_container_properties_encode(struct rest_call *call)
 {
     const struct container *c = &args_of(call)->container;
     put_etag(call);
-    blob_put_metadata(call, c->metadata);
+    metadata_put_headers(call, c->metadata);
     blob_put_lease(call, &c->lease);
     put_public_access(call, c->public_access);
     call_put_bool(call, STR("x-ms-has-immutability-policy"), false);
@@ -108,7 +109,7 @@ struct err rest_get_container_properties_encode(struct rest_call *call)
 struct err rest_get_container_metadata_encode(struct rest_call *call)
 {
     put_etag(call);
-    blob_put_metadata(call, args_of(call)->container.metadata);
+    metadata_put_headers(call, args_of(call)->container.metadata);
     return OK;
 }
 
@@ -118,7 +119,7 @@ struct err rest_set_container_metadata_decode(struct rest_call *call)
 {
     struct container_args *args;
     TRY(decode_container(call, &args));
-    return blob_read_metadata(call, &args->metadata);
+    return metadata_from_headers(call, &args->metadata);
 }
 
 /* Also of Set Container ACL. */

@@ -5,6 +5,7 @@
 #include "rest/blob_ops.h"
 #include "rest/blob_request.h"
 #include "rest/content_source.h"
+#include "rest/metadata.h"
 
 enum { RANGE_CHECKSUM_MAX = 4 << 20, VERSION_TIER_ON_GET = 20261006 };
 
@@ -126,7 +127,7 @@ static void put_head(struct rest_call *call, const struct get_blob *get)
     const struct blob_head *head = &get->args.head;
     blob_put_etag(call, head->etag, head->last_modified);
     call_put_time(call, STR("x-ms-creation-time"), head->created);
-    blob_put_metadata(call, head->metadata);
+    metadata_put_headers(call, head->metadata);
     put_http(call, &head->http);
     call_put(call, STR("x-ms-blob-type"), blob_type_text(head->type));
     if (get->args.request.at.item == BLOB_BASE)
@@ -197,6 +198,6 @@ struct err rest_get_blob_metadata_encode(struct rest_call *call)
 {
     const struct get_blob *get = call->args;
     blob_put_etag(call, get->args.head.etag, get->args.head.last_modified);
-    blob_put_metadata(call, get->args.head.metadata);
+    metadata_put_headers(call, get->args.head.metadata);
     return OK;
 }

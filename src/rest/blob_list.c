@@ -7,9 +7,9 @@
 #include "core/xml.h"
 #include "rest/blob_ops.h"
 #include "rest/blob_request.h"
+#include "rest/metadata.h"
 #include "service/blob/list.h"
 #include "service/common/etag.h"
-#include "service/common/pairs.h"
 
 enum { VERSION_ENCODED_NAMES = 20210212, VERSION_START_FROM = 20260206 };
 
@@ -44,20 +44,6 @@ static void echo(struct rest_call *call, struct str parameter, struct str elemen
     struct str value = call_query(call, parameter);
     if (str_given(value))
         xml_element(&call->out, element, value);
-}
-
-static void put_metadata(struct buf *b, struct str metadata)
-{
-    struct reader r = reader_of(metadata);
-    struct pair pair;
-    if (!str_given(metadata)) {
-        PUT(b, "<Metadata />");
-        return;
-    }
-    PUT(b, "<Metadata>");
-    while (pairs_next(&r, &pair))
-        xml_element(b, pair.name, pair.value);
-    PUT(b, "</Metadata>");
 }
 
 static void put_lease(struct buf *b, const struct lease *lease, int64_t now)
@@ -220,7 +206,7 @@ static void put_blob(void *sink, const struct blob_list_item *item)
     }
     put_properties(list, item);
     if (list->wants_metadata)
-        put_metadata(b, item->head.metadata);
+        metadata_put_xml(b, item->head.metadata);
     PUT(b, "</Blob>");
 }
 
@@ -337,7 +323,7 @@ static void put_container(void *sink, struct str name, const struct container *c
            "<ImmutableStorageWithVersioningEnabled>false</ImmutableStorageWithVersioningEnabled>"
            "</Properties>");
     if (list->wants_metadata)
-        put_metadata(b, container->metadata);
+        metadata_put_xml(b, container->metadata);
     PUT(b, "</Container>");
 }
 

@@ -4,6 +4,7 @@
 #include "rest/blob_ops.h"
 #include "rest/blob_request.h"
 #include "rest/blob_upload.h"
+#include "rest/metadata.h"
 
 /* ---- Put Blob ---- */
 
@@ -80,7 +81,7 @@ struct err rest_set_blob_metadata_decode(struct rest_call *call)
 {
     struct blob_set_args *args;
     TRY(decode_set(call, &args));
-    return blob_read_metadata(call, &args->metadata);
+    return metadata_from_headers(call, &args->metadata);
 }
 
 struct err rest_set_blob_metadata_encode(struct rest_call *call)
@@ -97,7 +98,7 @@ struct err rest_snapshot_blob_decode(struct rest_call *call)
 {
     struct blob_set_args *args;
     TRY(decode_set(call, &args));
-    TRY(blob_read_metadata(call, &args->metadata));
+    TRY(metadata_from_headers(call, &args->metadata));
     args->has_metadata = str_given(args->metadata);
     return OK;
 }

@@ -4,8 +4,8 @@
 #include "core/base64.h"
 #include "core/md5.h"
 #include "core/time.h"
+#include "rest/metadata.h"
 #include "service/common/etag.h"
-#include "service/common/metadata.h"
 #include "service/common/name.h"
 
 /* ---- conditions and leases ---- */
@@ -191,22 +191,6 @@ struct err blob_read_base_request(struct rest_call *call, struct blob_request *o
 
 /* ---- properties ---- */
 
-struct err blob_read_metadata(struct rest_call *call, struct str *out)
-{
-    const struct http_request *request = &call->x->request;
-    const struct str prefix = STR("x-ms-meta-");
-    struct pairs pairs = {ARENA_ARRAY(call->arena, struct pair, request->header_count + 1), 0};
-    for (size_t i = 0; i < request->header_count; i++) {
-        const struct http_header *header = &request->headers[i];
-        if (!str_istarts(header->name, prefix))
-            continue;
-        pairs.items[pairs.count++] = (struct pair){str_from(header->name, prefix.n), header->value};
-    }
-    TRY(metadata_check(&pairs));
-    *out = pairs_encode(call->arena, &pairs);
-    return OK;
-}
-
 struct err blob_read_checksum(struct rest_call *call, struct str name, enum err_code code,
                               void *out, size_t n, bool *given)
 {
@@ -253,7 +237,7 @@ struct err blob_read_properties(struct rest_call *call, bool standard, struct bl
     TRY(blob_read_http(call, standard, &out->http));
     if (!str_given(out->http.content_type))
         out->http.content_type = STR("application/octet-stream");
-    TRY(blob_read_metadata(call, &out->metadata));
+    TRY(metadata_from_headers(call, &out->metadata));
     struct str text = call_header(call, tier);
     if (str_given(text) && !blob_tier_parse(text, &out->tier))
         return call_bad_header(call, tier);
@@ -268,18 +252,6 @@ void blob_put_etag(struct rest_call *call, int64_t etag, int64_t last_modified)
     etag_put_quoted(&text, etag);
     call_put(call, STR("ETag"), buf_str(&text));
     call_put_time(call, STR("Last-Modified"), last_modified);
-}
-
-void blob_put_metadata(struct rest_call *call, struct str metadata)
-{
-    struct reader r = reader_of(metadata);
-    struct pair pair;
-    while (pairs_next(&r, &pair)) {
-        struct buf name = buf_in(call->arena);
-        buf_put(&name, STR("x-ms-meta-"));
-        buf_put(&name, pair.name);
-        call_put(call, buf_str(&name), pair.value);
-    }
 }
 
 void blob_put_lease(struct rest_call *call, const struct lease *lease)

@@ -13,8 +13,6 @@
 struct err blob_read_conditions(struct rest_call *call, struct conditions *out);
 /* x-ms-lease-id. */
 struct err blob_read_lease_id(struct rest_call *call, struct lease_id *out);
-/* x-ms-meta-*, checked and encoded; absent when there are none. */
-struct err blob_read_metadata(struct rest_call *call, struct str *out);
 /* The name, `snapshot`, conditions and the lease id of an operation on a blob; sets the call's
  * partition too. */
 struct err blob_read_request(struct rest_call *call, struct blob_request *out);
@@ -36,8 +34,6 @@ struct err blob_read_checksum(struct rest_call *call, struct str name, enum err_
 /* ---- writing ---- */
 
 void blob_put_etag(struct rest_call *call, int64_t etag, int64_t last_modified);
-/* x-ms-meta-name: value. */
-void blob_put_metadata(struct rest_call *call, struct str metadata);
 /* x-ms-lease-status, -state and -duration. */
 void blob_put_lease(struct rest_call *call, const struct lease *lease);
 /* x-ms-lease-id or x-ms-lease-time, and the status, after a lease operation. */
