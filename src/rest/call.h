@@ -12,6 +12,7 @@ enum {
 };
 
 struct rest_server;
+struct cors_rules;
 
 /* Where a streamed body goes. `take` is called with each piece, `end` when it is whole, before run;
  * an error of either ends the request. `drop` is called when the request does not succeed (the
@@ -46,7 +47,8 @@ struct rest_call {
     struct str version_text;
     char request_id[37];
     struct auth_result who;
-    struct str challenge; /* WWW-Authenticate of a refusal; absent when there is none */
+    struct cors_rules *cors; /* for a request that names an origin, else NULL */
+    struct str challenge;    /* WWW-Authenticate of a refusal; absent when there is none */
 
     struct str body;        /* BODY_SMALL */
     struct rest_sink *sink; /* BODY_STREAM: set by decode */

@@ -12,6 +12,7 @@
 #include "core/uri.h"
 #include "rest/access_log.h"
 #include "rest/call.h"
+#include "rest/cors.h"
 #include "rest/match.h"
 #include "rest/reply.h"
 #include "rest/server.h"
@@ -305,6 +306,7 @@ static struct err head_phases(struct rest_call *call)
     TRY(parse_query(call));
     TRY(parse_version(call));
     TRY(parse_target(call, &resource));
+    TRY(cors_prepare(call));
     TRY(match_op(call, resource));
     TRY(authenticate(call));
     /* The secondary endpoint serves reads; geo-replication's lag is none here. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/match.h"
 
+#include "rest/cors.h"
+
 const struct op_table *match_table(enum service_kind service)
 {
     static const struct op_table *const tables[SERVICE_KIND_COUNT] = {
@@ -96,6 +98,10 @@ struct err match_op(struct rest_call *call, enum op_resource resource)
     };
     if (call->x->request.method == HTTP_METHOD_OTHER)
         return err_new(ERR_INVALID_HTTP_VERB);
+    if (call->x->request.method == HTTP_OPTIONS) {
+        call->op = &OP_PREFLIGHT;
+        return OK;
+    }
     for (size_t i = 0; i < table->count; i++) {
         if (row_fits(call, &table->rows[i], &s)) {
             call->op = &table->rows[i];

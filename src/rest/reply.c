@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "core/time.h"
 #include "core/xml.h"
+#include "rest/cors.h"
 #include "rest/server.h"
 
 enum { CLIENT_REQUEST_ID_MAX = 1024 };
@@ -32,6 +33,7 @@ void reply_common_headers(struct rest_call *call, struct buf *headers)
 void reply_success(struct rest_call *call)
 {
     reply_common_headers(call, &call->headers);
+    cors_put_headers(call, &call->headers);
     struct http_response response = {
         .status = call->status == 0 ? 200 : call->status,
         .headers = buf_str(&call->headers),
@@ -126,6 +128,7 @@ void reply_error(struct rest_call *call, struct err error)
     buf_clear(&call->out);
     reply_common_headers(call, &call->headers);
     reply_error_body(call, error, &call->headers, &call->out);
+    cors_put_headers(call, &call->headers);
     struct http_response response = {
         .status = status,
         .headers = buf_str(&call->headers),

@@ -18,10 +18,16 @@ struct rest_options {
     const char *server_name;           /* the Server header's product and version */
 };
 
+struct cors_rules;
+
 struct rest_server {
     struct rest_options options;
     struct store *store;
     struct auth_server auth;
+    /* The cross-origin rules of an account's service; what they point to lives in the arena. NULL:
+     * there are none. */
+    struct err (*cors_rules)(struct store *store, const struct auth_place *place,
+                             struct arena *arena, struct cors_rules *out);
     struct pool *pool;
     struct access_log *log;
 };
