@@ -16,6 +16,7 @@
 #include "core/mem.h"
 #include "engine/mem/mem.h"
 #include "http/server.h"
+#include "lookup.h"
 #include "net/pool.h"
 #include "rest/access_log.h"
 #include "rest/server.h"
@@ -166,7 +167,8 @@ static void start_rest(struct server *s, const char *server_name)
         .auth = {.accounts = s->accounts,
                  .store = &s->store,
                  .clock = &s->clock,
-                 .oauth = s->oauth},
+                 .oauth = s->oauth,
+                 .lookup = lookup_of_services()},
         .pool = s->pool,
         .log = c->silent ? NULL : access_log_new(STDOUT_FILENO),
     };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The queue operations, one row each. facts.md §6, §3.8. */
+#include "rest/policy_xml.h"
 #include "rest/queue_rest.h"
 #include "service/queue/queue.h"
 
@@ -25,6 +26,12 @@ static const struct op ROWS[] = {
      .account_sas = "w", .account_sas_type = 'c',
      .mode = MODE_WRITE, .decode = rest_set_queue_metadata_decode, .run = queue_set_metadata,
      .encode = rest_queue_no_content},
+    /* Neither kind of SAS reaches the ACL. */
+    {.name = "GetQueueACL", .methods = M_GET | M_HEAD, .resource = R_CONTAINER, .comp = "acl",
+     .mode = MODE_READ, .decode = rest_get_queue_acl_decode, .run = queue_get_acl, .encode = rest_get_queue_acl_encode},
+    {.name = "SetQueueACL", .methods = M_PUT, .resource = R_CONTAINER, .comp = "acl",
+     .body = BODY_SMALL, .body_max = POLICY_BODY_MAX,
+     .mode = MODE_WRITE, .decode = rest_set_queue_acl_decode, .run = queue_set_acl, .encode = rest_queue_no_content},
 
     /* messages */
     {.name = "PutMessage", .methods = M_POST, .resource = R_MESSAGES,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations on queues: create, metadata, list. */
+/* Operations on queues: create, metadata, policies, list. */
 #include "service/queue/queue.h"
 #include "core/xml.h"
 #include "rest/metadata.h"
+#include "rest/policy_xml.h"
 #include "rest/queue_rest.h"
 
 struct err rest_create_queue_decode(struct rest_call *call)
@@ -42,6 +43,30 @@ struct err rest_set_queue_metadata_decode(struct rest_call *call)
     call->args = set;
     TRY(queue_place(call));
     return metadata_from_headers(call, &set->metadata);
+}
+
+struct err rest_get_queue_acl_decode(struct rest_call *call)
+{
+    struct queue_acl *acl = ARENA_NEW(call->arena, struct queue_acl);
+    acl->arena = call->arena;
+    call->args = acl;
+    return queue_place(call);
+}
+
+struct err rest_get_queue_acl_encode(struct rest_call *call)
+{
+    const struct queue_acl *acl = call->args;
+    call_begin_xml(call);
+    policies_put_xml(&call->out, acl->policies);
+    return OK;
+}
+
+struct err rest_set_queue_acl_decode(struct rest_call *call)
+{
+    struct queue_acl *acl = ARENA_NEW(call->arena, struct queue_acl);
+    call->args = acl;
+    TRY(queue_place(call));
+    return policies_from_xml(call, STR("raup"), &acl->policies);
 }
 
 /* ---- the list ---- */

@@ -8,7 +8,6 @@
 /* Azure takes no more of a message's XML: 64 KiB of text in two bytes each, and its elements. The
  * live service names this number as the MaxLimit of what it refuses. */
 enum { QUEUE_MESSAGE_BODY_MAX = 2 * (64 << 10) + 512 };
-enum { QUEUE_ACL_BODY_MAX = 64 << 10 };
 
 /* Sets call->partition, having checked the queue's name. */
 struct err queue_place(struct rest_call *call);
@@ -32,6 +31,9 @@ struct err rest_create_queue_encode(struct rest_call *call);
 struct err rest_get_queue_metadata_decode(struct rest_call *call);
 struct err rest_get_queue_metadata_encode(struct rest_call *call);
 struct err rest_set_queue_metadata_decode(struct rest_call *call);
+struct err rest_get_queue_acl_decode(struct rest_call *call);
+struct err rest_get_queue_acl_encode(struct rest_call *call);
+struct err rest_set_queue_acl_decode(struct rest_call *call);
 struct err rest_list_queues_decode(struct rest_call *call);
 struct err rest_list_queues_encode(struct rest_call *call);
 

@@ -347,3 +347,33 @@ test('shared access signatures: letters of a queue', async () => {
     assert.equal((await processor.receiveMessages()).receivedMessageItems.length, 1);
     await assert.rejects((await withLetters('raup')).clearMessages(), (error) => error.statusCode === 403);
 });
+
+test('GetQueueACL and SetQueueACL; rule_Q2: the last writer wins', async () => {
+    const queue = await newQueue();
+    assert.deepEqual((await queue.getAccessPolicy()).signedIdentifiers, []);
+    const [startsOn, expiresOn] = [new Date('2024-01-02T03:04:05Z'), new Date('2034-01-02T03:04:05Z')];
+    await queue.setAccessPolicy([{ id: 'old', accessPolicy: { permissions: 'r' } }]);
+    assert.equal((await queue.setAccessPolicy([{ id: 'a<b', accessPolicy: { startsOn, expiresOn, permissions: 'raup' } },
+        { id: 'open', accessPolicy: {} }]))._response.status, 204);
+    const { signedIdentifiers } = await queue.getAccessPolicy();
+    assert.deepEqual(signedIdentifiers.map((s) => s.id), ['a<b', 'open']);
+    assert.deepEqual(signedIdentifiers[0].accessPolicy, { startsOn, expiresOn, permissions: 'raup' });
+    const six = Array.from({ length: 6 }, (_, i) => ({ id: `${i}`, accessPolicy: { permissions: 'r' } }));
+    await rejectsWith(queue.setAccessPolicy(six), 400, 'InvalidXmlDocument');
+    await rejectsWith(queue.setAccessPolicy([{ id: 'x', accessPolicy: { permissions: 'w' } }]), 400, 'InvalidXmlDocument');
+    assert.equal((await queue.getAccessPolicy()).signedIdentifiers.length, 2);
+    await queue.setAccessPolicy();
+    assert.deepEqual((await queue.getAccessPolicy()).signedIdentifiers, []);
+});
+
+test('a stored policy gives a signature its terms, and takes them back', async () => {
+    const queue = await newQueue();
+    await queue.sendMessage('m');
+    const { QueueClient } = await import('@azure/storage-queue');
+    await queue.setAccessPolicy([{ id: 'readers', accessPolicy: { expiresOn: new Date(Date.now() + 3600000), permissions: 'r' } }]);
+    const client = new QueueClient(await queue.generateSasUrl({ identifier: 'readers' }), undefined, { retryOptions: { maxTries: 1 } });
+    assert.equal((await client.peekMessages()).peekedMessageItems.length, 1);
+    await rejectsWith(client.sendMessage('x'), 403, 'AuthorizationPermissionMismatch');
+    await queue.setAccessPolicy([]);
+    await assert.rejects(client.peekMessages(), (error) => error.statusCode === 403);
+});

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lookup.h"
+
+#include "service/common/policy.h"
+#include "service/queue/queue.h"
+
+/* The encoded policies of a place, in the arena; absent when there are none. A place that does not
+ * exist is an error with the code of its service. */
+static struct err queue_policies(struct store *store, const struct auth_place *place,
+                                 struct arena *arena, struct str *encoded)
+{
+    struct queue_acl acl = {.arena = arena};
+    struct str partition = queue_partition(arena, place->account, place->container);
+    TRY(store_read(store, partition, ENGINE_WAIT, queue_get_acl, &acl));
+    *encoded = acl.policies;
+    return OK;
+}
+
+typedef struct err policies_reader(struct store *store, const struct auth_place *place,
+                                   struct arena *arena, struct str *encoded);
+
+static policies_reader *const READERS[SERVICE_KIND_COUNT] = {
+    [SERVICE_QUEUE] = queue_policies,
+};
+
+static struct err stored_policy(struct store *store, const struct auth_place *place, struct str id,
+                                struct arena *arena, struct auth_policy *out)
+{
+    struct str encoded = STR_NONE;
+    struct policy policy;
+    *out = (struct auth_policy){.found = false};
+    if (READERS[place->service] == NULL)
+        return OK;
+    struct err error = READERS[place->service](store, place, arena, &encoded);
+    if (err_is(error))
+        return err_http_status(error.code) == 404 ? OK : error;
+    if (policies_find(encoded, id, &policy))
+        *out = (struct auth_policy){true, policy.start, policy.expiry, policy.permission};
+    return OK;
+}
+
+struct auth_lookup lookup_of_services(void)
+{
+    return (struct auth_lookup){.stored_policy = stored_policy};
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stored access policies as XML: the body of the Set and Get ACL operations of every service. */
+#ifndef REST_POLICY_XML_H
+#define REST_POLICY_XML_H
+
+#include "rest/call.h"
+#include "service/common/policy.h"
+
+enum { POLICY_BODY_MAX = 64 << 10 };
+
+/* The body's SignedIdentifiers in the form of service/common/policy.h, absent when there are none
+ * or no body. `letters` are those that a permission may hold. ERR_INVALID_XML_DOCUMENT: not of that
+ * shape, more than five, no id or one too long or twice, a letter that the service does not have.
+ * ERR_INVALID_XML_NODE_VALUE: a time that is none. */
+struct err policies_from_xml(struct rest_call *call, struct str letters, struct str *encoded);
+/* The whole body of the answer, but for the declaration. */
+void policies_put_xml(struct buf *out, struct str encoded);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/common/policy.h"
+
+#include "service/common/record.h"
+
+enum policy_field { POLICY_ID = 1, POLICY_START, POLICY_EXPIRY, POLICY_PERMISSION };
+
+/* Each policy is a record of its own, with its length before it. */
+struct str policies_encode(struct arena *a, const struct policies *policies)
+{
+    if (policies->count == 0)
+        return STR_NONE;
+    struct buf all = buf_in(a);
+    struct buf one = buf_in(a);
+    for (size_t i = 0; i < policies->count; i++) {
+        const struct policy *p = &policies->items[i];
+        buf_clear(&one);
+        record_put_bytes(&one, POLICY_ID, p->id);
+        record_put_bytes(&one, POLICY_START, p->start);
+        record_put_bytes(&one, POLICY_EXPIRY, p->expiry);
+        record_put_bytes(&one, POLICY_PERMISSION, p->permission);
+        buf_put_bytes(&all, buf_str(&one));
+    }
+    return buf_str(&all);
+}
+
+static bool decode_one(struct str bytes, struct policy *p)
+{
+    struct reader r = reader_of(bytes);
+    struct record_field f;
+    *p = (struct policy){.id = STR("")};
+    while (record_next(&r, &f)) {
+        if (f.number == POLICY_ID)
+            p->id = f.bytes;
+        else if (f.number == POLICY_START)
+            p->start = f.bytes;
+        else if (f.number == POLICY_EXPIRY)
+            p->expiry = f.bytes;
+        else if (f.number == POLICY_PERMISSION)
+            p->permission = f.bytes;
+    }
+    return reader_done(&r);
+}
+
+bool policies_decode(struct str encoded, struct policies *out)
+{
+    struct reader r = reader_of(encoded);
+    bool good = true;
+    out->count = 0;
+    while (good && r.n > 0 && !r.bad && out->count < POLICIES_MAX)
+        good = decode_one(read_bytes(&r), &out->items[out->count++]);
+    return good && reader_done(&r);
+}
+
+bool policies_find(struct str encoded, struct str id, struct policy *out)
+{
+    struct policies all;
+    if (!policies_decode(encoded, &all))
+        return false;
+    for (size_t i = 0; i < all.count; i++) {
+        if (str_eq(all.items[i].id, id)) {
+            *out = all.items[i];
+            return true;
+        }
+    }
+    return false;
+}
