@@ -78,7 +78,7 @@ $(B)/http_echo: $(B)/test/http/echo.o $(OBJ)
 
 # All unit tests, or those whose name contains T: make unit T=lease
 unit: $(B)/unit
-	$(B)/unit $(T)
+	TSAN_OPTIONS=suppressions=test/tsan.supp $(B)/unit $(T)
 
 deps:
 	sh tools/deps.sh build

@@ -121,6 +121,25 @@ bool txn_writable(const struct txn *t)
     return t->writable;
 }
 
+static struct err cursor_opened(struct txn *t, struct err e, struct cursor **out)
+{
+    if (err_is(e))
+        return e;
+    struct cursor *c = *out;
+    c->next_open = t->cursors;
+    if (c->next_open != NULL)
+        c->next_open->open_link = &c->next_open;
+    c->open_link = &t->cursors;
+    t->cursors = c;
+    return OK;
+}
+
+void txn_close_cursors(struct txn *t)
+{
+    while (t->cursors != NULL)
+        cursor_close(t->cursors);
+}
+
 struct err cursor_open(struct txn *t, struct str prefix, struct cursor **out)
 {
     assert(prefix.n <= ENGINE_KEY_MAX);
@@ -128,13 +147,14 @@ struct err cursor_open(struct txn *t, struct str prefix, struct cursor **out)
     if (prefix.n > 0)
         memcpy(past, prefix.p, prefix.n);
     size_t past_n = rowkey_past_prefix(past, prefix.n);
-    return t->ops->cursor_open(t, prefix, past_n == 0 ? STR_NONE : (struct str){past, past_n}, out);
+    struct str to = past_n == 0 ? STR_NONE : (struct str){past, past_n};
+    return cursor_opened(t, t->ops->cursor_open(t, prefix, to, out), out);
 }
 
 struct err cursor_open_range(struct txn *t, struct str from, struct str to, struct cursor **out)
 {
     assert(from.n <= ENGINE_KEY_MAX && to.n <= ENGINE_KEY_MAX);
-    return t->ops->cursor_open(t, from, to, out);
+    return cursor_opened(t, t->ops->cursor_open(t, from, to, out), out);
 }
 
 struct err cursor_seek(struct cursor *c, struct str key)
@@ -177,8 +197,12 @@ struct str cursor_value(const struct cursor *c)
 
 void cursor_close(struct cursor *c)
 {
-    if (c != NULL)
-        c->ops->close(c);
+    if (c == NULL)
+        return;
+    *c->open_link = c->next_open;
+    if (c->next_open != NULL)
+        c->next_open->open_link = c->open_link;
+    c->ops->close(c);
 }
 
 /* ---- scans ---- */

@@ -17,7 +17,7 @@
 
 struct engine;
 struct txn;    /* valid inside the function it is handed to, on its thread */
-struct cursor; /* valid inside the same function; closed before it returns */
+struct cursor; /* valid inside the same function; closed when it returns, if not before */
 struct scan;   /* the same */
 
 enum { ENGINE_PARTITION_MAX = 4096, ENGINE_KEY_MAX = 16384, ENGINE_VALUE_MAX = 8 << 20 };

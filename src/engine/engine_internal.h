@@ -66,7 +66,11 @@ struct txn {
     int64_t now;
     int64_t stamp;
     bool writable;
+    struct cursor *cursors; /* those open */
 };
+
+/* For an engine whose transaction function has returned: an error may have left cursors open. */
+void txn_close_cursors(struct txn *t);
 
 struct cursor_ops {
     struct err (*seek)(struct cursor *c, struct str key);
@@ -82,6 +86,8 @@ struct cursor {
     bool valid;
     struct str key;
     struct str value;
+    struct cursor *next_open; /* engine.c's, as the link to it */
+    struct cursor **open_link;
 };
 
 struct scan_ops {

@@ -139,9 +139,7 @@ static struct err fault_scan_next(struct scan *scan)
 
 static void fault_scan_close(struct scan *scan)
 {
-    struct fault_scan *s = fault_scan_of(scan);
-    scan_close(s->inner);
-    free(s);
+    scan_close(fault_scan_of(scan)->inner);
 }
 
 static const struct scan_ops FAULT_SCAN_OPS = {
@@ -214,7 +212,7 @@ static struct err fault_scan_open(struct txn *t, struct str prefix, struct scan 
     struct scan *inner;
     TRY(fault_point(f));
     TRY(scan_open(fault_txn_of(t)->inner, prefix, &inner));
-    struct fault_scan *s = MEM_NEW(struct fault_scan);
+    struct fault_scan *s = ARENA_NEW(t->arena, struct fault_scan);
     s->base.ops = &FAULT_SCAN_OPS;
     s->inner = inner;
     s->fault = f;
@@ -257,7 +255,10 @@ static struct err fault_call(struct fault_engine *f, struct txn *inner, engine_f
 {
     struct fault_txn t = {.base = *inner, .inner = inner, .fault = f};
     t.base.ops = &FAULT_TXN_OPS;
-    return fn(&t.base, arg);
+    t.base.cursors = NULL;
+    struct err result = fn(&t.base, arg);
+    txn_close_cursors(&t.base);
+    return result;
 }
 
 struct fault_view {

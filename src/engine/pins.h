@@ -5,6 +5,7 @@
 #define ENGINE_PINS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "engine/engine.h"
 
@@ -17,7 +18,7 @@ struct engine_pin {
 
 struct pins {
     pthread_mutex_t lock;
-    uint64_t commit;
+    _Atomic uint64_t commit; /* read without the lock too */
     struct engine_pin *oldest;
     struct engine_pin *newest;
 };

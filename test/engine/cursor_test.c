@@ -236,6 +236,84 @@ ENGINE_CASE(cursor_deletes_as_it_goes)
     CHECK(!str_given(get_row(s, STR("p"), STR("k5"))));
 }
 
+/* ---- scans ---- */
+
+/* "partition/key=value", or not valid when want is NULL. */
+static void scans(const struct scan *s, const char *want)
+{
+    CHECK_INT(scan_valid(s), want != NULL);
+    if (want == NULL)
+        return;
+    char text[256];
+    (void)snprintf(text, sizeof text, "%.*s/%.*s=%.*s", STR_ARG(scan_partition(s)),
+                   STR_ARG(scan_key(s)), STR_ARG(scan_value(s)));
+    CHECK_STR(str_of(text), str_of(want));
+}
+
+static struct err scan_moves(struct txn *t, void *arg)
+{
+    (void)arg;
+    struct scan *s;
+    TRY(scan_open(t, STR("b"), &s));
+    static const char *const all[] = {"b/1=x", "b/2=x", "b!/1=x", "ba/3=x", NULL};
+    for (size_t i = 0;; i++) {
+        scans(s, all[i]);
+        if (all[i] == NULL)
+            break;
+        TRY(scan_next(s));
+    }
+    TRY(scan_seek(s, STR("b"), STR("11")));
+    scans(s, "b/2=x");
+    TRY(scan_seek(s, STR("b"), STR("9")));
+    scans(s, "b!/1=x");
+    TRY(scan_seek(s, STR("a"), STR("9")));
+    scans(s, "b/1=x");
+    TRY(scan_seek(s, STR("b\xFF"), STR("")));
+    scans(s, NULL);
+    scan_close(s);
+    TRY(scan_open(t, STR("z"), &s));
+    scans(s, NULL);
+    TRY(scan_open(t, STR("n"), &s));
+    CHECK_STR(scan_partition(s), STR("n\0l"));
+    CHECK_STR(scan_key(s), STR("\0"));
+    return OK; /* two are left open */
+}
+
+ENGINE_CASE(scan_reads_on_over_partitions)
+{
+    put_row(s, STR("a"), STR("1"), STR("x"));
+    put_row(s, STR("b"), STR("1"), STR("x"));
+    put_row(s, STR("b"), STR("2"), STR("x"));
+    put_row(s, STR("b!"), STR("1"), STR("x"));
+    put_row(s, STR("ba"), STR("3"), STR("x"));
+    put_row(s, STR("c"), STR("1"), STR("x"));
+    put_row(s, STR("n\0l"), STR("\0"), STR("x"));
+    view_ok(s, STR("p"), scan_moves, NULL);
+    subject_reopen(s);
+    if (s->kind->persistent)
+        view_ok(s, STR("q"), scan_moves, NULL);
+}
+
+static struct err leave_open(struct txn *t, void *arg)
+{
+    (void)arg;
+    struct cursor *first;
+    struct cursor *second;
+    struct cursor *third;
+    TRY(cursor_open(t, STR("a"), &first));
+    TRY(cursor_open(t, STR("b"), &second));
+    TRY(cursor_open(t, STR("c"), &third));
+    cursor_close(second);
+    return err_new(ERR_CONDITION_NOT_MET);
+}
+
+ENGINE_CASE(cursor_left_open_is_closed)
+{
+    CHECK_ERR(engine_view(s->engine, STR("p"), ENGINE_WAIT, leave_open, NULL),
+              ERR_CONDITION_NOT_MET);
+    CHECK_ERR(engine_update_wait(s->engine, STR("p"), leave_open, NULL), ERR_CONDITION_NOT_MET);
+}
+
 /* ---- against a model ---- */
 
 enum { MODEL_KEYS = 256, MODEL_ROUNDS = 40, MODEL_MOVES = 200 };

@@ -23,6 +23,7 @@ struct subject {
 
 extern const struct subject_kind SUBJECT_MEM;
 extern const struct subject_kind SUBJECT_FAULT;
+extern const struct subject_kind SUBJECT_LOCAL;
 
 void subject_run(const struct subject_kind *kind, void (*run)(struct subject *s));
 /* Closes and opens, when the kind is persistent. */
@@ -37,6 +38,10 @@ void subject_reopen(struct subject *s);
     void test_fault_##name(void)           \
     {                                      \
         subject_run(&SUBJECT_FAULT, name); \
+    }                                      \
+    void test_local_##name(void)           \
+    {                                      \
+        subject_run(&SUBJECT_LOCAL, name); \
     }                                      \
     static void name(struct subject *s)
 

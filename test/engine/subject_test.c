@@ -2,11 +2,13 @@
 /* Holds no tests: what the cases of this folder share. */
 #include "subject.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "core/mem.h"
 #include "engine/fault.h"
+#include "engine/local/local.h"
 #include "engine/mem/mem.h"
 
 #define FIRST_TICKS (20000LL * TICKS_PER_DAY)
@@ -21,8 +23,19 @@ static struct engine *open_fault(struct subject *s)
     return engine_fault_new(engine_mem_new(&s->clock));
 }
 
+static struct engine *open_local(struct subject *s)
+{
+    static char folder[256];
+    (void)snprintf(folder, sizeof folder, "%s/store", test_folder());
+    struct engine_local_options options = {.folder = folder, .clock = &s->clock};
+    struct engine *e;
+    CHECK_OK(engine_local_open(&options, &e));
+    return e;
+}
+
 const struct subject_kind SUBJECT_MEM = {.open = open_mem};
 const struct subject_kind SUBJECT_FAULT = {.open = open_fault};
+const struct subject_kind SUBJECT_LOCAL = {.open = open_local, .persistent = true};
 
 void subject_run(const struct subject_kind *kind, void (*run)(struct subject *s))
 {

@@ -292,6 +292,7 @@ void mem_txn_init(struct mem_txn *t, struct mem_engine *e, struct tree *tree, st
 
 void mem_txn_release(struct mem_txn *t)
 {
+    txn_close_cursors(&t->base);
     for (struct mem_kept_row *kept = t->kept; kept != NULL; kept = kept->next)
         row_put(kept->row);
     arena_release(&t->arena);

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The committer: runs updates one after the other over one overlay, makes their extents durable,
+ * writes the overlay with one sync, publishes the state, and only then says so. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "core/log.h"
+#include "core/mem.h"
+#include "engine/local/local_internal.h"
+
+enum { BATCH_BYTES_MAX = 16 << 20 };
+
+/* Any number but 0: it only balances the tree. */
+#define OVERLAY_SEED 0x2545F4914F6CDD1DULL
+
+static struct err nothing_to_do(struct txn *t, void *arg)
+{
+    (void)t;
+    (void)arg;
+    return OK;
+}
+
+/* ---- running ---- */
+
+static void batch_clear(struct batch *b)
+{
+    tree_put(&b->overlay);
+    b->overlay.random = OVERLAY_SEED;
+    b->bytes = 0;
+    b->adopted_count = 0;
+    b->dropped_count = 0;
+}
+
+/* An error leaves the batch as it was. */
+static void run_update(struct local_engine *e, struct engine_update *u)
+{
+    struct batch *b = &e->batch;
+    struct tree before = tree_get(&b->overlay);
+    size_t adopted_before = b->adopted_count;
+    size_t dropped_before = b->dropped_count;
+    struct local_txn t;
+    local_txn_init(&t, e, e->published, u->partition, ENGINE_WAIT);
+    e->last_stamp = t.base.now > e->last_stamp ? t.base.now : e->last_stamp + 1;
+    t.base.stamp = e->last_stamp;
+    t.base.writable = true;
+    t.batch = b;
+    u->result = u->fn(&t.base, u->arg);
+    local_txn_release(&t);
+    if (!err_is(u->result)) {
+        tree_put(&before);
+        return;
+    }
+    tree_put(&b->overlay);
+    b->overlay = before;
+    b->adopted_count = adopted_before;
+    b->dropped_count = dropped_before;
+}
+
+/* ---- making durable ---- */
+
+static struct err sync_segment(struct local_engine *e, uint64_t id)
+{
+    struct segment *segment;
+    TRY(segments_use(&e->segments, id, 0, &segment));
+    struct err result = segment_sync(&e->segments, segment);
+    segment_put(&e->segments, segment);
+    return result;
+}
+
+static void note_unsynced(struct local_engine *e, uint64_t id)
+{
+    for (size_t i = 0; i < e->unsynced_count; i++) {
+        if (e->unsynced[i] == id)
+            return;
+    }
+    e->unsynced = mem_realloc(e->unsynced, (e->unsynced_count + 1) * sizeof *e->unsynced);
+    e->unsynced[e->unsynced_count++] = id;
+}
+
+static struct err sync_extents(struct local_engine *e)
+{
+    struct err result = OK;
+    for (size_t i = 0; i < e->unsynced_count && !err_is(result); i++)
+        result = sync_segment(e, e->unsynced[i]);
+    e->unsynced_count = 0;
+    return result;
+}
+
+static void write_row(void *arg, struct row *row)
+{
+    struct local_engine *e = arg;
+    struct str key = row_key(row);
+    struct str value = row_value(row);
+    if (row->deleted)
+        rocksdb_writebatch_delete(e->write, key.p, key.n);
+    else
+        rocksdb_writebatch_put(e->write, key.p, key.n, value.p, value.n);
+}
+
+static void write_number(struct local_engine *e, struct str key, uint64_t number)
+{
+    char value[8];
+    for (int i = 0; i < 8; i++)
+        value[i] = (char)(number >> 8 * i & 0xFF);
+    rocksdb_writebatch_put(e->write, key.p, key.n, value, sizeof value);
+}
+
+static struct err write_rows(struct local_engine *e, bool synced)
+{
+    rocksdb_writebatch_clear(e->write);
+    tree_each(&e->batch.overlay, write_row, e);
+    write_number(e, KEY_STAMP, (uint64_t)e->last_stamp);
+    uint64_t tail = segments_oldest_open(&e->segments);
+    if (tail != e->tail_written)
+        write_number(e, KEY_TAIL, tail);
+    TRY(rows_write(&e->rows, e->write, synced));
+    e->tail_written = tail;
+    return OK;
+}
+
+/* Extents before the rows that name them, also for updates that ask only to be visible: a row must
+ * not come through a power cut that its bytes did not. Only relaxed durability takes that chance.
+ */
+static struct err make_durable(struct local_engine *e, bool flush)
+{
+    for (size_t i = 0; i < e->batch.adopted_count; i++)
+        note_unsynced(e, e->batch.adopted[i]);
+    if (flush || !e->relaxed)
+        TRY(sync_extents(e));
+    if (e->batch.overlay.root != NULL)
+        return write_rows(e, flush);
+    char *text = NULL;
+    rocksdb_flush_wal(e->rows.db, 1, &text);
+    return rows_error("flush", text);
+}
+
+/* ---- publishing ---- */
+
+struct state *local_state(struct local_engine *e)
+{
+    pthread_mutex_lock(&e->publish_lock);
+    struct state *s = state_get(e->published);
+    pthread_mutex_unlock(&e->publish_lock);
+    return s;
+}
+
+static void forget_row(void *arg, struct row *row)
+{
+    hot_forget(arg, row_key(row));
+}
+
+static void publish(struct local_engine *e)
+{
+    e->commit++;
+    hot_announce(e->hot, e->commit);
+    tree_each(&e->batch.overlay, forget_row, e->hot);
+    struct state *state = state_new(&e->rows, e->commit);
+    pthread_mutex_lock(&e->publish_lock);
+    struct state *old = e->published;
+    e->published = state;
+    pthread_mutex_unlock(&e->publish_lock);
+    state_put(old);
+    pins_advance(&e->pins, e->commit);
+    atomic_fetch_add(&e->commits, 1);
+}
+
+static void settle_extents(struct local_engine *e)
+{
+    for (size_t i = 0; i < e->batch.adopted_count; i++)
+        segments_adopted(&e->segments, e->batch.adopted[i]);
+    for (size_t i = 0; i < e->batch.dropped_count; i++) {
+        segments_add_waste(&e->segments, e->batch.dropped[i].segment);
+        reap_add(e, &e->batch.dropped[i]);
+    }
+}
+
+/* ---- one commit ---- */
+
+struct turn {
+    struct engine_update *first;
+    struct engine_update *past;          /* the first that is left for the next turn */
+    struct engine_update *first_written; /* the first whose outcome hangs on the commit */
+    bool flush;
+};
+
+/* Runs updates until the batch is large enough. */
+static struct turn run_turn(struct local_engine *e, struct engine_update *first)
+{
+    struct turn turn = {.first = first};
+    struct engine_update *u = first;
+    for (; u != NULL && e->batch.bytes < BATCH_BYTES_MAX; u = u->next) {
+        run_update(e, u);
+        if (turn.first_written == NULL && e->batch.overlay.root != NULL)
+            turn.first_written = u;
+        if (u->fn == nothing_to_do || (u->ack == ENGINE_DURABLE && !e->relaxed))
+            turn.flush = true;
+    }
+    turn.past = u;
+    return turn;
+}
+
+/* Also those that failed by themselves: they have looked at rows that are not there now. */
+static void fail_turn(const struct turn *turn, struct err error)
+{
+    for (struct engine_update *u = turn->first_written; u != turn->past; u = u->next)
+        u->result = error;
+}
+
+static void end_turn(struct local_engine *e, const struct turn *turn)
+{
+    uint64_t done = 0;
+    for (struct engine_update *u = turn->first, *next; u != turn->past; u = next) {
+        next = u->next; /* done may free u */
+        done += err_is(u->result) ? 0 : 1;
+        u->done(u);
+    }
+    atomic_fetch_add(&e->updates, done);
+}
+
+static bool something_unsynced(struct local_engine *e)
+{
+    return e->unsynced_count > 0 || atomic_load(&e->durable_commit) < e->commit;
+}
+
+static void commit_turn(struct local_engine *e, struct turn *turn)
+{
+    bool wrote = e->batch.overlay.root != NULL;
+    if (!wrote && !(turn->flush && something_unsynced(e)))
+        return;
+    struct err error = make_durable(e, turn->flush);
+    if (err_is(error)) {
+        if (!wrote)
+            turn->first_written = turn->first; /* a flush that could not be done */
+        fail_turn(turn, error);
+        return;
+    }
+    if (wrote) {
+        publish(e);
+        settle_extents(e);
+    }
+    if (turn->flush)
+        atomic_store(&e->durable_commit, e->commit);
+    reap_wake(e);
+}
+
+static void *commit_loop(void *arg)
+{
+    struct local_engine *e = arg;
+    struct engine_update *queued;
+    while ((queued = update_queue_take(&e->queue)) != NULL) {
+        while (queued != NULL) {
+            struct turn turn = run_turn(e, queued);
+            commit_turn(e, &turn);
+            batch_clear(&e->batch);
+            queued = turn.past;
+            end_turn(e, &turn);
+        }
+    }
+    return NULL;
+}
+
+/* ---- life ---- */
+
+struct err commit_start(struct local_engine *e)
+{
+    batch_clear(&e->batch);
+    e->write = rocksdb_writebatch_create();
+    int failed = pthread_create(&e->committer, NULL, commit_loop, e);
+    if (failed != 0)
+        return err_cause(ERR_IO, failed);
+    e->committing = true;
+    return OK;
+}
+
+/* What was only visible becomes durable, and the next start learns that nothing is left over. */
+static void commit_last(struct local_engine *e)
+{
+    batch_clear(&e->batch);
+    struct err error = something_unsynced(e) ? make_durable(e, true) : OK;
+    uint64_t tail = segments_seal(&e->segments);
+    if (!err_is(error) && tail != e->tail_written)
+        error = write_rows(e, true);
+    if (!err_is(error))
+        error = rows_flush(&e->rows);
+    if (err_is(error))
+        log_line(LOG_ERROR, "the store could not be closed cleanly");
+}
+
+void commit_stop(struct local_engine *e)
+{
+    update_queue_close(&e->queue);
+    if (e->committing) {
+        pthread_join(e->committer, NULL);
+        commit_last(e);
+    }
+    batch_clear(&e->batch);
+    free(e->batch.adopted);
+    free(e->batch.dropped);
+    free(e->unsynced);
+    if (e->write != NULL)
+        rocksdb_writebatch_destroy(e->write);
+}
+
+struct err local_flush(struct engine *e)
+{
+    return engine_update_wait(e, STR(""), nothing_to_do, NULL);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing extents: bytes go to their place as they come, checksums of the chunks behind them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <isa-l.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "core/mem.h"
+#include "engine/local/local_internal.h"
+
+enum {
+    /* Written this far, the kernel is told to start: so the disk works while a body arrives. */
+    EARLY_BYTES = 1 << 20,
+    /* Kept free for rows, so that what fills a disk can still be deleted. */
+    RESERVE_BYTES_MAX = 64 << 20,
+    RESERVE_SHARE = 16, /* or this part of a small file system */
+};
+
+struct local_writer {
+    struct extent_writer base;
+    struct local_engine *engine;
+    struct segment *segment;
+    uint64_t offset;
+    uint32_t reserved;
+    uint32_t told; /* how far the kernel was told to write */
+    uint32_t checks[CHUNKS_MAX];
+};
+
+static struct local_writer *local_writer_of(struct extent_writer *w)
+{
+    return (struct local_writer *)(void *)w;
+}
+
+static struct err write_error(void)
+{
+    return err_cause(errno == ENOSPC || errno == EDQUOT ? ERR_NO_SPACE : ERR_IO, errno);
+}
+
+static struct err write_fully(int fd, struct str bytes, uint64_t offset)
+{
+    while (bytes.n > 0) {
+        ssize_t n = pwrite(fd, bytes.p, bytes.n, (off_t)offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return write_error();
+        bytes = str_from(bytes, (size_t)n);
+        offset += (uint64_t)n;
+    }
+    return OK;
+}
+
+/* Goes on with the checksum of the chunk that is being filled. */
+static void writer_sum(struct local_writer *w, struct str bytes)
+{
+    uint32_t at = w->base.length;
+    while (bytes.n > 0) {
+        uint32_t *check = &w->checks[at / CHUNK_BYTES];
+        size_t room = CHUNK_BYTES - at % CHUNK_BYTES;
+        struct str part = str_head(bytes, room);
+        unsigned char *p =
+            (unsigned char *)(uintptr_t)part.p; /* ISA-L wants it so, and only reads */
+        *check = crc32_iscsi(p, (int)part.n, at % CHUNK_BYTES == 0 ? 0 : *check);
+        at += (uint32_t)part.n;
+        bytes = str_from(bytes, part.n);
+    }
+}
+
+static struct err local_writer_append(struct extent_writer *base, struct str bytes)
+{
+    struct local_writer *w = local_writer_of(base);
+    TRY(write_fully(w->segment->fd, bytes, w->offset + base->length));
+    writer_sum(w, bytes);
+    base->length += (uint32_t)bytes.n;
+    if (base->length - w->told >= EARLY_BYTES && !w->engine->relaxed) {
+        /* Only a hint: an error shows when the segment is flushed. */
+        (void)sync_file_range(w->segment->fd, (off_t)(w->offset + w->told), base->length - w->told,
+                              SYNC_FILE_RANGE_WRITE);
+        w->told = base->length;
+    }
+    return OK;
+}
+
+static void writer_free(struct local_writer *w)
+{
+    segment_put(&w->engine->segments, w->segment);
+    free(w);
+}
+
+static void waste_range(struct local_engine *e, uint64_t segment, uint64_t offset, uint32_t bytes)
+{
+    struct waste waste = {.segment = segment, .offset = offset, .bytes = bytes, .counted = false};
+    segments_add_waste(&e->segments, segment);
+    reap_add(e, &waste);
+}
+
+static void local_writer_abandon(struct extent_writer *base)
+{
+    struct local_writer *w = local_writer_of(base);
+    /* What follows the written part was never touched; an append that failed may have. */
+    waste_range(w->engine, w->segment->id, w->offset, w->reserved);
+    writer_free(w);
+}
+
+static struct err writer_put_checks(struct local_writer *w, uint32_t *check)
+{
+    uint32_t chunks = extent_chunks(w->base.length);
+    if (chunks == 1) {
+        *check = w->checks[0];
+        return OK;
+    }
+    unsigned char *bytes = (unsigned char *)w->checks;
+    size_t n = chunks * sizeof w->checks[0];
+    *check = crc32_iscsi(bytes, (int)n, 0);
+    return write_fully(w->segment->fd, (struct str){(char *)bytes, n}, w->offset + w->base.length);
+}
+
+static struct err local_writer_finish(struct extent_writer *base, struct extent *out)
+{
+    struct local_writer *w = local_writer_of(base);
+    uint32_t check;
+    struct err e = writer_put_checks(w, &check);
+    if (err_is(e)) {
+        local_writer_abandon(base);
+        return e;
+    }
+    segments_trim(&w->engine->segments, w->segment, w->offset + w->reserved,
+                  w->offset + extent_room(base->length));
+    *out = (struct extent){w->segment->id, w->offset, base->length, check};
+    writer_free(w);
+    return OK;
+}
+
+static const struct extent_writer_ops LOCAL_WRITER_OPS = {
+    .append = local_writer_append,
+    .finish = local_writer_finish,
+    .abandon = local_writer_abandon,
+};
+
+/* Bulk data stops short of filling the disk to the last block. */
+static struct err check_free_space(struct local_engine *e, uint32_t bytes)
+{
+    struct statvfs fs;
+    if (fstatvfs(e->segments.folder_fd, &fs) != 0)
+        return err_cause(ERR_IO, errno);
+    uint64_t total = (uint64_t)fs.f_blocks * fs.f_frsize;
+    uint64_t reserve = total / RESERVE_SHARE;
+    if (reserve > RESERVE_BYTES_MAX)
+        reserve = RESERVE_BYTES_MAX;
+    if ((uint64_t)fs.f_bavail * fs.f_frsize < reserve + bytes)
+        return err_cause(ERR_NO_SPACE, ENOSPC);
+    return OK;
+}
+
+struct err local_extent_begin(struct engine *engine, uint32_t size_max, struct extent_writer **out)
+{
+    struct local_engine *e = local_of(engine);
+    if (e->read_only)
+        return err_cause(ERR_IO, EROFS);
+    TRY(check_free_space(e, size_max));
+    struct local_writer *w = MEM_NEW(struct local_writer);
+    w->base = (struct extent_writer){.ops = &LOCAL_WRITER_OPS, .size_max = size_max};
+    w->engine = e;
+    w->reserved = extent_room(size_max);
+    struct err error = segments_reserve(&e->segments, w->reserved, &w->segment, &w->offset);
+    if (err_is(error))
+        free(w);
+    else
+        *out = &w->base;
+    return error;
+}
+
+void local_extent_discard(struct engine *engine, const struct extent *x)
+{
+    waste_range(local_of(engine), x->segment, x->offset, extent_room(x->length));
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The data folder: LAZULI says whose it is and in which format, and is what a running server locks;
+ * rows/ is RocksDB's; segments/ holds the extents. */
+#ifndef ENGINE_LOCAL_FOLDER_H
+#define ENGINE_LOCAL_FOLDER_H
+
+#include "core/err.h"
+
+/* Makes a new folder, or finds that an old one is ours; locks it, and hands back the lock's
+ * descriptor. Nothing is changed when it returns an error. read_only makes nothing.
+ * ERR_FOREIGN_STORE, ERR_STORE_IN_USE, ERR_NO_SPACE, ERR_IO. */
+struct err folder_open(const char *folder, bool read_only, int *lock_fd);
+
+/* A path within the folder, on the heap. */
+char *folder_path(const char *folder, const char *name);
+/* Makes what is in the folder itself durable: names of files. */
+struct err folder_sync(const char *folder);
+/* Writes the marker that makes a folder a store, as the last step. */
+struct err folder_mark(const char *folder);
+
+#endif

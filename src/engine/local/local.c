@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/local/local.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/mem.h"
+#include "engine/hop.h"
+#include "engine/local/folder.h"
+#include "engine/local/local_internal.h"
+
+/* The number of the state that a run begins with. */
+enum { FIRST_COMMIT = 1 };
+
+static struct err local_view(struct engine *engine, struct str partition, enum engine_wait wait,
+                             engine_fn *fn, void *arg)
+{
+    struct local_engine *e = local_of(engine);
+    struct state *state = local_state(e);
+    struct local_txn t;
+    local_txn_init(&t, e, state, partition, wait);
+    struct err result = fn(&t.base, arg);
+    local_txn_release(&t);
+    state_put(state);
+    return result;
+}
+
+static void local_submit(struct engine *engine, struct engine_update *u)
+{
+    struct local_engine *e = local_of(engine);
+    if (!e->read_only) {
+        update_queue_submit(&e->queue, u);
+        return;
+    }
+    u->result = err_cause(ERR_IO, EROFS);
+    u->done(u);
+}
+
+/* ---- partitions ---- */
+
+struct local_hop {
+    struct hop_source base;
+    struct state *state;
+    struct walk walk;
+    rocksdb_pinnableslice_t *slice;
+};
+
+static struct err local_hop_seek(struct hop_source *s, struct str at, struct str *found)
+{
+    struct local_hop *hop = (struct local_hop *)(void *)s;
+    rocksdb_iter_seek(hop->walk.iterator, at.p, at.n);
+    return walk_key(&hop->walk, found);
+}
+
+static struct err local_hop_get(struct hop_source *s, struct str key, struct str *value)
+{
+    struct local_hop *hop = (struct local_hop *)(void *)s;
+    if (hop->slice != NULL)
+        rocksdb_pinnableslice_destroy(hop->slice);
+    hop->slice = NULL;
+    TRY(state_read(hop->state, ENGINE_WAIT, key, &hop->slice));
+    *value = STR_NONE;
+    if (hop->slice != NULL)
+        value->p = rocksdb_pinnableslice_value(hop->slice, &value->n);
+    return OK;
+}
+
+static struct err local_partitions(struct engine *engine, const struct partition_walk *walk)
+{
+    static const char first[] = {SPACE_ROWS};
+    static const char past[] = {SPACE_ROWS + 1};
+    struct local_hop hop = {.base = {local_hop_seek, local_hop_get},
+                            .state = local_state(local_of(engine))};
+    walk_init(&hop.walk, hop.state, ENGINE_WAIT, (struct str){first, 1}, (struct str){past, 1});
+    struct err result = hop_partitions(&hop.base, walk);
+    if (hop.slice != NULL)
+        rocksdb_pinnableslice_destroy(hop.slice);
+    walk_release(&hop.walk);
+    state_put(hop.state);
+    return result;
+}
+
+/* ---- pins ---- */
+
+static struct engine_pin *local_pin(struct engine *engine)
+{
+    return pins_take(&local_of(engine)->pins);
+}
+
+static void local_unpin(struct engine *engine, struct engine_pin *pin)
+{
+    struct local_engine *e = local_of(engine);
+    if (pins_drop(&e->pins, pin))
+        reap_wake(e);
+}
+
+/* ---- life ---- */
+
+static void local_usage(struct engine *engine, struct engine_usage *out)
+{
+    struct local_engine *e = local_of(engine);
+    segments_usage(&e->segments, &out->segments, &out->segment_bytes);
+    out->updates = atomic_load(&e->updates);
+    out->commits = atomic_load(&e->commits) - FIRST_COMMIT;
+}
+
+static void local_free(struct local_engine *e)
+{
+    reap_release(&e->reaper);
+    pins_release(&e->pins);
+    hot_release(e->hot);
+    free(e->hot);
+    verified_free(e->verified);
+    update_queue_release(&e->queue);
+    pthread_mutex_destroy(&e->publish_lock);
+    if (e->lock_fd >= 0)
+        (void)close(e->lock_fd);
+    free(e->folder);
+    free(e);
+}
+
+static void local_close(struct engine *engine)
+{
+    struct local_engine *e = local_of(engine);
+    reap_stop(e);
+    commit_stop(e);
+    if (e->published != NULL)
+        state_put(e->published);
+    if (e->segments.folder_fd >= 0)
+        segments_release(&e->segments);
+    rows_close(&e->rows);
+    local_free(e);
+}
+
+static const struct engine_ops LOCAL_OPS = {
+    .view = local_view,
+    .submit = local_submit,
+    .flush = local_flush,
+    .partitions = local_partitions,
+    .extent_begin = local_extent_begin,
+    .extent_discard = local_extent_discard,
+    .extent_locate = local_extent_locate,
+    .extent_read = local_extent_read,
+    .pin = local_pin,
+    .unpin = local_unpin,
+    .usage = local_usage,
+    .close = local_close,
+};
+
+static struct local_engine *local_new(const struct engine_local_options *options)
+{
+    struct local_engine *e = MEM_NEW(struct local_engine);
+    e->base.ops = &LOCAL_OPS;
+    e->clock = options->clock;
+    e->relaxed = options->relaxed;
+    e->read_only = options->read_only;
+    e->folder = folder_path(options->folder, ".");
+    e->lock_fd = -1;
+    e->segments.folder_fd = -1;
+    e->commit = FIRST_COMMIT;
+    atomic_init(&e->commits, FIRST_COMMIT);
+    atomic_init(&e->durable_commit, FIRST_COMMIT);
+    e->hot = MEM_NEW(struct hot_rows);
+    hot_init(e->hot, FIRST_COMMIT);
+    e->verified = verified_new();
+    pins_init(&e->pins);
+    pins_advance(&e->pins, FIRST_COMMIT);
+    reap_init(&e->reaper);
+    update_queue_init(&e->queue);
+    pthread_mutex_init(&e->publish_lock, NULL);
+    return e;
+}
+
+static struct err read_number(struct state *s, struct str key, uint64_t *out)
+{
+    struct buf value = buf_heap();
+    bool found = false;
+    struct err e = state_read_small(s, key, &value, &found);
+    if (!err_is(e) && found) {
+        struct reader r = reader_of(buf_str(&value));
+        *out = read_le64(&r);
+        if (!reader_done(&r))
+            e = err_new(ERR_CORRUPT);
+    }
+    buf_release(&value);
+    return e;
+}
+
+/* Raises *next past the newest segment that a row of the space names. A garbage row may outlive its
+ * segment, and must never meet a new one of the same name. */
+static struct err pass_segments_named(struct state *s, char space, uint64_t *next)
+{
+    char first[] = {space};
+    char past[] = {(char)(space + 1)};
+    struct walk walk;
+    struct str key;
+    uint64_t segment;
+    uint64_t offset;
+    walk_init(&walk, s, ENGINE_WAIT, (struct str){first, 1}, (struct str){past, 1});
+    rocksdb_iter_seek_to_last(walk.iterator);
+    struct err e = walk_key(&walk, &key);
+    if (!err_is(e) && str_given(key)) {
+        if (!extent_key_read(key, &segment, &offset))
+            e = err_new(ERR_CORRUPT);
+        else if (segment >= *next)
+            *next = segment + 1;
+    }
+    walk_release(&walk);
+    return e;
+}
+
+static struct err local_open_segments(struct local_engine *e)
+{
+    uint64_t stamp = 0;
+    uint64_t next = 1;
+    TRY(read_number(e->published, KEY_STAMP, &stamp));
+    TRY(read_number(e->published, KEY_TAIL, &e->tail_written));
+    TRY(pass_segments_named(e->published, SPACE_EXTENTS, &next));
+    TRY(pass_segments_named(e->published, SPACE_GARBAGE, &next));
+    e->last_stamp = (int64_t)stamp;
+    char *path = folder_path(e->folder, "segments");
+    struct err error = segments_init(&e->segments, path, e->tail_written, next, e->read_only);
+    free(path);
+    return error;
+}
+
+static struct err local_open_parts(struct local_engine *e, const struct engine_local_options *o)
+{
+    TRY(folder_open(o->folder, o->read_only, &e->lock_fd));
+    char *path = folder_path(o->folder, "rows");
+    struct err error = rows_open(&e->rows, path, o->cache_bytes, o->read_only);
+    free(path);
+    TRY(error);
+    e->published = state_new(&e->rows, FIRST_COMMIT);
+    TRY(local_open_segments(e));
+    if (o->read_only)
+        return OK;
+    TRY(commit_start(e));
+    return reap_start(e, e->tail_written, e->segments.next_id);
+}
+
+struct err engine_local_open(const struct engine_local_options *options, struct engine **out)
+{
+    struct local_engine *e = local_new(options);
+    struct err error = local_open_parts(e, options);
+    if (err_is(error))
+        local_close(&e->base);
+    else
+        *out = &e->base;
+    return error;
+}

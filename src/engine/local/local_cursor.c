@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cursors: RocksDB's iterator over the state below, merged with what the batch has written. The
+ * batch is searched anew at every move, so writes under a standing cursor are seen by the next. */
+#include <stdlib.h>
+
+#include "core/mem.h"
+#include "engine/local/local_internal.h"
+
+struct local_cursor {
+    struct cursor base;
+    struct local_txn *txn;
+    struct str first; /* its bounds, with the partition */
+    struct str past;
+    struct walk below;
+    bool
+        below_ahead; /* the iterator stands on the first key of the state at or past the cursor's */
+    struct row *row; /* held, when the cursor stands on one of the batch's */
+    struct str stand; /* where it stands, with the partition */
+};
+
+static struct local_cursor *local_cursor_of(struct cursor *c)
+{
+    return (struct local_cursor *)(void *)c;
+}
+
+static void cursor_drop_row(struct local_cursor *c)
+{
+    if (c->row != NULL)
+        row_put(c->row);
+    c->row = NULL;
+}
+
+static struct err cursor_stand_nowhere(struct local_cursor *c)
+{
+    cursor_drop_row(c);
+    c->base.valid = false;
+    return OK;
+}
+
+static struct err cursor_stand_at(struct local_cursor *c, struct str key, struct str value)
+{
+    c->stand = key;
+    c->base.valid = true;
+    c->base.key = str_from(key, c->txn->key.partition_n);
+    c->base.value = value;
+    return OK;
+}
+
+static struct err cursor_stand_below(struct local_cursor *c, struct str key)
+{
+    cursor_drop_row(c);
+    return cursor_stand_at(c, key, walk_value(&c->below));
+}
+
+static struct err cursor_stand_on_row(struct local_cursor *c, struct row *row)
+{
+    row_get(row);
+    cursor_drop_row(c);
+    c->row = row;
+    return cursor_stand_at(c, row_key(row), row_value(row));
+}
+
+static const struct tree *cursor_overlay(const struct local_cursor *c)
+{
+    static const struct tree nothing;
+    return c->txn->batch == NULL ? &nothing : &c->txn->batch->overlay;
+}
+
+/* ---- forward ---- */
+
+/* The iterator stands on the state's first key of the range; `row` is the batch's. The smaller of
+ * the two it is, unless the batch has deleted it. */
+static struct err cursor_settle_forward(struct local_cursor *c, struct row *row)
+{
+    c->below_ahead = true;
+    for (;;) {
+        struct str key;
+        TRY(walk_key(&c->below, &key));
+        if (row != NULL && str_cmp(row_key(row), c->past) >= 0)
+            row = NULL;
+        if (row == NULL)
+            return str_given(key) ? cursor_stand_below(c, key) : cursor_stand_nowhere(c);
+        int order = str_given(key) ? str_cmp(row_key(row), key) : -1;
+        if (order > 0)
+            return cursor_stand_below(c, key);
+        if (!row->deleted)
+            return cursor_stand_on_row(c, row);
+        if (order == 0)
+            rocksdb_iter_next(c->below.iterator);
+        row = tree_after(cursor_overlay(c), row_key(row));
+    }
+}
+
+static struct err cursor_seek_physical(struct local_cursor *c, struct str at)
+{
+    if (str_cmp(at, c->first) < 0)
+        at = c->first;
+    rocksdb_iter_seek(c->below.iterator, at.p, at.n);
+    return cursor_settle_forward(c, tree_at_or_after(cursor_overlay(c), at));
+}
+
+static struct err local_cursor_seek(struct cursor *cursor, struct str key)
+{
+    struct local_cursor *c = local_cursor_of(cursor);
+    return cursor_seek_physical(c, rowkey_of(&c->txn->key, key));
+}
+
+static struct err local_cursor_skip(struct cursor *cursor, struct str skip)
+{
+    struct local_cursor *c = local_cursor_of(cursor);
+    return cursor_seek_physical(c, rowkey_past(&c->txn->key, skip));
+}
+
+/* Brings the iterator past where the cursor stands. */
+static struct err cursor_step_below(struct local_cursor *c)
+{
+    if (!c->below_ahead) {
+        rocksdb_iter_seek(c->below.iterator, c->stand.p, c->stand.n);
+        c->below_ahead = true;
+    }
+    struct str key;
+    TRY(walk_key(&c->below, &key));
+    if (str_given(key) && str_eq(key, c->stand))
+        rocksdb_iter_next(c->below.iterator);
+    return OK;
+}
+
+static struct err local_cursor_next(struct cursor *cursor)
+{
+    struct local_cursor *c = local_cursor_of(cursor);
+    if (c->txn->batch == NULL && c->below_ahead) { /* the way of listings */
+        rocksdb_iter_next(c->below.iterator);
+        return cursor_settle_forward(c, NULL);
+    }
+    /* First, for moving the iterator may free the key the cursor stands on. */
+    struct row *row = tree_after(cursor_overlay(c), c->stand);
+    TRY(cursor_step_below(c));
+    return cursor_settle_forward(c, row);
+}
+
+/* ---- backward ---- */
+
+static struct err cursor_settle_backward(struct local_cursor *c, struct row *row)
+{
+    c->below_ahead = false;
+    for (;;) {
+        struct str key;
+        TRY(walk_key(&c->below, &key));
+        if (row != NULL && str_cmp(row_key(row), c->first) < 0)
+            row = NULL;
+        if (row == NULL)
+            return str_given(key) ? cursor_stand_below(c, key) : cursor_stand_nowhere(c);
+        int order = str_given(key) ? str_cmp(row_key(row), key) : 1;
+        if (order < 0)
+            return cursor_stand_below(c, key);
+        if (!row->deleted)
+            return cursor_stand_on_row(c, row);
+        if (order == 0)
+            rocksdb_iter_prev(c->below.iterator);
+        row = tree_before(cursor_overlay(c), row_key(row));
+    }
+}
+
+static struct err local_cursor_seek_before(struct cursor *cursor, struct str key)
+{
+    struct local_cursor *c = local_cursor_of(cursor);
+    struct str at = str_given(key) ? rowkey_of(&c->txn->key, key) : c->past;
+    if (str_cmp(at, c->past) > 0)
+        at = c->past;
+    if (str_cmp(at, c->first) <= 0)
+        return cursor_stand_nowhere(c);
+    struct str found;
+    rocksdb_iter_seek_for_prev(c->below.iterator, at.p, at.n);
+    TRY(walk_key(&c->below, &found));
+    if (str_given(found) && str_eq(found, at))
+        rocksdb_iter_prev(c->below.iterator);
+    return cursor_settle_backward(c, tree_before(cursor_overlay(c), at));
+}
+
+/* ---- life ---- */
+
+static void local_cursor_close(struct cursor *cursor)
+{
+    struct local_cursor *c = local_cursor_of(cursor);
+    cursor_drop_row(c);
+    walk_release(&c->below);
+    free(c);
+}
+
+static const struct cursor_ops LOCAL_CURSOR_OPS = {
+    .seek = local_cursor_seek,
+    .next = local_cursor_next,
+    .skip = local_cursor_skip,
+    .seek_before = local_cursor_seek_before,
+    .close = local_cursor_close,
+};
+
+struct err local_cursor_open(struct txn *txn, struct str from, struct str to, struct cursor **out)
+{
+    struct local_txn *t = (struct local_txn *)(void *)txn;
+    struct local_cursor *c = MEM_NEW(struct local_cursor);
+    c->base.ops = &LOCAL_CURSOR_OPS;
+    c->txn = t;
+    c->first = arena_copy(&t->arena, rowkey_of(&t->key, from));
+    c->past = arena_copy(&t->arena,
+                         str_given(to) ? rowkey_of(&t->key, to) : rowkey_past(&t->key, STR("")));
+    walk_init(&c->below, t->state, t->wait, c->first, c->past);
+    struct err e = cursor_seek_physical(c, c->first);
+    if (err_is(e))
+        local_cursor_close(&c->base);
+    else
+        *out = &c->base;
+    return e;
+}

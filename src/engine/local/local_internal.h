@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of the local engine and who owns what. README.md gives the order to read them in. */
+#ifndef ENGINE_LOCAL_LOCAL_INTERNAL_H
+#define ENGINE_LOCAL_LOCAL_INTERNAL_H
+
+#include "engine/engine_internal.h"
+#include "engine/extent_row.h"
+#include "engine/local/hot.h"
+#include "engine/local/local.h"
+#include "engine/local/reap.h"
+#include "engine/local/rows.h"
+#include "engine/local/segment.h"
+#include "engine/local/verified.h"
+#include "engine/pins.h"
+#include "engine/queue.h"
+#include "engine/rowkey.h"
+#include "engine/tree.h"
+
+/* The engine's own rows. */
+#define KEY_STAMP STR("estamp") /* the last stamp given out */
+#define KEY_TAIL  STR("etail")  /* the oldest segment that may hold ranges no row names */
+
+/* What the committer is putting together; its thread's alone. */
+struct batch {
+    struct tree overlay; /* rows written and not yet in RocksDB, with marks for those deleted */
+    size_t bytes;
+    uint64_t *adopted; /* the segment of each adopted extent */
+    size_t adopted_count;
+    size_t adopted_capacity;
+    struct waste *dropped;
+    size_t dropped_count;
+    size_t dropped_capacity;
+};
+
+struct local_engine {
+    struct engine base;
+    const struct clock *clock;
+    char *folder;
+    int lock_fd;
+    bool relaxed;
+    bool read_only;
+    struct rows rows;
+    struct segments segments;
+    struct hot_rows *hot;
+    struct verified *verified;
+    struct pins pins;
+    struct reaper reaper;
+
+    struct update_queue queue;
+    pthread_t committer;
+    bool committing; /* the thread was started */
+    pthread_mutex_t publish_lock;
+    struct state *published;
+    _Atomic uint64_t updates;
+    _Atomic uint64_t commits;
+    _Atomic uint64_t durable_commit;
+
+    /* the committer's */
+    struct batch batch;
+    rocksdb_writebatch_t *write;
+    int64_t last_stamp;
+    uint64_t commit;
+    uint64_t tail_written;
+    uint64_t *unsynced; /* segments with bytes that rows name and no flush has covered */
+    size_t unsynced_count;
+};
+
+static inline struct local_engine *local_of(struct engine *e)
+{
+    return (struct local_engine *)(void *)e;
+}
+
+/* The newest published state, with a reference. */
+struct state *local_state(struct local_engine *e);
+
+/* ---- transactions (local_txn.c, local_cursor.c, local_scan.c) ---- */
+
+enum { TXN_HOLDS = 12 };
+
+/* What a transaction has handed out and must keep until its function returns. */
+struct txn_hold {
+    void (*release)(void *thing);
+    void *thing;
+};
+
+struct txn_holds {
+    struct txn_hold some[TXN_HOLDS];
+    size_t count;
+    struct txn_holds *more;
+};
+
+struct local_txn {
+    struct txn base;
+    struct local_engine *engine;
+    struct state *state;
+    enum engine_wait wait;
+    struct batch *batch; /* NULL in a view */
+    struct arena arena;
+    struct rowkey key;
+    struct txn_holds holds;
+};
+
+void local_txn_init(struct local_txn *t, struct local_engine *e, struct state *s,
+                    struct str partition, enum engine_wait wait);
+void local_txn_release(struct local_txn *t);
+/* Calls release when the transaction's function has returned. */
+void local_hold(struct local_txn *t, void (*release)(void *thing), void *thing);
+struct err local_cursor_open(struct txn *txn, struct str from, struct str to, struct cursor **out);
+struct err local_scan_open(struct txn *txn, struct str prefix, struct scan **out);
+
+/* ---- the committer (commit.c) ---- */
+
+struct err commit_start(struct local_engine *e);
+/* Finishes what was submitted. */
+void commit_stop(struct local_engine *e);
+struct err local_flush(struct engine *e);
+
+/* ---- extents (extent_write.c, extent_read.c) ---- */
+
+/* Checksums are of chunks of this size; an extent of more than one has them at its end. */
+enum { CHUNK_BYTES = 64 << 10, CHUNKS_MAX = EXTENT_BYTES_MAX / CHUNK_BYTES };
+
+static inline uint32_t extent_chunks(uint32_t length)
+{
+    return (length + CHUNK_BYTES - 1) / CHUNK_BYTES;
+}
+
+/* How much room an extent takes: its bytes, and the checksums of its chunks if there are several.
+ */
+static inline uint32_t extent_room(uint32_t length)
+{
+    uint32_t chunks = extent_chunks(length);
+    return length + (chunks > 1 ? chunks * (uint32_t)sizeof(uint32_t) : 0);
+}
+
+struct err local_extent_begin(struct engine *e, uint32_t size_max, struct extent_writer **out);
+void local_extent_discard(struct engine *e, const struct extent *x);
+struct err local_extent_locate(struct engine *e, const struct extent *x,
+                               const struct extent_part *part, struct extent_span *out);
+struct err local_extent_read(struct engine *e, const struct extent *x,
+                             const struct extent_part *part, char *to);
+
+#endif

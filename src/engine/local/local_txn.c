@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows within a transaction: the batch's own writes first, then the state below. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "core/mem.h"
+#include "engine/local/local_internal.h"
+
+static struct local_txn *local_txn_of(struct txn *t)
+{
+    return (struct local_txn *)(void *)t;
+}
+
+/* ---- what must live until the function returns ---- */
+
+void local_hold(struct local_txn *t, void (*release)(void *thing), void *thing)
+{
+    struct txn_holds *h = &t->holds;
+    if (h->count == TXN_HOLDS) {
+        struct txn_holds *full = ARENA_NEW(&t->arena, struct txn_holds);
+        *full = *h;
+        h->more = full;
+        h->count = 0;
+    }
+    h->some[h->count++] = (struct txn_hold){release, thing};
+}
+
+static void local_release_holds(struct local_txn *t)
+{
+    for (struct txn_holds *h = &t->holds; h != NULL; h = h->more) {
+        for (size_t i = 0; i < h->count; i++)
+            h->some[i].release(h->some[i].thing);
+    }
+}
+
+static void release_slice(void *slice)
+{
+    rocksdb_pinnableslice_destroy(slice);
+}
+
+static void release_row(void *row)
+{
+    row_put(row);
+}
+
+static void release_hot(void *row)
+{
+    hot_row_put(row);
+}
+
+/* ---- reading ---- */
+
+/* A row the batch has written. False when it has not touched it. */
+static bool local_find_written(struct local_txn *t, struct str key, struct str *value)
+{
+    if (t->batch == NULL || t->batch->overlay.root == NULL)
+        return false;
+    struct row *row = tree_find(&t->batch->overlay, key);
+    if (row == NULL)
+        return false;
+    *value = STR_NONE;
+    if (!row->deleted) {
+        /* A later write of this update would free it. */
+        local_hold(t, release_row, row_get(row));
+        *value = row_value(row);
+    }
+    return true;
+}
+
+static struct err local_find(struct local_txn *t, struct str key, struct str *value)
+{
+    if (local_find_written(t, key, value))
+        return OK;
+    rocksdb_pinnableslice_t *slice;
+    TRY(state_read(t->state, t->wait, key, &slice));
+    *value = STR_NONE;
+    if (slice != NULL) {
+        local_hold(t, release_slice, slice);
+        value->p = rocksdb_pinnableslice_value(slice, &value->n);
+    }
+    return OK;
+}
+
+static struct err local_find_hot(struct local_txn *t, struct str key, struct str *value)
+{
+    if (local_find_written(t, key, value))
+        return OK;
+    uint64_t hash = hot_hash(key);
+    struct hot_row *row = hot_find(t->engine->hot, key, hash, t->state->commit);
+    if (row != NULL) {
+        local_hold(t, release_hot, row);
+        *value = hot_row_value(row);
+        return OK;
+    }
+    TRY(local_find(t, key, value));
+    hot_offer(t->engine->hot, key, hash, *value, t->state->commit);
+    return OK;
+}
+
+static struct err local_get(struct txn *txn, struct str key, struct str *value)
+{
+    struct local_txn *t = local_txn_of(txn);
+    return local_find(t, rowkey_of(&t->key, key), value);
+}
+
+static struct err local_get_hot(struct txn *txn, struct str key, struct str *value)
+{
+    struct local_txn *t = local_txn_of(txn);
+    return local_find_hot(t, rowkey_of(&t->key, key), value);
+}
+
+/* A parent that must exist is as hot as a row gets. */
+static struct err local_peek(struct txn *txn, struct str partition, struct str key,
+                             struct str *value)
+{
+    struct local_txn *t = local_txn_of(txn);
+    struct rowkey other;
+    rowkey_init(&other, &t->arena, partition);
+    return local_find_hot(t, rowkey_of(&other, key), value);
+}
+
+/* ---- writing ---- */
+
+static void batch_put(struct batch *b, struct str key, struct str value)
+{
+    tree_insert(&b->overlay, row_new(key, value));
+    b->bytes += key.n + value.n;
+}
+
+static struct err local_put(struct txn *txn, struct str key, struct str value)
+{
+    struct local_txn *t = local_txn_of(txn);
+    batch_put(t->batch, rowkey_of(&t->key, key), value);
+    return OK;
+}
+
+static struct err local_del(struct txn *txn, struct str key)
+{
+    struct local_txn *t = local_txn_of(txn);
+    batch_put(t->batch, rowkey_of(&t->key, key), STR_NONE);
+    return OK;
+}
+
+/* ---- extents ---- */
+
+static void batch_note_adopted(struct batch *b, uint64_t segment)
+{
+    if (b->adopted_count == b->adopted_capacity) {
+        b->adopted_capacity = b->adopted_capacity == 0 ? 64 : b->adopted_capacity * 2;
+        b->adopted = mem_realloc(b->adopted, b->adopted_capacity * sizeof *b->adopted);
+    }
+    b->adopted[b->adopted_count++] = segment;
+}
+
+static void batch_note_dropped(struct batch *b, const struct extent *x, uint64_t commit)
+{
+    if (b->dropped_count == b->dropped_capacity) {
+        b->dropped_capacity = b->dropped_capacity == 0 ? 64 : b->dropped_capacity * 2;
+        b->dropped = mem_realloc(b->dropped, b->dropped_capacity * sizeof *b->dropped);
+    }
+    b->dropped[b->dropped_count++] = (struct waste){.commit = commit,
+                                                    .segment = x->segment,
+                                                    .offset = x->offset,
+                                                    .bytes = extent_room(x->length),
+                                                    .counted = true};
+}
+
+/* The count goes, a mark that the range is garbage comes, in the same commit: so the space is given
+ * back even when the program ends before it is. */
+static void local_extent_to_garbage(struct local_txn *t, const struct extent *x, struct str key,
+                                    struct str value)
+{
+    char garbage_key[EXTENT_KEY_BYTES];
+    extent_key_write(garbage_key, SPACE_GARBAGE, x->segment, x->offset);
+    batch_put(t->batch, key, STR_NONE);
+    batch_put(t->batch, (struct str){garbage_key, sizeof garbage_key}, value);
+    batch_note_dropped(t->batch, x, t->engine->commit + 1);
+}
+
+static struct err local_extent_change(struct local_txn *t, const struct extent *x,
+                                      enum extent_change change)
+{
+    char key_bytes[EXTENT_KEY_BYTES];
+    char value_bytes[EXTENT_ROW_BYTES];
+    extent_key_write(key_bytes, SPACE_EXTENTS, x->segment, x->offset);
+    struct str key = {key_bytes, sizeof key_bytes};
+    struct str value = {value_bytes, sizeof value_bytes};
+    struct str found;
+    struct extent_row row;
+    TRY(local_find(t, key, &found));
+    TRY(extent_row_change(found, x, change, &row));
+    extent_row_write(value_bytes, &row);
+    if (row.count == 0)
+        local_extent_to_garbage(t, x, key, value);
+    else
+        batch_put(t->batch, key, value);
+    return OK;
+}
+
+static struct err local_extent_adopt(struct txn *txn, const struct extent *x)
+{
+    struct local_txn *t = local_txn_of(txn);
+    TRY(segments_may_adopt(&t->engine->segments, x->segment));
+    TRY(local_extent_change(t, x, EXTENT_ADOPT));
+    batch_note_adopted(t->batch, x->segment);
+    return OK;
+}
+
+static struct err local_extent_hold(struct txn *t, const struct extent *x)
+{
+    return local_extent_change(local_txn_of(t), x, EXTENT_HOLD);
+}
+
+static struct err local_extent_drop(struct txn *t, const struct extent *x)
+{
+    return local_extent_change(local_txn_of(t), x, EXTENT_DROP);
+}
+
+static const struct txn_ops LOCAL_TXN_OPS = {
+    .get = local_get,
+    .get_hot = local_get_hot,
+    .peek = local_peek,
+    .put = local_put,
+    .del = local_del,
+    .cursor_open = local_cursor_open,
+    .scan_open = local_scan_open,
+    .extent_adopt = local_extent_adopt,
+    .extent_hold = local_extent_hold,
+    .extent_drop = local_extent_drop,
+};
+
+void local_txn_init(struct local_txn *t, struct local_engine *e, struct state *s,
+                    struct str partition, enum engine_wait wait)
+{
+    arena_init(&t->arena, TXN_ARENA_LIMIT);
+    t->base = (struct txn){.ops = &LOCAL_TXN_OPS, .arena = &t->arena, .now = clock_now(e->clock)};
+    t->engine = e;
+    t->state = s;
+    t->wait = wait;
+    t->batch = NULL;
+    t->holds.count = 0;
+    t->holds.more = NULL;
+    rowkey_init(&t->key, &t->arena, partition);
+}
+
+void local_txn_release(struct local_txn *t)
+{
+    txn_close_cursors(&t->base);
+    local_release_holds(t);
+    arena_release(&t->arena);
+}

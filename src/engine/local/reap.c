@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/local/reap.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "core/mem.h"
+#include "engine/local/local_internal.h"
+#include "engine/local/recover.h"
+
+enum {
+    REAP_TURN_MAX = 256,   /* ranges in one turn */
+    VISIBLE_MS_MAX = 1000, /* until what is only visible is made durable */
+};
+
+/* ---- the queues; the lock is held ---- */
+
+static void waste_push(struct waste_queue *q, const struct waste *waste)
+{
+    if (q->count == q->capacity) {
+        size_t capacity = q->capacity == 0 ? 256 : q->capacity * 2;
+        struct waste *ring = mem_alloc(capacity * sizeof *ring);
+        for (size_t i = 0; i < q->count; i++)
+            ring[i] = q->ring[(q->first + i) & (q->capacity - 1)];
+        free(q->ring);
+        *q = (struct waste_queue){.ring = ring, .count = q->count, .capacity = capacity};
+    }
+    q->ring[(q->first + q->count) & (q->capacity - 1)] = *waste;
+    q->count++;
+}
+
+static struct waste waste_pop(struct waste_queue *q)
+{
+    struct waste waste = q->ring[q->first];
+    q->first = (q->first + 1) & (q->capacity - 1);
+    q->count--;
+    return waste;
+}
+
+/* Up to this commit, drops are durable and nobody reads what they dropped. */
+static uint64_t reap_safe_commit(struct local_engine *e)
+{
+    uint64_t unread = pins_safe_commit(&e->pins);
+    uint64_t durable = atomic_load(&e->durable_commit);
+    return unread < durable ? unread : durable;
+}
+
+static size_t reap_take(struct local_engine *e, struct waste *out)
+{
+    struct reaper *r = &e->reaper;
+    uint64_t safe = reap_safe_commit(e);
+    size_t n = 0;
+    while (n < REAP_TURN_MAX && r->discarded.count > 0)
+        out[n++] = waste_pop(&r->discarded);
+    while (n < REAP_TURN_MAX && r->dropped.count > 0 &&
+           r->dropped.ring[r->dropped.first].commit <= safe)
+        out[n++] = waste_pop(&r->dropped);
+    atomic_store(&r->waiting, r->dropped.count + r->discarded.count);
+    return n;
+}
+
+/* ---- giving back ---- */
+
+static int waste_order(const void *a, const void *b)
+{
+    const struct waste *x = a;
+    const struct waste *y = b;
+    if (x->segment != y->segment)
+        return x->segment < y->segment ? -1 : 1;
+    return x->offset < y->offset ? -1 : x->offset > y->offset ? 1 : 0;
+}
+
+/* Neighbours are punched out together. Returns how many were. */
+static size_t punch_neighbours(struct local_engine *e, const struct waste *waste, size_t n)
+{
+    uint64_t end = waste->offset + segment_align(waste->bytes);
+    size_t together = 1;
+    while (together < n && waste[together].segment == waste->segment &&
+           waste[together].offset == end) {
+        end += segment_align(waste[together].bytes);
+        together++;
+    }
+    struct segment *segment;
+    if (!err_is(segments_use(&e->segments, waste->segment, 0, &segment))) {
+        (void)segment_punch(segment, waste->offset, end - waste->offset);
+        segment_put(&e->segments, segment);
+    }
+    return together;
+}
+
+static struct err forget_garbage(struct local_engine *e, const struct waste *waste, size_t n)
+{
+    rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
+    for (size_t i = 0; i < n; i++) {
+        char key[EXTENT_KEY_BYTES];
+        extent_key_write(key, SPACE_GARBAGE, waste[i].segment, waste[i].offset);
+        if (waste[i].counted)
+            rocksdb_writebatch_delete(batch, key, sizeof key);
+    }
+    /* Not synced: what is lost of it is punched out once more by the next run. */
+    struct err error =
+        rocksdb_writebatch_count(batch) > 0 ? rows_write(&e->rows, batch, false) : OK;
+    rocksdb_writebatch_destroy(batch);
+    return error;
+}
+
+void reap_unlink_if_empty(struct local_engine *e, uint64_t segment)
+{
+    struct segment_look look = segments_look(&e->segments, segment);
+    if (!look.idle)
+        return;
+    char first[EXTENT_KEY_BYTES];
+    char past[EXTENT_KEY_BYTES];
+    extent_key_write(first, SPACE_EXTENTS, segment, 0);
+    extent_key_write(past, SPACE_EXTENTS, segment + 1, 0);
+    struct state *state = local_state(e);
+    struct walk walk;
+    struct str key;
+    walk_init(&walk, state, ENGINE_WAIT, (struct str){first, sizeof first},
+              (struct str){past, sizeof past});
+    rocksdb_iter_seek_to_first(walk.iterator);
+    struct err error = walk_key(&walk, &key);
+    walk_release(&walk);
+    state_put(state);
+    if (!err_is(error) && !str_given(key))
+        segments_unlink(&e->segments, &look);
+}
+
+void reap_waste(struct local_engine *e, struct waste *waste, size_t n)
+{
+    qsort(waste, n, sizeof *waste, waste_order);
+    for (size_t i = 0; i < n;)
+        i += punch_neighbours(e, waste + i, n - i);
+    if (err_is(forget_garbage(e, waste, n)))
+        return; /* logged; the rows are found again by the next start */
+    for (size_t i = 0; i < n; i++)
+        segments_punched(&e->segments, waste[i].segment, !waste[i].counted);
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || waste[i].segment != waste[i - 1].segment)
+            reap_unlink_if_empty(e, waste[i].segment);
+    }
+    segments_close_idle(&e->segments, pins_safe_commit(&e->pins));
+}
+
+/* ---- the thread ---- */
+
+static bool something_only_visible(struct local_engine *e)
+{
+    return atomic_load(&e->durable_commit) < atomic_load(&e->commits);
+}
+
+/* Waits for work, or for VISIBLE_MS_MAX when something is only visible. True when that time is
+ * over. */
+static bool reap_wait(struct local_engine *e)
+{
+    struct reaper *r = &e->reaper;
+    if (!something_only_visible(e)) {
+        pthread_cond_wait(&r->work, &r->lock);
+        return false;
+    }
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += VISIBLE_MS_MAX / 1000;
+    return pthread_cond_timedwait(&r->work, &r->lock, &until) != 0;
+}
+
+static void *reap_loop(void *arg)
+{
+    struct local_engine *e = arg;
+    struct reaper *r = &e->reaper;
+    struct waste *waste = mem_alloc(REAP_TURN_MAX * sizeof *waste);
+    pthread_mutex_lock(&r->lock);
+    while (!atomic_load(&r->stopping)) {
+        size_t n = reap_take(e, waste);
+        bool recovering = r->begin != NULL;
+        bool late = n == 0 && !recovering && reap_wait(e);
+        pthread_mutex_unlock(&r->lock);
+        if (n > 0)
+            reap_waste(e, waste, n);
+        if (recovering)
+            recover_some(e);
+        if (late && err_is(local_flush(&e->base)))
+            (void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL); /* logged; tried again */
+        pthread_mutex_lock(&r->lock);
+    }
+    pthread_mutex_unlock(&r->lock);
+    free(waste);
+    return NULL;
+}
+
+/* ---- life ---- */
+
+void reap_init(struct reaper *r)
+{
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->work, NULL);
+}
+
+struct err reap_start(struct local_engine *e, uint64_t recover_next, uint64_t recover_past)
+{
+    struct reaper *r = &e->reaper;
+    r->begin = local_state(e);
+    r->recover_next = recover_next;
+    r->recover_past = recover_past;
+    r->sweeping = true;
+    extent_key_write(r->sweep_from, SPACE_GARBAGE, 0, 0);
+    int failed = pthread_create(&r->thread, NULL, reap_loop, e);
+    if (failed != 0)
+        return err_cause(ERR_IO, failed);
+    r->started = true;
+    return OK;
+}
+
+void reap_stop(struct local_engine *e)
+{
+    struct reaper *r = &e->reaper;
+    pthread_mutex_lock(&r->lock);
+    atomic_store(&r->stopping, true);
+    pthread_cond_signal(&r->work);
+    pthread_mutex_unlock(&r->lock);
+    if (r->started)
+        pthread_join(r->thread, NULL);
+    if (r->begin != NULL)
+        state_put(r->begin);
+    r->begin = NULL;
+}
+
+void reap_release(struct reaper *r)
+{
+    free(r->dropped.ring);
+    free(r->discarded.ring);
+    pthread_cond_destroy(&r->work);
+    pthread_mutex_destroy(&r->lock);
+}
+
+void reap_add(struct local_engine *e, const struct waste *waste)
+{
+    struct reaper *r = &e->reaper;
+    pthread_mutex_lock(&r->lock);
+    waste_push(waste->counted ? &r->dropped : &r->discarded, waste);
+    atomic_store(&r->waiting, r->dropped.count + r->discarded.count);
+    if (!waste->counted)
+        pthread_cond_signal(&r->work);
+    pthread_mutex_unlock(&r->lock);
+}
+
+void reap_wake(struct local_engine *e)
+{
+    struct reaper *r = &e->reaper;
+    if (atomic_load(&r->waiting) == 0 && !something_only_visible(e))
+        return;
+    pthread_mutex_lock(&r->lock);
+    pthread_cond_signal(&r->work);
+    pthread_mutex_unlock(&r->lock);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/local/recover.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "engine/local/local_internal.h"
+
+enum { SWEEP_ROWS_MAX = 256 };
+
+/* ---- ranges that no row names ---- */
+
+static struct err punch_gap(struct segment *segment, uint64_t from, uint64_t to)
+{
+    return to == from || segment_punch(segment, from, to - from) ? OK : err_new(ERR_IO);
+}
+
+/* Past the last extent the file can simply end. */
+static struct err cut_end(struct segment *segment, uint64_t at)
+{
+    struct stat stat;
+    if (fstat(segment->fd, &stat) != 0 || (uint64_t)stat.st_size <= at)
+        return OK;
+    return ftruncate(segment->fd, (off_t)at) == 0 ? OK : err_new(ERR_IO);
+}
+
+/* Walks the segment's extents as they were when this run began: what was dropped since is still
+ * among them, for someone may be reading it. */
+static struct err clear_gaps(struct local_engine *e, struct segment *segment, struct walk *walk)
+{
+    uint64_t at = 0;
+    rocksdb_iter_seek_to_first(walk->iterator);
+    for (;; rocksdb_iter_next(walk->iterator)) {
+        struct str key;
+        TRY(walk_key(walk, &key));
+        if (!str_given(key))
+            break;
+        uint64_t id;
+        uint64_t offset;
+        struct extent_row row;
+        if (!extent_key_read(key, &id, &offset) || !extent_row_read(walk_value(walk), &row) ||
+            offset < at)
+            return err_new(ERR_CORRUPT);
+        TRY(punch_gap(segment, at, offset));
+        at = offset + segment_align(extent_room(row.length));
+        if (atomic_load(&e->reaper.stopping))
+            return err_new(ERR_STOPPING);
+    }
+    return at == 0 ? OK : cut_end(segment, at);
+}
+
+static struct err recover_segment(struct local_engine *e, uint64_t id)
+{
+    char first[EXTENT_KEY_BYTES];
+    char past[EXTENT_KEY_BYTES];
+    extent_key_write(first, SPACE_EXTENTS, id, 0);
+    extent_key_write(past, SPACE_EXTENTS, id + 1, 0);
+    struct segment *segment;
+    TRY(segments_use(&e->segments, id, 0, &segment));
+    struct walk walk;
+    walk_init(&walk, e->reaper.begin, ENGINE_WAIT, (struct str){first, sizeof first},
+              (struct str){past, sizeof past});
+    struct err error = clear_gaps(e, segment, &walk);
+    walk_release(&walk);
+    segment_put(&e->segments, segment);
+    return error;
+}
+
+/* True when there was a segment to look at. */
+static bool recover_next_segment(struct local_engine *e)
+{
+    struct reaper *r = &e->reaper;
+    uint64_t id;
+    if (!segments_next(&e->segments, r->recover_next, &id) || id >= r->recover_past)
+        return false;
+    struct err error = recover_segment(e, id);
+    if (error.code == ERR_STOPPING)
+        return true;
+    r->recover_next = id + 1;
+    if (err_is(error)) {
+        /* It stays pending, so the next start tries again. */
+        log_line(LOG_ERROR, "segment %llu could not be cleared up", (unsigned long long)id);
+        return true;
+    }
+    segments_recovered(&e->segments, id);
+    reap_unlink_if_empty(e, id);
+    return true;
+}
+
+/* ---- garbage rows ---- */
+
+/* Takes up to SWEEP_ROWS_MAX rows from the place where the last call stopped. */
+static struct err take_garbage(struct reaper *r, struct waste *waste, size_t *count)
+{
+    static const char past[] = {SPACE_GARBAGE + 1};
+    struct walk walk;
+    struct err error = OK;
+    walk_init(&walk, r->begin, ENGINE_WAIT, (struct str){r->sweep_from, sizeof r->sweep_from},
+              (struct str){past, sizeof past});
+    rocksdb_iter_seek_to_first(walk.iterator);
+    for (*count = 0; *count < SWEEP_ROWS_MAX; rocksdb_iter_next(walk.iterator)) {
+        struct str key;
+        struct extent_row row;
+        struct waste *w = &waste[*count];
+        error = walk_key(&walk, &key);
+        if (err_is(error) || !str_given(key))
+            break;
+        if (!extent_key_read(key, &w->segment, &w->offset) ||
+            !extent_row_read(walk_value(&walk), &row)) {
+            error = err_new(ERR_CORRUPT);
+            break;
+        }
+        *w = (struct waste){0, w->segment, w->offset, extent_room(row.length), true};
+        *count += 1;
+    }
+    walk_release(&walk);
+    return error;
+}
+
+static void sweep_garbage(struct local_engine *e)
+{
+    struct reaper *r = &e->reaper;
+    struct waste waste[SWEEP_ROWS_MAX];
+    size_t count;
+    if (err_is(take_garbage(r, waste, &count)))
+        log_line(LOG_ERROR, "garbage rows could not be read");
+    r->sweeping = count == SWEEP_ROWS_MAX;
+    if (count == 0)
+        return;
+    const struct waste *last = &waste[count - 1];
+    extent_key_write(r->sweep_from, SPACE_GARBAGE, last->segment, last->offset + 1);
+    for (size_t i = 0; i < count; i++)
+        segments_add_waste(&e->segments, waste[i].segment);
+    reap_waste(e, waste, count);
+}
+
+void recover_some(struct local_engine *e)
+{
+    struct reaper *r = &e->reaper;
+    if (recover_next_segment(e))
+        return;
+    if (r->sweeping) {
+        sweep_garbage(e);
+        return;
+    }
+    state_put(r->begin);
+    r->begin = NULL;
+}

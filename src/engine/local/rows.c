@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/local/rows.h"
+
+#include <stdlib.h>
+
+#include "core/log.h"
+#include "core/mem.h"
+
+enum {
+    CACHE_BYTES_DEFAULT = 64 << 20,
+    /* What a start after a crash has to replay, and what an idle server may keep in memory. */
+    WRITE_BUFFER_BYTES = 32 << 20,
+    /* Larger values go to blob files, which compaction leaves where they are. */
+    BLOB_BYTES_MIN = 1 << 10,
+    BLOB_FILE_BYTES = 64 << 20,
+    OPEN_FILES_MAX = 512,
+    BLOOM_BITS = 10,
+    BLOCK_BYTES = 4 << 10,
+    LEVELS = 7,
+    UNPACKED_LEVELS = 3,
+    BACKGROUND_JOBS = 2,
+    LOG_FILE_BYTES = 1 << 20,
+    LOG_LEVEL_WARN = 2,
+    READ_TIER_MEMORY = 1,
+};
+
+/* RocksDB says everything in text. */
+static enum err_code rows_error_code(const char *text)
+{
+    static const struct {
+        const char *part;
+        enum err_code code;
+    } known[] = {
+        {"Result incomplete", ERR_WOULD_BLOCK},
+        {"No space", ERR_NO_SPACE},
+        {"Space limit", ERR_NO_SPACE},
+        {"lock ", ERR_STORE_IN_USE},
+        {"Corruption", ERR_CORRUPT},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strstr(text, known[i].part) != NULL)
+            return known[i].code;
+    }
+    return ERR_IO;
+}
+
+struct err rows_error(const char *doing, char *text)
+{
+    if (text == NULL)
+        return OK;
+    enum err_code code = rows_error_code(text);
+    if (code != ERR_WOULD_BLOCK)
+        log_line(LOG_ERROR, "rows: %s: %s", doing, text);
+    rocksdb_free(text);
+    return err_new(code);
+}
+
+/* ---- opening ---- */
+
+static void rows_tune_tables(rocksdb_options_t *o, rocksdb_cache_t *cache)
+{
+    rocksdb_block_based_table_options_t *t = rocksdb_block_based_options_create();
+    rocksdb_block_based_options_set_block_cache(t, cache);
+    rocksdb_block_based_options_set_block_size(t, BLOCK_BYTES);
+    rocksdb_block_based_options_set_filter_policy(t, rocksdb_filterpolicy_create_bloom(BLOOM_BITS));
+    rocksdb_block_based_options_set_whole_key_filtering(t, 1);
+    rocksdb_block_based_options_set_format_version(t, 5);
+    rocksdb_block_based_options_set_data_block_index_type(
+        t, rocksdb_block_based_table_data_block_index_type_binary_search_and_hash);
+    rocksdb_options_set_block_based_table_factory(o, t);
+    rocksdb_block_based_options_destroy(t);
+}
+
+/* Young levels are rewritten often and read often: packing starts below them. */
+static void rows_tune_packing(rocksdb_options_t *o)
+{
+    int packing[LEVELS];
+    for (int i = 0; i < LEVELS; i++)
+        packing[i] = i < UNPACKED_LEVELS ? rocksdb_no_compression : rocksdb_lz4_compression;
+    rocksdb_options_set_compression_per_level(o, packing, LEVELS);
+}
+
+static void rows_tune_blobs(rocksdb_options_t *o, rocksdb_cache_t *cache)
+{
+    rocksdb_options_set_enable_blob_files(o, 1);
+    rocksdb_options_set_min_blob_size(o, BLOB_BYTES_MIN);
+    rocksdb_options_set_blob_file_size(o, BLOB_FILE_BYTES);
+    rocksdb_options_set_blob_cache(o, cache);
+    rocksdb_options_set_enable_blob_gc(o, 1);
+    rocksdb_options_set_blob_gc_age_cutoff(o, 0.5);
+    rocksdb_options_set_blob_gc_force_threshold(o, 0.5);
+}
+
+static void rows_tune_writes(rocksdb_options_t *o)
+{
+    rocksdb_options_set_write_buffer_size(o, WRITE_BUFFER_BYTES);
+    rocksdb_options_set_max_write_buffer_number(o, 3);
+    rocksdb_options_set_max_background_jobs(o, BACKGROUND_JOBS);
+    /* One thread writes, so nothing is gained by letting several insert. */
+    rocksdb_options_set_allow_concurrent_memtable_write(o, 0);
+    rocksdb_options_set_memtable_prefix_bloom_size_ratio(o, 0.05);
+    rocksdb_options_set_memtable_whole_key_filtering(o, 1);
+    rocksdb_options_set_bytes_per_sync(o, 1 << 20);
+}
+
+static void rows_tune_files(rocksdb_options_t *o, bool read_only)
+{
+    rocksdb_options_set_create_if_missing(o, !read_only);
+    rocksdb_options_set_max_open_files(o, OPEN_FILES_MAX);
+    rocksdb_options_set_skip_stats_update_on_db_open(o, 1);
+    rocksdb_options_set_skip_checking_sst_file_sizes_on_db_open(o, 1);
+    rocksdb_options_set_stats_dump_period_sec(o, 0);
+    rocksdb_options_set_stats_persist_period_sec(o, 0);
+    rocksdb_options_set_keep_log_file_num(o, 1);
+    rocksdb_options_set_max_log_file_size(o, LOG_FILE_BYTES);
+    rocksdb_options_set_info_log_level(o, LOG_LEVEL_WARN);
+    /* A place that cannot be written to keeps RocksDB from leaving a log where nothing may change.
+     */
+    if (read_only)
+        rocksdb_options_set_db_log_dir(o, "/dev/null");
+}
+
+/* Options that the C API reaches only by name: a start after a crash keeps the log it has replayed
+ * instead of writing tables first. */
+static struct err rows_tune_by_name(rocksdb_options_t **options)
+{
+    rocksdb_options_t *named = rocksdb_options_create();
+    char *text = NULL;
+    rocksdb_get_options_from_string(*options, "avoid_flush_during_recovery=true", named, &text);
+    rocksdb_options_destroy(*options);
+    *options = named;
+    return rows_error("options", text);
+}
+
+static struct err rows_set_options(struct rows *r, uint64_t cache_bytes, bool read_only)
+{
+    r->cache = rocksdb_cache_create_lru(cache_bytes == 0 ? CACHE_BYTES_DEFAULT : cache_bytes);
+    r->options = rocksdb_options_create();
+    rows_tune_writes(r->options);
+    rows_tune_packing(r->options);
+    rows_tune_files(r->options, read_only);
+    TRY(rows_tune_by_name(&r->options));
+    /* These two hold the cache, which the way through text would lose. */
+    rows_tune_tables(r->options, r->cache);
+    rows_tune_blobs(r->options, r->cache);
+    r->write = rocksdb_writeoptions_create();
+    r->write_synced = rocksdb_writeoptions_create();
+    rocksdb_writeoptions_set_sync(r->write_synced, 1);
+    return OK;
+}
+
+struct err rows_open(struct rows *r, const char *path, uint64_t cache_bytes, bool read_only)
+{
+    *r = (struct rows){0};
+    struct err e = rows_set_options(r, cache_bytes, read_only);
+    if (!err_is(e)) {
+        char *text = NULL;
+        r->db = read_only ? rocksdb_open_for_read_only(r->options, path, 0, &text)
+                          : rocksdb_open(r->options, path, &text);
+        e = rows_error("open", text);
+    }
+    if (err_is(e))
+        rows_close(r);
+    return e;
+}
+
+void rows_close(struct rows *r)
+{
+    if (r->db != NULL)
+        rocksdb_close(r->db);
+    if (r->write != NULL)
+        rocksdb_writeoptions_destroy(r->write);
+    if (r->write_synced != NULL)
+        rocksdb_writeoptions_destroy(r->write_synced);
+    if (r->options != NULL)
+        rocksdb_options_destroy(r->options);
+    if (r->cache != NULL)
+        rocksdb_cache_destroy(r->cache);
+    *r = (struct rows){0};
+}
+
+struct err rows_flush(struct rows *r)
+{
+    rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
+    char *text = NULL;
+    rocksdb_flush(r->db, options, &text);
+    rocksdb_flushoptions_destroy(options);
+    return rows_error("flush", text);
+}
+
+struct err rows_write(struct rows *r, rocksdb_writebatch_t *batch, bool synced)
+{
+    char *text = NULL;
+    rocksdb_write(r->db, synced ? r->write_synced : r->write, batch, &text);
+    return rows_error("write", text);
+}
+
+/* ---- states ---- */
+
+struct state *state_new(struct rows *r, uint64_t commit)
+{
+    struct state *s = MEM_NEW(struct state);
+    atomic_init(&s->refs, 1);
+    s->rows = r;
+    s->commit = commit;
+    s->snapshot = rocksdb_create_snapshot(r->db);
+    s->wait = rocksdb_readoptions_create();
+    s->nowait = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_snapshot(s->wait, s->snapshot);
+    rocksdb_readoptions_set_snapshot(s->nowait, s->snapshot);
+    rocksdb_readoptions_set_read_tier(s->nowait, READ_TIER_MEMORY);
+    return s;
+}
+
+void state_put(struct state *s)
+{
+    if (atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    rocksdb_readoptions_destroy(s->wait);
+    rocksdb_readoptions_destroy(s->nowait);
+    rocksdb_release_snapshot(s->rows->db, s->snapshot);
+    free(s);
+}
+
+struct err state_read(struct state *s, enum engine_wait wait, struct str key,
+                      rocksdb_pinnableslice_t **out)
+{
+    char *text = NULL;
+    *out = rocksdb_get_pinned(s->rows->db, wait == ENGINE_WAIT ? s->wait : s->nowait, key.p, key.n,
+                              &text);
+    return text == NULL ? OK : rows_error("read", text);
+}
+
+struct err state_read_small(struct state *s, struct str key, struct buf *value, bool *found)
+{
+    rocksdb_pinnableslice_t *slice;
+    TRY(state_read(s, ENGINE_WAIT, key, &slice));
+    *found = slice != NULL;
+    if (slice != NULL) {
+        struct str bytes;
+        bytes.p = rocksdb_pinnableslice_value(slice, &bytes.n);
+        buf_put(value, bytes);
+        rocksdb_pinnableslice_destroy(slice);
+    }
+    return OK;
+}
+
+void walk_init(struct walk *w, struct state *s, enum engine_wait wait, struct str from,
+               struct str past)
+{
+    w->options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_snapshot(w->options, s->snapshot);
+    if (wait == ENGINE_NOWAIT)
+        rocksdb_readoptions_set_read_tier(w->options, READ_TIER_MEMORY);
+    rocksdb_readoptions_set_iterate_lower_bound(w->options, from.p, from.n);
+    rocksdb_readoptions_set_iterate_upper_bound(w->options, past.p, past.n);
+    w->iterator = rocksdb_create_iterator(s->rows->db, w->options);
+}
+
+void walk_release(struct walk *w)
+{
+    if (w->iterator != NULL)
+        rocksdb_iter_destroy(w->iterator);
+    if (w->options != NULL)
+        rocksdb_readoptions_destroy(w->options);
+    *w = (struct walk){0};
+}
+
+struct err walk_key(const struct walk *w, struct str *key)
+{
+    if (rocksdb_iter_valid(w->iterator)) {
+        key->p = rocksdb_iter_key(w->iterator, &key->n);
+        return OK;
+    }
+    *key = STR_NONE;
+    char *text = NULL;
+    rocksdb_iter_get_error(w->iterator, &text);
+    return rows_error("walk", text);
+}
+
+struct str walk_value(const struct walk *w)
+{
+    struct str value;
+    value.p = rocksdb_iter_value(w->iterator, &value.n);
+    return value;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RocksDB behind a few calls: opening it tuned, writing batches, and states to read from. Nothing
+ * outside of engine/local knows that it is there. */
+#ifndef ENGINE_LOCAL_ROWS_H
+#define ENGINE_LOCAL_ROWS_H
+
+#include <pthread.h>
+#include <rocksdb/c.h>
+#include <stdatomic.h>
+
+#include "engine/engine.h"
+
+struct rows {
+    rocksdb_t *db;
+    rocksdb_options_t *options;
+    rocksdb_cache_t *cache;
+    rocksdb_writeoptions_t *write;
+    rocksdb_writeoptions_t *write_synced;
+};
+
+/* ERR_STORE_IN_USE, ERR_CORRUPT, ERR_NO_SPACE, ERR_IO. */
+struct err rows_open(struct rows *r, const char *path, uint64_t cache_bytes, bool read_only);
+void rows_close(struct rows *r);
+
+/* Frees RocksDB's text, logs it, and finds the code for it; OK for NULL. ERR_WOULD_BLOCK, which is
+ * no fault, is not logged. */
+struct err rows_error(const char *doing, char *text);
+
+/* Writes what is in memory to tables, so that the next start has no log to replay. */
+struct err rows_flush(struct rows *r);
+struct err rows_write(struct rows *r, rocksdb_writebatch_t *batch, bool synced);
+
+/* ---- states ---- */
+
+/* One committed state, counted by who reads from it. */
+struct state {
+    atomic_uint refs;
+    struct rows *rows;
+    uint64_t commit;
+    const rocksdb_snapshot_t *snapshot;
+    rocksdb_readoptions_t *wait;
+    rocksdb_readoptions_t *nowait; /* answers from memory only */
+};
+
+/* The newest state, with one reference. */
+struct state *state_new(struct rows *r, uint64_t commit);
+void state_put(struct state *s);
+
+static inline struct state *state_get(struct state *s)
+{
+    atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    return s;
+}
+
+/* The value stays until the slice is destroyed. *out is NULL when there is no such row. */
+struct err state_read(struct state *s, enum engine_wait wait, struct str key,
+                      rocksdb_pinnableslice_t **out);
+/* Copies the value; false in *found when there is no such row. */
+struct err state_read_small(struct state *s, struct str key, struct buf *value, bool *found);
+
+/* Over from <= key < past; both must outlive the iterator. Destroy both with walk_release. */
+struct walk {
+    rocksdb_iterator_t *iterator;
+    rocksdb_readoptions_t *options;
+};
+void walk_init(struct walk *w, struct state *s, enum engine_wait wait, struct str from,
+               struct str past);
+void walk_release(struct walk *w);
+/* The key where it stands, absent at the end; borrowed until it moves. */
+struct err walk_key(const struct walk *w, struct str *key);
+struct str walk_value(const struct walk *w);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which chunks have had their checksum looked at lately, so that a much-read extent is not summed
+ * up for every reader. Bound: what it says holds for VERIFIED_MS; a fault that comes up on the disk
+ * later than the last check is found after that time. It remembers VERIFIED_SLOTS extents. */
+#ifndef ENGINE_LOCAL_VERIFIED_H
+#define ENGINE_LOCAL_VERIFIED_H
+
+#include <pthread.h>
+
+#include "engine/engine.h"
+
+enum { VERIFIED_SLOTS = 4096, VERIFIED_LOCKS = 32, VERIFIED_MS = 30000 };
+
+struct verified_slot {
+    struct extent extent;
+    uint64_t chunks; /* one bit each */
+    int64_t at_ms;   /* of the first of them */
+};
+
+struct verified {
+    pthread_mutex_t locks[VERIFIED_LOCKS];
+    struct verified_slot slots[VERIFIED_SLOTS];
+};
+
+struct verified *verified_new(void);
+void verified_free(struct verified *v);
+/* The chunks of the extent that need no look now. */
+uint64_t verified_chunks(struct verified *v, const struct extent *x);
+void verified_add(struct verified *v, const struct extent *x, uint64_t chunks);
+
+#endif
