@@ -28,7 +28,7 @@ OBJ   := $(SRC:%.c=$(B)/%.o)
 TOBJ  := $(TESTS:%.c=$(B)/%.o)
 BENCH := $(patsubst bench/%.c,$(B)/bench_%,$(wildcard bench/*.c))
 
-.PHONY: all run test check check-all deps test-deps unit bench fuzz format format-check tidy cppcheck clean
+.PHONY: all run test test-http check check-all deps test-deps unit bench fuzz format format-check tidy cppcheck clean
 .DELETE_ON_ERROR:
 
 all: build/lazuli
@@ -75,6 +75,10 @@ $(B)/bench_%: $(B)/bench/%.o $(OBJ)
 $(B)/http_echo: $(B)/test/http/echo.o $(OBJ)
 	@echo "  LD $@"
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# The HTTP server by itself, over raw sockets.
+test-http: $(B)/http_echo
+	HTTP_ECHO=$(B)/http_echo node --test test/http
 
 # All unit tests, or those whose name contains T: make unit T=lease
 unit: $(B)/unit

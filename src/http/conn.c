@@ -276,10 +276,11 @@ static void conn_again(struct loop_task *task)
 {
     struct http_conn *c = (struct http_conn *)((char *)task - offsetof(struct http_conn, again));
     c->again_posted = false;
-    if (c->cut)
+    if (c->cut) {
         http_conn_cut(c);
-    else
-        http_conn_drive(c);
+        return;
+    }
+    http_conn_drive(c);
 }
 
 /* Through the mailbox, because one connection's end can bring about another's, and whoever calls
@@ -288,6 +289,8 @@ void http_conn_wind_up(struct http_conn *c, bool cut)
 {
     c->cut = cut;
     c->stream.may_recv = true; /* look once more: a request may have come this very moment */
+    if (c->state == CONN_LINGER)
+        c->state = CONN_CLOSED;
     conn_post(c);
 }
 

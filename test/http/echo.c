@@ -225,11 +225,13 @@ static void stop(const char *why)
 
 static int64_t option(int argc, char **argv, const char *name, int64_t otherwise)
 {
-    size_t n = strlen(name);
-    for (int i = 1; i < argc; i++)
-        if (strncmp(argv[i], name, n) == 0 && argv[i][n] == '=')
-            return atoll(argv[i] + n + 1);
-    return otherwise;
+    int64_t value = otherwise;
+    for (int i = 1; i < argc; i++) {
+        struct str given = str_of(argv[i]);
+        if (str_eq(str_cut(&given, '='), str_of(name)) && !str_to_i64(given, &value))
+            stop("an option is not a number");
+    }
+    return value;
 }
 
 static struct http_limits limits_of(int argc, char **argv)
