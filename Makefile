@@ -94,6 +94,29 @@ run: deps
 	$(MAKE) all
 	build/lazuli
 
+# One libFuzzer program per parser, each run for FUZZ_SECONDS over the inputs it has found so far (build/fuzz/NAME.d).
+FUZZ_SECONDS ?= 10
+FUZZ       := $(patsubst fuzz/%.c,build/fuzz/%,$(wildcard fuzz/*.c))
+FUZZ_FLAGS := -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+FUZZ_OBJ   := $(SRC:%.c=build/fuzz/obj/%.o)
+
+build/fuzz/obj/%.o: %.c
+	@mkdir -p $(@D)
+	@echo "  CC $<"
+	@clang $(BASE) $(WARN) $(FUZZ_FLAGS) -c -o $@ $<
+
+build/fuzz/libfuzzed.a: $(FUZZ_OBJ)
+	@rm -f $@
+	@ar rcs $@ $^
+
+# Against an archive, so that a driver links what it uses and no more.
+build/fuzz/%: fuzz/%.c build/fuzz/libfuzzed.a
+	@echo "  LD $@"
+	@clang $(filter-out -M%,$(BASE)) $(WARN) -Wno-missing-prototypes $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
+
+fuzz: $(FUZZ)
+	sh tools/fuzz.sh $(FUZZ_SECONDS) $(FUZZ)
+
 # What an edit needs: style, layers, unit tests. Under 30 s.
 check: format-check
 	sh tools/layers.sh

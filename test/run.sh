@@ -66,7 +66,7 @@ part_node_asan() {
 }
 
 part_fuzz() {
-    make fuzz SECONDS="$FUZZ_SECONDS"
+    make fuzz FUZZ_SECONDS="$FUZZ_SECONDS"
 }
 
 # ---- running and counting ----

@@ -61,12 +61,12 @@ static int days_in_month(int64_t year, int month)
     return days[month - 1] + (month == 2 && leap);
 }
 
-/* False when there is no such moment. A leap second (:60) is that of the minute's end. */
+/* False when there is no such moment. Leap seconds are not known here, nor to the clock. */
 static bool moment_to_ticks(const struct moment *m, int64_t *ticks)
 {
     if (m->year < YEAR_MIN || m->year > YEAR_MAX || m->month < 1 || m->month > 12 || m->day < 1 ||
         m->day > days_in_month(m->year, m->month) || m->hour > 23 || m->minute > 59 ||
-        m->second > 60)
+        m->second > 59)
         return false;
     int64_t days = days_from_civil(m->year, m->month, m->day);
     int64_t seconds = days * 86400 + m->hour * 3600 + m->minute * 60 + m->second;
@@ -306,5 +306,7 @@ bool iso_date_parse(struct str text, int64_t *ticks)
     if (!moment_to_ticks(&m, ticks))
         return false;
     *ticks -= offset;
-    return true;
+    /* An offset must not carry it out of the years that can be written. */
+    return *ticks >= days_from_civil(YEAR_MIN, 1, 1) * TICKS_PER_DAY &&
+           *ticks < days_from_civil(YEAR_MAX + 1, 1, 1) * TICKS_PER_DAY;
 }

@@ -136,6 +136,8 @@ void test_iso_date_parse(void)
         STR_INIT("1994-11-06T25:00:00Z"),
         STR_INIT("1994-11-06T08:49:37+25:00"),
         STR_INIT("0001-01-01T00:00:00Z"),
+        STR_INIT("9999-12-31T23:59:59-01:00"),
+        STR_INIT("1601-01-01T00:00:00+01:00"),
     };
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         int64_t ticks;

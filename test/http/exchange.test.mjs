@@ -270,7 +270,7 @@ test('a client that stops reading does not hold up the others', async () => {
     client.close();
 });
 
-test('a large upload takes no memory', { skip: !measuresMemory }, () => withServer({}, async (small) => {
+if (measuresMemory) test('a large upload takes no memory', () => withServer({}, async (small) => {
     const before = small.memory('VmRSS');
     const socket = net.connect(small.port, '127.0.0.1');
     const part = Buffer.alloc(1 << 20, 1);
@@ -286,7 +286,7 @@ test('a large upload takes no memory', { skip: !measuresMemory }, () => withServ
     socket.destroy();
 }));
 
-test('idle connections are cheap', { skip: !measuresMemory }, () => withServer({}, async (small) => {
+if (measuresMemory) test('idle connections are cheap', () => withServer({}, async (small) => {
     const clients = [];
     const open = async () => {
         const client = new Client(small.port);
