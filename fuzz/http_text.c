@@ -3,7 +3,8 @@
  * written and read again. */
 #include <stdlib.h>
 
-#include "http/date.h"
+#include "core/clock.h"
+#include "core/time.h"
 #include "http/range.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -17,17 +18,17 @@ static void require(bool holds)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct str input = {(const char *)data, size};
-    char text[HTTP_DATE_BYTES];
+    char http[TIME_RFC1123_BYTES];
+    char iso[TIME_ISO_BYTES];
     int64_t ticks;
     int64_t again;
-    if (http_date_parse(input, &ticks)) {
-        http_date_format(ticks, text);
-        require(http_date_parse((struct str){text, HTTP_DATE_BYTES}, &again) && again == ticks);
+    if (time_parse_http(input, &ticks)) {
+        time_rfc1123(ticks, http);
+        require(time_parse_http((struct str){http, sizeof http}, &again) && again == ticks);
     }
-    if (iso_date_parse(input, &ticks)) {
-        size_t n = iso_date_format(ticks, 7, text);
-        require(n <= ISO_DATE_BYTES_MAX);
-        require(iso_date_parse((struct str){text, n}, &again) && again == ticks);
+    if (time_parse_iso(input, &ticks)) {
+        time_iso(ticks, iso);
+        require(time_parse_iso((struct str){iso, sizeof iso}, &again) && again == ticks);
     }
     struct http_range range;
     uint64_t offset;

@@ -252,5 +252,7 @@ bool time_parse_iso(struct str text, int64_t *ticks)
     if (!to_ticks(&c, ticks))
         return false;
     *ticks -= zone * 60 * TICKS_PER_SECOND;
-    return true;
+    /* The zone must not carry it out of the years that can be written. */
+    return *ticks >= days_of(1, 1, 1) * TICKS_PER_DAY &&
+           *ticks < days_of(10000, 1, 1) * TICKS_PER_DAY;
 }

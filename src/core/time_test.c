@@ -35,6 +35,8 @@ void test_time_iso_forms(void)
     CHECK(!time_parse_iso(STR("2023-02-29"), &t));
     CHECK(!time_parse_iso(STR("2024-02-29T01:02:03"), &t));
     CHECK(!time_parse_iso(STR("2024-02-29T01:02:03.12345678Z"), &t));
+    CHECK(!time_parse_iso(STR("9999-12-31T23:59:59-01:00"), &t));
+    CHECK(!time_parse_iso(STR("0001-01-01T00:00:00+01:00"), &t));
 }
 
 void test_time_round_trip(void)

@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "core/clock.h"
+#include "core/time.h"
 #include "http/conn.h"
-#include "http/date.h"
 #include "http/message.h"
 
 /* ---- the reply's head ---- */
@@ -16,10 +16,10 @@ static struct str date_line(struct http_worker *w)
     if (second != w->date_second) {
         w->date_second = second;
         memcpy(w->date_line, "Date: ", 6);
-        http_date_format(second * TICKS_PER_SECOND, w->date_line + 6);
-        memcpy(w->date_line + 6 + HTTP_DATE_BYTES, "\r\n", 2);
+        time_rfc1123(second * TICKS_PER_SECOND, w->date_line + 6);
+        memcpy(w->date_line + 6 + TIME_RFC1123_BYTES, "\r\n", 2);
     }
-    return (struct str){w->date_line, 6 + HTTP_DATE_BYTES + 2};
+    return (struct str){w->date_line, 6 + TIME_RFC1123_BYTES + 2};
 }
 
 static bool status_has_no_body(int status)
