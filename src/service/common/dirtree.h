@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names that form a tree: the files and directories of a share, the paths of a hierarchical
+ * container. A directory is known by its id, and an entry by its directory's id and its name; so
+ * moving a directory touches its own entry and nothing below it.
+ *
+ *     children + directory (be64) + key of the name → id, name as given, the service's data
+ *     places + id (be64)                            → directory, key of the name
+ *
+ * The second row finds an entry by its id. Both are versioned (vrow.h), so a snapshot has its own
+ * tree. The root is id 0 and has no entry. */
+#ifndef SERVICE_COMMON_DIRTREE_H
+#define SERVICE_COMMON_DIRTREE_H
+
+#include "service/common/vrow.h"
+
+enum { DIRTREE_DEPTH_MAX = 254, DIRTREE_ROOT = 0 };
+
+struct dirtree {
+    const struct vrow_scope *rows;
+    struct str children; /* key prefixes */
+    struct str places;
+    /* What of a name tells entries apart; NULL: all of it. */
+    struct str (*fold)(struct arena *a, struct str name);
+};
+
+struct dirtree_entry {
+    uint64_t parent;
+    uint64_t id;
+    bool directory;
+    struct str name; /* as given */
+    struct str data; /* the service's */
+    struct str key;  /* the name as keys have it */
+    struct vrow row; /* as found; payload absent: there is no such entry */
+};
+
+static inline bool dirtree_given(const struct dirtree_entry *e)
+{
+    return vrow_given(&e->row);
+}
+
+/* The entry of that name in the directory; when there is none, parent, name and key are set still,
+ * so that it can be made. All borrowed as with txn_get. ERR_CORRUPT. */
+struct err dirtree_child(const struct dirtree *t, uint64_t directory, struct str name,
+                         struct dirtree_entry *out);
+/* The same for "a/b/c" from the root; path is not empty and holds no empty names.
+ * ERR_PARENT_NOT_FOUND when a name before the last is not there or is no directory. */
+struct err dirtree_walk(const struct dirtree *t, struct str path, struct dirtree_entry *out);
+/* The entry with that id, not the root. */
+struct err dirtree_find(const struct dirtree *t, uint64_t id, struct dirtree_entry *out);
+
+/* Makes an entry: parent, id, directory, name and data are given. `placed`: it can be found by its
+ * id (an id that several entries share is the service's to find). */
+struct err dirtree_insert(const struct dirtree *t, struct dirtree_entry *e, bool placed);
+/* Writes an entry that was found, with other data. */
+struct err dirtree_update(const struct dirtree *t, struct dirtree_entry *e);
+struct err dirtree_remove(const struct dirtree *t, const struct dirtree_entry *e, bool placed);
+/* Moves an entry that was found to where `to` (found, and absent) says, with other data. The caller
+ * has made sure with dirtree_within that a directory does not get into itself. */
+struct err dirtree_move(const struct dirtree *t, const struct dirtree_entry *from,
+                        struct dirtree_entry *to, bool placed);
+
+/* Whether `directory` is `ancestor` or lies below it. */
+struct err dirtree_within(const struct dirtree *t, uint64_t directory, uint64_t ancestor,
+                          bool *out);
+/* The ids from the parent of `id` up to and without the root, nearest first; in the arena. */
+struct err dirtree_ancestors(const struct dirtree *t, uint64_t id, struct arena *a, uint64_t **out,
+                             size_t *count);
+/* The path of the entry with that id, without a leading slash, in the arena; empty for the root. */
+struct err dirtree_path(const struct dirtree *t, uint64_t id, struct arena *a, struct str *out);
+struct err dirtree_is_empty(const struct dirtree *t, uint64_t directory, bool *out);
+
+/* The entries of a directory in the order of their keys, whose keys start with prefix and are >=
+ * from (both already folded with dirtree_key; absent: all). Each is borrowed for the call. */
+typedef struct err dirtree_visit(void *arg, const struct dirtree_entry *e, bool *stop);
+struct err dirtree_list(const struct dirtree *t, uint64_t directory, struct str prefix,
+                        struct str from, dirtree_visit *visit, void *arg);
+
+/* The name as keys have it. */
+struct str dirtree_key(const struct dirtree *t, struct arena *a, struct str name);
+
+#endif

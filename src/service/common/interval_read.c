@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading: what of a range was written, blocks laid over chunks. */
+#include <assert.h>
+
+#include "service/common/interval_rows.h"
+
+const struct interval_limits INTERVAL_LIMITS_DEFAULT = {
+    .pieces_max = 4096,
+    .inline_max = 4 << 20,
+};
+
+enum { POINT_BLOCKS = 4, POINT_CHUNKS = 3 };
+
+/* A walk under way. */
+struct walk {
+    const struct interval_map *m;
+    uint64_t from, to;
+    interval_visit *visit;
+    void *arg;
+    bool stop;
+    /* The chunk at hand. */
+    struct chunk base;
+    size_t next_piece;
+    uint64_t start; /* its offset in the content */
+    uint64_t at;    /* all before it has been told */
+    uint64_t end;   /* of what is wanted of it */
+};
+
+static struct err tell(struct walk *w, const struct interval_part *part)
+{
+    return w->stop ? OK : w->visit(w->arg, part, &w->stop);
+}
+
+/* Tells the chunk's pieces up to `until`. */
+static struct err tell_base(struct walk *w, uint64_t until)
+{
+    while (w->at < until && w->next_piece < w->base.piece_count && !w->stop) {
+        const struct chunk_piece *p = &w->base.pieces[w->next_piece];
+        uint64_t start = w->start + p->start;
+        uint64_t end = start + p->length;
+        if (end <= w->at) {
+            w->next_piece++;
+            continue;
+        }
+        if (start >= until)
+            break;
+        uint64_t from = start > w->at ? start : w->at;
+        uint64_t to = end < until ? end : until;
+        struct interval_part part = {
+            .start = from,
+            .stamp = p->stamp,
+            .piece = {.kind = PIECE_EXTENT,
+                      .length = to - from,
+                      .extent = w->base.extents[p->extent].extent,
+                      .extent_offset = p->offset + (uint32_t)(from - start)},
+        };
+        w->at = to;
+        TRY(tell(w, &part));
+    }
+    if (!w->stop)
+        w->at = until;
+    return OK;
+}
+
+static void enter_chunk(struct walk *w, uint32_t index)
+{
+    w->base = (struct chunk){.arena = txn_arena(w->m->rows->txn)};
+    w->next_piece = 0;
+    w->start = index * INTERVAL_CHUNK_BYTES;
+    w->end = w->start + INTERVAL_CHUNK_BYTES;
+    w->at = w->start > w->from ? w->start : w->from;
+    if (w->end > w->to)
+        w->end = w->to;
+}
+
+static struct err take_chunk_row(struct walk *w, uint32_t index, const struct vrow *row)
+{
+    if (!vrow_given(row) || interval_is_void(w->m, index, row->stamp))
+        return OK;
+    return chunk_decode(row->payload, row->stamp, &w->base) ? OK : err_new(ERR_CORRUPT);
+}
+
+/* Tells a block's runs, and the chunk's pieces before and between them. */
+static struct err take_block_row(struct walk *w, uint32_t chunk, uint32_t index,
+                                 const struct vrow *row)
+{
+    struct block b = {.arena = txn_arena(w->m->rows->txn)};
+    uint64_t start = w->start + (uint64_t)index * INTERVAL_BLOCK_BYTES;
+    if (!vrow_given(row) || interval_is_void(w->m, chunk, row->stamp))
+        return OK;
+    if (!block_decode(row->payload, row->stamp, &b))
+        return err_new(ERR_CORRUPT);
+    for (size_t i = 0; i < b.run_count && !w->stop; i++) {
+        uint64_t from = start + b.runs[i].start;
+        uint64_t to = from + b.runs[i].length;
+        uint64_t skip = from < w->at ? w->at - from : 0;
+        if (to <= w->at || from >= w->end)
+            continue;
+        TRY(tell_base(w, from + skip));
+        struct interval_part part = {
+            .start = from + skip,
+            .stamp = b.runs[i].stamp,
+            .piece = {.kind = PIECE_INLINE, .bytes = b.runs[i].bytes + skip},
+        };
+        part.piece.length = (to < w->end ? to : w->end) - part.start;
+        TRY(tell(w, &part));
+        w->at = part.start + part.piece.length;
+    }
+    return OK;
+}
+
+/* ---- by gets ---- */
+
+static struct err walk_chunk_by_gets(struct walk *w, uint32_t index)
+{
+    enter_chunk(w, index);
+    if (w->m->has_chunks) {
+        struct vrow row;
+        TRY(vrow_get(w->m->rows, interval_chunk_key(w->m, index), &row));
+        TRY(take_chunk_row(w, index, &row));
+    }
+    if (w->m->has_blocks) {
+        uint32_t last = (uint32_t)((w->end - 1 - w->start) / INTERVAL_BLOCK_BYTES);
+        uint32_t block = (uint32_t)((w->at - w->start) / INTERVAL_BLOCK_BYTES);
+        for (; block <= last && !w->stop; block++) {
+            struct vrow row;
+            TRY(vrow_get(w->m->rows, interval_block_key(w->m, index, block), &row));
+            TRY(take_block_row(w, index, block, &row));
+        }
+    }
+    return tell_base(w, w->end);
+}
+
+/* ---- by a cursor ---- */
+
+/* The cursor stands on the first row of a chunk; leaves it on the first of another. */
+static struct err walk_chunk_by_cursor(struct walk *w, struct vrow_cursor *c, uint32_t index)
+{
+    uint32_t chunk;
+    int block;
+    bool seeking = w->from > index * INTERVAL_CHUNK_BYTES;
+    enter_chunk(w, index);
+    while (vrow_cursor_valid(c) && !w->stop) {
+        if (!interval_key_read(str_from(vrow_cursor_key(c), w->m->prefix.n), &chunk, &block))
+            return err_new(ERR_CORRUPT);
+        if (chunk != index)
+            break;
+        if (block < 0)
+            TRY(take_chunk_row(w, chunk, vrow_cursor_row(c)));
+        else if (w->start + (uint64_t)block * INTERVAL_BLOCK_BYTES >= w->end)
+            break;
+        else
+            TRY(take_block_row(w, chunk, (uint32_t)block, vrow_cursor_row(c)));
+        if (seeking && block < 0)
+            TRY(vrow_cursor_seek(
+                c, interval_block_key(w->m, chunk,
+                                      (uint32_t)((w->at - w->start) / INTERVAL_BLOCK_BYTES))));
+        else
+            TRY(vrow_cursor_next(c));
+    }
+    return tell_base(w, w->end);
+}
+
+static struct err walk_with(struct walk *w, struct vrow_cursor *c)
+{
+    uint32_t chunk = (uint32_t)(w->from / INTERVAL_CHUNK_BYTES);
+    uint32_t last = (uint32_t)((w->to - 1) / INTERVAL_CHUNK_BYTES);
+    TRY(vrow_cursor_seek(c, interval_chunk_key(w->m, chunk)));
+    while (vrow_cursor_valid(c) && !w->stop) {
+        int block;
+        if (!interval_key_read(str_from(vrow_cursor_key(c), w->m->prefix.n), &chunk, &block))
+            return err_new(ERR_CORRUPT);
+        if (chunk > last)
+            break;
+        TRY(walk_chunk_by_cursor(w, c, chunk));
+        if (w->end == w->to)
+            break;
+    }
+    return OK;
+}
+
+static struct err walk_by_cursor(struct walk *w)
+{
+    struct vrow_cursor *c;
+    TRY(vrow_cursor_open(w->m->rows, w->m->prefix, &c));
+    struct err e = walk_with(w, c);
+    vrow_cursor_close(c);
+    return e;
+}
+
+struct err interval_walk(const struct interval_map *m, uint64_t from, uint64_t to,
+                         interval_visit *visit, void *arg)
+{
+    struct walk w = {.m = m, .from = from, .to = to, .visit = visit, .arg = arg};
+    assert(to <= INTERVAL_SIZE_MAX);
+    if (from >= to || (!m->has_chunks && !m->has_blocks))
+        return OK;
+    uint64_t blocks = (to - 1) / INTERVAL_BLOCK_BYTES - from / INTERVAL_BLOCK_BYTES + 1;
+    uint32_t first = (uint32_t)(from / INTERVAL_CHUNK_BYTES);
+    uint32_t last = (uint32_t)((to - 1) / INTERVAL_CHUNK_BYTES);
+    if (last - first >= POINT_CHUNKS || (m->has_blocks && blocks > POINT_BLOCKS))
+        return walk_by_cursor(&w);
+    for (uint32_t chunk = first; chunk <= last && !w.stop; chunk++)
+        TRY(walk_chunk_by_gets(&w, chunk));
+    return OK;
+}
+
+/* ---- pieces ---- */
+
+struct gather {
+    const struct interval_limits *limits;
+    struct arena *arena;
+    struct pieces *out;
+    uint64_t at;
+    size_t inline_bytes;
+};
+
+static void gather_hole(struct gather *g, uint64_t until)
+{
+    struct piece hole = {.kind = PIECE_HOLE, .length = until - g->at};
+    if (until > g->at)
+        pieces_add(g->out, g->arena, &hole);
+    g->at = until;
+}
+
+static struct err gather_part(void *arg, const struct interval_part *part, bool *stop)
+{
+    struct gather *g = arg;
+    struct piece piece = part->piece;
+    gather_hole(g, part->start);
+    if (piece.kind == PIECE_INLINE) {
+        piece.bytes = arena_copy(g->arena, (struct str){piece.bytes, (size_t)piece.length}).p;
+        g->inline_bytes += piece.length;
+    }
+    pieces_add(g->out, g->arena, &piece);
+    g->at += piece.length;
+    *stop = g->out->count >= g->limits->pieces_max || g->inline_bytes >= g->limits->inline_max;
+    return OK;
+}
+
+struct err interval_read(const struct interval_map *m, uint64_t from, uint64_t to,
+                         const struct interval_limits *limits, struct arena *a, struct pieces *out,
+                         uint64_t *until)
+{
+    struct gather g = {.limits = limits, .arena = a, .out = out, .at = from};
+    *out = (struct pieces){0};
+    TRY(interval_walk(m, from, to, gather_part, &g));
+    bool stopped = out->count >= limits->pieces_max || g.inline_bytes >= limits->inline_max;
+    if (!stopped)
+        gather_hole(&g, to);
+    *until = g.at;
+    return OK;
+}

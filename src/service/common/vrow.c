@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/common/vrow.h"
+
+#include <assert.h>
+
+static int64_t stamp_of(struct str value)
+{
+    struct reader r = reader_of(value);
+    return (int64_t)read_le64(&r);
+}
+
+bool vrow_split(struct str value, struct vrow *out)
+{
+    *out = (struct vrow){.raw = value};
+    if (!str_given(value))
+        return true;
+    if (value.n < VROW_STAMP_BYTES)
+        return false;
+    out->stamp = stamp_of(value);
+    out->payload = str_from(value, VROW_STAMP_BYTES);
+    return true;
+}
+
+static struct err split(struct str value, struct vrow *out)
+{
+    return vrow_split(value, out) ? OK : err_new(ERR_CORRUPT);
+}
+
+void vrow_begin(const struct vrow_scope *s, struct buf *value)
+{
+    buf_put_le64(value, (uint64_t)txn_stamp(s->txn));
+}
+
+/* HISTORY + key + 00, and the stamp. */
+static struct str past_key(const struct vrow_scope *s, struct str key, int64_t through)
+{
+    struct buf b = buf_in(txn_arena(s->txn));
+    (void)buf_reserve(&b, s->history.n + key.n + VROW_PAST_BYTES);
+    buf_put(&b, s->history);
+    buf_put(&b, key);
+    buf_put_u8(&b, 0);
+    buf_put_be64(&b, (uint64_t)through);
+    return buf_str(&b);
+}
+
+/* ---- reading ---- */
+
+/* What the history says of the key at the scope's snapshot. */
+static struct err get_past(const struct vrow_scope *s, struct str key, struct vrow *out)
+{
+    struct str wanted = past_key(s, key, s->at);
+    struct cursor *c;
+    *out = (struct vrow){0};
+    TRY(cursor_open(s->txn, str_head(wanted, wanted.n - VROW_STAMP_BYTES), &c));
+    struct err e = cursor_seek(c, wanted);
+    if (!err_is(e) && cursor_valid(c))
+        e = split(arena_copy(txn_arena(s->txn), cursor_value(c)), out);
+    cursor_close(c);
+    if (out->stamp > s->at)
+        *out = (struct vrow){0};
+    return e;
+}
+
+struct err vrow_get(const struct vrow_scope *s, struct str key, struct vrow *out)
+{
+    struct str value;
+    TRY(txn_get(s->txn, key, &value));
+    TRY(split(value, out));
+    if (s->at == VROW_LIVE || (vrow_given(out) && out->stamp <= s->at))
+        return OK;
+    return get_past(s, key, out);
+}
+
+/* ---- writing ---- */
+
+static struct err keep_old(const struct vrow_scope *s, struct str key, const struct vrow *old,
+                           bool *past)
+{
+    int64_t youngest = vrow_youngest(s);
+    assert(s->at == VROW_LIVE);
+    *past = vrow_given(old) && old->stamp <= youngest;
+    return *past ? txn_put(s->txn, past_key(s, key, youngest), old->raw) : OK;
+}
+
+struct err vrow_put(const struct vrow_scope *s, struct str key, const struct vrow *old,
+                    struct str value, bool *past)
+{
+    assert(value.n >= VROW_STAMP_BYTES);
+    TRY(keep_old(s, key, old, past));
+    return txn_put(s->txn, key, value);
+}
+
+struct err vrow_del(const struct vrow_scope *s, struct str key, const struct vrow *old, bool *past)
+{
+    TRY(keep_old(s, key, old, past));
+    return vrow_given(old) ? txn_del(s->txn, key) : OK;
+}
+
+/* ---- cursors ---- */
+
+/* A snapshot's cursor walks the live and the past rows side by side: both are ordered by the same
+ * keys, and of each key at most one value is the snapshot's. */
+struct vrow_cursor {
+    const struct vrow_scope *scope;
+    struct cursor *live;
+    struct cursor *past; /* NULL for VROW_LIVE */
+    bool on_past;        /* which of the two holds the row */
+    bool valid;
+    struct str key;
+    struct vrow row;
+};
+
+/* The key that the past cursor stands at a value of; absent when it is not valid. */
+static struct str past_at(const struct vrow_cursor *c)
+{
+    return cursor_valid(c->past) ? vrow_past_key(c->scope, cursor_key(c->past)) : STR_NONE;
+}
+
+/* Leaves the past rows of `key` behind. key may be the cursor's own. */
+static struct err pass_past(struct vrow_cursor *c, struct str key)
+{
+    struct str all = past_key(c->scope, key, 0);
+    return cursor_skip(c->past, str_head(all, all.n - VROW_STAMP_BYTES));
+}
+
+static struct err stand_live(struct vrow_cursor *c)
+{
+    c->on_past = false;
+    c->valid = true;
+    c->key = cursor_key(c->live);
+    return split(cursor_value(c->live), &c->row);
+}
+
+/* Looks at one key, the smaller of the two; *found when the snapshot has a value of it. The cursors
+ * then stand on that key's rows, else past them. */
+static struct err look(struct vrow_cursor *c, bool *found)
+{
+    struct str live = cursor_valid(c->live) ? cursor_key(c->live) : STR_NONE;
+    struct str past = past_at(c);
+    bool live_first = str_given(live) && (!str_given(past) || str_cmp(live, past) <= 0);
+    *found = false;
+    if (live_first) {
+        TRY(stand_live(c));
+        if (c->row.stamp <= c->scope->at) {
+            *found = true;
+            return OK;
+        }
+        bool same = str_given(past) && str_eq(live, past);
+        TRY(cursor_next(c->live));
+        if (!same)
+            return OK;
+    }
+    struct str key = arena_copy(txn_arena(c->scope->txn), past_at(c));
+    TRY(cursor_seek(c->past, past_key(c->scope, key, c->scope->at)));
+    if (!str_given(past_at(c)) || !str_eq(past_at(c), key))
+        return OK;
+    c->on_past = true;
+    c->key = key;
+    TRY(split(cursor_value(c->past), &c->row));
+    *found = c->row.stamp <= c->scope->at;
+    return *found ? OK : pass_past(c, key);
+}
+
+static struct err settle(struct vrow_cursor *c)
+{
+    c->valid = false;
+    if (c->past == NULL)
+        return cursor_valid(c->live) ? stand_live(c) : OK;
+    while (cursor_valid(c->live) || cursor_valid(c->past)) {
+        bool found;
+        TRY(look(c, &found));
+        c->valid = found;
+        if (found)
+            return OK;
+    }
+    return OK;
+}
+
+struct err vrow_cursor_open(const struct vrow_scope *s, struct str prefix, struct vrow_cursor **out)
+{
+    struct vrow_cursor *c = ARENA_NEW(txn_arena(s->txn), struct vrow_cursor);
+    c->scope = s;
+    TRY(cursor_open(s->txn, prefix, &c->live));
+    struct err e = OK;
+    if (s->at != VROW_LIVE) {
+        struct str all = past_key(s, prefix, 0);
+        e = cursor_open(s->txn, str_head(all, all.n - VROW_PAST_BYTES), &c->past);
+    }
+    if (!err_is(e))
+        e = settle(c);
+    if (err_is(e))
+        vrow_cursor_close(c);
+    *out = c;
+    return e;
+}
+
+struct err vrow_cursor_seek(struct vrow_cursor *c, struct str key)
+{
+    TRY(cursor_seek(c->live, key));
+    if (c->past != NULL) {
+        struct str from = past_key(c->scope, key, 0);
+        TRY(cursor_seek(c->past, str_head(from, from.n - VROW_PAST_BYTES)));
+    }
+    return settle(c);
+}
+
+struct err vrow_cursor_next(struct vrow_cursor *c)
+{
+    assert(c->valid);
+    if (c->past != NULL && str_given(past_at(c)) && str_eq(past_at(c), c->key))
+        TRY(pass_past(c, c->key));
+    if (!c->on_past)
+        TRY(cursor_next(c->live));
+    return settle(c);
+}
+
+bool vrow_cursor_valid(const struct vrow_cursor *c)
+{
+    return c->valid;
+}
+
+struct str vrow_cursor_key(const struct vrow_cursor *c)
+{
+    return c->key;
+}
+
+const struct vrow *vrow_cursor_row(const struct vrow_cursor *c)
+{
+    return &c->row;
+}
+
+void vrow_cursor_close(struct vrow_cursor *c)
+{
+    if (c->live != NULL)
+        cursor_close(c->live);
+    if (c->past != NULL)
+        cursor_close(c->past);
+    c->live = NULL;
+    c->past = NULL;
+}
+
+/* ---- the past's end ---- */
+
+struct str vrow_past_key(const struct vrow_scope *s, struct str key)
+{
+    assert(key.n >= s->history.n + VROW_PAST_BYTES);
+    return str_head(str_from(key, s->history.n), key.n - s->history.n - VROW_PAST_BYTES);
+}
+
+bool vrow_past_unseen(const struct vrow_scope *s, struct str key, const struct vrow *row)
+{
+    struct reader r = reader_of(str_from(key, key.n - VROW_STAMP_BYTES));
+    int64_t through = (int64_t)read_be64(&r);
+    for (size_t i = 0; i < s->kept_count; i++)
+        if (s->kept[i] >= row->stamp && s->kept[i] <= through)
+            return false;
+    return true;
+}
