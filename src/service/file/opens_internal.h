@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table's insides, shared by opens*.c alone. */
+#ifndef SERVICE_FILE_OPENS_INTERNAL_H
+#define SERVICE_FILE_OPENS_INTERNAL_H
+
+#include <pthread.h>
+
+#include "core/buf.h"
+#include "service/file/opens.h"
+
+/* A cache that a client was granted: of one lease key, or of one oplocked handle. */
+struct opens_lease {
+    struct opens_lease *next; /* of the file */
+    unsigned char key[OPENS_LEASE_KEY_BYTES];
+    bool oplock; /* one handle's own; breaks go to R or none, never to RH */
+    unsigned state;
+    bool breaking;
+    unsigned break_to;
+    unsigned holders; /* handles */
+};
+
+struct opens_range {
+    struct opens_range *next; /* of the file */
+    struct opens_handle *handle;
+    uint64_t offset, length;
+    bool exclusive;
+};
+
+struct opens_handle {
+    struct opens_file *file;
+    struct opens_handle *previous, *next;         /* of the file, or its claims */
+    struct opens_handle *all_previous, *all_next; /* SMB handles by id */
+    uint64_t id;
+    bool claim;
+    unsigned access, sharing;
+    uint32_t access_mask;
+    bool directory;
+    bool delete_on_close;
+    bool closing; /* force_close was asked for */
+    struct opens_lease *lease;
+    const struct opens_owner *calls;
+    void *owner;
+    uint64_t session;
+    char *client;
+    size_t client_n;
+    int64_t opened_ticks;
+};
+
+struct opens_file {
+    struct opens_file *chain; /* of the bucket */
+    struct opens_key key;
+    char *path;
+    size_t path_n;
+    struct opens_handle *handles; /* SMB */
+    size_t handle_count;
+    struct opens_handle *claims; /* REST */
+    struct opens_lease *leases;
+    struct opens_range *ranges;
+    size_t range_count;
+    struct opens_wait *waits;
+    bool delete_pending;
+    bool removing;
+};
+
+struct opens {
+    pthread_mutex_t lock;
+    struct opens_file **buckets;
+    size_t bucket_count;
+    size_t file_count;
+    struct opens_handle *first, *last; /* SMB handles by id */
+    size_t handle_count;
+    uint64_t last_id;
+};
+
+/* What is told after the lock is given up. */
+struct opens_break {
+    const struct opens_owner *calls;
+    void *owner;
+    bool close; /* force_close instead */
+    struct opens_notice notice;
+};
+struct opens_news {
+    struct opens_wait *woken;
+    struct buf breaks; /* of struct opens_break, on the heap */
+};
+
+void opens_enter(struct opens *t, struct opens_news *news);
+/* Unlocks, then tells. */
+void opens_leave(struct opens *t, struct opens_news *news);
+
+struct opens_file *opens_find(struct opens *t, struct opens_key key);
+/* Finds or makes. */
+struct opens_file *opens_file(struct opens *t, struct opens_key key);
+/* Frees the file when nothing is left on it. */
+void opens_file_tidy(struct opens *t, struct opens_file *f);
+void opens_wake_all(struct opens_file *f, struct opens_news *news);
+void opens_queue_wait(struct opens_file *f, struct opens_wait *wait);
+void opens_add_break(struct opens_news *news, const struct opens_break *b);
+
+/* opens_check.c: whether an open or a claim may go on now. `caller` is the request's own lease
+ * (NULL: none), which never stands in its own way. ERR_WOULD_BLOCK: breaks were put into news. */
+struct opens_wish {
+    unsigned access;
+    unsigned sharing;
+    const struct opens_lease *own;
+    unsigned keeps; /* what others may keep caching */
+    bool waits_for_write_cache;
+    bool no_handles; /* REST delete: any handle is in the way */
+    bool rest;
+};
+struct err opens_conflict(struct opens_file *f, const struct opens_wish *wish,
+                          struct opens_news *news);
+/* Asks the holders of a lease to go down to `keeps`; true when somebody has to answer first. */
+bool opens_break_lease(struct opens_file *f, struct opens_lease *lease, unsigned keeps,
+                       struct opens_news *news);
+/* The state to grant. */
+unsigned opens_grant(const struct opens_file *f, const struct opens_request *request,
+                     const struct opens_lease *own);
+bool opens_is_stat(const struct opens_handle *h);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Byte-range locks ([MS-FSA] 2.1.4.10): mandatory, per handle. */
+#include <stdlib.h>
+
+#include "core/mem.h"
+#include "service/file/opens_internal.h"
+
+/* An empty range meets another only strictly inside it. */
+static bool meets(const struct opens_range *r, uint64_t offset, uint64_t length)
+{
+    uint64_t end = offset + length; /* one past; 0 stands for 2^64 */
+    uint64_t r_end = r->offset + r->length;
+    if (length == 0 || r->length == 0) {
+        uint64_t point = length == 0 ? offset : r->offset;
+        uint64_t from = length == 0 ? r->offset : offset;
+        uint64_t to = length == 0 ? r_end : end;
+        return (length != 0 || r->length != 0) && point > from && (to == 0 || point < to);
+    }
+    return (end == 0 || r->offset < end) && (r_end == 0 || offset < r_end);
+}
+
+/* A shared lock may lie on the handle's own exclusive one; all else that is exclusive clashes. */
+static bool lock_clashes(const struct opens_range *r, const struct opens_handle *h,
+                         const struct opens_lock *lock)
+{
+    if (!meets(r, lock->offset, lock->length))
+        return false;
+    return lock->exclusive || (r->exclusive && r->handle != h);
+}
+
+struct err opens_lock(struct opens *t, struct opens_handle *h, const struct opens_lock *lock,
+                      struct opens_wait *wait)
+{
+    struct opens_news news;
+    struct err error = OK;
+    opens_enter(t, &news);
+    struct opens_file *f = h->file;
+    for (const struct opens_range *r = f->ranges; r != NULL && !err_is(error); r = r->next)
+        if (lock_clashes(r, h, lock))
+            error = err_new(wait == NULL ? ERR_FILE_LOCK_CONFLICT : ERR_WOULD_BLOCK);
+    if (!err_is(error) && f->range_count >= OPENS_LOCKS_PER_FILE_MAX)
+        error = err_new(ERR_SERVER_BUSY);
+    if (error.code == ERR_WOULD_BLOCK)
+        opens_queue_wait(f, wait);
+    if (!err_is(error)) {
+        struct opens_range *r = MEM_NEW(struct opens_range);
+        *r = (struct opens_range){f->ranges, h, lock->offset, lock->length, lock->exclusive};
+        f->ranges = r;
+        f->range_count++;
+        /* Reads have to meet the lock from now on: nobody else caches them. */
+        for (struct opens_lease *l = f->leases; l != NULL; l = l->next)
+            if (l != h->lease)
+                (void)opens_break_lease(f, l, OPENS_CACHE_NONE, &news);
+    }
+    opens_leave(t, &news);
+    return error;
+}
+
+struct err opens_unlock(struct opens *t, struct opens_handle *h, uint64_t offset, uint64_t length)
+{
+    struct opens_news news;
+    struct err error = err_new(ERR_RESOURCE_NOT_FOUND);
+    opens_enter(t, &news);
+    struct opens_file *f = h->file;
+    for (struct opens_range **link = &f->ranges; *link != NULL; link = &(*link)->next) {
+        struct opens_range *r = *link;
+        if (r->handle != h || r->offset != offset || r->length != length)
+            continue;
+        *link = r->next;
+        f->range_count--;
+        free(r);
+        opens_wake_all(f, &news);
+        error = OK;
+        break;
+    }
+    opens_leave(t, &news);
+    return error;
+}
+
+struct err opens_lock_check(struct opens *t, struct opens_handle *h, uint64_t offset,
+                            uint64_t length, bool write)
+{
+    struct opens_news news;
+    struct err error = OK;
+    if (length == 0)
+        return OK;
+    opens_enter(t, &news);
+    for (const struct opens_range *r = h->file->ranges; r != NULL && !err_is(error); r = r->next) {
+        bool own_exclusive = r->exclusive && r->handle == h;
+        /* A read passes shared locks; a write passes the handle's own exclusive one alone. */
+        if (meets(r, offset, length) && !own_exclusive && (write || r->exclusive))
+            error = err_new(ERR_FILE_LOCK_CONFLICT);
+    }
+    opens_leave(t, &news);
+    return error;
+}
