@@ -110,8 +110,8 @@ void cursor_close(struct cursor *c);
 
 /* A scan walks the rows of all partitions that start with prefix, ordered by partition and then by
  * key, in the transaction's snapshot: a query over many partitions reads on from one to the next
- * without a search for each. Views only. Opened at the first such row; with none, or moved past the
- * last, it is not valid. */
+ * without a search for each. Views only. It stands nowhere (is not valid) until the first seek, and
+ * when moved past the last row. */
 struct err scan_open(struct txn *t, struct str prefix, struct scan **out);
 /* To the first row whose (partition, key) is not less; never before the scan's first. The partition
  * is given whole, and need not exist. */

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An entity as its row holds it: a byte for the form, the stamp of the update that wrote it (which
+ * is its Timestamp and its ETag), then its properties in the order in which they were sent, each
+ *     type (1 byte), length of the name, length of the value (varints), name, value.
+ * The keys are not in it: they are in the row's partition and key. A filter reads a row by going
+ * from property to property without decoding what it does not compare. */
+#ifndef SERVICE_TABLE_ENTITY_H
+#define SERVICE_TABLE_ENTITY_H
+
+#include "core/buf.h"
+#include "core/err.h"
+#include "service/table/edm.h"
+
+enum {
+    ENTITY_FORM = 1,
+    ENTITY_HEAD_BYTES = 9,
+    /* PartitionKey, RowKey and Timestamp make it 255. */
+    ENTITY_PROPERTIES_MAX = 252,
+    ENTITY_SIZE_MAX = 1 << 20, /* as the service counts: two bytes for a character */
+    ENTITY_NAME_UNITS_MAX = 255,
+    ENTITY_STRING_UNITS_MAX = 32 << 10,
+    ENTITY_BINARY_BYTES_MAX = 64 << 10,
+};
+
+struct property {
+    struct str name;
+    struct edm_value value;
+};
+
+/* Walks a row's properties. */
+struct entity_walk {
+    const char *at;
+    const char *end;
+    bool bad;
+};
+
+/* ERR_CORRUPT when it does not begin as an entity does. */
+struct err entity_open(struct str record, struct entity_walk *out);
+/* False at the end, or when the row is broken: `bad` is set then. */
+bool entity_next(struct entity_walk *w, struct property *out);
+int64_t entity_stamp(struct str record);
+
+/* Builds a row. */
+struct entity_builder {
+    struct buf record; /* the head with stamp 0, then what was added */
+    unsigned count;
+};
+
+void entity_begin(struct entity_builder *b, struct arena *a);
+/* Checks the name, the value's size, the number of properties, and that there is none of that name:
+ * ERR_PROPERTY_NAME_INVALID, ERR_PROPERTY_NAME_TOO_LONG, ERR_PROPERTY_VALUE_TOO_LARGE,
+ * ERR_TOO_MANY_PROPERTIES, ERR_DUPLICATE_PROPERTIES_SPECIFIED. */
+struct err entity_add(struct entity_builder *b, struct str name, struct edm_value value);
+/* The name of a property that a client may set: letters, digits and underscores of any script, not
+ * a digit first. */
+bool entity_name_valid(struct str name);
+
+/* ERR_ENTITY_TOO_LARGE when entity and keys together are past 1 MiB. */
+struct err entity_check_size(struct str record, struct str pk, struct str rk);
+
+/* Writes the stamp into the head of a row that is ours to write. */
+void entity_set_stamp(char *record, int64_t stamp);
+
+/* Makes out the row of `old` with the properties of `patch` put over it: those of the same name are
+ * replaced where they stand, the others come last. ERR_TOO_MANY_PROPERTIES, ERR_CORRUPT. */
+struct err entity_merge(struct arena *a, struct str old, struct str patch, struct buf *out);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/table/sweep.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "core/mem.h"
+#include "service/table/bounds.h"
+#include "service/table/place.h"
+
+enum {
+    SWEEP_PARTITIONS = 64, /* at a time: their updates share a commit */
+    SWEEP_ROWS = 256,      /* of a partition in one update */
+};
+
+/* No write can reach a deleted table, so one pass over its partitions finds all its rows; `reached`
+ * keeps the next step from walking over what this one has deleted. */
+struct table_sweep {
+    bool found;
+    struct buf tables;  /* the partition of its account's tables */
+    struct buf garbage; /* its row there */
+    struct buf reached; /* the partition to go on with */
+};
+
+struct table_sweep *table_sweep_new(void)
+{
+    struct table_sweep *s = MEM_NEW(struct table_sweep);
+    s->tables = buf_heap();
+    s->garbage = buf_heap();
+    s->reached = buf_heap();
+    return s;
+}
+
+void table_sweep_free(struct table_sweep *s)
+{
+    if (s == NULL)
+        return;
+    buf_release(&s->tables);
+    buf_release(&s->garbage);
+    buf_release(&s->reached);
+    free(s);
+}
+
+static void buf_set(struct buf *b, struct str s)
+{
+    buf_clear(b);
+    buf_put(b, s);
+}
+
+/* ---- finding a deleted table ---- */
+
+/* In each account's partition the rows of deleted tables ("g…") come before all others. */
+static struct err find_on(struct table_sweep *s, struct scan *scan, struct arena *a)
+{
+    TRY(scan_seek(scan, STR("t/"), STR("")));
+    while (scan_valid(scan)) {
+        if (str_starts(scan_key(scan), STR("g"))) {
+            s->found = true;
+            buf_set(&s->tables, scan_partition(scan));
+            buf_set(&s->garbage, scan_key(scan));
+            buf_clear(&s->reached);
+            return OK;
+        }
+        TRY(scan_seek(scan, key_after(a, scan_partition(scan)), STR("")));
+    }
+    return OK;
+}
+
+static struct err find_deleted(struct txn *t, void *arg)
+{
+    struct scan *scan = NULL;
+    struct err error = scan_open(t, STR("t/"), &scan);
+    if (!err_is(error))
+        error = find_on(arg, scan, txn_arena(t));
+    scan_close(scan);
+    return error;
+}
+
+/* ---- collecting partitions ---- */
+
+struct sweep_batch {
+    struct table_sweep *sweep;
+    struct arena arena;
+    struct str prefix; /* of the table's partitions */
+    struct str id;
+    struct str partitions[SWEEP_PARTITIONS];
+    size_t count;
+    bool last; /* there are no more after these */
+};
+
+/* The garbage row names the table's id and name; the account is in its partition. */
+static struct err batch_begin(struct sweep_batch *b, struct table_sweep *s)
+{
+    struct str garbage = buf_str(&s->garbage);
+    if (garbage.n <= 1 + TABLE_ID_BYTES)
+        return err_new(ERR_CORRUPT);
+    struct table_place place = {
+        .account = str_from(buf_str(&s->tables), 2),
+        .table = str_from(garbage, 1 + TABLE_ID_BYTES),
+    };
+    b->sweep = s;
+    b->prefix = place_entities_prefix(&b->arena, &place);
+    b->id = str_head(str_from(garbage, 1), TABLE_ID_BYTES);
+    return OK;
+}
+
+static struct err collect_on(struct sweep_batch *b, struct scan *scan)
+{
+    TRY(scan_seek(scan, buf_str(&b->sweep->reached), b->id));
+    while (scan_valid(scan) && b->count < SWEEP_PARTITIONS) {
+        struct str partition = arena_copy(&b->arena, scan_partition(scan));
+        int order = str_cmp(str_head(scan_key(scan), TABLE_ID_BYTES), b->id);
+        if (order == 0)
+            b->partitions[b->count++] = partition;
+        if (order < 0)
+            TRY(scan_seek(scan, partition, b->id));
+        else
+            TRY(scan_seek(scan, key_after(&b->arena, partition), STR("")));
+    }
+    b->last = !scan_valid(scan);
+    return OK;
+}
+
+static struct err collect(struct txn *t, void *arg)
+{
+    struct sweep_batch *b = arg;
+    struct scan *scan = NULL;
+    b->count = 0;
+    struct err error = scan_open(t, b->prefix, &scan);
+    if (!err_is(error))
+        error = collect_on(b, scan);
+    scan_close(scan);
+    return error;
+}
+
+/* ---- removing ---- */
+
+struct sweep_waiter {
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    size_t pending;
+};
+
+struct sweep_update {
+    struct engine_update update; /* first: done gets its address */
+    struct sweep_waiter *waiter;
+    struct str id;
+    unsigned removed;
+    bool more;
+};
+
+static struct err remove_on(struct txn *t, struct sweep_update *u, struct cursor *c)
+{
+    for (; cursor_valid(c); u->removed++) {
+        if (u->removed == SWEEP_ROWS) {
+            u->more = true;
+            return OK;
+        }
+        TRY(txn_del(t, cursor_key(c)));
+        TRY(cursor_next(c));
+    }
+    return OK;
+}
+
+static struct err remove_rows(struct txn *t, void *arg)
+{
+    struct sweep_update *u = arg;
+    struct cursor *c = NULL;
+    u->removed = 0;
+    u->more = false;
+    struct err error = cursor_open(t, u->id, &c);
+    if (!err_is(error))
+        error = remove_on(t, u, c);
+    cursor_close(c);
+    return error;
+}
+
+static void update_done(struct engine_update *update)
+{
+    struct sweep_waiter *w = ((struct sweep_update *)(void *)update)->waiter;
+    pthread_mutex_lock(&w->lock);
+    if (--w->pending == 0)
+        pthread_cond_signal(&w->ended);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* What these remove need not be durable: the table's own garbage row is, and is removed last. */
+static void submit_all(struct store *store, struct sweep_batch *b, struct sweep_update *updates)
+{
+    struct sweep_waiter w = {.pending = b->count};
+    pthread_mutex_init(&w.lock, NULL);
+    pthread_cond_init(&w.ended, NULL);
+    for (size_t i = 0; i < b->count; i++) {
+        updates[i] = (struct sweep_update){
+            .update = {.partition = b->partitions[i],
+                       .fn = remove_rows,
+                       .arg = &updates[i],
+                       .ack = ENGINE_VISIBLE,
+                       .done = update_done},
+            .waiter = &w,
+            .id = b->id,
+        };
+        engine_submit(store->engine, &updates[i].update);
+    }
+    pthread_mutex_lock(&w.lock);
+    while (w.pending > 0)
+        pthread_cond_wait(&w.ended, &w.lock);
+    pthread_mutex_unlock(&w.lock);
+    pthread_cond_destroy(&w.ended);
+    pthread_mutex_destroy(&w.lock);
+}
+
+static struct err remove_batch(struct store *store, struct sweep_batch *b,
+                               struct sweep_report *report)
+{
+    struct sweep_update *updates = ARENA_ARRAY(&b->arena, struct sweep_update, SWEEP_PARTITIONS);
+    submit_all(store, b, updates);
+    size_t first_left = b->count;
+    for (size_t i = b->count; i > 0; i--) {
+        TRY(updates[i - 1].update.result);
+        report->removed += updates[i - 1].removed;
+        if (updates[i - 1].more)
+            first_left = i - 1;
+    }
+    b->last = b->last && first_left == b->count;
+    if (b->count > 0)
+        buf_set(&b->sweep->reached,
+                b->partitions[first_left < b->count ? first_left : b->count - 1]);
+    return OK;
+}
+
+static struct err forget_table(struct txn *t, void *arg)
+{
+    struct table_sweep *s = arg;
+    return txn_del(t, buf_str(&s->garbage));
+}
+
+static struct err sweep_batch(struct store *store, struct table_sweep *s, struct sweep_batch *b,
+                              struct sweep_report *report)
+{
+    TRY(batch_begin(b, s));
+    TRY(engine_view(store->engine, b->prefix, ENGINE_WAIT, collect, b));
+    TRY(remove_batch(store, b, report));
+    if (!b->last)
+        return OK;
+    TRY(engine_update_wait(store->engine, buf_str(&s->tables), forget_table, s));
+    s->found = false;
+    return OK;
+}
+
+struct err table_sweep_step(struct store *store, void *context, struct sweep_report *report)
+{
+    struct table_sweep *s = context;
+    if (!s->found)
+        TRY(engine_view(store->engine, STR("t/"), ENGINE_WAIT, find_deleted, s));
+    if (!s->found)
+        return OK;
+    struct sweep_batch b = {0};
+    arena_init(&b.arena, SIZE_MAX);
+    struct err error = sweep_batch(store, s, &b, report);
+    arena_release(&b.arena);
+    report->more = true;
+    /* After an error the search begins anew: the table is found again. */
+    if (err_is(error))
+        s->found = false;
+    return error;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table service's transactions. Each is an engine_fn whose argument is the struct named beside
+ * it; what a transaction answers is in that struct's last part and lives in the arena it names. */
+#ifndef SERVICE_TABLE_TABLE_H
+#define SERVICE_TABLE_TABLE_H
+
+#include "engine/engine.h"
+#include "service/table/bounds.h"
+#include "service/table/filter.h"
+#include "service/table/place.h"
+
+enum { TABLE_PAGE_MAX = 1000, TABLE_PAGE_BYTES_MAX = 4 << 20, TABLE_PAGE_MS_MAX = 5000 };
+
+/* ---- tables: the partition is place_tables(account) ---- */
+
+/* A table as its row holds it. */
+struct table {
+    uint64_t id;     /* see place.h */
+    struct str name; /* as it was made */
+    struct str acl;  /* encoded access policies; absent when there are none */
+};
+
+/* Borrowed from the row. */
+bool table_decode(struct str row, struct table *out);
+
+struct table_create {
+    struct str name; /* checked */
+};
+/* ERR_TABLE_ALREADY_EXISTS. */
+struct err table_create_table(struct txn *t, void *arg);
+
+struct table_delete {
+    struct str name;
+};
+/* The table is gone at once, and its name free; its entities are removed by the sweeper.
+ * ERR_RESOURCE_NOT_FOUND. */
+struct err table_delete_table(struct txn *t, void *arg);
+
+/* A page of the account's tables in the order of their names, or one table. */
+struct table_list {
+    struct arena *arena;
+    const struct filter *filter; /* over TableName; NULL: all */
+    struct str from;             /* a name in lower case to begin at; empty: from the first */
+    unsigned top;
+
+    struct str *names;
+    size_t count;
+    struct str next; /* absent: that was the last page */
+};
+struct err table_query_tables(struct txn *t, void *arg);
+
+struct table_get {
+    struct arena *arena;
+    struct str name;
+
+    struct table table; /* copied */
+};
+/* For GET Tables('name') and for the ACL. ERR_RESOURCE_NOT_FOUND. */
+struct err table_get_table(struct txn *t, void *arg);
+/* The same with ERR_TABLE_NOT_FOUND. */
+struct err table_get_table_acl(struct txn *t, void *arg);
+
+struct table_set_acl {
+    struct str name;
+    struct str acl; /* encoded; absent takes all policies away */
+};
+/* ERR_TABLE_NOT_FOUND. */
+struct err table_set_table_acl(struct txn *t, void *arg);
+
+/* ---- one entity: the partition is place_entities ---- */
+
+/* What If-Match says. Weak ETags are compared as a whole, and only ours can be current. */
+enum entity_match_kind {
+    MATCH_NONE,  /* not sent: for operations that do not take it */
+    MATCH_ANY,   /* *: it must exist */
+    MATCH_STAMP, /* it must be that one */
+    MATCH_NEVER, /* an ETag that no entity has */
+};
+
+struct entity_match {
+    enum entity_match_kind kind;
+    int64_t stamp;
+};
+
+/* W/"datetime'2024-01-01T00%3A00%3A00.1234567Z'" */
+enum { ENTITY_ETAG_BYTES = 46 };
+void entity_etag(int64_t stamp, char out[ENTITY_ETAG_BYTES]);
+/* ERR_INVALID_INPUT for what is not "*" or one weak ETag. */
+struct err entity_match_parse(struct str text, struct entity_match *out);
+
+enum entity_change_kind {
+    CHANGE_INSERT,
+    CHANGE_UPDATE,
+    CHANGE_MERGE,
+    CHANGE_DELETE,
+    CHANGE_INSERT_OR_REPLACE,
+    CHANGE_INSERT_OR_MERGE,
+};
+
+struct entity_change {
+    struct table_place place;
+    struct str pk; /* as sent */
+    struct str rk;
+    /* The row, built with entity_add and ours to write the stamp into; absent for a delete. */
+    char *record;
+    size_t record_n;
+    struct entity_match match; /* update, merge, delete */
+
+    int64_t stamp; /* of the entity as it is now: its Timestamp and ETag */
+};
+
+/* All: ERR_TABLE_NOT_FOUND. */
+/* ERR_ENTITY_ALREADY_EXISTS. */
+struct err table_insert_entity(struct txn *t, void *arg);
+/* ERR_RESOURCE_NOT_FOUND, ERR_UPDATE_CONDITION_NOT_SATISFIED; a merge also what entity_merge and
+ * entity_check_size say. */
+struct err table_update_entity(struct txn *t, void *arg);
+struct err table_merge_entity(struct txn *t, void *arg);
+struct err table_delete_entity(struct txn *t, void *arg);
+/* Never checked (rule T3). */
+struct err table_insert_or_replace_entity(struct txn *t, void *arg);
+struct err table_insert_or_merge_entity(struct txn *t, void *arg);
+
+/* An entity group transaction: all changes or none, in order. */
+struct entity_group {
+    struct table_place place;
+    struct entity_change *changes; /* of one table and PartitionKey, each RowKey once */
+    enum entity_change_kind *kinds;
+    size_t count;
+
+    size_t failed; /* the one whose error it is */
+};
+struct err table_entity_group_transaction(struct txn *t, void *arg);
+
+struct entity_get {
+    struct arena *arena;
+    struct table_place place;
+    struct str rk;
+
+    struct str record; /* copied */
+};
+/* ERR_TABLE_NOT_FOUND, ERR_RESOURCE_NOT_FOUND. */
+struct err table_get_entity(struct txn *t, void *arg);
+
+/* ---- queries: the partition is place_tables(account) ---- */
+
+/* An entity that passed; all borrowed for the call. Keys as they were sent. */
+struct entity_found {
+    struct str pk;
+    struct str rk;
+    struct str record;
+};
+typedef void entity_emit(void *context, const struct entity_found *entity);
+
+/* What a SAS lets in: from (start_pk, start_rk) to (end_pk, end_rk), both included. Absent: no
+ * limit. */
+struct key_clip {
+    struct str start_pk, start_rk;
+    struct str end_pk, end_rk;
+};
+/* Of a key as sent. */
+bool key_clip_holds(struct arena *a, const struct key_clip *clip, struct str pk, struct str rk);
+
+struct entity_query {
+    struct arena *arena;
+    struct table_place place;
+    const struct filter *filter; /* NULL: all */
+    struct str from_pk, from_rk; /* where to go on, as sent; absent: from the first */
+    struct key_clip clip;
+    unsigned top; /* 1 to TABLE_PAGE_MAX */
+    /* How many rows a first run on an event loop may look at. When that is not enough the run ends
+     * with ERR_WOULD_BLOCK, as if it had to wait for the disk, and sets this to 0: no limit. */
+    unsigned budget;
+    void (*begin)(void *context); /* each run calls it first: what was emitted before is void */
+    entity_emit *emit;
+    void *context;
+
+    uint64_t looked_at;
+    bool more; /* there may be more from (next_pk, next_rk) on */
+    struct str next_pk, next_rk;
+};
+/* ERR_TABLE_NOT_FOUND. */
+struct err table_query_entities(struct txn *t, void *arg);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of this folder share. */
+#ifndef SERVICE_TABLE_TABLE_INTERNAL_H
+#define SERVICE_TABLE_TABLE_INTERNAL_H
+
+#include "service/table/table.h"
+
+/* The id of a table, from a transaction on any partition. ERR_TABLE_NOT_FOUND. */
+struct err table_find(struct txn *t, const struct table_place *place, uint64_t *id);
+
+#endif
