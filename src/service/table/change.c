@@ -36,7 +36,7 @@ static bool stamp_of(struct str text, int64_t *stamp)
     static const struct str prefix = STR_INIT("datetime'");
     char iso[TIME_ISO_BYTES];
     size_t n = 0;
-    if (!str_starts(text, prefix) || text.p[text.n - 1] != '\'')
+    if (!str_starts(text, prefix) || text.n == prefix.n || text.p[text.n - 1] != '\'')
         return false;
     text = (struct str){text.p + prefix.n, text.n - prefix.n - 1};
     for (size_t i = 0; i < text.n; i++) {

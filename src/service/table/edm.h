@@ -21,7 +21,7 @@ enum edm_type {
 
 /* 1601-01-01 and the last tick of 9999. */
 #define EDM_DATETIME_MIN (-116444736000000000LL)
-#define EDM_DATETIME_MAX 2534022143999999999LL
+#define EDM_DATETIME_MAX 2534023007999999999LL
 
 struct edm_value {
     enum edm_type type;

@@ -88,6 +88,8 @@ static struct err emit(struct filter *f, const struct filter_node *node, uint16_
 static struct bounds key_bounds(struct arena *a, enum filter_operand operand, struct key_span span)
 {
     struct key_box box = {KEY_SPAN_ALL, KEY_SPAN_ALL};
+    if (str_given(span.to) && span.to.n == 0)
+        return (struct bounds){NULL, 0}; /* nothing is below the empty key */
     *(operand == OPERAND_PK ? &box.pk : &box.rk) = span;
     return bounds_box(a, box);
 }
@@ -216,7 +218,7 @@ static bool step_holds(const struct filter_step *step, const struct filter_row *
         if (step->value.type != EDM_STRING)
             return false;
         order = str_cmp(step->operand == OPERAND_PK ? row->pk : row->rk, step->value.bytes);
-        return filter_operator_holds(step->op, order);
+        return filter_operator_holds(step->op, (order > 0) - (order < 0));
     case OPERAND_TIMESTAMP: {
         struct edm_value stamp = {EDM_DATETIME, {row->record.p + 1, 8}};
         return edm_compare(stamp, step->value, &order) && filter_operator_holds(step->op, order);

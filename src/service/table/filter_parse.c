@@ -92,17 +92,22 @@ static bool is_arithmetic(struct str name)
 
 /* ---- terms ---- */
 
+/* Words that are no properties. There are no nulls: a property that is null is absent. */
+static bool is_reserved(struct str name)
+{
+    enum filter_operator op;
+    return operator_named(name, &op) || str_eq(name, STR("and")) || str_eq(name, STR("or")) ||
+           str_eq(name, STR("not")) || str_eq(name, STR("null"));
+}
+
 static struct err take_operand(struct parser *p, struct filter_word *out)
 {
     *out = p->word;
-    if (out->kind == WORD_NAME && out->opens)
-        return err_new(ERR_NOT_IMPLEMENTED);
-    if (out->kind != WORD_NAME && out->kind != WORD_LITERAL)
+    if (out->kind == WORD_LITERAL)
+        return advance(p);
+    if (out->kind != WORD_NAME || is_reserved(out->text))
         return bad();
-    /* There are no nulls: a property that is null is absent. */
-    if (out->kind == WORD_NAME && str_eq(out->text, STR("null")))
-        return bad();
-    return advance(p);
+    return out->opens ? err_new(ERR_NOT_IMPLEMENTED) : advance(p);
 }
 
 static void set_operand(struct parser *p, struct filter_node *node, struct str name)
