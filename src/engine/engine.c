@@ -209,8 +209,22 @@ void cursor_close(struct cursor *c)
 
 struct err scan_open(struct txn *t, struct str prefix, struct scan **out)
 {
+    return scan_open_at(t, prefix, STR(""), STR(""), out);
+}
+
+struct err scan_open_at(struct txn *t, struct str prefix, struct str partition, struct str key,
+                        struct scan **out)
+{
     assert(!t->writable && prefix.n <= ENGINE_PARTITION_MAX);
-    return t->ops->scan_open(t, prefix, out);
+    struct scan *s;
+    TRY(t->ops->scan_open(t, prefix, &s));
+    struct err error = s->ops->seek(s, partition, key);
+    if (err_is(error)) {
+        s->ops->close(s);
+        return error;
+    }
+    *out = s;
+    return OK;
 }
 
 struct err scan_seek(struct scan *s, struct str partition, struct str key)

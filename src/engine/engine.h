@@ -110,9 +110,12 @@ void cursor_close(struct cursor *c);
 
 /* A scan walks the rows of all partitions that start with prefix, ordered by partition and then by
  * key, in the transaction's snapshot: a query over many partitions reads on from one to the next
- * without a search for each. Views only. It stands nowhere (is not valid) until the first seek, and
- * when moved past the last row. */
+ * without a search for each. Views only. Opened at the first such row; with none, or moved past the
+ * last, it is not valid. */
 struct err scan_open(struct txn *t, struct str prefix, struct scan **out);
+/* Opened where a scan_seek would go, at the cost of one search. */
+struct err scan_open_at(struct txn *t, struct str prefix, struct str partition, struct str key,
+                        struct scan **out);
 /* To the first row whose (partition, key) is not less; never before the scan's first. The partition
  * is given whole, and need not exist. */
 struct err scan_seek(struct scan *s, struct str partition, struct str key);

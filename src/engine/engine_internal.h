@@ -54,6 +54,7 @@ struct txn_ops {
     /* The keys from <= key < to, to the partition's end when `to` is absent; both are borrowed for
      * the call only. */
     struct err (*cursor_open)(struct txn *t, struct str from, struct str to, struct cursor **out);
+    /* Stands nowhere until its first seek. */
     struct err (*scan_open)(struct txn *t, struct str prefix, struct scan **out);
     struct err (*extent_adopt)(struct txn *t, const struct extent *x);
     struct err (*extent_hold)(struct txn *t, const struct extent *x);

@@ -211,7 +211,7 @@ static struct err fault_scan_open(struct txn *t, struct str prefix, struct scan 
     struct fault_engine *f = fault_txn_of(t)->fault;
     struct scan *inner;
     TRY(fault_point(f));
-    TRY(scan_open(fault_txn_of(t)->inner, prefix, &inner));
+    TRY(fault_txn_of(t)->inner->ops->scan_open(fault_txn_of(t)->inner, prefix, &inner));
     struct fault_scan *s = ARENA_NEW(t->arena, struct fault_scan);
     s->base.ops = &FAULT_SCAN_OPS;
     s->inner = inner;

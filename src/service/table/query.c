@@ -235,8 +235,7 @@ static struct err query_run(struct query_run *run, struct txn *t)
     if (!bounds_next(&run->bounds, &run->scratch, &run->start, &first, &run->box))
         return OK;
     set_target(run, &first);
-    TRY(scan_open(t, run->prefix, &run->scan));
-    TRY(scan_seek(run->scan, buf_str(&run->partition), buf_str(&run->key)));
+    TRY(scan_open_at(t, run->prefix, buf_str(&run->partition), buf_str(&run->key), &run->scan));
     while (!run->done && scan_valid(run->scan))
         TRY(query_step(run));
     return OK;

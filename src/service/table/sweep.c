@@ -52,7 +52,6 @@ static void buf_set(struct buf *b, struct str s)
 /* In each account's partition the rows of deleted tables ("g…") come before all others. */
 static struct err find_on(struct table_sweep *s, struct scan *scan, struct arena *a)
 {
-    TRY(scan_seek(scan, STR("t/"), STR("")));
     while (scan_valid(scan)) {
         if (str_starts(scan_key(scan), STR("g"))) {
             s->found = true;
@@ -106,7 +105,6 @@ static struct err batch_begin(struct sweep_batch *b, struct table_sweep *s)
 
 static struct err collect_on(struct sweep_batch *b, struct scan *scan)
 {
-    TRY(scan_seek(scan, buf_str(&b->sweep->reached), b->id));
     while (scan_valid(scan) && b->count < SWEEP_PARTITIONS) {
         struct str partition = arena_copy(&b->arena, scan_partition(scan));
         int order = str_cmp(str_head(scan_key(scan), TABLE_ID_BYTES), b->id);
@@ -126,7 +124,7 @@ static struct err collect(struct txn *t, void *arg)
     struct sweep_batch *b = arg;
     struct scan *scan = NULL;
     b->count = 0;
-    struct err error = scan_open(t, b->prefix, &scan);
+    struct err error = scan_open_at(t, b->prefix, buf_str(&b->sweep->reached), b->id, &scan);
     if (!err_is(error))
         error = collect_on(b, scan);
     scan_close(scan);
