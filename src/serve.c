@@ -20,6 +20,7 @@
 #include "net/pool.h"
 #include "rest/access_log.h"
 #include "rest/server.h"
+#include "rest/service_properties.h"
 #include "service/account/account.h"
 
 enum { LOOPS_MAX = 256, POOL_THREADS = 4, DRAIN_MS = 10000, LOG_FLUSH_MS = 250 };
@@ -169,6 +170,7 @@ static void start_rest(struct server *s, const char *server_name)
                  .clock = &s->clock,
                  .oauth = s->oauth,
                  .lookup = lookup_of_services()},
+        .cors_rules = service_cors_rules,
         .pool = s->pool,
         .log = c->silent ? NULL : access_log_new(STDOUT_FILENO),
     };

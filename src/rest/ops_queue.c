@@ -2,11 +2,17 @@
 /* The queue operations, one row each. facts.md §6, §3.8. */
 #include "rest/policy_xml.h"
 #include "rest/queue_rest.h"
+#include "rest/service_properties.h"
+#include "rest/user_delegation_key.h"
 #include "service/queue/queue.h"
 
 // clang-format off
 static const struct op ROWS[] = {
     /* the service */
+    {.name = "SetQueueServiceProperties", OP_SET_SERVICE_PROPERTIES},
+    {.name = "GetQueueServiceProperties", OP_GET_SERVICE_PROPERTIES},
+    {.name = "GetQueueServiceStats", OP_GET_SERVICE_STATS},
+    OP_ROW_USER_DELEGATION_KEY,
     {.name = "ListQueues", .methods = M_GET, .resource = R_SERVICE, .comp = "list",
      .account_sas = "l", .account_sas_type = 's',
      .mode = MODE_READ, .decode = rest_list_queues_decode, .run = queue_list, .encode = rest_list_queues_encode},

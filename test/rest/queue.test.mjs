@@ -377,3 +377,37 @@ test('a stored policy gives a signature its terms, and takes them back', async (
     await queue.setAccessPolicy([]);
     await assert.rejects(client.peekMessages(), (error) => error.statusCode === 403);
 });
+
+test('SetQueueServiceProperties and GetQueueServiceProperties; rule_Q2: the last writer wins', async () => {
+    const fresh = await service.getProperties();
+    assert.deepEqual(fresh.cors ?? [], []);
+    assert.equal(fresh.queueAnalyticsLogging.read, false);
+    const retentionPolicy = { enabled: true, days: 5 };
+    const queueAnalyticsLogging = { version: '1.0', deleteProperty: true, read: true, write: true, retentionPolicy };
+    const hourMetrics = { version: '1.0', enabled: true, includeAPIs: true, retentionPolicy };
+    const rule = { allowedOrigins: 'http://example.org', allowedMethods: 'GET,POST', allowedHeaders: 'x-ms-*', exposedHeaders: 'x-ms-*', maxAgeInSeconds: 60 };
+    await service.setProperties({ queueAnalyticsLogging, cors: [{ ...rule, maxAgeInSeconds: 1 }] });
+    assert.equal((await service.setProperties({ hourMetrics, cors: [rule] }))._response.status, 202);
+    const set = await service.getProperties();
+    assert.deepEqual(set.queueAnalyticsLogging, queueAnalyticsLogging);
+    assert.deepEqual(set.hourMetrics, hourMetrics);
+    assert.deepEqual(set.cors, [rule]);
+    const preflight = await server.request('queue', 'OPTIONS', '/any/messages',
+        { auth: 'none', headers: { Origin: 'http://example.org', 'Access-Control-Request-Method': 'POST' } });
+    assert.equal(preflight.status, 200);
+    assert.equal(preflight.headers['access-control-allow-origin'], 'http://example.org');
+    assertError(await raw('PUT', '', { query: 'restype=service&comp=properties', body: '<a/>' }), 400, 'InvalidXmlDocument');
+    assertError(await raw('PUT', '', { query: 'restype=service&comp=properties', body: '' }), 400, 'InvalidXmlDocument');
+    await service.setProperties({ cors: [] });
+    assert.deepEqual((await service.getProperties()).hourMetrics, hourMetrics);
+});
+
+test('GetQueueServiceStats: of the secondary only', async () => {
+    assertError(await raw('GET', '', { query: 'restype=service&comp=stats' }), 400, 'InvalidQueryParameterValue');
+    const path = '/devstoreaccount1-secondary';
+    const { sign, send, VERSION } = await import('./lib.mjs');
+    const headers = sign('GET', path, 'restype=service&comp=stats', { 'x-ms-version': VERSION, 'x-ms-date': new Date().toUTCString() });
+    const answer = await send(server.ports.queue, 'queue', 'GET', `${path}?restype=service&comp=stats`, headers);
+    assert.equal(answer.status, 200, answer.text);
+    assert.deepEqual(answer.xml('Status'), ['live']);
+});
