@@ -54,7 +54,7 @@ node_suites() {
     [ -n "$suites" ] || return 1
     # shellcheck disable=SC2086
     LAZULI_BIN=$PWD/build/$1/lazuli HTTP_ECHO=$PWD/build/$1/http_echo \
-        node --test --test-reporter=tap --test-concurrency=2 $suites
+        node --test --test-reporter=tap --test-concurrency=2 --test-timeout=300000 $suites
 }
 
 part_node() {

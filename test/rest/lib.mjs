@@ -24,7 +24,8 @@ export const SERVICES = ['blob', 'queue', 'table', 'file'];
 /** What raw requests send as x-ms-version. */
 export const VERSION = '2025-11-05';
 
-const BIN = process.env.LAZULI_BIN ?? new URL('../../build/lazuli', import.meta.url).pathname;
+/** The program under test. */
+export const BIN = process.env.LAZULI_BIN ?? new URL('../../build/lazuli', import.meta.url).pathname;
 const START_MS_MAX = 20000;
 const STOP_MS_MAX = 30000;
 const LOG_BYTES_MAX = 1 << 20;
@@ -110,6 +111,14 @@ export async function startServer({ inMemory = false, services = SERVICES, args 
     }
 }
 
+// A test that fails before it stops its server must neither hang nor leave it behind: a server does not keep the test's
+// process alive, and ends with it at the latest.
+const running = new Set();
+process.on('exit', () => {
+    for (const server of running)
+        server.remove();
+});
+
 class Server {
     constructor(options) {
         this.options = options;
@@ -132,11 +141,15 @@ class Server {
         flags.push('--smb-port', '0', '--clock-file', this.clockFile);
         flags.push(...(inMemory ? ['--in-memory'] : ['--data', this.data]), ...args);
         this.child = spawn(BIN, flags, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+        this.child.unref();
+        running.add(this);
         this.output = '';
-        for (const stream of [this.child.stdout, this.child.stderr])
+        for (const stream of [this.child.stdout, this.child.stderr]) {
+            stream.unref();
             stream.setEncoding('utf8').on('data', (text) => {
                 this.output = (this.output + text).slice(-LOG_BYTES_MAX);
             });
+        }
         this.exited = once(this.child, 'exit').then(([code, signal]) => ({ code, signal }));
         let gone = null;
         this.exited.then((how) => { gone = how; }, (error) => { gone = { code: error.message }; });
@@ -150,40 +163,57 @@ class Server {
         }
     }
 
-    /** Stops it in good order; fails when it ends with anything but 0, as it does after a sanitizer's report. */
+    /** Sends the signal and waits for the end; what `exited` gives, null when it takes too long. */
+    async end(signal) {
+        const { child } = this;
+        const timer = new AbortController();
+        child.ref();
+        child.kill(signal);
+        const late = sleep(STOP_MS_MAX, null, { signal: timer.signal }).catch(() => null);
+        const how = await Promise.race([this.exited, late]);
+        timer.abort();
+        if (how === null)
+            child.kill('SIGKILL');
+        this.child = null;
+        return how;
+    }
+
+    /** Ends it in good order; fails when it ends with anything but 0, as it does after a sanitizer's report. */
+    async endWell() {
+        const how = await this.end('SIGTERM');
+        assert.ok(how !== null, `the server did not stop within ${STOP_MS_MAX} ms:\n${this.output}`);
+        assert.equal(how.code, 0, `the server ended with ${how.code ?? how.signal}:\n${this.output}`);
+    }
+
+    /** Stops it for good and takes its data away. */
     async stop() {
         shiftMs = 0;
-        if (this.child !== null) {
-            this.child.kill('SIGTERM');
-            const how = await Promise.race([this.exited, sleep(STOP_MS_MAX, null, { ref: false })]);
-            if (how === null)
-                this.child.kill('SIGKILL');
-            this.child = null;
-            assert.ok(how !== null, `the server did not stop within ${STOP_MS_MAX} ms:\n${this.output}`);
-            assert.equal(how.code, 0, `the server ended with ${how.code ?? how.signal}:\n${this.output}`);
+        try {
+            if (this.child !== null)
+                await this.endWell();
+        } finally {
+            this.remove();
         }
-        this.remove();
     }
 
     /** kill -9. The data stays; start() goes on with it. */
     async kill() {
-        this.child.kill('SIGKILL');
-        await this.exited;
-        this.child = null;
+        await this.end('SIGKILL');
     }
 
-    /** Stop in good order (or by kill -9), and start on the same ports and data. */
+    /** Stops it in good order (or by kill -9), and starts it on the same ports and data. */
     async restart({ crash = false } = {}) {
-        this.child.kill(crash ? 'SIGKILL' : 'SIGTERM');
-        const { code, signal } = await this.exited;
-        if (!crash)
-            assert.equal(code, 0, `the server ended with ${code ?? signal}:\n${this.output}`);
+        if (crash)
+            await this.kill();
+        else
+            await this.endWell();
         await this.start();
     }
 
     remove() {
         this.child?.kill('SIGKILL');
         this.child = null;
+        running.delete(this);
         rmSync(this.folder, { recursive: true, force: true });
     }
 
