@@ -14,8 +14,10 @@
 
 #include "auth/oauth.h"
 #include "core/mem.h"
+#include "engine/local/local.h"
 #include "engine/mem/mem.h"
 #include "http/server.h"
+#include "jobs.h"
 #include "lookup.h"
 #include "net/pool.h"
 #include "rest/access_log.h"
@@ -38,6 +40,8 @@ struct server {
     struct rest_server rest;
     struct rest_listener listeners[SERVICE_KIND_COUNT];
     struct http_server *http;
+    struct jobs jobs;
+    struct sweeper *sweeper;
     struct loop_watch signals;
     struct loop_timer log_timer;
     bool draining;
@@ -75,7 +79,14 @@ static int start_engine(struct server *s)
         s->store.engine = engine_mem_new(&s->clock);
         return 0;
     }
-    return complain(s->config->data, "needs --in-memory for now");
+    struct engine_local_options options = {
+        .folder = s->config->data,
+        .clock = &s->clock,
+        .relaxed = s->config->relaxed,
+        .cache_bytes = s->config->cache_mib << 20,
+    };
+    struct err error = engine_local_open(&options, &s->store.engine);
+    return err_is(error) ? complain(s->config->data, reason(error)) : 0;
 }
 
 static bool is_loopback(const char *host)
@@ -201,6 +212,13 @@ static int start_listeners(struct server *s)
     return 0;
 }
 
+static int start_sweeper(struct server *s)
+{
+    jobs_init(&s->jobs);
+    struct err error = sweeper_start(&s->store, s->jobs.list, JOBS_COUNT, &s->sweeper);
+    return err_is(error) ? complain("sweeper", reason(error)) : 0;
+}
+
 /* ---- stop ---- */
 
 static void stop_loops(void *arg)
@@ -259,12 +277,30 @@ static int run(struct server *s)
     return 0;
 }
 
+static struct err do_nothing(struct txn *t, void *arg)
+{
+    (void)t;
+    (void)arg;
+    return OK;
+}
+
+/* Updates under way still use their requests' memory: an update behind them all ends after them. */
+static void wait_for_updates(struct server *s)
+{
+    struct err error = engine_update_wait(s->store.engine, STR("-"), do_nothing, NULL);
+    if (err_is(error))
+        log_line(LOG_WARN, "the store's last update failed: error %d", error.code);
+}
+
 static void release(struct server *s)
 {
-    if (s->http != NULL)
-        http_server_free(s->http);
+    sweeper_stop(s->sweeper);
     if (s->pool != NULL)
         pool_free(s->pool);
+    if (s->store.engine != NULL)
+        wait_for_updates(s);
+    if (s->http != NULL)
+        http_server_free(s->http);
     if (s->store.engine != NULL)
         engine_close(s->store.engine);
     for (size_t i = 0; i < s->loop_count; i++)
@@ -309,6 +345,8 @@ int serve(const struct config *config, const char *server_name)
         start_rest(s, server_name);
         status = start_listeners(s);
     }
+    if (status == 0)
+        status = start_sweeper(s);
     if (status == 0)
         status = run(s);
     release(s);

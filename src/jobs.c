@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jobs.h"
+
+void jobs_init(struct jobs *jobs)
+{
+    *jobs = (struct jobs){0};
+    const struct sweep_job list[JOBS_COUNT] = {
+        {"blob: deleted content", blob_sweep, NULL},
+        {"blob: what has expired", blob_expire, &jobs->blob_expiry},
+        {"queue: expired and deleted messages", queue_sweep, &jobs->queue_sweep},
+    };
+    memcpy(jobs->list, list, sizeof list);
+}
+
+bool jobs_row_extents(struct str partition, struct str key, struct str value,
+                      void (*named)(void *sink, const struct extent *x), void *sink)
+{
+    if (str_starts(partition, STR("b/")))
+        return blob_row_extents(key, value, named, sink);
+    return true; /* the other services' rows name none */
+}

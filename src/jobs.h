@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The background work of all services, and what their rows name, in one place each. */
+#ifndef JOBS_H
+#define JOBS_H
+
+#include "service/blob/sweep.h"
+#include "service/common/sweeper.h"
+#include "service/queue/queue.h"
+
+enum { JOBS_COUNT = 3 };
+
+/* The jobs' memory of where they are. */
+struct jobs {
+    struct blob_expiry blob_expiry;
+    struct queue_sweep queue_sweep;
+    struct sweep_job list[JOBS_COUNT];
+};
+
+void jobs_init(struct jobs *jobs);
+
+/* For `lazuli check`: the extents that a row of any service names; false when it cannot be read. */
+bool jobs_row_extents(struct str partition, struct str key, struct str value,
+                      void (*named)(void *sink, const struct extent *x), void *sink);
+
+#endif
