@@ -65,7 +65,10 @@ $(B)/unit: $(B)/unit_main.o $(TOBJ) $(OBJ)
 $(B)/bench/%.o: bench/%.c
 	@mkdir -p $(@D)
 	@echo "  CC $<"
-	@$(CC) $(CFLAGS) -c -o $@ $<
+	@$(CC) $(CFLAGS) -Ibench -c -o $@ $<
+
+# A benchmark of several files has the others in a folder of its name.
+$(B)/bench_load: $(patsubst %.c,$(B)/%.o,$(wildcard bench/load/*.c))
 
 $(B)/bench_%: $(B)/bench/%.o $(OBJ)
 	@echo "  LD $@"

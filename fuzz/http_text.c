@@ -3,7 +3,6 @@
  * written and read again. */
 #include <stdlib.h>
 
-#include "core/clock.h"
 #include "core/time.h"
 #include "http/range.h"
 

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The load generator. One thread, many keep-alive connections, requests signed beforehand; prints
+ * one row of a table. `bench_load --help` says how. */
+#include <errno.h>
+#include <getopt.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/base64.h"
+#include "core/mem.h"
+#include "core/uri.h"
+#include "load/client.h"
+
+static const char HELP[] =
+    "bench_load --url http://HOST:PORT --op 'METHOD PATH' [options]\n"
+    "\n"
+    "An operation, and what belongs to it (options before the first --op are for all):\n"
+    "  --op 'METHOD PATH'     {key} is a number of the range in eight digits, {key64} the same in\n"
+    "                         base64, {seq} a number that is used once; given again: another one\n"
+    "  --weight N             how often, among the others (1)\n"
+    "  --header 'Name: value' may be given often; {key} and the like work here too\n"
+    "  --body-bytes N         a body of that size\n"
+    "  --body TEXT            a body from a template\n"
+    "\n"
+    "Who asks:\n"
+    "  --account NAME --key BASE64   signs with Shared Key; --table: in the table service's way\n"
+    "  --sas 'sv=...&sig=...'        adds a shared access signature to each query instead\n"
+    "\n"
+    "The run:\n"
+    "  --connections N (64)   --seconds N (5)   --warm-up N (1)   --requests N: stop after so many\n"
+    "  --keys N: size of the range (1000)       --in-order: one key after the other, not at random\n"
+    "  --pid N: the server, for its CPU time    --name TEXT: of the row\n"
+    "  --titles: print the table's head too     --base N: where {seq} begins\n";
+
+struct settings {
+    struct load_plan plan;
+    struct op_set ops;
+    struct op common; /* options before the first --op */
+    struct str url;
+    struct str key;
+    const char *name;
+    uint64_t seconds;
+    uint64_t warm_up;
+    uint64_t pid;
+    bool titles;
+};
+
+_Noreturn static void stop(const char *why, const char *what)
+{
+    (void)fprintf(stderr, "bench_load: %s%s%s\n", why, what != NULL ? ": " : "",
+                  what != NULL ? what : "");
+    exit(2);
+}
+
+static uint64_t number(const char *text)
+{
+    uint64_t value;
+    if (!str_to_u64(str_of(text), &value))
+        stop("not a number", text);
+    return value;
+}
+
+/* ---- options ---- */
+
+enum option_id {
+    OPT_URL = 1,
+    OPT_OP,
+    OPT_WEIGHT,
+    OPT_HEADER,
+    OPT_BODY_BYTES,
+    OPT_BODY,
+    OPT_ACCOUNT,
+    OPT_KEY,
+    OPT_TABLE,
+    OPT_SAS,
+    OPT_CONNECTIONS,
+    OPT_SECONDS,
+    OPT_WARM_UP,
+    OPT_REQUESTS,
+    OPT_KEYS,
+    OPT_IN_ORDER,
+    OPT_PID,
+    OPT_NAME,
+    OPT_TITLES,
+    OPT_BASE,
+    OPT_HELP,
+};
+
+static const struct option OPTIONS[] = {
+    {"url", required_argument, NULL, OPT_URL},
+    {"op", required_argument, NULL, OPT_OP},
+    {"weight", required_argument, NULL, OPT_WEIGHT},
+    {"header", required_argument, NULL, OPT_HEADER},
+    {"body-bytes", required_argument, NULL, OPT_BODY_BYTES},
+    {"body", required_argument, NULL, OPT_BODY},
+    {"account", required_argument, NULL, OPT_ACCOUNT},
+    {"key", required_argument, NULL, OPT_KEY},
+    {"table", no_argument, NULL, OPT_TABLE},
+    {"sas", required_argument, NULL, OPT_SAS},
+    {"connections", required_argument, NULL, OPT_CONNECTIONS},
+    {"seconds", required_argument, NULL, OPT_SECONDS},
+    {"warm-up", required_argument, NULL, OPT_WARM_UP},
+    {"requests", required_argument, NULL, OPT_REQUESTS},
+    {"keys", required_argument, NULL, OPT_KEYS},
+    {"in-order", no_argument, NULL, OPT_IN_ORDER},
+    {"pid", required_argument, NULL, OPT_PID},
+    {"name", required_argument, NULL, OPT_NAME},
+    {"titles", no_argument, NULL, OPT_TITLES},
+    {"base", required_argument, NULL, OPT_BASE},
+    {"help", no_argument, NULL, OPT_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+static struct op *present_op(struct settings *s)
+{
+    return s->ops.count == 0 ? &s->common : &s->ops.ops[s->ops.count - 1];
+}
+
+static void add_op(struct settings *s, const char *text)
+{
+    if (s->ops.count == OPS_MAX)
+        stop("too many operations", NULL);
+    struct op *op = &s->ops.ops[s->ops.count++];
+    *op = s->common;
+    op->path = str_of(text);
+    op->method = str_cut(&op->path, ' ');
+    if (op->path.n == 0 || op->path.p[0] != '/')
+        stop("an operation is 'METHOD /PATH'", text);
+}
+
+static void set_body_bytes(struct op *op, uint64_t size)
+{
+    char *bytes = mem_alloc((size_t)size);
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (char)('a' + i % 26);
+    op->body = (struct str){bytes, (size_t)size};
+    op->body_is_template = false;
+}
+
+/* What belongs to an operation. False when the option is another. */
+static bool take_op_option(struct settings *s, int id, const char *value)
+{
+    struct op *op = present_op(s);
+    if (id == OPT_OP) {
+        add_op(s, value);
+    } else if (id == OPT_WEIGHT) {
+        op->weight = (unsigned)number(value);
+    } else if (id == OPT_HEADER) {
+        if (op->header_count == OP_HEADERS_MAX)
+            stop("too many headers", value);
+        op->headers[op->header_count++] = str_of(value);
+    } else if (id == OPT_BODY_BYTES) {
+        set_body_bytes(op, number(value));
+    } else if (id == OPT_BODY) {
+        op->body = str_of(value);
+        op->body_is_template = true;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void take_option(struct settings *s, int id, const char *value)
+{
+    if (take_op_option(s, id, value))
+        return;
+    switch (id) {
+    case OPT_URL:
+        s->url = str_of(value);
+        break;
+    case OPT_ACCOUNT:
+        s->ops.signer.account = str_of(value);
+        break;
+    case OPT_KEY:
+        s->key = str_of(value);
+        break;
+    case OPT_TABLE:
+        s->ops.signer.table = true;
+        break;
+    case OPT_SAS:
+        s->ops.signer.sas = str_of(value[0] == '?' ? value + 1 : value);
+        break;
+    case OPT_CONNECTIONS:
+        s->plan.connections = (unsigned)number(value);
+        break;
+    case OPT_SECONDS:
+        s->seconds = number(value);
+        break;
+    case OPT_WARM_UP:
+        s->warm_up = number(value);
+        break;
+    case OPT_REQUESTS:
+        s->plan.requests_max = number(value);
+        break;
+    case OPT_KEYS:
+        s->ops.key_count = number(value);
+        break;
+    case OPT_IN_ORDER:
+        s->plan.in_order = true;
+        break;
+    case OPT_PID:
+        s->pid = number(value);
+        break;
+    case OPT_NAME:
+        s->name = value;
+        break;
+    case OPT_TITLES:
+        s->titles = true;
+        break;
+    case OPT_BASE:
+        s->ops.sequence = number(value);
+        break;
+    default:
+        (void)fputs(HELP, id == OPT_HELP ? stdout : stderr);
+        exit(id == OPT_HELP ? 0 : 2);
+    }
+}
+
+static void resolve(struct settings *s)
+{
+    struct uri uri;
+    if (!uri_parse(s->url, &uri) || !str_eq(uri.scheme, STR("http")))
+        stop("--url is not http://HOST:PORT", NULL);
+    char *host = arena_cstr(&s->ops.arena, uri.host);
+    char port[8];
+    (void)snprintf(port, sizeof port, "%u", uri.port);
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *found;
+    if (getaddrinfo(host, port, &hints, &found) != 0)
+        stop("no such host", host);
+    memcpy(&s->plan.address, found->ai_addr, found->ai_addrlen);
+    s->plan.address_length = found->ai_addrlen;
+    freeaddrinfo(found);
+    s->ops.host = arena_printf(&s->ops.arena, "%s:%s", host, port);
+}
+
+static void read_options(int argc, char **argv, struct settings *s)
+{
+    for (int id; (id = getopt_long(argc, argv, "", OPTIONS, NULL)) != -1;)
+        take_option(s, id, optarg);
+    if (optind < argc)
+        stop("what is this", argv[optind]);
+    if (s->ops.count == 0 || s->ops.key_count == 0 || s->plan.connections == 0)
+        stop("nothing to do; --help says how", NULL);
+    for (size_t i = 0; i < s->ops.count; i++)
+        if (s->ops.ops[i].weight == 0)
+            stop("a weight is 1 or more", NULL);
+    if (str_given(s->ops.signer.account)) {
+        struct str secret;
+        if (!base64_decode(&s->ops.arena, s->key, &secret))
+            stop("--key is not base64", NULL);
+        hmac_key_init(&s->ops.signer.key, secret);
+    }
+    resolve(s);
+}
+
+/* ---- the server's CPU time ---- */
+
+/* User and system time of all threads, those that have ended too; 0 when there is no pid. */
+static double cpu_seconds(uint64_t pid)
+{
+    char path[64];
+    char text[1024];
+    (void)snprintf(path, sizeof path, "/proc/%llu/stat", (unsigned long long)pid);
+    FILE *file = pid == 0 ? NULL : fopen(path, "re");
+    if (file == NULL)
+        return 0;
+    size_t n = fread(text, 1, sizeof text - 1, file);
+    (void)fclose(file);
+    text[n] = '\0';
+    /* The name, in parentheses, may hold anything; utime and stime are the 12th and 13th after it.
+     */
+    const char *after = strrchr(text, ')');
+    struct str rest = str_of(after == NULL ? "" : after + 2);
+    uint64_t ticks = 0;
+    for (int field = 0; field < 13 && str_given(rest); field++) {
+        struct str value = str_cut(&rest, ' ');
+        uint64_t one;
+        if (field >= 11 && str_to_u64(value, &one))
+            ticks += one;
+    }
+    return (double)ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
+struct cpu_mark {
+    uint64_t pid;
+    double seconds;
+};
+
+static void mark_cpu(void *arg)
+{
+    struct cpu_mark *mark = arg;
+    mark->seconds = cpu_seconds(mark->pid);
+}
+
+/* ---- the row ---- */
+
+static void print_row(const struct settings *s, const struct load_result *r, double cpu)
+{
+    double seconds = (double)r->took_us / 1e6;
+    double per_request = r->requests > 0 ? cpu * 1e6 / (double)r->requests : 0;
+    if (s->titles)
+        puts("| what | connections | requests | errors | requests/s | p50 ms | p99 ms | in MB/s | "
+             "out MB/s | server CPU µs |\n|---|---|---|---|---|---|---|---|---|---|");
+    printf("| %s | %u | %llu | %llu | %.0f | %.3f | %.3f | %.1f | %.1f | %.1f |\n", s->name,
+           s->plan.connections, (unsigned long long)r->requests, (unsigned long long)r->errors,
+           (double)r->requests / seconds, (double)histogram_at(&r->times, 50) / 1e6,
+           (double)histogram_at(&r->times, 99) / 1e6, (double)r->received / 1e6 / seconds,
+           (double)r->sent / 1e6 / seconds, per_request);
+}
+
+int main(int argc, char **argv)
+{
+    static struct settings s = {
+        .plan = {.connections = 64},
+        .ops = {.key_count = 1000},
+        .common = {.weight = 1},
+        .name = "load",
+        .seconds = 5,
+        .warm_up = 1,
+    };
+    static struct load_result result;
+    arena_init(&s.ops.arena, SIZE_MAX);
+    read_options(argc, argv, &s);
+    s.plan.ops = &s.ops;
+    struct cpu_mark mark = {.pid = s.pid};
+    load_run(&s.plan, (int64_t)s.warm_up * 1000, (int64_t)s.seconds * 1000, mark_cpu, &mark,
+             &result);
+    print_row(&s, &result, cpu_seconds(s.pid) - mark.seconds);
+    arena_release(&s.ops.arena);
+    return result.requests > 0 && result.errors == 0 ? 0 : 1;
+}

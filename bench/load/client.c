@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/client.h"
+
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/mem.h"
+#include "http/chunked.h"
+
+enum { BUFFER_BYTES = 256 << 10, EVENTS_MAX = 256, HEAD_BYTES_MAX = 16 << 10 };
+
+struct answer {
+    bool head_done;
+    bool bad;
+    bool chunked;
+    bool close;
+    uint64_t left; /* of a body with a length */
+    struct http_chunked chunks;
+};
+
+struct connection {
+    struct load *load;
+    int fd;
+    int64_t began_ns;
+    struct str request; /* still to be sent: its head */
+    struct str body;    /* and its body */
+    struct buf scratch; /* holds a request that is rendered for this once */
+    struct buf head;    /* an answer's head that came in parts */
+    struct answer answer;
+};
+
+struct load {
+    const struct load_plan *plan;
+    struct load_result *result;
+    int epoll_fd;
+    uint64_t random;
+    uint64_t next_key;
+    uint64_t started; /* requests */
+    unsigned open;
+    bool counting;
+    bool complained;
+    char *buffer;
+    struct connection *connections;
+};
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static uint64_t next_random(struct load *l)
+{
+    l->random ^= l->random << 13;
+    l->random ^= l->random >> 7;
+    l->random ^= l->random << 17;
+    return l->random;
+}
+
+/* ---- connections ---- */
+
+static void connection_close(struct connection *c)
+{
+    if (c->fd >= 0) {
+        (void)close(c->fd);
+        c->load->open--;
+    }
+    c->fd = -1;
+}
+
+/* Blocking, as this happens rarely: at the start, and when the server has closed. */
+static bool connection_open(struct connection *c)
+{
+    const struct load_plan *plan = c->load->plan;
+    int on = 1;
+    c->fd = socket(plan->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (c->fd < 0)
+        return false;
+    c->load->open++;
+    struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = c};
+    if (connect(c->fd, (const struct sockaddr *)&plan->address, plan->address_length) != 0 ||
+        setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 ||
+        epoll_ctl(c->load->epoll_fd, EPOLL_CTL_ADD, c->fd, &event) != 0) {
+        connection_close(c);
+        return false;
+    }
+    return true;
+}
+
+/* ---- sending ---- */
+
+static void connection_send(struct connection *c)
+{
+    while (c->request.n + c->body.n > 0) {
+        struct iovec parts[2] = {{(void *)(uintptr_t)c->request.p, c->request.n},
+                                 {(void *)(uintptr_t)c->body.p, c->body.n}};
+        struct msghdr message = {.msg_iov = parts, .msg_iovlen = c->body.n > 0 ? 2 : 1};
+        ssize_t sent = sendmsg(c->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent <= 0)
+            return; /* wait for an edge; a broken connection shows when it is read */
+        size_t of_head = (size_t)sent < c->request.n ? (size_t)sent : c->request.n;
+        c->request = str_from(c->request, of_head);
+        c->body = str_from(c->body, (size_t)sent - of_head);
+        c->load->result->sent += c->load->counting ? (uint64_t)sent : 0;
+    }
+}
+
+static void connection_start(struct connection *c)
+{
+    struct load *l = c->load;
+    struct op_set *set = l->plan->ops;
+    if (l->plan->requests_max > 0 && l->started >= l->plan->requests_max) {
+        connection_close(c);
+        return;
+    }
+    l->started++;
+    uint64_t random = next_random(l);
+    uint64_t key = (l->plan->in_order ? l->next_key++ : random >> 16) % set->key_count;
+    size_t op = op_pick(set, random & 0xFFFF);
+    c->request = op_request(set, op, key, &c->scratch);
+    c->body = set->ops[op].body_is_template ? STR("") : set->ops[op].body;
+    c->answer = (struct answer){0};
+    buf_clear(&c->head);
+    c->began_ns = now_ns();
+    connection_send(c);
+}
+
+static void count_error(struct connection *c, struct str what)
+{
+    struct load *l = c->load;
+    if (l->counting)
+        l->result->errors++;
+    if (!l->complained)
+        (void)fprintf(stderr, "load: %.*s\n", STR_ARG(what));
+    l->complained = true;
+}
+
+/* ---- reading ---- */
+
+static void read_head_line(struct answer *answer, struct str line)
+{
+    struct str value = line;
+    struct str name = str_cut(&value, ':');
+    value = str_trim(value);
+    if (str_ieq(name, STR("Content-Length")))
+        (void)str_to_u64(value, &answer->left);
+    else if (str_ieq(name, STR("Transfer-Encoding")))
+        answer->chunked = str_ieq(value, STR("chunked"));
+    else if (str_ieq(name, STR("Connection")))
+        answer->close = str_ieq(value, STR("close"));
+}
+
+/* The head is whole: "HTTP/1.1 200 …" and its lines. */
+static void read_head(struct connection *c, struct str head)
+{
+    struct answer *answer = &c->answer;
+    struct str rest = head;
+    struct str status = str_from(str_cut(&rest, '\n'), sizeof "HTTP/1.1 " - 1);
+    bool bodiless = str_starts(status, STR("204")) || str_starts(status, STR("304"));
+    while (str_given(rest))
+        read_head_line(answer, str_cut(&rest, '\n'));
+    answer->head_done = true;
+    if (bodiless)
+        answer->left = 0;
+    http_chunked_init(&answer->chunks);
+    answer->bad = status.n == 0 || status.p[0] != '2';
+}
+
+/* Takes the head from the input once it is whole. */
+static bool take_head(struct connection *c, struct str *input)
+{
+    if (c->head.n == 0) {
+        size_t end = str_find_str(*input, STR("\r\n\r\n"));
+        if (end < input->n) {
+            read_head(c, str_head(*input, end));
+            if (c->answer.bad)
+                count_error(c, *input);
+            *input = str_from(*input, end + 4);
+            return true;
+        }
+    }
+    buf_put(&c->head, *input);
+    size_t end = str_find_str(buf_str(&c->head), STR("\r\n\r\n"));
+    if (end == c->head.n) {
+        *input = STR("");
+        return false;
+    }
+    read_head(c, str_head(buf_str(&c->head), end));
+    if (c->answer.bad)
+        count_error(c, buf_str(&c->head));
+    *input = str_from(*input, input->n - (c->head.n - end - 4));
+    return true;
+}
+
+/* Whether the answer is at its end. */
+static bool take_answer(struct connection *c, struct str *input)
+{
+    struct answer *answer = &c->answer;
+    if (!answer->head_done && !take_head(c, input))
+        return false;
+    if (answer->chunked) {
+        struct str data;
+        while (input->n > 0 && !http_chunked_ended(&answer->chunks))
+            if (err_is(http_chunked_next(&answer->chunks, input, &data)))
+                return answer->close = true;
+        return http_chunked_ended(&answer->chunks);
+    }
+    size_t part = answer->left < input->n ? (size_t)answer->left : input->n;
+    *input = str_from(*input, part);
+    answer->left -= part;
+    return answer->left == 0;
+}
+
+static void finish(struct connection *c)
+{
+    struct load *l = c->load;
+    if (l->counting) {
+        l->result->requests++;
+        histogram_add(&l->result->times, (uint64_t)(now_ns() - c->began_ns));
+    }
+    if (c->answer.close) {
+        connection_close(c);
+        if (!connection_open(c))
+            return;
+    }
+    connection_start(c);
+}
+
+static void broken(struct connection *c)
+{
+    count_error(c, STR("the connection broke"));
+    connection_close(c);
+    if (connection_open(c))
+        connection_start(c);
+}
+
+static void connection_read(struct connection *c)
+{
+    struct load *l = c->load;
+    for (;;) {
+        ssize_t got = recv(c->fd, l->buffer, BUFFER_BYTES, MSG_DONTWAIT);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (got <= 0) {
+            broken(c);
+            return;
+        }
+        if (l->counting)
+            l->result->received += (uint64_t)got;
+        struct str input = {l->buffer, (size_t)got};
+        if (take_answer(c, &input)) {
+            finish(c);
+            return;
+        }
+        if (c->head.n > HEAD_BYTES_MAX) {
+            broken(c);
+            return;
+        }
+        if ((size_t)got < BUFFER_BYTES)
+            return;
+    }
+}
+
+/* ---- the run ---- */
+
+static void load_turn(struct load *l, int64_t wait_ms)
+{
+    struct epoll_event events[EVENTS_MAX];
+    int count = epoll_wait(l->epoll_fd, events, EVENTS_MAX, (int)(wait_ms > 0 ? wait_ms : 0));
+    for (int i = 0; i < count; i++) {
+        struct connection *c = events[i].data.ptr;
+        if (events[i].events & EPOLLOUT)
+            connection_send(c);
+        if (c->fd >= 0 && events[i].events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+            connection_read(c);
+    }
+}
+
+static void load_until(struct load *l, int64_t end_ms)
+{
+    for (int64_t left; l->open > 0 && (left = end_ms - clock_mono_ms()) > 0;)
+        load_turn(l, left);
+}
+
+static void load_open(struct load *l)
+{
+    l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    l->buffer = mem_alloc(BUFFER_BYTES);
+    l->connections = mem_calloc(l->plan->connections, sizeof *l->connections);
+    for (unsigned i = 0; i < l->plan->connections; i++) {
+        struct connection *c = &l->connections[i];
+        *c = (struct connection){.load = l, .fd = -1, .scratch = buf_heap(), .head = buf_heap()};
+        if (connection_open(c))
+            connection_start(c);
+        else
+            count_error(c, STR("cannot connect"));
+    }
+}
+
+static void load_close(struct load *l)
+{
+    for (unsigned i = 0; i < l->plan->connections; i++) {
+        connection_close(&l->connections[i]);
+        buf_release(&l->connections[i].scratch);
+        buf_release(&l->connections[i].head);
+    }
+    free(l->connections);
+    free(l->buffer);
+    (void)close(l->epoll_fd);
+}
+
+void load_run(const struct load_plan *plan, int64_t warm_up_ms, int64_t run_ms,
+              void (*started)(void *arg), void *arg, struct load_result *out)
+{
+    struct load l = {.plan = plan, .result = out, .random = 88172645463325252U};
+    *out = (struct load_result){0};
+    l.counting = warm_up_ms == 0;
+    load_open(&l);
+    int64_t began_ms = clock_mono_ms();
+    load_until(&l, began_ms + warm_up_ms);
+    l.counting = true;
+    started(arg);
+    int64_t began_us = clock_mono_us();
+    load_until(&l, began_ms + warm_up_ms + run_ms);
+    out->took_us = clock_mono_us() - began_us;
+    load_close(&l);
+}

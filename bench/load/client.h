@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many keep-alive connections on one thread, each with one request under way at a time. */
+#ifndef BENCH_LOAD_CLIENT_H
+#define BENCH_LOAD_CLIENT_H
+
+#include <netinet/in.h>
+
+#include "load/histogram.h"
+#include "load/op.h"
+
+struct load_plan {
+    struct sockaddr_storage address;
+    socklen_t address_length;
+    unsigned connections;
+    uint64_t requests_max; /* 0: until the time is up */
+    bool in_order;         /* keys one after the other, not at random */
+    struct op_set *ops;
+};
+
+struct load_result {
+    uint64_t requests;
+    uint64_t errors;   /* answers other than 2xx, and connections that broke */
+    uint64_t received; /* bytes */
+    uint64_t sent;
+    int64_t took_us;
+    struct histogram times;
+};
+
+/* Runs the plan for that long; what comes in the first part, warming up, is not counted. `started`
+ * is called at its end. Prints the first bad answer to stderr. */
+void load_run(const struct load_plan *plan, int64_t warm_up_ms, int64_t run_ms,
+              void (*started)(void *arg), void *arg, struct load_result *out);
+
+#endif
