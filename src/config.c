@@ -235,7 +235,9 @@ void config_print_help(void)
         "lazuli: Azure Storage (Blob, Queue, Table, File) in one program.\n\n"
         "  lazuli [FLAGS]                 serve until SIGTERM or SIGINT\n"
         "  lazuli check [--data DIR]      verify a store that no server has open\n"
-        "  lazuli backup TO [--data DIR]  a consistent copy of the store\n\n"
+        "  lazuli backup TO [--data DIR]  a consistent copy of the store\n"
+        "  lazuli account add NAME [KEY1 [KEY2]] | list | rotate-key NAME 1|2 | delete NAME\n"
+        "                                 accounts of the server that runs on --data DIR\n\n"
         "With no flags: 127.0.0.1, ports 10000 (blob), 10001 (queue), 10002 (table), 10003 (file),\n"
         "data in ./lazuli-data, account devstoreaccount1 with its well-known key, so that\n"
         "UseDevelopmentStorage=true works. Other accounts: AZURITE_ACCOUNTS=\"name:key1[:key2];…\".\n");

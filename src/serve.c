@@ -12,7 +12,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "account_sources.h"
 #include "auth/oauth.h"
+#include "control.h"
 #include "core/mem.h"
 #include "engine/local/local.h"
 #include "engine/mem/mem.h"
@@ -23,7 +25,6 @@
 #include "rest/access_log.h"
 #include "rest/server.h"
 #include "rest/service_properties.h"
-#include "service/account/account.h"
 
 enum { LOOPS_MAX = 256, POOL_THREADS = 4, DRAIN_MS = 10000, LOG_FLUSH_MS = 250 };
 
@@ -32,6 +33,8 @@ struct server {
     struct clock clock;
     struct store store;
     struct accounts *accounts;
+    struct registry registry;
+    struct control *control;
     struct oauth *oauth;
     struct loop *loops[LOOPS_MAX];
     pthread_t threads[LOOPS_MAX];
@@ -89,51 +92,20 @@ static int start_engine(struct server *s)
     return err_is(error) ? complain(s->config->data, reason(error)) : 0;
 }
 
-static bool is_loopback(const char *host)
-{
-    return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
-           strcmp(host, "localhost") == 0;
-}
-
-static int read_accounts_file(struct server *s)
-{
-    FILE *file = fopen(s->config->accounts_file, "re");
-    if (file == NULL)
-        return complain(s->config->accounts_file, strerrordesc_np(errno));
-    char line[1024];
-    int status = 0;
-    while (status == 0 && fgets(line, sizeof line, file) != NULL) {
-        struct str text = str_of(line);
-        while (text.n > 0 && (text.p[text.n - 1] == '\n' || text.p[text.n - 1] == '\r'))
-            text.n--;
-        if (text.n > 0 && text.p[0] != '#' && err_is(accounts_parse(s->accounts, text)))
-            status = complain(s->config->accounts_file, "a line is not NAME:KEY1[:KEY2]");
-    }
-    (void)fclose(file);
-    return status;
-}
-
-/* AZURITE_ACCOUNTS and --accounts replace the well-known account, as with Azurite. */
 static int start_accounts(struct server *s)
 {
-    const char *variable = getenv("AZURITE_ACCOUNTS");
     s->accounts = accounts_new();
-    if (variable != NULL && variable[0] != '\0' &&
-        err_is(accounts_parse(s->accounts, str_of(variable))))
-        return complain("AZURITE_ACCOUNTS", "not NAME:KEY1[:KEY2];…");
-    if (s->config->accounts_file != NULL && read_accounts_file(s) != 0)
-        return 1;
-    if (accounts_count(s->accounts) > 0)
+    s->registry = (struct registry){.store = &s->store, .accounts = s->accounts};
+    return account_sources_load(s->config, &s->registry);
+}
+
+/* In the data folder; without one there is nobody to be asked for. */
+static int start_control(struct server *s)
+{
+    if (s->config->in_memory)
         return 0;
-    for (size_t i = 0; i < SERVICE_KIND_COUNT; i++)
-        if (s->config->port[i] != 0 && !is_loopback(s->config->host[i]) &&
-            !s->config->insecure_well_known_key)
-            return complain(s->config->host[i], "the well-known key is served on loopback only "
-                                                "(give accounts, or --insecure-well-known-key)");
-    return err_is(accounts_put(s->accounts, STR(ACCOUNT_WELL_KNOWN_NAME),
-                               STR(ACCOUNT_WELL_KNOWN_KEY), STR_NONE))
-               ? complain(ACCOUNT_WELL_KNOWN_NAME, "cannot be added")
-               : 0;
+    struct err error = control_new(s->config->data, &s->registry, &s->control);
+    return err_is(error) ? complain("control socket", reason(error)) : 0;
 }
 
 static int start_oauth(struct server *s)
@@ -297,6 +269,7 @@ static void release(struct server *s)
     sweeper_stop(s->sweeper);
     if (s->pool != NULL)
         pool_free(s->pool);
+    control_free(s->control);
     if (s->store.engine != NULL)
         wait_for_updates(s);
     if (s->http != NULL)
@@ -334,19 +307,21 @@ int serve(const struct config *config, const char *server_name)
     if (status == 0)
         status = start_clock(s);
     if (status == 0)
-        status = start_accounts(s);
-    if (status == 0)
         status = start_oauth(s);
     if (status == 0)
         status = start_loops(s);
     if (status == 0)
         status = start_engine(s);
+    if (status == 0)
+        status = start_accounts(s);
     if (status == 0) {
         start_rest(s, server_name);
         status = start_listeners(s);
     }
     if (status == 0)
         status = start_sweeper(s);
+    if (status == 0)
+        status = start_control(s);
     if (status == 0)
         status = run(s);
     release(s);
@@ -355,5 +330,7 @@ int serve(const struct config *config, const char *server_name)
 
 int serve_command(const struct config *config)
 {
+    if (str_eq(str_of(config->command), STR("account")))
+        return control_command(config->data, config->operands, config->operand_count);
     return complain(config->command, "not there yet");
 }

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/mem.h"
+
+#define SOCKET_NAME "control.sock"
+enum { PATIENCE_SECONDS = 5, BACKLOG = 8 };
+
+struct control {
+    struct registry *registry;
+    int folder;   /* the data folder */
+    int listener; /* the socket in it */
+    int stop;     /* an eventfd: written to end the thread */
+    pthread_t thread;
+    bool running;
+};
+
+/* ---- answers ---- */
+
+static void put_error(struct buf *answer, struct err error)
+{
+    const char *reason = err_message(error.code);
+    if (error.detail != NULL && strncmp(error.detail, "Reason\t", 7) == 0)
+        reason = error.detail + 7;
+    buf_printf(answer, "error: %s\n", reason);
+}
+
+/* The only place where keys leave the server: to its own user, who asked for them. */
+static void put_keys(struct buf *answer, struct accounts *accounts, struct str name)
+{
+    struct account *account = accounts_get(accounts, name);
+    for (unsigned i = 0; account != NULL && i < account->key_count; i++)
+        buf_printf(answer, "%.*s key%u %.*s\n", STR_ARG(account->name), i + 1,
+                   STR_ARG(account->keys_base64[i]));
+    account_put(account);
+}
+
+static void answer_change(struct registry *registry, struct err error, struct str name,
+                          struct buf *answer)
+{
+    if (err_is(error)) {
+        put_error(answer, error);
+        return;
+    }
+    buf_put(answer, STR("ok\n"));
+    put_keys(answer, registry->accounts, name);
+}
+
+static void answer_list(struct registry *registry, struct buf *answer)
+{
+    buf_put(answer, STR("ok\n"));
+    for (size_t i = 0;; i++) {
+        struct arena arena;
+        arena_init(&arena, ACCOUNT_NAME_MAX);
+        struct str name = accounts_name(registry->accounts, &arena, i);
+        bool more = str_given(name);
+        if (more)
+            buf_printf(answer, "%.*s\n", STR_ARG(name));
+        arena_release(&arena);
+        if (!more)
+            return;
+    }
+}
+
+static bool is(struct str word, const char *wanted)
+{
+    return str_eq(word, str_of(wanted));
+}
+
+void control_answer(struct registry *registry, struct str line, struct buf *answer)
+{
+    struct str words[5] = {{0}};
+    size_t count = 0;
+    while (str_given(line) && count < sizeof words / sizeof words[0]) {
+        struct str word = str_cut(&line, ' ');
+        if (word.n > 0)
+            words[count++] = word;
+    }
+    struct str verb = count < 2 || !is(words[0], "account") ? STR("") : words[1], name = words[2];
+    if (is(verb, "list") && count == 2)
+        answer_list(registry, answer);
+    else if (is(verb, "add") && count >= 3)
+        answer_change(registry, registry_add(registry, name, words[3], words[4]), name, answer);
+    else if (is(verb, "rotate-key") && count == 4)
+        answer_change(registry,
+                      registry_rotate_key(registry, name,
+                                          is(words[3], "1")   ? 1
+                                          : is(words[3], "2") ? 2
+                                                              : 0),
+                      name, answer);
+    else if (is(verb, "delete") && count == 3)
+        answer_change(registry, registry_delete(registry, name), name, answer);
+    else
+        buf_put(answer, STR("error: account add NAME [KEY1 [KEY2]] | account list | "
+                            "account rotate-key NAME 1|2 | account delete NAME\n"));
+}
+
+/* ---- the socket ---- */
+
+/* A path may be longer than a socket's name can be: so it is named through the folder's
+ * descriptor. */
+static void socket_name(int folder, struct sockaddr_un *out)
+{
+    *out = (struct sockaddr_un){.sun_family = AF_UNIX};
+    (void)snprintf(out->sun_path, sizeof out->sun_path, "/proc/self/fd/%d/" SOCKET_NAME, folder);
+}
+
+static bool is_welcome(int connection)
+{
+    struct ucred who;
+    socklen_t n = sizeof who;
+    return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 &&
+           (who.uid == geteuid() || who.uid == 0);
+}
+
+static void be_patient(int connection)
+{
+    struct timeval patience = {PATIENCE_SECONDS, 0};
+    (void)setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    (void)setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+}
+
+/* Up to the newline; false when none comes. */
+static bool read_line(int connection, char *line, size_t size, size_t *n)
+{
+    size_t used = 0;
+    while (used < size) {
+        ssize_t got = read(connection, line + used, size - used);
+        if (got <= 0)
+            return false;
+        char *end = memchr(line + used, '\n', (size_t)got);
+        used += (size_t)got;
+        if (end != NULL) {
+            *n = (size_t)(end - line);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool write_all(int fd, struct str text)
+{
+    while (text.n > 0) {
+        ssize_t put = send(fd, text.p, text.n, MSG_NOSIGNAL);
+        if (put <= 0)
+            return false;
+        text = str_from(text, (size_t)put);
+    }
+    return true;
+}
+
+static void serve_one(struct control *control, int connection)
+{
+    char line[CONTROL_LINE_MAX];
+    size_t n = 0;
+    be_patient(connection);
+    if (!is_welcome(connection)) {
+        log_line(LOG_WARN, "the control socket refused another user");
+        return;
+    }
+    if (!read_line(connection, line, sizeof line, &n))
+        return;
+    struct buf answer = buf_heap();
+    control_answer(control->registry, (struct str){line, n}, &answer);
+    (void)write_all(connection, buf_str(&answer));
+    explicit_bzero(line, sizeof line);
+    explicit_bzero(answer.p, answer.n);
+    buf_release(&answer);
+}
+
+static void *serve(void *arg)
+{
+    struct control *control = arg;
+    struct pollfd wait[2] = {{.fd = control->listener, .events = POLLIN},
+                             {.fd = control->stop, .events = POLLIN}};
+    for (;;) {
+        if (poll(wait, 2, -1) < 0 && errno != EINTR)
+            return NULL;
+        if (wait[1].revents != 0)
+            return NULL;
+        int connection = accept4(control->listener, NULL, NULL, SOCK_CLOEXEC);
+        if (connection < 0)
+            continue;
+        serve_one(control, connection);
+        (void)close(connection);
+    }
+}
+
+static int open_folder(const char *folder)
+{
+    return open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* The engine has locked the folder, so a socket that lies there is a dead server's. Nobody can
+ * connect between bind and listen: the mode is right before anybody can get in. */
+static bool listen_in_folder(struct control *control)
+{
+    struct sockaddr_un name;
+    socket_name(control->folder, &name);
+    (void)unlinkat(control->folder, SOCKET_NAME, 0);
+    control->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return control->listener >= 0 &&
+           bind(control->listener, (struct sockaddr *)&name, sizeof name) == 0 &&
+           fchmodat(control->folder, SOCKET_NAME, S_IRUSR | S_IWUSR, 0) == 0 &&
+           listen(control->listener, BACKLOG) == 0;
+}
+
+struct err control_new(const char *folder, struct registry *registry, struct control **out)
+{
+    struct control *control = MEM_NEW(struct control);
+    control->registry = registry;
+    control->listener = control->stop = -1;
+    control->folder = open_folder(folder);
+    bool made = control->folder >= 0 && listen_in_folder(control);
+    if (made)
+        control->stop = eventfd(0, EFD_CLOEXEC);
+    if (made && control->stop >= 0)
+        control->running = pthread_create(&control->thread, NULL, serve, control) == 0;
+    if (!control->running) {
+        int cause = errno;
+        control_free(control);
+        return err_cause(ERR_IO, cause);
+    }
+    *out = control;
+    return OK;
+}
+
+void control_free(struct control *control)
+{
+    if (control == NULL)
+        return;
+    if (control->running) {
+        uint64_t one = 1;
+        (void)!write(control->stop, &one, sizeof one);
+        (void)pthread_join(control->thread, NULL);
+        (void)unlinkat(control->folder, SOCKET_NAME, 0);
+    }
+    const int fds[] = {control->listener, control->stop, control->folder};
+    for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
+        if (fds[i] >= 0)
+            (void)close(fds[i]);
+    free(control);
+}
+
+/* ---- the command ---- */
+
+static int complain(const char *folder, const char *why)
+{
+    (void)fprintf(stderr, "lazuli: %s: %s\n", folder, why);
+    return 1;
+}
+
+static int connect_to(const char *folder)
+{
+    struct sockaddr_un name;
+    int fd = open_folder(folder);
+    int connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0)
+        socket_name(fd, &name);
+    if (fd < 0 || connection < 0 ||
+        connect(connection, (struct sockaddr *)&name, sizeof name) != 0) {
+        if (connection >= 0)
+            (void)close(connection);
+        connection = -1;
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    return connection;
+}
+
+/* Prints what follows "ok" to stdout, and an error to stderr. */
+static int print_answer(struct str answer)
+{
+    struct str rest = answer;
+    struct str first = str_cut(&rest, '\n');
+    if (!str_eq(first, STR("ok"))) {
+        (void)fprintf(stderr, "lazuli: %.*s\n", STR_ARG(first));
+        return 1;
+    }
+    if (rest.n > 0)
+        (void)fwrite(rest.p, 1, rest.n, stdout);
+    return 0;
+}
+
+static bool put_words(struct buf *line, const char *const *words, unsigned count)
+{
+    buf_put(line, STR("account"));
+    for (unsigned i = 0; i < count; i++) {
+        if (strpbrk(words[i], " \n") != NULL)
+            return false;
+        buf_printf(line, " %s", words[i]);
+    }
+    buf_putc(line, '\n');
+    return line->n <= CONTROL_LINE_MAX;
+}
+
+int control_command(const char *folder, const char *const *words, unsigned count)
+{
+    struct buf line = buf_heap(), answer = buf_heap();
+    int status = 1;
+    int connection = connect_to(folder);
+    if (connection < 0)
+        (void)complain(folder, "no server is running here (or it is not yours)");
+    else if (!put_words(&line, words, count) || !write_all(connection, buf_str(&line)))
+        (void)complain(folder, "the server does not take this");
+    else {
+        ssize_t got = 1;
+        while (got > 0 && answer.n < CONTROL_ANSWER_MAX) {
+            got = read(connection, buf_reserve(&answer, CONTROL_LINE_MAX), CONTROL_LINE_MAX);
+            answer.n += got > 0 ? (size_t)got : 0;
+        }
+        status = print_answer(buf_str(&answer));
+    }
+    if (connection >= 0)
+        (void)close(connection);
+    buf_release(&line);
+    buf_release(&answer);
+    return status;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The operator's way into a running server: a Unix socket in the data folder. Only the server's own
+ * user and root get in, by the socket's mode and by what the kernel says of who connects.
+ *
+ * A request is one line of words, the answer is "ok" or "error: why" on its first line, then what
+ * was asked for. One connection is served at a time, on a thread of its own, so that an operator
+ * never holds up a client. */
+#ifndef CONTROL_H
+#define CONTROL_H
+
+#include "service/account/registry.h"
+
+struct control;
+
+/* Listens in the folder. ERR_IO. */
+struct err control_new(const char *folder, struct registry *registry, struct control **out);
+/* Stops the thread and takes the socket away. NULL is let pass. */
+void control_free(struct control *control);
+
+enum { CONTROL_LINE_MAX = 1024, CONTROL_ANSWER_MAX = 256 << 10 };
+
+/* What the thread does with a line, without its newline; the answer goes to *answer. */
+void control_answer(struct registry *registry, struct str line, struct buf *answer);
+
+/* The other end: `lazuli account …` sends its words to the server of that folder and prints the
+ * answer. The exit status. */
+int control_command(const char *folder, const char *const *words, unsigned count);
+
+#endif

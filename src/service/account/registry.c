@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/account/registry.h"
+
+#include <openssl/crypto.h>
+
+#include "core/base64.h"
+#include "core/guid.h"
+#include "service/common/record.h"
+
+#define PARTITION STR("accounts")
+/* Row: the account's name. */
+enum { FIELD_KEY_1 = 1, FIELD_KEY_2 = 2, FIELD_DELETED = 3 };
+enum { NEW_KEY_BYTES = 64, SCRATCH_BYTES = 4096 };
+
+struct row {
+    struct str name;
+    struct str keys[ACCOUNT_KEYS];
+    bool deleted; /* the well-known account only: it is not to come back by default */
+};
+
+static struct str encode(struct arena *arena, const struct row *row)
+{
+    struct buf b = buf_in(arena);
+    record_put_bytes(&b, FIELD_KEY_1, row->keys[0]);
+    record_put_bytes(&b, FIELD_KEY_2, row->keys[1]);
+    record_put(&b, FIELD_DELETED, row->deleted);
+    return buf_str(&b);
+}
+
+static struct err decode(struct str name, struct str value, struct row *out)
+{
+    struct reader r = reader_of(value);
+    struct record_field field;
+    *out = (struct row){.name = name};
+    while (record_next(&r, &field)) {
+        if (field.number == FIELD_KEY_1 || field.number == FIELD_KEY_2)
+            out->keys[field.number - FIELD_KEY_1] = field.bytes;
+        else if (field.number == FIELD_DELETED)
+            out->deleted = field.value != 0;
+    }
+    return reader_ok(&r) ? OK : err_new(ERR_CORRUPT);
+}
+
+/* ---- loading ---- */
+
+struct load {
+    struct registry *registry;
+    bool *well_known_deleted;
+};
+
+static struct err load_row(struct load *load, struct str name, struct str value)
+{
+    struct row row;
+    TRY(decode(name, value, &row));
+    if (row.deleted) {
+        *load->well_known_deleted = true;
+        return OK;
+    }
+    return accounts_put(load->registry->accounts, row.name, row.keys[0], row.keys[1]);
+}
+
+static struct err load_all(struct txn *t, void *arg)
+{
+    struct cursor *c;
+    TRY(cursor_open(t, STR(""), &c));
+    struct err error = cursor_seek(c, STR(""));
+    while (!err_is(error) && cursor_valid(c)) {
+        error = load_row(arg, cursor_key(c), cursor_value(c));
+        if (!err_is(error))
+            error = cursor_next(c);
+    }
+    cursor_close(c);
+    return error;
+}
+
+struct err registry_load(struct registry *registry, bool *well_known_deleted)
+{
+    struct load load = {registry, well_known_deleted};
+    *well_known_deleted = false;
+    return store_read(registry->store, PARTITION, ENGINE_WAIT, load_all, &load);
+}
+
+/* ---- changing ---- */
+
+struct change {
+    struct row row;
+    bool exists;       /* out: a row that is no mark of deletion was there */
+    bool must_exist;   /* ERR_RESOURCE_NOT_FOUND otherwise */
+    bool must_not;     /* ERR_RESOURCE_ALREADY_EXISTS otherwise */
+    bool remove;       /* take the row away */
+    unsigned only_key; /* 1 or 2: the other key stays as it is */
+};
+
+static struct err apply(struct txn *t, void *arg)
+{
+    struct change *change = arg;
+    struct row row = change->row, old = {0};
+    struct str value;
+    TRY(txn_get(t, row.name, &value));
+    if (str_given(value))
+        TRY(decode(row.name, value, &old));
+    change->exists = str_given(value) && !old.deleted;
+    if (change->must_exist && !change->exists)
+        return err_new(ERR_RESOURCE_NOT_FOUND);
+    if (change->must_not && change->exists)
+        return err_new(ERR_RESOURCE_ALREADY_EXISTS);
+    if (change->remove)
+        return txn_del(t, row.name);
+    if (change->only_key != 0 && change->exists)
+        row.keys[2 - change->only_key] = old.keys[2 - change->only_key];
+    return txn_put(t, row.name, encode(txn_arena(t), &row));
+}
+
+static struct err commit(struct registry *registry, struct change *change)
+{
+    return engine_update_wait(registry->store->engine, PARTITION, apply, change);
+}
+
+static struct str new_key(struct arena *arena)
+{
+    unsigned char bytes[NEW_KEY_BYTES];
+    random_bytes(bytes, sizeof bytes);
+    struct str text = base64_encode(arena, (struct str){(const char *)bytes, sizeof bytes});
+    OPENSSL_cleanse(bytes, sizeof bytes);
+    return text;
+}
+
+static bool is_well_known(struct str name)
+{
+    return str_eq(name, STR(ACCOUNT_WELL_KNOWN_NAME));
+}
+
+/* Tries the keys before anything is stored. */
+static struct err check_new(const struct registry *registry, const struct row *row)
+{
+    struct accounts *trial = accounts_new();
+    struct err error = accounts_put(trial, row->name, row->keys[0], row->keys[1]);
+    accounts_free(trial);
+    if (err_is(error))
+        return error;
+    if (registry->refuse_well_known_key && (str_eq(row->keys[0], STR(ACCOUNT_WELL_KNOWN_KEY)) ||
+                                            str_eq(row->keys[1], STR(ACCOUNT_WELL_KNOWN_KEY))))
+        return err_detail(ERR_INVALID_INPUT,
+                          "Reason\tThe well-known key is served on loopback only.");
+    struct account *served = accounts_get(registry->accounts, row->name);
+    account_put(served);
+    return served == NULL ? OK : err_new(ERR_RESOURCE_ALREADY_EXISTS);
+}
+
+struct err registry_add(struct registry *registry, struct str name, struct str key1,
+                        struct str key2)
+{
+    struct arena scratch;
+    arena_init(&scratch, SCRATCH_BYTES);
+    struct change change = {.row = {.name = name, .keys = {key1, key2}}, .must_not = true};
+    if (!str_given(key1)) {
+        change.row.keys[0] = new_key(&scratch);
+        change.row.keys[1] = new_key(&scratch);
+    }
+    struct err error = check_new(registry, &change.row);
+    if (!err_is(error))
+        error = commit(registry, &change);
+    if (!err_is(error))
+        error = accounts_put(registry->accounts, name, change.row.keys[0], change.row.keys[1]);
+    arena_release(&scratch);
+    return error;
+}
+
+static struct err not_ours(void)
+{
+    return err_detail(ERR_INVALID_INPUT, "Reason\tThe account comes from AZURITE_ACCOUNTS or "
+                                         "--accounts: change it there.");
+}
+
+/* The other key of an account that is served, for its first row. */
+static struct err rotate(struct registry *registry, struct arena *scratch, struct str name,
+                         unsigned which)
+{
+    struct account *served = accounts_get(registry->accounts, name);
+    if (served == NULL)
+        return err_new(ERR_RESOURCE_NOT_FOUND);
+    unsigned other = 2 - which;
+    struct change change = {.row = {.name = name}, .only_key = which};
+    change.must_exist = !is_well_known(name);
+    change.row.keys[which - 1] = new_key(scratch);
+    if (served->key_count > other)
+        change.row.keys[other] = arena_copy(scratch, served->keys_base64[other]);
+    account_put(served);
+    /* The first key cannot be absent. */
+    if (!str_given(change.row.keys[0]))
+        change.row.keys[0] = new_key(scratch);
+    struct err error = commit(registry, &change);
+    if (error.code == ERR_RESOURCE_NOT_FOUND)
+        return not_ours();
+    TRY(error);
+    return accounts_put(registry->accounts, name, change.row.keys[0], change.row.keys[1]);
+}
+
+struct err registry_rotate_key(struct registry *registry, struct str name, unsigned which)
+{
+    struct arena scratch;
+    if (which != 1 && which != 2)
+        return err_detail(ERR_INVALID_INPUT, "Reason\tThe key is 1 or 2.");
+    arena_init(&scratch, SCRATCH_BYTES);
+    struct err error = rotate(registry, &scratch, name, which);
+    arena_release(&scratch);
+    return error;
+}
+
+struct err registry_delete(struct registry *registry, struct str name)
+{
+    struct account *served = accounts_get(registry->accounts, name);
+    bool known = served != NULL;
+    account_put(served);
+    if (!known)
+        return err_new(ERR_RESOURCE_NOT_FOUND);
+    bool mark = is_well_known(name);
+    struct change change = {
+        .row = {.name = name, .deleted = mark}, .remove = !mark, .must_exist = !mark};
+    struct err error = commit(registry, &change);
+    if (error.code == ERR_RESOURCE_NOT_FOUND)
+        return not_ours();
+    TRY(error);
+    return accounts_remove(registry->accounts, name);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The accounts that an operator made, kept in the store, in a partition of their own. Each change
+ * is durable before it takes effect. The functions wait for the store: they are for start-up and
+ * for the control socket's thread, never for an event loop. */
+#ifndef SERVICE_ACCOUNT_REGISTRY_H
+#define SERVICE_ACCOUNT_REGISTRY_H
+
+#include "service/account/account.h"
+#include "service/common/store.h"
+
+struct registry {
+    struct store *store;
+    struct accounts *accounts; /* what is served: these and those of the command line */
+    /* Set where others than this machine can connect: the public key is refused then. */
+    bool refuse_well_known_key;
+};
+
+/* Adds what is stored to the served accounts. *well_known_deleted: an operator took the well-known
+ * account away, so it is not to be served by default. */
+struct err registry_load(struct registry *registry, bool *well_known_deleted);
+
+/* Keys as accounts_put wants them; an absent key1 means two new random keys. ERR_INVALID_INPUT,
+ * ERR_RESOURCE_ALREADY_EXISTS. */
+struct err registry_add(struct registry *registry, struct str name, struct str key1,
+                        struct str key2);
+/* Replaces key 1 or 2 by a new random one. ERR_RESOURCE_NOT_FOUND; ERR_INVALID_INPUT for an account
+ * that the command line or the environment gave: there it would be back after a restart. */
+struct err registry_rotate_key(struct registry *registry, struct str name, unsigned which);
+/* The account's data stay, and are served again when it is added again. Errors as above. */
+struct err registry_delete(struct registry *registry, struct str name);
+
+#endif
