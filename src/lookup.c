@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lookup.h"
 
+#include "service/blob/container.h"
+#include "service/blob/keys.h"
 #include "service/common/policy.h"
 #include "service/queue/queue.h"
 
@@ -16,10 +18,30 @@ static struct err queue_policies(struct store *store, const struct auth_place *p
     return OK;
 }
 
+static struct err read_container(struct store *store, const struct auth_place *place,
+                                 struct arena *arena, struct container *out)
+{
+    struct container_args args = {.request = {.arena = arena}};
+    struct str partition = blob_partition(arena, place->account, place->container);
+    TRY(store_read(store, partition, ENGINE_WAIT, blob_get_container, &args));
+    *out = args.container;
+    return OK;
+}
+
+static struct err container_policies(struct store *store, const struct auth_place *place,
+                                     struct arena *arena, struct str *encoded)
+{
+    struct container container;
+    TRY(read_container(store, place, arena, &container));
+    *encoded = container.acl;
+    return OK;
+}
+
 typedef struct err policies_reader(struct store *store, const struct auth_place *place,
                                    struct arena *arena, struct str *encoded);
 
 static policies_reader *const READERS[SERVICE_KIND_COUNT] = {
+    [SERVICE_BLOB] = container_policies,
     [SERVICE_QUEUE] = queue_policies,
 };
 
@@ -39,7 +61,28 @@ static struct err stored_policy(struct store *store, const struct auth_place *pl
     return OK;
 }
 
+/* Only containers can be public. */
+static struct err public_access(struct store *store, const struct auth_place *place,
+                                enum auth_public *out)
+{
+    static const enum auth_public LEVELS[] = {[BLOB_PUBLIC_NONE] = AUTH_PUBLIC_NONE,
+                                              [BLOB_PUBLIC_BLOB] = AUTH_PUBLIC_BLOB,
+                                              [BLOB_PUBLIC_CONTAINER] = AUTH_PUBLIC_CONTAINER};
+    struct container container = {0};
+    struct arena arena;
+    *out = AUTH_PUBLIC_NONE;
+    if (place->service != SERVICE_BLOB)
+        return OK;
+    arena_init(&arena, 1 << 20);
+    struct err error = read_container(store, place, &arena, &container);
+    arena_release(&arena);
+    if (err_is(error))
+        return err_http_status(error.code) == 404 ? OK : error;
+    *out = LEVELS[container.public_access];
+    return OK;
+}
+
 struct auth_lookup lookup_of_services(void)
 {
-    return (struct auth_lookup){.stored_policy = stored_policy};
+    return (struct auth_lookup){.public_access = public_access, .stored_policy = stored_policy};
 }

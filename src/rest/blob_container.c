@@ -3,6 +3,7 @@
 #include "rest/blob_ops.h"
 #include "rest/blob_request.h"
 #include "rest/metadata.h"
+#include "rest/policy_xml.h"
 #include "rest/server.h"
 #include "service/blob/container.h"
 
@@ -122,7 +123,27 @@ struct err rest_set_container_metadata_decode(struct rest_call *call)
     return metadata_from_headers(call, &args->metadata);
 }
 
-/* Also of Set Container ACL. */
+/* ---- Get and Set Container ACL ---- */
+
+struct err rest_get_container_acl_encode(struct rest_call *call)
+{
+    const struct container *c = &args_of(call)->container;
+    put_etag(call);
+    put_public_access(call, c->public_access);
+    call_begin_xml(call);
+    policies_put_xml(&call->out, c->acl);
+    return OK;
+}
+
+struct err rest_set_container_acl_decode(struct rest_call *call)
+{
+    struct container_args *args;
+    TRY(decode_container(call, &args));
+    TRY(read_public_access(call, &args->public_access));
+    return policies_from_xml(call, STR("racwdxyltfmeopi"), &args->acl);
+}
+
+/* Of both Set Container Metadata and ACL. */
 struct err rest_set_container_encode(struct rest_call *call)
 {
     put_etag(call);

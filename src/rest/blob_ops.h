@@ -13,7 +13,11 @@ rest_fn rest_delete_container_decode, rest_delete_container_encode;
 rest_fn rest_get_container_decode;
 rest_fn rest_get_container_properties_encode, rest_get_container_metadata_encode;
 rest_fn rest_set_container_metadata_decode, rest_set_container_encode;
+rest_fn rest_get_container_acl_encode, rest_set_container_acl_decode;
 rest_fn rest_lease_container_decode, rest_lease_container_encode;
+
+/* blob_account.c */
+rest_fn rest_get_account_information_decode, rest_get_account_information_encode;
 
 /* blob_list.c */
 rest_fn rest_list_containers_decode, rest_list_containers_encode;
@@ -31,5 +35,10 @@ rest_fn rest_delete_blob_decode, rest_delete_blob_encode;
 rest_fn rest_get_blob_decode, rest_get_blob_encode;
 rest_fn rest_get_blob_properties_decode, rest_get_blob_properties_encode;
 rest_fn rest_get_blob_metadata_encode;
+
+/* blob_block.c */
+rest_fn rest_put_block_decode, rest_put_block_encode;
+rest_fn rest_put_block_list_decode, rest_put_block_list_encode;
+rest_fn rest_get_block_list_decode, rest_get_block_list_encode;
 
 #endif

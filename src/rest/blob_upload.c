@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/blob_upload.h"
 
+#include "core/crc64.h"
 #include "core/wire.h"
 #include "rest/blob_request.h"
 
-enum { VERSION_LARGE = 20191212, VERSION_MEDIUM = 20160531, VERSION_CRC64 = 20190202 };
+enum {
+    VERSION_LARGE = 20191212,
+    VERSION_MEDIUM = 20160531,
+    VERSION_CRC64 = 20190202,
+    VERSION_BOTH = 20261006
+};
 #define MIB (1ULL << 20)
 
 uint64_t blob_body_max(const struct rest_call *call)
@@ -38,6 +44,8 @@ static struct err sink_take(struct rest_sink *sink, struct str bytes)
 struct err blob_upload_end(struct blob_upload *u)
 {
     TRY(upload_end(&u->upload));
+    if (u->upload.size < u->size_min)
+        return call_bad_header(u->call, STR("Content-Length"));
     if (u->has_md5 && memcmp(u->md5, u->upload.md5, MD5_BYTES) != 0)
         return err_new(ERR_MD5_MISMATCH);
     if (u->has_crc64 && u->crc64 != u->upload.crc64)
@@ -70,6 +78,40 @@ static struct err read_checksums(struct rest_call *call, struct blob_upload *u)
     return OK;
 }
 
+static void md5_of(struct str body, unsigned char out[MD5_BYTES])
+{
+    struct md5 state;
+    md5_init(&state);
+    md5_update(&state, body);
+    md5_final(&state, out);
+}
+
+struct err blob_check_body_checksums(struct rest_call *call, struct str body)
+{
+    struct blob_upload sent = {0};
+    unsigned char md5[MD5_BYTES];
+    TRY(read_checksums(call, &sent));
+    if (sent.has_md5) {
+        md5_of(body, md5);
+        if (memcmp(md5, sent.md5, MD5_BYTES) != 0)
+            return err_new(ERR_MD5_MISMATCH);
+    }
+    if (sent.has_crc64 && sent.crc64 != crc64(0, body))
+        return err_new(ERR_CRC64_MISMATCH);
+    return OK;
+}
+
+void blob_put_body_checksums(struct rest_call *call, struct str body)
+{
+    unsigned char md5[MD5_BYTES];
+    if (str_given(call_header(call, STR("Content-MD5")))) {
+        md5_of(body, md5);
+        blob_put_base64(call, STR("Content-MD5"), (struct str){(const char *)md5, MD5_BYTES});
+    } else if (call->version >= VERSION_CRC64) {
+        blob_put_crc64(call, crc64(0, body));
+    }
+}
+
 struct err blob_upload_begin(struct rest_call *call, const struct blob_upload_options *options,
                              struct blob_upload **out)
 {
@@ -90,18 +132,20 @@ struct err blob_upload_begin(struct rest_call *call, const struct blob_upload_op
     u->base = (struct rest_sink){sink_take, sink_end, sink_drop};
     u->call = call;
     u->size_max = options->size_max;
+    u->always_md5 = options->always_md5;
     call->sink = &u->base;
     *out = u;
     return OK;
 }
 
-/* MD5 where it is known; CRC64 from the version that has it, and where the answer has no MD5 or
- * Put Blob gives both. */
+/* Put Blob always answers with both. The others have the MD5 when one was sent, else the CRC64;
+ * from 2026-10-06 both when an MD5 was sent. */
 void blob_upload_put_checksums(struct rest_call *call, const struct blob_upload *u)
 {
+    bool both = u->always_md5 || call->version >= VERSION_BOTH;
     if (u->upload.wants_md5)
         blob_put_base64(call, STR("Content-MD5"),
                         (struct str){(const char *)u->upload.md5, MD5_BYTES});
-    if (call->version >= VERSION_CRC64 && !u->has_md5)
+    if (call->version >= VERSION_CRC64 && (both || !u->has_md5))
         blob_put_crc64(call, u->upload.crc64);
 }

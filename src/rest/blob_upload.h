@@ -12,6 +12,8 @@ struct blob_upload {
     struct rest_call *call;
     struct upload upload;
     uint64_t size_max;
+    uint64_t size_min; /* ERR_INVALID_HEADER_VALUE for a shorter body of no stated length */
+    bool always_md5;
     bool has_md5, has_crc64; /* sent by the client */
     unsigned char md5[MD5_BYTES];
     uint64_t crc64;
@@ -32,6 +34,10 @@ struct err blob_upload_begin(struct rest_call *call, const struct blob_upload_op
 struct err blob_upload_end(struct blob_upload *u);
 /* Content-MD5 and x-ms-content-crc64 of the answer. */
 void blob_upload_put_checksums(struct rest_call *call, const struct blob_upload *u);
+
+/* The same for a body that was collected whole. */
+struct err blob_check_body_checksums(struct rest_call *call, struct str body);
+void blob_put_body_checksums(struct rest_call *call, struct str body);
 
 /* How long a body may be in the request's version: Put Blob and Put Block. */
 uint64_t blob_body_max(const struct rest_call *call);

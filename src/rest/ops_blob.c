@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The operations of the blob service. Conditions as facts.md §1.1 has them. */
+#include "core/xml.h"
 #include "rest/blob_ops.h"
+#include "rest/policy_xml.h"
+#include "rest/service_properties.h"
 #include "service/blob/blob.h"
 #include "service/blob/block.h"
 #include "service/blob/container.h"
@@ -14,6 +17,12 @@ static const struct op ROWS[] = {
     {.name = "ListContainers", .methods = M_GET, .resource = R_SERVICE, .comp = "list",
      .account_sas = "l", .account_sas_type = 's',
      .mode = MODE_READ, .decode = rest_list_containers_decode, .run = blob_list_containers, .encode = rest_list_containers_encode},
+    {.name = "GetBlobServiceProperties", OP_GET_SERVICE_PROPERTIES},
+    {.name = "SetBlobServiceProperties", OP_SET_SERVICE_PROPERTIES},
+    {.name = "GetBlobServiceStats", OP_GET_SERVICE_STATS},
+    {.name = "GetAccountInformation", .methods = M_GET | M_HEAD, .resource = R_ANY, .restype = "account", .comp = "properties",
+     .account_sas = "rwdlacup", .account_sas_type = 's', .service_sas = "rwdlacup", .conditions = COND_IGNORED,
+     .mode = MODE_DIRECT, .decode = rest_get_account_information_decode, .encode = rest_get_account_information_encode},
 
     /* ---- containers ---- */
     {.name = "CreateContainer", .methods = M_PUT, .resource = R_CONTAINER, .restype = "container",
@@ -28,6 +37,11 @@ static const struct op ROWS[] = {
     {.name = "SetContainerMetadata", .methods = M_PUT, .resource = R_CONTAINER, .restype = "container", .comp = "metadata",
      .account_sas = "w", .account_sas_type = 'c', .conditions = COND_S,
      .mode = MODE_WRITE, .decode = rest_set_container_metadata_decode, .run = blob_set_container_metadata, .encode = rest_set_container_encode},
+    {.name = "GetContainerACL", .methods = M_GET | M_HEAD, .resource = R_CONTAINER, .restype = "container", .comp = "acl",
+     .mode = MODE_READ, .decode = rest_get_container_decode, .run = blob_get_container, .encode = rest_get_container_acl_encode},
+    {.name = "SetContainerACL", .methods = M_PUT, .resource = R_CONTAINER, .restype = "container", .comp = "acl",
+     .conditions = COND_S | COND_U, .body = BODY_SMALL, .body_max = POLICY_BODY_MAX,
+     .mode = MODE_WRITE, .decode = rest_set_container_acl_decode, .run = blob_set_container_acl, .encode = rest_set_container_encode},
     {.name = "DeleteContainer", .methods = M_DELETE, .resource = R_CONTAINER, .restype = "container",
      .account_sas = "d", .account_sas_type = 'c', .conditions = COND_S | COND_U,
      .mode = MODE_WRITE, .decode = rest_delete_container_decode, .run = blob_delete_container, .encode = rest_delete_container_encode},
@@ -67,6 +81,17 @@ static const struct op ROWS[] = {
     {.name = "DeleteBlob", .methods = M_DELETE, .resource = R_OBJECT,
      .account_sas = "d", .account_sas_type = 'o', .service_sas = "d", .conditions = COND_ALL,
      .mode = MODE_WRITE, .decode = rest_delete_blob_decode, .run = blob_delete_blob, .encode = rest_delete_blob_encode},
+    {.name = "PutBlock", .methods = M_PUT, .resource = R_OBJECT, .comp = "block",
+     .account_sas = "cw", .account_sas_type = 'o', .service_sas = "cw",
+     .body = BODY_STREAM, .body_max = 4000 * MIB,
+     .mode = MODE_WRITE, .decode = rest_put_block_decode, .run = blob_put_block, .encode = rest_put_block_encode},
+    {.name = "PutBlockList", .methods = M_PUT, .resource = R_OBJECT, .comp = "blocklist",
+     .account_sas = "cw", .account_sas_type = 'o', .service_sas = "cw", .conditions = COND_ALL,
+     .body = BODY_SMALL, .body_max = XML_BYTES_MAX,
+     .mode = MODE_WRITE, .decode = rest_put_block_list_decode, .run = blob_put_block_list, .encode = rest_put_block_list_encode},
+    {.name = "GetBlockList", .methods = M_GET, .resource = R_OBJECT, .comp = "blocklist",
+     .account_sas = "r", .account_sas_type = 'o', .service_sas = "r", .anonymous = AUTH_ANONYMOUS_BLOB, .conditions = COND_T,
+     .mode = MODE_READ, .decode = rest_get_block_list_decode, .run = blob_get_block_list, .encode = rest_get_block_list_encode},
 };
 // clang-format on
 

@@ -22,15 +22,6 @@ struct str blob_partition_container(struct str partition)
     return str_from(partition, str_find(partition, '/', account + 1) + 1);
 }
 
-struct str blob_service_partition(struct arena *a, struct str account)
-{
-    struct buf b = buf_in(a);
-    buf_put(&b, STR("p/"));
-    buf_put(&b, account);
-    buf_put(&b, STR("/blob"));
-    return buf_str(&b);
-}
-
 static struct buf key_of(struct arena *a, char kind, uint64_t incarnation, size_t more)
 {
     struct buf b = buf_in(a);

@@ -35,8 +35,6 @@
 struct str blob_partition(struct arena *a, struct str account, struct str container);
 /* The container's name in a partition of ours. */
 struct str blob_partition_container(struct str partition);
-/* The partition of an account's blob service properties. */
-struct str blob_service_partition(struct arena *a, struct str account);
 
 enum blob_item { BLOB_BASE = 0, BLOB_SNAPSHOT = 1 };
 
