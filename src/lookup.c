@@ -63,22 +63,19 @@ static struct err stored_policy(struct store *store, const struct auth_place *pl
 
 /* Only containers can be public. */
 static struct err public_access(struct store *store, const struct auth_place *place,
-                                enum auth_public *out)
+                                struct arena *arena, enum auth_public *out)
 {
-    static const enum auth_public LEVELS[] = {[BLOB_PUBLIC_NONE] = AUTH_PUBLIC_NONE,
-                                              [BLOB_PUBLIC_BLOB] = AUTH_PUBLIC_BLOB,
-                                              [BLOB_PUBLIC_CONTAINER] = AUTH_PUBLIC_CONTAINER};
-    struct container container = {0};
-    struct arena arena;
+    struct container container;
     *out = AUTH_PUBLIC_NONE;
-    if (place->service != SERVICE_BLOB)
+    if (place->service != SERVICE_BLOB || place->container.n == 0)
         return OK;
-    arena_init(&arena, 1 << 20);
-    struct err error = read_container(store, place, &arena, &container);
-    arena_release(&arena);
+    struct err error = read_container(store, place, arena, &container);
     if (err_is(error))
         return err_http_status(error.code) == 404 ? OK : error;
-    *out = LEVELS[container.public_access];
+    if (container.public_access == BLOB_PUBLIC_BLOB)
+        *out = AUTH_PUBLIC_BLOB;
+    else if (container.public_access == BLOB_PUBLIC_CONTAINER)
+        *out = AUTH_PUBLIC_CONTAINER;
     return OK;
 }
 

@@ -90,15 +90,15 @@ static bool is_public(enum auth_anonymous demanded, enum auth_public level)
 }
 
 static struct err anonymous_check(const struct auth_server *server, const struct auth_input *input,
-                                  const struct auth_demand *demand, struct auth_result *result,
-                                  struct str *challenge)
+                                  const struct auth_demand *demand, struct arena *arena,
+                                  struct auth_result *result, struct str *challenge)
 {
     enum auth_public level = AUTH_PUBLIC_NONE;
     bool asks =
         demand->anonymous == AUTH_ANONYMOUS_BLOB || demand->anonymous == AUTH_ANONYMOUS_CONTAINER;
     if (asks && server->lookup.public_access != NULL) {
         struct auth_place place = {input->service, input->account, input->container};
-        TRY(server->lookup.public_access(server->store, &place, &level));
+        TRY(server->lookup.public_access(server->store, &place, arena, &level));
     }
     if (!is_public(demand->anonymous, level))
         return no_credentials(server, input, demand, challenge);
@@ -125,11 +125,11 @@ struct err auth_check(const struct auth_server *server, const struct auth_input 
         return err_new(ERR_INVALID_AUTHENTICATION_INFO);
     /* A preflight carries no credentials; whatever it carries is not looked at. */
     if (demand->anonymous == AUTH_ANONYMOUS_ALWAYS)
-        return anonymous_check(server, input, demand, result, challenge);
+        return anonymous_check(server, input, demand, arena, result, challenge);
     if (is_sas(input, authorization))
         return sas_check(server, input, demand, arena, result);
     if (!str_given(authorization))
-        return anonymous_check(server, input, demand, result, challenge);
+        return anonymous_check(server, input, demand, arena, result, challenge);
     if (str_istarts(authorization, STR("SharedKey ")) ||
         str_istarts(authorization, STR("SharedKeyLite ")))
         return shared_key_check(server, input, authorization, arena, result);

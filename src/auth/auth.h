@@ -24,16 +24,16 @@ enum auth_anonymous {
     AUTH_ANONYMOUS_ALWAYS,    /* preflight */
 };
 
-/* What the operation's row demands. Letters are any-of: "cw" means c or w; a '+' binds those beside
- * it: "a+u" means a and u, "wa+u" means w, or a and u. */
+/* What the operation's row demands. A row that no SAS reaches (access policies) is not reached by
+ * bearers either, but for GetUserDelegationKey, which is theirs alone. Letters are any-of: "cw"
+ * means c or w; a '+' binds those beside it: "a+u" means a and u, "wa+u" means w, or a and u. */
 struct auth_demand {
     const char *operation;
     const char *account_sas; /* letters of an account SAS; NULL: not by account SAS */
     char account_sas_type;   /* 's', 'c' or 'o' */
     const char *service_sas; /* letters of a service SAS; NULL: not by service SAS */
     enum auth_anonymous anonymous;
-    bool key_or_account_sas_only; /* ACLs, account information: not by OAuth */
-    bool write;                   /* for OAuth roles and -secondary */
+    bool write;
 };
 
 struct auth_input {
@@ -100,7 +100,7 @@ struct auth_policy {
 struct auth_lookup {
     /* A container that does not exist is AUTH_PUBLIC_NONE and no error. */
     struct err (*public_access)(struct store *store, const struct auth_place *place,
-                                enum auth_public *out);
+                                struct arena *arena, enum auth_public *out);
     /* *out's text lives in the arena. A missing container or policy is no error: not found. */
     struct err (*stored_policy)(struct store *store, const struct auth_place *place, struct str id,
                                 struct arena *arena, struct auth_policy *out);

@@ -4,9 +4,9 @@
 #define ACCOUNT ACCOUNT_WELL_KNOWN_NAME
 
 static struct err public_by_name(struct store *store, const struct auth_place *place,
-                                 enum auth_public *out)
+                                 struct arena *arena, enum auth_public *out)
 {
-    (void)store;
+    (void)store, (void)arena;
     CHECK_INT(place->service, SERVICE_BLOB);
     CHECK_STR(place->account, STR(ACCOUNT));
     if (str_eq(place->container, STR("blobs")))

@@ -53,12 +53,12 @@ struct err bearer_permit(const struct auth_server *server, const struct auth_inp
                          size_t count)
 {
     const struct roles *roles = server->oauth == NULL ? NULL : oauth_roles(server->oauth);
-    if (demand->key_or_account_sas_only)
+    enum role_need need = need_of(input, demand);
+    if (demand->account_sas == NULL && demand->service_sas == NULL && need != NEED_DELEGATION)
         return err_new(ERR_AUTHORIZATION_FAILURE);
     if (roles == NULL)
         return OK;
-    struct role_request request = {identities, count, input->account, input->container,
-                                   need_of(input, demand)};
+    struct role_request request = {identities, count, input->account, input->container, need};
     return roles_permit(roles, &request) ? OK : err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
 }
 

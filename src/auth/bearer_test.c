@@ -97,9 +97,10 @@ void test_bearer_needs_tls_version_and_setting(void)
     f.input.version = 20210806;
     CHECK_ERR(send_token(&f, STR("")), ERR_AUTHENTICATION_FAILED);
     CHECK_ERR(send_token(&f, STR("a.b.c")), ERR_AUTHENTICATION_FAILED);
-    f.demand.key_or_account_sas_only = true;
+    f.demand.account_sas = f.demand.service_sas = NULL;
     CHECK_ERR(send_token(&f, token), ERR_AUTHORIZATION_FAILURE);
-    f.demand.key_or_account_sas_only = false;
+    f.demand.operation = "GetUserDelegationKey";
+    CHECK_OK(send_token(&f, token));
     f.input.account = STR("nobody");
     CHECK_ERR(send_token(&f, token), ERR_RESOURCE_NOT_FOUND);
     f.input.account = STR(ACCOUNT);
