@@ -38,13 +38,8 @@ part_unit_asan() {
     build/asan/unit
 }
 
-# Threads meet in the engines, the loops and the pool; the rest of the tests have one thread and prove nothing here.
 part_unit_tsan() {
-    status=0
-    for name in mem_ local_ fault_ loop_ pool_ log_; do
-        [ -z "$(nm -g build/tsan/unit | grep " T test_$name")" ] || build/tsan/unit "test_$name" || status=1
-    done
-    return $status
+    TSAN_OPTIONS=suppressions=test/tsan.supp build/tsan/unit
 }
 
 # node_suites VARIANT: all test/**/*.test.mjs against that build.

@@ -11,6 +11,7 @@ struct fixture {
 static struct err parse(struct fixture *f, enum service_kind service, const char *host,
                         const char *path, bool names_container)
 {
+    arena_release(&f->arena);
     arena_init(&f->arena, 1 << 20);
     struct target_request request = {
         .service = service,
@@ -24,7 +25,7 @@ static struct err parse(struct fixture *f, enum service_kind service, const char
 
 void test_target_blob_path_style(void)
 {
-    struct fixture f;
+    struct fixture f = {0};
     CHECK_OK(parse(&f, SERVICE_BLOB, "127.0.0.1:10000", "/acct/con/a%2Fb%20c", false));
     CHECK_INT(f.target.resource, R_OBJECT);
     CHECK_STR(f.target.account, STR("acct"));
@@ -36,20 +37,22 @@ void test_target_blob_path_style(void)
     CHECK_INT(f.target.resource, R_CONTAINER);
     CHECK_OK(parse(&f, SERVICE_BLOB, "localhost:10000", "/acct", false));
     CHECK_INT(f.target.resource, R_SERVICE);
+    arena_release(&f.arena);
 }
 
 void test_target_root_container(void)
 {
-    struct fixture f;
+    struct fixture f = {0};
     CHECK_OK(parse(&f, SERVICE_BLOB, "localhost:10000", "/acct/pic.png", false));
     CHECK_INT(f.target.resource, R_OBJECT);
     CHECK_STR(f.target.container, STR("$root"));
     CHECK_STR(f.target.object, STR("pic.png"));
+    arena_release(&f.arena);
 }
 
 void test_target_host_style(void)
 {
-    struct fixture f;
+    struct fixture f = {0};
     CHECK_OK(parse(&f, SERVICE_BLOB, "acct.blob.localhost:10000", "/con/b", false));
     CHECK(!f.target.path_style);
     CHECK_STR(f.target.account, STR("acct"));
@@ -59,20 +62,22 @@ void test_target_host_style(void)
     CHECK_STR(f.target.account, STR("acct"));
     CHECK_OK(parse(&f, SERVICE_BLOB, "host.docker.internal:10000", "/acct/con/b", false));
     CHECK(f.target.path_style);
+    arena_release(&f.arena);
 }
 
 void test_target_refuses(void)
 {
-    struct fixture f;
+    struct fixture f = {0};
     CHECK_ERR(parse(&f, SERVICE_BLOB, "h", "/acct/con/%zz", false), ERR_INVALID_URI);
     CHECK_ERR(parse(&f, SERVICE_BLOB, "h", "/acct/con/%00", false), ERR_INVALID_URI);
     CHECK_ERR(parse(&f, SERVICE_BLOB, "h", "/acct/con/%ff", false), ERR_INVALID_URI);
     CHECK_ERR(parse(&f, SERVICE_QUEUE, "h", "/acct/q/other", false), ERR_INVALID_URI);
+    arena_release(&f.arena);
 }
 
 void test_target_queue(void)
 {
-    struct fixture f;
+    struct fixture f = {0};
     CHECK_OK(parse(&f, SERVICE_QUEUE, "h", "/acct/q", false));
     CHECK_INT(f.target.resource, R_CONTAINER);
     CHECK_OK(parse(&f, SERVICE_QUEUE, "h", "/acct/q/messages", false));
@@ -80,11 +85,12 @@ void test_target_queue(void)
     CHECK_OK(parse(&f, SERVICE_QUEUE, "h", "/acct/q/messages/id", false));
     CHECK_INT(f.target.resource, R_MESSAGE);
     CHECK_STR(f.target.object, STR("id"));
+    arena_release(&f.arena);
 }
 
 void test_target_table(void)
 {
-    struct fixture f;
+    struct fixture f = {0};
     CHECK_OK(parse(&f, SERVICE_TABLE, "h", "/acct/Tables('t1')", false));
     CHECK_INT(f.target.resource, R_TABLE);
     CHECK_STR(f.target.container, STR("t1"));
@@ -100,14 +106,16 @@ void test_target_table(void)
               ERR_INVALID_INPUT);
     CHECK_ERR(parse(&f, SERVICE_TABLE, "h", "/acct/t1(PartitionKey='a',RowKey='b'", false),
               ERR_INVALID_INPUT);
+    arena_release(&f.arena);
 }
 
 void test_target_file(void)
 {
-    struct fixture f;
+    struct fixture f = {0};
     CHECK_OK(parse(&f, SERVICE_FILE, "h", "/acct/share/dir/f.txt", false));
     CHECK_INT(f.target.resource, R_OBJECT);
     CHECK_STR(f.target.object, STR("dir/f.txt"));
     CHECK_OK(parse(&f, SERVICE_FILE, "h", "/acct/share/", false));
     CHECK_INT(f.target.resource, R_CONTAINER);
+    arena_release(&f.arena);
 }
