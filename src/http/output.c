@@ -240,7 +240,8 @@ static ssize_t out_send_memory(struct http_conn *c, struct http_out *out)
     for (; i < out->count && out->spans[i].fd < 0; i++)
         parts[count++] =
             (struct iovec){(void *)(uintptr_t)out->spans[i].memory, out->spans[i].length};
-    bool more = i < out->count || out->source != NULL;
+    /* The last part must not be held back for more: the kernel would keep it for 200 ms. */
+    bool more = i < out->count || (out->source != NULL && out->left != 0);
     return stream_send(&c->stream, parts, count, more && !out->waiting);
 }
 
