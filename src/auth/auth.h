@@ -30,7 +30,7 @@ enum auth_anonymous {
 struct auth_demand {
     const char *operation;
     const char *account_sas; /* letters of an account SAS; NULL: not by account SAS */
-    char account_sas_type;   /* 's', 'c' or 'o' */
+    char account_sas_type;   /* 's', 'c' or 'o'; '*': any */
     const char *service_sas; /* letters of a service SAS; NULL: not by service SAS */
     enum auth_anonymous anonymous;
     bool write;

@@ -190,7 +190,7 @@ static struct err check_account_reach(const struct sas *sas, const struct auth_d
         return err_new(ERR_AUTHORIZATION_SERVICE_MISMATCH);
     if (demand->account_sas == NULL)
         return err_new(ERR_AUTHORIZATION_FAILURE);
-    if (str_find(types, demand->account_sas_type, 0) == types.n)
+    if (demand->account_sas_type != '*' && str_find(types, demand->account_sas_type, 0) == types.n)
         return err_new(ERR_AUTHORIZATION_RESOURCE_TYPE_MISMATCH);
     return OK;
 }

@@ -4,6 +4,7 @@
 #include "rest/blob_ops.h"
 #include "rest/policy_xml.h"
 #include "rest/service_properties.h"
+#include "rest/user_delegation_key.h"
 #include "service/blob/blob.h"
 #include "service/blob/block.h"
 #include "service/blob/container.h"
@@ -21,8 +22,9 @@ static const struct op ROWS[] = {
     {.name = "SetBlobServiceProperties", OP_SET_SERVICE_PROPERTIES},
     {.name = "GetBlobServiceStats", OP_GET_SERVICE_STATS},
     {.name = "GetAccountInformation", .methods = M_GET | M_HEAD, .resource = R_ANY, .restype = "account", .comp = "properties",
-     .account_sas = "rwdlacup", .account_sas_type = 's', .service_sas = "rwdlacup", .conditions = COND_IGNORED,
+     .account_sas = "racwdxyltfmeopiu", .account_sas_type = '*', .service_sas = "racwdxyltfmeopiu", .conditions = COND_IGNORED,
      .mode = MODE_DIRECT, .decode = rest_get_account_information_decode, .encode = rest_get_account_information_encode},
+    OP_ROW_USER_DELEGATION_KEY,
 
     /* ---- containers ---- */
     {.name = "CreateContainer", .methods = M_PUT, .resource = R_CONTAINER, .restype = "container",
@@ -45,6 +47,10 @@ static const struct op ROWS[] = {
     {.name = "DeleteContainer", .methods = M_DELETE, .resource = R_CONTAINER, .restype = "container",
      .account_sas = "d", .account_sas_type = 'c', .conditions = COND_S | COND_U,
      .mode = MODE_WRITE, .decode = rest_delete_container_decode, .run = blob_delete_container, .encode = rest_delete_container_encode},
+    /* Who may delete may also break the lease that keeps from it. */
+    {.name = "LeaseContainer", .methods = M_PUT, .resource = R_CONTAINER, .restype = "container", .comp = "lease", .header = "x-ms-lease-action=break",
+     .account_sas = "wd", .account_sas_type = 'c', .conditions = COND_S | COND_U,
+     .mode = MODE_WRITE, .decode = rest_lease_container_decode, .run = blob_lease_container, .encode = rest_lease_container_encode},
     {.name = "LeaseContainer", .methods = M_PUT, .resource = R_CONTAINER, .restype = "container", .comp = "lease",
      .account_sas = "w", .account_sas_type = 'c', .conditions = COND_S | COND_U,
      .mode = MODE_WRITE, .decode = rest_lease_container_decode, .run = blob_lease_container, .encode = rest_lease_container_encode},
@@ -72,6 +78,9 @@ static const struct op ROWS[] = {
     {.name = "SetBlobMetadata", .methods = M_PUT, .resource = R_OBJECT, .comp = "metadata",
      .account_sas = "w", .account_sas_type = 'o', .service_sas = "w", .conditions = COND_ALL,
      .mode = MODE_WRITE, .decode = rest_set_blob_metadata_decode, .run = blob_set_blob_metadata, .encode = rest_set_blob_metadata_encode},
+    {.name = "LeaseBlob", .methods = M_PUT, .resource = R_OBJECT, .comp = "lease", .header = "x-ms-lease-action=break",
+     .account_sas = "wd", .account_sas_type = 'o', .service_sas = "wd", .conditions = COND_ALL,
+     .mode = MODE_WRITE, .decode = rest_lease_blob_decode, .run = blob_lease_blob, .encode = rest_lease_blob_encode},
     {.name = "LeaseBlob", .methods = M_PUT, .resource = R_OBJECT, .comp = "lease",
      .account_sas = "w", .account_sas_type = 'o', .service_sas = "w", .conditions = COND_ALL,
      .mode = MODE_WRITE, .decode = rest_lease_blob_decode, .run = blob_lease_blob, .encode = rest_lease_blob_encode},
