@@ -26,6 +26,7 @@ struct http_call *http_call_take(struct http_conn *c)
         .arena = &call->arena,
         .loop = w->loop,
         .peer = &c->peer,
+        .secure = stream_is_secure(&c->stream),
         .connection = c->number,
         .listener_context = c->listener_context,
         .started_us = c->started_us,
@@ -149,6 +150,8 @@ static int64_t conn_deadline_ms(const struct http_conn *c)
     int64_t linger_end;
     switch (c->state) {
     case CONN_HEAD:
+        if (stream_in_handshake(&c->stream))
+            return c->since_ms + limits->head_ms;
         return c->in.n == 0 ? c->active_ms + limits->idle_ms : c->since_ms + limits->head_ms;
     case CONN_BODY:
         return c->call->paused ? INT64_MAX : c->active_ms + limits->body_stall_ms;
@@ -317,12 +320,14 @@ void http_conn_open(struct http_worker *w, int fd, const struct sockaddr_storage
     c->peer = *peer;
     c->listener_context = listener_context;
     c->counted = !refused;
-    stream_init(&c->stream, fd);
+    stream_init(&c->stream, fd, http_server_tls(w->server));
     http_conn_set_state(c, CONN_HEAD);
     http_server_remember(c);
     struct err error =
         loop_watch_add(w->loop, &c->watch, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
-    if (err_is(error))
+    /* With TLS on offer it is not known yet in which protocol to say so. */
+    bool mute = refused && c->stream.offered != NULL;
+    if (err_is(error) || mute)
         http_conn_set_state(c, CONN_CLOSED);
     else if (refused)
         http_conn_refuse(c, err_new(ERR_SERVER_BUSY));

@@ -159,6 +159,7 @@ void http_send_interim(struct http_conn *c);
 /* ---- server.c ---- */
 const struct http_limits *http_server_limits(const struct http_server *s);
 const struct http_handler *http_server_handler(const struct http_server *s);
+struct tls *http_server_tls(const struct http_server *s);
 int64_t http_server_now(const struct http_server *s);
 /* A connection is there, or gone. */
 void http_server_remember(struct http_conn *c);

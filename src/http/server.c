@@ -40,6 +40,7 @@ struct http_server {
     struct http_limits limits;
     const struct clock *clock;
     struct clock system_clock;
+    struct tls *tls;
     atomic_uint connection_count;
     atomic_uint refused_count;
     atomic_uint_fast64_t last_number;
@@ -66,6 +67,16 @@ const struct http_handler *http_server_handler(const struct http_server *s)
 int64_t http_server_now(const struct http_server *s)
 {
     return clock_now(s->clock);
+}
+
+struct tls *http_server_tls(const struct http_server *s)
+{
+    return s->tls;
+}
+
+void http_server_use_tls(struct http_server *s, struct tls *tls)
+{
+    s->tls = tls;
 }
 
 void http_server_use_clock(struct http_server *s, const struct clock *clock)

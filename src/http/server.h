@@ -5,6 +5,7 @@
 
 #include "core/clock.h"
 #include "http/exchange.h"
+#include "net/tls.h"
 
 struct http_limits {
     unsigned connections_max;          /* per server, all loops */
@@ -25,6 +26,9 @@ struct err http_server_new(struct loop **loops, size_t loop_count,
                            struct http_server **out);
 /* Where the Date header comes from, in place of the system's clock. Before any listener. */
 void http_server_use_clock(struct http_server *s, const struct clock *clock);
+/* Every port then serves HTTPS beside HTTP, told apart by a connection's first byte. Before any
+ * listener; tls must outlive the server. */
+void http_server_use_tls(struct http_server *s, struct tls *tls);
 /* One port for all loops. Port 0 picks a free one. ERR_IO with errno as cause (EADDRINUSE, …). */
 struct err http_server_listen(struct http_server *s, const char *host, uint16_t port,
                               void *listener_context, uint16_t *port_out);

@@ -7,31 +7,75 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-void stream_init(struct stream *s, int fd)
+#include "net/tls.h"
+
+enum { TLS_FIRST_BYTE = 0x16 }; /* a record of the handshake; no method of HTTP begins so */
+
+void stream_init(struct stream *s, int fd, struct tls *tls)
 {
-    *s = (struct stream){.fd = fd, .may_recv = true, .may_send = true};
+    *s = (struct stream){.fd = fd, .offered = tls, .may_recv = true, .may_send = true};
+}
+
+bool stream_in_handshake(const struct stream *s)
+{
+    return s->session != NULL && tls_session_is_new(s->session);
 }
 
 void stream_note(struct stream *s, uint32_t events)
 {
-    if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
-        s->may_recv = true;
-    if (events & (EPOLLOUT | EPOLLHUP | EPOLLERR))
-        s->may_send = true;
+    bool in = events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR);
+    bool out = events & (EPOLLOUT | EPOLLHUP | EPOLLERR);
+    s->may_recv = s->may_recv || in || (out && s->recv_waits_for_send);
+    s->may_send = s->may_send || out || (in && s->send_waits_for_recv);
+    if (in)
+        s->send_waits_for_recv = false;
+    if (out)
+        s->recv_waits_for_send = false;
     if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
         s->hung_up = true;
 }
 
-ssize_t stream_recv(struct stream *s, char *into, size_t size)
+static ssize_t socket_recv(struct stream *s, char *into, size_t size, int flags)
 {
     ssize_t got;
     do
-        got = recv(s->fd, into, size, 0);
+        got = recv(s->fd, into, size, flags);
     while (got < 0 && errno == EINTR);
     if (got < 0) {
         s->may_recv = false;
         return errno == EAGAIN || errno == EWOULDBLOCK ? STREAM_AGAIN : STREAM_FAILED;
     }
+    return got;
+}
+
+/* Looks at the first byte to see whether it is TLS. 1 when that is settled, else as stream_recv. */
+static ssize_t stream_settle(struct stream *s)
+{
+    char first;
+    ssize_t got = socket_recv(s, &first, 1, MSG_PEEK);
+    if (got <= 0)
+        return got;
+    if (first == TLS_FIRST_BYTE) {
+        s->session = tls_session_new(s->offered, s->fd);
+        if (s->session == NULL)
+            return STREAM_FAILED;
+    }
+    s->offered = NULL;
+    return 1;
+}
+
+ssize_t stream_recv(struct stream *s, char *into, size_t size)
+{
+    if (s->offered != NULL) {
+        ssize_t settled = stream_settle(s);
+        if (settled != 1)
+            return settled;
+    }
+    if (s->session != NULL)
+        return tls_recv(s, into, size);
+    ssize_t got = socket_recv(s, into, size, 0);
+    if (got < 0)
+        return got;
     /* Fewer bytes than asked for: the socket is empty, and more will be an edge. Unless the end was
      * part of an edge that is already spent. */
     if ((size_t)got < size && !s->hung_up)
@@ -49,6 +93,8 @@ static ssize_t stream_sent(struct stream *s, ssize_t sent)
 
 ssize_t stream_send(struct stream *s, const struct iovec *parts, size_t count, bool more)
 {
+    if (s->session != NULL)
+        return tls_send(s, parts, count);
     /* sendmsg does not change what the iovec points to; its type just cannot say so. */
     struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = count};
     ssize_t sent;
@@ -60,6 +106,8 @@ ssize_t stream_send(struct stream *s, const struct iovec *parts, size_t count, b
 
 ssize_t stream_send_file(struct stream *s, int fd, int64_t offset, size_t length)
 {
+    if (s->session != NULL)
+        return tls_send_file(s, fd, offset, length);
     off_t at = offset;
     ssize_t sent;
     do
@@ -70,6 +118,8 @@ ssize_t stream_send_file(struct stream *s, int fd, int64_t offset, size_t length
 
 void stream_finish(struct stream *s)
 {
+    if (s->session != NULL)
+        tls_session_finish(s->session);
     (void)shutdown(s->fd, SHUT_WR);
 }
 
@@ -77,6 +127,10 @@ void stream_close(struct stream *s, bool abort)
 {
     if (s->fd < 0)
         return;
+    if (s->session != NULL && !abort)
+        tls_session_finish(s->session);
+    tls_session_free(s->session);
+    s->session = NULL;
     if (abort) {
         struct linger reset = {.l_onoff = 1, .l_linger = 0};
         (void)setsockopt(s->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);

@@ -15,15 +15,31 @@ enum {
     STREAM_FAILED = -2, /* the other side is gone, or broke the protocol */
 };
 
+struct tls;
+struct tls_session;
+
 struct stream {
     int fd;
+    struct tls *offered;         /* for a client that begins with TLS; NULL: plain only */
+    struct tls_session *session; /* once it has */
     /* Whether a call may get anywhere: set from events, cleared by the calls below. */
     bool may_recv;
     bool may_send;
     bool hung_up; /* the other side has shut down its sending side: an end is to be read */
+    /* TLS can need the one to go on with the other. */
+    bool send_waits_for_recv;
+    bool recv_waits_for_send;
 };
 
-void stream_init(struct stream *s, int fd);
+/* A connected socket. With `tls` (it must outlive the stream) the first byte decides whether this
+ * is TLS; the handshake then goes on within stream_recv. */
+void stream_init(struct stream *s, int fd, struct tls *tls);
+static inline bool stream_is_secure(const struct stream *s)
+{
+    return s->session != NULL;
+}
+/* Whether a TLS handshake has begun and not ended. */
+bool stream_in_handshake(const struct stream *s);
 /* Takes note of what epoll reported (EPOLLIN, EPOLLOUT, EPOLLRDHUP, EPOLLHUP, EPOLLERR). */
 void stream_note(struct stream *s, uint32_t events);
 /* Bytes read, 0 at the end, or STREAM_AGAIN, STREAM_FAILED. */

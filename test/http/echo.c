@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A server for the tests of http/: replies in every way a handler can.
  *
- *   http_echo [name=value]…      loops, connections, per_address, idle_ms, head_ms, stall_ms, rate
+ *   http_echo [name=value]…      loops, port, connections, per_address, idle_ms, head_ms, stall_ms,
+ *                                rate, grace_ms
+ *   http_echo certificate CERT KEY      writes a certificate of its own and ends
  *
- * It prints "listening PORT" and serves until SIGTERM, which drains it. Paths:
+ * It prints "listening PORT" and serves until SIGTERM, which drains it. With TLS_CERT (and TLS_KEY,
+ * TLS_PASSWORD) in the environment it serves TLS too, and reads the files again at SIGHUP. Paths:
  *   /hello            "hello" at once, from on_head (so with a request body it is an early reply)
  *   /late             the same from on_end
  *   /slow?MS          the same MS milliseconds after on_end
@@ -17,17 +20,18 @@
  *   /file?N           N bytes of a file
  *   /short /long /fail   a source that gives less or more than announced, or fails
  *   /empty            204 with a body that must not be sent
- *   /head             what the head said */
+ *   /head             what the head said
+ *   /secure           "yes" over TLS, else "no" */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "core/mem.h"
 #include "http/server.h"
+#include "net/cert.h"
 
 enum { PART_BYTES = 16 << 10, ECHO_BYTES_MAX = 1 << 20, MEMORY_BYTES_MAX = 8 << 20, LOOPS_MAX = 8 };
 
@@ -196,6 +200,8 @@ static void on_end(struct http_exchange *x)
         reply(e, (struct http_response){.status = 204, .body = STR("not to be sent")});
     } else if (str_eq(e->path, STR("/head"))) {
         reply_head(e);
+    } else if (str_eq(e->path, STR("/secure"))) {
+        reply_text(e, x->secure ? STR("yes") : STR("no"));
     } else if (!reply_with_source(e)) {
         reply(e, (struct http_response){.status = 404, .body = STR("no such path")});
     }
@@ -273,13 +279,32 @@ static void make_content(void)
             stop("no file to send");
 }
 
-static void serve(struct http_server *server, int64_t grace_ms)
+static struct tls *load_tls(void)
 {
-    sigset_t term;
+    struct tls_files files = {getenv("TLS_CERT"), getenv("TLS_KEY"), getenv("TLS_PASSWORD")};
+    struct tls *tls = NULL;
+    if (files.certificate != NULL && err_is(tls_new(&files, &tls)))
+        stop("the certificate cannot be used");
+    return tls;
+}
+
+static sigset_t handled_signals(void)
+{
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGHUP);
+    return set;
+}
+
+static void serve(struct http_server *server, struct tls *tls, int64_t grace_ms)
+{
+    sigset_t set = handled_signals();
     int signal;
-    (void)sigemptyset(&term);
-    (void)sigaddset(&term, SIGTERM);
-    (void)sigwait(&term, &signal);
+    while (sigwait(&set, &signal) == 0 && signal == SIGHUP) {
+        puts(err_is(tls_reload(tls)) ? "not reloaded" : "reloaded");
+        (void)fflush(stdout);
+    }
     struct main_wait wait = {.lock = PTHREAD_MUTEX_INITIALIZER,
                              .changed = PTHREAD_COND_INITIALIZER};
     http_server_drain(server, grace_ms, drained, &wait);
@@ -290,36 +315,46 @@ static void serve(struct http_server *server, int64_t grace_ms)
     puts("drained");
 }
 
+static struct http_server *listen_on(struct loop **loops, size_t count, struct tls *tls, int argc,
+                                     char **argv)
+{
+    struct http_limits limits = limits_of(argc, argv);
+    struct http_server *server;
+    uint16_t port = (uint16_t)option(argc, argv, "port", 0);
+    if (err_is(http_server_new(loops, count, &HANDLER, &limits, &server)))
+        stop("no server");
+    http_server_use_tls(server, tls);
+    if (err_is(http_server_listen(server, "127.0.0.1", port, NULL, &port)))
+        stop("cannot listen");
+    printf("listening %u\n", port);
+    (void)fflush(stdout);
+    return server;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 4 && str_eq(str_of(argv[1]), STR("certificate")))
+        return err_is(cert_make_self_signed(argv[2], argv[3])) ? 1 : 0;
     struct loop *loops[LOOPS_MAX];
     pthread_t threads[LOOPS_MAX];
     size_t count = (size_t)option(argc, argv, "loops", 1);
-    struct http_limits limits = limits_of(argc, argv);
-    struct http_server *server;
-    uint16_t port;
-    sigset_t term;
-    (void)sigemptyset(&term);
-    (void)sigaddset(&term, SIGTERM);
-    (void)pthread_sigmask(SIG_BLOCK, &term, NULL);
+    sigset_t set = handled_signals();
+    (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
     make_content();
+    struct tls *tls = load_tls();
     for (size_t i = 0; i < count; i++)
         if (err_is(loop_new(&loops[i])))
             stop("no loop");
-    if (err_is(http_server_new(loops, count, &HANDLER, &limits, &server)) ||
-        err_is(http_server_listen(server, "127.0.0.1", (uint16_t)option(argc, argv, "port", 0),
-                                  NULL, &port)))
-        stop("cannot listen");
+    struct http_server *server = listen_on(loops, count, tls, argc, argv);
     for (size_t i = 0; i < count; i++)
         (void)pthread_create(&threads[i], NULL, run_loop, loops[i]);
-    printf("listening %u\n", port);
-    (void)fflush(stdout);
-    serve(server, option(argc, argv, "grace_ms", 5000));
+    serve(server, tls, option(argc, argv, "grace_ms", 5000));
     for (size_t i = 0; i < count; i++) {
         loop_stop(loops[i]);
         (void)pthread_join(threads[i], NULL);
     }
     http_server_free(server);
+    tls_free(tls);
     for (size_t i = 0; i < count; i++)
         loop_free(loops[i]);
     (void)close(file);

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starts the server of echo.c and speaks to it over raw sockets, byte by byte where it matters.
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
+import tls from 'node:tls';
 
 const PROGRAM = process.env.HTTP_ECHO ?? new URL('../../build/release/http_echo', import.meta.url).pathname;
 
+/** Writes a certificate of the server's own making. */
+export function makeCertificate(certificate, key) {
+    execFileSync(PROGRAM, ['certificate', certificate, key]);
+}
+
 /** Starts a server; `options` are its name=value arguments. It is stopped by `stop()`. */
-export async function startServer(options = {}) {
+export async function startServer(options = {}, env = {}) {
     const args = Object.entries(options).map(([name, value]) => `${name}=${value}`);
-    const child = spawn(PROGRAM, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(PROGRAM, args, { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } });
     let output = '';
     child.stdout.on('data', (bytes) => { output += bytes; });
     while (!output.includes('\n'))
@@ -21,6 +27,14 @@ export async function startServer(options = {}) {
         pid: child.pid,
         output: () => output,
         terminate: () => child.kill('SIGTERM'),
+        /** Has it read its certificate again; resolves to what it says. */
+        async reload() {
+            const before = output.length;
+            child.kill('SIGHUP');
+            while (!output.slice(before).includes('\n'))
+                await once(child.stdout, 'data');
+            return output.slice(before).trim();
+        },
         exited,
         async stop() {
             child.kill('SIGTERM');
@@ -36,8 +50,8 @@ export async function startServer(options = {}) {
 }
 
 /** Runs a test against a server of its own. */
-export async function withServer(options, run) {
-    const server = await startServer(options);
+export async function withServer(options, run, env = {}) {
+    const server = await startServer(options, env);
     try {
         await run(server);
     } finally {
@@ -50,8 +64,10 @@ export const measuresMemory = !/asan|tsan/.test(PROGRAM);
 
 /** A connection whose input is kept until it is asked for. */
 export class Client {
-    constructor(port) {
-        this.socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    /** With `secure` (options for tls.connect) over TLS. */
+    constructor(port, secure = null) {
+        const to = { port, host: '127.0.0.1', allowHalfOpen: true };
+        this.socket = secure ? tls.connect({ ...to, ...secure }) : net.connect(to);
         this.socket.setNoDelay(true);
         this.parts = [];
         this.length = 0;

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "net/tls.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/mem.h"
+#include "net/stream.h"
+#include "net/tls_files.h"
+
+enum { RECORD_BYTES = 16 << 10, READ_AHEAD_BYTES = 64 << 10 };
+
+struct tls {
+    pthread_mutex_t lock;
+    SSL_CTX *context; /* under the lock; who uses it has a reference of its own */
+    char *certificate;
+    char *key;
+    char *password;
+};
+
+struct tls_session {
+    SSL *ssl;
+    bool finished; /* close_notify is sent */
+    bool failed;   /* after an error that ends it, OpenSSL wants no further call */
+};
+
+/* ---- the certificate ---- */
+
+/* HTTP/1.1 is all there is; a client that offers only others is served without having chosen. */
+static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_length,
+                           const unsigned char *in, unsigned in_length, void *arg)
+{
+    (void)ssl;
+    (void)arg;
+    for (unsigned at = 0; at < in_length && in[at] < in_length - at; at += in[at] + 1U)
+        if (in[at] == 8 && memcmp(in + at + 1, "http/1.1", 8) == 0) {
+            *out = in + at + 1;
+            *out_length = 8;
+            return SSL_TLSEXT_ERR_OK;
+        }
+    return SSL_TLSEXT_ERR_NOACK;
+}
+
+static void set_options(SSL_CTX *context)
+{
+    (void)SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    /* A client that just ends without a word is no error: HTTP tells by itself what is whole. */
+    (void)SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE |
+                                           SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_ENABLE_KTLS);
+    (void)SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                        SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                        SSL_MODE_RELEASE_BUFFERS);
+    /* Clients resume with tickets, which they keep; a cache here would grow with their number. */
+    (void)SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_read_ahead(context, 1);
+    SSL_CTX_set_default_read_buffer_len(context, READ_AHEAD_BYTES);
+    SSL_CTX_set_alpn_select_cb(context, choose_protocol, NULL);
+}
+
+static struct err make_context(const struct tls *t, SSL_CTX **out)
+{
+    ERR_clear_error();
+    SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+    if (context == NULL)
+        return err_new(ERR_IO);
+    set_options(context);
+    struct tls_files files = {t->certificate, t->key, t->password};
+    struct err error = tls_files_load(context, &files);
+    if (err_is(error)) {
+        SSL_CTX_free(context);
+        return error;
+    }
+    *out = context;
+    return OK;
+}
+
+static char *copy_text(const char *text)
+{
+    if (text == NULL)
+        return NULL;
+    size_t size = strlen(text) + 1;
+    return memcpy(mem_alloc(size), text, size);
+}
+
+struct err tls_new(const struct tls_files *files, struct tls **out)
+{
+    struct tls *t = MEM_NEW(struct tls);
+    (void)pthread_mutex_init(&t->lock, NULL);
+    t->certificate = copy_text(files->certificate);
+    t->key = copy_text(files->key);
+    t->password = copy_text(files->password);
+    struct err error = make_context(t, &t->context);
+    if (err_is(error)) {
+        tls_free(t);
+        return error;
+    }
+    *out = t;
+    return OK;
+}
+
+struct err tls_reload(struct tls *t)
+{
+    SSL_CTX *fresh;
+    TRY(make_context(t, &fresh));
+    (void)pthread_mutex_lock(&t->lock);
+    SSL_CTX *old = t->context;
+    t->context = fresh;
+    (void)pthread_mutex_unlock(&t->lock);
+    SSL_CTX_free(old);
+    return OK;
+}
+
+void tls_free(struct tls *t)
+{
+    if (t == NULL)
+        return;
+    SSL_CTX_free(t->context);
+    free(t->certificate);
+    free(t->key);
+    if (t->password != NULL)
+        OPENSSL_cleanse(t->password, strlen(t->password));
+    free(t->password);
+    (void)pthread_mutex_destroy(&t->lock);
+    free(t);
+}
+
+/* ---- sessions ---- */
+
+struct tls_session *tls_session_new(struct tls *t, int fd)
+{
+    struct tls_session *s = MEM_NEW(struct tls_session);
+    (void)pthread_mutex_lock(&t->lock);
+    s->ssl = SSL_new(t->context); /* takes its reference */
+    (void)pthread_mutex_unlock(&t->lock);
+    if (s->ssl == NULL || SSL_set_fd(s->ssl, fd) != 1) {
+        tls_session_free(s);
+        return NULL;
+    }
+    SSL_set_accept_state(s->ssl);
+    return s;
+}
+
+bool tls_session_is_new(const struct tls_session *s)
+{
+    return !SSL_is_init_finished(s->ssl);
+}
+
+void tls_session_finish(struct tls_session *s)
+{
+    if (s->finished || s->failed || tls_session_is_new(s))
+        return;
+    s->finished = true;
+    ERR_clear_error();
+    (void)SSL_shutdown(s->ssl);
+}
+
+void tls_session_free(struct tls_session *s)
+{
+    if (s == NULL)
+        return;
+    SSL_free(s->ssl);
+    free(s);
+}
+
+/* What a call that did not succeed means. A handshake can make reading wait for room to send, and
+ * the other way round. */
+static ssize_t tls_refused(struct stream *stream, int returned, bool receiving)
+{
+    struct tls_session *s = stream->session;
+    int error = SSL_get_error(s->ssl, returned);
+    if (receiving)
+        stream->may_recv = false;
+    else
+        stream->may_send = false;
+    if (error == SSL_ERROR_WANT_READ) {
+        stream->send_waits_for_recv = !receiving;
+        return STREAM_AGAIN;
+    }
+    if (error == SSL_ERROR_WANT_WRITE) {
+        stream->recv_waits_for_send = receiving;
+        return STREAM_AGAIN;
+    }
+    if (error == SSL_ERROR_ZERO_RETURN && receiving)
+        return 0;
+    s->failed = true;
+    unsigned long reason = ERR_peek_error();
+    if (reason != 0)
+        log_line(LOG_DEBUG, "tls: %s", ERR_reason_error_string(reason));
+    return STREAM_FAILED;
+}
+
+/* Record after record, until the room is full or there is nothing now. */
+ssize_t tls_recv(struct stream *stream, char *into, size_t size)
+{
+    struct tls_session *s = stream->session;
+    size_t total = 0;
+    if (s->failed)
+        return STREAM_FAILED;
+    while (total < size) {
+        size_t got;
+        ERR_clear_error();
+        int returned = SSL_read_ex(s->ssl, into + total, size - total, &got);
+        if (returned != 1) {
+            /* What came before an end or a failure is used first: it shows again next time. */
+            ssize_t refused = tls_refused(stream, returned, true);
+            stream->may_recv = stream->may_recv || (total > 0 && refused != STREAM_AGAIN);
+            return total > 0 ? (ssize_t)total : refused;
+        }
+        total += got;
+    }
+    return (ssize_t)total;
+}
+
+/* One record's worth at most. */
+static ssize_t tls_send_record(struct stream *stream, const char *bytes, size_t size)
+{
+    size_t sent;
+    ERR_clear_error();
+    int returned = SSL_write_ex(stream->session->ssl, bytes, size, &sent);
+    return returned == 1 ? (ssize_t)sent : tls_refused(stream, returned, false);
+}
+
+/* The next bytes, at most a record: where they lie, when the first part has enough of them; else
+ * put together in `record`. After STREAM_AGAIN the same bytes must come again, and do, because they
+ * are taken from the same parts in the same way. */
+static struct str next_record(const struct iovec *parts, size_t count, size_t skip, char *record)
+{
+    while (count > 0 && skip >= parts->iov_len) {
+        skip -= parts->iov_len;
+        parts++;
+        count--;
+    }
+    if (count == 0)
+        return STR("");
+    if (parts->iov_len - skip >= RECORD_BYTES || count == 1) {
+        size_t left = parts->iov_len - skip;
+        return (struct str){(const char *)parts->iov_base + skip,
+                            left < RECORD_BYTES ? left : RECORD_BYTES};
+    }
+    size_t filled = 0;
+    for (; count > 0 && filled < RECORD_BYTES; parts++, count--, skip = 0) {
+        size_t part = parts->iov_len - skip;
+        if (part > RECORD_BYTES - filled)
+            part = RECORD_BYTES - filled;
+        memcpy(record + filled, (const char *)parts->iov_base + skip, part);
+        filled += part;
+    }
+    return (struct str){record, filled};
+}
+
+ssize_t tls_send(struct stream *stream, const struct iovec *parts, size_t count)
+{
+    char record[RECORD_BYTES];
+    size_t total = 0;
+    if (stream->session->failed)
+        return STREAM_FAILED;
+    for (;;) {
+        struct str next = next_record(parts, count, total, record);
+        if (next.n == 0)
+            return (ssize_t)total;
+        ssize_t sent = tls_send_record(stream, next.p, next.n);
+        if (sent < 0)
+            return total > 0 && sent == STREAM_AGAIN ? (ssize_t)total : sent;
+        total += (size_t)sent;
+    }
+}
+
+/* Through the kernel, when it encrypts; else through a record in user space. */
+ssize_t tls_send_file(struct stream *stream, int fd, int64_t offset, size_t length)
+{
+    SSL *ssl = stream->session->ssl;
+    if (stream->session->failed)
+        return STREAM_FAILED;
+    if (BIO_get_ktls_send(SSL_get_wbio(ssl))) {
+        ERR_clear_error();
+        ssize_t sent = SSL_sendfile(ssl, fd, offset, length, 0);
+        return sent > 0 ? sent : tls_refused(stream, (int)sent, false);
+    }
+    char record[RECORD_BYTES];
+    size_t total = 0;
+    while (total < length) {
+        size_t want = length - total < RECORD_BYTES ? length - total : RECORD_BYTES;
+        ssize_t got = pread(fd, record, want, offset + (int64_t)total);
+        if (got <= 0)
+            return STREAM_FAILED;
+        ssize_t sent = tls_send_record(stream, record, (size_t)got);
+        if (sent < 0)
+            return total > 0 && sent == STREAM_AGAIN ? (ssize_t)total : sent;
+        total += (size_t)sent;
+    }
+    return (ssize_t)total;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* TLS 1.2 and 1.3 over a non-blocking socket, with OpenSSL 3. A certificate is loaded once, serves
+ * all loops, and can be replaced while they run. */
+#ifndef NET_TLS_H
+#define NET_TLS_H
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "core/err.h"
+
+struct stream;
+struct tls;
+
+struct tls_files {
+    const char *certificate; /* PEM with its chain; or PFX, when there is no key */
+    const char *key;         /* PEM; NULL: the certificate's file is PFX */
+    const char *password;    /* of the PFX or of the key; may be NULL */
+};
+
+/* The paths are copied. ERR_IO when the files cannot be read or do not go together: the log says
+ * what is wrong with them. */
+struct err tls_new(const struct tls_files *files, struct tls **out);
+/* Reads the files again, from any thread: connections made from then on use them. On an error the
+ * old ones stay. */
+struct err tls_reload(struct tls *t);
+/* Sessions that are still open live on. */
+void tls_free(struct tls *t);
+
+/* ---- for net/stream.c: one session; the return values are a stream's ---- */
+
+struct tls_session;
+
+struct tls_session *tls_session_new(struct tls *t, int fd);
+/* Whether the handshake is still going on. */
+bool tls_session_is_new(const struct tls_session *s);
+ssize_t tls_recv(struct stream *stream, char *into, size_t size);
+ssize_t tls_send(struct stream *stream, const struct iovec *parts, size_t count);
+ssize_t tls_send_file(struct stream *stream, int fd, int64_t offset, size_t length);
+/* Tells the other side that this was all, if the session got that far. */
+void tls_session_finish(struct tls_session *s);
+void tls_session_free(struct tls_session *s);
+
+#endif
