@@ -8,6 +8,7 @@ void jobs_init(struct jobs *jobs)
         {"blob: deleted content", blob_sweep, NULL},
         {"blob: what has expired", blob_expire, &jobs->blob_expiry},
         {"queue: expired and deleted messages", queue_sweep, &jobs->queue_sweep},
+        {"table: entities of deleted tables", table_sweep, &jobs->table_sweep},
     };
     memcpy(jobs->list, list, sizeof list);
 }

@@ -6,13 +6,15 @@
 #include "service/blob/sweep.h"
 #include "service/common/sweeper.h"
 #include "service/queue/queue.h"
+#include "service/table/sweep.h"
 
-enum { JOBS_COUNT = 3 };
+enum { JOBS_COUNT = 4 };
 
 /* The jobs' memory of where they are. */
 struct jobs {
     struct blob_expiry blob_expiry;
     struct queue_sweep queue_sweep;
+    struct table_sweep table_sweep;
     struct sweep_job list[JOBS_COUNT];
 };
 

@@ -5,6 +5,7 @@
 #include "service/blob/keys.h"
 #include "service/common/policy.h"
 #include "service/queue/queue.h"
+#include "service/table/table.h"
 
 /* The encoded policies of a place, in the arena; absent when there are none. A place that does not
  * exist is an error with the code of its service. */
@@ -37,12 +38,23 @@ static struct err container_policies(struct store *store, const struct auth_plac
     return OK;
 }
 
+static struct err table_policies(struct store *store, const struct auth_place *place,
+                                 struct arena *arena, struct str *encoded)
+{
+    struct table_get get = {.arena = arena, .name = place->container};
+    struct str partition = place_tables(arena, place->account);
+    TRY(store_read(store, partition, ENGINE_WAIT, table_get_table_acl, &get));
+    *encoded = get.table.acl;
+    return OK;
+}
+
 typedef struct err policies_reader(struct store *store, const struct auth_place *place,
                                    struct arena *arena, struct str *encoded);
 
 static policies_reader *const READERS[SERVICE_KIND_COUNT] = {
     [SERVICE_BLOB] = container_policies,
     [SERVICE_QUEUE] = queue_policies,
+    [SERVICE_TABLE] = table_policies,
 };
 
 static struct err stored_policy(struct store *store, const struct auth_place *place, struct str id,

@@ -49,6 +49,7 @@ struct rest_call {
     struct auth_result who;
     struct cors_rules *cors; /* for a request that names an origin, else NULL */
     struct str challenge;    /* WWW-Authenticate of a refusal; absent when there is none */
+    struct str error_prefix; /* what an error's message begins with: which part of a batch it was */
 
     struct str body;        /* BODY_SMALL */
     struct rest_sink *sink; /* BODY_STREAM: set by decode */
@@ -100,6 +101,12 @@ void call_put_bool(struct rest_call *call, struct str name, bool value);
 void call_put_time(struct rest_call *call, struct str name, int64_t ticks);
 /* Sets Content-Type: application/xml, and starts call->out with the XML declaration. */
 void call_begin_xml(struct rest_call *call);
+
+/* ---- parts of a batch ---- */
+
+/* The first phases for a part of a batch, whose x holds a request made of it: reads the resource
+ * and the query, finds the row. The batch's own credentials stand for it: see auth_permits. */
+struct err rest_match_part(struct rest_call *part);
 
 /* ---- MODE_START ---- */
 

@@ -319,6 +319,15 @@ static struct err head_phases(struct rest_call *call)
     return call->op->body == BODY_STREAM ? call->op->decode(call) : OK;
 }
 
+struct err rest_match_part(struct rest_call *part)
+{
+    enum op_resource resource = R_SERVICE;
+    TRY(parse_query(part));
+    TRY(parse_target(part, &resource));
+    TRY(match_op(part, resource));
+    return check_conditions(part);
+}
+
 /* ---- what HTTP calls ---- */
 
 static void on_head(struct http_exchange *x)

@@ -2,6 +2,7 @@
 #include "rest/match.h"
 
 #include "rest/cors.h"
+#include "rest/table_format.h"
 
 const struct op_table *match_table(enum service_kind service)
 {
@@ -90,10 +91,13 @@ static struct err explain(struct rest_call *call, const struct op_table *table,
 struct err match_op(struct rest_call *call, enum op_resource resource)
 {
     const struct op_table *table = match_table(call->service);
+    enum http_method method = call->x->request.method;
+    if (call->service == SERVICE_TABLE)
+        TRY(table_method(call, &method));
     struct selectors s = {
         .restype = call_query(call, STR("restype")),
         .comp = call_query(call, STR("comp")),
-        .method = 1U << call->x->request.method,
+        .method = 1U << method,
         .resource = resource,
     };
     if (call->x->request.method == HTTP_METHOD_OTHER)

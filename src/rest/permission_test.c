@@ -86,17 +86,20 @@ static const struct wanted WANTED[] = {
     {TABLE, "SetTableServiceProperties", "w", 's', NULL, NEVER},
     {TABLE, "GetTableServiceStats", "r", 's', NULL, NEVER},
     {TABLE, "QueryTables", "l", 'c', NULL, NEVER},
+    {TABLE, "GetTable", "l", 'c', NULL, NEVER},
     {TABLE, "CreateTable", "cw", 'c', NULL, NEVER},
     {TABLE, "DeleteTable", "d", 'c', NULL, NEVER},
     {TABLE, "GetTableACL", NULL, 0, NULL, NEVER},
     {TABLE, "SetTableACL", NULL, 0, NULL, NEVER},
     {TABLE, "QueryEntities", "r", 'o', "r", NEVER},
+    {TABLE, "QueryEntity", "r", 'o', "r", NEVER},
     {TABLE, "InsertEntity", "a", 'o', "a", NEVER},
     {TABLE, "UpdateEntity", "u", 'o', "u", NEVER},
     {TABLE, "MergeEntity", "u", 'o', "u", NEVER},
     {TABLE, "InsertOrReplaceEntity", "a+u", 'o', "a+u", NEVER},
     {TABLE, "InsertOrMergeEntity", "a+u", 'o', "a+u", NEVER},
     {TABLE, "DeleteEntity", "d", 'o', "d", NEVER},
+    {TABLE, "EntityGroupTransaction", "raud", 'o', "raud", NEVER}, /* and each part its own */
 };
 // clang-format on
 enum { WANTED_COUNT = sizeof WANTED / sizeof WANTED[0] };

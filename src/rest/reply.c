@@ -48,6 +48,7 @@ void reply_success(struct rest_call *call)
 static struct str error_message(struct rest_call *call, struct err error)
 {
     struct buf text = buf_in(call->arena);
+    buf_put(&text, call->error_prefix);
     buf_put(&text, str_of(err_message(error.code)));
     buf_put(&text, STR("\nRequestId:"));
     buf_put(&text, str_of(call->request_id));

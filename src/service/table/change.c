@@ -188,7 +188,7 @@ struct err table_entity_group_transaction(struct txn *t, void *arg)
     group->failed = 0;
     TRY(table_find(t, &group->place, &table));
     for (; group->failed < group->count; group->failed++)
-        TRY(apply(t, table, &group->changes[group->failed], group->kinds[group->failed]));
+        TRY(apply(t, table, group->changes[group->failed], group->changes[group->failed]->kind));
     return OK;
 }
 

@@ -258,12 +258,13 @@ void test_entity_match_parse(void)
 /* ---- groups ---- */
 
 static struct entity_change group_changes[4];
-static enum entity_change_kind group_kinds[4];
 
 static struct err run_group(size_t count, size_t *failed)
 {
-    struct entity_group group = {
-        .place = f.people, .changes = group_changes, .kinds = group_kinds, .count = count};
+    struct entity_change *changes[4];
+    struct entity_group group = {.place = f.people, .changes = changes, .count = count};
+    for (size_t i = 0; i < count; i++)
+        changes[i] = &group_changes[i];
     struct err e = people_update(&f, place_entities(&f.arena, &f.people, STR("p")),
                                  table_entity_group_transaction, &group);
     *failed = group.failed;
@@ -277,13 +278,13 @@ void test_entity_group_transaction(void)
     int64_t stamp = people_insert(&f, "p", "old", "a=1");
     people_insert(&f, "p", "gone", "a=1");
     group_changes[0] = people_change(&f, "p", "new", "a=1");
-    group_kinds[0] = CHANGE_INSERT;
+    group_changes[0].kind = CHANGE_INSERT;
     group_changes[1] = with_stamp("old", "b=2", stamp);
-    group_kinds[1] = CHANGE_MERGE;
+    group_changes[1].kind = CHANGE_MERGE;
     group_changes[2] = with_any("gone", NULL);
-    group_kinds[2] = CHANGE_DELETE;
+    group_changes[2].kind = CHANGE_DELETE;
     group_changes[3] = people_change(&f, "p", "up", "c=3");
-    group_kinds[3] = CHANGE_INSERT_OR_REPLACE;
+    group_changes[3].kind = CHANGE_INSERT_OR_REPLACE;
     CHECK_OK(run_group(4, &failed));
     CHECK_STR(people_get(&f, "p", "new", NULL), STR("a=1"));
     CHECK_STR(people_get(&f, "p", "old", NULL), STR("a=1 b=2"));
@@ -298,11 +299,11 @@ void test_entity_group_transaction_is_all_or_nothing(void)
     size_t failed;
     int64_t stamp = people_insert(&f, "p", "old", "a=1");
     group_changes[0] = people_change(&f, "p", "new", "a=1");
-    group_kinds[0] = CHANGE_INSERT;
+    group_changes[0].kind = CHANGE_INSERT;
     group_changes[1] = with_any("old", NULL);
-    group_kinds[1] = CHANGE_DELETE;
+    group_changes[1].kind = CHANGE_DELETE;
     group_changes[2] = with_stamp("old2", "b=2", stamp - 5);
-    group_kinds[2] = CHANGE_UPDATE;
+    group_changes[2].kind = CHANGE_UPDATE;
     CHECK_ERR(run_group(3, &failed), ERR_RESOURCE_NOT_FOUND);
     CHECK_INT(failed, 2);
     CHECK(!str_given(people_get(&f, "p", "new", NULL)));

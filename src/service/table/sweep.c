@@ -2,9 +2,7 @@
 #include "service/table/sweep.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
-#include "core/mem.h"
 #include "service/table/bounds.h"
 #include "service/table/place.h"
 
@@ -13,53 +11,37 @@ enum {
     SWEEP_ROWS = 256,      /* of a partition in one update */
 };
 
-/* No write can reach a deleted table, so one pass over its partitions finds all its rows; `reached`
- * keeps the next step from walking over what this one has deleted. */
-struct table_sweep {
-    bool found;
-    struct buf tables;  /* the partition of its account's tables */
-    struct buf garbage; /* its row there */
-    struct buf reached; /* the partition to go on with */
-};
-
-struct table_sweep *table_sweep_new(void)
+static struct str sweep_tables(const struct table_sweep *s)
 {
-    struct table_sweep *s = MEM_NEW(struct table_sweep);
-    s->tables = buf_heap();
-    s->garbage = buf_heap();
-    s->reached = buf_heap();
-    return s;
+    return (struct str){s->tables, s->tables_n};
 }
 
-void table_sweep_free(struct table_sweep *s)
+static struct str sweep_garbage(const struct table_sweep *s)
 {
-    if (s == NULL)
-        return;
-    buf_release(&s->tables);
-    buf_release(&s->garbage);
-    buf_release(&s->reached);
-    free(s);
-}
-
-static void buf_set(struct buf *b, struct str s)
-{
-    buf_clear(b);
-    buf_put(b, s);
+    return (struct str){s->garbage, s->garbage_n};
 }
 
 /* ---- finding a deleted table ---- */
+
+static struct err note_deleted(struct table_sweep *s, struct str partition, struct str key)
+{
+    if (partition.n > sizeof s->tables || key.n > sizeof s->garbage || key.n <= 1 + TABLE_ID_BYTES)
+        return err_new(ERR_CORRUPT);
+    memcpy(s->tables, partition.p, partition.n);
+    memcpy(s->garbage, key.p, key.n);
+    s->tables_n = partition.n;
+    s->garbage_n = key.n;
+    s->reached_n = 0;
+    s->found = true;
+    return OK;
+}
 
 /* In each account's partition the rows of deleted tables ("g…") come before all others. */
 static struct err find_on(struct table_sweep *s, struct scan *scan, struct arena *a)
 {
     while (scan_valid(scan)) {
-        if (str_starts(scan_key(scan), STR("g"))) {
-            s->found = true;
-            buf_set(&s->tables, scan_partition(scan));
-            buf_set(&s->garbage, scan_key(scan));
-            buf_clear(&s->reached);
-            return OK;
-        }
+        if (str_starts(scan_key(scan), STR("g")))
+            return note_deleted(s, scan_partition(scan), scan_key(scan));
         TRY(scan_seek(scan, key_after(a, scan_partition(scan)), STR("")));
     }
     return OK;
@@ -88,19 +70,16 @@ struct sweep_batch {
 };
 
 /* The garbage row names the table's id and name; the account is in its partition. */
-static struct err batch_begin(struct sweep_batch *b, struct table_sweep *s)
+static void batch_begin(struct sweep_batch *b, struct table_sweep *s)
 {
-    struct str garbage = buf_str(&s->garbage);
-    if (garbage.n <= 1 + TABLE_ID_BYTES)
-        return err_new(ERR_CORRUPT);
+    struct str garbage = sweep_garbage(s);
     struct table_place place = {
-        .account = str_from(buf_str(&s->tables), 2),
+        .account = str_from(sweep_tables(s), 2),
         .table = str_from(garbage, 1 + TABLE_ID_BYTES),
     };
     b->sweep = s;
     b->prefix = place_entities_prefix(&b->arena, &place);
     b->id = str_head(str_from(garbage, 1), TABLE_ID_BYTES);
-    return OK;
 }
 
 static struct err collect_on(struct sweep_batch *b, struct scan *scan)
@@ -124,7 +103,8 @@ static struct err collect(struct txn *t, void *arg)
     struct sweep_batch *b = arg;
     struct scan *scan = NULL;
     b->count = 0;
-    struct err error = scan_open_at(t, b->prefix, buf_str(&b->sweep->reached), b->id, &scan);
+    struct err error = scan_open_at(
+        t, b->prefix, (struct str){b->sweep->reached, b->sweep->reached_n}, b->id, &scan);
     if (!err_is(error))
         error = collect_on(b, scan);
     scan_close(scan);
@@ -221,32 +201,34 @@ static struct err remove_batch(struct store *store, struct sweep_batch *b,
             first_left = i - 1;
     }
     b->last = b->last && first_left == b->count;
-    if (b->count > 0)
-        buf_set(&b->sweep->reached,
-                b->partitions[first_left < b->count ? first_left : b->count - 1]);
+    if (b->count > 0) {
+        struct str reached = b->partitions[first_left < b->count ? first_left : b->count - 1];
+        memcpy(b->sweep->reached, reached.p, reached.n);
+        b->sweep->reached_n = reached.n;
+    }
     return OK;
 }
 
 static struct err forget_table(struct txn *t, void *arg)
 {
     struct table_sweep *s = arg;
-    return txn_del(t, buf_str(&s->garbage));
+    return txn_del(t, sweep_garbage(s));
 }
 
 static struct err sweep_batch(struct store *store, struct table_sweep *s, struct sweep_batch *b,
                               struct sweep_report *report)
 {
-    TRY(batch_begin(b, s));
+    batch_begin(b, s);
     TRY(engine_view(store->engine, b->prefix, ENGINE_WAIT, collect, b));
     TRY(remove_batch(store, b, report));
     if (!b->last)
         return OK;
-    TRY(engine_update_wait(store->engine, buf_str(&s->tables), forget_table, s));
+    TRY(engine_update_wait(store->engine, sweep_tables(s), forget_table, s));
     s->found = false;
     return OK;
 }
 
-struct err table_sweep_step(struct store *store, void *context, struct sweep_report *report)
+struct err table_sweep(struct store *store, void *context, struct sweep_report *report)
 {
     struct table_sweep *s = context;
     if (!s->found)

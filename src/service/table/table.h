@@ -98,6 +98,7 @@ enum entity_change_kind {
 };
 
 struct entity_change {
+    enum entity_change_kind kind; /* of a group's changes */
     struct table_place place;
     struct str pk; /* as sent */
     struct str rk;
@@ -124,8 +125,7 @@ struct err table_insert_or_merge_entity(struct txn *t, void *arg);
 /* An entity group transaction: all changes or none, in order. */
 struct entity_group {
     struct table_place place;
-    struct entity_change *changes; /* of one table and PartitionKey, each RowKey once */
-    enum entity_change_kind *kinds;
+    struct entity_change **changes; /* of one table and PartitionKey, each RowKey once */
     size_t count;
 
     size_t failed; /* the one whose error it is */

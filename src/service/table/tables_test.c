@@ -170,17 +170,16 @@ static int rows(void)
 
 static uint64_t sweep_all(void)
 {
-    struct table_sweep *sweep = table_sweep_new();
+    struct table_sweep sweep = {0};
     uint64_t removed = 0;
     for (int steps = 0;; steps++) {
         struct sweep_report report = {0};
         CHECK(steps < 1000);
-        CHECK_OK(table_sweep_step(&f.store, sweep, &report));
+        CHECK_OK(table_sweep(&f.store, &sweep, &report));
         removed += report.removed;
         if (!report.more)
             break;
     }
-    table_sweep_free(sweep);
     return removed;
 }
 

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Entity group transactions. A part of the batch is a call of its own that goes through the same
+ * phases as a request, up to its decode; then all changes are applied in one transaction, and each
+ * part is encoded as it would be alone. facts.md §5.5.
+ *
+ * What is wrong with the batch as a whole is answered with an error. What is wrong with one of its
+ * operations is answered with 202 and that operation's error as the only part, its message
+ * beginning with the operation's number. */
+#include <assert.h>
+
+#include "core/guid.h"
+#include "core/uri.h"
+#include "rest/multipart.h"
+#include "rest/reply.h"
+#include "rest/server.h"
+#include "rest/table_rest.h"
+
+enum { BATCH_OPERATIONS_MAX = 100 };
+
+struct batch_part {
+    struct rest_call call;
+    struct http_exchange exchange;
+    struct multipart_request request;
+    struct str content_id; /* absent when the client did not number it */
+};
+
+struct batch {
+    struct rest_call *call;
+    struct batch_part *parts[BATCH_OPERATIONS_MAX];
+    size_t count;
+    bool query;       /* one GET, no change set */
+    struct err error; /* of the part `failed` */
+    size_t failed;
+    struct entity_group group;
+    struct engine_update update;
+    struct loop_task task;
+};
+
+static struct err bad_batch(void)
+{
+    return err_new(ERR_INVALID_INPUT);
+}
+
+/* ---- a part as a call ---- */
+
+static enum http_method method_named(struct str name)
+{
+    for (unsigned i = HTTP_GET; i < HTTP_METHOD_OTHER; i++)
+        if (str_eq(name, http_method_name((enum http_method)i)))
+            return (enum http_method)i;
+    return HTTP_METHOD_OTHER;
+}
+
+/* Addresses are absolute, or begin with '/'. The host is the batch's own, whatever they say: the
+ * batch was signed for it. */
+static bool split_address(struct str address, struct http_request *request)
+{
+    struct uri uri;
+    if (uri_parse(address, &uri)) {
+        request->path = uri.path;
+        request->query = uri.query;
+        return true;
+    }
+    if (address.p[0] != '/')
+        return false;
+    request->query = address;
+    request->path = str_cut(&request->query, '?');
+    return true;
+}
+
+static void part_init(struct batch_part *part, const struct rest_call *outer)
+{
+    const struct multipart_request *request = &part->request;
+    part->exchange = (struct http_exchange){
+        .request =
+            {
+                .method = method_named(request->method),
+                .method_text = request->method,
+                .target = request->address,
+                .host = outer->x->request.host,
+                .headers = part->request.headers.items,
+                .header_count = request->headers.count,
+                .content_length = (int64_t)request->body.n,
+                .version_minor = 1,
+            },
+        .arena = outer->arena,
+        .loop = outer->x->loop,
+        .peer = outer->x->peer,
+        .secure = outer->x->secure,
+    };
+    part->call = (struct rest_call){
+        .x = &part->exchange,
+        .server = outer->server,
+        .arena = outer->arena,
+        .store = outer->store,
+        .now = outer->now,
+        .service = outer->service,
+        .version = outer->version,
+        .version_text = outer->version_text,
+        .who = outer->who,
+        .body = request->body,
+        .headers = buf_in(outer->arena),
+        .out = buf_in(outer->arena),
+        .content_length = -1,
+    };
+    memcpy(part->call.request_id, outer->request_id, sizeof part->call.request_id);
+}
+
+static bool is_change(const struct op *op)
+{
+    return op->mode == MODE_WRITE && op->comp == NULL &&
+           (op->resource == R_ENTITY || op->resource == R_ENTITIES);
+}
+
+static bool is_query(const struct op *op)
+{
+    return op->mode == MODE_READ && op->comp == NULL &&
+           (op->resource == R_ENTITY || op->resource == R_ENTITIES);
+}
+
+/* Finds its row, asks whether the batch's credentials reach it, decodes it. */
+static struct err part_decode(struct batch *b, struct batch_part *part)
+{
+    struct rest_call *call = &part->call;
+    if (!split_address(part->request.address, &part->exchange.request))
+        return bad_batch();
+    TRY(rest_match_part(call));
+    if (!str_eq(call->account, b->call->account))
+        return err_new(ERR_AUTHORIZATION_FAILURE);
+    if (!(b->query ? is_query(call->op) : is_change(call->op)))
+        return bad_batch();
+    if (!auth_permits(&call->who, call->op->service_sas))
+        return err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
+    return call->op->decode(call);
+}
+
+/* ---- reading the batch ---- */
+
+static struct err read_operation(struct batch *b, struct str text)
+{
+    struct batch_part *part = ARENA_NEW(b->call->arena, struct batch_part);
+    struct multipart_headers headers;
+    struct str body;
+    if (b->count == BATCH_OPERATIONS_MAX)
+        return bad_batch();
+    if (!multipart_split(text, &headers, &body) ||
+        !str_ieq(multipart_header(&headers, STR("Content-Type")), STR("application/http")) ||
+        !multipart_request_of(body, &part->request))
+        return bad_batch();
+    part->content_id = multipart_header(&headers, STR("Content-ID"));
+    if (!str_given(part->content_id))
+        part->content_id = multipart_header(&part->request.headers, STR("Content-ID"));
+    part_init(part, b->call);
+    b->parts[b->count++] = part;
+    return OK;
+}
+
+static struct err read_change_set(struct batch *b, struct str body, struct str boundary)
+{
+    struct multipart m = multipart_of(body, boundary);
+    struct str text;
+    while (multipart_next(&m, &text))
+        TRY(read_operation(b, text));
+    return m.ended && b->count > 0 ? OK : bad_batch();
+}
+
+/* One change set, or one query. */
+static struct err read_batch(struct batch *b, struct str boundary)
+{
+    struct multipart m = multipart_of(b->call->body, boundary);
+    struct str text;
+    while (multipart_next(&m, &text)) {
+        struct multipart_headers headers;
+        struct str body;
+        if (b->count > 0 || !multipart_split(text, &headers, &body))
+            return bad_batch();
+        struct str inner = multipart_boundary(multipart_header(&headers, STR("Content-Type")));
+        b->query = !str_given(inner);
+        TRY(b->query ? read_operation(b, text) : read_change_set(b, body, inner));
+    }
+    return m.ended && b->count > 0 ? OK : bad_batch();
+}
+
+/* ---- checking it as a group ---- */
+
+static struct err check_against_others(const struct batch *b, size_t at)
+{
+    const struct entity_change *change = b->group.changes[at];
+    const struct entity_change *first = b->group.changes[0];
+    if (!str_eq(change->place.table, first->place.table) || !str_eq(change->pk, first->pk))
+        return err_new(ERR_COMMANDS_IN_BATCH_ACT_ON_DIFFERENT_PARTITIONS);
+    for (size_t i = 0; i < at; i++)
+        if (str_eq(change->rk, b->group.changes[i]->rk))
+            return err_new(ERR_INVALID_DUPLICATE_ROW);
+    return OK;
+}
+
+static struct err decode_part(struct batch *b, size_t at)
+{
+    struct batch_part *part = b->parts[at];
+    TRY(part_decode(b, part));
+    if (b->query)
+        return OK;
+    b->group.changes[at] = part->call.args;
+    return check_against_others(b, at);
+}
+
+static void decode_parts(struct batch *b)
+{
+    b->group.changes = ARENA_ARRAY(b->call->arena, struct entity_change *, b->count);
+    b->group.count = b->count;
+    for (b->failed = 0; b->failed < b->count; b->failed++) {
+        b->error = decode_part(b, b->failed);
+        if (err_is(b->error))
+            return;
+    }
+}
+
+struct err rest_entity_group_transaction_decode(struct rest_call *call)
+{
+    struct batch *b = ARENA_NEW(call->arena, struct batch);
+    struct str boundary = multipart_boundary(call_header(call, STR("Content-Type")));
+    b->call = call;
+    call->args = b;
+    if (!str_given(boundary))
+        return bad_batch();
+    TRY(read_batch(b, boundary));
+    decode_parts(b);
+    return OK;
+}
+
+/* ---- running it ---- */
+
+static struct batch *batch_of_task(struct loop_task *task)
+{
+    return (struct batch *)((char *)task - offsetof(struct batch, task));
+}
+
+/* The machine's failures are the whole batch's; others are an operation's. */
+static void batch_finish(struct batch *b)
+{
+    bool whole = err_is(b->error) && err_http_status(b->error.code) >= 500;
+    rest_finish(b->call, whole ? b->error : OK);
+}
+
+static void back_on_loop(struct loop_task *task)
+{
+    batch_finish(batch_of_task(task));
+}
+
+static void update_done(struct engine_update *u)
+{
+    struct batch *b = (struct batch *)((char *)u - offsetof(struct batch, update));
+    b->error = u->result;
+    b->failed = b->group.failed;
+    b->task.run = back_on_loop;
+    loop_post(b->call->x->loop, &b->task);
+}
+
+static struct err read_query(struct batch *b, enum engine_wait wait)
+{
+    struct rest_call *part = &b->parts[0]->call;
+    b->failed = 0;
+    return store_read(b->call->store, part->partition, wait, part->op->run, part->args);
+}
+
+static void read_in_pool(struct loop_task *task)
+{
+    struct batch *b = batch_of_task(task);
+    b->error = read_query(b, ENGINE_WAIT);
+    b->task.run = back_on_loop;
+    loop_post(b->call->x->loop, &b->task);
+}
+
+static void start_query(struct batch *b)
+{
+    b->error = read_query(b, ENGINE_NOWAIT);
+    if (b->error.code != ERR_WOULD_BLOCK) {
+        batch_finish(b);
+        return;
+    }
+    b->task.run = read_in_pool;
+    pool_post(b->call->server->pool, &b->task);
+}
+
+struct err rest_entity_group_transaction_start(struct rest_call *call)
+{
+    struct batch *b = call->args;
+    if (err_is(b->error)) {
+        batch_finish(b);
+        return OK;
+    }
+    if (b->query) {
+        start_query(b);
+        return OK;
+    }
+    b->group.place = b->group.changes[0]->place;
+    b->update = (struct engine_update){
+        .partition = b->parts[0]->call.partition,
+        .fn = table_entity_group_transaction,
+        .arg = &b->group,
+        .ack = ENGINE_DURABLE,
+        .done = update_done,
+    };
+    store_write(call->store, &b->update);
+    return OK;
+}
+
+/* ---- answering ---- */
+
+static struct str reason_phrase(int status)
+{
+    switch (status) {
+    case 200:
+        return STR("OK");
+    case 201:
+        return STR("Created");
+    case 204:
+        return STR("No Content");
+    case 403:
+        return STR("Forbidden");
+    case 404:
+        return STR("Not Found");
+    case 409:
+        return STR("Conflict");
+    case 412:
+        return STR("Precondition Failed");
+    default:
+        return STR("Bad Request");
+    }
+}
+
+static void put_part(struct buf *out, struct batch_part *part, struct str delimiter)
+{
+    struct rest_call *call = &part->call;
+    buf_put(out, delimiter);
+    buf_put(out, STR("\r\nContent-Type: application/http\r\n"
+                     "Content-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 "));
+    buf_put_u64(out, (uint64_t)call->status);
+    buf_putc(out, ' ');
+    buf_put(out, reason_phrase(call->status));
+    buf_put(out, STR("\r\n"));
+    if (str_given(part->content_id))
+        http_put_header(out, STR("Content-ID"), part->content_id);
+    buf_put(out, buf_str(&call->headers));
+    buf_put(out, STR("\r\n"));
+    buf_put(out, buf_str(&call->out));
+    buf_put(out, STR("\r\n"));
+}
+
+static void encode_error(struct batch *b)
+{
+    struct rest_call *part = &b->parts[b->failed]->call;
+    part->status = err_http_status(b->error.code);
+    part->error_prefix = arena_printf(b->call->arena, "%zu:", b->failed);
+    buf_clear(&part->headers);
+    buf_clear(&part->out);
+    reply_error_body(part, b->error, &part->headers, &part->out);
+}
+
+static struct err encode_parts(struct batch *b)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        struct rest_call *part = &b->parts[i]->call;
+        TRY(part->op->encode(part));
+        if (part->status == 0)
+            part->status = 200;
+    }
+    return OK;
+}
+
+static struct str delimiter_of(struct arena *a, const char *kind)
+{
+    char text[GUID_TEXT_BYTES];
+    struct guid guid = guid_random();
+    guid_text(&guid, text);
+    return arena_printf(a, "--%s_%.*s", kind, GUID_TEXT_BYTES, text);
+}
+
+/* A change set's answers stand in a multipart of their own, a query's answer does not. */
+static void put_parts(struct batch *b, struct str batch)
+{
+    struct buf *out = &b->call->out;
+    bool failed = err_is(b->error);
+    size_t from = failed ? b->failed : 0;
+    size_t to = failed ? b->failed + 1 : b->count;
+    if (b->query) {
+        put_part(out, b->parts[0], batch);
+    } else {
+        struct str set = delimiter_of(b->call->arena, "changesetresponse");
+        buf_put(out, batch);
+        buf_put(out, STR("\r\nContent-Type: multipart/mixed; boundary="));
+        buf_put(out, str_from(set, 2));
+        buf_put(out, STR("\r\n\r\n"));
+        for (size_t i = from; i < to; i++)
+            put_part(out, b->parts[i], set);
+        buf_put(out, set);
+        buf_put(out, STR("--\r\n"));
+    }
+    buf_put(out, batch);
+    buf_put(out, STR("--\r\n"));
+}
+
+struct err rest_entity_group_transaction_encode(struct rest_call *call)
+{
+    struct batch *b = call->args;
+    struct str batch = delimiter_of(call->arena, "batchresponse");
+    if (err_is(b->error))
+        encode_error(b);
+    else
+        TRY(encode_parts(b));
+    struct buf type = buf_in(call->arena);
+    buf_put(&type, STR("multipart/mixed; boundary="));
+    buf_put(&type, str_from(batch, 2));
+    call->status = 202;
+    call_put(call, STR("Content-Type"), buf_str(&type));
+    call_put(call, STR("X-Content-Type-Options"), STR("nosniff"));
+    call_put(call, STR("Cache-Control"), STR("no-cache"));
+    put_parts(b, batch);
+    return OK;
+}

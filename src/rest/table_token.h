@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Continuation tokens: a key as "1!<length>!<text>", the text being base64 with characters that
+ * need no escape in a query. They name a position and nothing else, so they hold across restarts,
+ * other front ends, and whatever is written meanwhile. */
+#ifndef REST_TABLE_TOKEN_H
+#define REST_TABLE_TOKEN_H
+
+#include "core/buf.h"
+
+void token_put(struct buf *out, struct str key);
+/* In the arena. False when it is not a token. */
+bool token_read(struct arena *a, struct str token, struct str *key);
+
+#endif
