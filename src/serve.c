@@ -21,6 +21,7 @@
 #include "http/server.h"
 #include "jobs.h"
 #include "lookup.h"
+#include "net/cert.h"
 #include "net/pool.h"
 #include "rest/access_log.h"
 #include "rest/server.h"
@@ -43,6 +44,7 @@ struct server {
     struct rest_server rest;
     struct rest_listener listeners[SERVICE_KIND_COUNT];
     struct http_server *http;
+    struct tls *tls;
     struct jobs jobs;
     struct sweeper *sweeper;
     struct loop_watch signals;
@@ -163,12 +165,24 @@ static void start_rest(struct server *s, const char *server_name)
     }
 }
 
+/* The log has said already what is wrong with the files. */
+static int start_tls(struct server *s)
+{
+    const struct config *c = s->config;
+    if (c->cert == NULL)
+        return 0;
+    struct err error = tls_new(&(struct tls_files){c->cert, c->key, c->pwd}, &s->tls);
+    return err_is(error) ? complain(c->cert, "cannot serve HTTPS with it") : 0;
+}
+
 static int start_listeners(struct server *s)
 {
     struct err error =
         http_server_new(s->loops, s->loop_count, &REST_HANDLER, &HTTP_LIMITS_DEFAULT, &s->http);
     if (err_is(error))
         return complain("http", reason(error));
+    http_server_use_clock(s->http, &s->clock);
+    http_server_use_tls(s->http, s->tls);
     for (size_t i = 0; i < SERVICE_KIND_COUNT; i++) {
         uint16_t port = (uint16_t)s->config->port[i];
         char place[256];
@@ -200,12 +214,27 @@ static void stop_loops(void *arg)
         loop_stop(s->loops[i]);
 }
 
+/* SIGHUP: the certificate's files may be new ones. */
+static void reload(struct server *s)
+{
+    if (s->tls == NULL)
+        return;
+    if (err_is(tls_reload(s->tls)))
+        log_line(LOG_WARN, "the certificate stays as it was");
+    else
+        log_line(LOG_INFO, "certificate read again");
+}
+
 static void on_signal(struct loop_watch *watch, uint32_t events)
 {
     struct server *s = (struct server *)((char *)watch - offsetof(struct server, signals));
     struct signalfd_siginfo info;
     (void)events;
     while (read(watch->fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGHUP) {
+            reload(s);
+            continue;
+        }
         if (s->draining) {
             stop_loops(s);
             return;
@@ -223,6 +252,7 @@ static int start_signals(struct server *s)
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGTERM);
     (void)sigaddset(&set, SIGINT);
+    (void)sigaddset(&set, SIGHUP);
     (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
     s->signals.fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     s->signals.ready = on_signal;
@@ -274,6 +304,7 @@ static void release(struct server *s)
         wait_for_updates(s);
     if (s->http != NULL)
         http_server_free(s->http);
+    tls_free(s->tls);
     if (s->store.engine != NULL)
         engine_close(s->store.engine);
     for (size_t i = 0; i < s->loop_count; i++)
@@ -316,8 +347,10 @@ int serve(const struct config *config, const char *server_name)
         status = start_accounts(s);
     if (status == 0) {
         start_rest(s, server_name);
-        status = start_listeners(s);
+        status = start_tls(s);
     }
+    if (status == 0)
+        status = start_listeners(s);
     if (status == 0)
         status = start_sweeper(s);
     if (status == 0)
@@ -328,8 +361,25 @@ int serve(const struct config *config, const char *server_name)
     return status;
 }
 
+/* lazuli cert [CERTIFICATE KEY]: for trying HTTPS out. */
+static int cert_command(const struct config *config)
+{
+    bool named = config->operand_count == 2;
+    if (config->operand_count != 0 && !named)
+        return complain("cert", "takes the names of the certificate's and the key's file, or none");
+    const char *certificate = named ? config->operands[0] : "lazuli-cert.pem";
+    const char *key = named ? config->operands[1] : "lazuli-key.pem";
+    struct err error = cert_make_self_signed(certificate, key);
+    if (err_is(error))
+        return complain(certificate, reason(error));
+    printf("Wrote %s and %s: lazuli --cert %s --key %s\n", certificate, key, certificate, key);
+    return 0;
+}
+
 int serve_command(const struct config *config)
 {
+    if (str_eq(str_of(config->command), STR("cert")))
+        return cert_command(config);
     if (str_eq(str_of(config->command), STR("account")))
         return control_command(config->data, config->operands, config->operand_count);
     return complain(config->command, "not there yet");
