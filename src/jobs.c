@@ -5,7 +5,7 @@ void jobs_init(struct jobs *jobs)
 {
     *jobs = (struct jobs){0};
     const struct sweep_job list[JOBS_COUNT] = {
-        {"blob: deleted content", blob_sweep, NULL},
+        {"blob: deleted content", blob_sweep, &jobs->blob_sweep},
         {"blob: what has expired", blob_expire, &jobs->blob_expiry},
         {"queue: expired and deleted messages", queue_sweep, &jobs->queue_sweep},
         {"table: entities of deleted tables", table_sweep, &jobs->table_sweep},

@@ -12,7 +12,7 @@ enum { JOBS_COUNT = 4 };
 
 /* The jobs' memory of where they are. */
 struct jobs {
-    struct blob_expiry blob_expiry;
+    struct blob_round blob_sweep, blob_expiry;
     struct queue_sweep queue_sweep;
     struct table_sweep table_sweep;
     struct sweep_job list[JOBS_COUNT];

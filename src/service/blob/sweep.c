@@ -10,10 +10,11 @@
 #include "service/common/record.h"
 
 enum {
-    SWEEP_WORK_MAX = 2000,         /* rows and extents per step */
-    EXPIRY_PARTITIONS_MAX = 64,    /* per step */
-    EXPIRY_SETS_MAX = 200,         /* per container and round */
-    EXPIRY_ROUND_SECONDS = 60 * 60 /* from one round over all containers to the next */
+    SWEEP_WORK_MAX = 2000,     /* rows and extents per step */
+    EXPIRY_SETS_MAX = 200,     /* per step */
+    LOOK_PARTITIONS_MAX = 256, /* containers per step */
+    ROUND_REST_MS_MIN = 1000,
+    ROUND_REST_FACTOR = 50, /* a round of a second is followed by a rest of fifty */
 };
 
 /* ---- notes ---- */
@@ -150,43 +151,116 @@ static struct err sweep_partition(struct txn *t, void *arg)
     return e;
 }
 
-struct found_partition {
-    struct arena arena;
-    struct str partition;
-    bool more;
+/* ---- going round ---- */
+
+/* A look at the next few containers. */
+struct look {
+    struct arena *arena;
+    struct str after;
+    struct str key;   /* the row to look for */
+    struct str found; /* the first partition that has it; absent when none of them has */
+    struct str last;  /* where the look ended */
+    bool end;         /* there are no more containers */
 };
 
-static bool take_first(struct str partition, struct str value, void *arg)
+static struct err look_at(struct look *look, struct scan *s)
 {
-    struct found_partition *found = arg;
-    (void)value;
-    if (str_given(found->partition)) {
-        found->more = true;
-        return false;
+    for (unsigned i = 0; i < LOOK_PARTITIONS_MAX && scan_valid(s); i++) {
+        struct buf after = buf_in(look->arena);
+        look->last = arena_copy(look->arena, scan_partition(s));
+        TRY(scan_seek(s, look->last, look->key));
+        if (scan_valid(s) && str_eq(scan_partition(s), look->last) &&
+            str_eq(scan_key(s), look->key)) {
+            look->found = look->last;
+            return OK;
+        }
+        buf_put(&after, look->last);
+        buf_putc(&after, 0);
+        TRY(scan_seek(s, buf_str(&after), STR("")));
     }
-    found->partition = arena_copy(&found->arena, partition);
-    return true;
+    look->end = !scan_valid(s);
+    return OK;
+}
+
+static struct err look_around(struct txn *t, void *arg)
+{
+    struct look *look = arg;
+    struct buf after = buf_in(look->arena);
+    struct scan *s;
+    buf_put(&after, look->after);
+    buf_putc(&after, 0);
+    look->found = STR_NONE;
+    look->end = false;
+    TRY(scan_open_at(t, STR("b/"), buf_str(&after), STR(""), &s));
+    struct err e = look_at(look, s);
+    scan_close(s);
+    return e;
+}
+
+/* The work on a container that has the row. *more: come back to the same one. */
+typedef struct err round_work(struct store *store, struct str partition,
+                              struct sweep_report *report, bool *more);
+
+static void remember(struct blob_round *round, const struct look *look, bool stay)
+{
+    int64_t now = clock_mono_ms();
+    if (look->end) {
+        round->after_n = 0;
+        round->rest_until_ms = now + ROUND_REST_FACTOR * (now - round->started_ms);
+        if (round->rest_until_ms < now + ROUND_REST_MS_MIN)
+            round->rest_until_ms = now + ROUND_REST_MS_MIN;
+        return;
+    }
+    if (stay)
+        return;
+    assert(look->last.n <= sizeof round->after);
+    memcpy(round->after, look->last.p, look->last.n);
+    round->after_n = look->last.n;
+}
+
+/* One step of a round: the next container that has the row, and the work on it. */
+static struct err round_step(struct store *store, struct blob_round *round, struct str key,
+                             round_work *work, struct sweep_report *report)
+{
+    int64_t now = clock_mono_ms();
+    if (round->after_n == 0 && now < round->rest_until_ms)
+        return OK;
+    if (round->after_n == 0)
+        round->started_ms = now;
+    struct arena arena;
+    arena_init(&arena, 1 << 20);
+    struct look look = {.arena = &arena, .after = {round->after, round->after_n}, .key = key};
+    bool stay = false;
+    struct err e = store_read(store, STR("b/"), ENGINE_WAIT, look_around, &look);
+    if (!err_is(e) && str_given(look.found))
+        e = work(store, look.found, report, &stay);
+    if (!err_is(e)) {
+        remember(round, &look, stay);
+        report->more = !look.end;
+    }
+    arena_release(&arena);
+    return e;
+}
+
+static struct err sweep_work(struct store *store, struct str partition, struct sweep_report *report,
+                             bool *more)
+{
+    struct sweep_step step = {0};
+    TRY(engine_update_wait(store->engine, partition, sweep_partition, &step));
+    report->removed = step.removed;
+    *more = step.more;
+    return OK;
 }
 
 struct err blob_sweep(struct store *store, void *context, struct sweep_report *report)
 {
-    (void)context;
-    struct found_partition found = {0};
-    arena_init(&found.arena, 1 << 20);
-    struct sweep_step step = {0};
-    struct err e =
-        engine_partitions(store->engine, STR("b/"), STR_NONE, BLOB_KEY_SWEEP, take_first, &found);
-    if (!err_is(e) && str_given(found.partition))
-        e = engine_update_wait(store->engine, found.partition, sweep_partition, &step);
-    report->removed = step.removed;
-    report->more = step.more || found.more;
-    arena_release(&found.arena);
-    return e;
+    return round_step(store, context, BLOB_KEY_SWEEP, sweep_work, report);
 }
 
 /* ---- what expires ---- */
 
 struct expiry_step {
+    bool looking; /* only count */
     unsigned removed;
 };
 
@@ -231,8 +305,9 @@ static struct err expire_sets(struct txn *t, const struct container *container, 
             return OK;
         TRY(block_set_decode(cursor_value(c), &set));
         if (set.touched + BLOCKS_LIFETIME_TICKS <= txn_now(t)) {
-            TRY(expire_set(t, container, id, arena_copy(txn_arena(t), cursor_value(c))));
             step->removed++;
+            if (!step->looking)
+                TRY(expire_set(t, container, id, arena_copy(txn_arena(t), cursor_value(c))));
         }
         TRY(cursor_skip(c, key));
     }
@@ -250,10 +325,10 @@ static struct err expire_partition(struct txn *t, void *arg)
     if (!str_given(row))
         return OK;
     TRY(container_decode(row, &container, &live));
-    if (!live && container.deleted_until <= txn_now(t))
-        return txn_del(t, BLOB_KEY_CONTAINER);
-    if (!live)
-        return OK;
+    if (!live) {
+        step->removed = container.deleted_until <= txn_now(t);
+        return step->removed == 0 || step->looking ? OK : txn_del(t, BLOB_KEY_CONTAINER);
+    }
     struct buf sets = buf_in(txn_arena(t));
     buf_putc(&sets, 'u');
     buf_put_be64(&sets, container.incarnation);
@@ -266,62 +341,32 @@ static struct err expire_partition(struct txn *t, void *arg)
     return e;
 }
 
-struct expiry_visit {
-    struct arena arena;
-    struct str partitions[EXPIRY_PARTITIONS_MAX];
-    size_t count;
-    bool more;
-};
-
-static bool take_partition(struct str partition, struct str value, void *arg)
+/* Whether anything has expired is seen in a view: an update is made only where there is. */
+static struct err anything_expired(struct txn *t, void *arg)
 {
-    struct expiry_visit *visit = arg;
-    (void)value;
-    if (visit->count == EXPIRY_PARTITIONS_MAX) {
-        visit->more = true;
-        return false;
-    }
-    visit->partitions[visit->count++] = arena_copy(&visit->arena, partition);
-    return true;
+    struct expiry_step *step = arg;
+    step->looking = true;
+    return expire_partition(t, arg);
 }
 
-/* Where the next step begins, or that a round is over. */
-static void remember(struct blob_expiry *expiry, const struct expiry_visit *visit, int64_t now)
+static struct err expire_work(struct store *store, struct str partition,
+                              struct sweep_report *report, bool *more)
 {
-    expiry->after_n = 0;
-    if (!visit->more) {
-        expiry->next_round = now + EXPIRY_ROUND_SECONDS * TICKS_PER_SECOND;
-        return;
-    }
-    struct str last = visit->partitions[visit->count - 1];
-    assert(last.n <= sizeof expiry->after);
-    memcpy(expiry->after, last.p, last.n);
-    expiry->after_n = last.n;
+    struct expiry_step step = {0};
+    *more = false;
+    TRY(store_read(store, partition, ENGINE_WAIT, anything_expired, &step));
+    if (step.removed == 0)
+        return OK;
+    step = (struct expiry_step){0};
+    TRY(engine_update_wait(store->engine, partition, expire_partition, &step));
+    report->removed = step.removed;
+    *more = step.removed >= EXPIRY_SETS_MAX;
+    return OK;
 }
 
 struct err blob_expire(struct store *store, void *context, struct sweep_report *report)
 {
-    struct blob_expiry *expiry = context;
-    int64_t now = store_now(store);
-    if (expiry->after_n == 0 && now < expiry->next_round)
-        return OK;
-    struct expiry_visit visit = {0};
-    arena_init(&visit.arena, 1 << 20);
-    struct str after =
-        expiry->after_n == 0 ? STR_NONE : (struct str){expiry->after, expiry->after_n};
-    struct err e = engine_partitions(store->engine, STR("b/"), after, BLOB_KEY_CONTAINER,
-                                     take_partition, &visit);
-    for (size_t i = 0; i < visit.count && !err_is(e); i++) {
-        struct expiry_step step = {0};
-        e = engine_update_wait(store->engine, visit.partitions[i], expire_partition, &step);
-        report->removed += step.removed;
-    }
-    if (!err_is(e)) {
-        remember(expiry, &visit, now);
-        report->more = visit.more;
-    }
-    arena_release(&visit.arena);
-    return e;
+    return round_step(store, context, BLOB_KEY_CONTAINER, expire_work, report);
 }
 
 bool blob_row_extents(struct str key, struct str value,

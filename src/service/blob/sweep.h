@@ -22,16 +22,19 @@ struct sweep_item {
 /* Notes it, in the container's partition. */
 struct err sweep_add(struct txn *t, const struct sweep_item *item);
 
-/* One bounded step over all containers: a job for the sweeper. context is not used. */
-struct err blob_sweep(struct store *store, void *context, struct sweep_report *report);
-/* One bounded step in search of uncommitted blocks that nobody touched for a week, and of the
- * tombstones of containers whose time is over. context is a struct blob_expiry that the job keeps;
- * it looks at a few containers per step and goes round. */
-struct blob_expiry {
+/* Where a job is on its way round all containers. It looks at a few of them per step; when it has
+ * been at all it rests, the longer the longer the round took, so that it costs a few percent of one
+ * core however many containers there are. All zero is the beginning. */
+struct blob_round {
     char after[256]; /* the partition that the last step ended with; empty at the beginning */
     size_t after_n;
-    int64_t next_round; /* ticks: not before */
+    int64_t started_ms, rest_until_ms; /* monotonic */
 };
+
+/* Jobs for the sweeper; context is a struct blob_round of the job's own. The first does what is
+ * noted. The second finds uncommitted blocks that nobody touched for a week and the tombstones of
+ * containers whose time is over. */
+struct err blob_sweep(struct store *store, void *context, struct sweep_report *report);
 struct err blob_expire(struct store *store, void *context, struct sweep_report *report);
 
 /* For `lazuli check`: the extents that a row of a container's partition names. */
