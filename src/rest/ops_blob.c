@@ -21,7 +21,6 @@ static const struct op ROWS[] = {
     {.name = "GetBlobServiceProperties", OP_GET_SERVICE_PROPERTIES},
     {.name = "SetBlobServiceProperties", OP_SET_SERVICE_PROPERTIES},
     {.name = "GetBlobServiceStats", OP_GET_SERVICE_STATS},
-    OP_ROW_USER_DELEGATION_KEY,
     {.name = "GetAccountInformation", .methods = M_GET | M_HEAD, .resource = R_ANY, .restype = "account", .comp = "properties",
      .account_sas = "racwdxyltfmeopiu", .account_sas_type = '*', .service_sas = "racwdxyltfmeopiu", .conditions = COND_IGNORED,
      .mode = MODE_DIRECT, .decode = rest_get_account_information_decode, .encode = rest_get_account_information_encode},
