@@ -73,6 +73,20 @@ void test_control_answers(void)
     end(&f);
 }
 
+/* control_command, with what it prints left out of the tests' own output. */
+static int command(const char *folder, const char *const *words, unsigned count)
+{
+    int saved[2] = {dup(STDOUT_FILENO), dup(STDERR_FILENO)};
+    FILE *nowhere = fopen("/dev/null", "we");
+    CHECK(nowhere != NULL && saved[0] >= 0 && saved[1] >= 0);
+    CHECK(dup2(fileno(nowhere), STDOUT_FILENO) >= 0 && dup2(fileno(nowhere), STDERR_FILENO) >= 0);
+    int status = control_command(folder, words, count);
+    CHECK(fflush(stdout) == 0);
+    CHECK(dup2(saved[0], STDOUT_FILENO) >= 0 && dup2(saved[1], STDERR_FILENO) >= 0);
+    CHECK(fclose(nowhere) == 0 && close(saved[0]) == 0 && close(saved[1]) == 0);
+    return status;
+}
+
 void test_control_command_reaches_the_server(void)
 {
     static const char *const ADD[] = {"add", "first", KEY};
@@ -81,22 +95,22 @@ void test_control_command_reaches_the_server(void)
     struct fixture f;
     struct control *control = NULL;
     begin(&f);
-    CHECK_INT(control_command(test_folder(), LIST, 1), 1);
+    CHECK_INT(command(test_folder(), LIST, 1), 1);
     CHECK_OK(control_new(test_folder(), &f.registry, &control));
-    CHECK_INT(control_command(test_folder(), ADD, 3), 0);
-    CHECK_INT(control_command(test_folder(), ADD, 3), 1);
-    CHECK_INT(control_command(test_folder(), LIST, 1), 0);
-    CHECK_INT(control_command(test_folder(), ODD, 2), 1);
+    CHECK_INT(command(test_folder(), ADD, 3), 0);
+    CHECK_INT(command(test_folder(), ADD, 3), 1);
+    CHECK_INT(command(test_folder(), LIST, 1), 0);
+    CHECK_INT(command(test_folder(), ODD, 2), 1);
     CHECK_INT(accounts_count(f.registry.accounts), 1);
     control_free(control);
-    CHECK_INT(control_command(test_folder(), LIST, 1), 1);
+    CHECK_INT(command(test_folder(), LIST, 1), 1);
     /* A dead server's socket does not stand in the way. */
     char path[256];
     snprintf(path, sizeof path, "%s/control.sock", test_folder());
     FILE *left = fopen(path, "we");
     CHECK(left != NULL && fclose(left) == 0);
     CHECK_OK(control_new(test_folder(), &f.registry, &control));
-    CHECK_INT(control_command(test_folder(), LIST, 1), 0);
+    CHECK_INT(command(test_folder(), LIST, 1), 0);
     control_free(control);
     end(&f);
 }
@@ -110,7 +124,7 @@ static int list_as_another_user(const char *folder)
     if (child == 0) {
         if (setgid(65534) != 0 || setuid(65534) != 0)
             _exit(7);
-        _exit(control_command(folder, LIST, 1));
+        _exit(command(folder, LIST, 1));
     }
     int status = 0;
     CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));

@@ -43,9 +43,24 @@ static void put_visible(struct buf *out, struct str text)
         buf_putc(out, text.p[i] > 0x20 && text.p[i] < 0x7F ? text.p[i] : '?');
 }
 
+/* A URL with a signature can also stand where it does not belong: in the path, when its '?' was
+ * escaped, or in another parameter. Nothing is shown from "sig=" on, be the '=' escaped or not. */
+static void put_without_signature(struct buf *out, struct str text)
+{
+    for (size_t i = 0; i + 3 < text.n; i++) {
+        if (str_istarts(str_from(text, i), STR("sig=")) ||
+            str_istarts(str_from(text, i), STR("sig%"))) {
+            put_visible(out, str_head(text, i + 3));
+            buf_put(out, STR("=-"));
+            return;
+        }
+    }
+    put_visible(out, text);
+}
+
 void access_log_put_target(struct buf *out, struct str path, struct str query)
 {
-    put_visible(out, str_head(path, ACCESS_LOG_TARGET_MAX));
+    put_without_signature(out, str_head(path, ACCESS_LOG_TARGET_MAX));
     if (!str_given(query))
         return;
     buf_putc(out, '?');
@@ -55,9 +70,12 @@ void access_log_put_target(struct buf *out, struct str path, struct str query)
         /* An encoded name (%73ig) is a signature too: what has no plain name shows no value. */
         struct str name = str_head(part, str_find(part, '=', 0));
         bool secret = str_ieq(name, STR("sig")) || str_find(name, '%', 0) < name.n;
-        put_visible(out, secret ? name : part);
-        if (secret)
+        if (secret) {
+            put_visible(out, name);
             buf_put(out, STR("=-"));
+        } else {
+            put_without_signature(out, part);
+        }
         if (str_given(query))
             buf_putc(out, '&');
     }

@@ -181,20 +181,23 @@ static struct err parse_query(struct rest_call *call)
 static struct err parse_version(struct rest_call *call)
 {
     struct str header = call_header(call, STR("x-ms-version"));
-    struct str text = header;
+    struct str query = call_query(call, STR("api-version"));
+    struct str signed_version = call_query(call, STR("sv"));
+    struct str text = str_given(header) ? header : str_given(query) ? query : signed_version;
     call->version = VERSION_NEWEST;
     call->version_text = STR(VERSION_NEWEST_TEXT);
     if (!str_given(text))
-        text = call_query(call, STR("api-version"));
-    if (!str_given(text))
-        text = call_query(call, STR("sv"));
-    if (!str_given(text))
         return OK;
-    if (!version_parse(text, call->server->options.any_version, &call->version))
-        return str_given(header) ? call_bad_header(call, STR("x-ms-version"))
-                                 : call_bad_query(call, STR("api-version"));
-    call->version_text = text;
-    return OK;
+    if (version_parse(text, call->server->options.any_version, &call->version)) {
+        call->version_text = text;
+        return OK;
+    }
+    /* A version that a SAS was signed with may be older than all that are served, and when it is
+     * none, authentication says so. */
+    if (!str_given(header) && !str_given(query))
+        return OK;
+    return str_given(header) ? call_bad_header(call, STR("x-ms-version"))
+                             : call_bad_query(call, STR("api-version"));
 }
 
 static struct err parse_target(struct rest_call *call, enum op_resource *resource)

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared Key and Shared Key Lite from outside: what is let in, what is refused, and with which code.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { ACCOUNT, assertError, assertRejects, hmac, KEY, sign, startServer, stringToSign, uniqueName } from './lib.mjs';
+
+const OTHER = 'otheraccount';
+const OTHER_KEY_1 = Buffer.from('the first key of the other account').toString('base64');
+const OTHER_KEY_2 = Buffer.from('the second key of the other account').toString('base64');
+
+let server;
+let container;
+
+before(async () => {
+    server = await startServer({
+        inMemory: true, services: ['blob', 'queue'],
+        env: { AZURITE_ACCOUNTS: `${ACCOUNT}:${KEY};${OTHER}:${OTHER_KEY_1}:${OTHER_KEY_2}` },
+    });
+    container = (await server.blobs()).getContainerClient(uniqueName('c'));
+    await container.create();
+});
+after(() => server.stop());
+
+const path = () => `/${container.containerName}`;
+const props = { query: { restype: 'container' } };
+const get = (options = {}) => server.request('blob', 'GET', path(), { ...props, ...options });
+/** Signs with the lib, then changes what it signed. */
+const tampered = (change) => get({
+    auth: (headers) => change(sign('GET', `/${ACCOUNT}${path()}`, 'restype=container', headers)),
+});
+const replaceSignature = (text) => (headers) =>
+    headers.map(([name, value]) => [name, name === 'Authorization' ? value.replace(/:.*/, `:${text(value.split(':')[1])}`) : value]);
+
+test('both schemes and both keys are let in', async () => {
+    assert.equal((await get()).status, 200);
+    assert.equal((await get({ auth: 'lite' })).status, 200);
+    for (const key of [OTHER_KEY_1, OTHER_KEY_2]) {
+        const answer = await server.request('blob', 'GET', '/', { query: 'comp=list', account: OTHER, key });
+        assert.equal(answer.status, 200, answer.text);
+    }
+});
+
+test('metadata whose names sort differently by collation and by bytes', async () => {
+    const blob = container.getBlockBlobClient('collated');
+    const metadata = { ab: '1', a_c: '2', a1: '3', a_: '4', aB_2: '5', b: 'two  spaces' };
+    await blob.upload('x', 1, { metadata });
+    assert.deepEqual((await blob.getProperties()).metadata,
+        Object.fromEntries(Object.entries(metadata).map(([k, v]) => [k.toLowerCase(), v])));
+});
+
+test('names with characters that must be escaped', async () => {
+    for (const name of ['a b', 'ü/é', 'a+b&c=d?e#f', "it's", '100%', 'a//b', '(1)', '日本']) {
+        const blob = container.getBlockBlobClient(name);
+        await blob.upload(name, Buffer.byteLength(name));
+        assert.equal((await blob.downloadToBuffer()).toString(), name);
+    }
+});
+
+test('a wrong key, account or signature is AuthenticationFailed', async () => {
+    assertError(await get({ key: OTHER_KEY_1 }), 403, 'AuthenticationFailed');
+    assertError(await tampered(replaceSignature((s) => s.slice(0, -1))), 403, 'AuthenticationFailed');
+    assertError(await tampered(replaceSignature((s) => s.slice(0, -2) + '='.repeat(2))), 403, 'AuthenticationFailed');
+    assertError(await tampered(replaceSignature((s) => s + s)), 403, 'AuthenticationFailed');
+    assertError(await tampered(replaceSignature((s) => s.toLowerCase())), 403, 'AuthenticationFailed');
+    assertError(await tampered(replaceSignature((s) => 'A'.repeat(20000))), 403, 'AuthenticationFailed');
+    const other = (headers) => headers.map(([n, v]) => [n, n === 'Authorization' ? v.replace(ACCOUNT, OTHER) : v]);
+    assertError(await tampered(other), 403, 'AuthenticationFailed');
+});
+
+test('what was signed cannot be changed', async () => {
+    const changed = (name, value) => (headers) => headers.map(([n, v]) => [n, n === name ? value : v]);
+    assertError(await tampered(changed('x-ms-version', '2020-02-10')), 403, 'AuthenticationFailed');
+    assertError(await tampered((headers) => [...headers, ['x-ms-lease-id', 'x']]), 403, 'AuthenticationFailed');
+    assertError(await tampered((headers) => [...headers, ['If-Match', '*']]), 403, 'AuthenticationFailed');
+    const answer = await get({
+        query: { restype: 'container', comp: 'list' },
+        auth: (headers) => sign('GET', `/${ACCOUNT}${path()}`, 'restype=container', headers),
+    });
+    assertError(answer, 403, 'AuthenticationFailed');
+});
+
+test('the answer shows what the server signed, and not what would have been right', async () => {
+    const answer = await get({ key: OTHER_KEY_1 });
+    const [detail] = answer.xml('AuthenticationErrorDetail');
+    assert.match(detail, /Server used following string to sign: 'GET\n\n\n/);
+    assert.match(detail, new RegExp(`/${ACCOUNT}/${ACCOUNT}${path()}\nrestype:container'\\.$`));
+    const date = detail.match(/x-ms-date:(.*)/)[1];
+    const text = stringToSign('GET', `/${ACCOUNT}${path()}`, 'restype=container',
+        { 'x-ms-version': detail.match(/x-ms-version:(.*)/)[1], 'x-ms-date': date });
+    assert.ok(!answer.text.includes(hmac(text)) && !answer.text.includes(KEY));
+});
+
+test('a date that is too old, too new, missing or none', async () => {
+    const at = (minutes) => new Date(Date.now() + minutes * 60000).toUTCString();
+    for (const minutes of [-14, 14])
+        assert.equal((await get({ headers: { 'x-ms-date': at(minutes) } })).status, 200);
+    for (const date of [at(-16), at(16), 'yesterday', '', undefined, '2026-01-01T00:00:00Z'])
+        assertError(await get({ headers: { 'x-ms-date': date } }), 403, 'AuthenticationFailed');
+    assert.equal((await get({ headers: { 'x-ms-date': undefined, Date: at(0) } })).status, 200);
+});
+
+test('a request that was recorded is refused when it is old', async () => {
+    let recorded;
+    const keep = (headers) => recorded = sign('GET', `/${ACCOUNT}${path()}`, 'restype=container', headers);
+    assert.equal((await get({ auth: keep })).status, 200);
+    assert.equal((await get({ auth: () => recorded })).status, 200);
+    server.advance(16 * 60000);
+    assertError(await get({ auth: () => recorded }), 403, 'AuthenticationFailed');
+});
+
+test('a malformed Authorization is InvalidAuthenticationInfo', async () => {
+    for (const value of ['', 'SharedKey', `SharedKey ${ACCOUNT}`, 'SharedKey :x', 'Basic YTpi', 'Digest x'])
+        assertError(await get({ auth: (h) => [...Object.entries(h), ['Authorization', value]] }), 400,
+            'InvalidAuthenticationInfo');
+    const twice = (headers) => { const all = sign('GET', `/${ACCOUNT}${path()}`, 'restype=container', headers);
+        return [...all, all.at(-1)]; };
+    assertError(await get({ auth: twice }), 400, 'InvalidAuthenticationInfo');
+});
+
+test('a signed header that is there twice is refused', async () => {
+    assertError(await get({ headers: { 'x-ms-meta-a': ['1', '2'] } }), 400, 'InvalidHeaderValue');
+    assertError(await get({ headers: { 'Content-Type': ['a/b', 'a/b'] } }), 400, 'InvalidHeaderValue');
+});
+
+test('nobody without credentials: 401 with a challenge, 404 for old clients', async () => {
+    const now = await get({ auth: 'none' });
+    assertError(now, 401, 'NoAuthenticationInformation');
+    assert.match(now.headers['www-authenticate'], /^Bearer authorization_uri=https:\S+ resource_id=https:\S+$/);
+    assertError(await get({ auth: 'none', headers: { 'x-ms-version': '2019-07-07' } }), 404, 'ResourceNotFound');
+    assertError(await server.request('queue', 'GET', '/', { query: 'comp=list', auth: 'none' }), 401,
+        'NoAuthenticationInformation');
+});
+
+test('an account that there is not', async () => {
+    assertError(await server.request('blob', 'GET', '/', { query: 'comp=list', account: 'nobody' }), 403,
+        'AuthenticationFailed');
+    await assertRejects((await server.blobs({ account: 'nobody' })).getContainerClient('c').create(), 403,
+        'AuthenticationFailed');
+});
+
+test('a client cannot write headers into an error', async () => {
+    for (const query of ['comp=x%0A%40Set-Cookie%09a%3Db', 'comp=x%0D%0ASet-Cookie%3A%20a%3Db',
+        'restype=container&comp=%0A@X-Injected%09yes'])
+        for (const auth of ['key', 'none']) {
+            const answer = await get({ query, auth });
+            assert.ok(answer.status >= 400);
+            assert.ok(!('set-cookie' in answer.headers) && !('x-injected' in answer.headers));
+        }
+});
