@@ -85,13 +85,18 @@ static void conn_free(struct http_conn *c)
     free(c);
 }
 
+/* Whether something is under way elsewhere that will call back: the exchange must wait for it. */
+static bool conn_is_at_work(const struct http_conn *c)
+{
+    return c->state == CONN_WORK || (c->state == CONN_BODY && c->call->paused) ||
+           (c->state == CONN_SEND && c->call->out.waiting);
+}
+
 void http_conn_cut(struct http_conn *c)
 {
-    bool at_work = c->call != NULL && c->call->handed &&
-                   (c->state == CONN_WORK || (c->state == CONN_SEND && c->call->out.waiting));
     conn_close_stream(c, true);
     c->gone = true;
-    if (at_work)
+    if (conn_is_at_work(c))
         return;
     if (c->call != NULL)
         http_conn_end_call(c);
@@ -261,7 +266,7 @@ void http_conn_drive(struct http_conn *c)
     w->driving = c;
     w->turn_left = HTTP_TURN_BYTES_MAX;
     bool more = true;
-    while (more && w->turn_left > 0)
+    for (int steps = 0; more && w->turn_left > 0 && steps < HTTP_TURN_STEPS_MAX; steps++)
         more = conn_step(c);
     if (w->draining && c->state == CONN_HEAD && c->in.n == 0)
         http_conn_set_state(c, CONN_CLOSED);

@@ -13,6 +13,7 @@ enum {
     HTTP_READ_BYTES = 16 << 10,        /* what one recv brings while a head is awaited */
     HTTP_DISCARD_BYTES_MAX = 64 << 10, /* of a body nobody wants, to keep its connection */
     HTTP_TURN_BYTES_MAX = 1 << 20,     /* moved for one connection before the others' turn */
+    HTTP_TURN_STEPS_MAX = 512,         /* likewise: for a deep pipeline of small requests */
     HTTP_CALLS_KEPT_MAX = 256,         /* unused calls a worker keeps */
     HTTP_LINGER_MS = 5000,             /* without a byte, while closing */
     HTTP_LINGER_MS_MAX = 30000,        /* in all */

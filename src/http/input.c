@@ -151,6 +151,14 @@ static struct err body_take(struct http_conn *c, struct str *piece)
     return OK;
 }
 
+/* How much to read at once: of the body as much as there is room for, of what follows it little,
+ * because that has to be kept. */
+static size_t body_appetite(const struct http_conn *c)
+{
+    uint64_t most = c->body_left + HTTP_READ_BYTES;
+    return c->body_chunked || most > HTTP_BUFFER_BYTES ? HTTP_BUFFER_BYTES : (size_t)most;
+}
+
 bool http_step_body(struct http_conn *c)
 {
     const struct http_handler *handler = http_server_handler(c->worker->server);
@@ -161,6 +169,10 @@ bool http_step_body(struct http_conn *c)
     }
     if (call->paused)
         return false;
+    if (c->gone) {
+        input_ended(c);
+        return false;
+    }
     if (c->body_left == 0) {
         http_conn_set_state(c, CONN_WORK);
         handler->on_end(&call->x);
@@ -168,7 +180,7 @@ bool http_step_body(struct http_conn *c)
     }
     if (call->interim.n > 0)
         http_send_interim(c);
-    if (c->in.n == 0 && !input_fill(c, HTTP_BUFFER_BYTES))
+    if (c->in.n == 0 && !input_fill(c, body_appetite(c)))
         return false;
     struct str piece;
     struct err error = body_take(c, &piece);
@@ -191,8 +203,11 @@ void http_body_pause(struct http_exchange *x)
 void http_body_resume(struct http_exchange *x)
 {
     struct http_call *call = (struct http_call *)x;
+    if (!call->paused)
+        return;
     call->paused = false;
-    call->conn->active_ms = loop_now_ms(call->conn->worker->loop);
+    if (call->conn->state == CONN_BODY)
+        http_conn_set_state(call->conn, CONN_BODY); /* its time starts now */
     http_conn_drive(call->conn);
 }
 

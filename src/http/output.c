@@ -63,14 +63,25 @@ static bool call_must_close(const struct http_call *call, const struct http_resp
     return !c->body_chunked && c->body_left > HTTP_DISCARD_BYTES_MAX;
 }
 
+/* The length to announce, -1 for none. What is sent from memory has the length that it has,
+ * whatever the handler says: a wrong one would make the client read a part of this reply as the
+ * next. */
+static int64_t announced_length(const struct http_call *call, const struct http_response *response)
+{
+    bool bodiless = call->x.request.method == HTTP_HEAD || status_has_no_body(response->status);
+    if (response->source == NULL && !bodiless)
+        return (int64_t)response->body.n;
+    if (response->content_length >= 0 || response->source != NULL || response->status == 304)
+        return response->content_length;
+    return (int64_t)response->body.n;
+}
+
 /* How the end of the body is told: by a length, by chunks, or by the end of the connection. */
 static void put_framing(struct http_call *call, const struct http_response *response,
                         struct buf *head)
 {
     struct http_out *out = &call->out;
-    int64_t length = response->content_length;
-    if (length < 0 && response->source == NULL && response->status != 304)
-        length = (int64_t)response->body.n;
+    int64_t length = announced_length(call, response);
     out->chunked = false;
     out->left = length;
     if (response->status == 204 || response->status < 200)
