@@ -16,6 +16,7 @@
 enum { BUFFER_BYTES = 256 << 10, EVENTS_MAX = 256, HEAD_BYTES_MAX = 16 << 10 };
 
 struct answer {
+    bool bodiless; /* it is HEAD's */
     bool head_done;
     bool bad;
     bool chunked;
@@ -126,7 +127,7 @@ static void connection_start(struct connection *c)
     size_t op = op_pick(set, random & 0xFFFF);
     c->request = op_request(set, op, key, &c->scratch);
     c->body = set->ops[op].body_is_template ? STR("") : set->ops[op].body;
-    c->answer = (struct answer){0};
+    c->answer = (struct answer){.bodiless = str_eq(set->ops[op].method, STR("HEAD"))};
     buf_clear(&c->head);
     c->began_ns = now_ns();
     connection_send(c);
@@ -163,12 +164,15 @@ static void read_head(struct connection *c, struct str head)
     struct answer *answer = &c->answer;
     struct str rest = head;
     struct str status = str_from(str_cut(&rest, '\n'), sizeof "HTTP/1.1 " - 1);
-    bool bodiless = str_starts(status, STR("204")) || str_starts(status, STR("304"));
+    answer->bodiless =
+        answer->bodiless || str_starts(status, STR("204")) || str_starts(status, STR("304"));
     while (str_given(rest))
         read_head_line(answer, str_cut(&rest, '\n'));
     answer->head_done = true;
-    if (bodiless)
+    if (answer->bodiless) {
         answer->left = 0;
+        answer->chunked = false;
+    }
     http_chunked_init(&answer->chunks);
     answer->bad = status.n == 0 || status.p[0] != '2';
 }
