@@ -112,8 +112,11 @@ static void put_http(struct rest_call *call, const struct blob_http *http)
     call_put_if(call, STR("Cache-Control"), chosen(who->cache_control, http->cache_control));
 }
 
+/* Only block blobs have a tier here. */
 static void put_tier(struct rest_call *call, const struct blob_head *head)
 {
+    if (head->type != BLOB_BLOCK)
+        return;
     call_put(call, STR("x-ms-access-tier"), blob_tier_text(head->tier));
     if (head->tier == BLOB_TIER_NONE)
         call_put_bool(call, STR("x-ms-access-tier-inferred"), true);
@@ -132,6 +135,11 @@ static void put_head(struct rest_call *call, const struct get_blob *get)
     call_put(call, STR("x-ms-blob-type"), blob_type_text(head->type));
     if (get->args.request.at.item == BLOB_BASE)
         blob_put_lease(call, &head->lease);
+    if (head->type == BLOB_APPEND) {
+        call_put_u64(call, STR("x-ms-blob-committed-block-count"), head->block_count);
+        if (head->sealed)
+            call_put_bool(call, STR("x-ms-blob-sealed"), true);
+    }
     call_put_bool(call, STR("x-ms-server-encrypted"), true);
     call_put(call, STR("Accept-Ranges"), STR("bytes"));
 }

@@ -157,8 +157,13 @@ static void put_content_properties(struct buf *b, const struct blob_head *head)
     put_text(b, STR(""), http->content_disposition, STR("</Content-Disposition>"));
 }
 
+/* Only block blobs have a tier here. */
 static void put_tier(struct buf *b, const struct blob_head *head)
 {
+    if (head->sealed)
+        PUT(b, "<Sealed>true</Sealed>");
+    if (head->type != BLOB_BLOCK)
+        return;
     PUT(b, "<AccessTier>");
     buf_put(b, blob_tier_text(head->tier));
     PUT(b, "</AccessTier>");

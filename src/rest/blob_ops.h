@@ -25,6 +25,9 @@ rest_fn rest_list_blobs_decode, rest_list_blobs_encode;
 
 /* blob_object.c */
 rest_fn rest_put_blob_decode, rest_put_blob_encode;
+rest_fn rest_put_append_blob_decode, rest_put_append_blob_encode;
+rest_fn rest_append_block_decode, rest_append_block_encode;
+rest_fn rest_append_blob_seal_decode, rest_append_blob_seal_encode;
 rest_fn rest_set_blob_properties_decode, rest_set_blob_properties_encode;
 rest_fn rest_set_blob_metadata_decode, rest_set_blob_metadata_encode;
 rest_fn rest_snapshot_blob_decode, rest_snapshot_blob_encode;

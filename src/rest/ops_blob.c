@@ -5,6 +5,7 @@
 #include "rest/policy_xml.h"
 #include "rest/service_properties.h"
 #include "rest/user_delegation_key.h"
+#include "service/blob/append.h"
 #include "service/blob/blob.h"
 #include "service/blob/block.h"
 #include "service/blob/container.h"
@@ -63,6 +64,16 @@ static const struct op ROWS[] = {
      .account_sas = "cw", .account_sas_type = 'o', .service_sas = "cw", .conditions = COND_ALL,
      .body = BODY_STREAM, .body_max = 5000 * MIB,
      .mode = MODE_WRITE, .decode = rest_put_blob_decode, .run = blob_put_blob, .encode = rest_put_blob_encode},
+    {.name = "PutBlob", .methods = M_PUT, .resource = R_OBJECT, .header = "x-ms-blob-type=AppendBlob",
+     .account_sas = "cw", .account_sas_type = 'o', .service_sas = "cw", .conditions = COND_ALL,
+     .mode = MODE_WRITE, .decode = rest_put_append_blob_decode, .run = blob_create_append_blob, .encode = rest_put_append_blob_encode},
+    {.name = "AppendBlock", .methods = M_PUT, .resource = R_OBJECT, .comp = "appendblock",
+     .account_sas = "aw", .account_sas_type = 'o', .service_sas = "aw", .conditions = COND_ALL,
+     .body = BODY_STREAM, .body_max = 100 * MIB,
+     .mode = MODE_WRITE, .decode = rest_append_block_decode, .run = blob_append_block, .encode = rest_append_block_encode},
+    {.name = "AppendBlobSeal", .methods = M_PUT, .resource = R_OBJECT, .comp = "seal",
+     .account_sas = "w", .account_sas_type = 'o', .service_sas = "w", .conditions = COND_M | COND_N | COND_S | COND_U,
+     .mode = MODE_WRITE, .version_min = 20191212, .decode = rest_append_blob_seal_decode, .run = blob_seal_append_blob, .encode = rest_append_blob_seal_encode},
     {.name = "GetBlob", .methods = M_GET, .resource = R_OBJECT,
      .account_sas = "r", .account_sas_type = 'o', .service_sas = "r", .anonymous = AUTH_ANONYMOUS_BLOB, .conditions = COND_ALL,
      .mode = MODE_READ, .decode = rest_get_blob_decode, .run = blob_get_blob, .encode = rest_get_blob_encode},

@@ -3,11 +3,11 @@
 
 /* ---- Put Blob ---- */
 
-struct err blob_check_block_type(const struct blob *blob)
+struct err blob_check_type(const struct blob *blob, enum blob_type type)
 {
     if (!blob->stored)
         return OK;
-    if (blob->head.type != BLOB_BLOCK)
+    if (blob->head.type != type)
         return err_new(ERR_INVALID_BLOB_TYPE);
     return blob->head.tier == BLOB_TIER_ARCHIVE ? err_new(ERR_BLOB_ARCHIVED) : OK;
 }
@@ -51,7 +51,7 @@ struct err blob_put_blob(struct txn *t, void *arg)
     struct blob_put_args *args = arg;
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_CREATE, &blob));
-    TRY(blob_check_block_type(&blob));
+    TRY(blob_check_type(&blob, BLOB_BLOCK));
     TRY(blob_drop_content(t, blob.container.incarnation, &blob.head));
     TRY(blob_drop_blocks(t, blob.container.incarnation, &blob.head));
     TRY(write_content(t, args, &blob));

@@ -31,8 +31,8 @@ engine_fn blob_put_blob;
 /* Replaces what the head says of the content by what the caller has written: for all that make a
  * block blob (Put Blob, Put Block List). blob->head.content and so on are those of the new one. */
 void blob_set_properties(struct txn *t, struct blob *blob, const struct blob_properties *p);
-/* A block blob, or none, and not archived. */
-struct err blob_check_block_type(const struct blob *blob);
+/* A blob of that type, or none, and not archived. */
+struct err blob_check_type(const struct blob *blob, enum blob_type type);
 
 struct blob_get_args {
     struct blob_request request;

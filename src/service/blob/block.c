@@ -93,7 +93,7 @@ struct err blob_put_block(struct txn *t, void *arg)
     struct block_set set;
     struct str old;
     TRY(blob_open(t, &args->request, BLOB_STAGE, &blob));
-    TRY(blob_check_block_type(&blob));
+    TRY(blob_check_type(&blob, BLOB_BLOCK));
     TRY(open_set(t, &blob, args, &set));
     if (set.id_bytes != args->id.n)
         return err_new(ERR_INVALID_BLOB_OR_BLOCK);
@@ -228,7 +228,7 @@ struct err blob_put_block_list(struct txn *t, void *arg)
     struct blob blob;
     assert(args->count <= BLOCKS_COMMITTED_MAX);
     TRY(blob_open(t, &args->request, BLOB_CREATE, &blob));
-    TRY(blob_check_block_type(&blob));
+    TRY(blob_check_type(&blob, BLOB_BLOCK));
     struct commit c = {.txn = t, .blob = &blob};
     TRY(load_indexes(&c));
     TRY(write_blocks(&c, args));

@@ -29,6 +29,7 @@ enum field {
     FIELD_METADATA,
     FIELD_TAGS,
     FIELD_LEASE,
+    FIELD_SEALED,
 };
 
 static void put_lease(struct buf *b, const struct lease *lease)
@@ -66,6 +67,7 @@ void blob_head_encode(struct buf *b, const struct blob_head *head)
     record_put_bytes(b, FIELD_CONTENT_MD5, head->http.content_md5);
     record_put_bytes(b, FIELD_METADATA, head->metadata);
     record_put_bytes(b, FIELD_TAGS, head->tags);
+    record_put(b, FIELD_SEALED, head->sealed);
     put_lease(b, &head->lease);
 }
 
@@ -74,6 +76,9 @@ static bool take_number(struct blob_head *h, unsigned field, uint64_t value)
     switch (field) {
     case FIELD_TYPE:
         h->type = (enum blob_type)value;
+        return true;
+    case FIELD_SEALED:
+        h->sealed = value != 0;
         return true;
     case FIELD_UNCOMMITTED:
         h->committed = value == 0;

@@ -44,6 +44,7 @@ struct blob_head {
     enum blob_tier tier;
     int64_t tier_changed;
     struct blob_http http;
+    bool sealed;         /* an append blob that grows no more */
     struct str metadata; /* as pairs.h encodes them; absent when none */
     struct str tags;
     struct lease lease;

@@ -91,6 +91,13 @@ void content_write_begin(struct content_writer *w, struct txn *t, struct str pre
     *w = (struct content_writer){.txn = t, .prefix = prefix, .chunk = buf_in(txn_arena(t))};
 }
 
+void content_write_from(struct content_writer *w, uint64_t offset)
+{
+    assert(w->size == 0 && w->chunk_pieces == 0);
+    w->size = offset;
+    w->chunk_start = offset;
+}
+
 static struct err flush_chunk(struct content_writer *w)
 {
     if (w->chunk_pieces == 0)

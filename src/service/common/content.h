@@ -64,6 +64,8 @@ struct content_writer {
 };
 /* prefix must stay until content_write_end. */
 void content_write_begin(struct content_writer *w, struct txn *t, struct str prefix);
+/* Goes on at an offset where the content ends, before the first piece: how it grows. */
+void content_write_from(struct content_writer *w, uint64_t offset);
 struct err content_write(struct content_writer *w, const struct piece *piece,
                          enum piece_claim claim);
 /* After it, w->size and w->rows say how large the content is. */

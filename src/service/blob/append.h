@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Append blobs: made empty, grown at the end block by block, sealed for good. Each block is a chunk
+ * of the content's map at the offset where it begins; a snapshot shares the content and sees as
+ * much of it as its own size says. */
+#ifndef SERVICE_BLOB_APPEND_H
+#define SERVICE_BLOB_APPEND_H
+
+#include "service/blob/blob.h"
+
+enum { BLOB_APPEND_BLOCKS_MAX = 50000 };
+
+struct blob_create_append_args {
+    struct blob_request request;
+    struct blob_properties properties;
+    /* out */
+    struct blob_head head;
+};
+/* Put Blob of an append blob. ERR_INVALID_BLOB_TYPE. */
+engine_fn blob_create_append_blob;
+
+struct blob_append_args {
+    struct blob_request request;
+    const struct pieces *pieces; /* of a finished upload; not for Seal */
+    uint64_t size;
+    bool has_position, has_size_max;
+    uint64_t position; /* where the client thinks the blob ends */
+    uint64_t size_max; /* how large it may become */
+    /* out */
+    struct blob_head head;
+    uint64_t offset; /* where the block begins */
+};
+/* ERR_INVALID_BLOB_TYPE, ERR_BLOB_IS_SEALED, ERR_APPEND_POSITION_CONDITION_NOT_MET,
+ * ERR_MAX_BLOB_SIZE_CONDITION_NOT_MET, ERR_BLOCK_COUNT_EXCEEDS_LIMIT. */
+engine_fn blob_append_block;
+engine_fn blob_seal_append_blob;
+
+#endif
