@@ -1,0 +1,166 @@
+#!/bin/sh
+# `make bench`: every question of bench/README.md, one table. Ratios and CPU per operation count; rates depend on the machine.
+#   sh bench/run.sh            all parts
+#   sh bench/run.sh blob list  some of them
+# BENCH_SECONDS (4) per row, BENCH_BLOBS (1000000) for the large container, BENCH_DATA: where the store goes (a new folder in /tmp).
+set -eu
+cd "$(dirname "$0")/.."
+seconds=${BENCH_SECONDS:-4}
+blobs=${BENCH_BLOBS:-1000000}
+data=${BENCH_DATA:-$(mktemp -d /tmp/lazuli-bench-XXXXXX)}
+load=build/release/bench_load
+key='Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=='
+account=/devstoreaccount1
+blob_port=21800 queue_port=21801 table_port=21802 file_port=21803 nginx_port=21804
+pid= nginx_pid=
+trap 'stop; [ -z "$nginx_pid" ] || kill "$nginx_pid"; rm -rf "$data"' EXIT INT TERM
+
+start() {
+    build/lazuli --data "$data/store" --blob-port $blob_port --queue-port $queue_port --table-port $table_port \
+        --file-port $file_port --smb-port 0 --silent "$@" 2>"$data/server.log" &
+    pid=$!
+    for _ in $(seq 200); do
+        curl -s -o /dev/null "http://127.0.0.1:$blob_port$account?comp=list" && return
+        sleep 0.01
+    done
+    echo "the server does not answer" >&2
+    exit 1
+}
+
+stop() {
+    [ -z "$pid" ] || { kill "$pid" 2>/dev/null || true; wait "$pid" 2>/dev/null || true; }
+    pid=
+}
+
+# row PORT NAME ARGS...: one line of the table.
+row() {
+    port=$1 name=$2
+    shift 2
+    $load --url "http://127.0.0.1:$port" --account devstoreaccount1 --key "$key" --pid "$pid" \
+        --header 'x-ms-version: 2024-11-04' --seconds "$seconds" --name "$name" "$@"
+}
+
+# once PORT ARGS...: one request that prepares something.
+once() {
+    port=$1
+    shift
+    row "$port" prepare --connections 1 --requests 1 --warm-up 0 "$@" >/dev/null
+}
+
+titles() {
+    echo '| what | connections | requests | errors | requests/s | p50 ms | p99 ms | in MB/s | out MB/s | server CPU µs |'
+    echo '|---|---|---|---|---|---|---|---|---|---|'
+}
+
+say() {
+    printf '\n%s\n\n' "$*"
+}
+
+part_blob() {
+    say "## Blobs, full durability, 64 connections"
+    once $blob_port --op "PUT $account/bench?restype=container"
+    titles
+    row $blob_port 'Put Blob 4 KiB' --op "PUT $account/bench/k{key}" --header 'x-ms-blob-type: BlockBlob' --body-bytes 4096
+    once $blob_port --requests 1000 --in-order --connections 8 --op "PUT $account/bench/k{key}" --header 'x-ms-blob-type: BlockBlob' --body-bytes 4096
+    row $blob_port 'Get Blob 4 KiB' --op "GET $account/bench/k{key}"
+    row $blob_port 'Put Blob 8 MiB' --connections 8 --keys 16 --op "PUT $account/bench/e{key}" --header 'x-ms-blob-type: BlockBlob' --body-bytes 8388608
+    once $blob_port --op "PUT $account/bench/m" --header 'x-ms-blob-type: BlockBlob' --body-bytes 1048576
+    row $blob_port 'Get Blob 1 MiB' --op "GET $account/bench/m"
+    once $blob_port --op "PUT $account/bench/a" --header 'x-ms-blob-type: AppendBlob'
+    row $blob_port 'Append Block 4 KiB' --requests 40000 --op "PUT $account/bench/a?comp=appendblock" --body-bytes 4096
+    say "dd conv=fdatasync of 8 MiB pieces on the same file system:"
+    dd if=/dev/zero of="$data/dd" bs=8M count=64 conv=fdatasync 2>&1 | tail -n 1
+    rm -f "$data/dd"
+}
+
+# The same bytes by nginx with sendfile, for the ratio of CPU per request.
+part_nginx() {
+    command -v nginx >/dev/null || { say "(nginx is not installed: no comparison)"; return; }
+    say "## Get 1 MiB beside nginx"
+    mkdir -p "$data/www"
+    dd if=/dev/urandom of="$data/www/m" bs=1M count=1 2>/dev/null
+    cat >"$data/nginx.conf" <<NGINX
+daemon off; worker_processes 1; pid $data/nginx.pid; error_log $data/nginx.log;
+events { worker_connections 256; }
+http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000; client_body_temp_path $data/b;
+proxy_temp_path $data/p; fastcgi_temp_path $data/f; uwsgi_temp_path $data/u; scgi_temp_path $data/s;
+server { listen 127.0.0.1:$nginx_port; root $data/www; } }
+NGINX
+    nginx -c "$data/nginx.conf" -p "$data" &
+    nginx_pid=$!
+    sleep 1
+    titles
+    $load --url http://127.0.0.1:$nginx_port --pid "$(pgrep -P $nginx_pid)" --seconds "$seconds" --name 'nginx, 1 MiB' --op 'GET /m'
+    kill $nginx_pid
+    wait $nginx_pid 2>/dev/null || true
+    nginx_pid=
+    row $blob_port 'Get Blob 1 MiB' --op "GET $account/bench/m"
+}
+
+part_list() {
+    say "## List Blobs of 5,000"
+    once $blob_port --op "PUT $account/list?restype=container"
+    once $blob_port --requests 5000 --keys 5000 --in-order --connections 64 --op "PUT $account/list/k{key}" --header 'x-ms-blob-type: BlockBlob' --body-bytes 100
+    titles
+    row $blob_port 'List Blobs, 5,000' --connections 4 --op "GET $account/list?restype=container&comp=list"
+}
+
+part_queue() {
+    say "## Queues"
+    once $queue_port --op "PUT $account/bench"
+    titles
+    row $queue_port 'Get Messages, empty' --op "GET $account/bench/messages"
+    row $queue_port 'Put Message 1 KiB' --op "POST $account/bench/messages" \
+        --body "<QueueMessage><MessageText>$(head -c 768 /dev/zero | base64 -w0)</MessageText></QueueMessage>"
+    row $queue_port 'Get Messages' --op "GET $account/bench/messages?visibilitytimeout=600"
+}
+
+part_table() {
+    say "## Tables"
+    once $table_port --table --op "POST $account/Tables" --header 'Content-Type: application/json' --header 'Accept: application/json;odata=nometadata' --body '{"TableName":"bench"}'
+    titles
+    row $table_port 'Insert Entity' --table --op "POST $account/bench" --header 'Content-Type: application/json' \
+        --header 'Accept: application/json;odata=nometadata' --header 'Prefer: return-no-content' \
+        --body '{"PartitionKey":"p","RowKey":"{seq}","Name":"value","Count":7,"Flag":true,"Price":1.5}'
+    row $table_port 'Get Entity' --table --op "GET $account/bench(PartitionKey='p',RowKey='1')" --header 'Accept: application/json;odata=nometadata'
+}
+
+# Costs in a large container against a small one, and the time to start with it.
+part_large() {
+    say "## $blobs blobs in a container"
+    once $blob_port --op "PUT $account/small?restype=container"
+    once $blob_port --op "PUT $account/large?restype=container"
+    once $blob_port --requests 1000 --keys 1000 --in-order --connections 64 --op "PUT $account/small/k{key}" --header 'x-ms-blob-type: BlockBlob' --body-bytes 1024
+    once $blob_port --requests "$blobs" --keys "$blobs" --in-order --connections 64 --seconds 3600 --op "PUT $account/large/k{key}" --header 'x-ms-blob-type: BlockBlob' --body-bytes 1024
+    titles
+    row $blob_port 'Put 1 KiB, 1,000 blobs' --keys 1000 --op "PUT $account/small/k{key}" --header 'x-ms-blob-type: BlockBlob' --body-bytes 1024
+    row $blob_port "Put 1 KiB, $blobs blobs" --keys "$blobs" --op "PUT $account/large/k{key}" --header 'x-ms-blob-type: BlockBlob' --body-bytes 1024
+    row $blob_port 'Get 1 KiB, 1,000 blobs' --keys 1000 --op "GET $account/small/k{key}"
+    row $blob_port "Get 1 KiB, $blobs blobs" --keys "$blobs" --op "GET $account/large/k{key}"
+    stop
+    begun=$(date +%s%N)
+    start
+    say "start to first answer with these: $((($(date +%s%N) - begun) / 1000000)) ms"
+}
+
+part_memory() {
+    stop
+    rm -rf "$data/store"
+    start
+    say "## Memory"
+    echo "idle: $(awk '/VmRSS/ {print $2}' /proc/"$pid"/status) KiB"
+    once $blob_port --op "PUT $account/bench?restype=container"
+    row $blob_port 'upload' --connections 64 --requests 64 --warm-up 0 --seconds 600 --keys 64 --in-order \
+        --op "PUT $account/bench/u{key}" --header 'x-ms-blob-type: BlockBlob' --body-bytes $((${BENCH_UPLOAD_MIB:-64} << 20)) >/dev/null &
+    uploading=$!
+    most=0
+    while kill -0 $uploading 2>/dev/null; do
+        now=$(awk '/VmRSS/ {print $2}' /proc/"$pid"/status)
+        [ "$now" -le "$most" ] || most=$now
+        sleep 0.2
+    done
+    echo "64 clients uploading ${BENCH_UPLOAD_MIB:-64} MiB each: $most KiB at most"
+}
+
+start
+for part in ${*:-blob nginx list queue table large memory}; do "part_$part"; done
