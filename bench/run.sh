@@ -80,7 +80,7 @@ part_nginx() {
     mkdir -p "$data/www"
     dd if=/dev/urandom of="$data/www/m" bs=1M count=1 2>/dev/null
     cat >"$data/nginx.conf" <<NGINX
-daemon off; worker_processes 1; pid $data/nginx.pid; error_log $data/nginx.log;
+user root; daemon off; worker_processes 1; pid $data/nginx.pid; error_log $data/nginx.log;
 events { worker_connections 256; }
 http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000; client_body_temp_path $data/b;
 proxy_temp_path $data/p; fastcgi_temp_path $data/f; uwsgi_temp_path $data/u; scgi_temp_path $data/s;
