@@ -147,7 +147,7 @@ static void count_error(struct connection *c, struct str what)
 
 static void read_head_line(struct answer *answer, struct str line)
 {
-    struct str value = line;
+    struct str value = line.n > 0 && line.p[line.n - 1] == '\r' ? str_head(line, line.n - 1) : line;
     struct str name = str_cut(&value, ':');
     value = str_trim(value);
     if (str_ieq(name, STR("Content-Length")))

@@ -51,6 +51,9 @@ static const struct wanted WANTED[] = {
     {BLOB, "FindBlobsByTags", "f", 's', NULL, NEVER},
     {BLOB, "FindBlobsByTagsInContainer", "f", 'c', "f", NEVER},
     {BLOB, "PutBlob", "cw", 'o', "cw", NEVER},
+    {BLOB, "PutBlob", "cw", 'o', "cw", NEVER}, /* of an append blob */
+    {BLOB, "AppendBlock", "aw", 'o', "aw", NEVER},
+    {BLOB, "AppendBlobSeal", "w", 'o', "w", NEVER},
     {BLOB, "GetBlob", "r", 'o', "r", LEVEL_BLOB},
     {BLOB, "GetBlobProperties", "r", 'o', "r", LEVEL_BLOB},
     {BLOB, "GetBlobMetadata", "r", 'o', "r", LEVEL_BLOB},
