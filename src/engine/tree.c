@@ -14,16 +14,23 @@ struct tree_node {
     struct tree_node *right;
 };
 
-struct row *row_new(struct str key, struct str value)
+struct row *row_new_sized(struct str key, size_t value_n)
 {
-    assert(key.n <= UINT32_MAX && value.n <= UINT32_MAX);
-    struct row *r = mem_alloc(sizeof *r + key.n + value.n);
+    assert(key.n <= UINT32_MAX && value_n <= UINT32_MAX);
+    struct row *r = mem_alloc(sizeof *r + key.n + value_n);
     atomic_init(&r->refs, 1);
     r->key_n = (uint32_t)key.n;
-    r->value_n = (uint32_t)value.n;
-    r->deleted = !str_given(value);
+    r->value_n = (uint32_t)value_n;
+    r->deleted = false;
     if (key.n > 0)
         memcpy(r->bytes, key.p, key.n);
+    return r;
+}
+
+struct row *row_new(struct str key, struct str value)
+{
+    struct row *r = row_new_sized(key, value.n);
+    r->deleted = !str_given(value);
     if (value.n > 0)
         memcpy(r->bytes + key.n, value.p, value.n);
     return r;

@@ -32,6 +32,8 @@ static inline struct str row_value(const struct row *r)
 
 /* With one reference. An absent value makes a deletion mark. */
 struct row *row_new(struct str key, struct str value);
+/* The same with room for a value of this size, to be filled in before anyone else sees the row. */
+struct row *row_new_sized(struct str key, size_t value_n);
 struct row *row_get(struct row *r);
 void row_put(struct row *r);
 

@@ -86,34 +86,115 @@ static struct err sync_extents(struct local_engine *e)
     return result;
 }
 
-static void write_row(void *arg, struct row *row)
+/* ---- the record, and RocksDB's batch ---- */
+
+static bool goes_to_journal(const struct row *row)
 {
-    struct local_engine *e = arg;
-    struct str key = row_key(row);
-    struct str value = row_value(row);
+    return row->value_n > VALUE_LARGE_MIN && row_value(row).p[0] == VALUE_HERE;
+}
+
+static void add_to_journal(void *arg, struct row *row)
+{
+    struct journal *j = arg;
+    struct str value = str_from(row_value(row), 1);
     if (row->deleted)
-        rocksdb_writebatch_delete(e->write, key.p, key.n);
+        journal_add_delete(j, row_key(row));
+    else if (goes_to_journal(row))
+        journal_add_large(j, row_key(row), value);
     else
-        rocksdb_writebatch_put(e->write, key.p, key.n, value.p, value.n);
+        journal_add_small(j, row_key(row), value);
 }
 
-static void write_number(struct local_engine *e, struct str key, uint64_t number)
+void put_stored(rocksdb_writebatch_t *batch, struct str key, struct str stored)
 {
-    char value[8];
-    for (int i = 0; i < 8; i++)
-        value[i] = (char)(number >> 8 * i & 0xFF);
-    rocksdb_writebatch_put(e->write, key.p, key.n, value, sizeof value);
+    rocksdb_writebatch_put(batch, key.p, key.n, stored.p, stored.n);
 }
 
-static struct err write_rows(struct local_engine *e, bool synced)
+void put_place(rocksdb_writebatch_t *batch, struct str key, const struct value_place *place)
 {
+    char stored[1 + VALUE_PLACE_BYTES] = {VALUE_IN_JOURNAL};
+    value_place_write(stored + 1, place);
+    put_stored(batch, key, (struct str){stored, sizeof stored});
+}
+
+void put_journal_place(rocksdb_writebatch_t *batch, const struct journal_place *place)
+{
+    char bytes[32];
+    struct buf b = {.p = bytes, .capacity = sizeof bytes};
+    buf_put_u8(&b, VALUE_HERE);
+    buf_put_le64(&b, place->file);
+    buf_put_le64(&b, place->offset);
+    buf_put_le64(&b, place->sequence);
+    put_stored(batch, KEY_JOURNAL, buf_str(&b));
+}
+
+struct row_writer {
+    struct local_engine *engine;
+    size_t large; /* how many of the large values came before */
+};
+
+static void add_to_rows(void *arg, struct row *row)
+{
+    struct row_writer *w = arg;
+    struct str key = row_key(row);
+    if (row->deleted) {
+        rocksdb_writebatch_delete(w->engine->write, key.p, key.n);
+    } else if (goes_to_journal(row)) {
+        struct value_place place = journal_value_place(&w->engine->journal, w->large++);
+        put_place(w->engine->write, key, &place);
+    } else {
+        put_stored(w->engine->write, key, row_value(row));
+    }
+}
+
+/* One of the engine's own numbers, to both. */
+static void add_number(struct local_engine *e, struct str key, uint64_t number)
+{
+    char bytes[16];
+    struct buf b = {.p = bytes, .capacity = sizeof bytes};
+    buf_put_u8(&b, VALUE_HERE);
+    buf_put_le64(&b, number);
+    journal_add_small(&e->journal, key, str_from(buf_str(&b), 1));
+    put_stored(e->write, key, buf_str(&b));
+}
+
+/* After a failed flush of the journal: RocksDB's tables take over all that was visible. */
+static struct err mend_journal(struct local_engine *e)
+{
+    if (!e->journal.broken)
+        return OK;
+    struct journal_place place = journal_mend_place(&e->journal);
     rocksdb_writebatch_clear(e->write);
-    tree_each(&e->batch.overlay, write_row, e);
-    write_number(e, KEY_STAMP, (uint64_t)e->last_stamp);
+    put_journal_place(e->write, &place);
+    TRY(rows_write(&e->rows, e->write));
+    TRY(rows_flush(&e->rows));
+    journal_mended(&e->journal);
+    return OK;
+}
+
+/* The journal first; when RocksDB then cannot take the rows, the record is taken back. */
+static struct err write_rows(struct local_engine *e, bool flush)
+{
+    struct journal *j = &e->journal;
+    TRY(mend_journal(e));
+    TRY(journal_begin(j));
+    rocksdb_writebatch_clear(e->write);
+    tree_each(&e->batch.overlay, add_to_journal, j);
+    add_number(e, KEY_STAMP, (uint64_t)e->last_stamp);
     uint64_t tail = segments_oldest_open(&e->segments);
     if (tail != e->tail_written)
-        write_number(e, KEY_TAIL, tail);
-    TRY(rows_write(&e->rows, e->write, synced));
+        add_number(e, KEY_TAIL, tail);
+    struct row_writer writer = {.engine = e};
+    tree_each(&e->batch.overlay, add_to_rows, &writer);
+    struct journal_place before = j->end;
+    struct journal_place after = journal_record_end(j);
+    put_journal_place(e->write, &after);
+    TRY(journal_write(j, flush));
+    struct err error = rows_write(&e->rows, e->write);
+    if (err_is(error)) {
+        TRY(journal_take_back(j, before));
+        return error;
+    }
     e->tail_written = tail;
     return OK;
 }
@@ -129,9 +210,8 @@ static struct err make_durable(struct local_engine *e, bool flush)
         TRY(sync_extents(e));
     if (e->batch.overlay.root != NULL)
         return write_rows(e, flush);
-    char *text = NULL;
-    rocksdb_flush_wal(e->rows.db, 1, &text);
-    return rows_error("flush", text);
+    TRY(mend_journal(e));
+    return journal_flush(&e->journal);
 }
 
 /* ---- publishing ---- */
@@ -146,14 +226,14 @@ struct state *local_state(struct local_engine *e)
 
 static void forget_row(void *arg, struct row *row)
 {
-    hot_forget(arg, row_key(row));
+    row_cache_forget(arg, row_key(row));
 }
 
 static void publish(struct local_engine *e)
 {
     e->commit++;
-    hot_announce(e->hot, e->commit);
-    tree_each(&e->batch.overlay, forget_row, e->hot);
+    row_cache_announce(e->cache, e->commit);
+    tree_each(&e->batch.overlay, forget_row, e->cache);
     struct state *state = state_new(&e->rows, e->commit);
     pthread_mutex_lock(&e->publish_lock);
     struct state *old = e->published;
@@ -219,7 +299,8 @@ static void end_turn(struct local_engine *e, const struct turn *turn)
 
 static bool something_unsynced(struct local_engine *e)
 {
-    return e->unsynced_count > 0 || atomic_load(&e->durable_commit) < e->commit;
+    return e->unsynced_count > 0 || e->journal.broken ||
+           e->journal.durable_sequence < e->journal.end.sequence;
 }
 
 static void commit_turn(struct local_engine *e, struct turn *turn)

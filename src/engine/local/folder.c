@@ -175,6 +175,8 @@ struct err folder_open(const char *folder, bool read_only, int *lock_fd)
     if (!err_is(e) && !read_only)
         e = make_subfolder(folder, "rows");
     if (!err_is(e) && !read_only)
+        e = make_subfolder(folder, "journal");
+    if (!err_is(e) && !read_only)
         e = make_subfolder(folder, "segments");
     if (!err_is(e) && !read_only)
         e = folder_sync(folder);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The data folder: LAZULI says whose it is and in which format, and is what a running server locks;
- * rows/ is RocksDB's; segments/ holds the extents. */
+ * rows/ is RocksDB's; journal/ and segments/ are the engine's own files. */
 #ifndef ENGINE_LOCAL_FOLDER_H
 #define ENGINE_LOCAL_FOLDER_H
 

@@ -10,8 +10,11 @@
 #include "engine/local/folder.h"
 #include "engine/local/local_internal.h"
 
-/* The number of the state that a run begins with. */
-enum { FIRST_COMMIT = 1 };
+enum {
+    FIRST_COMMIT = 1, /* the number of the state that a run begins with */
+    CACHE_BYTES_DEFAULT = 64 << 20,
+    CACHE_ROWS_PART = 3,
+};
 
 static struct err local_view(struct engine *engine, struct str partition, enum engine_wait wait,
                              engine_fn *fn, void *arg)
@@ -20,6 +23,7 @@ static struct err local_view(struct engine *engine, struct str partition, enum e
     struct state *state = local_state(e);
     struct local_txn t;
     local_txn_init(&t, e, state, partition, wait);
+    t.batch = e->read_only ? &e->batch : NULL; /* what a journal has that may not be applied */
     struct err result = fn(&t.base, arg);
     local_txn_release(&t);
     state_put(state);
@@ -42,8 +46,10 @@ static void local_submit(struct engine *engine, struct engine_update *u)
 struct local_hop {
     struct hop_source base;
     struct state *state;
+    struct journal *journal;
     struct walk walk;
     rocksdb_pinnableslice_t *slice;
+    struct buf large;
 };
 
 static struct err local_hop_seek(struct hop_source *s, struct str at, struct str *found)
@@ -61,9 +67,11 @@ static struct err local_hop_get(struct hop_source *s, struct str key, struct str
     hop->slice = NULL;
     TRY(state_read(hop->state, ENGINE_WAIT, key, &hop->slice));
     *value = STR_NONE;
-    if (hop->slice != NULL)
-        value->p = rocksdb_pinnableslice_value(hop->slice, &value->n);
-    return OK;
+    if (hop->slice == NULL)
+        return OK;
+    struct str stored;
+    stored.p = rocksdb_pinnableslice_value(hop->slice, &stored.n);
+    return value_load(hop->journal, stored, ENGINE_WAIT, &hop->large, value);
 }
 
 static struct err local_partitions(struct engine *engine, const struct partition_walk *walk)
@@ -71,12 +79,14 @@ static struct err local_partitions(struct engine *engine, const struct partition
     static const char first[] = {SPACE_ROWS};
     static const char past[] = {SPACE_ROWS + 1};
     struct local_hop hop = {.base = {local_hop_seek, local_hop_get},
-                            .state = local_state(local_of(engine))};
+                            .state = local_state(local_of(engine)),
+                            .journal = &local_of(engine)->journal};
     walk_init(&hop.walk, hop.state, ENGINE_WAIT, (struct str){first, 1}, (struct str){past, 1});
     struct err result = hop_partitions(&hop.base, walk);
     if (hop.slice != NULL)
         rocksdb_pinnableslice_destroy(hop.slice);
     walk_release(&hop.walk);
+    buf_release(&hop.large);
     state_put(hop.state);
     return result;
 }
@@ -109,8 +119,7 @@ static void local_free(struct local_engine *e)
 {
     reap_release(&e->reaper);
     pins_release(&e->pins);
-    hot_release(e->hot);
-    free(e->hot);
+    row_cache_free(e->cache);
     verified_free(e->verified);
     update_queue_release(&e->queue);
     pthread_mutex_destroy(&e->publish_lock);
@@ -129,6 +138,7 @@ static void local_close(struct engine *engine)
         state_put(e->published);
     if (e->segments.folder_fd >= 0)
         segments_release(&e->segments);
+    journal_release(&e->journal);
     rows_close(&e->rows);
     local_free(e);
 }
@@ -148,6 +158,12 @@ static const struct engine_ops LOCAL_OPS = {
     .close = local_close,
 };
 
+/* The row cache gets CACHE_ROWS_PART eighths of the memory, RocksDB's blocks the rest. */
+static uint64_t cache_share(uint64_t cache_bytes, uint64_t eighths)
+{
+    return (cache_bytes == 0 ? CACHE_BYTES_DEFAULT : cache_bytes) / 8 * eighths;
+}
+
 static struct local_engine *local_new(const struct engine_local_options *options)
 {
     struct local_engine *e = MEM_NEW(struct local_engine);
@@ -158,11 +174,11 @@ static struct local_engine *local_new(const struct engine_local_options *options
     e->folder = folder_path(options->folder, ".");
     e->lock_fd = -1;
     e->segments.folder_fd = -1;
+    e->journal.files.folder_fd = -1;
     e->commit = FIRST_COMMIT;
     atomic_init(&e->commits, FIRST_COMMIT);
     atomic_init(&e->durable_commit, FIRST_COMMIT);
-    e->hot = MEM_NEW(struct hot_rows);
-    hot_init(e->hot, FIRST_COMMIT);
+    e->cache = row_cache_new(cache_share(options->cache_bytes, CACHE_ROWS_PART), FIRST_COMMIT);
     e->verified = verified_new();
     pins_init(&e->pins);
     pins_advance(&e->pins, FIRST_COMMIT);
@@ -174,16 +190,17 @@ static struct local_engine *local_new(const struct engine_local_options *options
 
 static struct err read_number(struct state *s, struct str key, uint64_t *out)
 {
-    struct buf value = buf_heap();
+    struct buf stored = buf_heap();
+    struct str value;
     bool found = false;
-    struct err e = state_read_small(s, key, &value, &found);
+    struct err e = state_read_small(s, key, &stored, &found);
     if (!err_is(e) && found) {
-        struct reader r = reader_of(buf_str(&value));
+        struct reader r = reader_of(value_is_here(buf_str(&stored), &value) ? value : STR_NONE);
         *out = read_le64(&r);
         if (!reader_done(&r))
             e = err_new(ERR_CORRUPT);
     }
-    buf_release(&value);
+    buf_release(&stored);
     return e;
 }
 
@@ -220,7 +237,12 @@ static struct err local_open_segments(struct local_engine *e)
     TRY(pass_segments_named(e->published, SPACE_GARBAGE, &next));
     e->last_stamp = (int64_t)stamp;
     char *path = folder_path(e->folder, "segments");
-    struct err error = segments_init(&e->segments, path, e->tail_written, next, e->read_only);
+    struct segments_options options = {.folder = path,
+                                       .suffix = ".seg",
+                                       .first_open_id = e->tail_written,
+                                       .next_id_min = next,
+                                       .read_only = e->read_only};
+    struct err error = segments_init(&e->segments, &options);
     free(path);
     return error;
 }
@@ -229,9 +251,15 @@ static struct err local_open_parts(struct local_engine *e, const struct engine_l
 {
     TRY(folder_open(o->folder, o->read_only, &e->lock_fd));
     char *path = folder_path(o->folder, "rows");
-    struct err error = rows_open(&e->rows, path, o->cache_bytes, o->read_only);
+    struct err error =
+        rows_open(&e->rows, path, cache_share(o->cache_bytes, 8 - CACHE_ROWS_PART), o->read_only);
     free(path);
     TRY(error);
+    path = folder_path(o->folder, "journal");
+    error = journal_init(&e->journal, path, o->read_only);
+    free(path);
+    TRY(error);
+    TRY(replay_journal(e));
     e->published = state_new(&e->rows, FIRST_COMMIT);
     TRY(local_open_segments(e));
     if (o->read_only)

@@ -16,6 +16,7 @@ struct local_cursor {
         below_ahead; /* the iterator stands on the first key of the state at or past the cursor's */
     struct row *row; /* held, when the cursor stands on one of the batch's */
     struct str stand; /* where it stands, with the partition */
+    struct buf large; /* its value, when that lies in the journal */
 };
 
 static struct local_cursor *local_cursor_of(struct cursor *c)
@@ -37,12 +38,13 @@ static struct err cursor_stand_nowhere(struct local_cursor *c)
     return OK;
 }
 
-static struct err cursor_stand_at(struct local_cursor *c, struct str key, struct str value)
+static struct err cursor_stand_at(struct local_cursor *c, struct str key, struct str stored)
 {
+    c->base.valid = false;
+    TRY(value_load(&c->txn->engine->journal, stored, c->txn->wait, &c->large, &c->base.value));
     c->stand = key;
     c->base.valid = true;
     c->base.key = str_from(key, c->txn->key.partition_n);
-    c->base.value = value;
     return OK;
 }
 
@@ -184,6 +186,7 @@ static void local_cursor_close(struct cursor *cursor)
     struct local_cursor *c = local_cursor_of(cursor);
     cursor_drop_row(c);
     walk_release(&c->below);
+    buf_release(&c->large);
     free(c);
 }
 

@@ -5,11 +5,13 @@
 
 #include "engine/engine_internal.h"
 #include "engine/extent_row.h"
-#include "engine/local/hot.h"
+#include "engine/local/journal.h"
 #include "engine/local/local.h"
 #include "engine/local/reap.h"
+#include "engine/local/row_cache.h"
 #include "engine/local/rows.h"
 #include "engine/local/segment.h"
+#include "engine/local/value.h"
 #include "engine/local/verified.h"
 #include "engine/pins.h"
 #include "engine/queue.h"
@@ -17,8 +19,9 @@
 #include "engine/tree.h"
 
 /* The engine's own rows. */
-#define KEY_STAMP STR("estamp") /* the last stamp given out */
-#define KEY_TAIL  STR("etail")  /* the oldest segment that may hold ranges no row names */
+#define KEY_JOURNAL STR("ejournal") /* up to where the journal is in RocksDB */
+#define KEY_STAMP   STR("estamp")   /* the last stamp given out */
+#define KEY_TAIL    STR("etail")    /* the oldest segment that may hold ranges no row names */
 
 /* What the committer is putting together; its thread's alone. */
 struct batch {
@@ -40,8 +43,9 @@ struct local_engine {
     bool relaxed;
     bool read_only;
     struct rows rows;
+    struct journal journal;
     struct segments segments;
-    struct hot_rows *hot;
+    struct row_cache *cache;
     struct verified *verified;
     struct pins pins;
     struct reaper reaper;
@@ -110,10 +114,21 @@ struct err local_scan_open(struct txn *txn, struct str prefix, struct scan **out
 
 /* ---- the committer (commit.c) ---- */
 
+/* Adds a row to a batch of RocksDB's. */
+void put_stored(rocksdb_writebatch_t *batch, struct str key, struct str stored);
+void put_place(rocksdb_writebatch_t *batch, struct str key, const struct value_place *place);
+void put_journal_place(rocksdb_writebatch_t *batch, const struct journal_place *place);
+
 struct err commit_start(struct local_engine *e);
 /* Finishes what was submitted. */
 void commit_stop(struct local_engine *e);
 struct err local_flush(struct engine *e);
+
+/* ---- after a crash (replay.c) ---- */
+
+/* Applies what the journal has and RocksDB has not; into the overlay when nothing may be written.
+ * ERR_CORRUPT when records that were durable are not there. */
+struct err replay_journal(struct local_engine *e);
 
 /* ---- extents (extent_write.c, extent_read.c) ---- */
 
@@ -131,6 +146,13 @@ static inline uint32_t extent_room(uint32_t length)
 {
     uint32_t chunks = extent_chunks(length);
     return length + (chunks > 1 ? chunks * (uint32_t)sizeof(uint32_t) : 0);
+}
+
+/* The count as RocksDB holds it. */
+static inline bool extent_stored_read(struct str stored, struct extent_row *row)
+{
+    struct str value;
+    return value_is_here(stored, &value) && extent_row_read(value, row);
 }
 
 struct err local_extent_begin(struct engine *e, uint32_t size_max, struct extent_writer **out);

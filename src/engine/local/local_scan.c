@@ -9,6 +9,8 @@ struct local_scan {
     struct walk walk;
     struct buf at;        /* where a seek goes */
     struct buf partition; /* see rowkey_divide */
+    struct buf large;     /* the value, when it lies in the journal */
+    struct local_txn *txn;
 };
 
 static struct local_scan *local_scan_of(struct scan *s)
@@ -25,7 +27,8 @@ static struct err scan_stand(struct local_scan *s)
         return OK;
     if (!rowkey_divide(key, &s->partition, &s->base.partition, &s->base.key))
         return err_new(ERR_CORRUPT);
-    s->base.value = walk_value(&s->walk);
+    TRY(value_load(&s->txn->engine->journal, walk_value(&s->walk), s->txn->wait, &s->large,
+                   &s->base.value));
     s->base.valid = true;
     return OK;
 }
@@ -80,6 +83,8 @@ struct err local_scan_open(struct txn *txn, struct str prefix, struct scan **out
     s->past = (struct str){past, rowkey_past_prefix(past, s->first.n)};
     s->at = buf_in(&t->arena);
     s->partition = buf_in(&t->arena);
+    s->large = buf_in(&t->arena);
+    s->txn = t;
     walk_init(&s->walk, t->state, t->wait, s->first, s->past);
     local_hold(t, release_scan, s);
     *out = &s->base;

@@ -43,70 +43,90 @@ static void release_row(void *row)
     row_put(row);
 }
 
-static void release_hot(void *row)
+static void release_cached(void *row)
 {
-    hot_row_put(row);
+    cached_row_put(row);
 }
 
 /* ---- reading ---- */
 
 /* A row the batch has written. False when it has not touched it. */
-static bool local_find_written(struct local_txn *t, struct str key, struct str *value)
+static bool local_find_written(struct local_txn *t, struct str key, struct str *stored)
 {
     if (t->batch == NULL || t->batch->overlay.root == NULL)
         return false;
     struct row *row = tree_find(&t->batch->overlay, key);
     if (row == NULL)
         return false;
-    *value = STR_NONE;
+    *stored = STR_NONE;
     if (!row->deleted) {
         /* A later write of this update would free it. */
         local_hold(t, release_row, row_get(row));
-        *value = row_value(row);
+        *stored = row_value(row);
     }
     return true;
 }
 
-static struct err local_find(struct local_txn *t, struct str key, struct str *value)
+/* A value that lies in the journal is read into the transaction's arena. */
+static struct err local_load(struct local_txn *t, struct str stored, struct str *value)
 {
-    if (local_find_written(t, key, value))
+    if (value_is_here(stored, value))
         return OK;
+    struct buf into = buf_in(&t->arena);
+    return value_load(&t->engine->journal, stored, t->wait, &into, value);
+}
+
+/* What RocksDB holds; absent when it is nothing. */
+static struct err local_find_below(struct local_txn *t, struct str key, struct str *stored)
+{
     rocksdb_pinnableslice_t *slice;
+    *stored = STR_NONE;
     TRY(state_read(t->state, t->wait, key, &slice));
-    *value = STR_NONE;
     if (slice != NULL) {
         local_hold(t, release_slice, slice);
-        value->p = rocksdb_pinnableslice_value(slice, &value->n);
+        stored->p = rocksdb_pinnableslice_value(slice, &stored->n);
     }
     return OK;
 }
 
-static struct err local_find_hot(struct local_txn *t, struct str key, struct str *value)
+static struct err local_find_cached(struct local_txn *t, struct str key, bool hot,
+                                    struct str *stored)
 {
-    if (local_find_written(t, key, value))
-        return OK;
-    uint64_t hash = hot_hash(key);
-    struct hot_row *row = hot_find(t->engine->hot, key, hash, t->state->commit);
+    struct row_offer offer = {
+        .key = key, .hash = row_cache_hash(key), .commit = t->state->commit, .hot = hot};
+    struct cached_row *row = row_cache_find(t->engine->cache, key, offer.hash, offer.commit);
     if (row != NULL) {
-        local_hold(t, release_hot, row);
-        *value = hot_row_value(row);
+        local_hold(t, release_cached, row);
+        *stored = cached_row_value(row);
         return OK;
     }
-    TRY(local_find(t, key, value));
-    hot_offer(t->engine->hot, key, hash, *value, t->state->commit);
+    TRY(local_find_below(t, key, stored));
+    offer.value = *stored;
+    /* What an update reads it mostly changes. */
+    if (hot || t->batch == NULL)
+        row_cache_offer(t->engine->cache, &offer);
     return OK;
+}
+
+static struct err local_find(struct local_txn *t, struct str key, bool hot, struct str *value)
+{
+    struct str stored;
+    if (!local_find_written(t, key, &stored))
+        TRY(local_find_cached(t, key, hot, &stored));
+    *value = STR_NONE;
+    return str_given(stored) ? local_load(t, stored, value) : OK;
 }
 
 static struct err local_get(struct txn *txn, struct str key, struct str *value)
 {
     struct local_txn *t = local_txn_of(txn);
-    return local_find(t, rowkey_of(&t->key, key), value);
+    return local_find(t, rowkey_of(&t->key, key), false, value);
 }
 
 static struct err local_get_hot(struct txn *txn, struct str key, struct str *value)
 {
     struct local_txn *t = local_txn_of(txn);
-    return local_find_hot(t, rowkey_of(&t->key, key), value);
+    return local_find(t, rowkey_of(&t->key, key), true, value);
 }
 
 /* A parent that must exist is as hot as a row gets. */
@@ -116,14 +136,14 @@ static struct err local_peek(struct txn *txn, struct str partition, struct str k
     struct local_txn *t = local_txn_of(txn);
     struct rowkey other;
     rowkey_init(&other, &t->arena, partition);
-    return local_find_hot(t, rowkey_of(&other, key), value);
+    return local_find(t, rowkey_of(&other, key), true, value);
 }
 
 /* ---- writing ---- */
 
 static void batch_put(struct batch *b, struct str key, struct str value)
 {
-    tree_insert(&b->overlay, row_new(key, value));
+    tree_insert(&b->overlay, str_given(value) ? value_row(key, value) : row_new(key, STR_NONE));
     b->bytes += key.n + value.n;
 }
 
@@ -187,7 +207,7 @@ static struct err local_extent_change(struct local_txn *t, const struct extent *
     struct str value = {value_bytes, sizeof value_bytes};
     struct str found;
     struct extent_row row;
-    TRY(local_find(t, key, &found));
+    TRY(local_find(t, key, false, &found));
     TRY(extent_row_change(found, x, change, &row));
     extent_row_write(value_bytes, &row);
     if (row.count == 0)

@@ -98,9 +98,8 @@ static struct err forget_garbage(struct local_engine *e, const struct waste *was
         if (waste[i].counted)
             rocksdb_writebatch_delete(batch, key, sizeof key);
     }
-    /* Not synced: what is lost of it is punched out once more by the next run. */
-    struct err error =
-        rocksdb_writebatch_count(batch) > 0 ? rows_write(&e->rows, batch, false) : OK;
+    /* Not in the journal: what is lost of it is punched out once more by the next run. */
+    struct err error = rocksdb_writebatch_count(batch) > 0 ? rows_write(&e->rows, batch) : OK;
     rocksdb_writebatch_destroy(batch);
     return error;
 }

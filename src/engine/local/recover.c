@@ -39,7 +39,7 @@ static struct err clear_gaps(struct local_engine *e, struct segment *segment, st
         uint64_t id;
         uint64_t offset;
         struct extent_row row;
-        if (!extent_key_read(key, &id, &offset) || !extent_row_read(walk_value(walk), &row) ||
+        if (!extent_key_read(key, &id, &offset) || !extent_stored_read(walk_value(walk), &row) ||
             offset < at)
             return err_new(ERR_CORRUPT);
         TRY(punch_gap(segment, at, offset));
@@ -107,7 +107,7 @@ static struct err take_garbage(struct reaper *r, struct waste *waste, size_t *co
         if (err_is(error) || !str_given(key))
             break;
         if (!extent_key_read(key, &w->segment, &w->offset) ||
-            !extent_row_read(walk_value(&walk), &row)) {
+            !extent_stored_read(walk_value(&walk), &row)) {
             error = err_new(ERR_CORRUPT);
             break;
         }

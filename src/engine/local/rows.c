@@ -7,12 +7,8 @@
 #include "core/mem.h"
 
 enum {
-    CACHE_BYTES_DEFAULT = 64 << 20,
     /* What a start after a crash has to replay, and what an idle server may keep in memory. */
-    WRITE_BUFFER_BYTES = 32 << 20,
-    /* Larger values go to blob files, which compaction leaves where they are. */
-    BLOB_BYTES_MIN = 1 << 10,
-    BLOB_FILE_BYTES = 64 << 20,
+    WRITE_BUFFER_BYTES = 8 << 20,
     OPEN_FILES_MAX = 512,
     BLOOM_BITS = 10,
     BLOCK_BYTES = 4 << 10,
@@ -22,6 +18,7 @@ enum {
     LOG_FILE_BYTES = 1 << 20,
     LOG_LEVEL_WARN = 2,
     READ_TIER_MEMORY = 1,
+    READ_TIER_PERSISTED = 2,
 };
 
 /* RocksDB says everything in text. */
@@ -80,17 +77,6 @@ static void rows_tune_packing(rocksdb_options_t *o)
     rocksdb_options_set_compression_per_level(o, packing, LEVELS);
 }
 
-static void rows_tune_blobs(rocksdb_options_t *o, rocksdb_cache_t *cache)
-{
-    rocksdb_options_set_enable_blob_files(o, 1);
-    rocksdb_options_set_min_blob_size(o, BLOB_BYTES_MIN);
-    rocksdb_options_set_blob_file_size(o, BLOB_FILE_BYTES);
-    rocksdb_options_set_blob_cache(o, cache);
-    rocksdb_options_set_enable_blob_gc(o, 1);
-    rocksdb_options_set_blob_gc_age_cutoff(o, 0.5);
-    rocksdb_options_set_blob_gc_force_threshold(o, 0.5);
-}
-
 static void rows_tune_writes(rocksdb_options_t *o)
 {
     rocksdb_options_set_write_buffer_size(o, WRITE_BUFFER_BYTES);
@@ -120,45 +106,26 @@ static void rows_tune_files(rocksdb_options_t *o, bool read_only)
         rocksdb_options_set_db_log_dir(o, "/dev/null");
 }
 
-/* Options that the C API reaches only by name: a start after a crash keeps the log it has replayed
- * instead of writing tables first. */
-static struct err rows_tune_by_name(rocksdb_options_t **options)
+static void rows_set_options(struct rows *r, uint64_t cache_bytes, bool read_only)
 {
-    rocksdb_options_t *named = rocksdb_options_create();
-    char *text = NULL;
-    rocksdb_get_options_from_string(*options, "avoid_flush_during_recovery=true", named, &text);
-    rocksdb_options_destroy(*options);
-    *options = named;
-    return rows_error("options", text);
-}
-
-static struct err rows_set_options(struct rows *r, uint64_t cache_bytes, bool read_only)
-{
-    r->cache = rocksdb_cache_create_lru(cache_bytes == 0 ? CACHE_BYTES_DEFAULT : cache_bytes);
+    r->cache = rocksdb_cache_create_lru(cache_bytes);
     r->options = rocksdb_options_create();
     rows_tune_writes(r->options);
     rows_tune_packing(r->options);
     rows_tune_files(r->options, read_only);
-    TRY(rows_tune_by_name(&r->options));
-    /* These two hold the cache, which the way through text would lose. */
     rows_tune_tables(r->options, r->cache);
-    rows_tune_blobs(r->options, r->cache);
     r->write = rocksdb_writeoptions_create();
-    r->write_synced = rocksdb_writeoptions_create();
-    rocksdb_writeoptions_set_sync(r->write_synced, 1);
-    return OK;
+    rocksdb_writeoptions_disable_WAL(r->write, 1);
 }
 
 struct err rows_open(struct rows *r, const char *path, uint64_t cache_bytes, bool read_only)
 {
     *r = (struct rows){0};
-    struct err e = rows_set_options(r, cache_bytes, read_only);
-    if (!err_is(e)) {
-        char *text = NULL;
-        r->db = read_only ? rocksdb_open_for_read_only(r->options, path, 0, &text)
-                          : rocksdb_open(r->options, path, &text);
-        e = rows_error("open", text);
-    }
+    rows_set_options(r, cache_bytes, read_only);
+    char *text = NULL;
+    r->db = read_only ? rocksdb_open_for_read_only(r->options, path, 0, &text)
+                      : rocksdb_open(r->options, path, &text);
+    struct err e = rows_error("open", text);
     if (err_is(e))
         rows_close(r);
     return e;
@@ -170,8 +137,6 @@ void rows_close(struct rows *r)
         rocksdb_close(r->db);
     if (r->write != NULL)
         rocksdb_writeoptions_destroy(r->write);
-    if (r->write_synced != NULL)
-        rocksdb_writeoptions_destroy(r->write_synced);
     if (r->options != NULL)
         rocksdb_options_destroy(r->options);
     if (r->cache != NULL)
@@ -188,11 +153,32 @@ struct err rows_flush(struct rows *r)
     return rows_error("flush", text);
 }
 
-struct err rows_write(struct rows *r, rocksdb_writebatch_t *batch, bool synced)
+struct err rows_write(struct rows *r, rocksdb_writebatch_t *batch)
 {
     char *text = NULL;
-    rocksdb_write(r->db, synced ? r->write_synced : r->write, batch, &text);
+    rocksdb_write(r->db, r->write, batch, &text);
     return rows_error("write", text);
+}
+
+static void take_slice(rocksdb_pinnableslice_t *slice, struct buf *stored, bool *found)
+{
+    *found = slice != NULL;
+    if (slice == NULL)
+        return;
+    struct str bytes;
+    bytes.p = rocksdb_pinnableslice_value(slice, &bytes.n);
+    buf_put(stored, bytes);
+    rocksdb_pinnableslice_destroy(slice);
+}
+
+struct err rows_read_persisted(struct rows *r, struct str key, struct buf *stored, bool *found)
+{
+    rocksdb_readoptions_t *options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_read_tier(options, READ_TIER_PERSISTED);
+    char *text = NULL;
+    take_slice(rocksdb_get_pinned(r->db, options, key.p, key.n, &text), stored, found);
+    rocksdb_readoptions_destroy(options);
+    return rows_error("read", text);
 }
 
 /* ---- states ---- */
@@ -231,17 +217,11 @@ struct err state_read(struct state *s, enum engine_wait wait, struct str key,
     return text == NULL ? OK : rows_error("read", text);
 }
 
-struct err state_read_small(struct state *s, struct str key, struct buf *value, bool *found)
+struct err state_read_small(struct state *s, struct str key, struct buf *stored, bool *found)
 {
     rocksdb_pinnableslice_t *slice;
     TRY(state_read(s, ENGINE_WAIT, key, &slice));
-    *found = slice != NULL;
-    if (slice != NULL) {
-        struct str bytes;
-        bytes.p = rocksdb_pinnableslice_value(slice, &bytes.n);
-        buf_put(value, bytes);
-        rocksdb_pinnableslice_destroy(slice);
-    }
+    take_slice(slice, stored, found);
     return OK;
 }
 

@@ -15,7 +15,6 @@ struct rows {
     rocksdb_options_t *options;
     rocksdb_cache_t *cache;
     rocksdb_writeoptions_t *write;
-    rocksdb_writeoptions_t *write_synced;
 };
 
 /* ERR_STORE_IN_USE, ERR_CORRUPT, ERR_NO_SPACE, ERR_IO. */
@@ -26,9 +25,12 @@ void rows_close(struct rows *r);
  * no fault, is not logged. */
 struct err rows_error(const char *doing, char *text);
 
-/* Writes what is in memory to tables, so that the next start has no log to replay. */
+/* To memory: the journal makes it durable. */
+struct err rows_write(struct rows *r, rocksdb_writebatch_t *batch);
+/* Writes what is in memory to tables. */
 struct err rows_flush(struct rows *r);
-struct err rows_write(struct rows *r, rocksdb_writebatch_t *batch, bool synced);
+/* The row as it would be after a crash, by what is in tables alone. */
+struct err rows_read_persisted(struct rows *r, struct str key, struct buf *stored, bool *found);
 
 /* ---- states ---- */
 
@@ -56,7 +58,7 @@ static inline struct state *state_get(struct state *s)
 struct err state_read(struct state *s, enum engine_wait wait, struct str key,
                       rocksdb_pinnableslice_t **out);
 /* Copies the value; false in *found when there is no such row. */
-struct err state_read_small(struct state *s, struct str key, struct buf *value, bool *found);
+struct err state_read_small(struct state *s, struct str key, struct buf *stored, bool *found);
 
 /* Over from <= key < past; both must outlive the iterator. Destroy both with walk_release. */
 struct walk {

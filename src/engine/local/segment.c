@@ -27,14 +27,14 @@ static struct err io_error(const char *doing, uint64_t id)
                      cause);
 }
 
-void segment_name(char name[SEGMENT_NAME_BYTES], uint64_t id)
+void segments_name(const struct segments *s, char name[SEGMENT_NAME_BYTES], uint64_t id)
 {
-    (void)snprintf(name, SEGMENT_NAME_BYTES, "%016" PRIx64 ".seg", id);
+    (void)snprintf(name, SEGMENT_NAME_BYTES, "%016" PRIx64 "%s", id, s->suffix);
 }
 
-bool segment_name_read(const char *name, uint64_t *id)
+static bool name_read(const struct segments *s, const char *name, uint64_t *id)
 {
-    if (strlen(name) != 20 || strcmp(name + 16, ".seg") != 0)
+    if (strlen(name) != 16 + strlen(s->suffix) || strcmp(name + 16, s->suffix) != 0)
         return false;
     *id = 0;
     for (int i = 0; i < 16; i++) {
@@ -114,7 +114,7 @@ static struct err segments_list_folder(struct segments *s)
     }
     for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
         uint64_t id;
-        if (!segment_name_read(entry->d_name, &id))
+        if (!name_read(s, entry->d_name, &id))
             continue;
         struct segment *segment = list_add(s, id);
         segment->named_durably = true;
@@ -124,13 +124,14 @@ static struct err segments_list_folder(struct segments *s)
     return OK;
 }
 
-struct err segments_init(struct segments *s, const char *folder, uint64_t first_open_id,
-                         uint64_t next_id_min, bool read_only)
+struct err segments_init(struct segments *s, const struct segments_options *o)
 {
-    *s = (struct segments){
-        .read_only = read_only, .first_open_id = first_open_id, .next_id = next_id_min};
+    *s = (struct segments){.suffix = o->suffix,
+                           .read_only = o->read_only,
+                           .first_open_id = o->first_open_id,
+                           .next_id = o->next_id_min};
     pthread_mutex_init(&s->lock, NULL);
-    s->folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    s->folder_fd = open(o->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct err e = s->folder_fd < 0 ? err_cause(ERR_IO, errno) : segments_list_folder(s);
     if (err_is(e))
         segments_release(s);
@@ -150,18 +151,29 @@ void segments_release(struct segments *s)
 
 /* ---- ranges ---- */
 
-static struct err segments_start(struct segments *s)
+/* The lock is held. */
+static struct err make_file(struct segments *s, struct segment **out)
 {
     uint64_t id = s->next_id;
     char name[SEGMENT_NAME_BYTES];
-    segment_name(name, id);
+    segments_name(s, name, id);
     int fd = openat(s->folder_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return io_error("create", id);
-    s->active = list_add(s, id);
-    s->active->fd = fd;
+    *out = list_add(s, id);
+    (*out)->fd = fd;
     s->open_count++;
     return OK;
+}
+
+struct err segments_add(struct segments *s, struct segment **out)
+{
+    pthread_mutex_lock(&s->lock);
+    struct err e = make_file(s, out);
+    if (!err_is(e))
+        (*out)->users++;
+    pthread_mutex_unlock(&s->lock);
+    return e;
 }
 
 struct err segments_reserve(struct segments *s, uint32_t bytes, struct segment **out,
@@ -173,7 +185,7 @@ struct err segments_reserve(struct segments *s, uint32_t bytes, struct segment *
     if (s->active != NULL && (s->active->end + need > SEGMENT_BYTES || s->active->poisoned))
         s->active = NULL;
     if (s->active == NULL)
-        e = segments_start(s);
+        e = make_file(s, &s->active);
     if (!err_is(e)) {
         *out = s->active;
         *offset = s->active->end;
@@ -199,7 +211,7 @@ void segments_trim(struct segments *s, struct segment *segment, uint64_t range_e
 static struct err segment_open(struct segments *s, struct segment *segment)
 {
     char name[SEGMENT_NAME_BYTES];
-    segment_name(name, segment->id);
+    segments_name(s, name, segment->id);
     segment->fd = openat(s->folder_fd, name, (s->read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
     if (segment->fd < 0)
         return io_error("open", segment->id);
@@ -339,7 +351,7 @@ void segments_unlink(struct segments *s, const struct segment_look *look)
     if (segment != NULL && look->idle && segment->end == look->end && segment->pending == 0 &&
         segment->wasted == 0 && segment->users == 0) {
         char name[SEGMENT_NAME_BYTES];
-        segment_name(name, segment->id);
+        segments_name(s, name, segment->id);
         if (unlinkat(s->folder_fd, name, 0) != 0)
             log_errno("unlink", segment->id);
         if (s->active == segment)
@@ -402,7 +414,7 @@ void segments_usage(struct segments *s, uint64_t *count, uint64_t *bytes)
     for (uint64_t id = 0; segments_next(s, id, &id); id++) {
         char name[SEGMENT_NAME_BYTES];
         struct stat stat;
-        segment_name(name, id);
+        segments_name(s, name, id);
         if (fstatat(s->folder_fd, name, &stat, 0) == 0) {
             *count += 1;
             *bytes += (uint64_t)stat.st_blocks * 512;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Segments: the files that extents lie in, one after the other.
+/* Numbered files in a folder: the segments that extents lie in, one after the other, and the files
+ * of the journal.
  *
  * Ranges are handed out from the end of the one active segment and never used twice, so a place
  * names the same extent for ever. A segment that is full, or older than this run of the program, is
@@ -29,6 +30,7 @@ struct segment {
 struct segments {
     pthread_mutex_t lock;
     int folder_fd;
+    const char *suffix; /* of the files' names */
     bool read_only;
     struct segment **list; /* by id */
     size_t count;
@@ -41,11 +43,19 @@ struct segments {
 
 /* Finds the files that are there. New ones get ids from next_id_min on. Those from first_open_id on
  * may hold ranges that no row names: each counts as one pending until segments_recovered. */
-struct err segments_init(struct segments *s, const char *folder, uint64_t first_open_id,
-                         uint64_t next_id_min, bool read_only);
+struct segments_options {
+    const char *folder;
+    const char *suffix;
+    uint64_t first_open_id;
+    uint64_t next_id_min;
+    bool read_only;
+};
+struct err segments_init(struct segments *s, const struct segments_options *o);
 void segments_recovered(struct segments *s, uint64_t id);
 void segments_release(struct segments *s);
 
+/* A new file, in use until segment_put. ERR_IO, ERR_NO_SPACE. */
+struct err segments_add(struct segments *s, struct segment **out);
 /* A range of `bytes` in the active segment; it is pending until adopted or wasted. The segment is
  * in use until segment_put. ERR_IO, ERR_NO_SPACE. */
 struct err segments_reserve(struct segments *s, uint32_t bytes, struct segment **out,
@@ -98,8 +108,7 @@ bool segments_next(struct segments *s, uint64_t from, uint64_t *id);
 void segments_usage(struct segments *s, uint64_t *count, uint64_t *bytes);
 /* The file's name within its folder. */
 enum { SEGMENT_NAME_BYTES = 24 };
-void segment_name(char name[SEGMENT_NAME_BYTES], uint64_t id);
-bool segment_name_read(const char *name, uint64_t *id);
+void segments_name(const struct segments *s, char name[SEGMENT_NAME_BYTES], uint64_t id);
 
 static inline uint64_t segment_align(uint64_t bytes)
 {

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/local/journal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <isa-l.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/mem.h"
+#include "engine/local/journal_format.h"
+
+struct err journal_init(struct journal *j, const char *folder, bool read_only)
+{
+    *j = (struct journal){0};
+    struct segments_options options = {.folder = folder,
+                                       .suffix = ".log",
+                                       .first_open_id = UINT64_MAX,
+                                       .next_id_min = 1,
+                                       .read_only = read_only};
+    return segments_init(&j->files, &options);
+}
+
+static void close_active(struct journal *j)
+{
+    if (j->active != NULL)
+        segment_put(&j->files, j->active);
+    j->active = NULL;
+}
+
+void journal_release(struct journal *j)
+{
+    if (j->files.folder_fd < 0)
+        return;
+    close_active(j);
+    segments_release(&j->files);
+    buf_release(&j->head);
+    buf_release(&j->entries);
+    free(j->values);
+    free(j->places);
+}
+
+void journal_resume(struct journal *j, struct journal_place place)
+{
+    j->end = place;
+    j->durable_sequence = place.sequence;
+    if (j->files.next_id <= place.file)
+        j->files.next_id = place.file + 1;
+}
+
+bool journal_place_read(struct str from, struct journal_place *place)
+{
+    struct reader r = reader_of(from);
+    place->file = read_le64(&r);
+    place->offset = read_le64(&r);
+    place->sequence = read_le64(&r);
+    return reader_done(&r);
+}
+
+uint32_t journal_sum(struct str bytes, uint32_t seed)
+{
+    uint32_t sum = seed;
+    while (bytes.n > 0) {
+        struct str part = str_head(bytes, INT_MAX);
+        unsigned char *p =
+            (unsigned char *)(uintptr_t)part.p; /* ISA-L wants it so, and only reads */
+        sum = crc32_iscsi(p, (int)part.n, sum);
+        bytes = str_from(bytes, part.n);
+    }
+    return sum;
+}
+
+/* ---- files ---- */
+
+static struct err write_error(void)
+{
+    return err_cause(errno == ENOSPC || errno == EDQUOT ? ERR_NO_SPACE : ERR_IO, errno);
+}
+
+static struct err write_file_head(struct journal *j, struct segment *file)
+{
+    if (getrandom(&j->salt, sizeof j->salt, 0) != sizeof j->salt)
+        return err_cause(ERR_IO, errno);
+    struct buf *b = &j->head;
+    buf_clear(b);
+    buf_put(b, STR(JOURNAL_MAGIC));
+    buf_put_le64(b, file->id);
+    buf_put_le64(b, j->salt);
+    buf_put_le32(b, journal_sum(buf_str(b), 0));
+    memset(buf_reserve(b, JOURNAL_HEAD_BYTES - b->n), 0, JOURNAL_HEAD_BYTES - b->n);
+    if (pwrite(file->fd, b->p, JOURNAL_HEAD_BYTES, 0) != JOURNAL_HEAD_BYTES)
+        return write_error();
+    return OK;
+}
+
+static struct err start_file(struct journal *j)
+{
+    struct segment *file;
+    close_active(j);
+    TRY(segments_add(&j->files, &file));
+    struct err e = write_file_head(j, file);
+    if (err_is(e)) {
+        /* An empty file does no harm: it is passed over, and collected. */
+        segment_put(&j->files, file);
+        return e;
+    }
+    j->active = file;
+    j->end.file = file->id;
+    j->end.offset = JOURNAL_HEAD_BYTES;
+    return OK;
+}
+
+/* ---- a record ---- */
+
+struct err journal_begin(struct journal *j)
+{
+    assert(!j->broken);
+    if (j->active == NULL || j->end.offset >= JOURNAL_FILE_BYTES)
+        TRY(start_file(j));
+    buf_clear(&j->entries);
+    j->value_count = 0;
+    j->value_bytes = 0;
+    j->entry_count = 0;
+    return OK;
+}
+
+static void add_key(struct journal *j, uint8_t kind, struct str key)
+{
+    j->entry_count++;
+    buf_put_u8(&j->entries, kind);
+    buf_put_bytes(&j->entries, key);
+}
+
+void journal_add_delete(struct journal *j, struct str key)
+{
+    add_key(j, ENTRY_DELETE, key);
+}
+
+void journal_add_small(struct journal *j, struct str key, struct str value)
+{
+    add_key(j, ENTRY_SMALL, key);
+    buf_put_bytes(&j->entries, value);
+}
+
+static void grow_values(struct journal *j)
+{
+    j->value_capacity = j->value_capacity == 0 ? 64 : j->value_capacity * 2;
+    j->values = mem_realloc(j->values, j->value_capacity * sizeof *j->values);
+    j->places = mem_realloc(j->places, j->value_capacity * sizeof *j->places);
+}
+
+void journal_add_large(struct journal *j, struct str key, struct str value)
+{
+    if (j->value_count == j->value_capacity)
+        grow_values(j);
+    struct value_place place = {
+        .offset = j->value_bytes, .length = (uint32_t)value.n, .check = journal_sum(value, 0)};
+    j->values[j->value_count] = (struct iovec){(void *)(uintptr_t)value.p, value.n};
+    j->places[j->value_count++] = place;
+    j->value_bytes += value.n;
+    add_key(j, ENTRY_LARGE, key);
+    buf_put_varint(&j->entries, value.n);
+    buf_put_le32(&j->entries, place.check);
+}
+
+struct value_place journal_value_place(const struct journal *j, size_t n)
+{
+    assert(n < j->value_count);
+    struct value_place place = j->places[n];
+    place.file = j->end.file;
+    place.offset += j->end.offset + RECORD_HEAD_BYTES + j->entries.n;
+    return place;
+}
+
+static uint64_t record_bytes(const struct journal *j)
+{
+    return RECORD_HEAD_BYTES + j->entries.n + j->value_bytes;
+}
+
+struct journal_place journal_record_end(const struct journal *j)
+{
+    return (struct journal_place){j->end.file, journal_align(j->end.offset + record_bytes(j)),
+                                  j->end.sequence + 1};
+}
+
+static void make_head(struct journal *j)
+{
+    struct buf *b = &j->head;
+    buf_clear(b);
+    buf_put_le32(b, RECORD_MAGIC);
+    buf_put_le32(b, 0); /* the header's checksum */
+    buf_put_le32(b, journal_sum(buf_str(&j->entries), (uint32_t)j->salt));
+    buf_put_le32(b, (uint32_t)j->entries.n);
+    buf_put_le64(b, j->value_bytes);
+    buf_put_le64(b, j->end.sequence + 1);
+    buf_put_le64(b, j->durable_sequence);
+    buf_put_le32(b, j->entry_count);
+    buf_put_le32(b, 0);
+    assert(b->n == RECORD_HEAD_BYTES);
+    struct buf check = {.p = b->p + 4, .n = 0, .capacity = 4};
+    buf_put_le32(&check, journal_sum(str_from(buf_str(b), 8), (uint32_t)(j->salt >> 32)));
+}
+
+/* Moves past what was written. */
+static void iov_advance(struct iovec **iov, size_t *count, size_t n)
+{
+    while (*count > 0 && n >= (*iov)->iov_len) {
+        n -= (*iov)->iov_len;
+        *iov += 1;
+        *count -= 1;
+    }
+    if (*count > 0) {
+        (*iov)->iov_base = (char *)(*iov)->iov_base + n;
+        (*iov)->iov_len -= n;
+    }
+}
+
+static struct err write_parts(int fd, struct iovec *iov, size_t count, uint64_t offset)
+{
+    while (count > 0) {
+        ssize_t n = pwritev(fd, iov, (int)(count < IOV_MAX ? count : IOV_MAX), (off_t)offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return write_error();
+        offset += (uint64_t)n;
+        iov_advance(&iov, &count, (size_t)n);
+    }
+    return OK;
+}
+
+/* The first write carries the head, the entries and as many values as fit. */
+static struct err write_record(struct journal *j)
+{
+    enum { FIRST = 64 };
+    struct iovec first[2 + FIRST];
+    size_t taken = j->value_count < FIRST ? j->value_count : FIRST;
+    size_t bytes = j->head.n + j->entries.n;
+    first[0] = (struct iovec){j->head.p, j->head.n};
+    first[1] = (struct iovec){j->entries.p, j->entries.n};
+    for (size_t i = 0; i < taken; i++) {
+        first[2 + i] = j->values[i];
+        bytes += j->values[i].iov_len;
+    }
+    TRY(write_parts(j->active->fd, first, 2 + taken, j->end.offset));
+    return write_parts(j->active->fd, j->values + taken, j->value_count - taken,
+                       j->end.offset + bytes);
+}
+
+struct err journal_write(struct journal *j, bool flush)
+{
+    struct journal_place end = journal_record_end(j);
+    make_head(j);
+    struct err e = write_record(j);
+    if (err_is(e)) {
+        log_line(LOG_ERROR, "journal: write: %s", strerrorname_np(e.cause));
+        return e; /* the next record goes to the same place */
+    }
+    struct journal_place before = j->end;
+    j->end = end;
+    if (flush)
+        e = journal_flush(j);
+    if (err_is(e))
+        j->end = before;
+    return e;
+}
+
+struct err journal_flush(struct journal *j)
+{
+    if (j->active == NULL || j->durable_sequence == j->end.sequence)
+        return OK;
+    struct err e = segment_sync(&j->files, j->active);
+    if (err_is(e))
+        j->broken = true;
+    else
+        j->durable_sequence = j->end.sequence;
+    return e;
+}
+
+struct err journal_take_back(struct journal *j, struct journal_place before)
+{
+    static const char nothing[RECORD_HEAD_BYTES];
+    j->end = before;
+    if (j->durable_sequence > before.sequence)
+        j->durable_sequence = before.sequence;
+    if (pwrite(j->active->fd, nothing, sizeof nothing, (off_t)before.offset) ==
+            (ssize_t)sizeof nothing &&
+        fdatasync(j->active->fd) == 0)
+        return OK;
+    j->broken = true;
+    return err_cause(ERR_UNKNOWN_OUTCOME, errno);
+}
+
+struct journal_place journal_mend_place(const struct journal *j)
+{
+    return (struct journal_place){j->files.next_id, 0, j->end.sequence};
+}
+
+void journal_mended(struct journal *j)
+{
+    close_active(j);
+    j->durable_sequence = j->end.sequence;
+    j->broken = false;
+}
+
+/* ---- values ---- */
+
+void value_place_write(char to[VALUE_PLACE_BYTES], const struct value_place *place)
+{
+    struct buf b = {.p = to, .capacity = VALUE_PLACE_BYTES};
+    buf_put_le64(&b, place->file);
+    buf_put_le64(&b, place->offset);
+    buf_put_le32(&b, place->length);
+    buf_put_le32(&b, place->check);
+}
+
+bool value_place_read(struct str from, struct value_place *place)
+{
+    struct reader r = reader_of(from);
+    place->file = read_le64(&r);
+    place->offset = read_le64(&r);
+    place->length = read_le32(&r);
+    place->check = read_le32(&r);
+    return reader_done(&r);
+}
+
+static struct err read_value_bytes(int fd, const struct value_place *place, enum engine_wait wait,
+                                   char *to)
+{
+    size_t done = 0;
+    while (done < place->length) {
+        struct iovec part = {to + done, place->length - done};
+        ssize_t n = preadv2(fd, &part, 1, (off_t)(place->offset + done),
+                            wait == ENGINE_NOWAIT ? RWF_NOWAIT : 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return err_new(ERR_WOULD_BLOCK);
+        if (n < 0)
+            return err_cause(ERR_IO, errno);
+        if (n == 0)
+            return err_new(ERR_CORRUPT);
+        done += (size_t)n;
+    }
+    return OK;
+}
+
+struct err journal_read_value(struct journal *j, const struct value_place *place,
+                              enum engine_wait wait, char *to)
+{
+    struct segment *file;
+    TRY(segments_use(&j->files, place->file, 0, &file));
+    struct err e = read_value_bytes(file->fd, place, wait, to);
+    segment_put(&j->files, file);
+    if (!err_is(e) && journal_sum((struct str){to, place->length}, 0) != place->check)
+        e = err_new(ERR_CORRUPT);
+    return e;
+}

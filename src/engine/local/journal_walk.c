@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading the journal's records, for a start, the collector, and `check`. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "core/mem.h"
+#include "engine/local/journal_format.h"
+
+static bool read_whole(int fd, char *to, size_t n, uint64_t offset)
+{
+    size_t done = 0;
+    while (done < n) {
+        ssize_t got = pread(fd, to + done, n - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+static struct err read_file_head(struct journal_walk *w)
+{
+    char bytes[JOURNAL_HEAD_BYTES];
+    if (!read_whole(w->file->fd, bytes, sizeof bytes, 0))
+        return err_new(ERR_CORRUPT);
+    struct reader r = reader_of((struct str){bytes, sizeof bytes});
+    struct str magic = read_raw(&r, strlen(JOURNAL_MAGIC));
+    uint64_t id = read_le64(&r);
+    w->salt = read_le64(&r);
+    struct str summed = {bytes, (size_t)(r.p - bytes)};
+    if (!str_eq(magic, STR(JOURNAL_MAGIC)) || id != w->file->id ||
+        read_le32(&r) != journal_sum(summed, 0))
+        return err_new(ERR_CORRUPT);
+    return OK;
+}
+
+struct err journal_walk_init(struct journal_walk *w, struct journal *j, uint64_t file,
+                             uint64_t offset)
+{
+    *w = (struct journal_walk){.entries = buf_heap()};
+    TRY(segments_use(&j->files, file, 0, &w->file));
+    w->next = offset < JOURNAL_HEAD_BYTES ? JOURNAL_HEAD_BYTES : offset;
+    struct err e = read_file_head(w);
+    if (err_is(e))
+        journal_walk_release(w, j);
+    return e;
+}
+
+void journal_walk_release(struct journal_walk *w, struct journal *j)
+{
+    if (w->file != NULL)
+        segment_put(&j->files, w->file);
+    w->file = NULL;
+    buf_release(&w->entries);
+}
+
+static bool parse_head(const struct journal_walk *w, struct str bytes, struct record_head *head)
+{
+    struct reader r = reader_of(bytes);
+    if (read_le32(&r) != RECORD_MAGIC)
+        return false;
+    uint32_t check = read_le32(&r);
+    if (check != journal_sum((struct str){r.p, r.n}, (uint32_t)(w->salt >> 32)))
+        return false;
+    head->entry_check = read_le32(&r);
+    head->entry_bytes = read_le32(&r);
+    head->value_bytes = read_le64(&r);
+    head->sequence = read_le64(&r);
+    head->durable_sequence = read_le64(&r);
+    head->entry_count = read_le32(&r);
+    return true;
+}
+
+bool journal_walk_next(struct journal_walk *w)
+{
+    char bytes[RECORD_HEAD_BYTES];
+    if (!read_whole(w->file->fd, bytes, sizeof bytes, w->next) ||
+        !parse_head(w, (struct str){bytes, sizeof bytes}, &w->head))
+        return false;
+    w->offset = w->next;
+    w->next =
+        journal_align(w->offset + RECORD_HEAD_BYTES + w->head.entry_bytes + w->head.value_bytes);
+    return true;
+}
+
+bool journal_walk_find(struct journal_walk *w)
+{
+    char bytes[RECORD_HEAD_BYTES];
+    for (; read_whole(w->file->fd, bytes, sizeof bytes, w->next); w->next += RECORD_ALIGN) {
+        if (parse_head(w, (struct str){bytes, sizeof bytes}, &w->head))
+            return journal_walk_next(w);
+    }
+    return false;
+}
+
+bool journal_walk_load(struct journal_walk *w)
+{
+    buf_clear(&w->entries);
+    char *to = buf_reserve(&w->entries, w->head.entry_bytes);
+    if (!read_whole(w->file->fd, to, w->head.entry_bytes, w->offset + RECORD_HEAD_BYTES))
+        return false;
+    w->entries.n = w->head.entry_bytes;
+    w->reader = reader_of(buf_str(&w->entries));
+    w->value_at = w->offset + RECORD_HEAD_BYTES + w->head.entry_bytes;
+    return journal_sum(buf_str(&w->entries), (uint32_t)w->salt) == w->head.entry_check;
+}
+
+bool journal_walk_entry(struct journal_walk *w, struct record_entry *entry)
+{
+    struct reader *r = &w->reader;
+    if (r->n == 0)
+        return false;
+    uint8_t kind = read_u8(r);
+    entry->key = read_bytes(r);
+    entry->value = STR_NONE;
+    entry->kind = kind == ENTRY_SMALL   ? ENTRY_SMALL
+                  : kind == ENTRY_LARGE ? ENTRY_LARGE
+                                        : ENTRY_DELETE;
+    if (kind == ENTRY_SMALL) {
+        entry->value = read_bytes(r);
+    } else if (kind == ENTRY_LARGE) {
+        uint64_t length = read_varint(r);
+        entry->place =
+            (struct value_place){w->file->id, w->value_at, (uint32_t)length, read_le32(r)};
+        w->value_at += length;
+    }
+    return reader_ok(r);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A start finds out what the journal has and RocksDB has not, and applies it.
+ *
+ * Each record says up to which one the journal was known to be durable when it was written. Records
+ * up to the newest such mark were acknowledged, and must be there whole; what follows is what a
+ * crash may leave in any state, and ends with the first record that is not whole. */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/mem.h"
+#include "engine/local/local_internal.h"
+
+struct replay {
+    struct local_engine *engine;
+    struct journal *journal;
+    struct journal_place place; /* up to where it is applied */
+    uint64_t durable;           /* the newest record that was known to be durable */
+    uint64_t applied;
+    bool ended; /* past the last whole record */
+};
+
+/* ---- where RocksDB is ---- */
+
+static struct err read_place(struct local_engine *e, struct journal_place *place)
+{
+    struct buf stored = buf_heap();
+    struct str value = STR_NONE;
+    bool found = false;
+    struct state *s = state_new(&e->rows, 0);
+    struct err error = state_read_small(s, KEY_JOURNAL, &stored, &found);
+    state_put(s);
+    if (!err_is(error) && found) {
+        if (!value_is_here(buf_str(&stored), &value) || !journal_place_read(value, place))
+            error = err_new(ERR_CORRUPT);
+    }
+    buf_release(&stored);
+    return error;
+}
+
+/* ---- files ---- */
+
+/* False when there is nothing in the file, not even a header: the program ended as it made it. */
+static struct err open_file(struct replay *r, uint64_t file, struct journal_walk *w, bool *there)
+{
+    struct segment *segment;
+    struct stat stat;
+    TRY(segments_use(&r->journal->files, file, 0, &segment));
+    bool known = fstat(segment->fd, &stat) == 0;
+    segment_put(&r->journal->files, segment);
+    *there = !known || stat.st_size >= JOURNAL_HEAD_BYTES;
+    if (!*there)
+        return OK;
+    uint64_t offset = file == r->place.file ? r->place.offset : 0;
+    return journal_walk_init(w, r->journal, file, offset);
+}
+
+/* ---- first: what must be there ---- */
+
+static struct err find_durable(struct replay *r, uint64_t file)
+{
+    struct journal_walk w;
+    bool there;
+    TRY(open_file(r, file, &w, &there));
+    if (!there)
+        return OK;
+    while (journal_walk_next(&w) || journal_walk_find(&w)) {
+        if (w.head.durable_sequence > r->durable)
+            r->durable = w.head.durable_sequence;
+    }
+    journal_walk_release(&w, r->journal);
+    return OK;
+}
+
+/* ---- then: applying ---- */
+
+static void stage_rocksdb(rocksdb_writebatch_t *batch, const struct record_entry *entry)
+{
+    if (entry->kind == ENTRY_DELETE) {
+        rocksdb_writebatch_delete(batch, entry->key.p, entry->key.n);
+    } else if (entry->kind == ENTRY_LARGE) {
+        put_place(batch, entry->key, &entry->place);
+    } else {
+        struct row *row = value_row(entry->key, entry->value);
+        put_stored(batch, entry->key, row_value(row));
+        row_put(row);
+    }
+}
+
+static void stage_overlay(struct tree *overlay, const struct record_entry *entry)
+{
+    char stored[1 + VALUE_PLACE_BYTES] = {VALUE_IN_JOURNAL};
+    if (entry->kind == ENTRY_DELETE) {
+        tree_insert(overlay, row_new(entry->key, STR_NONE));
+    } else if (entry->kind == ENTRY_LARGE) {
+        value_place_write(stored + 1, &entry->place);
+        tree_insert(overlay, row_new(entry->key, (struct str){stored, sizeof stored}));
+    } else {
+        tree_insert(overlay, value_row(entry->key, entry->value));
+    }
+}
+
+static struct err apply_record(struct replay *r, struct journal_walk *w)
+{
+    struct local_engine *e = r->engine;
+    rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
+    struct record_entry entry;
+    uint32_t count = 0;
+    for (; journal_walk_entry(w, &entry); count++) {
+        if (e->read_only)
+            stage_overlay(&e->batch.overlay, &entry);
+        else
+            stage_rocksdb(batch, &entry);
+    }
+    r->place = (struct journal_place){w->file->id, w->next, w->head.sequence};
+    put_journal_place(batch, &r->place);
+    struct err error = count == w->head.entry_count ? OK : err_new(ERR_CORRUPT);
+    if (!err_is(error) && !e->read_only)
+        error = rows_write(&e->rows, batch);
+    rocksdb_writebatch_destroy(batch);
+    r->applied++;
+    return error;
+}
+
+/* Whether the record can be applied: its entries are whole, and so are, where nothing says so, its
+ * values. */
+static bool record_whole(struct replay *r, struct journal_walk *w)
+{
+    if (!journal_walk_load(w))
+        return false;
+    if (w->head.sequence <= r->durable)
+        return true;
+    struct record_entry entry;
+    struct buf value = buf_heap();
+    bool whole = true;
+    while (whole && journal_walk_entry(w, &entry)) {
+        if (entry.kind != ENTRY_LARGE)
+            continue;
+        buf_clear(&value);
+        char *to = buf_reserve(&value, entry.place.length);
+        whole = !err_is(journal_read_value(r->journal, &entry.place, ENGINE_WAIT, to));
+    }
+    buf_release(&value);
+    return whole && journal_walk_load(w); /* from the first entry again */
+}
+
+/* What is not whole goes, so that no later start takes it for a record. */
+static struct err cut_file(struct replay *r, struct journal_walk *w, uint64_t at)
+{
+    struct stat stat;
+    if (r->engine->read_only || fstat(w->file->fd, &stat) != 0 || (uint64_t)stat.st_size <= at)
+        return OK;
+    return ftruncate(w->file->fd, (off_t)at) == 0 ? OK : err_new(ERR_IO);
+}
+
+static struct err apply_records(struct replay *r, struct journal_walk *w)
+{
+    uint64_t at = w->next;
+    while (!r->ended) {
+        r->ended = !journal_walk_next(w) || w->head.sequence != r->place.sequence + 1 ||
+                   !record_whole(r, w);
+        if (r->ended)
+            break;
+        TRY(apply_record(r, w));
+        at = w->next;
+    }
+    TRY(cut_file(r, w, at));
+    return r->applied == 0 || r->engine->read_only ? OK : segment_sync(&r->journal->files, w->file);
+}
+
+static struct err apply_file(struct replay *r, uint64_t file)
+{
+    struct journal_walk w;
+    bool there;
+    TRY(open_file(r, file, &w, &there));
+    if (!there)
+        return OK;
+    r->ended = false; /* a file ends where the next goes on, or where a crash has cut it off */
+    struct err error = apply_records(r, &w);
+    journal_walk_release(&w, r->journal);
+    return error;
+}
+
+static struct err each_file(struct replay *r, uint64_t from,
+                            struct err (*visit)(struct replay *r, uint64_t file))
+{
+    for (uint64_t id = from; segments_next(&r->journal->files, id, &id); id++)
+        TRY(visit(r, id));
+    return OK;
+}
+
+struct err replay_journal(struct local_engine *e)
+{
+    struct replay r = {.engine = e, .journal = &e->journal};
+    TRY(read_place(e, &r.place));
+    uint64_t from = r.place.file;
+    r.durable = r.place.sequence;
+    e->batch.overlay.random = 1;
+    TRY(each_file(&r, from, find_durable));
+    TRY(each_file(&r, from, apply_file));
+    if (r.place.sequence < r.durable) {
+        log_line(LOG_ERROR, "journal: record %llu is broken, and was durable",
+                 (unsigned long long)r.place.sequence + 1);
+        return err_new(ERR_CORRUPT);
+    }
+    if (r.applied > 0)
+        log_line(LOG_INFO, "journal: %llu commits applied anew", (unsigned long long)r.applied);
+    journal_resume(&e->journal, r.place);
+    return OK;
+}

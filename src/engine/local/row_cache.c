@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/local/row_cache.h"
+
+#include <stdlib.h>
+
+#include "core/mem.h"
+
+struct row_cache *row_cache_new(uint64_t bytes_max, uint64_t commit)
+{
+    struct row_cache *c = MEM_NEW(struct row_cache);
+    c->bytes_max = bytes_max;
+    atomic_init(&c->announced, commit);
+    for (size_t i = 0; i < CACHE_LOCKS; i++)
+        pthread_mutex_init(&c->locks[i], NULL);
+    return c;
+}
+
+void row_cache_free(struct row_cache *c)
+{
+    for (size_t i = 0; i < CACHE_BUCKETS; i++) {
+        for (size_t way = 0; way < CACHE_WAYS; way++) {
+            if (c->buckets[i][way] != NULL)
+                cached_row_put(c->buckets[i][way]);
+        }
+    }
+    for (size_t i = 0; i < CACHE_LOCKS; i++)
+        pthread_mutex_destroy(&c->locks[i]);
+    free(c);
+}
+
+static uint64_t mix(uint64_t a)
+{
+    a *= 0x9E3779B97F4A7C15ULL;
+    return a ^ a >> 32;
+}
+
+/* Eight bytes at a time. It chooses a place, no more: whoever makes keys collide makes them miss.
+ */
+uint64_t row_cache_hash(struct str key)
+{
+    uint64_t hash = key.n;
+    uint64_t word;
+    size_t at = 0;
+    for (; at + sizeof word <= key.n; at += sizeof word) {
+        memcpy(&word, key.p + at, sizeof word);
+        hash = mix(hash ^ word);
+    }
+    word = 0;
+    if (at < key.n)
+        memcpy(&word, key.p + at, key.n - at);
+    return mix(hash ^ word);
+}
+
+static struct cached_row **bucket_of(struct row_cache *c, uint64_t hash)
+{
+    return c->buckets[hash & (CACHE_BUCKETS - 1)];
+}
+
+/* All of a bucket is under one lock. */
+static pthread_mutex_t *lock_of(struct row_cache *c, uint64_t hash)
+{
+    return &c->locks[hash & (CACHE_LOCKS - 1)];
+}
+
+void cached_row_put(struct cached_row *row)
+{
+    if (atomic_fetch_sub_explicit(&row->refs, 1, memory_order_acq_rel) == 1)
+        free(row);
+}
+
+static bool is_row_of(const struct cached_row *row, struct str key, uint64_t hash)
+{
+    return row != NULL && row->hash == hash && str_eq(key, (struct str){row->bytes, row->key_n});
+}
+
+struct cached_row *row_cache_find(struct row_cache *c, struct str key, uint64_t hash,
+                                  uint64_t commit)
+{
+    struct cached_row **bucket = bucket_of(c, hash);
+    struct cached_row *found = NULL;
+    pthread_mutex_lock(lock_of(c, hash));
+    for (size_t way = 0; way < CACHE_WAYS && found == NULL; way++) {
+        if (is_row_of(bucket[way], key, hash) && bucket[way]->since <= commit)
+            found = bucket[way];
+    }
+    if (found != NULL) {
+        atomic_fetch_add_explicit(&found->refs, 1, memory_order_relaxed);
+        atomic_store_explicit(&found->used, true, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(lock_of(c, hash));
+    return found;
+}
+
+/* ---- keeping ---- */
+
+static struct cached_row *cached_row_new(const struct row_offer *o)
+{
+    struct cached_row *row = mem_alloc(sizeof *row + o->key.n + o->value.n);
+    atomic_init(&row->refs, 1);
+    atomic_init(&row->used, true);
+    row->absent = !str_given(o->value);
+    row->hash = o->hash;
+    row->since = o->commit;
+    row->key_n = (uint32_t)o->key.n;
+    row->value_n = (uint32_t)o->value.n;
+    memcpy(row->bytes, o->key.p, o->key.n);
+    if (o->value.n > 0)
+        memcpy(row->bytes + o->key.n, o->value.p, o->value.n);
+    return row;
+}
+
+static uint64_t row_bytes(const struct cached_row *row)
+{
+    return sizeof *row + row->key_n + row->value_n;
+}
+
+/* The lock is held. What it returns is to be put when it is not. */
+static struct cached_row *take_out(struct row_cache *c, struct cached_row **way)
+{
+    struct cached_row *row = *way;
+    *way = NULL;
+    if (row != NULL)
+        atomic_fetch_sub_explicit(&c->bytes, row_bytes(row), memory_order_relaxed);
+    return row;
+}
+
+static bool asked_before(struct row_cache *c, uint64_t hash)
+{
+    _Atomic uint16_t *seen = &c->seen[hash >> 16 & (CACHE_SEEN - 1)];
+    uint16_t mark = (uint16_t)(hash >> 48 | 1);
+    if (atomic_load_explicit(seen, memory_order_relaxed) == mark)
+        return true;
+    atomic_store_explicit(seen, mark, memory_order_relaxed);
+    return false;
+}
+
+/* The way that holds the key, or is empty, or was not used lately, or the first. */
+static struct cached_row **choose_way(struct cached_row **bucket, struct str key, uint64_t hash)
+{
+    struct cached_row **choice = NULL;
+    for (size_t way = 0; way < CACHE_WAYS; way++) {
+        if (is_row_of(bucket[way], key, hash))
+            return &bucket[way];
+        if (bucket[way] == NULL)
+            choice = &bucket[way];
+        else if (choice == NULL && !atomic_load_explicit(&bucket[way]->used, memory_order_relaxed))
+            choice = &bucket[way];
+    }
+    return choice == NULL ? bucket : choice;
+}
+
+/* Goes round the buckets: a row that was used since the last time stays for another. */
+static void make_room(struct row_cache *c)
+{
+    enum { BUCKETS_AT_ONCE = 8 };
+    for (int i = 0; i < BUCKETS_AT_ONCE && atomic_load(&c->bytes) > c->bytes_max; i++) {
+        uint32_t at = atomic_fetch_add(&c->hand, 1);
+        struct cached_row **bucket = bucket_of(c, at);
+        struct cached_row *out[CACHE_WAYS] = {NULL};
+        pthread_mutex_lock(lock_of(c, at));
+        for (size_t way = 0; way < CACHE_WAYS; way++) {
+            if (bucket[way] != NULL && !atomic_exchange(&bucket[way]->used, false))
+                out[way] = take_out(c, &bucket[way]);
+        }
+        pthread_mutex_unlock(lock_of(c, at));
+        for (size_t way = 0; way < CACHE_WAYS; way++) {
+            if (out[way] != NULL)
+                cached_row_put(out[way]);
+        }
+    }
+}
+
+void row_cache_offer(struct row_cache *c, const struct row_offer *o)
+{
+    if (o->key.n + o->value.n > CACHE_ROW_BYTES_MAX || atomic_load(&c->announced) != o->commit ||
+        (!o->hot && !asked_before(c, o->hash)))
+        return;
+    struct cached_row *row = cached_row_new(o);
+    struct cached_row *out = row;
+    pthread_mutex_lock(lock_of(c, o->hash));
+    /* Looked at under the lock: a commit announced after this has its row_cache_forget to come. */
+    if (atomic_load(&c->announced) == o->commit) {
+        struct cached_row **way = choose_way(bucket_of(c, o->hash), o->key, o->hash);
+        out = take_out(c, way);
+        *way = row;
+        atomic_fetch_add_explicit(&c->bytes, row_bytes(row), memory_order_relaxed);
+    }
+    pthread_mutex_unlock(lock_of(c, o->hash));
+    if (out != NULL)
+        cached_row_put(out);
+    if (atomic_load_explicit(&c->bytes, memory_order_relaxed) > c->bytes_max)
+        make_room(c);
+}
+
+/* ---- commits ---- */
+
+void row_cache_announce(struct row_cache *c, uint64_t commit)
+{
+    atomic_store(&c->announced, commit);
+}
+
+void row_cache_forget(struct row_cache *c, struct str key)
+{
+    uint64_t hash = row_cache_hash(key);
+    struct cached_row **bucket = bucket_of(c, hash);
+    struct cached_row *out = NULL;
+    pthread_mutex_lock(lock_of(c, hash));
+    for (size_t way = 0; way < CACHE_WAYS && out == NULL; way++) {
+        if (is_row_of(bucket[way], key, hash))
+            out = take_out(c, &bucket[way]);
+    }
+    pthread_mutex_unlock(lock_of(c, hash));
+    if (out != NULL)
+        cached_row_put(out);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A cache of rows as RocksDB stores them (of a large value, its place), kept in step with the
+ * commits: a row found here is what the asking state holds, to the byte. It answers in a tenth of a
+ * microsecond what RocksDB answers in two, so it carries the rows that nearly every request reads
+ * and those read again and again.
+ *
+ * Each row notes the commit since which it is known to be so. The committer, before it publishes a
+ * commit, announces its number and then throws out every row it has changed; a reader offers a row
+ * only while no newer commit than its own is announced. So a row that is present has not changed
+ * from `since` to the newest announced commit, and serves every state from `since` on. */
+#ifndef ENGINE_LOCAL_ROW_CACHE_H
+#define ENGINE_LOCAL_ROW_CACHE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "core/str.h"
+
+enum {
+    CACHE_BUCKETS = 16384, /* a power of two, as the next three */
+    CACHE_WAYS = 4,
+    CACHE_LOCKS = 64,
+    CACHE_SEEN = 65536,
+    CACHE_ROW_BYTES_MAX = 4096,
+};
+
+struct cached_row {
+    atomic_uint refs;
+    atomic_bool used; /* since the hand last came by */
+    bool absent;      /* known not to be there */
+    uint64_t hash;
+    uint64_t since;
+    uint32_t key_n;
+    uint32_t value_n;
+    char bytes[];
+};
+
+struct row_cache {
+    _Atomic uint64_t announced;
+    uint64_t bytes_max;
+    _Atomic uint64_t bytes;
+    _Atomic uint32_t hand; /* the bucket where the next row is thrown out for want of room */
+    pthread_mutex_t locks[CACHE_LOCKS];
+    struct cached_row *buckets[CACHE_BUCKETS][CACHE_WAYS];
+    _Atomic uint16_t seen[CACHE_SEEN]; /* what was asked for lately and not found */
+};
+
+struct row_cache *row_cache_new(uint64_t bytes_max, uint64_t commit);
+void row_cache_free(struct row_cache *c);
+
+uint64_t row_cache_hash(struct str key);
+/* With a reference, or NULL. */
+struct cached_row *row_cache_find(struct row_cache *c, struct str key, uint64_t hash,
+                                  uint64_t commit);
+/* A row that was not found, and then read from the state of this commit; an absent value says that
+ * there is none. It is kept when `hot`, or when it was asked for before. */
+struct row_offer {
+    struct str key;
+    struct str value;
+    uint64_t hash;
+    uint64_t commit;
+    bool hot;
+};
+void row_cache_offer(struct row_cache *c, const struct row_offer *offer);
+void cached_row_put(struct cached_row *row);
+
+static inline struct str cached_row_value(const struct cached_row *row)
+{
+    return row->absent ? STR_NONE : (struct str){row->bytes + row->key_n, row->value_n};
+}
+
+/* The committer: this commit is about to be published; then each key it has changed. */
+void row_cache_announce(struct row_cache *c, uint64_t commit);
+void row_cache_forget(struct row_cache *c, struct str key);
+
+#endif
