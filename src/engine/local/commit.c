@@ -289,12 +289,13 @@ static void fail_turn(const struct turn *turn, struct err error)
 static void end_turn(struct local_engine *e, const struct turn *turn)
 {
     uint64_t done = 0;
+    for (struct engine_update *u = turn->first; u != turn->past; u = u->next)
+        done += err_is(u->result) ? 0 : 1;
+    atomic_fetch_add(&e->updates, done); /* before anyone can ask */
     for (struct engine_update *u = turn->first, *next; u != turn->past; u = next) {
         next = u->next; /* done may free u */
-        done += err_is(u->result) ? 0 : 1;
         u->done(u);
     }
-    atomic_fetch_add(&e->updates, done);
 }
 
 static bool something_unsynced(struct local_engine *e)
