@@ -38,7 +38,7 @@ part_style() {
 }
 
 part_lint() {
-    make -k tidy
+    make -k tidy-quick
 }
 
 part_unit() {

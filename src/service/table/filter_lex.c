@@ -21,14 +21,14 @@ static struct err take_quoted(struct filter_lexer *l, struct str *out)
     struct str s = l->rest;
     size_t end = 1;
     bool doubled = false;
-    for (;; end++) {
+    for (;;) {
         end = str_find(s, '\'', end);
         if (end == s.n)
             return lex_bad();
         if (end + 1 == s.n || s.p[end + 1] != '\'')
             break;
         doubled = true;
-        end++;
+        end += 2;
     }
     l->rest = str_from(s, end + 1);
     *out = (struct str){s.p + 1, end - 1};
