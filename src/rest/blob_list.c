@@ -132,11 +132,16 @@ static void put_name(struct list_blobs *list, struct str name)
     PUT(b, "</Name>");
 }
 
-static void put_text(struct buf *b, struct str open, struct str text, struct str close)
+/* Azure writes the properties that are not set as empty elements. */
+static void put_optional(struct buf *b, struct str name, struct str text)
 {
-    buf_put(b, open);
-    xml_put_text(b, text);
-    buf_put(b, close);
+    if (text.n > 0) {
+        xml_element(b, name, text);
+        return;
+    }
+    buf_putc(b, '<');
+    buf_put(b, name);
+    PUT(b, " />");
 }
 
 static void put_content_properties(struct buf *b, const struct blob_head *head)
@@ -144,17 +149,22 @@ static void put_content_properties(struct buf *b, const struct blob_head *head)
     const struct blob_http *http = &head->http;
     PUT(b, "<Content-Length>");
     buf_put_u64(b, head->size);
-    put_text(b, STR("</Content-Length><Content-Type>"),
-             str_given(http->content_type) ? http->content_type : STR("application/octet-stream"),
-             STR("</Content-Type><Content-Encoding>"));
-    put_text(b, STR(""), http->content_encoding, STR("</Content-Encoding><Content-Language>"));
-    put_text(b, STR(""), http->content_language, STR("</Content-Language><Content-CRC64 />"));
-    PUT(b, "<Content-MD5>");
-    if (str_given(http->content_md5))
+    PUT(b, "</Content-Length><Content-Type>");
+    xml_put_text(b, str_given(http->content_type) ? http->content_type
+                                                  : STR("application/octet-stream"));
+    PUT(b, "</Content-Type>");
+    put_optional(b, STR("Content-Encoding"), http->content_encoding);
+    put_optional(b, STR("Content-Language"), http->content_language);
+    PUT(b, "<Content-CRC64 />");
+    if (str_given(http->content_md5)) {
+        PUT(b, "<Content-MD5>");
         base64_put(b, http->content_md5);
-    put_text(b, STR("</Content-MD5><Cache-Control>"), http->cache_control,
-             STR("</Cache-Control><Content-Disposition>"));
-    put_text(b, STR(""), http->content_disposition, STR("</Content-Disposition>"));
+        PUT(b, "</Content-MD5>");
+    } else {
+        PUT(b, "<Content-MD5 />");
+    }
+    put_optional(b, STR("Cache-Control"), http->cache_control);
+    put_optional(b, STR("Content-Disposition"), http->content_disposition);
 }
 
 /* Only block blobs have a tier here. */
