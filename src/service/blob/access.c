@@ -149,9 +149,12 @@ struct err blob_share_content(struct txn *t, struct blob *blob)
 static struct err remove_small(struct txn *t, uint64_t incarnation, const struct blob_head *head)
 {
     struct arena *a = txn_arena(t);
+    struct str content = blob_key_content(a, incarnation, head->content);
     bool done = true;
-    TRY(content_remove(t, blob_key_content(a, incarnation, head->content), CONTENT_CHUNK_PIECES,
-                       &done));
+    if (head->content_inline)
+        TRY(content_remove_inline(t, content));
+    else
+        TRY(content_remove(t, content, CONTENT_CHUNK_PIECES, &done));
     assert(done);
     if (head->block_count == 0)
         return OK;

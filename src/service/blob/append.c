@@ -11,6 +11,7 @@ struct err blob_create_append_blob(struct txn *t, void *arg)
     TRY(blob_drop_blocks(t, blob.container.incarnation, &blob.head));
     blob.head.content = 0;
     blob.head.content_rows = 0;
+    blob.head.content_inline = false;
     blob.head.content_shared = false;
     blob.head.size = 0;
     blob.head.block_count = 0;
@@ -44,6 +45,7 @@ static struct err write_block(struct txn *t, const struct blob_append_args *args
         TRY(content_write(&w, &args->pieces->items[i], PIECE_ADOPT));
     TRY(content_write_end(&w));
     head->content_rows += w.rows;
+    head->content_inline = false;
     head->size = w.size;
     head->block_count++;
     return OK;

@@ -40,6 +40,7 @@ static struct err write_content(struct txn *t, const struct blob_put_args *args,
     TRY(content_write_end(&w));
     head->content = w.size == 0 ? 0 : id;
     head->content_rows = w.rows;
+    head->content_inline = w.rows == 1 && !w.extents;
     head->content_shared = false;
     head->size = w.size;
     head->block_count = 0;

@@ -236,6 +236,7 @@ struct err blob_put_block_list(struct txn *t, void *arg)
     TRY(end_set(&c, &blob));
     blob.head.content = c.writer.size == 0 ? 0 : c.content;
     blob.head.content_rows = c.writer.rows;
+    blob.head.content_inline = c.writer.rows == 1 && !c.writer.extents;
     blob.head.content_shared = false;
     blob.head.size = c.writer.size;
     blob.head.block_count = c.blocks;

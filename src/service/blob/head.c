@@ -30,6 +30,7 @@ enum field {
     FIELD_TAGS,
     FIELD_LEASE,
     FIELD_SEALED,
+    FIELD_CONTENT_INLINE,
 };
 
 static void put_lease(struct buf *b, const struct lease *lease)
@@ -68,6 +69,7 @@ void blob_head_encode(struct buf *b, const struct blob_head *head)
     record_put_bytes(b, FIELD_METADATA, head->metadata);
     record_put_bytes(b, FIELD_TAGS, head->tags);
     record_put(b, FIELD_SEALED, head->sealed);
+    record_put(b, FIELD_CONTENT_INLINE, head->content_inline);
     put_lease(b, &head->lease);
 }
 
@@ -76,6 +78,9 @@ static bool take_number(struct blob_head *h, unsigned field, uint64_t value)
     switch (field) {
     case FIELD_TYPE:
         h->type = (enum blob_type)value;
+        return true;
+    case FIELD_CONTENT_INLINE:
+        h->content_inline = value != 0;
         return true;
     case FIELD_SEALED:
         h->sealed = value != 0;

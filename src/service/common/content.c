@@ -115,6 +115,7 @@ struct err content_write(struct content_writer *w, const struct piece *piece,
                          enum piece_claim claim)
 {
     TRY(piece_claim(w->txn, piece, claim));
+    w->extents = w->extents || piece->kind == PIECE_EXTENT;
     piece_encode(&w->chunk, piece);
     w->size += piece->length;
     if (++w->chunk_pieces < CONTENT_CHUNK_PIECES && w->chunk.n < CONTENT_CHUNK_BYTES)
@@ -253,6 +254,11 @@ static struct err remove_chunks(struct txn *t, struct cursor *c, unsigned pieces
     }
     *done = true;
     return OK;
+}
+
+struct err content_remove_inline(struct txn *t, struct str prefix)
+{
+    return txn_del(t, chunk_key(txn_arena(t), prefix, 0));
 }
 
 struct err content_remove(struct txn *t, struct str prefix, unsigned pieces_max, bool *done)

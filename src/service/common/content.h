@@ -61,6 +61,7 @@ struct content_writer {
     uint64_t size;
     unsigned chunk_pieces;
     unsigned rows;
+    bool extents; /* some piece lies in an extent */
 };
 /* prefix must stay until content_write_end. */
 void content_write_begin(struct content_writer *w, struct txn *t, struct str prefix);
@@ -77,6 +78,8 @@ struct err content_write_end(struct content_writer *w);
 struct err content_read(struct txn *t, struct str prefix, uint64_t offset, uint64_t length,
                         struct arena *a, struct pieces *out);
 
+/* Removes a content that is one row without extents, not even reading it. */
+struct err content_remove_inline(struct txn *t, struct str prefix);
 /* Removes rows and drops their extents, at most about `pieces_max` of them; *done tells whether
  * nothing is left. */
 struct err content_remove(struct txn *t, struct str prefix, unsigned pieces_max, bool *done);
