@@ -158,6 +158,20 @@ static void run(struct dispatch *d)
 
 /* ---- parse ---- */
 
+/* Tables read '+' in a query as a space, and their JavaScript SDK writes one so when it signs by
+ * SAS; elsewhere it is a '+', and so it is in a signature that somebody pasted unescaped. */
+static struct str query_value(const struct rest_call *call, const struct uri_param *param)
+{
+    if (call->service != SERVICE_TABLE || str_ieq(param->name, STR("sig")) ||
+        str_find(param->raw, '+', 0) == param->raw.n)
+        return param->value;
+    char *spaced = arena_cstr(call->arena, param->raw);
+    for (size_t i = 0; i < param->raw.n; i++)
+        if (spaced[i] == '+')
+            spaced[i] = ' ';
+    return uri_decode_loose(call->arena, (struct str){spaced, param->raw.n});
+}
+
 static struct err parse_query(struct rest_call *call)
 {
     struct str query = call->x->request.query;
@@ -172,7 +186,8 @@ static struct err parse_query(struct rest_call *call)
     while (str_given(query) && uri_query_next(&walk, call->arena, &param)) {
         if (!str_is_utf8(param.name) || !str_is_utf8(param.value))
             return err_new(ERR_INVALID_URI);
-        call->query[call->query_count++] = (struct auth_pair){param.name, param.value};
+        call->query[call->query_count++] =
+            (struct auth_pair){param.name, query_value(call, &param)};
     }
     return walk.malformed ? err_new(ERR_REQUEST_URL_FAILED_TO_PARSE) : OK;
 }

@@ -34,8 +34,10 @@ void reply_success(struct rest_call *call)
 {
     reply_common_headers(call, &call->headers);
     cors_put_headers(call, &call->headers);
+    if (call->status == 0)
+        call->status = 200;
     struct http_response response = {
-        .status = call->status == 0 ? 200 : call->status,
+        .status = call->status,
         .headers = buf_str(&call->headers),
         .body = buf_str(&call->out),
         .content_length = call->content_length,
