@@ -215,6 +215,24 @@ static struct err parse_version(struct rest_call *call)
                              : call_bad_query(call, STR("api-version"));
 }
 
+/* Put together by hand: it is done for every request, and for every part of a batch. */
+static struct str endpoint_of(struct rest_call *call, const struct target *target)
+{
+    struct str host = call->x->request.host;
+    struct buf b = buf_in(call->arena);
+    (void)buf_reserve(&b, host.n + target->account.n + sizeof "https:////-secondary");
+    buf_put(&b, call->x->secure ? STR("https://") : STR("http://"));
+    buf_put(&b, host);
+    buf_putc(&b, '/');
+    if (!target->path_style || target->account.n == 0)
+        return buf_str(&b);
+    buf_put(&b, target->account);
+    if (target->secondary)
+        buf_put(&b, STR("-secondary"));
+    buf_putc(&b, '/');
+    return buf_str(&b);
+}
+
 static struct err parse_target(struct rest_call *call, enum op_resource *resource)
 {
     const struct http_request *request = &call->x->request;
@@ -236,11 +254,7 @@ static struct err parse_target(struct rest_call *call, enum op_resource *resourc
     call->object = target.object;
     call->key_pk = target.key_pk;
     call->key_rk = target.key_rk;
-    struct str base = target.path_style ? target.account : STR("");
-    call->endpoint =
-        arena_printf(call->arena, "%s://%.*s/%.*s%s%s", call->x->secure ? "https" : "http",
-                     STR_ARG(request->host), STR_ARG(base),
-                     base.n > 0 && target.secondary ? "-secondary" : "", base.n > 0 ? "/" : "");
+    call->endpoint = endpoint_of(call, &target);
     return OK;
 }
 

@@ -14,12 +14,21 @@ struct err table_place_of(struct rest_call *call, struct table_place *out)
 }
 
 /* The endpoint holds the Host header, which goes into JSON as it is. */
+static bool is_plain(char c)
+{
+    return c != '"' && c != '\\' && c >= 0x20 && c < 0x7F;
+}
+
 static struct str plain_endpoint(struct rest_call *call)
 {
+    size_t plain = 0;
+    while (plain < call->endpoint.n && is_plain(call->endpoint.p[plain]))
+        plain++;
+    if (plain == call->endpoint.n)
+        return call->endpoint;
     char *text = arena_cstr(call->arena, call->endpoint);
-    for (size_t i = 0; i < call->endpoint.n; i++)
-        if (text[i] == '"' || text[i] == '\\' || (unsigned char)text[i] < 0x20 ||
-            (unsigned char)text[i] > 0x7E)
+    for (size_t i = plain; i < call->endpoint.n; i++)
+        if (!is_plain(text[i]))
             text[i] = '_';
     return (struct str){text, call->endpoint.n};
 }

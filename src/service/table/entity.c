@@ -121,8 +121,6 @@ struct err entity_add(struct entity_builder *b, struct str name, struct edm_valu
     if (!entity_name_valid(name))
         return err_new(ERR_PROPERTY_NAME_INVALID);
     TRY(check_value(value));
-    if (has_property(buf_str(&b->record), name))
-        return err_new(ERR_DUPLICATE_PROPERTIES_SPECIFIED);
     if (b->count == ENTITY_PROPERTIES_MAX)
         return err_new(ERR_TOO_MANY_PROPERTIES);
     put_property(&b->record, name, value);

@@ -47,9 +47,9 @@ struct entity_builder {
 };
 
 void entity_begin(struct entity_builder *b, struct arena *a);
-/* Checks the name, the value's size, the number of properties, and that there is none of that name:
- * ERR_PROPERTY_NAME_INVALID, ERR_PROPERTY_NAME_TOO_LONG, ERR_PROPERTY_VALUE_TOO_LARGE,
- * ERR_TOO_MANY_PROPERTIES, ERR_DUPLICATE_PROPERTIES_SPECIFIED. */
+/* Checks the name, the value's size and the number of properties: ERR_PROPERTY_NAME_INVALID,
+ * ERR_PROPERTY_NAME_TOO_LONG, ERR_PROPERTY_VALUE_TOO_LARGE, ERR_TOO_MANY_PROPERTIES. That no name
+ * comes twice is the caller's to see to: it has just read them. */
 struct err entity_add(struct entity_builder *b, struct str name, struct edm_value value);
 /* The name of a property that a client may set: letters, digits and underscores of any script, not
  * a digit first. */
