@@ -10,6 +10,7 @@
 #include "rest/metadata.h"
 #include "service/blob/list.h"
 #include "service/common/etag.h"
+#include "service/common/name.h"
 
 enum { VERSION_ENCODED_NAMES = 20210212, VERSION_START_FROM = 20260206 };
 
@@ -245,15 +246,14 @@ static struct err read_marker(struct rest_call *call, struct str *out)
 struct err rest_list_blobs_decode(struct rest_call *call)
 {
     struct list_blobs *list = ARENA_NEW(call->arena, struct list_blobs);
-    struct container_request request;
     call->args = list;
-    TRY(blob_read_container_request(call, &request));
+    TRY(name_check_container(call->container));
+    call->partition = blob_partition(call->arena, call->account, call->container);
     list->call = call;
     list->args = (struct blob_list_args){
         .arena = call->arena,
         .prefix = call_query(call, STR("prefix")),
         .delimiter = call_query(call, STR("delimiter")),
-        .container_lease = request.lease,
         .sink = list,
         .begin = begin_blobs,
         .item = put_blob,

@@ -106,7 +106,6 @@ struct err blob_list_blobs(struct txn *t, void *arg)
     struct blob_list_args *args = arg;
     struct container container;
     TRY(container_load(t, &container));
-    TRY(lease_check_read(&container.lease, LEASE_CONTAINER, &args->container_lease, txn_now(t)));
     struct arena *a = txn_arena(t);
     struct listing l = {.txn = t, .args = args, .delimiter = STR_NONE};
     l.heads = blob_key_heads(a, container.incarnation, args->prefix);

@@ -27,7 +27,6 @@ struct blob_list_args {
     size_t max;
     bool wants_snapshots;
     bool wants_uncommitted;
-    struct lease_id container_lease;
     /* The caller's. */
     void *sink;
     void (*begin)(void *sink);
