@@ -56,6 +56,8 @@ static const struct flag FLAGS[] = {
     {"--loose", "-L", FLAG_BOOL, AT(loose), 0, NULL, "pass over headers and parameters that are not supported"},
     {"--silent", "-s", FLAG_BOOL, AT(silent), 0, NULL, "no access log"},
     {"--log-level", NULL, FLAG_LOG, AT(log_level), 0, "LEVEL", "error, warn, info, debug"},
+    {"--max-connections", NULL, FLAG_NUMBER, AT(connections_max), 1 << 20, "N", "default 10000"},
+    {"--max-connections-per-address", NULL, FLAG_NUMBER, AT(connections_per_address), 1 << 20, "N", "default 0: no limit"},
     {"--threads", NULL, FLAG_NUMBER, AT(threads), 256, "N", "event loops; default one per core"},
     {"--cache-mib", NULL, FLAG_NUMBER, AT(cache_mib), 1 << 20, "N", "memory for cached rows; default 64"},
     {"--container-delete-seconds", NULL, FLAG_NUMBER, AT(container_delete_seconds), 86400, "N", "how long a deleted container's name stays taken; default 0"},
@@ -218,6 +220,7 @@ struct err config_parse(int argc, char **argv, struct config *out, char *text, s
         .log_level = LOG_INFO,
         .smb_encryption = "preferred",
         .cache_mib = 64,
+        .connections_max = 10000,
     };
     struct parse p = {out, text, size};
     for (int i = 1; i < argc; i++) {

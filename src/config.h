@@ -29,6 +29,8 @@ struct config {
     const char *smb_encryption;
     enum log_level log_level;
     uint64_t threads; /* 0: one per core */
+    uint64_t connections_max;
+    uint64_t connections_per_address; /* 0: no limit */
     uint64_t container_delete_seconds;
     uint64_t cache_mib;
     bool help, version, ops;

@@ -177,8 +177,10 @@ static int start_tls(struct server *s)
 
 static int start_listeners(struct server *s)
 {
-    struct err error =
-        http_server_new(s->loops, s->loop_count, &REST_HANDLER, &HTTP_LIMITS_DEFAULT, &s->http);
+    struct http_limits limits = HTTP_LIMITS_DEFAULT;
+    limits.connections_max = (unsigned)s->config->connections_max;
+    limits.connections_per_address = (unsigned)s->config->connections_per_address;
+    struct err error = http_server_new(s->loops, s->loop_count, &REST_HANDLER, &limits, &s->http);
     if (err_is(error))
         return complain("http", reason(error));
     http_server_use_clock(s->http, &s->clock);

@@ -2,11 +2,16 @@
 // Public containers, cross-origin requests, accounts of a running server, and what must not be in the log.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { statSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { StorageSharedKeyCredential, generateAccountSASQueryParameters, AccountSASPermissions } from '@azure/storage-blob';
+import {
+    AccountSASPermissions, ContainerSASPermissions, generateAccountSASQueryParameters, generateBlobSASQueryParameters,
+    StorageSharedKeyCredential,
+} from '@azure/storage-blob';
 import { ACCOUNT, assertError, assertRejects, BIN, KEY, send, startServer, uniqueName } from './lib.mjs';
 
 const run = promisify(execFile);
@@ -186,6 +191,52 @@ test('no server, no accounts', async () => {
     const error = await run(BIN, ['account', 'list', '--data', server.folder]).then(() => null, (e) => e);
     assert.equal(error.code, 1);
     assert.match(error.stderr, /no server is running here/);
+});
+
+// ---- names and limits -----------------------------------------------------------------------------------------------
+
+test('names never leave the store', async () => {
+    const before = readdirSync(server.data).sort();
+    const container = service.getContainerClient(uniqueName('c'));
+    await container.create();
+    const names = ['../../../../tmp/escaped', '..', '.', '/etc/passwd', '..\\..\\escaped', 'a/../../b', './a', 'C:\\escaped', 'control.sock'];
+    for (const name of names) {
+        const path = `/${container.containerName}/${encodeURIComponent(name)}`;
+        const put = await server.request('blob', 'PUT', path, { headers: { 'x-ms-blob-type': 'BlockBlob' }, body: name });
+        assert.equal(put.status, 201, `${name}: ${put.text}`);
+        assert.equal((await server.request('blob', 'GET', path)).text, name);
+    }
+    for (const name of ['..', '.', 'a%2Fb', '..%2F..', '%2e%2e', 'a%00b', '..%5C..'])
+        assert.equal((await server.request('blob', 'PUT', `/${name}`, { query: 'restype=container' })).status, 400, name);
+    // A signature for one container reaches no other by way of "..".
+    const other = service.getContainerClient(uniqueName('c'));
+    await other.create();
+    await other.getBlockBlobClient('secret').upload('x', 1);
+    const sas = generateBlobSASQueryParameters({ containerName: container.containerName, expiresOn: new Date(Date.now() + 600e3),
+        permissions: ContainerSASPermissions.parse('r') }, new StorageSharedKeyCredential(ACCOUNT, KEY));
+    const target = `/${ACCOUNT}/${container.containerName}/../${other.containerName}/secret?${sas}`;
+    assertError(await send(server.ports.blob, 'blob', 'GET', target, {}), 404, 'BlobNotFound');
+    assert.deepEqual(readdirSync(server.data).sort(), before);
+});
+
+test('connections of one address are limited when asked for', async () => {
+    const own = await startServer({ inMemory: true, services: ['blob'], args: ['--max-connections-per-address', '3'] });
+    const sockets = [];
+    try {
+        const open = async () => {
+            const socket = net.connect(own.ports.blob, '127.0.0.1');
+            sockets.push(socket);
+            await once(socket, 'connect');
+            socket.write(`GET /${ACCOUNT} HTTP/1.1\r\nHost: x\r\n\r\n`);
+            const [bytes] = await once(socket, 'data');
+            return bytes.toString().split(' ')[1];
+        };
+        assert.deepEqual([await open(), await open(), await open()].map((s) => s !== '503'), [true, true, true]);
+        assert.equal(await open(), '503');
+    } finally {
+        sockets.forEach((socket) => socket.destroy());
+        await own.stop();
+    }
 });
 
 // ---- the log --------------------------------------------------------------------------------------------------------
