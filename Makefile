@@ -8,6 +8,9 @@ B := build/$(V)$(if $(findstring clang,$(CC)),-clang)
 
 WARN := -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
         -Wcast-qual -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wswitch-enum -Wimplicit-fallthrough
+ifneq ($(findstring clang,$(CC)),)
+WARN += -Wno-string-concatenation # tables of long texts
+endif
 BASE := -std=c17 -D_GNU_SOURCE -Isrc -include src/core/banned.h -MMD -MP -g -fno-common -fPIE -fno-strict-aliasing -pthread
 ifeq ($(V),release)
 OPT := -O2 -fstack-protector-strong -D_FORTIFY_SOURCE=2
