@@ -2,7 +2,7 @@
 /* Put, update, delete and clear. How messages are found to be handed out is in deliver.c. */
 #include <assert.h>
 
-#include "service/queue/rows.h"
+#include "service/queue/page.h"
 
 static int64_t time_after(int64_t now, int64_t seconds)
 {
@@ -17,19 +17,6 @@ static int64_t expiry(int64_t now, int64_t ttl_s)
     return time_after(now, ttl_s);
 }
 
-static struct err put_indexes(struct txn *t, struct queue_state *s, struct queue_row *row,
-                              uint32_t visibility_s)
-{
-    if (visibility_s > 0)
-        TRY(queue_row_show_at(t, s, row, time_after(row->inserted, visibility_s)));
-    if (row->expires == QUEUE_EXPIRES_NEVER)
-        return OK;
-    if (row->expires < s->expires_from)
-        s->expires_from = row->expires;
-    struct queue_key key = queue_key_expires(s, row->expires, row->number);
-    return txn_put(t, queue_key_str(&key), STR(""));
-}
-
 struct err queue_put_message(struct txn *t, void *arg)
 {
     struct queue_put_message *put = arg;
@@ -37,39 +24,44 @@ struct err queue_put_message(struct txn *t, void *arg)
     struct queue_state s;
     TRY(queue_state_load(t, &s));
     int64_t now = txn_now(t);
-    struct queue_row row = {
-        .number = put->visibility_s == 0 ? s.tail++ : QUEUE_NUMBER_DELAYED | s.delayed++,
+    int64_t visible = time_after(now, put->visibility_s);
+    struct page_entry entry = {
         .inserted = now,
         .expires = expiry(now, put->ttl_s),
-        .next_visible = now,
         .receipt = (uint64_t)txn_stamp(t),
+        .text = put->text,
     };
+    uint64_t number;
     s.count++;
-    TRY(queue_row_set_text(t, &s, &row, put->text));
-    TRY(put_indexes(t, &s, &row, put->visibility_s));
-    TRY(queue_row_save(t, &s, &row));
+    if (put->visibility_s == 0)
+        TRY(page_append(t, &s, &entry, &number));
+    else
+        TRY(page_put_delayed(t, &s, &entry, visible, &number));
     put->message = (struct queue_message){
-        .id = queue_id_make(&s, row.number),
-        .inserted = row.inserted,
-        .expires = row.expires,
-        .next_visible = row.next_visible,
-        .receipt = queue_receipt_make(&row),
+        .id = queue_id_make(&s, number),
+        .inserted = entry.inserted,
+        .expires = entry.expires,
+        .next_visible = visible,
+        .receipt = queue_receipt_make(number, entry.receipt),
     };
     return queue_state_save(t, &s);
 }
 
-/* The message that the change names, if its receipt is the latest. */
+/* Finds the message that the change names, if its receipt is the latest. */
 static struct err load_held(struct txn *t, const struct queue_state *s,
-                            const struct queue_change_message *change, struct queue_row *row)
+                            const struct queue_change_message *change, struct page *page,
+                            unsigned *slot)
 {
     uint64_t number;
     bool found;
     if (!queue_id_number(s, &change->id, &number))
         return err_new(ERR_MESSAGE_NOT_FOUND);
-    TRY(queue_row_load(t, s, number, row, &found));
-    if (!found || queue_row_expired(row, txn_now(t)))
+    TRY(page_load(t, s, page_of(number), page, &found));
+    *slot = slot_of(number);
+    if (!found || *slot >= page->count || page->slots[*slot].gone ||
+        page->slots[*slot].expires <= txn_now(t))
         return err_new(ERR_MESSAGE_NOT_FOUND);
-    struct queue_receipt latest = queue_receipt_make(row);
+    struct queue_receipt latest = queue_receipt_make(number, page->slots[*slot].receipt);
     if (memcmp(latest.bytes, change->receipt.bytes, sizeof latest.bytes) != 0)
         return err_new(ERR_POP_RECEIPT_MISMATCH);
     return OK;
@@ -81,16 +73,17 @@ struct err queue_update_message(struct txn *t, void *arg)
 {
     struct queue_change_message *change = arg;
     struct queue_state s;
-    struct queue_row row;
+    struct page page;
+    unsigned slot;
     TRY(queue_state_load(t, &s));
-    TRY(load_held(t, &s, change, &row));
+    TRY(load_held(t, &s, change, &page, &slot));
     if (str_given(change->text))
-        TRY(queue_row_set_text(t, &s, &row, change->text));
-    TRY(queue_row_show_at(t, &s, &row, time_after(txn_now(t), change->visibility_s)));
-    row.receipt = (uint64_t)txn_stamp(t);
-    TRY(queue_row_save(t, &s, &row));
-    change->next_visible = row.next_visible;
-    change->new_receipt = queue_receipt_make(&row);
+        TRY(page_set_text(t, &s, &page, slot, change->text));
+    change->next_visible = time_after(txn_now(t), change->visibility_s);
+    TRY(page_show_at(t, &s, &page, slot, change->next_visible));
+    page.slots[slot].receipt = (uint64_t)txn_stamp(t);
+    TRY(page_finish(t, &s, &page));
+    change->new_receipt = queue_receipt_make(number_of(page.id, slot), page.slots[slot].receipt);
     return queue_state_save(t, &s);
 }
 
@@ -98,10 +91,12 @@ struct err queue_delete_message(struct txn *t, void *arg)
 {
     const struct queue_change_message *change = arg;
     struct queue_state s;
-    struct queue_row row;
+    struct page page;
+    unsigned slot;
     TRY(queue_state_load(t, &s));
-    TRY(load_held(t, &s, change, &row));
-    TRY(queue_row_remove(t, &s, &row));
+    TRY(load_held(t, &s, change, &page, &slot));
+    TRY(page_remove(t, &s, &page, slot));
+    TRY(page_finish(t, &s, &page));
     return queue_state_save(t, &s);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Queues themselves: create, delete, metadata, policies. */
-#include "service/queue/rows.h"
+#include "service/queue/page.h"
 
 #include "service/common/pairs.h"
 #include "service/common/record.h"
@@ -115,22 +115,37 @@ struct err queue_delete(struct txn *t, void *arg)
 
 /* ---- metadata and policies ---- */
 
+static struct err count_expired_pages(struct txn *t, const struct queue_state *s, struct cursor *c,
+                                      uint64_t *count)
+{
+    enum { COUNT_PAGES_MAX = 100 };
+    for (unsigned looked = 0; cursor_valid(c) && looked < COUNT_PAGES_MAX; looked++) {
+        int64_t time;
+        uint64_t id;
+        struct page page;
+        bool found;
+        TRY(queue_key_read(cursor_key(c), &time, &id));
+        TRY(page_load(t, s, id, &page, &found));
+        for (unsigned i = 0; found && i < page.count; i++)
+            *count += !page.slots[i].gone && page.slots[i].expires <= txn_now(t);
+        TRY(cursor_next(c));
+    }
+    return OK;
+}
+
 /* Messages that have expired but are not swept yet are not there for anyone: the count leaves them
  * out. How many are looked for is bounded; past it the count errs upwards, which it may. */
 static struct err count_expired(struct txn *t, const struct queue_state *s, uint64_t *count)
 {
-    enum { COUNT_LOOK_MAX = 2000 };
     *count = 0;
     if (s->expires_from > txn_now(t))
         return OK;
-    struct queue_key from = queue_key_expires(s, s->expires_from, 0);
-    struct queue_key to = queue_key_expires(s, txn_now(t) + 1, 0);
+    struct queue_key from = queue_key_timed(s, KEY_EXPIRES, s->expires_from, 0);
+    struct queue_key to = queue_key_timed(s, KEY_EXPIRES, txn_now(t) + 1, 0);
     struct cursor *c = NULL;
     struct err error = cursor_open_range(t, queue_key_str(&from), queue_key_str(&to), &c);
-    while (!err_is(error) && cursor_valid(c) && *count < COUNT_LOOK_MAX) {
-        (*count)++;
-        error = cursor_next(c);
-    }
+    if (!err_is(error))
+        error = count_expired_pages(t, s, c, count);
     cursor_close(c);
     return error;
 }

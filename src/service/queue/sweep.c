@@ -2,7 +2,7 @@
 /* The background sweep: messages that have expired, and rows of incarnations that are over. */
 #include <assert.h>
 
-#include "service/queue/rows.h"
+#include "service/queue/page.h"
 
 enum {
     SWEEP_QUEUES_MAX = 500, /* looked at by one call */
@@ -19,28 +19,42 @@ struct sweep_one {
     unsigned removed;
 };
 
+/* Takes the expired messages of a page away. */
+static struct err sweep_page(struct txn *t, struct queue_state *s, uint64_t id, unsigned *removed)
+{
+    struct page page;
+    bool found;
+    TRY(page_load(t, s, id, &page, &found));
+    if (!found)
+        return err_new(ERR_CORRUPT);
+    for (unsigned i = 0; i < page.count; i++) {
+        if (page.slots[i].gone || page.slots[i].expires > txn_now(t))
+            continue;
+        TRY(page_remove(t, s, &page, i));
+        (*removed)++;
+    }
+    TRY(page_set_expiry(t, s, &page));
+    return page_finish(t, s, &page);
+}
+
 static struct err sweep_expired_rows(struct txn *t, struct queue_state *s, struct cursor *c,
                                      unsigned *left)
 {
-    int64_t now = txn_now(t);
     while (cursor_valid(c) && *left > 0 && s->count > 0) {
         int64_t time;
-        uint64_t number;
-        struct queue_row row;
-        bool found;
-        TRY(queue_key_time(cursor_key(c), &time, &number));
+        uint64_t id;
+        unsigned removed = 0;
+        TRY(queue_key_read(cursor_key(c), &time, &id));
         s->expires_from = time;
-        if (time > now)
+        if (time > txn_now(t))
             return OK;
-        TRY(queue_row_load(t, s, number, &row, &found));
-        if (!found)
-            return err_new(ERR_CORRUPT);
-        TRY(queue_row_remove(t, s, &row));
+        TRY(sweep_page(t, s, id, &removed));
         TRY(cursor_next(c));
-        (*left)--;
+        /* A page where nothing had to go was work too. */
+        *left -= removed + 1 < *left ? removed + 1 : *left;
     }
     if (!cursor_valid(c) && s->count > 0)
-        s->expires_from = now + SWEEP_AHEAD;
+        s->expires_from = txn_now(t) + SWEEP_AHEAD;
     return OK;
 }
 
@@ -48,8 +62,8 @@ static struct err sweep_expired(struct txn *t, struct queue_state *s, unsigned *
 {
     if (!s->exists || s->expires_from > txn_now(t))
         return OK;
-    struct queue_key from = queue_key_expires(s, s->expires_from, 0);
-    struct queue_key to = queue_key_expires(s, txn_now(t) + SWEEP_AHEAD, 0);
+    struct queue_key from = queue_key_timed(s, KEY_EXPIRES, s->expires_from, 0);
+    struct queue_key to = queue_key_timed(s, KEY_EXPIRES, txn_now(t) + SWEEP_AHEAD, 0);
     struct cursor *c = NULL;
     struct err error = cursor_open_range(t, queue_key_str(&from), queue_key_str(&to), &c);
     if (!err_is(error))

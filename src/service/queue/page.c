@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/queue/page.h"
+
+#include <assert.h>
+
+/* A page's row: its messages one after the other, each
+ *     inserted 8, expires 8, receipt 8, length of the text 4, text
+ * An s row: where the e row stands 8, then for each message
+ *     flags 1, expires 8, next visible 8, receipt 8, dequeues 8
+ * Little-endian. Both begin with a byte that names the form. */
+enum {
+    FORM = 1,
+    ENTRY_HEAD_BYTES = 28,
+    SLOT_BYTES = 33,
+    SLOT_GONE = 1,
+    SLOT_TIMED = 2,
+    SLOT_CHANGED = 4,
+};
+
+enum {
+    /* What a page holds besides its last message. Appending rewrites the page, so it is no larger
+     * than what is cheap to copy. */
+    PAGE_BYTES_MAX = 8000,
+};
+
+/* A page takes the messages of one burst. Where messages come one by one, each gets its own: to
+ * write eight of them again for the ninth would be a waste. */
+#define PAGE_BURST (50 * TICKS_PER_MS)
+
+/* ---- reading ---- */
+
+static bool entry_next(struct reader *r, struct page_entry *e)
+{
+    if (r->n == 0 || r->bad)
+        return false;
+    e->inserted = (int64_t)read_le64(r);
+    e->expires = (int64_t)read_le64(r);
+    e->receipt = read_le64(r);
+    e->text = read_raw(r, read_le32(r));
+    return !r->bad && e->inserted >= 0 && e->expires >= 0;
+}
+
+static bool form_begin(struct reader *r)
+{
+    return read_u8(r) == FORM;
+}
+
+/* From the page's own row: nothing has become of its messages. */
+static bool page_decode(struct str row, struct page *page)
+{
+    struct reader r = reader_of(row);
+    struct page_entry e;
+    page->stored = false;
+    page->expires_at = QUEUE_EXPIRES_NEVER;
+    page->count = 0;
+    if (!form_begin(&r))
+        return false;
+    while (page->count < PAGE_SLOTS_MAX && entry_next(&r, &e)) {
+        page->slots[page->count++] = (struct slot){.expires = e.expires, .receipt = e.receipt};
+        if (e.expires < page->expires_at)
+            page->expires_at = e.expires;
+    }
+    return reader_done(&r) && page->count > 0;
+}
+
+static bool slots_decode(struct str row, struct page *page)
+{
+    struct reader r = reader_of(row);
+    page->stored = true;
+    page->count = 0;
+    bool sound = form_begin(&r);
+    page->expires_at = (int64_t)read_le64(&r);
+    while (sound && r.n > 0 && !r.bad && page->count < PAGE_SLOTS_MAX) {
+        struct slot *slot = &page->slots[page->count++];
+        uint8_t flags = read_u8(&r);
+        slot->gone = (flags & SLOT_GONE) != 0;
+        slot->timed = (flags & SLOT_TIMED) != 0;
+        slot->changed = (flags & SLOT_CHANGED) != 0;
+        slot->expires = (int64_t)read_le64(&r);
+        slot->next_visible = (int64_t)read_le64(&r);
+        slot->receipt = read_le64(&r);
+        slot->dequeues = read_le64(&r);
+        sound = slot->expires >= 0 && slot->next_visible >= 0;
+    }
+    return sound && reader_done(&r) && page->count > 0 && page->expires_at >= 0;
+}
+
+struct err page_load(struct txn *t, const struct queue_state *s, uint64_t id, struct page *page,
+                     bool *found)
+{
+    struct queue_key key = queue_key_of(s, KEY_SLOTS, id);
+    struct str row;
+    page->id = id;
+    TRY(txn_get(t, queue_key_str(&key), &row));
+    *found = true;
+    if (str_given(row))
+        return slots_decode(row, page) ? OK : err_new(ERR_CORRUPT);
+    key = queue_key_of(s, KEY_PAGE, id);
+    TRY(txn_get_hot(t, queue_key_str(&key), &row));
+    *found = str_given(row);
+    return !*found || page_decode(row, page) ? OK : err_new(ERR_CORRUPT);
+}
+
+struct err page_show(struct txn *t, const struct queue_state *s, const struct page *page,
+                     unsigned slot, int64_t *inserted, struct str *text)
+{
+    struct queue_key key = queue_key_of(s, KEY_PAGE, page->id);
+    struct str row;
+    struct page_entry e = {.inserted = 0};
+    TRY(txn_get_hot(t, queue_key_str(&key), &row));
+    struct reader r = reader_of(row);
+    bool sound = form_begin(&r);
+    for (unsigned i = 0; sound && i <= slot; i++)
+        sound = entry_next(&r, &e);
+    *inserted = e.inserted;
+    *text = e.text;
+    if (sound && page->slots[slot].changed) {
+        key = queue_key_of(s, KEY_TEXT, number_of(page->id, slot));
+        TRY(txn_get(t, queue_key_str(&key), text));
+    }
+    return sound && str_given(*text) ? OK : err_new(ERR_CORRUPT);
+}
+
+/* ---- putting ---- */
+
+static struct err move_expiry(struct txn *t, struct queue_state *s, uint64_t page, int64_t from,
+                              int64_t to)
+{
+    struct queue_key key;
+    if (from != QUEUE_EXPIRES_NEVER) {
+        key = queue_key_timed(s, KEY_EXPIRES, from, page);
+        TRY(txn_del(t, queue_key_str(&key)));
+    }
+    if (to == QUEUE_EXPIRES_NEVER)
+        return OK;
+    if (to < s->expires_from)
+        s->expires_from = to;
+    key = queue_key_timed(s, KEY_EXPIRES, to, page);
+    return txn_put(t, queue_key_str(&key), STR(""));
+}
+
+/* The row of the log's last page, if the message still goes into it; absent when it starts one. */
+static struct err open_page(struct txn *t, const struct queue_state *s, const struct page_entry *e,
+                            struct str *row)
+{
+    *row = STR_NONE;
+    if (slot_of(s->tail) == 0 || e->inserted < s->tail_since ||
+        e->inserted - s->tail_since > PAGE_BURST)
+        return OK;
+    struct queue_key key = queue_key_of(s, KEY_PAGE, page_of(s->tail));
+    TRY(txn_get(t, queue_key_str(&key), row));
+    if (!str_given(*row))
+        return err_new(ERR_CORRUPT);
+    if (row->n + e->text.n > PAGE_BYTES_MAX)
+        *row = STR_NONE;
+    return OK;
+}
+
+static void put_entry(struct buf *b, const struct page_entry *e)
+{
+    buf_put_le64(b, (uint64_t)e->inserted);
+    buf_put_le64(b, (uint64_t)e->expires);
+    buf_put_le64(b, e->receipt);
+    buf_put_le32(b, (uint32_t)e->text.n);
+    buf_put(b, e->text);
+}
+
+/* Writes the page's row: what it was (absent for a new page) and the message. */
+static struct err put_page(struct txn *t, struct queue_state *s, uint64_t id, struct str row,
+                           const struct page_entry *e)
+{
+    struct queue_key key = queue_key_of(s, KEY_PAGE, id);
+    struct buf b = buf_in(txn_arena(t));
+    struct page page = {.expires_at = QUEUE_EXPIRES_NEVER};
+    (void)buf_reserve(&b, row.n + ENTRY_HEAD_BYTES + e->text.n + 1);
+    if (str_given(row))
+        buf_put(&b, row);
+    else
+        buf_put_u8(&b, FORM);
+    put_entry(&b, e);
+    TRY(txn_put(t, queue_key_str(&key), buf_str(&b)));
+    if (str_given(row) && !page_decode(row, &page))
+        return err_new(ERR_CORRUPT);
+    return e->expires < page.expires_at ? move_expiry(t, s, id, page.expires_at, e->expires) : OK;
+}
+
+struct err page_append(struct txn *t, struct queue_state *s, const struct page_entry *e,
+                       uint64_t *number)
+{
+    struct str row;
+    TRY(open_page(t, s, e, &row));
+    if (!str_given(row)) {
+        s->tail = (s->tail + PAGE_SLOTS_MAX - 1) & ~(uint64_t)(PAGE_SLOTS_MAX - 1);
+        s->tail_since = e->inserted;
+    }
+    *number = s->tail++;
+    return put_page(t, s, page_of(*number), row, e);
+}
+
+struct err page_put_delayed(struct txn *t, struct queue_state *s, const struct page_entry *e,
+                            int64_t visible, uint64_t *number)
+{
+    *number = QUEUE_NUMBER_DELAYED | s->delayed++ << PAGE_SHIFT;
+    struct page page = {.id = page_of(*number), .count = 1, .expires_at = e->expires};
+    page.slots[0] = (struct slot){.expires = e->expires, .receipt = e->receipt};
+    TRY(put_page(t, s, page.id, STR_NONE, e));
+    TRY(page_show_at(t, s, &page, 0, visible));
+    return page_finish(t, s, &page);
+}
+
+/* ---- changing ---- */
+
+static uint64_t grain_of(int64_t time)
+{
+    return (uint64_t)time >> VISIBLE_GRAIN_BITS;
+}
+
+static struct queue_key visible_key(const struct queue_state *s, int64_t time, uint64_t page)
+{
+    return queue_key_timed(s, KEY_VISIBLE, (int64_t)(grain_of(time) << VISIBLE_GRAIN_BITS), page);
+}
+
+/* Takes away the v row of a message, unless another of the page needs it too. */
+static struct err drop_visible(struct txn *t, const struct queue_state *s, const struct page *page,
+                               unsigned slot)
+{
+    const struct slot *dropped = &page->slots[slot];
+    if (!dropped->timed)
+        return OK;
+    for (unsigned i = 0; i < page->count; i++) {
+        const struct slot *other = &page->slots[i];
+        if (i != slot && other->timed && !other->gone &&
+            grain_of(other->next_visible) == grain_of(dropped->next_visible))
+            return OK;
+    }
+    struct queue_key key = visible_key(s, dropped->next_visible, page->id);
+    return txn_del(t, queue_key_str(&key));
+}
+
+struct err page_show_at(struct txn *t, struct queue_state *s, struct page *page, unsigned slot,
+                        int64_t time)
+{
+    TRY(drop_visible(t, s, page, slot));
+    page->slots[slot].timed = true;
+    page->slots[slot].next_visible = time;
+    if (time < s->visible_from)
+        s->visible_from = time;
+    struct queue_key key = visible_key(s, time, page->id);
+    return txn_put(t, queue_key_str(&key), STR(""));
+}
+
+struct err page_set_text(struct txn *t, const struct queue_state *s, struct page *page,
+                         unsigned slot, struct str text)
+{
+    struct queue_key key = queue_key_of(s, KEY_TEXT, number_of(page->id, slot));
+    page->slots[slot].changed = true;
+    return txn_put(t, queue_key_str(&key), text);
+}
+
+struct err page_remove(struct txn *t, struct queue_state *s, struct page *page, unsigned slot)
+{
+    assert(!page->slots[slot].gone);
+    if (s->count == 0)
+        return err_new(ERR_CORRUPT);
+    s->count--;
+    page->slots[slot].gone = true;
+    TRY(drop_visible(t, s, page, slot));
+    if (!page->slots[slot].changed)
+        return OK;
+    struct queue_key key = queue_key_of(s, KEY_TEXT, number_of(page->id, slot));
+    return txn_del(t, queue_key_str(&key));
+}
+
+static bool all_gone(const struct page *page)
+{
+    for (unsigned i = 0; i < page->count; i++)
+        if (!page->slots[i].gone)
+            return false;
+    return true;
+}
+
+static struct err slots_save(struct txn *t, const struct queue_state *s, struct page *page)
+{
+    struct buf b = buf_in(txn_arena(t));
+    (void)buf_reserve(&b, 9 + SLOT_BYTES * page->count);
+    buf_put_u8(&b, FORM);
+    buf_put_le64(&b, (uint64_t)page->expires_at);
+    for (unsigned i = 0; i < page->count; i++) {
+        const struct slot *slot = &page->slots[i];
+        buf_put_u8(&b, (uint8_t)((slot->gone ? SLOT_GONE : 0) | (slot->timed ? SLOT_TIMED : 0) |
+                                 (slot->changed ? SLOT_CHANGED : 0)));
+        buf_put_le64(&b, (uint64_t)slot->expires);
+        buf_put_le64(&b, (uint64_t)slot->next_visible);
+        buf_put_le64(&b, slot->receipt);
+        buf_put_le64(&b, slot->dequeues);
+    }
+    page->stored = true;
+    struct queue_key key = queue_key_of(s, KEY_SLOTS, page->id);
+    return txn_put(t, queue_key_str(&key), buf_str(&b));
+}
+
+static struct err page_drop(struct txn *t, struct queue_state *s, const struct page *page)
+{
+    struct queue_key key = queue_key_of(s, KEY_PAGE, page->id);
+    TRY(txn_del(t, queue_key_str(&key)));
+    if (page->stored) {
+        key = queue_key_of(s, KEY_SLOTS, page->id);
+        TRY(txn_del(t, queue_key_str(&key)));
+    }
+    TRY(move_expiry(t, s, page->id, page->expires_at, QUEUE_EXPIRES_NEVER));
+    if (page_of(s->head) == page->id)
+        s->head = number_of(page->id + 1, 0);
+    if (s->count > 0)
+        return OK;
+    /* Nothing is left to be found, so the next search need not look. */
+    s->head = s->tail;
+    s->visible_from = QUEUE_TIME_NEVER;
+    s->expires_from = QUEUE_TIME_NEVER;
+    return OK;
+}
+
+struct err page_finish(struct txn *t, struct queue_state *s, struct page *page)
+{
+    uint64_t end = number_of(page->id + 1, 0);
+    /* Nothing more goes into it: what the s row says is said of all its messages. */
+    if (page->id == page_of(s->tail) && s->tail < end)
+        s->tail = end;
+    return all_gone(page) ? page_drop(t, s, page) : slots_save(t, s, page);
+}
+
+struct err page_set_expiry(struct txn *t, struct queue_state *s, struct page *page)
+{
+    int64_t earliest = QUEUE_EXPIRES_NEVER;
+    for (unsigned i = 0; i < page->count; i++)
+        if (!page->slots[i].gone && page->slots[i].expires < earliest)
+            earliest = page->slots[i].expires;
+    int64_t before = page->expires_at;
+    page->expires_at = earliest;
+    return before == earliest ? OK : move_expiry(t, s, page->id, before, earliest);
+}
+
+/* ---- ids and receipts ---- */
+
+struct guid queue_id_make(const struct queue_state *s, uint64_t number)
+{
+    struct guid id;
+    queue_put_be64(id.bytes, s->incarnation);
+    queue_put_be64(id.bytes + 8, number);
+    return id;
+}
+
+bool queue_id_number(const struct queue_state *s, const struct guid *id, uint64_t *number)
+{
+    struct reader r = reader_of((struct str){(const char *)id->bytes, sizeof id->bytes});
+    uint64_t incarnation = read_be64(&r);
+    *number = read_be64(&r);
+    return incarnation == s->incarnation;
+}
+
+struct queue_receipt queue_receipt_make(uint64_t number, uint64_t stamp)
+{
+    struct queue_receipt receipt;
+    unsigned char bytes[8];
+    queue_put_be64(bytes, number);
+    queue_put_be64(receipt.bytes, stamp);
+    memcpy(receipt.bytes + 8, bytes + 4, 4);
+    return receipt;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of a queue's partition: their keys, and the state row. Only code of this folder includes
+ * this.
+ *
+ *   P                          properties: metadata, policies; there while the queue exists, and
+ *                              first, so that a list finds them without a search
+ *   S                          state: what every message operation reads and most write
+ *   d incarnation p page       a page: up to 32 messages as they were put, see page.h
+ *   d incarnation s page       what became of them, once the first was got or changed
+ *   d incarnation t number     the text of a message that was updated with a new one
+ *   d incarnation v time page  some message of the page becomes visible at about that time
+ *   d incarnation e time page  some message of the page expires then, or has before
+ *
+ * An incarnation is the stamp of the update that made the queue or cleared it. Rows of an older one
+ * mean nothing; they sort before those of the present one, and the sweep takes them away. */
+#ifndef SERVICE_QUEUE_STATE_H
+#define SERVICE_QUEUE_STATE_H
+
+#include "service/queue/queue.h"
+
+/* A message's number is that of its page and its place in it. */
+enum { PAGE_SHIFT = 5, PAGE_SLOTS_MAX = 1 << PAGE_SHIFT };
+/* Messages that are put to be seen later do not wait in the log; each has a page of its own. */
+#define QUEUE_NUMBER_DELAYED (1ULL << 63)
+#define QUEUE_TIME_NEVER     INT64_MAX
+
+struct queue_state {
+    bool exists; /* false: only rows of old incarnations are left */
+    uint64_t incarnation;
+    /* The log: a message that waits to be got for the first time has head <= number < tail, and
+     * nothing before head waits. So the head is found without a search. */
+    uint64_t head;
+    uint64_t tail;
+    int64_t tail_since; /* when the first message of the log's last page was put */
+    uint64_t delayed;   /* how many messages were put to be seen later */
+    uint64_t count;     /* of messages, visible or not */
+    /* Lower bounds: no v row, no e row is earlier. QUEUE_TIME_NEVER when there are none. A scan
+     * starts here, past all the keys that were deleted before. */
+    int64_t visible_from;
+    int64_t expires_from;
+    /* Given: rows of old incarnations are left, none before this key. */
+    struct str dead_from;
+};
+
+/* Decodes a state row; absent gives the state of a queue that does not exist. ERR_CORRUPT. */
+struct err queue_state_decode(struct str value, struct queue_state *s);
+struct err queue_state_read(struct txn *t, struct queue_state *s);
+/* The same for a queue that must exist: ERR_QUEUE_NOT_FOUND. */
+struct err queue_state_load(struct txn *t, struct queue_state *s);
+/* Writes it, or takes the row away when it says nothing. */
+struct err queue_state_save(struct txn *t, const struct queue_state *s);
+/* Ends the present incarnation: all its messages are gone. */
+void queue_state_bury(struct txn *t, struct queue_state *s);
+
+/* ---- keys ---- */
+
+#define QUEUE_KEY_PROPERTIES STR("P")
+#define QUEUE_KEY_STATE      STR("S")
+/* The first key past all of d. */
+#define QUEUE_KEY_PAST_DATA STR("e")
+
+enum { QUEUE_KEY_BYTES_MAX = 26 };
+
+struct queue_key {
+    char bytes[QUEUE_KEY_BYTES_MAX];
+    size_t n;
+};
+
+static inline struct str queue_key_str(const struct queue_key *k)
+{
+    return (struct str){k->bytes, k->n};
+}
+
+enum queue_key_kind {
+    KEY_PAGE = 'p',
+    KEY_SLOTS = 's',
+    KEY_TEXT = 't',
+    KEY_VISIBLE = 'v',
+    KEY_EXPIRES = 'e',
+};
+
+/* Where all rows of an incarnation begin. */
+struct queue_key queue_key_incarnation(uint64_t incarnation);
+/* p, s and t. */
+struct queue_key queue_key_of(const struct queue_state *s, enum queue_key_kind kind,
+                              uint64_t number);
+/* v and e. */
+struct queue_key queue_key_timed(const struct queue_state *s, enum queue_key_kind kind,
+                                 int64_t time, uint64_t page);
+/* Takes a v or e key apart. ERR_CORRUPT. */
+struct err queue_key_read(struct str key, int64_t *time, uint64_t *page);
+
+void queue_put_be64(void *to, uint64_t value);
+
+#endif
