@@ -60,6 +60,9 @@ static void finish(struct dispatch *d, struct err error)
         d->sink_open = false; /* what the sink stored belongs to the store now */
         error = call->op->encode(call);
     }
+    /* It may belong to it: giving it back could take it from an update that was made. */
+    if (error.code == ERR_UNKNOWN_OUTCOME)
+        d->sink_open = false;
     if (!err_is(error) && call->arena->over_limit)
         log_line(LOG_WARN, "%s %s needed %zu bytes", call->op->name, call->request_id,
                  call->arena->used);
