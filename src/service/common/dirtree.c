@@ -152,16 +152,19 @@ static struct err del_child(const struct dirtree *t, const struct dirtree_entry 
     return vrow_del(t->rows, id_key(t, t->children, e->parent, e->key), &e->row, &past);
 }
 
-struct err dirtree_remove(const struct dirtree *t, const struct dirtree_entry *e, bool placed)
+struct err dirtree_unplace(const struct dirtree *t, const struct dirtree_entry *e)
 {
+    struct str key = id_key(t, t->places, e->id, STR(""));
     struct vrow old;
     bool past;
-    TRY(del_child(t, e));
-    if (!placed)
-        return OK;
-    struct str key = id_key(t, t->places, e->id, STR(""));
     TRY(vrow_get(t->rows, key, &old));
     return vrow_del(t->rows, key, &old, &past);
+}
+
+struct err dirtree_remove(const struct dirtree *t, const struct dirtree_entry *e, bool placed)
+{
+    TRY(del_child(t, e));
+    return placed ? dirtree_unplace(t, e) : OK;
 }
 
 struct err dirtree_move(const struct dirtree *t, const struct dirtree_entry *from,

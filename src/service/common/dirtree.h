@@ -54,6 +54,8 @@ struct err dirtree_insert(const struct dirtree *t, struct dirtree_entry *e, bool
 /* Writes an entry that was found, with other data. */
 struct err dirtree_update(const struct dirtree *t, struct dirtree_entry *e);
 struct err dirtree_remove(const struct dirtree *t, const struct dirtree_entry *e, bool placed);
+/* The entry is no longer to be found by its id. */
+struct err dirtree_unplace(const struct dirtree *t, const struct dirtree_entry *e);
 /* Moves an entry that was found to where `to` (found, and absent) says, with other data. The caller
  * has made sure with dirtree_within that a directory does not get into itself. */
 struct err dirtree_move(const struct dirtree *t, const struct dirtree_entry *from,

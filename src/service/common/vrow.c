@@ -224,6 +224,11 @@ struct str vrow_cursor_key(const struct vrow_cursor *c)
     return c->key;
 }
 
+struct str vrow_cursor_place(const struct vrow_cursor *c)
+{
+    return cursor_key(c->on_past ? c->past : c->live);
+}
+
 const struct vrow *vrow_cursor_row(const struct vrow_cursor *c)
 {
     return &c->row;

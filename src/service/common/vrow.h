@@ -68,8 +68,10 @@ struct err vrow_cursor_open(const struct vrow_scope *s, struct str prefix,
 struct err vrow_cursor_seek(struct vrow_cursor *c, struct str key);
 struct err vrow_cursor_next(struct vrow_cursor *c);
 bool vrow_cursor_valid(const struct vrow_cursor *c);
-/* Both borrowed until the cursor moves. */
+/* All borrowed until the cursor moves. */
 struct str vrow_cursor_key(const struct vrow_cursor *c);
+/* The key under which the row really lies: its own, or that of a past row. */
+struct str vrow_cursor_place(const struct vrow_cursor *c);
 const struct vrow *vrow_cursor_row(const struct vrow_cursor *c);
 void vrow_cursor_close(struct vrow_cursor *c);
 

@@ -211,8 +211,28 @@ static void unlink_handle(struct opens_handle **list, struct opens_handle *h)
         h->next->previous = h->previous;
 }
 
+void opens_count_busy(struct opens *t, bool come)
+{
+    if (come)
+        atomic_fetch_add(&t->busy, 1);
+    else
+        atomic_fetch_sub(&t->busy, 1);
+    atomic_fetch_add(&t->epoch, 1);
+}
+
+uint64_t opens_epoch(struct opens *t)
+{
+    return atomic_load(&t->epoch);
+}
+
+bool opens_quiet_since(struct opens *t, uint64_t epoch)
+{
+    return atomic_load(&t->busy) == 0 && atomic_load(&t->epoch) == epoch;
+}
+
 static void link_all(struct opens *t, struct opens_handle *h)
 {
+    opens_count_busy(t, true);
     h->id = ++t->last_id;
     h->all_previous = t->last;
     if (t->last != NULL)
@@ -225,6 +245,7 @@ static void link_all(struct opens *t, struct opens_handle *h)
 
 static void unlink_all(struct opens *t, struct opens_handle *h)
 {
+    opens_count_busy(t, false);
     if (h->all_previous != NULL)
         h->all_previous->all_next = h->all_next;
     else
@@ -370,6 +391,8 @@ void opens_close(struct opens *t, struct opens_handle *h, bool *remove)
     drop_ranges(f, h);
     drop_lease(f, h->lease);
     *remove = f->delete_pending && f->handles == NULL && !f->removing;
+    if (*remove)
+        opens_count_busy(t, true);
     f->removing = f->removing || *remove;
     opens_wake_all(f, &news);
     opens_file_tidy(t, f);
@@ -383,6 +406,8 @@ void opens_removed(struct opens *t, struct opens_key key)
     opens_enter(t, &news);
     struct opens_file *f = opens_find(t, key);
     if (f != NULL) {
+        if (f->removing)
+            opens_count_busy(t, false);
         f->removing = false;
         f->delete_pending = false;
         opens_wake_all(f, &news);

@@ -185,6 +185,12 @@ struct err opens_claim(struct opens *t, const struct opens_rest_request *request
 /* After the transaction. NULL is fine. */
 void opens_unclaim(struct opens *t, struct opens_handle *claim);
 
+/* For reads, which have no commit to hold a claim until (pass.h). A number that changes with every
+ * SMB handle that comes or goes; and whether none was there at any time since it was read. Without
+ * the lock. */
+uint64_t opens_epoch(struct opens *t);
+bool opens_quiet_since(struct opens *t, uint64_t epoch);
+
 /* ---- listing and closing ---- */
 
 struct opens_info {

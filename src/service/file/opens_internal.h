@@ -4,6 +4,7 @@
 #define SERVICE_FILE_OPENS_INTERNAL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "core/buf.h"
 #include "service/file/opens.h"
@@ -70,6 +71,10 @@ struct opens {
     struct opens_handle *first, *last; /* SMB handles by id */
     size_t handle_count;
     uint64_t last_id;
+    /* Read without the lock: SMB handles and files being removed, and a number that changes with
+     * each of them that comes or goes. */
+    atomic_size_t busy;
+    atomic_uint_fast64_t epoch;
 };
 
 /* What is told after the lock is given up. */
@@ -85,6 +90,8 @@ struct opens_news {
 };
 
 void opens_enter(struct opens *t, struct opens_news *news);
+/* A handle or a file being removed has come or gone. */
+void opens_count_busy(struct opens *t, bool come);
 /* Unlocks, then tells. */
 void opens_leave(struct opens *t, struct opens_news *news);
 

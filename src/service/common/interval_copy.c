@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/common/interval_copy.h"
+
+#include <assert.h>
+
+#include "service/common/interval_rows.h"
+
+/* ---- listing ---- */
+
+static struct err list_with(const struct interval_map *m, struct vrow_cursor *c, size_t max,
+                            struct arena *a, struct interval_copy_rows *out)
+{
+    while (vrow_cursor_valid(c)) {
+        struct str rest = str_from(vrow_cursor_key(c), m->prefix.n);
+        uint32_t chunk;
+        int block;
+        if (!interval_key_read(rest, &chunk, &block))
+            return err_new(ERR_CORRUPT);
+        if (out->count == max) {
+            out->next = arena_copy(a, rest);
+            return OK;
+        }
+        if (!interval_is_void(m, chunk, vrow_cursor_row(c)->stamp))
+            out->items[out->count++] = (struct interval_copy_row){
+                .rest = arena_copy(a, rest),
+                .key = arena_copy(a, vrow_cursor_place(c)),
+                .stamp = vrow_cursor_row(c)->stamp,
+            };
+        TRY(vrow_cursor_next(c));
+    }
+    return OK;
+}
+
+struct err interval_copy_list(const struct interval_map *source, struct str from, size_t max,
+                              struct arena *a, struct interval_copy_rows *out)
+{
+    struct vrow_cursor *c;
+    *out = (struct interval_copy_rows){.items = ARENA_ARRAY(a, struct interval_copy_row, max)};
+    if (!source->has_chunks && !source->has_blocks)
+        return OK;
+    TRY(vrow_cursor_open(source->rows, source->prefix, &c));
+    struct err e = OK;
+    if (str_given(from)) {
+        struct buf key = buf_in(txn_arena(source->rows->txn));
+        buf_put(&key, source->prefix);
+        buf_put(&key, from);
+        e = vrow_cursor_seek(c, buf_str(&key));
+    }
+    if (!err_is(e))
+        e = list_with(source, c, max, a, out);
+    vrow_cursor_close(c);
+    return e;
+}
+
+/* ---- taking over ---- */
+
+static struct err take_chunk(struct interval_map *to, uint32_t index, const struct vrow *row)
+{
+    struct arena *a = txn_arena(to->rows->txn);
+    struct chunk from = {.arena = a};
+    struct chunk c;
+    if (!chunk_decode(row->payload, row->stamp, &from))
+        return err_new(ERR_CORRUPT);
+    to->has_chunks = true;
+    TRY(chunk_load(to, index, &c));
+    chunk_cut(&c, 0, (uint32_t)INTERVAL_CHUNK_BYTES);
+    size_t first = c.extent_count;
+    for (size_t i = 0; i < from.extent_count; i++)
+        (void)chunk_add_extent(&c, &from.extents[i].extent, PIECE_HOLD);
+    for (size_t i = 0; i < from.piece_count; i++) {
+        struct chunk_piece piece = from.pieces[i];
+        piece.extent += (uint32_t)first;
+        piece.stamp = txn_stamp(to->rows->txn);
+        chunk_add(&c, &piece);
+    }
+    return chunk_store(to, &c);
+}
+
+static struct err take_block(struct interval_map *to, uint32_t chunk, uint32_t index,
+                             const struct vrow *row)
+{
+    struct block from = {.arena = txn_arena(to->rows->txn)};
+    struct block b;
+    if (!block_decode(row->payload, row->stamp, &from))
+        return err_new(ERR_CORRUPT);
+    to->has_blocks = true;
+    TRY(block_load(to, chunk, index, &b));
+    block_cut(&b, 0, INTERVAL_BLOCK_BYTES);
+    for (size_t i = 0; i < from.run_count; i++) {
+        struct block_run run = from.runs[i];
+        run.stamp = txn_stamp(to->rows->txn);
+        block_add(&b, &run);
+    }
+    return block_store(to, &b);
+}
+
+struct err interval_copy_take(struct interval_map *to, struct str source_partition,
+                              const struct interval_copy_row *row, bool *gone)
+{
+    struct str value;
+    struct vrow found;
+    uint32_t chunk;
+    int block;
+    TRY(txn_peek(to->rows->txn, source_partition, row->key, &value));
+    if (!vrow_split(value, &found) || !interval_key_read(row->rest, &chunk, &block))
+        return err_new(ERR_CORRUPT);
+    *gone = !vrow_given(&found) || found.stamp != row->stamp;
+    if (*gone)
+        return OK;
+    return block < 0 ? take_chunk(to, chunk, &found)
+                     : take_block(to, chunk, (uint32_t)block, &found);
+}

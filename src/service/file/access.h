@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How every operation on a file or directory by its path begins. Opening checks, in this order,
+ * that the share and the snapshot exist, that the path is well-formed, that the file exists and is
+ * of its kind, the open-file table (share modes, pending deletes, locks, caches, the read-only
+ * attribute: one function, opens_claim), and the lease; so an operation cannot forget one of them.
+ */
+#ifndef SERVICE_FILE_ACCESS_H
+#define SERVICE_FILE_ACCESS_H
+
+#include "service/file/scope.h"
+
+/* What every operation by path says. */
+struct file_request {
+    struct arena *arena; /* the request's: for what outlives the transaction */
+    struct str path;     /* as sent; empty: the root */
+    bool keep_dots;      /* dots at the end of names count */
+    int64_t snapshot;    /* 0: the share as it is */
+    struct lease_id lease;
+    struct file_pass pass;
+};
+
+enum file_kind { FILE_ANY, FILE_FILE, FILE_DIRECTORY };
+
+enum file_use {
+    FILE_LIST,   /* asks nothing of the table */
+    FILE_LOOK,   /* properties, metadata */
+    FILE_READ,   /* bytes */
+    FILE_WRITE,  /* bytes, properties, metadata */
+    FILE_UNLOCK, /* the same, of a file that is read-only and is about not to be */
+    FILE_DELETE,
+    FILE_LEASE,
+};
+
+/* ERR_RESOURCE_NOT_FOUND, ERR_PARENT_NOT_FOUND, ERR_RESOURCE_TYPE_MISMATCH (writes of the wrong
+ * kind), what the table and the lease answer. Reads leave the table's part to pass.h. */
+struct err file_open(struct txn *t, struct file_request *r, enum file_kind kind, enum file_use use,
+                     struct file_scope *s, struct file_found *out);
+
+/* Opens for making: what is there, if anything, or where it would be. Nothing is claimed yet.
+ * ERR_PARENT_NOT_FOUND, ERR_SMB_DELETE_PENDING when the directory is pending. */
+struct err file_open_new(struct txn *t, struct file_request *r, struct file_scope *s,
+                         struct file_found *out);
+struct err file_claim(struct file_scope *s, struct file_request *r, const struct file_found *found,
+                      enum opens_rest op);
+/* The check of a path against the share's rules. */
+struct err file_check_path(const struct file_scope *s, struct arena *a, struct str path,
+                           bool keep_dots, struct str *out);
+
+/* ---- what a request sets ---- */
+
+enum file_time_kind { FILE_TIME_KEEP, FILE_TIME_NOW, FILE_TIME_GIVEN };
+struct file_time {
+    enum file_time_kind kind;
+    int64_t ticks;
+};
+
+enum file_permission_kind {
+    FILE_PERMISSION_KEEP,
+    FILE_PERMISSION_INHERIT,
+    FILE_PERMISSION_SD, /* a descriptor, binary */
+    FILE_PERMISSION_KEY,
+};
+
+/* The properties that SMB knows too; what is not given stays, or is the default of something new.
+ */
+struct file_settings {
+    bool has_attributes;
+    uint32_t attributes;
+    struct file_time created, last_write, changed;
+    enum file_permission_kind permission;
+    struct str sd;
+    struct permission_key key;
+    bool has_mode, has_owner, has_group; /* NFS */
+    uint32_t mode, owner, group;
+};
+
+/* Into found->node; the directory above is `parent`. Properties of the other protocol:
+ * ERR_INVALID_INPUT. ERR_INVALID_FILE_PERMISSION, ERR_FILE_PERMISSION_NOT_FOUND. */
+struct err file_apply(struct file_scope *s, struct node *n, uint64_t parent,
+                      const struct file_settings *settings);
+
+/* What most operations answer with. */
+struct file_outcome {
+    struct node node;
+    uint64_t id, parent;
+    bool is_smb; /* the share's protocol */
+};
+void file_give(const struct file_request *r, const struct file_scope *s,
+               const struct file_found *found, struct file_outcome *out);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The transactions on files. Ranges are in range.h, renaming in rename.h, copying in copy.h. */
+#ifndef SERVICE_FILE_FILE_H
+#define SERVICE_FILE_FILE_H
+
+#include "service/file/access.h"
+
+struct file_args {
+    struct file_request request; /* first: the front end finds it there */
+    struct file_settings settings;
+    struct str metadata;
+    bool has_size;
+    uint64_t size;
+    bool has_http;
+    struct node_http http;
+    struct lease_request lease;
+    bool create_only;            /* the caller may create but not overwrite */
+    const struct pieces *pieces; /* Create File: what it holds from the beginning; NULL: nothing */
+    /* out */
+    struct file_outcome outcome;
+    int lease_left_seconds;
+};
+
+/* Makes the file, or makes an existing one anew: its bytes, properties and metadata go, its id and
+ * lease stay. ERR_RESOURCE_TYPE_MISMATCH, ERR_SHARE_SIZE_LIMIT_REACHED. */
+engine_fn file_create_file;
+/* Properties and metadata. */
+engine_fn file_get_file_properties;
+/* The HTTP properties as a set when any is given; the size when it is given. */
+engine_fn file_set_file_properties;
+engine_fn file_set_file_metadata;
+engine_fn file_delete_file;
+engine_fn file_lease_file;
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tests of the file service share: a store in memory with a clock that stands still, an
+ * open-file table, and short forms of the operations. */
+#ifndef SERVICE_FILE_FILE_FIXTURE_H
+#define SERVICE_FILE_FILE_FIXTURE_H
+
+#include "core/test.h"
+#include "engine/mem/mem.h"
+#include "service/common/store.h"
+#include "service/file/copy.h"
+#include "service/file/directory.h"
+#include "service/file/file.h"
+#include "service/file/keys.h"
+#include "service/file/link.h"
+#include "service/file/list.h"
+#include "service/file/range.h"
+#include "service/file/rename.h"
+#include "service/file/sweep.h"
+
+struct world {
+    struct clock clock;
+    struct store store;
+    struct opens *opens;
+    struct arena arena;
+    struct str partition; /* of the share "share" */
+};
+
+void world_begin(struct world *w);
+/* Sweeps until nothing is left to do, and looks that extents and rows come out even. */
+void world_end(struct world *w);
+/* With a share called so; w->partition stays that of "share". */
+struct str world_share(struct world *w, const char *name, enum share_protocol protocol);
+void world_sweep(struct world *w);
+
+/* An update or a view of the share, as the front end drives it. */
+struct err world_update(struct world *w, engine_fn *fn, void *args);
+/* A write on a path, with the claim given back. */
+struct err world_write(struct world *w, engine_fn *fn, void *args);
+/* A read on a path: passes the open-file table. */
+struct err world_read(struct world *w, engine_fn *fn, void *args);
+
+struct file_request request_of(struct world *w, const char *path);
+
+struct err create_directory(struct world *w, const char *path);
+struct err create_file(struct world *w, const char *path, uint64_t size);
+struct err delete_file(struct world *w, const char *path);
+struct err put_range(struct world *w, const char *path, uint64_t offset, struct str bytes);
+struct err clear_range(struct world *w, const char *path, uint64_t offset, uint64_t length);
+/* The bytes, in the arena; snapshot 0: as it is. */
+struct str read_file(struct world *w, const char *path, int64_t snapshot);
+struct err get_properties(struct world *w, const char *path, struct file_outcome *out);
+int64_t snapshot_share(struct world *w);
+/* "0-511 !1024-1535 " and so on; '!' for cleared. */
+struct str list_ranges(struct world *w, const char *path, int64_t snapshot, int64_t previous);
+/* The names, each followed by a space. */
+struct str list_directory(struct world *w, const char *path, int64_t snapshot);
+uint64_t share_usage(struct world *w);
+
+/* Pieces of a write, as an upload makes them. */
+struct pieces pieces_of(struct world *w, uint64_t offset, struct str bytes);
+
+#endif

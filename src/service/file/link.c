@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/file/link.h"
+
+static struct err open_place(struct txn *t, struct link_args *args, struct file_scope *s,
+                             struct file_found *out)
+{
+    TRY(file_open_new(t, &args->request, s, out));
+    if (s->share.protocol != SHARE_NFS)
+        return err_new(ERR_INVALID_OPERATION);
+    return out->exists ? err_new(ERR_RESOURCE_ALREADY_EXISTS) : OK;
+}
+
+struct err file_create_symbolic_link(struct txn *t, void *arg)
+{
+    struct link_args *args = arg;
+    struct file_scope s;
+    struct file_found found;
+    TRY(open_place(t, args, &s, &found));
+    TRY(file_new_node(&s, NODE_SYMLINK, found.parent, &found.node));
+    TRY(file_apply(&s, &found.node, found.parent, &args->settings));
+    found.node.metadata = args->metadata;
+    found.node.target = args->target;
+    TRY(file_add(&s, &found));
+    file_give(&args->request, &s, &found, &args->outcome);
+    return file_scope_close(&s);
+}
+
+struct err file_get_symbolic_link(struct txn *t, void *arg)
+{
+    struct link_args *args = arg;
+    struct file_scope s;
+    struct file_found found;
+    TRY(file_open(t, &args->request, FILE_FILE, FILE_LOOK, &s, &found));
+    if (found.node.kind != NODE_SYMLINK)
+        return err_new(ERR_INVALID_OPERATION);
+    file_give(&args->request, &s, &found, &args->outcome);
+    return OK;
+}
+
+/* The properties of a file that gets a second name move into a row of their own. */
+static struct err part_from_name(struct file_scope *s, struct file_found *file)
+{
+    if (file->linked)
+        return OK;
+    file->entry.data = STR("");
+    file->linked = true;
+    TRY(dirtree_update(&s->tree, &file->entry));
+    return dirtree_unplace(&s->tree, &file->entry);
+}
+
+struct err file_create_hard_link(struct txn *t, void *arg)
+{
+    struct link_args *args = arg;
+    struct file_scope s;
+    struct file_found place, file;
+    struct str path;
+    TRY(open_place(t, args, &s, &place));
+    TRY(file_check_path(&s, txn_arena(t), args->target, true, &path));
+    TRY(file_find(&s, path, &file));
+    if (!file.exists)
+        return err_new(ERR_RESOURCE_NOT_FOUND);
+    if (file.node.kind == NODE_DIRECTORY)
+        return err_new(ERR_RESOURCE_TYPE_MISMATCH);
+    if (file.node.links >= LINKS_MAX)
+        return err_new(ERR_INVALID_OPERATION);
+    TRY(lease_check_write(&file.node.lease, LEASE_FILE, &args->request.lease, txn_now(t)));
+    TRY(part_from_name(&s, &file));
+    file.node.links++;
+    file.node.changed = txn_now(t);
+    file_touch(&s, &file.node);
+    TRY(file_put(&s, &file));
+    place.entry.id = file.id;
+    place.entry.directory = false;
+    place.entry.data = STR("");
+    TRY(dirtree_insert(&s.tree, &place.entry, false));
+    file.parent = place.parent;
+    file_give(&args->request, &s, &file, &args->outcome);
+    return file_scope_close(&s);
+}

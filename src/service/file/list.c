@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/file/list.h"
+
+#include "service/file/keys.h"
+
+/* ---- directories ---- */
+
+struct listing {
+    struct directory_list_args *args;
+    struct file_scope *scope;
+    bool asks_pending; /* something is open: entries may be pending */
+    size_t found;
+};
+
+static bool is_pending(const struct listing *l, const struct file_found *found)
+{
+    return l->asks_pending &&
+           opens_delete_pending(l->args->request.pass.opens, file_key(l->scope, found));
+}
+
+static struct err list_one(void *arg, const struct dirtree_entry *entry, bool *stop)
+{
+    struct listing *l = arg;
+    struct file_found found;
+    TRY(file_of_entry(l->scope, entry, &found));
+    if (is_pending(l, &found))
+        return OK;
+    if (l->found == l->args->max) {
+        l->args->next = arena_copy(l->args->request.arena, entry->key);
+        *stop = true;
+        return OK;
+    }
+    l->found++;
+    l->args->item(l->args->sink, &found);
+    return OK;
+}
+
+struct err file_list_directory(struct txn *t, void *arg)
+{
+    struct directory_list_args *args = arg;
+    struct opens *opens = args->request.pass.opens;
+    struct file_scope s;
+    struct file_found directory;
+    struct str path;
+    TRY(file_open(t, &args->request, FILE_DIRECTORY, FILE_LOOK, &s, &directory));
+    TRY(file_path(&s, &directory, txn_arena(t), &path));
+    args->next = STR_NONE;
+    args->begin(args->sink, &directory, path);
+    struct listing l = {.args = args, .scope = &s};
+    l.asks_pending = args->request.snapshot == 0 && opens != NULL &&
+                     !opens_quiet_since(opens, opens_epoch(opens));
+    struct str prefix = str_given(args->prefix) ? args->prefix : STR("");
+    return dirtree_list(&s.tree, directory.id, dirtree_key(&s.tree, txn_arena(t), prefix),
+                        args->marker, list_one, &l);
+}
+
+/* ---- shares ---- */
+
+struct share_listing {
+    struct share_list_args *args;
+    struct scan *scan;
+    struct arena *arena;
+    struct str partition, name;
+    int64_t now;
+    size_t found;
+};
+
+static void tell(struct share_listing *l, const struct share *share,
+                 const struct share_snapshot *snapshot)
+{
+    l->args->item(l->args->sink, l->name, share, snapshot);
+    l->found++;
+}
+
+/* The scan stands within the partition at or after `key`. */
+static bool on_row(const struct share_listing *l, struct str prefix)
+{
+    return scan_valid(l->scan) && str_eq(scan_partition(l->scan), l->partition) &&
+           str_starts(scan_key(l->scan), prefix);
+}
+
+static struct err tell_deleted(struct share_listing *l)
+{
+    struct share deleted;
+    TRY(scan_seek(l->scan, l->partition, STR("d")));
+    while (on_row(l, STR("d"))) {
+        TRY(share_decode(scan_value(l->scan), &deleted));
+        if (deleted.purge_at > l->now)
+            tell(l, &deleted, NULL);
+        TRY(scan_next(l->scan));
+    }
+    return OK;
+}
+
+static struct err tell_snapshots(struct share_listing *l, const struct share *share)
+{
+    struct str all = file_key_kind(l->arena, 'x', share->incarnation);
+    TRY(scan_seek(l->scan, l->partition, all));
+    while (on_row(l, all)) {
+        struct reader r = reader_of(str_from(scan_key(l->scan), all.n));
+        int64_t stamp = (int64_t)read_be64(&r);
+        struct share_snapshot snapshot;
+        TRY(share_decode_snapshot(scan_value(l->scan), stamp, &snapshot));
+        tell(l, share, &snapshot);
+        TRY(scan_next(l->scan));
+    }
+    return OK;
+}
+
+static struct err tell_share(struct share_listing *l)
+{
+    struct share share;
+    TRY(scan_seek(l->scan, l->partition, FILE_KEY_SHARE));
+    if (!on_row(l, FILE_KEY_SHARE))
+        return OK;
+    TRY(share_decode(arena_copy(l->arena, scan_value(l->scan)), &share));
+    if (l->args->wants_deleted && share.deleted_count > 0)
+        TRY(tell_deleted(l));
+    if (share.incarnation == 0)
+        return OK;
+    if (l->args->wants_snapshots && share.snapshot_count > 0)
+        TRY(tell_snapshots(l, &share));
+    tell(l, &share, NULL);
+    return OK;
+}
+
+static struct err walk_shares(struct share_listing *l)
+{
+    while (scan_valid(l->scan)) {
+        l->partition = arena_copy(l->arena, scan_partition(l->scan));
+        l->name = file_partition_share(l->partition);
+        if (l->found >= l->args->max) {
+            l->args->next = arena_copy(l->args->arena, l->name);
+            return OK;
+        }
+        TRY(tell_share(l));
+        struct buf after = buf_in(l->arena);
+        buf_put(&after, l->partition);
+        buf_putc(&after, 0);
+        TRY(scan_seek(l->scan, buf_str(&after), STR("")));
+    }
+    return OK;
+}
+
+struct err file_list_shares(struct txn *t, void *arg)
+{
+    struct share_list_args *args = arg;
+    struct share_listing l = {.args = args, .arena = txn_arena(t), .now = txn_now(t)};
+    args->next = STR_NONE;
+    args->begin(args->sink);
+    struct str prefix = str_given(args->prefix) ? args->prefix : STR("");
+    TRY(scan_open(t, file_partition(l.arena, args->account, prefix), &l.scan));
+    struct err e = OK;
+    if (str_given(args->marker) && args->marker.n > 0)
+        e = scan_seek(l.scan, file_partition(l.arena, args->account, args->marker), STR(""));
+    if (!err_is(e))
+        e = walk_shares(&l);
+    scan_close(l.scan);
+    return e;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Listing. What is found is handed to the caller's functions one by one, decoded from the row where
+ * it lies, so that a page is written straight into the response. The functions may be called again
+ * from the beginning (a read that had to wait is run once more): begin says so. */
+#ifndef SERVICE_FILE_LIST_H
+#define SERVICE_FILE_LIST_H
+
+#include "service/file/access.h"
+
+enum { FILE_LIST_MAX = 5000 };
+
+struct directory_list_args {
+    struct file_request request; /* first */
+    struct str prefix;           /* absent or empty: all */
+    struct str marker;           /* absent, or what `next` was */
+    size_t max;
+    void *sink;
+    /* The directory itself comes with begin. */
+    void (*begin)(void *sink, const struct file_found *directory, struct str path);
+    void (*item)(void *sink, const struct file_found *found);
+    /* out: absent at the end, else where the next page begins, in the arena; any bytes */
+    struct str next;
+};
+/* In the order of the folded names. What is pending delete is left out. */
+engine_fn file_list_directory;
+
+struct share_list_args {
+    struct arena *arena;
+    struct str account;
+    struct str prefix;
+    struct str marker; /* absent, or what `next` was */
+    size_t max;
+    bool wants_snapshots, wants_deleted;
+    void *sink;
+    void (*begin)(void *sink);
+    /* A share, one of its snapshots (else NULL), or a deleted one (share->deleted is set). */
+    void (*item)(void *sink, struct str name, const struct share *share,
+                 const struct share_snapshot *snapshot);
+    /* out: absent at the end, else where the next page begins, in the arena */
+    struct str next;
+};
+/* Spans the partitions of the account's shares; runs in any one, as a read. A page ends with a
+ * whole share, so it may hold a few more than max. */
+engine_fn file_list_shares;
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The share that a transaction works in, and how it finds, makes, changes and removes files and
+ * directories there. Every transaction on files begins here. */
+#ifndef SERVICE_FILE_SCOPE_H
+#define SERVICE_FILE_SCOPE_H
+
+#include "service/common/dirtree.h"
+#include "service/file/node.h"
+#include "service/file/pass.h"
+#include "service/file/path.h"
+#include "service/file/permission.h"
+#include "service/file/share.h"
+
+/* Lives as long as the transaction, in place: it points into itself. */
+struct file_scope {
+    struct txn *txn;
+    struct share share;
+    struct vrow_scope rows;
+    struct dirtree tree;
+    bool share_changed; /* usage: saved by file_scope_close */
+};
+
+/* The share, at the snapshot when it is not 0. ERR_SHARE_NOT_FOUND, ERR_SHARE_SNAPSHOT_NOT_FOUND.
+ */
+struct err file_scope_open(struct txn *t, int64_t snapshot, struct file_scope *out);
+/* Saves what of the share itself has changed. */
+struct err file_scope_close(struct file_scope *s);
+/* The same for an SMB handle: the share may have been deleted and made again since.
+ * ERR_SHARE_NOT_FOUND. */
+struct err file_scope_open_incarnation(struct txn *t, uint64_t incarnation, int64_t snapshot,
+                                       struct file_scope *out);
+
+/* The same for a share whose row the caller has loaded into out->share. */
+struct err file_scope_enter(struct txn *t, int64_t snapshot, struct file_scope *out);
+
+/* A file or directory that was looked for. */
+struct file_found {
+    bool exists;
+    bool root;
+    bool linked; /* has or had several names: its properties are in a row of their own */
+    uint64_t id;
+    uint64_t parent;
+    struct dirtree_entry entry; /* not of the root */
+    struct node node;
+    struct vrow own; /* the row of its own, when root or linked */
+};
+
+/* By its path, checked; empty: the root. ERR_PARENT_NOT_FOUND. */
+struct err file_find(struct file_scope *s, struct str path, struct file_found *out);
+struct err file_find_id(struct file_scope *s, uint64_t id, struct file_found *out);
+struct err file_find_child(struct file_scope *s, uint64_t directory, struct str name,
+                           struct file_found *out);
+/* Of an entry that a listing has come to. */
+struct err file_of_entry(struct file_scope *s, const struct dirtree_entry *entry,
+                         struct file_found *out);
+
+/* Makes what was looked for and does not exist; found->node is filled in. Its id is the update's
+ * stamp, so one update makes one at most. */
+struct err file_add(struct file_scope *s, struct file_found *found);
+/* Writes found->node. */
+struct err file_put(struct file_scope *s, struct file_found *found);
+/* Takes the name away, and with the last one the node and its bytes. Directories are empty. */
+struct err file_remove(struct file_scope *s, struct file_found *found);
+/* A write: new ETag and time; a lease that is over is forgotten. */
+void file_touch(struct file_scope *s, struct node *n);
+
+/* A node of its kind with all the defaults, in the directory `parent`. */
+struct err file_new_node(struct file_scope *s, enum node_kind kind, uint64_t parent,
+                         struct node *out);
+
+/* ---- bytes ---- */
+
+struct interval_map file_map(const struct file_scope *s, const struct node *n);
+/* What writing has changed of the map goes back into the node. Notes what is left for the sweep. */
+struct err file_keep_map(struct file_scope *s, struct file_found *found,
+                         const struct interval_map *m);
+/* Makes the size another: usage, quota, and what is cut off is gone. */
+struct err file_resize(struct file_scope *s, struct file_found *found, uint64_t size);
+/* Drops all bytes, leaving an empty file. */
+struct err file_drop_content(struct file_scope *s, struct node *n);
+
+struct opens_key file_key(const struct file_scope *s, const struct file_found *found);
+
+/* The node's own path as its names are stored, in the arena. */
+struct err file_path(struct file_scope *s, const struct file_found *found, struct arena *a,
+                     struct str *out);
+
+#endif

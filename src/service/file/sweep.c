@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/file/sweep.h"
+
+#include <assert.h>
+
+#include "service/common/interval_fold.h"
+#include "service/file/copy.h"
+#include "service/file/keys.h"
+#include "service/file/scope.h"
+
+enum {
+    SWEEP_ROWS = 1000,          /* per step */
+    SWEEP_PARTITIONS_MAX = 16,  /* per step */
+    EXPIRY_PARTITIONS_MAX = 64, /* per step */
+    EXPIRY_ROUND_SECONDS = 60,  /* from one round over all shares to the next */
+};
+
+/* ---- notes ---- */
+
+static struct str note_key(struct arena *a, const struct sweep_note *note)
+{
+    struct buf b = buf_in(a);
+    buf_putc(&b, 'S');
+    buf_put_u8(&b, (uint8_t)note->kind);
+    buf_put_be64(&b, note->incarnation);
+    buf_put_be64(&b, note->id);
+    buf_put_be64(&b, note->more);
+    return buf_str(&b);
+}
+
+static bool note_of_key(struct str key, struct sweep_note *out)
+{
+    struct reader r = reader_of(str_from(key, 1));
+    out->kind = (enum sweep_kind_file)read_u8(&r);
+    out->incarnation = read_be64(&r);
+    out->id = read_be64(&r);
+    out->more = read_be64(&r);
+    return reader_done(&r);
+}
+
+struct err sweep_note_with(struct txn *t, const struct sweep_note *note, struct str value)
+{
+    TRY(txn_put(t, note_key(txn_arena(t), note), value));
+    return txn_put(t, FILE_KEY_SWEEP, STR(""));
+}
+
+struct err sweep_note(struct txn *t, const struct sweep_note *note)
+{
+    return sweep_note_with(t, note, STR(""));
+}
+
+struct err sweep_note_read(struct txn *t, const struct sweep_note *note, struct str *value)
+{
+    return txn_get(t, note_key(txn_arena(t), note), value);
+}
+
+struct err sweep_note_drop(struct txn *t, const struct sweep_note *note)
+{
+    return txn_del(t, note_key(txn_arena(t), note));
+}
+
+/* ---- the share that a note is of ---- */
+
+/* It may be deleted and waiting for its retention to end. *found is false when it is gone: then all
+ * its rows go with it. */
+static struct err open_scope(struct txn *t, uint64_t incarnation, struct file_scope *s, bool *found)
+{
+    struct str row;
+    struct err error = file_scope_open_incarnation(t, incarnation, 0, s);
+    *found = !err_is(error);
+    if (*found || error.code != ERR_SHARE_NOT_FOUND)
+        return error;
+    TRY(txn_get(t, file_key_deleted(txn_arena(t), incarnation), &row));
+    *found = str_given(row);
+    if (!*found)
+        return OK;
+    TRY(share_decode(row, &s->share));
+    return file_scope_enter(t, 0, s);
+}
+
+/* ---- one step each ---- */
+
+struct step {
+    struct sweep_note note;
+    bool found; /* there was a note */
+    uint64_t removed;
+};
+
+static struct err sweep_content(struct txn *t, struct step *step)
+{
+    struct file_scope s;
+    bool found;
+    bool done = true;
+    TRY(open_scope(t, step->note.incarnation, &s, &found));
+    if (found) {
+        struct node n = {.content = step->note.id, .has_chunks = true, .has_blocks = true};
+        struct interval_map m = file_map(&s, &n);
+        TRY(interval_remove(&m, SWEEP_ROWS, &done));
+    }
+    step->removed += SWEEP_ROWS;
+    return done ? sweep_note_drop(t, &step->note) : OK;
+}
+
+static struct err sweep_voids(struct txn *t, struct step *step)
+{
+    struct file_scope s;
+    struct file_found file;
+    bool found;
+    bool done = true;
+    TRY(open_scope(t, step->note.incarnation, &s, &found));
+    if (found)
+        TRY(file_find_id(&s, step->note.id, &file));
+    if (found && file.exists) {
+        struct interval_map m = file_map(&s, &file.node);
+        TRY(interval_sweep_voids(&m, SWEEP_ROWS, &done));
+        TRY(file_keep_map(&s, &file, &m));
+        TRY(file_put(&s, &file));
+    }
+    return done ? sweep_note_drop(t, &step->note) : OK;
+}
+
+/* ---- rows that nothing names ---- */
+
+/* Whether the row holds a chunk's extents; rest is its key, without the prefix of past rows. */
+static bool is_chunk(struct str rest)
+{
+    return rest.n > FILE_CONTENT_KEY_BYTES && rest.p[0] == 'm' &&
+           interval_key_is_chunk(str_from(rest, FILE_CONTENT_KEY_BYTES));
+}
+
+static struct err drop_row(struct txn *t, struct str key, struct str value)
+{
+    struct vrow_scope past = {.history = FILE_HISTORY};
+    bool is_past = key.p[0] == FILE_HISTORY.p[0];
+    struct str rest = is_past ? vrow_past_key(&past, key) : key;
+    struct vrow row;
+    TRY(txn_del(t, key));
+    if (!is_chunk(rest))
+        return OK;
+    if (!vrow_split(value, &row))
+        return err_new(ERR_CORRUPT);
+    return interval_drop(t, row.payload);
+}
+
+static struct err remove_prefix(struct txn *t, struct str prefix, unsigned *budget)
+{
+    struct arena *a = txn_arena(t);
+    struct cursor *c;
+    if (*budget == 0)
+        return OK;
+    TRY(cursor_open(t, prefix, &c));
+    for (; cursor_valid(c) && *budget > 0; --*budget) {
+        TRY(drop_row(t, arena_copy(a, cursor_key(c)), arena_copy(a, cursor_value(c))));
+        TRY(cursor_next(c));
+    }
+    cursor_close(c);
+    return OK;
+}
+
+static struct err sweep_share(struct txn *t, struct step *step)
+{
+    static const char KINDS[] = {'e', 'i', 'n', 'm', 'p', 'x'};
+    struct arena *a = txn_arena(t);
+    unsigned budget = SWEEP_ROWS;
+    for (size_t i = 0; i < sizeof KINDS; i++) {
+        struct str rows = file_key_kind(a, KINDS[i], step->note.incarnation);
+        struct buf past = buf_in(a);
+        buf_put(&past, FILE_HISTORY);
+        buf_put(&past, rows);
+        TRY(remove_prefix(t, rows, &budget));
+        TRY(remove_prefix(t, buf_str(&past), &budget));
+    }
+    step->removed += SWEEP_ROWS - budget;
+    return budget > 0 ? sweep_note_drop(t, &step->note) : OK;
+}
+
+/* ---- the past ---- */
+
+static struct err sweep_past_row(struct txn *t, struct cursor *c, const struct file_scope *s,
+                                 struct step *step)
+{
+    struct arena *a = txn_arena(t);
+    struct str key = arena_copy(a, cursor_key(c));
+    struct str value = arena_copy(a, cursor_value(c));
+    struct vrow row;
+    if (!vrow_split(value, &row))
+        return err_new(ERR_CORRUPT);
+    if (!vrow_past_unseen(&s->rows, key, &row))
+        return OK;
+    step->removed++;
+    return drop_row(t, key, value);
+}
+
+/* Goes through the past rows of a kind from where the note says; the note's value is the place. */
+static struct err sweep_past(struct txn *t, struct step *step, const struct file_scope *s,
+                             struct str from)
+{
+    struct arena *a = txn_arena(t);
+    struct buf all = buf_in(a);
+    struct cursor *c;
+    unsigned budget = SWEEP_ROWS;
+    buf_put(&all, FILE_HISTORY);
+    TRY(cursor_open(t, buf_str(&all), &c));
+    if (from.n > 0)
+        TRY(cursor_seek(c, from));
+    for (; cursor_valid(c) && budget > 0; budget--) {
+        struct reader r = reader_of(str_from(cursor_key(c), FILE_HISTORY.n + 1));
+        if (read_be64(&r) == step->note.incarnation)
+            TRY(sweep_past_row(t, c, s, step));
+        TRY(cursor_next(c));
+    }
+    struct str place = cursor_valid(c) ? arena_copy(a, cursor_key(c)) : STR_NONE;
+    cursor_close(c);
+    return str_given(place) ? txn_put(t, note_key(a, &step->note), place)
+                            : sweep_note_drop(t, &step->note);
+}
+
+static struct err sweep_history(struct txn *t, struct step *step)
+{
+    struct file_scope s;
+    struct str from;
+    bool found;
+    TRY(open_scope(t, step->note.incarnation, &s, &found));
+    if (!found)
+        return sweep_note_drop(t, &step->note);
+    TRY(sweep_note_read(t, &step->note, &from));
+    return sweep_past(t, step, &s, from);
+}
+
+/* ---- folding ---- */
+
+struct fold_step {
+    struct sweep_note note;
+    struct arena arena;
+    struct interval_fold fold;
+    bool done;
+};
+
+static struct err find_map(struct txn *t, struct fold_step *f, struct file_scope *s,
+                           struct file_found *file, bool *found)
+{
+    TRY(open_scope(t, f->note.incarnation, s, found));
+    if (*found)
+        TRY(file_find_id(s, f->note.id, file));
+    *found = *found && file->exists;
+    return OK;
+}
+
+static struct err plan_fold(struct txn *t, void *arg)
+{
+    struct fold_step *f = arg;
+    struct file_scope s;
+    struct file_found file;
+    bool found;
+    TRY(find_map(t, f, &s, &file, &found));
+    if (!found)
+        return OK;
+    struct interval_map m = file_map(&s, &file.node);
+    return interval_fold_plan(&m, (uint32_t)f->note.more, &f->arena, &f->fold);
+}
+
+static struct err commit_fold(struct txn *t, void *arg)
+{
+    struct fold_step *f = arg;
+    struct file_scope s;
+    struct file_found file;
+    bool found;
+    f->done = false;
+    TRY(sweep_note_drop(t, &f->note));
+    TRY(find_map(t, f, &s, &file, &found));
+    if (!found || !f->fold.worth_it)
+        return OK;
+    struct interval_map m = file_map(&s, &file.node);
+    TRY(interval_fold_commit(&m, &f->fold, &f->done));
+    m.fold_wanted = false;
+    TRY(file_keep_map(&s, &file, &m));
+    return f->done ? file_put(&s, &file) : OK;
+}
+
+static struct err fold(struct store *store, struct str partition, struct fold_step *f)
+{
+    struct engine *e = store->engine;
+    TRY(engine_view(e, partition, ENGINE_WAIT, plan_fold, f));
+    if (f->fold.worth_it)
+        TRY(interval_fold_copy(e, &f->fold));
+    struct err error = engine_update_wait(e, partition, commit_fold, f);
+    if (f->fold.worth_it && error.code != ERR_UNKNOWN_OUTCOME && (err_is(error) || !f->done))
+        extent_discard(e, &f->fold.extent);
+    return error;
+}
+
+static struct err sweep_fold(struct store *store, struct str partition,
+                             const struct sweep_note *note)
+{
+    struct fold_step f = {.note = *note};
+    arena_init(&f.arena, SIZE_MAX);
+    struct engine_pin *pin = engine_pin(store->engine);
+    struct err error = fold(store, partition, &f);
+    engine_unpin(store->engine, pin);
+    arena_release(&f.arena);
+    return error;
+}
+
+/* ---- a partition ---- */
+
+/* The first note there is; without one the mark goes. */
+static struct err find_note(struct txn *t, void *arg)
+{
+    struct step *step = arg;
+    struct cursor *c;
+    step->found = false;
+    TRY(cursor_open(t, STR("S"), &c));
+    if (cursor_valid(c)) {
+        step->found = true;
+        if (!note_of_key(cursor_key(c), &step->note))
+            return err_new(ERR_CORRUPT);
+    }
+    cursor_close(c);
+    return step->found ? OK : txn_del(t, FILE_KEY_SWEEP);
+}
+
+static struct err run_step(struct txn *t, void *arg)
+{
+    struct step *step = arg;
+    step->removed = 0;
+    TRY(find_note(t, step));
+    if (!step->found)
+        return OK;
+    switch (step->note.kind) {
+    case SWEEP_SHARE:
+        return sweep_share(t, step);
+    case SWEEP_CONTENT:
+        return sweep_content(t, step);
+    case SWEEP_VOIDS:
+        return sweep_voids(t, step);
+    case SWEEP_HISTORY:
+        return sweep_history(t, step);
+    case SWEEP_FOLD:
+    case SWEEP_COPY:
+        return OK; /* not within one transaction */
+    }
+    return err_new(ERR_CORRUPT);
+}
+
+static struct err sweep_partition(struct store *store, struct str partition,
+                                  struct sweep_report *report)
+{
+    struct step step = {0};
+    TRY(engine_update_wait(store->engine, partition, run_step, &step));
+    report->removed += step.removed;
+    report->more = report->more || step.found;
+    if (step.found && step.note.kind == SWEEP_FOLD)
+        return sweep_fold(store, partition, &step.note);
+    if (step.found && step.note.kind == SWEEP_COPY)
+        return file_copy_step(store, partition, &step.note);
+    return OK;
+}
+
+/* ---- over all shares ---- */
+
+struct visit {
+    struct arena arena;
+    struct str partitions[EXPIRY_PARTITIONS_MAX];
+    size_t count, max;
+    bool more;
+};
+
+static bool take_partition(struct str partition, struct str value, void *arg)
+{
+    struct visit *visit = arg;
+    (void)value;
+    visit->more = visit->count == visit->max;
+    if (!visit->more)
+        visit->partitions[visit->count++] = arena_copy(&visit->arena, partition);
+    return !visit->more;
+}
+
+struct err file_sweep(struct store *store, void *context, struct sweep_report *report)
+{
+    struct visit visit = {.max = SWEEP_PARTITIONS_MAX};
+    (void)context;
+    arena_init(&visit.arena, 1 << 20);
+    struct err e = engine_partitions(store->engine, FILE_SPACE, STR_NONE, FILE_KEY_SWEEP,
+                                     take_partition, &visit);
+    for (size_t i = 0; i < visit.count && !err_is(e); i++)
+        e = sweep_partition(store, visit.partitions[i], report);
+    report->more = report->more || visit.more;
+    arena_release(&visit.arena);
+    return e;
+}
+
+/* ---- retention ---- */
+
+static struct err purge(struct txn *t, struct cursor *c, uint64_t *removed)
+{
+    struct share deleted;
+    TRY(share_decode(cursor_value(c), &deleted));
+    if (deleted.purge_at > txn_now(t))
+        return OK;
+    struct sweep_note note = {.kind = SWEEP_SHARE, .incarnation = deleted.incarnation};
+    ++*removed;
+    TRY(txn_del(t, file_key_deleted(txn_arena(t), deleted.incarnation)));
+    return sweep_note(t, &note);
+}
+
+static struct err expire_partition(struct txn *t, void *arg)
+{
+    uint64_t *removed = arg;
+    struct share current;
+    struct str row;
+    struct cursor *c;
+    *removed = 0;
+    TRY(txn_get(t, FILE_KEY_SHARE, &row));
+    TRY(share_decode(row, &current));
+    if (current.deleted_count == 0)
+        return OK;
+    TRY(cursor_open(t, STR("d"), &c));
+    while (cursor_valid(c)) {
+        TRY(purge(t, c, removed));
+        TRY(cursor_next(c));
+    }
+    cursor_close(c);
+    if (*removed == 0)
+        return OK;
+    assert(current.deleted_count >= *removed);
+    current.deleted_count -= *removed;
+    if (current.incarnation == 0 && current.deleted_count == 0)
+        return txn_del(t, FILE_KEY_SHARE);
+    return share_save(t, &current);
+}
+
+static void remember(struct file_expiry *expiry, const struct visit *visit, int64_t now)
+{
+    expiry->after_n = 0;
+    if (!visit->more) {
+        expiry->next_round = now + EXPIRY_ROUND_SECONDS * TICKS_PER_SECOND;
+        return;
+    }
+    struct str last = visit->partitions[visit->count - 1];
+    assert(last.n <= sizeof expiry->after);
+    memcpy(expiry->after, last.p, last.n);
+    expiry->after_n = last.n;
+}
+
+struct err file_expire(struct store *store, void *context, struct sweep_report *report)
+{
+    struct file_expiry *expiry = context;
+    int64_t now = store_now(store);
+    if (expiry->after_n == 0 && now < expiry->next_round)
+        return OK;
+    struct visit visit = {.max = EXPIRY_PARTITIONS_MAX};
+    arena_init(&visit.arena, 1 << 20);
+    struct str after =
+        expiry->after_n == 0 ? STR_NONE : (struct str){expiry->after, expiry->after_n};
+    struct err e =
+        engine_partitions(store->engine, FILE_SPACE, after, FILE_KEY_SHARE, take_partition, &visit);
+    for (size_t i = 0; i < visit.count && !err_is(e); i++) {
+        uint64_t removed = 0;
+        e = engine_update_wait(store->engine, visit.partitions[i], expire_partition, &removed);
+        report->removed += removed;
+    }
+    if (!err_is(e)) {
+        remember(expiry, &visit, now);
+        report->more = visit.more;
+    }
+    arena_release(&visit.arena);
+    return e;
+}
+
+/* ---- check ---- */
+
+bool file_row_extents(struct str key, struct str value,
+                      void (*named)(void *sink, const struct extent *x), void *sink)
+{
+    struct vrow_scope past = {.history = FILE_HISTORY};
+    struct vrow row;
+    if (key.n == 0)
+        return false;
+    bool is_past = key.p[0] == FILE_HISTORY.p[0];
+    if (is_past && key.n < FILE_HISTORY.n + VROW_PAST_BYTES)
+        return false;
+    if (!is_chunk(is_past ? vrow_past_key(&past, key) : key))
+        return true;
+    return vrow_split(value, &row) && interval_extents(row.payload, named, sink);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is done later: an operation that would have to touch many rows leaves a note in its
+ * transaction, and the sweeper does the work in bounded steps. */
+#ifndef SERVICE_FILE_SWEEP_H
+#define SERVICE_FILE_SWEEP_H
+
+#include "service/common/sweeper.h"
+
+enum sweep_kind_file {
+    SWEEP_SHARE = 1,   /* all rows of a share that is gone for good */
+    SWEEP_CONTENT = 2, /* a content that no file names; id: the content */
+    SWEEP_VOIDS = 3,   /* rows that a cut has left; id: the file */
+    SWEEP_FOLD = 4,    /* a chunk of a file to be folded; id: the file, more: the chunk */
+    SWEEP_HISTORY = 5, /* past rows that no snapshot sees any more */
+    SWEEP_COPY = 6,    /* a copy under way; id: the file it goes to */
+};
+
+struct sweep_note {
+    enum sweep_kind_file kind;
+    uint64_t incarnation;
+    uint64_t id;
+    uint64_t more;
+};
+
+/* Notes it, in the share's partition. The same note twice is one. */
+struct err sweep_note(struct txn *t, const struct sweep_note *note);
+/* A note with something of its own; and reading that (absent: no such note), and taking it back. */
+struct err sweep_note_with(struct txn *t, const struct sweep_note *note, struct str value);
+struct err sweep_note_read(struct txn *t, const struct sweep_note *note, struct str *value);
+struct err sweep_note_drop(struct txn *t, const struct sweep_note *note);
+
+/* One bounded step over all shares: a job for the sweeper. context is not used. */
+struct err file_sweep(struct store *store, void *context, struct sweep_report *report);
+/* One bounded step in search of deleted shares whose retention has ended. context is a struct
+ * file_expiry that the job keeps; it looks at a few shares per step and goes round. */
+struct file_expiry {
+    char after[256]; /* the partition that the last step ended with; empty at the beginning */
+    size_t after_n;
+    int64_t next_round; /* ticks: not before */
+};
+struct err file_expire(struct store *store, void *context, struct sweep_report *report);
+
+/* For `lazuli check`: the extents that a row of a share's partition names; false when the row
+ * cannot be read. */
+bool file_row_extents(struct str key, struct str value,
+                      void (*named)(void *sink, const struct extent *x), void *sink);
+
+#endif
