@@ -5,7 +5,6 @@
 #define SERVICE_FILE_FILE_FIXTURE_H
 
 #include "core/test.h"
-#include "engine/mem/mem.h"
 #include "service/common/store.h"
 #include "service/file/copy.h"
 #include "service/file/directory.h"

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "engine/mem/mem.h"
+
 #define START_TICKS (1700000000LL * TICKS_PER_SECOND)
 
 struct str world_share(struct world *w, const char *name, enum share_protocol protocol)
