@@ -31,7 +31,7 @@ OBJ   := $(SRC:%.c=$(B)/%.o)
 TOBJ  := $(TESTS:%.c=$(B)/%.o)
 BENCH := $(patsubst bench/%.c,$(B)/bench_%,$(wildcard bench/*.c))
 
-.PHONY: all run test test-http check check-all deps test-deps unit bench fuzz format format-check tidy tidy-quick cppcheck clean
+.PHONY: all run test test-http check check-all deps test-deps unit bench fuzz format format-check tidy tidy-quick cppcheck docs clean
 .DELETE_ON_ERROR:
 
 all: build/lazuli
@@ -122,6 +122,10 @@ build/fuzz/%: fuzz/%.c build/fuzz/libfuzzed.a
 
 fuzz: $(FUZZ)
 	sh tools/fuzz.sh $(FUZZ_SECONDS) $(FUZZ)
+
+# What is printed from the code; a test says when it is out of date.
+docs: all
+	build/lazuli --ops > docs/operations.md
 
 # What an edit needs: style, layers, unit tests. Under 30 s.
 check: format-check

@@ -2,6 +2,7 @@
 // The program around the operations: flags, start, stop, errors' form, headers that every answer carries.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { test, before, after } from 'node:test';
 import { promisify } from 'node:util';
 import { assertError, BIN, hmac, KEY, send, SERVICES, startServer, stringToSign, VERSION } from './lib.mjs';
@@ -22,6 +23,11 @@ test('--help and --version answer at once', async () => {
     assert.match(help.stdout, /--data DIR/);
     assert.match(help.stdout, /UseDevelopmentStorage=true/);
     assert.match((await run(BIN, ['--version'])).stdout, /^lazuli \d+\.\d+\.\d+\n$/);
+});
+
+test('docs/operations.md is what --ops prints (else: make docs)', async () => {
+    const { stdout } = await run(BIN, ['--ops']);
+    assert.equal(readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8'), stdout);
 });
 
 test('a flag that is not known is said, with status 2', async () => {
