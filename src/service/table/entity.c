@@ -13,8 +13,7 @@ struct err entity_open(struct str record, struct entity_walk *out)
     return OK;
 }
 
-/* Nearly all lengths are below 128. */
-static size_t walk_length(struct entity_walk *w)
+size_t entity_long_length(struct entity_walk *w)
 {
     size_t value = 0;
     for (unsigned shift = 0; shift < 32 && w->at < w->end; shift += 7) {
@@ -29,23 +28,10 @@ static size_t walk_length(struct entity_walk *w)
 
 bool entity_next(struct entity_walk *w, struct property *out)
 {
-    if (w->at >= w->end)
+    if (!entity_step(w, out))
         return false;
-    unsigned type = (unsigned char)*w->at++;
-    size_t name_n = walk_length(w);
-    size_t value_n = walk_length(w);
-    if (w->bad || name_n + value_n > (size_t)(w->end - w->at)) {
-        w->bad = true;
-        return false;
-    }
-    out->name = (struct str){w->at, name_n};
-    out->value = (struct edm_value){(enum edm_type)type, {w->at + name_n, value_n}};
-    w->at += name_n + value_n;
-    if (!edm_valid(out->value)) {
-        w->bad = true;
-        return false;
-    }
-    return true;
+    w->bad = !edm_valid(out->value);
+    return !w->bad;
 }
 
 int64_t entity_stamp(struct str record)

@@ -38,6 +38,9 @@ struct entity_walk {
 struct err entity_open(struct str record, struct entity_walk *out);
 /* False at the end, or when the row is broken: `bad` is set then. */
 bool entity_next(struct entity_walk *w, struct property *out);
+/* The same without a look at the value, which is then to be checked with edm_valid before it is
+ * used: what a filter steps over with. */
+static inline bool entity_step(struct entity_walk *w, struct property *out);
 int64_t entity_stamp(struct str record);
 
 /* Builds a row. */
@@ -64,5 +67,34 @@ void entity_set_stamp(char *record, int64_t stamp);
 /* Makes out the row of `old` with the properties of `patch` put over it: those of the same name are
  * replaced where they stand, the others come last. ERR_TOO_MANY_PROPERTIES, ERR_CORRUPT. */
 struct err entity_merge(struct arena *a, struct str old, struct str patch, struct buf *out);
+
+/* ---- inside ---- */
+
+size_t entity_long_length(struct entity_walk *w);
+
+/* Nearly all lengths are below 128. */
+static inline size_t entity_length(struct entity_walk *w)
+{
+    if (w->at < w->end && (unsigned char)*w->at < 0x80)
+        return (unsigned char)*w->at++;
+    return entity_long_length(w);
+}
+
+static inline bool entity_step(struct entity_walk *w, struct property *out)
+{
+    if (w->at >= w->end)
+        return false;
+    unsigned type = (unsigned char)*w->at++;
+    size_t name_n = entity_length(w);
+    size_t value_n = entity_length(w);
+    if (w->bad || name_n + value_n > (size_t)(w->end - w->at)) {
+        w->bad = true;
+        return false;
+    }
+    out->name = (struct str){w->at, name_n};
+    out->value = (struct edm_value){(enum edm_type)type, {w->at + name_n, value_n}};
+    w->at += name_n + value_n;
+    return true;
+}
 
 #endif

@@ -196,10 +196,12 @@ static struct err find_properties(const struct filter *f, struct str record, str
     TRY(entity_open(record, &w));
     for (unsigned i = 0; i < f->property_count; i++)
         found->values[i] = (struct edm_value){0};
-    while (missing > 0 && entity_next(&w, &p)) {
+    while (missing > 0 && entity_step(&w, &p)) {
         for (unsigned i = 0; i < f->property_count; i++) {
             if (!str_eq(p.name, f->properties[i]))
                 continue;
+            if (!edm_valid(p.value))
+                return err_new(ERR_CORRUPT);
             found->values[i] = p.value;
             missing--;
             break;
