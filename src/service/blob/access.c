@@ -6,6 +6,10 @@
 #include "service/blob/sweep.h"
 #include "service/common/content.h"
 
+/* What a request removes itself; more is left to the sweeper, so that deleting a blob with many
+ * snapshots stays short. */
+enum { REMOVED_AT_ONCE_BYTES_MAX = 64 << 20 };
+
 static enum condition_use condition_use_of(enum blob_use use)
 {
     switch (use) {
@@ -172,7 +176,8 @@ struct err blob_drop_content(struct txn *t, uint64_t incarnation, const struct b
         if (count > 1)
             return save_shares(t, key, count - 1);
     }
-    if (head->content_rows <= 1 && head->block_count <= BLOB_BLOCK_LIST_ROW)
+    if (head->content_rows <= 1 && head->size <= REMOVED_AT_ONCE_BYTES_MAX &&
+        head->block_count <= BLOB_BLOCK_LIST_ROW)
         return remove_small(t, incarnation, head);
     struct sweep_item item = {SWEEP_CONTENT, incarnation, head->content};
     return sweep_add(t, &item);

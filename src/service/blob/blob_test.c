@@ -316,3 +316,20 @@ void test_delete_blob_that_is_not_committed(void)
     CHECK_INT(bf_rows(&f), 1);
     bf_release(&f);
 }
+
+void test_delete_blob_with_many_snapshots(void)
+{
+    struct blob_fixture f;
+    int64_t time;
+    bf_init(&f);
+    for (unsigned i = 0; i < 300; i++) {
+        CHECK_OK(bf_put(&f, bf_blob(&f, "b"), bf_bytes(&f, 9000, i), NULL));
+        CHECK_OK(bf_take_snapshot(&f, bf_blob(&f, "b"), &time));
+    }
+    CHECK_OK(bf_delete(&f, bf_blob(&f, "b"), BLOB_SNAPSHOTS_INCLUDE));
+    CHECK_STR(bf_list(&f, (struct blob_list_args){.wants_snapshots = true}), STR(""));
+    bf_sweep(&f);
+    CHECK_INT(bf_extent_bytes(&f), 0);
+    CHECK_INT(bf_rows(&f), 1);
+    bf_release(&f);
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/blob_fixture.h"
+#include "service/common/record.h"
 
 static struct str joined(struct blob_fixture *f, struct str a, struct str b)
 {
@@ -44,6 +45,33 @@ void test_put_block_ids_have_one_length(void)
     CHECK_STR(bf_dump(&f), before);
     CHECK_OK(bf_commit(&f, bf_blob(&f, "b"), "u11", NULL));
     CHECK_OK(bf_stage(&f, bf_blob(&f, "b"), "222", STR("x")));
+    bf_release(&f);
+}
+
+/* Makes the set look full: its row counts as many blocks as there may be. */
+static struct err fill_set(struct txn *t, void *arg)
+{
+    struct blob_fixture *f = arg;
+    struct blob blob;
+    struct blob_request request = bf_blob(f, "b");
+    TRY(blob_open(t, &request, BLOB_READ_STORED, &blob));
+    struct buf row = buf_in(txn_arena(t));
+    record_put_bytes(&row, 1, STR("b"));
+    record_put(&row, 2, BLOCKS_UNCOMMITTED_MAX);
+    record_put(&row, 3, 1);
+    record_put(&row, 4, (uint64_t)txn_now(t));
+    return txn_put(t, blob_key_blocks(txn_arena(t), blob.container.incarnation, blob.head.blocks),
+                   buf_str(&row));
+}
+
+void test_put_block_at_most_a_hundred_thousand(void)
+{
+    struct blob_fixture f;
+    bf_init(&f);
+    CHECK_OK(bf_stage(&f, bf_blob(&f, "b"), "1", STR("x")));
+    CHECK_OK(bf_update(&f, fill_set, &f));
+    CHECK_ERR(bf_stage(&f, bf_blob(&f, "b"), "2", STR("x")), ERR_BLOCK_COUNT_EXCEEDS_LIMIT);
+    CHECK_OK(bf_stage(&f, bf_blob(&f, "b"), "1", STR("again")));
     bf_release(&f);
 }
 
