@@ -13,6 +13,7 @@ static const struct vector {
     const char *target;
 } VECTORS[] = {
 #include "auth/sas_vectors.h"
+#include "auth/sas_vectors_python.h"
 };
 enum { VECTOR_COUNT = sizeof VECTORS / sizeof VECTORS[0] };
 
