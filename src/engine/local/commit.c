@@ -196,6 +196,7 @@ static struct err write_rows(struct local_engine *e, bool flush)
         return error;
     }
     e->tail_written = tail;
+    atomic_fetch_add(&e->journal_bytes, after.offset - before.offset);
     return OK;
 }
 
@@ -234,7 +235,8 @@ static void publish(struct local_engine *e)
     e->commit++;
     row_cache_announce(e->cache, e->commit);
     tree_each(&e->batch.overlay, forget_row, e->cache);
-    struct state *state = state_new(&e->rows, e->commit);
+    pins_advance(&e->readers, e->commit);
+    struct state *state = state_new(&e->rows, e->commit, &e->readers);
     pthread_mutex_lock(&e->publish_lock);
     struct state *old = e->published;
     e->published = state;

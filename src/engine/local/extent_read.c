@@ -88,7 +88,7 @@ static char *job_scratch(struct read_job *job)
 static bool extent_sane(const struct extent *x)
 {
     return x->length > 0 && x->length <= EXTENT_BYTES_MAX && x->offset % SEGMENT_ALIGN == 0 &&
-           x->offset < SEGMENT_BYTES;
+           x->offset < SEGMENT_BYTES_MAX;
 }
 
 static struct err job_begin(struct local_engine *e, struct read_job *job)

@@ -13,13 +13,15 @@
 #include "core/mem.h"
 #include "engine/local/journal_format.h"
 
-struct err journal_init(struct journal *j, const char *folder, bool read_only)
+struct err journal_init(struct journal *j, const char *folder, uint64_t file_bytes, bool read_only)
 {
     *j = (struct journal){0};
     struct segments_options options = {.folder = folder,
                                        .suffix = ".log",
                                        .first_open_id = UINT64_MAX,
                                        .next_id_min = 1,
+                                       .file_bytes =
+                                           file_bytes == 0 ? JOURNAL_FILE_BYTES : file_bytes,
                                        .read_only = read_only};
     return segments_init(&j->files, &options);
 }
@@ -118,7 +120,7 @@ static struct err start_file(struct journal *j)
 struct err journal_begin(struct journal *j)
 {
     assert(!j->broken);
-    if (j->active == NULL || j->end.offset >= JOURNAL_FILE_BYTES)
+    if (j->active == NULL || j->end.offset >= j->files.file_bytes)
         TRY(start_file(j));
     buf_clear(&j->entries);
     j->value_count = 0;

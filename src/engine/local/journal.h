@@ -22,7 +22,7 @@
 
 enum {
     VALUE_LARGE_MIN = 1024,
-    JOURNAL_FILE_BYTES = 64 << 20, /* a file is full when it is larger */
+    JOURNAL_FILE_BYTES = 64 << 20, /* by default; a file is full when it is larger */
     JOURNAL_HEAD_BYTES = 64,
     RECORD_ALIGN = 64,
     RECORD_HEAD_BYTES = 48,
@@ -62,7 +62,8 @@ struct journal {
     uint32_t entry_count;
 };
 
-struct err journal_init(struct journal *j, const char *folder, bool read_only);
+/* file_bytes 0: the default. */
+struct err journal_init(struct journal *j, const char *folder, uint64_t file_bytes, bool read_only);
 void journal_release(struct journal *j);
 /* Goes on behind this place, in a new file; no file number up to it is used again. */
 void journal_resume(struct journal *j, struct journal_place place);

@@ -119,6 +119,8 @@ static void local_free(struct local_engine *e)
 {
     reap_release(&e->reaper);
     pins_release(&e->pins);
+    pins_release(&e->readers);
+    collect_release(&e->collector);
     row_cache_free(e->cache);
     verified_free(e->verified);
     update_queue_release(&e->queue);
@@ -182,7 +184,10 @@ static struct local_engine *local_new(const struct engine_local_options *options
     e->verified = verified_new();
     pins_init(&e->pins);
     pins_advance(&e->pins, FIRST_COMMIT);
+    pins_init(&e->readers);
+    pins_advance(&e->readers, FIRST_COMMIT);
     reap_init(&e->reaper);
+    collect_init(&e->collector);
     update_queue_init(&e->queue);
     pthread_mutex_init(&e->publish_lock, NULL);
     return e;
@@ -227,7 +232,7 @@ static struct err pass_segments_named(struct state *s, char space, uint64_t *nex
     return e;
 }
 
-static struct err local_open_segments(struct local_engine *e)
+static struct err local_open_segments(struct local_engine *e, uint64_t segment_bytes)
 {
     uint64_t stamp = 0;
     uint64_t next = 1;
@@ -241,6 +246,8 @@ static struct err local_open_segments(struct local_engine *e)
                                        .suffix = ".seg",
                                        .first_open_id = e->tail_written,
                                        .next_id_min = next,
+                                       .file_bytes =
+                                           segment_bytes == 0 ? SEGMENT_BYTES_MAX : segment_bytes,
                                        .read_only = e->read_only};
     struct err error = segments_init(&e->segments, &options);
     free(path);
@@ -256,12 +263,12 @@ static struct err local_open_parts(struct local_engine *e, const struct engine_l
     free(path);
     TRY(error);
     path = folder_path(o->folder, "journal");
-    error = journal_init(&e->journal, path, o->read_only);
+    error = journal_init(&e->journal, path, o->journal_file_bytes, o->read_only);
     free(path);
     TRY(error);
     TRY(replay_journal(e));
-    e->published = state_new(&e->rows, FIRST_COMMIT);
-    TRY(local_open_segments(e));
+    e->published = state_new(&e->rows, FIRST_COMMIT, &e->readers);
+    TRY(local_open_segments(e, o->segment_bytes));
     if (o->read_only)
         return OK;
     TRY(commit_start(e));

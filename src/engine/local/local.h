@@ -11,6 +11,9 @@ struct engine_local_options {
     bool relaxed;         /* acknowledge before the flush */
     bool read_only;       /* for `lazuli check`: no recovery, no writes */
     uint64_t cache_bytes; /* 0: the default */
+    /* How large files get; 0: the defaults. Tests make them small. */
+    uint64_t journal_file_bytes;
+    uint64_t segment_bytes;
 };
 
 /* ERR_FOREIGN_STORE: the folder holds something else, or a newer format. ERR_STORE_IN_USE. ERR_IO.

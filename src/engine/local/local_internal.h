@@ -5,6 +5,7 @@
 
 #include "engine/engine_internal.h"
 #include "engine/extent_row.h"
+#include "engine/local/collect.h"
 #include "engine/local/journal.h"
 #include "engine/local/local.h"
 #include "engine/local/reap.h"
@@ -48,7 +49,9 @@ struct local_engine {
     struct row_cache *cache;
     struct verified *verified;
     struct pins pins;
+    struct pins readers; /* the states in use */
     struct reaper reaper;
+    struct collector collector; /* the reaper's */
 
     struct update_queue queue;
     pthread_t committer;
@@ -58,6 +61,7 @@ struct local_engine {
     _Atomic uint64_t updates;
     _Atomic uint64_t commits;
     _Atomic uint64_t durable_commit;
+    _Atomic uint64_t journal_bytes; /* written so far */
 
     /* the committer's */
     struct batch batch;
@@ -111,6 +115,10 @@ void local_txn_release(struct local_txn *t);
 void local_hold(struct local_txn *t, void (*release)(void *thing), void *thing);
 struct err local_cursor_open(struct txn *txn, struct str from, struct str to, struct cursor **out);
 struct err local_scan_open(struct txn *txn, struct str prefix, struct scan **out);
+
+/* In an update of the collector's: writes a large value anew if the row still names this place. The
+ * key is with its partition. */
+struct err local_move_value(struct txn *txn, struct str key, const struct value_place *place);
 
 /* ---- the committer (commit.c) ---- */
 

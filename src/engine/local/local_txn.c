@@ -161,6 +161,22 @@ static struct err local_del(struct txn *txn, struct str key)
     return OK;
 }
 
+struct err local_move_value(struct txn *txn, struct str key, const struct value_place *place)
+{
+    struct local_txn *t = local_txn_of(txn);
+    struct value_place now;
+    struct str stored;
+    struct str value;
+    if (!local_find_written(t, key, &stored))
+        TRY(local_find_below(t, key, &stored));
+    if (!str_given(stored) || !value_is_elsewhere(stored, &now) || now.file != place->file ||
+        now.offset != place->offset)
+        return OK;
+    TRY(local_load(t, stored, &value));
+    batch_put(t->batch, key, value);
+    return OK;
+}
+
 /* ---- extents ---- */
 
 static void batch_note_adopted(struct batch *b, uint64_t segment)

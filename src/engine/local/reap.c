@@ -10,8 +10,9 @@
 #include "engine/local/recover.h"
 
 enum {
-    REAP_TURN_MAX = 256,   /* ranges in one turn */
-    VISIBLE_MS_MAX = 1000, /* until what is only visible is made durable */
+    REAP_TURN_MAX = 256,     /* ranges in one turn */
+    VISIBLE_SECONDS_MAX = 1, /* until what is only visible is made durable */
+    IDLE_SECONDS = 10,       /* without work, until there is time to clear up */
 };
 
 /* ---- the queues; the lock is held ---- */
@@ -149,19 +150,49 @@ static bool something_only_visible(struct local_engine *e)
     return atomic_load(&e->durable_commit) < atomic_load(&e->commits);
 }
 
-/* Waits for work, or for VISIBLE_MS_MAX when something is only visible. True when that time is
- * over. */
-static bool reap_wait(struct local_engine *e)
+static struct timespec seconds_from_now(time_t seconds)
 {
-    struct reaper *r = &e->reaper;
-    if (!something_only_visible(e)) {
-        pthread_cond_wait(&r->work, &r->lock);
-        return false;
-    }
     struct timespec until;
     (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += VISIBLE_MS_MAX / 1000;
-    return pthread_cond_timedwait(&r->work, &r->lock, &until) != 0;
+    until.tv_sec += seconds;
+    return until;
+}
+
+/* What the thread is to do besides giving ranges back. */
+struct chores {
+    bool flush;        /* something has been only visible for long enough */
+    bool collect;      /* the journal */
+    bool collect_idle; /* the same, since nothing has happened for a while */
+};
+
+/* Waits for work, or until a chore is due. */
+static struct chores reap_wait(struct local_engine *e)
+{
+    struct reaper *r = &e->reaper;
+    struct chores due = {.collect = collect_due(e)};
+    if (due.collect)
+        return due;
+    bool visible = something_only_visible(e);
+    if (!visible && !collect_due_when_idle(e)) {
+        atomic_store(&r->resting, true);
+        pthread_cond_wait(&r->work, &r->lock);
+        atomic_store(&r->resting, false);
+        return due;
+    }
+    uint64_t commits = atomic_load(&e->commits);
+    struct timespec until = seconds_from_now(visible ? VISIBLE_SECONDS_MAX : IDLE_SECONDS);
+    bool over = pthread_cond_timedwait(&r->work, &r->lock, &until) != 0;
+    due.flush = over && visible;
+    due.collect_idle = over && !visible && atomic_load(&e->commits) == commits;
+    return due;
+}
+
+static void do_chores(struct local_engine *e, struct chores due)
+{
+    if (due.flush && err_is(local_flush(&e->base)))
+        (void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL); /* logged; tried again */
+    if (due.collect || due.collect_idle)
+        collect_some(e, due.collect_idle);
 }
 
 static void *reap_loop(void *arg)
@@ -173,14 +204,15 @@ static void *reap_loop(void *arg)
     while (!atomic_load(&r->stopping)) {
         size_t n = reap_take(e, waste);
         bool recovering = r->begin != NULL;
-        bool late = n == 0 && !recovering && reap_wait(e);
+        struct chores due = {0};
+        if (n == 0 && !recovering)
+            due = reap_wait(e);
         pthread_mutex_unlock(&r->lock);
         if (n > 0)
             reap_waste(e, waste, n);
         if (recovering)
             recover_some(e);
-        if (late && err_is(local_flush(&e->base)))
-            (void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL); /* logged; tried again */
+        do_chores(e, due);
         pthread_mutex_lock(&r->lock);
     }
     pthread_mutex_unlock(&r->lock);
@@ -247,7 +279,8 @@ void reap_add(struct local_engine *e, const struct waste *waste)
 void reap_wake(struct local_engine *e)
 {
     struct reaper *r = &e->reaper;
-    if (atomic_load(&r->waiting) == 0 && !something_only_visible(e))
+    if (atomic_load(&r->waiting) == 0 && !something_only_visible(e) && !atomic_load(&r->resting) &&
+        !collect_due(e))
         return;
     pthread_mutex_lock(&r->lock);
     pthread_cond_signal(&r->work);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reaper: a thread that gives the space of dropped extents back to the file system, once nobody
- * can be reading them and the drop is durable; that clears up after a crash; and that sees to it
- * that nothing stays merely visible for long. */
+ * can be reading them and the drop is durable; that clears up after a crash; that sees to it that
+ * nothing stays merely visible for long; and that collects the journal. */
 #ifndef ENGINE_LOCAL_REAP_H
 #define ENGINE_LOCAL_REAP_H
 
@@ -37,6 +37,7 @@ struct reaper {
     struct waste_queue dropped;   /* in order of commit */
     struct waste_queue discarded; /* free to go at once */
     atomic_size_t waiting;        /* in either queue: a look without the lock */
+    atomic_bool resting;          /* until the next commit, whatever it is */
     atomic_bool stopping;
 
     /* The thread's: what an earlier run has left, as the store was when this one began. */

@@ -27,7 +27,7 @@ static struct err read_place(struct local_engine *e, struct journal_place *place
     struct buf stored = buf_heap();
     struct str value = STR_NONE;
     bool found = false;
-    struct state *s = state_new(&e->rows, 0);
+    struct state *s = state_new(&e->rows, 0, NULL);
     struct err error = state_read_small(s, KEY_JOURNAL, &stored, &found);
     state_put(s);
     if (!err_is(error) && found) {

@@ -183,12 +183,14 @@ struct err rows_read_persisted(struct rows *r, struct str key, struct buf *store
 
 /* ---- states ---- */
 
-struct state *state_new(struct rows *r, uint64_t commit)
+struct state *state_new(struct rows *r, uint64_t commit, struct pins *readers)
 {
     struct state *s = MEM_NEW(struct state);
     atomic_init(&s->refs, 1);
     s->rows = r;
     s->commit = commit;
+    s->readers = readers;
+    s->pin = readers == NULL ? NULL : pins_take(readers);
     s->snapshot = rocksdb_create_snapshot(r->db);
     s->wait = rocksdb_readoptions_create();
     s->nowait = rocksdb_readoptions_create();
@@ -205,6 +207,8 @@ void state_put(struct state *s)
     rocksdb_readoptions_destroy(s->wait);
     rocksdb_readoptions_destroy(s->nowait);
     rocksdb_release_snapshot(s->rows->db, s->snapshot);
+    if (s->pin != NULL)
+        (void)pins_drop(s->readers, s->pin);
     free(s);
 }
 

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "engine/engine.h"
+#include "engine/pins.h"
 
 struct rows {
     rocksdb_t *db;
@@ -39,13 +40,16 @@ struct state {
     atomic_uint refs;
     struct rows *rows;
     uint64_t commit;
+    struct pins *readers; /* keeps the pin, if there is one */
+    struct engine_pin *pin;
     const rocksdb_snapshot_t *snapshot;
     rocksdb_readoptions_t *wait;
     rocksdb_readoptions_t *nowait; /* answers from memory only */
 };
 
-/* The newest state, with one reference. */
-struct state *state_new(struct rows *r, uint64_t commit);
+/* The newest state, with one reference. As long as it is in use it holds a pin of `readers` (NULL:
+ * none). */
+struct state *state_new(struct rows *r, uint64_t commit, struct pins *readers);
 void state_put(struct state *s);
 
 static inline struct state *state_get(struct state *s)

@@ -128,6 +128,7 @@ struct err segments_init(struct segments *s, const struct segments_options *o)
 {
     *s = (struct segments){.suffix = o->suffix,
                            .read_only = o->read_only,
+                           .file_bytes = o->file_bytes,
                            .first_open_id = o->first_open_id,
                            .next_id = o->next_id_min};
     pthread_mutex_init(&s->lock, NULL);
@@ -182,7 +183,7 @@ struct err segments_reserve(struct segments *s, uint32_t bytes, struct segment *
     uint64_t need = segment_align(bytes);
     struct err e = OK;
     pthread_mutex_lock(&s->lock);
-    if (s->active != NULL && (s->active->end + need > SEGMENT_BYTES || s->active->poisoned))
+    if (s->active != NULL && (s->active->end + need > s->file_bytes || s->active->poisoned))
         s->active = NULL;
     if (s->active == NULL)
         e = make_file(s, &s->active);

@@ -13,7 +13,8 @@
 
 #include "engine/engine.h"
 
-enum { SEGMENT_ALIGN = 4096, SEGMENT_BYTES = 1 << 30, SEGMENTS_OPEN_MAX = 256 };
+enum { SEGMENT_ALIGN = 4096, SEGMENTS_OPEN_MAX = 256 };
+#define SEGMENT_BYTES_MAX (1ULL << 30)
 
 struct segment {
     uint64_t id;
@@ -32,6 +33,7 @@ struct segments {
     int folder_fd;
     const char *suffix; /* of the files' names */
     bool read_only;
+    uint64_t file_bytes;   /* a segment that would become larger is sealed */
     struct segment **list; /* by id */
     size_t count;
     size_t capacity;
@@ -48,6 +50,7 @@ struct segments_options {
     const char *suffix;
     uint64_t first_open_id;
     uint64_t next_id_min;
+    uint64_t file_bytes;
     bool read_only;
 };
 struct err segments_init(struct segments *s, const struct segments_options *o);

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/local/collect.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "core/log.h"
+#include "core/mem.h"
+#include "engine/local/local_internal.h"
+
+enum {
+    LOOK_BYTES = 16 << 20, /* written between two looks */
+    LOOK_FILES_MAX = 16,   /* judged in one */
+    SMALL_FILE_BYTES = 1 << 20,
+    MOVE_VALUES_MAX = 64, /* in one update */
+    MOVE_BYTES_MAX = 4 << 20,
+};
+
+/* ---- samples ---- */
+
+static void sample_free(struct file_sample *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        free(s->values[i].key);
+    free(s);
+}
+
+void collect_init(struct collector *c)
+{
+    atomic_init(&c->doomed_commit, UINT64_MAX);
+}
+
+void collect_release(struct collector *c)
+{
+    for (size_t i = 0; i < c->sample_count; i++)
+        sample_free(c->samples[i]);
+    free(c->samples);
+    free(c->doomed);
+}
+
+static size_t sample_index(const struct collector *c, uint64_t file)
+{
+    size_t at = 0;
+    while (at < c->sample_count && c->samples[at]->file < file)
+        at++;
+    return at;
+}
+
+static void sample_add(struct collector *c, struct file_sample *s)
+{
+    if (c->sample_count == c->sample_capacity) {
+        c->sample_capacity = c->sample_capacity == 0 ? 16 : c->sample_capacity * 2;
+        c->samples = mem_realloc(c->samples, c->sample_capacity * sizeof(struct file_sample *));
+    }
+    size_t at = sample_index(c, s->file);
+    memmove(c->samples + at + 1, c->samples + at,
+            (c->sample_count - at) * sizeof(struct file_sample *));
+    c->samples[at] = s;
+    c->sample_count++;
+}
+
+static void sample_drop(struct collector *c, uint64_t file)
+{
+    size_t at = sample_index(c, file);
+    if (at == c->sample_count || c->samples[at]->file != file)
+        return;
+    sample_free(c->samples[at]);
+    c->sample_count--;
+    memmove(c->samples + at, c->samples + at + 1,
+            (c->sample_count - at) * sizeof(struct file_sample *));
+}
+
+/* Of n values seen, each is among those chosen with the same chance. */
+static void sample_offer(struct file_sample *s, const struct record_entry *entry, uint64_t n,
+                         uint64_t *random)
+{
+    *random = *random * 6364136223846793005ULL + 1442695040888963407ULL;
+    size_t slot = s->count;
+    if (slot == SAMPLE_VALUES)
+        slot = (size_t)((*random >> 33) % n);
+    if (slot >= SAMPLE_VALUES)
+        return;
+    struct sample_value *v = &s->values[slot];
+    if (slot == s->count)
+        s->count++;
+    else
+        free(v->key);
+    v->key = mem_alloc(entry->key.n);
+    v->key_n = entry->key.n;
+    v->place = entry->place;
+    memcpy(v->key, entry->key.p, entry->key.n);
+}
+
+static struct err sample_new(struct local_engine *e, uint64_t file, struct file_sample **out)
+{
+    struct journal_walk w;
+    struct stat stat;
+    TRY(journal_walk_init(&w, &e->journal, file, 0));
+    struct file_sample *s = MEM_NEW(struct file_sample);
+    s->file = file;
+    s->file_bytes = fstat(w.file->fd, &stat) == 0 ? (uint64_t)stat.st_size : 0;
+    uint64_t random = file + 1;
+    uint64_t seen = 0;
+    while (journal_walk_next(&w)) {
+        s->value_bytes += w.head.value_bytes;
+        if (w.head.value_bytes == 0 || !journal_walk_load(&w))
+            continue;
+        struct record_entry entry;
+        while (journal_walk_entry(&w, &entry)) {
+            if (entry.kind == ENTRY_LARGE)
+                sample_offer(s, &entry, ++seen, &random);
+        }
+    }
+    journal_walk_release(&w, &e->journal);
+    *out = s;
+    return OK;
+}
+
+/* ---- judging ---- */
+
+/* Whether the row still names this place. */
+static struct err is_live(struct state *state, struct str key, const struct value_place *place,
+                          bool *live)
+{
+    rocksdb_pinnableslice_t *slice;
+    *live = false;
+    TRY(state_read(state, ENGINE_WAIT, key, &slice));
+    if (slice == NULL)
+        return OK;
+    struct str stored;
+    struct value_place now;
+    stored.p = rocksdb_pinnableslice_value(slice, &stored.n);
+    *live =
+        value_is_elsewhere(stored, &now) && now.file == place->file && now.offset == place->offset;
+    rocksdb_pinnableslice_destroy(slice);
+    return OK;
+}
+
+static struct err worth_collecting(struct local_engine *e, const struct file_sample *s, bool *worth)
+{
+    uint64_t live_bytes = 0;
+    uint64_t all_bytes = 0;
+    struct state *state = local_state(e);
+    struct err error = OK;
+    for (size_t i = 0; i < s->count && !err_is(error); i++) {
+        bool live = false;
+        const struct sample_value *v = &s->values[i];
+        error = is_live(state, (struct str){v->key, v->key_n}, &v->place, &live);
+        all_bytes += v->place.length;
+        live_bytes += live ? v->place.length : 0;
+    }
+    state_put(state);
+    double live_share = all_bytes == 0 ? 0.0 : (double)live_bytes / (double)all_bytes;
+    double live = live_share * (double)s->value_bytes;
+    *worth = s->file_bytes < SMALL_FILE_BYTES || live * 2 < (double)s->file_bytes;
+    return error;
+}
+
+/* ---- moving ---- */
+
+struct move {
+    struct record_entry entries[MOVE_VALUES_MAX];
+    size_t count;
+    uint64_t bytes;
+    struct arena arena; /* for the keys */
+};
+
+static struct err move_values(struct txn *txn, void *arg)
+{
+    const struct move *m = arg;
+    for (size_t i = 0; i < m->count; i++)
+        TRY(local_move_value(txn, m->entries[i].key, &m->entries[i].place));
+    return OK;
+}
+
+static struct err move_flush(struct local_engine *e, struct move *m)
+{
+    struct err error = m->count == 0 ? OK : engine_update_wait(&e->base, STR(""), move_values, m);
+    m->count = 0;
+    m->bytes = 0;
+    arena_reset(&m->arena);
+    return error;
+}
+
+static struct err move_record(struct local_engine *e, struct journal_walk *w, struct move *m)
+{
+    struct record_entry entry;
+    while (journal_walk_entry(w, &entry)) {
+        if (entry.kind != ENTRY_LARGE)
+            continue;
+        bool live = false;
+        struct state *state = local_state(e);
+        struct err error = is_live(state, entry.key, &entry.place, &live);
+        state_put(state);
+        TRY(error);
+        if (!live)
+            continue;
+        entry.key = arena_copy(&m->arena, entry.key);
+        m->entries[m->count++] = entry;
+        m->bytes += entry.place.length;
+        if (m->count == MOVE_VALUES_MAX || m->bytes >= MOVE_BYTES_MAX)
+            TRY(move_flush(e, m));
+    }
+    return OK;
+}
+
+static struct err move_file(struct local_engine *e, uint64_t file)
+{
+    struct journal_walk w;
+    struct move *m = MEM_NEW(struct move);
+    arena_init(&m->arena, TXN_ARENA_LIMIT);
+    struct err error = journal_walk_init(&w, &e->journal, file, 0);
+    if (!err_is(error)) {
+        while (!err_is(error) && journal_walk_next(&w)) {
+            if (w.head.value_bytes == 0)
+                continue;
+            error = journal_walk_load(&w) ? move_record(e, &w, m) : err_new(ERR_CORRUPT);
+            if (!err_is(error) && atomic_load(&e->reaper.stopping))
+                error = err_new(ERR_STOPPING);
+        }
+        journal_walk_release(&w, &e->journal);
+    }
+    if (!err_is(error))
+        error = move_flush(e, m);
+    arena_release(&m->arena);
+    free(m);
+    return error;
+}
+
+/* ---- the end of a file ---- */
+
+static void note_doomed(struct collector *c)
+{
+    atomic_store(&c->doomed_commit, c->doomed_count == 0 ? UINT64_MAX : c->doomed[0].commit);
+}
+
+/* Views that began before the values were moved may still be reading them. */
+static void doom_file(struct local_engine *e, uint64_t file)
+{
+    struct collector *c = &e->collector;
+    c->doomed = mem_realloc(c->doomed, (c->doomed_count + 1) * sizeof *c->doomed);
+    c->doomed[c->doomed_count++] = (struct doomed_file){file, atomic_load(&e->commits)};
+    note_doomed(c);
+    sample_drop(c, file);
+}
+
+static void unlink_doomed(struct local_engine *e)
+{
+    struct collector *c = &e->collector;
+    uint64_t safe = pins_safe_commit(&e->readers);
+    size_t kept = 0;
+    for (size_t i = 0; i < c->doomed_count; i++) {
+        struct segment_look look = segments_look(&e->journal.files, c->doomed[i].file);
+        if (c->doomed[i].commit <= safe && look.idle)
+            segments_unlink(&e->journal.files, &look);
+        else
+            c->doomed[kept++] = c->doomed[i];
+    }
+    c->doomed_count = kept;
+    note_doomed(c);
+    /* One that someone is still reading waits for a quiet time. */
+    if (kept > 0 && c->doomed[0].commit <= safe)
+        atomic_store(&c->doomed_commit, UINT64_MAX);
+}
+
+static bool is_doomed(const struct collector *c, uint64_t file)
+{
+    for (size_t i = 0; i < c->doomed_count; i++) {
+        if (c->doomed[i].file == file)
+            return true;
+    }
+    return false;
+}
+
+static struct err collect_file(struct local_engine *e, uint64_t file)
+{
+    TRY(move_file(e, file));
+    TRY(local_flush(&e->base)); /* what was moved has to be durable where it is now */
+    log_line(LOG_DEBUG, "journal file %llu collected", (unsigned long long)file);
+    doom_file(e, file);
+    return OK;
+}
+
+/* ---- a look ---- */
+
+/* The oldest file that a start after a crash would still need. */
+static struct err oldest_needed(struct local_engine *e, uint64_t *file)
+{
+    struct buf stored = buf_heap();
+    struct str value;
+    struct journal_place place = {0};
+    bool found = false;
+    struct err error = rows_read_persisted(&e->rows, KEY_JOURNAL, &stored, &found);
+    if (!err_is(error) && found &&
+        (!value_is_here(buf_str(&stored), &value) || !journal_place_read(value, &place)))
+        error = err_new(ERR_CORRUPT);
+    *file = place.file;
+    buf_release(&stored);
+    return error;
+}
+
+static struct err judge_file(struct local_engine *e, uint64_t file)
+{
+    struct collector *c = &e->collector;
+    size_t at = sample_index(c, file);
+    if (at == c->sample_count || c->samples[at]->file != file) {
+        struct file_sample *fresh;
+        TRY(sample_new(e, file, &fresh));
+        sample_add(c, fresh);
+    }
+    bool worth;
+    TRY(worth_collecting(e, c->samples[at], &worth));
+    return worth ? collect_file(e, file) : OK;
+}
+
+static struct err look(struct local_engine *e)
+{
+    struct collector *c = &e->collector;
+    uint64_t needed;
+    uint64_t id = c->next_file;
+    TRY(oldest_needed(e, &needed));
+    for (int n = 0; n < LOOK_FILES_MAX; n++, id++) {
+        if (!segments_next(&e->journal.files, id, &id) || id >= needed) {
+            c->next_file = 0;
+            return OK;
+        }
+        c->next_file = id + 1;
+        if (!is_doomed(c, id))
+            TRY(judge_file(e, id));
+    }
+    return OK;
+}
+
+bool collect_due(struct local_engine *e)
+{
+    struct collector *c = &e->collector;
+    if (atomic_load(&e->journal_bytes) - atomic_load(&c->seen_bytes) >=
+        e->journal.files.file_bytes / LOOK_PART)
+        return true;
+    uint64_t doomed = atomic_load(&c->doomed_commit);
+    return doomed != UINT64_MAX && doomed <= pins_safe_commit(&e->readers);
+}
+
+bool collect_due_when_idle(struct local_engine *e)
+{
+    return atomic_load(&e->commits) != e->collector.seen_commit || e->collector.doomed_count > 0;
+}
+
+void collect_some(struct local_engine *e, bool idle)
+{
+    struct collector *c = &e->collector;
+    atomic_store(&c->seen_bytes, atomic_load(&e->journal_bytes));
+    unlink_doomed(e);
+    struct err error = OK;
+    /* A quiet store has time to put its newest rows into tables, so that more files can go. */
+    if (idle)
+        error = rows_flush(&e->rows);
+    if (!err_is(error))
+        error = look(e);
+    if (err_is(error) && error.code != ERR_STOPPING)
+        log_line(LOG_ERROR, "the journal could not be collected");
+    c->seen_commit = atomic_load(&e->commits);
+}
