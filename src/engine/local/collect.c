@@ -9,8 +9,8 @@
 #include "engine/local/local_internal.h"
 
 enum {
-    LOOK_BYTES = 16 << 20, /* written between two looks */
-    LOOK_FILES_MAX = 16,   /* judged in one */
+    LOOK_PART = 4,       /* of a file's size is written between two looks */
+    LOOK_FILES_MAX = 16, /* judged in one */
     SMALL_FILE_BYTES = 1 << 20,
     MOVE_VALUES_MAX = 64, /* in one update */
     MOVE_BYTES_MAX = 4 << 20,
