@@ -19,11 +19,19 @@ struct subject {
     struct clock clock; /* manual */
     struct engine *engine;
     struct arena arena; /* for what the case keeps */
+    /* for tests of the local engine alone */
+    bool relaxed;
+    bool read_only;
+    uint64_t journal_file_bytes;
+    uint64_t segment_bytes;
 };
 
 extern const struct subject_kind SUBJECT_MEM;
 extern const struct subject_kind SUBJECT_FAULT;
 extern const struct subject_kind SUBJECT_LOCAL;
+
+/* The folder of the local engine's store. */
+const char *subject_folder(void);
 
 void subject_run(const struct subject_kind *kind, void (*run)(struct subject *s));
 /* Closes and opens, when the kind is persistent. */
@@ -54,6 +62,11 @@ struct str get_row(struct subject *s, struct str partition, struct str key);
 void update_ok(struct subject *s, struct str partition, engine_fn *fn, void *arg);
 void view_ok(struct subject *s, struct str partition, engine_fn *fn, void *arg);
 
+/* Rows "key number", with values of `bytes` drawn from the seed, in partition "n"; and whether they
+ * are there. */
+void put_number(struct subject *s, uint32_t number, size_t bytes, uint32_t seed);
+void check_number(struct subject *s, uint32_t number, size_t bytes, uint32_t seed);
+
 /* A finished extent of `length` bytes drawn from the seed; and whether one reads back as such. */
 struct extent write_extent(struct engine *e, uint32_t length, uint32_t seed);
 void check_extent(struct engine *e, const struct extent *x, uint32_t seed);
@@ -62,6 +75,10 @@ void fill_bytes(char *to, size_t n, uint32_t seed);
 void adopt_extent(struct subject *s, const struct extent *x);
 void hold_extent(struct subject *s, const struct extent *x);
 void drop_extent(struct subject *s, const struct extent *x);
+/* Runs fn in a child process, which ends as if it had been killed when fn returns. */
+void run_and_crash(struct subject *s, void (*fn)(struct subject *s));
+/* Bytes allocated to the files of a folder. */
+uint64_t folder_bytes(const char *folder);
 /* Waits, for a few seconds at most, until the engine holds no more than this. */
 void wait_for_bytes(struct engine *e, uint64_t segment_bytes_max);
 

@@ -2,9 +2,14 @@
 /* Holds no tests: what the cases of this folder share. */
 #include "subject.h"
 
+#include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/mem.h"
 #include "engine/fault.h"
@@ -23,11 +28,21 @@ static struct engine *open_fault(struct subject *s)
     return engine_fault_new(engine_mem_new(&s->clock));
 }
 
-static struct engine *open_local(struct subject *s)
+const char *subject_folder(void)
 {
     static char folder[256];
     (void)snprintf(folder, sizeof folder, "%s/store", test_folder());
-    struct engine_local_options options = {.folder = folder, .clock = &s->clock};
+    return folder;
+}
+
+static struct engine *open_local(struct subject *s)
+{
+    struct engine_local_options options = {.folder = subject_folder(),
+                                           .clock = &s->clock,
+                                           .relaxed = s->relaxed,
+                                           .read_only = s->read_only,
+                                           .journal_file_bytes = s->journal_file_bytes,
+                                           .segment_bytes = s->segment_bytes};
     struct engine *e;
     CHECK_OK(engine_local_open(&options, &e));
     return e;
@@ -180,6 +195,60 @@ void drop_extent(struct subject *s, const struct extent *x)
 {
     struct extent copy = *x;
     update_ok(s, STR("x"), drop_fn, &copy);
+}
+
+static struct str number_key(char text[16], uint32_t number)
+{
+    return (struct str){text, (size_t)snprintf(text, 16, "key %u", number)};
+}
+
+void put_number(struct subject *s, uint32_t number, size_t bytes, uint32_t seed)
+{
+    char text[16];
+    char *value = mem_alloc(bytes);
+    fill_bytes(value, bytes, seed);
+    put_row(s, STR("n"), number_key(text, number), (struct str){value, bytes});
+    free(value);
+}
+
+void check_number(struct subject *s, uint32_t number, size_t bytes, uint32_t seed)
+{
+    char text[16];
+    char *value = mem_alloc(bytes);
+    fill_bytes(value, bytes, seed);
+    struct str want = {value, bytes};
+    CHECK_STR(get_row(s, STR("n"), number_key(text, number)), want);
+    free(value);
+    arena_reset(&s->arena);
+}
+
+void run_and_crash(struct subject *s, void (*fn)(struct subject *s))
+{
+    (void)test_folder(); /* made by the parent, which removes it */
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        s->engine = s->kind->open(s);
+        fn(s);
+        (void)kill(getpid(), SIGKILL);
+    }
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+uint64_t folder_bytes(const char *folder)
+{
+    uint64_t bytes = 0;
+    DIR *dir = opendir(folder);
+    CHECK(dir != NULL);
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        struct stat stat;
+        if (fstatat(dirfd(dir), entry->d_name, &stat, 0) == 0 && S_ISREG(stat.st_mode))
+            bytes += (uint64_t)stat.st_blocks * 512;
+    }
+    (void)closedir(dir);
+    return bytes;
 }
 
 void wait_for_bytes(struct engine *e, uint64_t segment_bytes_max)

@@ -9,8 +9,9 @@
 #include "engine/local/local_internal.h"
 
 enum {
-    LOOK_PART = 4,       /* of a file's size is written between two looks */
-    LOOK_FILES_MAX = 16, /* judged in one */
+    LOOK_PART = 4,        /* of a file's size is written between two looks */
+    NEEDED_FILES_MAX = 3, /* by a start after a crash, before they are made unneeded */
+    LOOK_FILES_MAX = 16,  /* judged in one */
     SMALL_FILE_BYTES = 1 << 20,
     MOVE_VALUES_MAX = 64, /* in one update */
     MOVE_BYTES_MAX = 4 << 20,
@@ -313,12 +314,18 @@ static struct err judge_file(struct local_engine *e, uint64_t file)
     return worth ? collect_file(e, file) : OK;
 }
 
-static struct err look(struct local_engine *e)
+static struct err look(struct local_engine *e, bool idle)
 {
     struct collector *c = &e->collector;
     uint64_t needed;
     uint64_t id = c->next_file;
     TRY(oldest_needed(e, &needed));
+    /* A quiet store has time to put its newest rows into tables, so that more files can go; a busy
+     * one whose rows are few and large would else never do it. */
+    if (idle || segments_newest(&e->journal.files) > needed + NEEDED_FILES_MAX) {
+        TRY(rows_flush(&e->rows));
+        TRY(oldest_needed(e, &needed));
+    }
     for (int n = 0; n < LOOK_FILES_MAX; n++, id++) {
         if (!segments_next(&e->journal.files, id, &id) || id >= needed) {
             c->next_file = 0;
@@ -351,13 +358,9 @@ void collect_some(struct local_engine *e, bool idle)
     struct collector *c = &e->collector;
     atomic_store(&c->seen_bytes, atomic_load(&e->journal_bytes));
     unlink_doomed(e);
-    struct err error = OK;
-    /* A quiet store has time to put its newest rows into tables, so that more files can go. */
-    if (idle)
-        error = rows_flush(&e->rows);
-    if (!err_is(error))
-        error = look(e);
+    struct err error = look(e, idle);
     if (err_is(error) && error.code != ERR_STOPPING)
         log_line(LOG_ERROR, "the journal could not be collected");
-    c->seen_commit = atomic_load(&e->commits);
+    if (idle)
+        c->seen_commit = atomic_load(&e->commits);
 }

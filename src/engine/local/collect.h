@@ -43,7 +43,7 @@ struct collector {
     size_t doomed_count;
     uint64_t next_file;             /* where the next look begins */
     _Atomic uint64_t seen_bytes;    /* of the journal, when the last look was */
-    uint64_t seen_commit;           /* likewise */
+    uint64_t seen_commit;           /* when the last look at a quiet time was */
     _Atomic uint64_t doomed_commit; /* of the first doomed file; UINT64_MAX for none */
 };
 

@@ -4,6 +4,7 @@
  * Each record says up to which one the journal was known to be durable when it was written. Records
  * up to the newest such mark were acknowledged, and must be there whole; what follows is what a
  * crash may leave in any state, and ends with the first record that is not whole. */
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,7 +18,16 @@ struct replay {
     struct journal_place place; /* up to where it is applied */
     uint64_t durable;           /* the newest record that was known to be durable */
     uint64_t applied;
-    bool ended; /* past the last whole record */
+    bool ended; /* past the last whole record of a file */
+    struct cut *cuts;
+    size_t cut_count;
+};
+
+/* Where a file's last whole record ends. What follows goes, so that no later start takes it for a
+ * record; but not before it is clear that nothing durable is missing. */
+struct cut {
+    uint64_t file;
+    uint64_t offset;
 };
 
 /* ---- where RocksDB is ---- */
@@ -144,13 +154,10 @@ static bool record_whole(struct replay *r, struct journal_walk *w)
     return whole && journal_walk_load(w); /* from the first entry again */
 }
 
-/* What is not whole goes, so that no later start takes it for a record. */
-static struct err cut_file(struct replay *r, struct journal_walk *w, uint64_t at)
+static void note_cut(struct replay *r, uint64_t file, uint64_t offset)
 {
-    struct stat stat;
-    if (r->engine->read_only || fstat(w->file->fd, &stat) != 0 || (uint64_t)stat.st_size <= at)
-        return OK;
-    return ftruncate(w->file->fd, (off_t)at) == 0 ? OK : err_new(ERR_IO);
+    r->cuts = mem_realloc(r->cuts, (r->cut_count + 1) * sizeof *r->cuts);
+    r->cuts[r->cut_count++] = (struct cut){file, offset};
 }
 
 static struct err apply_records(struct replay *r, struct journal_walk *w)
@@ -164,8 +171,8 @@ static struct err apply_records(struct replay *r, struct journal_walk *w)
         TRY(apply_record(r, w));
         at = w->next;
     }
-    TRY(cut_file(r, w, at));
-    return r->applied == 0 || r->engine->read_only ? OK : segment_sync(&r->journal->files, w->file);
+    note_cut(r, w->file->id, at);
+    return OK;
 }
 
 static struct err apply_file(struct replay *r, uint64_t file)
@@ -189,20 +196,46 @@ static struct err each_file(struct replay *r, uint64_t from,
     return OK;
 }
 
+/* Cuts the file off, and makes what was applied from it durable if it was not. */
+static struct err settle_file(struct replay *r, const struct cut *cut)
+{
+    struct segment *file;
+    struct stat stat;
+    TRY(segments_use(&r->journal->files, cut->file, 0, &file));
+    struct err error = fstat(file->fd, &stat) == 0 ? OK : err_new(ERR_IO);
+    if (!err_is(error) && (uint64_t)stat.st_size > cut->offset &&
+        ftruncate(file->fd, (off_t)cut->offset) != 0)
+        error = err_new(ERR_IO);
+    if (!err_is(error))
+        error = segment_sync(&r->journal->files, file);
+    segment_put(&r->journal->files, file);
+    return error;
+}
+
+static struct err replay_files(struct replay *r)
+{
+    uint64_t from = r->place.file;
+    r->durable = r->place.sequence;
+    TRY(each_file(r, from, find_durable));
+    TRY(each_file(r, from, apply_file));
+    if (r->place.sequence < r->durable) {
+        log_line(LOG_ERROR, "journal: record %llu is broken, and was durable",
+                 (unsigned long long)r->place.sequence + 1);
+        return err_new(ERR_CORRUPT);
+    }
+    for (size_t i = 0; i < r->cut_count && !r->engine->read_only; i++)
+        TRY(settle_file(r, &r->cuts[i]));
+    return OK;
+}
+
 struct err replay_journal(struct local_engine *e)
 {
     struct replay r = {.engine = e, .journal = &e->journal};
-    TRY(read_place(e, &r.place));
-    uint64_t from = r.place.file;
-    r.durable = r.place.sequence;
     e->batch.overlay.random = 1;
-    TRY(each_file(&r, from, find_durable));
-    TRY(each_file(&r, from, apply_file));
-    if (r.place.sequence < r.durable) {
-        log_line(LOG_ERROR, "journal: record %llu is broken, and was durable",
-                 (unsigned long long)r.place.sequence + 1);
-        return err_new(ERR_CORRUPT);
-    }
+    TRY(read_place(e, &r.place));
+    struct err error = replay_files(&r);
+    free(r.cuts);
+    TRY(error);
     if (r.applied > 0)
         log_line(LOG_INFO, "journal: %llu commits applied anew", (unsigned long long)r.applied);
     journal_resume(&e->journal, r.place);

@@ -408,6 +408,14 @@ bool segments_next(struct segments *s, uint64_t from, uint64_t *id)
     return found;
 }
 
+uint64_t segments_newest(struct segments *s)
+{
+    pthread_mutex_lock(&s->lock);
+    uint64_t id = s->count == 0 ? 0 : s->list[s->count - 1]->id;
+    pthread_mutex_unlock(&s->lock);
+    return id;
+}
+
 void segments_usage(struct segments *s, uint64_t *count, uint64_t *bytes)
 {
     *count = 0;

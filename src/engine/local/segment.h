@@ -108,6 +108,8 @@ uint64_t segments_oldest_open(struct segments *s);
 uint64_t segments_seal(struct segments *s);
 /* The oldest segment with an id >= from; false when there is none. */
 bool segments_next(struct segments *s, uint64_t from, uint64_t *id);
+/* The newest id, 0 when there is none. */
+uint64_t segments_newest(struct segments *s);
 void segments_usage(struct segments *s, uint64_t *count, uint64_t *bytes);
 /* The file's name within its folder. */
 enum { SEGMENT_NAME_BYTES = 24 };
