@@ -135,6 +135,8 @@ static void put_head(struct rest_call *call, const struct get_blob *get)
     call_put(call, STR("x-ms-blob-type"), blob_type_text(head->type));
     if (get->args.request.at.item == BLOB_BASE)
         blob_put_lease(call, &head->lease);
+    if (head->type == BLOB_PAGE)
+        call_put_u64(call, STR("x-ms-blob-sequence-number"), head->sequence);
     if (head->type == BLOB_APPEND) {
         call_put_u64(call, STR("x-ms-blob-committed-block-count"), head->block_count);
         if (head->sealed)

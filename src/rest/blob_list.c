@@ -173,6 +173,11 @@ static void put_tier(struct buf *b, const struct blob_head *head)
 {
     if (head->sealed)
         PUT(b, "<Sealed>true</Sealed>");
+    if (head->type == BLOB_PAGE) {
+        PUT(b, "<x-ms-blob-sequence-number>");
+        buf_put_u64(b, head->sequence);
+        PUT(b, "</x-ms-blob-sequence-number>");
+    }
     if (head->type != BLOB_BLOCK)
         return;
     PUT(b, "<AccessTier>");

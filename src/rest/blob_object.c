@@ -2,6 +2,7 @@
 /* Put Blob, Set Blob Properties and Metadata, Snapshot, Delete, Lease: decode and encode. */
 #include "core/time.h"
 #include "rest/blob_ops.h"
+#include "rest/blob_page.h"
 #include "rest/blob_request.h"
 #include "rest/blob_upload.h"
 #include "rest/metadata.h"
@@ -67,13 +68,16 @@ struct err rest_set_blob_properties_decode(struct rest_call *call)
 {
     struct blob_set_args *args;
     TRY(decode_set(call, &args));
-    return blob_read_http(call, false, &args->http);
+    TRY(blob_read_http(call, false, &args->http));
+    return blob_read_page_change(call, args);
 }
 
 struct err rest_set_blob_properties_encode(struct rest_call *call)
 {
     const struct blob_set_args *args = call->args;
     blob_put_etag(call, args->head.etag, args->head.last_modified);
+    if (args->head.type == BLOB_PAGE)
+        call_put_u64(call, STR("x-ms-blob-sequence-number"), args->head.sequence);
     return OK;
 }
 

@@ -10,6 +10,7 @@
 #include "service/blob/block.h"
 #include "service/blob/container.h"
 #include "service/blob/list.h"
+#include "service/blob/page.h"
 
 #define MIB (1ULL << 20)
 
@@ -74,6 +75,16 @@ static const struct op ROWS[] = {
     {.name = "AppendBlobSeal", .methods = M_PUT, .resource = R_OBJECT, .comp = "seal",
      .account_sas = "w", .account_sas_type = 'o', .service_sas = "w", .conditions = COND_M | COND_N | COND_S | COND_U,
      .mode = MODE_WRITE, .version_min = 20191212, .decode = rest_append_blob_seal_decode, .run = blob_seal_append_blob, .encode = rest_append_blob_seal_encode},
+    {.name = "PutBlob", .methods = M_PUT, .resource = R_OBJECT, .header = "x-ms-blob-type=PageBlob",
+     .account_sas = "cw", .account_sas_type = 'o', .service_sas = "cw", .conditions = COND_ALL,
+     .mode = MODE_WRITE, .decode = rest_put_page_blob_decode, .run = blob_create_page_blob, .encode = rest_put_page_blob_encode},
+    {.name = "PutPage", .methods = M_PUT, .resource = R_OBJECT, .comp = "page",
+     .account_sas = "w", .account_sas_type = 'o', .service_sas = "w", .conditions = COND_ALL,
+     .body = BODY_STREAM, .body_max = 4 * MIB,
+     .mode = MODE_WRITE, .decode = rest_put_page_decode, .run = blob_put_page, .encode = rest_put_page_encode},
+    {.name = "GetPageRanges", .methods = M_GET, .resource = R_OBJECT, .comp = "pagelist",
+     .account_sas = "r", .account_sas_type = 'o', .service_sas = "r", .anonymous = AUTH_ANONYMOUS_BLOB, .conditions = COND_ALL,
+     .mode = MODE_READ, .decode = rest_get_page_ranges_decode, .run = blob_get_page_ranges, .encode = rest_get_page_ranges_encode},
     {.name = "GetBlob", .methods = M_GET, .resource = R_OBJECT,
      .account_sas = "r", .account_sas_type = 'o', .service_sas = "r", .anonymous = AUTH_ANONYMOUS_BLOB, .conditions = COND_ALL,
      .mode = MODE_READ, .decode = rest_get_blob_decode, .run = blob_get_blob, .encode = rest_get_blob_encode},

@@ -52,6 +52,9 @@ static const struct wanted WANTED[] = {
     {BLOB, "FindBlobsByTagsInContainer", "f", 'c', "f", NEVER},
     {BLOB, "PutBlob", "cw", 'o', "cw", NEVER},
     {BLOB, "PutBlob", "cw", 'o', "cw", NEVER}, /* of an append blob */
+    {BLOB, "PutBlob", "cw", 'o', "cw", NEVER}, /* of a page blob */
+    {BLOB, "PutPage", "w", 'o', "w", NEVER},
+    {BLOB, "GetPageRanges", "r", 'o', "r", LEVEL_BLOB},
     {BLOB, "AppendBlock", "aw", 'o', "aw", NEVER},
     {BLOB, "AppendBlobSeal", "w", 'o', "w", NEVER},
     {BLOB, "GetBlob", "r", 'o', "r", LEVEL_BLOB},

@@ -176,6 +176,10 @@ struct err blob_drop_content(struct txn *t, uint64_t incarnation, const struct b
         if (count > 1)
             return save_shares(t, key, count - 1);
     }
+    if (head->type == BLOB_PAGE) {
+        struct sweep_item pages = {SWEEP_PAGES, incarnation, head->content};
+        return sweep_add(t, &pages);
+    }
     if (head->content_rows <= 1 && head->size <= REMOVED_AT_ONCE_BYTES_MAX &&
         head->block_count <= BLOB_BLOCK_LIST_ROW)
         return remove_small(t, incarnation, head);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/blob.h"
 
+#include "service/blob/page.h"
+#include "service/blob/sweep.h"
+
 /* ---- Put Blob ---- */
 
 struct err blob_check_type(const struct blob *blob, enum blob_type type)
@@ -112,6 +115,10 @@ struct err blob_get_blob(struct txn *t, void *arg)
     TRY(cut_range(args, blob.head.size));
     if (blob.head.content == 0)
         return OK;
+    if (blob.head.type == BLOB_PAGE) {
+        TRY(blob_pages_read(t, &args->request, &blob, args));
+        return args->wants_bytes ? read_bytes_of_range(args) : OK;
+    }
     struct str content =
         blob_key_content(txn_arena(t), blob.container.incarnation, blob.head.content);
     TRY(content_read(t, content, args->offset, args->length, args->request.arena, &args->pieces));
@@ -125,7 +132,10 @@ struct err blob_set_blob_properties(struct txn *t, void *arg)
     struct blob_set_args *args = arg;
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_CHANGE, &blob));
-    blob.head.http = args->http;
+    if (args->pages != NULL)
+        TRY(blob_page_apply(t, &args->request, &blob, args->pages));
+    if (!args->keep_http)
+        blob.head.http = args->http;
     TRY(blob_save_written(t, &blob));
     return blob_give(&args->request, &blob.head, &args->head);
 }
@@ -219,6 +229,16 @@ static struct err delete_snapshots(struct txn *t, const struct blob_request *req
     return e;
 }
 
+/* What only the snapshots that went had seen of a page blob's pages can go too. */
+static struct err note_past_pages(struct txn *t, const struct blob_request *request,
+                                  const struct blob *blob)
+{
+    if (blob->head.type != BLOB_PAGE || !blob->head.content_shared)
+        return OK;
+    struct sweep_item item = {SWEEP_PAGES_PAST, blob->container.incarnation, blob->head.content};
+    return sweep_add_for(t, &item, request->name);
+}
+
 struct err blob_delete_blob(struct txn *t, void *arg)
 {
     struct blob_delete_args *args = arg;
@@ -227,6 +247,7 @@ struct err blob_delete_blob(struct txn *t, void *arg)
     if (args->request.at.item == BLOB_BASE)
         TRY(delete_snapshots(t, &args->request, &blob, args->snapshots != BLOB_SNAPSHOTS_KEEP));
     if (args->snapshots == BLOB_SNAPSHOTS_ONLY)
-        return OK;
-    return remove_head(t, blob.container.incarnation, blob.key, &blob.head);
+        return note_past_pages(t, &args->request, &blob);
+    TRY(remove_head(t, blob.container.incarnation, blob.key, &blob.head));
+    return note_past_pages(t, &args->request, &blob);
 }

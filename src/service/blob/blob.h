@@ -55,11 +55,15 @@ struct blob_get_args {
  * front end finds in the arguments; ERR_BLOB_ARCHIVED. */
 engine_fn blob_get_blob;
 
+struct blob_page_change;
+
 struct blob_set_args {
     struct blob_request request;
-    struct blob_http http; /* SetProperties */
-    struct str metadata;   /* SetMetadata, and Snapshot when it gives any */
-    bool has_metadata;     /* Snapshot */
+    struct blob_http http;                /* SetProperties */
+    bool keep_http;                       /* SetProperties of a page blob's size or number alone */
+    const struct blob_page_change *pages; /* SetProperties; NULL: none */
+    struct str metadata;                  /* SetMetadata, and Snapshot when it gives any */
+    bool has_metadata;                    /* Snapshot */
     struct lease_request lease;
     /* out */
     struct blob_head head;

@@ -132,8 +132,10 @@ static struct str read_pieces(struct blob_fixture *f, const struct pieces *piece
         if (piece->kind == PIECE_EXTENT)
             CHECK_OK(extent_read(f->store.engine, &piece->extent, piece->extent_offset,
                                  (uint32_t)piece->length, to));
-        else
+        else if (piece->kind == PIECE_INLINE)
             memcpy(to, piece->bytes, (size_t)piece->length);
+        else
+            memset(to, 0, (size_t)piece->length);
         out.n += (size_t)piece->length;
     }
     return buf_str(&out);

@@ -31,6 +31,9 @@ enum field {
     FIELD_LEASE,
     FIELD_SEALED,
     FIELD_CONTENT_INLINE,
+    FIELD_SEQUENCE,
+    FIELD_PAGE_ROWS,
+    FIELD_PAGE_VOIDS,
 };
 
 static void put_lease(struct buf *b, const struct lease *lease)
@@ -69,6 +72,9 @@ void blob_head_encode(struct buf *b, const struct blob_head *head)
     record_put_bytes(b, FIELD_METADATA, head->metadata);
     record_put_bytes(b, FIELD_TAGS, head->tags);
     record_put(b, FIELD_SEALED, head->sealed);
+    record_put(b, FIELD_SEQUENCE, head->sequence);
+    record_put(b, FIELD_PAGE_ROWS, head->page_rows);
+    record_put_bytes(b, FIELD_PAGE_VOIDS, head->page_voids);
     record_put(b, FIELD_CONTENT_INLINE, head->content_inline);
     put_lease(b, &head->lease);
 }
@@ -81,6 +87,12 @@ static bool take_number(struct blob_head *h, unsigned field, uint64_t value)
         return true;
     case FIELD_CONTENT_INLINE:
         h->content_inline = value != 0;
+        return true;
+    case FIELD_SEQUENCE:
+        h->sequence = value;
+        return true;
+    case FIELD_PAGE_ROWS:
+        h->page_rows = (unsigned)value;
         return true;
     case FIELD_SEALED:
         h->sealed = value != 0;
@@ -152,6 +164,9 @@ static void take_bytes(struct blob_head *h, unsigned field, struct str bytes)
         break;
     case FIELD_TAGS:
         h->tags = bytes;
+        break;
+    case FIELD_PAGE_VOIDS:
+        h->page_voids = bytes;
         break;
     default:
         break;

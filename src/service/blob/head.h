@@ -9,6 +9,8 @@
 #include "core/err.h"
 #include "service/common/lease.h"
 
+enum { BLOB_PAGE_HAS_CHUNKS = 1, BLOB_PAGE_HAS_BLOCKS = 2 };
+
 enum blob_type { BLOB_BLOCK = 1, BLOB_PAGE = 2, BLOB_APPEND = 3 };
 
 enum blob_tier {
@@ -45,6 +47,9 @@ struct blob_head {
     enum blob_tier tier;
     int64_t tier_changed;
     struct blob_http http;
+    uint64_t sequence;  /* of a page blob */
+    unsigned page_rows; /* which kinds of rows its pages have: BLOB_PAGE_HAS_… */
+    struct str page_voids;
     bool sealed;         /* an append blob that grows no more */
     struct str metadata; /* as pairs.h encodes them; absent when none */
     struct str tags;

@@ -102,6 +102,16 @@ struct str blob_key_content(struct arena *a, uint64_t incarnation, uint64_t cont
     return key_with_id(a, 'd', incarnation, content);
 }
 
+struct str blob_key_pages(struct arena *a, uint64_t incarnation, uint64_t content)
+{
+    return key_with_id(a, 'p', incarnation, content);
+}
+
+struct str blob_key_pages_past(struct arena *a, uint64_t incarnation, uint64_t content)
+{
+    return key_with_id(a, 'P', incarnation, content);
+}
+
 struct str blob_key_shares(struct arena *a, uint64_t incarnation, uint64_t content)
 {
     return key_with_id(a, 'r', incarnation, content);

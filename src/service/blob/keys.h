@@ -10,6 +10,7 @@
  *   h I name 00 01 time kind       the head of a snapshot (and later of a version): the same times
  *                                  sort together, before the blob itself, as listings want them
  *   d I content offset             a chunk of a content's map (service/common/content.h)
+ *   p I content …                  a page blob's pages (page.h); P …: what they were
  *   r I content                    how many heads share the content, when more than one
  *   l I content row                the ids and sizes of the committed blocks of a content
  *   u I blocks                     a set of uncommitted blocks
@@ -56,6 +57,9 @@ struct str blob_key_of_items(struct arena *a, struct str key_to_name, const stru
 bool blob_key_parse_head(struct str key, struct str *name, struct blob_at *at);
 
 struct str blob_key_content(struct arena *a, uint64_t incarnation, uint64_t content);
+/* The pages of a page blob, and their past: see page.h. */
+struct str blob_key_pages(struct arena *a, uint64_t incarnation, uint64_t content);
+struct str blob_key_pages_past(struct arena *a, uint64_t incarnation, uint64_t content);
 struct str blob_key_shares(struct arena *a, uint64_t incarnation, uint64_t content);
 struct str blob_key_block_list(struct arena *a, uint64_t incarnation, uint64_t content);
 /* The row that holds the committed blocks from row * BLOB_BLOCK_LIST_ROW on. */

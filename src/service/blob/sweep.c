@@ -6,6 +6,7 @@
 #include "service/blob/access.h"
 #include "service/blob/block.h"
 #include "service/blob/keys.h"
+#include "service/blob/page.h"
 #include "service/common/content.h"
 #include "service/common/record.h"
 
@@ -39,10 +40,29 @@ static bool item_of_key(struct str key, struct sweep_item *out)
     return reader_done(&r);
 }
 
+static struct err add_note(struct txn *t, const struct sweep_item *item, struct str value)
+{
+    TRY(txn_put(t, item_key(txn_arena(t), txn_stamp(t), item), value));
+    return txn_put(t, BLOB_KEY_SWEEP, STR(""));
+}
+
 struct err sweep_add(struct txn *t, const struct sweep_item *item)
 {
-    TRY(txn_put(t, item_key(txn_arena(t), txn_stamp(t), item), STR("")));
-    return txn_put(t, BLOB_KEY_SWEEP, STR(""));
+    return add_note(t, item, STR(""));
+}
+
+/* The note of a pruning: the blob's name, and the key to go on from when some was done. */
+static struct str prune_value(struct txn *t, struct str name, struct str from)
+{
+    struct buf value = buf_in(txn_arena(t));
+    buf_put_bytes(&value, name);
+    buf_put(&value, from);
+    return buf_str(&value);
+}
+
+struct err sweep_add_for(struct txn *t, const struct sweep_item *item, struct str name)
+{
+    return add_note(t, item, prune_value(t, name, STR("")));
 }
 
 /* ---- doing ---- */
@@ -50,6 +70,8 @@ struct err sweep_add(struct txn *t, const struct sweep_item *item)
 /* Drops what a row holds, then the row. */
 static struct err remove_row(struct txn *t, struct str key, struct str value, unsigned *budget)
 {
+    if (blob_key_is_pages(key))
+        TRY(blob_pages_drop_row(t, key, value));
     struct reader r = reader_of(blob_key_holds_pieces(key) ? value : STR_NONE);
     struct piece piece;
     unsigned work = 1;
@@ -89,7 +111,7 @@ static struct err remove_prefix(struct txn *t, struct str prefix, unsigned *budg
 
 static struct err sweep_incarnation(struct txn *t, uint64_t incarnation, unsigned *budget)
 {
-    static const char KINDS[] = {'h', 'd', 'r', 'l', 'u'};
+    static const char KINDS[] = {'h', 'd', 'r', 'l', 'u', 'p', 'P'};
     for (size_t i = 0; i < sizeof KINDS; i++) {
         struct buf prefix = buf_in(txn_arena(t));
         buf_putc(&prefix, KINDS[i]);
@@ -99,7 +121,25 @@ static struct err sweep_incarnation(struct txn *t, uint64_t incarnation, unsigne
     return OK;
 }
 
-static struct err sweep_item(struct txn *t, const struct sweep_item *item, unsigned *budget)
+/* Goes on where the note says, and says so when the budget ends it. */
+static struct err prune_pages(struct txn *t, struct str key, struct str value,
+                              const struct sweep_item *item, unsigned *budget)
+{
+    struct reader r = reader_of(value);
+    struct blob_prune prune = {.content = item->id, .name = read_bytes(&r)};
+    struct str next;
+    if (!reader_ok(&r))
+        return err_new(ERR_CORRUPT);
+    prune.from = r.n == 0 ? STR_NONE : (struct str){r.p, r.n};
+    TRY(blob_pages_prune(t, item->incarnation, &prune, &next, budget));
+    if (!str_given(next))
+        return OK;
+    *budget = 0;
+    return txn_put(t, key, prune_value(t, prune.name, next));
+}
+
+static struct err sweep_item(struct txn *t, struct str key, struct str value,
+                             const struct sweep_item *item, unsigned *budget)
 {
     struct arena *a = txn_arena(t);
     switch (item->kind) {
@@ -110,6 +150,11 @@ static struct err sweep_item(struct txn *t, const struct sweep_item *item, unsig
         return remove_prefix(t, blob_key_block_list(a, item->incarnation, item->id), budget);
     case SWEEP_BLOCKS:
         return remove_prefix(t, blob_key_blocks(a, item->incarnation, item->id), budget);
+    case SWEEP_PAGES:
+        TRY(remove_prefix(t, blob_key_pages(a, item->incarnation, item->id), budget));
+        return remove_prefix(t, blob_key_pages_past(a, item->incarnation, item->id), budget);
+    case SWEEP_PAGES_PAST:
+        return prune_pages(t, key, value, item, budget);
     }
     return err_new(ERR_CORRUPT);
 }
@@ -122,7 +167,8 @@ static struct err sweep_notes(struct txn *t, struct cursor *c, unsigned *budget)
         struct sweep_item item;
         if (!item_of_key(key, &item))
             return err_new(ERR_CORRUPT);
-        TRY(sweep_item(t, &item, budget));
+        struct str value = arena_copy(txn_arena(t), cursor_value(c));
+        TRY(sweep_item(t, key, value, &item, budget));
         if (*budget == 0)
             return OK;
         TRY(txn_del(t, key));
@@ -372,5 +418,7 @@ struct err blob_expire(struct store *store, void *context, struct sweep_report *
 bool blob_row_extents(struct str key, struct str value,
                       void (*named)(void *sink, const struct extent *x), void *sink)
 {
+    if (blob_key_is_pages(key))
+        return blob_pages_row_extents(key, value, named, sink);
     return !blob_key_holds_pieces(key) || content_extents(value, named, sink);
 }

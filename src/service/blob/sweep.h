@@ -11,6 +11,8 @@ enum sweep_kind {
     SWEEP_INCARNATION = 1, /* all rows of a deleted container */
     SWEEP_CONTENT = 2,     /* a content that no head names */
     SWEEP_BLOCKS = 3,      /* a set of uncommitted blocks */
+    SWEEP_PAGES = 4,       /* the pages of a content that no head names */
+    SWEEP_PAGES_PAST = 5,  /* what a page blob's pages were, where no snapshot sees it any more */
 };
 
 struct sweep_item {
@@ -21,6 +23,8 @@ struct sweep_item {
 
 /* Notes it, in the container's partition. */
 struct err sweep_add(struct txn *t, const struct sweep_item *item);
+/* The same with the name of a blob, for SWEEP_PAGES_PAST. */
+struct err sweep_add_for(struct txn *t, const struct sweep_item *item, struct str name);
 
 /* Where a job is on its way round all containers. It looks at a few of them per step; when it has
  * been at all it rests, the longer the longer the round took, so that it costs a few percent of one

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Get Page Ranges: what is written now, or what has changed since a snapshot. The work is in
+ * proportion to the parts that were written, however large the blob is. */
+#include "service/blob/page.h"
+
+enum { PARTS_MAX = 1 << 20 };
+
+/* Written parts, joined where they touch; in order. */
+struct parts {
+    struct arena *arena;
+    struct blob_page_range *items;
+    size_t count;
+    size_t capacity;
+    int64_t newer_than; /* only parts written after it */
+    size_t max;         /* stops after so many */
+    bool full;
+    uint64_t until; /* where it stopped */
+};
+
+static void add_part(struct parts *p, uint64_t start, uint64_t end)
+{
+    if (p->count > 0 && p->items[p->count - 1].end == start) {
+        p->items[p->count - 1].end = end;
+        return;
+    }
+    if (p->count == p->max) {
+        p->full = true;
+        p->until = start;
+        return;
+    }
+    if (p->count == p->capacity) {
+        size_t capacity = p->capacity == 0 ? 64 : p->capacity * 2;
+        struct blob_page_range *grown = ARENA_ARRAY(p->arena, struct blob_page_range, capacity);
+        if (p->count > 0)
+            memcpy(grown, p->items, p->count * sizeof *grown);
+        p->items = grown;
+        p->capacity = capacity;
+    }
+    p->items[p->count++] = (struct blob_page_range){.start = start, .end = end};
+}
+
+static struct err visit_part(void *arg, const struct interval_part *part, bool *stop)
+{
+    struct parts *p = arg;
+    if (part->piece.kind != PIECE_HOLE && part->stamp > p->newer_than)
+        add_part(p, part->start, part->start + part->piece.length);
+    *stop = p->full;
+    return OK;
+}
+
+static struct err gather(const struct interval_map *map, uint64_t from, uint64_t to,
+                         struct parts *out)
+{
+    out->until = to;
+    return interval_walk(map, from, to, visit_part, out);
+}
+
+/* ---- differences ---- */
+
+/* What was written then and is not now: `then` without `now`, both joined and in order. */
+static void subtract(const struct parts *then, const struct parts *now, uint64_t until,
+                     struct parts *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < then->count; i++) {
+        uint64_t at = then->items[i].start;
+        uint64_t end = then->items[i].end < until ? then->items[i].end : until;
+        while (at < end) {
+            while (n < now->count && now->items[n].end <= at)
+                n++;
+            uint64_t hole_end =
+                n < now->count && now->items[n].start < end ? now->items[n].start : end;
+            if (hole_end > at)
+                add_part(out, at, hole_end);
+            at = n < now->count && hole_end < end ? now->items[n].end : end;
+        }
+    }
+}
+
+/* Both lists in one, by where they begin; at most max, then *next tells where to go on. */
+static void merge(struct blob_page_ranges_args *args, const struct parts *changed,
+                  const struct parts *cleared, uint64_t until)
+{
+    size_t a = 0;
+    size_t b = 0;
+    size_t total = changed->count + cleared->count;
+    size_t count = total < args->max ? total : args->max;
+    args->ranges = ARENA_ARRAY(args->request.arena, struct blob_page_range, count + 1);
+    while (args->count < count) {
+        bool take_cleared =
+            a == changed->count ||
+            (b < cleared->count && cleared->items[b].start < changed->items[a].start);
+        struct blob_page_range *range = &args->ranges[args->count++];
+        *range = take_cleared ? cleared->items[b++] : changed->items[a++];
+        range->cleared = take_cleared;
+    }
+    uint64_t next = until;
+    if (a < changed->count)
+        next = changed->items[a].start;
+    if (b < cleared->count && cleared->items[b].start < next)
+        next = cleared->items[b].start;
+    args->more = args->more || total > count;
+    args->next = next;
+}
+
+static struct err load_previous(struct txn *t, const struct blob_page_ranges_args *args,
+                                const struct blob *blob, struct blob *previous)
+{
+    struct str row;
+    struct blob_at at = {BLOB_SNAPSHOT, args->previous};
+    if (args->request.at.item == BLOB_SNAPSHOT && args->previous > args->request.at.time)
+        return err_new(ERR_PREVIOUS_SNAPSHOT_CANNOT_BE_NEWER);
+    *previous = *blob;
+    previous->key =
+        blob_key_head(txn_arena(t), blob->container.incarnation, args->request.name, &at);
+    TRY(txn_get(t, previous->key, &row));
+    if (!str_given(row))
+        return err_new(ERR_PREVIOUS_SNAPSHOT_NOT_FOUND);
+    TRY(blob_head_decode(row, &previous->head));
+    /* Another content: the blob was made anew in between. */
+    return previous->head.content == blob->head.content ? OK : err_new(ERR_BLOB_OVERWRITTEN);
+}
+
+static struct err find_differences(struct txn *t, struct blob_page_ranges_args *args,
+                                   const struct blob *blob, uint64_t from, uint64_t to)
+{
+    struct arena *a = args->request.arena;
+    struct blob previous;
+    struct blob_pages now_pages;
+    struct blob_pages then_pages;
+    struct parts changed = {.arena = a, .newer_than = args->previous, .max = args->max};
+    struct parts now = {.arena = a, .newer_than = INT64_MIN, .max = PARTS_MAX};
+    struct parts then = {.arena = a, .newer_than = INT64_MIN, .max = PARTS_MAX};
+    struct parts cleared = {.arena = a, .max = PARTS_MAX};
+    TRY(load_previous(t, args, blob, &previous));
+    TRY(blob_pages_open(t, &args->request, blob, &now_pages));
+    struct blob_request then_request = args->request;
+    then_request.at = (struct blob_at){BLOB_SNAPSHOT, args->previous};
+    TRY(blob_pages_open(t, &then_request, &previous, &then_pages));
+    TRY(gather(&now_pages.map, from, to, &changed));
+    uint64_t until = changed.until;
+    TRY(gather(&now_pages.map, from, until, &now));
+    uint64_t then_end = previous.head.size < until ? previous.head.size : until;
+    if (from < then_end)
+        TRY(gather(&then_pages.map, from, then_end, &then));
+    if (now.full || then.full)
+        return err_new(ERR_SERVER_BUSY);
+    subtract(&then, &now, until, &cleared);
+    args->more = changed.full;
+    merge(args, &changed, &cleared, until);
+    return OK;
+}
+
+static struct err find_written(struct txn *t, struct blob_page_ranges_args *args,
+                               const struct blob *blob, uint64_t from, uint64_t to)
+{
+    struct blob_pages pages;
+    struct parts parts = {.arena = args->request.arena, .newer_than = INT64_MIN, .max = args->max};
+    TRY(blob_pages_open(t, &args->request, blob, &pages));
+    TRY(gather(&pages.map, from, to, &parts));
+    args->ranges = parts.items;
+    args->count = parts.count;
+    args->more = parts.full;
+    args->next = parts.until;
+    return OK;
+}
+
+struct err blob_get_page_ranges(struct txn *t, void *arg)
+{
+    struct blob_page_ranges_args *args = arg;
+    struct blob blob;
+    args->count = 0;
+    args->more = false;
+    TRY(blob_open(t, &args->request, BLOB_READ, &blob));
+    TRY(blob_check_type(&blob, BLOB_PAGE));
+    TRY(blob_give(&args->request, &blob.head, &args->head));
+    uint64_t from = args->has_range ? args->range_offset : 0;
+    uint64_t size = blob.head.size;
+    if (args->has_range && from >= size)
+        return err_new(ERR_INVALID_RANGE);
+    uint64_t to =
+        args->has_range && args->range_length < size - from ? from + args->range_length : size;
+    if (args->marker > from)
+        from = args->marker;
+    if (from >= to)
+        return OK;
+    return args->differences ? find_differences(t, args, &blob, from, to)
+                             : find_written(t, args, &blob, from, to);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/blob/page.h"
+
+#include "service/blob/blob_fixture.h"
+#include "service/common/interval_upload.h"
+
+#define KIB 1024ULL
+
+static struct err create(struct blob_fixture *f, const char *name, uint64_t size)
+{
+    struct blob_create_page_args args = {.request = bf_blob(f, name), .size = size};
+    return bf_update(f, blob_create_page_blob, &args);
+}
+
+static struct err write_pages(struct blob_fixture *f, struct blob_page_args *args, struct str bytes)
+{
+    struct interval_upload upload;
+    interval_upload_init(&upload, f->store.engine, &f->arena, args->offset, bytes.n);
+    CHECK_OK(interval_upload_take(&upload, bytes));
+    CHECK_OK(interval_upload_end(&upload));
+    args->length = bytes.n;
+    args->pieces = &upload.pieces;
+    struct err error = bf_update(f, blob_put_page, args);
+    if (err_is(error))
+        interval_upload_discard(&upload);
+    return error;
+}
+
+static struct err write_at(struct blob_fixture *f, const char *name, uint64_t offset,
+                           struct str bytes)
+{
+    struct blob_page_args args = {.request = bf_blob(f, name), .offset = offset};
+    return write_pages(f, &args, bytes);
+}
+
+static struct err clear_at(struct blob_fixture *f, const char *name, uint64_t offset,
+                           uint64_t length)
+{
+    struct blob_page_args args = {.request = bf_blob(f, name), .offset = offset, .length = length};
+    return bf_update(f, blob_put_page, &args);
+}
+
+/* "start-end " of each range, cleared ones with a "!" before. */
+static struct str show(struct blob_fixture *f, struct blob_page_ranges_args *args)
+{
+    struct buf out = buf_in(&f->arena);
+    CHECK_OK(bf_view(f, blob_get_page_ranges, args));
+    for (size_t i = 0; i < args->count; i++)
+        buf_printf(&out, "%s%llu-%llu ", args->ranges[i].cleared ? "!" : "",
+                   (unsigned long long)args->ranges[i].start,
+                   (unsigned long long)args->ranges[i].end);
+    return buf_str(&out);
+}
+
+static struct str ranges(struct blob_fixture *f, const char *name)
+{
+    struct blob_page_ranges_args args = {.request = bf_blob(f, name), .max = 100};
+    return show(f, &args);
+}
+
+static struct str differences(struct blob_fixture *f, struct blob_request request, int64_t previous)
+{
+    struct blob_page_ranges_args args = {
+        .request = request, .max = 100, .differences = true, .previous = previous};
+    return show(f, &args);
+}
+
+void test_put_page(void)
+{
+    struct blob_fixture f;
+    bf_init(&f);
+    CHECK_OK(create(&f, "p", 64 * KIB));
+    CHECK_STR(ranges(&f, "p"), STR(""));
+    struct str bytes = bf_bytes(&f, 1024, 1);
+    CHECK_OK(write_at(&f, "p", 512, bytes));
+    struct str all = bf_content(&f, "p");
+    CHECK_INT(all.n, 64 * KIB);
+    CHECK_STR(((struct str){all.p + 512, 1024}), bytes);
+    CHECK(all.p[0] == 0 && all.p[511] == 0 && all.p[1536] == 0);
+    CHECK_STR(ranges(&f, "p"), STR("512-1536 "));
+    CHECK_OK(write_at(&f, "p", 1536, bytes));
+    CHECK_STR(ranges(&f, "p"), STR("512-2560 "));
+    CHECK_OK(clear_at(&f, "p", 1024, 512));
+    CHECK_STR(ranges(&f, "p"), STR("512-1024 1536-2560 "));
+    CHECK_ERR(write_at(&f, "p", 64 * KIB, bytes), ERR_INVALID_PAGE_RANGE);
+    CHECK_ERR(write_at(&f, "none", 0, bytes), ERR_BLOB_NOT_FOUND);
+    bf_release(&f);
+}
+
+void test_put_page_large_and_sparse(void)
+{
+    struct blob_fixture f;
+    bf_init(&f);
+    CHECK_OK(create(&f, "p", BLOB_PAGE_SIZE_MAX));
+    struct str bytes = bf_bytes(&f, 1 << 20, 2);
+    uint64_t far = (5ULL << 40) + 512;
+    CHECK_OK(write_at(&f, "p", far, bytes));
+    struct blob_get_args get = {.request = bf_blob(&f, "p"),
+                                .store = &f.store,
+                                .wants_content = true,
+                                .has_range = true,
+                                .range_offset = far - 512,
+                                .range_length = (1 << 20) + 1024};
+    CHECK_OK(bf_view(&f, blob_get_blob, &get));
+    CHECK_INT(pieces_length(&get.pieces), (1 << 20) + 1024);
+    CHECK_OK(clear_at(&f, "p", 0, BLOB_PAGE_SIZE_MAX));
+    CHECK_STR(ranges(&f, "p"), STR(""));
+    bf_release(&f);
+}
+
+void test_put_page_sequence_conditions(void)
+{
+    struct blob_fixture f;
+    bf_init(&f);
+    struct blob_create_page_args made = {.request = bf_blob(&f, "p"), .size = 1024, .sequence = 7};
+    CHECK_OK(bf_update(&f, blob_create_page_blob, &made));
+    static const struct {
+        struct blob_sequence_conditions c;
+        bool met;
+    } cells[] = {
+        {{.has_le = true, .le = 7}, true}, {{.has_le = true, .le = 6}, false},
+        {{.has_lt = true, .lt = 8}, true}, {{.has_lt = true, .lt = 7}, false},
+        {{.has_eq = true, .eq = 7}, true}, {{.has_eq = true, .eq = 8}, false},
+    };
+    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
+        struct blob_page_args args = {.request = bf_blob(&f, "p"), .sequence = cells[i].c};
+        CHECK_ERR(write_pages(&f, &args, bf_bytes(&f, 512, 1)),
+                  cells[i].met ? ERR_OK : ERR_SEQUENCE_NUMBER_CONDITION_NOT_MET);
+    }
+    bf_release(&f);
+}
+
+static struct err change(struct blob_fixture *f, struct blob_page_change change, uint64_t *sequence)
+{
+    struct blob_set_args args = {.request = bf_blob(f, "p"), .keep_http = true, .pages = &change};
+    struct err error = bf_update(f, blob_set_blob_properties, &args);
+    *sequence = args.head.sequence;
+    return error;
+}
+
+void test_set_blob_properties_of_page_blobs(void)
+{
+    struct blob_fixture f;
+    uint64_t n = 0;
+    bf_init(&f);
+    CHECK_OK(create(&f, "p", 4096));
+    CHECK_OK(write_at(&f, "p", 2048, bf_bytes(&f, 2048, 1)));
+    CHECK_OK(
+        change(&f, (struct blob_page_change){.action = BLOB_SEQUENCE_UPDATE, .number = 5}, &n));
+    CHECK_INT(n, 5);
+    CHECK_OK(change(&f, (struct blob_page_change){.action = BLOB_SEQUENCE_MAX, .number = 3}, &n));
+    CHECK_INT(n, 5);
+    CHECK_OK(change(&f, (struct blob_page_change){.action = BLOB_SEQUENCE_INCREMENT}, &n));
+    CHECK_INT(n, 6);
+    CHECK_OK(change(
+        &f, (struct blob_page_change){.action = BLOB_SEQUENCE_UPDATE, .number = INT64_MAX}, &n));
+    CHECK_ERR(change(&f, (struct blob_page_change){.action = BLOB_SEQUENCE_INCREMENT}, &n),
+              ERR_SEQUENCE_NUMBER_INCREMENT_TOO_LARGE);
+    CHECK_OK(change(&f, (struct blob_page_change){.resize = true, .size = 3072}, &n));
+    CHECK_STR(ranges(&f, "p"), STR("2048-3072 "));
+    CHECK_OK(change(&f, (struct blob_page_change){.resize = true, .size = 8192}, &n));
+    CHECK_STR(ranges(&f, "p"), STR("2048-3072 "));
+    CHECK_INT(bf_content(&f, "p").n, 8192);
+    bf_release(&f);
+}
+
+void test_get_page_ranges_differences(void)
+{
+    struct blob_fixture f;
+    int64_t first = 0;
+    int64_t second = 0;
+    bf_init(&f);
+    CHECK_OK(create(&f, "p", 64 * KIB));
+    CHECK_OK(write_at(&f, "p", 0, bf_bytes(&f, 4096, 1)));
+    CHECK_OK(bf_take_snapshot(&f, bf_blob(&f, "p"), &first));
+    CHECK_OK(write_at(&f, "p", 8192, bf_bytes(&f, 512, 2)));
+    CHECK_OK(clear_at(&f, "p", 0, 512));
+    CHECK_OK(bf_take_snapshot(&f, bf_blob(&f, "p"), &second));
+    CHECK_OK(write_at(&f, "p", 1024, bf_bytes(&f, 512, 3)));
+    CHECK_STR(differences(&f, bf_blob(&f, "p"), first), STR("!0-512 1024-1536 8192-8704 "));
+    CHECK_STR(differences(&f, bf_blob(&f, "p"), second), STR("1024-1536 "));
+    CHECK_STR(differences(&f, bf_snapshot(&f, "p", second), first), STR("!0-512 8192-8704 "));
+    struct blob_page_ranges_args newer = {
+        .request = bf_snapshot(&f, "p", first), .max = 10, .differences = true, .previous = second};
+    CHECK_ERR(bf_view(&f, blob_get_page_ranges, &newer), ERR_PREVIOUS_SNAPSHOT_CANNOT_BE_NEWER);
+    CHECK_OK(create(&f, "p", 64 * KIB));
+    struct blob_page_ranges_args old = {
+        .request = bf_blob(&f, "p"), .max = 10, .differences = true, .previous = first};
+    CHECK_ERR(bf_view(&f, blob_get_page_ranges, &old), ERR_BLOB_OVERWRITTEN);
+    old.previous = first + 1;
+    CHECK_ERR(bf_view(&f, blob_get_page_ranges, &old), ERR_PREVIOUS_SNAPSHOT_NOT_FOUND);
+    bf_release(&f);
+}
+
+void test_get_page_ranges_pages(void)
+{
+    struct blob_fixture f;
+    bf_init(&f);
+    CHECK_OK(create(&f, "p", 64 * KIB));
+    for (uint64_t i = 0; i < 5; i++)
+        CHECK_OK(write_at(&f, "p", i * 1024, bf_bytes(&f, 512, 1)));
+    struct blob_page_ranges_args args = {.request = bf_blob(&f, "p"), .max = 2};
+    CHECK_STR(show(&f, &args), STR("0-512 1024-1536 "));
+    CHECK(args.more);
+    args.marker = args.next;
+    CHECK_STR(show(&f, &args), STR("2048-2560 3072-3584 "));
+    args.marker = args.next;
+    CHECK_STR(show(&f, &args), STR("4096-4608 "));
+    CHECK(!args.more);
+    bf_release(&f);
+}
+
+void test_page_blob_snapshot_reads_as_it_was(void)
+{
+    struct blob_fixture f;
+    int64_t time = 0;
+    struct str then;
+    bf_init(&f);
+    CHECK_OK(create(&f, "p", 64 * KIB));
+    struct str before = bf_bytes(&f, 64 * KIB, 1);
+    CHECK_OK(write_at(&f, "p", 0, before));
+    CHECK_OK(bf_take_snapshot(&f, bf_blob(&f, "p"), &time));
+    CHECK_OK(write_at(&f, "p", 512, bf_bytes(&f, 1024, 9)));
+    CHECK_OK(clear_at(&f, "p", 32 * KIB, 16 * KIB));
+    CHECK_OK(bf_get(&f, bf_snapshot(&f, "p", time), &then));
+    CHECK_STR(then, before);
+    CHECK_OK(bf_delete(&f, bf_snapshot(&f, "p", time), BLOB_SNAPSHOTS_KEEP));
+    bf_sweep(&f);
+    CHECK_STR(ranges(&f, "p"), STR("0-32768 49152-65536 "));
+    CHECK_OK(bf_delete(&f, bf_blob(&f, "p"), BLOB_SNAPSHOTS_KEEP));
+    bf_sweep(&f);
+    CHECK_INT(bf_extent_bytes(&f), 0);
+    bf_release(&f);
+}
