@@ -89,6 +89,14 @@ static bool is_public(enum auth_anonymous demanded, enum auth_public level)
     return false;
 }
 
+/* An account that was taken away takes its public containers with it. */
+static bool is_served(const struct auth_server *server, struct str name)
+{
+    struct account *account = accounts_get(server->accounts, name);
+    account_put(account);
+    return account != NULL;
+}
+
 static struct err anonymous_check(const struct auth_server *server, const struct auth_input *input,
                                   const struct auth_demand *demand, struct arena *arena,
                                   struct auth_result *result, struct str *challenge)
@@ -96,7 +104,7 @@ static struct err anonymous_check(const struct auth_server *server, const struct
     enum auth_public level = AUTH_PUBLIC_NONE;
     bool asks =
         demand->anonymous == AUTH_ANONYMOUS_BLOB || demand->anonymous == AUTH_ANONYMOUS_CONTAINER;
-    if (asks && server->lookup.public_access != NULL) {
+    if (asks && server->lookup.public_access != NULL && is_served(server, input->account)) {
         struct auth_place place = {input->service, input->account, input->container};
         TRY(server->lookup.public_access(server->store, &place, arena, &level));
     }

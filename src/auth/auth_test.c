@@ -46,6 +46,18 @@ void test_anonymous_by_container_level(void)
     }
 }
 
+void test_anonymous_needs_an_account_that_is_served(void)
+{
+    struct auth_fixture f;
+    fixture_init(&f);
+    f.server.lookup.public_access = public_by_name;
+    fixture_target(&f, "GET", "/" ACCOUNT "/all/b");
+    CHECK_OK(fixture_check(&f));
+    CHECK_OK(accounts_remove(f.accounts, STR(ACCOUNT)));
+    CHECK_ERR(fixture_check(&f), ERR_NO_AUTHENTICATION_INFORMATION);
+    fixture_release(&f);
+}
+
 /* Who has no credentials and may not in: told how to get a token, or nothing, by age and service.
  */
 void test_no_credentials_by_version_and_service(void)

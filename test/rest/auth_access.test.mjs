@@ -144,7 +144,10 @@ test('accounts are added, rotated and deleted while the server runs, and are the
     assertError(await canList('newaccount', made.key1), 403, 'AuthenticationFailed');
     assert.equal((await canList('newaccount', rotated.key1)).status, 200);
     const clients = await server.blobs({ account: 'newaccount', key: made.key2 });
-    await clients.getContainerClient('kept').create();
+    await clients.getContainerClient('kept').create({ access: 'blob' });
+    await clients.getContainerClient('kept').getBlockBlobClient('b').upload('x', 1);
+    const anybody = () => server.request('blob', 'GET', '/kept/b', { account: 'newaccount', auth: 'none' });
+    assert.equal((await anybody()).status, 200);
 
     await server.restart({ crash: true });
     assert.equal((await account('list')).stdout, `${ACCOUNT}\nnewaccount\n`);
@@ -152,6 +155,7 @@ test('accounts are added, rotated and deleted while the server runs, and are the
 
     await account('delete', 'newaccount');
     assertError(await canList('newaccount', rotated.key1), 403, 'AuthenticationFailed');
+    assertError(await anybody(), 401, 'NoAuthenticationInformation');
     assert.match(await refused('delete', 'newaccount'), /does not exist/);
     // What it stored is still its own when it comes back.
     await account('add', 'newaccount', rotated.key1);

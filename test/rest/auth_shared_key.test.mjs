@@ -2,7 +2,8 @@
 // Shared Key and Shared Key Lite from outside: what is let in, what is refused, and with which code.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { ACCOUNT, assertError, assertRejects, hmac, KEY, sign, startServer, stringToSign, uniqueName } from './lib.mjs';
+import { ContainerSASPermissions, generateBlobSASQueryParameters, StorageSharedKeyCredential } from '@azure/storage-blob';
+import { ACCOUNT, assertError, assertRejects, hmac, KEY, send, sign, startServer, stringToSign, uniqueName } from './lib.mjs';
 
 const OTHER = 'otheraccount';
 const OTHER_KEY_1 = Buffer.from('the first key of the other account').toString('base64');
@@ -38,6 +39,32 @@ test('both schemes and both keys are let in', async () => {
         const answer = await server.request('blob', 'GET', '/', { query: 'comp=list', account: OTHER, key });
         assert.equal(answer.status, 200, answer.text);
     }
+});
+
+test('the account in the host name, and the secondary endpoint, by key and by SAS', async () => {
+    const target = `${path()}?restype=container`;
+    const date = new Date().toUTCString();
+    const at = (host, signedPath) => {
+        const headers = { 'x-ms-version': '2021-08-06', 'x-ms-date': date };
+        const signed = sign('GET', signedPath, 'restype=container', headers);
+        return (sent) => send(server.ports.blob, 'blob', 'GET', sent, [['Host', host], ...signed]);
+    };
+    const local = `${ACCOUNT}.blob.localhost:${server.ports.blob}`;
+    assert.equal((await at(local, path())(target)).status, 200);
+    assert.equal((await at(`${ACCOUNT}.blob.core.windows.net`, path())(target)).status, 200);
+    assert.equal((await at(`${ACCOUNT}-secondary.blob.localhost`, path())(target)).status, 200);
+    // The path is signed as it was sent: the form for the other style does not do.
+    assertError(await at(local, `/${ACCOUNT}${path()}`)(target), 403, 'AuthenticationFailed');
+    const secondary = `/${ACCOUNT}-secondary${target}`;
+    assert.equal((await at('127.0.0.1', `/${ACCOUNT}-secondary${path()}`)(secondary)).status, 200);
+    assert.equal((await at('127.0.0.1', `/${ACCOUNT}${path()}`)(secondary)).status, 200);
+    const sas = generateBlobSASQueryParameters({ containerName: container.containerName, expiresOn: new Date(Date.now() + 600e3),
+        permissions: ContainerSASPermissions.parse('l') }, new StorageSharedKeyCredential(ACCOUNT, KEY));
+    const list = (prefix) => `${prefix}${path()}?restype=container&comp=list&${sas}`;
+    assert.equal((await send(server.ports.blob, 'blob', 'GET', list(''), { Host: local })).status, 200);
+    assert.equal((await send(server.ports.blob, 'blob', 'GET', list(`/${ACCOUNT}-secondary`), {})).status, 200);
+    // Another account's host does not make it another account's signature.
+    assertError(await send(server.ports.blob, 'blob', 'GET', list(''), { Host: `${OTHER}.blob.localhost` }), 403, 'AuthenticationFailed');
 });
 
 test('metadata whose names sort differently by collation and by bytes', async () => {
