@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// An example, and the helper of table_lock.test.mjs: a pessimistic lock for tables (rule T4).
+//
+// Tables have no locks of their own. Who wants one sets a blob aside for it and leases that: the lease is exclusive, it
+// ends by itself when its holder dies, and everybody who agrees on the blob is kept out meanwhile.
+//
+//     const lock = await tableLock(blobService, 'locks', 'people');
+//     await lock.hold(async () => { ...read and write the table, unconditionally... });
+
+const LEASE_SECONDS = 15;
+const TRY_AGAIN_MS = 20;
+
+/** The lock of that name: a blob in the container, made when it is not there. */
+export async function tableLock(blobService, container, name) {
+    const containerClient = blobService.getContainerClient(container);
+    await containerClient.createIfNotExists();
+    const blob = containerClient.getBlockBlobClient(name);
+    // Somebody else may make it, and even hold it, at the same moment: either is fine.
+    await blob.upload('', 0, { conditions: { ifNoneMatch: '*' } }).catch((error) => {
+        if (error.statusCode !== 409 && error.statusCode !== 412)
+            throw error;
+    });
+    return {
+        blob,
+        /** Runs the work while holding the lock; waits for it first. */
+        async hold(work) {
+            const lease = blob.getBlobLeaseClient();
+            await acquire(lease);
+            try {
+                return await work();
+            } finally {
+                await lease.releaseLease();
+            }
+        },
+    };
+}
+
+async function acquire(lease) {
+    for (;;) {
+        try {
+            await lease.acquireLease(LEASE_SECONDS);
+            return;
+        } catch (error) {
+            // 409: another one holds it.
+            if (error.statusCode !== 409)
+                throw error;
+        }
+        await new Promise((done) => { setTimeout(done, TRY_AGAIN_MS); });
+    }
+}
