@@ -115,14 +115,37 @@ part_queue() {
     row $queue_port 'Get Messages' --op "GET $account/bench/messages?visibilitytimeout=600"
 }
 
+# A change set of 100 inserts; {seq} makes each batch's keys its own.
+table_batch() {
+    printf -- '--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n'
+    for i in $(seq 100); do
+        printf -- '--c\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n'
+        printf 'POST http://127.0.0.1:%s%s/%s HTTP/1.1\r\nContent-Type: application/json\r\n' $table_port $account "$1"
+        printf 'Prefer: return-no-content\r\n\r\n'
+        printf '{"PartitionKey":"%s","RowKey":"{seq}x%s","Name":"value","Count":7,"Flag":true,"Price":1.5}\r\n' "$2" "$i"
+    done
+    printf -- '--c--\r\n--b--\r\n'
+}
+
 part_table() {
-    say "## Tables"
-    once $table_port --table --op "POST $account/Tables" --header 'Content-Type: application/json' --header 'Accept: application/json;odata=nometadata' --body '{"TableName":"bench"}'
+    say "## Tables (a query's CPU is that of all the rows it looks at)"
+    for table in bench scan; do
+        once $table_port --table --op "POST $account/Tables" --header 'Content-Type: application/json' --header 'Accept: application/json;odata=nometadata' --body "{\"TableName\":\"$table\"}"
+    done
     titles
     row $table_port 'Insert Entity' --table --op "POST $account/bench" --header 'Content-Type: application/json' \
         --header 'Accept: application/json;odata=nometadata' --header 'Prefer: return-no-content' \
         --body '{"PartitionKey":"p","RowKey":"{seq}","Name":"value","Count":7,"Flag":true,"Price":1.5}'
-    row $table_port 'Get Entity' --table --op "GET $account/bench(PartitionKey='p',RowKey='1')" --header 'Accept: application/json;odata=nometadata'
+    once $table_port --table --requests 1000 --in-order --connections 8 --op "PUT $account/bench(PartitionKey='p',RowKey='k{key}')" \
+        --header 'Content-Type: application/json' --body '{"Name":"value","Count":7,"Flag":true,"Price":1.5}'
+    row $table_port 'Get Entity' --table --op "GET $account/bench(PartitionKey='p',RowKey='k{key}')" --header 'Accept: application/json;odata=nometadata'
+    row $table_port 'Merge Entity' --table --op "PATCH $account/bench(PartitionKey='p',RowKey='k{key}')" --header 'Content-Type: application/json' --body '{"Count":8}'
+    row $table_port 'batch of 100 inserts, one partition' --table --connections 16 --op "POST $account/\$batch" \
+        --header 'Content-Type: multipart/mixed; boundary=b' --body "$(table_batch bench b)"
+    once $table_port --table --requests 2000 --connections 8 --seconds 600 --op "POST $account/\$batch" \
+        --header 'Content-Type: multipart/mixed; boundary=b' --body "$(table_batch scan 'p{seq}')"
+    row $table_port 'query of 100 rows by PartitionKey' --table --op "GET $account/bench()?\$filter=PartitionKey%20eq%20'b'&\$top=100" --header 'Accept: application/json;odata=nometadata'
+    row $table_port 'query over 200,000 rows, nothing found' --table --connections 2 --op "GET $account/scan()?\$filter=Count%20eq%208" --header 'Accept: application/json;odata=nometadata'
 }
 
 # Costs in a large container against a small one, and the time to start with it.
