@@ -19,6 +19,33 @@ size_t http_header_count(const struct http_request *request, struct str name)
     return count;
 }
 
+/* Eight bytes at a time: whether any of them is below 0x20 or is 0x7F. Bytes from 0x80 on are none
+ * of these. A tab is caught here too, and sorted out by the caller. */
+static bool has_control(const char *p)
+{
+    const uint64_t ones = 0x0101010101010101ULL;
+    const uint64_t highs = 0x8080808080808080ULL;
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    uint64_t below = (word - ones * 0x20) & ~word & highs;
+    uint64_t delete = word ^ ones * 0x7F;
+    return (below | ((delete - ones) & ~delete &highs)) != 0;
+}
+
+static void replace_controls(char *p, size_t n)
+{
+    for (size_t i = 0; i < n;) {
+        if (i + sizeof(uint64_t) <= n && !has_control(p + i)) {
+            i += sizeof(uint64_t);
+            continue;
+        }
+        unsigned char c = (unsigned char)p[i];
+        if ((c < 0x20 && c != '\t') || c == 0x7F)
+            p[i] = '?';
+        i++;
+    }
+}
+
 void http_put_header(struct buf *headers, struct str name, struct str value)
 {
     char *at = buf_reserve(headers, name.n + value.n + 4);
@@ -26,12 +53,11 @@ void http_put_header(struct buf *headers, struct str name, struct str value)
     at += name.n;
     *at++ = ':';
     *at++ = ' ';
-    for (size_t i = 0; i < value.n; i++) {
-        unsigned char c = (unsigned char)value.p[i];
-        *at++ = (c < 0x20 && c != '\t') || c == 0x7F ? '?' : value.p[i];
-    }
-    *at++ = '\r';
-    *at++ = '\n';
+    if (value.n > 0)
+        memcpy(at, value.p, value.n);
+    replace_controls(at, value.n);
+    at[value.n] = '\r';
+    at[value.n + 1] = '\n';
     headers->n += name.n + value.n + 4;
 }
 

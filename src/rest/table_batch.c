@@ -9,7 +9,6 @@
 #include <assert.h>
 
 #include "core/guid.h"
-#include "core/uri.h"
 #include "rest/multipart.h"
 #include "rest/reply.h"
 #include "rest/server.h"
@@ -55,55 +54,48 @@ static enum http_method method_named(struct str name)
  * batch was signed for it. */
 static bool split_address(struct str address, struct http_request *request)
 {
-    struct uri uri;
-    if (uri_parse(address, &uri)) {
-        request->path = uri.path;
-        request->query = uri.query;
-        return true;
-    }
-    if (address.p[0] != '/')
+    size_t scheme = str_istarts(address, STR("http://"))    ? 7
+                    : str_istarts(address, STR("https://")) ? 8
+                                                            : 0;
+    size_t path = str_find(address, '/', scheme);
+    if (path == address.n || (scheme == 0 && path > 0))
         return false;
-    request->query = address;
+    request->query = str_from(address, path);
     request->path = str_cut(&request->query, '?');
     return true;
 }
 
+/* The part is zeroed: what is not said here is as in a new call. */
 static void part_init(struct batch_part *part, const struct rest_call *outer)
 {
-    const struct multipart_request *request = &part->request;
-    part->exchange = (struct http_exchange){
-        .request =
-            {
-                .method = method_named(request->method),
-                .method_text = request->method,
-                .target = request->address,
-                .host = outer->x->request.host,
-                .headers = part->request.headers.items,
-                .header_count = request->headers.count,
-                .content_length = (int64_t)request->body.n,
-                .version_minor = 1,
-            },
-        .arena = outer->arena,
-        .loop = outer->x->loop,
-        .peer = outer->x->peer,
-        .secure = outer->x->secure,
-    };
-    part->call = (struct rest_call){
-        .x = &part->exchange,
-        .server = outer->server,
-        .arena = outer->arena,
-        .store = outer->store,
-        .now = outer->now,
-        .service = outer->service,
-        .version = outer->version,
-        .version_text = outer->version_text,
-        .who = outer->who,
-        .body = request->body,
-        .headers = buf_in(outer->arena),
-        .out = buf_in(outer->arena),
-        .content_length = -1,
-    };
-    memcpy(part->call.request_id, outer->request_id, sizeof part->call.request_id);
+    struct http_request *request = &part->exchange.request;
+    struct rest_call *call = &part->call;
+    request->method = method_named(part->request.method);
+    request->method_text = part->request.method;
+    request->target = part->request.address;
+    request->host = outer->x->request.host;
+    request->headers = part->request.headers.items;
+    request->header_count = part->request.headers.count;
+    request->content_length = (int64_t)part->request.body.n;
+    request->version_minor = 1;
+    part->exchange.arena = outer->arena;
+    part->exchange.loop = outer->x->loop;
+    part->exchange.peer = outer->x->peer;
+    part->exchange.secure = outer->x->secure;
+    call->x = &part->exchange;
+    call->server = outer->server;
+    call->arena = outer->arena;
+    call->store = outer->store;
+    call->now = outer->now;
+    call->service = outer->service;
+    call->version = outer->version;
+    call->version_text = outer->version_text;
+    call->who = outer->who;
+    call->body = part->request.body;
+    call->headers = buf_in(outer->arena);
+    call->out = buf_in(outer->arena);
+    call->content_length = -1;
+    memcpy(call->request_id, outer->request_id, sizeof call->request_id);
 }
 
 static bool is_change(const struct op *op)

@@ -187,6 +187,8 @@ static struct str clip_key(struct arena *a, struct str key)
 
 bool key_clip_holds(struct arena *a, const struct key_clip *clip, struct str pk, struct str rk)
 {
+    if (!str_given(clip->start_pk) && !str_given(clip->end_pk))
+        return true;
     struct key_position at = {name_to_key(a, pk), name_to_key(a, rk)};
     struct key_position start = {clip_key(a, clip->start_pk), clip_key(a, clip->start_rk)};
     struct query_run end = {.end_pk = clip_key(a, clip->end_pk),
