@@ -9,7 +9,8 @@
 struct local_cursor {
     struct cursor base;
     struct local_txn *txn;
-    struct str first; /* its bounds, with the partition */
+    size_t partition_n; /* what its keys are handed out without */
+    struct str first;   /* its bounds, with the partition */
     struct str past;
     struct walk below;
     bool
@@ -44,7 +45,7 @@ static struct err cursor_stand_at(struct local_cursor *c, struct str key, struct
     TRY(value_load(&c->txn->engine->journal, stored, c->txn->wait, &c->large, &c->base.value));
     c->stand = key;
     c->base.valid = true;
-    c->base.key = str_from(key, c->txn->key.partition_n);
+    c->base.key = str_from(key, c->partition_n);
     return OK;
 }
 
@@ -198,15 +199,14 @@ static const struct cursor_ops LOCAL_CURSOR_OPS = {
     .close = local_cursor_close,
 };
 
-struct err local_cursor_open(struct txn *txn, struct str from, struct str to, struct cursor **out)
+struct err local_cursor_between(struct local_txn *t, struct str first, struct str past,
+                                struct cursor **out)
 {
-    struct local_txn *t = (struct local_txn *)(void *)txn;
     struct local_cursor *c = MEM_NEW(struct local_cursor);
     c->base.ops = &LOCAL_CURSOR_OPS;
     c->txn = t;
-    c->first = arena_copy(&t->arena, rowkey_of(&t->key, from));
-    c->past = arena_copy(&t->arena,
-                         str_given(to) ? rowkey_of(&t->key, to) : rowkey_past(&t->key, STR("")));
+    c->first = first;
+    c->past = past;
     walk_init(&c->below, t->state, t->wait, c->first, c->past);
     struct err e = cursor_seek_physical(c, c->first);
     if (err_is(e))
@@ -214,4 +214,17 @@ struct err local_cursor_open(struct txn *txn, struct str from, struct str to, st
     else
         *out = &c->base;
     return e;
+}
+
+struct err local_cursor_open(struct txn *txn, struct str from, struct str to, struct cursor **out)
+{
+    struct local_txn *t = (struct local_txn *)(void *)txn;
+    struct str first = arena_copy(&t->arena, rowkey_of(&t->key, from));
+    struct str past = arena_copy(&t->arena, str_given(to) ? rowkey_of(&t->key, to)
+                                                          : rowkey_past(&t->key, STR("")));
+    TRY(local_cursor_between(t, first, past, out));
+    struct local_cursor *c = local_cursor_of(*out);
+    c->partition_n = t->key.partition_n;
+    c->base.key = str_from(c->base.key, c->base.valid ? c->partition_n : 0);
+    return OK;
 }

@@ -114,6 +114,10 @@ void local_txn_release(struct local_txn *t);
 /* Calls release when the transaction's function has returned. */
 void local_hold(struct local_txn *t, void (*release)(void *thing), void *thing);
 struct err local_cursor_open(struct txn *txn, struct str from, struct str to, struct cursor **out);
+/* Over the whole key space: keys as RocksDB has them, the bounds in the transaction's arena or
+ * longer-lived. It can only be moved on, and closed. */
+struct err local_cursor_between(struct local_txn *t, struct str first, struct str past,
+                                struct cursor **out);
 struct err local_scan_open(struct txn *txn, struct str prefix, struct scan **out);
 
 /* In an update of the collector's: writes a large value anew if the row still names this place. The

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `lazuli backup`: a consistent copy of a store that is being written to.
+ *
+ * First RocksDB's checkpoint, then the journal, then the segments. What the journal has beyond the
+ * checkpoint is applied when the copy is opened; each extent that it or the checkpoint names was in
+ * its segment before. A pin keeps the reaper, and a state in use the collector, from giving back
+ * what the copy needs. Files are copied, or cloned where the file system can: a hard link would
+ * share what the live store goes on punching out. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/mem.h"
+#include "engine/local/folder.h"
+#include "engine/local/local_internal.h"
+
+static struct err backup_error(const char *doing)
+{
+    int cause = errno;
+    log_line(LOG_ERROR, "backup: %s: %s", doing, strerrorname_np(cause));
+    return err_cause(cause == ENOSPC || cause == EDQUOT ? ERR_NO_SPACE : ERR_IO, cause);
+}
+
+/* ---- files ---- */
+
+static bool write_all(int to, const char *bytes, size_t n, off_t at)
+{
+    while (n > 0) {
+        ssize_t done = pwrite(to, bytes, n, at);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        bytes += done;
+        n -= (size_t)done;
+        at += done;
+    }
+    return true;
+}
+
+static struct err copy_range(int from, int to, off_t at, off_t end)
+{
+    enum { PIECE = 1 << 20 };
+    char *bytes = mem_alloc(PIECE);
+    struct err e = OK;
+    while (at < end && !err_is(e)) {
+        size_t want = end - at < PIECE ? (size_t)(end - at) : PIECE;
+        ssize_t n = pread(from, bytes, want, at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 || (n > 0 && !write_all(to, bytes, (size_t)n, at)))
+            e = backup_error("copy");
+        if (n <= 0)
+            break; /* punched out, or cut off, meanwhile: nothing the copy needs */
+        at += n;
+    }
+    free(bytes);
+    return e;
+}
+
+/* Holes stay holes. */
+static struct err copy_data(int from, int to, off_t size)
+{
+    off_t at = 0;
+    while (at < size) {
+        off_t data = lseek(from, at, SEEK_DATA);
+        if (data < 0 || data >= size)
+            break;
+        off_t hole = lseek(from, data, SEEK_HOLE);
+        off_t end = hole < 0 || hole > size ? size : hole;
+        TRY(copy_range(from, to, data, end));
+        at = end;
+    }
+    return ftruncate(to, size) == 0 ? OK : backup_error("set the size");
+}
+
+static struct err copy_file(int from, const char *path)
+{
+    struct stat stat;
+    if (fstat(from, &stat) != 0)
+        return backup_error("look at a file");
+    int to = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (to < 0)
+        return backup_error("make a file");
+    struct err e = OK;
+    if (ioctl(to, FICLONE, from) != 0)
+        e = copy_data(from, to, stat.st_size);
+    if (!err_is(e) && fsync(to) != 0)
+        e = backup_error("flush a file");
+    (void)close(to);
+    return e;
+}
+
+/* All files of the store's subfolder, but none that comes after the newest there is now. */
+static struct err copy_files(struct segments *files, const char *folder)
+{
+    if (mkdir(folder, 0700) != 0)
+        return backup_error("make a folder");
+    uint64_t newest = segments_newest(files);
+    for (uint64_t id = 0; segments_next(files, id, &id) && id <= newest; id++) {
+        struct segment *file;
+        char name[SEGMENT_NAME_BYTES];
+        if (err_is(segments_use(files, id, 0, &file)))
+            continue; /* gone since: nothing the copy needs */
+        segments_name(files, name, id);
+        char *path = folder_path(folder, name);
+        struct err e = copy_file(file->fd, path);
+        free(path);
+        segment_put(files, file);
+        TRY(e);
+    }
+    return folder_sync(folder);
+}
+
+/* ---- the store ---- */
+
+static struct err copy_rows(struct local_engine *e, const char *folder)
+{
+    char *text = NULL;
+    rocksdb_checkpoint_t *checkpoint = rocksdb_checkpoint_object_create(e->rows.db, &text);
+    if (text == NULL)
+        rocksdb_checkpoint_create(checkpoint, folder, 0, &text);
+    if (checkpoint != NULL)
+        rocksdb_checkpoint_object_destroy(checkpoint);
+    return rows_error("backup", text);
+}
+
+static struct err copy_store(struct local_engine *e, const char *folder)
+{
+    char *path = folder_path(folder, "rows");
+    struct err error = copy_rows(e, path);
+    free(path);
+    if (!err_is(error)) {
+        path = folder_path(folder, "journal");
+        error = copy_files(&e->journal.files, path);
+        free(path);
+    }
+    if (!err_is(error)) {
+        path = folder_path(folder, "segments");
+        error = copy_files(&e->segments, path);
+        free(path);
+    }
+    if (!err_is(error))
+        error = folder_mark(folder); /* last: without it, it is no store */
+    return error;
+}
+
+struct err engine_local_backup(struct engine *engine, const char *folder)
+{
+    struct local_engine *e = local_of(engine);
+    if (e->read_only)
+        return err_cause(ERR_IO, EROFS);
+    if (mkdir(folder, 0700) != 0)
+        return backup_error("make the folder");
+    struct engine_pin *pin = engine_pin(engine);
+    struct state *state = local_state(e);
+    struct err error = copy_store(e, folder);
+    state_put(state);
+    engine_unpin(engine, pin);
+    return error;
+}
