@@ -2,10 +2,12 @@
 /* Get Blob, Get Blob Properties, Get Blob Metadata: decode and encode. */
 #include "core/crc64.h"
 #include "core/md5.h"
+#include "core/time.h"
 #include "rest/blob_ops.h"
 #include "rest/blob_request.h"
 #include "rest/content_source.h"
 #include "rest/metadata.h"
+#include "service/common/etag.h"
 
 enum { RANGE_CHECKSUM_MAX = 4 << 20, VERSION_TIER_ON_GET = 20261006 };
 
@@ -179,6 +181,24 @@ static void put_range(struct rest_call *call, const struct get_blob *get)
     if (str_given(md5))
         blob_put_base64(call, STR("x-ms-blob-content-md5"), md5);
     put_range_checksum(call, get);
+}
+
+/* A 304 carries the ETag and the time that it is about, a 416 the blob's size. */
+void rest_get_blob_explain(struct rest_call *call, struct err error)
+{
+    const struct get_blob *get = call->args;
+    const struct blob_head *head = &get->args.head;
+    struct buf text = buf_in(call->arena);
+    if (error.code == ERR_NOT_MODIFIED) {
+        etag_put_quoted(&text, head->etag);
+        http_put_header(&call->error_headers, STR("ETag"), buf_str(&text));
+        buf_clear(&text);
+        time_put_rfc1123(&text, head->last_modified);
+        http_put_header(&call->error_headers, STR("Last-Modified"), buf_str(&text));
+    } else if (error.code == ERR_INVALID_RANGE) {
+        buf_printf(&text, "bytes */%llu", (unsigned long long)head->size);
+        http_put_header(&call->error_headers, STR("Content-Range"), buf_str(&text));
+    }
 }
 
 struct err rest_get_blob_encode(struct rest_call *call)

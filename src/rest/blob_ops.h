@@ -25,6 +25,7 @@ rest_fn rest_list_blobs_decode, rest_list_blobs_encode;
 
 /* blob_object.c */
 rest_fn rest_put_blob_decode, rest_put_blob_encode;
+void rest_get_blob_explain(struct rest_call *call, struct err error);
 rest_fn rest_put_page_blob_decode, rest_put_page_blob_encode;
 rest_fn rest_put_page_decode, rest_put_page_encode;
 rest_fn rest_get_page_ranges_decode, rest_get_page_ranges_encode;

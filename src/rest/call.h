@@ -65,6 +65,7 @@ struct rest_call {
     int status;
     struct buf headers;
     struct buf out;
+    struct buf error_headers; /* what an error's answer has besides */
     struct http_source *source;
     int64_t content_length; /* -1: that of out */
 };

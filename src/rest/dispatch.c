@@ -67,6 +67,8 @@ static void finish(struct dispatch *d, struct err error)
         log_line(LOG_WARN, "%s %s needed %zu bytes", call->op->name, call->request_id,
                  call->arena->used);
     if (err_is(error)) {
+        if (call->op->explain != NULL)
+            call->op->explain(call, error);
         fail(d, error);
         return;
     }
@@ -379,6 +381,7 @@ static void on_head(struct http_exchange *x)
     call->now = store_now(call->store);
     call->headers = buf_in(x->arena);
     call->out = buf_in(x->arena);
+    call->error_headers = buf_in(x->arena);
     call->content_length = -1;
     d->small_body = buf_in(x->arena);
     struct guid id = guid_random();

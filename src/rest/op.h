@@ -83,6 +83,9 @@ struct op {
     engine_fn *run; /* arg is call->args */
     struct err (*start)(struct rest_call *call);
     struct err (*encode)(struct rest_call *call);
+    /* Optional: puts the headers that only this operation can add to an error of run's into
+     * call->error_headers. */
+    void (*explain)(struct rest_call *call, struct err error);
 };
 
 /* The table of one service; ops_blob.c and its like define them. */

@@ -112,6 +112,7 @@ void reply_error_body(struct rest_call *call, struct err error, struct buf *head
     http_put_header(headers, STR("x-ms-error-code"), str_of(err_azure_code(error.code)));
     if (str_given(call->challenge))
         http_put_header(headers, STR("WWW-Authenticate"), call->challenge);
+    buf_put(headers, buf_str(&call->error_headers));
     if (err_http_status(error.code) == 304)
         return;
     if (call->service == SERVICE_TABLE)

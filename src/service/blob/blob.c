@@ -106,8 +106,11 @@ struct err blob_get_blob(struct txn *t, void *arg)
 {
     struct blob_get_args *args = arg;
     struct blob blob;
-    TRY(blob_open(t, &args->request, BLOB_READ, &blob));
-    TRY(blob_give(&args->request, &blob.head, &args->head));
+    struct err opened = blob_open(t, &args->request, BLOB_READ, &blob);
+    /* "Not modified" tells which state it is that the client has. */
+    if (!err_is(opened) || opened.code == ERR_NOT_MODIFIED)
+        TRY(blob_give(&args->request, &blob.head, &args->head));
+    TRY(opened);
     if (!args->wants_content)
         return OK;
     if (blob.head.tier == BLOB_TIER_ARCHIVE)
