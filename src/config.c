@@ -48,7 +48,7 @@ static const struct flag FLAGS[] = {
     {"--cert", NULL, FLAG_TEXT, AT(cert), 0, "FILE", "certificate (PEM, or PFX with --pwd): HTTPS beside HTTP"},
     {"--key", NULL, FLAG_TEXT, AT(key), 0, "FILE", "its private key (PEM)"},
     {"--pwd", NULL, FLAG_TEXT, AT(pwd), 0, "TEXT", "password of the PFX file"},
-    {"--oauth", NULL, FLAG_TEXT, AT(oauth), 0, "HOW", "basic, or jwks=FILE,issuer=…,audience=…"},
+    {"--oauth", NULL, FLAG_TEXT, AT(oauth), 0, "HOW", "basic, or jwks=FILE|URL,issuer=…,audience=…,roles=FILE (docs/SECURITY.md)"},
     {"--accounts", NULL, FLAG_TEXT, AT(accounts_file), 0, "FILE", "accounts, in the form of AZURITE_ACCOUNTS"},
     {"--insecure-well-known-key", NULL, FLAG_BOOL, AT(insecure_well_known_key), 0, NULL, "serve devstoreaccount1's public key beyond loopback"},
     {"--disable-product-style-url", "--disableProductStyleUrl", FLAG_BOOL, AT(path_style_only), 0, NULL, "host names never name an account"},
