@@ -22,6 +22,7 @@ enum { PATIENCE_SECONDS = 5, BACKLOG = 8 };
 
 struct control {
     struct registry *registry;
+    struct control_calls calls;
     int folder;   /* the data folder */
     int listener; /* the socket in it */
     int stop;     /* an eventfd: written to end the thread */
@@ -163,6 +164,22 @@ static bool write_all(int fd, struct str text)
     return true;
 }
 
+static void answer_backup(struct control *control, struct str to, struct buf *answer)
+{
+    char path[CONTROL_LINE_MAX + 1];
+    struct err error = err_new(ERR_NOT_IMPLEMENTED);
+    memcpy(path, to.p, to.n);
+    path[to.n] = '\0';
+    if (control->calls.backup != NULL)
+        error = control->calls.backup(control->calls.arg, path);
+    if (!err_is(error))
+        buf_put(answer, STR("ok\n"));
+    else if (error.code == ERR_IO && error.cause > 0)
+        buf_printf(answer, "error: %s: %s\n", path, strerrordesc_np(error.cause));
+    else
+        buf_printf(answer, "error: %s: %s\n", path, err_message(error.code));
+}
+
 static void serve_one(struct control *control, int connection)
 {
     char line[CONTROL_LINE_MAX];
@@ -175,7 +192,10 @@ static void serve_one(struct control *control, int connection)
     if (!read_line(connection, line, sizeof line, &n))
         return;
     struct buf answer = buf_heap();
-    control_answer(control->registry, (struct str){line, n}, &answer);
+    if (str_starts((struct str){line, n}, STR("backup ")))
+        answer_backup(control, str_from((struct str){line, n}, 7), &answer);
+    else
+        control_answer(control->registry, (struct str){line, n}, &answer);
     (void)write_all(connection, buf_str(&answer));
     explicit_bzero(line, sizeof line);
     explicit_bzero(answer.p, answer.n);
@@ -219,10 +239,12 @@ static bool listen_in_folder(struct control *control)
            listen(control->listener, BACKLOG) == 0;
 }
 
-struct err control_new(const char *folder, struct registry *registry, struct control **out)
+struct err control_new(const char *folder, struct registry *registry,
+                       const struct control_calls *calls, struct control **out)
 {
     struct control *control = MEM_NEW(struct control);
     control->registry = registry;
+    control->calls = *calls;
     control->listener = control->stop = -1;
     control->folder = open_folder(folder);
     bool made = control->folder >= 0 && listen_in_folder(control);
@@ -308,14 +330,15 @@ static bool put_words(struct buf *line, const char *const *words, unsigned count
     return line->n <= CONTROL_LINE_MAX;
 }
 
-int control_command(const char *folder, const char *const *words, unsigned count)
+/* Sends the line (absent: it could not be made) and prints the answer. */
+static int exchange(const char *folder, struct str line)
 {
-    struct buf line = buf_heap(), answer = buf_heap();
+    struct buf answer = buf_heap();
     int status = 1;
     int connection = connect_to(folder);
     if (connection < 0)
         (void)complain(folder, "no server is running here (or it is not yours)");
-    else if (!put_words(&line, words, count) || !write_all(connection, buf_str(&line)))
+    else if (!str_given(line) || !write_all(connection, line))
         (void)complain(folder, "the server does not take this");
     else {
         ssize_t got = 1;
@@ -327,7 +350,33 @@ int control_command(const char *folder, const char *const *words, unsigned count
     }
     if (connection >= 0)
         (void)close(connection);
-    buf_release(&line);
     buf_release(&answer);
+    return status;
+}
+
+int control_command(const char *folder, const char *const *words, unsigned count)
+{
+    struct buf line = buf_heap();
+    bool made = put_words(&line, words, count);
+    int status = exchange(folder, made ? buf_str(&line) : STR_NONE);
+    buf_release(&line);
+    return status;
+}
+
+bool control_reaches(const char *folder)
+{
+    int connection = connect_to(folder);
+    if (connection >= 0)
+        (void)close(connection);
+    return connection >= 0;
+}
+
+int control_backup(const char *folder, const char *to)
+{
+    struct buf line = buf_heap();
+    buf_printf(&line, "backup %s\n", to);
+    bool made = strchr(to, '\n') == NULL && line.n <= CONTROL_LINE_MAX;
+    int status = exchange(folder, made ? buf_str(&line) : STR_NONE);
+    buf_release(&line);
     return status;
 }

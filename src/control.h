@@ -12,8 +12,15 @@
 
 struct control;
 
+/* What else the server does for its operator; the functions may take their time. */
+struct control_calls {
+    struct err (*backup)(void *arg, const char *folder); /* NULL: it cannot */
+    void *arg;
+};
+
 /* Listens in the folder. ERR_IO. */
-struct err control_new(const char *folder, struct registry *registry, struct control **out);
+struct err control_new(const char *folder, struct registry *registry,
+                       const struct control_calls *calls, struct control **out);
 /* Stops the thread and takes the socket away. NULL is let pass. */
 void control_free(struct control *control);
 
@@ -25,5 +32,9 @@ void control_answer(struct registry *registry, struct str line, struct buf *answ
 /* The other end: `lazuli account …` sends its words to the server of that folder and prints the
  * answer. The exit status. */
 int control_command(const char *folder, const char *const *words, unsigned count);
+/* Whether a server runs on the folder. */
+bool control_reaches(const char *folder);
+/* `lazuli backup TO` with a running server: it makes the copy. `to` is absolute. */
+int control_backup(const char *folder, const char *to);
 
 #endif

@@ -12,6 +12,8 @@
 #include "core/test.h"
 #include "engine/mem/mem.h"
 
+static const struct control_calls NO_CALLS = {NULL, NULL};
+
 #define KEY "b3RoZXIga2V5"
 
 struct fixture {
@@ -96,7 +98,7 @@ void test_control_command_reaches_the_server(void)
     struct control *control = NULL;
     begin(&f);
     CHECK_INT(command(test_folder(), LIST, 1), 1);
-    CHECK_OK(control_new(test_folder(), &f.registry, &control));
+    CHECK_OK(control_new(test_folder(), &f.registry, &NO_CALLS, &control));
     CHECK_INT(command(test_folder(), ADD, 3), 0);
     CHECK_INT(command(test_folder(), ADD, 3), 1);
     CHECK_INT(command(test_folder(), LIST, 1), 0);
@@ -109,7 +111,7 @@ void test_control_command_reaches_the_server(void)
     snprintf(path, sizeof path, "%s/control.sock", test_folder());
     FILE *left = fopen(path, "we");
     CHECK(left != NULL && fclose(left) == 0);
-    CHECK_OK(control_new(test_folder(), &f.registry, &control));
+    CHECK_OK(control_new(test_folder(), &f.registry, &NO_CALLS, &control));
     CHECK_INT(command(test_folder(), LIST, 1), 0);
     control_free(control);
     end(&f);
@@ -138,7 +140,7 @@ void test_control_socket_is_its_users_own(void)
     struct stat about;
     char path[256];
     begin(&f);
-    CHECK_OK(control_new(test_folder(), &f.registry, &control));
+    CHECK_OK(control_new(test_folder(), &f.registry, &NO_CALLS, &control));
     snprintf(path, sizeof path, "%s/control.sock", test_folder());
     CHECK(stat(path, &about) == 0);
     CHECK_INT(about.st_mode & 07777, 0600);

@@ -21,7 +21,6 @@
 #include "http/server.h"
 #include "jobs.h"
 #include "lookup.h"
-#include "net/cert.h"
 #include "net/pool.h"
 #include "rest/access_log.h"
 #include "rest/server.h"
@@ -101,12 +100,18 @@ static int start_accounts(struct server *s)
     return account_sources_load(s->config, &s->registry);
 }
 
+static struct err backup(void *engine, const char *folder)
+{
+    return engine_local_backup(engine, folder);
+}
+
 /* In the data folder; without one there is nobody to be asked for. */
 static int start_control(struct server *s)
 {
     if (s->config->in_memory)
         return 0;
-    struct err error = control_new(s->config->data, &s->registry, &s->control);
+    struct control_calls calls = {backup, s->store.engine};
+    struct err error = control_new(s->config->data, &s->registry, &calls, &s->control);
     return err_is(error) ? complain("control socket", reason(error)) : 0;
 }
 
@@ -361,28 +366,4 @@ int serve(const struct config *config, const char *server_name)
         status = run(s);
     release(s);
     return status;
-}
-
-/* lazuli cert [CERTIFICATE KEY]: for trying HTTPS out. */
-static int cert_command(const struct config *config)
-{
-    bool named = config->operand_count == 2;
-    if (config->operand_count != 0 && !named)
-        return complain("cert", "takes the names of the certificate's and the key's file, or none");
-    const char *certificate = named ? config->operands[0] : "lazuli-cert.pem";
-    const char *key = named ? config->operands[1] : "lazuli-key.pem";
-    struct err error = cert_make_self_signed(certificate, key);
-    if (err_is(error))
-        return complain(certificate, reason(error));
-    printf("Wrote %s and %s: lazuli --cert %s --key %s\n", certificate, key, certificate, key);
-    return 0;
-}
-
-int serve_command(const struct config *config)
-{
-    if (str_eq(str_of(config->command), STR("cert")))
-        return cert_command(config);
-    if (str_eq(str_of(config->command), STR("account")))
-        return control_command(config->data, config->operands, config->operand_count);
-    return complain(config->command, "not there yet");
 }
