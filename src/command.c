@@ -21,6 +21,8 @@ static int complain(const char *what, const char *why)
 static int complain_err(const char *what, struct err error)
 {
     bool io = error.code == ERR_IO && error.cause > 0;
+    if (error.detail != NULL)
+        return complain(what, error.detail);
     return complain(what, io ? strerrordesc_np(error.cause) : err_message(error.code));
 }
 

@@ -61,6 +61,8 @@ static int complain(const char *what, const char *why)
 
 static const char *reason(struct err error)
 {
+    if (error.detail != NULL)
+        return error.detail;
     return error.cause > 0 && error.code == ERR_IO ? strerrordesc_np(error.cause)
                                                    : err_message(error.code);
 }

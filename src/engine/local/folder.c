@@ -23,14 +23,14 @@ enum { FORMAT = 1, MARKER_BYTES_MAX = 64 };
 static struct err folder_error(const char *folder, const char *doing)
 {
     int cause = errno;
-    log_line(LOG_ERROR, "%s: %s: %s", folder, doing, strerrorname_np(cause));
+    log_line(LOG_DEBUG, "%s: %s: %s", folder, doing, strerrorname_np(cause));
     return err_cause(cause == ENOSPC || cause == EDQUOT ? ERR_NO_SPACE : ERR_IO, cause);
 }
 
-static struct err foreign(const char *folder, const char *why)
+/* The reason goes up with the error: whoever opens the store says it, once. */
+static struct err foreign(const char *why)
 {
-    log_line(LOG_ERROR, "%s: %s", folder, why);
-    return err_new(ERR_FOREIGN_STORE);
+    return err_detail(ERR_FOREIGN_STORE, why);
 }
 
 char *folder_path(const char *folder, const char *name)
@@ -92,9 +92,9 @@ static struct err check_marker(const char *folder, int fd)
     uint64_t format = 0;
     if (!str_starts(rest, STR(MARKER_HEAD)) || rest.p[rest.n - 1] != '\n' ||
         !str_to_u64(str_from(str_head(rest, rest.n - 1), strlen(MARKER_HEAD)), &format))
-        return foreign(folder, "the marker is not one of this program's");
+        return foreign("the marker is not one of this program's");
     if (format != FORMAT)
-        return foreign(folder, "the store is of another format");
+        return foreign("the store is of another format");
     return OK;
 }
 
@@ -115,7 +115,7 @@ static struct err check_empty(const char *folder)
         empty = empty && known;
     }
     (void)closedir(dir);
-    return empty ? OK : foreign(folder, "the folder holds something else");
+    return empty ? OK : foreign("the folder holds something else");
 }
 
 static struct err make_folder(const char *folder)
@@ -139,7 +139,6 @@ static struct err lock_marker(const char *folder, int fd)
         return OK;
     if (errno != EWOULDBLOCK)
         return folder_error(folder, "lock");
-    log_line(LOG_ERROR, "%s: in use by another process", folder);
     return err_new(ERR_STORE_IN_USE);
 }
 
@@ -152,7 +151,7 @@ static struct err open_marker(const char *folder, bool read_only, int *fd)
     if (*fd < 0 && errno == ENOENT) {
         e = check_empty(folder);
         if (!err_is(e) && read_only)
-            e = foreign(folder, "there is no store");
+            e = foreign("there is no store");
         if (!err_is(e))
             e = folder_mark(folder);
         if (!err_is(e))
