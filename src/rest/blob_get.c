@@ -5,6 +5,7 @@
 #include "core/time.h"
 #include "rest/blob_ops.h"
 #include "rest/blob_request.h"
+#include "rest/blob_tags.h"
 #include "rest/content_source.h"
 #include "rest/metadata.h"
 #include "service/common/etag.h"
@@ -144,6 +145,7 @@ static void put_head(struct rest_call *call, const struct get_blob *get)
         if (head->sealed)
             call_put_bool(call, STR("x-ms-blob-sealed"), true);
     }
+    blob_put_tag_count(call, head->tags);
     call_put_bool(call, STR("x-ms-server-encrypted"), true);
     call_put(call, STR("Accept-Ranges"), STR("bytes"));
 }

@@ -3,16 +3,17 @@
  * see service/blob/list.h. */
 #include "core/base64.h"
 #include "core/time.h"
-#include "core/uri.h"
 #include "core/xml.h"
 #include "rest/blob_ops.h"
 #include "rest/blob_request.h"
+#include "rest/blob_tags.h"
 #include "rest/metadata.h"
 #include "service/blob/list.h"
 #include "service/common/etag.h"
 #include "service/common/name.h"
+#include "service/common/pairs.h"
 
-enum { VERSION_ENCODED_NAMES = 20210212, VERSION_START_FROM = 20260206 };
+enum { VERSION_START_FROM = 20260206 };
 
 /* A literal, at its length. */
 #define PUT(b, literal) buf_put((b), STR(literal))
@@ -75,17 +76,14 @@ struct list_blobs {
     struct blob_list_args args; /* first: run's argument */
     struct rest_call *call;
     bool wants_metadata;
+    bool wants_tags;
 };
 
 static bool take_blob_include(void *arg, struct str value)
 {
-    static const struct str OTHERS[] = {STR_INIT("copy"),
-                                        STR_INIT("deleted"),
-                                        STR_INIT("versions"),
-                                        STR_INIT("tags"),
-                                        STR_INIT("immutabilitypolicy"),
-                                        STR_INIT("legalhold"),
-                                        STR_INIT("deletedwithversions"),
+    static const struct str OTHERS[] = {STR_INIT("copy"),       STR_INIT("deleted"),
+                                        STR_INIT("versions"),   STR_INIT("immutabilitypolicy"),
+                                        STR_INIT("legalhold"),  STR_INIT("deletedwithversions"),
                                         STR_INIT("permissions")};
     struct list_blobs *list = arg;
     if (str_ieq(value, STR("snapshots")))
@@ -94,6 +92,8 @@ static bool take_blob_include(void *arg, struct str value)
         return list->args.wants_uncommitted = true;
     if (str_ieq(value, STR("metadata")))
         return list->wants_metadata = true;
+    if (str_ieq(value, STR("tags")))
+        return list->wants_tags = true;
     /* Known to the service; blobs have none of these. */
     for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
         if (str_ieq(value, OTHERS[i]))
@@ -117,20 +117,6 @@ static void begin_blobs(void *sink)
     echo(call, STR("maxresults"), STR("MaxResults"));
     echo(call, STR("delimiter"), STR("Delimiter"));
     PUT(b, "<Blobs>");
-}
-
-/* A name that XML cannot carry is percent-encoded, and says so. */
-static void put_name(struct list_blobs *list, struct str name)
-{
-    struct buf *b = &list->call->out;
-    if (xml_can_hold(name) || list->call->version < VERSION_ENCODED_NAMES) {
-        PUT(b, "<Name>");
-        xml_put_text(b, name);
-    } else {
-        PUT(b, "<Name Encoded=\"true\">");
-        uri_encode(b, name, URI_KEEP_NONE);
-    }
-    PUT(b, "</Name>");
 }
 
 /* Azure writes the properties that are not set as empty elements. */
@@ -211,6 +197,8 @@ static void put_properties(struct list_blobs *list, const struct blob_list_item 
         put_tier(b, head);
     if (item->at.item == BLOB_BASE)
         put_lease(b, &head->lease, list->call->now);
+    if (head->tags.n > 0)
+        xml_element_u64(b, STR("TagCount"), pairs_count(head->tags));
     PUT(b, "<ServerEncrypted>true</ServerEncrypted></Properties>");
 }
 
@@ -219,7 +207,7 @@ static void put_blob(void *sink, const struct blob_list_item *item)
     struct list_blobs *list = sink;
     struct buf *b = &list->call->out;
     PUT(b, "<Blob>");
-    put_name(list, item->name);
+    blob_put_name_xml(list->call, item->name);
     if (item->at.item == BLOB_SNAPSHOT) {
         PUT(b, "<Snapshot>");
         time_put_iso(b, item->at.time);
@@ -228,6 +216,8 @@ static void put_blob(void *sink, const struct blob_list_item *item)
     put_properties(list, item);
     if (list->wants_metadata)
         metadata_put_xml(b, item->head.metadata);
+    if (list->wants_tags && item->head.tags.n > 0)
+        blob_put_tags_xml(b, item->head.tags);
     PUT(b, "</Blob>");
 }
 
@@ -235,7 +225,7 @@ static void put_prefix(void *sink, struct str prefix)
 {
     struct list_blobs *list = sink;
     PUT(&list->call->out, "<BlobPrefix>");
-    put_name(list, prefix);
+    blob_put_name_xml(list->call, prefix);
     PUT(&list->call->out, "</BlobPrefix>");
 }
 
@@ -269,6 +259,9 @@ struct err rest_list_blobs_decode(struct rest_call *call)
     TRY(read_max(call, &list->args.max));
     TRY(read_marker(call, &list->args.marker));
     TRY(read_include(call, take_blob_include, list));
+    /* Tags are not for everybody who may list. */
+    if (list->wants_tags)
+        TRY(blob_need_tag_permission(call));
     /* A group of names has no snapshots to show. */
     if (list->args.delimiter.n > 0 && list->args.wants_snapshots)
         return call_bad_query(call, STR("include"));

@@ -43,6 +43,14 @@ rest_fn rest_get_blob_decode, rest_get_blob_encode;
 rest_fn rest_get_blob_properties_decode, rest_get_blob_properties_encode;
 rest_fn rest_get_blob_metadata_encode;
 
+/* blob_tags.c */
+rest_fn rest_set_blob_tags_decode, rest_set_blob_tags_encode;
+rest_fn rest_get_blob_tags_decode, rest_get_blob_tags_encode;
+
+/* blob_find.c */
+rest_fn rest_find_blobs_by_tags_decode, rest_find_blobs_by_tags_in_container_decode;
+rest_fn rest_find_blobs_by_tags_encode;
+
 /* blob_block.c */
 rest_fn rest_put_block_decode, rest_put_block_encode;
 rest_fn rest_put_block_list_decode, rest_put_block_list_encode;

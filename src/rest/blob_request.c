@@ -4,6 +4,9 @@
 #include "core/base64.h"
 #include "core/md5.h"
 #include "core/time.h"
+#include "core/uri.h"
+#include "core/xml.h"
+#include "rest/blob_tags.h"
 #include "rest/metadata.h"
 #include "service/common/etag.h"
 #include "service/common/name.h"
@@ -38,17 +41,33 @@ static struct err read_date(struct rest_call *call, struct str name, bool *given
     return OK;
 }
 
+static const struct blob_condition_names CONDITIONS = {
+    STR_INIT("If-Match"), STR_INIT("If-None-Match"), STR_INIT("If-Modified-Since"),
+    STR_INIT("If-Unmodified-Since")};
+const struct blob_condition_names BLOB_CONDITIONS_OF_BLOB = {
+    STR_INIT("x-ms-blob-if-match"), STR_INIT("x-ms-blob-if-none-match"),
+    STR_INIT("x-ms-blob-if-modified-since"), STR_INIT("x-ms-blob-if-unmodified-since")};
+
+struct err blob_read_http_conditions(struct rest_call *call,
+                                     const struct blob_condition_names *names,
+                                     struct conditions *out)
+{
+    out->if_match = read_etag_list(call, names->match);
+    out->if_none_match = read_etag_list(call, names->none_match);
+    TRY(read_date(call, names->modified_since, &out->has_modified_since, &out->modified_since));
+    return read_date(call, names->unmodified_since, &out->has_unmodified_since,
+                     &out->unmodified_since);
+}
+
+/* A condition on tags tells what they are, so it needs the permission to read them. */
 struct err blob_read_conditions(struct rest_call *call, struct conditions *out)
 {
     *out = (struct conditions){.version = call->version};
-    out->if_match = read_etag_list(call, STR("If-Match"));
-    out->if_none_match = read_etag_list(call, STR("If-None-Match"));
-    TRY(read_date(call, STR("If-Modified-Since"), &out->has_modified_since, &out->modified_since));
-    TRY(read_date(call, STR("If-Unmodified-Since"), &out->has_unmodified_since,
-                  &out->unmodified_since));
+    TRY(blob_read_http_conditions(call, &CONDITIONS, out));
     struct str tags = call_header(call, STR("x-ms-if-tags"));
     if (!str_given(tags))
         return OK;
+    TRY(blob_need_tag_permission(call));
     out->if_tags = tag_expression_compile(call->arena, TAG_CONDITION, tags);
     return out->if_tags == NULL ? call_bad_header(call, STR("x-ms-if-tags")) : OK;
 }
@@ -238,6 +257,7 @@ struct err blob_read_properties(struct rest_call *call, bool standard, struct bl
     if (!str_given(out->http.content_type))
         out->http.content_type = STR("application/octet-stream");
     TRY(metadata_from_headers(call, &out->metadata));
+    TRY(blob_read_tags_header(call, &out->tags));
     struct str text = call_header(call, tier);
     if (str_given(text) && !blob_tier_parse(text, &out->tier))
         return call_bad_header(call, tier);
@@ -245,6 +265,21 @@ struct err blob_read_properties(struct rest_call *call, bool standard, struct bl
 }
 
 /* ---- writing ---- */
+
+enum { VERSION_ENCODED_NAMES = 20210212 };
+
+void blob_put_name_xml(struct rest_call *call, struct str name)
+{
+    struct buf *b = &call->out;
+    if (xml_can_hold(name) || call->version < VERSION_ENCODED_NAMES) {
+        buf_put(b, STR("<Name>"));
+        xml_put_text(b, name);
+    } else {
+        buf_put(b, STR("<Name Encoded=\"true\">"));
+        uri_encode(b, name, URI_KEEP_NONE);
+    }
+    buf_put(b, STR("</Name>"));
+}
 
 void blob_put_etag(struct rest_call *call, int64_t etag, int64_t last_modified)
 {

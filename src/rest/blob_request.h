@@ -11,6 +11,16 @@
 
 /* The four HTTP conditions and x-ms-if-tags. */
 struct err blob_read_conditions(struct rest_call *call, struct conditions *out);
+/* The names of the four HTTP conditions: the usual ones, and those that mean the blob where the
+ * request is about something else of it. */
+struct blob_condition_names {
+    struct str match, none_match, modified_since, unmodified_since;
+};
+extern const struct blob_condition_names BLOB_CONDITIONS_OF_BLOB;
+/* Only the four, by these names; the rest of *out stays. */
+struct err blob_read_http_conditions(struct rest_call *call,
+                                     const struct blob_condition_names *names,
+                                     struct conditions *out);
 /* x-ms-lease-id. */
 struct err blob_read_lease_id(struct rest_call *call, struct lease_id *out);
 /* The name, `snapshot`, conditions and the lease id of an operation on a blob; sets the call's
@@ -33,6 +43,8 @@ struct err blob_read_checksum(struct rest_call *call, struct str name, enum err_
 
 /* ---- writing ---- */
 
+/* "<Name>…", percent-encoded and saying so when XML cannot carry the name. */
+void blob_put_name_xml(struct rest_call *call, struct str name);
 void blob_put_etag(struct rest_call *call, int64_t etag, int64_t last_modified);
 /* x-ms-lease-status, -state and -duration. */
 void blob_put_lease(struct rest_call *call, const struct lease *lease);

@@ -9,8 +9,10 @@
 #include "service/blob/blob.h"
 #include "service/blob/block.h"
 #include "service/blob/container.h"
+#include "service/blob/find.h"
 #include "service/blob/list.h"
 #include "service/blob/page.h"
+#include "service/blob/tags.h"
 
 #define MIB (1ULL << 20)
 
@@ -27,6 +29,9 @@ static const struct op ROWS[] = {
      .account_sas = "racwdxyltfmeopiu", .account_sas_type = '*', .service_sas = "racwdxyltfmeopiu", .conditions = COND_IGNORED,
      .mode = MODE_DIRECT, .decode = rest_get_account_information_decode, .encode = rest_get_account_information_encode},
     OP_ROW_USER_DELEGATION_KEY,
+    {.name = "FindBlobsByTags", .methods = M_GET, .resource = R_SERVICE, .comp = "blobs",
+     .account_sas = "f", .account_sas_type = 's',
+     .mode = MODE_READ, .version_min = 20191212, .decode = rest_find_blobs_by_tags_decode, .run = blob_find_blobs, .encode = rest_find_blobs_by_tags_encode},
 
     /* ---- containers ---- */
     {.name = "CreateContainer", .methods = M_PUT, .resource = R_CONTAINER, .restype = "container",
@@ -59,6 +64,9 @@ static const struct op ROWS[] = {
     {.name = "ListBlobs", .methods = M_GET, .resource = R_CONTAINER, .restype = "container", .comp = "list",
      .account_sas = "l", .account_sas_type = 'c', .service_sas = "l", .anonymous = AUTH_ANONYMOUS_CONTAINER,
      .mode = MODE_READ, .decode = rest_list_blobs_decode, .run = blob_list_blobs, .encode = rest_list_blobs_encode},
+    {.name = "FindBlobsByTagsInContainer", .methods = M_GET, .resource = R_CONTAINER, .restype = "container", .comp = "blobs",
+     .account_sas = "f", .account_sas_type = 'c', .service_sas = "f",
+     .mode = MODE_READ, .version_min = 20210410, .decode = rest_find_blobs_by_tags_in_container_decode, .run = blob_find_blobs, .encode = rest_find_blobs_by_tags_encode},
 
     /* ---- blobs ---- */
     {.name = "PutBlob", .methods = M_PUT, .resource = R_OBJECT, .header = "x-ms-blob-type=BlockBlob",
@@ -100,6 +108,13 @@ static const struct op ROWS[] = {
     {.name = "SetBlobMetadata", .methods = M_PUT, .resource = R_OBJECT, .comp = "metadata",
      .account_sas = "w", .account_sas_type = 'o', .service_sas = "w", .conditions = COND_ALL,
      .mode = MODE_WRITE, .decode = rest_set_blob_metadata_decode, .run = blob_set_blob_metadata, .encode = rest_set_blob_metadata_encode},
+    {.name = "SetBlobTags", .methods = M_PUT, .resource = R_OBJECT, .comp = "tags",
+     .account_sas = "t", .account_sas_type = 'o', .service_sas = "t", .conditions = COND_T,
+     .body = BODY_SMALL, .body_max = 64 << 10,
+     .mode = MODE_WRITE, .version_min = 20191212, .decode = rest_set_blob_tags_decode, .run = blob_set_blob_tags, .encode = rest_set_blob_tags_encode},
+    {.name = "GetBlobTags", .methods = M_GET, .resource = R_OBJECT, .comp = "tags",
+     .account_sas = "t", .account_sas_type = 'o', .service_sas = "t", .conditions = COND_T,
+     .mode = MODE_READ, .version_min = 20191212, .decode = rest_get_blob_tags_decode, .run = blob_get_blob_tags, .encode = rest_get_blob_tags_encode},
     {.name = "LeaseBlob", .methods = M_PUT, .resource = R_OBJECT, .comp = "lease", .header = "x-ms-lease-action=break",
      .account_sas = "wd", .account_sas_type = 'o', .service_sas = "wd", .conditions = COND_ALL,
      .mode = MODE_WRITE, .decode = rest_lease_blob_decode, .run = blob_lease_blob, .encode = rest_lease_blob_encode},

@@ -62,6 +62,8 @@ static const struct wanted WANTED[] = {
     {BLOB, "GetBlobMetadata", "r", 'o', "r", LEVEL_BLOB},
     {BLOB, "SetBlobProperties", "w", 'o', "w", NEVER},
     {BLOB, "SetBlobMetadata", "w", 'o', "w", NEVER},
+    {BLOB, "SetBlobTags", "t", 'o', "t", NEVER},
+    {BLOB, "GetBlobTags", "t", 'o', "t", NEVER},
     {BLOB, "LeaseBlob", "wd", 'o', "wd", NEVER}, /* break */
     {BLOB, "LeaseBlob", "w", 'o', "w", NEVER},
     {BLOB, "SnapshotBlob", "cw", 'o', "cw", NEVER},

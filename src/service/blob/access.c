@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "service/blob/sweep.h"
+#include "service/blob/tag_index.h"
 #include "service/common/content.h"
 
 /* What a request removes itself; more is left to the sweeper, so that deleting a blob with many
@@ -28,6 +29,16 @@ static enum condition_use condition_use_of(enum blob_use use)
     return CONDITION_WRITE;
 }
 
+struct err blob_take_row(struct blob *blob, struct str row)
+{
+    blob->stored = str_given(row);
+    if (blob->stored)
+        TRY(blob_head_decode(row, &blob->head));
+    blob->exists = blob->stored && blob->head.committed;
+    blob->indexed = blob->head.tags;
+    return OK;
+}
+
 static struct err load(struct txn *t, const struct blob_request *request, struct blob *out)
 {
     struct str row;
@@ -35,11 +46,7 @@ static struct err load(struct txn *t, const struct blob_request *request, struct
     TRY(container_load(t, &out->container));
     out->key = blob_key_head(txn_arena(t), out->container.incarnation, request->name, &request->at);
     TRY(txn_get(t, out->key, &row));
-    out->stored = str_given(row);
-    if (out->stored)
-        TRY(blob_head_decode(row, &out->head));
-    out->exists = out->stored && out->head.committed;
-    return OK;
+    return blob_take_row(out, row);
 }
 
 static struct err check_conditions(const struct blob_request *request, enum blob_use use,
@@ -86,8 +93,21 @@ struct err blob_open(struct txn *t, const struct blob_request *request, enum blo
     return check_lease(t, request, use, out);
 }
 
-struct err blob_save_unchanged(struct txn *t, const struct blob *blob)
+/* Snapshots have tags, but are not found by them. */
+static struct err index_tags(struct txn *t, struct blob *blob, struct str tags)
 {
+    struct tag_change change = {
+        .incarnation = blob->container.incarnation, .old = blob->indexed, .new = tags};
+    struct blob_at at;
+    if (!blob_key_parse_head(blob->key, &change.name, &at))
+        return err_new(ERR_CORRUPT);
+    blob->indexed = tags;
+    return at.item == BLOB_BASE ? tag_index_change(t, &change) : OK;
+}
+
+struct err blob_save_unchanged(struct txn *t, struct blob *blob)
+{
+    TRY(index_tags(t, blob, blob->head.tags));
     struct buf row = buf_in(txn_arena(t));
     blob_head_encode(&row, &blob->head);
     return txn_put(t, blob->key, buf_str(&row));
@@ -101,8 +121,9 @@ struct err blob_save_written(struct txn *t, struct blob *blob)
     return blob_save_unchanged(t, blob);
 }
 
-struct err blob_forget(struct txn *t, const struct blob *blob)
+struct err blob_forget(struct txn *t, struct blob *blob)
 {
+    TRY(index_tags(t, blob, STR_NONE));
     return txn_del(t, blob->key);
 }
 

@@ -26,6 +26,7 @@ struct blob {
     bool stored;    /* there is a head, maybe of an uncommitted blob */
     bool exists;    /* there is a committed blob */
     struct blob_head head;
+    struct str indexed; /* the tags that the tag index has of it */
 };
 
 enum blob_use {
@@ -44,11 +45,16 @@ enum blob_use {
 struct err blob_open(struct txn *t, const struct blob_request *request, enum blob_use use,
                      struct blob *out);
 
+/* What a row that was read says of the blob; an absent one says that there is none. The key must be
+ * set. For those that do not go through blob_open (sweepers). */
+struct err blob_take_row(struct blob *blob, struct str row);
+
 /* A write: new ETag and time, and a lease that is over is forgotten. */
 struct err blob_save_written(struct txn *t, struct blob *blob);
 /* A change that is no write of the blob: leases, and what the client cannot see. */
-struct err blob_save_unchanged(struct txn *t, const struct blob *blob);
-struct err blob_forget(struct txn *t, const struct blob *blob);
+struct err blob_save_unchanged(struct txn *t, struct blob *blob);
+/* The head goes. These three keep the tag index in step, so that no operation can forget it. */
+struct err blob_forget(struct txn *t, struct blob *blob);
 
 /* The head with its slices in the request's arena. */
 struct err blob_give(const struct blob_request *request, const struct blob_head *head,

@@ -193,12 +193,11 @@ struct err blob_snapshot_blob(struct txn *t, void *arg)
 
 /* ---- Delete Blob ---- */
 
-static struct err remove_head(struct txn *t, uint64_t incarnation, struct str key,
-                              struct blob_head *head)
+static struct err remove_head(struct txn *t, struct blob *blob)
 {
-    TRY(blob_drop_content(t, incarnation, head));
-    TRY(blob_drop_blocks(t, incarnation, head));
-    return txn_del(t, key);
+    TRY(blob_drop_content(t, blob->container.incarnation, &blob->head));
+    TRY(blob_drop_blocks(t, blob->container.incarnation, &blob->head));
+    return blob_forget(t, blob);
 }
 
 /* All snapshots, or only a look whether there are any. */
@@ -206,14 +205,14 @@ static struct err visit_snapshots(struct txn *t, const struct blob *blob, struct
                                   bool remove)
 {
     while (cursor_valid(c)) {
-        struct str key = arena_copy(txn_arena(t), cursor_key(c));
-        struct blob_head head;
-        if (str_eq(key, blob->key))
+        struct blob snapshot = {.container = blob->container,
+                                .key = arena_copy(txn_arena(t), cursor_key(c))};
+        if (str_eq(snapshot.key, blob->key))
             return OK;
         if (!remove)
             return err_new(ERR_SNAPSHOTS_PRESENT);
-        TRY(blob_head_decode(arena_copy(txn_arena(t), cursor_value(c)), &head));
-        TRY(remove_head(t, blob->container.incarnation, key, &head));
+        TRY(blob_take_row(&snapshot, arena_copy(txn_arena(t), cursor_value(c))));
+        TRY(remove_head(t, &snapshot));
         TRY(cursor_next(c));
     }
     return OK;
@@ -251,6 +250,6 @@ struct err blob_delete_blob(struct txn *t, void *arg)
         TRY(delete_snapshots(t, &args->request, &blob, args->snapshots != BLOB_SNAPSHOTS_KEEP));
     if (args->snapshots == BLOB_SNAPSHOTS_ONLY)
         return note_past_pages(t, &args->request, &blob);
-    TRY(remove_head(t, blob.container.incarnation, blob.key, &blob.head));
+    TRY(remove_head(t, &blob));
     return note_past_pages(t, &args->request, &blob);
 }

@@ -13,6 +13,7 @@
  *   p I content …                  a page blob's pages (page.h); P …: what they were
  *   r I content                    how many heads share the content, when more than one
  *   l I content row                the ids and sizes of the committed blocks of a content
+ *   t I tag 00 value 00 name       a blob's tag (tag_index.h)
  *   u I blocks                     a set of uncommitted blocks
  *   u I blocks 01 id               one of them
  *

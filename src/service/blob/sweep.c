@@ -111,7 +111,7 @@ static struct err remove_prefix(struct txn *t, struct str prefix, unsigned *budg
 
 static struct err sweep_incarnation(struct txn *t, uint64_t incarnation, unsigned *budget)
 {
-    static const char KINDS[] = {'h', 'd', 'r', 'l', 'u', 'p', 'P'};
+    static const char KINDS[] = {'h', 'd', 'r', 'l', 'u', 'p', 'P', 't'};
     for (size_t i = 0; i < sizeof KINDS; i++) {
         struct buf prefix = buf_in(txn_arena(t));
         buf_putc(&prefix, KINDS[i]);
@@ -324,7 +324,7 @@ static struct err expire_set(struct txn *t, const struct container *container, u
     struct str head;
     TRY(txn_get(t, blob.key, &head));
     if (str_given(head)) {
-        TRY(blob_head_decode(head, &blob.head));
+        TRY(blob_take_row(&blob, head));
         if (blob.head.blocks == id && !blob.head.committed)
             TRY(blob_forget(t, &blob));
         if (blob.head.blocks == id && blob.head.committed) {

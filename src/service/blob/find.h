@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Find Blobs by Tags: by the tag index, in one container or in all of an account, in the order of
+ * the containers' names. Within a container one comparison leads: an equality where there is one,
+ * whose rows are in the order of names, so that further equalities are met by jumping; else the
+ * first, whose rows are in the order of values. */
+#ifndef SERVICE_BLOB_FIND_H
+#define SERVICE_BLOB_FIND_H
+
+#include "service/blob/access.h"
+
+enum {
+    FIND_RESULTS_MAX = 5000,
+    FIND_LOOKS_MAX = 10000, /* containers and rows looked at for one page; then the page ends */
+};
+
+struct blob_found {
+    struct str container;
+    struct str name;
+    struct str tags; /* at least those that the expression names, as pairs.h encodes them */
+};
+
+struct blob_find_args {
+    struct arena *arena;
+    struct str account;
+    struct str container; /* absent: all of the account's */
+    const struct tag_expression *where;
+    struct str marker; /* absent, or what `next` was; any bytes do no harm */
+    size_t max;
+    /* The caller's; may be called again from the beginning, see list.h. */
+    void *sink;
+    void (*begin)(void *sink);
+    void (*found)(void *sink, const struct blob_found *blob);
+    /* out: absent at the end, else where the next page begins, in the arena; any bytes */
+    struct str next;
+};
+
+/* Whether the index can answer it: it names a tag, and compares only with what tags and names of
+ * containers can be. */
+bool blob_find_can(const struct tag_expression *where);
+/* Spans the partitions of the account's containers; runs in any one, as a read.
+ * ERR_CONTAINER_NOT_FOUND when it is for one that is not there. */
+engine_fn blob_find_blobs;
+
+#endif

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tags through the SDK: set, get, conditions, listing, finding.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startServer } from './lib.mjs';
+
+let server;
+let service;
+let container;
+before(async () => {
+    server = await startServer({ services: ['blob'] });
+    service = await server.blobs();
+    container = service.getContainerClient('tagged');
+    await container.create();
+});
+after(() => server.stop());
+
+const put = async (name, tags, where = container) => {
+    const blob = where.getBlockBlobClient(name);
+    await blob.upload('x', 1, { tags });
+    return blob;
+};
+const all = async (iterator) => {
+    const found = [];
+    for await (const item of iterator) found.push(item);
+    return found;
+};
+const rejected = (promise, status, code) =>
+    assert.rejects(promise, (e) => e.statusCode === status && e.code === code);
+
+test('tags: set, get, count, clear, and no new ETag', async () => {
+    const blob = await put('one', { project: 'a b+c', 'x/y:z=_.-': '' });
+    assert.deepEqual((await blob.getTags()).tags, { project: 'a b+c', 'x/y:z=_.-': '' });
+    const before = await blob.getProperties();
+    assert.equal(before.tagCount, 2);
+    await blob.setTags({ only: '1' });
+    const now = await blob.getProperties();
+    assert.equal(now.tagCount, 1);
+    assert.equal(now.etag, before.etag);
+    assert.equal((await blob.download()).tagCount, 1);
+    await blob.setTags({});
+    assert.deepEqual((await blob.getTags()).tags, {});
+    assert.equal((await blob.getProperties()).tagCount, undefined);
+});
+
+test('tags: what is refused', async () => {
+    const blob = await put('bad', { k: '1' });
+    const eleven = Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`k${i}`, '']));
+    await rejected(blob.setTags(eleven), 400, 'TagsTooLarge');
+    await rejected(blob.setTags({ k: 'a&b' }), 400, 'InvalidTag');
+    await rejected(blob.setTags({ '': 'v' }), 400, 'EmptyTagName');
+    await rejected(blob.setTags({ k: 'v'.repeat(257) }), 400, 'TagsTooLarge');
+    await rejected(put('bad', { k: 'é' }), 400, 'InvalidTag');
+    assert.deepEqual((await blob.getTags()).tags, { k: '1' });
+    await rejected(container.getBlobClient('none').getTags(), 404, 'BlobNotFound');
+});
+
+test('tags: conditions, snapshots, every type of blob', async () => {
+    const blob = await put('cond', { stage: 'draft' });
+    await rejected(blob.setTags({ stage: 'x' }, { conditions: { tagConditions: "stage = 'final'" } }), 412, 'ConditionNotMet');
+    await blob.setTags({ stage: 'final' }, { conditions: { tagConditions: "stage = 'draft'" } });
+    const { snapshot } = await blob.createSnapshot();
+    await blob.upload('y', 1);
+    assert.deepEqual((await blob.getTags()).tags, {});
+    assert.deepEqual((await blob.withSnapshot(snapshot).getTags()).tags, { stage: 'final' });
+    await container.getAppendBlobClient('append').create({ tags: { type: 'append' } });
+    await container.getPageBlobClient('page').create(512, { tags: { type: 'page' } });
+    const blocks = container.getBlockBlobClient('blocks');
+    await blocks.stageBlock('AAAA', 'x', 1);
+    await blocks.commitBlockList(['AAAA'], { tags: { type: 'blocks' } });
+    const names = (await all(service.findBlobsByTags("type >= 'a'"))).map((b) => b.name);
+    assert.deepEqual(names, ['append', 'blocks', 'page']);
+});
+
+test('tags: listing shows them when asked', async () => {
+    await put('listed', { a: '1', b: '2' });
+    const [plain] = await all(container.listBlobsFlat({ prefix: 'listed' }));
+    assert.equal(plain.properties.tagCount, 2);
+    assert.equal(plain.tags, undefined);
+    const [full] = await all(container.listBlobsFlat({ prefix: 'listed', includeTags: true }));
+    assert.deepEqual(full.tags, { a: '1', b: '2' });
+});
+
+test('tags: finding, in pages, in an account and in a container', async () => {
+    const other = service.getContainerClient('tagged-too');
+    await other.create();
+    for (let i = 0; i < 5; i++) await put(`f${i}`, { find: 'me', n: `${i}` });
+    await put('g', { find: 'me' }, other);
+    const everywhere = await all(service.findBlobsByTags("find = 'me'"));
+    assert.deepEqual(everywhere.map((b) => `${b.containerName}/${b.name}`),
+        ['tagged/f0', 'tagged/f1', 'tagged/f2', 'tagged/f3', 'tagged/f4', 'tagged-too/g']);
+    assert.equal(everywhere[0].tagValue, 'me');
+    const some = await all(container.findBlobsByTags("find = 'me' AND n >= '2' AND n < '4'"));
+    assert.deepEqual(some.map((b) => b.name), ['f2', 'f3']);
+    assert.deepEqual(some[0].tags, { find: 'me', n: '2' });
+    const one = await all(service.findBlobsByTags("@container = 'tagged-too' AND find = 'me'"));
+    assert.deepEqual(one.map((b) => b.name), ['g']);
+    const pages = await all(service.findBlobsByTags("find = 'me'").byPage({ maxPageSize: 2 }));
+    assert.deepEqual(pages.map((p) => p.blobs.length), [2, 2, 2]);
+    await container.getBlobClient('f0').delete();
+    assert.equal((await all(container.findBlobsByTags("find = 'me'"))).length, 4);
+    for (const bad of ["find <> 'me'", "find = 'a' OR find = 'b'", 'find', "@container = 'tagged'", "find = 'a' AND"])
+        await rejected(all(service.findBlobsByTags(bad)), 400, 'InvalidQueryParameterValue');
+    await rejected(all(service.getContainerClient('absent').findBlobsByTags("a = '1'")), 404, 'ContainerNotFound');
+});
