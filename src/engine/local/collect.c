@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "core/log.h"
 #include "core/mem.h"
@@ -15,6 +16,7 @@ enum {
     SMALL_FILE_BYTES = 1 << 20,
     MOVE_VALUES_MAX = 64, /* in one update */
     MOVE_BYTES_MAX = 4 << 20,
+    TABLES_BYTES = 32 << 20, /* to be free before rows are put into tables unasked */
 };
 
 /* ---- samples ---- */
@@ -314,6 +316,14 @@ static struct err judge_file(struct local_engine *e, uint64_t file)
     return worth ? collect_file(e, file) : OK;
 }
 
+/* Tables that do not fit would make RocksDB refuse every write, also those that make room. */
+static bool room_for_tables(struct local_engine *e)
+{
+    struct statvfs fs;
+    return fstatvfs(e->journal.files.folder_fd, &fs) == 0 &&
+           (uint64_t)fs.f_bavail * fs.f_frsize >= TABLES_BYTES;
+}
+
 static struct err look(struct local_engine *e, bool idle)
 {
     struct collector *c = &e->collector;
@@ -322,7 +332,8 @@ static struct err look(struct local_engine *e, bool idle)
     TRY(oldest_needed(e, &needed));
     /* A quiet store has time to put its newest rows into tables, so that more files can go; a busy
      * one whose rows are few and large would else never do it. */
-    if (idle || segments_newest(&e->journal.files) > needed + NEEDED_FILES_MAX) {
+    bool many = segments_newest(&e->journal.files) > needed + NEEDED_FILES_MAX;
+    if ((idle || many) && room_for_tables(e)) {
         TRY(rows_flush(&e->rows));
         TRY(oldest_needed(e, &needed));
     }

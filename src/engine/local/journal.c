@@ -258,7 +258,10 @@ struct err journal_write(struct journal *j, bool flush)
     make_head(j);
     struct err e = write_record(j);
     if (err_is(e)) {
-        log_line(LOG_ERROR, "journal: write: %s", strerrorname_np(e.cause));
+        int64_t now_ms = clock_mono_ms();
+        if (now_ms - j->write_failed_ms >= 1000)
+            log_line(LOG_ERROR, "journal: write: %s", strerrorname_np(e.cause));
+        j->write_failed_ms = now_ms;
         return e; /* the next record goes to the same place */
     }
     struct journal_place before = j->end;

@@ -49,7 +49,8 @@ struct journal {
     uint64_t salt;          /* the active file's: makes a value that looks like a record harmless */
     struct journal_place end;
     uint64_t durable_sequence;
-    bool broken; /* a flush failed: nothing may be added behind what it left */
+    bool broken;             /* a flush failed: nothing may be added behind what it left */
+    int64_t write_failed_ms; /* when a write last did */
 
     /* the record being put together */
     struct buf head;

@@ -41,15 +41,20 @@ static enum err_code rows_error_code(const char *text)
     return ERR_IO;
 }
 
-struct err rows_error(const char *doing, char *text)
+static struct err take_error(const char *doing, char *text, bool logged)
 {
     if (text == NULL)
         return OK;
     enum err_code code = rows_error_code(text);
-    if (code != ERR_WOULD_BLOCK)
+    if (code != ERR_WOULD_BLOCK && logged)
         log_line(LOG_ERROR, "rows: %s: %s", doing, text);
     rocksdb_free(text);
     return err_new(code);
+}
+
+struct err rows_error(const char *doing, char *text)
+{
+    return take_error(doing, text, true);
 }
 
 /* ---- opening ---- */
@@ -157,7 +162,12 @@ struct err rows_write(struct rows *r, rocksdb_writebatch_t *batch)
 {
     char *text = NULL;
     rocksdb_write(r->db, r->write, batch, &text);
-    return rows_error("write", text);
+    if (text == NULL)
+        return OK;
+    /* A full disk fails every write: said when it begins. */
+    int64_t now_ms = clock_mono_ms();
+    bool logged = now_ms - atomic_exchange(&r->write_failed_ms, now_ms) >= 1000;
+    return take_error("write", text, logged);
 }
 
 static void take_slice(rocksdb_pinnableslice_t *slice, struct buf *stored, bool *found)

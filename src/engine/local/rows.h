@@ -16,6 +16,7 @@ struct rows {
     rocksdb_options_t *options;
     rocksdb_cache_t *cache;
     rocksdb_writeoptions_t *write;
+    _Atomic int64_t write_failed_ms; /* when a write last did */
 };
 
 /* ERR_STORE_IN_USE, ERR_CORRUPT, ERR_NO_SPACE, ERR_IO. */

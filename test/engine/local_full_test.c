@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A full disk: writes fail with ERR_NO_SPACE and change nothing, reads go on, and writes work again
+ * when there is room. On a small file system in memory; without the right to mount one the test has
+ * nothing to say. */
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/mem.h"
+#include "engine/local/local.h"
+#include "subject.h"
+
+enum { MIB = 1 << 20, EXTENTS_MAX = 64, ROW_BYTES = 200000, ROWS_MAX = 1000 };
+
+static bool mount_small(void)
+{
+    return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("none", test_folder(), "tmpfs", 0, "size=48m") == 0;
+}
+
+static struct err try_extent(struct subject *s, struct extent *x)
+{
+    static char bytes[MIB];
+    struct extent_writer *w;
+    TRY(extent_begin(s->engine, sizeof bytes, &w));
+    struct err e = extent_append(w, (struct str){bytes, sizeof bytes});
+    if (!err_is(e))
+        return extent_finish(w, x);
+    extent_abandon(w);
+    return e;
+}
+
+static struct err put_large(struct txn *t, void *arg)
+{
+    uint32_t number = *(const uint32_t *)arg;
+    char text[16];
+    char *value = arena_bytes(txn_arena(t), ROW_BYTES);
+    fill_bytes(value, ROW_BYTES, number);
+    int n = snprintf(text, sizeof text, "key %u", number);
+    return txn_put(t, (struct str){text, (size_t)n}, (struct str){value, ROW_BYTES});
+}
+
+static struct err delete_rows(struct txn *t, void *arg)
+{
+    (void)arg;
+    struct cursor *c;
+    TRY(cursor_open(t, STR("key "), &c));
+    while (cursor_valid(c)) {
+        TRY(txn_del(t, cursor_key(c)));
+        TRY(cursor_next(c));
+    }
+    return OK;
+}
+
+/* Until it works again: RocksDB tries once a second to get out of an error of its own. */
+static void put_when_there_is_room(struct subject *s)
+{
+    uint32_t number = 0;
+    struct err e = OK;
+    for (int tries = 0; tries < 100; tries++) {
+        e = engine_update_wait(s->engine, STR("n"), put_large, &number);
+        if (!err_is(e))
+            return;
+        CHECK_ERR(e, ERR_NO_SPACE);
+        (void)nanosleep(&(struct timespec){.tv_nsec = 100 * 1000 * 1000}, NULL);
+    }
+    CHECK_OK(e);
+}
+
+static uint32_t fill_with_extents(struct subject *s, struct extent *x)
+{
+    uint32_t count = 0;
+    struct err e = OK;
+    while (count < EXTENTS_MAX && !err_is(e = try_extent(s, &x[count])))
+        adopt_extent(s, &x[count++]);
+    CHECK_ERR(e, ERR_NO_SPACE);
+    return count;
+}
+
+static uint32_t fill_with_rows(struct subject *s)
+{
+    uint32_t count = 0;
+    struct err e = OK;
+    while (count < ROWS_MAX &&
+           !err_is(e = engine_update_wait(s->engine, STR("n"), put_large, &count)))
+        count++;
+    CHECK_ERR(e, ERR_NO_SPACE);
+    return count;
+}
+
+void test_local_full_disk_is_survived(void)
+{
+    if (!mount_small())
+        return;
+    struct subject s = {.kind = &SUBJECT_LOCAL, .journal_file_bytes = MIB};
+    clock_init_manual(&s.clock, 20000 * TICKS_PER_DAY);
+    arena_init(&s.arena, SIZE_MAX);
+    s.engine = s.kind->open(&s);
+    static struct extent x[EXTENTS_MAX];
+    uint32_t extents = fill_with_extents(&s, x);
+    CHECK(extents > 20);
+    put_row(&s, STR("p"), STR("k"), STR("there is room for rows"));
+    uint32_t rows = fill_with_rows(&s);
+    CHECK(rows > 3);
+    for (uint32_t i = 0; i < rows; i++)
+        check_number(&s, i, ROW_BYTES, i);
+    CHECK_STR(get_row(&s, STR("p"), STR("k")), STR("there is room for rows"));
+    CHECK(!str_given(get_row(&s, STR("n"), STR("key 999"))));
+    for (uint32_t i = 0; i < extents; i++) {
+        /* Small updates fit where large ones did not. */
+        drop_extent(&s, &x[i]);
+    }
+    wait_for_bytes(s.engine, 0);
+    put_when_there_is_room(&s);
+    extents = fill_with_extents(&s, x);
+    CHECK(extents > 15);
+    update_ok(&s, STR("n"), delete_rows, NULL);
+    subject_reopen(&s);
+    CHECK(!str_given(get_row(&s, STR("n"), STR("key 0"))));
+    CHECK_STR(get_row(&s, STR("p"), STR("k")), STR("there is room for rows"));
+    engine_close(s.engine);
+    arena_release(&s.arena);
+}
+
+/* ---- RocksDB's own files do not fit ---- */
+
+enum { SMALL_BYTES = 900, SMALL_ROWS = 30000, BATCH = 100 };
+
+static struct err put_small_batch(struct txn *t, void *arg)
+{
+    uint32_t first = *(const uint32_t *)arg;
+    char value[SMALL_BYTES];
+    for (uint32_t i = first; i < first + BATCH; i++) {
+        char text[16];
+        fill_bytes(value, sizeof value, i);
+        int n = snprintf(text, sizeof text, "key %u", i);
+        TRY(txn_put(t, (struct str){text, (size_t)n}, (struct str){value, sizeof value}));
+    }
+    return OK;
+}
+
+static void fill_file(const char *path, uint64_t leave_bytes)
+{
+    struct statvfs fs;
+    CHECK(statvfs(test_folder(), &fs) == 0);
+    uint64_t room = (uint64_t)fs.f_bavail * fs.f_frsize;
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    CHECK(fd >= 0 && room > leave_bytes);
+    CHECK(posix_fallocate(fd, 0, (off_t)(room - leave_bytes)) == 0 && close(fd) == 0);
+}
+
+void test_local_full_disk_when_tables_are_written(void)
+{
+    if (!mount_small())
+        return;
+    struct subject s = {.kind = &SUBJECT_LOCAL};
+    clock_init_manual(&s.clock, 20000 * TICKS_PER_DAY);
+    arena_init(&s.arena, SIZE_MAX);
+    s.engine = s.kind->open(&s);
+    uint32_t number = 0;
+    for (; number < 5000; number += BATCH) /* most of what RocksDB keeps in memory */
+        update_ok(&s, STR("n"), put_small_batch, &number);
+    char filler[256];
+    (void)snprintf(filler, sizeof filler, "%s/filler", test_folder());
+    fill_file(filler, 6 * MIB);
+    struct err e = OK;
+    while (number < SMALL_ROWS &&
+           !err_is(e = engine_update_wait(s.engine, STR("n"), put_small_batch, &number)))
+        number += BATCH;
+    CHECK_ERR(e, ERR_NO_SPACE);
+    for (uint32_t i = 0; i < number; i += 37)
+        check_number(&s, i, SMALL_BYTES, i);
+    CHECK(unlink(filler) == 0);
+    for (int tries = 0; err_is(e) && tries < 200; tries++) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 50 * 1000 * 1000}, NULL);
+        e = engine_update_wait(s.engine, STR("n"), put_small_batch, &number);
+    }
+    CHECK_OK(e);
+    subject_reopen(&s);
+    for (uint32_t i = 0; i < number + BATCH; i += 37)
+        check_number(&s, i, SMALL_BYTES, i);
+    engine_close(s.engine);
+    arena_release(&s.arena);
+}
