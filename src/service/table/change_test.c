@@ -2,6 +2,8 @@
 /* Entities one by one and in groups, rules T1 to T3. */
 #include "service/table/table_fixture.h"
 
+#include "engine/fault.h"
+
 static struct people f;
 
 static struct entity_change with_stamp(const char *rk, const char *pairs, int64_t stamp)
@@ -313,5 +315,50 @@ void test_entity_group_transaction_is_all_or_nothing(void)
     f.people.table = STR("missing");
     CHECK_ERR(run_group(3, &failed), ERR_TABLE_NOT_FOUND);
     CHECK_INT(failed, 0);
+    people_release(&f);
+}
+
+/* ---- failures of the engine ---- */
+
+static void set_group(int64_t stamp)
+{
+    group_changes[0] = people_change(&f, "p", "new", "a=1");
+    group_changes[0].kind = CHANGE_INSERT;
+    group_changes[1] = with_stamp("old", "b=2", stamp);
+    group_changes[1].kind = CHANGE_MERGE;
+    group_changes[2] = with_any("gone", NULL);
+    group_changes[2].kind = CHANGE_DELETE;
+}
+
+/* Whichever call of the engine fails, the error comes out and nothing has changed; in the end it
+ * goes through. */
+void test_entity_group_transaction_when_the_engine_fails(void)
+{
+    people_init(&f);
+    int64_t stamp = people_insert(&f, "p", "old", "a=1");
+    people_insert(&f, "p", "gone", "a=1");
+    struct engine *fault = engine_fault_new(f.engine);
+    f.engine = fault;
+    size_t failed;
+    struct err e = err_new(ERR_IO);
+    for (uint64_t n = 1; err_is(e); n++) {
+        CHECK(n < 100);
+        set_group(stamp);
+        engine_fault_arm(fault, n, err_new(ERR_IO));
+        e = run_group(3, &failed);
+        CHECK(err_is(e) == engine_fault_fired(fault));
+        engine_fault_arm(fault, 0, OK);
+        if (!err_is(e))
+            break;
+        CHECK_INT(e.code, ERR_IO);
+        int64_t now;
+        CHECK(!str_given(people_get(&f, "p", "new", NULL)));
+        CHECK_STR(people_get(&f, "p", "old", &now), STR("a=1"));
+        CHECK_INT(now, stamp);
+        CHECK_STR(people_get(&f, "p", "gone", NULL), STR("a=1"));
+    }
+    CHECK_STR(people_get(&f, "p", "new", NULL), STR("a=1"));
+    CHECK_STR(people_get(&f, "p", "old", NULL), STR("a=1 b=2"));
+    CHECK(!str_given(people_get(&f, "p", "gone", NULL)));
     people_release(&f);
 }

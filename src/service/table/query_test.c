@@ -2,6 +2,7 @@
 /* Query Entities: order, bounds, pages, limits. */
 #include <stdio.h>
 
+#include "engine/fault.h"
 #include "service/table/table_fixture.h"
 
 static struct people f;
@@ -235,5 +236,25 @@ void test_query_entities_order_is_ordinal(void)
     finds(NULL, "z/3 \xF0\x90\x90\x80/2 \xEF\xBD\x9E/1");
     finds("PartitionKey gt '\xF0\x90\x90\x80'", "\xEF\xBD\x9E/1");
     page_through(NULL, 1, "z/3|\xF0\x90\x90\x80/2|\xEF\xBD\x9E/1|");
+    people_release(&f);
+}
+
+/* Whichever call of the engine fails, the query says so and leaves nothing open. */
+void test_query_entities_when_the_engine_fails(void)
+{
+    fill();
+    struct engine *fault = engine_fault_new(f.engine);
+    f.engine = fault;
+    struct str partition = place_tables(&f.arena, STR("acct"));
+    struct entity_query q = query_of("RowKey eq '2' and n ge 0");
+    struct err e = err_new(ERR_IO);
+    for (uint64_t n = 1; err_is(e); n++) {
+        CHECK(n < 200);
+        engine_fault_arm(fault, n, err_new(ERR_IO));
+        e = engine_view(fault, partition, ENGINE_WAIT, table_query_entities, &q);
+        CHECK(err_is(e) == engine_fault_fired(fault));
+        engine_fault_arm(fault, 0, OK);
+    }
+    CHECK_STR(buf_str(&seen), STR("a/2 b/2 c/2"));
     people_release(&f);
 }
