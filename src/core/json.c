@@ -378,10 +378,39 @@ void json_i64(struct json_writer *w, int64_t value)
     buf_put_i64(w->out, value);
 }
 
+/* Most numbers have few decimals: an integer over a small power of ten, exactly. A division of two
+ * exact numbers is rounded as reading the text is, so the text reads back as the same number; and
+ * with no more than 15 digits it is the shortest. */
+static bool put_few_decimals(struct json_writer *w, double value)
+{
+    static const double powers[] = {1, 10, 100, 1000, 10000};
+    static const int64_t units[] = {1, 10, 100, 1000, 10000};
+    if (value == 0 || fabs(value) >= 1e10)
+        return false; /* -0.0 keeps its sign */
+    for (unsigned k = 0; k < sizeof powers / sizeof powers[0]; k++) {
+        int64_t scaled = llround(value * powers[k]);
+        if ((double)scaled / powers[k] != value)
+            continue;
+        uint64_t size = scaled < 0 ? 0 - (uint64_t)scaled : (uint64_t)scaled;
+        json_raw(w, scaled < 0 ? STR("-") : STR(""));
+        buf_put_u64(w->out, size / (uint64_t)units[k]);
+        buf_putc(w->out, '.');
+        uint64_t rest = size % (uint64_t)units[k];
+        for (int64_t unit = units[k] / 10; unit > 0; unit /= 10)
+            buf_putc(w->out, (char)('0' + rest / (uint64_t)unit % 10));
+        if (k == 0)
+            buf_putc(w->out, '0');
+        return true;
+    }
+    return false;
+}
+
 void json_double(struct json_writer *w, double value)
 {
     char text[40];
     assert(isfinite(value));
+    if (put_few_decimals(w, value))
+        return;
     for (int digits = 15; digits <= 17; digits++) {
         (void)snprintf(text, sizeof text, "%.*g", digits, value);
         if (strtod(text, NULL) == value)

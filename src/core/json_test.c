@@ -174,6 +174,21 @@ void test_json_writes(void)
     buf_release(&out);
 }
 
+/* Every number with up to four decimals is written with as few as it needs, and reads back. */
+void test_json_doubles_with_few_decimals(void)
+{
+    for (int i = 1; i < 200000; i += 7) {
+        struct buf out = buf_heap();
+        struct json_writer w = json_writer_of(&out);
+        double value = (double)i / 10000;
+        json_double(&w, value);
+        buf_putc(&out, '\0');
+        CHECK(strtod(out.p, NULL) == value);
+        CHECK(out.p[out.n - 2] != '0' || out.p[out.n - 3] == '.');
+        buf_release(&out);
+    }
+}
+
 void test_json_doubles(void)
 {
     static const struct {
@@ -188,6 +203,12 @@ void test_json_doubles(void)
         {1.7976931348623157e308, STR_INIT("1.7976931348623157e+308")},
         {9007199254740993.0, STR_INIT("9007199254740992.0")},
         {1e22, STR_INIT("1e+22")},
+        {0.29, STR_INIT("0.29")},
+        {-1.05, STR_INIT("-1.05")},
+        {1234.5678, STR_INIT("1234.5678")},
+        {-0.0, STR_INIT("-0.0")},
+        {1e9, STR_INIT("1000000000.0")},
+        {12345.00001, STR_INIT("12345.00001")},
     };
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         struct buf out = buf_heap();
