@@ -4,7 +4,8 @@
  * '+' is an ordinary character everywhere here. The blob service takes it literally (the Go SDK
  * had to replace the '+' that its library writes for a space by "%20"), the SDKs send a space as
  * "%20" and a plus as "%2B"; so the literal reading is right for all of them, and it lets a
- * signature that somebody pasted unescaped still be found equal. (Azurite reads it as a space.) */
+ * signature that somebody pasted unescaped still be found equal. (Azurite reads it as a space; so
+ * does the table service, for which rest/dispatch.c makes the exception.) */
 #ifndef CORE_URI_H
 #define CORE_URI_H
 
