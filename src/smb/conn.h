@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A connection, the messages that come over it and the requests in them. All of a connection's
+ * state is touched on its loop's thread alone.
+ *
+ * A message holds one command, or several (a compound). Its commands run one after the other; each
+ * ends with smb_complete, at once or later. When the last has ended, the answers go out as one
+ * message. A command that has to wait for something uncertain (a lock, a change) calls smb_pending
+ * first: the client gets an interim answer and may cancel it. */
+#ifndef SMB_CONN_H
+#define SMB_CONN_H
+
+#include "auth/spnego.h"
+#include "core/arena.h"
+#include "net/loop.h"
+#include "net/stream.h"
+#include "smb/crypto.h"
+#include "smb/header.h"
+#include "smb/window.h"
+
+enum {
+    SMB_IO_BYTES_MAX = 8 << 20, /* one READ, WRITE or information */
+    SMB_MESSAGE_BYTES_MAX = (8 << 20) + (64 << 10),
+    SMB_MESSAGE_BYTES_EARLY = 64 << 10, /* before the first session */
+    SMB_SESSIONS_PER_CONNECTION = 64,
+    SMB_TREES_PER_SESSION = 1024,
+    SMB_COMPOUND_MAX = 128,
+    SMB_OUTPUT_BYTES_MAX = 64 << 20, /* unsent answers; past it no more is read */
+    SMB_EARLY_MS = 30000,            /* to get a session */
+    SMB_GUID_BYTES = 16,
+};
+
+struct smb_server;
+struct smb_session;
+struct smb_tree;
+struct smb_message;
+
+/* One piece of output: bytes of our own. */
+struct smb_output {
+    struct smb_output *next;
+    size_t length;
+    size_t sent;
+    char bytes[];
+};
+
+struct smb_conn {
+    struct loop_watch watch; /* first: the loop hands it back */
+    struct smb_server *server;
+    struct loop *loop;
+    struct stream stream;
+    struct sockaddr_storage peer;
+    struct smb_conn *previous, *next; /* the server's list of this loop */
+    struct loop_timer early;
+
+    unsigned char length_bytes[4];
+    size_t length_have;
+    struct smb_message *incoming;
+    size_t incoming_have;
+
+    struct smb_output *output, **output_tail;
+    size_t output_bytes;
+
+    /* What was negotiated. */
+    enum smb_dialect dialect;
+    uint16_t client_security_mode;
+    uint32_t client_capabilities;
+    unsigned char client_guid[SMB_GUID_BYTES];
+    uint16_t client_dialects_hash_count;
+    enum smb_signing signing;
+    enum smb_cipher cipher;
+    unsigned char preauth[SMB_PREAUTH_BYTES];
+    struct smb_window window;
+
+    struct smb_session *sessions;
+    unsigned session_count;
+    struct smb_request *waiting; /* pending ones, for CANCEL */
+    uint64_t last_async_id;
+    unsigned under_way; /* messages not answered yet: the connection lives as long */
+    bool closed;        /* the socket is gone */
+};
+
+struct smb_request {
+    struct smb_message *message;
+    struct smb_conn *conn;
+    struct arena *arena; /* the message's */
+    struct smb_header header;
+    struct str packet; /* header and body, as signed */
+    struct str body;   /* after the header */
+    struct smb_session *session;
+    struct smb_tree *tree;
+
+    struct buf out; /* the answer's body, made by the command */
+    uint32_t status;
+    uint64_t answer_session_id; /* SESSION_SETUP and TREE_CONNECT make new ids */
+    uint32_t answer_tree_id;
+    bool no_answer; /* CANCEL */
+
+    /* Pending. */
+    bool pending;
+    uint64_t async_id;
+    void (*cancel)(struct smb_request *request); /* asks the one who waits to complete it */
+    struct smb_request *wait_previous, *wait_next;
+    void *work; /* the command's own state between its steps */
+    struct loop_task task;
+};
+
+struct smb_message {
+    struct smb_conn *conn;
+    struct arena arena;
+    char *bytes; /* as received; decrypted in place */
+    size_t length;
+    struct str plain; /* the SMB2 part still to be run */
+    bool encrypted;
+    uint64_t encrypted_session;
+    struct smb_request request; /* the one that runs now */
+    struct smb_header previous; /* of the command before, for related ones */
+    uint64_t related_file[2];   /* the file id that related commands inherit */
+    bool related_file_given;
+    uint32_t related_status; /* a failed CREATE fails its followers */
+    struct buf answer;       /* all answers so far */
+    size_t last_answer;      /* where the last one begins */
+    unsigned count;
+};
+
+/* A new connection on its loop. Takes the descriptor. */
+void smb_conn_open(struct smb_server *server, struct loop *loop, int fd,
+                   const struct sockaddr_storage *peer);
+/* Cuts it; what is under way ends without an answer. */
+void smb_conn_close(struct smb_conn *c);
+
+/* Ends a request with its status; request->out is its answer's body (ignored for errors, except
+ * with STATUS_BUFFER_OVERFLOW, STATUS_MORE_PROCESSING_REQUIRED and STATUS_STOPPED_ON_SYMLINK). On
+ * the connection's thread; from others, post request->task to conn->loop first. */
+void smb_complete(struct smb_request *request, uint32_t status);
+/* The same with an error of the service. */
+void smb_complete_err(struct smb_request *request, struct err error);
+/* Sends the interim answer and makes the request findable for CANCEL. False when it stands in a
+ * compound before other commands: then it may not wait, and ends with STATUS_INTERNAL_ERROR. */
+bool smb_pending(struct smb_request *request, void (*cancel)(struct smb_request *request));
+/* Sends a message of the server's own accord (oplock and lease breaks): header and body are made
+ * here. Unsigned, encrypted when the session is. */
+void smb_notify(struct smb_conn *c, struct smb_session *session, uint16_t command, struct str body);
+
+#endif
