@@ -9,6 +9,8 @@
 #ifndef SMB_CONN_H
 #define SMB_CONN_H
 
+#include <sys/socket.h>
+
 #include "auth/spnego.h"
 #include "core/arena.h"
 #include "net/loop.h"

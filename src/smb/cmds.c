@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* THE TABLE: one row per command. */
+#include "smb/message.h"
+#include "smb/negotiate.h"
+#include "smb/session.h"
+#include "smb/tree.h"
+
+static void smb_echo(struct smb_request *q)
+{
+    buf_put_le16(&q->out, 4);
+    buf_put_le16(&q->out, 0);
+    smb_complete(q, STATUS_SUCCESS);
+}
+
+/* Names a waiting request by its async id, or one that has not answered by its message id. */
+static void smb_cancel(struct smb_request *q)
+{
+    bool by_async = (q->header.flags & SMB_FLAG_ASYNC) != 0;
+    uint64_t id = by_async ? smb_async_id(&q->header) : q->header.message_id;
+    q->no_answer = true;
+    for (struct smb_request *w = q->conn->waiting; w != NULL; w = w->wait_next) {
+        if ((by_async ? w->async_id : w->header.message_id) == id) {
+            w->cancel(w);
+            break;
+        }
+    }
+    smb_complete(q, STATUS_SUCCESS);
+}
+
+static void smb_not_supported(struct smb_request *q)
+{
+    smb_complete(q, STATUS_NOT_SUPPORTED);
+}
+
+// clang-format off
+const struct smb_command SMB_COMMANDS[SMB_COMMAND_COUNT] = {
+    /*                        name               size session tree   run */
+    [SMB_NEGOTIATE]       = {"Negotiate",        36,  false,  false, smb_negotiate},
+    [SMB_SESSION_SETUP]   = {"SessionSetup",     25,  false,  false, smb_session_setup},
+    [SMB_LOGOFF]          = {"Logoff",           4,   true,   false, smb_logoff},
+    [SMB_TREE_CONNECT]    = {"TreeConnect",      9,   true,   false, smb_tree_connect},
+    [SMB_TREE_DISCONNECT] = {"TreeDisconnect",   4,   true,   true,  smb_tree_disconnect},
+    [SMB_CREATE]          = {"Create",           57,  true,   true,  smb_not_supported},
+    [SMB_CLOSE]           = {"Close",            24,  true,   true,  smb_not_supported},
+    [SMB_FLUSH]           = {"Flush",            24,  true,   true,  smb_not_supported},
+    [SMB_READ]            = {"Read",             49,  true,   true,  smb_not_supported},
+    [SMB_WRITE]           = {"Write",            49,  true,   true,  smb_not_supported},
+    [SMB_LOCK]            = {"Lock",             48,  true,   true,  smb_not_supported},
+    [SMB_IOCTL]           = {"Ioctl",            57,  true,   true,  smb_not_supported},
+    [SMB_CANCEL]          = {"Cancel",           4,   false,  false, smb_cancel},
+    [SMB_ECHO]            = {"Echo",             4,   false,  false, smb_echo},
+    [SMB_QUERY_DIRECTORY] = {"QueryDirectory",   33,  true,   true,  smb_not_supported},
+    [SMB_CHANGE_NOTIFY]   = {"ChangeNotify",     32,  true,   true,  smb_not_supported},
+    [SMB_QUERY_INFO]      = {"QueryInfo",        41,  true,   true,  smb_not_supported},
+    [SMB_SET_INFO]        = {"SetInfo",          33,  true,   true,  smb_not_supported},
+    [SMB_OPLOCK_BREAK]    = {"OplockBreak",      24,  true,   false, smb_not_supported},
+};
+// clang-format on

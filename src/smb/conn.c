@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes in and out: the four-byte length, the message behind it, and the queue of answers. */
+#include "smb/conn.h"
+
+#include <assert.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "core/log.h"
+#include "core/mem.h"
+#include "smb/message.h"
+#include "smb/server.h"
+#include "smb/session.h"
+
+enum { MESSAGE_ARENA_MAX = 16 << 20, OUTPUT_PARTS = 16, MESSAGES_PER_TURN = 32 };
+
+static void conn_receive(struct smb_conn *c);
+
+static void conn_free_if_idle(struct smb_conn *c)
+{
+    if (c->closed && c->under_way == 0)
+        free(c);
+}
+
+static void drop_output(struct smb_conn *c)
+{
+    while (c->output != NULL) {
+        struct smb_output *next = c->output->next;
+        free(c->output);
+        c->output = next;
+    }
+    c->output_tail = &c->output;
+    c->output_bytes = 0;
+}
+
+void smb_conn_close(struct smb_conn *c)
+{
+    if (c->closed)
+        return;
+    c->closed = true;
+    loop_timer_cancel(c->loop, &c->early);
+    loop_watch_remove(c->loop, &c->watch);
+    stream_close(&c->stream, false);
+    smb_server_forget(c->server, c);
+    if (c->incoming != NULL)
+        smb_message_free(c->incoming);
+    c->incoming = NULL;
+    drop_output(c);
+    /* What waits for a lock or a change ends now, with nobody to tell. */
+    while (c->waiting != NULL) {
+        struct smb_request *request = c->waiting;
+        request->cancel(request);
+        assert(c->waiting != request);
+    }
+    smb_sessions_end(c);
+    conn_free_if_idle(c);
+}
+
+/* ---- out ---- */
+
+static void conn_send(struct smb_conn *c)
+{
+    while (c->output != NULL && c->stream.may_send) {
+        struct iovec parts[OUTPUT_PARTS];
+        size_t count = 0;
+        for (struct smb_output *o = c->output; o != NULL && count < OUTPUT_PARTS; o = o->next)
+            parts[count++] = (struct iovec){o->bytes + o->sent, o->length - o->sent};
+        ssize_t n = stream_send(&c->stream, parts, count, false);
+        if (n == STREAM_AGAIN)
+            return;
+        if (n < 0) {
+            smb_conn_close(c);
+            return;
+        }
+        c->output_bytes -= (size_t)n;
+        for (size_t left = (size_t)n; left > 0 || (c->output != NULL && c->output->length == 0);) {
+            struct smb_output *o = c->output;
+            size_t part = o->length - o->sent < left ? o->length - o->sent : left;
+            o->sent += part;
+            left -= part;
+            if (o->sent < o->length)
+                break;
+            c->output = o->next;
+            free(o);
+        }
+        if (c->output == NULL)
+            c->output_tail = &c->output;
+    }
+}
+
+void smb_conn_queue(struct smb_conn *c, struct str message)
+{
+    if (c->closed)
+        return;
+    struct smb_output *o = mem_alloc(sizeof *o + 4 + message.n);
+    *o = (struct smb_output){.length = 4 + message.n};
+    o->bytes[0] = 0;
+    o->bytes[1] = (char)(message.n >> 16);
+    o->bytes[2] = (char)(message.n >> 8);
+    o->bytes[3] = (char)message.n;
+    memcpy(o->bytes + 4, message.p, message.n);
+    *c->output_tail = o;
+    c->output_tail = &o->next;
+    c->output_bytes += o->length;
+    conn_send(c);
+}
+
+/* ---- in ---- */
+
+static size_t message_limit(const struct smb_conn *c)
+{
+    return c->session_count == 0 ? SMB_MESSAGE_BYTES_EARLY : SMB_MESSAGE_BYTES_MAX;
+}
+
+/* Makes room for a message of the length that the four bytes announce. */
+static bool begin_message(struct smb_conn *c)
+{
+    size_t length =
+        (size_t)c->length_bytes[1] << 16 | (size_t)c->length_bytes[2] << 8 | c->length_bytes[3];
+    if (c->length_bytes[0] != 0 || length < 4 || length > message_limit(c))
+        return false;
+    struct smb_message *m = MEM_NEW(struct smb_message);
+    arena_init(&m->arena, MESSAGE_ARENA_MAX);
+    m->conn = c;
+    m->bytes = mem_alloc(length);
+    m->length = length;
+    c->incoming = m;
+    c->incoming_have = 0;
+    return true;
+}
+
+/* Reads what is still missing of the length or the message. 0: nothing now; <0: over. */
+static ssize_t receive_some(struct smb_conn *c)
+{
+    if (c->incoming == NULL) {
+        ssize_t n =
+            stream_recv(&c->stream, (char *)c->length_bytes + c->length_have, 4 - c->length_have);
+        if (n <= 0)
+            return n == STREAM_AGAIN ? 0 : -1;
+        c->length_have += (size_t)n;
+        if (c->length_have == 4 && !begin_message(c))
+            return -1;
+        return 1;
+    }
+    ssize_t n = stream_recv(&c->stream, c->incoming->bytes + c->incoming_have,
+                            c->incoming->length - c->incoming_have);
+    if (n <= 0)
+        return n == STREAM_AGAIN ? 0 : -1;
+    c->incoming_have += (size_t)n;
+    return 1;
+}
+
+static void conn_receive(struct smb_conn *c)
+{
+    /* A client that does not take its answers is not listened to either. */
+    while (!c->closed && c->output_bytes < SMB_OUTPUT_BYTES_MAX) {
+        ssize_t n = receive_some(c);
+        if (n == 0)
+            return;
+        if (n < 0) {
+            smb_conn_close(c);
+            return;
+        }
+        if (c->incoming == NULL || c->incoming_have < c->incoming->length)
+            continue;
+        struct smb_message *m = c->incoming;
+        c->incoming = NULL;
+        c->length_have = 0;
+        smb_message_run(m);
+    }
+}
+
+static void conn_ready(struct loop_watch *watch, uint32_t events)
+{
+    struct smb_conn *c = (struct smb_conn *)watch;
+    stream_note(&c->stream, events);
+    /* Both steps may close the connection; under_way keeps its memory until both are done. */
+    c->under_way++;
+    conn_send(c);
+    conn_receive(c);
+    c->under_way--;
+    conn_free_if_idle(c);
+}
+
+static void conn_too_slow(struct loop_timer *timer)
+{
+    smb_conn_close((struct smb_conn *)((char *)timer - offsetof(struct smb_conn, early)));
+}
+
+void smb_conn_open(struct smb_server *server, struct loop *loop, int fd,
+                   const struct sockaddr_storage *peer)
+{
+    struct smb_conn *c = MEM_NEW(struct smb_conn);
+    int yes = 1;
+    c->server = server;
+    c->loop = loop;
+    c->peer = *peer;
+    c->output_tail = &c->output;
+    c->watch = (struct loop_watch){.ready = conn_ready, .fd = fd};
+    c->early.fire = conn_too_slow;
+    smb_window_init(&c->window);
+    stream_init(&c->stream, fd);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    smb_server_remember(server, c);
+    struct err error = loop_watch_add(loop, &c->watch, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
+    if (err_is(error)) {
+        smb_conn_close(c);
+        return;
+    }
+    loop_timer_set(loop, &c->early, SMB_EARLY_MS);
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "smb/message.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "core/hmac.h"
+#include "core/log.h"
+#include "smb/negotiate.h"
+#include "smb/server.h"
+#include "smb/session.h"
+
+static void run_next(struct smb_message *m);
+
+void smb_message_free(struct smb_message *m)
+{
+    arena_release(&m->arena);
+    free(m->bytes);
+    free(m);
+}
+
+/* ---- answers ---- */
+
+/* Seals the answer in place behind a transform header made for it. */
+static struct str seal(struct smb_message *m, struct smb_session *session, struct str plain)
+{
+    struct smb_transform t = {
+        .original_size = (uint32_t)plain.n, .flags = 1, .session_id = session->id};
+    struct buf out = buf_in(&m->arena);
+    smb_session_nonce(session, t.nonce);
+    smb_transform_put(&out, &t);
+    buf_put(&out, plain);
+    struct str aad = {out.p + 20, SMB_TRANSFORM_BYTES - 20};
+    if (!smb_seal(session->sealer, aad, t.nonce, out.p + SMB_TRANSFORM_BYTES, plain.n, t.signature))
+        return STR_NONE;
+    memcpy(out.p + 4, t.signature, SMB_SIGNATURE_BYTES);
+    return buf_str(&out);
+}
+
+static void put_signature(struct smb_session *session, char *packet, size_t n)
+{
+    unsigned char signature[SMB_SIGNATURE_BYTES];
+    packet[16] = (char)(packet[16] | SMB_FLAG_SIGNED);
+    if (smb_signer_sign(session->signer, (struct str){packet, n}, true, signature))
+        memcpy(packet + 48, signature, SMB_SIGNATURE_BYTES);
+}
+
+/* Whether this answer is signed: when its request was, or the session demands it; never inside
+ * encryption. The last answer of a new session is signed with its new key. */
+static bool wants_signature(const struct smb_request *q)
+{
+    const struct smb_session *s = q->session;
+    if (q->message->encrypted || s == NULL || s->signer == NULL)
+        return false;
+    return (q->header.flags & SMB_FLAG_SIGNED) != 0 || s->signing_required ||
+           (q->header.command == SMB_SESSION_SETUP && q->status == STATUS_SUCCESS);
+}
+
+static void send_answers(struct smb_message *m, struct smb_session *session, struct str plain)
+{
+    bool encrypt = session != NULL && session->sealer != NULL && m->encrypted;
+    struct str out = encrypt ? seal(m, session, plain) : plain;
+    if (str_given(out))
+        smb_conn_queue(m->conn, out);
+    else
+        smb_conn_close(m->conn);
+}
+
+static void finish_message(struct smb_message *m, struct smb_session *session)
+{
+    struct smb_conn *c = m->conn;
+    if (m->answer.n > 0)
+        send_answers(m, session, buf_str(&m->answer));
+    if (session != NULL && session->logged_off && !c->closed)
+        smb_session_end(session);
+    smb_message_free(m);
+    assert(c->under_way > 0);
+    c->under_way--;
+    if (c->closed && c->under_way == 0)
+        free(c);
+}
+
+static void put_error_body(struct buf *out)
+{
+    buf_put_le16(out, 9);
+    buf_put_le16(out, 0);
+    buf_put_le32(out, 0);
+    buf_put_u8(out, 0);
+}
+
+static bool has_own_body(uint32_t status)
+{
+    return status == STATUS_SUCCESS || status == STATUS_BUFFER_OVERFLOW ||
+           status == STATUS_MORE_PROCESSING_REQUIRED || status == STATUS_STOPPED_ON_SYMLINK ||
+           status == STATUS_NOTIFY_ENUM_DIR;
+}
+
+static struct smb_header answer_header(struct smb_request *q)
+{
+    struct smb_header h = q->header;
+    h.status = q->status;
+    h.flags = SMB_FLAG_RESPONSE | (q->header.flags & SMB_FLAG_RELATED);
+    h.next = 0;
+    h.credits = q->pending ? 0 : smb_window_grant(&q->conn->window, q->header.credits);
+    h.session_id = q->answer_session_id;
+    h.tree_id = q->answer_tree_id;
+    if (q->pending) {
+        h.flags |= SMB_FLAG_ASYNC;
+        h.process_id = (uint32_t)q->async_id;
+        h.tree_id = (uint32_t)(q->async_id >> 32);
+    }
+    memset(h.signature, 0, sizeof h.signature);
+    return h;
+}
+
+/* Appends the answer, aligned to eight with the one before pointing at it. */
+static void add_answer(struct smb_request *q, bool last)
+{
+    struct smb_message *m = q->message;
+    struct buf *out = &m->answer;
+    size_t begin = out->n;
+    struct smb_header h = answer_header(q);
+    smb_header_put(out, &h);
+    if (has_own_body(q->status) && q->out.n > 0)
+        buf_put(out, buf_str(&q->out));
+    else
+        put_error_body(out);
+    while (!last && out->n % 8 != 0)
+        buf_putc(out, 0);
+    if (!last) {
+        uint32_t next = (uint32_t)(out->n - begin);
+        for (unsigned i = 0; i < 4; i++)
+            out->p[begin + 20 + i] = (char)(next >> (8 * i));
+    }
+    if (wants_signature(q))
+        put_signature(q->session, out->p + begin, out->n - begin);
+    smb_negotiate_hash_answer(q, (struct str){out->p + begin, out->n - begin});
+}
+
+/* ---- ends of a request ---- */
+
+static void leave_waiting(struct smb_request *q)
+{
+    if (q->wait_previous != NULL)
+        q->wait_previous->wait_next = q->wait_next;
+    else if (q->conn->waiting == q)
+        q->conn->waiting = q->wait_next;
+    if (q->wait_next != NULL)
+        q->wait_next->wait_previous = q->wait_previous;
+    q->wait_previous = q->wait_next = NULL;
+}
+
+void smb_complete(struct smb_request *q, uint32_t status)
+{
+    struct smb_message *m = q->message;
+    struct smb_session *session = q->session;
+    bool last = m->plain.n == 0;
+    q->status = status;
+    if (q->pending)
+        leave_waiting(q);
+    if (!q->no_answer && !q->conn->closed)
+        add_answer(q, last);
+    m->related_status = status;
+    if (last || q->conn->closed)
+        finish_message(m, session);
+    else
+        run_next(m);
+}
+
+void smb_complete_err(struct smb_request *q, struct err error)
+{
+    smb_complete(q, err_is(error) ? err_ntstatus(error.code) : STATUS_SUCCESS);
+}
+
+bool smb_pending(struct smb_request *q, void (*cancel)(struct smb_request *request))
+{
+    struct smb_message *m = q->message;
+    struct smb_conn *c = q->conn;
+    if (m->plain.n > 0)
+        return false;
+    /* What the commands before it answered goes out now, with the interim answer behind it. */
+    q->pending = true;
+    q->async_id = ++c->last_async_id;
+    q->cancel = cancel;
+    q->status = STATUS_PENDING;
+    q->pending = true;
+    struct smb_header h = answer_header(q);
+    h.credits = smb_window_grant(&c->window, q->header.credits);
+    size_t begin = m->answer.n;
+    smb_header_put(&m->answer, &h);
+    put_error_body(&m->answer);
+    if (wants_signature(q))
+        put_signature(q->session, m->answer.p + begin, m->answer.n - begin);
+    send_answers(m, q->session, buf_str(&m->answer));
+    buf_clear(&m->answer);
+    q->wait_next = c->waiting;
+    if (c->waiting != NULL)
+        c->waiting->wait_previous = q;
+    c->waiting = q;
+    return true;
+}
+
+void smb_notify(struct smb_conn *c, struct smb_session *session, uint16_t command, struct str body)
+{
+    struct smb_message m = {.conn = c, .encrypted = session != NULL && session->encrypts};
+    struct smb_header h = {
+        .command = command, .flags = SMB_FLAG_RESPONSE, .message_id = UINT64_MAX};
+    arena_init(&m.arena, 1 << 20);
+    m.answer = buf_in(&m.arena);
+    smb_header_put(&m.answer, &h);
+    buf_put(&m.answer, body);
+    send_answers(&m, session, buf_str(&m.answer));
+    arena_release(&m.arena);
+}
+
+/* ---- checks before a command runs ---- */
+
+static bool signature_holds(struct smb_request *q)
+{
+    unsigned char signature[SMB_SIGNATURE_BYTES];
+    return smb_signer_sign(q->session->signer, q->packet, false, signature) &&
+           str_eq_secret((struct str){(const char *)signature, sizeof signature},
+                         (struct str){(const char *)q->header.signature, sizeof signature});
+}
+
+static uint32_t check_protection(struct smb_request *q)
+{
+    struct smb_session *s = q->session;
+    if (q->message->encrypted)
+        return q->message->encrypted_session == q->header.session_id ? STATUS_SUCCESS
+                                                                     : STATUS_ACCESS_DENIED;
+    if (s == NULL || !s->established)
+        return STATUS_SUCCESS;
+    if (s->encrypts && q->header.command != SMB_SESSION_SETUP)
+        return STATUS_ACCESS_DENIED;
+    if ((q->header.flags & SMB_FLAG_SIGNED) != 0)
+        return signature_holds(q) ? STATUS_SUCCESS : STATUS_ACCESS_DENIED;
+    return s->signing_required ? STATUS_ACCESS_DENIED : STATUS_SUCCESS;
+}
+
+/* Commands in a compound that are related take the session, tree and file of the one before. */
+static uint32_t inherit(struct smb_request *q)
+{
+    struct smb_message *m = q->message;
+    if ((q->header.flags & SMB_FLAG_RELATED) == 0)
+        return STATUS_SUCCESS;
+    if (m->count == 1)
+        return STATUS_INVALID_PARAMETER;
+    q->header.session_id = m->previous.session_id;
+    q->header.tree_id = m->previous.tree_id;
+    return STATUS_SUCCESS;
+}
+
+static uint32_t find_places(struct smb_request *q, const struct smb_command *command)
+{
+    q->session = smb_session_find(q->conn, q->header.session_id);
+    if (!command->needs_session)
+        return STATUS_SUCCESS;
+    if (q->session == NULL || !q->session->established)
+        return STATUS_USER_SESSION_DELETED;
+    if (q->session->expired && q->header.command != SMB_LOGOFF)
+        return STATUS_NETWORK_SESSION_EXPIRED;
+    if (!command->needs_tree)
+        return STATUS_SUCCESS;
+    q->tree = smb_tree_find(q->session, q->header.tree_id);
+    if (q->tree == NULL)
+        return STATUS_NETWORK_NAME_DELETED;
+    return q->tree->encrypts && !q->message->encrypted ? STATUS_ACCESS_DENIED : STATUS_SUCCESS;
+}
+
+/* The fixed part's size stands first in every body; a variable part may follow it. */
+static bool body_fits(const struct smb_request *q, const struct smb_command *command)
+{
+    struct reader r = reader_of(q->body);
+    uint16_t size = read_le16(&r);
+    size_t least = command->body_bytes & ~1U;
+    return reader_ok(&r) && size == command->body_bytes && q->body.n >= least;
+}
+
+static uint32_t check_request(struct smb_request *q, const struct smb_command **out)
+{
+    if (q->header.command >= SMB_COMMAND_COUNT)
+        return STATUS_INVALID_PARAMETER;
+    const struct smb_command *command = &SMB_COMMANDS[q->header.command];
+    *out = command;
+    uint32_t status = inherit(q);
+    if (status == STATUS_SUCCESS)
+        status = find_places(q, command);
+    if (status == STATUS_SUCCESS)
+        status = check_protection(q);
+    if (status == STATUS_SUCCESS && q->conn->dialect == SMB_DIALECT_NONE &&
+        q->header.command != SMB_NEGOTIATE)
+        status = STATUS_ACCESS_DENIED;
+    if (status == STATUS_SUCCESS && !body_fits(q, command))
+        status = STATUS_INVALID_PARAMETER;
+    return status;
+}
+
+/* ---- the commands of a message ---- */
+
+/* Cuts the next command off m->plain. False when it is not well-formed. */
+static bool take_command(struct smb_message *m, struct smb_request *q)
+{
+    struct str rest = m->plain;
+    *q = (struct smb_request){.message = m, .conn = m->conn, .arena = &m->arena};
+    if (!smb_header_read(rest, &q->header) || (q->header.flags & SMB_FLAG_RESPONSE) != 0)
+        return false;
+    size_t length = q->header.next == 0 ? rest.n : q->header.next;
+    if (length < SMB_HEADER_BYTES || length > rest.n || (q->header.next != 0 && length % 8 != 0))
+        return false;
+    q->packet = str_head(rest, length);
+    q->body = str_from(q->packet, SMB_HEADER_BYTES);
+    q->out = buf_in(&m->arena);
+    m->plain = str_from(rest, length);
+    return ++m->count <= SMB_COMPOUND_MAX;
+}
+
+static void give_up(struct smb_message *m)
+{
+    struct smb_conn *c = m->conn;
+    smb_conn_close(c);
+    finish_message(m, NULL);
+}
+
+static void run_next(struct smb_message *m)
+{
+    struct smb_request *q = &m->request;
+    const struct smb_command *command = NULL;
+    if (!take_command(m, q)) {
+        give_up(m);
+        return;
+    }
+    /* CANCEL uses the id of the request it cancels. */
+    if (q->header.command != SMB_CANCEL &&
+        !smb_window_take(&m->conn->window, q->header.message_id, q->header.credit_charge)) {
+        give_up(m);
+        return;
+    }
+    uint32_t status = check_request(q, &command);
+    q->answer_session_id = q->header.session_id;
+    q->answer_tree_id = q->header.tree_id;
+    m->previous = q->header;
+    if (status != STATUS_SUCCESS) {
+        q->no_answer = q->header.command == SMB_CANCEL;
+        smb_complete(q, status);
+        return;
+    }
+    command->run(q);
+}
+
+/* ---- encryption around it ---- */
+
+static bool unseal(struct smb_message *m)
+{
+    struct smb_transform t;
+    struct str whole = {m->bytes, m->length};
+    if (!smb_transform_read(whole, &t) || t.flags != 1 ||
+        t.original_size != m->length - SMB_TRANSFORM_BYTES)
+        return false;
+    struct smb_session *session = smb_session_find(m->conn, t.session_id);
+    if (session == NULL || session->unsealer == NULL)
+        return false;
+    struct str aad = {m->bytes + 20, SMB_TRANSFORM_BYTES - 20};
+    if (!smb_unseal(session->unsealer, aad, t.nonce, m->bytes + SMB_TRANSFORM_BYTES,
+                    t.original_size, t.signature))
+        return false;
+    m->encrypted = true;
+    m->encrypted_session = t.session_id;
+    m->plain = str_from(whole, SMB_TRANSFORM_BYTES);
+    return true;
+}
+
+void smb_message_run(struct smb_message *m)
+{
+    m->plain = (struct str){m->bytes, m->length};
+    m->answer = buf_in(&m->arena);
+    m->conn->under_way++;
+    switch (smb_magic_of(m->plain)) {
+    case SMB_MAGIC_SMB2:
+        run_next(m);
+        return;
+    case SMB_MAGIC_ENCRYPTED:
+        if (unseal(m))
+            run_next(m);
+        else
+            give_up(m);
+        return;
+    case SMB_MAGIC_SMB1:
+        if (smb_negotiate_smb1(m, &m->answer))
+            finish_message(m, NULL);
+        else
+            give_up(m);
+        return;
+    case SMB_MAGIC_OTHER:
+        give_up(m);
+        return;
+    }
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A message's way: decrypt, take its commands one after the other, check each one's signature and
+ * rights, run it, gather the answers, sign, encrypt, send. */
+#ifndef SMB_MESSAGE_H
+#define SMB_MESSAGE_H
+
+#include "smb/conn.h"
+
+/* Takes the message. */
+void smb_message_run(struct smb_message *m);
+/* Before it ran. */
+void smb_message_free(struct smb_message *m);
+/* Queues the bytes of a finished message; in conn.c. */
+void smb_conn_queue(struct smb_conn *c, struct str message);
+
+/* A command of the protocol: smb/cmds.c has the table. */
+struct smb_command {
+    const char *name;
+    uint16_t body_bytes; /* the StructureSize that its request must have */
+    bool needs_session;
+    bool needs_tree;
+    void (*run)(struct smb_request *request); /* ends in smb_complete */
+};
+extern const struct smb_command SMB_COMMANDS[SMB_COMMAND_COUNT];
+
+#endif

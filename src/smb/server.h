@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The SMB front end as main builds it. */
+#ifndef SMB_SERVER_H
+#define SMB_SERVER_H
+
+#include "core/guid.h"
+#include "net/loop.h"
+#include "net/pool.h"
+#include "service/account/account.h"
+#include "service/common/store.h"
+
+struct smb_conn;
+
+enum smb_encryption { SMB_ENCRYPTION_OFF, SMB_ENCRYPTION_PREFERRED, SMB_ENCRYPTION_REQUIRED };
+
+struct smb_options {
+    enum smb_encryption encryption;
+    unsigned connections_max;
+};
+
+/* What the front end works on; the pointers stay the caller's. */
+struct smb_world {
+    struct loop **loops;
+    size_t loop_count;
+    struct pool *pool;
+    struct accounts *accounts;
+    struct store *store;
+};
+
+struct smb_server;
+
+struct err smb_server_new(const struct smb_world *world, const struct smb_options *options,
+                          struct smb_server **out);
+/* One port for all loops; before they run. ERR_IO with errno as cause. Port 0 picks a free one. */
+struct err smb_server_listen(struct smb_server *s, const char *host, uint16_t port,
+                             uint16_t *port_out);
+/* Stops accepting and cuts every connection; on the first loop's thread `drained` tells the end. */
+void smb_server_drain(struct smb_server *s, void (*drained)(void *arg), void *arg);
+/* After the loops have stopped. */
+void smb_server_free(struct smb_server *s);
+
+/* ---- for the connections ---- */
+
+const struct smb_options *smb_server_options(const struct smb_server *s);
+const struct smb_world *smb_server_world(const struct smb_server *s);
+const struct guid *smb_server_guid(const struct smb_server *s);
+int64_t smb_server_started(const struct smb_server *s);
+int64_t smb_server_now(const struct smb_server *s);
+void smb_server_remember(struct smb_server *s, struct smb_conn *c);
+void smb_server_forget(struct smb_server *s, struct smb_conn *c);
+uint64_t smb_server_next_session(struct smb_server *s);
+/* Ends a session of the same account on whatever connection it is: its client has come back. */
+void smb_server_end_session(struct smb_server *s, uint64_t id, const char *account);
+
+#endif
