@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* THE TABLE: one row per command. */
+/* THE TABLE: one row per command. A command without a row is answered STATUS_NOT_SUPPORTED. */
 #include "smb/message.h"
 #include "smb/negotiate.h"
 #include "smb/session.h"
@@ -27,11 +27,6 @@ static void smb_cancel(struct smb_request *q)
     smb_complete(q, STATUS_SUCCESS);
 }
 
-static void smb_not_supported(struct smb_request *q)
-{
-    smb_complete(q, STATUS_NOT_SUPPORTED);
-}
-
 // clang-format off
 const struct smb_command SMB_COMMANDS[SMB_COMMAND_COUNT] = {
     /*                        name               size session tree   run */
@@ -40,19 +35,7 @@ const struct smb_command SMB_COMMANDS[SMB_COMMAND_COUNT] = {
     [SMB_LOGOFF]          = {"Logoff",           4,   true,   false, smb_logoff},
     [SMB_TREE_CONNECT]    = {"TreeConnect",      9,   true,   false, smb_tree_connect},
     [SMB_TREE_DISCONNECT] = {"TreeDisconnect",   4,   true,   true,  smb_tree_disconnect},
-    [SMB_CREATE]          = {"Create",           57,  true,   true,  smb_not_supported},
-    [SMB_CLOSE]           = {"Close",            24,  true,   true,  smb_not_supported},
-    [SMB_FLUSH]           = {"Flush",            24,  true,   true,  smb_not_supported},
-    [SMB_READ]            = {"Read",             49,  true,   true,  smb_not_supported},
-    [SMB_WRITE]           = {"Write",            49,  true,   true,  smb_not_supported},
-    [SMB_LOCK]            = {"Lock",             48,  true,   true,  smb_not_supported},
-    [SMB_IOCTL]           = {"Ioctl",            57,  true,   true,  smb_not_supported},
     [SMB_CANCEL]          = {"Cancel",           4,   false,  false, smb_cancel},
     [SMB_ECHO]            = {"Echo",             4,   false,  false, smb_echo},
-    [SMB_QUERY_DIRECTORY] = {"QueryDirectory",   33,  true,   true,  smb_not_supported},
-    [SMB_CHANGE_NOTIFY]   = {"ChangeNotify",     32,  true,   true,  smb_not_supported},
-    [SMB_QUERY_INFO]      = {"QueryInfo",        41,  true,   true,  smb_not_supported},
-    [SMB_SET_INFO]        = {"SetInfo",          33,  true,   true,  smb_not_supported},
-    [SMB_OPLOCK_BREAK]    = {"OplockBreak",      24,  true,   false, smb_not_supported},
 };
 // clang-format on

@@ -201,7 +201,7 @@ void smb_conn_open(struct smb_server *server, struct loop *loop, int fd,
     c->watch = (struct loop_watch){.ready = conn_ready, .fd = fd};
     c->early.fire = conn_too_slow;
     smb_window_init(&c->window);
-    stream_init(&c->stream, fd);
+    stream_init(&c->stream, fd, NULL);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     smb_server_remember(server, c);
     struct err error = loop_watch_add(loop, &c->watch, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);

@@ -291,6 +291,9 @@ static uint32_t check_request(struct smb_request *q, const struct smb_command **
     if (status == STATUS_SUCCESS && q->conn->dialect == SMB_DIALECT_NONE &&
         q->header.command != SMB_NEGOTIATE)
         status = STATUS_ACCESS_DENIED;
+    /* After the session was found: the refusal is signed like any other answer. */
+    if (status == STATUS_SUCCESS && command->run == NULL)
+        return STATUS_NOT_SUPPORTED;
     if (status == STATUS_SUCCESS && !body_fits(q, command))
         status = STATUS_INVALID_PARAMETER;
     return status;
