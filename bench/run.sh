@@ -113,6 +113,10 @@ part_queue() {
     row $queue_port 'Put Message 1 KiB' --op "POST $account/bench/messages" \
         --body "<QueueMessage><MessageText>$(head -c 768 /dev/zero | base64 -w0)</MessageText></QueueMessage>"
     row $queue_port 'Get Messages' --op "GET $account/bench/messages?visibilitytimeout=600"
+    say "Each by itself, then all three by each connection (1 KiB texts, an account SAS):"
+    build/release/bench_queue_cycle $queue_port $pid ${BENCH_MESSAGES:-500}
+    say "The service alone over the engine: does the head stay cheap? (10000000 1000000 for the whole question)"
+    build/release/bench_queue_head ${BENCH_QUEUE:-200000 100000}
 }
 
 # A change set of 100 inserts; {seq} makes each batch's keys its own.

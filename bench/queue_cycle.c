@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What put, get and delete of a message cost a running server, each by itself, and how many
+ * messages a second go through one queue: 64 connections, each waiting for its answer. Deleting
+ * needs what a get answered, which the templates of bench_load cannot carry over.
+ *
+ *     bench_queue_cycle PORT SERVER-PID MESSAGES-PER-CONNECTION */
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "core/base64.h"
+#include "core/clock.h"
+#include "core/hmac.h"
+#include "core/uri.h"
+#include "service/account/account.h"
+
+enum { CONNECTIONS = 64, ANSWER_BYTES_MAX = 16 << 10, TEXT_BYTES = 1024, ID_BYTES = 36 };
+
+enum phase { PUT, GET, DELETE, CYCLE };
+
+struct message {
+    char id[ID_BYTES];
+    char receipt[64]; /* percent-encoded */
+};
+
+struct client {
+    int fd;
+    const struct bench *bench;
+    struct message *messages;
+    char answer[ANSWER_BYTES_MAX];
+    size_t answer_n;
+    uint64_t done; /* requests of this phase */
+    enum phase doing;
+    struct message *at;
+};
+
+struct bench {
+    uint16_t port;
+    int pid;
+    uint64_t each;
+    enum phase phase;
+    struct str sas;
+    char text[TEXT_BYTES + 1];
+};
+
+static void stop(const char *why)
+{
+    (void)fprintf(stderr, "bench_queue_cycle: %s\n", why);
+    exit(1);
+}
+
+static void connect_client(struct client *c)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(c->bench->port)};
+    int one = 1;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&to, sizeof to) != 0)
+        stop("cannot connect");
+    (void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+}
+
+static bool answer_whole(struct client *c)
+{
+    struct str all = {c->answer, c->answer_n};
+    size_t head = str_find_str(all, STR("\r\n\r\n"));
+    size_t at = str_find_str(str_head(all, head), STR("Content-Length: "));
+    if (head == all.n)
+        return false;
+    struct str rest = str_from(str_head(all, head), at + 16);
+    uint64_t length = 0;
+    (void)str_to_u64(str_cut(&rest, '\r'), &length);
+    return all.n >= head + 4 + length;
+}
+
+static void send_request(struct client *c, const char *request, int n)
+{
+    c->answer_n = 0;
+    if (n <= 0 || write(c->fd, request, (size_t)n) != n)
+        stop("short write");
+}
+
+/* Reads what is there; the answer once it is whole, else absent. */
+static struct str receive(struct client *c)
+{
+    ssize_t n = read(c->fd, c->answer + c->answer_n, sizeof c->answer - c->answer_n);
+    if (n <= 0)
+        stop("the server closed the connection");
+    c->answer_n += (size_t)n;
+    if (!answer_whole(c))
+        return STR_NONE;
+    if (c->answer[9] != '2')
+        stop(c->answer);
+    return (struct str){c->answer, c->answer_n};
+}
+
+static struct str element(struct str answer, struct str open)
+{
+    struct str rest = str_from(answer, str_find_str(answer, open) + open.n);
+    return str_cut(&rest, '<');
+}
+
+static void put(struct client *c)
+{
+    char request[TEXT_BYTES + 1024];
+    int n = snprintf(request, sizeof request,
+                     "POST /devstoreaccount1/cycle/messages?%.*s HTTP/1.1\r\nHost: h\r\n"
+                     "Content-Length: %d\r\n\r\n<QueueMessage><MessageText>%s</MessageText>"
+                     "</QueueMessage>",
+                     STR_ARG(c->bench->sas), TEXT_BYTES + 56, c->bench->text);
+    send_request(c, request, n);
+}
+
+static void get(struct client *c)
+{
+    char request[1024];
+    int n = snprintf(request, sizeof request,
+                     "GET /devstoreaccount1/cycle/messages?visibilitytimeout=600&%.*s HTTP/1.1\r\n"
+                     "Host: h\r\n\r\n",
+                     STR_ARG(c->bench->sas));
+    send_request(c, request, n);
+}
+
+static void take_got(struct str answer, struct message *m)
+{
+    struct str id = element(answer, STR("<MessageId>"));
+    struct str receipt = element(answer, STR("<PopReceipt>"));
+    size_t used = 0;
+    if (id.n != ID_BYTES)
+        stop("a get found nothing");
+    memcpy(m->id, id.p, ID_BYTES);
+    for (size_t i = 0; i < receipt.n && used + 4 < sizeof m->receipt; i++)
+        used += (size_t)snprintf(m->receipt + used, 4,
+                                 receipt.p[i] == '+' || receipt.p[i] == '/' ? "%%%02X" : "%c",
+                                 receipt.p[i]);
+}
+
+static void delete_message(struct client *c, const struct message *m)
+{
+    char request[1024];
+    int n = snprintf(request, sizeof request,
+                     "DELETE /devstoreaccount1/cycle/messages/%.36s?popreceipt=%s&%.*s HTTP/1.1\r\n"
+                     "Host: h\r\n\r\n",
+                     m->id, m->receipt, STR_ARG(c->bench->sas));
+    send_request(c, request, n);
+}
+
+/* Sends the connection's next request; false when it has done all of its own. */
+static bool client_next(struct client *c)
+{
+    if (c->bench->phase == CYCLE)
+        c->doing = c->done == 0 ? PUT : c->doing == DELETE ? PUT : c->doing + 1;
+    else
+        c->doing = c->bench->phase;
+    uint64_t requests = c->bench->phase == CYCLE ? 3 * c->bench->each : c->bench->each;
+    if (c->done == requests)
+        return false;
+    c->at = &c->messages[c->bench->phase == CYCLE ? 0 : c->done];
+    c->done++;
+    if (c->doing == PUT)
+        put(c);
+    else if (c->doing == GET)
+        get(c);
+    else
+        delete_message(c, c->at);
+    return true;
+}
+
+/* One thread for all connections: an answer then wakes no thread of its own, which the server would
+ * pay for. */
+static void run_clients(struct client *clients)
+{
+    int poll = epoll_create1(EPOLL_CLOEXEC);
+    int running = 0;
+    for (int i = 0; i < CONNECTIONS; i++) {
+        struct epoll_event event = {.events = EPOLLIN, .data.ptr = &clients[i]};
+        if (poll < 0 || epoll_ctl(poll, EPOLL_CTL_ADD, clients[i].fd, &event) != 0)
+            stop("epoll");
+        clients[i].done = 0;
+        running += client_next(&clients[i]);
+    }
+    while (running > 0) {
+        struct epoll_event events[CONNECTIONS];
+        int n = epoll_wait(poll, events, CONNECTIONS, -1);
+        for (int i = 0; i < n; i++) {
+            struct client *c = events[i].data.ptr;
+            struct str answer = receive(c);
+            if (!str_given(answer))
+                continue;
+            if (c->doing == GET)
+                take_got(answer, c->at);
+            running -= !client_next(c);
+        }
+    }
+    (void)close(poll);
+}
+
+/* User and system time of the server so far. */
+static double server_us(int pid)
+{
+    char path[64];
+    char line[1024];
+    unsigned long user;
+    unsigned long system;
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL || fgets(line, sizeof line, file) == NULL)
+        stop("no such process");
+    (void)fclose(file);
+    char *at = strrchr(line, ')') + 2;
+    for (int i = 0; i < 11; i++)
+        at = strchr(at, ' ') + 1;
+    user = strtoul(at, &at, 10);
+    system = strtoul(at, NULL, 10);
+    return (double)(user + system) * 1e6 / (double)sysconf(_SC_CLK_TCK);
+}
+
+static void run_phase(struct bench *b, struct client *clients, enum phase phase, const char *title)
+{
+    double before = server_us(b->pid);
+    int64_t from = clock_mono_us();
+    b->phase = phase;
+    run_clients(clients);
+    double n = (double)b->each * CONNECTIONS;
+    printf("| %s | %d | %.0f | %.0f | %.1f |\n", title, CONNECTIONS, n,
+           n * 1e6 / (double)(clock_mono_us() - from), (server_us(b->pid) - before) / n);
+    (void)fflush(stdout);
+}
+
+/* An account SAS, so that the client does not sign each request. */
+static struct str make_sas(struct arena *a)
+{
+    struct hmac_key key;
+    struct str secret;
+    unsigned char digest[32];
+    if (!base64_decode(a, STR(ACCOUNT_WELL_KNOWN_KEY), &secret))
+        stop("key");
+    hmac_key_init(&key, secret);
+    hmac_sign(&key,
+              STR(ACCOUNT_WELL_KNOWN_NAME "\nrwdlacup\nq\nsco\n\n2099-01-01\n\n\n2020-12-06\n\n"),
+              digest);
+    struct str sig = base64_encode(a, (struct str){(const char *)digest, sizeof digest});
+    struct buf out = buf_in(a);
+    buf_put(&out, STR("sp=rwdlacup&ss=q&srt=sco&se=2099-01-01&sv=2020-12-06&sig="));
+    uri_encode(&out, sig, URI_KEEP_NONE);
+    return buf_str(&out);
+}
+
+int main(int argc, char **argv)
+{
+    static struct client clients[CONNECTIONS];
+    static struct bench b;
+    struct arena arena;
+    uint64_t port = 0;
+    uint64_t pid = 0;
+    if (argc != 4 || !str_to_u64(str_of(argv[1]), &port) || !str_to_u64(str_of(argv[2]), &pid) ||
+        !str_to_u64(str_of(argv[3]), &b.each))
+        stop("PORT SERVER-PID MESSAGES-PER-CONNECTION");
+    arena_init(&arena, SIZE_MAX);
+    b.port = (uint16_t)port;
+    b.pid = (int)pid;
+    b.sas = make_sas(&arena);
+    memset(b.text, 'x', TEXT_BYTES);
+    for (int i = 0; i < CONNECTIONS; i++) {
+        clients[i].bench = &b;
+        clients[i].messages = ARENA_ARRAY(&arena, struct message, b.each);
+        connect_client(&clients[i]);
+    }
+    struct str create = arena_printf(
+        &arena, "PUT /devstoreaccount1/cycle?%.*s HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n",
+        STR_ARG(b.sas));
+    send_request(&clients[0], create.p, (int)create.n);
+    while (!str_given(receive(&clients[0]))) {
+    }
+    puts("| what | connections | messages | messages/s | server CPU µs |\n|---|---|---|---|---|");
+    run_phase(&b, clients, PUT, "Put Message 1 KiB");
+    run_phase(&b, clients, GET, "Get Messages, one each");
+    run_phase(&b, clients, DELETE, "Delete Message");
+    run_phase(&b, clients, CYCLE, "put, get and delete");
+    return 0;
+}
