@@ -61,6 +61,7 @@ static const struct flag FLAGS[] = {
     {"--threads", NULL, FLAG_NUMBER, AT(threads), 256, "N", "event loops; default one per core"},
     {"--cache-mib", NULL, FLAG_NUMBER, AT(cache_mib), 1 << 20, "N", "memory for cached rows; default 64"},
     {"--container-delete-seconds", NULL, FLAG_NUMBER, AT(container_delete_seconds), 86400, "N", "how long a deleted container's name stays taken; default 0"},
+    {"--rehydrate-seconds", NULL, FLAG_NUMBER, AT(rehydrate_seconds), 604800, "N", "how long a blob takes to leave the archive tier; default 0"},
     {"--copy-sources", NULL, FLAG_TEXT, AT(copy_sources), 0, "CIDR,…", "addresses that copies from a URL may reach; default: none but this server"},
     {"--smb-encryption", NULL, FLAG_TEXT, AT(smb_encryption), 0, "HOW", "required, preferred (default) or off"},
     {"--clock-file", NULL, FLAG_TEXT, AT(clock_file), 0, "FILE", "shift the server's time by the milliseconds in FILE (int64): tests of leases need not wait"},

@@ -32,6 +32,7 @@ struct config {
     uint64_t connections_max;
     uint64_t connections_per_address; /* 0: no limit */
     uint64_t container_delete_seconds;
+    uint64_t rehydrate_seconds;
     uint64_t cache_mib;
     bool help, version, ops;
     const char *command;     /* "check", "backup", "account", "cert"; NULL: serve */

@@ -155,6 +155,7 @@ static void start_rest(struct server *s, const char *server_name)
                     .any_version = c->any_version || c->loose,
                     .loose = c->loose,
                     .container_delete_seconds = c->container_delete_seconds,
+                    .rehydrate_seconds = c->rehydrate_seconds,
                     .server_name = server_name},
         .store = &s->store,
         .auth = {.accounts = s->accounts,

@@ -17,8 +17,8 @@ struct err rest_put_append_blob_decode(struct rest_call *call)
     TRY(blob_read_properties(call, true, &args->properties));
     if (call->x->request.content_length > 0 || call->x->request.chunked)
         return call_bad_header(call, STR("Content-Length"));
-    return args->properties.tier == BLOB_TIER_NONE ? OK
-                                                   : call_bad_header(call, STR("x-ms-access-tier"));
+    const struct str tier = STR("x-ms-access-tier");
+    return str_given(call_header(call, tier)) ? call_bad_header(call, tier) : OK;
 }
 
 struct err rest_put_append_blob_encode(struct rest_call *call)

@@ -116,6 +116,7 @@ struct err rest_put_block_list_decode(struct rest_call *call)
     call->args = args;
     TRY(blob_read_base_request(call, &args->request));
     TRY(blob_read_properties(call, false, &args->properties));
+    TRY(blob_read_tier(call, false, &args->properties.tier));
     TRY(blob_check_body_checksums(call, call->body));
     return read_entries(call, args);
 }

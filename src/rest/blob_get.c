@@ -115,11 +115,13 @@ static void put_http(struct rest_call *call, const struct blob_http *http)
     call_put_if(call, STR("Cache-Control"), chosen(who->cache_control, http->cache_control));
 }
 
-/* Only block blobs have a tier here. */
+/* A block blob always has a tier, a page blob when it was given one. */
 static void put_tier(struct rest_call *call, const struct blob_head *head)
 {
-    if (head->type != BLOB_BLOCK)
+    if (head->type != BLOB_BLOCK && head->tier == BLOB_TIER_NONE)
         return;
+    call_put_if(call, STR("x-ms-archive-status"), blob_archive_status_text(head));
+    call_put_if(call, STR("x-ms-rehydrate-priority"), blob_rehydrate_priority_text(head));
     call_put(call, STR("x-ms-access-tier"), blob_tier_text(head->tier));
     if (head->tier == BLOB_TIER_NONE)
         call_put_bool(call, STR("x-ms-access-tier-inferred"), true);

@@ -154,7 +154,7 @@ static void put_content_properties(struct buf *b, const struct blob_head *head)
     put_optional(b, STR("Content-Disposition"), http->content_disposition);
 }
 
-/* Only block blobs have a tier here. */
+/* A block blob always has a tier, a page blob when it was given one. */
 static void put_tier(struct buf *b, const struct blob_head *head)
 {
     if (head->sealed)
@@ -164,7 +164,7 @@ static void put_tier(struct buf *b, const struct blob_head *head)
         buf_put_u64(b, head->sequence);
         PUT(b, "</x-ms-blob-sequence-number>");
     }
-    if (head->type != BLOB_BLOCK)
+    if (head->type != BLOB_BLOCK && head->tier == BLOB_TIER_NONE)
         return;
     PUT(b, "<AccessTier>");
     buf_put(b, blob_tier_text(head->tier));
@@ -176,6 +176,10 @@ static void put_tier(struct buf *b, const struct blob_head *head)
     PUT(b, "<AccessTierChangeTime>");
     time_put_rfc1123(b, head->tier_changed);
     PUT(b, "</AccessTierChangeTime>");
+    if (head->rehydrate == BLOB_TIER_NONE)
+        return;
+    xml_element(b, STR("ArchiveStatus"), blob_archive_status_text(head));
+    xml_element(b, STR("RehydratePriority"), blob_rehydrate_priority_text(head));
 }
 
 static void put_properties(struct list_blobs *list, const struct blob_list_item *item)

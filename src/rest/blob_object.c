@@ -34,6 +34,7 @@ struct err rest_put_blob_decode(struct rest_call *call)
     call->args = put;
     TRY(blob_read_base_request(call, &put->args.request));
     TRY(blob_read_properties(call, true, &put->args.properties));
+    TRY(blob_read_tier(call, false, &put->args.properties.tier));
     if (str_given(call_header(call, STR("x-ms-blob-content-length"))))
         return call_bad_header(call, STR("x-ms-blob-content-length"));
     struct blob_upload_options options = {

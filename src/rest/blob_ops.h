@@ -47,6 +47,9 @@ rest_fn rest_get_blob_metadata_encode;
 rest_fn rest_set_blob_tags_decode, rest_set_blob_tags_encode;
 rest_fn rest_get_blob_tags_decode, rest_get_blob_tags_encode;
 
+/* blob_tier.c */
+rest_fn rest_set_blob_tier_decode, rest_set_blob_tier_encode;
+
 /* blob_find.c */
 rest_fn rest_find_blobs_by_tags_decode, rest_find_blobs_by_tags_in_container_decode;
 rest_fn rest_find_blobs_by_tags_encode;

@@ -41,8 +41,7 @@ struct err rest_put_page_blob_decode(struct rest_call *call)
         return call_bad_header(call, STR("Content-Length"));
     if (!str_given(call_header(call, LENGTH)))
         return call_missing_header(call, LENGTH);
-    if (args->properties.tier != BLOB_TIER_NONE)
-        return call_bad_header(call, STR("x-ms-access-tier"));
+    TRY(blob_read_tier(call, true, &args->properties.tier));
     TRY(read_size(call, &args->size));
     return read_number(call, &args->sequence);
 }

@@ -251,16 +251,23 @@ struct err blob_read_http(struct rest_call *call, bool standard, struct blob_htt
 
 struct err blob_read_properties(struct rest_call *call, bool standard, struct blob_properties *out)
 {
-    const struct str tier = STR("x-ms-access-tier");
     *out = (struct blob_properties){0};
     TRY(blob_read_http(call, standard, &out->http));
     if (!str_given(out->http.content_type))
         out->http.content_type = STR("application/octet-stream");
     TRY(metadata_from_headers(call, &out->metadata));
-    TRY(blob_read_tags_header(call, &out->tags));
-    struct str text = call_header(call, tier);
-    if (str_given(text) && !blob_tier_parse(text, &out->tier))
-        return call_bad_header(call, tier);
+    return blob_read_tags_header(call, &out->tags);
+}
+
+struct err blob_read_tier(struct rest_call *call, bool for_pages, enum blob_tier *out)
+{
+    const struct str name = STR("x-ms-access-tier");
+    struct str text = call_header(call, name);
+    *out = BLOB_TIER_NONE;
+    if (!str_given(text))
+        return OK;
+    if (!blob_tier_parse(text, out) || blob_tier_is_for_pages(*out) != for_pages)
+        return call_bad_header(call, name);
     return OK;
 }
 

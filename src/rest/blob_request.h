@@ -35,8 +35,12 @@ struct err blob_read_lease_request(struct rest_call *call, struct lease_request 
 /* x-ms-blob-content-type and the like; with `standard`, Content-Type and the like stand in for
  * those that are not sent. */
 struct err blob_read_http(struct rest_call *call, bool standard, struct blob_http *out);
-/* The properties that come with a blob's content: the above, metadata, tier. */
+/* The properties that come with a blob's content: the above, metadata, tags. The tier is
+ * read apart, since each type of blob has its own. */
 struct err blob_read_properties(struct rest_call *call, bool standard, struct blob_properties *out);
+/* x-ms-access-tier: BLOB_TIER_NONE when not sent. ERR_INVALID_HEADER_VALUE unless it is one of page
+ * blobs, or of block blobs. */
+struct err blob_read_tier(struct rest_call *call, bool for_pages, enum blob_tier *out);
 /* A base64 header of exactly n bytes; *given tells whether it was sent. */
 struct err blob_read_checksum(struct rest_call *call, struct str name, enum err_code code,
                               void *out, size_t n, bool *given);

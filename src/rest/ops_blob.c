@@ -13,6 +13,7 @@
 #include "service/blob/list.h"
 #include "service/blob/page.h"
 #include "service/blob/tags.h"
+#include "service/blob/tier.h"
 
 #define MIB (1ULL << 20)
 
@@ -115,6 +116,9 @@ static const struct op ROWS[] = {
     {.name = "GetBlobTags", .methods = M_GET, .resource = R_OBJECT, .comp = "tags",
      .account_sas = "t", .account_sas_type = 'o', .service_sas = "t", .conditions = COND_T,
      .mode = MODE_READ, .version_min = 20191212, .decode = rest_get_blob_tags_decode, .run = blob_get_blob_tags, .encode = rest_get_blob_tags_encode},
+    {.name = "SetBlobTier", .methods = M_PUT, .resource = R_OBJECT, .comp = "tier",
+     .account_sas = "w", .account_sas_type = 'o', .service_sas = "w", .conditions = COND_T,
+     .mode = MODE_WRITE, .version_min = 20170417, .decode = rest_set_blob_tier_decode, .run = blob_set_blob_tier, .encode = rest_set_blob_tier_encode},
     {.name = "LeaseBlob", .methods = M_PUT, .resource = R_OBJECT, .comp = "lease", .header = "x-ms-lease-action=break",
      .account_sas = "wd", .account_sas_type = 'o', .service_sas = "wd", .conditions = COND_ALL,
      .mode = MODE_WRITE, .decode = rest_lease_blob_decode, .run = blob_lease_blob, .encode = rest_lease_blob_encode},

@@ -64,6 +64,7 @@ static const struct wanted WANTED[] = {
     {BLOB, "SetBlobMetadata", "w", 'o', "w", NEVER},
     {BLOB, "SetBlobTags", "t", 'o', "t", NEVER},
     {BLOB, "GetBlobTags", "t", 'o', "t", NEVER},
+    {BLOB, "SetBlobTier", "w", 'o', "w", NEVER},
     {BLOB, "LeaseBlob", "wd", 'o', "wd", NEVER}, /* break */
     {BLOB, "LeaseBlob", "w", 'o', "w", NEVER},
     {BLOB, "SnapshotBlob", "cw", 'o', "cw", NEVER},

@@ -15,6 +15,7 @@ struct rest_options {
     bool loose;         /* --loose: headers and parameters we do not support are passed over */
     bool access_log;    /* one line per request */
     uint64_t container_delete_seconds; /* how long a deleted container's name cannot be taken */
+    uint64_t rehydrate_seconds;        /* how long a blob takes to leave the archive tier */
     const char *server_name;           /* the Server header's product and version */
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tags through the SDK: set, get, conditions, listing, finding.
+// Tags and tiers through the SDK.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { AnonymousCredential, BlobSASPermissions, BlockBlobClient } from '@azure/storage-blob';
 import { startServer } from './lib.mjs';
 
 let server;
@@ -102,4 +103,67 @@ test('tags: finding, in pages, in an account and in a container', async () => {
     for (const bad of ["find <> 'me'", "find = 'a' OR find = 'b'", 'find', "@container = 'tagged'", "find = 'a' AND"])
         await rejected(all(service.findBlobsByTags(bad)), 400, 'InvalidQueryParameterValue');
     await rejected(all(service.getContainerClient('absent').findBlobsByTags("a = '1'")), 404, 'ContainerNotFound');
+});
+
+test('tags: a SAS needs the letter t', async () => {
+    const blob = await put('sas', { k: '1' });
+    const as = async (letters) => new BlockBlobClient(await blob.generateSasUrl({
+        permissions: BlobSASPermissions.parse(letters), expiresOn: new Date(Date.now() + 3600e3),
+    }), new AnonymousCredential());
+    const writer = await as('rw');
+    await rejected(writer.upload('y', 1, { tags: { k: '2' } }), 403, 'AuthorizationPermissionMismatch');
+    await rejected(writer.getTags(), 403, 'AuthorizationPermissionMismatch');
+    await rejected(writer.download(0, 1, { conditions: { tagConditions: "k = '1'" } }), 403, 'AuthorizationPermissionMismatch');
+    assert.deepEqual((await blob.getTags()).tags, { k: '1' });
+    const tagger = await as('rwt');
+    await tagger.upload('y', 1, { tags: { k: '2' } });
+    assert.deepEqual((await tagger.getTags()).tags, { k: '2' });
+});
+
+test('tiers: block blobs, the archive and back', async () => {
+    const blob = await put('tiers', { k: '1' });
+    assert.equal((await blob.setAccessTier('Cool'))._response.status, 200);
+    const cool = await blob.getProperties();
+    assert.equal(cool.accessTier, 'Cool');
+    assert.ok(cool.accessTierChangedOn instanceof Date);
+    await blob.setAccessTier('Archive');
+    await rejected(blob.download(), 409, 'BlobArchived');
+    await rejected(blob.upload('y', 1), 409, 'BlobArchived');
+    await blob.setTags({ still: 'works' });
+    assert.equal((await blob.setAccessTier('Hot', { rehydratePriority: 'High' }))._response.status, 202);
+    const hot = await blob.getProperties();
+    assert.equal(hot.accessTier, 'Hot');
+    assert.equal(hot.archiveStatus, undefined);
+    assert.equal((await blob.downloadToBuffer()).toString(), 'x');
+    await rejected(blob.setAccessTier('P10'), 400, 'InvalidBlobTier');
+});
+
+test('tiers: a rehydration that takes its time', async () => {
+    const slow = await startServer({ services: ['blob'], args: ['--rehydrate-seconds', '3600'] });
+    try {
+        const place = (await slow.blobs()).getContainerClient('slow');
+        await place.create();
+        const blob = place.getBlockBlobClient('b');
+        await blob.upload('x', 1, { tier: 'Archive' });
+        assert.equal((await blob.setAccessTier('Cool'))._response.status, 202);
+        const pending = await blob.getProperties();
+        assert.equal(pending.accessTier, 'Archive');
+        assert.equal(pending.archiveStatus, 'rehydrate-pending-to-cool');
+        assert.equal(pending.rehydratePriority, 'Standard');
+        const [listed] = await all(place.listBlobsFlat());
+        assert.equal(listed.properties.archiveStatus, 'rehydrate-pending-to-cool');
+        await rejected(blob.setAccessTier('Hot'), 409, 'BlobBeingRehydrated');
+    } finally {
+        await slow.stop();
+    }
+});
+
+test('tiers: page blobs have their own', async () => {
+    const page = container.getPageBlobClient('premium');
+    await page.create(1 << 20, { tier: 'P6' });
+    assert.equal((await page.getProperties()).accessTier, 'P6');
+    await page.setAccessTier('P20');
+    await rejected(page.setAccessTier('P10'), 409, 'CannotChangeToLowerTier');
+    await rejected(page.setAccessTier('Cool'), 400, 'InvalidBlobTier');
+    await rejected(page.resize(600 * 2 ** 30), 409, 'BlobTierInadequateForContentLength');
 });

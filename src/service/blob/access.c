@@ -46,7 +46,9 @@ static struct err load(struct txn *t, const struct blob_request *request, struct
     TRY(container_load(t, &out->container));
     out->key = blob_key_head(txn_arena(t), out->container.incarnation, request->name, &request->at);
     TRY(txn_get(t, out->key, &row));
-    return blob_take_row(out, row);
+    TRY(blob_take_row(out, row));
+    blob_head_settle(&out->head, txn_now(t));
+    return OK;
 }
 
 static struct err check_conditions(const struct blob_request *request, enum blob_use use,

@@ -12,7 +12,7 @@ struct err blob_check_type(const struct blob *blob, enum blob_type type)
         return OK;
     if (blob->head.type != type)
         return err_new(ERR_INVALID_BLOB_TYPE);
-    return blob->head.tier == BLOB_TIER_ARCHIVE ? err_new(ERR_BLOB_ARCHIVED) : OK;
+    return blob_head_check_online(&blob->head);
 }
 
 void blob_set_properties(struct txn *t, struct blob *blob, const struct blob_properties *p)
@@ -113,8 +113,7 @@ struct err blob_get_blob(struct txn *t, void *arg)
     TRY(opened);
     if (!args->wants_content)
         return OK;
-    if (blob.head.tier == BLOB_TIER_ARCHIVE)
-        return err_new(ERR_BLOB_ARCHIVED);
+    TRY(blob_head_check_online(&blob.head));
     TRY(cut_range(args, blob.head.size));
     if (blob.head.content == 0)
         return OK;
@@ -172,8 +171,7 @@ struct err blob_snapshot_blob(struct txn *t, void *arg)
     struct blob_set_args *args = arg;
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_CHANGE_SHARED, &blob));
-    if (blob.head.tier == BLOB_TIER_ARCHIVE)
-        return err_new(ERR_BLOB_ARCHIVED);
+    TRY(blob_head_check_online(&blob.head));
     TRY(blob_share_content(t, &blob));
     TRY(blob_save_unchanged(t, &blob));
     args->snapshot = txn_stamp(t);

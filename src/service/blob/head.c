@@ -34,6 +34,9 @@ enum field {
     FIELD_SEQUENCE,
     FIELD_PAGE_ROWS,
     FIELD_PAGE_VOIDS,
+    FIELD_REHYDRATE,
+    FIELD_REHYDRATE_AT,
+    FIELD_REHYDRATE_HIGH,
 };
 
 static void put_lease(struct buf *b, const struct lease *lease)
@@ -63,6 +66,9 @@ void blob_head_encode(struct buf *b, const struct blob_head *head)
     record_put(b, FIELD_BLOCKS, head->blocks);
     record_put(b, FIELD_TIER, head->tier);
     record_put(b, FIELD_TIER_CHANGED, (uint64_t)head->tier_changed);
+    record_put(b, FIELD_REHYDRATE, head->rehydrate);
+    record_put(b, FIELD_REHYDRATE_AT, (uint64_t)head->rehydrate_at);
+    record_put(b, FIELD_REHYDRATE_HIGH, head->rehydrate_high);
     record_put_bytes(b, FIELD_CONTENT_TYPE, head->http.content_type);
     record_put_bytes(b, FIELD_CONTENT_ENCODING, head->http.content_encoding);
     record_put_bytes(b, FIELD_CONTENT_LANGUAGE, head->http.content_language);
@@ -77,6 +83,29 @@ void blob_head_encode(struct buf *b, const struct blob_head *head)
     record_put_bytes(b, FIELD_PAGE_VOIDS, head->page_voids);
     record_put(b, FIELD_CONTENT_INLINE, head->content_inline);
     put_lease(b, &head->lease);
+}
+
+static bool take_tier(struct blob_head *h, unsigned field, uint64_t value)
+{
+    switch (field) {
+    case FIELD_TIER:
+        h->tier = (enum blob_tier)value;
+        return true;
+    case FIELD_TIER_CHANGED:
+        h->tier_changed = (int64_t)value;
+        return true;
+    case FIELD_REHYDRATE:
+        h->rehydrate = (enum blob_tier)value;
+        return true;
+    case FIELD_REHYDRATE_AT:
+        h->rehydrate_at = (int64_t)value;
+        return true;
+    case FIELD_REHYDRATE_HIGH:
+        h->rehydrate_high = value != 0;
+        return true;
+    default:
+        return false;
+    }
 }
 
 static bool take_number(struct blob_head *h, unsigned field, uint64_t value)
@@ -127,14 +156,8 @@ static bool take_number(struct blob_head *h, unsigned field, uint64_t value)
     case FIELD_BLOCKS:
         h->blocks = value;
         return true;
-    case FIELD_TIER:
-        h->tier = (enum blob_tier)value;
-        return true;
-    case FIELD_TIER_CHANGED:
-        h->tier_changed = (int64_t)value;
-        return true;
     default:
-        return false;
+        return take_tier(h, field, value);
     }
 }
 
@@ -185,8 +208,8 @@ struct err blob_head_decode(struct str row, struct blob_head *out)
             return err_new(ERR_CORRUPT);
         take_bytes(out, field.number, field.bytes);
     }
-    bool known =
-        out->type >= BLOB_BLOCK && out->type <= BLOB_APPEND && out->tier <= BLOB_TIER_ARCHIVE;
+    bool known = out->type >= BLOB_BLOCK && out->type <= BLOB_APPEND &&
+                 out->tier <= BLOB_TIER_P80 && out->rehydrate < BLOB_TIER_ARCHIVE;
     return reader_ok(&r) && known ? OK : err_new(ERR_CORRUPT);
 }
 
@@ -197,8 +220,11 @@ struct str blob_type_text(enum blob_type type)
     return TEXTS[type];
 }
 
-static const struct str TIERS[] = {STR_INIT("Hot"), STR_INIT("Hot"), STR_INIT("Cool"),
-                                   STR_INIT("Cold"), STR_INIT("Archive")};
+static const struct str TIERS[] = {
+    STR_INIT("Hot"),     STR_INIT("Hot"), STR_INIT("Cool"), STR_INIT("Cold"),
+    STR_INIT("Archive"), STR_INIT("P4"),  STR_INIT("P6"),   STR_INIT("P10"),
+    STR_INIT("P15"),     STR_INIT("P20"), STR_INIT("P30"),  STR_INIT("P40"),
+    STR_INIT("P50"),     STR_INIT("P60"), STR_INIT("P70"),  STR_INIT("P80")};
 
 struct str blob_tier_text(enum blob_tier tier)
 {
@@ -207,10 +233,57 @@ struct str blob_tier_text(enum blob_tier tier)
 
 bool blob_tier_parse(struct str text, enum blob_tier *out)
 {
-    for (unsigned i = BLOB_TIER_HOT; i <= BLOB_TIER_ARCHIVE; i++)
+    for (unsigned i = BLOB_TIER_HOT; i <= BLOB_TIER_P80; i++)
         if (str_ieq(text, TIERS[i])) {
             *out = (enum blob_tier)i;
             return true;
         }
     return false;
+}
+
+bool blob_tier_is_for_pages(enum blob_tier tier)
+{
+    return tier >= BLOB_TIER_P4;
+}
+
+/* Each is twice as large as the one before it: 32 GiB, 64 GiB, … */
+uint64_t blob_tier_size_max(enum blob_tier tier)
+{
+    return blob_tier_is_for_pages(tier) ? (32ULL << 30) << (tier - BLOB_TIER_P4) : UINT64_MAX;
+}
+
+void blob_head_settle(struct blob_head *head, int64_t now)
+{
+    if (head->rehydrate == BLOB_TIER_NONE || now < head->rehydrate_at)
+        return;
+    head->tier = head->rehydrate;
+    head->tier_changed = head->rehydrate_at;
+    head->rehydrate = BLOB_TIER_NONE;
+    head->rehydrate_at = 0;
+    head->rehydrate_high = false;
+}
+
+struct err blob_head_check_online(const struct blob_head *head)
+{
+    if (head->tier != BLOB_TIER_ARCHIVE)
+        return OK;
+    return err_new(head->rehydrate == BLOB_TIER_NONE ? ERR_BLOB_ARCHIVED
+                                                     : ERR_BLOB_BEING_REHYDRATED);
+}
+
+struct str blob_archive_status_text(const struct blob_head *head)
+{
+    static const struct str TEXTS[BLOB_TIER_ARCHIVE] = {
+        [BLOB_TIER_HOT] = STR_INIT("rehydrate-pending-to-hot"),
+        [BLOB_TIER_COOL] = STR_INIT("rehydrate-pending-to-cool"),
+        [BLOB_TIER_COLD] = STR_INIT("rehydrate-pending-to-cold"),
+    };
+    return TEXTS[head->rehydrate];
+}
+
+struct str blob_rehydrate_priority_text(const struct blob_head *head)
+{
+    if (head->rehydrate == BLOB_TIER_NONE)
+        return STR_NONE;
+    return head->rehydrate_high ? STR("High") : STR("Standard");
 }

@@ -19,6 +19,18 @@ enum blob_tier {
     BLOB_TIER_COOL,
     BLOB_TIER_COLD,
     BLOB_TIER_ARCHIVE,
+    /* Of page blobs, the smaller first. */
+    BLOB_TIER_P4,
+    BLOB_TIER_P6,
+    BLOB_TIER_P10,
+    BLOB_TIER_P15,
+    BLOB_TIER_P20,
+    BLOB_TIER_P30,
+    BLOB_TIER_P40,
+    BLOB_TIER_P50,
+    BLOB_TIER_P60,
+    BLOB_TIER_P70,
+    BLOB_TIER_P80,
 };
 
 /* The properties that a client sets and gets back as headers. Absent where not set. */
@@ -46,6 +58,9 @@ struct blob_head {
     uint64_t blocks;       /* the id of the set of uncommitted blocks; 0 when there is none */
     enum blob_tier tier;
     int64_t tier_changed;
+    enum blob_tier rehydrate; /* of an archived blob: what it is becoming; NONE when it stays */
+    int64_t rehydrate_at;     /* when it will have become that: see blob_head_settle */
+    bool rehydrate_high;      /* its priority */
     struct blob_http http;
     uint64_t sequence;  /* of a page blob */
     unsigned page_rows; /* which kinds of rows its pages have: BLOB_PAGE_HAS_… */
@@ -63,7 +78,19 @@ struct err blob_head_decode(struct str row, struct blob_head *out);
 struct str blob_type_text(enum blob_type type);
 /* BLOB_TIER_NONE reads as Hot, which is then inferred. */
 struct str blob_tier_text(enum blob_tier tier);
-/* In any case of the letters; false when it is not a tier of block blobs. */
+/* In any case of the letters; false when it is no tier. */
 bool blob_tier_parse(struct str text, enum blob_tier *out);
+/* Block blobs have the one kind, page blobs the other. */
+bool blob_tier_is_for_pages(enum blob_tier tier);
+/* How large a blob of that tier may be. */
+uint64_t blob_tier_size_max(enum blob_tier tier);
+/* A rehydration whose time has come has happened. Nobody need write that down: who reads the head
+ * sees it so, and the next save keeps it. */
+void blob_head_settle(struct blob_head *head, int64_t now);
+/* ERR_BLOB_ARCHIVED, ERR_BLOB_BEING_REHYDRATED: the content cannot be read or replaced. */
+struct err blob_head_check_online(const struct blob_head *head);
+/* "rehydrate-pending-to-hot" and the like; absent when it is not on its way. */
+struct str blob_archive_status_text(const struct blob_head *head);
+struct str blob_rehydrate_priority_text(const struct blob_head *head);
 
 #endif

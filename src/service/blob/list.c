@@ -58,6 +58,7 @@ static struct err take_row(struct listing *l, bool *full)
         return cursor_seek(l->cursor, blob_key_of_items(txn_arena(l->txn), items, &base));
     }
     TRY(blob_head_decode(cursor_value(l->cursor), &item.head));
+    blob_head_settle(&item.head, txn_now(l->txn));
     if (!is_wanted(l->args, &item))
         return cursor_next(l->cursor);
     *full = l->found == l->args->max;

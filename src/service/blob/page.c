@@ -2,6 +2,7 @@
 #include "service/blob/page.h"
 
 #include "service/blob/sweep.h"
+#include "service/blob/tier.h"
 
 enum { SNAPSHOTS_SEEN_MAX = 10000, KEY_PREFIX_BYTES = 1 + 8 + 8 };
 
@@ -125,6 +126,7 @@ struct err blob_create_page_blob(struct txn *t, void *arg)
     blob.head.sequence = args->sequence;
     blob_set_properties(t, &blob, &args->properties);
     blob.head.type = BLOB_PAGE;
+    TRY(blob_check_tier_size(&blob.head));
     TRY(blob_save_written(t, &blob));
     return blob_give(&args->request, &blob.head, &args->head);
 }
@@ -196,7 +198,7 @@ struct err blob_page_apply(struct txn *t, const struct blob_request *request, st
         keep_map(t, &blob->head, &pages.map);
     }
     blob->head.size = change->size;
-    return OK;
+    return blob_check_tier_size(&blob->head);
 }
 
 /* ---- Get Blob ---- */
