@@ -142,7 +142,6 @@ void txn_close_cursors(struct txn *t)
 
 struct err cursor_open(struct txn *t, struct str prefix, struct cursor **out)
 {
-    assert(prefix.n <= ENGINE_KEY_MAX);
     char *past = arena_bytes(t->arena, prefix.n + 1);
     if (prefix.n > 0)
         memcpy(past, prefix.p, prefix.n);
@@ -153,7 +152,6 @@ struct err cursor_open(struct txn *t, struct str prefix, struct cursor **out)
 
 struct err cursor_open_range(struct txn *t, struct str from, struct str to, struct cursor **out)
 {
-    assert(from.n <= ENGINE_KEY_MAX && to.n <= ENGINE_KEY_MAX);
     return cursor_opened(t, t->ops->cursor_open(t, from, to, out), out);
 }
 
@@ -215,7 +213,7 @@ struct err scan_open(struct txn *t, struct str prefix, struct scan **out)
 struct err scan_open_at(struct txn *t, struct str prefix, struct str partition, struct str key,
                         struct scan **out)
 {
-    assert(!t->writable && prefix.n <= ENGINE_PARTITION_MAX);
+    assert(!t->writable);
     struct scan *s;
     TRY(t->ops->scan_open(t, prefix, &s));
     struct err error = s->ops->seek(s, partition, key);

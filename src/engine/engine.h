@@ -90,7 +90,8 @@ bool txn_writable(const struct txn *t);
 
 /* A cursor over the keys of the partition that start with prefix, in order; it sees the
  * transaction's own writes made before it was opened or moved. Opened at the first such key; with
- * none, or moved past the last, it is not valid. */
+ * none, or moved past the last, it is not valid. A prefix may be longer than any key (it is what a
+ * client asks for), and then finds none. */
 struct err cursor_open(struct txn *t, struct str prefix, struct cursor **out);
 /* The same over the keys from <= key < to; an absent `to` is the partition's end. An engine looks
  * at nothing outside, so a scan for what is due costs nothing for what was deleted past `to`. */
@@ -111,7 +112,7 @@ void cursor_close(struct cursor *c);
 /* A scan walks the rows of all partitions that start with prefix, ordered by partition and then by
  * key, in the transaction's snapshot: a query over many partitions reads on from one to the next
  * without a search for each. Views only. Opened at the first such row; with none, or moved past the
- * last, it is not valid. */
+ * last, it is not valid. The prefix may be longer than any partition's name. */
 struct err scan_open(struct txn *t, struct str prefix, struct scan **out);
 /* Opened where a scan_seek would go, at the cost of one search. */
 struct err scan_open_at(struct txn *t, struct str prefix, struct str partition, struct str key,

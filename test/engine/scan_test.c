@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scans: rows of many partitions in one walk. */
 #include <stdio.h>
+#include <string.h>
 
 #include "subject.h"
 
@@ -123,4 +124,28 @@ ENGINE_CASE(scan_reads_on_from_partition_to_partition)
     subject_reopen(s);
     if (s->kind->persistent)
         view_ok(s, STR("m/000"), scan_many, NULL);
+}
+
+static struct err walk_by_long_prefix(struct txn *t, void *arg)
+{
+    struct str prefix = *(struct str *)arg;
+    struct scan *scan;
+    struct cursor *cursor;
+    TRY(scan_open(t, prefix, &scan));
+    CHECK(!scan_valid(scan));
+    scan_close(scan);
+    TRY(cursor_open(t, prefix, &cursor));
+    CHECK(!cursor_valid(cursor));
+    cursor_close(cursor);
+    return OK;
+}
+
+ENGINE_CASE(a_prefix_longer_than_any_name_finds_nothing)
+{
+    enum { PREFIX_BYTES = ENGINE_KEY_MAX + 1000 };
+    char *bytes = arena_bytes(&s->arena, PREFIX_BYTES);
+    memset(bytes, 'a', PREFIX_BYTES);
+    struct str prefix = {bytes, PREFIX_BYTES};
+    put_row(s, STR("a"), STR("a"), STR("x"));
+    view_ok(s, STR("a"), walk_by_long_prefix, &prefix);
 }
