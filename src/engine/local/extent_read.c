@@ -28,7 +28,7 @@ static struct err read_fully(const struct read_job *job, char *to, size_t n, uin
                               job->wait == ENGINE_NOWAIT ? RWF_NOWAIT : 0);
         if (got < 0 && errno == EINTR)
             continue;
-        if (got < 0 && errno == EAGAIN)
+        if (got < 0 && segment_read_would_block(errno))
             return err_new(ERR_WOULD_BLOCK);
         if (got < 0)
             return err_cause(ERR_IO, errno);

@@ -342,7 +342,7 @@ static struct err read_value_bytes(int fd, const struct value_place *place, enum
                             wait == ENGINE_NOWAIT ? RWF_NOWAIT : 0);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 && errno == EAGAIN)
+        if (n < 0 && segment_read_would_block(errno))
             return err_new(ERR_WOULD_BLOCK);
         if (n < 0)
             return err_cause(ERR_IO, errno);

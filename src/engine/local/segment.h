@@ -9,6 +9,7 @@
 #ifndef ENGINE_LOCAL_SEGMENT_H
 #define ENGINE_LOCAL_SEGMENT_H
 
+#include <errno.h>
 #include <pthread.h>
 
 #include "engine/engine.h"
@@ -114,6 +115,13 @@ void segments_usage(struct segments *s, uint64_t *count, uint64_t *bytes);
 /* The file's name within its folder. */
 enum { SEGMENT_NAME_BYTES = 24 };
 void segments_name(const struct segments *s, char name[SEGMENT_NAME_BYTES], uint64_t id);
+
+/* Is this errno of a read with RWF_NOWAIT a reason to read again from where waiting is allowed? Not
+ * every file system knows the flag (tmpfs, FUSE and NFS do not): there all reads take that way. */
+static inline bool segment_read_would_block(int error)
+{
+    return error == EAGAIN || error == EOPNOTSUPP;
+}
 
 static inline uint64_t segment_align(uint64_t bytes)
 {
