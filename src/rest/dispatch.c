@@ -323,6 +323,22 @@ static struct err check_conditions(struct rest_call *call)
     return OK;
 }
 
+/* Contents are not encrypted with a client's own key or in a scope of its own. To pass over the
+ * wish would be to store in the clear what was to be encrypted, so it is refused, unless --loose
+ * asks for that. */
+static struct err check_encryption(struct rest_call *call)
+{
+    const struct http_request *request = &call->x->request;
+    if (call->server->options.loose || call->service != SERVICE_BLOB)
+        return OK;
+    for (size_t i = 0; i < request->header_count; i++) {
+        if (request->headers[i].value.n > 0 &&
+            str_istarts(request->headers[i].name, STR("x-ms-encryption-")))
+            return call_error(call, ERR_UNSUPPORTED_HEADER, "HeaderName", request->headers[i].name);
+    }
+    return OK;
+}
+
 static struct err check_body(struct rest_call *call)
 {
     const struct http_request *request = &call->x->request;
@@ -352,6 +368,7 @@ static struct err head_phases(struct rest_call *call)
     if (call->op->version_min > call->version)
         return call_bad_header(call, STR("x-ms-version"));
     TRY(check_conditions(call));
+    TRY(check_encryption(call));
     TRY(check_body(call));
     return call->op->body == BODY_STREAM ? call->op->decode(call) : OK;
 }

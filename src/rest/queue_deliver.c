@@ -29,6 +29,10 @@ struct err rest_get_messages_decode(struct rest_call *call)
 {
     struct get_call *g = ARENA_NEW(call->arena, struct get_call);
     uint64_t visibility_s = QUEUE_VISIBILITY_DEFAULT_S;
+    struct str peek = call_query(call, STR("peekonly"));
+    /* Peek Messages is chosen by `true`. Who wrote something else did not mean to take messages. */
+    if (str_given(peek) && !str_ieq(peek, STR("false")))
+        return call_bad_query(call, STR("peekonly"));
     g->call = call;
     TRY(decode_count(call, &g->get));
     TRY(call_query_u64(call, STR("visibilitytimeout"), 1, QUEUE_VISIBILITY_MAX_S, &visibility_s));
