@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // kill -9 under load, again and again on the same folder: what was acknowledged is there after the restart, what was
-// not is there whole or not at all.
+// not is there whole or not at all, and `lazuli check` finds nothing wrong.
 //
 // Each worker owns one resource and writes to it one request after the other. So at the kill it knows the last value
 // that was acknowledged and the one that may have been on its way, and the resource must hold one of the two.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startServer } from '../rest/lib.mjs';
+import { BIN, startServer } from '../rest/lib.mjs';
 
 const ROUNDS = 4;
 const LOAD_MS = 700;
@@ -254,6 +255,7 @@ test('kill -9 loses nothing that was acknowledged', async () => {
         await server.kill();
         running = false;
         await Promise.all(loops);
+        execFileSync(BIN, ['check', '--data', server.data]);
         await server.start();
         for (const worker of workers)
             await worker.verify();
