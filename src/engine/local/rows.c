@@ -9,6 +9,9 @@
 enum {
     /* What a start after a crash has to replay, and what an idle server may keep in memory. */
     WRITE_BUFFER_BYTES = 8 << 20,
+    LEVEL0_FILES = 6,
+    LEVEL1_BYTES = 64 << 20,
+    TABLE_BYTES = 16 << 20,
     OPEN_FILES_MAX = 512,
     BLOOM_BITS = 10,
     BLOCK_BYTES = 4 << 10,
@@ -92,6 +95,10 @@ static void rows_tune_writes(rocksdb_options_t *o)
     rocksdb_options_set_memtable_prefix_bloom_size_ratio(o, 0.05);
     rocksdb_options_set_memtable_whole_key_filtering(o, 1);
     rocksdb_options_set_bytes_per_sync(o, 1 << 20);
+    /* The first level is merged into at every turn: it is kept to a few times what comes in. */
+    rocksdb_options_set_level0_file_num_compaction_trigger(o, LEVEL0_FILES);
+    rocksdb_options_set_max_bytes_for_level_base(o, LEVEL1_BYTES);
+    rocksdb_options_set_target_file_size_base(o, TABLE_BYTES);
 }
 
 static void rows_tune_files(rocksdb_options_t *o, bool read_only)
