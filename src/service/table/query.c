@@ -11,6 +11,7 @@ enum {
     /* A seek costs as much as a few steps, so what lies near is walked to. */
     QUERY_NEAR_STEPS = 8,
     QUERY_ROWS_PER_LOOK_AT_CLOCK = 256,
+    QUERY_BUDGET_BYTES = 1 << 20, /* of rows, where there is a budget */
 };
 
 struct query_run {
@@ -27,7 +28,8 @@ struct query_run {
     struct buf key;
     struct buf scratch;
     unsigned count;
-    size_t bytes;
+    size_t bytes; /* of the rows that passed */
+    size_t looked_bytes;
     int64_t deadline_ms;
     bool done;
 };
@@ -166,7 +168,8 @@ static struct err query_step(struct query_run *run)
     struct str pk = str_from(scan_partition(run->scan), run->prefix.n);
     int order = str_cmp(str_head(key, TABLE_ID_BYTES), (struct str){run->id, sizeof run->id});
     q->looked_at++;
-    if (q->budget > 0 && q->looked_at > q->budget)
+    run->looked_bytes += scan_value(run->scan).n;
+    if (q->budget > 0 && (q->looked_at > q->budget || run->looked_bytes > QUERY_BUDGET_BYTES))
         return err_new(ERR_WOULD_BLOCK);
     if (order != 0)
         return leave_other_table(run, pk, order);

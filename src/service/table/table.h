@@ -168,8 +168,9 @@ struct entity_query {
     struct str from_pk, from_rk; /* where to go on, as sent; absent: from the first */
     struct key_clip clip;
     unsigned top; /* 1 to TABLE_PAGE_MAX */
-    /* How many rows a first run on an event loop may look at. When that is not enough the run ends
-     * with ERR_WOULD_BLOCK, as if it had to wait for the disk, and sets this to 0: no limit. */
+    /* How many rows (and no more than 1 MiB of them) a first run on an event loop may look at. When
+     * that is not enough the run ends with ERR_WOULD_BLOCK, as if it had to wait for the disk, and
+     * sets this to 0: no limit. */
     unsigned budget;
     void (*begin)(void *context); /* each run calls it first: what was emitted before is void */
     entity_emit *emit;
