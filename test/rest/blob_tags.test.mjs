@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { AnonymousCredential, BlobSASPermissions, BlockBlobClient } from '@azure/storage-blob';
-import { startServer } from './lib.mjs';
+import { assertError, startServer } from './lib.mjs';
 
 let server;
 let service;
@@ -166,4 +166,60 @@ test('tiers: page blobs have their own', async () => {
     await rejected(page.setAccessTier('P10'), 409, 'CannotChangeToLowerTier');
     await rejected(page.setAccessTier('Cool'), 400, 'InvalidBlobTier');
     await rejected(page.resize(600 * 2 ** 30), 409, 'BlobTierInadequateForContentLength');
+});
+
+const xmlOf = (tags) => `<?xml version="1.0" encoding="utf-8"?><Tags><TagSet>${
+    tags.map(([key, value]) => `<Tag><Key>${key}</Key><Value>${value}</Value></Tag>`).join('')}</TagSet></Tags>`;
+const raw = (method, name, comp, headers = {}, body = undefined) =>
+    server.request('blob', method, `/tagged/${name}`, { query: `comp=${comp}`, headers, body });
+
+test('tags: bad bodies and headers change nothing', async () => {
+    const blob = await put('raw', { k: '1' });
+    assertError(await raw('PUT', 'raw', 'tags', {}, '<Tags>'), 400, 'InvalidXmlDocument');
+    assertError(await raw('PUT', 'raw', 'tags', {}, '<Tags></Tags>'), 400, 'InvalidXmlDocument');
+    assertError(await raw('PUT', 'raw', 'tags', {}, '<Tags><TagSet><Tag><Key>a</Key></Tag></TagSet></Tags>'), 400, 'InvalidXmlDocument');
+    assertError(await raw('PUT', 'raw', 'tags', {}, xmlOf([['a', '1'], ['a', '2']])), 400, 'DuplicateTagNames');
+    assertError(await raw('PUT', 'raw', 'tags', { 'Content-MD5': 'AAAAAAAAAAAAAAAAAAAAAA==' }, xmlOf([])), 400, 'Md5Mismatch');
+    assertError(await raw('PUT', 'raw', 'tags', { 'If-Match': '*' }, xmlOf([])), 400, 'ConditionHeadersNotSupported');
+    const upload = (tags) => server.request('blob', 'PUT', '/tagged/raw',
+        { headers: { 'x-ms-blob-type': 'BlockBlob', 'x-ms-tags': tags }, body: 'y' });
+    assertError(await upload('a=1&a=2'), 400, 'DuplicateTagNames');
+    assertError(await upload('=1'), 400, 'EmptyTagName');
+    assertError(await upload('a=%zz'), 400, 'InvalidHeaderValue');
+    assertError(await upload(`a=${'%20'.repeat(700)}`), 400, 'TagsTooLarge');
+    assert.deepEqual((await blob.getTags()).tags, { k: '1' });
+    assert.equal((await upload('a+b=c%2Bd&e=')).status, 201);
+    assert.deepEqual((await blob.getTags()).tags, { 'a b': 'c+d', e: '' });
+});
+
+test('tags: conditions on the blob, from 2026-02-06 on', async () => {
+    const blob = await put('newer', { k: '1' });
+    const { etag } = await blob.getProperties();
+    const version = { 'x-ms-version': '2026-02-06' };
+    assertError(await raw('PUT', 'newer', 'tags', { ...version, 'x-ms-blob-if-match': '"0x1"' }, xmlOf([])), 412, 'ConditionNotMet');
+    assert.equal((await raw('GET', 'newer', 'tags', { ...version, 'x-ms-blob-if-none-match': etag })).status, 304);
+    assert.equal((await raw('PUT', 'newer', 'tags', { ...version, 'x-ms-blob-if-match': etag }, xmlOf([['k', '2']]))).status, 204);
+    assert.deepEqual((await raw('GET', 'newer', 'tags', { ...version, 'x-ms-blob-if-match': etag })).xml('Value'), ['2']);
+});
+
+test('tags: what a search refuses', async () => {
+    const find = (query) => server.request('blob', 'GET', '', { query: { comp: 'blobs', ...query } });
+    assertError(await find({}), 400, 'MissingRequiredQueryParameter');
+    assertError(await find({ where: "a = '1'", maxresults: '0' }), 400, 'OutOfRangeQueryParameterValue');
+    assertError(await find({ where: "a = '1'", marker: '!' }), 400, 'InvalidQueryParameterValue');
+    assertError(await find({ where: '"a&b" = \'1\'' }), 400, 'InvalidQueryParameterValue');
+    assertError(await find({ where: Array.from({ length: 12 }, () => "a = '1'").join(' AND ') }), 400, 'InvalidQueryParameterValue');
+    const answer = await find({ where: "a >= '<'", marker: Buffer.from('zz\0zz').toString('base64') });
+    assertError(answer, 400, 'InvalidQueryParameterValue');
+    assert.equal((await find({ where: "a >= '0'", marker: Buffer.alloc(300, 255).toString('base64') })).status, 200);
+});
+
+test('tiers: bad headers', async () => {
+    await put('bad-tier', {});
+    assertError(await raw('PUT', 'bad-tier', 'tier'), 400, 'MissingRequiredHeader');
+    assertError(await raw('PUT', 'bad-tier', 'tier', { 'x-ms-access-tier': 'Warm' }), 400, 'InvalidHeaderValue');
+    assertError(await raw('PUT', 'bad-tier', 'tier', { 'x-ms-access-tier': 'Cool', 'x-ms-rehydrate-priority': 'Low' }), 400, 'InvalidHeaderValue');
+    assertError(await raw('PUT', 'bad-tier', 'tier', { 'x-ms-access-tier': 'Cool', 'If-Match': '*' }), 400, 'ConditionHeadersNotSupported');
+    assertError(await server.request('blob', 'PUT', '/tagged/bad-tier',
+        { headers: { 'x-ms-blob-type': 'BlockBlob', 'x-ms-access-tier': 'P10' }, body: 'x' }), 400, 'InvalidHeaderValue');
 });

@@ -3,11 +3,22 @@
  * space back, and the same operation succeeds when the fault is gone. */
 #include "engine/fault.h"
 #include "service/blob/blob_fixture.h"
+#include "service/blob/tags.h"
+#include "service/blob/tier.h"
 
 /* One operation of the loop. */
 typedef struct err operation(struct blob_fixture *f);
 
 static int64_t a_snapshot;
+
+static struct err set_tags(struct blob_fixture *f, const char *name, const char *value)
+{
+    struct pair items[] = {{STR("color"), str_of(value)}, {STR("size"), STR("1")}};
+    struct pairs tags = {items, 2};
+    struct blob_tags_args args = {.request = bf_blob(f, name),
+                                  .tags = pairs_encode(&f->arena, &tags)};
+    return bf_update(f, blob_set_blob_tags, &args);
+}
 
 /* A container with a bit of everything. */
 static void furnish(struct blob_fixture *f)
@@ -15,6 +26,8 @@ static void furnish(struct blob_fixture *f)
     bf_init_fault(f);
     CHECK_OK(bf_put(f, bf_blob(f, "small"), STR("x"), NULL));
     CHECK_OK(bf_put(f, bf_blob(f, "large"), bf_bytes(f, 100000, 1), NULL));
+    CHECK_OK(set_tags(f, "small", "red"));
+    CHECK_OK(set_tags(f, "large", "red"));
     CHECK_OK(bf_take_snapshot(f, bf_blob(f, "large"), &a_snapshot));
     CHECK_OK(bf_stage(f, bf_blob(f, "large"), "1", bf_bytes(f, 9000, 2)));
     CHECK_OK(bf_stage(f, bf_blob(f, "large"), "2", bf_bytes(f, 100, 3)));
@@ -132,6 +145,27 @@ static struct err set_metadata(struct blob_fixture *f)
 void test_faults_set_blob_metadata(void)
 {
     fail_each_call(set_metadata);
+}
+
+static struct err change_tags(struct blob_fixture *f)
+{
+    return set_tags(f, "large", "blue");
+}
+
+void test_faults_set_blob_tags(void)
+{
+    fail_each_call(change_tags);
+}
+
+static struct err set_tier(struct blob_fixture *f)
+{
+    struct blob_tier_args args = {.request = bf_blob(f, "large"), .tier = BLOB_TIER_ARCHIVE};
+    return bf_update(f, blob_set_blob_tier, &args);
+}
+
+void test_faults_set_blob_tier(void)
+{
+    fail_each_call(set_tier);
 }
 
 static struct err take_snapshot(struct blob_fixture *f)
