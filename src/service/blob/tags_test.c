@@ -375,3 +375,114 @@ void test_find_blobs_by_tags_in_container_sees_it_alone(void)
     CHECK_ERR(bf_view(&f, blob_find_blobs, &args), ERR_CONTAINER_NOT_FOUND);
     bf_release(&f);
 }
+
+/* ---- against a scan ---- */
+
+enum { MODEL_BLOBS = 40 };
+
+/* Blob i is in the container "c" or "cc" by its parity; tags are "" when it is not there. */
+struct model {
+    struct blob_fixture f;
+    uint64_t random;
+    char tags[MODEL_BLOBS][32];
+    uint64_t seen; /* a bit for each blob found */
+};
+
+static unsigned draw(struct model *m, unsigned below)
+{
+    m->random ^= m->random << 13;
+    m->random ^= m->random >> 7;
+    m->random ^= m->random << 17;
+    return (unsigned)(m->random % below);
+}
+
+static const char *container_of(unsigned i)
+{
+    return i % 2 == 0 ? "c" : "cc";
+}
+
+static void change_one(struct model *m)
+{
+    unsigned i = draw(m, MODEL_BLOBS);
+    char name[8];
+    (void)snprintf(name, sizeof name, "n%02u", i);
+    m->f.partition = blob_partition(&m->f.arena, STR("a"), str_of(container_of(i)));
+    if (m->tags[i][0] != '\0' && draw(m, 4) == 0) {
+        CHECK_OK(bf_delete(&m->f, bf_blob(&m->f, name), BLOB_SNAPSHOTS_INCLUDE));
+        m->tags[i][0] = '\0';
+        return;
+    }
+    (void)snprintf(m->tags[i], sizeof m->tags[i], "x=%u,y=%u,z%u=%u", draw(m, 3), draw(m, 4),
+                   draw(m, 2), draw(m, 12));
+    put_tagged(&m->f, name, m->tags[i]);
+}
+
+static struct str random_where(struct model *m)
+{
+    static const char *const NAMES[] = {"x", "y", "z0", "z1", "@container"};
+    static const char *const OPERATORS[] = {"=", "=", ">", ">=", "<", "<="};
+    struct buf text = buf_in(&m->f.arena);
+    unsigned count = 1 + draw(m, 4);
+    for (unsigned i = 0; i < count; i++) {
+        unsigned name = draw(m, i == 0 ? 4 : 5);
+        buf_printf(&text, "%s%s %s '", i == 0 ? "" : " AND ", NAMES[name], OPERATORS[draw(m, 6)]);
+        if (name == 4)
+            buf_printf(&text, "%s'", container_of(draw(m, 2)));
+        else
+            buf_printf(&text, "%u'", draw(m, 12));
+    }
+    return buf_str(&text);
+}
+
+static void begin_nothing(void *sink)
+{
+    (void)sink;
+}
+
+static void see(void *sink, const struct blob_found *blob)
+{
+    struct model *m = sink;
+    uint64_t i;
+    CHECK(str_to_u64(str_from(blob->name, 1), &i));
+    CHECK(str_eq(blob->container, str_of(container_of((unsigned)i))));
+    CHECK((m->seen >> i & 1) == 0);
+    m->seen |= 1ULL << i;
+}
+
+static void compare_with_scan(struct model *m)
+{
+    struct str text = random_where(m);
+    struct blob_find_args args = {.arena = &m->f.arena,
+                                  .account = STR("a"),
+                                  .max = 1 + draw(m, 5),
+                                  .sink = m,
+                                  .begin = begin_nothing,
+                                  .found = see};
+    args.where = tag_expression_compile(&m->f.arena, TAG_WHERE, text);
+    m->seen = 0;
+    do {
+        args.marker = args.next;
+        CHECK_OK(bf_view(&m->f, blob_find_blobs, &args));
+    } while (str_given(args.next));
+    for (unsigned i = 0; i < MODEL_BLOBS; i++) {
+        bool want =
+            m->tags[i][0] != '\0' &&
+            tag_expression_holds(args.where, tags_of(&m->f, m->tags[i]), str_of(container_of(i)));
+        if (want != (m->seen >> i & 1))
+            test_fail(__FILE__, __LINE__, "%.*s: blob %u with %s", STR_ARG(text), i, m->tags[i]);
+    }
+}
+
+void test_find_blobs_by_tags_agrees_with_a_scan(void)
+{
+    struct model m = {.random = 88172645463325252ULL};
+    bf_init(&m.f);
+    make_container(&m.f, "cc");
+    for (int round = 0; round < 60; round++) {
+        for (int i = 0; i < 20; i++)
+            change_one(&m);
+        for (int i = 0; i < 30; i++)
+            compare_with_scan(&m);
+    }
+    bf_release(&m.f);
+}
