@@ -339,6 +339,16 @@ static struct err check_encryption(struct rest_call *call)
     return OK;
 }
 
+/* A write that takes its content from the body and is sent the address of another content would
+ * store the body, mostly nothing, in place of what was meant. */
+static struct err check_source(struct rest_call *call)
+{
+    struct str source = STR("x-ms-copy-source");
+    if (call->op->body == BODY_STREAM && str_given(call_header(call, source)))
+        return call_error(call, ERR_UNSUPPORTED_HEADER, "HeaderName", source);
+    return OK;
+}
+
 static struct err check_body(struct rest_call *call)
 {
     const struct http_request *request = &call->x->request;
@@ -369,6 +379,7 @@ static struct err head_phases(struct rest_call *call)
         return call_bad_header(call, STR("x-ms-version"));
     TRY(check_conditions(call));
     TRY(check_encryption(call));
+    TRY(check_source(call));
     TRY(check_body(call));
     return call->op->body == BODY_STREAM ? call->op->decode(call) : OK;
 }

@@ -83,6 +83,16 @@ test('a key or scope to encrypt with is refused, not passed over; --loose passes
     await loose.stop();
 });
 
+test('a write from a body that names another source does not store the body', async () => {
+    const container = await newContainer();
+    const put = (name, options) => server.request('blob', 'PUT', `/${container}/${name}`, options);
+    assert.equal((await put('b', { headers: BLOCK_BLOB, body: 'kept' })).status, 201);
+    const headers = { ...BLOCK_BLOB, 'x-ms-copy-source': `${server.url('blob')}/${container}/other` };
+    const answer = await put('b', { headers, body: 'x' });
+    assert.ok(answer.status >= 400 && answer.status < 500, answer.text);
+    assert.equal((await server.request('blob', 'GET', `/${container}/b`)).text, 'kept');
+});
+
 test('a file system that cannot say whether a read would wait serves all the same', async () => {
     // tmpfs is one, and in every Linux there.
     const folder = '/dev/shm';
