@@ -120,8 +120,11 @@ static struct err start_file(struct journal *j)
 struct err journal_begin(struct journal *j)
 {
     assert(!j->broken);
-    if (j->active == NULL || j->end.offset >= j->files.file_bytes)
+    if (j->active == NULL || j->end.offset >= j->files.file_bytes) {
+        /* A flush covers the active file only: what is merely visible must not be left behind. */
+        TRY(journal_flush(j));
         TRY(start_file(j));
+    }
     buf_clear(&j->entries);
     j->value_count = 0;
     j->value_bytes = 0;
