@@ -9,6 +9,8 @@ void jobs_init(struct jobs *jobs)
         {"blob: what has expired", blob_expire, &jobs->blob_expiry},
         {"queue: expired and deleted messages", queue_sweep, &jobs->queue_sweep},
         {"table: entities of deleted tables", table_sweep, &jobs->table_sweep},
+        {"file: copies, and what was deleted", file_sweep, NULL},
+        {"file: deleted shares past their retention", file_expire, &jobs->file_expiry},
     };
     memcpy(jobs->list, list, sizeof list);
 }
@@ -18,5 +20,7 @@ bool jobs_row_extents(struct str partition, struct str key, struct str value,
 {
     if (str_starts(partition, STR("b/")))
         return blob_row_extents(key, value, named, sink);
+    if (str_starts(partition, STR("f/")))
+        return file_row_extents(key, value, named, sink);
     return true; /* the other services' rows name none */
 }

@@ -5,16 +5,18 @@
 
 #include "service/blob/sweep.h"
 #include "service/common/sweeper.h"
+#include "service/file/sweep.h"
 #include "service/queue/queue.h"
 #include "service/table/sweep.h"
 
-enum { JOBS_COUNT = 4 };
+enum { JOBS_COUNT = 6 };
 
 /* The jobs' memory of where they are. */
 struct jobs {
     struct blob_round blob_sweep, blob_expiry;
     struct queue_sweep queue_sweep;
     struct table_sweep table_sweep;
+    struct file_expiry file_expiry;
     struct sweep_job list[JOBS_COUNT];
 };
 

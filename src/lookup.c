@@ -4,6 +4,8 @@
 #include "service/blob/container.h"
 #include "service/blob/keys.h"
 #include "service/common/policy.h"
+#include "service/file/keys.h"
+#include "service/file/share.h"
 #include "service/queue/queue.h"
 #include "service/table/table.h"
 
@@ -48,6 +50,16 @@ static struct err table_policies(struct store *store, const struct auth_place *p
     return OK;
 }
 
+static struct err share_policies(struct store *store, const struct auth_place *place,
+                                 struct arena *arena, struct str *encoded)
+{
+    struct share_args args = {.arena = arena};
+    struct str partition = file_partition(arena, place->account, place->container);
+    TRY(store_read(store, partition, ENGINE_WAIT, file_get_share, &args));
+    *encoded = args.share.acl;
+    return OK;
+}
+
 typedef struct err policies_reader(struct store *store, const struct auth_place *place,
                                    struct arena *arena, struct str *encoded);
 
@@ -55,6 +67,7 @@ static policies_reader *const READERS[SERVICE_KIND_COUNT] = {
     [SERVICE_BLOB] = container_policies,
     [SERVICE_QUEUE] = queue_policies,
     [SERVICE_TABLE] = table_policies,
+    [SERVICE_FILE] = share_policies,
 };
 
 static struct err stored_policy(struct store *store, const struct auth_place *place, struct str id,

@@ -24,6 +24,7 @@
 #include "net/pool.h"
 #include "rest/access_log.h"
 #include "rest/server.h"
+#include "service/file/opens.h"
 #include "rest/service_properties.h"
 
 enum { LOOPS_MAX = 256, POOL_THREADS = 4, DRAIN_MS = 10000, LOG_FLUSH_MS = 250 };
@@ -81,6 +82,7 @@ static int start_clock(struct server *s)
 static int start_engine(struct server *s)
 {
     s->store.clock = &s->clock;
+    s->store.opens = opens_new();
     if (s->config->in_memory) {
         s->store.engine = engine_mem_new(&s->clock);
         return 0;
@@ -317,6 +319,8 @@ static void release(struct server *s)
     tls_free(s->tls);
     if (s->store.engine != NULL)
         engine_close(s->store.engine);
+    if (s->store.opens != NULL)
+        opens_free(s->store.opens);
     for (size_t i = 0; i < s->loop_count; i++)
         if (s->loops[i] != NULL)
             loop_free(s->loops[i]);

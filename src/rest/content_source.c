@@ -21,6 +21,11 @@ struct content_source {
     bool fetched;
     struct err error;
     struct extent_span span;
+    /* Where more pieces come from. */
+    content_refill *refill;
+    void *refill_arg;
+    struct pieces next;
+    bool refilled;
 };
 
 static struct content_source *source_of_task(struct loop_task *task)
@@ -54,6 +59,34 @@ static void fetch_in_pool(struct loop_task *task)
     s->fetched = true;
     s->task.run = back_on_loop;
     loop_post(s->call->x->loop, &s->task);
+}
+
+static void refill_in_pool(struct loop_task *task)
+{
+    struct content_source *s = source_of_task(task);
+    s->error = s->refill(s->refill_arg, &s->next);
+    s->refilled = true;
+    s->task.run = back_on_loop;
+    loop_post(s->call->x->loop, &s->task);
+}
+
+/* The list is sent: the end, or the next one. */
+static enum http_pull pull_list(struct content_source *s)
+{
+    if (s->refill == NULL)
+        return HTTP_PULL_END;
+    if (!s->refilled) {
+        s->task.run = refill_in_pool;
+        pool_post(s->call->server->pool, &s->task);
+        return HTTP_PULL_WAIT;
+    }
+    s->refilled = false;
+    if (err_is(s->error))
+        return HTTP_PULL_FAIL;
+    s->pieces = &s->next;
+    s->piece = 0;
+    s->offset = 0;
+    return s->next.count == 0 ? HTTP_PULL_END : HTTP_PULL_SPAN;
 }
 
 static void advance(struct content_source *s, size_t length)
@@ -93,8 +126,11 @@ static enum http_pull pull_memory(struct content_source *s, const char *memory, 
 static enum http_pull pull(struct http_source *source, struct http_span *out)
 {
     struct content_source *s = (struct content_source *)(void *)source;
-    if (s->piece == s->pieces->count)
-        return HTTP_PULL_END;
+    if (s->piece == s->pieces->count) {
+        enum http_pull list = pull_list(s);
+        if (list != HTTP_PULL_SPAN)
+            return list;
+    }
     const struct piece *piece = &s->pieces->items[s->piece];
     uint64_t left = piece->length - s->offset;
     switch (piece->kind) {
@@ -116,4 +152,11 @@ void content_source_set(struct rest_call *call, const struct pieces *pieces)
     s->pieces = pieces;
     call->source = &s->base;
     call->content_length = (int64_t)pieces_length(pieces);
+}
+
+void content_source_refill(struct rest_call *call, content_refill *refill, void *arg)
+{
+    struct content_source *s = (struct content_source *)(void *)call->source;
+    s->refill = refill;
+    s->refill_arg = arg;
 }

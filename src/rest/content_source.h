@@ -11,4 +11,10 @@
  * pin. */
 void content_source_set(struct rest_call *call, const struct pieces *pieces);
 
+/* For an answer that is longer than one list of pieces: `refill` is called in the pool when the
+ * list is sent, and makes the next one (empty: the end). The caller sets the content length itself.
+ */
+typedef struct err content_refill(void *arg, struct pieces *next);
+void content_source_refill(struct rest_call *call, content_refill *refill, void *arg);
+
 #endif

@@ -152,7 +152,8 @@ static void run(struct dispatch *d)
     case MODE_DIRECT:
         finish(d, OK);
         return;
-    case MODE_START: {
+    case MODE_START:
+    case MODE_START_READ: {
         struct err error = call->op->start(call);
         if (err_is(error))
             fail(d, error);

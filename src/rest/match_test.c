@@ -72,9 +72,10 @@ void test_match_rows_are_complete(void)
         for (size_t i = 0; i < table->count; i++) {
             const struct op *op = &table->rows[i];
             bool transaction = op->mode == MODE_READ || op->mode == MODE_WRITE;
+            bool started = op->mode == MODE_START || op->mode == MODE_START_READ;
             bool whole = op->name != NULL && op->methods != 0 && op->decode != NULL &&
-                         op->encode != NULL && transaction == (op->run != NULL) &&
-                         (op->mode == MODE_START) == (op->start != NULL) &&
+                         op->encode != NULL && (!transaction || op->run != NULL) &&
+                         started == (op->start != NULL) &&
                          (op->body == BODY_NONE) == (op->body_max == 0);
             if (!whole)
                 test_fail(__FILE__, __LINE__, "%s is not whole", op->name);

@@ -47,7 +47,9 @@ enum op_mode {
     MODE_READ,   /* run: a read transaction on the loop, or in the pool when it must wait */
     MODE_WRITE,  /* run: a write transaction; encode once it is durable */
     MODE_DIRECT, /* no transaction: decode, then encode */
-    MODE_START,  /* start() begins work of its own kind and ends it with rest_finish */
+    MODE_START,  /* start() begins work of its own kind and ends it with rest_finish; what `run` is
+                    then used for is start's own business */
+    MODE_START_READ, /* the same, of what changes nothing */
 };
 
 /* The condition headers that the row takes; another one sent is refused. facts.md §1.1. */

@@ -165,6 +165,25 @@ static const struct wanted WANTED[] = {
     {FILES, "CopyFile", "w", 'o', "w", NEVER},
     {FILES, "AbortCopyFile", "w", 'o', "w", NEVER},
     {FILES, "LeaseFile", "w", 'o', "w", NEVER},
+    {FILES, "CreatePermission", "w", 'c', "w", NEVER},
+    {FILES, "GetPermission", "r", 'c', "r", NEVER},
+    /* Those of a share's root have rows of their own. */
+    {FILES, "CreateDirectory", "cw", 'o', "cw", NEVER},
+    {FILES, "GetDirectoryProperties", "r", 'o', "r", NEVER},
+    {FILES, "SetDirectoryProperties", "w", 'o', "w", NEVER},
+    {FILES, "GetDirectoryMetadata", "r", 'o', "r", NEVER},
+    {FILES, "SetDirectoryMetadata", "w", 'o', "w", NEVER},
+    {FILES, "DeleteDirectory", "d", 'o', "d", NEVER},
+    {FILES, "ListDirectoriesAndFiles", "l", 'c', "l", NEVER},
+    {FILES, "ListHandles", "r", 'o', "r", NEVER},
+    {FILES, "ListHandles", "r", 'o', "r", NEVER},
+    {FILES, "ForceCloseHandles", "w", 'o', "w", NEVER},
+    {FILES, "ForceCloseHandles", "w", 'o', "w", NEVER},
+    {FILES, "RenameDirectory", "w", 'o', "w", NEVER},
+    {FILES, "RenameFile", "w", 'o', "w", NEVER},
+    {FILES, "CreateSymbolicLink", "cw", 'o', "cw", NEVER},
+    {FILES, "GetSymbolicLink", "r", 'o', "r", NEVER},
+    {FILES, "CreateHardLink", "cw", 'o', "cw", NEVER},
 };
 // clang-format on
 enum { WANTED_COUNT = sizeof WANTED / sizeof WANTED[0] };

@@ -265,6 +265,13 @@ static void put_delete_retention(struct buf *out, const struct service_propertie
     xml_element_bool(out, STR("AllowPermanentDelete"), p->delete_retention.permanent_delete);
 }
 
+static void put_share_retention(struct buf *out, const struct service_properties *p)
+{
+    xml_element_bool(out, STR("Enabled"), p->delete_retention.enabled);
+    if (p->delete_retention.enabled)
+        xml_element_u64(out, STR("Days"), p->delete_retention.days);
+}
+
 static void put_if(struct buf *out, struct str name, struct str text)
 {
     if (str_given(text))
@@ -313,6 +320,8 @@ static const struct part {
     {STR_INIT("DefaultServiceVersion"), PART_DEFAULT_VERSION, FOR_BLOB, true, read_default_version, put_default_version},
     {STR_INIT("DeleteRetentionPolicy"), PART_DELETE_RETENTION, FOR_BLOB, false, read_delete_retention,
      put_delete_retention},
+    {STR_INIT("ShareDeleteRetentionPolicy"), PART_DELETE_RETENTION, FOR_FILE, true, read_delete_retention,
+     put_share_retention},
     {STR_INIT("StaticWebsite"), PART_STATIC_WEBSITE, FOR_BLOB, false, read_website, put_website},
     {STR_INIT("ProtocolSettings"), PART_PROTOCOL, FOR_FILE, false, read_protocol, put_protocol},
     // clang-format on

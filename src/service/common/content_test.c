@@ -15,7 +15,7 @@ struct fixture {
 static void fixture_init(struct fixture *f)
 {
     clock_init_manual(&f->clock, 1000 * TICKS_PER_SECOND);
-    f->store = (struct store){engine_mem_new(&f->clock), &f->clock};
+    f->store = (struct store){.engine = engine_mem_new(&f->clock), .clock = &f->clock};
     arena_init(&f->arena, 256 << 20);
 }
 

@@ -254,18 +254,31 @@ static bool take_part(struct service_properties *p, const struct record_field *f
 
 /* ---- the transactions ---- */
 
+static struct err read_row(struct str row, struct service_properties *out)
+{
+    struct reader r = reader_of(row);
+    struct record_field f;
+    bool good = true;
+    *out = (struct service_properties){.given = 0};
+    while (good && record_next(&r, &f))
+        good = take_part(out, &f);
+    return good && reader_done(&r) ? OK : err_new(ERR_CORRUPT);
+}
+
 struct err service_properties_get(struct txn *t, void *arg)
 {
     struct service_properties_get *get = arg;
     struct str row;
-    struct record_field f;
-    bool good = true;
-    get->properties = (struct service_properties){.given = 0};
     TRY(txn_get_hot(t, KEY, &row));
-    struct reader r = reader_of(arena_copy(get->arena, row));
-    while (good && record_next(&r, &f))
-        good = take_part(&get->properties, &f);
-    return good && reader_done(&r) ? OK : err_new(ERR_CORRUPT);
+    return read_row(arena_copy(get->arena, row), &get->properties);
+}
+
+struct err service_properties_peek(struct txn *t, struct str partition,
+                                   struct service_properties *out)
+{
+    struct str row;
+    TRY(txn_peek(t, partition, KEY, &row));
+    return read_row(row, out);
 }
 
 struct err service_properties_set(struct txn *t, void *arg)

@@ -80,6 +80,10 @@ struct service_properties_get {
 };
 engine_fn service_properties_get;
 
+/* From within a transaction of another partition; texts are borrowed from it. */
+struct err service_properties_peek(struct txn *t, struct str partition,
+                                   struct service_properties *out);
+
 /* Arg is a struct service_properties: the parts that it gives are replaced, the last writer wins.
  */
 engine_fn service_properties_set;

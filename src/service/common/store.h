@@ -6,9 +6,12 @@
 
 #include "engine/engine.h"
 
+struct opens;
+
 struct store {
     struct engine *engine;
     const struct clock *clock;
+    struct opens *opens; /* the open-file table of the file service (service/file/opens.h) */
 };
 
 static inline int64_t store_now(const struct store *s)

@@ -156,5 +156,6 @@ void file_give(const struct file_request *r, const struct file_scope *s,
     out->node = node_copy(r->arena, &found->node);
     out->id = found->id;
     out->parent = found->parent;
+    out->incarnation = s->share.incarnation;
     out->is_smb = s->share.protocol == SHARE_SMB;
 }

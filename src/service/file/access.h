@@ -83,7 +83,8 @@ struct err file_apply(struct file_scope *s, struct node *n, uint64_t parent,
 struct file_outcome {
     struct node node;
     uint64_t id, parent;
-    bool is_smb; /* the share's protocol */
+    uint64_t incarnation; /* of the share */
+    bool is_smb;          /* the share's protocol */
 };
 void file_give(const struct file_request *r, const struct file_scope *s,
                const struct file_found *found, struct file_outcome *out);

@@ -154,7 +154,7 @@ static struct err begin_copy(struct file_scope *s, struct copy_args *args, struc
         return OK;
     n->content = (uint64_t)txn_stamp(s->txn);
     struct sweep_note note = {
-        .kind = SWEEP_COPY, .incarnation = s->share.incarnation, .id = found->id};
+        .kind = FILE_SWEEP_COPY, .incarnation = s->share.incarnation, .id = found->id};
     struct under_way w = {.partition = source->partition,
                           .incarnation = source->incarnation,
                           .snapshot = source->snapshot,
@@ -334,7 +334,7 @@ struct err file_copy_advance(struct store *store, struct str partition, unsigned
                              struct copy_progress *progress)
 {
     struct sweep_note note = {
-        .kind = SWEEP_COPY, .incarnation = progress->incarnation, .id = progress->id};
+        .kind = FILE_SWEEP_COPY, .incarnation = progress->incarnation, .id = progress->id};
     for (;;) {
         TRY(engine_view(store->engine, partition, ENGINE_WAIT, look, progress));
         if (progress->node.copy.status != COPY_PENDING || steps-- == 0)
@@ -365,7 +365,7 @@ struct err file_abort_copy(struct txn *t, void *arg)
     if (!guid_eq(&found.node.copy.id, &args->id))
         return err_new(ERR_COPY_ID_MISMATCH);
     struct sweep_note note = {
-        .kind = SWEEP_COPY, .incarnation = s.share.incarnation, .id = found.id};
+        .kind = FILE_SWEEP_COPY, .incarnation = s.share.incarnation, .id = found.id};
     TRY(sweep_note_drop(t, &note));
     TRY(file_drop_content(&s, &found.node));
     found.node.copy.status = COPY_ABORTED;

@@ -25,6 +25,7 @@ struct file_pass {
     struct opens *opens; /* NULL: there is no table to pass */
     /* done is the front end's: it is called once when `waiting` was set, on any thread. */
     struct opens_wait wait;
+    void *front;  /* the front end's own, for done */
     bool waiting; /* out: SMB clients are asked to give up caches; run again when done came */
     /* Reads. */
     struct opens_key key; /* the file that the view has found; share 0: none that has to pass */

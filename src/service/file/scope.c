@@ -262,11 +262,11 @@ struct err file_keep_map(struct file_scope *s, struct file_found *found,
     interval_voids_encode(&voids, m);
     n->voids = buf_str(&voids);
     if (m->void_count > 0) {
-        note.kind = SWEEP_VOIDS;
+        note.kind = FILE_SWEEP_VOIDS;
         TRY(sweep_note(s->txn, &note));
     }
     if (m->fold_wanted) {
-        note.kind = SWEEP_FOLD;
+        note.kind = FILE_SWEEP_FOLD;
         note.more = m->fold_chunk;
         TRY(sweep_note(s->txn, &note));
     }
@@ -299,7 +299,7 @@ struct err file_drop_content(struct file_scope *s, struct node *n)
 {
     enum { ROWS_AT_ONCE = 64 };
     struct sweep_note note = {
-        .kind = SWEEP_CONTENT, .incarnation = s->share.incarnation, .id = n->content};
+        .kind = FILE_SWEEP_CONTENT, .incarnation = s->share.incarnation, .id = n->content};
     struct interval_map m = file_map(s, n);
     bool done = true;
     TRY(charge(s, n->size, 0));

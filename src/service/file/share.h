@@ -117,7 +117,9 @@ struct share_args {
     struct str acl;
     struct lease_request lease_request;
     enum share_delete_snapshots delete_snapshots;
-    int64_t retention_ticks;  /* Delete Share: 0 removes it for good */
+    int64_t
+        retention_ticks;   /* Delete Share: 0 removes it for good, unless the properties say else */
+    struct str properties; /* where the service's properties lie; absent: not looked at */
     uint64_t deleted_version; /* Restore Share: which incarnation */
     /* out */
     struct share share;

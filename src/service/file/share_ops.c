@@ -2,6 +2,7 @@
 /* The transactions on shares. */
 #include <assert.h>
 
+#include "service/common/service_properties.h"
 #include "service/file/keys.h"
 #include "service/file/scope.h"
 #include "service/file/share.h"
@@ -222,7 +223,7 @@ struct err file_snapshot_share(struct txn *t, void *arg)
 static struct err delete_snapshot(struct txn *t, struct share_args *args, struct share *s)
 {
     struct share_snapshot snapshot;
-    struct sweep_note note = {.kind = SWEEP_HISTORY, .incarnation = s->incarnation};
+    struct sweep_note note = {.kind = FILE_SWEEP_HISTORY, .incarnation = s->incarnation};
     size_t kept = 0;
     TRY(share_load_snapshot(t, s, args->snapshot, &snapshot));
     TRY(lease_check_write(&snapshot.lease, LEASE_SHARE, &args->lease, txn_now(t)));
@@ -260,10 +261,25 @@ static struct err leave_name(struct txn *t, uint64_t deleted_count)
     return deleted_count == 0 ? txn_del(t, FILE_KEY_SHARE) : share_save(t, &none);
 }
 
+/* How long a deleted share is kept. */
+static struct err find_retention(struct txn *t, const struct share_args *args, int64_t *ticks)
+{
+    struct service_properties properties;
+    *ticks = args->retention_ticks;
+    if (!str_given(args->properties))
+        return OK;
+    TRY(service_properties_peek(t, args->properties, &properties));
+    if (properties.delete_retention.enabled)
+        *ticks = properties.delete_retention.days * TICKS_PER_DAY;
+    return OK;
+}
+
 struct err file_delete_share(struct txn *t, void *arg)
 {
     struct share_args *args = arg;
+    int64_t retention;
     struct share s;
+    TRY(find_retention(t, args, &retention));
     TRY(share_load(t, &s));
     give(args, &s);
     if (args->snapshot != 0)
@@ -271,13 +287,13 @@ struct err file_delete_share(struct txn *t, void *arg)
     TRY(lease_check_write(&s.lease, LEASE_SHARE, &args->lease, txn_now(t)));
     TRY(check_snapshots(t, args, &s));
     uint64_t deleted_count = s.deleted_count;
-    if (args->retention_ticks == 0) {
-        struct sweep_note note = {.kind = SWEEP_SHARE, .incarnation = s.incarnation};
+    if (retention == 0) {
+        struct sweep_note note = {.kind = FILE_SWEEP_SHARE, .incarnation = s.incarnation};
         TRY(sweep_note(t, &note));
         return leave_name(t, deleted_count);
     }
     s.deleted = txn_now(t);
-    s.purge_at = txn_now(t) + args->retention_ticks;
+    s.purge_at = txn_now(t) + retention;
     s.deleted_count = 0;
     s.lease = (struct lease){0};
     TRY(share_save(t, &s));

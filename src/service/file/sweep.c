@@ -327,16 +327,16 @@ static struct err run_step(struct txn *t, void *arg)
     if (!step->found)
         return OK;
     switch (step->note.kind) {
-    case SWEEP_SHARE:
+    case FILE_SWEEP_SHARE:
         return sweep_share(t, step);
-    case SWEEP_CONTENT:
+    case FILE_SWEEP_CONTENT:
         return sweep_content(t, step);
-    case SWEEP_VOIDS:
+    case FILE_SWEEP_VOIDS:
         return sweep_voids(t, step);
-    case SWEEP_HISTORY:
+    case FILE_SWEEP_HISTORY:
         return sweep_history(t, step);
-    case SWEEP_FOLD:
-    case SWEEP_COPY:
+    case FILE_SWEEP_FOLD:
+    case FILE_SWEEP_COPY:
         return OK; /* not within one transaction */
     }
     return err_new(ERR_CORRUPT);
@@ -349,9 +349,9 @@ static struct err sweep_partition(struct store *store, struct str partition,
     TRY(engine_update_wait(store->engine, partition, run_step, &step));
     report->removed += step.removed;
     report->more = report->more || step.found;
-    if (step.found && step.note.kind == SWEEP_FOLD)
+    if (step.found && step.note.kind == FILE_SWEEP_FOLD)
         return sweep_fold(store, partition, &step.note);
-    if (step.found && step.note.kind == SWEEP_COPY)
+    if (step.found && step.note.kind == FILE_SWEEP_COPY)
         return file_copy_step(store, partition, &step.note);
     return OK;
 }
@@ -397,7 +397,7 @@ static struct err purge(struct txn *t, struct cursor *c, uint64_t *removed)
     TRY(share_decode(cursor_value(c), &deleted));
     if (deleted.purge_at > txn_now(t))
         return OK;
-    struct sweep_note note = {.kind = SWEEP_SHARE, .incarnation = deleted.incarnation};
+    struct sweep_note note = {.kind = FILE_SWEEP_SHARE, .incarnation = deleted.incarnation};
     ++*removed;
     TRY(txn_del(t, file_key_deleted(txn_arena(t), deleted.incarnation)));
     return sweep_note(t, &note);

@@ -7,12 +7,12 @@
 #include "service/common/sweeper.h"
 
 enum sweep_kind_file {
-    SWEEP_SHARE = 1,   /* all rows of a share that is gone for good */
-    SWEEP_CONTENT = 2, /* a content that no file names; id: the content */
-    SWEEP_VOIDS = 3,   /* rows that a cut has left; id: the file */
-    SWEEP_FOLD = 4,    /* a chunk of a file to be folded; id: the file, more: the chunk */
-    SWEEP_HISTORY = 5, /* past rows that no snapshot sees any more */
-    SWEEP_COPY = 6,    /* a copy under way; id: the file it goes to */
+    FILE_SWEEP_SHARE = 1,   /* all rows of a share that is gone for good */
+    FILE_SWEEP_CONTENT = 2, /* a content that no file names; id: the content */
+    FILE_SWEEP_VOIDS = 3,   /* rows that a cut has left; id: the file */
+    FILE_SWEEP_FOLD = 4,    /* a chunk of a file to be folded; id: the file, more: the chunk */
+    FILE_SWEEP_HISTORY = 5, /* past rows that no snapshot sees any more */
+    FILE_SWEEP_COPY = 6,    /* a copy under way; id: the file it goes to */
 };
 
 struct sweep_note {

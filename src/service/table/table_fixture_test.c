@@ -20,7 +20,7 @@ void people_init(struct people *f)
     arena_init(&f->arena, SIZE_MAX);
     clock_init_manual(&f->clock, 17040672000000000LL);
     f->engine = engine_mem_new(&f->clock);
-    f->store = (struct store){f->engine, &f->clock};
+    f->store = (struct store){.engine = f->engine, .clock = &f->clock};
     CHECK_OK(people_make_table(f, "People"));
 }
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the file operations have in common on the wire. */
+#ifndef REST_FILE_REQUEST_H
+#define REST_FILE_REQUEST_H
+
+#include "rest/call.h"
+#include "service/file/access.h"
+
+/* ---- reading ---- */
+
+/* The path, x-ms-allow-trailing-dot, the lease id; sets the call's partition too. A snapshot is
+ * taken from `sharesnapshot` where reads allow it, and refused elsewhere. */
+struct err file_read_request(struct rest_call *call, bool snapshot, struct file_request *out);
+struct err file_read_snapshot(struct rest_call *call, struct str parameter, int64_t *out);
+/* x-ms-file-attributes, times, permission, mode, owner and group. */
+struct err file_read_settings(struct rest_call *call, struct file_settings *out);
+/* One time: `now`, `preserve` (and `source`, where *source is given) or a date. */
+struct err file_read_time(struct rest_call *call, struct str name, bool *source,
+                          struct file_time *out);
+struct err file_read_attributes(struct rest_call *call, struct str text, uint32_t *out);
+/* x-ms-content-type and its like; *given when any is there. */
+struct err file_read_http(struct rest_call *call, struct node_http *out, bool *given);
+struct err file_read_range(struct rest_call *call, bool *given, uint64_t *offset, uint64_t *length);
+/* A lease operation on a file: no end, nothing to renew. */
+struct err file_read_lease_request(struct rest_call *call, struct lease_request *out);
+/* x-ms-file-permission or its key. */
+struct err file_read_permission(struct rest_call *call, struct file_settings *out);
+/* The text of a permission in the form that x-ms-file-permission-format says. */
+struct err file_read_permission_text(struct rest_call *call, struct str text, struct str *sd);
+
+/* ---- writing ---- */
+
+/* ETag, Last-Modified, and the properties that SMB or NFS know too. */
+void file_put_outcome(struct rest_call *call, const struct file_outcome *outcome);
+void file_put_etag(struct rest_call *call, const struct node *n);
+void file_put_permission_key(struct rest_call *call, const struct permission_key *key);
+void file_put_copy(struct rest_call *call, const struct node_copy *copy);
+void file_put_attributes_text(struct buf *b, const struct node *n);
+struct str file_copy_status_text(enum copy_status status);
+void file_put_iso(struct rest_call *call, struct str name, int64_t ticks);
+
+#endif
