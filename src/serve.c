@@ -24,8 +24,8 @@
 #include "net/pool.h"
 #include "rest/access_log.h"
 #include "rest/server.h"
-#include "service/file/opens.h"
 #include "rest/service_properties.h"
+#include "service/file/opens.h"
 
 enum { LOOPS_MAX = 256, POOL_THREADS = 4, DRAIN_MS = 10000, LOG_FLUSH_MS = 250 };
 

@@ -5,6 +5,7 @@
 #include "rest/file_ops.h"
 #include "rest/policy_xml.h"
 #include "rest/service_properties.h"
+#include "rest/user_delegation_key.h"
 #include "service/file/copy.h"
 #include "service/file/directory.h"
 #include "service/file/file.h"
@@ -18,20 +19,21 @@
 
 enum { RANGE_MAX = 4 << 20, PERMISSION_BODY_MAX = 64 << 10 };
 
-#define SHARE(verb) .methods = (verb), .resource = R_CONTAINER, .restype = "share"
-#define DIRECTORY(verb) .methods = (verb), .resource = R_OBJECT, .restype = "directory"
-#define ROOT(verb) .methods = (verb), .resource = R_CONTAINER, .restype = "directory"
-#define FILE_OF(verb) .methods = (verb), .resource = R_OBJECT
-#define STARTS_WRITE .mode = MODE_START, .start = file_start_write
-#define STARTS_READ .mode = MODE_START_READ, .start = file_start_read
+#define SHARE(verb)       .methods = (verb), .resource = R_CONTAINER, .restype = "share"
+#define DIRECTORY(verb)   .methods = (verb), .resource = R_OBJECT, .restype = "directory"
+#define ROOT(verb)        .methods = (verb), .resource = R_CONTAINER, .restype = "directory"
+#define FILE_OF(verb)     .methods = (verb), .resource = R_OBJECT
+#define STARTS_WRITE      .mode = MODE_START, .start = file_start_write
+#define STARTS_READ       .mode = MODE_START_READ, .start = file_start_read
 #define BY_SHARE(letters) .account_sas = letters, .account_sas_type = 'c'
-#define BY_FILE(letters) .account_sas = letters, .account_sas_type = 'o', .service_sas = letters
+#define BY_FILE(letters)  .account_sas = letters, .account_sas_type = 'o', .service_sas = letters
 
 // clang-format off
 static const struct op ROWS[] = {
     /* ---- service ---- */
     {.name = "SetFileServiceProperties", OP_SET_SERVICE_PROPERTIES},
     {.name = "GetFileServiceProperties", OP_GET_SERVICE_PROPERTIES},
+    OP_ROW_USER_DELEGATION_KEY,
     {.name = "ListShares", .methods = M_GET, .resource = R_SERVICE, .comp = "list",
      .account_sas = "l", .account_sas_type = 's',
      .mode = MODE_READ, .decode = rest_list_shares_decode, .run = file_list_shares, .encode = rest_list_shares_encode},
