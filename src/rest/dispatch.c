@@ -324,17 +324,24 @@ static struct err check_conditions(struct rest_call *call)
     return OK;
 }
 
-/* Contents are not encrypted with a client's own key or in a scope of its own. To pass over the
- * wish would be to store in the clear what was to be encrypted, so it is refused, unless --loose
- * asks for that. */
-static struct err check_encryption(struct rest_call *call)
+/* Is this a promise about the content that is not kept here: encrypted with the client's own key,
+ * in a scope of its own, or stored so that nobody can change or delete it? */
+static bool promises_protection(struct str header)
+{
+    return str_istarts(header, STR("x-ms-encryption-")) ||
+           str_istarts(header, STR("x-ms-immutability-policy-")) ||
+           str_ieq(header, STR("x-ms-legal-hold"));
+}
+
+/* To pass over such a wish would be to store unprotected what was to be protected, so it is
+ * refused, unless --loose asks for that. */
+static struct err check_protection(struct rest_call *call)
 {
     const struct http_request *request = &call->x->request;
     if (call->server->options.loose || call->service != SERVICE_BLOB)
         return OK;
     for (size_t i = 0; i < request->header_count; i++) {
-        if (request->headers[i].value.n > 0 &&
-            str_istarts(request->headers[i].name, STR("x-ms-encryption-")))
+        if (request->headers[i].value.n > 0 && promises_protection(request->headers[i].name))
             return call_error(call, ERR_UNSUPPORTED_HEADER, "HeaderName", request->headers[i].name);
     }
     return OK;
@@ -379,7 +386,7 @@ static struct err head_phases(struct rest_call *call)
     if (call->op->version_min > call->version)
         return call_bad_header(call, STR("x-ms-version"));
     TRY(check_conditions(call));
-    TRY(check_encryption(call));
+    TRY(check_protection(call));
     TRY(check_source(call));
     TRY(check_body(call));
     return call->op->body == BODY_STREAM ? call->op->decode(call) : OK;

@@ -64,14 +64,16 @@ test('PeekMessages with a value that is neither true nor false takes no message'
     assert.deepEqual(got.xml('DequeueCount'), ['1']);
 });
 
-test('a key or scope to encrypt with is refused, not passed over; --loose passes over', async () => {
+test('protection that is not given is refused, not passed over; --loose passes over', async () => {
     const encryption = {
         'x-ms-encryption-key': Buffer.alloc(32, 1).toString('base64'),
         'x-ms-encryption-key-sha256': Buffer.alloc(32, 2).toString('base64'),
         'x-ms-encryption-algorithm': 'AES256',
     };
     const container = await newContainer();
-    for (const headers of [encryption, { 'x-ms-encryption-scope': 'mine' }]) {
+    const hold = { 'x-ms-legal-hold': 'true' };
+    const policy = { 'x-ms-immutability-policy-until-date': new Date(Date.now() + 86400000).toUTCString() };
+    for (const headers of [encryption, { 'x-ms-encryption-scope': 'mine' }, hold, policy]) {
         const sent = { headers: { ...BLOCK_BLOB, ...headers }, body: 'secret' };
         assertError(await server.request('blob', 'PUT', `/${container}/b`, sent), 400, 'UnsupportedHeader');
     }
