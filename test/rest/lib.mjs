@@ -118,6 +118,8 @@ process.on('exit', () => {
     for (const server of running)
         server.remove();
 });
+// The test runner ends a file that takes too long by SIGTERM, which alone would not run the handler above.
+process.on('SIGTERM', () => process.exit(143));
 
 class Server {
     constructor(options) {
