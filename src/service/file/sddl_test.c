@@ -18,16 +18,22 @@ static void check_round_trip(const char *text, const char *want)
     arena_release(&a);
 }
 
+#define USER "S-1-5-21-2127521184-1604012920-1887927527"
+#define LONG_TEXT                                                    \
+    "O:" USER "-21560751G:" USER "-513D:AI(A;;FA;;;SY)(A;;FA;;;BA)"  \
+    "(A;;0x1200a9;;;S-1-5-21-397955417-626881126-188441444-3053964)" \
+    "S:NO_ACCESS_CONTROL"
+#define ROOT_TEXT                                                  \
+    "O:SYG:SYD:(A;OICI;FA;;;BA)(A;OICI;FA;;;SY)(A;;0x1200a9;;;BU)" \
+    "(A;OICIIO;GXGR;;;BU)(A;OICI;0x1301bf;;;AU)(A;OICIIO;GA;;;CO)"
+
 void test_sddl_round_trips(void)
 {
     static const char *const TEXTS[] = {
         "O:BAG:SYD:(A;OICI;FA;;;BA)",
-        "O:S-1-5-21-2127521184-1604012920-1887927527-21560751G:S-1-5-21-2127521184-1604012920-"
-        "1887927527-513D:AI(A;;FA;;;SY)(A;;FA;;;BA)(A;;0x1200a9;;;S-1-5-21-397955417-626881126-"
-        "188441444-3053964)S:NO_ACCESS_CONTROL",
+        LONG_TEXT,
         "D:PAI(D;OICIIO;GA;;;WD)(A;;CCDCLCSWRPWPDTLOCRSDRCWDWO;;;AU)",
-        "O:SYG:SYD:(A;OICI;FA;;;BA)(A;OICI;FA;;;SY)(A;;0x1200a9;;;BU)(A;OICIIO;GXGR;;;BU)"
-        "(A;OICI;0x1301bf;;;AU)(A;OICIIO;GA;;;CO)",
+        ROOT_TEXT,
         "D:NO_ACCESS_CONTROL",
         "D:",
         "G:BA",
