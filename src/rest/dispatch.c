@@ -484,4 +484,5 @@ const struct http_handler REST_HANDLER = {
     .on_body = on_body,
     .on_end = on_end,
     .on_done = on_done,
+    .on_bad = reply_bad,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/reply.h"
 
+#include "core/guid.h"
 #include "core/json.h"
 #include "core/log.h"
 #include "core/time.h"
@@ -141,4 +142,20 @@ void reply_error(struct rest_call *call, struct err error)
     };
     call->status = status;
     http_reply(call->x, &response);
+}
+
+/* No service and no version are known yet: XML, as most of them have it. */
+void reply_bad(struct err error, struct buf *headers, struct buf *body)
+{
+    struct guid id = guid_random();
+    struct str code = str_of(err_azure_code(error.code));
+    http_put_header(headers, STR("x-ms-error-code"), code);
+    buf_put(headers, STR("x-ms-request-id: "));
+    guid_put(headers, &id);
+    buf_put(headers, STR("\r\n"));
+    http_put_header(headers, STR("Content-Type"), STR("application/xml"));
+    buf_put(body, STR("<?xml version=\"1.0\" encoding=\"utf-8\"?><Error>"));
+    xml_element(body, STR("Code"), code);
+    xml_element(body, STR("Message"), str_of(err_message(error.code)));
+    buf_put(body, STR("</Error>"));
 }
