@@ -25,8 +25,8 @@ enum { RANGE_MAX = 4 << 20, PERMISSION_BODY_MAX = 64 << 10 };
 #define FILE_OF(verb)     .methods = (verb), .resource = R_OBJECT
 #define STARTS_WRITE      .mode = MODE_START, .start = file_start_write
 #define STARTS_READ       .mode = MODE_START_READ, .start = file_start_read
-#define BY_SHARE(letters) .account_sas = letters, .account_sas_type = 'c'
-#define BY_FILE(letters)  .account_sas = letters, .account_sas_type = 'o', .service_sas = letters
+#define BY_SHARE(letters) .account_sas = (letters), .account_sas_type = 'c'
+#define BY_FILE(letters)  .account_sas = (letters), .account_sas_type = 'o', .service_sas = (letters)
 
 // clang-format off
 static const struct op ROWS[] = {
