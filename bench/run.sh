@@ -2,7 +2,7 @@
 # `make bench`: every question of bench/README.md, one table. Ratios and CPU per operation count; rates depend on the machine.
 #   sh bench/run.sh            all parts
 #   sh bench/run.sh blob list  some of them
-# BENCH_SECONDS (4) per row, BENCH_BLOBS (1000000) for the large container, BENCH_DATA: where the store goes (a new folder in /tmp).
+# BENCH_FLAGS: more flags for the server. BENCH_SECONDS (4) per row, BENCH_BLOBS (1000000) for the large container, BENCH_DATA: where the store goes (a new folder in /tmp).
 set -eu
 cd "$(dirname "$0")/.."
 seconds=${BENCH_SECONDS:-4}
@@ -17,7 +17,7 @@ trap 'stop; [ -z "$nginx_pid" ] || kill "$nginx_pid"; rm -rf "$data"' EXIT INT T
 
 start() {
     build/lazuli --data "$data/store" --blob-port $blob_port --queue-port $queue_port --table-port $table_port \
-        --file-port $file_port --smb-port 0 --silent "$@" 2>"$data/server.log" &
+        --file-port $file_port --smb-port 0 --silent ${BENCH_FLAGS:-} 2>"$data/server.log" &
     pid=$!
     for _ in $(seq 200); do
         curl -s -o /dev/null "http://127.0.0.1:$blob_port$account?comp=list" && return
@@ -67,7 +67,7 @@ part_blob() {
     once $blob_port --op "PUT $account/bench/m" --header 'x-ms-blob-type: BlockBlob' --body-bytes 1048576
     row $blob_port 'Get Blob 1 MiB' --op "GET $account/bench/m"
     once $blob_port --op "PUT $account/bench/a" --header 'x-ms-blob-type: AppendBlob'
-    row $blob_port 'Append Block 4 KiB' --requests 40000 --op "PUT $account/bench/a?comp=appendblock" --body-bytes 4096
+    row $blob_port 'Append Block 4 KiB' --warm-up 0 --requests 40000 --op "PUT $account/bench/a?comp=appendblock" --body-bytes 4096
     say "dd conv=fdatasync of 8 MiB pieces on the same file system:"
     dd if=/dev/zero of="$data/dd" bs=8M count=64 conv=fdatasync 2>&1 | tail -n 1
     rm -f "$data/dd"
