@@ -185,11 +185,11 @@ static void put_share_texts(struct buf *out, struct arena *arena, uint32_t level
         ndr_put_text(out, arena, share->remark);
 }
 
-static bool share_enum(struct arena *arena, struct str stub, const struct rpc_shares *shares,
+static bool share_enum(struct arena *arena, struct str arguments, const struct rpc_shares *shares,
                        struct buf *out)
 {
-    struct reader r = reader_of(stub);
-    take_server_name(&r, stub, arena);
+    struct reader r = reader_of(arguments);
+    take_server_name(&r, arguments, arena);
     uint32_t level = read_le32(&r);
     if (!reader_ok(&r))
         return false;
@@ -221,12 +221,12 @@ static const struct rpc_share *find_share(const struct rpc_shares *shares, struc
     return NULL;
 }
 
-static bool share_get_info(struct arena *arena, struct str stub, const struct rpc_shares *shares,
-                           struct buf *out)
+static bool share_get_info(struct arena *arena, struct str arguments,
+                           const struct rpc_shares *shares, struct buf *out)
 {
-    struct reader r = reader_of(stub);
-    take_server_name(&r, stub, arena);
-    struct str name = ndr_take_text(&r, stub, arena);
+    struct reader r = reader_of(arguments);
+    take_server_name(&r, arguments, arena);
+    struct str name = ndr_take_text(&r, arguments, arena);
     uint32_t level = read_le32(&r);
     if (!reader_ok(&r))
         return false;
@@ -242,10 +242,10 @@ static bool share_get_info(struct arena *arena, struct str stub, const struct rp
     return true;
 }
 
-static bool server_get_info(struct arena *arena, struct str stub, struct buf *out)
+static bool server_get_info(struct arena *arena, struct str arguments, struct buf *out)
 {
-    struct reader r = reader_of(stub);
-    take_server_name(&r, stub, arena);
+    struct reader r = reader_of(arguments);
+    take_server_name(&r, arguments, arena);
     uint32_t level = read_le32(&r);
     if (!reader_ok(&r))
         return false;
@@ -285,7 +285,7 @@ static bool answer_request(struct arena *arena, const struct pdu *pdu,
                            const struct rpc_shares *shares, struct buf *answer)
 {
     struct reader r = reader_of(pdu->body);
-    struct buf stub = buf_in(arena);
+    struct buf arguments = buf_in(arena);
     struct buf body = buf_in(arena);
     (void)read_le32(&r);
     uint16_t context = read_le16(&r);
@@ -296,21 +296,21 @@ static bool answer_request(struct arena *arena, const struct pdu *pdu,
     if (!reader_ok(&r))
         return false;
     if (op == OP_SHARE_ENUM_ALL || op == OP_SHARE_ENUM_STICKY)
-        read = share_enum(arena, in, shares, &stub);
+        read = share_enum(arena, in, shares, &arguments);
     else if (op == OP_SHARE_GET_INFO)
-        read = share_get_info(arena, in, shares, &stub);
+        read = share_get_info(arena, in, shares, &arguments);
     else if (op == OP_SERVER_GET_INFO)
-        read = server_get_info(arena, in, &stub);
+        read = server_get_info(arena, in, &arguments);
     else
         known = false;
-    if (!known || !read || stub.n > RPC_FRAGMENT_MAX - PDU_HEAD_BYTES - 8) {
+    if (!known || !read || arguments.n > RPC_FRAGMENT_MAX - PDU_HEAD_BYTES - 8) {
         put_fault(answer, arena, pdu->call_id, known ? FAULT_NDR : FAULT_OP_RANGE);
         return true;
     }
-    buf_put_le32(&body, (uint32_t)stub.n);
+    buf_put_le32(&body, (uint32_t)arguments.n);
     buf_put_le16(&body, context);
     buf_put_le16(&body, 0);
-    buf_put(&body, buf_str(&stub));
+    buf_put(&body, buf_str(&arguments));
     put_pdu(answer, PDU_RESPONSE, pdu->call_id, buf_str(&body));
     return true;
 }
