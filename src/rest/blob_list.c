@@ -7,6 +7,7 @@
 #include "rest/blob_ops.h"
 #include "rest/blob_request.h"
 #include "rest/blob_tags.h"
+#include "rest/listing.h"
 #include "rest/metadata.h"
 #include "service/blob/list.h"
 #include "service/common/etag.h"
@@ -19,34 +20,6 @@ enum { VERSION_START_FROM = 20260206 };
 #define PUT(b, literal) buf_put((b), STR(literal))
 
 /* ---- what both have ---- */
-
-/* Calls `take` with each value of `include`; false from it means that it is not known. */
-static struct err read_include(struct rest_call *call, bool (*take)(void *arg, struct str value),
-                               void *arg)
-{
-    struct str rest = call_query(call, STR("include"));
-    while (str_given(rest)) {
-        struct str value = str_trim(str_cut(&rest, ','));
-        if (value.n > 0 && !take(arg, value))
-            return call_bad_query(call, STR("include"));
-    }
-    return OK;
-}
-
-static struct err read_max(struct rest_call *call, size_t *out)
-{
-    uint64_t max = LIST_RESULTS_MAX;
-    TRY(call_query_u64(call, STR("maxresults"), 1, INT32_MAX, &max));
-    *out = max > LIST_RESULTS_MAX ? LIST_RESULTS_MAX : (size_t)max;
-    return OK;
-}
-
-static void echo(struct rest_call *call, struct str parameter, struct str element)
-{
-    struct str value = call_query(call, parameter);
-    if (str_given(value))
-        xml_element(&call->out, element, value);
-}
 
 static void put_lease(struct buf *b, const struct lease *lease, int64_t now)
 {
@@ -112,10 +85,10 @@ static void begin_blobs(void *sink)
     PUT(b, "\" ContainerName=\"");
     xml_put_attribute(b, call->container);
     PUT(b, "\">");
-    echo(call, STR("prefix"), STR("Prefix"));
-    echo(call, STR("marker"), STR("Marker"));
-    echo(call, STR("maxresults"), STR("MaxResults"));
-    echo(call, STR("delimiter"), STR("Delimiter"));
+    listing_echo(call, STR("prefix"), STR("Prefix"));
+    listing_echo(call, STR("marker"), STR("Marker"));
+    listing_echo(call, STR("maxresults"), STR("MaxResults"));
+    listing_echo(call, STR("delimiter"), STR("Delimiter"));
     PUT(b, "<Blobs>");
 }
 
@@ -260,9 +233,9 @@ struct err rest_list_blobs_decode(struct rest_call *call)
     };
     if (call->version >= VERSION_START_FROM)
         list->args.start_from = call_query(call, STR("startFrom"));
-    TRY(read_max(call, &list->args.max));
+    TRY(listing_read_max(call, LIST_RESULTS_MAX, &list->args.max));
     TRY(read_marker(call, &list->args.marker));
-    TRY(read_include(call, take_blob_include, list));
+    TRY(listing_read_include(call, take_blob_include, list));
     /* Tags are not for everybody who may list. */
     if (list->wants_tags)
         TRY(blob_need_tag_permission(call));
@@ -315,9 +288,9 @@ static void begin_containers(void *sink)
     PUT(b, XML_DECLARATION "<EnumerationResults ServiceEndpoint=\"");
     xml_put_attribute(b, call->endpoint);
     PUT(b, "\">");
-    echo(call, STR("prefix"), STR("Prefix"));
-    echo(call, STR("marker"), STR("Marker"));
-    echo(call, STR("maxresults"), STR("MaxResults"));
+    listing_echo(call, STR("prefix"), STR("Prefix"));
+    listing_echo(call, STR("marker"), STR("Marker"));
+    listing_echo(call, STR("maxresults"), STR("MaxResults"));
     PUT(b, "<Containers>");
 }
 
@@ -360,8 +333,8 @@ struct err rest_list_containers_decode(struct rest_call *call)
         .begin = begin_containers,
         .item = put_container,
     };
-    TRY(read_max(call, &list->args.max));
-    return read_include(call, take_container_include, list);
+    TRY(listing_read_max(call, LIST_RESULTS_MAX, &list->args.max));
+    return listing_read_include(call, take_container_include, list);
 }
 
 struct err rest_list_containers_encode(struct rest_call *call)

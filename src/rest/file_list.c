@@ -7,6 +7,7 @@
 #include "core/xml.h"
 #include "rest/file_ops.h"
 #include "rest/file_request.h"
+#include "rest/listing.h"
 #include "rest/metadata.h"
 #include "service/common/etag.h"
 #include "service/file/keys.h"
@@ -15,33 +16,6 @@
 enum { VERSION_FILE_ID = 20201002, VERSION_ENCODED_NAMES = 20211202 };
 
 #define PUT(b, literal) buf_put((b), STR(literal))
-
-static struct err read_include(struct rest_call *call, bool (*take)(void *arg, struct str value),
-                               void *arg)
-{
-    struct str rest = call_query(call, STR("include"));
-    while (str_given(rest)) {
-        struct str value = str_trim(str_cut(&rest, ','));
-        if (value.n > 0 && !take(arg, value))
-            return call_bad_query(call, STR("include"));
-    }
-    return OK;
-}
-
-static struct err read_max(struct rest_call *call, size_t *out)
-{
-    uint64_t max = FILE_LIST_MAX;
-    TRY(call_query_u64(call, STR("maxresults"), 1, INT32_MAX, &max));
-    *out = max < FILE_LIST_MAX ? (size_t)max : FILE_LIST_MAX;
-    return OK;
-}
-
-static void echo(struct rest_call *call, struct str parameter, struct str element)
-{
-    struct str value = call_query(call, parameter);
-    if (str_given(value))
-        xml_element(&call->out, element, value);
-}
 
 static void put_iso(struct buf *b, struct str name, int64_t ticks)
 {
@@ -114,8 +88,8 @@ static void begin_directory(void *sink, const struct file_found *directory, stru
     PUT(b, "\">");
     if (str_given(list->args.prefix))
         put_name(list, STR("Prefix"), list->args.prefix);
-    echo(call, STR("marker"), STR("Marker"));
-    echo(call, STR("maxresults"), STR("MaxResults"));
+    listing_echo(call, STR("marker"), STR("Marker"));
+    listing_echo(call, STR("maxresults"), STR("MaxResults"));
     if (call->version >= VERSION_FILE_ID)
         xml_element_u64(b, STR("DirectoryId"), directory->id);
     PUT(b, "<Entries>");
@@ -172,8 +146,8 @@ struct err rest_list_directory_decode(struct rest_call *call)
     call->args = list;
     list->call = call;
     TRY(file_read_request(call, true, &args->request));
-    TRY(read_include(call, take_include, list));
-    TRY(read_max(call, &args->max));
+    TRY(listing_read_include(call, take_include, list));
+    TRY(listing_read_max(call, FILE_LIST_MAX, &args->max));
     args->prefix = call_query(call, STR("prefix"));
     struct str marker = call_query(call, STR("marker"));
     if (str_given(marker) && marker.n > 0 && !base64_decode(call->arena, marker, &args->marker))
@@ -225,9 +199,9 @@ static void begin_shares(void *sink)
     PUT(b, XML_DECLARATION "<EnumerationResults ServiceEndpoint=\"");
     xml_put_attribute(b, call->endpoint);
     PUT(b, "\">");
-    echo(call, STR("prefix"), STR("Prefix"));
-    echo(call, STR("marker"), STR("Marker"));
-    echo(call, STR("maxresults"), STR("MaxResults"));
+    listing_echo(call, STR("prefix"), STR("Prefix"));
+    listing_echo(call, STR("marker"), STR("Marker"));
+    listing_echo(call, STR("maxresults"), STR("MaxResults"));
     PUT(b, "<Shares>");
 }
 
@@ -296,8 +270,8 @@ struct err rest_list_shares_decode(struct rest_call *call)
     call->args = list;
     list->call = call;
     call->partition = file_partition(call->arena, call->account, STR(""));
-    TRY(read_include(call, take_share_include, list));
-    TRY(read_max(call, &args->max));
+    TRY(listing_read_include(call, take_share_include, list));
+    TRY(listing_read_max(call, FILE_LIST_MAX, &args->max));
     args->arena = call->arena;
     args->account = call->account;
     args->prefix = call_query(call, STR("prefix"));
