@@ -61,7 +61,13 @@ static void print_conditions(unsigned conditions)
 static void print_row(const struct op *op)
 {
     static const char *const anonymous[] = {"", "blob", "container", "always"};
-    static const char *const modes[] = {"read", "write", "direct", "started"};
+    static const char *const modes[] = {
+        [MODE_READ] = "read",
+        [MODE_WRITE] = "write",
+        [MODE_DIRECT] = "direct",
+        [MODE_START] = "started",
+        [MODE_START_READ] = "started read",
+    };
     static const char *const bodies[] = {"", "small", "streamed"};
     printf("| %s | ", op->name);
     print_methods(op->methods);
