@@ -6,13 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "complain.h"
 #include "core/log.h"
-
-static int complain(const char *what, const char *why)
-{
-    (void)fprintf(stderr, "lazuli: %s: %s\n", what, why);
-    return 1;
-}
 
 static bool is_loopback(const char *host)
 {

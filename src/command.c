@@ -6,25 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "complain.h"
 #include "control.h"
 #include "engine/local/local.h"
 #include "jobs.h"
 #include "net/cert.h"
 #include "serve.h"
-
-static int complain(const char *what, const char *why)
-{
-    (void)fprintf(stderr, "lazuli: %s: %s\n", what, why);
-    return 1;
-}
-
-static int complain_err(const char *what, struct err error)
-{
-    bool io = error.code == ERR_IO && error.cause > 0;
-    if (error.detail != NULL)
-        return complain(what, error.detail);
-    return complain(what, io ? strerrordesc_np(error.cause) : err_message(error.code));
-}
 
 static struct err open_store(const struct config *config, bool read_only, struct clock *clock,
                              struct engine **out)

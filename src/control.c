@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "complain.h"
 #include "core/log.h"
 #include "core/mem.h"
 
@@ -279,12 +280,6 @@ void control_free(struct control *control)
 }
 
 /* ---- the command ---- */
-
-static int complain(const char *folder, const char *why)
-{
-    (void)fprintf(stderr, "lazuli: %s: %s\n", folder, why);
-    return 1;
-}
 
 static int connect_to(const char *folder)
 {

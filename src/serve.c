@@ -14,6 +14,7 @@
 
 #include "account_sources.h"
 #include "auth/oauth.h"
+#include "complain.h"
 #include "control.h"
 #include "core/mem.h"
 #include "engine/local/local.h"
@@ -54,20 +55,6 @@ struct server {
 
 static const char *const SERVICE_NAMES[SERVICE_KIND_COUNT] = {"blob", "queue", "table", "file"};
 
-static int complain(const char *what, const char *why)
-{
-    (void)fprintf(stderr, "lazuli: %s: %s\n", what, why);
-    return 1;
-}
-
-static const char *reason(struct err error)
-{
-    if (error.detail != NULL)
-        return error.detail;
-    return error.cause > 0 && error.code == ERR_IO ? strerrordesc_np(error.cause)
-                                                   : err_message(error.code);
-}
-
 /* ---- start-up, in order; each returns an exit status ---- */
 
 static int start_clock(struct server *s)
@@ -76,7 +63,7 @@ static int start_clock(struct server *s)
     if (s->config->clock_file == NULL)
         return 0;
     struct err error = clock_init_file(&s->clock, s->config->clock_file);
-    return err_is(error) ? complain(s->config->clock_file, reason(error)) : 0;
+    return err_is(error) ? complain_err(s->config->clock_file, error) : 0;
 }
 
 static int start_engine(struct server *s)
@@ -94,7 +81,7 @@ static int start_engine(struct server *s)
         .cache_bytes = s->config->cache_mib << 20,
     };
     struct err error = engine_local_open(&options, &s->store.engine);
-    return err_is(error) ? complain(s->config->data, reason(error)) : 0;
+    return err_is(error) ? complain_err(s->config->data, error) : 0;
 }
 
 static int start_accounts(struct server *s)
@@ -116,7 +103,7 @@ static int start_control(struct server *s)
         return 0;
     struct control_calls calls = {backup, s->store.engine};
     struct err error = control_new(s->config->data, &s->registry, &calls, &s->control);
-    return err_is(error) ? complain("control socket", reason(error)) : 0;
+    return err_is(error) ? complain_err("control socket", error) : 0;
 }
 
 static int start_oauth(struct server *s)
@@ -136,10 +123,10 @@ static int start_loops(struct server *s)
     for (size_t i = 0; i < s->loop_count; i++) {
         struct err error = loop_new(&s->loops[i]);
         if (err_is(error))
-            return complain("event loop", reason(error));
+            return complain_err("event loop", error);
     }
     struct err error = pool_new(POOL_THREADS, &s->pool);
-    return err_is(error) ? complain("threads", reason(error)) : 0;
+    return err_is(error) ? complain_err("threads", error) : 0;
 }
 
 static void flush_log(struct loop_timer *timer)
@@ -192,7 +179,7 @@ static int start_listeners(struct server *s)
     limits.connections_per_address = (unsigned)s->config->connections_per_address;
     struct err error = http_server_new(s->loops, s->loop_count, &REST_HANDLER, &limits, &s->http);
     if (err_is(error))
-        return complain("http", reason(error));
+        return complain_err("http", error);
     http_server_use_clock(s->http, &s->clock);
     http_server_use_tls(s->http, s->tls);
     for (size_t i = 0; i < SERVICE_KIND_COUNT; i++) {
@@ -204,7 +191,7 @@ static int start_listeners(struct server *s)
         error = http_server_listen(s->http, s->config->host[i], port, &s->listeners[i], &port);
         (void)snprintf(place, sizeof place, "%s %s:%u", SERVICE_NAMES[i], s->config->host[i], port);
         if (err_is(error))
-            return complain(place, reason(error));
+            return complain_err(place, error);
         log_line(LOG_INFO, "serving %s", place);
     }
     return 0;
@@ -214,7 +201,7 @@ static int start_sweeper(struct server *s)
 {
     jobs_init(&s->jobs);
     struct err error = sweeper_start(&s->store, s->jobs.list, JOBS_COUNT, &s->sweeper);
-    return err_is(error) ? complain("sweeper", reason(error)) : 0;
+    return err_is(error) ? complain_err("sweeper", error) : 0;
 }
 
 /* ---- stop ---- */
@@ -281,7 +268,7 @@ static int run(struct server *s)
 {
     struct err error = loop_watch_add(s->loops[0], &s->signals, EPOLLIN);
     if (err_is(error))
-        return complain("signals", reason(error));
+        return complain_err("signals", error);
     for (size_t i = 1; i < s->loop_count; i++)
         if (pthread_create(&s->threads[i], NULL, run_loop, s->loops[i]) != 0)
             return complain("thread", "cannot be made");

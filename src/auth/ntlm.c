@@ -41,7 +41,6 @@ enum {
     CHALLENGE_HEAD_BYTES = 56,
 };
 #define NTLM_56                0x80000000U
-#define TICKS_1601_TO_1970     116444736000000000LL
 #define NTLM_SERVER_NAME       "LAZULI"
 #define NTLM_SERVER_NAME_LOWER "lazuli"
 
@@ -91,7 +90,7 @@ static void put_target_info(struct buf *out, int64_t now_ticks)
     put_av_text(out, AV_DNS_COMPUTER, STR(NTLM_SERVER_NAME_LOWER));
     buf_put_le16(out, AV_TIMESTAMP);
     buf_put_le16(out, 8);
-    buf_put_le64(out, (uint64_t)(now_ticks + TICKS_1601_TO_1970));
+    buf_put_le64(out, (uint64_t)(now_ticks + TIME_TICKS_YEAR_1601));
     buf_put_le16(out, AV_END);
     buf_put_le16(out, 0);
 }

@@ -10,6 +10,8 @@ enum { TIME_RFC1123_BYTES = 29, TIME_ISO_BYTES = 28 };
 
 /* .NET counts ticks from the year 1; ETags are made of those. */
 #define TIME_TICKS_YEAR_1 621355968000000000LL
+/* Windows counts them from 1601. */
+#define TIME_TICKS_YEAR_1601 116444736000000000LL
 
 /* "Sun, 06 Nov 1994 08:49:37 GMT", no NUL. */
 void time_rfc1123(int64_t ticks, char out[TIME_RFC1123_BYTES]);

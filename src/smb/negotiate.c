@@ -2,10 +2,9 @@
 #include "smb/negotiate.h"
 
 #include "core/guid.h"
+#include "core/time.h"
 #include "smb/server.h"
 #include "smb/session.h"
-
-#define TICKS_1601_TO_1970 116444736000000000LL
 
 enum {
     DIALECTS_MAX = 64,
@@ -191,7 +190,7 @@ static void put_answer(struct smb_conn *c, uint16_t dialect, struct str contexts
     buf_put_le32(out, largest);
     buf_put_le32(out, largest);
     buf_put_le32(out, largest);
-    buf_put_le64(out, (uint64_t)(smb_server_now(c->server) + TICKS_1601_TO_1970));
+    buf_put_le64(out, (uint64_t)(smb_server_now(c->server) + TIME_TICKS_YEAR_1601));
     buf_put_le64(out, 0);
     buf_put_le16(out, BLOB_OFFSET);
     buf_put_le16(out, (uint16_t)blob.n);

@@ -91,6 +91,15 @@ struct err file_open_new(struct txn *t, struct file_request *r, struct file_scop
     return OK;
 }
 
+struct err file_start_new(struct file_scope *s, const struct file_request *r,
+                          struct file_found *found)
+{
+    TRY(lease_check_absent(LEASE_FILE, &r->lease));
+    TRY(file_new_node(s, NODE_FILE, found->parent, &found->node));
+    found->id = (uint64_t)txn_stamp(s->txn);
+    return OK;
+}
+
 /* ---- settings ---- */
 
 static void apply_time(struct file_scope *s, int64_t *time, const struct file_time *given)

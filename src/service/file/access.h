@@ -40,6 +40,9 @@ struct err file_open(struct txn *t, struct file_request *r, enum file_kind kind,
  * ERR_PARENT_NOT_FOUND, ERR_SMB_DELETE_PENDING when the directory is pending. */
 struct err file_open_new(struct txn *t, struct file_request *r, struct file_scope *s,
                          struct file_found *out);
+/* Where it found nothing: the node of a new file, which no lease can guard yet. */
+struct err file_start_new(struct file_scope *s, const struct file_request *r,
+                          struct file_found *found);
 struct err file_claim(struct file_scope *s, struct file_request *r, const struct file_found *found,
                       enum opens_rest op);
 /* The check of a path against the share's rules. */

@@ -45,9 +45,7 @@ struct err file_create_file(struct txn *t, void *arg)
     if (existed) {
         TRY(overwrite(&s, args, &found));
     } else {
-        TRY(lease_check_absent(LEASE_FILE, &args->request.lease));
-        TRY(file_new_node(&s, NODE_FILE, found.parent, &found.node));
-        found.id = (uint64_t)txn_stamp(t);
+        TRY(file_start_new(&s, &args->request, &found));
     }
     if (s.share.protocol == SHARE_SMB)
         found.node.attributes = NODE_ARCHIVE;
