@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside http/: the words of a response. */
+/* The words of a response: for http/ itself, and for responses inside a batch's. */
 #ifndef HTTP_MESSAGE_H
 #define HTTP_MESSAGE_H
 

@@ -50,6 +50,9 @@ rest_fn rest_get_blob_tags_decode, rest_get_blob_tags_encode;
 /* blob_tier.c */
 rest_fn rest_set_blob_tier_decode, rest_set_blob_tier_encode;
 
+/* blob_batch.c */
+rest_fn rest_submit_batch_decode, rest_submit_batch_start, rest_submit_batch_encode;
+
 /* blob_find.c */
 rest_fn rest_find_blobs_by_tags_decode, rest_find_blobs_by_tags_in_container_decode;
 rest_fn rest_find_blobs_by_tags_encode;

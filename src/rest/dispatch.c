@@ -266,7 +266,8 @@ static struct err parse_target(struct rest_call *call, enum op_resource *resourc
 
 /* ---- permit ---- */
 
-static struct err authenticate(struct rest_call *call)
+/* version: 0 when the request names none. */
+static struct err authenticate(struct rest_call *call, int version)
 {
     const struct http_request *request = &call->x->request;
     struct auth_pair *headers =
@@ -288,7 +289,7 @@ static struct err authenticate(struct rest_call *call)
         .object = call->object,
         .peer = call->x->peer,
         .secure = call->x->secure,
-        .version = str_given(call_header(call, STR("x-ms-version"))) ? call->version : 0,
+        .version = version,
     };
     const struct op *op = call->op;
     struct auth_demand demand = {
@@ -379,7 +380,7 @@ static struct err head_phases(struct rest_call *call)
     TRY(parse_target(call, &resource));
     TRY(cors_prepare(call));
     TRY(match_op(call, resource));
-    TRY(authenticate(call));
+    TRY(authenticate(call, str_given(call_header(call, STR("x-ms-version"))) ? call->version : 0));
     /* The secondary endpoint serves reads; geo-replication's lag is none here. */
     if (call->secondary && (call->op->mode == MODE_WRITE || call->op->mode == MODE_START))
         return err_new(ERR_INSUFFICIENT_ACCOUNT_PERMISSIONS);
@@ -399,6 +400,13 @@ struct err rest_match_part(struct rest_call *part)
     TRY(parse_target(part, &resource));
     TRY(match_op(part, resource));
     return check_conditions(part);
+}
+
+/* The part's version is the batch's. */
+struct err rest_permit_part(struct rest_call *part)
+{
+    TRY(authenticate(part, part->version));
+    return check_protection(part);
 }
 
 /* ---- what HTTP calls ---- */

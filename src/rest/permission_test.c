@@ -37,6 +37,9 @@ static const struct wanted WANTED[] = {
     {BLOB, "GetBlobServiceStats", "r", 's', NULL, NEVER},
     {BLOB, "GetAccountInformation", ALL, '*', ALL, NEVER},
     {BLOB, "GetUserDelegationKey", NULL, 0, NULL, NEVER},
+    {BLOB, "SubmitBatch", ALL, '*', NULL, NEVER},
+    {BLOB, "SubmitBatch", ALL, '*', NULL, NEVER}, /* with the account in the path */
+    {BLOB, "SubmitBatchInContainer", ALL, '*', ALL, NEVER},
     {BLOB, "CreateContainer", "cw", 'c', NULL, NEVER},
     {BLOB, "GetContainerProperties", "r", 'c', NULL, LEVEL_CONTAINER},
     {BLOB, "GetContainerMetadata", "r", 'c', NULL, LEVEL_CONTAINER},

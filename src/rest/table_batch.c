@@ -8,20 +8,11 @@
  * beginning with the operation's number. */
 #include <assert.h>
 
-#include "core/guid.h"
-#include "rest/multipart.h"
-#include "rest/reply.h"
+#include "rest/batch.h"
 #include "rest/server.h"
 #include "rest/table_rest.h"
 
 enum { BATCH_OPERATIONS_MAX = 100 };
-
-struct batch_part {
-    struct rest_call call;
-    struct http_exchange exchange;
-    struct multipart_request request;
-    struct str content_id; /* absent when the client did not number it */
-};
 
 struct batch {
     struct rest_call *call;
@@ -42,62 +33,6 @@ static struct err bad_batch(void)
 
 /* ---- a part as a call ---- */
 
-static enum http_method method_named(struct str name)
-{
-    for (unsigned i = HTTP_GET; i < HTTP_METHOD_OTHER; i++)
-        if (str_eq(name, http_method_name((enum http_method)i)))
-            return (enum http_method)i;
-    return HTTP_METHOD_OTHER;
-}
-
-/* Addresses are absolute, or begin with '/'. The host is the batch's own, whatever they say: the
- * batch was signed for it. */
-static bool split_address(struct str address, struct http_request *request)
-{
-    size_t scheme = str_istarts(address, STR("http://"))    ? 7
-                    : str_istarts(address, STR("https://")) ? 8
-                                                            : 0;
-    size_t path = str_find(address, '/', scheme);
-    if (path == address.n || (scheme == 0 && path > 0))
-        return false;
-    request->query = str_from(address, path);
-    request->path = str_cut(&request->query, '?');
-    return true;
-}
-
-/* The part is zeroed: what is not said here is as in a new call. */
-static void part_init(struct batch_part *part, const struct rest_call *outer)
-{
-    struct http_request *request = &part->exchange.request;
-    struct rest_call *call = &part->call;
-    request->method = method_named(part->request.method);
-    request->method_text = part->request.method;
-    request->target = part->request.address;
-    request->host = outer->x->request.host;
-    request->headers = part->request.headers.items;
-    request->header_count = part->request.headers.count;
-    request->content_length = (int64_t)part->request.body.n;
-    request->version_minor = 1;
-    part->exchange.arena = outer->arena;
-    part->exchange.loop = outer->x->loop;
-    part->exchange.peer = outer->x->peer;
-    part->exchange.secure = outer->x->secure;
-    call->x = &part->exchange;
-    call->server = outer->server;
-    call->arena = outer->arena;
-    call->store = outer->store;
-    call->now = outer->now;
-    call->service = outer->service;
-    call->version = outer->version;
-    call->version_text = outer->version_text;
-    call->who = outer->who;
-    call->body = part->request.body;
-    call->headers = buf_in(outer->arena);
-    call->out = buf_in(outer->arena);
-    call->content_length = -1;
-    memcpy(call->request_id, outer->request_id, sizeof call->request_id);
-}
-
 static bool is_change(const struct op *op)
 {
     return op->mode == MODE_WRITE && op->comp == NULL &&
@@ -114,9 +49,7 @@ static bool is_query(const struct op *op)
 static struct err part_decode(struct batch *b, struct batch_part *part)
 {
     struct rest_call *call = &part->call;
-    if (!split_address(part->request.address, &part->exchange.request))
-        return bad_batch();
-    TRY(rest_match_part(call));
+    TRY(batch_part_match(part));
     if (!str_eq(call->account, b->call->account))
         return err_new(ERR_AUTHORIZATION_FAILURE);
     if (!(b->query ? is_query(call->op) : is_change(call->op)))
@@ -130,20 +63,9 @@ static struct err part_decode(struct batch *b, struct batch_part *part)
 
 static struct err read_operation(struct batch *b, struct str text)
 {
-    struct batch_part *part = ARENA_NEW(b->call->arena, struct batch_part);
-    struct multipart_headers headers;
-    struct str body;
-    if (b->count == BATCH_OPERATIONS_MAX)
+    if (b->count == BATCH_OPERATIONS_MAX || !batch_part_read(b->call, text, &b->parts[b->count]))
         return bad_batch();
-    if (!multipart_split(text, &headers, &body) ||
-        !str_ieq(multipart_header(&headers, STR("Content-Type")), STR("application/http")) ||
-        !multipart_request_of(body, &part->request))
-        return bad_batch();
-    part->content_id = multipart_header(&headers, STR("Content-ID"));
-    if (!str_given(part->content_id))
-        part->content_id = multipart_header(&part->request.headers, STR("Content-ID"));
-    part_init(part, b->call);
-    b->parts[b->count++] = part;
+    b->count++;
     return OK;
 }
 
@@ -300,73 +222,18 @@ struct err rest_entity_group_transaction_start(struct rest_call *call)
 
 /* ---- answering ---- */
 
-static struct str reason_phrase(int status)
-{
-    switch (status) {
-    case 200:
-        return STR("OK");
-    case 201:
-        return STR("Created");
-    case 204:
-        return STR("No Content");
-    case 403:
-        return STR("Forbidden");
-    case 404:
-        return STR("Not Found");
-    case 409:
-        return STR("Conflict");
-    case 412:
-        return STR("Precondition Failed");
-    default:
-        return STR("Bad Request");
-    }
-}
-
-static void put_part(struct buf *out, struct batch_part *part, struct str delimiter)
-{
-    struct rest_call *call = &part->call;
-    buf_put(out, delimiter);
-    buf_put(out, STR("\r\nContent-Type: application/http\r\n"
-                     "Content-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 "));
-    buf_put_u64(out, (uint64_t)call->status);
-    buf_putc(out, ' ');
-    buf_put(out, reason_phrase(call->status));
-    buf_put(out, STR("\r\n"));
-    if (str_given(part->content_id))
-        http_put_header(out, STR("Content-ID"), part->content_id);
-    buf_put(out, buf_str(&call->headers));
-    buf_put(out, STR("\r\n"));
-    buf_put(out, buf_str(&call->out));
-    buf_put(out, STR("\r\n"));
-}
-
 static void encode_error(struct batch *b)
 {
-    struct rest_call *part = &b->parts[b->failed]->call;
-    part->status = err_http_status(b->error.code);
-    part->error_prefix = arena_printf(b->call->arena, "%zu:", b->failed);
-    buf_clear(&part->headers);
-    buf_clear(&part->out);
-    reply_error_body(part, b->error, &part->headers, &part->out);
+    struct batch_part *part = b->parts[b->failed];
+    part->call.error_prefix = arena_printf(b->call->arena, "%zu:", b->failed);
+    batch_part_fail(part, b->error);
 }
 
 static struct err encode_parts(struct batch *b)
 {
-    for (size_t i = 0; i < b->count; i++) {
-        struct rest_call *part = &b->parts[i]->call;
-        TRY(part->op->encode(part));
-        if (part->status == 0)
-            part->status = 200;
-    }
+    for (size_t i = 0; i < b->count; i++)
+        TRY(batch_part_encode(b->parts[i]));
     return OK;
-}
-
-static struct str delimiter_of(struct arena *a, const char *kind)
-{
-    char text[GUID_TEXT_BYTES];
-    struct guid guid = guid_random();
-    guid_text(&guid, text);
-    return arena_printf(a, "--%s_%.*s", kind, GUID_TEXT_BYTES, text);
 }
 
 /* A change set's answers stand in a multipart of their own, a query's answer does not. */
@@ -377,15 +244,15 @@ static void put_parts(struct batch *b, struct str batch)
     size_t from = failed ? b->failed : 0;
     size_t to = failed ? b->failed + 1 : b->count;
     if (b->query) {
-        put_part(out, b->parts[0], batch);
+        batch_put_part(out, b->parts[0], batch, BATCH_ID_INSIDE);
     } else {
-        struct str set = delimiter_of(b->call->arena, "changesetresponse");
+        struct str set = batch_delimiter(b->call->arena, "changesetresponse");
         buf_put(out, batch);
         buf_put(out, STR("\r\nContent-Type: multipart/mixed; boundary="));
         buf_put(out, str_from(set, 2));
         buf_put(out, STR("\r\n\r\n"));
         for (size_t i = from; i < to; i++)
-            put_part(out, b->parts[i], set);
+            batch_put_part(out, b->parts[i], set, BATCH_ID_INSIDE);
         buf_put(out, set);
         buf_put(out, STR("--\r\n"));
     }
@@ -396,16 +263,12 @@ static void put_parts(struct batch *b, struct str batch)
 struct err rest_entity_group_transaction_encode(struct rest_call *call)
 {
     struct batch *b = call->args;
-    struct str batch = delimiter_of(call->arena, "batchresponse");
+    struct str batch = batch_delimiter(call->arena, "batchresponse");
     if (err_is(b->error))
         encode_error(b);
     else
         TRY(encode_parts(b));
-    struct buf type = buf_in(call->arena);
-    buf_put(&type, STR("multipart/mixed; boundary="));
-    buf_put(&type, str_from(batch, 2));
-    call->status = 202;
-    call_put(call, STR("Content-Type"), buf_str(&type));
+    batch_put_head(call, batch);
     call_put(call, STR("X-Content-Type-Options"), STR("nosniff"));
     call_put(call, STR("Cache-Control"), STR("no-cache"));
     put_parts(b, batch);

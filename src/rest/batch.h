@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batches, the table service's and the blob service's: a part is a call of its own, made of the
+ * request that it holds, and is answered as a response inside the batch's. */
+#ifndef REST_BATCH_H
+#define REST_BATCH_H
+
+#include "rest/call.h"
+#include "rest/multipart.h"
+
+struct batch_part {
+    struct rest_call call;
+    struct http_exchange exchange;
+    struct multipart_request request;
+    struct str content_id; /* absent when the client did not number it */
+};
+
+/* Makes a call of a part's text, in the outer call's arena; it has the outer call's credentials and
+ * version until it is given others. False when the text is not a request. */
+bool batch_part_read(const struct rest_call *outer, struct str text, struct batch_part **out);
+/* Finds the part's resource and row: see rest_match_part. ERR_INVALID_INPUT for an address that is
+ * none. */
+struct err batch_part_match(struct batch_part *part);
+
+/* The part is answered with this error. */
+void batch_part_fail(struct batch_part *part, struct err error);
+/* The part is answered with what its operation says. */
+struct err batch_part_encode(struct batch_part *part);
+
+/* Where a part's number stands in its answer: the blob service has it in the part's own headers,
+ * the table service in those of the response in it. */
+enum batch_id_place { BATCH_ID_OUTSIDE, BATCH_ID_INSIDE };
+void batch_put_part(struct buf *out, const struct batch_part *part, struct str delimiter,
+                    enum batch_id_place place);
+
+/* "--kind_GUID". */
+struct str batch_delimiter(struct arena *a, const char *kind);
+/* 202, and the Content-Type that names the delimiter. */
+void batch_put_head(struct rest_call *call, struct str delimiter);
+
+#endif
