@@ -210,6 +210,21 @@ struct err blob_drop_content(struct txn *t, uint64_t incarnation, const struct b
     return sweep_add(t, &item);
 }
 
+struct err blob_replace(struct txn *t, const struct blob_request *request, struct blob *blob)
+{
+    const struct blob_head *old = &blob->head;
+    (void)request;
+    TRY(blob_drop_content(t, blob->container.incarnation, old));
+    TRY(blob_drop_blocks(t, blob->container.incarnation, &blob->head));
+    blob->head = (struct blob_head){.type = old->type,
+                                    .committed = old->committed,
+                                    .created = old->created,
+                                    .tier = old->tier,
+                                    .tier_changed = old->tier_changed,
+                                    .lease = old->lease};
+    return OK;
+}
+
 struct err blob_drop_blocks(struct txn *t, uint64_t incarnation, struct blob_head *head)
 {
     if (head->blocks == 0)

@@ -60,6 +60,12 @@ struct err blob_forget(struct txn *t, struct blob *blob);
 struct err blob_give(const struct blob_request *request, const struct blob_head *head,
                      struct blob_head *out);
 
+/* Every operation that gives a blob new content (Put Blob of each type, Put Block List, copies)
+ * calls this before it says what the content is: what the blob was goes, and the head is that of an
+ * empty blob. It keeps only what outlives an overwrite: the type, the time of creation, the tier
+ * and the lease. Whatever a head may hold besides goes with the content it was said of. */
+struct err blob_replace(struct txn *t, const struct blob_request *request, struct blob *blob);
+
 /* ---- contents, which heads may share ---- */
 
 /* Another head names the content from now on; marks this one. */

@@ -7,15 +7,7 @@ struct err blob_create_append_blob(struct txn *t, void *arg)
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_CREATE, &blob));
     TRY(blob_check_type(&blob, BLOB_APPEND));
-    TRY(blob_drop_content(t, blob.container.incarnation, &blob.head));
-    TRY(blob_drop_blocks(t, blob.container.incarnation, &blob.head));
-    blob.head.content = 0;
-    blob.head.content_rows = 0;
-    blob.head.content_inline = false;
-    blob.head.content_shared = false;
-    blob.head.size = 0;
-    blob.head.block_count = 0;
-    blob.head.sealed = false;
+    TRY(blob_replace(t, &args->request, &blob));
     blob_set_properties(t, &blob, &args->properties);
     blob.head.type = BLOB_APPEND;
     TRY(blob_save_written(t, &blob));

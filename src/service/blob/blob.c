@@ -44,9 +44,7 @@ static struct err write_content(struct txn *t, const struct blob_put_args *args,
     head->content = w.size == 0 ? 0 : id;
     head->content_rows = w.rows;
     head->content_inline = w.rows == 1 && !w.extents;
-    head->content_shared = false;
     head->size = w.size;
-    head->block_count = 0;
     return OK;
 }
 
@@ -56,8 +54,7 @@ struct err blob_put_blob(struct txn *t, void *arg)
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_CREATE, &blob));
     TRY(blob_check_type(&blob, BLOB_BLOCK));
-    TRY(blob_drop_content(t, blob.container.incarnation, &blob.head));
-    TRY(blob_drop_blocks(t, blob.container.incarnation, &blob.head));
+    TRY(blob_replace(t, &args->request, &blob));
     TRY(write_content(t, args, &blob));
     blob_set_properties(t, &blob, &args->properties);
     TRY(blob_save_written(t, &blob));

@@ -232,12 +232,11 @@ struct err blob_put_block_list(struct txn *t, void *arg)
     struct commit c = {.txn = t, .blob = &blob};
     TRY(load_indexes(&c));
     TRY(write_blocks(&c, args));
-    TRY(blob_drop_content(t, blob.container.incarnation, &blob.head));
     TRY(end_set(&c, &blob));
+    TRY(blob_replace(t, &args->request, &blob));
     blob.head.content = c.writer.size == 0 ? 0 : c.content;
     blob.head.content_rows = c.writer.rows;
     blob.head.content_inline = c.writer.rows == 1 && !c.writer.extents;
-    blob.head.content_shared = false;
     blob.head.size = c.writer.size;
     blob.head.block_count = c.blocks;
     blob_set_properties(t, &blob, &args->properties);

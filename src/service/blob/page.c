@@ -113,15 +113,8 @@ struct err blob_create_page_blob(struct txn *t, void *arg)
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_CREATE, &blob));
     TRY(blob_check_type(&blob, BLOB_PAGE));
-    TRY(blob_drop_content(t, blob.container.incarnation, &blob.head));
-    TRY(blob_drop_blocks(t, blob.container.incarnation, &blob.head));
+    TRY(blob_replace(t, &args->request, &blob));
     blob.head.content = (uint64_t)txn_stamp(t);
-    blob.head.content_rows = 0;
-    blob.head.content_inline = false;
-    blob.head.content_shared = false;
-    blob.head.block_count = 0;
-    blob.head.page_rows = 0;
-    blob.head.page_voids = STR_NONE;
     blob.head.size = args->size;
     blob.head.sequence = args->sequence;
     blob_set_properties(t, &blob, &args->properties);
