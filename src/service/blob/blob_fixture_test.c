@@ -4,6 +4,7 @@
 #include "engine/fault.h"
 #include "engine/mem/mem.h"
 #include "service/common/etag.h"
+#include "service/common/fault_fixture.h"
 #include "service/common/pairs.h"
 
 static void init_with(struct blob_fixture *f, bool fault)
@@ -310,39 +311,16 @@ struct str bf_content(struct blob_fixture *f, const char *name)
     return content;
 }
 
-struct dump {
-    struct buf out;
-    size_t rows;
-};
-
-static struct err dump_all(struct txn *t, void *arg)
-{
-    struct dump *d = arg;
-    struct scan *s;
-    TRY(scan_open(t, STR(""), &s));
-    while (scan_valid(s)) {
-        buf_put_bytes(&d->out, scan_partition(s));
-        buf_put_bytes(&d->out, scan_key(s));
-        buf_put_bytes(&d->out, scan_value(s));
-        d->rows++;
-        CHECK_OK(scan_next(s));
-    }
-    scan_close(s);
-    return OK;
-}
-
 struct str bf_dump(struct blob_fixture *f)
 {
-    struct dump d = {.out = buf_in(&f->arena)};
-    CHECK_OK(bf_view(f, dump_all, &d));
-    return buf_str(&d.out);
+    return fault_dump(f->store.engine, &f->arena, NULL);
 }
 
 size_t bf_rows(struct blob_fixture *f)
 {
-    struct dump d = {.out = buf_in(&f->arena)};
-    CHECK_OK(bf_view(f, dump_all, &d));
-    return d.rows;
+    size_t rows;
+    (void)fault_dump(f->store.engine, &f->arena, &rows);
+    return rows;
 }
 
 void bf_sweep(struct blob_fixture *f)
@@ -362,8 +340,5 @@ void bf_sweep(struct blob_fixture *f)
 
 uint64_t bf_extent_bytes(struct blob_fixture *f)
 {
-    struct engine_usage usage;
-    CHECK_OK(engine_flush(f->store.engine));
-    engine_usage(f->store.engine, &usage);
-    return usage.segment_bytes;
+    return fault_extent_bytes(f->store.engine);
 }

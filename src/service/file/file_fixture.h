@@ -25,6 +25,8 @@ struct world {
 };
 
 void world_begin(struct world *w);
+/* The same over an engine that can be made to fail (engine/fault.h). */
+void world_begin_fault(struct world *w);
 /* Sweeps until nothing is left to do, and looks that extents and rows come out even. */
 void world_end(struct world *w);
 /* With a share called so; w->partition stays that of "share". */
@@ -55,7 +57,8 @@ struct str list_ranges(struct world *w, const char *path, int64_t snapshot, int6
 struct str list_directory(struct world *w, const char *path, int64_t snapshot);
 uint64_t share_usage(struct world *w);
 
-/* Pieces of a write, as an upload makes them. */
-struct pieces pieces_of(struct world *w, uint64_t offset, struct str bytes);
+/* Pieces of a write, as an upload makes them; and giving back what no update took. */
+struct err make_pieces(struct world *w, uint64_t offset, struct str bytes, struct pieces *out);
+void discard_pieces(struct world *w, const struct pieces *pieces);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "engine/fault.h"
 #include "engine/mem/mem.h"
 
 #define START_TICKS (1700000000LL * TICKS_PER_SECOND)
@@ -15,14 +16,25 @@ struct str world_share(struct world *w, const char *name, enum share_protocol pr
     return partition;
 }
 
-void world_begin(struct world *w)
+static void begin_with(struct world *w, bool fault)
 {
     *w = (struct world){0};
     clock_init_manual(&w->clock, START_TICKS);
     arena_init(&w->arena, SIZE_MAX);
     w->opens = opens_new();
-    w->store = (struct store){.engine = engine_mem_new(&w->clock), .clock = &w->clock};
+    struct engine *e = engine_mem_new(&w->clock);
+    w->store = (struct store){.engine = fault ? engine_fault_new(e) : e, .clock = &w->clock};
     w->partition = world_share(w, "share", SHARE_SMB);
+}
+
+void world_begin(struct world *w)
+{
+    begin_with(w, false);
+}
+
+void world_begin_fault(struct world *w)
+{
+    begin_with(w, true);
 }
 
 void world_sweep(struct world *w)
@@ -129,36 +141,48 @@ struct err delete_file(struct world *w, const char *path)
     return world_write(w, file_delete_file, &args);
 }
 
-struct pieces pieces_of(struct world *w, uint64_t offset, struct str bytes)
+static struct err write_extent(struct world *w, struct str bytes, struct extent *out)
 {
-    struct pieces pieces = {0};
-    for (size_t done = 0; done < bytes.n;) {
-        struct piece piece = {0};
-        piece.length = interval_piece_length(offset + done, bytes.n - done, &piece.kind);
-        struct str part = str_head(str_from(bytes, done), (size_t)piece.length);
-        piece.bytes = part.p;
-        if (piece.kind == PIECE_EXTENT) {
-            struct extent_writer *writer;
-            CHECK_OK(extent_begin(w->store.engine, (uint32_t)part.n, &writer));
-            CHECK_OK(extent_append(writer, part));
-            CHECK_OK(extent_finish(writer, &piece.extent));
-        }
-        pieces_add(&pieces, &w->arena, &piece);
-        done += part.n;
-    }
-    return pieces;
+    struct extent_writer *writer;
+    TRY(extent_begin(w->store.engine, (uint32_t)bytes.n, &writer));
+    struct err error = extent_append(writer, bytes);
+    if (err_is(error))
+        extent_abandon(writer);
+    TRY(error);
+    return extent_finish(writer, out);
 }
 
-static void discard(struct world *w, const struct pieces *pieces)
+void discard_pieces(struct world *w, const struct pieces *pieces)
 {
     for (size_t i = 0; i < pieces->count; i++)
         if (pieces->items[i].kind == PIECE_EXTENT)
             extent_discard(w->store.engine, &pieces->items[i].extent);
 }
 
+struct err make_pieces(struct world *w, uint64_t offset, struct str bytes, struct pieces *out)
+{
+    *out = (struct pieces){0};
+    for (size_t done = 0; done < bytes.n;) {
+        struct piece piece = {0};
+        piece.length = interval_piece_length(offset + done, bytes.n - done, &piece.kind);
+        struct str part = str_head(str_from(bytes, done), (size_t)piece.length);
+        piece.bytes = part.p;
+        struct err error = OK;
+        if (piece.kind == PIECE_EXTENT)
+            error = write_extent(w, part, &piece.extent);
+        if (err_is(error))
+            discard_pieces(w, out);
+        TRY(error);
+        pieces_add(out, &w->arena, &piece);
+        done += part.n;
+    }
+    return OK;
+}
+
 struct err put_range(struct world *w, const char *path, uint64_t offset, struct str bytes)
 {
-    struct pieces pieces = pieces_of(w, offset, bytes);
+    struct pieces pieces;
+    TRY(make_pieces(w, offset, bytes, &pieces));
     struct file_range_args args = {.request = request_of(w, path),
                                    .offset = offset,
                                    .length = bytes.n,
@@ -166,7 +190,7 @@ struct err put_range(struct world *w, const char *path, uint64_t offset, struct 
                                    .last_write = {.kind = FILE_TIME_NOW}};
     struct err error = world_write(w, file_put_range, &args);
     if (err_is(error))
-        discard(w, &pieces);
+        discard_pieces(w, &pieces);
     return error;
 }
 
