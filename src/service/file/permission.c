@@ -116,6 +116,9 @@ struct err permission_put(struct txn *t, uint64_t incarnation, struct str sd,
 {
     struct sd parts;
     TRY(sd_decode(txn_arena(t), sd, &parts));
+    /* A short one can grow to no more than five times its size. */
+    if (sd.n > SD_BYTES_MAX / 16 && !sd_fits(txn_arena(t), &parts))
+        return err_new(ERR_INVALID_FILE_PERMISSION);
     return store(t, incarnation, &parts, out);
 }
 

@@ -29,7 +29,7 @@ static struct str sid_at(struct str bytes)
         return STR_NONE;
     size_t subs = (unsigned char)bytes.p[1];
     size_t length = SID_HEAD_BYTES + 4 * subs;
-    if (subs > SID_SUBS_MAX || length > bytes.n)
+    if (subs == 0 || subs > SID_SUBS_MAX || length > bytes.n)
         return STR_NONE;
     return str_head(bytes, length);
 }
@@ -59,7 +59,7 @@ static bool known_type(uint8_t type)
 static struct err read_ace(struct reader *r, struct ace *out)
 {
     out->type = read_u8(r);
-    out->flags = read_u8(r);
+    out->flags = read_u8(r) & ACE_FLAGS_KEPT;
     uint16_t size = read_le16(r);
     out->mask = read_le32(r);
     if (!reader_ok(r) || size < ACE_HEAD_BYTES || !known_type(out->type))
@@ -100,7 +100,7 @@ struct err sd_decode(struct arena *a, struct str bytes, struct sd *out)
     *out = (struct sd){0};
     uint8_t revision = read_u8(&r);
     (void)read_u8(&r);
-    out->control = read_le16(&r);
+    out->control = read_le16(&r) & SD_CONTROL_KEPT;
     uint32_t owner = read_le32(&r);
     uint32_t group = read_le32(&r);
     uint32_t sacl = read_le32(&r);
@@ -215,7 +215,7 @@ static struct str effective_sid(const struct sd *parent, struct str sid)
 
 static void add_ace(struct acl *out, struct ace ace)
 {
-    if (out->count < SD_ACES_MAX && str_given(ace.sid))
+    if (str_given(ace.sid))
         out->items[out->count++] = ace;
 }
 
@@ -249,8 +249,20 @@ struct sd sd_inherit(struct arena *a, const struct sd *parent, bool directory)
 {
     struct sd out = {
         .control = SD_DACL_PRESENT | SD_DACL_AUTO, .owner = parent->owner, .group = parent->group};
-    out.dacl.items = ARENA_ARRAY(a, struct ace, SD_ACES_MAX + 1);
+    out.dacl.items = ARENA_ARRAY(a, struct ace, 2 * parent->dacl.count + 1);
     for (size_t i = 0; i < parent->dacl.count; i++)
         hand_down(parent, &parent->dacl.items[i], directory, &out.dacl);
     return out;
+}
+
+static bool is_small(struct arena *a, const struct sd *sd)
+{
+    return sd->dacl.count <= SD_ACES_MAX && sd_encode(a, sd).n <= SD_BYTES_MAX / 2;
+}
+
+bool sd_fits(struct arena *a, const struct sd *sd)
+{
+    struct sd file = sd_inherit(a, sd, false);
+    struct sd directory = sd_inherit(a, sd, true);
+    return is_small(a, sd) && is_small(a, &file) && is_small(a, &directory);
 }

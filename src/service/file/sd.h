@@ -29,6 +29,7 @@ enum {
     SD_DACL_PROTECTED = 0x1000,
     SD_SACL_PROTECTED = 0x2000,
     SD_SELF_RELATIVE = 0x8000,
+    SD_CONTROL_KEPT = 0xBF3F,
 };
 
 enum { ACE_ALLOW = 0, ACE_DENY = 1, ACE_AUDIT = 2, ACE_ALARM = 3, ACE_LABEL = 17 };
@@ -40,6 +41,7 @@ enum {
     ACE_INHERITED = 0x10,
     ACE_SUCCESS = 0x40,
     ACE_FAILURE = 0x80,
+    ACE_FLAGS_KEPT = 0xDF,
 };
 
 struct ace {
@@ -63,10 +65,13 @@ struct sd {
 };
 
 /* Reads a self-relative descriptor; ACEs lie in the arena. Types of ACEs other than the above are
- * refused: ERR_INVALID_FILE_PERMISSION. */
+ * refused, flags other than the above dropped. ERR_INVALID_FILE_PERMISSION. */
 struct err sd_decode(struct arena *a, struct str bytes, struct sd *out);
 /* The one binary form. */
 struct str sd_encode(struct arena *a, const struct sd *sd);
+
+/* Whether it can be stored, and what it hands down too: entries for the creator grow there. */
+bool sd_fits(struct arena *a, const struct sd *sd);
 
 /* Whether the bytes are one well-formed SID. */
 bool sid_valid(struct str sid);

@@ -128,3 +128,23 @@ void test_sd_inherit(void)
     check_inherit("O:BAD:(A;OICIIO;GA;;;CO)", true, "O:BAD:AI(A;ID;FA;;;BA)(A;OICIIOID;GA;;;CO)");
     check_inherit("O:BAD:(A;OICINP;FA;;;SY)", true, "O:BAD:AI(A;ID;FA;;;SY)");
 }
+
+/* Entries for the creator become longer in what is handed down: too long for a list is refused
+ * before anything is stored. */
+void test_sd_fits(void)
+{
+    struct arena a;
+    struct sd sd;
+    arena_init(&a, SIZE_MAX);
+    struct buf b = buf_in(&a);
+    buf_put(&b, STR("O:S-1-5-1-2-3-4-5-6-7-8-9-10-11-12-13-14-15D:"));
+    for (int i = 0; i < 300; i++)
+        buf_put(&b, STR("(A;OICI;FA;;;CO)"));
+    CHECK_OK(sddl_parse(&a, buf_str(&b), &sd));
+    CHECK(sd_fits(&a, &sd));
+    for (int i = 0; i < 200; i++)
+        buf_put(&b, STR("(A;OICI;FA;;;CO)"));
+    CHECK_OK(sddl_parse(&a, buf_str(&b), &sd));
+    CHECK(!sd_fits(&a, &sd));
+    arena_release(&a);
+}
