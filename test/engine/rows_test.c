@@ -164,6 +164,22 @@ ENGINE_CASE(rows_hot_rows_follow_updates)
     }
 }
 
+/* Of several sizes, each read often enough for an engine to keep it at hand. */
+ENGINE_CASE(rows_read_often_follow_updates)
+{
+    static const size_t sizes[] = {100, 1023, 1024, 1025, 5000, 12 << 10, 20 << 10};
+    for (uint32_t round = 1; round <= 4; round++) {
+        for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            put_number(s, i, sizes[i], round);
+            for (int again = 0; again < 5; again++)
+                check_number(s, i, sizes[i], round);
+        }
+    }
+    put_row(s, STR("p"), STR("k"), STR("v"));
+    for (uint32_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        check_number(s, i, sizes[i], 4);
+}
+
 /* ---- stamps ---- */
 
 static struct err take_stamp(struct txn *t, void *arg)

@@ -89,6 +89,30 @@ static struct err local_find_below(struct local_txn *t, struct str key, struct s
     return OK;
 }
 
+/* A row that is asked for again and again, and its value is large: it is read from the journal
+ * once, into a row of the cache's own that has it here. */
+static struct err local_load_cached(struct local_txn *t, const struct cached_row *found,
+                                    struct str *stored)
+{
+    struct value_place place;
+    if (!value_is_elsewhere(*stored, &place) || place.length > CACHE_ROW_BYTES_MAX)
+        return OK;
+    struct cached_row *row = row_cache_replacement(found, 1 + place.length);
+    if (row == NULL)
+        return OK;
+    char *to = cached_row_room(row);
+    to[0] = VALUE_HERE;
+    struct err e = journal_read_value(&t->engine->journal, &place, t->wait, to + 1);
+    if (err_is(e)) {
+        cached_row_put(row);
+        return e;
+    }
+    row_cache_keep(t->engine->cache, row, t->state->commit);
+    local_hold(t, release_cached, row);
+    *stored = cached_row_value(row);
+    return OK;
+}
+
 static struct err local_find_cached(struct local_txn *t, struct str key, bool hot,
                                     struct str *stored)
 {
@@ -98,7 +122,7 @@ static struct err local_find_cached(struct local_txn *t, struct str key, bool ho
     if (row != NULL) {
         local_hold(t, release_cached, row);
         *stored = cached_row_value(row);
-        return OK;
+        return t->batch == NULL ? local_load_cached(t, row, stored) : OK;
     }
     TRY(local_find_below(t, key, stored));
     offer.value = *stored;

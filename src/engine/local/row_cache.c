@@ -93,19 +93,36 @@ struct cached_row *row_cache_find(struct row_cache *c, struct str key, uint64_t 
 
 /* ---- keeping ---- */
 
-static struct cached_row *cached_row_new(const struct row_offer *o)
+static struct cached_row *cached_row_new(struct str key, size_t value_bytes)
 {
-    struct cached_row *row = mem_alloc(sizeof *row + o->key.n + o->value.n);
+    struct cached_row *row = mem_alloc(sizeof *row + key.n + value_bytes);
     atomic_init(&row->refs, 1);
     atomic_init(&row->used, true);
+    row->absent = false;
+    row->key_n = (uint32_t)key.n;
+    row->value_n = (uint32_t)value_bytes;
+    memcpy(row->bytes, key.p, key.n);
+    return row;
+}
+
+static struct cached_row *row_of_offer(const struct row_offer *o)
+{
+    struct cached_row *row = cached_row_new(o->key, o->value.n);
     row->absent = !str_given(o->value);
     row->hash = o->hash;
     row->since = o->commit;
-    row->key_n = (uint32_t)o->key.n;
-    row->value_n = (uint32_t)o->value.n;
-    memcpy(row->bytes, o->key.p, o->key.n);
     if (o->value.n > 0)
-        memcpy(row->bytes + o->key.n, o->value.p, o->value.n);
+        memcpy(cached_row_room(row), o->value.p, o->value.n);
+    return row;
+}
+
+struct cached_row *row_cache_replacement(const struct cached_row *found, size_t value_bytes)
+{
+    if (found->key_n + value_bytes > CACHE_ROW_BYTES_MAX)
+        return NULL;
+    struct cached_row *row = cached_row_new((struct str){found->bytes, found->key_n}, value_bytes);
+    row->hash = found->hash;
+    row->since = found->since;
     return row;
 }
 
@@ -170,26 +187,34 @@ static void make_room(struct row_cache *c)
     }
 }
 
+void row_cache_keep(struct row_cache *c, struct cached_row *row, uint64_t commit)
+{
+    struct str key = {row->bytes, row->key_n};
+    struct cached_row *out = NULL;
+    pthread_mutex_lock(lock_of(c, row->hash));
+    /* Looked at under the lock: a commit announced after this has its row_cache_forget to come. */
+    if (atomic_load(&c->announced) == commit) {
+        struct cached_row **way = choose_way(bucket_of(c, row->hash), key, row->hash);
+        out = take_out(c, way);
+        *way = row;
+        atomic_fetch_add_explicit(&row->refs, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&c->bytes, row_bytes(row), memory_order_relaxed);
+    }
+    pthread_mutex_unlock(lock_of(c, row->hash));
+    if (out != NULL)
+        cached_row_put(out);
+    if (atomic_load_explicit(&c->bytes, memory_order_relaxed) > c->bytes_max)
+        make_room(c);
+}
+
 void row_cache_offer(struct row_cache *c, const struct row_offer *o)
 {
     if (o->key.n + o->value.n > CACHE_ROW_BYTES_MAX || atomic_load(&c->announced) != o->commit ||
         (!o->hot && !asked_before(c, o->hash)))
         return;
-    struct cached_row *row = cached_row_new(o);
-    struct cached_row *out = row;
-    pthread_mutex_lock(lock_of(c, o->hash));
-    /* Looked at under the lock: a commit announced after this has its row_cache_forget to come. */
-    if (atomic_load(&c->announced) == o->commit) {
-        struct cached_row **way = choose_way(bucket_of(c, o->hash), o->key, o->hash);
-        out = take_out(c, way);
-        *way = row;
-        atomic_fetch_add_explicit(&c->bytes, row_bytes(row), memory_order_relaxed);
-    }
-    pthread_mutex_unlock(lock_of(c, o->hash));
-    if (out != NULL)
-        cached_row_put(out);
-    if (atomic_load_explicit(&c->bytes, memory_order_relaxed) > c->bytes_max)
-        make_room(c);
+    struct cached_row *row = row_of_offer(o);
+    row_cache_keep(c, row, o->commit);
+    cached_row_put(row);
 }
 
 /* ---- commits ---- */

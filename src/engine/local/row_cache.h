@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cache of rows as RocksDB stores them (of a large value, its place), kept in step with the
- * commits: a row found here is what the asking state holds, to the byte. It answers in a tenth of a
- * microsecond what RocksDB answers in two, so it carries the rows that nearly every request reads
- * and those read again and again.
+/* A cache of rows as RocksDB stores them, kept in step with the commits: a row found here is what
+ * the asking state holds. It answers in a tenth of a microsecond what RocksDB answers in two, so it
+ * carries the rows that nearly every request reads and those read again and again. Of a large value
+ * it has the place in the journal first, and when that is asked for once more, the value itself, as
+ * a row that is stored here would be: so a much-read value costs no read of a file.
  *
  * Each row notes the commit since which it is known to be so. The committer, before it publishes a
  * commit, announces its number and then throws out every row it has changed; a reader offers a row
@@ -21,7 +22,7 @@ enum {
     CACHE_WAYS = 4,
     CACHE_LOCKS = 64,
     CACHE_SEEN = 65536,
-    CACHE_ROW_BYTES_MAX = 4096,
+    CACHE_ROW_BYTES_MAX = 12 << 10, /* with a small content in it, but not a large one */
 };
 
 struct cached_row {
@@ -63,6 +64,17 @@ struct row_offer {
 };
 void row_cache_offer(struct row_cache *c, const struct row_offer *offer);
 void cached_row_put(struct cached_row *row);
+
+/* A row in place of one that was found, with room for a value of so many bytes, which the caller
+ * fills in and then has it kept. With a reference; NULL when it is too large to be kept. */
+struct cached_row *row_cache_replacement(const struct cached_row *found, size_t value_bytes);
+/* Where its value goes. */
+static inline char *cached_row_room(struct cached_row *row)
+{
+    return row->bytes + row->key_n;
+}
+/* The caller's reference stays its own. `commit` is the one that the value was read at. */
+void row_cache_keep(struct row_cache *c, struct cached_row *row, uint64_t commit);
 
 static inline struct str cached_row_value(const struct cached_row *row)
 {
