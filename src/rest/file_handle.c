@@ -6,6 +6,9 @@
 #include "rest/file_request.h"
 #include "service/file/handles.h"
 
+/* One answer closes so many; the client goes on behind x-ms-marker. */
+enum { FORCE_CLOSE_MAX = 1000 };
+
 struct handles {
     struct file_handles_args args; /* first */
     struct rest_call *call;
@@ -50,6 +53,13 @@ static void put_rights(struct buf *b, uint32_t mask)
     xml_close(b, STR("AccessRightList"));
 }
 
+static void put_time(struct buf *b, struct str name, int64_t ticks)
+{
+    xml_open(b, name);
+    time_put_rfc1123(b, ticks);
+    xml_close(b, name);
+}
+
 static bool put_handle(void *arg, const struct opens_info *info)
 {
     struct handles *h = arg;
@@ -64,12 +74,14 @@ static bool put_handle(void *arg, const struct opens_info *info)
     xml_element_u64(b, STR("HandleId"), info->id);
     xml_element(b, STR("Path"), info->path);
     xml_element_u64(b, STR("FileId"), info->key.node);
-    xml_element_u64(b, STR("ParentId"), 0);
+    xml_element_u64(b, STR("ParentId"), info->parent);
     xml_element_u64(b, STR("SessionId"), info->session);
     xml_element(b, STR("ClientIp"), info->client);
-    xml_open(b, STR("OpenTime"));
-    time_put_rfc1123(b, info->opened_ticks);
-    xml_close(b, STR("OpenTime"));
+    if (info->client_name.n > 0)
+        xml_element(b, STR("ClientName"), info->client_name);
+    put_time(b, STR("OpenTime"), info->opened_ticks);
+    if (info->reconnected_ticks != 0)
+        put_time(b, STR("LastReconnectTime"), info->reconnected_ticks);
     put_rights(b, info->access_mask);
     xml_close(b, STR("Handle"));
     return true;
@@ -109,8 +121,12 @@ struct err rest_force_close_handles_encode(struct rest_call *call)
 {
     const struct handles *h = call->args;
     size_t closed = 0;
+    uint64_t next = 0;
     if (call->store->opens != NULL && h->args.request.snapshot == 0)
-        closed = opens_force_close(call->store->opens, &h->args.select, h->only);
+        closed =
+            opens_force_close(call->store->opens, &h->args.select, h->only, FORCE_CLOSE_MAX, &next);
+    if (next != 0)
+        call_put_u64(call, STR("x-ms-marker"), next);
     call_put_u64(call, STR("x-ms-number-of-handles-closed"), closed);
     call_put_u64(call, STR("x-ms-number-of-handles-failed"), 0);
     return OK;

@@ -15,12 +15,15 @@ struct opens *opens_new(void)
     (void)pthread_mutex_init(&t->lock, NULL);
     t->bucket_count = BUCKETS_FIRST;
     t->buckets = mem_calloc(t->bucket_count, sizeof *t->buckets);
+    t->lease_bucket_count = BUCKETS_FIRST;
+    t->lease_buckets = mem_calloc(t->lease_bucket_count, sizeof(struct opens_lease *));
     return t;
 }
 
 static void free_handle(struct opens_handle *h)
 {
     free(h->client);
+    free(h->client_name);
     free(h);
 }
 
@@ -62,6 +65,7 @@ void opens_free(struct opens *t)
     }
     (void)pthread_mutex_destroy(&t->lock);
     free(t->buckets);
+    free(t->lease_buckets);
     free(t);
 }
 
@@ -97,10 +101,22 @@ void opens_add_break(struct opens_news *news, const struct opens_break *b)
     buf_put(&news->breaks, (struct str){(const char *)b, sizeof *b});
 }
 
-void opens_queue_wait(struct opens_file *f, struct opens_wait *wait)
+void opens_ask_close(struct opens_handle *h, struct opens_news *news)
+{
+    if (h->closing)
+        return;
+    h->closing = true;
+    struct opens_break b = {.calls = h->calls, .owner = h->owner, .close = true};
+    b.notice.id = h->id;
+    opens_add_break(news, &b);
+}
+
+void opens_queue_wait(struct opens_file *f, struct opens_wait *wait, bool for_claims)
 {
     wait->key = f->key;
     wait->queued = true;
+    wait->again = true;
+    wait->for_claims = for_claims;
     wait->next = f->waits;
     f->waits = wait;
 }
@@ -193,7 +209,7 @@ static void set_path(struct opens_file *f, struct str path)
 
 /* ---- handles ---- */
 
-static void link_handle(struct opens_handle **list, struct opens_handle *h)
+void opens_link_handle(struct opens_handle **list, struct opens_handle *h)
 {
     h->next = *list;
     if (*list != NULL)
@@ -201,7 +217,7 @@ static void link_handle(struct opens_handle **list, struct opens_handle *h)
     *list = h;
 }
 
-static void unlink_handle(struct opens_handle **list, struct opens_handle *h)
+void opens_unlink_handle(struct opens_handle **list, struct opens_handle *h)
 {
     if (h->previous != NULL)
         h->previous->next = h->next;
@@ -257,45 +273,6 @@ static void unlink_all(struct opens *t, struct opens_handle *h)
     t->handle_count--;
 }
 
-static struct opens_lease *find_lease(struct opens_file *f, const struct opens_request *request)
-{
-    struct opens_lease *l = request->lease ? f->leases : NULL;
-    while (l != NULL && (l->oplock || memcmp(l->key, request->lease_key, sizeof l->key) != 0))
-        l = l->next;
-    return l;
-}
-
-/* A lease that exists may only grow: its other handles rely on what it has. */
-static struct opens_lease *take_lease(struct opens_file *f, const struct opens_request *request,
-                                      struct opens_lease *own)
-{
-    unsigned state = opens_grant(f, request, own);
-    if (own == NULL && state == 0)
-        return NULL;
-    if (own == NULL) {
-        own = MEM_NEW(struct opens_lease);
-        own->oplock = !request->lease;
-        memcpy(own->key, request->lease_key, sizeof own->key);
-        own->next = f->leases;
-        f->leases = own;
-    }
-    if (!own->breaking)
-        own->state |= state;
-    own->holders++;
-    return own;
-}
-
-static void drop_lease(struct opens_file *f, struct opens_lease *lease)
-{
-    if (lease == NULL || --lease->holders > 0)
-        return;
-    struct opens_lease **link = &f->leases;
-    while (*link != lease)
-        link = &(*link)->next;
-    *link = lease->next;
-    free(lease);
-}
-
 static void drop_ranges(struct opens_file *f, const struct opens_handle *h)
 {
     for (struct opens_range **link = &f->ranges; *link != NULL;) {
@@ -308,6 +285,15 @@ static void drop_ranges(struct opens_file *f, const struct opens_handle *h)
         f->range_count--;
         free(range);
     }
+}
+
+static char *copy_text(struct str text, size_t *n)
+{
+    char *copy = mem_alloc(text.n);
+    if (text.n > 0)
+        memcpy(copy, text.p, text.n);
+    *n = text.n;
+    return copy;
 }
 
 static struct opens_handle *new_handle(struct opens *t, struct opens_file *f,
@@ -323,28 +309,28 @@ static struct opens_handle *new_handle(struct opens *t, struct opens_file *f,
     h->calls = request->calls;
     h->owner = request->owner;
     h->session = request->session;
-    h->client = mem_alloc(request->client.n);
-    if (request->client.n > 0)
-        memcpy(h->client, request->client.p, request->client.n);
-    h->client_n = request->client.n;
+    h->persistent = request->persistent;
+    h->client = copy_text(request->client, &h->client_n);
+    h->client_name = copy_text(request->client_name, &h->client_name_n);
     h->opened_ticks = request->now_ticks;
-    link_handle(&f->handles, h);
+    opens_link_handle(&f->handles, h);
     f->handle_count++;
     link_all(t, h);
     return h;
 }
 
-static struct err try_open(struct opens *t, struct opens_file *f,
-                           const struct opens_request *request, struct opens_news *news)
+/* The lease that the request brings handles to; *elsewhere: its key is another file's. */
+static struct opens_lease *own_lease(const struct opens *t, const struct opens_file *f,
+                                     const struct opens_request *request, bool *elsewhere)
 {
-    struct opens_lease *own = find_lease(f, request);
-    struct opens_wish wish = {
-        .access = request->access,
-        .sharing = request->sharing,
-        .own = own,
-        .keeps = request->overwrites ? OPENS_CACHE_NONE : OPENS_CACHE_R | OPENS_CACHE_H,
-        .waits_for_write_cache = true,
-    };
+    struct opens_lease *own = request->lease ? opens_find_lease(t, request->lease_key) : NULL;
+    *elsewhere = own != NULL && own->file != f;
+    return own;
+}
+
+static struct err check_limits(const struct opens *t, const struct opens_file *f,
+                               const struct opens_request *request)
+{
     bool changes = (request->access & (OPENS_WRITE | OPENS_DELETE)) != 0;
     if (f->delete_pending || f->removing)
         return err_new(ERR_SMB_DELETE_PENDING);
@@ -354,7 +340,34 @@ static struct err try_open(struct opens *t, struct opens_file *f,
         return err_new(ERR_SHARING_VIOLATION);
     if (f->handle_count >= OPENS_PER_FILE_MAX || t->handle_count >= OPENS_MAX)
         return err_new(ERR_SERVER_BUSY);
-    return opens_conflict(f, &wish, news);
+    return OK;
+}
+
+static struct err try_open(const struct opens *t, struct opens_file *f,
+                           const struct opens_request *request, struct opens_wait *wait,
+                           struct opens_news *news)
+{
+    enum { READ_CONTROL = 0x20000 };
+    bool elsewhere;
+    bool for_claims = false;
+    struct opens_wish wish = {
+        .access = request->access,
+        .sharing = request->sharing,
+        .own = own_lease(t, f, request, &elsewhere),
+        .looks = opens_only_looks(request->access_mask, request->access),
+        .looks_at_rights =
+            opens_only_looks(request->access_mask & ~(uint32_t)READ_CONTROL, request->access),
+        .empties = request->overwrites,
+        .again = wait->again,
+        .cache = request->directory ? OPENS_CACHE_NONE : request->cache,
+    };
+    if (elsewhere)
+        return err_new(ERR_INVALID_INPUT);
+    TRY(check_limits(t, f, request));
+    struct err error = opens_conflict(f, &wish, news, &for_claims);
+    if (error.code == ERR_WOULD_BLOCK)
+        opens_queue_wait(f, wait, for_claims);
+    return error;
 }
 
 struct err opens_open(struct opens *t, const struct opens_request *request, struct opens_wait *wait,
@@ -363,15 +376,16 @@ struct err opens_open(struct opens *t, const struct opens_request *request, stru
     struct opens_news news;
     opens_enter(t, &news);
     struct opens_file *f = opens_file(t, request->key);
-    struct err error = try_open(t, f, request, &news);
+    struct err error = try_open(t, f, request, wait, &news);
     if (!err_is(error)) {
-        struct opens_lease *own = take_lease(f, request, find_lease(f, request));
+        bool elsewhere;
+        struct opens_lease *own = own_lease(t, f, request, &elsewhere);
+        own = opens_take_lease(t, f, request, own);
         set_path(f, request->path);
+        f->parent = request->parent;
         *out = new_handle(t, f, request);
         (*out)->lease = own;
         *granted = own == NULL ? OPENS_CACHE_NONE : own->state;
-    } else if (error.code == ERR_WOULD_BLOCK) {
-        opens_queue_wait(f, wait);
     }
     opens_file_tidy(t, f);
     opens_leave(t, &news);
@@ -385,11 +399,11 @@ void opens_close(struct opens *t, struct opens_handle *h, bool *remove)
     struct opens_file *f = h->file;
     assert(!h->claim);
     f->delete_pending = f->delete_pending || h->delete_on_close;
-    unlink_handle(&f->handles, h);
+    opens_unlink_handle(&f->handles, h);
     f->handle_count--;
     unlink_all(t, h);
     drop_ranges(f, h);
-    drop_lease(f, h->lease);
+    opens_drop_lease(t, h->lease);
     *remove = f->delete_pending && f->handles == NULL && !f->removing;
     if (*remove)
         opens_count_busy(t, true);
@@ -457,14 +471,49 @@ unsigned opens_access_of(const struct opens_handle *h)
     return h->access;
 }
 
-void opens_set_path(struct opens *t, struct opens_key key, struct str path)
+void opens_set_path(struct opens *t, struct opens_key key, uint64_t parent, struct str path)
 {
     struct opens_news news;
     opens_enter(t, &news);
     struct opens_file *f = opens_find(t, key);
-    if (f != NULL)
+    if (f != NULL) {
         set_path(f, path);
+        f->parent = parent;
+    }
     opens_leave(t, &news);
+}
+
+/* ---- clients that are away ---- */
+
+bool opens_disconnect(struct opens *t, struct opens_handle *h)
+{
+    struct opens_news news;
+    opens_enter(t, &news);
+    const struct opens_lease *lease = h->lease;
+    bool caches = lease != NULL && (lease->state & OPENS_CACHE_H) != 0;
+    bool breaking = lease != NULL && lease->breaking;
+    h->disconnected = !h->closing && !breaking && (caches || h->persistent);
+    bool stays = h->disconnected;
+    opens_leave(t, &news);
+    return stays;
+}
+
+bool opens_reconnect(struct opens *t, struct opens_handle *h, const struct opens_return *back)
+{
+    struct opens_news news;
+    opens_enter(t, &news);
+    bool returns = h->disconnected && !h->closing;
+    if (returns) {
+        free(h->client);
+        free(h->client_name);
+        h->client = copy_text(back->client, &h->client_n);
+        h->client_name = copy_text(back->client_name, &h->client_name_n);
+        h->session = back->session;
+        h->reconnected_ticks = back->now_ticks;
+        h->disconnected = false;
+    }
+    opens_leave(t, &news);
+    return returns;
 }
 
 size_t opens_count(struct opens *t, struct opens_key key)
@@ -475,117 +524,4 @@ size_t opens_count(struct opens *t, struct opens_key key)
     size_t count = f == NULL ? 0 : f->handle_count;
     opens_leave(t, &news);
     return count;
-}
-
-/* ---- REST ---- */
-
-static void fill_wish(enum opens_rest op, struct opens_wish *wish)
-{
-    static const unsigned access[] = {
-        [OPENS_REST_LIST] = 0,
-        [OPENS_REST_GET_PROPERTIES] = 0,
-        [OPENS_REST_GET] = OPENS_READ,
-        [OPENS_REST_WRITE] = OPENS_WRITE,
-        [OPENS_REST_CREATE] = OPENS_WRITE | OPENS_DELETE,
-        [OPENS_REST_DELETE] = OPENS_DELETE,
-        [OPENS_REST_LEASE] = OPENS_ALL,
-        [OPENS_REST_RENAME] = OPENS_DELETE,
-    };
-    static const unsigned keeps[] = {
-        [OPENS_REST_LIST] = OPENS_CACHE_R | OPENS_CACHE_H | OPENS_CACHE_W,
-        [OPENS_REST_GET_PROPERTIES] = OPENS_CACHE_R | OPENS_CACHE_H,
-        [OPENS_REST_GET] = OPENS_CACHE_R | OPENS_CACHE_H,
-        [OPENS_REST_WRITE] = OPENS_CACHE_NONE,
-        [OPENS_REST_CREATE] = OPENS_CACHE_NONE,
-        [OPENS_REST_DELETE] = OPENS_CACHE_R | OPENS_CACHE_W,
-        [OPENS_REST_LEASE] = OPENS_CACHE_R | OPENS_CACHE_H,
-        [OPENS_REST_RENAME] = OPENS_CACHE_R | OPENS_CACHE_W,
-    };
-    *wish = (struct opens_wish){
-        .access = access[op],
-        /* A REST lease shares reading only; all else lets others do as they like. */
-        .sharing = op == OPENS_REST_LEASE ? OPENS_READ : OPENS_ALL,
-        .keeps = keeps[op],
-        .waits_for_write_cache = true,
-        .no_handles = op == OPENS_REST_DELETE || op == OPENS_REST_RENAME,
-        .rest = true,
-    };
-}
-
-static bool rest_pending(const struct opens_file *f)
-{
-    if (f->delete_pending || f->removing)
-        return true;
-    for (const struct opens_handle *h = f->handles; h != NULL; h = h->next)
-        if (h->delete_on_close)
-            return true;
-    return false;
-}
-
-/* A write wants the whole file free of locks, a read wants it free of exclusive ones. */
-static bool locked_against(const struct opens_file *f, enum opens_rest op)
-{
-    bool write = op == OPENS_REST_WRITE || op == OPENS_REST_CREATE;
-    if (!write && op != OPENS_REST_GET)
-        return false;
-    for (const struct opens_range *r = f->ranges; r != NULL; r = r->next)
-        if (write || r->exclusive)
-            return true;
-    return false;
-}
-
-static struct err try_claim(struct opens_file *f, const struct opens_rest_request *request,
-                            struct opens_news *news)
-{
-    struct opens_wish wish;
-    bool changes = request->op == OPENS_REST_WRITE || request->op == OPENS_REST_CREATE;
-    fill_wish(request->op, &wish);
-    if (request->op == OPENS_REST_LIST)
-        return OK;
-    if (rest_pending(f))
-        return err_new(ERR_SMB_DELETE_PENDING);
-    if (request->read_only && changes)
-        return err_new(ERR_READ_ONLY_ATTRIBUTE);
-    TRY(opens_conflict(f, &wish, news));
-    return locked_against(f, request->op) ? err_new(ERR_FILE_LOCK_CONFLICT) : OK;
-}
-
-struct err opens_claim(struct opens *t, const struct opens_rest_request *request,
-                       struct opens_wait *wait, struct opens_handle **out)
-{
-    struct opens_news news;
-    opens_enter(t, &news);
-    struct opens_file *f = opens_file(t, request->key);
-    struct err error = try_claim(f, request, &news);
-    if (!err_is(error)) {
-        struct opens_wish wish;
-        fill_wish(request->op, &wish);
-        struct opens_handle *h = MEM_NEW(struct opens_handle);
-        h->file = f;
-        h->claim = true;
-        h->access = wish.access;
-        h->sharing = wish.sharing;
-        link_handle(&f->claims, h);
-        *out = h;
-    } else if (error.code == ERR_WOULD_BLOCK) {
-        opens_queue_wait(f, wait);
-    }
-    opens_file_tidy(t, f);
-    opens_leave(t, &news);
-    return error;
-}
-
-void opens_unclaim(struct opens *t, struct opens_handle *claim)
-{
-    struct opens_news news;
-    if (claim == NULL)
-        return;
-    assert(claim->claim);
-    opens_enter(t, &news);
-    struct opens_file *f = claim->file;
-    unlink_handle(&f->claims, claim);
-    opens_wake_all(f, &news);
-    opens_file_tidy(t, f);
-    opens_leave(t, &news);
-    free_handle(claim);
 }

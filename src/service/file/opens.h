@@ -53,6 +53,7 @@ struct opens_notice {
     unsigned from, to;
     bool ack_needed; /* answer with opens_cache_ack; else it is gone already */
     bool lease;
+    uint16_t epoch; /* of the lease, changed by this break */
     unsigned char lease_key[OPENS_LEASE_KEY_BYTES];
 };
 
@@ -61,17 +62,19 @@ struct opens_notice {
  * the front end itself, not a connection. No table call inside: hand over to the right thread. */
 struct opens_owner {
     void (*break_cache)(void *owner, const struct opens_notice *notice);
-    /* An operator or a REST client closes the handle: the owner is to call opens_close soon. */
+    /* An operator or a REST client closes the handle, or somebody wants the file and the handle's
+     * client is away: the owner is to call opens_close soon. */
     void (*force_close)(void *owner, uint64_t id);
 };
 
 struct opens_request {
     struct opens_key key;
     struct str path; /* from the share's root, for handle listings; kept by copy */
+    uint64_t parent; /* the directory's node, for the same */
     bool directory;
     unsigned access;      /* OPENS_* */
     unsigned sharing;     /* OPENS_* that others may have */
-    uint32_t access_mask; /* the protocol's own, for listings */
+    uint32_t access_mask; /* the protocol's own: for listings, and to tell which opens only look */
     bool delete_on_close;
     bool overwrites;  /* the disposition truncates: others lose their read caches too */
     bool rest_leased; /* the node has an active REST lease: no write or delete */
@@ -79,10 +82,13 @@ struct opens_request {
     unsigned cache;   /* OPENS_CACHE_* wished for */
     bool lease;       /* cache belongs to lease_key, shared by all opens with it */
     unsigned char lease_key[OPENS_LEASE_KEY_BYTES];
+    uint16_t lease_epoch; /* the client's, where the lease is new */
+    bool persistent;      /* nobody closes it while its client is away */
     const struct opens_owner *calls;
     void *owner;
     uint64_t session;
-    struct str client; /* address, for listings; kept by copy */
+    struct str client;      /* address, for listings; kept by copy */
+    struct str client_name; /* what it calls itself, the same */
     int64_t now_ticks;
 };
 
@@ -95,11 +101,15 @@ struct opens_wait {
     struct opens_wait *next;
     struct opens_key key;
     bool queued;
+    bool for_claims; /* new claims let this one go first */
+    bool again;      /* it has waited before */
 };
 
 /* Tries to open. OK: *out is the handle, and *granted the cache state it has. ERR_WOULD_BLOCK:
  * `wait` is queued and its done comes; call again then. ERR_SHARING_VIOLATION,
- * ERR_SMB_DELETE_PENDING, ERR_READ_ONLY_ATTRIBUTE, ERR_SERVER_BUSY (limits). */
+ * ERR_SMB_DELETE_PENDING, ERR_READ_ONLY_ATTRIBUTE, ERR_SERVER_BUSY (limits),
+ * ERR_HANDLE_UNAVAILABLE (a persistent handle whose client is away has it), ERR_INVALID_INPUT (the
+ * lease key is another file's). A wait is zero but for `done` when it is first used. */
 struct err opens_open(struct opens *t, const struct opens_request *request, struct opens_wait *wait,
                       struct opens_handle **out, unsigned *granted);
 
@@ -117,8 +127,19 @@ struct opens_key opens_key_of(const struct opens_handle *h);
 /* Never used for another handle. */
 uint64_t opens_id_of(const struct opens_handle *h);
 unsigned opens_access_of(const struct opens_handle *h);
-/* The file has another path now (rename). */
-void opens_set_path(struct opens *t, struct opens_key key, struct str path);
+/* The file has another path now (rename), in the directory `parent`. */
+void opens_set_path(struct opens *t, struct opens_key key, uint64_t parent, struct str path);
+/* The client of a durable handle is away; what it cached is kept until somebody wants it, and
+ * then the handle is closed through force_close (a persistent one is not). False when it cannot
+ * stay: it caches no handle (and is not persistent), or a break of its cache is not answered. */
+bool opens_disconnect(struct opens *t, struct opens_handle *h);
+/* Its client is back, over this session. False when it is being closed, or was not away. */
+struct opens_return {
+    uint64_t session;
+    struct str client, client_name;
+    int64_t now_ticks;
+};
+bool opens_reconnect(struct opens *t, struct opens_handle *h, const struct opens_return *back);
 /* Whether anything below the path (not the path itself) is open in the share. */
 bool opens_any_below(struct opens *t, uint64_t share, struct str path);
 bool opens_any_in_share(struct opens *t, uint64_t share);
@@ -126,10 +147,20 @@ size_t opens_count(struct opens *t, struct opens_key key);
 
 /* ---- caches ---- */
 
-/* The answer to a break: the state that the client keeps. Wakes those who wait. ERR_INVALID_INPUT
- * when there was no break or it keeps more than it may. */
+/* The answer to a break: the state that the client keeps. Wakes those who wait; a further break
+ * follows when more is wanted by now. ERR_INVALID_INPUT when there was no break,
+ * ERR_RESOURCE_TYPE_MISMATCH when it keeps more than it may. */
 struct err opens_cache_ack(struct opens *t, struct opens_handle *h, unsigned keeps);
+/* The same by lease key. ERR_RESOURCE_NOT_FOUND when there is no such lease. */
+struct err opens_lease_ack(struct opens *t, const unsigned char key[OPENS_LEASE_KEY_BYTES],
+                           unsigned keeps);
 unsigned opens_cache_of(struct opens *t, struct opens_handle *h);
+struct opens_cache_info {
+    unsigned state;
+    bool breaking;
+    uint16_t epoch;
+};
+struct opens_cache_info opens_cache_info(struct opens *t, struct opens_handle *h);
 /* Breaks what other clients cache because of I/O through h (write: they lose all; read: W). Does
  * not wait. */
 void opens_io(struct opens *t, struct opens_handle *h, bool write);
@@ -147,10 +178,11 @@ struct opens_lock {
     bool exclusive;
 };
 
-/* Takes a range for the handle. ERR_FILE_LOCK_CONFLICT; with a wait it is queued instead and
- * ERR_WOULD_BLOCK comes back: try again when done is called. */
+/* Takes a range for the handle. ERR_FILE_LOCK_CONFLICT; ERR_WOULD_BLOCK when it is queued: try
+ * again when done is called. It is for REST operations under way, which end by themselves, and,
+ * where the client would wait (`patient`), for others' locks. */
 struct err opens_lock(struct opens *t, struct opens_handle *h, const struct opens_lock *lock,
-                      struct opens_wait *wait);
+                      bool patient, struct opens_wait *wait);
 /* Exactly a range that was taken. ERR_RESOURCE_NOT_FOUND. */
 struct err opens_unlock(struct opens *t, struct opens_handle *h, uint64_t offset, uint64_t length);
 /* May the handle read or write there? ERR_FILE_LOCK_CONFLICT. */
@@ -196,10 +228,12 @@ bool opens_quiet_since(struct opens *t, uint64_t epoch);
 struct opens_info {
     uint64_t id; /* grows with every open */
     struct opens_key key;
+    uint64_t parent;
     struct str path;
-    struct str client;
+    struct str client, client_name;
     uint64_t session;
     int64_t opened_ticks;
+    int64_t reconnected_ticks; /* 0: never */
     uint32_t access_mask;
     bool directory;
 };
@@ -217,7 +251,9 @@ struct opens_select {
 };
 void opens_list(struct opens *t, const struct opens_select *select,
                 bool (*visit)(void *arg, const struct opens_info *info), void *arg);
-/* Asks the owners of the selected handles (id 0: all of them) to close; returns how many. */
-size_t opens_force_close(struct opens *t, const struct opens_select *select, uint64_t id);
+/* Asks the owners of the selected handles (id 0: all of them) to close, `max` at most; returns how
+ * many. *next is the id to go on after, or 0 when there are no more. */
+size_t opens_force_close(struct opens *t, const struct opens_select *select, uint64_t id,
+                         size_t max, uint64_t *next);
 
 #endif

@@ -11,13 +11,17 @@
 
 /* A cache that a client was granted: of one lease key, or of one oplocked handle. */
 struct opens_lease {
-    struct opens_lease *next; /* of the file */
+    struct opens_lease *next;  /* of the file */
+    struct opens_lease *chain; /* of the bucket; leases only */
+    struct opens_file *file;
     unsigned char key[OPENS_LEASE_KEY_BYTES];
     bool oplock; /* one handle's own; breaks go to R or none, never to RH */
     unsigned state;
+    uint16_t epoch;
     bool breaking;
-    unsigned break_to;
-    unsigned holders; /* handles */
+    unsigned break_to; /* what the client was told */
+    unsigned wanted;   /* what is needed by now: a further break follows the answer */
+    unsigned holders;  /* handles */
 };
 
 struct opens_range {
@@ -37,19 +41,24 @@ struct opens_handle {
     uint32_t access_mask;
     bool directory;
     bool delete_on_close;
-    bool closing; /* force_close was asked for */
+    bool closing;      /* force_close was asked for */
+    bool persistent;   /* is not closed for others while its client is away */
+    bool disconnected; /* its client is away */
     struct opens_lease *lease;
     const struct opens_owner *calls;
     void *owner;
     uint64_t session;
     char *client;
     size_t client_n;
-    int64_t opened_ticks;
+    char *client_name;
+    size_t client_name_n;
+    int64_t opened_ticks, reconnected_ticks;
 };
 
 struct opens_file {
     struct opens_file *chain; /* of the bucket */
     struct opens_key key;
+    uint64_t parent;
     char *path;
     size_t path_n;
     struct opens_handle *handles; /* SMB */
@@ -68,6 +77,9 @@ struct opens {
     struct opens_file **buckets;
     size_t bucket_count;
     size_t file_count;
+    struct opens_lease **lease_buckets; /* by key: one key is one file's */
+    size_t lease_bucket_count;
+    size_t lease_count;
     struct opens_handle *first, *last; /* SMB handles by id */
     size_t handle_count;
     uint64_t last_id;
@@ -101,28 +113,45 @@ struct opens_file *opens_file(struct opens *t, struct opens_key key);
 /* Frees the file when nothing is left on it. */
 void opens_file_tidy(struct opens *t, struct opens_file *f);
 void opens_wake_all(struct opens_file *f, struct opens_news *news);
-void opens_queue_wait(struct opens_file *f, struct opens_wait *wait);
+void opens_queue_wait(struct opens_file *f, struct opens_wait *wait, bool for_claims);
 void opens_add_break(struct opens_news *news, const struct opens_break *b);
+/* Asks the handle's owner to close it, once. */
+void opens_ask_close(struct opens_handle *h, struct opens_news *news);
+void opens_link_handle(struct opens_handle **list, struct opens_handle *h);
+void opens_unlink_handle(struct opens_handle **list, struct opens_handle *h);
 
-/* opens_check.c: whether an open or a claim may go on now. `caller` is the request's own lease
- * (NULL: none), which never stands in its own way. ERR_WOULD_BLOCK: breaks were put into news. */
+/* ---- opens_check.c: whether an open or a claim may go on now ---- */
+
 struct opens_wish {
     unsigned access;
     unsigned sharing;
-    const struct opens_lease *own;
-    unsigned keeps; /* what others may keep caching */
-    bool waits_for_write_cache;
-    bool no_handles; /* REST delete: any handle is in the way */
+    const struct opens_lease *own; /* the request's own lease, which never stands in its way */
+    bool looks;                    /* attributes alone: breaks no oplock and no lease */
+    bool looks_at_rights;          /* the security descriptor as well: breaks no lease */
+    bool empties;                  /* what others have read goes stale */
+    bool no_handles;               /* REST delete: any handle is in the way */
     bool rest;
+    bool again;     /* it has waited before */
+    unsigned cache; /* wished for: nothing may be written unseen while it is granted */
 };
+/* ERR_SHARING_VIOLATION; ERR_HANDLE_UNAVAILABLE; ERR_WOULD_BLOCK: breaks were put into news, or
+ * *for_claims is set. */
 struct err opens_conflict(struct opens_file *f, const struct opens_wish *wish,
-                          struct opens_news *news);
-/* Asks the holders of a lease to go down to `keeps`; true when somebody has to answer first. */
-bool opens_break_lease(struct opens_file *f, struct opens_lease *lease, unsigned keeps,
+                          struct opens_news *news, bool *for_claims);
+/* A handle for attributes alone takes no part in sharing. */
+bool opens_only_looks(uint32_t access_mask, unsigned access);
+
+/* ---- opens_lease.c ---- */
+
+/* Asks the holders of a lease to go down to `to`. */
+void opens_break_lease(struct opens_file *f, struct opens_lease *lease, unsigned to,
                        struct opens_news *news);
-/* The state to grant. */
-unsigned opens_grant(const struct opens_file *f, const struct opens_request *request,
-                     const struct opens_lease *own);
-bool opens_is_stat(const struct opens_handle *h);
+struct opens_lease *opens_find_lease(const struct opens *t, const unsigned char *key);
+/* For a new handle: grants what can be, to the lease that is there or a new one. NULL: nothing. */
+struct opens_lease *opens_take_lease(struct opens *t, struct opens_file *f,
+                                     const struct opens_request *request, struct opens_lease *own);
+void opens_drop_lease(struct opens *t, struct opens_lease *lease);
+/* All holders' clients are away. */
+bool opens_lease_is_away(const struct opens_lease *lease);
 
 #endif

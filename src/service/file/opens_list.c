@@ -38,10 +38,13 @@ void opens_list(struct opens *t, const struct opens_select *select,
         struct opens_info info = {
             .id = h->id,
             .key = h->file->key,
+            .parent = h->file->parent,
             .path = path_of(h->file),
             .client = {h->client, h->client_n},
+            .client_name = {h->client_name, h->client_name_n},
             .session = h->session,
             .opened_ticks = h->opened_ticks,
+            .reconnected_ticks = h->reconnected_ticks,
             .access_mask = h->access_mask,
             .directory = h->directory,
         };
@@ -50,19 +53,24 @@ void opens_list(struct opens *t, const struct opens_select *select,
     opens_leave(t, &news);
 }
 
-size_t opens_force_close(struct opens *t, const struct opens_select *select, uint64_t id)
+size_t opens_force_close(struct opens *t, const struct opens_select *select, uint64_t id,
+                         size_t max, uint64_t *next)
 {
     struct opens_news news;
     size_t count = 0;
+    uint64_t last = 0;
+    *next = 0;
     opens_enter(t, &news);
-    for (struct opens_handle *h = t->first; h != NULL; h = h->all_next) {
+    for (struct opens_handle *h = t->first; h != NULL && *next == 0; h = h->all_next) {
         if (!selected(select, h) || (id != 0 && h->id != id) || h->closing)
             continue;
-        h->closing = true;
+        if (count == max) {
+            *next = last;
+            break;
+        }
+        opens_ask_close(h, &news);
         count++;
-        struct opens_break b = {.calls = h->calls, .owner = h->owner, .close = true};
-        b.notice.id = h->id;
-        opens_add_break(&news, &b);
+        last = h->id;
     }
     opens_leave(t, &news);
     return count;

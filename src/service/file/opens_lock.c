@@ -28,30 +28,48 @@ static bool lock_clashes(const struct opens_range *r, const struct opens_handle 
     return lock->exclusive || (r->exclusive && r->handle != h);
 }
 
+/* A REST operation under way has looked at the locks already, so a new one waits for its end: all
+ * of them for those that write, exclusive ones for those that read as well. */
+static bool claimed_against(const struct opens_file *f, bool exclusive)
+{
+    for (const struct opens_handle *c = f->claims; c != NULL; c = c->next)
+        if ((c->access & OPENS_WRITE) != 0 || (exclusive && (c->access & OPENS_READ) != 0))
+            return true;
+    return false;
+}
+
+static void add_range(struct opens_file *f, struct opens_handle *h, const struct opens_lock *lock,
+                      struct opens_news *news)
+{
+    struct opens_range *r = MEM_NEW(struct opens_range);
+    *r = (struct opens_range){f->ranges, h, lock->offset, lock->length, lock->exclusive};
+    f->ranges = r;
+    f->range_count++;
+    /* Reads have to meet the lock from now on: nobody else caches them. */
+    for (struct opens_lease *l = f->leases; l != NULL; l = l->next)
+        if (l != h->lease)
+            opens_break_lease(f, l, OPENS_CACHE_NONE, news);
+}
+
 struct err opens_lock(struct opens *t, struct opens_handle *h, const struct opens_lock *lock,
-                      struct opens_wait *wait)
+                      bool patient, struct opens_wait *wait)
 {
     struct opens_news news;
     struct err error = OK;
     opens_enter(t, &news);
     struct opens_file *f = h->file;
+    bool for_claims = claimed_against(f, lock->exclusive);
     for (const struct opens_range *r = f->ranges; r != NULL && !err_is(error); r = r->next)
         if (lock_clashes(r, h, lock))
-            error = err_new(wait == NULL ? ERR_FILE_LOCK_CONFLICT : ERR_WOULD_BLOCK);
+            error = err_new(patient ? ERR_WOULD_BLOCK : ERR_FILE_LOCK_CONFLICT);
     if (!err_is(error) && f->range_count >= OPENS_LOCKS_PER_FILE_MAX)
         error = err_new(ERR_SERVER_BUSY);
+    if (!err_is(error) && for_claims)
+        error = err_new(ERR_WOULD_BLOCK);
     if (error.code == ERR_WOULD_BLOCK)
-        opens_queue_wait(f, wait);
-    if (!err_is(error)) {
-        struct opens_range *r = MEM_NEW(struct opens_range);
-        *r = (struct opens_range){f->ranges, h, lock->offset, lock->length, lock->exclusive};
-        f->ranges = r;
-        f->range_count++;
-        /* Reads have to meet the lock from now on: nobody else caches them. */
-        for (struct opens_lease *l = f->leases; l != NULL; l = l->next)
-            if (l != h->lease)
-                (void)opens_break_lease(f, l, OPENS_CACHE_NONE, &news);
-    }
+        opens_queue_wait(f, wait, for_claims);
+    if (!err_is(error))
+        add_range(f, h, lock, &news);
     opens_leave(t, &news);
     return error;
 }

@@ -1,97 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules S1-S4 and every cell of smb.md's two tables, through the C interface. */
-#include "service/file/opens.h"
-
-#include "core/test.h"
-
-enum { NOTICES_MAX = 16 };
-
-struct fixture {
-    struct opens *table;
-    struct opens_notice notices[NOTICES_MAX];
-    size_t notice_count;
-    uint64_t closed[NOTICES_MAX];
-    size_t closed_count;
-};
-
-static void on_break(void *owner, const struct opens_notice *notice)
-{
-    struct fixture *f = owner;
-    CHECK(f->notice_count < NOTICES_MAX);
-    f->notices[f->notice_count++] = *notice;
-}
-
-static void on_close(void *owner, uint64_t id)
-{
-    struct fixture *f = owner;
-    f->closed[f->closed_count++] = id;
-}
-
-static const struct opens_owner CALLS = {on_break, on_close};
-static const struct opens_key KEY = {7, 42};
-
-struct waiter {
-    struct opens_wait wait;
-    int woken;
-};
-
-static void on_done(struct opens_wait *w)
-{
-    ((struct waiter *)w)->woken++;
-}
-
-static void start(struct fixture *f)
-{
-    *f = (struct fixture){.table = opens_new()};
-}
-
-static struct opens_request smb(struct fixture *f, unsigned access, unsigned sharing)
-{
-    return (struct opens_request){.key = KEY,
-                                  .path = STR("dir/file"),
-                                  .access = access,
-                                  .sharing = sharing,
-                                  .calls = &CALLS,
-                                  .owner = f,
-                                  .session = 5,
-                                  .client = STR("127.0.0.1:99")};
-}
-
-static struct opens_handle *must_open(struct fixture *f, const struct opens_request *request)
-{
-    struct waiter w = {.wait.done = on_done};
-    struct opens_handle *h = NULL;
-    unsigned granted;
-    CHECK_OK(opens_open(f->table, request, &w.wait, &h, &granted));
-    return h;
-}
-
-static struct err open_result(struct fixture *f, const struct opens_request *request)
-{
-    struct waiter w = {.wait.done = on_done};
-    struct opens_handle *h = NULL;
-    unsigned granted;
-    bool remove;
-    struct err error = opens_open(f->table, request, &w.wait, &h, &granted);
-    if (!err_is(error))
-        opens_close(f->table, h, &remove);
-    if (error.code == ERR_WOULD_BLOCK)
-        CHECK(opens_wait_cancel(f->table, &w.wait));
-    return error;
-}
-
-static struct err rest(struct fixture *f, enum opens_rest op)
-{
-    struct waiter w = {.wait.done = on_done};
-    struct opens_handle *claim = NULL;
-    struct opens_rest_request request = {.key = KEY, .op = op};
-    struct err error = opens_claim(f->table, &request, &w.wait, &claim);
-    if (!err_is(error))
-        opens_unclaim(f->table, claim);
-    if (error.code == ERR_WOULD_BLOCK)
-        CHECK(opens_wait_cancel(f->table, &w.wait));
-    return error;
-}
+#include "service/file/opens_fixture.h"
 
 /* ---- S2: share modes against REST ---- */
 
@@ -116,24 +25,24 @@ static const struct {
 void test_rule_S2_share_modes_against_every_rest_operation(void)
 {
     struct fixture f;
-    start(&f);
+    opens_start(&f);
     for (size_t row = 0; row < sizeof SHARE_TABLE / sizeof SHARE_TABLE[0]; row++) {
-        struct opens_request request = smb(&f, OPENS_READ, SHARE_TABLE[row].sharing);
+        struct opens_request request = smb_open(&f, OPENS_READ, SHARE_TABLE[row].sharing);
         struct opens_handle *h = must_open(&f, &request);
         bool remove;
         for (size_t i = 0; i < 5; i++) {
-            struct err error = rest(&f, OPERATIONS[i]);
+            struct err error = rest_result(&f, OPERATIONS[i]);
             enum err_code want = SHARE_TABLE[row].fails[i] ? ERR_SHARING_VIOLATION : ERR_OK;
             if (error.code != want)
                 test_fail(__FILE__, __LINE__, "sharing %u, operation %zu: %s",
                           SHARE_TABLE[row].sharing, i, err_azure_code(error.code));
         }
-        CHECK_OK(rest(&f, OPENS_REST_LIST));
-        CHECK_OK(rest(&f, OPENS_REST_GET_PROPERTIES));
+        CHECK_OK(rest_result(&f, OPENS_REST_LIST));
+        CHECK_OK(rest_result(&f, OPENS_REST_GET_PROPERTIES));
         opens_close(f.table, h, &remove);
         CHECK(!remove);
         for (size_t i = 0; i < 5; i++)
-            CHECK_OK(rest(&f, OPERATIONS[i]));
+            CHECK_OK(rest_result(&f, OPERATIONS[i]));
     }
     opens_free(f.table);
 }
@@ -141,14 +50,14 @@ void test_rule_S2_share_modes_against_every_rest_operation(void)
 void test_rule_S2_lease_needs_handles_without_write(void)
 {
     struct fixture f;
-    start(&f);
-    struct opens_request request = smb(&f, OPENS_READ | OPENS_WRITE, OPENS_ALL);
+    opens_start(&f);
+    struct opens_request request = smb_open(&f, OPENS_READ | OPENS_WRITE, OPENS_ALL);
     struct opens_handle *h = must_open(&f, &request);
     bool remove;
-    CHECK_ERR(rest(&f, OPENS_REST_LEASE), ERR_SHARING_VIOLATION);
-    CHECK_OK(rest(&f, OPENS_REST_WRITE));
+    CHECK_ERR(rest_result(&f, OPENS_REST_LEASE), ERR_SHARING_VIOLATION);
+    CHECK_OK(rest_result(&f, OPENS_REST_WRITE));
     opens_close(f.table, h, &remove);
-    request = smb(&f, OPENS_WRITE, OPENS_ALL);
+    request = smb_open(&f, OPENS_WRITE, OPENS_ALL);
     request.rest_leased = true;
     CHECK_ERR(open_result(&f, &request), ERR_SHARING_VIOLATION);
     request.access = OPENS_DELETE;
@@ -163,14 +72,14 @@ void test_rule_S2_lease_needs_handles_without_write(void)
 void test_opens_share_modes_among_smb(void)
 {
     struct fixture f;
-    start(&f);
+    opens_start(&f);
     for (unsigned access = 0; access <= OPENS_ALL; access++) {
         for (unsigned sharing = 0; sharing <= OPENS_ALL; sharing++) {
-            struct opens_request first = smb(&f, access, sharing);
+            struct opens_request first = smb_open(&f, access, sharing);
             struct opens_handle *h = must_open(&f, &first);
             for (unsigned a = 0; a <= OPENS_ALL; a++) {
                 for (unsigned s = 0; s <= OPENS_ALL; s++) {
-                    struct opens_request second = smb(&f, a, s);
+                    struct opens_request second = smb_open(&f, a, s);
                     bool fits =
                         a == 0 || access == 0 || ((a & ~sharing) == 0 && (access & ~s) == 0);
                     CHECK_ERR(open_result(&f, &second), fits ? ERR_OK : ERR_SHARING_VIOLATION);
@@ -188,38 +97,39 @@ void test_opens_share_modes_among_smb(void)
 void test_rule_S3_pending_until_the_last_handle_closes(void)
 {
     struct fixture f;
-    start(&f);
-    struct opens_request request = smb(&f, OPENS_READ | OPENS_DELETE, OPENS_ALL);
+    opens_start(&f);
+    struct opens_request request = smb_open(&f, OPENS_READ | OPENS_DELETE, OPENS_ALL);
     struct opens_handle *a = must_open(&f, &request);
     struct opens_handle *b = must_open(&f, &request);
     bool remove;
     CHECK_OK(opens_set_delete(f.table, a, true));
     CHECK(opens_delete_pending(f.table, KEY));
     for (int op = OPENS_REST_GET_PROPERTIES; op <= OPENS_REST_RENAME; op++)
-        CHECK_ERR(rest(&f, (enum opens_rest)op), ERR_SMB_DELETE_PENDING);
+        CHECK_ERR(rest_result(&f, (enum opens_rest)op), ERR_SMB_DELETE_PENDING);
     CHECK_ERR(open_result(&f, &request), ERR_SMB_DELETE_PENDING);
-    CHECK_OK(rest(&f, OPENS_REST_LIST)); /* List Handles and Force Close Handles still work */
+    CHECK_OK(
+        rest_result(&f, OPENS_REST_LIST)); /* List Handles and Force Close Handles still work */
     opens_close(f.table, a, &remove);
     CHECK(!remove);
     opens_close(f.table, b, &remove);
     CHECK(remove);
-    CHECK_ERR(rest(&f, OPENS_REST_GET), ERR_SMB_DELETE_PENDING);
+    CHECK_ERR(rest_result(&f, OPENS_REST_GET), ERR_SMB_DELETE_PENDING);
     opens_removed(f.table, KEY);
-    CHECK_OK(rest(&f, OPENS_REST_GET)); /* the caller's lookup answers 404 now */
+    CHECK_OK(rest_result(&f, OPENS_REST_GET)); /* the caller's lookup answers 404 now */
     opens_free(f.table);
 }
 
 void test_rule_S3_pending_can_be_taken_back(void)
 {
     struct fixture f;
-    start(&f);
-    struct opens_request request = smb(&f, OPENS_DELETE, OPENS_ALL);
+    opens_start(&f);
+    struct opens_request request = smb_open(&f, OPENS_DELETE, OPENS_ALL);
     struct opens_handle *h = must_open(&f, &request);
     bool remove;
     CHECK_OK(opens_set_delete(f.table, h, true));
-    CHECK_ERR(rest(&f, OPENS_REST_GET), ERR_SMB_DELETE_PENDING);
+    CHECK_ERR(rest_result(&f, OPENS_REST_GET), ERR_SMB_DELETE_PENDING);
     CHECK_OK(opens_set_delete(f.table, h, false));
-    CHECK_OK(rest(&f, OPENS_REST_GET));
+    CHECK_OK(rest_result(&f, OPENS_REST_GET));
     opens_close(f.table, h, &remove);
     CHECK(!remove);
     opens_free(f.table);
@@ -228,13 +138,13 @@ void test_rule_S3_pending_can_be_taken_back(void)
 void test_rule_S3_delete_on_close_is_pending_for_rest(void)
 {
     struct fixture f;
-    start(&f);
-    struct opens_request request = smb(&f, OPENS_DELETE, OPENS_ALL);
+    opens_start(&f);
+    struct opens_request request = smb_open(&f, OPENS_DELETE, OPENS_ALL);
     request.delete_on_close = true;
     struct opens_handle *h = must_open(&f, &request);
-    struct opens_request other = smb(&f, OPENS_READ, OPENS_ALL);
+    struct opens_request other = smb_open(&f, OPENS_READ, OPENS_ALL);
     bool remove;
-    CHECK_ERR(rest(&f, OPENS_REST_GET), ERR_SMB_DELETE_PENDING);
+    CHECK_ERR(rest_result(&f, OPENS_REST_GET), ERR_SMB_DELETE_PENDING);
     CHECK_OK(open_result(&f, &other)); /* for SMB it is not pending before the close */
     opens_close(f.table, h, &remove);
     CHECK(remove);
@@ -247,13 +157,13 @@ void test_rule_S3_delete_on_close_is_pending_for_rest(void)
 void test_opens_claim_holds_off_a_clashing_open(void)
 {
     struct fixture f;
-    start(&f);
+    opens_start(&f);
     struct opens_handle *claim = NULL;
     struct waiter w = {.wait.done = on_done};
     struct opens_rest_request write = {.key = KEY, .op = OPENS_REST_WRITE};
     CHECK_OK(opens_claim(f.table, &write, &w.wait, &claim));
-    struct opens_request alone = smb(&f, OPENS_READ, OPENS_READ);
-    struct opens_request shared = smb(&f, OPENS_READ, OPENS_ALL);
+    struct opens_request alone = smb_open(&f, OPENS_READ, OPENS_READ);
+    struct opens_request shared = smb_open(&f, OPENS_READ, OPENS_ALL);
     struct opens_handle *h = NULL;
     unsigned granted;
     bool remove;
@@ -263,25 +173,12 @@ void test_opens_claim_holds_off_a_clashing_open(void)
     opens_unclaim(f.table, claim);
     CHECK_INT(w.woken, 1);
     CHECK_OK(opens_open(f.table, &alone, &w.wait, &h, &granted));
-    CHECK_ERR(rest(&f, OPENS_REST_WRITE), ERR_SHARING_VIOLATION);
+    CHECK_ERR(rest_result(&f, OPENS_REST_WRITE), ERR_SHARING_VIOLATION);
     opens_close(f.table, h, &remove);
     opens_free(f.table);
 }
 
 /* ---- caches ---- */
-
-static struct opens_request leased(struct fixture *f, unsigned cache, char key)
-{
-    struct opens_request request = smb(f, OPENS_READ | OPENS_WRITE, OPENS_ALL);
-    request.cache = cache;
-    request.lease = true;
-    request.lease_key[0] = (unsigned char)key;
-    return request;
-}
-
-#define RWH (OPENS_CACHE_R | OPENS_CACHE_W | OPENS_CACHE_H)
-#define RH  (OPENS_CACHE_R | OPENS_CACHE_H)
-#define RW  (OPENS_CACHE_R | OPENS_CACHE_W)
 
 /* smb.md's last column: what REST does to each lease, and whether it waits. */
 static const struct {
@@ -305,8 +202,8 @@ void test_opens_rest_breaks_leases(void)
 {
     for (size_t i = 0; i < sizeof BREAK_TABLE / sizeof BREAK_TABLE[0]; i++) {
         struct fixture f;
-        start(&f);
-        struct opens_request request = leased(&f, BREAK_TABLE[i].before, 'a');
+        opens_start(&f);
+        struct opens_request request = leased_open(&f, BREAK_TABLE[i].before, 'a');
         struct waiter w = {.wait.done = on_done};
         struct opens_handle *h = NULL;
         struct opens_handle *claim = NULL;
@@ -338,8 +235,8 @@ void test_opens_rest_breaks_leases(void)
 void test_opens_rest_delete_asks_the_handle_lease(void)
 {
     struct fixture f;
-    start(&f);
-    struct opens_request request = leased(&f, RH, 'a');
+    opens_start(&f);
+    struct opens_request request = leased_open(&f, RH, 'a');
     struct waiter w = {.wait.done = on_done};
     struct opens_handle *h = NULL;
     struct opens_handle *claim = NULL;
@@ -361,9 +258,9 @@ void test_opens_rest_delete_asks_the_handle_lease(void)
 void test_opens_second_open_breaks_the_first_lease(void)
 {
     struct fixture f;
-    start(&f);
-    struct opens_request a = leased(&f, RWH, 'a');
-    struct opens_request b = leased(&f, RWH, 'b');
+    opens_start(&f);
+    struct opens_request a = leased_open(&f, RWH, 'a');
+    struct opens_request b = leased_open(&f, RWH, 'b');
     struct waiter w = {.wait.done = on_done};
     struct opens_handle *ha = NULL;
     struct opens_handle *hb = NULL;
@@ -389,10 +286,10 @@ void test_opens_second_open_breaks_the_first_lease(void)
 void test_opens_wait_over_takes_the_cache(void)
 {
     struct fixture f;
-    start(&f);
-    struct opens_request a = smb(&f, OPENS_READ | OPENS_WRITE, OPENS_ALL);
+    opens_start(&f);
+    struct opens_request a = smb_open(&f, OPENS_READ | OPENS_WRITE, OPENS_ALL);
     a.cache = RWH; /* a batch oplock */
-    struct opens_request b = smb(&f, OPENS_READ, OPENS_ALL);
+    struct opens_request b = smb_open(&f, OPENS_READ, OPENS_ALL);
     struct waiter w = {.wait.done = on_done};
     struct opens_handle *ha = NULL;
     struct opens_handle *hb = NULL;
@@ -417,30 +314,30 @@ void test_opens_wait_over_takes_the_cache(void)
 void test_opens_locks(void)
 {
     struct fixture f;
-    start(&f);
-    struct opens_request request = smb(&f, OPENS_READ | OPENS_WRITE, OPENS_ALL);
+    opens_start(&f);
+    struct opens_request request = smb_open(&f, OPENS_READ | OPENS_WRITE, OPENS_ALL);
     struct opens_handle *a = must_open(&f, &request);
     struct opens_handle *b = must_open(&f, &request);
     struct opens_lock shared = {0, 10, false};
     struct opens_lock exclusive = {5, 10, true};
     bool remove;
-    CHECK_OK(opens_lock(f.table, a, &shared, NULL));
-    CHECK_OK(opens_lock(f.table, b, &shared, NULL));
-    CHECK_ERR(opens_lock(f.table, b, &exclusive, NULL), ERR_FILE_LOCK_CONFLICT);
+    CHECK_OK(lock_result(&f, a, &shared));
+    CHECK_OK(lock_result(&f, b, &shared));
+    CHECK_ERR(lock_result(&f, b, &exclusive), ERR_FILE_LOCK_CONFLICT);
     CHECK_ERR(opens_lock_check(f.table, a, 0, 1, true), ERR_FILE_LOCK_CONFLICT);
     CHECK_OK(opens_lock_check(f.table, a, 0, 1, false));
-    CHECK_ERR(rest(&f, OPENS_REST_WRITE), ERR_FILE_LOCK_CONFLICT);
-    CHECK_OK(rest(&f, OPENS_REST_GET));
+    CHECK_ERR(rest_result(&f, OPENS_REST_WRITE), ERR_FILE_LOCK_CONFLICT);
+    CHECK_OK(rest_result(&f, OPENS_REST_GET));
     CHECK_OK(opens_unlock(f.table, a, 0, 10));
     CHECK_ERR(opens_unlock(f.table, a, 0, 10), ERR_RESOURCE_NOT_FOUND);
     CHECK_OK(opens_unlock(f.table, b, 0, 10));
-    CHECK_OK(opens_lock(f.table, b, &exclusive, NULL));
+    CHECK_OK(lock_result(&f, b, &exclusive));
     CHECK_OK(opens_lock_check(f.table, b, 5, 1, true));
     CHECK_ERR(opens_lock_check(f.table, a, 5, 1, false), ERR_FILE_LOCK_CONFLICT);
     CHECK_OK(opens_lock_check(f.table, a, 15, 1, true));
-    CHECK_ERR(rest(&f, OPENS_REST_GET), ERR_FILE_LOCK_CONFLICT);
+    CHECK_ERR(rest_result(&f, OPENS_REST_GET), ERR_FILE_LOCK_CONFLICT);
     opens_close(f.table, b, &remove);
-    CHECK_OK(rest(&f, OPENS_REST_WRITE));
+    CHECK_OK(rest_result(&f, OPENS_REST_WRITE));
     opens_close(f.table, a, &remove);
     opens_free(f.table);
 }
@@ -448,20 +345,20 @@ void test_opens_locks(void)
 void test_opens_lock_waits_and_edges(void)
 {
     struct fixture f;
-    start(&f);
-    struct opens_request request = smb(&f, OPENS_READ | OPENS_WRITE, OPENS_ALL);
+    opens_start(&f);
+    struct opens_request request = smb_open(&f, OPENS_READ | OPENS_WRITE, OPENS_ALL);
     struct opens_handle *a = must_open(&f, &request);
     struct opens_handle *b = must_open(&f, &request);
     struct waiter w = {.wait.done = on_done};
     struct opens_lock top = {UINT64_MAX, 1, true};
     struct opens_lock empty_edge = {UINT64_MAX, 0, true};
     bool remove;
-    CHECK_OK(opens_lock(f.table, a, &top, NULL));
-    CHECK_OK(opens_lock(f.table, b, &empty_edge, NULL));
-    CHECK_ERR(opens_lock(f.table, b, &top, &w.wait), ERR_WOULD_BLOCK);
+    CHECK_OK(lock_result(&f, a, &top));
+    CHECK_OK(lock_result(&f, b, &empty_edge));
+    CHECK_ERR(opens_lock(f.table, b, &top, true, &w.wait), ERR_WOULD_BLOCK);
     CHECK_OK(opens_unlock(f.table, a, UINT64_MAX, 1));
     CHECK_INT(w.woken, 1);
-    CHECK_OK(opens_lock(f.table, b, &top, &w.wait));
+    CHECK_OK(opens_lock(f.table, b, &top, true, &w.wait));
     opens_close(f.table, a, &remove);
     opens_close(f.table, b, &remove);
     opens_free(f.table);
@@ -481,8 +378,8 @@ static bool count_visit(void *arg, const struct opens_info *info)
 void test_opens_handles_are_listed_and_closed(void)
 {
     struct fixture f;
-    start(&f);
-    struct opens_request request = smb(&f, OPENS_READ, OPENS_ALL);
+    opens_start(&f);
+    struct opens_request request = smb_open(&f, OPENS_READ, OPENS_ALL);
     struct opens_handle *a = must_open(&f, &request);
     struct opens_handle *b = must_open(&f, &request);
     struct opens_select one = {.share = KEY.share, .node = KEY.node};
@@ -502,9 +399,11 @@ void test_opens_handles_are_listed_and_closed(void)
     CHECK(opens_any_below(f.table, KEY.share, STR("dir")));
     CHECK(!opens_any_below(f.table, KEY.share, STR("dir/file")));
     CHECK(!opens_any_below(f.table, KEY.share, STR("di")));
-    CHECK_INT(opens_force_close(f.table, &tree, opens_id_of(b)), 1);
+    uint64_t next;
+    CHECK_INT(opens_force_close(f.table, &tree, opens_id_of(b), 10, &next), 1);
     CHECK_INT(f.closed[0], opens_id_of(b));
-    CHECK_INT(opens_force_close(f.table, &tree, 0), 1);
+    CHECK_INT(opens_force_close(f.table, &tree, 0, 10, &next), 1);
+    CHECK_INT(next, 0);
     opens_close(f.table, a, &remove);
     opens_close(f.table, b, &remove);
     CHECK(!opens_any_in_share(f.table, KEY.share));
