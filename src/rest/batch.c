@@ -57,6 +57,7 @@ static void part_init(struct batch_part *part, const struct rest_call *outer)
     call->version_text = outer->version_text;
     call->who = outer->who;
     call->body = part->request.body;
+    call->body_length = (int64_t)part->request.body.n;
     call->headers = buf_in(outer->arena);
     call->out = buf_in(outer->arena);
     call->error_headers = buf_in(outer->arena);

@@ -15,7 +15,7 @@ struct err rest_put_append_blob_decode(struct rest_call *call)
     call->args = args;
     TRY(blob_read_base_request(call, &args->request));
     TRY(blob_read_properties(call, true, &args->properties));
-    if (call->x->request.content_length > 0 || call->x->request.chunked)
+    if (call->body_length > 0 || call->x->request.chunked)
         return call_bad_header(call, STR("Content-Length"));
     const struct str tier = STR("x-ms-access-tier");
     return str_given(call_header(call, tier)) ? call_bad_header(call, tier) : OK;
@@ -60,7 +60,7 @@ struct err rest_append_block_decode(struct rest_call *call)
     call->args = append;
     TRY(blob_read_base_request(call, &append->args.request));
     TRY(read_position(call, &append->args));
-    if (call->x->request.content_length == 0)
+    if (call->body_length == 0)
         return call_bad_header(call, STR("Content-Length"));
     struct blob_upload_options options = {
         .size_max = call->version >= VERSION_LARGE_BLOCKS ? 100 * MIB : 4 * MIB,

@@ -33,7 +33,7 @@ struct err rest_put_block_decode(struct rest_call *call)
         return call_missing_query(call, name);
     if (!decode_block_id(call->arena, id, &put->args.id))
         return call_bad_query(call, name);
-    if (call->x->request.content_length == 0)
+    if (call->body_length == 0)
         return call_bad_header(call, STR("Content-Length"));
     struct blob_upload_options options = {.size_max = block_body_max(call),
                                           .inline_max = BLOCK_INLINE_MAX};

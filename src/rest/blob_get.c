@@ -8,6 +8,7 @@
 #include "rest/blob_tags.h"
 #include "rest/content_source.h"
 #include "rest/metadata.h"
+#include "rest/structured_body.h"
 #include "service/common/etag.h"
 
 enum { RANGE_CHECKSUM_MAX = 4 << 20, VERSION_TIER_ON_GET = 20261006 };
@@ -213,7 +214,7 @@ struct err rest_get_blob_encode(struct rest_call *call)
     if (call->version >= VERSION_TIER_ON_GET)
         put_tier(call, &get->args.head);
     content_source_set(call, &get->args.pieces);
-    return OK;
+    return structured_body_wrap(call);
 }
 
 struct err rest_get_blob_properties_encode(struct rest_call *call)

@@ -37,7 +37,7 @@ struct err rest_put_page_blob_decode(struct rest_call *call)
     call->args = args;
     TRY(blob_read_base_request(call, &args->request));
     TRY(blob_read_properties(call, true, &args->properties));
-    if (call->x->request.content_length > 0 || call->x->request.chunked)
+    if (call->body_length > 0 || call->x->request.chunked)
         return call_bad_header(call, STR("Content-Length"));
     if (!str_given(call_header(call, LENGTH)))
         return call_missing_header(call, LENGTH);
@@ -142,7 +142,7 @@ static struct err read_sequence_conditions(struct rest_call *call,
 
 static struct err begin_update(struct rest_call *call, struct put_page *put)
 {
-    int64_t length = call->x->request.content_length;
+    int64_t length = call->body_length;
     if (put->args.length > PAGE_WRITE_MAX)
         return call_error(call, ERR_REQUEST_BODY_TOO_LARGE, "MaxLimit", STR("4194304"));
     if (length >= 0 && (uint64_t)length != put->args.length)
@@ -177,7 +177,7 @@ struct err rest_put_page_decode(struct rest_call *call)
         return begin_update(call, put);
     if (!str_ieq(write, STR("clear")))
         return call_bad_header(call, STR("x-ms-page-write"));
-    return call->x->request.content_length > 0 ? call_bad_header(call, STR("Content-Length")) : OK;
+    return call->body_length > 0 ? call_bad_header(call, STR("Content-Length")) : OK;
 }
 
 struct err rest_put_page_encode(struct rest_call *call)

@@ -116,11 +116,7 @@ struct err blob_upload_begin(struct rest_call *call, const struct blob_upload_op
                              struct blob_upload **out)
 {
     struct blob_upload *u = ARENA_NEW(call->arena, struct blob_upload);
-    int64_t length = call->x->request.content_length;
-    /* A body in segments with checksums between them is not understood here, and must not be taken
-     * for the content. */
-    if (str_given(call_header(call, STR("x-ms-structured-body"))))
-        return call_error(call, ERR_UNSUPPORTED_HEADER, "HeaderName", STR("x-ms-structured-body"));
+    int64_t length = call->body_length;
     TRY(read_checksums(call, u));
     if (length > 0 && (uint64_t)length > options->size_max)
         return too_large(call, options->size_max);

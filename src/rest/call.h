@@ -51,6 +51,9 @@ struct rest_call {
     struct str challenge;    /* WWW-Authenticate of a refusal; absent when there is none */
     struct str error_prefix; /* what an error's message begins with: which part of a batch it was */
 
+    int64_t body_length;    /* of the request's body, of its content when it is structured; -1: not
+                               known before it ends */
+    bool structured;        /* the body is segments with checksums: rest/structured_body.h */
     struct str body;        /* BODY_SMALL */
     struct rest_sink *sink; /* BODY_STREAM: set by decode */
 

@@ -16,6 +16,7 @@
 #include "rest/match.h"
 #include "rest/reply.h"
 #include "rest/server.h"
+#include "rest/structured_body.h"
 #include "rest/target.h"
 #include "rest/version.h"
 
@@ -365,7 +366,7 @@ static struct err check_body(struct rest_call *call)
         return OK;
     if (request->content_length < 0 && !request->chunked)
         return err_new(ERR_MISSING_CONTENT_LENGTH_HEADER);
-    if (request->content_length > 0 && (uint64_t)request->content_length > call->op->body_max)
+    if (call->body_length > 0 && (uint64_t)call->body_length > call->op->body_max)
         return err_detail(
             ERR_REQUEST_BODY_TOO_LARGE,
             arena_printf(call->arena, "MaxLimit\t%llu", (unsigned long long)call->op->body_max).p);
@@ -389,8 +390,13 @@ static struct err head_phases(struct rest_call *call)
     TRY(check_conditions(call));
     TRY(check_protection(call));
     TRY(check_source(call));
+    TRY(structured_body_announced(call));
     TRY(check_body(call));
-    return call->op->body == BODY_STREAM ? call->op->decode(call) : OK;
+    if (call->op->body != BODY_STREAM)
+        return OK;
+    struct err decoded = call->op->decode(call);
+    structured_body_unwrap(call);
+    return decoded;
 }
 
 struct err rest_match_part(struct rest_call *part)

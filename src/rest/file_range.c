@@ -8,6 +8,7 @@
 #include "rest/file_ops.h"
 #include "rest/file_request.h"
 #include "rest/metadata.h"
+#include "rest/structured_body.h"
 #include "service/common/interval_upload.h"
 #include "service/file/file.h"
 #include "service/file/range.h"
@@ -149,7 +150,7 @@ struct err rest_get_file_encode(struct rest_call *call)
     if (get->more.from < get->more.to)
         content_source_refill(call, refill, get);
     call->content_length = (int64_t)args->length;
-    return OK;
+    return structured_body_wrap(call);
 }
 
 struct err rest_get_file_properties_encode(struct rest_call *call)
@@ -200,9 +201,7 @@ static void sink_drop(struct rest_sink *sink)
 
 static struct err begin_upload(struct rest_call *call, struct put_range *put)
 {
-    int64_t length = call->x->request.content_length;
-    if (str_given(call_header(call, STR("x-ms-structured-body"))))
-        return call_error(call, ERR_UNSUPPORTED_HEADER, "HeaderName", STR("x-ms-structured-body"));
+    int64_t length = call->body_length;
     if (put->args.length > RANGE_MAX)
         return err_detail(ERR_REQUEST_BODY_TOO_LARGE, "MaxLimit\t4194304");
     if (length >= 0 && (uint64_t)length != put->args.length)
@@ -243,7 +242,7 @@ struct err rest_put_range_decode(struct rest_call *call)
         return begin_upload(call, put);
     if (!str_ieq(what, STR("clear")))
         return call_bad_header(call, write);
-    if (call->x->request.content_length > 0)
+    if (call->body_length > 0)
         return call_bad_header(call, STR("Content-Length"));
     return str_given(call_header(call, STR("Content-MD5")))
                ? call_bad_header(call, STR("Content-MD5"))

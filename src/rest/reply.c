@@ -8,6 +8,7 @@
 #include "core/xml.h"
 #include "rest/cors.h"
 #include "rest/server.h"
+#include "rest/structured.h"
 
 enum { CLIENT_REQUEST_ID_MAX = 1024 };
 
@@ -35,6 +36,8 @@ void reply_success(struct rest_call *call)
 {
     reply_common_headers(call, &call->headers);
     cors_put_headers(call, &call->headers);
+    if (call->structured)
+        http_put_header(&call->headers, STR("x-ms-structured-body"), STRUCTURED_NAME);
     if (call->status == 0)
         call->status = 200;
     struct http_response response = {
