@@ -12,6 +12,8 @@ struct update_queue {
     pthread_cond_t filled;
     struct engine_update *head;
     struct engine_update **tail;
+    size_t count;
+    size_t wanted; /* how many there must be before a taker that waits is woken */
     bool taker_waits;
     bool closed;
 };
@@ -23,6 +25,11 @@ bool update_queue_push(struct update_queue *q, struct engine_update *u);
 /* All that is there, in order of arrival, linked by next; waits for at least one. NULL when the
  * queue is closed and empty. */
 struct engine_update *update_queue_take(struct update_queue *q);
+/* Waits for more to come together, so that they share a flush: until there are most of those that
+ * can be expected, which is who waits here already and who was just answered (`answered`), and no
+ * longer than `patience_us`. With one client there is nobody to wait for, and it comes back at
+ * once. */
+void update_queue_gather(struct update_queue *q, size_t answered, int64_t patience_us);
 void update_queue_close(struct update_queue *q);
 
 /* Pushes, or calls done with ERR_STOPPING on the calling thread. */

@@ -8,7 +8,7 @@
 #include "core/mem.h"
 #include "engine/local/local_internal.h"
 
-enum { BATCH_BYTES_MAX = 16 << 20 };
+enum { BATCH_BYTES_MAX = 16 << 20, GATHER_US_MAX = 2000 };
 
 /* Any number but 0: it only balances the tree. */
 #define OVERLAY_SEED 0x2545F4914F6CDD1DULL
@@ -215,6 +215,16 @@ static struct err make_durable(struct local_engine *e, bool flush)
     return journal_flush(&e->journal);
 }
 
+static struct err make_durable_timed(struct local_engine *e, bool flush)
+{
+    enum { OLD_WEIGHT = 3 };
+    int64_t begun_us = clock_mono_us();
+    struct err error = make_durable(e, flush);
+    int64_t took_us = clock_mono_us() - begun_us;
+    e->flush_us = flush ? (OLD_WEIGHT * e->flush_us + took_us) / (OLD_WEIGHT + 1) : 0;
+    return error;
+}
+
 /* ---- publishing ---- */
 
 struct state *local_state(struct local_engine *e)
@@ -288,16 +298,20 @@ static void fail_turn(const struct turn *turn, struct err error)
         u->result = error;
 }
 
-static void end_turn(struct local_engine *e, const struct turn *turn)
+/* Says how many it was. */
+static size_t end_turn(struct local_engine *e, const struct turn *turn)
 {
     uint64_t done = 0;
+    size_t count = 0;
     for (struct engine_update *u = turn->first; u != turn->past; u = u->next)
         done += err_is(u->result) ? 0 : 1;
     atomic_fetch_add(&e->updates, done); /* before anyone can ask */
     for (struct engine_update *u = turn->first, *next; u != turn->past; u = next) {
         next = u->next; /* done may free u */
         u->done(u);
+        count++;
     }
+    return count;
 }
 
 static bool something_unsynced(struct local_engine *e)
@@ -311,7 +325,7 @@ static void commit_turn(struct local_engine *e, struct turn *turn)
     bool wrote = e->batch.overlay.root != NULL;
     if (!wrote && !(turn->flush && something_unsynced(e)))
         return;
-    struct err error = make_durable(e, turn->flush);
+    struct err error = make_durable_timed(e, turn->flush);
     if (err_is(error)) {
         if (!wrote)
             turn->first_written = turn->first; /* a flush that could not be done */
@@ -327,18 +341,31 @@ static void commit_turn(struct local_engine *e, struct turn *turn)
     reap_wake(e);
 }
 
+/* Clients that were answered come back with their next updates. To take the first few of them at
+ * once would make two or three groups that flush by turns; to wait as long as one flush takes lets
+ * nearly all share the next. Measured with 64 connections and queue messages: 57 updates a commit
+ * for 29, and of server CPU 71 us for 86 in a message's life. */
+static void gather(struct local_engine *e, size_t answered)
+{
+    int64_t patience_us = e->flush_us < GATHER_US_MAX ? e->flush_us : GATHER_US_MAX;
+    if (patience_us > 0 && answered > 1)
+        update_queue_gather(&e->queue, answered, patience_us);
+}
+
 static void *commit_loop(void *arg)
 {
     struct local_engine *e = arg;
     struct engine_update *queued;
     while ((queued = update_queue_take(&e->queue)) != NULL) {
+        size_t answered = 0;
         while (queued != NULL) {
             struct turn turn = run_turn(e, queued);
             commit_turn(e, &turn);
             batch_clear(&e->batch);
             queued = turn.past;
-            end_turn(e, &turn);
+            answered += end_turn(e, &turn);
         }
+        gather(e, answered);
     }
     return NULL;
 }

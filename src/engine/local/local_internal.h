@@ -68,6 +68,7 @@ struct local_engine {
     rocksdb_writebatch_t *write;
     int64_t last_stamp;
     uint64_t commit;
+    int64_t flush_us; /* what making a commit durable takes, of late; 0 when the last was not */
     uint64_t tail_written;
     uint64_t *unsynced; /* segments with bytes that rows name and no flush has covered */
     size_t unsynced_count;
