@@ -183,7 +183,7 @@ static struct err read_snapshot(struct rest_call *call, struct blob_at *out)
 {
     const struct str name = STR("snapshot");
     struct str text = call_query(call, name);
-    *out = (struct blob_at){BLOB_BASE, 0};
+    *out = (struct blob_at){.item = BLOB_BASE};
     if (!str_given(text) || text.n == 0)
         return OK;
     out->item = BLOB_SNAPSHOT;

@@ -34,20 +34,42 @@ struct err blob_take_row(struct blob *blob, struct str row)
     blob->stored = str_given(row);
     if (blob->stored)
         TRY(blob_head_decode(row, &blob->head));
+    if (blob->stored && blob->head.deleted != 0) {
+        blob->grave = blob->head;
+        blob->head = (struct blob_head){0};
+        blob->buried = true;
+        blob->stored = false;
+    }
     blob->exists = blob->stored && blob->head.committed;
     blob->indexed = blob->head.tags;
     return OK;
 }
 
-static struct err load(struct txn *t, const struct blob_request *request, struct blob *out)
+static struct err load_at(struct txn *t, const struct blob_request *request,
+                          const struct blob_at *at, struct blob *out)
 {
     struct str row;
-    *out = (struct blob){0};
-    TRY(container_load(t, &out->container));
-    out->key = blob_key_head(txn_arena(t), out->container.incarnation, request->name, &request->at);
+    out->at = *at;
+    out->key = blob_key_head(txn_arena(t), out->container.incarnation, request->name, at);
     TRY(txn_get(t, out->key, &row));
     TRY(blob_take_row(out, row));
     blob_head_settle(&out->head, txn_now(t));
+    return OK;
+}
+
+struct err blob_load(struct txn *t, const struct blob_request *request, struct blob *out)
+{
+    static const struct blob_at base = {.item = BLOB_BASE};
+    *out = (struct blob){0};
+    TRY(container_load(t, &out->container));
+    TRY(load_at(t, request, &request->at, out));
+    if (request->at.item != BLOB_VERSION || out->stored)
+        return OK;
+    /* The id may be that of the current version, which lies where the blob does. */
+    struct blob version = *out;
+    TRY(load_at(t, request, &base, out));
+    if (!out->exists || out->head.version != request->at.time)
+        *out = version;
     return OK;
 }
 
@@ -89,13 +111,15 @@ static struct err check_lease(struct txn *t, const struct blob_request *request,
 struct err blob_open(struct txn *t, const struct blob_request *request, enum blob_use use,
                      struct blob *out)
 {
-    TRY(load(t, request, out));
+    TRY(blob_load(t, request, out));
     TRY(check_conditions(request, use, out));
     TRY(check_existence(request, use, out));
     return check_lease(t, request, use, out);
 }
 
-/* Snapshots have tags, but are not found by them. */
+/* Snapshots and previous versions have tags, but are not found by them; nor is what is
+ * soft-deleted.
+ */
 static struct err index_tags(struct txn *t, struct blob *blob, struct str tags)
 {
     struct tag_change change = {
@@ -109,7 +133,7 @@ static struct err index_tags(struct txn *t, struct blob *blob, struct str tags)
 
 struct err blob_save_unchanged(struct txn *t, struct blob *blob)
 {
-    TRY(index_tags(t, blob, blob->head.tags));
+    TRY(index_tags(t, blob, blob->head.deleted != 0 ? STR_NONE : blob->head.tags));
     struct buf row = buf_in(txn_arena(t));
     blob_head_encode(&row, &blob->head);
     return txn_put(t, blob->key, buf_str(&row));
@@ -208,21 +232,6 @@ struct err blob_drop_content(struct txn *t, uint64_t incarnation, const struct b
         return remove_small(t, incarnation, head);
     struct sweep_item item = {SWEEP_CONTENT, incarnation, head->content};
     return sweep_add(t, &item);
-}
-
-struct err blob_replace(struct txn *t, const struct blob_request *request, struct blob *blob)
-{
-    const struct blob_head *old = &blob->head;
-    (void)request;
-    TRY(blob_drop_content(t, blob->container.incarnation, old));
-    TRY(blob_drop_blocks(t, blob->container.incarnation, &blob->head));
-    blob->head = (struct blob_head){.type = old->type,
-                                    .committed = old->committed,
-                                    .created = old->created,
-                                    .tier = old->tier,
-                                    .tier_changed = old->tier_changed,
-                                    .lease = old->lease};
-    return OK;
 }
 
 struct err blob_drop_blocks(struct txn *t, uint64_t incarnation, struct blob_head *head)

@@ -17,16 +17,23 @@ struct blob_request {
     struct conditions conditions;
     struct lease_id lease;
     bool create_only; /* the caller may create but not overwrite */
+    /* What the account keeps (keep.h). */
+    bool versioning;     /* previous versions */
+    struct str settings; /* the partition of the service's properties, which have the retention of
+                            what is soft-deleted; absent: nothing is kept */
 };
 
 /* A blob that was opened: lives as long as the transaction. */
 struct blob {
     struct container container;
-    struct str key; /* of its head */
-    bool stored;    /* there is a head, maybe of an uncommitted blob */
-    bool exists;    /* there is a committed blob */
+    struct blob_at at; /* which head it is: the base's for the id of the current version too */
+    struct str key;    /* of its head */
+    bool stored;       /* there is a head, maybe of an uncommitted blob */
+    bool exists;       /* there is a committed blob */
     struct blob_head head;
-    struct str indexed; /* the tags that the tag index has of it */
+    bool buried;            /* there is none, but one that is soft-deleted */
+    struct blob_head grave; /* that one's head */
+    struct str indexed;     /* the tags that the tag index has of it */
 };
 
 enum blob_use {
@@ -45,6 +52,9 @@ enum blob_use {
 struct err blob_open(struct txn *t, const struct blob_request *request, enum blob_use use,
                      struct blob *out);
 
+/* The first part of that alone: the container, and what is there. */
+struct err blob_load(struct txn *t, const struct blob_request *request, struct blob *out);
+
 /* What a row that was read says of the blob; an absent one says that there is none. The key must be
  * set. For those that do not go through blob_open (sweepers). */
 struct err blob_take_row(struct blob *blob, struct str row);
@@ -59,12 +69,6 @@ struct err blob_forget(struct txn *t, struct blob *blob);
 /* The head with its slices in the request's arena. */
 struct err blob_give(const struct blob_request *request, const struct blob_head *head,
                      struct blob_head *out);
-
-/* Every operation that gives a blob new content (Put Blob of each type, Put Block List, copies)
- * calls this before it says what the content is: what the blob was goes, and the head is that of an
- * empty blob. It keeps only what outlives an overwrite: the type, the time of creation, the tier
- * and the lease. Whatever a head may hold besides goes with the content it was said of. */
-struct err blob_replace(struct txn *t, const struct blob_request *request, struct blob *blob);
 
 /* ---- contents, which heads may share ---- */
 

@@ -7,7 +7,7 @@ struct err blob_create_append_blob(struct txn *t, void *arg)
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_CREATE, &blob));
     TRY(blob_check_type(&blob, BLOB_APPEND));
-    TRY(blob_replace(t, &args->request, &blob));
+    TRY(blob_replace(t, &args->request, BLOB_APPEND, &blob));
     blob_set_properties(t, &blob, &args->properties);
     blob.head.type = BLOB_APPEND;
     TRY(blob_save_written(t, &blob));

@@ -2,7 +2,6 @@
 #include "service/blob/blob.h"
 
 #include "service/blob/page.h"
-#include "service/blob/sweep.h"
 
 /* ---- Put Blob ---- */
 
@@ -54,7 +53,7 @@ struct err blob_put_blob(struct txn *t, void *arg)
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_CREATE, &blob));
     TRY(blob_check_type(&blob, BLOB_BLOCK));
-    TRY(blob_replace(t, &args->request, &blob));
+    TRY(blob_replace(t, &args->request, BLOB_BLOCK, &blob));
     TRY(write_content(t, args, &blob));
     blob_set_properties(t, &blob, &args->properties);
     TRY(blob_save_written(t, &blob));
@@ -104,6 +103,7 @@ struct err blob_get_blob(struct txn *t, void *arg)
     struct blob_get_args *args = arg;
     struct blob blob;
     struct err opened = blob_open(t, &args->request, BLOB_READ, &blob);
+    args->at = blob.at;
     /* "Not modified" tells which state it is that the client has. */
     if (!err_is(opened) || opened.code == ERR_NOT_MODIFIED)
         TRY(blob_give(&args->request, &blob.head, &args->head));
@@ -144,6 +144,7 @@ struct err blob_set_blob_metadata(struct txn *t, void *arg)
     struct blob_set_args *args = arg;
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_CHANGE, &blob));
+    TRY(blob_keep_version(t, &args->request, &blob));
     blob.head.metadata = args->metadata;
     TRY(blob_save_written(t, &blob));
     return blob_give(&args->request, &blob.head, &args->head);
@@ -162,7 +163,8 @@ struct err blob_lease_blob(struct txn *t, void *arg)
 /* ---- Snapshot Blob ---- */
 
 /* The snapshot is the blob as it is, without its lease and its uncommitted blocks. One that is
- * given metadata of its own is a new object with an ETag of its own; else it has the blob's. */
+ * given metadata of its own is a new object with an ETag of its own; else it has the blob's. With
+ * versions the blob is a new version from then on: the page "Blob versioning". */
 struct err blob_snapshot_blob(struct txn *t, void *arg)
 {
     struct blob_set_args *args = arg;
@@ -170,10 +172,15 @@ struct err blob_snapshot_blob(struct txn *t, void *arg)
     TRY(blob_open(t, &args->request, BLOB_CHANGE_SHARED, &blob));
     TRY(blob_head_check_online(&blob.head));
     TRY(blob_share_content(t, &blob));
+    if (args->request.versioning)
+        TRY(blob_keep_version(t, &args->request, &blob));
     TRY(blob_save_unchanged(t, &blob));
     args->snapshot = txn_stamp(t);
-    struct blob_at at = {BLOB_SNAPSHOT, args->snapshot};
+    args->version = blob.head.version;
+    struct blob_at at = {.item = BLOB_SNAPSHOT, .time = args->snapshot};
     struct blob snapshot = blob;
+    snapshot.at = at;
+    snapshot.head.version = 0;
     snapshot.key = blob_key_head(txn_arena(t), blob.container.incarnation, args->request.name, &at);
     snapshot.head.lease = (struct lease){0};
     snapshot.head.blocks = 0;
@@ -188,63 +195,102 @@ struct err blob_snapshot_blob(struct txn *t, void *arg)
 
 /* ---- Delete Blob ---- */
 
-static struct err remove_head(struct txn *t, struct blob *blob)
-{
-    TRY(blob_drop_content(t, blob->container.incarnation, &blob->head));
-    TRY(blob_drop_blocks(t, blob->container.incarnation, &blob->head));
-    return blob_forget(t, blob);
-}
+/* A deletion under way. */
+struct deletion {
+    struct txn *txn;
+    struct blob_delete_args *args;
+    struct service_retention retention;
+};
 
-/* All snapshots, or only a look whether there are any. */
-static struct err visit_snapshots(struct txn *t, const struct blob *blob, struct cursor *c,
-                                  bool remove)
+static struct err take_snapshots_away(const struct deletion *d, const struct blob *blob,
+                                      struct cursor *c)
 {
+    struct arena *a = txn_arena(d->txn);
     while (cursor_valid(c)) {
         struct blob snapshot = {.container = blob->container,
-                                .key = arena_copy(txn_arena(t), cursor_key(c))};
-        if (str_eq(snapshot.key, blob->key))
-            return OK;
-        if (!remove)
-            return err_new(ERR_SNAPSHOTS_PRESENT);
-        TRY(blob_take_row(&snapshot, arena_copy(txn_arena(t), cursor_value(c))));
-        TRY(remove_head(t, &snapshot));
+                                .at = {.item = BLOB_SNAPSHOT},
+                                .key = arena_copy(a, cursor_key(c))};
+        struct str name;
+        TRY(blob_take_row(&snapshot, arena_copy(a, cursor_value(c))));
+        if (!blob_key_parse_head(snapshot.key, &name, &snapshot.at))
+            return err_new(ERR_CORRUPT);
         TRY(cursor_next(c));
+        TRY(blob_take_away(d->txn, &d->args->request, &d->retention, &snapshot, &d->args->kept));
     }
     return OK;
 }
 
-static struct err delete_snapshots(struct txn *t, const struct blob_request *request,
-                                   const struct blob *blob, bool remove)
+/* All snapshots, or only a look whether there are any. Those that are soft-deleted do not count. */
+static struct err delete_snapshots(const struct deletion *d, const struct blob *blob)
 {
-    struct str items = blob_key_items(txn_arena(t), blob->container.incarnation, request->name);
     struct cursor *c;
-    TRY(cursor_open(t, items, &c));
-    struct err e = cursor_seek(c, items);
-    if (!err_is(e))
-        e = visit_snapshots(t, blob, c, remove);
+    bool found;
+    if (d->args->snapshots == BLOB_SNAPSHOTS_KEEP) {
+        TRY(blob_has_items(d->txn, blob, BLOB_SNAPSHOT, &found));
+        return found ? err_new(ERR_SNAPSHOTS_PRESENT) : OK;
+    }
+    struct str snapshots =
+        blob_key_of_items_of(txn_arena(d->txn), blob_key_to_name(blob->key), BLOB_SNAPSHOT, false);
+    TRY(cursor_open(d->txn, snapshots, &c));
+    struct err e = take_snapshots_away(d, blob, c);
     cursor_close(c);
     return e;
 }
 
-/* What only the snapshots that went had seen of a page blob's pages can go too. */
-static struct err note_past_pages(struct txn *t, const struct blob_request *request,
-                                  const struct blob *blob)
+/* What is soft-deleted already, of snapshots and versions alone. */
+static struct err delete_permanently(const struct deletion *d)
 {
-    if (blob->head.type != BLOB_PAGE || !blob->head.content_shared)
-        return OK;
-    struct sweep_item item = {SWEEP_PAGES_PAST, blob->container.incarnation, blob->head.content};
-    return sweep_add_for(t, &item, request->name);
+    const struct blob_request *request = &d->args->request;
+    struct blob_request of_deleted = *request;
+    struct blob blob;
+    if (request->at.item == BLOB_BASE || !d->retention.enabled || !d->retention.permanent_delete)
+        return err_new(ERR_PERMANENT_DELETE_NOT_ALLOWED);
+    TRY(blob_load(d->txn, request, &blob));
+    if (blob.stored)
+        return err_new(ERR_PERMANENT_DELETE_NOT_ALLOWED);
+    of_deleted.at.deleted = true;
+    TRY(blob_load(d->txn, &of_deleted, &blob));
+    return blob.buried ? blob_purge(d->txn, &blob) : err_new(ERR_BLOB_NOT_FOUND);
 }
 
 struct err blob_delete_blob(struct txn *t, void *arg)
 {
     struct blob_delete_args *args = arg;
+    struct deletion d = {.txn = t, .args = args};
     struct blob blob;
+    args->kept = false;
+    TRY(blob_find_retention(t, &args->request, &d.retention));
+    if (args->permanent)
+        return delete_permanently(&d);
     TRY(blob_open(t, &args->request, BLOB_DELETE, &blob));
-    if (args->request.at.item == BLOB_BASE)
-        TRY(delete_snapshots(t, &args->request, &blob, args->snapshots != BLOB_SNAPSHOTS_KEEP));
+    if (blob.at.item == BLOB_BASE && args->request.at.item == BLOB_VERSION)
+        return err_new(ERR_OPERATION_NOT_ALLOWED_ON_ROOT_BLOB);
+    if (blob.at.item == BLOB_BASE)
+        TRY(delete_snapshots(&d, &blob));
+    TRY(blob_note_past_pages(t, &blob));
     if (args->snapshots == BLOB_SNAPSHOTS_ONLY)
-        return note_past_pages(t, &args->request, &blob);
-    TRY(remove_head(t, &blob));
-    return note_past_pages(t, &args->request, &blob);
+        return OK;
+    return blob_take_away(t, &args->request, &d.retention, &blob, &args->kept);
+}
+
+/* ---- Undelete Blob ---- */
+
+/* Where nothing is soft-deleted nothing is changed; only where there is nothing of the blob at all
+ * it is not found. */
+struct err blob_undelete_blob(struct txn *t, void *arg)
+{
+    struct blob_undelete_args *args = arg;
+    struct blob blob;
+    bool found = false;
+    TRY(blob_load(t, &args->request, &blob));
+    if (blob.buried)
+        TRY(blob_restore_base(t, &blob));
+    bool any = blob.stored;
+    TRY(blob_restore_items(t, &blob, BLOB_SNAPSHOT, BLOB_UNDELETE_MAX, &found));
+    any = any || found;
+    TRY(blob_restore_items(t, &blob, BLOB_VERSION, BLOB_UNDELETE_MAX, &found));
+    any = any || found;
+    if (!any)
+        TRY(blob_has_items(t, &blob, BLOB_VERSION, &any));
+    return any ? OK : err_new(ERR_BLOB_NOT_FOUND);
 }

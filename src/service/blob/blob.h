@@ -5,6 +5,7 @@
 #define SERVICE_BLOB_BLOB_H
 
 #include "service/blob/access.h"
+#include "service/blob/keep.h"
 #include "service/common/content.h"
 #include "service/common/store.h"
 
@@ -45,7 +46,8 @@ struct blob_get_args {
     uint64_t range_length; /* at most this much */
     /* out */
     struct blob_head head;
-    uint64_t offset; /* the range, cut to the blob */
+    struct blob_at at; /* what was found: the base for the id of the current version */
+    uint64_t offset;   /* the range, cut to the blob */
     uint64_t length;
     struct pieces pieces;
     struct str bytes;
@@ -68,6 +70,7 @@ struct blob_set_args {
     /* out */
     struct blob_head head;
     int64_t snapshot; /* its time */
+    int64_t version;  /* Snapshot: the blob's version from now on; 0 when it has none */
     int lease_left_seconds;
 };
 engine_fn blob_set_blob_properties;
@@ -80,8 +83,21 @@ enum blob_delete_snapshots { BLOB_SNAPSHOTS_KEEP, BLOB_SNAPSHOTS_INCLUDE, BLOB_S
 struct blob_delete_args {
     struct blob_request request;
     enum blob_delete_snapshots snapshots;
+    bool permanent; /* of what is soft-deleted already */
+    /* out */
+    bool kept; /* it is soft-deleted, or a previous version now */
 };
-/* ERR_SNAPSHOTS_PRESENT. */
+/* ERR_SNAPSHOTS_PRESENT, ERR_OPERATION_NOT_ALLOWED_ON_ROOT_BLOB for the current version by its id,
+ * ERR_PERMANENT_DELETE_NOT_ALLOWED. */
 engine_fn blob_delete_blob;
+
+struct blob_undelete_args {
+    struct blob_request request;
+};
+/* Undelete Blob: what is soft-deleted of the blob is there again, the blob itself, its snapshots
+ * and its previous versions; at most BLOB_UNDELETE_MAX of either, so that the transaction is short:
+ * who has more repeats it. */
+enum { BLOB_UNDELETE_MAX = 5000 };
+engine_fn blob_undelete_blob;
 
 #endif

@@ -59,7 +59,7 @@ struct blob_request bf_blob(struct blob_fixture *f, const char *name)
 struct blob_request bf_snapshot(struct blob_fixture *f, const char *name, int64_t time)
 {
     struct blob_request request = bf_blob(f, name);
-    request.at = (struct blob_at){BLOB_SNAPSHOT, time};
+    request.at = (struct blob_at){.item = BLOB_SNAPSHOT, .time = time};
     return request;
 }
 

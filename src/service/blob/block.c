@@ -61,8 +61,10 @@ static struct err open_set(struct txn *t, struct blob *blob, const struct block_
     if (blob->head.blocks != 0)
         return load_set(t, blob, set);
     *set = (struct block_set){.name = args->request.name, .id_bytes = args->id.n};
-    if (!blob->stored)
+    if (!blob->stored) {
+        TRY(blob_begin(t, &args->request, BLOB_BLOCK, blob));
         blob->head = (struct blob_head){.type = BLOB_BLOCK, .created = txn_now(t)};
+    }
     blob->head.blocks = (uint64_t)txn_stamp(t);
     return blob_save_unchanged(t, blob);
 }
@@ -233,7 +235,7 @@ struct err blob_put_block_list(struct txn *t, void *arg)
     TRY(load_indexes(&c));
     TRY(write_blocks(&c, args));
     TRY(end_set(&c, &blob));
-    TRY(blob_replace(t, &args->request, &blob));
+    TRY(blob_replace(t, &args->request, BLOB_BLOCK, &blob));
     blob.head.content = c.writer.size == 0 ? 0 : c.content;
     blob.head.content_rows = c.writer.rows;
     blob.head.content_inline = c.writer.rows == 1 && !c.writer.extents;

@@ -167,7 +167,7 @@ static struct err load_tags(struct search *s, struct str value, struct str name,
         *out = buf_str(&tags);
         return OK;
     }
-    struct blob_at base = {BLOB_BASE, 0};
+    struct blob_at base = {.item = BLOB_BASE};
     struct str heads = blob_key_heads(a, s->incarnation, STR(""));
     struct buf key = buf_in(a);
     buf_put(&key, heads);

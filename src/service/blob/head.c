@@ -37,6 +37,10 @@ enum field {
     FIELD_REHYDRATE,
     FIELD_REHYDRATE_AT,
     FIELD_REHYDRATE_HIGH,
+    FIELD_VERSION = 40,
+    FIELD_DELETED,
+    FIELD_PURGE_AT,
+    FIELD_PAGES_AT,
 };
 
 static void put_lease(struct buf *b, const struct lease *lease)
@@ -82,6 +86,10 @@ void blob_head_encode(struct buf *b, const struct blob_head *head)
     record_put(b, FIELD_PAGE_ROWS, head->page_rows);
     record_put_bytes(b, FIELD_PAGE_VOIDS, head->page_voids);
     record_put(b, FIELD_CONTENT_INLINE, head->content_inline);
+    record_put(b, FIELD_VERSION, (uint64_t)head->version);
+    record_put(b, FIELD_DELETED, (uint64_t)head->deleted);
+    record_put(b, FIELD_PURGE_AT, (uint64_t)head->purge_at);
+    record_put(b, FIELD_PAGES_AT, (uint64_t)head->pages_at);
     put_lease(b, &head->lease);
 }
 
@@ -105,6 +113,26 @@ static bool take_tier(struct blob_head *h, unsigned field, uint64_t value)
         return true;
     default:
         return false;
+    }
+}
+
+static bool take_kept(struct blob_head *h, unsigned field, uint64_t value)
+{
+    switch (field) {
+    case FIELD_VERSION:
+        h->version = (int64_t)value;
+        return true;
+    case FIELD_DELETED:
+        h->deleted = (int64_t)value;
+        return true;
+    case FIELD_PURGE_AT:
+        h->purge_at = (int64_t)value;
+        return true;
+    case FIELD_PAGES_AT:
+        h->pages_at = (int64_t)value;
+        return true;
+    default:
+        return take_tier(h, field, value);
     }
 }
 
@@ -157,7 +185,7 @@ static bool take_number(struct blob_head *h, unsigned field, uint64_t value)
         h->blocks = value;
         return true;
     default:
-        return take_tier(h, field, value);
+        return take_kept(h, field, value);
     }
 }
 

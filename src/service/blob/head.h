@@ -65,10 +65,14 @@ struct blob_head {
     uint64_t sequence;  /* of a page blob */
     unsigned page_rows; /* which kinds of rows its pages have: BLOB_PAGE_HAS_… */
     struct str page_voids;
+    int64_t pages_at;    /* of a version: the last stamp whose pages it has; 0: see page.h */
     bool sealed;         /* an append blob that grows no more */
     struct str metadata; /* as pairs.h encodes them; absent when none */
     struct str tags;
     struct lease lease;
+    int64_t version;  /* its version id; 0 when it was written while there were no versions */
+    int64_t deleted;  /* when it was soft-deleted; 0: it was not */
+    int64_t purge_at; /* when it then goes for good */
 };
 
 void blob_head_encode(struct buf *b, const struct blob_head *head);

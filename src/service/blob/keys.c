@@ -3,7 +3,13 @@
 
 #include "service/common/name.h"
 
-enum { AT_TIME = 0x01, AT_BASE = 0xFF, HEAD_PREFIX_BYTES = 1 + 8, AT_TIME_BYTES = 8 + 1 };
+enum {
+    AT_BASE = 0xFF,
+    AT_DELETED = 0xF0, /* together with the item's kind */
+    BLOCK_ID = 0x01,
+    HEAD_PREFIX_BYTES = 1 + 8,
+    EXPIRY_PREFIX_BYTES = 1 + 8 + 8,
+};
 
 struct str blob_partition(struct arena *a, struct str account, struct str container)
 {
@@ -46,6 +52,21 @@ struct str blob_key_items(struct arena *a, uint64_t incarnation, struct str name
     return buf_str(&b);
 }
 
+static uint8_t item_byte(enum blob_item item, bool deleted)
+{
+    return (uint8_t)(deleted ? AT_DELETED | item : item);
+}
+
+struct str blob_key_of_items_of(struct arena *a, struct str key_to_name, enum blob_item item,
+                                bool deleted)
+{
+    struct buf b = buf_in(a);
+    buf_put(&b, key_to_name);
+    buf_putc(&b, 0);
+    buf_put_u8(&b, item_byte(item, deleted));
+    return buf_str(&b);
+}
+
 static void put_at(struct buf *b, const struct blob_at *at)
 {
     buf_putc(b, 0);
@@ -53,9 +74,8 @@ static void put_at(struct buf *b, const struct blob_at *at)
         buf_put_u8(b, AT_BASE);
         return;
     }
-    buf_put_u8(b, AT_TIME);
+    buf_put_u8(b, item_byte(at->item, at->deleted));
     buf_put_be64(b, (uint64_t)at->time);
-    buf_put_u8(b, (uint8_t)at->item);
 }
 
 struct str blob_key_head(struct arena *a, uint64_t incarnation, struct str name,
@@ -75,6 +95,11 @@ struct str blob_key_of_items(struct arena *a, struct str key_to_name, const stru
     return buf_str(&b);
 }
 
+struct str blob_key_to_name(struct str head_key)
+{
+    return str_head(head_key, str_find(head_key, 0, HEAD_PREFIX_BYTES));
+}
+
 bool blob_key_parse_head(struct str key, struct str *name, struct blob_at *at)
 {
     size_t end = str_find(key, 0, HEAD_PREFIX_BYTES);
@@ -82,12 +107,54 @@ bool blob_key_parse_head(struct str key, struct str *name, struct blob_at *at)
         return false;
     *name = (struct str){key.p + HEAD_PREFIX_BYTES, end - HEAD_PREFIX_BYTES};
     struct reader r = reader_of(str_from(key, end + 1));
-    *at = (struct blob_at){BLOB_BASE, 0};
-    if (read_u8(&r) == AT_BASE)
+    *at = (struct blob_at){.item = BLOB_BASE};
+    uint8_t item = read_u8(&r);
+    if (item == AT_BASE)
         return reader_done(&r);
+    at->deleted = (item & AT_DELETED) == AT_DELETED;
+    at->item = (enum blob_item)(item & ~(at->deleted ? AT_DELETED : 0));
     at->time = (int64_t)read_be64(&r);
-    at->item = (enum blob_item)read_u8(&r);
-    return reader_done(&r) && at->item == BLOB_SNAPSHOT;
+    return reader_done(&r) && (at->item == BLOB_SNAPSHOT || at->item == BLOB_VERSION);
+}
+
+struct str blob_key_expiries(struct arena *a, uint64_t incarnation)
+{
+    struct buf b = key_of(a, 'x', incarnation, 0);
+    return buf_str(&b);
+}
+
+struct str blob_key_expiry(struct arena *a, int64_t time, struct str head_key)
+{
+    struct buf b = buf_in(a);
+    (void)buf_reserve(&b, head_key.n + 8);
+    buf_putc(&b, 'x');
+    buf_put(&b, str_from(str_head(head_key, HEAD_PREFIX_BYTES), 1));
+    buf_put_be64(&b, (uint64_t)time);
+    buf_put(&b, str_from(head_key, HEAD_PREFIX_BYTES));
+    return buf_str(&b);
+}
+
+bool blob_key_parse_expiry(struct arena *a, struct str key, int64_t *time, struct str *head_key)
+{
+    struct reader r = reader_of(str_from(key, HEAD_PREFIX_BYTES));
+    struct buf b = buf_in(a);
+    *time = (int64_t)read_be64(&r);
+    if (!reader_ok(&r))
+        return false;
+    buf_putc(&b, 'h');
+    buf_put(&b, str_from(str_head(key, HEAD_PREFIX_BYTES), 1));
+    buf_put(&b, str_from(key, EXPIRY_PREFIX_BYTES));
+    *head_key = buf_str(&b);
+    return true;
+}
+
+struct str blob_key_deleted_container(struct arena *a, uint64_t incarnation)
+{
+    struct buf b = buf_in(a);
+    buf_putc(&b, 'C');
+    if (incarnation != 0)
+        buf_put_be64(&b, incarnation);
+    return buf_str(&b);
 }
 
 static struct str key_with_id(struct arena *a, char kind, uint64_t incarnation, uint64_t id)
@@ -140,7 +207,7 @@ struct str blob_key_block(struct arena *a, uint64_t incarnation, uint64_t blocks
 {
     struct buf b = key_of(a, 'u', incarnation, 9 + id.n);
     buf_put_be64(&b, blocks);
-    buf_put_u8(&b, AT_TIME);
+    buf_put_u8(&b, BLOCK_ID);
     buf_put(&b, id);
     return buf_str(&b);
 }

@@ -4,11 +4,16 @@
  *
  *   partition  b/account/container
  *   c                              the container itself (hot: nearly every request reads it)
+ *   C I                            a container of that name that was deleted and is kept a while
  *   s                              there is something to sweep
  *   S stamp kind id                one thing to sweep
- *   h I name 00 FF                 a blob's head: properties, metadata, lease
- *   h I name 00 01 time kind       the head of a snapshot (and later of a version): the same times
- *                                  sort together, before the blob itself, as listings want them
+ *   h I name 00 FF                 a blob's head: properties, metadata, lease. A soft-deleted blob
+ *                                  stays there and says so
+ *   h I name 00 01 time            the head of a snapshot
+ *   h I name 00 02 time            the head of a previous version; the time is its id
+ *   h I name 00 F1 time            of a soft-deleted snapshot, F2: of a soft-deleted version; apart
+ *                                  from the others, so that who looks for those does not meet these
+ *   x I time (head's key from name) when something soft-deleted goes for good
  *   d I content offset             a chunk of a content's map (service/common/content.h)
  *   p I content …                  a page blob's pages (page.h); P …: what they were
  *   r I content                    how many heads share the content, when more than one
@@ -38,22 +43,28 @@ struct str blob_partition(struct arena *a, struct str account, struct str contai
 /* The container's name in a partition of ours. */
 struct str blob_partition_container(struct str partition);
 
-enum blob_item { BLOB_BASE = 0, BLOB_SNAPSHOT = 1 };
+enum blob_item { BLOB_BASE = 0, BLOB_SNAPSHOT = 1, BLOB_VERSION = 2 };
 
 /* Which row of a blob: its own, or that of a time. */
 struct blob_at {
     enum blob_item item;
-    int64_t time; /* of a snapshot; 0 for the base */
+    int64_t time; /* of a snapshot, the id of a version; 0 for the base */
+    bool deleted; /* the row of a soft-deleted snapshot or version; the base's own says it itself */
 };
 
 /* All heads of the incarnation whose names start so. */
 struct str blob_key_heads(struct arena *a, uint64_t incarnation, struct str name_prefix);
-/* All heads of one blob, itself and its snapshots. */
+/* All heads of one blob: itself, its snapshots and versions. */
 struct str blob_key_items(struct arena *a, uint64_t incarnation, struct str name);
 struct str blob_key_head(struct arena *a, uint64_t incarnation, struct str name,
                          const struct blob_at *at);
 /* The same from a key that ends with the name, in key form. */
 struct str blob_key_of_items(struct arena *a, struct str key_to_name, const struct blob_at *at);
+/* All of one blob's snapshots or previous versions, or of those that are soft-deleted. */
+struct str blob_key_of_items_of(struct arena *a, struct str key_to_name, enum blob_item item,
+                                bool deleted);
+/* The part of a head's key that ends with the name, which the two above begin with. */
+struct str blob_key_to_name(struct str head_key);
 /* Takes a head's key apart; *name is in key form and borrowed. False when it is none. */
 bool blob_key_parse_head(struct str key, struct str *name, struct blob_at *at);
 
@@ -69,6 +80,13 @@ struct str blob_key_block_list_row(struct arena *a, uint64_t incarnation, uint64
                                    uint32_t row);
 struct str blob_key_blocks(struct arena *a, uint64_t incarnation, uint64_t blocks);
 struct str blob_key_block(struct arena *a, uint64_t incarnation, uint64_t blocks, struct str id);
+/* Where it stands that the head of that key goes at that time; and back: the time, and the head's
+ * key. False when it is none. */
+struct str blob_key_expiry(struct arena *a, int64_t time, struct str head_key);
+struct str blob_key_expiries(struct arena *a, uint64_t incarnation);
+bool blob_key_parse_expiry(struct arena *a, struct str key, int64_t *time, struct str *head_key);
+/* A deleted container's; with 0, the prefix of all. */
+struct str blob_key_deleted_container(struct arena *a, uint64_t incarnation);
 /* Whether the row of that key is a list of pieces: a chunk of a content, or a block. */
 bool blob_key_holds_pieces(struct str key);
 

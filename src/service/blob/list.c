@@ -53,7 +53,7 @@ static struct err take_row(struct listing *l, bool *full)
     if (!blob_key_parse_head(key, &name, &item.at))
         return err_new(ERR_CORRUPT);
     if (item.at.item == BLOB_SNAPSHOT && !l->args->wants_snapshots) {
-        struct blob_at base = {BLOB_BASE, 0};
+        struct blob_at base = {.item = BLOB_BASE};
         struct str items = arena_copy(txn_arena(l->txn), str_head(key, l->head_bytes + name.n));
         return cursor_seek(l->cursor, blob_key_of_items(txn_arena(l->txn), items, &base));
     }

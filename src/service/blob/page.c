@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/page.h"
 
+#include <stdlib.h>
+
 #include "service/blob/sweep.h"
 #include "service/blob/tier.h"
 
@@ -27,7 +29,13 @@ static void add_time(struct times *list, struct arena *a, int64_t time)
     list->items[list->count++] = time;
 }
 
-/* The times of the blob's snapshots that share the content, in order. */
+/* The stamp up to which an item that is not the blob itself has the content's pages. */
+static int64_t pages_at(const struct blob_at *at, const struct blob_head *head)
+{
+    return head->pages_at != 0 ? head->pages_at : at->time;
+}
+
+/* The times of the blob's snapshots and versions that share the content, as they come. */
 static struct err find_times(struct txn *t, struct cursor *c, uint64_t content, struct times *list)
 {
     while (cursor_valid(c)) {
@@ -40,12 +48,32 @@ static struct err find_times(struct txn *t, struct cursor *c, uint64_t content, 
             return OK;
         TRY(blob_head_decode(cursor_value(c), &head));
         if (head.content == content)
-            add_time(list, txn_arena(t), at.time);
+            add_time(list, txn_arena(t), pages_at(&at, &head));
         if (list->count > SNAPSHOTS_SEEN_MAX)
             return err_new(ERR_SNAPSHOT_COUNT_EXCEEDED);
         TRY(cursor_next(c));
     }
     return OK;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a;
+    int64_t y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Ascending, each once: a version that a snapshot made has the same time as that. */
+static void sort_times(struct times *list)
+{
+    size_t kept = 0;
+    if (list->count == 0)
+        return;
+    qsort(list->items, list->count, sizeof *list->items, compare_times);
+    for (size_t i = 1; i < list->count; i++)
+        if (list->items[i] != list->items[kept])
+            list->items[++kept] = list->items[i];
+    list->count = kept + 1;
 }
 
 static struct err snapshot_times(struct txn *t, uint64_t incarnation, struct str name,
@@ -58,6 +86,7 @@ static struct err snapshot_times(struct txn *t, uint64_t incarnation, struct str
     if (!err_is(e))
         e = find_times(t, c, content, list);
     cursor_close(c);
+    sort_times(list);
     return e;
 }
 
@@ -82,7 +111,7 @@ struct err blob_pages_open(struct txn *t, const struct blob_request *request,
                            const struct blob *blob, struct blob_pages *out)
 {
     struct times kept = {0};
-    int64_t at = request->at.item == BLOB_BASE ? VROW_LIVE : request->at.time;
+    int64_t at = blob->at.item == BLOB_BASE ? VROW_LIVE : pages_at(&blob->at, &blob->head);
     *out = (struct blob_pages){0};
     if (blob->head.content_shared)
         TRY(snapshot_times(t, blob->container.incarnation, request->name, blob->head.content,
@@ -113,7 +142,7 @@ struct err blob_create_page_blob(struct txn *t, void *arg)
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_CREATE, &blob));
     TRY(blob_check_type(&blob, BLOB_PAGE));
-    TRY(blob_replace(t, &args->request, &blob));
+    TRY(blob_replace(t, &args->request, BLOB_PAGE, &blob));
     blob.head.content = (uint64_t)txn_stamp(t);
     blob.head.size = args->size;
     blob.head.sequence = args->sequence;

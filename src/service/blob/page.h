@@ -90,7 +90,7 @@ struct blob_pages {
     struct vrow_scope rows;
     struct interval_map map;
 };
-/* At the time of the request's snapshot, or live. */
+/* As of the blob's snapshot or version, or live. */
 struct err blob_pages_open(struct txn *t, const struct blob_request *request,
                            const struct blob *blob, struct blob_pages *out);
 /* The pieces of a range, for Get Blob. ERR_SERVER_BUSY when they are too many for one answer. */

@@ -107,10 +107,11 @@ static struct err load_previous(struct txn *t, const struct blob_page_ranges_arg
                                 const struct blob *blob, struct blob *previous)
 {
     struct str row;
-    struct blob_at at = {BLOB_SNAPSHOT, args->previous};
+    struct blob_at at = {.item = BLOB_SNAPSHOT, .time = args->previous};
     if (args->request.at.item == BLOB_SNAPSHOT && args->previous > args->request.at.time)
         return err_new(ERR_PREVIOUS_SNAPSHOT_CANNOT_BE_NEWER);
     *previous = *blob;
+    previous->at = at;
     previous->key =
         blob_key_head(txn_arena(t), blob->container.incarnation, args->request.name, &at);
     TRY(txn_get(t, previous->key, &row));
@@ -134,9 +135,7 @@ static struct err find_differences(struct txn *t, struct blob_page_ranges_args *
     struct parts cleared = {.arena = a, .max = PARTS_MAX};
     TRY(load_previous(t, args, blob, &previous));
     TRY(blob_pages_open(t, &args->request, blob, &now_pages));
-    struct blob_request then_request = args->request;
-    then_request.at = (struct blob_at){BLOB_SNAPSHOT, args->previous};
-    TRY(blob_pages_open(t, &then_request, &previous, &then_pages));
+    TRY(blob_pages_open(t, &args->request, &previous, &then_pages));
     TRY(gather(&now_pages.map, from, to, &changed));
     uint64_t until = changed.until;
     TRY(gather(&now_pages.map, from, until, &now));

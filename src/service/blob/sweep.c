@@ -5,6 +5,7 @@
 
 #include "service/blob/access.h"
 #include "service/blob/block.h"
+#include "service/blob/keep.h"
 #include "service/blob/keys.h"
 #include "service/blob/page.h"
 #include "service/common/content.h"
@@ -12,7 +13,7 @@
 
 enum {
     SWEEP_WORK_MAX = 2000,     /* rows and extents per step */
-    EXPIRY_SETS_MAX = 200,     /* per step */
+    EXPIRY_SETS_MAX = 200,     /* and soft-deleted heads, together, per step */
     LOOK_PARTITIONS_MAX = 256, /* containers per step */
     ROUND_REST_MS_MIN = 1000,
     ROUND_REST_FACTOR = 50, /* a round of a second is followed by a rest of fifty */
@@ -111,7 +112,7 @@ static struct err remove_prefix(struct txn *t, struct str prefix, unsigned *budg
 
 static struct err sweep_incarnation(struct txn *t, uint64_t incarnation, unsigned *budget)
 {
-    static const char KINDS[] = {'h', 'd', 'r', 'l', 'u', 'p', 'P', 't'};
+    static const char KINDS[] = {'h', 'd', 'r', 'l', 'u', 'p', 'P', 't', 'x'};
     for (size_t i = 0; i < sizeof KINDS; i++) {
         struct buf prefix = buf_in(txn_arena(t));
         buf_putc(&prefix, KINDS[i]);
@@ -318,7 +319,7 @@ static struct err expire_set(struct txn *t, const struct container *container, u
     struct arena *a = txn_arena(t);
     struct block_set set;
     struct blob blob = {.container = *container};
-    struct blob_at base = {BLOB_BASE, 0};
+    struct blob_at base = {.item = BLOB_BASE};
     TRY(block_set_decode(row, &set));
     blob.key = blob_key_head(a, container->incarnation, set.name, &base);
     struct str head;
@@ -384,6 +385,8 @@ static struct err expire_partition(struct txn *t, void *arg)
     if (!err_is(e))
         e = expire_sets(t, &container, c, step);
     cursor_close(c);
+    if (!err_is(e))
+        e = blob_purge_due(t, &container, EXPIRY_SETS_MAX, &step->removed);
     return e;
 }
 
