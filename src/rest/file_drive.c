@@ -141,6 +141,8 @@ static void update_done(struct engine_update *u)
 {
     struct drive *d = drive_of_update(u);
     d->outcome = u->result;
+    if (!err_is(u->result))
+        file_pass_committed(d->pass);
     to_loop(d, after_update);
 }
 
@@ -226,14 +228,13 @@ static struct err start(struct rest_call *call, bool reads, struct file_around a
     struct drive *d = ARENA_NEW(call->arena, struct drive);
     uint64_t seconds = OPENS_WAIT_MS / 1000;
     TRY(call_query_u64(call, STR("timeout"), 0, INT32_MAX, &seconds));
-    int64_t wait_ms = seconds * 1000 < OPENS_WAIT_MS ? (int64_t)seconds * 1000 : OPENS_WAIT_MS;
     d->call = call;
     d->pass = &request->pass;
     d->reads = reads;
     d->around = around;
     d->wake.run = on_wake;
     d->timer.fire = on_deadline;
-    d->deadline_ms = loop_now_ms(call->x->loop) + wait_ms;
+    d->deadline_ms = loop_now_ms(call->x->loop) + file_pass_patience_ms(seconds);
     d->pass->opens = call->store->opens;
     d->pass->front = d;
     d->pass->wait.done = wait_done;

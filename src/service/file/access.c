@@ -63,8 +63,9 @@ struct err file_open(struct txn *t, struct file_request *r, enum file_kind kind,
 {
     struct str path;
     if (!reads(use))
-        file_pass_begin(&r->pass);
+        file_pass_begin(&r->pass, r->arena);
     TRY(file_scope_open(t, r->snapshot, s));
+    s->changes = reads(use) ? NULL : &r->pass.changes;
     TRY(file_check_path(s, txn_arena(t), r->path, r->keep_dots, &path));
     TRY(file_find(s, path, out));
     TRY(check_kind(out, kind, use));
@@ -81,8 +82,9 @@ struct err file_open_new(struct txn *t, struct file_request *r, struct file_scop
                          struct file_found *out)
 {
     struct str path;
-    file_pass_begin(&r->pass);
+    file_pass_begin(&r->pass, r->arena);
     TRY(file_scope_open(t, 0, s));
+    s->changes = &r->pass.changes;
     TRY(file_check_path(s, txn_arena(t), r->path, r->keep_dots, &path));
     TRY(file_find(s, path, out));
     struct opens_key parent = {.share = s->share.incarnation, .node = out->parent};

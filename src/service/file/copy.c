@@ -349,7 +349,7 @@ struct err file_abort_copy(struct txn *t, void *arg)
     struct file_request *r = &args->request;
     struct file_scope s;
     struct file_found found;
-    file_pass_begin(&r->pass);
+    file_pass_begin(&r->pass, r->arena);
     TRY(file_scope_open(t, 0, &s));
     struct str path;
     TRY(file_check_path(&s, txn_arena(t), r->path, r->keep_dots, &path));

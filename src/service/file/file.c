@@ -129,7 +129,7 @@ struct err file_lease_file(struct txn *t, void *arg)
     if (acquires) {
         TRY(file_open(t, &args->request, FILE_FILE, FILE_LEASE, &s, &found));
     } else {
-        file_pass_begin(&args->request.pass);
+        file_pass_begin(&args->request.pass, args->request.arena);
         TRY(file_open(t, &args->request, FILE_FILE, FILE_LOOK, &s, &found));
         TRY(file_claim(&s, &args->request, &found, OPENS_REST_GET_PROPERTIES));
     }

@@ -83,6 +83,8 @@ struct err world_write(struct world *w, engine_fn *fn, void *args)
 {
     struct file_request *request = args;
     struct err error = world_update(w, fn, args);
+    if (!err_is(error))
+        file_pass_committed(&request->pass);
     file_pass_end(&request->pass);
     if (request->pass.waiting)
         (void)opens_wait_cancel(w->opens, &request->pass.wait);

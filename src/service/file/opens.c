@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/mem.h"
+#include "service/file/watch.h"
 
 enum { BUCKETS_FIRST = 1024 };
 
@@ -17,7 +18,13 @@ struct opens *opens_new(void)
     t->buckets = mem_calloc(t->bucket_count, sizeof *t->buckets);
     t->lease_bucket_count = BUCKETS_FIRST;
     t->lease_buckets = mem_calloc(t->lease_bucket_count, sizeof(struct opens_lease *));
+    t->watches = watches_new();
     return t;
+}
+
+struct watches *opens_watches(const struct opens *t)
+{
+    return t->watches;
 }
 
 static void free_handle(struct opens_handle *h)
@@ -66,6 +73,7 @@ void opens_free(struct opens *t)
     (void)pthread_mutex_destroy(&t->lock);
     free(t->buckets);
     free(t->lease_buckets);
+    watches_free(t->watches);
     free(t);
 }
 

@@ -44,6 +44,9 @@ struct opens_handle; /* one SMB open, or one REST claim */
 
 struct opens *opens_new(void);
 void opens_free(struct opens *t);
+/* Those who watch directories (watch.h) have the table's lifetime. */
+struct watches;
+struct watches *opens_watches(const struct opens *t);
 
 /* ---- SMB opens ---- */
 

@@ -87,6 +87,7 @@ struct opens {
      * each of them that comes or goes. */
     atomic_size_t busy;
     atomic_uint_fast64_t epoch;
+    struct watches *watches;
 };
 
 /* What is told after the lock is given up. */

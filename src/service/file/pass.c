@@ -3,20 +3,32 @@
 
 #include <assert.h>
 
+int64_t file_pass_patience_ms(uint64_t timeout_seconds)
+{
+    return timeout_seconds < OPENS_WAIT_MS / 1000 ? (int64_t)timeout_seconds * 1000 : OPENS_WAIT_MS;
+}
+
 void file_pass_end(struct file_pass *pass)
 {
     while (pass->claim_count > 0)
         opens_unclaim(pass->opens, pass->claims[--pass->claim_count]);
 }
 
-void file_pass_begin(struct file_pass *pass)
+void file_pass_begin(struct file_pass *pass, struct arena *arena)
 {
     if (pass->opens == NULL)
         return;
+    pass->changes.watches = opens_watches(pass->opens);
+    file_changes_begin(&pass->changes, arena);
     file_pass_end(pass);
     if (pass->waiting)
         (void)opens_wait_cancel(pass->opens, &pass->wait);
     pass->waiting = false;
+}
+
+void file_pass_committed(struct file_pass *pass)
+{
+    file_changes_tell(&pass->changes);
 }
 
 struct err file_pass_claim(struct file_pass *pass, const struct opens_rest_request *request)

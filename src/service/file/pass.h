@@ -17,12 +17,14 @@
 #ifndef SERVICE_FILE_PASS_H
 #define SERVICE_FILE_PASS_H
 
+#include "service/file/change.h"
 #include "service/file/opens.h"
 
 enum { FILE_CLAIMS_MAX = 3, FILE_READ_TRIES = 8 };
 
 struct file_pass {
-    struct opens *opens; /* NULL: there is no table to pass */
+    struct opens *opens;         /* NULL: there is no table to pass */
+    struct file_changes changes; /* of a write; told by file_pass_committed */
     /* done is the front end's: it is called once when `waiting` was set, on any thread. */
     struct opens_wait wait;
     void *front;  /* the front end's own, for done */
@@ -38,11 +40,17 @@ struct file_pass {
     size_t claim_count;
 };
 
+/* How long a request that names a timeout of its own waits for SMB clients: min(timeout, 30 s). */
+int64_t file_pass_patience_ms(uint64_t timeout_seconds);
+
 /* At the beginning of every run of a write's transaction function. */
-void file_pass_begin(struct file_pass *pass);
+void file_pass_begin(struct file_pass *pass, struct arena *arena);
 /* In a write's transaction function. ERR_CLIENT_CACHE_FLUSH_DELAY with `waiting` set: the
  * transaction is to end with it. Else what opens_claim answers. */
 struct err file_pass_claim(struct file_pass *pass, const struct opens_rest_request *request);
+/* Right after a write's commit, on the engine's thread, so that watchers hear of commits in their
+ * order. */
+void file_pass_committed(struct file_pass *pass);
 /* When the operation is over, whatever came of it; claims nothing, ends no wait. */
 void file_pass_end(struct file_pass *pass);
 

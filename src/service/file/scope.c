@@ -17,6 +17,7 @@ struct err file_scope_enter(struct txn *t, int64_t snapshot, struct file_scope *
         return err_new(ERR_SHARE_SNAPSHOT_NOT_FOUND);
     s->txn = t;
     s->share_changed = false;
+    s->changes = NULL;
     s->rows = (struct vrow_scope){.txn = t,
                                   .at = snapshot == 0 ? VROW_LIVE : snapshot,
                                   .kept = s->share.snapshots,
@@ -179,7 +180,7 @@ struct err file_add(struct file_scope *s, struct file_found *found)
     found->entry.data = encode(s, &found->node);
     TRY(dirtree_insert(&s->tree, &found->entry, true));
     found->exists = true;
-    return OK;
+    return file_note_change(s, found, CHANGE_ADDED);
 }
 
 struct err file_put(struct file_scope *s, struct file_found *found)
@@ -187,6 +188,7 @@ struct err file_put(struct file_scope *s, struct file_found *found)
     assert(found->exists);
     if (found->root || found->linked)
         return put_own(s, found);
+    TRY(file_note_modified(s, found, found->entry.data));
     found->entry.data = encode(s, &found->node);
     return dirtree_update(&s->tree, &found->entry);
 }
@@ -200,6 +202,7 @@ static struct err remove_own(struct file_scope *s, const struct file_found *foun
 struct err file_remove(struct file_scope *s, struct file_found *found)
 {
     assert(found->exists && !found->root);
+    TRY(file_note_change(s, found, CHANGE_REMOVED));
     if (found->linked && found->node.links > 0) {
         found->node.links--;
         file_touch(s, &found->node);

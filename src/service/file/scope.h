@@ -5,6 +5,7 @@
 #define SERVICE_FILE_SCOPE_H
 
 #include "service/common/dirtree.h"
+#include "service/file/change.h"
 #include "service/file/node.h"
 #include "service/file/pass.h"
 #include "service/file/path.h"
@@ -18,6 +19,8 @@ struct file_scope {
     struct vrow_scope rows;
     struct dirtree tree;
     bool share_changed; /* usage: saved by file_scope_close */
+    /* NULL: nobody is told of what changes. Set it once the scope is open. */
+    struct file_changes *changes;
 };
 
 /* The share, at the snapshot when it is not 0. ERR_SHARE_NOT_FOUND, ERR_SHARE_SNAPSHOT_NOT_FOUND.
