@@ -120,9 +120,18 @@ struct copy_call {
     struct copy_source source;
 };
 
+/* Whether a kind of property is the source's (`source`) or what the request says (`override`). */
+static struct err read_copy_mode(struct rest_call *call, struct str name, bool *source)
+{
+    struct str mode = call_header(call, name);
+    *source = str_given(mode) && str_ieq(mode, STR("source"));
+    return !str_given(mode) || *source || str_ieq(mode, STR("override"))
+               ? OK
+               : call_bad_header(call, name);
+}
+
 static struct err read_copy_settings(struct rest_call *call, struct copy_args *args)
 {
-    struct str mode = call_header(call, STR("x-ms-file-permission-copy-mode"));
     struct str attributes = call_header(call, STR("x-ms-file-attributes"));
     struct file_settings *s = &args->settings;
     if (str_given(attributes) && str_ieq(attributes, STR("source"))) {
@@ -135,11 +144,12 @@ static struct err read_copy_settings(struct rest_call *call, struct copy_args *a
     TRY(file_read_time(call, STR("x-ms-file-last-write-time"), &args->source_last_write,
                        &s->last_write));
     TRY(file_read_time(call, STR("x-ms-file-change-time"), &args->source_changed, &s->changed));
-    args->source_permission = str_given(mode) && str_ieq(mode, STR("source"));
+    TRY(file_read_nfs(call, s));
+    TRY(read_copy_mode(call, STR("x-ms-file-mode-copy-mode"), &args->source_mode));
+    TRY(read_copy_mode(call, STR("x-ms-file-owner-copy-mode"), &args->source_owner));
+    TRY(read_copy_mode(call, STR("x-ms-file-permission-copy-mode"), &args->source_permission));
     if (args->source_permission)
         return OK;
-    if (str_given(mode) && !str_ieq(mode, STR("override")))
-        return call_bad_header(call, STR("x-ms-file-permission-copy-mode"));
     struct file_settings permission = {0};
     TRY(file_read_permission(call, &permission));
     s->permission = permission.permission;

@@ -7,6 +7,7 @@
 #include "core/xml.h"
 #include "rest/file_ops.h"
 #include "rest/file_request.h"
+#include "rest/file_share_settings.h"
 #include "rest/listing.h"
 #include "rest/metadata.h"
 #include "service/common/etag.h"
@@ -215,11 +216,15 @@ static void put_share_lease(struct buf *b, const struct lease *lease, int64_t no
         xml_element(b, STR("LeaseDuration"), duration);
 }
 
+static void put_element(void *sink, struct str header, struct str element, struct str value)
+{
+    (void)header;
+    xml_element(sink, element, value);
+}
+
 static void put_share_properties(struct list_shares *list, const struct share *s,
                                  const struct share_snapshot *snapshot)
 {
-    static const struct str TIERS[] = {STR_INIT("TransactionOptimized"), STR_INIT("Hot"),
-                                       STR_INIT("Cool"), STR_INIT("Premium")};
     struct buf *b = &list->call->out;
     const struct share_settings *settings = snapshot != NULL ? &snapshot->settings : &s->settings;
     PUT(b, "<Properties>");
@@ -228,10 +233,7 @@ static void put_share_properties(struct list_shares *list, const struct share *s
     PUT(b, "<Etag>");
     etag_put_quoted(b, snapshot != NULL ? snapshot->etag : s->etag);
     PUT(b, "</Etag>");
-    xml_element_u64(b, STR("Quota"), settings->quota_gib);
-    xml_element(b, STR("AccessTier"), TIERS[settings->tier]);
-    put_date(b, STR("AccessTierChangeTime"), s->tier_changed);
-    xml_element(b, STR("EnabledProtocols"), s->protocol == SHARE_NFS ? STR("NFS") : STR("SMB"));
+    share_settings_tell(list->call->arena, s, settings, put_element, b);
     if (s->deleted != 0) {
         int64_t left = s->purge_at - list->call->now;
         put_date(b, STR("DeletedTime"), s->deleted);

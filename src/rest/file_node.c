@@ -5,11 +5,14 @@
 #include "rest/blob_request.h"
 #include "rest/file_ops.h"
 #include "rest/file_request.h"
+#include "rest/file_upload.h"
 #include "rest/metadata.h"
 #include "service/file/directory.h"
 #include "service/file/file.h"
 #include "service/file/link.h"
 #include "service/file/rename.h"
+
+enum { VERSION_CREATE_WITH_DATA = 20260606 };
 
 static struct err decode_directory(struct rest_call *call, bool snapshot,
                                    struct directory_args **out)
@@ -40,6 +43,7 @@ struct err rest_create_directory_decode(struct rest_call *call)
     struct directory_args *args;
     TRY(decode_directory(call, false, &args));
     TRY(file_read_settings(call, &args->settings));
+    TRY(file_read_semantics(call, &args->settings));
     return metadata_from_headers(call, &args->metadata);
 }
 
@@ -129,24 +133,60 @@ static struct err read_size(struct rest_call *call, bool needed, struct file_arg
     return args->size <= NODE_SIZE_MAX ? OK : call_bad_header(call, name);
 }
 
+struct create_file {
+    struct file_args args; /* first */
+    struct file_upload upload;
+};
+
+/* What the file holds from the beginning, if anything: at most its first 4 MiB. */
+static struct err begin_upload(struct rest_call *call, struct create_file *create)
+{
+    if (call->body_length == 0)
+        return OK;
+    if (call->body_length < 0)
+        return err_new(ERR_MISSING_CONTENT_LENGTH_HEADER);
+    uint64_t length = (uint64_t)call->body_length;
+    if (call->version < VERSION_CREATE_WITH_DATA || length > create->args.size)
+        return call_bad_header(call, STR("Content-Length"));
+    return file_upload_begin(call, &create->upload, 0, length, &create->args.pieces);
+}
+
+static struct err read_type(struct rest_call *call)
+{
+    const struct str name = STR("x-ms-type");
+    const struct str nfs_name = STR("x-ms-file-file-type");
+    struct str type = call_header(call, name);
+    struct str nfs_type = call_header(call, nfs_name);
+    if (!str_given(type))
+        return call_missing_header(call, name);
+    if (!str_ieq(type, STR("file")))
+        return call_bad_header(call, name);
+    return !str_given(nfs_type) || str_ieq(nfs_type, STR("Regular"))
+               ? OK
+               : call_bad_header(call, nfs_name);
+}
+
 struct err rest_create_file_decode(struct rest_call *call)
 {
-    struct file_args *args;
-    TRY(decode_file(call, false, &args));
+    struct create_file *create = ARENA_NEW(call->arena, struct create_file);
+    struct file_args *args = &create->args;
+    call->args = create;
+    TRY(file_read_request(call, false, &args->request));
+    TRY(read_type(call));
     TRY(read_size(call, true, args));
     TRY(file_read_settings(call, &args->settings));
+    TRY(file_read_semantics(call, &args->settings));
     TRY(file_read_http(call, &args->http, &args->has_http));
-    /* A file with bytes from the beginning comes with its range: not understood, so not ignored. */
-    if (call->x->request.content_length > 0)
-        return call_error(call, ERR_UNSUPPORTED_HEADER, "HeaderName", STR("Content-Length"));
+    TRY(metadata_from_headers(call, &args->metadata));
     args->create_only = call->who.create_only;
-    return metadata_from_headers(call, &args->metadata);
+    return begin_upload(call, create);
 }
 
 struct err rest_create_file_encode(struct rest_call *call)
 {
-    const struct file_args *args = call->args;
-    file_put_outcome(call, &args->outcome);
+    const struct create_file *create = call->args;
+    file_put_outcome(call, &create->args.outcome);
+    file_upload_put_md5(call, &create->upload);
     put_encrypted(call);
     call->status = 201;
     return OK;

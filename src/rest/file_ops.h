@@ -12,7 +12,8 @@ file_rest_fn rest_create_share_decode, rest_create_share_encode;
 file_rest_fn rest_get_share_decode, rest_get_share_properties_encode,
     rest_get_share_metadata_encode;
 file_rest_fn rest_get_share_acl_encode, rest_get_share_stats_encode;
-file_rest_fn rest_set_share_properties_decode, rest_set_share_metadata_decode;
+file_rest_fn rest_set_share_properties_decode, rest_set_share_properties_encode;
+file_rest_fn rest_set_share_metadata_decode;
 file_rest_fn rest_set_share_acl_decode, rest_set_share_encode;
 file_rest_fn rest_lease_share_decode, rest_lease_share_encode;
 file_rest_fn rest_snapshot_share_decode, rest_snapshot_share_encode;

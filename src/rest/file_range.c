@@ -7,13 +7,11 @@
 #include "rest/file_drive.h"
 #include "rest/file_ops.h"
 #include "rest/file_request.h"
+#include "rest/file_upload.h"
 #include "rest/metadata.h"
 #include "rest/structured_body.h"
-#include "service/common/interval_upload.h"
 #include "service/file/file.h"
 #include "service/file/range.h"
-
-enum { RANGE_MAX = 4 << 20 };
 
 /* ---- Get File ---- */
 
@@ -37,7 +35,7 @@ struct err rest_get_file_decode(struct rest_call *call)
     TRY(call_header_bool(call, md5, &get->wants_md5));
     if (get->wants_md5 && !args->has_range)
         return call_bad_header(call, md5);
-    if (get->wants_md5 && args->range_length > RANGE_MAX)
+    if (get->wants_md5 && args->range_length > FILE_RANGE_MAX)
         return call_error(call, ERR_OUT_OF_RANGE_INPUT, "HeaderName", md5);
     call->wants_pin = true;
     return OK;
@@ -168,52 +166,16 @@ struct err rest_get_file_properties_encode(struct rest_call *call)
 
 struct put_range {
     struct file_range_args args; /* first */
-    struct rest_sink sink;
-    struct interval_upload upload;
-    bool has_md5;
-    unsigned char md5[MD5_BYTES];
+    struct file_upload upload;
 };
-
-static struct put_range *put_of_sink(struct rest_sink *sink)
-{
-    return (struct put_range *)((char *)sink - offsetof(struct put_range, sink));
-}
-
-static struct err sink_take(struct rest_sink *sink, struct str bytes)
-{
-    return interval_upload_take(&put_of_sink(sink)->upload, bytes);
-}
-
-static struct err sink_end(struct rest_sink *sink)
-{
-    struct put_range *put = put_of_sink(sink);
-    TRY(interval_upload_end(&put->upload));
-    if (put->has_md5 && memcmp(put->md5, put->upload.md5, MD5_BYTES) != 0)
-        return err_new(ERR_MD5_MISMATCH);
-    put->args.pieces = &put->upload.pieces;
-    return OK;
-}
-
-static void sink_drop(struct rest_sink *sink)
-{
-    interval_upload_discard(&put_of_sink(sink)->upload);
-}
 
 static struct err begin_upload(struct rest_call *call, struct put_range *put)
 {
     int64_t length = call->body_length;
-    if (put->args.length > RANGE_MAX)
-        return err_detail(ERR_REQUEST_BODY_TOO_LARGE, "MaxLimit\t4194304");
-    if (length >= 0 && (uint64_t)length != put->args.length)
+    if (length >= 0 && (uint64_t)length != put->args.length && put->args.length <= FILE_RANGE_MAX)
         return call_bad_header(call, STR("Content-Length"));
-    TRY(blob_read_checksum(call, STR("Content-MD5"), ERR_INVALID_MD5, put->md5, MD5_BYTES,
-                           &put->has_md5));
-    interval_upload_init(&put->upload, call->store->engine, call->arena, put->args.offset,
-                         put->args.length);
-    put->upload.wants_md5 = put->has_md5;
-    put->sink = (struct rest_sink){sink_take, sink_end, sink_drop};
-    call->sink = &put->sink;
-    return OK;
+    return file_upload_begin(call, &put->upload, put->args.offset, put->args.length,
+                             &put->args.pieces);
 }
 
 struct err rest_put_range_decode(struct rest_call *call)
@@ -255,8 +217,7 @@ struct err rest_put_range_encode(struct rest_call *call)
     const struct node *n = &put->args.outcome.node;
     file_put_etag(call, n);
     file_put_iso(call, STR("x-ms-file-last-write-time"), n->last_write);
-    if (put->has_md5)
-        blob_put_base64(call, STR("Content-MD5"), (struct str){(const char *)put->md5, MD5_BYTES});
+    file_upload_put_md5(call, &put->upload);
     call_put_bool(call, STR("x-ms-request-server-encrypted"), true);
     call->status = 201;
     return OK;

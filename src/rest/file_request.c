@@ -152,7 +152,7 @@ static bool parse_mode(struct str text, uint32_t *out)
     return text.n >= 3 && text.n <= 4;
 }
 
-static struct err read_nfs(struct rest_call *call, struct file_settings *out)
+struct err file_read_nfs(struct rest_call *call, struct file_settings *out)
 {
     struct str mode = call_header(call, STR("x-ms-mode"));
     uint64_t owner = 0;
@@ -184,7 +184,20 @@ struct err file_read_settings(struct rest_call *call, struct file_settings *out)
     TRY(file_read_time(call, STR("x-ms-file-last-write-time"), NULL, &out->last_write));
     TRY(file_read_time(call, STR("x-ms-file-change-time"), NULL, &out->changed));
     TRY(file_read_permission(call, out));
-    return read_nfs(call, out);
+    return file_read_nfs(call, out);
+}
+
+/* Without a permission there is nothing to restore. */
+struct err file_read_semantics(struct rest_call *call, struct file_settings *out)
+{
+    const struct str name = STR("x-ms-file-property-semantics");
+    struct str text = call_header(call, name);
+    if (!str_given(text) || str_ieq(text, STR("New")))
+        return OK;
+    if (!str_ieq(text, STR("Restore")))
+        return call_bad_header(call, name);
+    out->restores = out->permission == FILE_PERMISSION_SD || out->permission == FILE_PERMISSION_KEY;
+    return OK;
 }
 
 struct err file_read_http(struct rest_call *call, struct node_http *out, bool *given)

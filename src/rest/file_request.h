@@ -14,6 +14,8 @@ struct err file_read_request(struct rest_call *call, bool snapshot, struct file_
 struct err file_read_snapshot(struct rest_call *call, struct str parameter, int64_t *out);
 /* x-ms-file-attributes, times, permission, mode, owner and group. */
 struct err file_read_settings(struct rest_call *call, struct file_settings *out);
+/* x-ms-file-property-semantics of something new. */
+struct err file_read_semantics(struct rest_call *call, struct file_settings *out);
 /* One time: `now`, `preserve` (and `source`, where *source is given) or a date. */
 struct err file_read_time(struct rest_call *call, struct str name, bool *source,
                           struct file_time *out);
@@ -23,6 +25,8 @@ struct err file_read_http(struct rest_call *call, struct node_http *out, bool *g
 struct err file_read_range(struct rest_call *call, bool *given, uint64_t *offset, uint64_t *length);
 /* A lease operation on a file: no end, nothing to renew. */
 struct err file_read_lease_request(struct rest_call *call, struct lease_request *out);
+/* x-ms-mode, x-ms-owner and x-ms-group. */
+struct err file_read_nfs(struct rest_call *call, struct file_settings *out);
 /* x-ms-file-permission or its key. */
 struct err file_read_permission(struct rest_call *call, struct file_settings *out);
 /* The text of a permission in the form that x-ms-file-permission-format says. */

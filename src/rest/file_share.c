@@ -7,6 +7,7 @@
 #include "rest/blob_request.h"
 #include "rest/file_ops.h"
 #include "rest/file_request.h"
+#include "rest/file_share_settings.h"
 #include "rest/metadata.h"
 #include "rest/policy_xml.h"
 #include "service/common/name.h"
@@ -36,94 +37,10 @@ static struct err decode_share(struct rest_call *call, bool snapshot, struct sha
     return blob_read_lease_id(call, &args->lease);
 }
 
-/* ---- settings ---- */
-
-static struct err read_number(struct rest_call *call, struct str name, unsigned bit,
-                              struct share_args *args, uint64_t *out)
-{
-    if (str_given(call_header(call, name)))
-        args->set |= bit;
-    return call_header_u64(call, name, out);
-}
-
-static struct err read_bool(struct rest_call *call, struct str name, unsigned bit,
-                            struct share_args *args, bool *out)
-{
-    if (str_given(call_header(call, name)))
-        args->set |= bit;
-    return call_header_bool(call, name, out);
-}
-
-/* One of a few words; *out is its place. */
-static struct err read_word(struct rest_call *call, struct str name, const struct str *words,
-                            size_t count, unsigned *out)
-{
-    struct str text = call_header(call, name);
-    for (*out = 0; *out < count; ++*out)
-        if (str_ieq(text, words[*out]))
-            return OK;
-    return call_bad_header(call, name);
-}
-
-static const struct str TIERS[] = {STR_INIT("TransactionOptimized"), STR_INIT("Hot"),
-                                   STR_INIT("Cool"), STR_INIT("Premium")};
-static const struct str SQUASHES[] = {STR_INIT("NoRootSquash"), STR_INIT("RootSquash"),
-                                      STR_INIT("AllSquash")};
-static const struct str PROTOCOLS[] = {STR_INIT("SMB"), STR_INIT("NFS")};
-
-static struct err read_words(struct rest_call *call, struct share_args *args)
-{
-    unsigned word;
-    if (str_given(call_header(call, STR("x-ms-access-tier")))) {
-        TRY(read_word(call, STR("x-ms-access-tier"), TIERS, 4, &word));
-        args->settings.tier = (enum share_tier)word;
-        args->set |= SHARE_SET_TIER;
-    }
-    if (str_given(call_header(call, STR("x-ms-root-squash")))) {
-        TRY(read_word(call, STR("x-ms-root-squash"), SQUASHES, 3, &word));
-        args->settings.squash = (enum share_squash)word;
-        args->set |= SHARE_SET_SQUASH;
-    }
-    return OK;
-}
-
-static struct err read_settings(struct rest_call *call, struct share_args *args)
-{
-    struct share_settings *s = &args->settings;
-    TRY(read_number(call, STR("x-ms-share-quota"), SHARE_SET_QUOTA, args, &s->quota_gib));
-    if ((args->set & SHARE_SET_QUOTA) != 0 &&
-        (s->quota_gib == 0 || s->quota_gib > SHARE_QUOTA_MAX_GIB))
-        return call_bad_header(call, STR("x-ms-share-quota"));
-    TRY(read_words(call, args));
-    TRY(read_bool(call, STR("x-ms-enable-snapshot-virtual-directory-access"),
-                  SHARE_SET_SNAPSHOT_DIRECTORY, args, &s->snapshot_directory));
-    TRY(read_bool(call, STR("x-ms-enable-smb-directory-lease"), SHARE_SET_DIRECTORY_LEASE, args,
-                  &s->directory_lease));
-    TRY(read_bool(call, STR("x-ms-share-paid-bursting-enabled"), SHARE_SET_BURSTING, args,
-                  &s->bursting));
-    TRY(read_number(call, STR("x-ms-share-paid-bursting-max-bandwidth-mibps"),
-                    SHARE_SET_BURSTING_MIBPS, args, &s->bursting_mibps));
-    TRY(read_number(call, STR("x-ms-share-paid-bursting-max-iops"), SHARE_SET_BURSTING_IOPS, args,
-                    &s->bursting_iops));
-    TRY(read_number(call, STR("x-ms-share-provisioned-bandwidth-mibps"), SHARE_SET_MIBPS, args,
-                    &s->provisioned_mibps));
-    return read_number(call, STR("x-ms-share-provisioned-iops"), SHARE_SET_IOPS, args,
-                       &s->provisioned_iops);
-}
-
 static void put_etag(struct rest_call *call)
 {
     const struct share *s = &args_of(call)->share;
     blob_put_etag(call, s->etag, s->last_modified);
-}
-
-static void put_provisioned(struct rest_call *call, const struct share_settings *s)
-{
-    call_put_u64(call, STR("x-ms-share-quota"), s->quota_gib);
-    if (s->provisioned_iops != 0)
-        call_put_u64(call, STR("x-ms-share-provisioned-iops"), s->provisioned_iops);
-    if (s->provisioned_mibps != 0)
-        call_put_u64(call, STR("x-ms-share-provisioned-bandwidth-mibps"), s->provisioned_mibps);
 }
 
 /* ---- Create Share ---- */
@@ -131,19 +48,16 @@ static void put_provisioned(struct rest_call *call, const struct share_settings 
 struct err rest_create_share_decode(struct rest_call *call)
 {
     struct share_args *args;
-    unsigned protocol = SHARE_SMB;
     TRY(decode_share(call, false, &args));
-    TRY(read_settings(call, args));
-    if (str_given(call_header(call, STR("x-ms-enabled-protocols"))))
-        TRY(read_word(call, STR("x-ms-enabled-protocols"), PROTOCOLS, 2, &protocol));
-    args->protocol = (enum share_protocol)protocol;
+    TRY(share_settings_read(call, args));
+    TRY(share_protocol_read(call, &args->protocol));
     return metadata_from_headers(call, &args->metadata);
 }
 
 struct err rest_create_share_encode(struct rest_call *call)
 {
     put_etag(call);
-    put_provisioned(call, &args_of(call)->share.settings);
+    share_settings_put_provision(call, &args_of(call)->share, false);
     call->status = 201;
     return OK;
 }
@@ -156,29 +70,6 @@ struct err rest_get_share_decode(struct rest_call *call)
     return decode_share(call, true, &args);
 }
 
-static void put_settings(struct rest_call *call, const struct share *s,
-                         const struct share_settings *settings)
-{
-    bool nfs = s->protocol == SHARE_NFS;
-    put_provisioned(call, settings);
-    call_put(call, STR("x-ms-enabled-protocols"), PROTOCOLS[s->protocol]);
-    call_put(call, STR("x-ms-access-tier"), TIERS[settings->tier]);
-    call_put_time(call, STR("x-ms-access-tier-change-time"), s->tier_changed);
-    if (nfs) {
-        call_put(call, STR("x-ms-root-squash"), SQUASHES[settings->squash]);
-        call_put_bool(call, STR("x-ms-enable-snapshot-virtual-directory-access"),
-                      settings->snapshot_directory);
-    } else {
-        call_put_bool(call, STR("x-ms-enable-smb-directory-lease"), settings->directory_lease);
-    }
-    if (settings->bursting) {
-        call_put_bool(call, STR("x-ms-share-paid-bursting-enabled"), true);
-        call_put_u64(call, STR("x-ms-share-paid-bursting-max-bandwidth-mibps"),
-                     settings->bursting_mibps);
-        call_put_u64(call, STR("x-ms-share-paid-bursting-max-iops"), settings->bursting_iops);
-    }
-}
-
 struct err rest_get_share_properties_encode(struct rest_call *call)
 {
     const struct share_args *args = args_of(call);
@@ -187,13 +78,13 @@ struct err rest_get_share_properties_encode(struct rest_call *call)
         const struct share_snapshot *snapshot = &args->of_snapshot;
         blob_put_etag(call, snapshot->etag, snapshot->last_modified);
         metadata_put_headers(call, snapshot->metadata);
-        put_settings(call, s, &snapshot->settings);
+        share_settings_put(call, s, &snapshot->settings);
         blob_put_lease(call, &snapshot->lease);
         return OK;
     }
     put_etag(call);
     metadata_put_headers(call, s->metadata);
-    put_settings(call, s, &s->settings);
+    share_settings_put(call, s, &s->settings);
     blob_put_lease(call, &s->lease);
     return OK;
 }
@@ -234,7 +125,14 @@ struct err rest_set_share_properties_decode(struct rest_call *call)
 {
     struct share_args *args;
     TRY(decode_share(call, false, &args));
-    return read_settings(call, args);
+    return share_settings_read(call, args);
+}
+
+struct err rest_set_share_properties_encode(struct rest_call *call)
+{
+    put_etag(call);
+    share_settings_put_provision(call, &args_of(call)->share, true);
+    return OK;
 }
 
 struct err rest_set_share_metadata_decode(struct rest_call *call)
@@ -308,7 +206,7 @@ struct err rest_delete_share_decode(struct rest_call *call)
     unsigned word = 0;
     TRY(decode_share(call, true, &args));
     if (str_given(call_header(call, name))) {
-        TRY(read_word(call, name, WORDS, 3, &word));
+        TRY(share_word_read(call, name, WORDS, 3, &word));
         if (args->snapshot != 0)
             return call_bad_header(call, name);
     }
@@ -320,7 +218,10 @@ struct err rest_delete_share_decode(struct rest_call *call)
 struct err rest_delete_share_encode(struct rest_call *call)
 {
     const struct share_args *args = args_of(call);
-    call_put_u64(call, STR("x-ms-file-share-usage-bytes"), args->share.usage);
+    if (args->snapshot != 0)
+        call_put_u64(call, STR("x-ms-file-share-snapshot-usage-bytes"), args->of_snapshot.usage);
+    else
+        call_put_u64(call, STR("x-ms-file-share-usage-bytes"), args->share.usage);
     call->status = 202;
     return OK;
 }

@@ -3,6 +3,7 @@
  * works on a file or directory is started, not run, because it may have to wait for SMB clients. */
 #include "rest/file_drive.h"
 #include "rest/file_ops.h"
+#include "rest/file_upload.h"
 #include "rest/policy_xml.h"
 #include "rest/service_properties.h"
 #include "rest/user_delegation_key.h"
@@ -17,7 +18,7 @@
 #include "service/file/rename.h"
 #include "service/file/share.h"
 
-enum { RANGE_MAX = 4 << 20, PERMISSION_BODY_MAX = 64 << 10 };
+enum { PERMISSION_BODY_MAX = 64 << 10 };
 
 #define SHARE(verb)       .methods = (verb), .resource = R_CONTAINER, .restype = "share"
 #define DIRECTORY(verb)   .methods = (verb), .resource = R_OBJECT, .restype = "directory"
@@ -44,7 +45,7 @@ static const struct op ROWS[] = {
     {.name = "GetShareProperties", SHARE(M_GET | M_HEAD), BY_SHARE("r"),
      .mode = MODE_READ, .decode = rest_get_share_decode, .run = file_get_share, .encode = rest_get_share_properties_encode},
     {.name = "SetShareProperties", SHARE(M_PUT), .comp = "properties", BY_SHARE("w"),
-     .mode = MODE_WRITE, .decode = rest_set_share_properties_decode, .run = file_set_share_properties, .encode = rest_set_share_encode},
+     .mode = MODE_WRITE, .decode = rest_set_share_properties_decode, .run = file_set_share_properties, .encode = rest_set_share_properties_encode},
     {.name = "GetShareMetadata", SHARE(M_GET | M_HEAD), .comp = "metadata", BY_SHARE("r"),
      .mode = MODE_READ, .decode = rest_get_share_decode, .run = file_get_share, .encode = rest_get_share_metadata_encode},
     {.name = "SetShareMetadata", SHARE(M_PUT), .comp = "metadata", BY_SHARE("w"),
@@ -120,6 +121,7 @@ static const struct op ROWS[] = {
      .mode = MODE_START, .start = rest_copy_file_start,
      .decode = rest_copy_file_decode, .run = file_copy_file, .encode = rest_copy_file_encode},
     {.name = "CreateFile", FILE_OF(M_PUT), BY_FILE("cw"), STARTS_WRITE,
+     .body = BODY_STREAM, .body_max = FILE_RANGE_MAX,
      .decode = rest_create_file_decode, .run = file_create_file, .encode = rest_create_file_encode},
     {.name = "GetFile", FILE_OF(M_GET), BY_FILE("r"), .mode = MODE_START_READ, .start = rest_get_file_start,
      .decode = rest_get_file_decode, .run = file_get_file, .encode = rest_get_file_encode},
@@ -139,7 +141,7 @@ static const struct op ROWS[] = {
      .mode = MODE_START, .start = rest_put_range_from_url_start,
      .decode = rest_put_range_from_url_decode, .run = file_put_range, .encode = rest_put_range_from_url_encode},
     {.name = "PutRange", FILE_OF(M_PUT), .comp = "range", BY_FILE("w"), STARTS_WRITE,
-     .body = BODY_STREAM, .body_max = RANGE_MAX,
+     .body = BODY_STREAM, .body_max = FILE_RANGE_MAX,
      .decode = rest_put_range_decode, .run = file_put_range, .encode = rest_put_range_encode},
     {.name = "ListRanges", FILE_OF(M_GET), .comp = "rangelist", BY_FILE("r"), STARTS_READ,
      .decode = rest_list_ranges_decode, .run = file_list_ranges, .encode = rest_list_ranges_encode},

@@ -181,12 +181,27 @@ static struct err read_website(struct arena *a, const struct xml_node *node,
     return OK;
 }
 
+/* <EncryptionInTransit><Required>…, below SMB or NFS. */
+static struct err read_encryption(struct arena *a, const struct xml_node *protocol,
+                                  enum service_encryption *out)
+{
+    const struct xml_node *node = xml_child(protocol, STR("EncryptionInTransit"));
+    bool required = false;
+    if (node == NULL)
+        return OK;
+    TRY(read_bool(a, node, STR("Required"), &required));
+    *out = required ? ENCRYPTION_REQUIRED : ENCRYPTION_OPTIONAL;
+    return OK;
+}
+
 static struct err read_protocol(struct arena *a, const struct xml_node *node,
                                 struct service_properties *p)
 {
     const struct xml_node *smb = xml_child(node, STR("SMB"));
     const struct xml_node *multichannel = xml_child(smb, STR("Multichannel"));
-    return read_bool_if(a, multichannel, STR("Enabled"), &p->protocol.smb_multichannel);
+    TRY(read_bool_if(a, multichannel, STR("Enabled"), &p->protocol.smb_multichannel));
+    TRY(read_encryption(a, smb, &p->protocol.smb_encryption));
+    return read_encryption(a, xml_child(node, STR("NFS")), &p->protocol.nfs_encryption);
 }
 
 /* ---- writing parts ---- */
@@ -286,11 +301,27 @@ static void put_website(struct buf *out, const struct service_properties *p)
     put_if(out, STR("DefaultIndexDocumentPath"), p->website.default_index_path);
 }
 
+static void put_encryption(struct buf *out, enum service_encryption encryption)
+{
+    if (encryption == ENCRYPTION_UNSAID)
+        return;
+    buf_put(out, STR("<EncryptionInTransit>"));
+    xml_element_bool(out, STR("Required"), encryption == ENCRYPTION_REQUIRED);
+    buf_put(out, STR("</EncryptionInTransit>"));
+}
+
 static void put_protocol(struct buf *out, const struct service_properties *p)
 {
     buf_put(out, STR("<SMB><Multichannel>"));
     xml_element_bool(out, STR("Enabled"), p->protocol.smb_multichannel);
-    buf_put(out, STR("</Multichannel></SMB>"));
+    buf_put(out, STR("</Multichannel>"));
+    put_encryption(out, p->protocol.smb_encryption);
+    buf_put(out, STR("</SMB>"));
+    if (p->protocol.nfs_encryption == ENCRYPTION_UNSAID)
+        return;
+    buf_put(out, STR("<NFS>"));
+    put_encryption(out, p->protocol.nfs_encryption);
+    buf_put(out, STR("</NFS>"));
 }
 
 /* ---- the table of parts ---- */

@@ -79,7 +79,15 @@ static void put_website(struct buf *b, const struct service_website *w)
     record_put_bytes(b, WEBSITE_DEFAULT, w->default_index_path);
 }
 
-enum { DELETE_RETENTION = 1, PROTOCOL_MULTICHANNEL = 1 };
+enum { DELETE_RETENTION = 1 };
+enum { PROTOCOL_MULTICHANNEL = 1, PROTOCOL_SMB_ENCRYPTION, PROTOCOL_NFS_ENCRYPTION };
+
+static void put_protocol(struct buf *b, const struct service_protocol *p)
+{
+    record_put(b, PROTOCOL_MULTICHANNEL, p->smb_multichannel);
+    record_put(b, PROTOCOL_SMB_ENCRYPTION, p->smb_encryption);
+    record_put(b, PROTOCOL_NFS_ENCRYPTION, p->nfs_encryption);
+}
 
 static struct str encode_part(struct arena *a, const struct service_properties *p,
                               enum service_part part)
@@ -107,7 +115,7 @@ static struct str encode_part(struct arena *a, const struct service_properties *
         put_website(&b, &p->website);
         break;
     case PART_PROTOCOL:
-        record_put(&b, PROTOCOL_MULTICHANNEL, p->protocol.smb_multichannel);
+        put_protocol(&b, &p->protocol);
         break;
     case SERVICE_PART_END:
         break;
@@ -223,6 +231,22 @@ static bool take_one_field(struct str bytes, struct record_field *f)
     return !record_next(&reader, f) || reader_done(&reader);
 }
 
+static bool take_protocol(struct str bytes, struct service_protocol *p)
+{
+    struct reader reader = reader_of(bytes);
+    struct record_field f;
+    *p = (struct service_protocol){false};
+    while (record_next(&reader, &f)) {
+        if (f.number == PROTOCOL_MULTICHANNEL)
+            p->smb_multichannel = f.value != 0;
+        else if (f.number == PROTOCOL_SMB_ENCRYPTION)
+            p->smb_encryption = (enum service_encryption)f.value;
+        else if (f.number == PROTOCOL_NFS_ENCRYPTION)
+            p->nfs_encryption = (enum service_encryption)f.value;
+    }
+    return reader_ok(&reader);
+}
+
 static bool take_part(struct service_properties *p, const struct record_field *f)
 {
     struct record_field inner;
@@ -245,8 +269,7 @@ static bool take_part(struct service_properties *p, const struct record_field *f
     case PART_STATIC_WEBSITE:
         return take_website(f->bytes, &p->website);
     case PART_PROTOCOL:
-        p->protocol.smb_multichannel = take_one_field(f->bytes, &inner) && inner.value != 0;
-        return true;
+        return take_protocol(f->bytes, &p->protocol);
     default:
         return true;
     }

@@ -49,8 +49,11 @@ struct service_website {
     struct str default_index_path;
 };
 
+enum service_encryption { ENCRYPTION_UNSAID, ENCRYPTION_OPTIONAL, ENCRYPTION_REQUIRED };
+
 struct service_protocol {
     bool smb_multichannel;
+    enum service_encryption smb_encryption, nfs_encryption; /* in transit */
 };
 
 struct service_properties {

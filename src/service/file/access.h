@@ -69,6 +69,7 @@ enum file_permission_kind {
 struct file_settings {
     bool has_attributes;
     uint32_t attributes;
+    bool restores; /* a file from a backup: it gets no archive attribute that was not given */
     struct file_time created, last_write, changed;
     enum file_permission_kind permission;
     struct str sd;

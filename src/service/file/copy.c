@@ -105,6 +105,12 @@ static struct err take_properties(struct file_scope *s, struct copy_args *args, 
         n->attributes = source->attributes;
     if (args->set_archive)
         n->attributes |= NODE_ARCHIVE;
+    if (args->source_mode)
+        n->mode = source->mode;
+    if (args->source_owner) {
+        n->owner = source->owner;
+        n->group = source->group;
+    }
     if (args->source_created)
         n->created = source->created;
     if (args->source_last_write)
@@ -120,6 +126,7 @@ static struct err take_properties(struct file_scope *s, struct copy_args *args, 
 static struct err replace(struct file_scope *s, struct copy_args *args, struct file_found *found)
 {
     struct lease lease = found->node.lease;
+    uint64_t links = found->node.links;
     uint32_t attributes = found->node.attributes;
     if (found->node.kind == NODE_DIRECTORY)
         return err_new(ERR_RESOURCE_TYPE_MISMATCH);
@@ -136,6 +143,7 @@ static struct err replace(struct file_scope *s, struct copy_args *args, struct f
     TRY(file_drop_content(s, &found->node));
     TRY(file_new_node(s, NODE_FILE, found->parent, &found->node));
     found->node.lease = lease;
+    found->node.links = links;
     return OK;
 }
 

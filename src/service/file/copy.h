@@ -39,6 +39,7 @@ struct copy_args {
     struct guid id;
     struct file_settings settings;
     bool source_permission, source_attributes, source_created, source_last_write, source_changed;
+    bool source_mode, source_owner; /* of NFS shares */
     bool ignore_read_only;
     bool set_archive;
     bool has_metadata; /* else the source's */

@@ -47,9 +47,9 @@ struct err file_create_file(struct txn *t, void *arg)
     } else {
         TRY(file_start_new(&s, &args->request, &found));
     }
-    if (s.share.protocol == SHARE_SMB)
-        found.node.attributes = NODE_ARCHIVE;
     TRY(file_apply(&s, &found.node, found.parent, &args->settings));
+    if (s.share.protocol == SHARE_SMB && !args->settings.restores)
+        found.node.attributes |= NODE_ARCHIVE;
     found.node.metadata = args->metadata;
     found.node.http = args->http;
     TRY(file_resize(&s, &found, args->size));

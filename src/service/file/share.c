@@ -34,6 +34,9 @@ enum field {
     FIELD_DELETED,
     FIELD_PURGE_AT,
     FIELD_DELETED_COUNT,
+    FIELD_QUOTA_RAISED,
+    FIELD_IOPS_RAISED,
+    FIELD_MIBPS_RAISED,
 };
 
 /* ---- writing ---- */
@@ -92,6 +95,9 @@ static struct str share_encode(struct arena *a, const struct share *s)
     record_put(&b, FIELD_DELETED, (uint64_t)s->deleted);
     record_put(&b, FIELD_PURGE_AT, (uint64_t)s->purge_at);
     record_put(&b, FIELD_DELETED_COUNT, s->deleted_count);
+    record_put(&b, FIELD_QUOTA_RAISED, (uint64_t)s->quota_raised);
+    record_put(&b, FIELD_IOPS_RAISED, (uint64_t)s->iops_raised);
+    record_put(&b, FIELD_MIBPS_RAISED, (uint64_t)s->mibps_raised);
     return buf_str(&b);
 }
 
@@ -168,6 +174,15 @@ static bool take_snapshots(struct share *s, struct str bytes)
     return reader_done(&r);
 }
 
+static bool take_raise(struct share *s, const struct record_field *field)
+{
+    int64_t *const times[] = {&s->quota_raised, &s->iops_raised, &s->mibps_raised};
+    if (field->number < FIELD_QUOTA_RAISED || field->number > FIELD_MIBPS_RAISED)
+        return false;
+    *times[field->number - FIELD_QUOTA_RAISED] = (int64_t)field->value;
+    return true;
+}
+
 static bool take_field(struct share *s, const struct record_field *field)
 {
     switch (field->number) {
@@ -212,7 +227,8 @@ static bool take_field(struct share *s, const struct record_field *field)
         s->deleted_count = field->value;
         return true;
     default:
-        (void)take_setting(&s->settings, field);
+        if (!take_raise(s, field))
+            (void)take_setting(&s->settings, field);
         return true;
     }
 }

@@ -41,8 +41,9 @@ struct share {
     enum share_protocol protocol;
     struct share_settings settings;
     int64_t tier_changed;
-    struct str metadata; /* as pairs.h encodes them */
-    struct str acl;      /* as policy.h encodes it */
+    int64_t quota_raised, iops_raised, mibps_raised; /* when last; 0: never */
+    struct str metadata;                             /* as pairs.h encodes them */
+    struct str acl;                                  /* as policy.h encodes it */
     struct lease lease;
     uint64_t usage; /* the sizes of all files, in bytes */
     size_t snapshot_count;
@@ -129,7 +130,7 @@ struct share_args {
 
 engine_fn file_create_share;         /* ERR_SHARE_ALREADY_EXISTS */
 engine_fn file_get_share;            /* properties, metadata, ACL, statistics */
-engine_fn file_set_share_properties; /* ERR_INVALID_INPUT: not of this protocol */
+engine_fn file_set_share_properties; /* ERR_INVALID_INPUT: not of this protocol; and provision.h */
 engine_fn file_set_share_metadata;
 engine_fn file_set_share_acl;
 engine_fn file_lease_share;

@@ -4,6 +4,7 @@
 
 #include "service/common/service_properties.h"
 #include "service/file/keys.h"
+#include "service/file/provision.h"
 #include "service/file/scope.h"
 #include "service/file/share.h"
 #include "service/file/sweep.h"
@@ -88,7 +89,7 @@ static struct err apply_settings(struct txn *t, const struct share_args *args, s
         to->provisioned_mibps = given->provisioned_mibps;
     if (changes(args, SHARE_SET_IOPS))
         to->provisioned_iops = given->provisioned_iops;
-    return OK;
+    return provision_check(to);
 }
 
 struct err file_create_share(struct txn *t, void *arg)
@@ -141,7 +142,9 @@ struct err file_set_share_properties(struct txn *t, void *arg)
     struct share_args *args = arg;
     struct share s;
     TRY(open_for_write(t, args, &s));
+    struct share_settings before = s.settings;
     TRY(apply_settings(t, args, &s));
+    TRY(provision_change(&s, &before, txn_now(t)));
     touch(t, &s);
     give(args, &s);
     return share_save(t, &s);
@@ -226,6 +229,7 @@ static struct err delete_snapshot(struct txn *t, struct share_args *args, struct
     struct sweep_note note = {.kind = FILE_SWEEP_HISTORY, .incarnation = s->incarnation};
     size_t kept = 0;
     TRY(share_load_snapshot(t, s, args->snapshot, &snapshot));
+    give_snapshot(args, &snapshot);
     TRY(lease_check_write(&snapshot.lease, LEASE_SHARE, &args->lease, txn_now(t)));
     for (size_t i = 0; i < s->snapshot_count; i++)
         if (s->snapshots[i] != args->snapshot)

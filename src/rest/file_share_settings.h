@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The settings of a share on the wire: headers of requests, and headers or XML of answers. */
+#ifndef REST_FILE_SHARE_SETTINGS_H
+#define REST_FILE_SHARE_SETTINGS_H
+
+#include "rest/call.h"
+#include "service/file/share.h"
+
+/* Quota, tier, squashing, bursting and provisioning, into args->settings and args->set. */
+struct err share_settings_read(struct rest_call *call, struct share_args *args);
+struct err share_protocol_read(struct rest_call *call, enum share_protocol *out);
+/* One of a few words; *out is its place. */
+struct err share_word_read(struct rest_call *call, struct str name, const struct str *words,
+                           size_t count, unsigned *out);
+
+/* Is told each property by the name of its header and that of its element. */
+typedef void share_property(void *sink, struct str header, struct str element, struct str value);
+
+/* All that Get Share Properties and List Shares tell; settings are the share's own or those of a
+ * snapshot. */
+void share_settings_tell(struct arena *a, const struct share *s,
+                         const struct share_settings *settings, share_property *put, void *sink);
+/* What Create, Restore and Set tell of them. */
+void share_settings_put_provision(struct rest_call *call, const struct share *s, bool with_times);
+void share_settings_put(struct rest_call *call, const struct share *s,
+                        const struct share_settings *settings);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a provisioned share is promised: operations and bytes a second. They are kept and told as
+ * the cloud does, and limit nothing here. A share is provisioned when it is of the premium tier or
+ * when operations or bandwidth were asked for. */
+#ifndef SERVICE_FILE_PROVISION_H
+#define SERVICE_FILE_PROVISION_H
+
+#include "service/file/share.h"
+
+enum {
+    PROVISION_IOPS_MIN = 500,
+    PROVISION_IOPS_MAX = 102400,
+    PROVISION_MIBPS_MIN = 60,
+    PROVISION_MIBPS_MAX = 10340,
+    PROVISION_DOWNGRADE_HOURS = 24, /* after the last raise */
+};
+
+struct provision {
+    uint64_t iops, mibps; /* as asked for, or as recommended for the share's size */
+    uint64_t burst_iops, burst_credits;
+    uint64_t ingress_mibps, egress_mibps;
+};
+
+bool share_is_provisioned(const struct share_settings *s);
+struct provision provision_of(const struct share_settings *s);
+/* Whether what was asked for can be had. ERR_FILE_SHARE_PROVISIONED_IOPS_INVALID,
+ * ERR_FILE_SHARE_PROVISIONED_BANDWIDTH_INVALID. */
+struct err provision_check(const struct share_settings *s);
+/* The settings change from `before` to s->settings: notes what was raised, and refuses to lower the
+ * size of a provisioned share too soon. ERR_CONTAINER_QUOTA_DOWNGRADE_NOT_ALLOWED. */
+struct err provision_change(struct share *s, const struct share_settings *before, int64_t now);
+
+#endif
