@@ -12,6 +12,7 @@ enum flag_kind {
     FLAG_DURABILITY,
     FLAG_ENGINE,
     FLAG_LOG,
+    FLAG_SMB_ENCRYPTION,
     FLAG_IGNORED,
     FLAG_IGNORED_TEXT
 };
@@ -44,7 +45,7 @@ static const struct flag FLAGS[] = {
     {"--queue-port", "--queuePort", FLAG_NUMBER, AT(port[1]), PORT, "N", "default 10001"},
     {"--table-port", "--tablePort", FLAG_NUMBER, AT(port[2]), PORT, "N", "default 10002"},
     {"--file-port", "--filePort", FLAG_NUMBER, AT(port[3]), PORT, "N", "default 10003"},
-    {"--smb-port", "--smbPort", FLAG_NUMBER, AT(smb_port), PORT, "N", NULL},
+    {"--smb-port", "--smbPort", FLAG_NUMBER, AT(smb_port), PORT, "N", "default 10445; the shares of the file service over SMB"},
     {"--cert", NULL, FLAG_TEXT, AT(cert), 0, "FILE", "certificate (PEM, or PFX with --pwd): HTTPS beside HTTP"},
     {"--key", NULL, FLAG_TEXT, AT(key), 0, "FILE", "its private key (PEM)"},
     {"--pwd", NULL, FLAG_TEXT, AT(pwd), 0, "TEXT", "password of the PFX file"},
@@ -63,7 +64,7 @@ static const struct flag FLAGS[] = {
     {"--container-delete-seconds", NULL, FLAG_NUMBER, AT(container_delete_seconds), 86400, "N", "how long a deleted container's name stays taken; default 0"},
     {"--rehydrate-seconds", NULL, FLAG_NUMBER, AT(rehydrate_seconds), 604800, "N", "how long a blob takes to leave the archive tier; default 0"},
     {"--copy-sources", NULL, FLAG_TEXT, AT(copy_sources), 0, "CIDR,…", "addresses that copies from a URL may reach; default: none but this server"},
-    {"--smb-encryption", NULL, FLAG_TEXT, AT(smb_encryption), 0, "HOW", NULL},
+    {"--smb-encryption", NULL, FLAG_SMB_ENCRYPTION, AT(smb_encryption), 0, "HOW", "required, preferred (default: as the client likes) or off"},
     {"--clock-file", NULL, FLAG_TEXT, AT(clock_file), 0, "FILE", "shift the server's time by the milliseconds in FILE (int64): tests of leases need not wait"},
     {"--engine", NULL, FLAG_ENGINE, AT(in_memory), 0, "local|mem", "where rows and extents live; default local"},
     {"--ops", NULL, FLAG_BOOL, AT(ops), 0, NULL, "print the operations as Markdown"},
@@ -126,16 +127,35 @@ static struct err set_choice(struct parse *p, const struct flag *flag, const cha
     return OK;
 }
 
-static struct err set_log_level(struct parse *p, const char *value)
+/* Which of the words it is. */
+static struct err find_word(struct parse *p, const struct flag *flag, const char *value,
+                            const char *const *words, unsigned *out)
 {
-    static const char *const names[] = {"error", "warn", "info", "debug"};
-    for (size_t i = 0; i < 4; i++) {
-        if (str_ieq(str_of(value), str_of(names[i]))) {
-            p->config->log_level = (enum log_level)i;
+    for (unsigned i = 0; words[i] != NULL; i++) {
+        if (str_ieq(str_of(value), str_of(words[i]))) {
+            *out = i;
             return OK;
         }
     }
-    return complain(p, "--log-level: %s is none", value);
+    return complain(p, "%s: not a value it knows (see --help)", flag->name);
+}
+
+static struct err set_log_level(struct parse *p, const struct flag *flag, const char *value)
+{
+    static const char *const names[] = {"error", "warn", "info", "debug", NULL};
+    unsigned level;
+    TRY(find_word(p, flag, value, names, &level));
+    p->config->log_level = (enum log_level)level;
+    return OK;
+}
+
+static struct err set_smb_encryption(struct parse *p, const struct flag *flag, const char *value)
+{
+    static const char *const names[] = {"off", "preferred", "required", NULL};
+    unsigned how;
+    TRY(find_word(p, flag, value, names, &how));
+    p->config->smb_encryption = (enum smb_encryption)how;
+    return OK;
 }
 
 static struct err set_value(struct parse *p, const struct flag *flag, const char *value)
@@ -158,7 +178,9 @@ static struct err set_value(struct parse *p, const struct flag *flag, const char
     case FLAG_ENGINE:
         return set_choice(p, flag, value, engine);
     case FLAG_LOG:
-        return set_log_level(p, value);
+        return set_log_level(p, flag, value);
+    case FLAG_SMB_ENCRYPTION:
+        return set_smb_encryption(p, flag, value);
     case FLAG_BOOL:
     case FLAG_IGNORED:
     case FLAG_IGNORED_TEXT:
@@ -219,7 +241,7 @@ struct err config_parse(int argc, char **argv, struct config *out, char *text, s
         .port = {10000, 10001, 10002, 10003},
         .smb_port = 10445,
         .log_level = LOG_INFO,
-        .smb_encryption = "preferred",
+        .smb_encryption = SMB_ENCRYPTION_PREFERRED,
         .cache_mib = 64,
         .connections_max = 10000,
     };
@@ -243,7 +265,7 @@ void config_print_help(void)
         "  lazuli account add NAME [KEY1 [KEY2]] | list | rotate-key NAME 1|2 | delete NAME\n"
         "                                 accounts of the server that runs on --data DIR\n\n"
         "With no flags: 127.0.0.1, ports 10000 (blob), 10001 (queue), 10002 (table), 10003 (file),\n"
-        "data in ./lazuli-data, account devstoreaccount1 with its well-known key, so that\n"
+        "10445 (SMB), data in ./lazuli-data, account devstoreaccount1 with its well-known key, so that\n"
         "UseDevelopmentStorage=true works. Other accounts: AZURITE_ACCOUNTS=\"name:key1[:key2];…\".\n");
     for (size_t i = 0; i < sizeof FLAGS / sizeof FLAGS[0]; i++) {
         const struct flag *flag = &FLAGS[i];

@@ -6,6 +6,7 @@
 #include "core/err.h"
 #include "core/log.h"
 #include "core/str.h"
+#include "smb/server.h"
 
 enum { CONFIG_SERVICES = 4 }; /* in the order of enum service_kind */
 
@@ -26,7 +27,7 @@ struct config {
     const char *clock_file;
     const char *accounts_file;
     const char *copy_sources; /* address ranges that server-side copies may reach besides our own */
-    const char *smb_encryption;
+    enum smb_encryption smb_encryption;
     enum log_level log_level;
     uint64_t threads; /* 0: one per core */
     uint64_t connections_max;

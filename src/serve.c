@@ -27,6 +27,7 @@
 #include "rest/server.h"
 #include "rest/service_properties.h"
 #include "service/file/opens.h"
+#include "smb/server.h"
 
 enum { LOOPS_MAX = 256, POOL_THREADS = 4, DRAIN_MS = 10000, LOG_FLUSH_MS = 250 };
 
@@ -45,6 +46,7 @@ struct server {
     struct rest_server rest;
     struct rest_listener listeners[SERVICE_KIND_COUNT];
     struct http_server *http;
+    struct smb_server *smb;
     struct tls *tls;
     struct jobs jobs;
     struct sweeper *sweeper;
@@ -197,6 +199,30 @@ static int start_listeners(struct server *s)
     return 0;
 }
 
+static int start_smb(struct server *s)
+{
+    struct smb_world world = {.loops = s->loops,
+                              .loop_count = s->loop_count,
+                              .pool = s->pool,
+                              .accounts = s->accounts,
+                              .store = &s->store};
+    struct smb_options options = {.encryption = s->config->smb_encryption,
+                                  .connections_max = (unsigned)s->config->connections_max};
+    uint16_t port = (uint16_t)s->config->smb_port;
+    char place[256];
+    if (port == 0)
+        return 0;
+    struct err error = smb_server_new(&world, &options, &s->smb);
+    if (err_is(error))
+        return complain_err("smb", error);
+    error = smb_server_listen(s->smb, s->config->smb_host, port, &port);
+    (void)snprintf(place, sizeof place, "smb %s:%u", s->config->smb_host, port);
+    if (err_is(error))
+        return complain_err(place, error);
+    log_line(LOG_INFO, "serving %s", place);
+    return 0;
+}
+
 static int start_sweeper(struct server *s)
 {
     jobs_init(&s->jobs);
@@ -211,6 +237,23 @@ static void stop_loops(void *arg)
     struct server *s = arg;
     for (size_t i = 0; i < s->loop_count; i++)
         loop_stop(s->loops[i]);
+}
+
+static void smb_drained(void *arg)
+{
+    struct server *s = arg;
+    http_server_drain(s->http, DRAIN_MS, stop_loops, s);
+}
+
+/* SMB clients hold their connections for good: they are cut, HTTP requests are let end. */
+static void drain(struct server *s)
+{
+    s->draining = true;
+    log_line(LOG_INFO, "stopping");
+    if (s->smb != NULL)
+        smb_server_drain(s->smb, smb_drained, s);
+    else
+        smb_drained(s);
 }
 
 /* SIGHUP: the certificate's files may be new ones. */
@@ -238,9 +281,7 @@ static void on_signal(struct loop_watch *watch, uint32_t events)
             stop_loops(s);
             return;
         }
-        s->draining = true;
-        log_line(LOG_INFO, "stopping");
-        http_server_drain(s->http, DRAIN_MS, stop_loops, s);
+        drain(s);
     }
 }
 
@@ -301,6 +342,8 @@ static void release(struct server *s)
     control_free(s->control);
     if (s->store.engine != NULL)
         wait_for_updates(s);
+    if (s->smb != NULL)
+        smb_server_free(s->smb);
     if (s->http != NULL)
         http_server_free(s->http);
     tls_free(s->tls);
@@ -352,6 +395,8 @@ int serve(const struct config *config, const char *server_name)
     }
     if (status == 0)
         status = start_listeners(s);
+    if (status == 0)
+        status = start_smb(s);
     if (status == 0)
         status = start_sweeper(s);
     if (status == 0)

@@ -6,6 +6,7 @@
 
 #include "http/chunked.h"
 #include "http/server.h"
+#include "net/listener.h"
 #include "net/stream.h"
 
 enum {
@@ -93,12 +94,10 @@ struct http_conn {
 };
 
 struct http_listener {
-    struct loop_watch watch;
-    struct loop_timer pause;
+    struct listener base; /* first: it is handed back */
     struct http_worker *worker;
     struct http_listener *next;
     void *context;
-    bool watched;
 };
 
 /* One per loop. */

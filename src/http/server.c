@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/server.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
-#include <errno.h>
-#include <netdb.h>
-#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "core/clock.h"
@@ -19,12 +13,7 @@
 #include "http/address_count.h"
 #include "http/conn.h"
 
-enum {
-    BACKLOG = 1024,
-    ACCEPTS_PER_TURN_MAX = 64,
-    ACCEPT_PAUSE_MS = 100, /* when the process has no descriptors left */
-    REFUSED_MAX = 64,      /* connections past the limit that are told so at one time */
-};
+enum { REFUSED_MAX = 64 /* connections past the limit that are told so at one time */ };
 
 const struct http_limits HTTP_LIMITS_DEFAULT = {
     .connections_max = 10000,
@@ -146,149 +135,33 @@ static void server_take(struct http_listener *listener, int fd, const struct soc
 
 /* ---- listening ---- */
 
-static void listener_watch(struct http_listener *listener)
+static void listener_take(struct listener *base, int fd, const struct sockaddr_storage *peer)
 {
-    struct err error = loop_watch_add(listener->worker->loop, &listener->watch, EPOLLIN);
-    if (err_is(error))
-        log_line(LOG_ERROR, "a listener cannot be watched: errno %d", error.cause);
-    listener->watched = !err_is(error);
-}
-
-static void listener_resume(struct loop_timer *timer)
-{
-    listener_watch((struct http_listener *)((char *)timer - offsetof(struct http_listener, pause)));
-}
-
-/* Out of descriptors or memory: the connection stays in the queue, and the loop must not spin. */
-static void listener_pause(struct http_listener *listener, int cause)
-{
-    log_line(LOG_WARN, "cannot accept connections: errno %d; trying again", cause);
-    loop_watch_remove(listener->worker->loop, &listener->watch);
-    listener->watched = false;
-    loop_timer_set(listener->worker->loop, &listener->pause, ACCEPT_PAUSE_MS);
-}
-
-static void listener_ready(struct loop_watch *watch, uint32_t events)
-{
-    (void)events;
-    struct http_listener *listener = (struct http_listener *)watch;
-    for (int i = 0; i < ACCEPTS_PER_TURN_MAX; i++) {
-        struct sockaddr_storage peer = {0};
-        socklen_t length = sizeof peer;
-        int fd =
-            accept4(watch->fd, (struct sockaddr *)&peer, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd >= 0) {
-            server_take(listener, fd, &peer);
-            continue;
-        }
-        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-            listener_pause(listener, errno);
-        if (errno != EINTR && errno != ECONNABORTED)
-            return;
-    }
-}
-
-static void set_option(int fd, int level, int name)
-{
-    int on = 1;
-    if (setsockopt(fd, level, name, &on, sizeof on) != 0)
-        log_line(LOG_WARN, "a socket option cannot be set: errno %d", errno);
-}
-
-/* The first socket of a port is bound without SO_REUSEPORT, which it gets afterwards: so a port
- * that another process has, even one that shares it, gives EADDRINUSE. The others then join it. */
-static struct err open_socket(const struct sockaddr *address, socklen_t length, bool first,
-                              int *fd_out)
-{
-    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return err_cause(ERR_IO, errno);
-    set_option(fd, SOL_SOCKET, SO_REUSEADDR);
-    set_option(fd, IPPROTO_TCP, TCP_NODELAY); /* what is accepted from it has it too */
-    if (address->sa_family == AF_INET6)
-        set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY);
-    if (!first)
-        set_option(fd, SOL_SOCKET, SO_REUSEPORT);
-    bool bound = bind(fd, address, length) == 0;
-    if (bound && first)
-        set_option(fd, SOL_SOCKET, SO_REUSEPORT);
-    if (!bound || listen(fd, BACKLOG) != 0) {
-        struct err error = err_cause(ERR_IO, errno);
-        (void)close(fd);
-        return error;
-    }
-    *fd_out = fd;
-    return OK;
-}
-
-static struct err resolve(const char *host, uint16_t port, struct sockaddr_storage *out,
-                          socklen_t *length)
-{
-    char service[8];
-    (void)snprintf(service, sizeof service, "%u", port);
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
-    struct addrinfo *found = NULL;
-    int failed = getaddrinfo(host, service, &hints, &found);
-    if (failed != 0)
-        return err_cause(ERR_IO, failed == EAI_SYSTEM ? errno : EADDRNOTAVAIL);
-    memcpy(out, found->ai_addr, found->ai_addrlen);
-    *length = found->ai_addrlen;
-    freeaddrinfo(found);
-    return OK;
-}
-
-static struct err worker_listen(struct http_worker *w, const struct sockaddr_storage *address,
-                                socklen_t length, void *context)
-{
-    struct http_listener *listener = MEM_NEW(struct http_listener);
-    listener->watch.ready = listener_ready;
-    listener->pause.fire = listener_resume;
-    listener->worker = w;
-    listener->context = context;
-    struct err error = open_socket((const struct sockaddr *)address, length,
-                                   w == w->server->workers, &listener->watch.fd);
-    if (err_is(error)) {
-        free(listener);
-        return error;
-    }
-    listener->next = w->listeners;
-    w->listeners = listener;
-    listener_watch(listener);
-    return listener->watched ? OK : err_new(ERR_IO);
-}
-
-static uint16_t port_of(const struct sockaddr_storage *address)
-{
-    return ntohs(address->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)address)->sin6_port
-                                                : ((const struct sockaddr_in *)address)->sin_port);
+    server_take((struct http_listener *)base, fd, peer);
 }
 
 struct err http_server_listen(struct http_server *s, const char *host, uint16_t port,
                               void *listener_context, uint16_t *port_out)
 {
-    struct sockaddr_storage address;
-    socklen_t length;
-    TRY(resolve(host, port, &address, &length));
+    struct listener_place place;
+    TRY(listener_resolve(host, port, &place));
     for (size_t i = 0; i < s->worker_count; i++) {
         struct http_worker *w = &s->workers[i];
-        TRY(worker_listen(w, &address, length, listener_context));
-        /* The first picks the port, the others take the same. */
-        length = sizeof address;
-        if (getsockname(w->listeners->watch.fd, (struct sockaddr *)&address, &length) != 0)
-            return err_cause(ERR_IO, errno);
+        struct http_listener *listener = MEM_NEW(struct http_listener);
+        listener->base = (struct listener){.loop = w->loop, .take = listener_take};
+        listener->worker = w;
+        listener->context = listener_context;
+        struct err error = listener_open(&listener->base, i == 0, &place);
+        if (err_is(error)) {
+            free(listener);
+            return error;
+        }
+        listener->next = w->listeners;
+        w->listeners = listener;
     }
     if (port_out != NULL)
-        *port_out = port_of(&address);
+        *port_out = listener_port(&place);
     return OK;
-}
-
-static void listener_free(struct http_listener *listener)
-{
-    loop_timer_cancel(listener->worker->loop, &listener->pause);
-    if (listener->watched)
-        loop_watch_remove(listener->worker->loop, &listener->watch);
-    (void)close(listener->watch.fd);
-    free(listener);
 }
 
 static void worker_close_listeners(struct http_worker *w)
@@ -296,7 +169,8 @@ static void worker_close_listeners(struct http_worker *w)
     while (w->listeners != NULL) {
         struct http_listener *listener = w->listeners;
         w->listeners = listener->next;
-        listener_free(listener);
+        listener_close(&listener->base);
+        free(listener);
     }
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* THE TABLE: one row per command. A command without a row is answered STATUS_NOT_SUPPORTED. */
+#include "smb/close.h"
+#include "smb/create.h"
+#include "smb/io.h"
 #include "smb/message.h"
 #include "smb/negotiate.h"
 #include "smb/session.h"
@@ -35,6 +38,11 @@ const struct smb_command SMB_COMMANDS[SMB_COMMAND_COUNT] = {
     [SMB_LOGOFF]          = {"Logoff",           4,   true,   false, smb_logoff},
     [SMB_TREE_CONNECT]    = {"TreeConnect",      9,   true,   false, smb_tree_connect},
     [SMB_TREE_DISCONNECT] = {"TreeDisconnect",   4,   true,   true,  smb_tree_disconnect},
+    [SMB_CREATE]          = {"Create",           57,  true,   true,  smb_create},
+    [SMB_CLOSE]           = {"Close",            24,  true,   true,  smb_close},
+    [SMB_FLUSH]           = {"Flush",            24,  true,   true,  smb_flush},
+    [SMB_READ]            = {"Read",             49,  true,   true,  smb_read},
+    [SMB_WRITE]           = {"Write",            49,  true,   true,  smb_write},
     [SMB_CANCEL]          = {"Cancel",           4,   false,  false, smb_cancel},
     [SMB_ECHO]            = {"Echo",             4,   false,  false, smb_echo},
 };

@@ -20,8 +20,17 @@ static void conn_receive(struct smb_conn *c);
 
 static void conn_free_if_idle(struct smb_conn *c)
 {
-    if (c->closed && c->under_way == 0)
-        free(c);
+    if (!c->closed || c->under_way > 0)
+        return;
+    smb_server_forget(c->server, c);
+    free(c);
+}
+
+void smb_conn_work_done(struct smb_conn *c)
+{
+    assert(c->under_way > 0);
+    c->under_way--;
+    conn_free_if_idle(c);
 }
 
 static void drop_output(struct smb_conn *c)
@@ -43,19 +52,20 @@ void smb_conn_close(struct smb_conn *c)
     loop_timer_cancel(c->loop, &c->early);
     loop_watch_remove(c->loop, &c->watch);
     stream_close(&c->stream, false);
-    smb_server_forget(c->server, c);
     if (c->incoming != NULL)
         smb_message_free(c->incoming);
     c->incoming = NULL;
     drop_output(c);
-    /* What waits for a lock or a change ends now, with nobody to tell. */
+    /* What waits for a lock or a change ends now, with nobody to tell. The connection stays until
+     * all that is done here. */
+    c->under_way++;
     while (c->waiting != NULL) {
         struct smb_request *request = c->waiting;
+        smb_leave_waiting(request);
         request->cancel(request);
-        assert(c->waiting != request);
     }
     smb_sessions_end(c);
-    conn_free_if_idle(c);
+    smb_conn_work_done(c);
 }
 
 /* ---- out ---- */
@@ -180,8 +190,7 @@ static void conn_ready(struct loop_watch *watch, uint32_t events)
     c->under_way++;
     conn_send(c);
     conn_receive(c);
-    c->under_way--;
-    conn_free_if_idle(c);
+    smb_conn_work_done(c);
 }
 
 static void conn_too_slow(struct loop_timer *timer)

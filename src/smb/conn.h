@@ -13,6 +13,7 @@
 
 #include "auth/spnego.h"
 #include "core/arena.h"
+#include "engine/engine.h"
 #include "net/loop.h"
 #include "net/stream.h"
 #include "smb/crypto.h"
@@ -34,6 +35,7 @@ enum {
 struct smb_server;
 struct smb_session;
 struct smb_tree;
+struct smb_open;
 struct smb_message;
 
 /* One piece of output: bytes of our own. */
@@ -89,6 +91,7 @@ struct smb_request {
     struct str body;   /* after the header */
     struct smb_session *session;
     struct smb_tree *tree;
+    struct smb_open *open; /* the handle it works on; held until the request ends */
 
     struct buf out; /* the answer's body, made by the command */
     uint32_t status;
@@ -103,6 +106,12 @@ struct smb_request {
     struct smb_request *wait_previous, *wait_next;
     void *work; /* the command's own state between its steps */
     struct loop_task task;
+
+    /* A transaction or other work off the loop (drive.h). */
+    struct engine_update update;
+    struct err outcome;
+    struct err (*off_loop)(struct smb_request *request);
+    void (*then)(struct smb_request *request, struct err outcome);
 };
 
 struct smb_message {

@@ -7,6 +7,7 @@
 #include "core/hmac.h"
 #include "core/log.h"
 #include "smb/negotiate.h"
+#include "smb/open.h"
 #include "smb/server.h"
 #include "smb/session.h"
 
@@ -71,13 +72,11 @@ static void finish_message(struct smb_message *m, struct smb_session *session)
     struct smb_conn *c = m->conn;
     if (m->answer.n > 0)
         send_answers(m, session, buf_str(&m->answer));
-    if (session != NULL && session->logged_off && !c->closed)
+    if (session != NULL && session->logged_off)
         smb_session_end(session);
+    smb_session_put(session);
     smb_message_free(m);
-    assert(c->under_way > 0);
-    c->under_way--;
-    if (c->closed && c->under_way == 0)
-        free(c);
+    smb_conn_work_done(c);
 }
 
 static void put_error_body(struct buf *out)
@@ -139,7 +138,7 @@ static void add_answer(struct smb_request *q, bool last)
 
 /* ---- ends of a request ---- */
 
-static void leave_waiting(struct smb_request *q)
+void smb_leave_waiting(struct smb_request *q)
 {
     if (q->wait_previous != NULL)
         q->wait_previous->wait_next = q->wait_next;
@@ -157,14 +156,17 @@ void smb_complete(struct smb_request *q, uint32_t status)
     bool last = m->plain.n == 0;
     q->status = status;
     if (q->pending)
-        leave_waiting(q);
+        smb_leave_waiting(q);
     if (!q->no_answer && !q->conn->closed)
         add_answer(q, last);
-    m->related_status = status;
-    if (last || q->conn->closed)
+    smb_open_put(q->open);
+    smb_tree_put(q->tree);
+    if (last || q->conn->closed) {
         finish_message(m, session);
-    else
-        run_next(m);
+        return;
+    }
+    smb_session_put(session);
+    run_next(m);
 }
 
 void smb_complete_err(struct smb_request *q, struct err error)
@@ -254,6 +256,7 @@ static uint32_t inherit(struct smb_request *q)
 static uint32_t find_places(struct smb_request *q, const struct smb_command *command)
 {
     q->session = smb_session_find(q->conn, q->header.session_id);
+    smb_session_get(q->session);
     if (!command->needs_session)
         return STATUS_SUCCESS;
     if (q->session == NULL || !q->session->established)
@@ -265,6 +268,7 @@ static uint32_t find_places(struct smb_request *q, const struct smb_command *com
     q->tree = smb_tree_find(q->session, q->header.tree_id);
     if (q->tree == NULL)
         return STATUS_NETWORK_NAME_DELETED;
+    smb_tree_get(q->tree);
     return q->tree->encrypts && !q->message->encrypted ? STATUS_ACCESS_DENIED : STATUS_SUCCESS;
 }
 

@@ -13,6 +13,11 @@ void smb_message_free(struct smb_message *m);
 /* Queues the bytes of a finished message; in conn.c. */
 void smb_conn_queue(struct smb_conn *c, struct str message);
 
+/* The request is no longer to be found by CANCEL. */
+void smb_leave_waiting(struct smb_request *request);
+/* One thing less is under way on the connection; it may be freed now. In conn.c. */
+void smb_conn_work_done(struct smb_conn *c);
+
 /* A command of the protocol: smb/cmds.c has the table. */
 struct smb_command {
     const char *name;

@@ -37,20 +37,36 @@ static void drop_keys(struct smb_session *s)
     s->unsealer = NULL;
 }
 
-void smb_session_end(struct smb_session *s)
+void smb_session_get(struct smb_session *s)
 {
-    struct smb_conn *c = s->conn;
-    struct smb_session **link = &c->sessions;
-    while (*link != s)
-        link = &(*link)->next;
-    *link = s->next;
-    c->session_count--;
-    smb_trees_end(s);
+    if (s != NULL)
+        s->refs++;
+}
+
+void smb_session_put(struct smb_session *s)
+{
+    if (s == NULL || --s->refs > 0)
+        return;
     if (s->authenticating)
         spnego_release(&s->spnego);
     drop_keys(s);
     OPENSSL_cleanse(s->key, sizeof s->key);
     free(s);
+}
+
+void smb_session_end(struct smb_session *s)
+{
+    struct smb_conn *c = s->conn;
+    struct smb_session **link = &c->sessions;
+    if (s->ended)
+        return;
+    s->ended = true;
+    while (*link != s)
+        link = &(*link)->next;
+    *link = s->next;
+    c->session_count--;
+    smb_trees_end(s);
+    smb_session_put(s);
 }
 
 void smb_sessions_end(struct smb_conn *c)
@@ -128,6 +144,7 @@ static struct smb_session *new_session(struct smb_conn *c)
         return NULL;
     struct smb_session *s = MEM_NEW(struct smb_session);
     s->conn = c;
+    s->refs = 1;
     s->id = smb_server_next_session(c->server);
     s->next = c->sessions;
     c->sessions = s;
@@ -209,20 +226,23 @@ void smb_session_setup(struct smb_request *q)
         smb_complete(q, STATUS_USER_SESSION_DELETED);
         return;
     }
-    if (s == NULL)
+    if (s == NULL) {
         s = new_session(q->conn);
+        smb_session_get(s);
+        q->session = s;
+    }
     if (s == NULL) {
         smb_complete(q, STATUS_INSUFFICIENT_RESOURCES);
         return;
     }
-    q->session = s;
     q->answer_session_id = s->id;
     uint32_t status = step(q, s, &setup);
     if (status == STATUS_SUCCESS && setup.previous_session != 0 && setup.previous_session != s->id)
         smb_server_end_session(q->conn->server, setup.previous_session, s->account);
     if (status != STATUS_SUCCESS && status != STATUS_MORE_PROCESSING_REQUIRED) {
-        q->session = NULL;
         smb_session_end(s);
+        q->session = NULL;
+        smb_session_put(s);
     }
     smb_complete(q, status);
 }

@@ -5,10 +5,17 @@
 
 #include "smb/conn.h"
 
+enum { SMB_SHARE_NAME_MAX = 63 };
+
+struct smb_open;
+
+/* Lives until it has ended and the last request that works in it is over. */
 struct smb_session {
     struct smb_session *next;
     struct smb_conn *conn;
     uint64_t id;
+    unsigned refs; /* requests, and the connection's list */
+    bool ended;
     char account[ACCOUNT_NAME_MAX + 1];
     bool established;
     bool expired;
@@ -25,24 +32,34 @@ struct smb_session {
     uint64_t nonce;
     struct smb_tree *trees;
     unsigned tree_count;
+    unsigned open_count; /* handles */
     uint32_t last_tree_id;
 };
 
-/* A share that is connected to. */
+/* A share that is connected to. Lives like a session. */
 struct smb_tree {
     struct smb_tree *next;
     struct smb_session *session;
+    unsigned refs;
+    bool ended;
     uint32_t id;
     bool pipe; /* IPC$ */
     bool encrypts;
-    char share[64 + 1];
-    uint64_t share_incarnation;
+    char share[SMB_SHARE_NAME_MAX + 1];
+    struct str partition;   /* of the share; on the heap */
+    uint64_t incarnation;   /* a share of the same name made later is another */
+    struct smb_open *opens; /* that were made through it */
 };
 
 struct smb_session *smb_session_find(struct smb_conn *c, uint64_t id);
 struct smb_tree *smb_tree_find(struct smb_session *s, uint32_t id);
 /* A nonce that this session never used before. */
 void smb_session_nonce(struct smb_session *s, unsigned char out[SMB_NONCE_BYTES]);
+/* For a request that works in it; each get has its put. NULL is fine. */
+void smb_session_get(struct smb_session *s);
+void smb_session_put(struct smb_session *s);
+void smb_tree_get(struct smb_tree *t);
+void smb_tree_put(struct smb_tree *t);
 /* Ends one session: its trees and handles go. */
 void smb_session_end(struct smb_session *s);
 /* All of a connection that is cut. */

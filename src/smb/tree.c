@@ -5,6 +5,10 @@
 
 #include "core/mem.h"
 #include "core/utf16.h"
+#include "service/file/by_id.h"
+#include "service/file/keys.h"
+#include "smb/drive.h"
+#include "smb/open.h"
 
 enum { ACCESS_ALL = 0x001F01FF };
 
@@ -16,6 +20,20 @@ struct smb_tree *smb_tree_find(struct smb_session *s, uint32_t id)
     return NULL;
 }
 
+void smb_tree_get(struct smb_tree *t)
+{
+    if (t != NULL)
+        t->refs++;
+}
+
+void smb_tree_put(struct smb_tree *t)
+{
+    if (t == NULL || --t->refs > 0)
+        return;
+    free((void *)(uintptr_t)t->partition.p);
+    free(t);
+}
+
 static void tree_end(struct smb_tree *t)
 {
     struct smb_tree **link = &t->session->trees;
@@ -23,7 +41,9 @@ static void tree_end(struct smb_tree *t)
         link = &(*link)->next;
     *link = t->next;
     t->session->tree_count--;
-    free(t);
+    t->ended = true;
+    smb_opens_end(t);
+    smb_tree_put(t);
 }
 
 void smb_trees_end(struct smb_session *s)
@@ -67,6 +87,7 @@ static struct smb_tree *new_tree(struct smb_session *s, struct str share)
 {
     struct smb_tree *t = MEM_NEW(struct smb_tree);
     t->session = s;
+    t->refs = 1;
     t->id = ++s->last_tree_id;
     for (size_t i = 0; i < share.n; i++)
         t->share[i] = ascii_lower(share.p[i]);
@@ -74,6 +95,54 @@ static struct smb_tree *new_tree(struct smb_session *s, struct str share)
     s->trees = t;
     s->tree_count++;
     return t;
+}
+
+static void connected(struct smb_request *q, struct smb_tree *t)
+{
+    q->answer_tree_id = t->id;
+    put_answer(q, t);
+    smb_complete(q, STATUS_SUCCESS);
+}
+
+struct connect {
+    struct file_share_args args; /* first */
+    struct str share, partition;
+};
+
+static void share_found(struct smb_request *q, struct err outcome)
+{
+    struct connect *c = q->work;
+    if (q->session->ended) {
+        smb_complete(q, STATUS_USER_SESSION_DELETED);
+        return;
+    }
+    /* Shares of NFS have names that differ in case alone, and other permissions. */
+    if (!err_is(outcome) && !c->args.is_smb)
+        outcome = err_new(ERR_SHARE_NOT_FOUND);
+    if (err_is(outcome)) {
+        smb_complete_err(q, outcome);
+        return;
+    }
+    struct smb_tree *t = new_tree(q->session, c->share);
+    char *partition = mem_alloc(c->partition.n);
+    memcpy(partition, c->partition.p, c->partition.n);
+    t->partition = (struct str){partition, c->partition.n};
+    t->incarnation = c->args.incarnation;
+    connected(q, t);
+}
+
+static void connect_share(struct smb_request *q, struct str share)
+{
+    struct connect *c = ARENA_NEW(q->arena, struct connect);
+    char name[SMB_SHARE_NAME_MAX + 1];
+    for (size_t i = 0; i < share.n; i++)
+        name[i] = ascii_lower(share.p[i]);
+    c->share = share;
+    c->partition =
+        file_partition(q->arena, str_of(q->session->account), (struct str){name, share.n});
+    c->args.at.arena = q->arena;
+    q->work = c;
+    smb_view_of(q, c->partition, file_look_share, c, share_found);
 }
 
 void smb_tree_connect(struct smb_request *q)
@@ -87,21 +156,21 @@ void smb_tree_connect(struct smb_request *q)
         smb_complete(q, STATUS_INSUFFICIENT_RESOURCES);
         return;
     }
-    if (!str_ieq(share, STR("IPC$"))) {
-        smb_complete(q, STATUS_BAD_NETWORK_NAME);
+    if (str_ieq(share, STR("IPC$"))) {
+        struct smb_tree *t = new_tree(q->session, share);
+        t->pipe = true;
+        connected(q, t);
         return;
     }
-    struct smb_tree *t = new_tree(q->session, share);
-    t->pipe = true;
-    q->answer_tree_id = t->id;
-    put_answer(q, t);
-    smb_complete(q, STATUS_SUCCESS);
+    if (share.n > SMB_SHARE_NAME_MAX || memchr(share.p, '/', share.n) != NULL)
+        smb_complete(q, STATUS_BAD_NETWORK_NAME);
+    else
+        connect_share(q, share);
 }
 
 void smb_tree_disconnect(struct smb_request *q)
 {
     tree_end(q->tree);
-    q->tree = NULL;
     buf_put_le16(&q->out, 4);
     buf_put_le16(&q->out, 0);
     smb_complete(q, STATUS_SUCCESS);

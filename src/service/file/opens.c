@@ -92,7 +92,7 @@ void opens_leave(struct opens *t, struct opens_news *news)
         struct opens_break b;
         memcpy(&b, news->breaks.p + at, sizeof b);
         if (b.close)
-            b.calls->force_close(b.owner, b.notice.id);
+            b.calls->force_close(b.owner, b.notice.tag);
         else
             b.calls->break_cache(b.owner, &b.notice);
     }
@@ -115,7 +115,7 @@ void opens_ask_close(struct opens_handle *h, struct opens_news *news)
         return;
     h->closing = true;
     struct opens_break b = {.calls = h->calls, .owner = h->owner, .close = true};
-    b.notice.id = h->id;
+    b.notice.tag = h->tag;
     opens_add_break(news, &b);
 }
 
@@ -316,6 +316,7 @@ static struct opens_handle *new_handle(struct opens *t, struct opens_file *f,
     h->delete_on_close = request->delete_on_close;
     h->calls = request->calls;
     h->owner = request->owner;
+    h->tag = request->tag;
     h->session = request->session;
     h->persistent = request->persistent;
     h->client = copy_text(request->client, &h->client_n);
@@ -359,7 +360,7 @@ static struct err try_open(const struct opens *t, struct opens_file *f,
     bool elsewhere;
     bool for_claims = false;
     struct opens_wish wish = {
-        .access = request->access,
+        .access = request->access | (request->overwrites ? OPENS_WRITE : 0U),
         .sharing = request->sharing,
         .own = own_lease(t, f, request, &elsewhere),
         .looks = opens_only_looks(request->access_mask, request->access),

@@ -52,7 +52,7 @@ struct watches *opens_watches(const struct opens *t);
 
 /* A cache that is to be given up. */
 struct opens_notice {
-    uint64_t id; /* of a handle that has it */
+    uint64_t tag; /* of a handle that has it */
     unsigned from, to;
     bool ack_needed; /* answer with opens_cache_ack; else it is gone already */
     bool lease;
@@ -61,13 +61,14 @@ struct opens_notice {
 };
 
 /* How the table speaks to a front end. Called on any thread, without the lock; the handle may have
- * been closed meanwhile, so it is named by its id. `owner` has to outlive the table's use: it is
- * the front end itself, not a connection. No table call inside: hand over to the right thread. */
+ * been closed meanwhile, or opens_open may not even have returned yet, so it is named by the tag
+ * that its owner gave it. `owner` has to outlive the table's use: it is the front end itself, not a
+ * connection. No table call inside: hand over to the right thread. */
 struct opens_owner {
     void (*break_cache)(void *owner, const struct opens_notice *notice);
     /* An operator or a REST client closes the handle, or somebody wants the file and the handle's
      * client is away: the owner is to call opens_close soon. */
-    void (*force_close)(void *owner, uint64_t id);
+    void (*force_close)(void *owner, uint64_t tag);
 };
 
 struct opens_request {
@@ -89,6 +90,7 @@ struct opens_request {
     bool persistent;      /* nobody closes it while its client is away */
     const struct opens_owner *calls;
     void *owner;
+    uint64_t tag; /* the owner's own name for the handle */
     uint64_t session;
     struct str client;      /* address, for listings; kept by copy */
     struct str client_name; /* what it calls itself, the same */

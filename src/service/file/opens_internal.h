@@ -47,6 +47,7 @@ struct opens_handle {
     struct opens_lease *lease;
     const struct opens_owner *calls;
     void *owner;
+    uint64_t tag;
     uint64_t session;
     char *client;
     size_t client_n;

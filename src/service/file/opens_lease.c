@@ -175,7 +175,7 @@ static void tell_break(const struct opens_file *f, const struct opens_lease *lea
     if (h == NULL)
         return;
     struct opens_break b = {.calls = h->calls, .owner = h->owner};
-    b.notice = (struct opens_notice){.id = h->id,
+    b.notice = (struct opens_notice){.tag = h->tag,
                                      .from = lease->state,
                                      .to = to,
                                      .ack_needed = ack_needed,

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/file/by_id.h"
+
+#include "service/file/rename.h"
+
+static const struct interval_limits READ_LIMITS = {.pieces_max = 8192, .inline_max = 8 << 20};
+
+static struct err see(struct file_scope *s, const struct file_found *found, struct arena *a,
+                      struct file_seen *out)
+{
+    *out = (struct file_seen){.exists = found->exists, .id = found->id, .parent = found->parent};
+    if (!found->exists)
+        return OK;
+    out->node = node_copy(a, &found->node);
+    return file_path(s, found, a, &out->path);
+}
+
+static struct err open_scope(struct txn *t, const struct file_at *at, struct file_scope *s)
+{
+    return file_scope_open_incarnation(t, at->incarnation, at->snapshot, s);
+}
+
+static struct err open_id(struct txn *t, const struct file_at *at, struct file_scope *s,
+                          struct file_found *found)
+{
+    TRY(open_scope(t, at, s));
+    TRY(file_find_id(s, at->id, found));
+    return found->exists ? OK : err_new(ERR_RESOURCE_NOT_FOUND);
+}
+
+/* ---- looking ---- */
+
+struct err file_look(struct txn *t, void *arg)
+{
+    struct file_look_args *args = arg;
+    struct file_scope s;
+    struct file_found found;
+    if (args->by_path) {
+        struct str path;
+        TRY(open_scope(t, &args->at, &s));
+        TRY(file_check_path(&s, txn_arena(t), args->path, true, &path));
+        TRY(file_find(&s, path, &found));
+    } else {
+        TRY(open_id(t, &args->at, &s, &found));
+    }
+    TRY(see(&s, &found, args->at.arena, &args->seen));
+    if (!found.exists)
+        return OK;
+    if (args->wants_sd) {
+        struct str sd;
+        TRY(permission_get(t, s.share.incarnation, &found.node.permission, &sd));
+        args->sd = arena_copy(args->at.arena, sd);
+    }
+    if (args->wants_empty && found.node.kind == NODE_DIRECTORY)
+        return dirtree_is_empty(&s.tree, found.id, &args->empty);
+    return OK;
+}
+
+struct walk {
+    struct file_walk_args *args;
+    struct file_scope *scope;
+    bool asks_pending;
+};
+
+static struct err walk_one(void *arg, const struct dirtree_entry *entry, bool *stop)
+{
+    struct walk *w = arg;
+    struct file_walk_args *args = w->args;
+    struct file_found found;
+    TRY(file_of_entry(w->scope, entry, &found));
+    if (w->asks_pending && opens_delete_pending(args->opens, file_key(w->scope, &found)))
+        return OK;
+    if (!args->item(args->sink, &found, entry->key)) {
+        args->next = arena_copy(args->at.arena, entry->key);
+        *stop = true;
+    }
+    return OK;
+}
+
+struct err file_walk(struct txn *t, void *arg)
+{
+    struct file_walk_args *args = arg;
+    struct file_scope s;
+    struct file_found directory;
+    struct file_seen seen;
+    TRY(open_id(t, &args->at, &s, &directory));
+    TRY(see(&s, &directory, args->at.arena, &seen));
+    args->next = STR_NONE;
+    args->begin(args->sink, &seen);
+    struct walk w = {.args = args, .scope = &s};
+    w.asks_pending = args->at.snapshot == 0 && args->opens != NULL;
+    return dirtree_list(&s.tree, directory.id, args->prefix,
+                        args->from.n > 0 ? args->from : STR_NONE, walk_one, &w);
+}
+
+struct err file_look_share(struct txn *t, void *arg)
+{
+    struct file_share_args *args = arg;
+    struct share share;
+    TRY(share_load(t, &share));
+    if (args->at.incarnation != 0 && share.incarnation != args->at.incarnation)
+        return err_new(ERR_SHARE_NOT_FOUND);
+    args->incarnation = share.incarnation;
+    args->is_smb = share.protocol == SHARE_SMB;
+    args->quota_bytes = share.settings.quota_gib << 30;
+    args->usage_bytes = share.usage;
+    args->created = share.created;
+    args->snapshot_count = share.snapshot_count;
+    args->snapshots = ARENA_ARRAY(args->at.arena, int64_t, share.snapshot_count + 1);
+    memcpy(args->snapshots, share.snapshots, share.snapshot_count * sizeof share.snapshots[0]);
+    return OK;
+}
+
+/* ---- making ---- */
+
+struct err file_make(struct txn *t, void *arg)
+{
+    struct file_make_args *args = arg;
+    struct file_scope s;
+    struct file_found found;
+    struct str path;
+    TRY(open_scope(t, &args->at, &s));
+    TRY(file_check_path(&s, txn_arena(t), args->path, true, &path));
+    TRY(file_find(&s, path, &found));
+    if (found.exists)
+        return err_new(ERR_RESOURCE_ALREADY_EXISTS);
+    struct opens_key parent = {.share = s.share.incarnation, .node = found.parent};
+    if (opens_delete_pending(args->opens, parent))
+        return err_new(ERR_SMB_DELETE_PENDING);
+    TRY(file_new_node(&s, args->kind, found.parent, &found.node));
+    found.node.attributes = args->attributes & NODE_STORED_ATTRIBUTES;
+    if (str_given(args->sd))
+        TRY(permission_put(t, s.share.incarnation, args->sd, &found.node.permission));
+    TRY(file_add(&s, &found));
+    TRY(see(&s, &found, args->at.arena, &args->seen));
+    TRY(file_scope_close(&s));
+    return args->made(args->front, &args->seen);
+}
+
+struct err file_overwrite(struct txn *t, void *arg)
+{
+    struct file_overwrite_args *args = arg;
+    struct file_scope s;
+    struct file_found found;
+    TRY(open_id(t, &args->at, &s, &found));
+    if (found.node.kind != NODE_FILE)
+        return err_new(ERR_FILE_IS_A_DIRECTORY);
+    TRY(file_drop_content(&s, &found.node));
+    found.node.attributes = args->attributes & NODE_STORED_ATTRIBUTES;
+    found.node.last_write = found.node.changed = txn_now(t);
+    found.node.http = (struct node_http){0};
+    file_touch(&s, &found.node);
+    TRY(file_put(&s, &found));
+    TRY(see(&s, &found, args->at.arena, &args->seen));
+    return file_scope_close(&s);
+}
+
+/* ---- bytes ---- */
+
+struct err file_write_at(struct txn *t, void *arg)
+{
+    struct file_write_args *args = arg;
+    struct file_scope s;
+    struct file_found found;
+    TRY(open_id(t, &args->at, &s, &found));
+    uint64_t offset = args->offset;
+    if (offset > NODE_SIZE_MAX || args->length > NODE_SIZE_MAX - offset)
+        return err_new(ERR_SHARE_SIZE_LIMIT_REACHED);
+    if (offset + args->length > found.node.size)
+        TRY(file_resize(&s, &found, offset + args->length));
+    TRY(file_write_pieces(&s, &found, offset, args->pieces));
+    if (!args->keep_times)
+        found.node.last_write = txn_now(t);
+    found.node.changed = txn_now(t);
+    found.node.attributes |= NODE_ARCHIVE;
+    file_touch(&s, &found.node);
+    TRY(file_put(&s, &found));
+    return file_scope_close(&s);
+}
+
+struct err file_read_at(struct txn *t, void *arg)
+{
+    struct file_read_at_args *args = arg;
+    struct file_scope s;
+    struct file_found found;
+    TRY(open_id(t, &args->at, &s, &found));
+    args->size = found.node.size;
+    args->pieces = (struct pieces){0};
+    args->until = args->offset;
+    if (args->offset >= args->size)
+        return OK;
+    uint64_t left = args->size - args->offset;
+    uint64_t to = args->offset + (args->length < left ? args->length : left);
+    struct interval_map m = file_map(&s, &found.node);
+    return interval_read(&m, args->offset, to, &READ_LIMITS, args->at.arena, &args->pieces,
+                         &args->until);
+}
+
+/* ---- properties ---- */
+
+struct err file_change(struct txn *t, void *arg)
+{
+    struct file_change_args *args = arg;
+    struct file_scope s;
+    struct file_found found;
+    TRY(open_id(t, &args->at, &s, &found));
+    if (args->has_size) {
+        if (args->size > NODE_SIZE_MAX)
+            return err_new(ERR_SHARE_SIZE_LIMIT_REACHED);
+        if (args->size != found.node.size && !args->keep_times)
+            found.node.last_write = txn_now(t);
+        TRY(file_resize(&s, &found, args->size));
+    }
+    TRY(file_apply(&s, &found.node, found.parent, &args->settings));
+    if (args->has_accessed)
+        found.node.accessed = args->accessed;
+    file_touch(&s, &found.node);
+    TRY(file_put(&s, &found));
+    TRY(see(&s, &found, args->at.arena, &args->seen));
+    return file_scope_close(&s);
+}
+
+struct err file_remove_at(struct txn *t, void *arg)
+{
+    struct file_remove_args *args = arg;
+    struct file_scope s;
+    struct file_found found;
+    bool empty = true;
+    TRY(open_scope(t, &args->at, &s));
+    TRY(file_find_id(&s, args->at.id, &found));
+    if (!found.exists || found.root)
+        return OK;
+    if (found.node.kind == NODE_DIRECTORY)
+        TRY(dirtree_is_empty(&s.tree, found.id, &empty));
+    if (!empty)
+        return err_new(ERR_DIRECTORY_NOT_EMPTY);
+    TRY(file_remove(&s, &found));
+    return file_scope_close(&s);
+}
+
+/* ---- renaming ---- */
+
+/* Nobody may have open what is replaced, and nobody may open it until the commit. */
+static struct err claim_target(struct file_rename_args *args, struct file_scope *s,
+                               const struct file_found *target)
+{
+    struct opens_rest_request request = {.key = file_key(s, target), .op = OPENS_REST_DELETE};
+    struct err error = file_pass_claim(&args->pass, &request);
+    if (args->pass.waiting) {
+        (void)opens_wait_cancel(args->pass.opens, &args->pass.wait);
+        args->pass.waiting = false;
+        return err_new(ERR_SHARING_VIOLATION);
+    }
+    return error;
+}
+
+static struct err replace(struct file_rename_args *args, struct file_scope *s,
+                          const struct file_found *source, struct file_found *target)
+{
+    if (!args->replace)
+        return err_new(ERR_RESOURCE_ALREADY_EXISTS);
+    if (target->node.kind == NODE_DIRECTORY || source->node.kind == NODE_DIRECTORY ||
+        (target->node.attributes & NODE_READ_ONLY) != 0)
+        return err_new(ERR_AUTHORIZATION_FAILURE);
+    TRY(claim_target(args, s, target));
+    TRY(lease_check_write(&target->node.lease, LEASE_FILE, &(struct lease_id){0}, txn_now(s->txn)));
+    TRY(file_remove(s, target));
+    target->exists = false;
+    target->entry.row = (struct vrow){0};
+    return OK;
+}
+
+static struct err check_below(struct file_rename_args *args, struct file_scope *s,
+                              const struct file_found *source)
+{
+    struct str path;
+    if (source->node.kind != NODE_DIRECTORY)
+        return OK;
+    TRY(file_path(s, source, txn_arena(s->txn), &path));
+    return opens_any_below(args->pass.opens, s->share.incarnation, path)
+               ? err_new(ERR_SHARING_VIOLATION)
+               : OK;
+}
+
+static struct err join(struct arena *a, struct file_scope *s, const struct file_found *target,
+                       struct str name, struct str *out)
+{
+    struct str directory;
+    struct buf b = buf_in(a);
+    TRY(dirtree_path(&s->tree, target->parent, a, &directory));
+    buf_put(&b, directory);
+    if (directory.n > 0)
+        buf_putc(&b, '/');
+    buf_put(&b, name);
+    *out = buf_str(&b);
+    return OK;
+}
+
+struct err file_rename_at(struct txn *t, void *arg)
+{
+    struct file_rename_args *args = arg;
+    struct file_scope s;
+    struct file_found source, target;
+    struct str path;
+    file_pass_begin(&args->pass);
+    TRY(open_id(t, &args->at, &s, &source));
+    TRY(file_check_path(&s, txn_arena(t), args->path, true, &path));
+    if (source.root || path.n == 0)
+        return err_new(ERR_INVALID_INPUT);
+    TRY(file_find(&s, path, &target));
+    struct opens_key parent = {.share = s.share.incarnation, .node = target.parent};
+    if (opens_delete_pending(args->pass.opens, parent))
+        return err_new(ERR_SMB_DELETE_PENDING);
+    TRY(check_below(args, &s, &source));
+    if (target.exists && target.id != source.id)
+        TRY(replace(args, &s, &source, &target));
+    source.node.changed = txn_now(t);
+    file_touch(&s, &source.node);
+    target.entry.name = path_last(path);
+    TRY(file_move(&s, &source, &target));
+    args->was_directory = source.node.kind == NODE_DIRECTORY;
+    TRY(join(args->at.arena, &s, &target, target.entry.name, &args->new_path));
+    return file_scope_close(&s);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The transactions of a front end whose clients hold handles (SMB): a file is found by its path
+ * once, when it is opened, and by its id from then on. What may be done at all was decided when the
+ * handle was registered in the open-file table; so nothing here looks at share modes, except where
+ * another file than the handle's own is at stake (what a rename replaces). */
+#ifndef SERVICE_FILE_BY_ID_H
+#define SERVICE_FILE_BY_ID_H
+
+#include "service/file/access.h"
+#include "service/file/range.h"
+
+/* Where: every argument struct begins with it. */
+struct file_at {
+    struct arena *arena; /* the request's: for what outlives the transaction */
+    uint64_t incarnation;
+    int64_t snapshot; /* 0: the share as it is */
+    uint64_t id;      /* of the node, where it is known */
+};
+
+/* A file or directory as it was found; all in the arena. */
+struct file_seen {
+    bool exists;
+    uint64_t id, parent;
+    struct node node;
+    struct str path; /* as its names are stored; empty: the root */
+};
+
+/* ---- looking ---- */
+
+struct file_look_args {
+    struct file_at at;
+    bool by_path;
+    struct str path;
+    bool wants_sd;
+    bool wants_empty;
+    /* out */
+    struct file_seen seen;
+    struct str sd; /* binary */
+    bool empty;    /* a directory without entries */
+};
+/* ERR_PARENT_NOT_FOUND, the errors of names; what does not exist is no error by path, and
+ * ERR_RESOURCE_NOT_FOUND by id. */
+engine_fn file_look;
+
+/* The entries of a directory in the order of their folded names. */
+struct file_walk_args {
+    struct file_at at;
+    struct opens *opens; /* what is pending delete is left out */
+    struct str from;     /* the key to begin at; empty: the first */
+    struct str prefix;   /* of the folded names */
+    void *sink;
+    void (*begin)(void *sink, const struct file_seen *directory);
+    /* False: full; the walk is to go on at this entry later. */
+    bool (*item)(void *sink, const struct file_found *found, struct str key);
+    /* out: absent at the end, else where to go on, in the arena */
+    struct str next;
+};
+engine_fn file_walk;
+
+/* The share itself. */
+struct file_share_args {
+    struct file_at at; /* incarnation 0: whatever share there is */
+    /* out */
+    uint64_t incarnation;
+    bool is_smb;
+    uint64_t quota_bytes, usage_bytes;
+    int64_t created;
+    int64_t *snapshots; /* ascending */
+    size_t snapshot_count;
+};
+engine_fn file_look_share;
+
+/* ---- making, changing, removing ---- */
+
+struct file_make_args {
+    struct file_at at;
+    struct opens *opens;
+    struct str path;
+    enum node_kind kind;
+    uint32_t attributes;
+    struct str sd; /* absent: what the directory hands down */
+    /* In the transaction, when all but the commit is done: registers the handle, so that nobody
+     * comes between. It may be called again: the earlier registration is to be taken back. */
+    struct err (*made)(void *front, const struct file_seen *seen);
+    void *front;
+    /* out */
+    struct file_seen seen;
+};
+/* ERR_RESOURCE_ALREADY_EXISTS, ERR_SMB_DELETE_PENDING (the directory). */
+engine_fn file_make;
+
+struct file_overwrite_args {
+    struct file_at at;
+    uint32_t attributes;
+    /* out */
+    struct file_seen seen;
+};
+/* An empty file of the same id and creation time. ERR_RESOURCE_NOT_FOUND. */
+engine_fn file_overwrite;
+
+struct file_write_args {
+    struct file_at at;
+    uint64_t offset;
+    uint64_t length;
+    const struct pieces *pieces;
+    bool keep_times; /* the client has set the write time itself */
+};
+/* Makes the file larger where it has to. ERR_SHARE_SIZE_LIMIT_REACHED. */
+engine_fn file_write_at;
+
+struct file_read_at_args {
+    struct file_at at;
+    uint64_t offset;
+    uint64_t length;
+    /* out */
+    uint64_t size;        /* of the file */
+    struct pieces pieces; /* from offset on, as many as there are; may end early */
+    uint64_t until;
+};
+engine_fn file_read_at;
+
+struct file_change_args {
+    struct file_at at;
+    struct file_settings settings; /* attributes, times, permission */
+    bool has_accessed;
+    int64_t accessed;
+    bool has_size;
+    uint64_t size;
+    bool keep_times; /* a new size leaves the write time */
+    /* out */
+    struct file_seen seen;
+};
+engine_fn file_change;
+
+struct file_remove_args {
+    struct file_at at;
+};
+/* What is gone already is no error. ERR_DIRECTORY_NOT_EMPTY. */
+engine_fn file_remove_at;
+
+struct file_rename_args {
+    struct file_at at;
+    struct str path; /* the new one */
+    bool replace;
+    struct file_pass pass; /* for what is replaced */
+    /* out */
+    struct str new_path; /* as stored */
+    bool was_directory;
+};
+/* ERR_RESOURCE_ALREADY_EXISTS; ERR_SHARING_VIOLATION when what would be replaced is open, or
+ * something below a directory; ERR_AUTHORIZATION_FAILURE when it is a directory or read-only. */
+engine_fn file_rename_at;
+
+#endif

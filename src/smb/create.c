@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "smb/create.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+
+#include "smb/close.h"
+#include "smb/drive.h"
+#include "smb/info.h"
+#include "smb/pipe.h"
+#include "smb/server.h"
+#include "smb/session.h"
+
+enum { ANSWER_CONTEXTS_OFFSET = SMB_HEADER_BYTES + 88 };
+
+static void look(struct smb_create *c);
+static void look_again(struct smb_create *c);
+
+static bool overwrites(const struct smb_create *c)
+{
+    return c->disposition == SMB_SUPERSEDE || c->disposition == SMB_OVERWRITE ||
+           c->disposition == SMB_OVERWRITE_IF;
+}
+
+/* ---- ends ---- */
+
+/* Whatever was registered is taken back. */
+static void fail(struct smb_create *c, uint32_t status)
+{
+    struct smb_request *q = c->q;
+    if (c->open != NULL)
+        smb_open_drop(c->open);
+    c->open = NULL;
+    q->message->related_status = status;
+    smb_complete(q, status);
+}
+
+/* Contexts of the answer: each padded to eight, and pointing at the next. */
+static void put_context(struct buf *out, size_t *last, struct str name, struct str data)
+{
+    enum { NAME_AT = 16, DATA_AT = 24 };
+    while (out->n % 8 != 0)
+        buf_putc(out, 0);
+    if (out->n > 0) {
+        uint32_t next = (uint32_t)(out->n - *last);
+        for (unsigned i = 0; i < 4; i++)
+            out->p[*last + i] = (char)(next >> (8 * i));
+    }
+    *last = out->n;
+    buf_put_le32(out, 0);
+    buf_put_le16(out, NAME_AT);
+    buf_put_le16(out, (uint16_t)name.n);
+    buf_put_le16(out, 0);
+    buf_put_le16(out, data.n > 0 ? DATA_AT : 0);
+    buf_put_le32(out, (uint32_t)data.n);
+    buf_put(out, name);
+    buf_put_le32(out, 0);
+    buf_put(out, data);
+}
+
+static void put_contexts(struct smb_create *c, struct buf *out)
+{
+    struct arena *a = c->q->arena;
+    size_t last = 0;
+    if (str_given(c->contexts.max_access)) {
+        struct buf data = buf_in(a);
+        buf_put_le32(&data, STATUS_SUCCESS);
+        buf_put_le32(&data, SMB_ACCESS_ALL);
+        put_context(out, &last, STR("MxAc"), buf_str(&data));
+    }
+    if (str_given(c->contexts.disk_id)) {
+        struct buf data = buf_in(a);
+        buf_put_le64(&data, smb_file_index(c->open->incarnation, c->open->node));
+        buf_put_le64(&data, c->open->incarnation);
+        buf_put_le64(&data, 0);
+        buf_put_le64(&data, 0);
+        put_context(out, &last, STR("QFid"), buf_str(&data));
+    }
+}
+
+static void put_answer(struct smb_create *c)
+{
+    struct buf *out = &c->q->out;
+    struct smb_open *o = c->open;
+    struct buf contexts = buf_in(c->q->arena);
+    put_contexts(c, &contexts);
+    buf_put_le16(out, 89);
+    buf_put_u8(out, o->oplock);
+    buf_put_u8(out, 0);
+    buf_put_le32(out, o->action);
+    smb_put_times(out, &c->seen.node);
+    buf_put_le64(out, smb_allocation(o, &c->seen.node));
+    buf_put_le64(out, c->seen.node.size);
+    buf_put_le32(out, smb_attributes(&c->seen.node));
+    buf_put_le32(out, 0);
+    smb_put_file_id(out, o->id);
+    buf_put_le32(out, contexts.n > 0 ? ANSWER_CONTEXTS_OFFSET : 0);
+    buf_put_le32(out, (uint32_t)contexts.n);
+    buf_put(out, buf_str(&contexts));
+}
+
+static void succeed(struct smb_create *c, enum smb_action action)
+{
+    struct smb_request *q = c->q;
+    struct smb_open *o = c->open;
+    if (q->conn->closed || q->session->ended || q->tree->ended) {
+        fail(c, STATUS_NETWORK_NAME_DELETED);
+        return;
+    }
+    o->action = action;
+    o->node = c->seen.id;
+    o->directory = c->seen.node.kind == NODE_DIRECTORY;
+    o->sharing = c->sharing;
+    o->options = c->options;
+    o->allocation = c->allocation;
+    smb_open_list(o);
+    put_answer(c);
+    q->message->related_status = STATUS_SUCCESS;
+    q->message->related_file[0] = o->id.persistent;
+    q->message->related_file[1] = o->id.fleeting;
+    q->message->related_file_given = true;
+    smb_complete(q, STATUS_SUCCESS);
+}
+
+/* ---- registering ---- */
+
+static struct str client_of(const struct smb_create *c)
+{
+    char text[INET6_ADDRSTRLEN] = "";
+    const struct sockaddr_storage *peer = &c->q->conn->peer;
+    const void *address = peer->ss_family == AF_INET6
+                              ? (const void *)&((const struct sockaddr_in6 *)peer)->sin6_addr
+                              : (const void *)&((const struct sockaddr_in *)peer)->sin_addr;
+    (void)inet_ntop(peer->ss_family, address, text, sizeof text);
+    return arena_copy(c->q->arena, str_of(text));
+}
+
+static struct opens_request wish_of(struct smb_create *c, const struct file_seen *seen)
+{
+    struct smb_open *o = c->open;
+    int64_t now = smb_server_now(o->server);
+    bool directory = seen->node.kind == NODE_DIRECTORY;
+    return (struct opens_request){
+        .key = {.share = o->incarnation, .node = seen->id},
+        .path = seen->path,
+        .directory = directory,
+        .access = smb_opens_access(o->access),
+        .sharing = c->sharing,
+        .access_mask = o->access,
+        .delete_on_close = (c->options & SMB_OPTION_DELETE_ON_CLOSE) != 0,
+        .overwrites = overwrites(c),
+        .rest_leased = lease_locked(lease_state(&seen->node.lease, now)),
+        .calls = &SMB_OPENS_OWNER,
+        .owner = o->server,
+        .tag = o->id.fleeting,
+        .session = o->session->id,
+        .client = client_of(c),
+        .now_ticks = now,
+    };
+}
+
+static void unregister(struct smb_create *c)
+{
+    struct opens *opens = smb_store(c->q)->opens;
+    struct opens_key key;
+    bool remove = false;
+    if (c->open->handle == NULL)
+        return;
+    key = opens_key_of(c->open->handle);
+    opens_close(opens, c->open->handle, &remove);
+    c->open->handle = NULL;
+    if (remove)
+        opens_removed(opens, key);
+}
+
+/* ---- what is there ---- */
+
+static struct smb_create *create_of_wake(struct loop_task *task)
+{
+    return (struct smb_create *)((char *)task - offsetof(struct smb_create, wake));
+}
+
+static void try_register(struct smb_create *c);
+
+/* On any thread. */
+static void wait_done(struct opens_wait *wait)
+{
+    struct smb_create *c = (struct smb_create *)((char *)wait - offsetof(struct smb_create, wait));
+    loop_post(c->q->conn->loop, &c->wake);
+}
+
+static void on_wake(struct loop_task *task)
+{
+    struct smb_create *c = create_of_wake(task);
+    loop_timer_cancel(c->q->conn->loop, &c->timer);
+    if (c->cancelled || c->q->conn->closed)
+        fail(c, STATUS_CANCELLED);
+    else
+        try_register(c);
+}
+
+static void on_patience_over(struct loop_timer *timer)
+{
+    struct smb_create *c =
+        (struct smb_create *)((char *)timer - offsetof(struct smb_create, timer));
+    opens_wait_over(smb_store(c->q)->opens, &c->wait);
+}
+
+static void on_cancel(struct smb_request *q)
+{
+    struct smb_create *c = q->work;
+    c->cancelled = true;
+    if (!opens_wait_cancel(smb_store(q)->opens, &c->wait))
+        return; /* it has just ended: on_wake comes */
+    loop_timer_cancel(q->conn->loop, &c->timer);
+    fail(c, STATUS_CANCELLED);
+}
+
+/* The others have OPENS_SMB_BREAK_MS to answer; in the middle of a compound no interim answer can
+ * be sent, and the client just waits. */
+static void wait_for_others(struct smb_create *c)
+{
+    loop_timer_set(c->q->conn->loop, &c->timer, OPENS_SMB_BREAK_MS);
+    if (!c->q->pending)
+        (void)smb_pending(c->q, on_cancel);
+}
+
+static void try_register(struct smb_create *c)
+{
+    struct opens_request wish = wish_of(c, &c->look.seen);
+    c->wait.done = wait_done;
+    c->wake.run = on_wake;
+    c->timer.fire = on_patience_over;
+    struct err error =
+        opens_open(smb_store(c->q)->opens, &wish, &c->wait, &c->open->handle, &c->granted);
+    if (error.code == ERR_WOULD_BLOCK)
+        wait_for_others(c);
+    else if (err_is(error))
+        fail(c, err_ntstatus(error.code));
+    else
+        look_again(c);
+}
+
+static void try_again(struct smb_create *c)
+{
+    unregister(c);
+    if (++c->tries > SMB_CREATE_TRIES)
+        fail(c, STATUS_INSUFFICIENT_RESOURCES);
+    else
+        look(c);
+}
+
+static void overwritten(struct smb_request *q, struct err outcome)
+{
+    struct smb_create *c = q->work;
+    if (outcome.code == ERR_RESOURCE_NOT_FOUND) {
+        try_again(c);
+        return;
+    }
+    if (err_is(outcome)) {
+        fail(c, err_ntstatus(outcome.code));
+        return;
+    }
+    c->seen = c->overwrite.seen;
+    succeed(c, c->disposition == SMB_SUPERSEDE ? SMB_SUPERSEDED : SMB_OVERWRITTEN);
+}
+
+static void looked_again(struct smb_request *q, struct err outcome)
+{
+    struct smb_create *c = q->work;
+    if (err_is(outcome) && outcome.code != ERR_PARENT_NOT_FOUND) {
+        fail(c, err_ntstatus(outcome.code));
+        return;
+    }
+    if (err_is(outcome) || !c->look.seen.exists ||
+        c->look.seen.id != opens_key_of(c->open->handle).node) {
+        try_again(c);
+        return;
+    }
+    c->seen = c->look.seen;
+    succeed(c, SMB_OPENED);
+}
+
+/* The handle stands: what the rows say now stays true as far as sharing goes. */
+static void look_again(struct smb_create *c)
+{
+    if (!overwrites(c)) {
+        smb_view(c->q, file_look, &c->look, looked_again);
+        return;
+    }
+    c->overwrite =
+        (struct file_overwrite_args){.at = c->look.at, .attributes = c->attributes | NODE_ARCHIVE};
+    c->overwrite.at.id = c->look.seen.id;
+    smb_update(c->q, file_overwrite, &c->overwrite, ENGINE_VISIBLE, overwritten);
+}
+
+/* What of the file that is there stands against the request; a status. */
+static uint32_t check_existing(struct smb_create *c)
+{
+    const struct node *n = &c->look.seen.node;
+    bool directory = n->kind == NODE_DIRECTORY;
+    bool read_only = !directory && (n->attributes & NODE_READ_ONLY) != 0;
+    const uint32_t guarded = NODE_HIDDEN | NODE_SYSTEM;
+    if (c->disposition == SMB_CREATE_NEW)
+        return STATUS_OBJECT_NAME_COLLISION;
+    if (directory && (c->options & SMB_OPTION_NON_DIRECTORY) != 0)
+        return STATUS_FILE_IS_A_DIRECTORY;
+    if (!directory && (c->options & SMB_OPTION_DIRECTORY) != 0)
+        return STATUS_NOT_A_DIRECTORY;
+    if (directory && overwrites(c))
+        return STATUS_OBJECT_NAME_COLLISION;
+    if (overwrites(c) && (read_only || (n->attributes & guarded & ~c->attributes) != 0))
+        return STATUS_ACCESS_DENIED;
+    if (read_only && (c->desired & SMB_MAXIMUM_ALLOWED) != 0)
+        c->open->access &= ~(uint32_t)(SMB_WRITE_DATA | SMB_APPEND_DATA);
+    else if (read_only && (c->open->access & (SMB_WRITE_DATA | SMB_APPEND_DATA)) != 0)
+        return STATUS_ACCESS_DENIED;
+    if (read_only && (c->options & SMB_OPTION_DELETE_ON_CLOSE) != 0)
+        return STATUS_CANNOT_DELETE;
+    return STATUS_SUCCESS;
+}
+
+/* ---- what is not there ---- */
+
+/* In the transaction: nobody else can know the new file yet, so nothing is in the way. */
+static struct err register_made(void *front, const struct file_seen *seen)
+{
+    struct smb_create *c = front;
+    unregister(c);
+    struct opens_request wish = wish_of(c, seen);
+    return opens_open(smb_store(c->q)->opens, &wish, &c->wait, &c->open->handle, &c->granted);
+}
+
+static void made(struct smb_request *q, struct err outcome)
+{
+    struct smb_create *c = q->work;
+    if (outcome.code == ERR_RESOURCE_ALREADY_EXISTS) {
+        try_again(c);
+        return;
+    }
+    if (err_is(outcome)) {
+        fail(c, err_ntstatus(outcome.code));
+        return;
+    }
+    c->seen = c->make.seen;
+    succeed(c, SMB_CREATED);
+}
+
+static void make(struct smb_create *c)
+{
+    bool directory = (c->options & SMB_OPTION_DIRECTORY) != 0;
+    if ((c->attributes & NODE_READ_ONLY) != 0 && (c->options & SMB_OPTION_DELETE_ON_CLOSE) != 0) {
+        fail(c, STATUS_CANNOT_DELETE);
+        return;
+    }
+    c->make = (struct file_make_args){
+        .at = c->look.at,
+        .opens = smb_store(c->q)->opens,
+        .path = c->path,
+        .kind = directory ? NODE_DIRECTORY : NODE_FILE,
+        .attributes = c->attributes | (directory ? 0U : NODE_ARCHIVE),
+        .sd = c->sd,
+        .made = register_made,
+        .front = c,
+    };
+    smb_update(c->q, file_make, &c->make, ENGINE_VISIBLE, made);
+}
+
+/* ---- looking ---- */
+
+/* A snapshot cannot change, so nothing has to be registered. */
+static void open_snapshot(struct smb_create *c)
+{
+    const uint32_t changes = SMB_WRITE_DATA | SMB_APPEND_DATA | SMB_WRITE_EA | SMB_DELETE_CHILD |
+                             SMB_WRITE_ATTRIBUTES | SMB_DELETE | SMB_WRITE_DAC | SMB_WRITE_OWNER;
+    if ((c->desired & SMB_MAXIMUM_ALLOWED) != 0)
+        c->open->access &= ~changes;
+    if (overwrites(c) || (c->open->access & changes) != 0) {
+        fail(c, STATUS_MEDIA_WRITE_PROTECTED);
+        return;
+    }
+    c->open->snapshot = c->snapshot;
+    c->seen = c->look.seen;
+    succeed(c, SMB_OPENED);
+}
+
+static void looked(struct smb_request *q, struct err outcome)
+{
+    struct smb_create *c = q->work;
+    if (err_is(outcome)) {
+        fail(c, err_ntstatus(outcome.code));
+        return;
+    }
+    if (!c->look.seen.exists) {
+        if (c->disposition == SMB_OPEN || c->disposition == SMB_OVERWRITE)
+            fail(c, STATUS_OBJECT_NAME_NOT_FOUND);
+        else if (c->snapshot != 0)
+            fail(c, STATUS_MEDIA_WRITE_PROTECTED);
+        else
+            make(c);
+        return;
+    }
+    uint32_t status = check_existing(c);
+    if (status != STATUS_SUCCESS)
+        fail(c, status);
+    else if (c->snapshot != 0)
+        open_snapshot(c);
+    else
+        try_register(c);
+}
+
+static void look(struct smb_create *c)
+{
+    c->look = (struct file_look_args){
+        .at = {.arena = c->q->arena,
+               .incarnation = c->q->tree->incarnation,
+               .snapshot = c->snapshot},
+        .by_path = true,
+        .path = c->path,
+    };
+    c->open->access = smb_map_access(c->desired);
+    smb_view(c->q, file_look, &c->look, looked);
+}
+
+void smb_create(struct smb_request *q)
+{
+    struct smb_create *c = ARENA_NEW(q->arena, struct smb_create);
+    q->work = c;
+    uint32_t status = smb_create_read(q, c);
+    if (status == STATUS_SUCCESS) {
+        c->open = smb_open_new(q);
+        if (c->open == NULL)
+            status = STATUS_INSUFFICIENT_RESOURCES;
+    }
+    if (status != STATUS_SUCCESS) {
+        fail(c, status);
+        return;
+    }
+    c->open->incarnation = q->tree->incarnation;
+    if (q->tree->pipe)
+        smb_pipe_create(c);
+    else
+        look(c);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CREATE: opens or makes a file or directory.
+ *
+ *   read (create_request.c) → look for the path → what is there: register in the open-file table,
+ *   then look again, or overwrite                → answer
+ *   what is not there: make it and register it in one transaction → answer
+ *
+ * An open registers first and trusts only what it sees in the rows after that: pass.h has the
+ * argument. */
+#ifndef SMB_CREATE_H
+#define SMB_CREATE_H
+
+#include "service/file/by_id.h"
+#include "smb/open.h"
+
+enum { SMB_CREATE_TRIES = 8 };
+
+/* The create contexts as they were sent; absent where not. */
+struct smb_create_contexts {
+    struct str max_access;   /* MxAc */
+    struct str disk_id;      /* QFid */
+    struct str allocation;   /* AlSi */
+    struct str time_warp;    /* TWrp */
+    struct str security;     /* SecD */
+    struct str extended;     /* ExtA */
+    struct str lease;        /* RqLs */
+    struct str durable;      /* DHnQ */
+    struct str reconnect;    /* DHnC */
+    struct str durable_v2;   /* DH2Q */
+    struct str reconnect_v2; /* DH2C */
+};
+
+struct smb_create {
+    struct smb_request *q;
+    /* As sent. */
+    uint8_t oplock;
+    uint32_t desired, attributes, sharing, disposition, options;
+    struct str path; /* with '/', in UTF-8 */
+    struct smb_create_contexts contexts;
+    struct str sd; /* of SecD; absent: inherited */
+    uint64_t allocation;
+    int64_t snapshot;
+
+    /* On its way. */
+    struct smb_open *open;
+    struct file_look_args look;
+    struct file_make_args make;
+    struct file_overwrite_args overwrite;
+    unsigned tries;
+    unsigned granted; /* OPENS_CACHE_* that the handle has got */
+    struct file_seen seen;
+
+    /* While others are asked to give up their caches. */
+    struct opens_wait wait;
+    struct loop_task wake;
+    struct loop_timer timer;
+    bool cancelled;
+};
+
+void smb_create(struct smb_request *q);
+
+/* Takes the request apart and checks what can be checked without looking; a status. */
+uint32_t smb_create_read(struct smb_request *q, struct smb_create *out);
+/* A client's name for a file, '\' for '/', to UTF-8: STATUS_OBJECT_NAME_INVALID,
+ * STATUS_INVALID_PARAMETER when it begins with a backslash. */
+uint32_t smb_read_name(struct arena *a, struct str utf16, struct str *out);
+/* The mask that is granted for one that was asked for: generic rights spelled out. */
+uint32_t smb_map_access(uint32_t desired);
+/* As the open-file table has it. */
+unsigned smb_opens_access(uint32_t mask);
+
+#endif

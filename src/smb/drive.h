@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a command does what may take time: transactions and disk work leave the loop, and the command
+ * goes on with `then` on its connection's thread, in the same turn when nothing had to wait. What
+ * they work on lies in the request's arena. `then` ends in smb_complete or begins the next step,
+ * also when the connection has been cut meanwhile: what was registered has to be undone. */
+#ifndef SMB_DRIVE_H
+#define SMB_DRIVE_H
+
+#include "smb/conn.h"
+
+typedef void smb_then(struct smb_request *request, struct err outcome);
+
+/* A view of the tree's share; moves to the pool when it would wait for the disk. */
+void smb_view(struct smb_request *q, engine_fn *fn, void *args, smb_then *then);
+/* The same of any partition, for a request that has no tree yet. */
+void smb_view_of(struct smb_request *q, struct str partition, engine_fn *fn, void *args,
+                 smb_then *then);
+/* The same, always in the pool: for views with much to do. */
+void smb_view_in_pool(struct smb_request *q, engine_fn *fn, void *args, smb_then *then);
+/* An update of the tree's share. ENGINE_VISIBLE unless the client asked for more. */
+void smb_update(struct smb_request *q, engine_fn *fn, void *args, enum engine_ack ack,
+                smb_then *then);
+/* All that was written before, by anyone, is on disk when `then` is called. */
+void smb_flush_store(struct smb_request *q, smb_then *then);
+/* Work in the pool; it touches nothing but the request's arena and q->work. */
+void smb_in_pool(struct smb_request *q, struct err (*work)(struct smb_request *q), smb_then *then);
+
+struct store *smb_store(const struct smb_request *q);
+
+#endif

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "smb/io.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "service/common/interval_upload.h"
+#include "smb/drive.h"
+#include "smb/pipe.h"
+#include "smb/server.h"
+#include "smb/session.h"
+
+enum {
+    READ_HEAD_BYTES = 16,
+    WRITE_THROUGH = 1,
+    ON_LOOP_MAX = 64 << 10, /* more is read or written in the pool */
+};
+
+struct file_at smb_at(const struct smb_request *q)
+{
+    const struct smb_open *o = q->open;
+    return (struct file_at){
+        .arena = q->arena, .incarnation = o->incarnation, .snapshot = o->snapshot, .id = o->node};
+}
+
+bool smb_charge_covers(const struct smb_request *q, uint64_t bytes)
+{
+    uint64_t charge = q->header.credit_charge == 0 ? 1 : q->header.credit_charge;
+    return bytes <= charge * SMB_CREDIT_BYTES;
+}
+
+/* ---- reading ---- */
+
+static struct err copy_span(const struct extent_span *span, char *out)
+{
+    if (span->fd < 0) {
+        memcpy(out, span->memory, span->length);
+        return OK;
+    }
+    for (size_t done = 0; done < span->length;) {
+        ssize_t n =
+            pread(span->fd, out + done, span->length - done, span->file_offset + (int64_t)done);
+        if (n <= 0 && errno != EINTR)
+            return err_cause(ERR_IO, errno);
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return OK;
+}
+
+static struct err gather_extent(struct engine *e, const struct piece *piece, enum engine_wait wait,
+                                char *out)
+{
+    struct extent_span span;
+    uint32_t length = (uint32_t)piece->length;
+    if (wait == ENGINE_WAIT)
+        return extent_read(e, &piece->extent, piece->extent_offset, length, out);
+    TRY(extent_locate(e, &piece->extent, piece->extent_offset, length, wait, &span));
+    return copy_span(&span, out);
+}
+
+struct err smb_gather(struct engine *e, const struct pieces *pieces, enum engine_wait wait,
+                      char *out)
+{
+    for (size_t i = 0; i < pieces->count; i++) {
+        const struct piece *piece = &pieces->items[i];
+        if (piece->kind == PIECE_INLINE)
+            memcpy(out, piece->bytes, piece->length);
+        else if (piece->kind == PIECE_HOLE)
+            memset(out, 0, piece->length);
+        else
+            TRY(gather_extent(e, piece, wait, out));
+        out += piece->length;
+    }
+    return OK;
+}
+
+struct reading {
+    struct file_read_at_args args;
+    uint64_t offset, length;
+    uint32_t least;
+    uint64_t have;
+    char *bytes; /* in q->out, behind the head */
+};
+
+/* Reads until the range or the file ends. Starts anew when called again. */
+static struct err read_all(struct smb_request *q, enum engine_wait wait)
+{
+    struct reading *r = q->work;
+    struct store *store = smb_store(q);
+    struct engine_pin *pin = engine_pin(store->engine);
+    struct err error = OK;
+    r->have = 0;
+    do {
+        r->args.offset = r->offset + r->have;
+        r->args.length = r->length - r->have;
+        error = store_read(store, q->tree->partition, wait, file_read_at, &r->args);
+        if (!err_is(error))
+            error = smb_gather(store->engine, &r->args.pieces, wait, r->bytes + r->have);
+        if (!err_is(error))
+            r->have = r->args.until - r->offset;
+    } while (!err_is(error) && r->have < r->length && r->args.until < r->args.size);
+    engine_unpin(store->engine, pin);
+    return error;
+}
+
+static struct err read_in_pool(struct smb_request *q)
+{
+    return read_all(q, ENGINE_WAIT);
+}
+
+static void read_done(struct smb_request *q, struct err outcome)
+{
+    struct reading *r = q->work;
+    if (err_is(outcome)) {
+        smb_complete_err(q, outcome);
+        return;
+    }
+    if ((r->have == 0 && r->length > 0) || r->have < r->least) {
+        smb_complete(q, STATUS_END_OF_FILE);
+        return;
+    }
+    q->open->position = r->offset + r->have;
+    buf_put_le16(&q->out, 17);
+    buf_put_u8(&q->out, SMB_HEADER_BYTES + READ_HEAD_BYTES);
+    buf_put_u8(&q->out, 0);
+    buf_put_le32(&q->out, (uint32_t)r->have);
+    buf_put_le32(&q->out, 0);
+    buf_put_le32(&q->out, 0);
+    q->out.n += r->have; /* read in place */
+    if (r->have == 0)
+        buf_putc(&q->out, 0);
+    smb_complete(q, STATUS_SUCCESS);
+}
+
+static uint32_t check_read(struct smb_request *q, const struct reading *r)
+{
+    struct smb_open *o = q->open;
+    if (r->length > SMB_IO_BYTES_MAX || !smb_charge_covers(q, r->length) || r->offset > INT64_MAX ||
+        r->length > INT64_MAX - r->offset)
+        return STATUS_INVALID_PARAMETER;
+    if (o->directory)
+        return STATUS_INVALID_DEVICE_REQUEST;
+    if ((o->access & (SMB_READ_DATA | SMB_EXECUTE)) == 0)
+        return STATUS_ACCESS_DENIED;
+    if (o->handle == NULL)
+        return STATUS_SUCCESS;
+    struct err error =
+        opens_lock_check(smb_store(q)->opens, o->handle, r->offset, r->length, false);
+    return err_is(error) ? err_ntstatus(error.code) : STATUS_SUCCESS;
+}
+
+static void read_file(struct smb_request *q)
+{
+    struct reading *r = q->work;
+    uint32_t status = check_read(q, r);
+    if (status != STATUS_SUCCESS) {
+        smb_complete(q, status);
+        return;
+    }
+    r->args.at = smb_at(q);
+    r->bytes = buf_reserve(&q->out, READ_HEAD_BYTES + r->length + 1) + READ_HEAD_BYTES;
+    if (r->length > ON_LOOP_MAX) {
+        smb_in_pool(q, read_in_pool, read_done);
+        return;
+    }
+    struct err error = read_all(q, ENGINE_NOWAIT);
+    if (error.code == ERR_WOULD_BLOCK)
+        smb_in_pool(q, read_in_pool, read_done);
+    else
+        read_done(q, error);
+}
+
+void smb_read(struct smb_request *q)
+{
+    struct reading *r = ARENA_NEW(q->arena, struct reading);
+    struct reader in = reader_of(str_from(q->body, 4));
+    q->work = r;
+    r->length = read_le32(&in);
+    r->offset = read_le64(&in);
+    struct smb_file_id id = smb_read_file_id(&in);
+    r->least = read_le32(&in);
+    uint32_t status = reader_ok(&in) ? smb_open_find(q, id) : STATUS_INVALID_PARAMETER;
+    if (status != STATUS_SUCCESS)
+        smb_complete(q, status);
+    else if (q->open->pipe)
+        smb_pipe_read(q, r->length);
+    else
+        read_file(q);
+}
+
+/* ---- writing ---- */
+
+struct writing {
+    struct file_write_args args;
+    struct interval_upload upload;
+    struct str bytes;
+    uint64_t offset;
+    uint32_t flags;
+};
+
+static void written(struct smb_request *q, struct err outcome)
+{
+    struct writing *w = q->work;
+    if (err_is(outcome)) {
+        if (outcome.code != ERR_UNKNOWN_OUTCOME)
+            interval_upload_discard(&w->upload);
+        smb_complete_err(q, outcome);
+        return;
+    }
+    q->open->position = w->offset + w->bytes.n;
+    buf_put_le16(&q->out, 17);
+    buf_put_le16(&q->out, 0);
+    buf_put_le32(&q->out, (uint32_t)w->bytes.n);
+    buf_put_le32(&q->out, 0);
+    buf_put_le32(&q->out, 0);
+    smb_complete(q, STATUS_SUCCESS);
+}
+
+static struct err upload(struct smb_request *q)
+{
+    struct writing *w = q->work;
+    interval_upload_init(&w->upload, smb_store(q)->engine, q->arena, w->offset, w->bytes.n);
+    TRY(interval_upload_take(&w->upload, w->bytes));
+    return interval_upload_end(&w->upload);
+}
+
+static void uploaded(struct smb_request *q, struct err outcome)
+{
+    struct writing *w = q->work;
+    bool durable =
+        (w->flags & WRITE_THROUGH) != 0 || (q->open->options & SMB_OPTION_WRITE_THROUGH) != 0;
+    if (err_is(outcome)) {
+        written(q, outcome);
+        return;
+    }
+    w->args = (struct file_write_args){.at = smb_at(q),
+                                       .offset = w->offset,
+                                       .length = w->bytes.n,
+                                       .pieces = &w->upload.pieces,
+                                       .keep_times = q->open->times_kept};
+    smb_update(q, file_write_at, &w->args, durable ? ENGINE_DURABLE : ENGINE_VISIBLE, written);
+}
+
+static uint32_t check_write(struct smb_request *q, const struct writing *w)
+{
+    struct smb_open *o = q->open;
+    if (w->bytes.n > SMB_IO_BYTES_MAX || !smb_charge_covers(q, w->bytes.n) ||
+        w->offset > INT64_MAX || w->bytes.n > INT64_MAX - w->offset)
+        return STATUS_INVALID_PARAMETER;
+    if (o->directory)
+        return STATUS_INVALID_DEVICE_REQUEST;
+    if ((o->access & (SMB_WRITE_DATA | SMB_APPEND_DATA)) == 0)
+        return STATUS_ACCESS_DENIED;
+    if (o->handle == NULL)
+        return STATUS_MEDIA_WRITE_PROTECTED;
+    struct err error =
+        opens_lock_check(smb_store(q)->opens, o->handle, w->offset, w->bytes.n, true);
+    return err_is(error) ? err_ntstatus(error.code) : STATUS_SUCCESS;
+}
+
+static void write_file(struct smb_request *q)
+{
+    struct writing *w = q->work;
+    uint32_t status = check_write(q, w);
+    if (status != STATUS_SUCCESS) {
+        smb_complete(q, status);
+        return;
+    }
+    if (w->bytes.n == 0) {
+        written(q, OK);
+        return;
+    }
+    opens_io(smb_store(q)->opens, q->open->handle, true);
+    if (w->bytes.n > ON_LOOP_MAX)
+        smb_in_pool(q, upload, uploaded);
+    else
+        uploaded(q, upload(q));
+}
+
+void smb_write(struct smb_request *q)
+{
+    struct writing *w = ARENA_NEW(q->arena, struct writing);
+    struct reader in = reader_of(str_from(q->body, 2));
+    q->work = w;
+    uint16_t data_offset = read_le16(&in);
+    uint32_t length = read_le32(&in);
+    w->offset = read_le64(&in);
+    struct smb_file_id id = smb_read_file_id(&in);
+    (void)read_raw(&in, 12);
+    w->flags = read_le32(&in);
+    if (!reader_ok(&in) ||
+        (length > 0 && (data_offset < SMB_HEADER_BYTES || data_offset > q->packet.n ||
+                        length > q->packet.n - data_offset))) {
+        smb_complete(q, STATUS_INVALID_PARAMETER);
+        return;
+    }
+    w->bytes = length == 0 ? STR("") : (struct str){q->packet.p + data_offset, length};
+    uint32_t status = smb_open_find(q, id);
+    if (status != STATUS_SUCCESS)
+        smb_complete(q, status);
+    else if (q->open->pipe)
+        smb_pipe_write(q, w->bytes);
+    else
+        write_file(q);
+}
+
+/* ---- flushing ---- */
+
+static void flushed(struct smb_request *q, struct err outcome)
+{
+    buf_put_le16(&q->out, 4);
+    buf_put_le16(&q->out, 0);
+    smb_complete_err(q, outcome);
+}
+
+void smb_flush(struct smb_request *q)
+{
+    struct reader in = reader_of(str_from(q->body, 8));
+    struct smb_file_id id = smb_read_file_id(&in);
+    uint32_t status = reader_ok(&in) ? smb_open_find(q, id) : STATUS_INVALID_PARAMETER;
+    if (status == STATUS_SUCCESS && !q->open->pipe &&
+        (q->open->access & (SMB_WRITE_DATA | SMB_APPEND_DATA)) == 0)
+        status = STATUS_ACCESS_DENIED;
+    if (status != STATUS_SUCCESS)
+        smb_complete(q, status);
+    else if (q->open->pipe)
+        flushed(q, OK);
+    else
+        smb_flush_store(q, flushed);
+}

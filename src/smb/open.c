@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "smb/open.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "core/mem.h"
+#include "smb/server.h"
+#include "smb/session.h"
+
+enum { BUCKETS = 4096 };
+
+struct smb_opens {
+    pthread_mutex_t lock;
+    uint64_t last_id;
+    struct smb_open *buckets[BUCKETS];
+};
+
+struct smb_opens *smb_opens_new(void)
+{
+    struct smb_opens *t = MEM_NEW(struct smb_opens);
+    (void)pthread_mutex_init(&t->lock, NULL);
+    return t;
+}
+
+void smb_opens_free(struct smb_opens *t)
+{
+    (void)pthread_mutex_destroy(&t->lock);
+    free(t);
+}
+
+static struct smb_open **place_of(struct smb_opens *t, uint64_t fleeting)
+{
+    struct smb_open **link = &t->buckets[fleeting % BUCKETS];
+    while (*link != NULL && (*link)->id.fleeting != fleeting)
+        link = &(*link)->chain;
+    return link;
+}
+
+static void enter_table(struct smb_opens *t, struct smb_open *o, int64_t started)
+{
+    (void)pthread_mutex_lock(&t->lock);
+    o->id.fleeting = ++t->last_id;
+    /* Ids of an earlier run of the server must not be met again. */
+    o->id.persistent = (uint64_t)started + o->id.fleeting;
+    struct smb_open **link = place_of(t, o->id.fleeting);
+    o->chain = *link;
+    *link = o;
+    (void)pthread_mutex_unlock(&t->lock);
+}
+
+static void leave_table(struct smb_opens *t, struct smb_open *o)
+{
+    (void)pthread_mutex_lock(&t->lock);
+    struct smb_open **link = place_of(t, o->id.fleeting);
+    assert(*link == o);
+    *link = o->chain;
+    (void)pthread_mutex_unlock(&t->lock);
+}
+
+/* ---- one handle ---- */
+
+struct smb_open *smb_open_new(struct smb_request *q)
+{
+    if (q->session->open_count >= SMB_OPENS_PER_SESSION)
+        return NULL;
+    struct smb_open *o = MEM_NEW(struct smb_open);
+    q->session->open_count++;
+    o->refs = 1;
+    o->server = q->conn->server;
+    o->loop = q->conn->loop;
+    o->session = q->session;
+    o->tree = q->tree;
+    smb_session_get(o->session);
+    smb_tree_get(o->tree);
+    o->opened_at = smb_server_now(o->server);
+    enter_table(smb_server_opens(o->server), o, smb_server_started(o->server));
+    return o;
+}
+
+void smb_open_list(struct smb_open *o)
+{
+    assert(!o->listed && !o->closed);
+    o->listed = true;
+    o->next = o->tree->opens;
+    if (o->next != NULL)
+        o->next->previous = o;
+    o->tree->opens = o;
+}
+
+void smb_open_get(struct smb_open *o)
+{
+    if (o != NULL)
+        o->refs++;
+}
+
+void smb_open_put(struct smb_open *o)
+{
+    if (o == NULL || --o->refs > 0)
+        return;
+    assert(o->closed);
+    o->session->open_count--;
+    smb_tree_put(o->tree);
+    smb_session_put(o->session);
+    free(o->listing.pattern);
+    free(o->listing.marker);
+    free(o->channel.answer);
+    free(o);
+}
+
+static void unlist(struct smb_open *o)
+{
+    if (!o->listed)
+        return;
+    if (o->previous != NULL)
+        o->previous->next = o->next;
+    else
+        o->tree->opens = o->next;
+    if (o->next != NULL)
+        o->next->previous = o->previous;
+    o->listed = false;
+}
+
+void smb_open_close(struct smb_open *o, bool *remove)
+{
+    *remove = false;
+    if (o->closed)
+        return;
+    o->closed = true;
+    leave_table(smb_server_opens(o->server), o);
+    unlist(o);
+    if (o->handle != NULL)
+        opens_close(smb_server_world(o->server)->store->opens, o->handle, remove);
+    o->handle = NULL;
+    smb_open_put(o);
+}
+
+void smb_opens_end(struct smb_tree *t)
+{
+    while (t->opens != NULL)
+        smb_open_drop(t->opens);
+}
+
+/* ---- finding ---- */
+
+struct smb_file_id smb_read_file_id(struct reader *r)
+{
+    struct smb_file_id id;
+    id.persistent = read_le64(r);
+    id.fleeting = read_le64(r);
+    return id;
+}
+
+void smb_put_file_id(struct buf *b, struct smb_file_id id)
+{
+    buf_put_le64(b, id.persistent);
+    buf_put_le64(b, id.fleeting);
+}
+
+static struct smb_open *find(struct smb_request *q, struct smb_file_id id)
+{
+    struct smb_opens *t = smb_server_opens(q->conn->server);
+    (void)pthread_mutex_lock(&t->lock);
+    struct smb_open *o = *place_of(t, id.fleeting);
+    /* Its fields are another thread's unless it is of this session. */
+    bool ours = o != NULL && o->session == q->session;
+    (void)pthread_mutex_unlock(&t->lock);
+    return ours && o->listed && o->tree == q->tree && o->id.persistent == id.persistent ? o : NULL;
+}
+
+uint32_t smb_open_find(struct smb_request *q, struct smb_file_id id)
+{
+    struct smb_message *m = q->message;
+    if ((q->header.flags & SMB_FLAG_RELATED) != 0) {
+        if (m->related_status != STATUS_SUCCESS)
+            return m->related_status;
+        if (m->related_file_given)
+            id = (struct smb_file_id){m->related_file[0], m->related_file[1]};
+    }
+    struct smb_open *o = find(q, id);
+    if (o == NULL)
+        return STATUS_FILE_CLOSED;
+    m->related_file[0] = id.persistent;
+    m->related_file[1] = id.fleeting;
+    m->related_file_given = true;
+    smb_open_get(o);
+    q->open = o;
+    return STATUS_SUCCESS;
+}
+
+/* ---- from other threads ---- */
+
+struct call {
+    struct loop_task task;
+    struct smb_server *server;
+    uint64_t fleeting;
+    const struct loop *loop;
+    smb_open_fn *fn;
+    char bytes[];
+};
+
+/* The table's lock keeps the handle while its loop is looked up; the handle itself is found again
+ * on its own thread, where it may be gone. */
+static struct loop *loop_of(struct smb_opens *t, uint64_t fleeting)
+{
+    (void)pthread_mutex_lock(&t->lock);
+    struct smb_open *o = *place_of(t, fleeting);
+    struct loop *loop = o == NULL ? NULL : o->loop;
+    (void)pthread_mutex_unlock(&t->lock);
+    return loop;
+}
+
+static void call_here(struct loop_task *task)
+{
+    struct call *call = (struct call *)task;
+    struct smb_opens *t = smb_server_opens(call->server);
+    (void)pthread_mutex_lock(&t->lock);
+    struct smb_open *o = *place_of(t, call->fleeting);
+    if (o != NULL && o->loop != call->loop)
+        o = NULL;
+    (void)pthread_mutex_unlock(&t->lock);
+    if (o != NULL)
+        call->fn(o, call->bytes);
+    free(call);
+}
+
+void smb_open_post(struct smb_server *s, uint64_t fleeting, smb_open_fn *fn, struct str bytes)
+{
+    struct loop *loop = loop_of(smb_server_opens(s), fleeting);
+    if (loop == NULL)
+        return;
+    struct call *call = mem_alloc(sizeof *call + bytes.n);
+    *call = (struct call){
+        .task.run = call_here, .server = s, .fleeting = fleeting, .loop = loop, .fn = fn};
+    if (bytes.n > 0)
+        memcpy(call->bytes, bytes.p, bytes.n);
+    loop_post(loop, &call->task);
+}
+
+static void close_by_force(struct smb_open *o, const void *bytes)
+{
+    (void)bytes;
+    if (o->listed)
+        smb_open_drop(o);
+}
+
+static void force_close(void *owner, uint64_t tag)
+{
+    smb_open_post(owner, tag, close_by_force, STR(""));
+}
+
+/* No caches are granted yet, so there is none to break. */
+static void break_cache(void *owner, const struct opens_notice *notice)
+{
+    (void)owner;
+    (void)notice;
+}
+
+const struct opens_owner SMB_OPENS_OWNER = {.break_cache = break_cache, .force_close = force_close};

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The handles that clients hold: what CREATE gives out and CLOSE takes back.
+ *
+ * A handle belongs to one tree of one session; all of it is touched on that connection's thread
+ * alone. The server's table of them finds a handle by its id, also from other threads (breaks,
+ * forced closes), which then hand over to the handle's own. Whether opens may stand beside each
+ * other is the open-file table's to say (service/file/opens.h), which every handle on a file or
+ * directory is registered in. */
+#ifndef SMB_OPEN_H
+#define SMB_OPEN_H
+
+#include "service/file/opens.h"
+#include "smb/conn.h"
+
+enum {
+    SMB_OPENS_PER_SESSION = 16384,
+    SMB_PATTERN_BYTES_MAX = 1024,
+    SMB_MARKER_BYTES_MAX = 1024,
+};
+
+/* [MS-SMB2] 2.2.14.1. `fleeting` is the document's Volatile. */
+struct smb_file_id {
+    uint64_t persistent;
+    uint64_t fleeting;
+};
+
+/* Where a directory's listing has come to: a name, not a position, so it costs the same in a large
+ * directory, and survives what is made and deleted meanwhile. */
+struct smb_listing {
+    bool begun;
+    bool ended;
+    bool found;    /* something matched: the end is told as NO_MORE_FILES, not NO_SUCH_FILE */
+    unsigned dots; /* how many of . and .. have been told */
+    char *pattern; /* case-folded; on the heap */
+    size_t pattern_n;
+    char *marker; /* the key to go on at; on the heap */
+    size_t marker_n;
+};
+
+/* A pipe of IPC$: the answer that has not been read yet. */
+struct smb_pipe {
+    char *answer;
+    size_t answer_n;
+    size_t answer_read;
+};
+
+struct smb_open {
+    struct smb_open *chain;           /* of the table's bucket */
+    struct smb_open *previous, *next; /* of the tree */
+    struct smb_file_id id;
+    struct smb_server *server;
+    struct loop *loop; /* whose thread it is touched on; under the table's lock */
+    struct smb_session *session;
+    struct smb_tree *tree;
+    unsigned refs; /* the table, and the requests that work on it */
+    bool closed;   /* only its last requests still hold it */
+    bool listed;   /* in the tree's list: CREATE has succeeded */
+
+    struct opens_handle *handle; /* NULL: a pipe, or a file in a snapshot */
+    uint64_t incarnation, node;  /* which file (the share's incarnation and the node's id) */
+    int64_t snapshot;            /* 0: the share as it is */
+    bool directory;
+    bool pipe;
+    uint32_t access;  /* the granted mask */
+    uint32_t sharing; /* as asked for */
+    uint32_t options; /* CREATE's */
+    uint32_t action;  /* CREATE's answer */
+    bool times_kept;  /* the client has set the write time: writes leave it alone */
+    uint64_t position;
+    uint64_t allocation; /* what the client asked to set aside; reported, not kept */
+    int64_t opened_at;   /* ticks */
+
+    /* Caches and durability: granted in create.c through open_cache.h's hooks. */
+    uint8_t oplock; /* the level as CREATE answers it */
+
+    struct smb_listing listing;
+    struct smb_pipe channel;
+};
+
+/* ---- the server's table ---- */
+
+struct smb_opens;
+struct smb_opens *smb_opens_new(void);
+void smb_opens_free(struct smb_opens *t);
+
+/* A handle in the making, with its ids: findable for callbacks, not yet for clients. NULL when the
+ * session has too many. The caller holds it. */
+struct smb_open *smb_open_new(struct smb_request *q);
+/* CREATE has succeeded: from now on the tree's. */
+void smb_open_list(struct smb_open *o);
+/* Forgets it, and closes it in the open-file table; when it was the last of a file that is to be
+ * deleted, *remove tells. The caller then removes the node (smb_remove_node) or hands that on. */
+void smb_open_close(struct smb_open *o, bool *remove);
+/* The same with the removal, for nobody to wait for: teardown, force-close, failed CREATEs. */
+void smb_open_drop(struct smb_open *o);
+void smb_open_get(struct smb_open *o);
+void smb_open_put(struct smb_open *o);
+
+/* The handle that a request names, into q->open; related requests of a compound take the one of the
+ * command before. STATUS_FILE_CLOSED; the error that the compound's CREATE ended with. */
+uint32_t smb_open_find(struct smb_request *q, struct smb_file_id id);
+struct smb_file_id smb_read_file_id(struct reader *r);
+void smb_put_file_id(struct buf *b, struct smb_file_id id);
+
+/* All of a tree that ends. */
+void smb_opens_end(struct smb_tree *t);
+
+/* From any thread: calls `fn` on the handle's own thread, with a copy of what `bytes` hold, when it
+ * is still open then. */
+typedef void smb_open_fn(struct smb_open *o, const void *bytes);
+void smb_open_post(struct smb_server *s, uint64_t fleeting, smb_open_fn *fn, struct str bytes);
+
+/* The callbacks of the open-file table; their owner is the server. */
+extern const struct opens_owner SMB_OPENS_OWNER;
+
+#endif
