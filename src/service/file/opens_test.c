@@ -380,7 +380,9 @@ void test_opens_handles_are_listed_and_closed(void)
     struct fixture f;
     opens_start(&f);
     struct opens_request request = smb_open(&f, OPENS_READ, OPENS_ALL);
+    request.tag = 70;
     struct opens_handle *a = must_open(&f, &request);
+    request.tag = 71;
     struct opens_handle *b = must_open(&f, &request);
     struct opens_select one = {.share = KEY.share, .node = KEY.node};
     struct opens_select tree = {.share = KEY.share, .path = STR("dir"), .recursive = true};
@@ -401,7 +403,7 @@ void test_opens_handles_are_listed_and_closed(void)
     CHECK(!opens_any_below(f.table, KEY.share, STR("di")));
     uint64_t next;
     CHECK_INT(opens_force_close(f.table, &tree, opens_id_of(b), 10, &next), 1);
-    CHECK_INT(f.closed[0], opens_id_of(b));
+    CHECK_INT(f.closed[0], 71);
     CHECK_INT(opens_force_close(f.table, &tree, 0, 10, &next), 1);
     CHECK_INT(next, 0);
     opens_close(f.table, a, &remove);
