@@ -8,16 +8,19 @@
 #include "service/file/by_id.h"
 #include "smb/drive.h"
 #include "smb/info.h"
+#include "smb/io.h"
 #include "smb/server.h"
 #include "smb/session.h"
 
-enum { FLAG_POST_QUERY = 1 };
+enum { FLAG_POST_QUERY = 1, REMOVAL_ARENA_MAX = 1 << 20 };
 
 /* ---- nobody waits for it ---- */
 
 struct removal {
     struct engine_update update;
     struct file_remove_args args;
+    struct file_changes changes;
+    struct arena arena;
     struct opens *opens;
     struct opens_key key;
     char partition[];
@@ -30,7 +33,10 @@ static void removal_done(struct engine_update *u)
     if (err_is(u->result) && u->result.code != ERR_DIRECTORY_NOT_EMPTY &&
         u->result.code != ERR_SHARE_NOT_FOUND)
         log_line(LOG_WARN, "a deleted file could not be removed: error %d", u->result.code);
+    if (!err_is(u->result))
+        file_changes_tell(&r->changes);
     opens_removed(r->opens, r->key);
+    arena_release(&r->arena);
     free(r);
 }
 
@@ -38,7 +44,10 @@ static void remove_detached(struct store *store, struct str partition, struct op
 {
     struct removal *r = mem_calloc(1, sizeof *r + partition.n);
     memcpy(r->partition, partition.p, partition.n);
-    r->args.at = (struct file_at){.incarnation = key.share, .id = key.node};
+    arena_init(&r->arena, REMOVAL_ARENA_MAX);
+    r->changes.watches = opens_watches(store->opens);
+    r->args.at = (struct file_at){
+        .arena = &r->arena, .incarnation = key.share, .id = key.node, .changes = &r->changes};
     r->opens = store->opens;
     r->key = key;
     r->update = (struct engine_update){.partition = {r->partition, partition.n},
@@ -116,8 +125,7 @@ static void close_now(struct smb_request *q)
         answer(q);
         return;
     }
-    c->removal.at = (struct file_at){.arena = q->arena, .incarnation = c->key.share};
-    c->removal.at.id = c->key.node;
+    c->removal.at = smb_at(q);
     smb_update(q, file_remove_at, &c->removal, ENGINE_VISIBLE, removed);
 }
 
@@ -143,10 +151,7 @@ void smb_close(struct smb_request *q)
     }
     q->work = c;
     c->wants_attributes = (flags & FLAG_POST_QUERY) != 0;
-    c->look.at = (struct file_at){.arena = q->arena,
-                                  .incarnation = q->open->incarnation,
-                                  .snapshot = q->open->snapshot,
-                                  .id = q->open->node};
+    c->look.at = smb_at(q);
     if (c->wants_attributes && !q->open->pipe)
         smb_view(q, file_look, &c->look, looked);
     else

@@ -16,6 +16,7 @@
 #include "engine/engine.h"
 #include "net/loop.h"
 #include "net/stream.h"
+#include "service/file/change.h"
 #include "smb/crypto.h"
 #include "smb/header.h"
 #include "smb/window.h"
@@ -109,6 +110,7 @@ struct smb_request {
 
     /* A transaction or other work off the loop (drive.h). */
     struct engine_update update;
+    struct file_changes changes; /* that an update made: told after its commit */
     struct err outcome;
     struct err (*off_loop)(struct smb_request *request);
     void (*then)(struct smb_request *request, struct err outcome);

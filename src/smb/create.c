@@ -143,6 +143,7 @@ static struct opens_request wish_of(struct smb_create *c, const struct file_seen
     return (struct opens_request){
         .key = {.share = o->incarnation, .node = seen->id},
         .path = seen->path,
+        .parent = seen->parent,
         .directory = directory,
         .access = smb_opens_access(o->access),
         .sharing = c->sharing,
@@ -413,6 +414,7 @@ static void look(struct smb_create *c)
 {
     c->look = (struct file_look_args){
         .at = {.arena = c->q->arena,
+               .changes = &c->q->changes,
                .incarnation = c->q->tree->incarnation,
                .snapshot = c->snapshot},
         .by_path = true,

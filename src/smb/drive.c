@@ -2,6 +2,7 @@
 #include "smb/drive.h"
 
 #include "net/pool.h"
+#include "service/file/opens.h"
 #include "smb/server.h"
 #include "smb/session.h"
 
@@ -80,6 +81,8 @@ static void update_done(struct engine_update *u)
     struct smb_request *q =
         (struct smb_request *)((char *)u - offsetof(struct smb_request, update));
     q->outcome = u->result;
+    if (!err_is(u->result))
+        file_changes_tell(&q->changes);
     to_loop(q);
 }
 

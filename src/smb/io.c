@@ -16,7 +16,7 @@ enum {
     ON_LOOP_MAX = 64 << 10, /* more is read or written in the pool */
 };
 
-struct file_at smb_at(const struct smb_request *q)
+struct file_at smb_at(struct smb_request *q)
 {
     const struct smb_open *o = q->open;
     return (struct file_at){

@@ -17,7 +17,12 @@ static struct err see(struct file_scope *s, const struct file_found *found, stru
 
 static struct err open_scope(struct txn *t, const struct file_at *at, struct file_scope *s)
 {
-    return file_scope_open_incarnation(t, at->incarnation, at->snapshot, s);
+    TRY(file_scope_open_incarnation(t, at->incarnation, at->snapshot, s));
+    if (at->changes != NULL && txn_writable(t)) {
+        file_changes_begin(at->changes, at->arena);
+        s->changes = at->changes;
+    }
+    return OK;
 }
 
 static struct err open_id(struct txn *t, const struct file_at *at, struct file_scope *s,
@@ -302,7 +307,7 @@ struct err file_rename_at(struct txn *t, void *arg)
     struct file_scope s;
     struct file_found source, target;
     struct str path;
-    file_pass_begin(&args->pass);
+    file_pass_begin(&args->pass, args->at.arena);
     TRY(open_id(t, &args->at, &s, &source));
     TRY(file_check_path(&s, txn_arena(t), args->path, true, &path));
     if (source.root || path.n == 0)

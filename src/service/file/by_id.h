@@ -15,6 +15,8 @@ struct file_at {
     uint64_t incarnation;
     int64_t snapshot; /* 0: the share as it is */
     uint64_t id;      /* of the node, where it is known */
+    /* Of updates: for those who watch; the front end tells them after the commit. NULL: nobody. */
+    struct file_changes *changes;
 };
 
 /* A file or directory as it was found; all in the arena. */
