@@ -25,7 +25,7 @@ struct err rest_put_append_blob_encode(struct rest_call *call)
 {
     const struct blob_create_append_args *args = call->args;
     blob_put_etag(call, args->head.etag, args->head.last_modified);
-    call_put_bool(call, STR("x-ms-request-server-encrypted"), true);
+    blob_put_encrypted(call, args->head.encryption_scope);
     call->status = 201;
     return OK;
 }
@@ -80,7 +80,7 @@ struct err rest_append_block_encode(struct rest_call *call)
     blob_upload_put_checksums(call, append->upload);
     call_put_u64(call, STR("x-ms-blob-append-offset"), append->args.offset);
     call_put_u64(call, STR("x-ms-blob-committed-block-count"), head->block_count);
-    call_put_bool(call, STR("x-ms-request-server-encrypted"), true);
+    blob_put_encrypted(call, append->args.head.encryption_scope);
     call->status = 201;
     return OK;
 }

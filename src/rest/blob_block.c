@@ -47,7 +47,7 @@ struct err rest_put_block_encode(struct rest_call *call)
 {
     const struct put_block *put = call->args;
     blob_upload_put_checksums(call, put->upload);
-    call_put_bool(call, STR("x-ms-request-server-encrypted"), true);
+    blob_put_encrypted(call, put->args.request.encryption_scope);
     call->status = 201;
     return OK;
 }
@@ -127,7 +127,7 @@ struct err rest_put_block_list_encode(struct rest_call *call)
     const struct block_commit_args *args = call->args;
     blob_put_etag(call, args->head.etag, args->head.last_modified);
     blob_put_body_checksums(call, call->body);
-    call_put_bool(call, STR("x-ms-request-server-encrypted"), true);
+    blob_put_encrypted(call, args->head.encryption_scope);
     call->status = 201;
     return OK;
 }

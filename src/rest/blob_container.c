@@ -53,11 +53,26 @@ static void put_etag(struct rest_call *call)
 
 /* ---- Create Container ---- */
 
+static struct err read_default_scope(struct rest_call *call, struct container_args *args)
+{
+    const struct str name = STR("x-ms-default-encryption-scope");
+    const struct str deny = STR("x-ms-deny-encryption-scope-override");
+    TRY(blob_read_encryption_scope(call, name, &args->encryption_scope));
+    if (str_eq(args->encryption_scope, BLOB_ACCOUNT_SCOPE))
+        args->encryption_scope = STR_NONE;
+    TRY(call_header_bool(call, deny, &args->deny_scope_override));
+    /* To forbid others than one needs the one. */
+    return args->deny_scope_override && !str_given(call_header(call, name))
+               ? call_missing_header(call, name)
+               : OK;
+}
+
 struct err rest_create_container_decode(struct rest_call *call)
 {
     struct container_args *args;
     TRY(decode_container(call, &args));
     TRY(read_public_access(call, &args->public_access));
+    TRY(read_default_scope(call, args));
     return metadata_from_headers(call, &args->metadata);
 }
 
@@ -101,9 +116,10 @@ struct err rest_get_container_properties_encode(struct rest_call *call)
     put_public_access(call, c->public_access);
     call_put_bool(call, STR("x-ms-has-immutability-policy"), false);
     call_put_bool(call, STR("x-ms-has-legal-hold"), false);
-    call_put_bool(call, STR("x-ms-immutable-storage-with-versioning-enabled"), false);
-    call_put(call, STR("x-ms-default-encryption-scope"), STR("$account-encryption-key"));
-    call_put_bool(call, STR("x-ms-deny-encryption-scope-override"), false);
+    /* The switch is one of the management plane; here every container takes policies. */
+    call_put_bool(call, STR("x-ms-immutable-storage-with-versioning-enabled"), true);
+    call_put(call, STR("x-ms-default-encryption-scope"), container_scope(c));
+    call_put_bool(call, STR("x-ms-deny-encryption-scope-override"), c->deny_scope_override);
     return OK;
 }
 

@@ -4,6 +4,7 @@
 #include "core/md5.h"
 #include "core/time.h"
 #include "rest/blob_ops.h"
+#include "rest/blob_protect.h"
 #include "rest/blob_request.h"
 #include "rest/blob_tags.h"
 #include "rest/content_source.h"
@@ -150,6 +151,8 @@ static void put_head(struct rest_call *call, const struct get_blob *get)
     }
     blob_put_tag_count(call, head->tags);
     call_put_bool(call, STR("x-ms-server-encrypted"), true);
+    call_put_if(call, STR("x-ms-encryption-scope"), head->encryption_scope);
+    blob_put_protection(call, head);
     call_put(call, STR("Accept-Ranges"), STR("bytes"));
 }
 

@@ -5,6 +5,7 @@
 #include "core/time.h"
 #include "core/xml.h"
 #include "rest/blob_ops.h"
+#include "rest/blob_protect.h"
 #include "rest/blob_request.h"
 #include "rest/blob_tags.h"
 #include "rest/listing.h"
@@ -50,14 +51,13 @@ struct list_blobs {
     struct rest_call *call;
     bool wants_metadata;
     bool wants_tags;
+    bool wants_policy, wants_hold;
 };
 
 static bool take_blob_include(void *arg, struct str value)
 {
-    static const struct str OTHERS[] = {STR_INIT("copy"),       STR_INIT("deleted"),
-                                        STR_INIT("versions"),   STR_INIT("immutabilitypolicy"),
-                                        STR_INIT("legalhold"),  STR_INIT("deletedwithversions"),
-                                        STR_INIT("permissions")};
+    static const struct str OTHERS[] = {STR_INIT("copy"), STR_INIT("deleted"), STR_INIT("versions"),
+                                        STR_INIT("deletedwithversions"), STR_INIT("permissions")};
     struct list_blobs *list = arg;
     if (str_ieq(value, STR("snapshots")))
         return list->args.wants_snapshots = true;
@@ -67,6 +67,10 @@ static bool take_blob_include(void *arg, struct str value)
         return list->wants_metadata = true;
     if (str_ieq(value, STR("tags")))
         return list->wants_tags = true;
+    if (str_ieq(value, STR("immutabilitypolicy")))
+        return list->wants_policy = true;
+    if (str_ieq(value, STR("legalhold")))
+        return list->wants_hold = true;
     /* Known to the service; blobs have none of these. */
     for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
         if (str_ieq(value, OTHERS[i]))
@@ -155,6 +159,28 @@ static void put_tier(struct buf *b, const struct blob_head *head)
     xml_element(b, STR("RehydratePriority"), blob_rehydrate_priority_text(head));
 }
 
+/* Policies and holds only when they are asked for. */
+static void put_protection(const struct list_blobs *list, const struct blob_head *head)
+{
+    struct buf *b = &list->call->out;
+    const struct blob_protection *p = &head->protection;
+    if (head->expires != 0) {
+        PUT(b, "<Expiry-Time>");
+        time_put_rfc1123(b, head->expires);
+        PUT(b, "</Expiry-Time>");
+    }
+    if (str_given(head->encryption_scope))
+        xml_element(b, STR("EncryptionScope"), head->encryption_scope);
+    if (list->wants_policy && p->until != 0) {
+        PUT(b, "<ImmutabilityPolicyUntilDate>");
+        time_put_rfc1123(b, p->until);
+        PUT(b, "</ImmutabilityPolicyUntilDate>");
+        xml_element(b, STR("ImmutabilityPolicyMode"), blob_policy_mode_text(p));
+    }
+    if (list->wants_hold && p->hold)
+        PUT(b, "<LegalHold>true</LegalHold>");
+}
+
 static void put_properties(struct list_blobs *list, const struct blob_list_item *item)
 {
     struct buf *b = &list->call->out;
@@ -176,6 +202,7 @@ static void put_properties(struct list_blobs *list, const struct blob_list_item 
         put_lease(b, &head->lease, list->call->now);
     if (head->tags.n > 0)
         xml_element_u64(b, STR("TagCount"), pairs_count(head->tags));
+    put_protection(list, head);
     PUT(b, "<ServerEncrypted>true</ServerEncrypted></Properties>");
 }
 
@@ -215,10 +242,19 @@ static struct err read_marker(struct rest_call *call, struct str *out)
     return base64_decode(call->arena, text, out) ? OK : call_bad_query(call, STR("marker"));
 }
 
+/* A client that takes nothing else must not be given XML. */
+static struct err refuse_arrow(struct rest_call *call)
+{
+    struct str accept = call_header(call, STR("Accept"));
+    return str_istarts(accept, STR("application/vnd.apache.arrow")) ? err_new(ERR_NOT_IMPLEMENTED)
+                                                                    : OK;
+}
+
 struct err rest_list_blobs_decode(struct rest_call *call)
 {
     struct list_blobs *list = ARENA_NEW(call->arena, struct list_blobs);
     call->args = list;
+    TRY(refuse_arrow(call));
     TRY(name_check_container(call->container));
     call->partition = blob_partition(call->arena, call->account, call->container);
     list->call = call;
@@ -306,11 +342,12 @@ static void put_container(void *sink, struct str name, const struct container *c
     if (container->public_access != BLOB_PUBLIC_NONE)
         xml_element(b, STR("PublicAccess"),
                     container->public_access == BLOB_PUBLIC_BLOB ? STR("blob") : STR("container"));
-    PUT(b, "<DefaultEncryptionScope>$account-encryption-key</DefaultEncryptionScope>"
-           "<DenyEncryptionScopeOverride>false</DenyEncryptionScopeOverride>"
-           "<HasImmutabilityPolicy>false</HasImmutabilityPolicy>"
+    xml_element(b, STR("DefaultEncryptionScope"), container_scope(container));
+    xml_element(b, STR("DenyEncryptionScopeOverride"),
+                container->deny_scope_override ? STR("true") : STR("false"));
+    PUT(b, "<HasImmutabilityPolicy>false</HasImmutabilityPolicy>"
            "<HasLegalHold>false</HasLegalHold>"
-           "<ImmutableStorageWithVersioningEnabled>false</ImmutableStorageWithVersioningEnabled>"
+           "<ImmutableStorageWithVersioningEnabled>true</ImmutableStorageWithVersioningEnabled>"
            "</Properties>");
     if (list->wants_metadata)
         metadata_put_xml(b, container->metadata);

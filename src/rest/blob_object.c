@@ -50,7 +50,7 @@ struct err rest_put_blob_encode(struct rest_call *call)
     const struct put_blob *put = call->args;
     blob_put_etag(call, put->args.head.etag, put->args.head.last_modified);
     blob_upload_put_checksums(call, put->upload);
-    call_put_bool(call, STR("x-ms-request-server-encrypted"), true);
+    blob_put_encrypted(call, put->args.head.encryption_scope);
     call->status = 201;
     return OK;
 }
@@ -93,7 +93,7 @@ struct err rest_set_blob_metadata_encode(struct rest_call *call)
 {
     const struct blob_set_args *args = call->args;
     blob_put_etag(call, args->head.etag, args->head.last_modified);
-    call_put_bool(call, STR("x-ms-request-server-encrypted"), true);
+    blob_put_encrypted(call, args->head.encryption_scope);
     return OK;
 }
 

@@ -50,6 +50,15 @@ rest_fn rest_get_blob_tags_decode, rest_get_blob_tags_encode;
 /* blob_tier.c */
 rest_fn rest_set_blob_tier_decode, rest_set_blob_tier_encode;
 
+/* blob_protect.c */
+rest_fn rest_set_blob_immutability_policy_decode, rest_set_blob_immutability_policy_encode;
+rest_fn rest_delete_blob_immutability_policy_decode, rest_delete_blob_immutability_policy_encode;
+rest_fn rest_set_blob_legal_hold_decode, rest_set_blob_legal_hold_encode;
+rest_fn rest_set_blob_expiry_decode, rest_set_blob_expiry_encode;
+
+/* blob_query.c */
+rest_fn rest_query_blob_contents_decode, rest_query_blob_contents_encode;
+
 /* blob_batch.c */
 rest_fn rest_submit_batch_decode, rest_submit_batch_start, rest_submit_batch_encode;
 

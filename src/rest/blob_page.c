@@ -50,7 +50,7 @@ struct err rest_put_page_blob_encode(struct rest_call *call)
 {
     const struct blob_create_page_args *args = call->args;
     blob_put_etag(call, args->head.etag, args->head.last_modified);
-    call_put_bool(call, STR("x-ms-request-server-encrypted"), true);
+    blob_put_encrypted(call, args->head.encryption_scope);
     call->status = 201;
     return OK;
 }
@@ -190,7 +190,7 @@ struct err rest_put_page_encode(struct rest_call *call)
     else if (put->args.pieces != NULL)
         blob_put_crc64(call, put->upload.crc64);
     call_put_u64(call, NUMBER, put->args.head.sequence);
-    call_put_bool(call, STR("x-ms-request-server-encrypted"), true);
+    blob_put_encrypted(call, put->args.head.encryption_scope);
     call->status = 201;
     return OK;
 }

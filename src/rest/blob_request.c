@@ -6,6 +6,7 @@
 #include "core/time.h"
 #include "core/uri.h"
 #include "core/xml.h"
+#include "rest/blob_protect.h"
 #include "rest/blob_tags.h"
 #include "rest/metadata.h"
 #include "service/common/etag.h"
@@ -170,6 +171,21 @@ struct err blob_read_lease_request(struct rest_call *call, struct lease_request 
 
 /* ---- the resource ---- */
 
+enum { SCOPE_NAME_MAX = 63 };
+
+/* A SAS may name the scope that all it lets in is to have. */
+struct err blob_read_encryption_scope(struct rest_call *call, struct str name, struct str *out)
+{
+    struct str text = call_header(call, name);
+    struct str signed_scope = call->who.encryption_scope;
+    *out = str_given(text) ? text : signed_scope;
+    if (str_given(text) && str_given(signed_scope) && !str_eq(text, signed_scope))
+        return err_new(ERR_REQUEST_FORBIDDEN_BY_CONTAINER_ENCRYPTION_POLICY);
+    if (str_given(text) && (text.n == 0 || text.n > SCOPE_NAME_MAX))
+        return call_bad_header(call, name);
+    return OK;
+}
+
 struct err blob_read_container_request(struct rest_call *call, struct container_request *out)
 {
     *out = (struct container_request){.arena = call->arena};
@@ -199,6 +215,7 @@ struct err blob_read_request(struct rest_call *call, struct blob_request *out)
     TRY(read_snapshot(call, &out->at));
     TRY(blob_read_conditions(call, &out->conditions));
     out->create_only = call->who.create_only;
+    TRY(blob_read_encryption_scope(call, STR("x-ms-encryption-scope"), &out->encryption_scope));
     return blob_read_lease_id(call, &out->lease);
 }
 
@@ -256,6 +273,7 @@ struct err blob_read_properties(struct rest_call *call, bool standard, struct bl
     if (!str_given(out->http.content_type))
         out->http.content_type = STR("application/octet-stream");
     TRY(metadata_from_headers(call, &out->metadata));
+    TRY(blob_read_protection(call, &out->protection));
     return blob_read_tags_header(call, &out->tags);
 }
 
@@ -294,6 +312,12 @@ void blob_put_etag(struct rest_call *call, int64_t etag, int64_t last_modified)
     etag_put_quoted(&text, etag);
     call_put(call, STR("ETag"), buf_str(&text));
     call_put_time(call, STR("Last-Modified"), last_modified);
+}
+
+void blob_put_encrypted(struct rest_call *call, struct str scope)
+{
+    call_put_bool(call, STR("x-ms-request-server-encrypted"), true);
+    call_put_if(call, STR("x-ms-encryption-scope"), scope);
 }
 
 void blob_put_lease(struct rest_call *call, const struct lease *lease)

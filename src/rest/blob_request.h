@@ -28,6 +28,8 @@ struct err blob_read_lease_id(struct rest_call *call, struct lease_id *out);
 struct err blob_read_request(struct rest_call *call, struct blob_request *out);
 /* The same for an operation that only the blob itself can have: naming a snapshot is refused. */
 struct err blob_read_base_request(struct rest_call *call, struct blob_request *out);
+/* The scope that the header names, or the SAS; absent when neither does. */
+struct err blob_read_encryption_scope(struct rest_call *call, struct str name, struct str *out);
 /* The same for a container. */
 struct err blob_read_container_request(struct rest_call *call, struct container_request *out);
 /* The x-ms-lease-* headers of a lease operation. */
@@ -50,6 +52,8 @@ struct err blob_read_checksum(struct rest_call *call, struct str name, enum err_
 /* "<Name>…", percent-encoded and saying so when XML cannot carry the name. */
 void blob_put_name_xml(struct rest_call *call, struct str name);
 void blob_put_etag(struct rest_call *call, int64_t etag, int64_t last_modified);
+/* x-ms-request-server-encrypted, and the scope when there is one. */
+void blob_put_encrypted(struct rest_call *call, struct str scope);
 /* x-ms-lease-status, -state and -duration. */
 void blob_put_lease(struct rest_call *call, const struct lease *lease);
 /* x-ms-lease-id or x-ms-lease-time, and the status, after a lease operation. */

@@ -326,13 +326,13 @@ static struct err check_conditions(struct rest_call *call)
     return OK;
 }
 
-/* Is this a promise about the content that is not kept here: encrypted with the client's own key,
- * in a scope of its own, or stored so that nobody can change or delete it? */
+/* Is this a promise about the content that is not kept here: encrypted with the client's own key?
+ */
 static bool promises_protection(struct str header)
 {
-    return str_istarts(header, STR("x-ms-encryption-")) ||
-           str_istarts(header, STR("x-ms-immutability-policy-")) ||
-           str_ieq(header, STR("x-ms-legal-hold"));
+    return str_istarts(header, STR("x-ms-encryption-key")) ||
+           str_istarts(header, STR("x-ms-source-encryption-key")) ||
+           str_ieq(header, STR("x-ms-encryption-algorithm"));
 }
 
 /* To pass over such a wish would be to store unprotected what was to be protected, so it is
@@ -344,7 +344,7 @@ static struct err check_protection(struct rest_call *call)
         return OK;
     for (size_t i = 0; i < request->header_count; i++) {
         if (request->headers[i].value.n > 0 && promises_protection(request->headers[i].name))
-            return call_error(call, ERR_UNSUPPORTED_HEADER, "HeaderName", request->headers[i].name);
+            return call_error(call, ERR_NOT_IMPLEMENTED, "HeaderName", request->headers[i].name);
     }
     return OK;
 }

@@ -12,6 +12,7 @@
 #include "service/blob/find.h"
 #include "service/blob/list.h"
 #include "service/blob/page.h"
+#include "service/blob/protect.h"
 #include "service/blob/tags.h"
 #include "service/blob/tier.h"
 
@@ -130,6 +131,21 @@ static const struct op ROWS[] = {
     {.name = "SetBlobTier", .methods = M_PUT, .resource = R_OBJECT, .comp = "tier",
      .account_sas = "w", .account_sas_type = 'o', .service_sas = "w", .conditions = COND_T,
      .mode = MODE_WRITE, .version_min = 20170417, .decode = rest_set_blob_tier_decode, .run = blob_set_blob_tier, .encode = rest_set_blob_tier_encode},
+    {.name = "SetBlobImmutabilityPolicy", .methods = M_PUT, .resource = R_OBJECT, .comp = "immutabilityPolicies",
+     .account_sas = "i", .account_sas_type = 'o', .service_sas = "i", .conditions = COND_U,
+     .mode = MODE_WRITE, .version_min = 20200612, .decode = rest_set_blob_immutability_policy_decode, .run = blob_set_blob_immutability_policy, .encode = rest_set_blob_immutability_policy_encode},
+    {.name = "DeleteBlobImmutabilityPolicy", .methods = M_DELETE, .resource = R_OBJECT, .comp = "immutabilityPolicies",
+     .account_sas = "i", .account_sas_type = 'o', .service_sas = "i",
+     .mode = MODE_WRITE, .version_min = 20200612, .decode = rest_delete_blob_immutability_policy_decode, .run = blob_delete_blob_immutability_policy, .encode = rest_delete_blob_immutability_policy_encode},
+    {.name = "SetBlobLegalHold", .methods = M_PUT, .resource = R_OBJECT, .comp = "legalhold",
+     .account_sas = "i", .account_sas_type = 'o', .service_sas = "i",
+     .mode = MODE_WRITE, .version_min = 20200612, .decode = rest_set_blob_legal_hold_decode, .run = blob_set_blob_legal_hold, .encode = rest_set_blob_legal_hold_encode},
+    {.name = "SetBlobExpiry", .methods = M_PUT, .resource = R_OBJECT, .comp = "expiry",
+     .account_sas = "w", .account_sas_type = 'o', .service_sas = "w",
+     .mode = MODE_WRITE, .version_min = 20200210, .decode = rest_set_blob_expiry_decode, .run = blob_set_blob_expiry, .encode = rest_set_blob_expiry_encode},
+    {.name = "QueryBlobContents", .methods = M_POST, .resource = R_OBJECT, .comp = "query",
+     .account_sas = "r", .account_sas_type = 'o', .service_sas = "r", .conditions = COND_ALL,
+     .mode = MODE_DIRECT, .decode = rest_query_blob_contents_decode, .encode = rest_query_blob_contents_encode},
     {.name = "LeaseBlob", .methods = M_PUT, .resource = R_OBJECT, .comp = "lease", .header = "x-ms-lease-action=break",
      .account_sas = "wd", .account_sas_type = 'o', .service_sas = "wd", .conditions = COND_ALL,
      .mode = MODE_WRITE, .decode = rest_lease_blob_decode, .run = blob_lease_blob, .encode = rest_lease_blob_encode},

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "service/blob/keep.h"
+#include "service/blob/protect.h"
 #include "service/blob/sweep.h"
 #include "service/blob/tag_index.h"
 #include "service/common/content.h"
@@ -20,6 +22,7 @@ static enum condition_use condition_use_of(enum blob_use use)
     case BLOB_CREATE:
         return CONDITION_CREATE;
     case BLOB_CHANGE:
+    case BLOB_ALTER:
     case BLOB_STAGE:
     case BLOB_DELETE:
     case BLOB_CHANGE_SHARED:
@@ -42,6 +45,10 @@ struct err blob_take_row(struct blob *blob, struct str row)
     }
     blob->exists = blob->stored && blob->head.committed;
     blob->indexed = blob->head.tags;
+    blob->timed = (struct blob_times){
+        .until = blob->head.protection.hold ? INT64_MAX : blob->head.protection.until,
+        .expires = blob->head.expires};
+    blob->timed_key = blob->key;
     return OK;
 }
 
@@ -98,7 +105,7 @@ static struct err check_lease(struct txn *t, const struct blob_request *request,
                               const struct blob *blob)
 {
     const struct lease *lease = &blob->head.lease;
-    if (use == BLOB_LEASE)
+    if (use == BLOB_LEASE || request->of_expired)
         return OK;
     if (!blob->exists)
         return lease_check_absent(LEASE_BLOB, &request->lease);
@@ -108,13 +115,64 @@ static struct err check_lease(struct txn *t, const struct blob_request *request,
     return lease_check_write(lease, LEASE_BLOB, &request->lease, txn_now(t));
 }
 
+/* What has expired is not there. Who makes a blob in its place takes it away first. */
+static struct err pass_over_expired(struct txn *t, const struct blob_request *request,
+                                    enum blob_use use, struct blob *blob)
+{
+    if (request->of_expired || blob->at.item != BLOB_BASE || !blob->stored ||
+        !blob_is_expired(&blob->head, txn_now(t)))
+        return OK;
+    if (use == BLOB_CREATE || use == BLOB_STAGE)
+        TRY(blob_remove(t, blob));
+    *blob = (struct blob){.container = blob->container, .at = blob->at, .key = blob->key};
+    return OK;
+}
+
+/* Where there are versions, what is overwritten or deleted stays as a previous one, protected as it
+ * was: so that is no harm. */
+static struct err check_protection(struct txn *t, const struct blob_request *request,
+                                   enum blob_use use, const struct blob *blob)
+{
+    bool kept = blob->at.item == BLOB_BASE &&
+                (request->versioning || (use == BLOB_CREATE && blob->head.version != 0));
+    if (!blob->exists || (use != BLOB_ALTER && use != BLOB_CREATE && use != BLOB_DELETE) ||
+        (kept && use != BLOB_ALTER))
+        return OK;
+    return blob_check_mutable(&blob->head, txn_now(t));
+}
+
+/* A new blob has the scope that the request names, else the container's; the container may allow no
+ * other. What is written to a blob that is there has the blob's. */
+static struct err check_encryption_scope(const struct blob_request *request, enum blob_use use,
+                                         struct blob *blob)
+{
+    struct str wanted = request->encryption_scope;
+    struct str usual = blob->container.encryption_scope;
+    if (use == BLOB_CREATE || use == BLOB_STAGE) {
+        if (str_given(wanted) && blob->container.deny_scope_override &&
+            !str_eq(wanted, container_scope(&blob->container)))
+            return err_new(ERR_REQUEST_FORBIDDEN_BY_CONTAINER_ENCRYPTION_POLICY);
+        blob->scope = str_given(wanted) ? wanted : usual;
+        return OK;
+    }
+    if (!str_given(wanted) || (use != BLOB_ALTER && use != BLOB_CHANGE_SHARED))
+        return OK;
+    struct str own = blob->head.encryption_scope;
+    return str_eq(wanted, str_given(own) ? own : BLOB_ACCOUNT_SCOPE)
+               ? OK
+               : err_new(ERR_BLOB_CUSTOMER_SPECIFIED_ENCRYPTION_MISMATCH);
+}
+
 struct err blob_open(struct txn *t, const struct blob_request *request, enum blob_use use,
                      struct blob *out)
 {
     TRY(blob_load(t, request, out));
+    TRY(pass_over_expired(t, request, use, out));
     TRY(check_conditions(request, use, out));
     TRY(check_existence(request, use, out));
-    return check_lease(t, request, use, out);
+    TRY(check_lease(t, request, use, out));
+    TRY(check_protection(t, request, use, out));
+    return check_encryption_scope(request, use, out);
 }
 
 /* Snapshots and previous versions have tags, but are not found by them; nor is what is
@@ -134,6 +192,7 @@ static struct err index_tags(struct txn *t, struct blob *blob, struct str tags)
 struct err blob_save_unchanged(struct txn *t, struct blob *blob)
 {
     TRY(index_tags(t, blob, blob->head.deleted != 0 ? STR_NONE : blob->head.tags));
+    TRY(blob_index_times(t, blob, &blob->head));
     struct buf row = buf_in(txn_arena(t));
     blob_head_encode(&row, &blob->head);
     return txn_put(t, blob->key, buf_str(&row));
@@ -150,6 +209,7 @@ struct err blob_save_written(struct txn *t, struct blob *blob)
 struct err blob_forget(struct txn *t, struct blob *blob)
 {
     TRY(index_tags(t, blob, STR_NONE));
+    TRY(blob_index_times(t, blob, NULL));
     return txn_del(t, blob->key);
 }
 

@@ -21,6 +21,9 @@ struct blob_request {
     bool versioning;     /* previous versions */
     struct str settings; /* the partition of the service's properties, which have the retention of
                             what is soft-deleted; absent: nothing is kept */
+    bool of_expired; /* the sweeper's: the blob is there though it has expired, and no lease counts
+                      */
+    struct str encryption_scope; /* absent: not said */
 };
 
 /* A blob that was opened: lives as long as the transaction. */
@@ -34,6 +37,11 @@ struct blob {
     bool buried;            /* there is none, but one that is soft-deleted */
     struct blob_head grave; /* that one's head */
     struct str indexed;     /* the tags that the tag index has of it */
+    struct blob_times {
+        int64_t until, expires;
+    } timed;              /* what the indexes of protect.h have of it */
+    struct str timed_key; /* and of which key */
+    struct str scope;     /* BLOB_CREATE: the encryption scope of what is made */
 };
 
 enum blob_use {
@@ -41,6 +49,7 @@ enum blob_use {
     BLOB_READ_STORED,   /* the same, of an uncommitted blob too */
     BLOB_CREATE,        /* makes the blob or replaces its content */
     BLOB_CHANGE,        /* must exist */
+    BLOB_ALTER,         /* the same of what a policy protects: the content in place, the metadata */
     BLOB_STAGE,         /* Put Block: takes no conditions, need not exist */
     BLOB_DELETE,        /* must exist, be it uncommitted */
     BLOB_CHANGE_SHARED, /* Snapshot: a write that a lease does not hinder */

@@ -47,7 +47,7 @@ struct err blob_append_block(struct txn *t, void *arg)
 {
     struct blob_append_args *args = arg;
     struct blob blob;
-    TRY(blob_open(t, &args->request, BLOB_CHANGE, &blob));
+    TRY(blob_open(t, &args->request, BLOB_ALTER, &blob));
     TRY(blob_check_type(&blob, BLOB_APPEND));
     if (blob.head.sealed)
         return err_new(ERR_BLOB_IS_SEALED);

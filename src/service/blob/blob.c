@@ -2,6 +2,7 @@
 #include "service/blob/blob.h"
 
 #include "service/blob/page.h"
+#include "service/blob/protect.h"
 
 /* ---- Put Blob ---- */
 
@@ -24,6 +25,9 @@ void blob_set_properties(struct txn *t, struct blob *blob, const struct blob_pro
     head->http = p->http;
     head->metadata = p->metadata;
     head->tags = p->tags;
+    head->protection = p->protection;
+    head->expires = 0;
+    head->encryption_scope = blob->scope;
     if (p->tier != BLOB_TIER_NONE && p->tier != head->tier) {
         head->tier = p->tier;
         head->tier_changed = txn_now(t);
@@ -130,7 +134,7 @@ struct err blob_set_blob_properties(struct txn *t, void *arg)
 {
     struct blob_set_args *args = arg;
     struct blob blob;
-    TRY(blob_open(t, &args->request, BLOB_CHANGE, &blob));
+    TRY(blob_open(t, &args->request, args->pages != NULL ? BLOB_ALTER : BLOB_CHANGE, &blob));
     if (args->pages != NULL)
         TRY(blob_page_apply(t, &args->request, &blob, args->pages));
     if (!args->keep_http)
@@ -143,7 +147,7 @@ struct err blob_set_blob_metadata(struct txn *t, void *arg)
 {
     struct blob_set_args *args = arg;
     struct blob blob;
-    TRY(blob_open(t, &args->request, BLOB_CHANGE, &blob));
+    TRY(blob_open(t, &args->request, BLOB_ALTER, &blob));
     TRY(blob_keep_version(t, &args->request, &blob));
     blob.head.metadata = args->metadata;
     TRY(blob_save_written(t, &blob));
@@ -183,6 +187,8 @@ struct err blob_snapshot_blob(struct txn *t, void *arg)
     snapshot.head.version = 0;
     snapshot.key = blob_key_head(txn_arena(t), blob.container.incarnation, args->request.name, &at);
     snapshot.head.lease = (struct lease){0};
+    snapshot.head.protection = (struct blob_protection){0};
+    snapshot.head.expires = 0;
     snapshot.head.blocks = 0;
     if (args->has_metadata) {
         snapshot.head.metadata = args->metadata;
@@ -214,6 +220,7 @@ static struct err take_snapshots_away(const struct deletion *d, const struct blo
         TRY(blob_take_row(&snapshot, arena_copy(a, cursor_value(c))));
         if (!blob_key_parse_head(snapshot.key, &name, &snapshot.at))
             return err_new(ERR_CORRUPT);
+        TRY(blob_check_mutable(&snapshot.head, txn_now(d->txn)));
         TRY(cursor_next(c));
         TRY(blob_take_away(d->txn, &d->args->request, &d->retention, &snapshot, &d->args->kept));
     }

@@ -16,6 +16,7 @@ struct blob_properties {
     struct str metadata; /* as pairs.h encodes them; absent when none */
     struct str tags;
     enum blob_tier tier; /* BLOB_TIER_NONE: what the blob had, or none */
+    struct blob_protection protection;
 };
 
 struct blob_put_args {

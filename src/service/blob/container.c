@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "service/blob/keys.h"
+#include "service/blob/protect.h"
 #include "service/blob/sweep.h"
 #include "service/common/record.h"
 
@@ -18,6 +19,8 @@ enum field {
     FIELD_ACL,
     FIELD_LEASE,
     FIELD_DELETED_UNTIL,
+    FIELD_ENCRYPTION_SCOPE = 30,
+    FIELD_DENY_SCOPE_OVERRIDE,
 };
 
 static void container_encode(struct buf *b, const struct container *c)
@@ -34,6 +37,8 @@ static void container_encode(struct buf *b, const struct container *c)
         record_put_bytes(b, FIELD_LEASE, buf_str(&lease));
     }
     record_put(b, FIELD_DELETED_UNTIL, (uint64_t)c->deleted_until);
+    record_put_bytes(b, FIELD_ENCRYPTION_SCOPE, c->encryption_scope);
+    record_put(b, FIELD_DENY_SCOPE_OVERRIDE, c->deny_scope_override);
 }
 
 static bool take_field(struct container *c, const struct record_field *field)
@@ -61,6 +66,12 @@ static bool take_field(struct container *c, const struct record_field *field)
         return lease_decode(field->bytes, &c->lease);
     case FIELD_DELETED_UNTIL:
         c->deleted_until = (int64_t)field->value;
+        return true;
+    case FIELD_ENCRYPTION_SCOPE:
+        c->encryption_scope = field->bytes;
+        return true;
+    case FIELD_DENY_SCOPE_OVERRIDE:
+        c->deny_scope_override = field->value != 0;
         return true;
     default:
         return true;
@@ -116,6 +127,7 @@ static void give(struct container_args *args, const struct container *c)
     args->container = *c;
     args->container.metadata = arena_copy(args->request.arena, c->metadata);
     args->container.acl = arena_copy(args->request.arena, c->acl);
+    args->container.encryption_scope = arena_copy(args->request.arena, c->encryption_scope);
 }
 
 /* ---- the prologue of every operation ---- */
@@ -154,7 +166,9 @@ struct err blob_create_container(struct txn *t, void *arg)
         return err_new(ERR_CONTAINER_BEING_DELETED);
     c = (struct container){.incarnation = (uint64_t)txn_stamp(t),
                            .public_access = args->public_access,
-                           .metadata = args->metadata};
+                           .metadata = args->metadata,
+                           .encryption_scope = args->encryption_scope,
+                           .deny_scope_override = args->deny_scope_override};
     touch(t, &c);
     give(args, &c);
     return save(t, &c);
@@ -165,6 +179,7 @@ struct err blob_delete_container(struct txn *t, void *arg)
     struct container_args *args = arg;
     struct container c;
     TRY(open(t, args, CONTAINER_DELETE, &c));
+    TRY(blob_check_container_mutable(t, c.incarnation));
     struct sweep_item item = {.kind = SWEEP_INCARNATION, .incarnation = c.incarnation};
     TRY(sweep_add(t, &item));
     if (args->delete_ticks == 0)

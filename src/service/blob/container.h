@@ -9,6 +9,10 @@
 
 enum blob_public { BLOB_PUBLIC_NONE, BLOB_PUBLIC_BLOB, BLOB_PUBLIC_CONTAINER };
 
+/* The encryption scope that every account has. Scopes are names here: what is stored is not
+ * encrypted by them. */
+#define BLOB_ACCOUNT_SCOPE STR("$account-encryption-key")
+
 /* The container's row. Its ETag and time move with its metadata and ACL, not with its blobs and not
  * with its lease. */
 struct container {
@@ -19,13 +23,21 @@ struct container {
     struct str metadata; /* as pairs.h encodes them */
     struct str acl;      /* as policy.h encodes it */
     struct lease lease;
-    int64_t deleted_until; /* a tombstone: the name cannot be taken before this time */
+    struct str encryption_scope; /* of blobs that name none; absent: the account's */
+    bool deny_scope_override;    /* and blobs may name no other */
+    int64_t deleted_until;       /* a tombstone: the name cannot be taken before this time */
 };
 
 /* The container, or ERR_CONTAINER_NOT_FOUND. Slices are borrowed from the transaction. */
 struct err container_load(struct txn *t, struct container *out);
 /* A row as listings find it; false for a tombstone. ERR_CORRUPT. */
 struct err container_decode(struct str row, struct container *out, bool *live);
+
+/* The scope of its blobs unless they name another. */
+static inline struct str container_scope(const struct container *c)
+{
+    return str_given(c->encryption_scope) ? c->encryption_scope : BLOB_ACCOUNT_SCOPE;
+}
 
 /* What every operation on a container may ask for. */
 struct container_request {
@@ -41,6 +53,8 @@ struct container_args {
     struct str metadata;            /* Create, SetMetadata */
     struct str acl;                 /* SetAcl */
     enum blob_public public_access; /* Create, SetAcl */
+    struct str encryption_scope;    /* Create */
+    bool deny_scope_override;       /* Create */
     struct lease_request lease;     /* Lease */
     int64_t delete_ticks;           /* Delete: how long the name cannot be taken */
     /* out */

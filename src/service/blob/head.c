@@ -41,6 +41,12 @@ enum field {
     FIELD_DELETED,
     FIELD_PURGE_AT,
     FIELD_PAGES_AT,
+    FIELD_IMMUTABLE_UNTIL = 60,
+    FIELD_IMMUTABLE_LOCKED,
+    FIELD_LEGAL_HOLD,
+    FIELD_EXPIRES,
+    FIELD_ACCESSED,
+    FIELD_ENCRYPTION_SCOPE,
 };
 
 static void put_lease(struct buf *b, const struct lease *lease)
@@ -90,7 +96,36 @@ void blob_head_encode(struct buf *b, const struct blob_head *head)
     record_put(b, FIELD_DELETED, (uint64_t)head->deleted);
     record_put(b, FIELD_PURGE_AT, (uint64_t)head->purge_at);
     record_put(b, FIELD_PAGES_AT, (uint64_t)head->pages_at);
+    record_put(b, FIELD_IMMUTABLE_UNTIL, (uint64_t)head->protection.until);
+    record_put(b, FIELD_IMMUTABLE_LOCKED, head->protection.locked);
+    record_put(b, FIELD_LEGAL_HOLD, head->protection.hold);
+    record_put(b, FIELD_EXPIRES, (uint64_t)head->expires);
+    record_put(b, FIELD_ACCESSED, (uint64_t)head->accessed);
+    record_put_bytes(b, FIELD_ENCRYPTION_SCOPE, head->encryption_scope);
     put_lease(b, &head->lease);
+}
+
+static bool take_protection(struct blob_head *h, unsigned field, uint64_t value)
+{
+    switch (field) {
+    case FIELD_IMMUTABLE_UNTIL:
+        h->protection.until = (int64_t)value;
+        return true;
+    case FIELD_IMMUTABLE_LOCKED:
+        h->protection.locked = value != 0;
+        return true;
+    case FIELD_LEGAL_HOLD:
+        h->protection.hold = value != 0;
+        return true;
+    case FIELD_EXPIRES:
+        h->expires = (int64_t)value;
+        return true;
+    case FIELD_ACCESSED:
+        h->accessed = (int64_t)value;
+        return true;
+    default:
+        return false;
+    }
 }
 
 static bool take_tier(struct blob_head *h, unsigned field, uint64_t value)
@@ -112,7 +147,7 @@ static bool take_tier(struct blob_head *h, unsigned field, uint64_t value)
         h->rehydrate_high = value != 0;
         return true;
     default:
-        return false;
+        return take_protection(h, field, value);
     }
 }
 
@@ -218,6 +253,9 @@ static void take_bytes(struct blob_head *h, unsigned field, struct str bytes)
         break;
     case FIELD_PAGE_VOIDS:
         h->page_voids = bytes;
+        break;
+    case FIELD_ENCRYPTION_SCOPE:
+        h->encryption_scope = bytes;
         break;
     default:
         break;

@@ -43,6 +43,13 @@ struct blob_http {
     struct str content_md5; /* 16 bytes */
 };
 
+/* What keeps it from being changed or deleted: see protect.h. */
+struct blob_protection {
+    int64_t until; /* 0: no policy */
+    bool locked;   /* the policy can only be made longer */
+    bool hold;     /* a legal hold, which has no end */
+};
+
 struct blob_head {
     enum blob_type type;
     bool committed;        /* false: only uncommitted blocks are there, the blob is not visible */
@@ -73,6 +80,10 @@ struct blob_head {
     int64_t version;  /* its version id; 0 when it was written while there were no versions */
     int64_t deleted;  /* when it was soft-deleted; 0: it was not */
     int64_t purge_at; /* when it then goes for good */
+    struct blob_protection protection;
+    int64_t expires;             /* 0: never */
+    int64_t accessed;            /* when it was last read or written, where that is tracked */
+    struct str encryption_scope; /* absent: the account's */
 };
 
 void blob_head_encode(struct buf *b, const struct blob_head *head);

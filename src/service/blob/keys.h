@@ -19,6 +19,8 @@
  *   r I content                    how many heads share the content, when more than one
  *   l I content row                the ids and sizes of the committed blocks of a content
  *   t I tag 00 value 00 name       a blob's tag (tag_index.h)
+ *   i I until (head from name)     a blob that is protected until then (protect.h)
+ *   e I time (head from name)      a blob that expires then
  *   u I blocks                     a set of uncommitted blocks
  *   u I blocks 01 id               one of them
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/list.h"
 
+#include "service/blob/protect.h"
 #include "service/common/name.h"
 
 /* ---- blobs ---- */
@@ -17,11 +18,12 @@ struct listing {
     size_t looked_at;
 };
 
-static bool is_wanted(const struct blob_list_args *args, const struct blob_list_item *item)
+static bool is_wanted(const struct blob_list_args *args, const struct blob_list_item *item,
+                      int64_t now)
 {
     if (item->at.item == BLOB_SNAPSHOT)
         return args->wants_snapshots;
-    return item->head.committed || args->wants_uncommitted;
+    return !blob_is_expired(&item->head, now) && (item->head.committed || args->wants_uncommitted);
 }
 
 /* The end of the first delimiter after the prefix; 0 when the name has none. */
@@ -59,7 +61,7 @@ static struct err take_row(struct listing *l, bool *full)
     }
     TRY(blob_head_decode(cursor_value(l->cursor), &item.head));
     blob_head_settle(&item.head, txn_now(l->txn));
-    if (!is_wanted(l->args, &item))
+    if (!is_wanted(l->args, &item, txn_now(l->txn)))
         return cursor_next(l->cursor);
     *full = l->found == l->args->max;
     if (*full)

@@ -167,7 +167,7 @@ struct err blob_put_page(struct txn *t, void *arg)
     struct blob_page_args *args = arg;
     struct blob blob;
     struct blob_pages pages;
-    TRY(blob_open(t, &args->request, BLOB_CHANGE, &blob));
+    TRY(blob_open(t, &args->request, BLOB_ALTER, &blob));
     TRY(blob_check_type(&blob, BLOB_PAGE));
     TRY(check_sequence(&args->sequence, blob.head.sequence));
     if (args->offset > blob.head.size || args->length > blob.head.size - args->offset)

@@ -8,12 +8,13 @@
 #include "service/blob/keep.h"
 #include "service/blob/keys.h"
 #include "service/blob/page.h"
+#include "service/blob/protect.h"
 #include "service/common/content.h"
 #include "service/common/record.h"
 
 enum {
     SWEEP_WORK_MAX = 2000,     /* rows and extents per step */
-    EXPIRY_SETS_MAX = 200,     /* and soft-deleted heads, together, per step */
+    EXPIRY_SETS_MAX = 200,     /* and heads that are expired or soft-deleted, together, per step */
     LOOK_PARTITIONS_MAX = 256, /* containers per step */
     ROUND_REST_MS_MIN = 1000,
     ROUND_REST_FACTOR = 50, /* a round of a second is followed by a rest of fifty */
@@ -112,7 +113,7 @@ static struct err remove_prefix(struct txn *t, struct str prefix, unsigned *budg
 
 static struct err sweep_incarnation(struct txn *t, uint64_t incarnation, unsigned *budget)
 {
-    static const char KINDS[] = {'h', 'd', 'r', 'l', 'u', 'p', 'P', 't', 'x'};
+    static const char KINDS[] = {'h', 'd', 'r', 'l', 'u', 'p', 'P', 't', 'x', 'i', 'e'};
     for (size_t i = 0; i < sizeof KINDS; i++) {
         struct buf prefix = buf_in(txn_arena(t));
         buf_putc(&prefix, KINDS[i]);
@@ -387,6 +388,8 @@ static struct err expire_partition(struct txn *t, void *arg)
     cursor_close(c);
     if (!err_is(e))
         e = blob_purge_due(t, &container, EXPIRY_SETS_MAX, &step->removed);
+    if (!err_is(e))
+        e = blob_remove_expired(t, &container, EXPIRY_SETS_MAX, &step->removed);
     return e;
 }
 

@@ -36,8 +36,8 @@ struct blob_round {
 };
 
 /* Jobs for the sweeper; context is a struct blob_round of the job's own. The first does what is
- * noted. The second finds uncommitted blocks that nobody touched for a week and the tombstones of
- * containers whose time is over. */
+ * noted. The second finds uncommitted blocks that nobody touched for a week, blobs that have
+ * expired and the tombstones of containers whose time is over. */
 struct err blob_sweep(struct store *store, void *context, struct sweep_report *report);
 struct err blob_expire(struct store *store, void *context, struct sweep_report *report);
 

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What keeps a blob from being changed or deleted (immutability policies, legal holds), and what
+ * takes it away by itself (expiry). facts.md §4.11.
+ *
+ * Two indexes over the heads keep both cheap: whether a container holds anything that is protected
+ * is one look (it must not be deleted then), and the sweeper finds what has expired without looking
+ * at what has not. */
+#ifndef SERVICE_BLOB_PROTECT_H
+#define SERVICE_BLOB_PROTECT_H
+
+#include "service/blob/access.h"
+
+/* ERR_BLOB_IMMUTABLE_DUE_TO_LEGAL_HOLD, ERR_BLOB_IMMUTABLE_DUE_TO_POLICY. */
+struct err blob_check_mutable(const struct blob_head *head, int64_t now);
+/* Its time is over: it is gone for everybody, though the sweeper may not have taken it away yet.
+ * What is protected does not expire before the protection ends. */
+bool blob_is_expired(const struct blob_head *head, int64_t now);
+
+/* For access.c: brings the indexes in step with the head, which is NULL when it goes. */
+struct err blob_index_times(struct txn *t, struct blob *blob, const struct blob_head *head);
+/* ERR_BLOB_IMMUTABLE_DUE_TO_POLICY when a blob of the container, or a snapshot, is protected. */
+struct err blob_check_container_mutable(struct txn *t, uint64_t incarnation);
+
+/* For the sweeper: takes away blobs that have expired, at most `max` in all; in a view only counts.
+ * *count goes up by each. */
+struct err blob_remove_expired(struct txn *t, const struct container *container, unsigned max,
+                               unsigned *count);
+
+/* ---- operations ---- */
+
+struct blob_protect_args {
+    struct blob_request request;
+    struct blob_protection protection; /* of the policy: until and locked; of the hold: hold */
+    /* out */
+    struct blob_head head;
+};
+/* ERR_BLOB_IMMUTABLE_DUE_TO_POLICY: a locked policy can only be made longer, and not taken away. */
+engine_fn blob_set_blob_immutability_policy;
+engine_fn blob_delete_blob_immutability_policy;
+engine_fn blob_set_blob_legal_hold;
+
+enum blob_expiry_option {
+    BLOB_EXPIRY_NEVER,
+    BLOB_EXPIRY_FROM_CREATION,
+    BLOB_EXPIRY_FROM_NOW,
+    BLOB_EXPIRY_AT,
+};
+
+struct blob_expiry_args {
+    struct blob_request request;
+    enum blob_expiry_option option;
+    int64_t ticks; /* how long, or when */
+    /* out */
+    struct blob_head head;
+};
+/* ERR_INVALID_HEADER_VALUE for a time that is over already. */
+engine_fn blob_set_blob_expiry;
+
+#endif
