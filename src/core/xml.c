@@ -21,8 +21,49 @@ static bool noncharacter(struct str s, size_t at)
            (unsigned char)s.p[at + 2] >= 0xBE;
 }
 
+/* A word with this byte in each of its eight places. */
+static uint64_t all_bytes(unsigned char c)
+{
+    return 0x0101010101010101ULL * c;
+}
+
+/* Whether a byte of the word is zero. (Subtracting one borrows into the top bit from 0 only, if not
+ * from a byte past 0x80, which the complement leaves out.) */
+static bool has_zero(uint64_t word)
+{
+    return ((word - all_bytes(1)) & ~word & all_bytes(0x80)) != 0;
+}
+
+/* Of the word's eight bytes none is a control, markup or beyond ASCII. '<' and '>' differ in one
+ * bit, and so do '"' and '&': each pair is found with that bit set. */
+static bool word_plain(uint64_t word)
+{
+    uint64_t low = (word - all_bytes(0x20)) & all_bytes(0x80);
+    return (word & all_bytes(0x80)) == 0 && low == 0 &&
+           !has_zero((word | all_bytes(0x02)) ^ all_bytes('>')) &&
+           !has_zero((word | all_bytes(0x04)) ^ all_bytes('&'));
+}
+
+size_t xml_plain(struct str text)
+{
+    size_t i = 0;
+    uint64_t word;
+    for (; i + sizeof word <= text.n; i += sizeof word) {
+        memcpy(&word, text.p + i, sizeof word);
+        if (!word_plain(word))
+            return i;
+    }
+    char rest[sizeof word];
+    memset(rest, ' ', sizeof rest);
+    if (i < text.n)
+        memcpy(rest, text.p + i, text.n - i);
+    memcpy(&word, rest, sizeof word);
+    return word_plain(word) ? text.n : i;
+}
+
 bool xml_can_hold(struct str text)
 {
+    text = str_from(text, xml_plain(text));
     for (size_t i = 0; i < text.n; i++)
         if (control_forbidden((unsigned char)text.p[i]) || noncharacter(text, i))
             return false;
@@ -55,7 +96,7 @@ static struct str escape_of(char c, bool attribute)
 static void put_escaped(struct buf *out, struct str text, bool attribute)
 {
     size_t done = 0;
-    for (size_t i = 0; i < text.n; i++) {
+    for (size_t i = xml_plain(text); i < text.n; i++) {
         if ((unsigned char)text.p[i] > '>')
             continue;
         struct str escape = escape_of(text.p[i], attribute);

@@ -42,6 +42,26 @@ void test_xml_replaces_what_it_cannot_hold(void)
     buf_release(&out);
 }
 
+/* Each byte at each place of a text, beside what a document may hold as it is. */
+void test_xml_plain_stops_at_every_byte_that_is_not(void)
+{
+    char text[20];
+    for (size_t n = 1; n <= sizeof text; n++) {
+        memset(text, 'x', n);
+        CHECK_INT(xml_plain((struct str){text, n}), n);
+        for (size_t at = 0; at < n; at++) {
+            for (int c = 0; c < 256; c++) {
+                text[at] = (char)c;
+                size_t plain = xml_plain((struct str){text, n});
+                bool stands = c >= 0x20 && c < 0x80 && strchr("<>&\"", c) == NULL;
+                CHECK(stands ? plain == n : plain <= at);
+            }
+            text[at] = 'x';
+        }
+    }
+    CHECK_INT(xml_plain(STR_NONE), 0);
+}
+
 void test_xml_reads(void)
 {
     struct xml_node *root;

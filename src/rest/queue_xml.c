@@ -23,7 +23,7 @@ static const struct str TAIL = STR_INIT("</MessageText></QueueMessage>");
 /* Whether the text means itself in XML. */
 static bool is_plain(struct str text)
 {
-    for (size_t i = 0; i < text.n; i++)
+    for (size_t i = xml_plain(text); i < text.n; i++)
         if (text.p[i] == '<' || text.p[i] == '&' || text.p[i] == '>' || text.p[i] == '\r')
             return false;
     return xml_can_hold(text);
