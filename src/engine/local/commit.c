@@ -235,16 +235,16 @@ struct state *local_state(struct local_engine *e)
     return s;
 }
 
-static void forget_row(void *arg, struct row *row)
+static void renew_row(void *arg, struct row *row)
 {
-    row_cache_forget(arg, row_key(row));
+    row_cache_renew(arg, row_key(row), row->deleted ? STR_NONE : row_value(row));
 }
 
 static void publish(struct local_engine *e)
 {
     e->commit++;
     row_cache_announce(e->cache, e->commit);
-    tree_each(&e->batch.overlay, forget_row, e->cache);
+    tree_each(&e->batch.overlay, renew_row, e->cache);
     pins_advance(&e->readers, e->commit);
     struct state *state = state_new(&e->rows, e->commit, &e->readers);
     pthread_mutex_lock(&e->publish_lock);

@@ -122,11 +122,11 @@ static struct err local_find_cached(struct local_txn *t, struct str key, bool ho
     if (row != NULL) {
         local_hold(t, release_cached, row);
         *stored = cached_row_value(row);
-        return t->batch == NULL ? local_load_cached(t, row, stored) : OK;
+        /* What an update reads it mostly changes. */
+        return hot || t->batch == NULL ? local_load_cached(t, row, stored) : OK;
     }
     TRY(local_find_below(t, key, stored));
     offer.value = *stored;
-    /* What an update reads it mostly changes. */
     if (hot || t->batch == NULL)
         row_cache_offer(t->engine->cache, &offer);
     return OK;

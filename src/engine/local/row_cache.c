@@ -73,16 +73,23 @@ static bool is_row_of(const struct cached_row *row, struct str key, uint64_t has
     return row != NULL && row->hash == hash && str_eq(key, (struct str){row->bytes, row->key_n});
 }
 
+/* The lock is held. */
+static struct cached_row **way_of(struct row_cache *c, struct str key, uint64_t hash)
+{
+    struct cached_row **bucket = bucket_of(c, hash);
+    for (size_t way = 0; way < CACHE_WAYS; way++) {
+        if (is_row_of(bucket[way], key, hash))
+            return &bucket[way];
+    }
+    return NULL;
+}
+
 struct cached_row *row_cache_find(struct row_cache *c, struct str key, uint64_t hash,
                                   uint64_t commit)
 {
-    struct cached_row **bucket = bucket_of(c, hash);
-    struct cached_row *found = NULL;
     pthread_mutex_lock(lock_of(c, hash));
-    for (size_t way = 0; way < CACHE_WAYS && found == NULL; way++) {
-        if (is_row_of(bucket[way], key, hash) && bucket[way]->since <= commit)
-            found = bucket[way];
-    }
+    struct cached_row **way = way_of(c, key, hash);
+    struct cached_row *found = way != NULL && (*way)->since <= commit ? *way : NULL;
     if (found != NULL) {
         atomic_fetch_add_explicit(&found->refs, 1, memory_order_relaxed);
         atomic_store_explicit(&found->used, true, memory_order_relaxed);
@@ -141,6 +148,13 @@ static struct cached_row *take_out(struct row_cache *c, struct cached_row **way)
     return row;
 }
 
+/* The same. */
+static void put_in(struct row_cache *c, struct cached_row **way, struct cached_row *row)
+{
+    *way = row;
+    atomic_fetch_add_explicit(&c->bytes, row_bytes(row), memory_order_relaxed);
+}
+
 static bool asked_before(struct row_cache *c, uint64_t hash)
 {
     _Atomic uint16_t *seen = &c->seen[hash >> 16 & (CACHE_SEEN - 1)];
@@ -192,13 +206,12 @@ void row_cache_keep(struct row_cache *c, struct cached_row *row, uint64_t commit
     struct str key = {row->bytes, row->key_n};
     struct cached_row *out = NULL;
     pthread_mutex_lock(lock_of(c, row->hash));
-    /* Looked at under the lock: a commit announced after this has its row_cache_forget to come. */
+    /* Looked at under the lock: a commit announced after this has its row_cache_renew to come. */
     if (atomic_load(&c->announced) == commit) {
         struct cached_row **way = choose_way(bucket_of(c, row->hash), key, row->hash);
         out = take_out(c, way);
-        *way = row;
         atomic_fetch_add_explicit(&row->refs, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&c->bytes, row_bytes(row), memory_order_relaxed);
+        put_in(c, way, row);
     }
     pthread_mutex_unlock(lock_of(c, row->hash));
     if (out != NULL)
@@ -224,17 +237,21 @@ void row_cache_announce(struct row_cache *c, uint64_t commit)
     atomic_store(&c->announced, commit);
 }
 
-void row_cache_forget(struct row_cache *c, struct str key)
+void row_cache_renew(struct row_cache *c, struct str key, struct str value)
 {
-    uint64_t hash = row_cache_hash(key);
-    struct cached_row **bucket = bucket_of(c, hash);
+    struct row_offer now = {.key = key,
+                            .value = value,
+                            .hash = row_cache_hash(key),
+                            .commit = atomic_load_explicit(&c->announced, memory_order_relaxed)};
     struct cached_row *out = NULL;
-    pthread_mutex_lock(lock_of(c, hash));
-    for (size_t way = 0; way < CACHE_WAYS && out == NULL; way++) {
-        if (is_row_of(bucket[way], key, hash))
-            out = take_out(c, &bucket[way]);
+    pthread_mutex_lock(lock_of(c, now.hash));
+    struct cached_row **way = way_of(c, key, now.hash);
+    if (way != NULL) {
+        out = take_out(c, way);
+        if (str_given(value) && key.n + value.n <= CACHE_ROW_BYTES_MAX)
+            put_in(c, way, row_of_offer(&now));
     }
-    pthread_mutex_unlock(lock_of(c, hash));
+    pthread_mutex_unlock(lock_of(c, now.hash));
     if (out != NULL)
         cached_row_put(out);
 }

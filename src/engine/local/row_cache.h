@@ -6,9 +6,10 @@
  * a row that is stored here would be: so a much-read value costs no read of a file.
  *
  * Each row notes the commit since which it is known to be so. The committer, before it publishes a
- * commit, announces its number and then throws out every row it has changed; a reader offers a row
- * only while no newer commit than its own is announced. So a row that is present has not changed
- * from `since` to the newest announced commit, and serves every state from `since` on. */
+ * commit, announces its number and then renews or throws out every row it has changed; a reader
+ * offers a row only while no newer commit than its own is announced. So a row that is present has
+ * not changed from `since` to the newest announced commit, and serves every state from `since` on.
+ */
 #ifndef ENGINE_LOCAL_ROW_CACHE_H
 #define ENGINE_LOCAL_ROW_CACHE_H
 
@@ -81,8 +82,10 @@ static inline struct str cached_row_value(const struct cached_row *row)
     return row->absent ? STR_NONE : (struct str){row->bytes + row->key_n, row->value_n};
 }
 
-/* The committer: this commit is about to be published; then each key it has changed. */
+/* The committer: this commit is about to be published; then each row it has changed, as stored,
+ * with an absent value for one that is gone. What was kept is kept as it is now; nothing is added.
+ */
 void row_cache_announce(struct row_cache *c, uint64_t commit);
-void row_cache_forget(struct row_cache *c, struct str key);
+void row_cache_renew(struct row_cache *c, struct str key, struct str value);
 
 #endif

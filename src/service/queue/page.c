@@ -148,7 +148,7 @@ static struct err open_page(struct txn *t, const struct queue_state *s, const st
         e->inserted - s->tail_since > PAGE_BURST)
         return OK;
     struct queue_key key = queue_key_of(s, KEY_PAGE, page_of(s->tail));
-    TRY(txn_get(t, queue_key_str(&key), row));
+    TRY(txn_get_hot(t, queue_key_str(&key), row));
     if (!str_given(*row))
         return err_new(ERR_CORRUPT);
     if (row->n + e->text.n > PAGE_BYTES_MAX)
