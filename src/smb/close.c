@@ -107,7 +107,7 @@ static void answer(struct smb_request *q)
 static void removed(struct smb_request *q, struct err outcome)
 {
     struct closing *c = q->work;
-    opens_removed(smb_store(q)->opens, c->key);
+    opens_removed(smb_opens_table(q), c->key);
     if (err_is(outcome) && outcome.code != ERR_DIRECTORY_NOT_EMPTY &&
         outcome.code != ERR_SHARE_NOT_FOUND)
         smb_complete_err(q, outcome);

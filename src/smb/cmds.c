@@ -2,9 +2,11 @@
 /* THE TABLE: one row per command. A command without a row is answered STATUS_NOT_SUPPORTED. */
 #include "smb/close.h"
 #include "smb/create.h"
+#include "smb/dir.h"
 #include "smb/io.h"
 #include "smb/message.h"
 #include "smb/negotiate.h"
+#include "smb/query.h"
 #include "smb/session.h"
 #include "smb/tree.h"
 
@@ -43,6 +45,9 @@ const struct smb_command SMB_COMMANDS[SMB_COMMAND_COUNT] = {
     [SMB_FLUSH]           = {"Flush",            24,  true,   true,  smb_flush},
     [SMB_READ]            = {"Read",             49,  true,   true,  smb_read},
     [SMB_WRITE]           = {"Write",            49,  true,   true,  smb_write},
+    [SMB_QUERY_DIRECTORY] = {"QueryDirectory",   33,  true,   true,  smb_query_directory},
+    [SMB_QUERY_INFO]      = {"QueryInfo",        41,  true,   true,  smb_query_info},
+    [SMB_SET_INFO]        = {"SetInfo",          33,  true,   true,  smb_set_info},
     [SMB_CANCEL]          = {"Cancel",           4,   false,  false, smb_cancel},
     [SMB_ECHO]            = {"Echo",             4,   false,  false, smb_echo},
 };

@@ -94,7 +94,8 @@ struct smb_request {
     struct smb_tree *tree;
     struct smb_open *open; /* the handle it works on; held until the request ends */
 
-    struct buf out; /* the answer's body, made by the command */
+    struct buf out;   /* the answer's body, made by the command */
+    char *error_data; /* four bytes that an error is told with; NULL: none */
     uint32_t status;
     uint64_t answer_session_id; /* SESSION_SETUP and TREE_CONNECT make new ids */
     uint32_t answer_tree_id;

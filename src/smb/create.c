@@ -162,7 +162,7 @@ static struct opens_request wish_of(struct smb_create *c, const struct file_seen
 
 static void unregister(struct smb_create *c)
 {
-    struct opens *opens = smb_store(c->q)->opens;
+    struct opens *opens = smb_opens_table(c->q);
     struct opens_key key;
     bool remove = false;
     if (c->open->handle == NULL)
@@ -204,14 +204,14 @@ static void on_patience_over(struct loop_timer *timer)
 {
     struct smb_create *c =
         (struct smb_create *)((char *)timer - offsetof(struct smb_create, timer));
-    opens_wait_over(smb_store(c->q)->opens, &c->wait);
+    opens_wait_over(smb_opens_table(c->q), &c->wait);
 }
 
 static void on_cancel(struct smb_request *q)
 {
     struct smb_create *c = q->work;
     c->cancelled = true;
-    if (!opens_wait_cancel(smb_store(q)->opens, &c->wait))
+    if (!opens_wait_cancel(smb_opens_table(q), &c->wait))
         return; /* it has just ended: on_wake comes */
     loop_timer_cancel(q->conn->loop, &c->timer);
     fail(c, STATUS_CANCELLED);
@@ -233,7 +233,7 @@ static void try_register(struct smb_create *c)
     c->wake.run = on_wake;
     c->timer.fire = on_patience_over;
     struct err error =
-        opens_open(smb_store(c->q)->opens, &wish, &c->wait, &c->open->handle, &c->granted);
+        opens_open(smb_opens_table(c->q), &wish, &c->wait, &c->open->handle, &c->granted);
     if (error.code == ERR_WOULD_BLOCK)
         wait_for_others(c);
     else if (err_is(error))
@@ -329,7 +329,7 @@ static struct err register_made(void *front, const struct file_seen *seen)
     struct smb_create *c = front;
     unregister(c);
     struct opens_request wish = wish_of(c, seen);
-    return opens_open(smb_store(c->q)->opens, &wish, &c->wait, &c->open->handle, &c->granted);
+    return opens_open(smb_opens_table(c->q), &wish, &c->wait, &c->open->handle, &c->granted);
 }
 
 static void made(struct smb_request *q, struct err outcome)
@@ -356,7 +356,7 @@ static void make(struct smb_create *c)
     }
     c->make = (struct file_make_args){
         .at = c->look.at,
-        .opens = smb_store(c->q)->opens,
+        .opens = smb_opens_table(c->q),
         .path = c->path,
         .kind = directory ? NODE_DIRECTORY : NODE_FILE,
         .attributes = c->attributes | (directory ? 0U : NODE_ARCHIVE),

@@ -144,8 +144,7 @@ static uint32_t check_read(struct smb_request *q, const struct reading *r)
         return STATUS_ACCESS_DENIED;
     if (o->handle == NULL)
         return STATUS_SUCCESS;
-    struct err error =
-        opens_lock_check(smb_store(q)->opens, o->handle, r->offset, r->length, false);
+    struct err error = opens_lock_check(smb_opens_table(q), o->handle, r->offset, r->length, false);
     return err_is(error) ? err_ntstatus(error.code) : STATUS_SUCCESS;
 }
 
@@ -253,8 +252,7 @@ static uint32_t check_write(struct smb_request *q, const struct writing *w)
         return STATUS_ACCESS_DENIED;
     if (o->handle == NULL)
         return STATUS_MEDIA_WRITE_PROTECTED;
-    struct err error =
-        opens_lock_check(smb_store(q)->opens, o->handle, w->offset, w->bytes.n, true);
+    struct err error = opens_lock_check(smb_opens_table(q), o->handle, w->offset, w->bytes.n, true);
     return err_is(error) ? err_ntstatus(error.code) : STATUS_SUCCESS;
 }
 
@@ -270,7 +268,7 @@ static void write_file(struct smb_request *q)
         written(q, OK);
         return;
     }
-    opens_io(smb_store(q)->opens, q->open->handle, true);
+    opens_io(smb_opens_table(q), q->open->handle, true);
     if (w->bytes.n > ON_LOOP_MAX)
         smb_in_pool(q, upload, uploaded);
     else

@@ -87,6 +87,22 @@ static void put_error_body(struct buf *out)
     buf_put_u8(out, 0);
 }
 
+/* With the four bytes that say more; 3.1.1 wraps them in an error context. */
+static void put_error_data(const struct smb_request *q, struct buf *out)
+{
+    enum { DATA_BYTES = 4, CONTEXT_BYTES = 8 };
+    bool wrapped = q->conn->dialect == SMB_DIALECT_311;
+    buf_put_le16(out, 9);
+    buf_put_u8(out, wrapped ? 1 : 0);
+    buf_put_u8(out, 0);
+    buf_put_le32(out, wrapped ? CONTEXT_BYTES + DATA_BYTES : DATA_BYTES);
+    if (wrapped) {
+        buf_put_le32(out, DATA_BYTES);
+        buf_put_le32(out, 0);
+    }
+    buf_put(out, (struct str){q->error_data, DATA_BYTES});
+}
+
 static bool has_own_body(uint32_t status)
 {
     return status == STATUS_SUCCESS || status == STATUS_BUFFER_OVERFLOW ||
@@ -122,6 +138,8 @@ static void add_answer(struct smb_request *q, bool last)
     smb_header_put(out, &h);
     if (has_own_body(q->status) && q->out.n > 0)
         buf_put(out, buf_str(&q->out));
+    else if (q->error_data != NULL)
+        put_error_data(q, out);
     else
         put_error_body(out);
     while (!last && out->n % 8 != 0)

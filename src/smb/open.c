@@ -136,6 +136,11 @@ void smb_open_close(struct smb_open *o, bool *remove)
     smb_open_put(o);
 }
 
+struct opens *smb_opens_table(const struct smb_request *q)
+{
+    return smb_server_world(q->conn->server)->store->opens;
+}
+
 void smb_opens_end(struct smb_tree *t)
 {
     while (t->opens != NULL)

@@ -102,6 +102,9 @@ uint32_t smb_open_find(struct smb_request *q, struct smb_file_id id);
 struct smb_file_id smb_read_file_id(struct reader *r);
 void smb_put_file_id(struct buf *b, struct smb_file_id id);
 
+/* The open-file table. */
+struct opens *smb_opens_table(const struct smb_request *q);
+
 /* All of a tree that ends. */
 void smb_opens_end(struct smb_tree *t);
 

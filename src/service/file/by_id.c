@@ -209,7 +209,8 @@ struct err file_change(struct txn *t, void *arg)
     struct file_scope s;
     struct file_found found;
     TRY(open_id(t, &args->at, &s, &found));
-    if (args->has_size) {
+    bool resizes = args->has_size && (!args->only_shrinks || args->size < found.node.size);
+    if (resizes) {
         if (args->size > NODE_SIZE_MAX)
             return err_new(ERR_SHARE_SIZE_LIMIT_REACHED);
         if (args->size != found.node.size && !args->keep_times)
@@ -222,6 +223,44 @@ struct err file_change(struct txn *t, void *arg)
     file_touch(&s, &found.node);
     TRY(file_put(&s, &found));
     TRY(see(&s, &found, args->at.arena, &args->seen));
+    return file_scope_close(&s);
+}
+
+static void take_acl(struct sd *to, const struct sd *from, bool system)
+{
+    uint16_t bits = system ? SD_SACL_PRESENT | SD_SACL_AUTO | SD_SACL_PROTECTED
+                           : SD_DACL_PRESENT | SD_DACL_AUTO | SD_DACL_PROTECTED;
+    to->control = (uint16_t)((to->control & ~bits) | (from->control & bits));
+    if (system)
+        to->sacl = from->sacl;
+    else
+        to->dacl = from->dacl;
+}
+
+struct err file_set_security(struct txn *t, void *arg)
+{
+    struct file_security_args *args = arg;
+    struct file_scope s;
+    struct file_found found;
+    struct str stored;
+    struct sd now, given;
+    TRY(open_id(t, &args->at, &s, &found));
+    TRY(permission_get(t, s.share.incarnation, &found.node.permission, &stored));
+    TRY(sd_decode(txn_arena(t), stored, &now));
+    TRY(sd_decode(txn_arena(t), args->sd, &given));
+    if ((args->parts & FILE_SD_OWNER) != 0 && str_given(given.owner))
+        now.owner = given.owner;
+    if ((args->parts & FILE_SD_GROUP) != 0 && str_given(given.group))
+        now.group = given.group;
+    if ((args->parts & FILE_SD_DACL) != 0)
+        take_acl(&now, &given, false);
+    if ((args->parts & (FILE_SD_SACL | FILE_SD_LABEL)) != 0)
+        take_acl(&now, &given, true);
+    TRY(permission_put(t, s.share.incarnation, sd_encode(txn_arena(t), &now),
+                       &found.node.permission));
+    found.node.changed = txn_now(t);
+    file_touch(&s, &found.node);
+    TRY(file_put(&s, &found));
     return file_scope_close(&s);
 }
 
@@ -323,6 +362,7 @@ struct err file_rename_at(struct txn *t, void *arg)
     file_touch(&s, &source.node);
     target.entry.name = path_last(path);
     TRY(file_move(&s, &source, &target));
+    args->new_parent = target.parent;
     args->was_directory = source.node.kind == NODE_DIRECTORY;
     TRY(join(args->at.arena, &s, &target, target.entry.name, &args->new_path));
     return file_scope_close(&s);

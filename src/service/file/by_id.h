@@ -128,11 +128,28 @@ struct file_change_args {
     int64_t accessed;
     bool has_size;
     uint64_t size;
-    bool keep_times; /* a new size leaves the write time */
+    bool only_shrinks; /* a size that is larger changes nothing: it is set aside, not written */
+    bool keep_times;   /* a new size leaves the write time */
     /* out */
     struct file_seen seen;
 };
 engine_fn file_change;
+
+/* Parts of a security descriptor, as [MS-SMB2] 2.2.39 numbers them; the others stay. */
+enum {
+    FILE_SD_OWNER = 1,
+    FILE_SD_GROUP = 2,
+    FILE_SD_DACL = 4,
+    FILE_SD_SACL = 8,
+    FILE_SD_LABEL = 16,
+};
+struct file_security_args {
+    struct file_at at;
+    unsigned parts;
+    struct str sd; /* binary */
+};
+/* ERR_INVALID_FILE_PERMISSION. */
+engine_fn file_set_security;
 
 struct file_remove_args {
     struct file_at at;
@@ -147,6 +164,7 @@ struct file_rename_args {
     struct file_pass pass; /* for what is replaced */
     /* out */
     struct str new_path; /* as stored */
+    uint64_t new_parent;
     bool was_directory;
 };
 /* ERR_RESOURCE_ALREADY_EXISTS; ERR_SHARING_VIOLATION when what would be replaced is open, or
