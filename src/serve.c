@@ -24,6 +24,7 @@
 #include "lookup.h"
 #include "net/pool.h"
 #include "rest/access_log.h"
+#include "rest/digest.h"
 #include "rest/server.h"
 #include "rest/service_properties.h"
 #include "service/file/opens.h"
@@ -156,6 +157,7 @@ static void start_rest(struct server *s, const char *server_name)
                  .lookup = lookup_of_services()},
         .cors_rules = service_cors_rules,
         .pool = s->pool,
+        .digests = digests_new(s->loops, s->loop_count),
         .log = c->silent ? NULL : access_log_new(STDOUT_FILENO),
     };
     if (s->rest.log != NULL) {
@@ -355,6 +357,7 @@ static void release(struct server *s)
         if (s->loops[i] != NULL)
             loop_free(s->loops[i]);
     access_log_free(s->rest.log);
+    digests_free(s->rest.digests);
     oauth_free(s->oauth);
     if (s->accounts != NULL)
         accounts_free(s->accounts);

@@ -58,6 +58,11 @@ static struct err sink_end(struct rest_sink *sink)
     return blob_upload_end((struct blob_upload *)(void *)sink);
 }
 
+static bool sink_digest(struct rest_sink *sink, struct md5_job *job)
+{
+    return upload_digest(&((struct blob_upload *)(void *)sink)->upload, job);
+}
+
 static void sink_drop(struct rest_sink *sink)
 {
     upload_discard(&((struct blob_upload *)(void *)sink)->upload);
@@ -125,7 +130,7 @@ struct err blob_upload_begin(struct rest_call *call, const struct blob_upload_op
                                     .wants_md5 = options->always_md5 || u->has_md5,
                                     .wants_crc64 = true};
     upload_init(&u->upload, call->store, call->arena, &upload);
-    u->base = (struct rest_sink){sink_take, sink_end, sink_drop};
+    u->base = (struct rest_sink){sink_take, sink_end, sink_drop, sink_digest};
     u->call = call;
     u->size_max = options->size_max;
     u->always_md5 = options->always_md5;
@@ -139,7 +144,7 @@ struct err blob_upload_begin(struct rest_call *call, const struct blob_upload_op
 void blob_upload_put_checksums(struct rest_call *call, const struct blob_upload *u)
 {
     bool both = u->always_md5 || call->version >= VERSION_BOTH;
-    if (u->upload.wants_md5)
+    if (u->upload.md5_how != UPLOAD_NO_MD5)
         blob_put_base64(call, STR("Content-MD5"),
                         (struct str){(const char *)u->upload.md5, MD5_BYTES});
     if (call->version >= VERSION_CRC64 && (both || !u->has_md5))

@@ -3,6 +3,7 @@
 #ifndef REST_CALL_H
 #define REST_CALL_H
 
+#include "core/md5_many.h"
 #include "http/exchange.h"
 #include "rest/op.h"
 
@@ -21,6 +22,8 @@ struct rest_sink {
     struct err (*take)(struct rest_sink *sink, struct str bytes);
     struct err (*end)(struct rest_sink *sink);
     void (*drop)(struct rest_sink *sink);
+    /* NULL, or: what is to be summed up before `end` is called; false when there is nothing. */
+    bool (*digest)(struct rest_sink *sink, struct md5_job *job);
 };
 
 struct rest_call {

@@ -13,6 +13,7 @@
 #include "rest/access_log.h"
 #include "rest/call.h"
 #include "rest/cors.h"
+#include "rest/digest.h"
 #include "rest/match.h"
 #include "rest/reply.h"
 #include "rest/server.h"
@@ -24,6 +25,7 @@ struct dispatch {
     struct rest_call call;
     struct engine_update update;
     struct loop_task task;
+    struct digest digest;
     struct err outcome;
     struct buf small_body;
     bool replied;
@@ -466,9 +468,8 @@ static struct err end_phases(struct dispatch *d)
     return call->op->decode(call);
 }
 
-static void on_end(struct http_exchange *x)
+static void end_body(struct dispatch *d)
 {
-    struct dispatch *d = dispatch_of(x);
     struct err error = end_phases(d);
     if (!err_is(error) && d->call.arena->over_limit)
         error = err_new(ERR_REQUEST_BODY_TOO_LARGE);
@@ -476,6 +477,31 @@ static void on_end(struct http_exchange *x)
         fail(d, error);
     else
         run(d);
+}
+
+static void digest_ready(struct digest *digest)
+{
+    end_body((struct dispatch *)((char *)digest - offsetof(struct dispatch, digest)));
+}
+
+/* A small body waits for the others of this turn of the loop, to be summed up with them. */
+static bool wait_for_digest(struct dispatch *d)
+{
+    struct rest_call *call = &d->call;
+    struct rest_sink *sink = call->sink;
+    if (call->server->digests == NULL || sink == NULL || sink->digest == NULL ||
+        !sink->digest(sink, &d->digest.job))
+        return false;
+    d->digest.ready = digest_ready;
+    digests_add(call->server->digests, call->x->loop, &d->digest);
+    return true;
+}
+
+static void on_end(struct http_exchange *x)
+{
+    struct dispatch *d = dispatch_of(x);
+    if (!wait_for_digest(d))
+        end_body(d);
 }
 
 static void on_done(struct http_exchange *x)

@@ -40,7 +40,7 @@ struct err file_upload_begin(struct rest_call *call, struct file_upload *u, uint
     interval_upload_init(&u->upload, call->store->engine, call->arena, offset, length);
     u->upload.wants_md5 = u->has_md5;
     u->to = to;
-    u->sink = (struct rest_sink){take, end, drop};
+    u->sink = (struct rest_sink){take, end, drop, NULL};
     call->sink = &u->sink;
     return OK;
 }

@@ -30,6 +30,7 @@ struct rest_server {
     struct err (*cors_rules)(struct store *store, const struct auth_place *place,
                              struct arena *arena, struct cors_rules *out);
     struct pool *pool;
+    struct digests *digests; /* NULL: each body is summed up by itself */
     struct access_log *log;
 };
 

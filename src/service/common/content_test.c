@@ -53,6 +53,38 @@ static void upload_pattern(struct fixture *f, struct upload *u, size_t size, siz
     CHECK_INT(u->size, size);
 }
 
+/* Whatever was announced, and however it comes, the MD5 is that of the bytes. */
+void test_upload_md5(void)
+{
+    static const struct {
+        int64_t expected;
+        size_t size;
+    } cases[] = {{0, 0},
+                 {100, 100},
+                 {UPLOAD_INLINE_MAX, UPLOAD_INLINE_MAX},
+                 {-1, 100},
+                 {-1, UPLOAD_INLINE_MAX + 1},
+                 {100, UPLOAD_INLINE_MAX + 500},
+                 {100000, 100000}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct fixture f;
+        fixture_init(&f);
+        struct upload u;
+        struct upload_options options = {
+            .inline_max = UPLOAD_INLINE_MAX, .expected = cases[i].expected, .wants_md5 = true};
+        unsigned char want[MD5_BYTES];
+        struct str bytes = pattern_bytes(&f.arena, 0, cases[i].size);
+        md5_many(&(struct md5_job){bytes, want}, 1);
+        upload_init(&u, &f.store, &f.arena, &options);
+        for (struct str rest = bytes; rest.n > 0; rest = str_from(rest, str_head(rest, 999).n))
+            CHECK_OK(upload_take(&u, str_head(rest, 999)));
+        CHECK_OK(upload_end(&u));
+        CHECK(memcmp(u.md5, want, MD5_BYTES) == 0);
+        upload_discard(&u);
+        fixture_release(&f);
+    }
+}
+
 static const struct str PREFIX = STR_INIT("d1");
 
 static struct err write_pieces(struct txn *t, void *arg)

@@ -13,10 +13,11 @@ void upload_init(struct upload *u, struct store *store, struct arena *a,
                          .inline_max = options->inline_max,
                          .expected =
                              options->expected < 0 ? UINT64_MAX : (uint64_t)options->expected,
-                         .wants_md5 = options->wants_md5,
                          .wants_crc64 = options->wants_crc64,
                          .small = buf_in(a)};
     md5_init(&u->md5_state);
+    if (options->wants_md5)
+        u->md5_how = u->expected <= u->inline_max ? UPLOAD_MD5_LATE : UPLOAD_MD5_STREAMED;
 }
 
 /* Opens the next extent, no larger than what is still to come. */
@@ -65,7 +66,12 @@ static bool is_small(const struct upload *u)
 
 struct err upload_take(struct upload *u, struct str bytes)
 {
-    if (u->wants_md5)
+    if (u->md5_how == UPLOAD_MD5_LATE && u->size + bytes.n > u->inline_max) {
+        /* More than was announced, and more than stays in memory. */
+        md5_update(&u->md5_state, buf_str(&u->small));
+        u->md5_how = UPLOAD_MD5_STREAMED;
+    }
+    if (u->md5_how == UPLOAD_MD5_STREAMED)
         md5_update(&u->md5_state, bytes);
     if (u->wants_crc64)
         u->crc64 = crc64(u->crc64, bytes);
@@ -85,15 +91,27 @@ struct err upload_take(struct upload *u, struct str bytes)
     return store_bytes(u, before, bytes);
 }
 
+bool upload_digest(struct upload *u, struct md5_job *job)
+{
+    if (u->md5_how != UPLOAD_MD5_LATE)
+        return false;
+    *job = (struct md5_job){buf_str(&u->small), u->md5};
+    u->md5_how = UPLOAD_MD5_DONE;
+    return true;
+}
+
 struct err upload_end(struct upload *u)
 {
+    struct md5_job job;
+    if (upload_digest(u, &job))
+        md5_many(&job, 1);
     if (u->writer != NULL)
         TRY(finish_extent(u));
     if (u->small.n > 0) {
         struct piece piece = {.kind = PIECE_INLINE, .length = u->small.n, .bytes = u->small.p};
         pieces_add(&u->pieces, u->arena, &piece);
     }
-    if (u->wants_md5)
+    if (u->md5_how == UPLOAD_MD5_STREAMED)
         md5_final(&u->md5_state, u->md5);
     assert(pieces_length(&u->pieces) == u->size);
     return OK;

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/md5_many.h"
+
+#include "core/test.h"
+
+enum { TEXTS_MAX = 40, TEXT_MAX = 9000 };
+
+static void check_lengths(const char *bytes, size_t count, size_t first, size_t step)
+{
+    struct md5_job jobs[TEXTS_MAX] = {{{NULL, 0}, NULL}};
+    unsigned char got[TEXTS_MAX][MD5_BYTES];
+    for (size_t i = 0; i < count; i++) {
+        size_t length = (first + i * step) % TEXT_MAX;
+        jobs[i] = (struct md5_job){{bytes + TEXT_MAX - length, length}, got[i]};
+    }
+    md5_many(jobs, count);
+    for (size_t i = 0; i < count; i++) {
+        unsigned char want[MD5_BYTES];
+        struct md5 state;
+        md5_init(&state);
+        md5_update(&state, jobs[i].bytes);
+        md5_final(&state, want);
+        CHECK(memcmp(got[i], want, MD5_BYTES) == 0);
+    }
+}
+
+static void fill(char *bytes)
+{
+    uint32_t random = 1;
+    for (size_t i = 0; i < TEXT_MAX; i++) {
+        random = random * 1664525 + 1013904223;
+        bytes[i] = (char)(random >> 24);
+    }
+}
+
+void test_md5_many_of_any_count(void)
+{
+    char bytes[TEXT_MAX];
+    fill(bytes);
+    for (size_t count = 0; count <= TEXTS_MAX; count++)
+        check_lengths(bytes, count, 4096, 0);
+}
+
+void test_md5_many_of_any_length(void)
+{
+    char bytes[TEXT_MAX];
+    fill(bytes);
+    for (size_t first = 0; first < 300; first++)
+        check_lengths(bytes, 17, first, 1);
+    for (size_t step = 1; step < 2000; step += 37)
+        check_lengths(bytes, TEXTS_MAX, step, step);
+}
