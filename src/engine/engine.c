@@ -17,6 +17,24 @@ struct err engine_view(struct engine *e, struct str partition, enum engine_wait 
     return e->ops->view(e, partition, wait, fn, arg);
 }
 
+void txn_keep_state(struct txn *t, struct engine_state **kept)
+{
+    assert(!t->writable);
+    t->ops->keep_state(t, kept);
+}
+
+struct err engine_view_state(struct engine *e, struct engine_state *state, struct str partition,
+                             engine_fn *fn, void *arg)
+{
+    assert(partition.n <= ENGINE_PARTITION_MAX);
+    return e->ops->view_state(e, state, partition, fn, arg);
+}
+
+void engine_state_release(struct engine *e, struct engine_state *state)
+{
+    e->ops->state_release(e, state);
+}
+
 void engine_submit(struct engine *e, struct engine_update *u)
 {
     assert(u->partition.n <= ENGINE_PARTITION_MAX);

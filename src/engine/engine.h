@@ -39,6 +39,18 @@ enum engine_wait {
 struct err engine_view(struct engine *e, struct str partition, enum engine_wait wait, engine_fn *fn,
                        void *arg);
 
+/* A committed state that is kept for later views, for an answer that is too long for one. It holds
+ * back the space of what was replaced since, rows and extents, so it is released soon. Extents that
+ * a kept state names stay readable under a pin as ever: taken before the first view. */
+struct engine_state;
+/* In a view: keeps the state that it sees in *kept, in place of one that is kept there already (a
+ * function that is run again keeps the newer). */
+void txn_keep_state(struct txn *t, struct engine_state **kept);
+/* As engine_view, of that state. */
+struct err engine_view_state(struct engine *e, struct engine_state *state, struct str partition,
+                             engine_fn *fn, void *arg);
+void engine_state_release(struct engine *e, struct engine_state *state);
+
 enum engine_ack {
     ENGINE_DURABLE, /* done is called when the outcome survives a crash */
     ENGINE_VISIBLE, /* done is called when views see it; the next durable update or engine_flush

@@ -26,6 +26,9 @@ struct extent_part {
 struct engine_ops {
     struct err (*view)(struct engine *e, struct str partition, enum engine_wait wait, engine_fn *fn,
                        void *arg);
+    struct err (*view_state)(struct engine *e, struct engine_state *state, struct str partition,
+                             engine_fn *fn, void *arg);
+    void (*state_release)(struct engine *e, struct engine_state *state);
     void (*submit)(struct engine *e, struct engine_update *u);
     struct err (*flush)(struct engine *e);
     struct err (*partitions)(struct engine *e, const struct partition_walk *walk);
@@ -56,6 +59,7 @@ struct txn_ops {
     struct err (*cursor_open)(struct txn *t, struct str from, struct str to, struct cursor **out);
     /* Stands nowhere until its first seek. */
     struct err (*scan_open)(struct txn *t, struct str prefix, struct scan **out);
+    void (*keep_state)(struct txn *t, struct engine_state **kept);
     struct err (*extent_adopt)(struct txn *t, const struct extent *x);
     struct err (*extent_hold)(struct txn *t, const struct extent *x);
     struct err (*extent_drop)(struct txn *t, const struct extent *x);

@@ -238,6 +238,11 @@ static struct err fault_extent_drop(struct txn *t, const struct extent *x)
     return txn_extent_drop(fault_txn_of(t)->inner, x);
 }
 
+static void fault_keep_state(struct txn *t, struct engine_state **kept)
+{
+    txn_keep_state(fault_txn_of(t)->inner, kept);
+}
+
 static const struct txn_ops FAULT_TXN_OPS = {
     .get = fault_get,
     .get_hot = fault_get_hot,
@@ -246,6 +251,7 @@ static const struct txn_ops FAULT_TXN_OPS = {
     .del = fault_del,
     .cursor_open = fault_cursor_open,
     .scan_open = fault_scan_open,
+    .keep_state = fault_keep_state,
     .extent_adopt = fault_extent_adopt,
     .extent_hold = fault_extent_hold,
     .extent_drop = fault_extent_drop,
@@ -279,6 +285,19 @@ static struct err fault_view(struct engine *e, struct str partition, enum engine
     struct fault_view v = {fault_of(e), fn, arg};
     TRY(fault_point(v.fault));
     return engine_view(v.fault->inner, partition, wait, fault_view_run, &v);
+}
+
+static struct err fault_view_state(struct engine *e, struct engine_state *state,
+                                   struct str partition, engine_fn *fn, void *arg)
+{
+    struct fault_view v = {fault_of(e), fn, arg};
+    TRY(fault_point(v.fault));
+    return engine_view_state(v.fault->inner, state, partition, fault_view_run, &v);
+}
+
+static void fault_state_release(struct engine *e, struct engine_state *state)
+{
+    engine_state_release(fault_of(e)->inner, state);
 }
 
 struct fault_update {
@@ -438,6 +457,8 @@ static void fault_close(struct engine *e)
 
 static const struct engine_ops FAULT_OPS = {
     .view = fault_view,
+    .view_state = fault_view_state,
+    .state_release = fault_state_release,
     .submit = fault_submit,
     .flush = fault_flush,
     .partitions = fault_partitions,

@@ -66,6 +66,10 @@ struct rest_call {
      * when the response is sent. */
     bool wants_pin;
     struct engine_pin *pin;
+    /* Of an answer that takes several views: the state they see, and what the last one found. Both
+     * are released with the pin. */
+    struct engine_state *state;
+    struct arena list_arena;
 
     /* The response, made by encode. */
     int status;

@@ -24,7 +24,8 @@ struct content_source {
     /* Where more pieces come from. */
     content_refill *refill;
     void *refill_arg;
-    struct pieces next;
+    struct pieces list; /* the one in use */
+    struct pieces next; /* what the pool found */
     bool refilled;
 };
 
@@ -64,7 +65,9 @@ static void fetch_in_pool(struct loop_task *task)
 static void refill_in_pool(struct loop_task *task)
 {
     struct content_source *s = source_of_task(task);
-    s->error = s->refill(s->refill_arg, &s->next);
+    struct arena *lists = &s->call->list_arena;
+    arena_reset(lists);
+    s->error = s->refill(s->refill_arg, lists, &s->next);
     s->refilled = true;
     s->task.run = back_on_loop;
     loop_post(s->call->x->loop, &s->task);
@@ -83,10 +86,11 @@ static enum http_pull pull_list(struct content_source *s)
     s->refilled = false;
     if (err_is(s->error))
         return HTTP_PULL_FAIL;
-    s->pieces = &s->next;
+    s->list = s->next;
+    s->pieces = &s->list;
     s->piece = 0;
     s->offset = 0;
-    return s->next.count == 0 ? HTTP_PULL_END : HTTP_PULL_SPAN;
+    return s->list.count == 0 ? HTTP_PULL_END : HTTP_PULL_SPAN;
 }
 
 static void advance(struct content_source *s, size_t length)
@@ -157,6 +161,7 @@ void content_source_set(struct rest_call *call, const struct pieces *pieces)
 void content_source_refill(struct rest_call *call, content_refill *refill, void *arg)
 {
     struct content_source *s = (struct content_source *)(void *)call->source;
+    arena_init(&call->list_arena, SIZE_MAX);
     s->refill = refill;
     s->refill_arg = arg;
 }

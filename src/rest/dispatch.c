@@ -509,6 +509,9 @@ static void on_done(struct http_exchange *x)
     struct dispatch *d = dispatch_of(x);
     struct rest_call *call = &d->call;
     give_back(d);
+    if (call->state != NULL)
+        engine_state_release(call->store->engine, call->state);
+    arena_release(&call->list_arena);
     if (call->pin != NULL)
         engine_unpin(call->store->engine, call->pin);
     if (!d->replied) {

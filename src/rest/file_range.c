@@ -38,6 +38,7 @@ struct err rest_get_file_decode(struct rest_call *call)
     if (get->wants_md5 && args->range_length > FILE_RANGE_MAX)
         return call_error(call, ERR_OUT_OF_RANGE_INPUT, "HeaderName", md5);
     call->wants_pin = true;
+    args->kept = &call->state;
     return OK;
 }
 
@@ -123,14 +124,16 @@ static void put_range(struct rest_call *call, const struct get_file *get)
 }
 
 /* In the pool: the next pieces of a long answer. */
-static struct err refill(void *arg, struct pieces *next)
+static struct err refill(void *arg, struct arena *a, struct pieces *next)
 {
     struct get_file *get = arg;
     struct file_read_more *more = &get->more;
     *next = (struct pieces){0};
+    more->arena = a;
     if (more->from >= more->to)
         return OK;
-    TRY(store_read(get->call->store, get->call->partition, ENGINE_WAIT, file_get_file_more, more));
+    TRY(store_read_state(get->call->store, get->call->state, get->call->partition,
+                         file_get_file_more, more));
     more->from = more->until;
     *next = more->pieces;
     return OK;

@@ -35,6 +35,61 @@ ENGINE_CASE(rows_empty_and_binary)
     CHECK(!str_given(get_row(s, STR("\0"), STR("\xFF"))));
 }
 
+struct kept_rows {
+    struct engine_state *state;
+    struct arena *arena;
+    struct str small, large, gone;
+};
+
+static struct err keep_state(struct txn *t, void *arg)
+{
+    struct kept_rows *k = arg;
+    txn_keep_state(t, &k->state);
+    return OK;
+}
+
+static struct err read_kept(struct txn *t, void *arg)
+{
+    struct kept_rows *k = arg;
+    TRY(txn_get(t, STR("small"), &k->small));
+    TRY(txn_get_hot(t, STR("large"), &k->large));
+    TRY(txn_get(t, STR("gone"), &k->gone));
+    k->small = arena_copy(k->arena, k->small);
+    k->large = arena_copy(k->arena, k->large);
+    k->gone = arena_copy(k->arena, k->gone);
+    return OK;
+}
+
+/* Whatever is committed after it was kept, a state stays as it was; kept again it is the newer. */
+ENGINE_CASE(rows_of_a_kept_state)
+{
+    enum { LARGE = 100000 };
+    char *bytes = arena_bytes(&s->arena, LARGE);
+    struct kept_rows k = {.arena = &s->arena};
+    fill_bytes(bytes, LARGE, 1);
+    struct str before = arena_copy(&s->arena, (struct str){bytes, LARGE});
+    put_row(s, STR("p"), STR("small"), STR("one"));
+    put_row(s, STR("p"), STR("large"), before);
+    put_row(s, STR("p"), STR("gone"), STR("here"));
+    CHECK_OK(engine_view(s->engine, STR("p"), ENGINE_WAIT, keep_state, &k));
+    del_row(s, STR("p"), STR("gone"));
+    for (uint32_t i = 0; i < 50; i++) {
+        fill_bytes(bytes, LARGE, i + 2);
+        put_row(s, STR("p"), STR("small"), (struct str){bytes, 10});
+        put_row(s, STR("p"), STR("large"), (struct str){bytes, LARGE});
+    }
+    CHECK_OK(engine_flush(s->engine));
+    CHECK_OK(engine_view_state(s->engine, k.state, STR("p"), read_kept, &k));
+    CHECK_STR(k.small, STR("one"));
+    CHECK_STR(k.large, before);
+    CHECK_STR(k.gone, STR("here"));
+    CHECK_OK(engine_view(s->engine, STR("p"), ENGINE_WAIT, keep_state, &k));
+    CHECK_OK(engine_view_state(s->engine, k.state, STR("p"), read_kept, &k));
+    CHECK_STR(k.large, ((struct str){bytes, LARGE}));
+    CHECK(!str_given(k.gone));
+    engine_state_release(s->engine, k.state);
+}
+
 ENGINE_CASE(rows_of_the_largest_sizes)
 {
     char *bytes = mem_alloc(ENGINE_VALUE_MAX);

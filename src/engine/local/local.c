@@ -16,6 +16,15 @@ enum {
     CACHE_ROWS_PART = 3,
 };
 
+static struct err view_of(struct local_txn *t, engine_fn *fn, void *arg)
+{
+    struct local_engine *e = t->engine;
+    t->batch = e->read_only ? &e->batch : NULL; /* what a journal has that may not be applied */
+    struct err result = fn(&t->base, arg);
+    local_txn_release(t);
+    return result;
+}
+
 static struct err local_view(struct engine *engine, struct str partition, enum engine_wait wait,
                              engine_fn *fn, void *arg)
 {
@@ -23,11 +32,23 @@ static struct err local_view(struct engine *engine, struct str partition, enum e
     struct state *state = local_state(e);
     struct local_txn t;
     local_txn_init(&t, e, state, partition, wait);
-    t.batch = e->read_only ? &e->batch : NULL; /* what a journal has that may not be applied */
-    struct err result = fn(&t.base, arg);
-    local_txn_release(&t);
+    struct err result = view_of(&t, fn, arg);
     state_put(state);
     return result;
+}
+
+static struct err local_view_state(struct engine *engine, struct engine_state *state,
+                                   struct str partition, engine_fn *fn, void *arg)
+{
+    struct local_txn t;
+    local_txn_init(&t, local_of(engine), (struct state *)(void *)state, partition, ENGINE_WAIT);
+    return view_of(&t, fn, arg);
+}
+
+static void local_state_release(struct engine *engine, struct engine_state *state)
+{
+    (void)engine;
+    state_put((struct state *)(void *)state);
 }
 
 static void local_submit(struct engine *engine, struct engine_update *u)
@@ -147,6 +168,8 @@ static void local_close(struct engine *engine)
 
 static const struct engine_ops LOCAL_OPS = {
     .view = local_view,
+    .view_state = local_view_state,
+    .state_release = local_state_release,
     .submit = local_submit,
     .flush = local_flush,
     .partitions = local_partitions,

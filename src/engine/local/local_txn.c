@@ -276,6 +276,15 @@ static struct err local_extent_drop(struct txn *t, const struct extent *x)
     return local_extent_change(local_txn_of(t), x, EXTENT_DROP);
 }
 
+/* To those outside, the states of rows.h are what they keep. */
+static void local_keep_state(struct txn *txn, struct engine_state **kept)
+{
+    struct state *state = state_get(((struct local_txn *)(void *)txn)->state);
+    if (*kept != NULL)
+        state_put((struct state *)(void *)*kept);
+    *kept = (struct engine_state *)(void *)state;
+}
+
 static const struct txn_ops LOCAL_TXN_OPS = {
     .get = local_get,
     .get_hot = local_get_hot,
@@ -284,6 +293,7 @@ static const struct txn_ops LOCAL_TXN_OPS = {
     .del = local_del,
     .cursor_open = local_cursor_open,
     .scan_open = local_scan_open,
+    .keep_state = local_keep_state,
     .extent_adopt = local_extent_adopt,
     .extent_hold = local_extent_hold,
     .extent_drop = local_extent_drop,

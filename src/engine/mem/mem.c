@@ -24,18 +24,38 @@ static struct tree mem_published(struct mem_engine *m)
     return state;
 }
 
+static struct err mem_view_tree(struct mem_engine *m, struct tree *state, struct str partition,
+                                engine_fn *fn, void *arg)
+{
+    struct mem_txn t;
+    mem_txn_init(&t, m, state, partition);
+    struct err result = fn(&t.base, arg);
+    mem_txn_release(&t);
+    return result;
+}
+
 static struct err mem_view(struct engine *e, struct str partition, enum engine_wait wait,
                            engine_fn *fn, void *arg)
 {
     (void)wait; /* memory never waits */
     struct mem_engine *m = mem_engine_of(e);
     struct tree state = mem_published(m);
-    struct mem_txn t;
-    mem_txn_init(&t, m, &state, partition);
-    struct err result = fn(&t.base, arg);
-    mem_txn_release(&t);
+    struct err result = mem_view_tree(m, &state, partition, fn, arg);
     tree_put(&state);
     return result;
+}
+
+static struct err mem_view_state(struct engine *e, struct engine_state *state, struct str partition,
+                                 engine_fn *fn, void *arg)
+{
+    return mem_view_tree(mem_engine_of(e), &state->tree, partition, fn, arg);
+}
+
+static void mem_state_release(struct engine *e, struct engine_state *state)
+{
+    (void)e;
+    tree_put(&state->tree);
+    free(state);
 }
 
 /* ---- partitions ---- */
@@ -178,6 +198,8 @@ static void mem_close(struct engine *e)
 
 static const struct engine_ops MEM_OPS = {
     .view = mem_view,
+    .view_state = mem_view_state,
+    .state_release = mem_state_release,
     .submit = mem_submit,
     .flush = mem_flush,
     .partitions = mem_partitions,

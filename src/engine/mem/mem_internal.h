@@ -52,6 +52,10 @@ struct mem_engine {
     atomic_uint_fast64_t commits;
 };
 
+struct engine_state {
+    struct tree tree;
+};
+
 /* An extent that an update adopted or dropped to nothing: settled when the update is committed. */
 struct mem_settle {
     uint64_t id;

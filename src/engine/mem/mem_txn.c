@@ -265,6 +265,16 @@ static struct err mem_extent_drop(struct txn *t, const struct extent *x)
     return mem_extent_change(t, x, EXTENT_DROP);
 }
 
+static void mem_keep_state(struct txn *t, struct engine_state **kept)
+{
+    struct tree tree = tree_get(((struct mem_txn *)(void *)t)->tree);
+    if (*kept == NULL)
+        *kept = MEM_NEW(struct engine_state);
+    else
+        tree_put(&(*kept)->tree);
+    (*kept)->tree = tree;
+}
+
 static const struct txn_ops MEM_TXN_OPS = {
     .get = mem_get,
     .get_hot = mem_get,
@@ -273,6 +283,7 @@ static const struct txn_ops MEM_TXN_OPS = {
     .del = mem_del,
     .cursor_open = mem_cursor_open,
     .scan_open = mem_scan_open,
+    .keep_state = mem_keep_state,
     .extent_adopt = mem_extent_adopt,
     .extent_hold = mem_extent_hold,
     .extent_drop = mem_extent_drop,

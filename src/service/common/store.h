@@ -26,6 +26,13 @@ static inline struct err store_read(struct store *s, struct str partition, enum 
     return engine_view(s->engine, partition, wait, fn, arg);
 }
 
+/* The same, of a state that an earlier one kept; always waits. */
+static inline struct err store_read_state(struct store *s, struct engine_state *state,
+                                          struct str partition, engine_fn *fn, void *arg)
+{
+    return engine_view_state(s->engine, state, partition, fn, arg);
+}
+
 /* A write transaction: see engine_submit. */
 static inline void store_write(struct store *s, struct engine_update *u)
 {

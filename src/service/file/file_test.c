@@ -53,7 +53,8 @@ void test_get_file(void)
     world_end(&w);
 }
 
-/* A read that needs more pieces than one view gathers goes on where it stopped. */
+/* A read that needs more pieces than one view gathers goes on where it stopped, in the same state:
+ * neither what is written meanwhile nor a delete is seen. */
 void test_get_file_more(void)
 {
     struct world w;
@@ -62,20 +63,28 @@ void test_get_file_more(void)
     CHECK_OK(create_file(&w, "f", (uint64_t)COUNT * 8192));
     for (uint64_t i = 0; i < COUNT; i++)
         CHECK_OK(put_range(&w, "f", i * 8192, STR("x")));
-    struct file_read_args args = {.request = request_of(&w, "f")};
+    struct engine_state *kept = NULL;
+    struct engine_pin *pin = engine_pin(w.store.engine);
+    struct file_read_args args = {.request = request_of(&w, "f"), .kept = &kept};
     struct file_read_more more;
     struct share_args share = {.arena = &w.arena};
     CHECK_OK(engine_view(w.store.engine, w.partition, ENGINE_WAIT, file_get_share, &share));
     CHECK_OK(world_read(&w, file_get_file, &args));
-    CHECK(args.until < args.length);
+    CHECK(args.until < args.length && kept != NULL);
     file_read_more_init(&more, &args, share.share.incarnation);
+    more.arena = &w.arena;
     uint64_t seen = pieces_length(&args.pieces);
+    CHECK_OK(put_range(&w, "f", (COUNT - 1) * 8192, STR("y")));
     while (more.from < more.to) {
-        CHECK_OK(engine_view(w.store.engine, w.partition, ENGINE_WAIT, file_get_file_more, &more));
+        CHECK_OK(engine_view_state(w.store.engine, kept, w.partition, file_get_file_more, &more));
         seen += pieces_length(&more.pieces);
         more.from = more.until;
+        CHECK(delete_file(&w, "f").code != ERR_IO);
     }
     CHECK_INT(seen, (uint64_t)COUNT * 8192);
+    CHECK_INT(more.pieces.items[more.pieces.count - 2].bytes[0], 'x');
+    engine_state_release(w.store.engine, kept);
+    engine_unpin(w.store.engine, pin);
     world_end(&w);
 }
 

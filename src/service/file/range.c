@@ -37,15 +37,17 @@ struct err file_get_file(struct txn *t, void *arg)
     struct interval_map m = file_map(&s, &found.node);
     args->until = args->offset;
     args->pieces = (struct pieces){0};
-    return interval_read(&m, args->offset, args->offset + args->length, &READ_LIMITS,
-                         args->request.arena, &args->pieces, &args->until);
+    TRY(interval_read(&m, args->offset, args->offset + args->length, &READ_LIMITS,
+                      args->request.arena, &args->pieces, &args->until));
+    if (args->until < args->offset + args->length && args->kept != NULL)
+        txn_keep_state(t, args->kept);
+    return OK;
 }
 
 void file_read_more_init(struct file_read_more *more, const struct file_read_args *args,
                          uint64_t incarnation)
 {
-    *more = (struct file_read_more){.arena = args->request.arena,
-                                    .incarnation = incarnation,
+    *more = (struct file_read_more){.incarnation = incarnation,
                                     .snapshot = args->request.snapshot,
                                     .id = args->outcome.id,
                                     .content = args->outcome.node.content,
@@ -61,7 +63,7 @@ struct err file_get_file_more(struct txn *t, void *arg)
     TRY(file_scope_open_incarnation(t, more->incarnation, more->snapshot, &s));
     TRY(file_find_id(&s, more->id, &found));
     if (!found.exists || found.node.content != more->content)
-        found.node = (struct node){0};
+        return err_new(ERR_CORRUPT);
     struct interval_map m = file_map(&s, &found.node);
     return interval_read(&m, more->from, more->to, &READ_LIMITS, more->arena, &more->pieces,
                          &more->until);

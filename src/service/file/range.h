@@ -21,16 +21,15 @@ struct file_read_args {
     uint64_t length;
     struct pieces pieces; /* from offset on, up to `until` */
     uint64_t until;
+    struct engine_state **kept; /* in: where to keep the state, when it does not reach the end */
 };
 /* ERR_INVALID_RANGE: outcome.node.size tells the file's. */
 engine_fn file_get_file;
 
-/* The next pieces of a read that was too long for one: by the content, which nobody else reuses, so
- * a file that is deleted or made anew meanwhile reads as zeros from there on. Ranges written
- * meanwhile are seen: reading a whole file is no snapshot of it (take one of the share for that).
- */
+/* The next pieces of a read that was too long for one view, in a view of the state that the first
+ * one kept: so whatever is written meanwhile, all is of one committed state. */
 struct file_read_more {
-    struct arena *arena;
+    struct arena *arena; /* where the pieces go */
     uint64_t incarnation;
     int64_t snapshot;
     uint64_t id, content;
