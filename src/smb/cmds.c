@@ -4,6 +4,7 @@
 #include "smb/create.h"
 #include "smb/dir.h"
 #include "smb/io.h"
+#include "smb/ioctl.h"
 #include "smb/message.h"
 #include "smb/negotiate.h"
 #include "smb/query.h"
@@ -45,6 +46,7 @@ const struct smb_command SMB_COMMANDS[SMB_COMMAND_COUNT] = {
     [SMB_FLUSH]           = {"Flush",            24,  true,   true,  smb_flush},
     [SMB_READ]            = {"Read",             49,  true,   true,  smb_read},
     [SMB_WRITE]           = {"Write",            49,  true,   true,  smb_write},
+    [SMB_IOCTL]           = {"Ioctl",            57,  true,   true,  smb_ioctl},
     [SMB_QUERY_DIRECTORY] = {"QueryDirectory",   33,  true,   true,  smb_query_directory},
     [SMB_QUERY_INFO]      = {"QueryInfo",        41,  true,   true,  smb_query_info},
     [SMB_SET_INFO]        = {"SetInfo",          33,  true,   true,  smb_set_info},

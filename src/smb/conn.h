@@ -37,6 +37,7 @@ struct smb_server;
 struct smb_session;
 struct smb_tree;
 struct smb_open;
+struct smb_control;
 struct smb_message;
 
 /* One piece of output: bytes of our own. */
@@ -95,6 +96,7 @@ struct smb_request {
     struct smb_open *open; /* the handle it works on; held until the request ends */
 
     struct buf out;   /* the answer's body, made by the command */
+    bool keeps_body;  /* `out` is the answer's body with an error too */
     char *error_data; /* four bytes that an error is told with; NULL: none */
     uint32_t status;
     uint64_t answer_session_id; /* SESSION_SETUP and TREE_CONNECT make new ids */
@@ -106,7 +108,8 @@ struct smb_request {
     uint64_t async_id;
     void (*cancel)(struct smb_request *request); /* asks the one who waits to complete it */
     struct smb_request *wait_previous, *wait_next;
-    void *work; /* the command's own state between its steps */
+    void *work;                  /* the command's own state between its steps */
+    struct smb_control *control; /* of an IOCTL whose work is a pipe's */
     struct loop_task task;
 
     /* A transaction or other work off the loop (drive.h). */

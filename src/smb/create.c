@@ -380,7 +380,7 @@ static void open_snapshot(struct smb_create *c)
         fail(c, STATUS_MEDIA_WRITE_PROTECTED);
         return;
     }
-    c->open->snapshot = c->snapshot;
+    c->open->snapshot = c->look.at.snapshot;
     c->seen = c->look.seen;
     succeed(c, SMB_OPENED);
 }

@@ -136,7 +136,7 @@ static void add_answer(struct smb_request *q, bool last)
     size_t begin = out->n;
     struct smb_header h = answer_header(q);
     smb_header_put(out, &h);
-    if (has_own_body(q->status) && q->out.n > 0)
+    if ((has_own_body(q->status) || q->keeps_body) && q->out.n > 0)
         buf_put(out, buf_str(&q->out));
     else if (q->error_data != NULL)
         put_error_data(q, out);

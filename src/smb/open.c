@@ -163,7 +163,7 @@ void smb_put_file_id(struct buf *b, struct smb_file_id id)
     buf_put_le64(b, id.fleeting);
 }
 
-static struct smb_open *find(struct smb_request *q, struct smb_file_id id)
+struct smb_open *smb_open_of_session(struct smb_request *q, struct smb_file_id id)
 {
     struct smb_opens *t = smb_server_opens(q->conn->server);
     (void)pthread_mutex_lock(&t->lock);
@@ -171,7 +171,7 @@ static struct smb_open *find(struct smb_request *q, struct smb_file_id id)
     /* Its fields are another thread's unless it is of this session. */
     bool ours = o != NULL && o->session == q->session;
     (void)pthread_mutex_unlock(&t->lock);
-    return ours && o->listed && o->tree == q->tree && o->id.persistent == id.persistent ? o : NULL;
+    return ours && o->listed && o->id.persistent == id.persistent ? o : NULL;
 }
 
 uint32_t smb_open_find(struct smb_request *q, struct smb_file_id id)
@@ -183,8 +183,8 @@ uint32_t smb_open_find(struct smb_request *q, struct smb_file_id id)
         if (m->related_file_given)
             id = (struct smb_file_id){m->related_file[0], m->related_file[1]};
     }
-    struct smb_open *o = find(q, id);
-    if (o == NULL)
+    struct smb_open *o = smb_open_of_session(q, id);
+    if (o == NULL || o->tree != q->tree)
         return STATUS_FILE_CLOSED;
     m->related_file[0] = id.persistent;
     m->related_file[1] = id.fleeting;

@@ -25,8 +25,8 @@ static struct err open_scope(struct txn *t, const struct file_at *at, struct fil
     return OK;
 }
 
-static struct err open_id(struct txn *t, const struct file_at *at, struct file_scope *s,
-                          struct file_found *found)
+struct err file_open_id(struct txn *t, const struct file_at *at, struct file_scope *s,
+                        struct file_found *found)
 {
     TRY(open_scope(t, at, s));
     TRY(file_find_id(s, at->id, found));
@@ -35,6 +35,23 @@ static struct err open_id(struct txn *t, const struct file_at *at, struct file_s
 
 /* ---- looking ---- */
 
+/* Clients of previous versions know them by the second. */
+static struct err find_snapshot(struct txn *t, struct file_at *at)
+{
+    struct share share;
+    if (at->snapshot == 0)
+        return OK;
+    TRY(share_load(t, &share));
+    for (size_t i = share.snapshot_count; i > 0; i--) {
+        int64_t stamp = share.snapshots[i - 1];
+        if (stamp / TICKS_PER_SECOND == at->snapshot / TICKS_PER_SECOND) {
+            at->snapshot = stamp;
+            return OK;
+        }
+    }
+    return err_new(ERR_SHARE_SNAPSHOT_NOT_FOUND);
+}
+
 struct err file_look(struct txn *t, void *arg)
 {
     struct file_look_args *args = arg;
@@ -42,11 +59,12 @@ struct err file_look(struct txn *t, void *arg)
     struct file_found found;
     if (args->by_path) {
         struct str path;
+        TRY(find_snapshot(t, &args->at));
         TRY(open_scope(t, &args->at, &s));
         TRY(file_check_path(&s, txn_arena(t), args->path, true, &path));
         TRY(file_find(&s, path, &found));
     } else {
-        TRY(open_id(t, &args->at, &s, &found));
+        TRY(file_open_id(t, &args->at, &s, &found));
     }
     TRY(see(&s, &found, args->at.arena, &args->seen));
     if (!found.exists)
@@ -88,7 +106,7 @@ struct err file_walk(struct txn *t, void *arg)
     struct file_scope s;
     struct file_found directory;
     struct file_seen seen;
-    TRY(open_id(t, &args->at, &s, &directory));
+    TRY(file_open_id(t, &args->at, &s, &directory));
     TRY(see(&s, &directory, args->at.arena, &seen));
     args->next = STR_NONE;
     args->begin(args->sink, &seen);
@@ -147,7 +165,7 @@ struct err file_overwrite(struct txn *t, void *arg)
     struct file_overwrite_args *args = arg;
     struct file_scope s;
     struct file_found found;
-    TRY(open_id(t, &args->at, &s, &found));
+    TRY(file_open_id(t, &args->at, &s, &found));
     if (found.node.kind != NODE_FILE)
         return err_new(ERR_FILE_IS_A_DIRECTORY);
     TRY(file_drop_content(&s, &found.node));
@@ -167,7 +185,7 @@ struct err file_write_at(struct txn *t, void *arg)
     struct file_write_args *args = arg;
     struct file_scope s;
     struct file_found found;
-    TRY(open_id(t, &args->at, &s, &found));
+    TRY(file_open_id(t, &args->at, &s, &found));
     uint64_t offset = args->offset;
     if (offset > NODE_SIZE_MAX || args->length > NODE_SIZE_MAX - offset)
         return err_new(ERR_SHARE_SIZE_LIMIT_REACHED);
@@ -188,7 +206,7 @@ struct err file_read_at(struct txn *t, void *arg)
     struct file_read_at_args *args = arg;
     struct file_scope s;
     struct file_found found;
-    TRY(open_id(t, &args->at, &s, &found));
+    TRY(file_open_id(t, &args->at, &s, &found));
     args->size = found.node.size;
     args->pieces = (struct pieces){0};
     args->until = args->offset;
@@ -208,7 +226,7 @@ struct err file_change(struct txn *t, void *arg)
     struct file_change_args *args = arg;
     struct file_scope s;
     struct file_found found;
-    TRY(open_id(t, &args->at, &s, &found));
+    TRY(file_open_id(t, &args->at, &s, &found));
     bool resizes = args->has_size && (!args->only_shrinks || args->size < found.node.size);
     if (resizes) {
         if (args->size > NODE_SIZE_MAX)
@@ -244,7 +262,7 @@ struct err file_set_security(struct txn *t, void *arg)
     struct file_found found;
     struct str stored;
     struct sd now, given;
-    TRY(open_id(t, &args->at, &s, &found));
+    TRY(file_open_id(t, &args->at, &s, &found));
     TRY(permission_get(t, s.share.incarnation, &found.node.permission, &stored));
     TRY(sd_decode(txn_arena(t), stored, &now));
     TRY(sd_decode(txn_arena(t), args->sd, &given));
@@ -347,7 +365,7 @@ struct err file_rename_at(struct txn *t, void *arg)
     struct file_found source, target;
     struct str path;
     file_pass_begin(&args->pass, args->at.arena);
-    TRY(open_id(t, &args->at, &s, &source));
+    TRY(file_open_id(t, &args->at, &s, &source));
     TRY(file_check_path(&s, txn_arena(t), args->path, true, &path));
     if (source.root || path.n == 0)
         return err_new(ERR_INVALID_INPUT);

@@ -27,11 +27,16 @@ struct file_seen {
     struct str path; /* as its names are stored; empty: the root */
 };
 
+/* How they all begin: the share, and the node in it. ERR_SHARE_NOT_FOUND, ERR_RESOURCE_NOT_FOUND.
+ */
+struct err file_open_id(struct txn *t, const struct file_at *at, struct file_scope *s,
+                        struct file_found *found);
+
 /* ---- looking ---- */
 
 struct file_look_args {
     struct file_at at;
-    bool by_path;
+    bool by_path; /* the snapshot, if any, may be given to the second: out, exactly */
     struct str path;
     bool wants_sd;
     bool wants_empty;

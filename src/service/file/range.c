@@ -71,7 +71,7 @@ struct err file_get_file_more(struct txn *t, void *arg)
 
 /* ---- writing ---- */
 
-static void give_content(struct file_scope *s, struct node *n)
+void file_give_content(struct file_scope *s, struct node *n)
 {
     if (n->content == 0)
         n->content = (uint64_t)txn_stamp(s->txn);
@@ -80,7 +80,7 @@ static void give_content(struct file_scope *s, struct node *n)
 struct err file_write_pieces(struct file_scope *s, struct file_found *found, uint64_t offset,
                              const struct pieces *pieces)
 {
-    give_content(s, &found->node);
+    file_give_content(s, &found->node);
     struct interval_map m = file_map(s, &found->node);
     TRY(interval_write(&m, offset, pieces, PIECE_ADOPT));
     return file_keep_map(s, found, &m);
@@ -110,7 +110,7 @@ struct err file_clear(struct file_scope *s, struct file_found *found, uint64_t f
     /* The last sector of the file has no bytes behind the file's end. */
     if (to == found->node.size)
         inner_to = to;
-    give_content(s, &found->node);
+    file_give_content(s, &found->node);
     struct interval_map m = file_map(s, &found->node);
     if (inner_from >= inner_to) {
         TRY(write_zeros(&m, from, to));

@@ -55,6 +55,8 @@ struct file_range_args {
 /* Put Range, update or clear. ERR_INVALID_RANGE past the file's end. */
 engine_fn file_put_range;
 
+/* Where the bytes of a file that had none are to lie. */
+void file_give_content(struct file_scope *s, struct node *n);
 /* Writes into a found file, from both front ends: the bytes only. */
 struct err file_write_pieces(struct file_scope *s, struct file_found *found, uint64_t offset,
                              const struct pieces *pieces);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copying ranges from one open file to another of the same share: the extents are shared, nothing
+ * is read or written but rows. */
+#ifndef SERVICE_FILE_COPY_RANGE_H
+#define SERVICE_FILE_COPY_RANGE_H
+
+#include "service/file/by_id.h"
+
+struct file_copy_part {
+    uint64_t from, to; /* offsets */
+    uint32_t length;
+};
+
+struct file_copy_range_args {
+    struct file_at at; /* the destination */
+    uint64_t source;   /* another node than that */
+    int64_t source_snapshot;
+    const struct file_copy_part *parts;
+    size_t count;
+    bool keep_times;
+};
+/* All or none. ERR_INVALID_RANGE when a part reaches past the source's end. */
+engine_fn file_copy_range;
+
+#endif
