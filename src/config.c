@@ -62,6 +62,8 @@ static const struct flag FLAGS[] = {
     {"--threads", NULL, FLAG_NUMBER, AT(threads), 256, "N", "event loops; default one per core"},
     {"--cache-mib", NULL, FLAG_NUMBER, AT(cache_mib), 1 << 20, "N", "memory for cached rows; default 64"},
     {"--container-delete-seconds", NULL, FLAG_NUMBER, AT(container_delete_seconds), 86400, "N", "how long a deleted container's name stays taken; default 0"},
+    {"--container-retention-days", NULL, FLAG_NUMBER, AT(container_retention_days), 365, "N", "how long a deleted container can be restored; default 0: not at all"},
+    {"--blob-versioning", NULL, FLAG_TEXT, AT(blob_versioning), 0, "on|off|ACCOUNT,…", "keep previous versions of blobs, of all accounts or of these; default off"},
     {"--rehydrate-seconds", NULL, FLAG_NUMBER, AT(rehydrate_seconds), 604800, "N", "how long a blob takes to leave the archive tier; default 0"},
     {"--copy-sources", NULL, FLAG_TEXT, AT(copy_sources), 0, "CIDR,…", "addresses that copies from a URL may reach; default: none but this server"},
     {"--smb-encryption", NULL, FLAG_SMB_ENCRYPTION, AT(smb_encryption), 0, "HOW", "required, preferred (default: as the client likes) or off"},

@@ -148,6 +148,9 @@ static void start_rest(struct server *s, const char *server_name)
                     .loose = c->loose,
                     .container_delete_seconds = c->container_delete_seconds,
                     .rehydrate_seconds = c->rehydrate_seconds,
+                    .container_retention_days = c->container_retention_days,
+                    .blob_versioning =
+                        str_of(c->blob_versioning == NULL ? "off" : c->blob_versioning),
                     .server_name = server_name},
         .store = &s->store,
         .auth = {.accounts = s->accounts,

@@ -25,6 +25,7 @@ struct err rest_put_append_blob_encode(struct rest_call *call)
 {
     const struct blob_create_append_args *args = call->args;
     blob_put_etag(call, args->head.etag, args->head.last_modified);
+    blob_put_version_id(call, args->head.version);
     blob_put_encrypted(call, args->head.encryption_scope);
     call->status = 201;
     return OK;

@@ -126,6 +126,7 @@ struct err rest_put_block_list_encode(struct rest_call *call)
 {
     const struct block_commit_args *args = call->args;
     blob_put_etag(call, args->head.etag, args->head.last_modified);
+    blob_put_version_id(call, args->head.version);
     blob_put_body_checksums(call, call->body);
     blob_put_encrypted(call, args->head.encryption_scope);
     call->status = 201;

@@ -2,6 +2,7 @@
 /* The operations on containers: decode and encode. */
 #include "rest/blob_ops.h"
 #include "rest/blob_request.h"
+#include "rest/listing.h"
 #include "rest/metadata.h"
 #include "rest/policy_xml.h"
 #include "rest/server.h"
@@ -89,13 +90,42 @@ struct err rest_delete_container_decode(struct rest_call *call)
 {
     struct container_args *args;
     TRY(decode_container(call, &args));
-    args->delete_ticks = (int64_t)call->server->options.container_delete_seconds * TICKS_PER_SECOND;
+    const struct rest_options *options = &call->server->options;
+    args->delete_ticks = (int64_t)options->container_delete_seconds * TICKS_PER_SECOND;
+    args->retention_ticks = (int64_t)options->container_retention_days * TICKS_PER_DAY;
     return OK;
 }
 
 struct err rest_delete_container_encode(struct rest_call *call)
 {
     call->status = 202;
+    return OK;
+}
+
+/* ---- Restore Container ---- */
+
+/* A container is restored under its own name: its rows lie in the partition of that name. */
+struct err rest_restore_container_decode(struct rest_call *call)
+{
+    const struct str name = STR("x-ms-deleted-container-name");
+    const struct str version = STR("x-ms-deleted-container-version");
+    struct container_args *args;
+    TRY(decode_container(call, &args));
+    if (!str_given(call_header(call, name)))
+        return call_missing_header(call, name);
+    if (!str_given(call_header(call, version)))
+        return call_missing_header(call, version);
+    if (!str_eq(call_header(call, name), call->container))
+        return call_bad_header(call, name);
+    if (!listing_parse_version(call_header(call, version), &args->deleted_version))
+        return call_bad_header(call, version);
+    return OK;
+}
+
+struct err rest_restore_container_encode(struct rest_call *call)
+{
+    put_etag(call);
+    call->status = 201;
     return OK;
 }
 

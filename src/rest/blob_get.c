@@ -12,7 +12,11 @@
 #include "rest/structured_body.h"
 #include "service/common/etag.h"
 
-enum { RANGE_CHECKSUM_MAX = 4 << 20, VERSION_TIER_ON_GET = 20261006 };
+enum {
+    RANGE_CHECKSUM_MAX = 4 << 20,
+    VERSION_BLOB_VERSIONS = 20191212,
+    VERSION_TIER_ON_GET = 20261006,
+};
 
 struct get_blob {
     struct blob_get_args args; /* first: run's argument */
@@ -131,6 +135,14 @@ static void put_tier(struct rest_call *call, const struct blob_head *head)
         call_put_time(call, STR("x-ms-access-tier-change-time"), head->tier_changed);
 }
 
+static void put_version(struct rest_call *call, const struct get_blob *get)
+{
+    blob_put_version_id(call, get->args.head.version);
+    if (get->args.head.version != 0 && get->args.at.item == BLOB_BASE &&
+        call->version >= VERSION_BLOB_VERSIONS)
+        call_put_bool(call, STR("x-ms-is-current-version"), true);
+}
+
 /* What Get Blob and Get Blob Properties have in common. */
 static void put_head(struct rest_call *call, const struct get_blob *get)
 {
@@ -140,7 +152,8 @@ static void put_head(struct rest_call *call, const struct get_blob *get)
     metadata_put_headers(call, head->metadata);
     put_http(call, &head->http);
     call_put(call, STR("x-ms-blob-type"), blob_type_text(head->type));
-    if (get->args.request.at.item == BLOB_BASE)
+    put_version(call, get);
+    if (get->args.at.item == BLOB_BASE)
         blob_put_lease(call, &head->lease);
     if (head->type == BLOB_PAGE)
         call_put_u64(call, STR("x-ms-blob-sequence-number"), head->sequence);

@@ -54,10 +54,20 @@ struct list_blobs {
     bool wants_policy, wants_hold;
 };
 
+static bool take_kept_include(struct blob_list_args *args, struct str value)
+{
+    if (str_ieq(value, STR("versions")))
+        return args->wants_versions = true;
+    if (str_ieq(value, STR("deleted")))
+        return args->wants_deleted = true;
+    if (str_ieq(value, STR("deletedwithversions")))
+        return args->wants_versions_only = true;
+    return false;
+}
+
 static bool take_blob_include(void *arg, struct str value)
 {
-    static const struct str OTHERS[] = {STR_INIT("copy"), STR_INIT("deleted"), STR_INIT("versions"),
-                                        STR_INIT("deletedwithversions"), STR_INIT("permissions")};
+    static const struct str OTHERS[] = {STR_INIT("copy"), STR_INIT("permissions")};
     struct list_blobs *list = arg;
     if (str_ieq(value, STR("snapshots")))
         return list->args.wants_snapshots = true;
@@ -71,6 +81,8 @@ static bool take_blob_include(void *arg, struct str value)
         return list->wants_policy = true;
     if (str_ieq(value, STR("legalhold")))
         return list->wants_hold = true;
+    if (take_kept_include(&list->args, value))
+        return true;
     /* Known to the service; blobs have none of these. */
     for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
         if (str_ieq(value, OTHERS[i]))
@@ -198,12 +210,37 @@ static void put_properties(struct list_blobs *list, const struct blob_list_item 
     PUT(b, "</BlobType>");
     if (head->committed)
         put_tier(b, head);
-    if (item->at.item == BLOB_BASE)
+    if (head->deleted != 0)
+        listing_put_retention(b, head->deleted, head->purge_at - list->call->now);
+    else if (item->at.item == BLOB_BASE)
         put_lease(b, &head->lease, list->call->now);
     if (head->tags.n > 0)
         xml_element_u64(b, STR("TagCount"), pairs_count(head->tags));
     put_protection(list, head);
     PUT(b, "<ServerEncrypted>true</ServerEncrypted></Properties>");
+}
+
+static void put_moment(struct buf *b, struct str name, int64_t time)
+{
+    char text[TIME_ISO_BYTES];
+    time_iso(time, text);
+    xml_element(b, name, (struct str){text, sizeof text});
+}
+
+/* Which of the blob's heads it is. */
+static void put_kind(struct list_blobs *list, const struct blob_list_item *item)
+{
+    struct buf *b = &list->call->out;
+    const struct blob_head *head = &item->head;
+    if (item->at.item == BLOB_SNAPSHOT)
+        put_moment(b, STR("Snapshot"), item->at.time);
+    if (list->args.wants_versions && head->version != 0) {
+        put_moment(b, STR("VersionId"), head->version);
+        if (item->at.item == BLOB_BASE && head->deleted == 0)
+            PUT(b, "<IsCurrentVersion>true</IsCurrentVersion>");
+    }
+    if (head->deleted != 0)
+        PUT(b, "<Deleted>true</Deleted>");
 }
 
 static void put_blob(void *sink, const struct blob_list_item *item)
@@ -212,11 +249,11 @@ static void put_blob(void *sink, const struct blob_list_item *item)
     struct buf *b = &list->call->out;
     PUT(b, "<Blob>");
     blob_put_name_xml(list->call, item->name);
-    if (item->at.item == BLOB_SNAPSHOT) {
-        PUT(b, "<Snapshot>");
-        time_put_iso(b, item->at.time);
-        PUT(b, "</Snapshot>");
+    if (item->versions_only) {
+        PUT(b, "<HasVersionsOnly>true</HasVersionsOnly><Properties /></Blob>");
+        return;
     }
+    put_kind(list, item);
     put_properties(list, item);
     if (list->wants_metadata)
         metadata_put_xml(b, item->head.metadata);
@@ -250,6 +287,24 @@ static struct err refuse_arrow(struct rest_call *call)
                                                                     : OK;
 }
 
+static struct err read_show_only(struct rest_call *call, struct blob_list_args *args)
+{
+    const struct str name = STR("showonly");
+    struct str text = call_query(call, name);
+    if (text.n == 0)
+        return OK;
+    if (str_ieq(text, STR("deleted")))
+        args->only = LIST_DELETED;
+    else if (str_ieq(text, STR("files")))
+        args->only = LIST_FILES;
+    else if (str_ieq(text, STR("directories")))
+        args->only = LIST_DIRECTORIES;
+    else
+        return call_bad_query(call, name);
+    args->wants_deleted = args->wants_deleted || args->only == LIST_DELETED;
+    return OK;
+}
+
 struct err rest_list_blobs_decode(struct rest_call *call)
 {
     struct list_blobs *list = ARENA_NEW(call->arena, struct list_blobs);
@@ -272,6 +327,7 @@ struct err rest_list_blobs_decode(struct rest_call *call)
     TRY(listing_read_max(call, LIST_RESULTS_MAX, &list->args.max));
     TRY(read_marker(call, &list->args.marker));
     TRY(listing_read_include(call, take_blob_include, list));
+    TRY(read_show_only(call, &list->args));
     /* Tags are not for everybody who may list. */
     if (list->wants_tags)
         TRY(blob_need_tag_permission(call));
@@ -313,7 +369,9 @@ static bool take_container_include(void *arg, struct str value)
         return list->wants_metadata = true;
     if (str_ieq(value, STR("system")))
         return list->args.wants_system = true;
-    return str_ieq(value, STR("deleted"));
+    if (str_ieq(value, STR("deleted")))
+        return list->args.wants_deleted = true;
+    return false;
 }
 
 static void begin_containers(void *sink)
@@ -336,9 +394,14 @@ static void put_container(void *sink, struct str name, const struct container *c
     struct buf *b = &list->call->out;
     PUT(b, "<Container>");
     xml_element(b, STR("Name"), name);
+    if (container->deleted != 0)
+        listing_put_version(b, container->incarnation);
     PUT(b, "<Properties>");
     put_times_and_etag(b, container->last_modified, container->etag);
-    put_lease(b, &container->lease, list->call->now);
+    if (container->deleted != 0)
+        listing_put_retention(b, container->deleted, container->purge_at - list->call->now);
+    else
+        put_lease(b, &container->lease, list->call->now);
     if (container->public_access != BLOB_PUBLIC_NONE)
         xml_element(b, STR("PublicAccess"),
                     container->public_access == BLOB_PUBLIC_BLOB ? STR("blob") : STR("container"));
@@ -354,10 +417,33 @@ static void put_container(void *sink, struct str name, const struct container *c
     PUT(b, "</Container>");
 }
 
+/* A name; and where the next page begins within one that deleted containers have too, a slash,
+ * which no name has, and which of them. */
+static struct err read_container_marker(struct rest_call *call, struct container_list_args *args)
+{
+    struct str rest = call_query(call, STR("marker"));
+    args->marker = STR_NONE;
+    if (rest.n == 0)
+        return OK;
+    args->marker = str_cut(&rest, '/');
+    if (str_given(rest) && !listing_parse_version(rest, &args->marker_deleted))
+        return call_bad_query(call, STR("marker"));
+    return OK;
+}
+
+static struct str container_marker(struct rest_call *call, const struct container_list_args *args)
+{
+    if (!str_given(args->next))
+        return STR("");
+    if (!args->wants_deleted)
+        return args->next;
+    return arena_printf(call->arena, "%.*s/%016llX", STR_ARG(args->next),
+                        (unsigned long long)args->next_deleted);
+}
+
 struct err rest_list_containers_decode(struct rest_call *call)
 {
     struct list_containers *list = ARENA_NEW(call->arena, struct list_containers);
-    struct str marker = call_query(call, STR("marker"));
     call->args = list;
     call->partition = blob_partition(call->arena, call->account, STR(""));
     list->call = call;
@@ -365,11 +451,11 @@ struct err rest_list_containers_decode(struct rest_call *call)
         .arena = call->arena,
         .account = call->account,
         .prefix = call_query(call, STR("prefix")),
-        .marker = marker.n == 0 ? STR_NONE : marker,
         .sink = list,
         .begin = begin_containers,
         .item = put_container,
     };
+    TRY(read_container_marker(call, &list->args));
     TRY(listing_read_max(call, LIST_RESULTS_MAX, &list->args.max));
     return listing_read_include(call, take_container_include, list);
 }
@@ -380,7 +466,7 @@ struct err rest_list_containers_encode(struct rest_call *call)
     struct buf *b = &call->out;
     call_put(call, STR("Content-Type"), STR("application/xml"));
     PUT(b, "</Containers>");
-    xml_element(b, STR("NextMarker"), str_given(list->args.next) ? list->args.next : STR(""));
+    xml_element(b, STR("NextMarker"), container_marker(call, &list->args));
     PUT(b, "</EnumerationResults>");
     return OK;
 }

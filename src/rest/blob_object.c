@@ -49,6 +49,7 @@ struct err rest_put_blob_encode(struct rest_call *call)
 {
     const struct put_blob *put = call->args;
     blob_put_etag(call, put->args.head.etag, put->args.head.last_modified);
+    blob_put_version_id(call, put->args.head.version);
     blob_upload_put_checksums(call, put->upload);
     blob_put_encrypted(call, put->args.head.encryption_scope);
     call->status = 201;
@@ -93,6 +94,7 @@ struct err rest_set_blob_metadata_encode(struct rest_call *call)
 {
     const struct blob_set_args *args = call->args;
     blob_put_etag(call, args->head.etag, args->head.last_modified);
+    blob_put_version_id(call, args->head.version);
     blob_put_encrypted(call, args->head.encryption_scope);
     return OK;
 }
@@ -115,6 +117,7 @@ struct err rest_snapshot_blob_encode(struct rest_call *call)
     time_iso(args->snapshot, time);
     blob_put_etag(call, args->head.etag, args->head.last_modified);
     call_put(call, STR("x-ms-snapshot"), (struct str){time, sizeof time});
+    blob_put_version_id(call, args->version);
     call_put_bool(call, STR("x-ms-request-server-encrypted"), false);
     call->status = 201;
     return OK;
@@ -151,21 +154,41 @@ static struct err read_delete_snapshots(struct rest_call *call, struct blob_dele
         args->snapshots = BLOB_SNAPSHOTS_ONLY;
     else
         return call_bad_header(call, name);
-    /* A snapshot has none of its own. */
-    return args->request.at.item == BLOB_SNAPSHOT ? call_bad_header(call, name) : OK;
+    /* A snapshot or a version has none of its own. */
+    return args->request.at.item != BLOB_BASE ? call_bad_header(call, name) : OK;
 }
 
 struct err rest_delete_blob_decode(struct rest_call *call)
 {
     struct blob_delete_args *args = ARENA_NEW(call->arena, struct blob_delete_args);
     call->args = args;
+    struct str type = call_query(call, STR("deletetype"));
     TRY(blob_read_request(call, &args->request));
+    args->permanent = str_ieq(type, STR("permanent"));
+    if (str_given(type) && !args->permanent)
+        return call_bad_query(call, STR("deletetype"));
     return read_delete_snapshots(call, args);
 }
 
 struct err rest_delete_blob_encode(struct rest_call *call)
 {
-    call_put_bool(call, STR("x-ms-delete-type-permanent"), true);
+    const struct blob_delete_args *args = call->args;
+    call_put_bool(call, STR("x-ms-delete-type-permanent"), !args->kept);
     call->status = 202;
+    return OK;
+}
+
+/* ---- Undelete Blob ---- */
+
+struct err rest_undelete_blob_decode(struct rest_call *call)
+{
+    struct blob_undelete_args *args = ARENA_NEW(call->arena, struct blob_undelete_args);
+    call->args = args;
+    return blob_read_base_request(call, &args->request);
+}
+
+struct err rest_undelete_blob_encode(struct rest_call *call)
+{
+    (void)call;
     return OK;
 }

@@ -10,6 +10,7 @@ typedef struct err rest_fn(struct rest_call *call);
 /* blob_container.c */
 rest_fn rest_create_container_decode, rest_create_container_encode;
 rest_fn rest_delete_container_decode, rest_delete_container_encode;
+rest_fn rest_restore_container_decode, rest_restore_container_encode;
 rest_fn rest_get_container_decode;
 rest_fn rest_get_container_properties_encode, rest_get_container_metadata_encode;
 rest_fn rest_set_container_metadata_decode, rest_set_container_encode;
@@ -37,6 +38,7 @@ rest_fn rest_set_blob_metadata_decode, rest_set_blob_metadata_encode;
 rest_fn rest_snapshot_blob_decode, rest_snapshot_blob_encode;
 rest_fn rest_lease_blob_decode, rest_lease_blob_encode;
 rest_fn rest_delete_blob_decode, rest_delete_blob_encode;
+rest_fn rest_undelete_blob_decode, rest_undelete_blob_encode;
 
 /* blob_get.c */
 rest_fn rest_get_blob_decode, rest_get_blob_encode;

@@ -9,6 +9,7 @@
 #include "rest/blob_protect.h"
 #include "rest/blob_tags.h"
 #include "rest/metadata.h"
+#include "rest/server.h"
 #include "service/common/etag.h"
 #include "service/common/name.h"
 
@@ -195,15 +196,35 @@ struct err blob_read_container_request(struct rest_call *call, struct container_
     return blob_read_lease_id(call, &out->lease);
 }
 
-static struct err read_snapshot(struct rest_call *call, struct blob_at *out)
+/* A snapshot, or a version; not both. */
+static struct err read_at(struct rest_call *call, struct blob_at *out)
 {
-    const struct str name = STR("snapshot");
-    struct str text = call_query(call, name);
+    struct str snapshot = call_query(call, STR("snapshot"));
+    struct str version = call_query(call, STR("versionid"));
     *out = (struct blob_at){.item = BLOB_BASE};
-    if (!str_given(text) || text.n == 0)
+    if (snapshot.n > 0) {
+        out->item = BLOB_SNAPSHOT;
+        if (!time_parse_iso(snapshot, &out->time))
+            return call_bad_query(call, STR("snapshot"));
+    }
+    if (version.n == 0)
         return OK;
-    out->item = BLOB_SNAPSHOT;
-    return time_parse_iso(text, &out->time) ? OK : call_bad_query(call, name);
+    if (out->item == BLOB_SNAPSHOT || !time_parse_iso(version, &out->time))
+        return call_bad_query(call, STR("versionid"));
+    out->item = BLOB_VERSION;
+    return OK;
+}
+
+/* In Azure versioning is the management plane's to turn on; here the command line's. */
+static bool account_has_versions(const struct rest_call *call)
+{
+    struct str list = call->server->options.blob_versioning;
+    if (str_eq(list, STR("on")) || str_eq(list, STR("off")))
+        return str_eq(list, STR("on"));
+    while (str_given(list))
+        if (str_eq(str_trim(str_cut(&list, ',')), call->account))
+            return true;
+    return false;
 }
 
 struct err blob_read_request(struct rest_call *call, struct blob_request *out)
@@ -212,17 +233,23 @@ struct err blob_read_request(struct rest_call *call, struct blob_request *out)
     TRY(name_check_container(call->container));
     TRY(name_check_blob(call->object));
     call->partition = blob_partition(call->arena, call->account, call->container);
-    TRY(read_snapshot(call, &out->at));
+    TRY(read_at(call, &out->at));
     TRY(blob_read_conditions(call, &out->conditions));
     out->create_only = call->who.create_only;
     TRY(blob_read_encryption_scope(call, STR("x-ms-encryption-scope"), &out->encryption_scope));
+    if (call->op->mode != MODE_READ) {
+        out->versioning = account_has_versions(call);
+        out->settings = service_properties_partition(call->arena, SERVICE_BLOB, call->account);
+    }
     return blob_read_lease_id(call, &out->lease);
 }
 
 struct err blob_read_base_request(struct rest_call *call, struct blob_request *out)
 {
     TRY(blob_read_request(call, out));
-    return out->at.item == BLOB_BASE ? OK : call_bad_query(call, STR("snapshot"));
+    if (out->at.item == BLOB_BASE)
+        return OK;
+    return call_bad_query(call, out->at.item == BLOB_SNAPSHOT ? STR("snapshot") : STR("versionid"));
 }
 
 /* ---- properties ---- */
@@ -291,7 +318,7 @@ struct err blob_read_tier(struct rest_call *call, bool for_pages, enum blob_tier
 
 /* ---- writing ---- */
 
-enum { VERSION_ENCODED_NAMES = 20210212 };
+enum { VERSION_ENCODED_NAMES = 20210212, VERSION_BLOB_VERSIONS = 20191212 };
 
 void blob_put_name_xml(struct rest_call *call, struct str name)
 {
@@ -342,6 +369,15 @@ void blob_put_lease_outcome(struct rest_call *call, const struct lease_request *
     char id[GUID_TEXT_BYTES];
     guid_text(&lease->id, id);
     call_put(call, STR("x-ms-lease-id"), (struct str){id, sizeof id});
+}
+
+void blob_put_version_id(struct rest_call *call, int64_t version)
+{
+    char text[TIME_ISO_BYTES];
+    if (version == 0 || call->version < VERSION_BLOB_VERSIONS)
+        return;
+    time_iso(version, text);
+    call_put(call, STR("x-ms-version-id"), (struct str){text, sizeof text});
 }
 
 void blob_put_base64(struct rest_call *call, struct str name, struct str bytes)

@@ -113,12 +113,14 @@ static struct err read_conditions(struct rest_call *call, struct blob_request *r
                : OK;
 }
 
-/* Tags are set on the blob itself; a snapshot keeps those it was taken with. */
+/* Tags are set on the blob itself or a version; a snapshot keeps those it was taken with. */
 struct err rest_set_blob_tags_decode(struct rest_call *call)
 {
     struct blob_tags_args *args = ARENA_NEW(call->arena, struct blob_tags_args);
     call->args = args;
-    TRY(blob_read_base_request(call, &args->request));
+    TRY(blob_read_request(call, &args->request));
+    if (args->request.at.item == BLOB_SNAPSHOT)
+        return call_bad_query(call, STR("snapshot"));
     TRY(read_conditions(call, &args->request));
     TRY(blob_check_body_checksums(call, call->body));
     return read_body(call, &args->tags);

@@ -235,10 +235,7 @@ static void put_share_properties(struct list_shares *list, const struct share *s
     PUT(b, "</Etag>");
     share_settings_tell(list->call->arena, s, settings, put_element, b);
     if (s->deleted != 0) {
-        int64_t left = s->purge_at - list->call->now;
-        put_date(b, STR("DeletedTime"), s->deleted);
-        xml_element_u64(b, STR("RemainingRetentionDays"),
-                        left > 0 ? (uint64_t)(left / TICKS_PER_DAY) : 0);
+        listing_put_retention(b, s->deleted, s->purge_at - list->call->now);
     } else {
         put_share_lease(b, snapshot != NULL ? &snapshot->lease : &s->lease, list->call->now);
     }
@@ -255,9 +252,7 @@ static void put_share(void *sink, struct str name, const struct share *s,
     if (snapshot != NULL)
         put_iso(b, STR("Snapshot"), snapshot->stamp);
     if (s->deleted != 0) {
-        PUT(b, "<Deleted>true</Deleted><Version>");
-        buf_printf(b, "%016llX", (unsigned long long)s->incarnation);
-        PUT(b, "</Version>");
+        listing_put_version(b, s->incarnation);
     }
     put_share_properties(list, s, snapshot);
     if (list->metadata)

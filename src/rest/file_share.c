@@ -8,6 +8,7 @@
 #include "rest/file_ops.h"
 #include "rest/file_request.h"
 #include "rest/file_share_settings.h"
+#include "rest/listing.h"
 #include "rest/metadata.h"
 #include "rest/policy_xml.h"
 #include "service/common/name.h"
@@ -226,18 +227,6 @@ struct err rest_delete_share_encode(struct rest_call *call)
     return OK;
 }
 
-static bool parse_version(struct str text, uint64_t *out)
-{
-    *out = 0;
-    for (size_t i = 0; i < text.n; i++) {
-        int digit = ascii_hex(text.p[i]);
-        if (digit < 0)
-            return false;
-        *out = *out << 4 | (uint64_t)digit;
-    }
-    return text.n == SHARE_VERSION_DIGITS;
-}
-
 struct err rest_restore_share_decode(struct rest_call *call)
 {
     const struct str version = STR("x-ms-deleted-share-version");
@@ -250,7 +239,7 @@ struct err rest_restore_share_decode(struct rest_call *call)
         return call_bad_header(call, STR("x-ms-deleted-share-name"));
     if (!str_given(call_header(call, version)))
         return call_missing_header(call, version);
-    return parse_version(call_header(call, version), &args->deleted_version)
+    return listing_parse_version(call_header(call, version), &args->deleted_version)
                ? OK
                : call_bad_header(call, version);
 }

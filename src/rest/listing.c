@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/listing.h"
 
+#include "core/time.h"
 #include "core/xml.h"
 
 struct err listing_read_include(struct rest_call *call, bool (*take)(void *arg, struct str value),
@@ -28,4 +29,34 @@ void listing_echo(struct rest_call *call, struct str parameter, struct str eleme
     struct str value = call_query(call, parameter);
     if (str_given(value))
         xml_element(&call->out, element, value);
+}
+
+enum { VERSION_DIGITS = 16 };
+
+void listing_put_version(struct buf *b, uint64_t version)
+{
+    buf_put(b, STR("<Deleted>true</Deleted><Version>"));
+    buf_printf(b, "%016llX", (unsigned long long)version);
+    buf_put(b, STR("</Version>"));
+}
+
+bool listing_parse_version(struct str text, uint64_t *out)
+{
+    *out = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        int digit = ascii_hex(text.p[i]);
+        if (digit < 0)
+            return false;
+        *out = *out << 4 | (uint64_t)digit;
+    }
+    return text.n == VERSION_DIGITS;
+}
+
+void listing_put_retention(struct buf *b, int64_t deleted, int64_t ticks_left)
+{
+    buf_put(b, STR("<DeletedTime>"));
+    time_put_rfc1123(b, deleted);
+    buf_put(b, STR("</DeletedTime>"));
+    xml_element_u64(b, STR("RemainingRetentionDays"),
+                    ticks_left > 0 ? (uint64_t)(ticks_left / TICKS_PER_DAY) : 0);
 }

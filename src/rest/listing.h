@@ -14,4 +14,11 @@ struct err listing_read_max(struct rest_call *call, size_t limit, size_t *out);
 /* The element with the parameter's value, when it was sent. */
 void listing_echo(struct rest_call *call, struct str parameter, struct str element);
 
+/* What is shown of a deleted container or share: that it is, and the text by which it is restored,
+ * 16 hexadecimal digits; and back, false when it is none. */
+void listing_put_version(struct buf *b, uint64_t version);
+bool listing_parse_version(struct str text, uint64_t *out);
+/* When something was soft-deleted, and for how many whole days more it is kept. */
+void listing_put_retention(struct buf *b, int64_t deleted, int64_t ticks_left);
+
 #endif

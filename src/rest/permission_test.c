@@ -71,6 +71,8 @@ static const struct wanted WANTED[] = {
     {BLOB, "LeaseBlob", "wd", 'o', "wd", NEVER}, /* break */
     {BLOB, "LeaseBlob", "w", 'o', "w", NEVER},
     {BLOB, "SnapshotBlob", "cw", 'o', "cw", NEVER},
+    {BLOB, "DeleteBlob", "y", 'o', "y", NEVER}, /* permanently */
+    {BLOB, "DeleteBlob", "x", 'o', "x", NEVER}, /* of a version */
     {BLOB, "DeleteBlob", "d", 'o', "d", NEVER},
     {BLOB, "PutBlock", "cw", 'o', "cw", NEVER},
     {BLOB, "PutBlockList", "cw", 'o', "cw", NEVER},

@@ -16,6 +16,8 @@ struct rest_options {
     bool access_log;    /* one line per request */
     uint64_t container_delete_seconds; /* how long a deleted container's name cannot be taken */
     uint64_t rehydrate_seconds;        /* how long a blob takes to leave the archive tier */
+    uint64_t container_retention_days; /* how long a deleted container can be restored */
+    struct str blob_versioning;        /* "on", "off", or accounts, with commas between */
     const char *server_name;           /* the Server header's product and version */
 };
 

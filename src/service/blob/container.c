@@ -19,6 +19,9 @@ enum field {
     FIELD_ACL,
     FIELD_LEASE,
     FIELD_DELETED_UNTIL,
+    FIELD_DELETED_COUNT = 20,
+    FIELD_DELETED,
+    FIELD_PURGE_AT,
     FIELD_ENCRYPTION_SCOPE = 30,
     FIELD_DENY_SCOPE_OVERRIDE,
 };
@@ -39,6 +42,9 @@ static void container_encode(struct buf *b, const struct container *c)
     record_put(b, FIELD_DELETED_UNTIL, (uint64_t)c->deleted_until);
     record_put_bytes(b, FIELD_ENCRYPTION_SCOPE, c->encryption_scope);
     record_put(b, FIELD_DENY_SCOPE_OVERRIDE, c->deny_scope_override);
+    record_put(b, FIELD_DELETED_COUNT, c->deleted_count);
+    record_put(b, FIELD_DELETED, (uint64_t)c->deleted);
+    record_put(b, FIELD_PURGE_AT, (uint64_t)c->purge_at);
 }
 
 static bool take_field(struct container *c, const struct record_field *field)
@@ -72,6 +78,15 @@ static bool take_field(struct container *c, const struct record_field *field)
         return true;
     case FIELD_DENY_SCOPE_OVERRIDE:
         c->deny_scope_override = field->value != 0;
+        return true;
+    case FIELD_DELETED_COUNT:
+        c->deleted_count = field->value;
+        return true;
+    case FIELD_DELETED:
+        c->deleted = (int64_t)field->value;
+        return true;
+    case FIELD_PURGE_AT:
+        c->purge_at = (int64_t)field->value;
         return true;
     default:
         return true;
@@ -168,24 +183,123 @@ struct err blob_create_container(struct txn *t, void *arg)
                            .public_access = args->public_access,
                            .metadata = args->metadata,
                            .encryption_scope = args->encryption_scope,
-                           .deny_scope_override = args->deny_scope_override};
+                           .deny_scope_override = args->deny_scope_override,
+                           .deleted_count = c.deleted_count};
     touch(t, &c);
     give(args, &c);
     return save(t, &c);
+}
+
+/* All rows of the container are left to the sweeper. */
+static struct err remove_rows(struct txn *t, const struct container *c)
+{
+    struct sweep_item item = {.kind = SWEEP_INCARNATION, .incarnation = c->incarnation};
+    return sweep_add(t, &item);
+}
+
+/* The container as it is, under a key of its own; only its lease is over. */
+static struct err keep_deleted(struct txn *t, const struct container *c, int64_t retention)
+{
+    struct buf b = buf_in(txn_arena(t));
+    struct container kept = *c;
+    kept.lease = (struct lease){0};
+    kept.deleted_count = 0;
+    kept.deleted = txn_now(t);
+    kept.purge_at = txn_now(t) + retention;
+    container_encode(&b, &kept);
+    return txn_put(t, blob_key_deleted_container(txn_arena(t), c->incarnation), buf_str(&b));
+}
+
+/* What stands in the container's place, unless there is nothing to say. */
+static struct err leave_tombstone(struct txn *t, int64_t until, uint64_t deleted_count)
+{
+    struct container tombstone = {.deleted_until = until, .deleted_count = deleted_count};
+    if (until <= txn_now(t) && deleted_count == 0)
+        return txn_del(t, BLOB_KEY_CONTAINER);
+    return save(t, &tombstone);
 }
 
 struct err blob_delete_container(struct txn *t, void *arg)
 {
     struct container_args *args = arg;
     struct container c;
+    uint64_t kept = args->retention_ticks > 0;
     TRY(open(t, args, CONTAINER_DELETE, &c));
     TRY(blob_check_container_mutable(t, c.incarnation));
-    struct sweep_item item = {.kind = SWEEP_INCARNATION, .incarnation = c.incarnation};
-    TRY(sweep_add(t, &item));
-    if (args->delete_ticks == 0)
-        return txn_del(t, BLOB_KEY_CONTAINER);
-    struct container tombstone = {.deleted_until = txn_now(t) + args->delete_ticks};
-    return save(t, &tombstone);
+    if (kept)
+        TRY(keep_deleted(t, &c, args->retention_ticks));
+    else
+        TRY(remove_rows(t, &c));
+    return leave_tombstone(t, txn_now(t) + args->delete_ticks, c.deleted_count + kept);
+}
+
+static struct err load_deleted(struct txn *t, struct str key, struct container *out)
+{
+    struct str row;
+    bool live;
+    TRY(txn_get(t, key, &row));
+    return str_given(row) ? container_decode(row, out, &live) : err_new(ERR_CONTAINER_NOT_FOUND);
+}
+
+struct err blob_restore_container(struct txn *t, void *arg)
+{
+    struct container_args *args = arg;
+    struct container there;
+    struct container c;
+    bool found;
+    struct str key = blob_key_deleted_container(txn_arena(t), args->deleted_version);
+    TRY(load_row(t, &there, &found));
+    if (there.incarnation != 0)
+        return err_new(ERR_CONTAINER_ALREADY_EXISTS);
+    TRY(load_deleted(t, key, &c));
+    TRY(txn_del(t, key));
+    c.deleted = 0;
+    c.purge_at = 0;
+    c.deleted_count = there.deleted_count - 1;
+    give(args, &c);
+    return save(t, &c);
+}
+
+static struct err purge_deleted(struct txn *t, struct cursor *c, unsigned max, unsigned *count,
+                                uint64_t *removed)
+{
+    while (*count < max && cursor_valid(c)) {
+        struct container deleted;
+        bool live;
+        TRY(container_decode(cursor_value(c), &deleted, &live));
+        if (deleted.purge_at <= txn_now(t)) {
+            ++*count;
+            ++*removed;
+            if (txn_writable(t)) {
+                TRY(remove_rows(t, &deleted));
+                TRY(txn_del(t, arena_copy(txn_arena(t), cursor_key(c))));
+            }
+        }
+        TRY(cursor_next(c));
+    }
+    return OK;
+}
+
+struct err container_purge_due(struct txn *t, struct container *container, unsigned max,
+                               unsigned *count)
+{
+    uint64_t removed = 0;
+    struct cursor *c;
+    struct err e = OK;
+    if (container->deleted_count > 0) {
+        TRY(cursor_open(t, blob_key_deleted_container(txn_arena(t), 0), &c));
+        e = purge_deleted(t, c, max, count, &removed);
+        cursor_close(c);
+    }
+    TRY(e);
+    container->deleted_count -= removed;
+    bool tombstone = container->incarnation == 0;
+    bool over =
+        tombstone && container->deleted_count == 0 && container->deleted_until <= txn_now(t);
+    *count += over && removed == 0;
+    if (!txn_writable(t) || (removed == 0 && !over))
+        return OK;
+    return over ? txn_del(t, BLOB_KEY_CONTAINER) : save(t, container);
 }
 
 struct err blob_get_container(struct txn *t, void *arg)

@@ -26,12 +26,20 @@ struct container {
     struct str encryption_scope; /* of blobs that name none; absent: the account's */
     bool deny_scope_override;    /* and blobs may name no other */
     int64_t deleted_until;       /* a tombstone: the name cannot be taken before this time */
+    uint64_t deleted_count;      /* how many deleted containers of the name are kept beside it */
+    int64_t deleted;             /* of one of those: when it was deleted */
+    int64_t purge_at;            /* when it goes for good */
 };
 
 /* The container, or ERR_CONTAINER_NOT_FOUND. Slices are borrowed from the transaction. */
 struct err container_load(struct txn *t, struct container *out);
 /* A row as listings find it; false for a tombstone. ERR_CORRUPT. */
 struct err container_decode(struct str row, struct container *out, bool *live);
+
+/* For the sweeper: removes a deleted container whose time is over, and the tombstone when nothing
+ * else is left of the name; at most `max`, in a view only counts. */
+struct err container_purge_due(struct txn *t, struct container *container, unsigned max,
+                               unsigned *count);
 
 /* The scope of its blobs unless they name another. */
 static inline struct str container_scope(const struct container *c)
@@ -57,6 +65,8 @@ struct container_args {
     bool deny_scope_override;       /* Create */
     struct lease_request lease;     /* Lease */
     int64_t delete_ticks;           /* Delete: how long the name cannot be taken */
+    int64_t retention_ticks;        /* Delete: how long it can be restored; 0: not at all */
+    uint64_t deleted_version;       /* Restore: which one; its incarnation */
     /* out */
     struct container container; /* as it is now, in the request's arena */
     int lease_left_seconds;
@@ -65,6 +75,8 @@ struct container_args {
 /* ERR_CONTAINER_ALREADY_EXISTS, ERR_CONTAINER_BEING_DELETED. */
 engine_fn blob_create_container;
 engine_fn blob_delete_container;
+/* ERR_CONTAINER_ALREADY_EXISTS, ERR_CONTAINER_NOT_FOUND when there is no such deleted one. */
+engine_fn blob_restore_container;
 /* Get Container Properties, Metadata and ACL. */
 engine_fn blob_get_container;
 engine_fn blob_set_container_metadata;

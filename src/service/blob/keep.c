@@ -260,7 +260,7 @@ static struct err bury(struct txn *t, const struct service_retention *retention,
     mark_deleted(t, retention, &blob->head);
     blob->head.lease = (struct lease){0};
     if (blob->at.item != BLOB_BASE) {
-        TRY(txn_del(t, blob->key));
+        TRY(blob_forget(t, blob));
         blob->at.deleted = true;
         blob->key = key_at(t, blob, &blob->at);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/list.h"
 
+#include "service/blob/keep.h"
 #include "service/blob/protect.h"
 #include "service/common/name.h"
 
@@ -18,11 +19,28 @@ struct listing {
     size_t looked_at;
 };
 
+static bool wants_items(const struct blob_list_args *args)
+{
+    return args->wants_snapshots || args->wants_versions || args->wants_versions_only;
+}
+
+/* Whether snapshots or versions of that kind are wanted at all, of any blob. */
+static bool wants_kind(const struct blob_list_args *args, const struct blob_at *at)
+{
+    bool item = at->item == BLOB_SNAPSHOT ? args->wants_snapshots : args->wants_versions;
+    return item && (!at->deleted || args->wants_deleted);
+}
+
 static bool is_wanted(const struct blob_list_args *args, const struct blob_list_item *item,
                       int64_t now)
 {
-    if (item->at.item == BLOB_SNAPSHOT)
-        return args->wants_snapshots;
+    bool deleted = item->head.deleted != 0;
+    if (args->only == LIST_DELETED && !deleted)
+        return false;
+    if (item->at.item != BLOB_BASE)
+        return true;
+    if (deleted)
+        return args->wants_deleted;
     return !blob_is_expired(&item->head, now) && (item->head.committed || args->wants_uncommitted);
 }
 
@@ -46,33 +64,86 @@ static struct err emit_prefix(struct listing *l, struct str name, size_t end)
     return cursor_skip(l->cursor, key);
 }
 
-/* One row. *full is set when it is wanted and the page has no room for it. */
-static struct err take_row(struct listing *l, bool *full)
+/* Hands the item over, or what stands for it and others. *full is set instead when the page has no
+ * room for it; else *moved tells that the cursor has gone on already. */
+static struct err emit(struct listing *l, struct str name, struct blob_list_item *item, bool *full,
+                       bool *moved)
 {
-    struct blob_list_item item;
-    struct str name;
-    struct str key = cursor_key(l->cursor);
-    if (!blob_key_parse_head(key, &name, &item.at))
-        return err_new(ERR_CORRUPT);
-    if (item.at.item == BLOB_SNAPSHOT && !l->args->wants_snapshots) {
-        struct blob_at base = {.item = BLOB_BASE};
-        struct str items = arena_copy(txn_arena(l->txn), str_head(key, l->head_bytes + name.n));
-        return cursor_seek(l->cursor, blob_key_of_items(txn_arena(l->txn), items, &base));
-    }
-    TRY(blob_head_decode(cursor_value(l->cursor), &item.head));
-    blob_head_settle(&item.head, txn_now(l->txn));
-    if (!is_wanted(l->args, &item, txn_now(l->txn)))
-        return cursor_next(l->cursor);
-    *full = l->found == l->args->max;
+    struct blob_list_args *args = l->args;
+    size_t end = delimiter_end(l, name);
+    *moved = false;
+    if (end > 0 ? args->only == LIST_FILES : args->only == LIST_DIRECTORIES)
+        return OK;
+    *full = l->found == args->max;
     if (*full)
         return OK;
     l->found++;
-    size_t end = delimiter_end(l, name);
+    *moved = end > 0;
     if (end > 0)
         return emit_prefix(l, name, end);
-    item.name = name_from_key(l->args->arena, name);
-    l->args->item(l->args->sink, &item);
-    return cursor_next(l->cursor);
+    item->name = name_from_key(args->arena, name);
+    args->item(args->sink, item);
+    return OK;
+}
+
+/* Whether the version that the cursor is at is the one that tells that there is no blob. It is the
+ * first, be it that the live ones come before the soft-deleted ones. */
+static struct err tells_of_versions_only(struct listing *l, const struct blob_at *at, bool *tells)
+{
+    struct arena *a = txn_arena(l->txn);
+    struct blob blob = {.at = {.item = BLOB_BASE}};
+    struct str row;
+    bool live = false;
+    *tells = false;
+    if (!l->args->wants_versions_only || l->args->wants_versions || at->item != BLOB_VERSION)
+        return OK;
+    blob.key =
+        blob_key_of_items(a, blob_key_to_name(arena_copy(a, cursor_key(l->cursor))), &blob.at);
+    TRY(txn_get(l->txn, blob.key, &row));
+    TRY(blob_take_row(&blob, row));
+    if (at->deleted)
+        TRY(blob_has_items(l->txn, &blob, BLOB_VERSION, &live));
+    *tells = !blob.exists && !live;
+    return OK;
+}
+
+/* Past all of a kind that is not wanted; straight to the blob itself when none of them is. */
+static struct err skip_kind(struct listing *l, struct str key, const struct blob_at *at)
+{
+    struct arena *a = txn_arena(l->txn);
+    struct str to_name = arena_copy(a, blob_key_to_name(key));
+    struct blob_at base = {.item = BLOB_BASE};
+    if (!wants_items(l->args))
+        return cursor_seek(l->cursor, blob_key_of_items(a, to_name, &base));
+    return cursor_skip(l->cursor, blob_key_of_items_of(a, to_name, at->item, at->deleted));
+}
+
+/* A kind of which nothing is wanted but, maybe, that there are some. */
+static struct err take_unwanted(struct listing *l, struct str name, struct blob_list_item *item,
+                                bool *full)
+{
+    bool moved = false;
+    TRY(tells_of_versions_only(l, &item->at, &item->versions_only));
+    if (item->versions_only)
+        TRY(emit(l, name, item, full, &moved));
+    return *full || moved ? OK : skip_kind(l, cursor_key(l->cursor), &item->at);
+}
+
+/* One row. *full is set when it is wanted and the page has no room for it. */
+static struct err take_row(struct listing *l, bool *full)
+{
+    struct blob_list_item item = {0};
+    struct str name;
+    bool moved = false;
+    if (!blob_key_parse_head(cursor_key(l->cursor), &name, &item.at))
+        return err_new(ERR_CORRUPT);
+    if (item.at.item != BLOB_BASE && !wants_kind(l->args, &item.at))
+        return take_unwanted(l, name, &item, full);
+    TRY(blob_head_decode(cursor_value(l->cursor), &item.head));
+    blob_head_settle(&item.head, txn_now(l->txn));
+    if (is_wanted(l->args, &item, txn_now(l->txn)))
+        TRY(emit(l, name, &item, full, &moved));
+    return *full || moved ? OK : cursor_next(l->cursor);
 }
 
 static struct err seek_start(struct listing *l, uint64_t incarnation)
@@ -127,47 +198,89 @@ struct err blob_list_blobs(struct txn *t, void *arg)
 
 /* ---- containers ---- */
 
-/* The container whose partition the scan has come to; *live is false when it has none that shows.
- */
-static struct err load_container(struct scan *s, struct str partition, struct container *out,
-                                 bool *live)
+/* A listing of containers under way. */
+struct container_listing {
+    struct arena *arena;
+    struct container_list_args *args;
+    struct scan *scan;
+    struct str partition; /* where the scan has come to */
+    struct str name;
+    size_t found;
+    bool full;
+};
+
+static struct err give_container(struct container_listing *l, const struct container *container,
+                                 uint64_t deleted)
 {
-    *live = false;
-    TRY(scan_seek(s, partition, BLOB_KEY_CONTAINER));
-    if (!scan_valid(s) || !str_eq(scan_partition(s), partition) ||
-        !str_eq(scan_key(s), BLOB_KEY_CONTAINER))
+    struct container_list_args *args = l->args;
+    l->full = l->found == args->max;
+    if (l->full) {
+        args->next = arena_copy(args->arena, l->name);
+        args->next_deleted = deleted;
         return OK;
-    return container_decode(scan_value(s), out, live);
+    }
+    args->item(args->sink, l->name, container);
+    l->found++;
+    return OK;
+}
+
+static bool scan_is_in(const struct container_listing *l)
+{
+    return scan_valid(l->scan) && str_eq(scan_partition(l->scan), l->partition);
+}
+
+/* The deleted containers of the name; those before the marker's were on the last page. */
+static struct err give_deleted(struct container_listing *l)
+{
+    bool at_marker = str_eq(l->name, l->args->marker) && l->args->marker_deleted != 0;
+    struct str prefix = blob_key_deleted_container(l->arena, 0);
+    struct str from = blob_key_deleted_container(l->arena, at_marker ? l->args->marker_deleted : 0);
+    TRY(scan_seek(l->scan, l->partition, from));
+    while (!l->full && scan_is_in(l) && str_starts(scan_key(l->scan), prefix)) {
+        struct container container;
+        bool live;
+        TRY(container_decode(scan_value(l->scan), &container, &live));
+        TRY(give_container(l, &container, container.incarnation));
+        TRY(scan_next(l->scan));
+    }
+    return OK;
+}
+
+static struct err give_live(struct container_listing *l)
+{
+    struct container container;
+    bool live;
+    TRY(scan_seek(l->scan, l->partition, BLOB_KEY_CONTAINER));
+    if (!scan_is_in(l) || !str_eq(scan_key(l->scan), BLOB_KEY_CONTAINER))
+        return OK;
+    TRY(container_decode(scan_value(l->scan), &container, &live));
+    return live ? give_container(l, &container, UINT64_MAX) : OK;
 }
 
 /* To the first partition after this one. */
-static struct err next_partition(struct arena *a, struct scan *s, struct str partition)
+static struct err next_partition(struct container_listing *l)
 {
-    struct buf after = buf_in(a);
-    buf_put(&after, partition);
+    struct buf after = buf_in(l->arena);
+    buf_put(&after, l->partition);
     buf_putc(&after, 0);
-    return scan_seek(s, buf_str(&after), STR(""));
+    return scan_seek(l->scan, buf_str(&after), STR(""));
 }
 
-static struct err walk_containers(struct arena *a, struct container_list_args *args, struct scan *s)
+static struct err walk_containers(struct container_listing *l)
 {
-    size_t found = 0;
-    while (scan_valid(s)) {
-        struct str partition = arena_copy(a, scan_partition(s));
-        struct str name = blob_partition_container(partition);
-        struct container container;
-        bool live;
-        TRY(load_container(s, partition, &container, &live));
-        if (live && (args->wants_system || !name_is_system(name) || str_eq(name, STR("$root")) ||
-                     str_eq(name, STR("$web")))) {
-            if (found == args->max) {
-                args->next = arena_copy(args->arena, name);
+    while (scan_valid(l->scan)) {
+        l->partition = arena_copy(l->arena, scan_partition(l->scan));
+        l->name = blob_partition_container(l->partition);
+        if (l->args->wants_system || !name_is_system(l->name) || str_eq(l->name, STR("$root")) ||
+            str_eq(l->name, STR("$web"))) {
+            if (l->args->wants_deleted)
+                TRY(give_deleted(l));
+            if (!l->full)
+                TRY(give_live(l));
+            if (l->full)
                 return OK;
-            }
-            args->item(args->sink, name, &container);
-            found++;
         }
-        TRY(next_partition(a, s, partition));
+        TRY(next_partition(l));
     }
     return OK;
 }
@@ -176,15 +289,15 @@ struct err blob_list_containers(struct txn *t, void *arg)
 {
     struct container_list_args *args = arg;
     struct arena *a = txn_arena(t);
-    struct scan *s;
+    struct container_listing l = {.arena = a, .args = args};
     args->next = STR_NONE;
     args->begin(args->sink);
-    TRY(scan_open(t, blob_partition(a, args->account, args->prefix), &s));
+    TRY(scan_open(t, blob_partition(a, args->account, args->prefix), &l.scan));
     struct err e = OK;
     if (str_given(args->marker))
-        e = scan_seek(s, blob_partition(a, args->account, args->marker), STR(""));
+        e = scan_seek(l.scan, blob_partition(a, args->account, args->marker), STR(""));
     if (!err_is(e))
-        e = walk_containers(a, args, s);
-    scan_close(s);
+        e = walk_containers(&l);
+    scan_close(l.scan);
     return e;
 }

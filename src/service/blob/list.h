@@ -16,7 +16,11 @@ struct blob_list_item {
     struct str name;
     struct blob_at at;
     struct blob_head head; /* committed == false: only uncommitted blocks are there */
+    bool versions_only;    /* there is no blob of that name, only versions: nothing else is said */
 };
+
+/* What is shown of all that is wanted. */
+enum blob_list_only { LIST_ALL, LIST_DELETED, LIST_FILES, LIST_DIRECTORIES };
 
 struct blob_list_args {
     struct arena *arena;
@@ -26,7 +30,11 @@ struct blob_list_args {
     struct str marker;     /* absent, or what `next` was */
     size_t max;
     bool wants_snapshots;
+    bool wants_versions;      /* previous ones */
+    bool wants_deleted;       /* what is soft-deleted, of those that are wanted */
+    bool wants_versions_only; /* names of which there are only versions */
     bool wants_uncommitted;
+    enum blob_list_only only;
     /* The caller's. */
     void *sink;
     void (*begin)(void *sink);
@@ -42,14 +50,17 @@ struct container_list_args {
     struct arena *arena;
     struct str account;
     struct str prefix;
-    struct str marker; /* absent, or a name to begin with */
+    struct str marker;       /* absent, or a name to begin with */
+    uint64_t marker_deleted; /* begin with the deleted one of that incarnation; 0: with the first */
     size_t max;
     bool wants_system;
+    bool wants_deleted; /* soft-deleted ones, before the one of the same name that is there */
     void *sink;
     void (*begin)(void *sink);
     void (*item)(void *sink, struct str name, const struct container *container);
     /* out */
     struct str next;
+    uint64_t next_deleted; /* of that name; 0: the one that is there, or the first deleted one */
 };
 /* Spans the partitions of the account's containers; runs in any one, as a read. */
 engine_fn blob_list_containers;

@@ -372,11 +372,10 @@ static struct err expire_partition(struct txn *t, void *arg)
     TRY(txn_get(t, BLOB_KEY_CONTAINER, &row));
     if (!str_given(row))
         return OK;
-    TRY(container_decode(row, &container, &live));
-    if (!live) {
-        step->removed = container.deleted_until <= txn_now(t);
-        return step->removed == 0 || step->looking ? OK : txn_del(t, BLOB_KEY_CONTAINER);
-    }
+    TRY(container_decode(arena_copy(txn_arena(t), row), &container, &live));
+    TRY(container_purge_due(t, &container, EXPIRY_SETS_MAX, &step->removed));
+    if (!live)
+        return OK;
     struct buf sets = buf_in(txn_arena(t));
     buf_putc(&sets, 'u');
     buf_put_be64(&sets, container.incarnation);

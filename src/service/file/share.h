@@ -10,7 +10,6 @@ enum {
     SHARE_SNAPSHOTS_MAX = 200,
     SHARE_QUOTA_DEFAULT_GIB = 5120,
     SHARE_QUOTA_MAX_GIB = 102400,
-    SHARE_VERSION_DIGITS = 16,
 };
 
 enum share_tier {
