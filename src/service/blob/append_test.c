@@ -129,3 +129,29 @@ void test_append_blob_seal(void)
     CHECK_STR(bf_content(&f, "log"), STR("x"));
     bf_release(&f);
 }
+
+/* A version ends where the blob ended when it stopped being current; appending makes none. */
+void test_append_blob_versions(void)
+{
+    struct blob_fixture f;
+    struct blob_head first, second;
+    struct str content;
+    bf_init(&f);
+    f.versioning = true;
+    CHECK_OK(create(&f, bf_blob(&f, "log")));
+    CHECK_OK(append_plain(&f, "log", STR("one,")));
+    CHECK_OK(bf_properties(&f, bf_blob(&f, "log"), &first));
+    CHECK_OK(bf_set_metadata(&f, bf_blob(&f, "log"), "v", &second));
+    CHECK_OK(append_plain(&f, "log", STR("two")));
+    CHECK_STR(bf_kinds(&f, "log"), STR("V B "));
+    CHECK_OK(bf_get(&f, bf_version(&f, "log", first.version), &content));
+    CHECK_STR(content, STR("one,"));
+    CHECK_OK(bf_get(&f, bf_version(&f, "log", second.version), &content));
+    CHECK_STR(content, STR("one,two"));
+    CHECK_OK(create(&f, bf_blob(&f, "log")));
+    CHECK_OK(append_plain(&f, "log", STR("new")));
+    CHECK_OK(bf_get(&f, bf_version(&f, "log", second.version), &content));
+    CHECK_STR(content, STR("one,two"));
+    CHECK_STR(bf_content(&f, "log"), STR("new"));
+    bf_release(&f);
+}

@@ -14,6 +14,8 @@ struct blob_fixture {
     struct store store;
     struct arena arena;
     struct str partition;
+    bool versioning;     /* of requests made from now on */
+    struct str settings; /* the same; see bf_retain */
 };
 
 /* 2024-05-06T07:08:09Z */
@@ -31,6 +33,7 @@ struct err bf_view(struct blob_fixture *f, engine_fn *fn, void *arg);
 /* ---- what a client says ---- */
 
 struct blob_request bf_blob(struct blob_fixture *f, const char *name);
+struct blob_request bf_version(struct blob_fixture *f, const char *name, int64_t id);
 struct blob_request bf_snapshot(struct blob_fixture *f, const char *name, int64_t time);
 /* With If-Match: "etag". */
 struct blob_request bf_if_match(struct blob_fixture *f, const char *name, int64_t etag);
@@ -40,6 +43,9 @@ struct guid bf_guid(char letter);
 struct str bf_etag(struct blob_fixture *f, int64_t etag);
 /* Bytes that differ by position and seed. */
 struct str bf_bytes(struct blob_fixture *f, size_t n, unsigned seed);
+
+/* The account soft-deletes for that many days; 0: no more. */
+void bf_retain(struct blob_fixture *f, unsigned days, bool permanent_delete);
 
 /* ---- operations; what they give lives in the fixture's arena ---- */
 
@@ -53,6 +59,8 @@ struct err bf_set_metadata(struct blob_fixture *f, struct blob_request request, 
 struct err bf_take_snapshot(struct blob_fixture *f, struct blob_request request, int64_t *time);
 struct err bf_delete(struct blob_fixture *f, struct blob_request request,
                      enum blob_delete_snapshots snapshots);
+struct err bf_delete_permanently(struct blob_fixture *f, struct blob_request request);
+struct err bf_undelete(struct blob_fixture *f, const char *name);
 /* Any lease action; *left may be NULL. */
 struct err bf_lease(struct blob_fixture *f, struct blob_request request, struct lease_request lease,
                     int *left);
@@ -62,7 +70,8 @@ struct err bf_stage(struct blob_fixture *f, struct blob_request request, const c
 /* "u1 c2 l3": from the uncommitted, the committed, the latest; ids are the letters after. */
 struct err bf_commit(struct blob_fixture *f, struct blob_request request, const char *list,
                      struct blob_head *head);
-/* Names (with "@" for snapshots, "?" for uncommitted, "/" prefixes as they are), each followed by a
+/* Names (with "@" for snapshots, "~" for previous versions, "!" for soft-deleted, "?" for
+ * uncommitted, "%" where there are only versions, "/" prefixes as they are), each followed by a
  * blank. */
 struct str bf_list(struct blob_fixture *f, struct blob_list_args args);
 /* "id=size " of both lists, "|" between them. */
@@ -75,6 +84,10 @@ struct str bf_content(struct blob_fixture *f, const char *name);
 /* All rows of all partitions, keys and values. */
 struct str bf_dump(struct blob_fixture *f);
 size_t bf_rows(struct blob_fixture *f);
+/* Everything there is of the blob, as bf_list has it, without the names. */
+struct str bf_kinds(struct blob_fixture *f, const char *name);
+/* Takes away what has expired, until nothing has. */
+void bf_expire(struct blob_fixture *f);
 /* Sweeps until there is nothing left to do. */
 void bf_sweep(struct blob_fixture *f);
 uint64_t bf_extent_bytes(struct blob_fixture *f);

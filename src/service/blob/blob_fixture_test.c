@@ -9,6 +9,7 @@
 
 static void init_with(struct blob_fixture *f, bool fault)
 {
+    *f = (struct blob_fixture){.versioning = false};
     clock_init_manual(&f->clock, BLOB_FIXTURE_NOW);
     arena_init(&f->arena, SIZE_MAX);
     struct engine *e = engine_mem_new(&f->clock);
@@ -53,7 +54,27 @@ struct err bf_view(struct blob_fixture *f, engine_fn *fn, void *arg)
 
 struct blob_request bf_blob(struct blob_fixture *f, const char *name)
 {
-    return (struct blob_request){.arena = &f->arena, .name = str_of(name)};
+    return (struct blob_request){.arena = &f->arena,
+                                 .name = str_of(name),
+                                 .versioning = f->versioning,
+                                 .settings = f->settings};
+}
+
+struct blob_request bf_version(struct blob_fixture *f, const char *name, int64_t id)
+{
+    struct blob_request request = bf_blob(f, name);
+    request.at = (struct blob_at){.item = BLOB_VERSION, .time = id};
+    return request;
+}
+
+void bf_retain(struct blob_fixture *f, unsigned days, bool permanent_delete)
+{
+    struct service_properties properties = {
+        .given = 1U << PART_DELETE_RETENTION,
+        .delete_retention = {
+            .enabled = days > 0, .days = days, .permanent_delete = permanent_delete}};
+    f->settings = service_properties_partition(&f->arena, SERVICE_BLOB, STR("a"));
+    CHECK_OK(engine_update_wait(f->store.engine, f->settings, service_properties_set, &properties));
 }
 
 struct blob_request bf_snapshot(struct blob_fixture *f, const char *name, int64_t time)
@@ -189,6 +210,18 @@ struct err bf_delete(struct blob_fixture *f, struct blob_request request,
     return bf_update(f, blob_delete_blob, &args);
 }
 
+struct err bf_delete_permanently(struct blob_fixture *f, struct blob_request request)
+{
+    struct blob_delete_args args = {.request = request, .permanent = true};
+    return bf_update(f, blob_delete_blob, &args);
+}
+
+struct err bf_undelete(struct blob_fixture *f, const char *name)
+{
+    struct blob_undelete_args args = {.request = bf_blob(f, name)};
+    return bf_update(f, blob_undelete_blob, &args);
+}
+
 struct err bf_lease(struct blob_fixture *f, struct blob_request request, struct lease_request lease,
                     int *left)
 {
@@ -251,7 +284,13 @@ static void list_item(void *sink, const struct blob_list_item *item)
     buf_put(sink, item->name);
     if (item->at.item == BLOB_SNAPSHOT)
         buf_putc(sink, '@');
-    if (!item->head.committed)
+    if (item->versions_only)
+        buf_putc(sink, '%');
+    else if (item->at.item == BLOB_VERSION)
+        buf_putc(sink, '~');
+    if (item->head.deleted != 0)
+        buf_putc(sink, '!');
+    if (!item->versions_only && !item->head.committed)
         buf_putc(sink, '?');
     buf_putc(sink, ' ');
 }
@@ -277,6 +316,35 @@ struct str bf_list(struct blob_fixture *f, struct blob_list_args args)
         buf_put(&all, buf_str(&page));
         args.marker = args.next;
     } while (str_given(args.next));
+    return buf_str(&all);
+}
+
+static void list_kind(void *sink, const struct blob_list_item *item)
+{
+    static const char KINDS[] = {[BLOB_BASE] = 'B', [BLOB_SNAPSHOT] = 'S', [BLOB_VERSION] = 'V'};
+    buf_putc(sink, KINDS[item->at.item]);
+    if (item->head.deleted != 0)
+        buf_putc(sink, '!');
+    if (!item->head.committed)
+        buf_putc(sink, '?');
+    buf_putc(sink, ' ');
+}
+
+struct str bf_kinds(struct blob_fixture *f, const char *name)
+{
+    struct buf all = buf_in(&f->arena);
+    struct blob_list_args args = {.arena = &f->arena,
+                                  .prefix = str_of(name),
+                                  .max = LIST_RESULTS_MAX,
+                                  .wants_snapshots = true,
+                                  .wants_versions = true,
+                                  .wants_deleted = true,
+                                  .wants_uncommitted = true,
+                                  .sink = &all,
+                                  .begin = list_begin,
+                                  .item = list_kind,
+                                  .prefix_found = list_prefix};
+    CHECK_OK(bf_view(f, blob_list_blobs, &args));
     return buf_str(&all);
 }
 
@@ -321,6 +389,16 @@ size_t bf_rows(struct blob_fixture *f)
     size_t rows;
     (void)fault_dump(f->store.engine, &f->arena, &rows);
     return rows;
+}
+
+void bf_expire(struct blob_fixture *f)
+{
+    struct sweep_report report;
+    do {
+        struct blob_round round = {0};
+        report = (struct sweep_report){0};
+        CHECK_OK(blob_expire(&f->store, &round, &report));
+    } while (report.removed > 0);
 }
 
 void bf_sweep(struct blob_fixture *f)

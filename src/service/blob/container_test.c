@@ -139,8 +139,9 @@ static void begin(void *sink)
 
 static void item(void *sink, struct str name, const struct container *container)
 {
-    (void)container;
     buf_put(sink, name);
+    if (container->deleted != 0)
+        buf_putc(sink, '!');
     buf_putc(sink, ' ');
 }
 
@@ -158,6 +159,7 @@ static struct str list(struct blob_fixture *f, struct container_list_args args)
         CHECK_OK(bf_view(f, blob_list_containers, &args));
         buf_put(&all, buf_str(&page));
         args.marker = args.next;
+        args.marker_deleted = args.next_deleted;
     } while (str_given(args.next));
     return buf_str(&all);
 }
@@ -186,5 +188,93 @@ void test_list_containers_pages_and_prefixes(void)
     f.partition = blob_partition(&f.arena, STR("a"), STR("ab"));
     CHECK_OK(bf_update(&f, blob_delete_container, &args));
     CHECK_STR(list(&f, (struct container_list_args){0}), STR("$web abc b c "));
+    bf_release(&f);
+}
+
+/* ---- soft delete ---- */
+
+static uint64_t version_of(struct blob_fixture *f)
+{
+    struct container_args args = {.request = {.arena = &f->arena}};
+    CHECK_OK(bf_view(f, blob_get_container, &args));
+    return args.container.incarnation;
+}
+
+static void delete_softly(struct blob_fixture *f, int64_t days)
+{
+    struct container_args args = {.request = {.arena = &f->arena},
+                                  .retention_ticks = days * TICKS_PER_DAY};
+    CHECK_OK(bf_update(f, blob_delete_container, &args));
+    CHECK_ERR(bf_view(f, blob_get_container, &args), ERR_CONTAINER_NOT_FOUND);
+}
+
+void test_restore_container(void)
+{
+    struct blob_fixture f;
+    bf_init(&f);
+    struct container_args args = {.request = {.arena = &f.arena},
+                                  .deleted_version = version_of(&f)};
+    CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("first"), NULL));
+    delete_softly(&f, 7);
+    CHECK_OK(bf_update(&f, blob_create_container, &args));
+    CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("second"), NULL));
+    uint64_t second = version_of(&f);
+    CHECK_ERR(bf_update(&f, blob_restore_container, &args), ERR_CONTAINER_ALREADY_EXISTS);
+    delete_softly(&f, 7);
+    CHECK_STR(list(&f, (struct container_list_args){0}), STR(""));
+    for (size_t max = 0; max < 3; max++)
+        CHECK_STR(list(&f, (struct container_list_args){.wants_deleted = true, .max = max}),
+                  STR("c! c! "));
+    args.deleted_version++;
+    CHECK_ERR(bf_update(&f, blob_restore_container, &args), ERR_CONTAINER_NOT_FOUND);
+    args.deleted_version = second;
+    CHECK_OK(bf_update(&f, blob_restore_container, &args));
+    CHECK_STR(bf_content(&f, "b"), STR("second"));
+    for (size_t max = 0; max < 3; max++)
+        CHECK_STR(list(&f, (struct container_list_args){.wants_deleted = true, .max = max}),
+                  STR("c! c "));
+    bf_release(&f);
+}
+
+/* The time of each runs out by itself, beside a container of the same name and without one. */
+void test_restore_container_until_the_retention_ends(void)
+{
+    struct blob_fixture f;
+    bf_init(&f);
+    struct container_args args = {.request = {.arena = &f.arena},
+                                  .deleted_version = version_of(&f)};
+    CHECK_OK(bf_put(&f, bf_blob(&f, "b"), bf_bytes(&f, 9000, 1), NULL));
+    delete_softly(&f, 1);
+    CHECK_OK(bf_update(&f, blob_create_container, &args));
+    CHECK_OK(bf_put(&f, bf_blob(&f, "b"), bf_bytes(&f, 9000, 2), NULL));
+    bf_seconds(&f, 2LL * 86400);
+    bf_sweep(&f);
+    CHECK_STR(list(&f, (struct container_list_args){.wants_deleted = true}), STR("c "));
+    CHECK_STR(bf_content(&f, "b"), bf_bytes(&f, 9000, 2));
+    delete_softly(&f, 1);
+    CHECK_ERR(bf_update(&f, blob_restore_container, &args), ERR_CONTAINER_NOT_FOUND);
+    bf_sweep(&f);
+    CHECK_STR(list(&f, (struct container_list_args){.wants_deleted = true}), STR("c! "));
+    bf_seconds(&f, 2LL * 86400);
+    bf_sweep(&f);
+    CHECK_INT(bf_rows(&f), 0);
+    CHECK_INT(bf_extent_bytes(&f), 0);
+    bf_release(&f);
+}
+
+/* A container deleted for good leaves those that are kept. */
+void test_delete_container_beside_a_soft_deleted_one(void)
+{
+    struct blob_fixture f;
+    bf_init(&f);
+    struct container_args args = {.request = {.arena = &f.arena},
+                                  .deleted_version = version_of(&f)};
+    CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("first"), NULL));
+    delete_softly(&f, 7);
+    CHECK_OK(bf_update(&f, blob_create_container, &args));
+    CHECK_OK(bf_update(&f, blob_delete_container, &args));
+    bf_sweep(&f);
+    CHECK_OK(bf_update(&f, blob_restore_container, &args));
+    CHECK_STR(bf_content(&f, "b"), STR("first"));
     bf_release(&f);
 }

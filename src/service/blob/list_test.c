@@ -113,3 +113,62 @@ void test_rule_F3_a_listing_never_shows_half_of_a_commit(void)
     CHECK_STR(bf_content(&f, "b"), STR("xy"));
     bf_release(&f);
 }
+
+/* "a" has two previous versions, "b" is gone but for one, "c" is soft-deleted with a snapshot, "d"
+ * has a snapshot, "e" has only a soft-deleted version. */
+static void put_kinds(struct blob_fixture *f)
+{
+    struct blob_head head;
+    int64_t time;
+    bf_init(f);
+    bf_retain(f, 7, false);
+    put_all(f, "c/c d");
+    CHECK_OK(bf_take_snapshot(f, bf_blob(f, "c/c"), &time));
+    CHECK_OK(bf_take_snapshot(f, bf_blob(f, "d"), &time));
+    CHECK_OK(bf_delete(f, bf_blob(f, "c/c"), BLOB_SNAPSHOTS_INCLUDE));
+    f->versioning = true;
+    put_all(f, "a a a b/b");
+    CHECK_OK(bf_delete(f, bf_blob(f, "b/b"), BLOB_SNAPSHOTS_KEEP));
+    CHECK_OK(bf_put(f, bf_blob(f, "e"), STR("x"), &head));
+    CHECK_OK(bf_delete(f, bf_blob(f, "e"), BLOB_SNAPSHOTS_KEEP));
+    CHECK_OK(bf_delete(f, bf_version(f, "e", head.version), BLOB_SNAPSHOTS_KEEP));
+}
+
+void test_list_blobs_of_every_kind(void)
+{
+    struct blob_fixture f;
+    put_kinds(&f);
+    check_list(&f, (struct blob_list_args){0}, "a d ");
+    check_list(&f, (struct blob_list_args){.wants_versions = true}, "a~ a~ a b/b~ d ");
+    check_list(&f, (struct blob_list_args){.wants_deleted = true}, "a c/c! d ");
+    check_list(&f, (struct blob_list_args){.wants_deleted = true, .wants_snapshots = true},
+               "a c/c@! c/c! d@ d ");
+    check_list(&f, (struct blob_list_args){.wants_deleted = true, .wants_versions = true},
+               "a~ a~ a b/b~ c/c! d e~! ");
+    check_list(&f, (struct blob_list_args){.wants_versions_only = true}, "a b/b% d e% ");
+    check_list(&f,
+               (struct blob_list_args){
+                   .wants_versions_only = true, .wants_deleted = true, .wants_snapshots = true},
+               "a b/b% c/c@! c/c! d@ d e% ");
+    bf_release(&f);
+}
+
+void test_list_blobs_of_some_kinds_only(void)
+{
+    struct blob_fixture f;
+    put_kinds(&f);
+    struct blob_list_args all = {
+        .wants_snapshots = true, .wants_versions = true, .wants_deleted = true};
+    all.only = LIST_DELETED;
+    check_list(&f, all, "c/c@! c/c! e~! ");
+    all.delimiter = STR("/");
+    all.only = LIST_ALL;
+    check_list(&f, all, "a~ a~ a b/ c/ d@ d e~! ");
+    all.only = LIST_FILES;
+    check_list(&f, all, "a~ a~ a d@ d e~! ");
+    all.only = LIST_DIRECTORIES;
+    check_list(&f, all, "b/ c/ ");
+    check_list(&f, (struct blob_list_args){.delimiter = STR("/"), .wants_versions_only = true},
+               "a b/ d e% ");
+    bf_release(&f);
+}

@@ -232,3 +232,68 @@ void test_page_blob_snapshot_reads_as_it_was(void)
     CHECK_INT(bf_extent_bytes(&f), 0);
     bf_release(&f);
 }
+
+/* A version has the pages that were there when it stopped being the current one, also those written
+ * after it began. */
+void test_page_blob_versions(void)
+{
+    struct blob_fixture f;
+    struct blob_head first, second;
+    struct str content;
+    int64_t time;
+    bf_init(&f);
+    f.versioning = true;
+    CHECK_OK(create(&f, "p", 4 * KIB));
+    CHECK_OK(bf_properties(&f, bf_blob(&f, "p"), &first));
+    struct str a = bf_bytes(&f, 512, 1), b = bf_bytes(&f, 512, 2), c = bf_bytes(&f, 512, 3);
+    CHECK_OK(write_at(&f, "p", 0, a));
+    CHECK_OK(bf_set_metadata(&f, bf_blob(&f, "p"), "v", &second));
+    CHECK_OK(write_at(&f, "p", 0, b));
+    CHECK_OK(bf_take_snapshot(&f, bf_blob(&f, "p"), &time));
+    CHECK_OK(write_at(&f, "p", 0, c));
+    CHECK_OK(bf_get(&f, bf_version(&f, "p", first.version), &content));
+    CHECK_STR(str_head(content, 512), a);
+    CHECK_OK(bf_get(&f, bf_version(&f, "p", second.version), &content));
+    CHECK_STR(str_head(content, 512), b);
+    CHECK_OK(bf_get(&f, bf_snapshot(&f, "p", time), &content));
+    CHECK_STR(str_head(content, 512), b);
+    CHECK_STR(str_head(bf_content(&f, "p"), 512), c);
+    /* One after the other goes; the others stay what they are. */
+    CHECK_OK(bf_delete(&f, bf_blob(&f, "p"), BLOB_SNAPSHOTS_INCLUDE));
+    CHECK_OK(bf_delete(&f, bf_version(&f, "p", second.version), BLOB_SNAPSHOTS_KEEP));
+    bf_sweep(&f);
+    CHECK_OK(bf_get(&f, bf_version(&f, "p", first.version), &content));
+    CHECK_STR(str_head(content, 512), a);
+    CHECK_OK(bf_get(&f, bf_version(&f, "p", time), &content));
+    CHECK_STR(str_head(content, 512), c);
+    CHECK_OK(bf_delete(&f, bf_version(&f, "p", first.version), BLOB_SNAPSHOTS_KEEP));
+    CHECK_OK(bf_delete(&f, bf_version(&f, "p", time), BLOB_SNAPSHOTS_KEEP));
+    bf_sweep(&f);
+    CHECK_INT(bf_extent_bytes(&f), 0);
+    CHECK_INT(bf_rows(&f), 1);
+    bf_release(&f);
+}
+
+/* What was overwritten is soft-deleted with its pages, and comes back with them. */
+void test_page_blob_soft_delete(void)
+{
+    struct blob_fixture f;
+    struct str content;
+    bf_init(&f);
+    bf_retain(&f, 7, false);
+    CHECK_OK(create(&f, "p", 4 * KIB));
+    CHECK_OK(write_at(&f, "p", 512, bf_bytes(&f, 512, 1)));
+    CHECK_OK(bf_delete(&f, bf_blob(&f, "p"), BLOB_SNAPSHOTS_KEEP));
+    CHECK_ERR(write_at(&f, "p", 0, bf_bytes(&f, 512, 1)), ERR_BLOB_NOT_FOUND);
+    CHECK_OK(bf_undelete(&f, "p"));
+    CHECK_STR(ranges(&f, "p"), STR("512-1024 "));
+    CHECK_OK(create(&f, "p", 4 * KIB));
+    CHECK_STR(ranges(&f, "p"), STR(""));
+    CHECK_STR(bf_kinds(&f, "p"), STR("S! B "));
+    bf_seconds(&f, 8LL * 86400);
+    bf_sweep(&f);
+    CHECK_STR(bf_kinds(&f, "p"), STR("B "));
+    CHECK_INT(bf_extent_bytes(&f), 0);
+    CHECK_OK(bf_get(&f, bf_blob(&f, "p"), &content));
+    bf_release(&f);
+}
