@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Get Blob, Get Blob Properties, Get Blob Metadata: decode and encode. */
+#include "rest/blob_get.h"
+
 #include "core/crc64.h"
 #include "core/md5.h"
 #include "core/time.h"
@@ -16,11 +18,6 @@ enum {
     RANGE_CHECKSUM_MAX = 4 << 20,
     VERSION_BLOB_VERSIONS = 20191212,
     VERSION_TIER_ON_GET = 20261006,
-};
-
-struct get_blob {
-    struct blob_get_args args; /* first: run's argument */
-    bool wants_md5, wants_crc64;
 };
 
 /* ---- decode ---- */
@@ -47,7 +44,7 @@ static bool parse_range(struct str text, uint64_t *offset, uint64_t *length)
 
 /* x-ms-range wins over Range. A Range of another form (a suffix, several) is passed over, as HTTP
  * allows; an x-ms-range is our own and must be right. */
-static struct err read_range(struct rest_call *call, struct blob_get_args *args)
+struct err blob_get_read_range(struct rest_call *call, struct blob_get_args *args)
 {
     const struct str own = STR("x-ms-range");
     struct str text = call_header(call, own);
@@ -87,7 +84,7 @@ struct err rest_get_blob_decode(struct rest_call *call)
     get->args.store = call->store;
     get->args.wants_content = true;
     call->wants_pin = true;
-    TRY(read_range(call, &get->args));
+    TRY(blob_get_read_range(call, &get->args));
     return read_range_checksums(call, get);
 }
 
@@ -107,7 +104,7 @@ static struct str chosen(struct str by_sas, struct str stored)
     return str_given(by_sas) ? by_sas : stored;
 }
 
-static void put_http(struct rest_call *call, const struct blob_http *http)
+void blob_get_put_http(struct rest_call *call, const struct blob_http *http)
 {
     const struct auth_result *who = &call->who;
     struct str type = chosen(who->content_type, http->content_type);
@@ -150,7 +147,7 @@ static void put_head(struct rest_call *call, const struct get_blob *get)
     blob_put_etag(call, head->etag, head->last_modified);
     call_put_time(call, STR("x-ms-creation-time"), head->created);
     metadata_put_headers(call, head->metadata);
-    put_http(call, &head->http);
+    blob_get_put_http(call, &head->http);
     call_put(call, STR("x-ms-blob-type"), blob_type_text(head->type));
     put_version(call, get);
     if (get->args.at.item == BLOB_BASE)
@@ -185,7 +182,7 @@ static void put_range_checksum(struct rest_call *call, const struct get_blob *ge
 }
 
 /* The whole blob's MD5 has another name in an answer that is a part. */
-static void put_range(struct rest_call *call, const struct get_blob *get)
+void blob_get_put_range(struct rest_call *call, const struct get_blob *get)
 {
     const struct blob_get_args *args = &get->args;
     struct str md5 = args->head.http.content_md5;
@@ -226,7 +223,7 @@ struct err rest_get_blob_encode(struct rest_call *call)
 {
     const struct get_blob *get = call->args;
     put_head(call, get);
-    put_range(call, get);
+    blob_get_put_range(call, get);
     if (call->version >= VERSION_TIER_ON_GET)
         put_tier(call, &get->args.head);
     content_source_set(call, &get->args.pieces);

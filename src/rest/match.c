@@ -3,6 +3,7 @@
 
 #include "rest/cors.h"
 #include "rest/table_format.h"
+#include "rest/website.h"
 
 const struct op_table *match_table(enum service_kind service)
 {
@@ -105,6 +106,10 @@ struct err match_op(struct rest_call *call, enum op_resource resource)
     if (call->x->request.method == HTTP_OPTIONS) {
         call->op = &OP_PREFLIGHT;
         return OK;
+    }
+    if (resource == R_WEBSITE) {
+        call->op = &OP_WEBSITE;
+        return (OP_WEBSITE.methods & s.method) != 0 ? OK : err_new(ERR_UNSUPPORTED_HTTP_VERB);
     }
     for (size_t i = 0; i < table->count; i++) {
         if (row_fits(call, &table->rows[i], &s)) {

@@ -34,6 +34,7 @@ enum op_resource {
     R_ENTITIES,  /* /account/name or /account/name() */
     R_ENTITY,    /* /account/name(PartitionKey='…',RowKey='…') */
     R_BATCH,     /* /account/$batch */
+    R_WEBSITE,   /* a path of the account's web endpoint */
     R_ANY,       /* any path: account information, preflight */
 };
 

@@ -8,17 +8,10 @@
 static const char *resource_name(enum op_resource resource)
 {
     static const char *const names[] = {
-        [R_SERVICE] = "account",
-        [R_CONTAINER] = "container",
-        [R_OBJECT] = "object",
-        [R_MESSAGES] = "messages",
-        [R_MESSAGE] = "message",
-        [R_TABLES] = "Tables",
-        [R_TABLE] = "Tables('name')",
-        [R_ENTITIES] = "table()",
-        [R_ENTITY] = "table(key)",
-        [R_BATCH] = "$batch",
-        [R_ANY] = "any",
+        [R_SERVICE] = "account",      [R_CONTAINER] = "container", [R_OBJECT] = "object",
+        [R_MESSAGES] = "messages",    [R_MESSAGE] = "message",     [R_TABLES] = "Tables",
+        [R_TABLE] = "Tables('name')", [R_ENTITIES] = "table()",    [R_ENTITY] = "table(key)",
+        [R_BATCH] = "$batch",         [R_WEBSITE] = "website",     [R_ANY] = "any",
     };
     return names[resource];
 }

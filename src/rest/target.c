@@ -23,6 +23,29 @@ static bool host_names_account(enum service_kind service, struct str host, struc
     return true;
 }
 
+/* account.web.localhost, account.z1.web.core.windows.net: the website of the account. */
+static bool host_names_website(struct str host, struct str *account)
+{
+    struct str rest = str_head(host, str_find(host, ':', 0));
+    struct str first = str_cut(&rest, '.');
+    struct str second = str_cut(&rest, '.');
+    if (!str_ieq(second, STR("web")) &&
+        (!str_given(rest) || !str_ieq(str_cut(&rest, '.'), STR("web"))))
+        return false;
+    *account = first;
+    return str_given(rest) && first.n > 0;
+}
+
+/* Names of accounts have no '-': what stands behind one is ours. */
+static bool take_website(struct target *out)
+{
+    const struct str suffix = STR("-web");
+    if (!str_ends(out->account, suffix))
+        return false;
+    out->account = str_head(out->account, out->account.n - suffix.n);
+    return true;
+}
+
 static void take_secondary(struct target *out)
 {
     const struct str suffix = STR("-secondary");
@@ -98,11 +121,20 @@ struct err target_parse(struct arena *arena, const struct target_request *reques
     if (request->path.n == 0 || request->path.p[0] != '/')
         return err_new(ERR_INVALID_URI);
     struct str rest = str_from(request->path, 1);
-    out->path_style = !request->product_style ||
-                      !host_names_account(request->service, request->host, &out->account);
-    if (out->path_style)
+    bool website = request->service == SERVICE_BLOB && request->product_style &&
+                   host_names_website(request->host, &out->account);
+    out->path_style =
+        !website && (!request->product_style ||
+                     !host_names_account(request->service, request->host, &out->account));
+    if (out->path_style) {
         TRY(decode_part(arena, str_cut(&rest, '/'), &out->account));
+        website = request->service == SERVICE_BLOB && take_website(out);
+    }
     take_secondary(out);
+    if (website) {
+        out->resource = R_WEBSITE;
+        return decode_part(arena, str_given(rest) ? rest : STR(""), &out->object);
+    }
     if (rest.n == 0)
         return OK;
     switch (request->service) {

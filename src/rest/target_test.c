@@ -119,3 +119,25 @@ void test_target_file(void)
     CHECK_INT(f.target.resource, R_CONTAINER);
     arena_release(&f.arena);
 }
+
+void test_target_website(void)
+{
+    struct fixture f = {0};
+    CHECK_OK(parse(&f, SERVICE_BLOB, "acct.web.localhost:10000", "/a%20b/", false));
+    CHECK_INT(f.target.resource, R_WEBSITE);
+    CHECK_STR(f.target.account, STR("acct"));
+    CHECK_STR(f.target.object, STR("a b/"));
+    CHECK_OK(parse(&f, SERVICE_BLOB, "acct.z13.web.core.windows.net", "/", true));
+    CHECK_INT(f.target.resource, R_WEBSITE);
+    CHECK_STR(f.target.account, STR("acct"));
+    CHECK_STR(f.target.object, STR(""));
+    CHECK_OK(parse(&f, SERVICE_BLOB, "127.0.0.1:10000", "/acct-web/css/x.css", false));
+    CHECK_INT(f.target.resource, R_WEBSITE);
+    CHECK_STR(f.target.account, STR("acct"));
+    CHECK_STR(f.target.object, STR("css/x.css"));
+    CHECK_OK(parse(&f, SERVICE_BLOB, "localhost", "/acct-web", false));
+    CHECK_INT(f.target.resource, R_WEBSITE);
+    CHECK_OK(parse(&f, SERVICE_QUEUE, "acct.web.localhost", "/acct-web/q", false));
+    CHECK_INT(f.target.resource, R_CONTAINER);
+    arena_release(&f.arena);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What Get Blob shares with others that answer with a blob's content. */
+#ifndef REST_BLOB_GET_H
+#define REST_BLOB_GET_H
+
+#include "rest/call.h"
+#include "service/blob/blob.h"
+
+struct get_blob {
+    struct blob_get_args args; /* first: run's argument */
+    bool wants_md5, wants_crc64;
+};
+
+/* x-ms-range or Range. ERR_INVALID_HEADER_VALUE. */
+struct err blob_get_read_range(struct rest_call *call, struct blob_get_args *args);
+/* Content-Type and its like; a SAS may have said others. */
+void blob_get_put_http(struct rest_call *call, const struct blob_http *http);
+/* 206 and Content-Range for a part, and the checksums of the whole or the part. */
+void blob_get_put_range(struct rest_call *call, const struct get_blob *get);
+
+#endif
