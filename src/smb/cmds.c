@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* THE TABLE: one row per command. A command without a row is answered STATUS_NOT_SUPPORTED. */
+#include "smb/cache.h"
 #include "smb/close.h"
 #include "smb/create.h"
 #include "smb/dir.h"
 #include "smb/io.h"
 #include "smb/ioctl.h"
+#include "smb/lock.h"
 #include "smb/message.h"
 #include "smb/negotiate.h"
+#include "smb/notify.h"
 #include "smb/query.h"
 #include "smb/session.h"
 #include "smb/tree.h"
@@ -50,6 +53,9 @@ const struct smb_command SMB_COMMANDS[SMB_COMMAND_COUNT] = {
     [SMB_QUERY_DIRECTORY] = {"QueryDirectory",   33,  true,   true,  smb_query_directory},
     [SMB_QUERY_INFO]      = {"QueryInfo",        41,  true,   true,  smb_query_info},
     [SMB_SET_INFO]        = {"SetInfo",          33,  true,   true,  smb_set_info},
+    [SMB_LOCK]            = {"Lock",             48,  true,   true,  smb_lock},
+    [SMB_CHANGE_NOTIFY]   = {"ChangeNotify",     32,  true,   true,  smb_change_notify},
+    [SMB_OPLOCK_BREAK]    = {"OplockBreak",      24,  true,   true,  smb_oplock_break, 36},
     [SMB_CANCEL]          = {"Cancel",           4,   false,  false, smb_cancel},
     [SMB_ECHO]            = {"Echo",             4,   false,  false, smb_echo},
 };

@@ -76,6 +76,29 @@ static void put_contexts(struct smb_create *c, struct buf *out)
         buf_put_le64(&data, 0);
         put_context(out, &last, STR("QFid"), buf_str(&data));
     }
+    if (c->lease.given) {
+        struct buf data = buf_in(a);
+        smb_lease_put(&data, &c->lease);
+        put_context(out, &last, STR("RqLs"), buf_str(&data));
+    }
+}
+
+/* What was granted, as the answer has it. */
+static void take_cache(struct smb_create *c)
+{
+    struct smb_open *o = c->open;
+    if (!c->lease.given || o->directory) {
+        c->lease.given = false;
+        o->oplock = smb_oplock_of(c->granted);
+        return;
+    }
+    o->oplock = SMB_OPLOCK_LEASE;
+    o->leased = true;
+    o->lease_second = c->lease.second;
+    c->lease.state = smb_lease_state(c->granted);
+    c->lease.epoch = c->cache.epoch;
+    if (c->cache.breaking)
+        c->lease.flags |= SMB_LEASE_BREAKING;
 }
 
 static void put_answer(struct smb_create *c)
@@ -113,13 +136,17 @@ static void succeed(struct smb_create *c, enum smb_action action)
     o->sharing = c->sharing;
     o->options = c->options;
     o->allocation = c->allocation;
+    take_cache(c);
     smb_open_list(o);
     put_answer(c);
+    smb_open_get(o);
     q->message->related_status = STATUS_SUCCESS;
     q->message->related_file[0] = o->id.persistent;
     q->message->related_file[1] = o->id.fleeting;
     q->message->related_file_given = true;
     smb_complete(q, STATUS_SUCCESS);
+    smb_cache_tell_deferred(o);
+    smb_open_put(o);
 }
 
 /* ---- registering ---- */
@@ -140,7 +167,7 @@ static struct opens_request wish_of(struct smb_create *c, const struct file_seen
     struct smb_open *o = c->open;
     int64_t now = smb_server_now(o->server);
     bool directory = seen->node.kind == NODE_DIRECTORY;
-    return (struct opens_request){
+    struct opens_request wish = {
         .key = {.share = o->incarnation, .node = seen->id},
         .path = seen->path,
         .parent = seen->parent,
@@ -158,6 +185,19 @@ static struct opens_request wish_of(struct smb_create *c, const struct file_seen
         .client = client_of(c),
         .now_ticks = now,
     };
+    if (!directory)
+        smb_cache_wish(c->q->conn, c->oplock, &c->lease, &wish);
+    return wish;
+}
+
+/* On an engine thread for what is made. */
+static struct err register_handle(struct smb_create *c, const struct file_seen *seen)
+{
+    struct opens *opens = smb_store(c->q)->opens;
+    struct opens_request wish = wish_of(c, seen);
+    TRY(opens_open(opens, &wish, &c->wait, &c->open->handle, &c->granted));
+    c->cache = opens_cache_info(opens, c->open->handle);
+    return OK;
 }
 
 static void unregister(struct smb_create *c)
@@ -228,12 +268,10 @@ static void wait_for_others(struct smb_create *c)
 
 static void try_register(struct smb_create *c)
 {
-    struct opens_request wish = wish_of(c, &c->look.seen);
     c->wait.done = wait_done;
     c->wake.run = on_wake;
     c->timer.fire = on_patience_over;
-    struct err error =
-        opens_open(smb_opens_table(c->q), &wish, &c->wait, &c->open->handle, &c->granted);
+    struct err error = register_handle(c, &c->look.seen);
     if (error.code == ERR_WOULD_BLOCK)
         wait_for_others(c);
     else if (err_is(error))
@@ -328,8 +366,7 @@ static struct err register_made(void *front, const struct file_seen *seen)
 {
     struct smb_create *c = front;
     unregister(c);
-    struct opens_request wish = wish_of(c, seen);
-    return opens_open(smb_opens_table(c->q), &wish, &c->wait, &c->open->handle, &c->granted);
+    return register_handle(c, seen);
 }
 
 static void made(struct smb_request *q, struct err outcome)

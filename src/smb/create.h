@@ -40,6 +40,7 @@ struct smb_create {
     struct str sd; /* of SecD; absent: inherited */
     uint64_t allocation;
     int64_t snapshot;
+    struct smb_lease lease;
 
     /* On its way. */
     struct smb_open *open;
@@ -48,6 +49,7 @@ struct smb_create {
     struct file_overwrite_args overwrite;
     unsigned tries;
     unsigned granted; /* OPENS_CACHE_* that the handle has got */
+    struct opens_cache_info cache;
     struct file_seen seen;
 
     /* While others are asked to give up their caches. */

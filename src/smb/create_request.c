@@ -140,6 +140,8 @@ static uint32_t apply_contexts(struct smb_create *c)
     }
     if (str_given(x->security))
         c->sd = x->security;
+    if (!smb_lease_read(c->q->conn, c->oplock, x->lease, &c->lease))
+        return STATUS_INVALID_PARAMETER;
     return STATUS_SUCCESS;
 }
 

@@ -295,8 +295,9 @@ static bool body_fits(const struct smb_request *q, const struct smb_command *com
 {
     struct reader r = reader_of(q->body);
     uint16_t size = read_le16(&r);
-    size_t least = command->body_bytes & ~1U;
-    return reader_ok(&r) && size == command->body_bytes && q->body.n >= least;
+    size_t least = size & ~1U;
+    bool known = size == command->body_bytes || size == command->other_body_bytes;
+    return reader_ok(&r) && known && q->body.n >= least;
 }
 
 static uint32_t check_request(struct smb_request *q, const struct smb_command **out)

@@ -25,6 +25,7 @@ struct smb_command {
     bool needs_session;
     bool needs_tree;
     void (*run)(struct smb_request *request); /* ends in smb_complete */
+    uint16_t other_body_bytes;                /* a second size that it may have; 0: none */
 };
 extern const struct smb_command SMB_COMMANDS[SMB_COMMAND_COUNT];
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/mem.h"
+#include "smb/notify.h"
 #include "smb/server.h"
 #include "smb/session.h"
 
@@ -130,6 +131,8 @@ void smb_open_close(struct smb_open *o, bool *remove)
     o->closed = true;
     leave_table(smb_server_opens(o->server), o);
     unlist(o);
+    smb_open_interrupt(o);
+    smb_notify_end(o);
     if (o->handle != NULL)
         opens_close(smb_server_world(o->server)->store->opens, o->handle, remove);
     o->handle = NULL;
@@ -139,6 +142,20 @@ void smb_open_close(struct smb_open *o, bool *remove)
 struct opens *smb_opens_table(const struct smb_request *q)
 {
     return smb_server_world(q->conn->server)->store->opens;
+}
+
+/* Completing a request changes the list, so it is gone through anew after each. */
+void smb_open_interrupt(struct smb_open *o)
+{
+    struct smb_request *w = o->session->conn->waiting;
+    while (w != NULL) {
+        bool ours = w->open == o;
+        if (ours) {
+            w->interrupted = true;
+            w->cancel(w);
+        }
+        w = ours ? o->session->conn->waiting : w->wait_next;
+    }
 }
 
 void smb_opens_end(struct smb_tree *t)
@@ -205,8 +222,8 @@ struct call {
     char bytes[];
 };
 
-/* The table's lock keeps the handle while its loop is looked up; the handle itself is found again
- * on its own thread, where it may be gone. */
+/* The table's lock keeps the handle while its loop is looked up; the handle itself is found
+ * again on its own thread, where it may be gone. */
 static struct loop *loop_of(struct smb_opens *t, uint64_t fleeting)
 {
     (void)pthread_mutex_lock(&t->lock);
@@ -255,11 +272,5 @@ static void force_close(void *owner, uint64_t tag)
     smb_open_post(owner, tag, close_by_force, STR(""));
 }
 
-/* No caches are granted yet, so there is none to break. */
-static void break_cache(void *owner, const struct opens_notice *notice)
-{
-    (void)owner;
-    (void)notice;
-}
-
-const struct opens_owner SMB_OPENS_OWNER = {.break_cache = break_cache, .force_close = force_close};
+const struct opens_owner SMB_OPENS_OWNER = {.break_cache = smb_cache_break,
+                                            .force_close = force_close};

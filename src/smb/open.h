@@ -10,7 +10,10 @@
 #define SMB_OPEN_H
 
 #include "service/file/opens.h"
+#include "smb/cache.h"
 #include "smb/conn.h"
+#include "smb/durable.h"
+#include "smb/lock.h"
 
 enum {
     SMB_OPENS_PER_SESSION = 16384,
@@ -70,8 +73,20 @@ struct smb_open {
     uint64_t allocation; /* what the client asked to set aside; reported, not kept */
     int64_t opened_at;   /* ticks */
 
-    /* Caches and durability: granted in create.c through open_cache.h's hooks. */
-    uint8_t oplock; /* the level as CREATE answers it */
+    /* Caches (cache.h). */
+    uint8_t oplock;    /* the level as CREATE answers it */
+    bool leased;       /* the cache is a lease's */
+    bool lease_second; /* asked for in its second version */
+    bool has_deferred; /* a break that came before CREATE's answer */
+    struct opens_notice deferred;
+
+    struct smb_durable durable;
+    uint8_t lock_sequences[SMB_LOCK_SEQUENCES]; /* the number + 1; 0: none */
+
+    /* Of a directory: who waits for changes (notify.h). */
+    struct watch *watch;
+    struct notifying *notifies;
+    unsigned notify_count;
 
     struct smb_listing listing;
     struct smb_pipe channel;
@@ -93,6 +108,8 @@ void smb_open_list(struct smb_open *o);
 void smb_open_close(struct smb_open *o, bool *remove);
 /* The same with the removal, for nobody to wait for: teardown, force-close, failed CREATEs. */
 void smb_open_drop(struct smb_open *o);
+/* Ends what waits through the handle. */
+void smb_open_interrupt(struct smb_open *o);
 void smb_open_get(struct smb_open *o);
 void smb_open_put(struct smb_open *o);
 

@@ -418,8 +418,12 @@ void opens_close(struct opens *t, struct opens_handle *h, bool *remove)
         opens_count_busy(t, true);
     f->removing = f->removing || *remove;
     opens_wake_all(f, &news);
+    bool doomed = f->delete_pending;
+    struct opens_key key = f->key;
     opens_file_tidy(t, f);
     opens_leave(t, &news);
+    if (doomed)
+        watches_doom(t->watches, key);
     free_handle(h);
 }
 
@@ -449,7 +453,10 @@ struct err opens_set_delete(struct opens *t, struct opens_handle *h, bool pendin
     if (!pending)
         h->delete_on_close = false;
     opens_wake_all(h->file, &news);
+    struct opens_key key = h->file->key;
     opens_leave(t, &news);
+    if (pending)
+        watches_doom(t->watches, key);
     return OK;
 }
 

@@ -74,25 +74,36 @@ struct err opens_lock(struct opens *t, struct opens_handle *h, const struct open
     return error;
 }
 
+/* The range as it was taken; of several the exclusive one goes first. */
+static struct opens_range **find_range(struct opens_file *f, const struct opens_handle *h,
+                                       uint64_t offset, uint64_t length)
+{
+    struct opens_range **found = NULL;
+    for (struct opens_range **link = &f->ranges; *link != NULL; link = &(*link)->next) {
+        const struct opens_range *r = *link;
+        if (r->handle != h || r->offset != offset || r->length != length)
+            continue;
+        if (found == NULL || (r->exclusive && !(*found)->exclusive))
+            found = link;
+    }
+    return found;
+}
+
 struct err opens_unlock(struct opens *t, struct opens_handle *h, uint64_t offset, uint64_t length)
 {
     struct opens_news news;
-    struct err error = err_new(ERR_RESOURCE_NOT_FOUND);
     opens_enter(t, &news);
     struct opens_file *f = h->file;
-    for (struct opens_range **link = &f->ranges; *link != NULL; link = &(*link)->next) {
+    struct opens_range **link = find_range(f, h, offset, length);
+    if (link != NULL) {
         struct opens_range *r = *link;
-        if (r->handle != h || r->offset != offset || r->length != length)
-            continue;
         *link = r->next;
         f->range_count--;
         free(r);
         opens_wake_all(f, &news);
-        error = OK;
-        break;
     }
     opens_leave(t, &news);
-    return error;
+    return link == NULL ? err_new(ERR_RESOURCE_NOT_FOUND) : OK;
 }
 
 struct err opens_lock_check(struct opens *t, struct opens_handle *h, uint64_t offset,
