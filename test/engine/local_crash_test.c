@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A process that is killed at any moment loses nothing that it was told is durable, and leaves
  * nothing half-done. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -205,4 +207,87 @@ void test_local_crash_loses_nothing(void)
 void test_local_crash_among_small_files_loses_nothing(void)
 {
     crash_rounds(true);
+}
+
+/* ---- what was only visible ---- */
+
+static void put_version(struct subject *s, uint32_t key, uint32_t version, struct extent *extent)
+{
+    char payload[VALUE_MAX];
+    struct version_call call = {
+        .key = key, .version = version, .payload = payload, .payload_n = payload_bytes(version)};
+    fill_bytes(payload, call.payload_n, version);
+    call.extent = write_extent(s->engine, 100000, version);
+    CHECK_OK(engine_update_wait(s->engine, STR("v"), write_version, &call));
+    *extent = call.extent;
+}
+
+/* The extents of three versions: the first was flushed, the others were not. In memory that the
+ * child shares. */
+static struct extent *visible_extents;
+
+static void write_visible(struct subject *s)
+{
+    put_version(s, 0, 1, &visible_extents[0]);
+    CHECK_OK(engine_flush(s->engine));
+    put_version(s, 0, 2, &visible_extents[1]);
+    put_version(s, 1, 1, &visible_extents[2]);
+}
+
+/* As a power cut does to bytes that were in memory only. */
+static void lose_bytes(const struct extent *x)
+{
+    char path[512];
+    char nothing[4096] = {0};
+    (void)snprintf(path, sizeof path, "%s/segments/%016llx.seg", subject_folder(),
+                   (unsigned long long)x->segment);
+    int fd = open(path, O_WRONLY);
+    CHECK(fd >= 0);
+    off_t at = (off_t)x->offset + 70000;
+    CHECK(pwrite(fd, nothing, sizeof nothing, at) == (ssize_t)sizeof nothing);
+    CHECK_INT(close(fd), 0);
+}
+
+/* Crashes with three versions written, loses the bytes of one of them (-1: none), and looks. */
+static void check_visible_after(int lost, uint32_t first_version, uint32_t second_version)
+{
+    struct subject s = {.kind = &SUBJECT_LOCAL, .relaxed = true};
+    clock_init_manual(&s.clock, 20000 * TICKS_PER_DAY);
+    arena_init(&s.arena, SIZE_MAX);
+    visible_extents = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(visible_extents != MAP_FAILED);
+    run_and_crash(&s, write_visible);
+    if (lost >= 0)
+        lose_bytes(&visible_extents[lost]);
+    s.engine = s.kind->open(&s);
+    const uint32_t wanted[2] = {first_version, second_version};
+    for (uint32_t key = 0; key < 2; key++) {
+        struct seen_call seen = {.key = key};
+        view_ok(&s, STR("v"), read_version, &seen);
+        CHECK_INT(seen.version, wanted[key]);
+        if (seen.version > 0)
+            check_extent(s.engine, &seen.extent, seen.version);
+    }
+    struct extent more;
+    put_version(&s, 1, second_version + 1, &more); /* life goes on behind it */
+    subject_reopen(&s);
+    check_extent(s.engine, &more, second_version + 1);
+    engine_close(s.engine);
+    arena_release(&s.arena);
+    CHECK_INT(munmap(visible_extents, 4096), 0);
+}
+
+void test_local_crash_keeps_what_was_visible_and_whole(void)
+{
+    check_visible_after(-1, 2, 1);
+}
+
+void test_local_crash_takes_back_a_visible_commit_that_lost_its_bytes(void)
+{
+    check_visible_after(1, 1, 0);
+}
+
+void test_local_crash_keeps_what_came_before_lost_bytes(void)
+{
+    check_visible_after(2, 2, 0);
 }

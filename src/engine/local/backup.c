@@ -119,8 +119,10 @@ static struct err copy_files(struct segments *files, const char *folder)
 
 /* ---- the store ---- */
 
-static struct err copy_rows(struct local_engine *e, const char *folder)
+/* By the committer: a checkpoint puts all rows into tables, those that were only visible too. */
+static struct err copy_rows(struct local_engine *e, void *arg)
 {
+    const char *folder = arg;
     char *text = NULL;
     rocksdb_checkpoint_t *checkpoint = rocksdb_checkpoint_object_create(e->rows.db, &text);
     if (text == NULL)
@@ -133,7 +135,8 @@ static struct err copy_rows(struct local_engine *e, const char *folder)
 static struct err copy_store(struct local_engine *e, const char *folder)
 {
     char *path = folder_path(folder, "rows");
-    struct err error = copy_rows(e, path);
+    struct rest rest = {.run = copy_rows, .arg = path};
+    struct err error = local_at_rest(e, &rest);
     free(path);
     if (!err_is(error)) {
         path = folder_path(folder, "journal");

@@ -13,6 +13,8 @@ enum {
     LOOK_PART = 4,        /* of a file's size is written between two looks */
     NEEDED_FILES_MAX = 3, /* by a start after a crash, before they are made unneeded */
     LOOK_FILES_MAX = 16,  /* judged in one */
+    TABLE_LOOK_MS = 5,    /* between looks whether a table is written, and how many of them */
+    TABLE_LOOKS_MAX = 400,
     SMALL_FILE_BYTES = 1 << 20,
     MOVE_VALUES_MAX = 64, /* in one update */
     MOVE_BYTES_MAX = 4 << 20,
@@ -324,6 +326,23 @@ static bool room_for_tables(struct local_engine *e)
            (uint64_t)fs.f_bavail * fs.f_frsize >= TABLES_BYTES;
 }
 
+static struct err begin_table(struct local_engine *e, void *arg)
+{
+    (void)arg;
+    return rows_switch(&e->rows);
+}
+
+/* Puts the newest rows into tables. When that takes long, a later look finds them there. */
+static struct err rows_to_tables(struct local_engine *e)
+{
+    static const struct timespec a_little = {.tv_nsec = TABLE_LOOK_MS * 1000000};
+    struct rest rest = {.run = begin_table};
+    TRY(local_at_rest(e, &rest));
+    for (int n = 0; n < TABLE_LOOKS_MAX && !rows_switched(&e->rows); n++)
+        (void)nanosleep(&a_little, NULL);
+    return OK;
+}
+
 static struct err look(struct local_engine *e, bool idle)
 {
     struct collector *c = &e->collector;
@@ -334,7 +353,7 @@ static struct err look(struct local_engine *e, bool idle)
      * one whose rows are few and large would else never do it. */
     bool many = segments_newest(&e->journal.files) > needed + NEEDED_FILES_MAX;
     if ((idle || many) && room_for_tables(e)) {
-        TRY(rows_flush(&e->rows));
+        TRY(rows_to_tables(e));
         TRY(oldest_needed(e, &needed));
     }
     for (int n = 0; n < LOOK_FILES_MAX; n++, id++) {

@@ -13,6 +13,8 @@ enum { BATCH_BYTES_MAX = 16 << 20, GATHER_US_MAX = 2000 };
 /* Any number but 0: it only balances the tree. */
 #define OVERLAY_SEED 0x2545F4914F6CDD1DULL
 
+/* Changes nothing, and is done when all before it is durable. The argument, if there is one, is a
+ * struct rest. */
 static struct err nothing_to_do(struct txn *t, void *arg)
 {
     (void)t;
@@ -67,7 +69,7 @@ static struct err sync_segment(struct local_engine *e, uint64_t id)
     return result;
 }
 
-static void note_unsynced(struct local_engine *e, uint64_t id)
+void commit_note_unsynced(struct local_engine *e, uint64_t id)
 {
     for (size_t i = 0; i < e->unsynced_count; i++) {
         if (e->unsynced[i] == id)
@@ -77,7 +79,7 @@ static void note_unsynced(struct local_engine *e, uint64_t id)
     e->unsynced[e->unsynced_count++] = id;
 }
 
-static struct err sync_extents(struct local_engine *e)
+struct err commit_sync_extents(struct local_engine *e)
 {
     struct err result = OK;
     for (size_t i = 0; i < e->unsynced_count && !err_is(result); i++)
@@ -163,6 +165,7 @@ static struct err mend_journal(struct local_engine *e)
 {
     if (!e->journal.broken)
         return OK;
+    TRY(commit_sync_extents(e));
     struct journal_place place = journal_mend_place(&e->journal);
     rocksdb_writebatch_clear(e->write);
     put_journal_place(e->write, &place);
@@ -177,6 +180,8 @@ static struct err write_rows(struct local_engine *e, bool flush)
 {
     struct journal *j = &e->journal;
     TRY(mend_journal(e));
+    if (journal_needs_file(j))
+        TRY(commit_sync_extents(e)); /* records that are flushed vouch for their extents */
     TRY(journal_begin(j));
     rocksdb_writebatch_clear(e->write);
     tree_each(&e->batch.overlay, add_to_journal, j);
@@ -200,15 +205,16 @@ static struct err write_rows(struct local_engine *e, bool flush)
     return OK;
 }
 
-/* Extents before the rows that name them, also for updates that ask only to be visible: a row must
- * not come through a power cut that its bytes did not. Only relaxed durability takes that chance.
+/* Extents before the record that names them. An update that asks only to be visible waits for
+ * neither: should a power cut come before the next flush, then the next start looks at the extents
+ * of each record that no flush vouches for, and goes no further than the first that is not whole.
  */
 static struct err make_durable(struct local_engine *e, bool flush)
 {
     for (size_t i = 0; i < e->batch.adopted_count; i++)
-        note_unsynced(e, e->batch.adopted[i]);
-    if (flush || !e->relaxed)
-        TRY(sync_extents(e));
+        commit_note_unsynced(e, e->batch.adopted[i]);
+    if (flush)
+        TRY(commit_sync_extents(e));
     if (e->batch.overlay.root != NULL)
         return write_rows(e, flush);
     TRY(mend_journal(e));
@@ -291,11 +297,16 @@ static struct turn run_turn(struct local_engine *e, struct engine_update *first)
     return turn;
 }
 
-/* Also those that failed by themselves: they have looked at rows that are not there now. */
+/* Also those that failed by themselves: they have looked at rows that are not there now. And all
+ * who asked for a flush. */
 static void fail_turn(const struct turn *turn, struct err error)
 {
-    for (struct engine_update *u = turn->first_written; u != turn->past; u = u->next)
-        u->result = error;
+    bool hangs_on_it = false;
+    for (struct engine_update *u = turn->first; u != turn->past; u = u->next) {
+        hangs_on_it = hangs_on_it || u == turn->first_written;
+        if (hangs_on_it || u->fn == nothing_to_do)
+            u->result = error;
+    }
 }
 
 /* Says how many it was. */
@@ -327,8 +338,6 @@ static void commit_turn(struct local_engine *e, struct turn *turn)
         return;
     struct err error = make_durable_timed(e, turn->flush);
     if (err_is(error)) {
-        if (!wrote)
-            turn->first_written = turn->first; /* a flush that could not be done */
         fail_turn(turn, error);
         return;
     }
@@ -352,6 +361,27 @@ static void gather(struct local_engine *e, size_t answered)
         update_queue_gather(&e->queue, answered, patience_us);
 }
 
+/* Runs what waited for all to be durable. */
+static void run_rests(struct local_engine *e, const struct turn *turn)
+{
+    for (struct engine_update *u = turn->first; u != turn->past; u = u->next) {
+        const struct rest *rest = u->fn == nothing_to_do ? u->arg : NULL;
+        if (rest != NULL && !err_is(u->result))
+            u->result = rest->run(e, rest->arg);
+    }
+}
+
+/* Only here, with nothing half durable, do rows go to tables while the store is open. */
+static void fill_tables(struct local_engine *e)
+{
+    if (!rows_many_fresh(&e->rows))
+        return;
+    if (something_unsynced(e) && err_is(make_durable(e, true)))
+        return; /* logged, and told to the next who flushes */
+    (void)rows_switch(
+        &e->rows); /* logged; a table that cannot be written fails the writes to come */
+}
+
 static void *commit_loop(void *arg)
 {
     struct local_engine *e = arg;
@@ -363,7 +393,9 @@ static void *commit_loop(void *arg)
             commit_turn(e, &turn);
             batch_clear(&e->batch);
             queued = turn.past;
+            run_rests(e, &turn);
             answered += end_turn(e, &turn);
+            fill_tables(e);
         }
         gather(e, answered);
     }
@@ -415,4 +447,9 @@ void commit_stop(struct local_engine *e)
 struct err local_flush(struct engine *e)
 {
     return engine_update_wait(e, STR(""), nothing_to_do, NULL);
+}
+
+struct err local_at_rest(struct local_engine *e, struct rest *rest)
+{
+    return engine_update_wait(&e->base, STR(""), nothing_to_do, rest);
 }

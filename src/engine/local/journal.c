@@ -117,10 +117,15 @@ static struct err start_file(struct journal *j)
 
 /* ---- a record ---- */
 
+bool journal_needs_file(const struct journal *j)
+{
+    return j->active == NULL || j->end.offset >= j->files.file_bytes;
+}
+
 struct err journal_begin(struct journal *j)
 {
     assert(!j->broken);
-    if (j->active == NULL || j->end.offset >= j->files.file_bytes) {
+    if (journal_needs_file(j)) {
         /* A flush covers the active file only: what is merely visible must not be left behind. */
         TRY(journal_flush(j));
         TRY(start_file(j));

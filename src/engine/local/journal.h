@@ -72,6 +72,8 @@ bool journal_place_read(struct str from, struct journal_place *place);
 
 /* ---- adding a record ---- */
 
+/* Whether the next record begins a new file, and so flushes what is in this one. */
+bool journal_needs_file(const struct journal *j);
 /* A record begins. ERR_NO_SPACE, ERR_IO when a new file is needed and cannot be made. */
 struct err journal_begin(struct journal *j);
 void journal_add_delete(struct journal *j, struct str key);

@@ -255,6 +255,17 @@ static struct err pass_segments_named(struct state *s, char space, uint64_t *nex
     return e;
 }
 
+static struct err init_segments(struct local_engine *e, struct segments_options options)
+{
+    char *path = folder_path(e->folder, "segments");
+    options.folder = path;
+    options.suffix = ".seg";
+    options.read_only = e->read_only;
+    struct err error = segments_init(&e->segments, &options);
+    free(path);
+    return error;
+}
+
 static struct err local_open_segments(struct local_engine *e, uint64_t segment_bytes)
 {
     uint64_t stamp = 0;
@@ -264,16 +275,22 @@ static struct err local_open_segments(struct local_engine *e, uint64_t segment_b
     TRY(pass_segments_named(e->published, SPACE_EXTENTS, &next));
     TRY(pass_segments_named(e->published, SPACE_GARBAGE, &next));
     e->last_stamp = (int64_t)stamp;
-    char *path = folder_path(e->folder, "segments");
-    struct segments_options options = {.folder = path,
-                                       .suffix = ".seg",
-                                       .first_open_id = e->tail_written,
+    struct segments_options options = {.first_open_id = e->tail_written,
                                        .next_id_min = next,
                                        .file_bytes =
-                                           segment_bytes == 0 ? SEGMENT_BYTES_MAX : segment_bytes,
-                                       .read_only = e->read_only};
-    struct err error = segments_init(&e->segments, &options);
-    free(path);
+                                           segment_bytes == 0 ? SEGMENT_BYTES_MAX : segment_bytes};
+    return init_segments(e, options);
+}
+
+/* What is replayed may name extents. Which segments are open, and which number is free, is known
+ * when it has been: so they are looked at first, and opened after that. */
+static struct err replay(struct local_engine *e)
+{
+    TRY(init_segments(e, (struct segments_options){0}));
+    struct err error = replay_journal(e);
+    segments_release(&e->segments);
+    verified_free(e->verified);
+    e->verified = verified_new();
     return error;
 }
 
@@ -289,7 +306,7 @@ static struct err local_open_parts(struct local_engine *e, const struct engine_l
     error = journal_init(&e->journal, path, o->journal_file_bytes, o->read_only);
     free(path);
     TRY(error);
-    TRY(replay_journal(e));
+    TRY(replay(e));
     e->published = state_new(&e->rows, FIRST_COMMIT, &e->readers);
     TRY(local_open_segments(e, o->segment_bytes));
     if (o->read_only)

@@ -135,7 +135,17 @@ void put_journal_place(rocksdb_writebatch_t *batch, const struct journal_place *
 struct err commit_start(struct local_engine *e);
 /* Finishes what was submitted. */
 void commit_stop(struct local_engine *e);
+/* A segment has bytes that rows name and no flush has covered; flushes all such. */
+void commit_note_unsynced(struct local_engine *e, uint64_t segment);
+struct err commit_sync_extents(struct local_engine *e);
 struct err local_flush(struct engine *e);
+
+/* Something to be done by the committer, when all that is visible is durable. */
+struct rest {
+    struct err (*run)(struct local_engine *e, void *arg);
+    void *arg;
+};
+struct err local_at_rest(struct local_engine *e, struct rest *rest);
 
 /* ---- after a crash (replay.c) ---- */
 

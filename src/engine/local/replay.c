@@ -132,8 +132,46 @@ static struct err apply_record(struct replay *r, struct journal_walk *w)
     return error;
 }
 
-/* Whether the record can be applied: its entries are whole, and so are, where nothing says so, its
- * values. */
+static bool value_whole(struct replay *r, const struct value_place *place, struct buf *scratch)
+{
+    buf_clear(scratch);
+    char *to = buf_reserve(scratch, place->length);
+    return !err_is(journal_read_value(r->journal, place, ENGINE_WAIT, to));
+}
+
+/* The row of an extent says where it lies; a commit that was only visible did not wait for it to
+ * get there. Other rows have nothing beside them. */
+static bool extent_whole(struct replay *r, const struct record_entry *entry)
+{
+    struct extent x = {0};
+    struct extent_row row;
+    if (entry->key.p[0] != SPACE_EXTENTS)
+        return true;
+    if (!extent_key_read(entry->key, &x.segment, &x.offset) || !extent_row_read(entry->value, &row))
+        return false;
+    x.length = row.length;
+    x.check = row.check;
+    struct extent_part all = {.length = x.length, .wait = ENGINE_WAIT};
+    struct extent_span span;
+    commit_note_unsynced(r->engine, x.segment);
+    return !err_is(local_extent_locate(&r->engine->base, &x, &all, &span));
+}
+
+static bool entry_whole(struct replay *r, const struct record_entry *entry, struct buf *scratch)
+{
+    switch (entry->kind) {
+    case ENTRY_LARGE:
+        return value_whole(r, &entry->place, scratch);
+    case ENTRY_SMALL:
+        return extent_whole(r, entry);
+    case ENTRY_DELETE:
+        break;
+    }
+    return true;
+}
+
+/* Whether the record can be applied: its entries are whole, and so is, where no flush vouches for
+ * it, what they name. */
 static bool record_whole(struct replay *r, struct journal_walk *w)
 {
     if (!journal_walk_load(w))
@@ -141,17 +179,20 @@ static bool record_whole(struct replay *r, struct journal_walk *w)
     if (w->head.sequence <= r->durable)
         return true;
     struct record_entry entry;
-    struct buf value = buf_heap();
+    struct buf scratch = buf_heap();
     bool whole = true;
-    while (whole && journal_walk_entry(w, &entry)) {
-        if (entry.kind != ENTRY_LARGE)
-            continue;
-        buf_clear(&value);
-        char *to = buf_reserve(&value, entry.place.length);
-        whole = !err_is(journal_read_value(r->journal, &entry.place, ENGINE_WAIT, to));
-    }
-    buf_release(&value);
+    while (whole && journal_walk_entry(w, &entry))
+        whole = entry_whole(r, &entry, &scratch);
+    buf_release(&scratch);
     return whole && journal_walk_load(w); /* from the first entry again */
+}
+
+/* Not with records that are not durable yet: they are few, and settled when all files were read. */
+static struct err keep_memory_small(struct replay *r)
+{
+    struct rows *rows = &r->engine->rows;
+    bool durable = r->place.sequence <= r->durable;
+    return durable && rows_many_fresh(rows) ? rows_switch(rows) : OK;
 }
 
 static void note_cut(struct replay *r, uint64_t file, uint64_t offset)
@@ -169,6 +210,7 @@ static struct err apply_records(struct replay *r, struct journal_walk *w)
         if (r->ended)
             break;
         TRY(apply_record(r, w));
+        TRY(keep_memory_small(r));
         at = w->next;
     }
     note_cut(r, w->file->id, at);
@@ -223,7 +265,10 @@ static struct err replay_files(struct replay *r)
                  (unsigned long long)r->place.sequence + 1);
         return err_new(ERR_CORRUPT);
     }
-    for (size_t i = 0; i < r->cut_count && !r->engine->read_only; i++)
+    if (r->engine->read_only)
+        return OK;
+    TRY(commit_sync_extents(r->engine)); /* a process that ended has left them in memory only */
+    for (size_t i = 0; i < r->cut_count; i++)
         TRY(settle_file(r, &r->cuts[i]));
     return OK;
 }

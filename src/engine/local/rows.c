@@ -8,7 +8,12 @@
 
 enum {
     /* What a start after a crash has to replay, and what an idle server may keep in memory. */
-    WRITE_BUFFER_BYTES = 8 << 20,
+    FRESH_BYTES_MAX = 8 << 20,
+    FRESH_ROW_BYTES = 64, /* about what RocksDB's memory takes besides key and value */
+    /* More than is ever in memory, also after a batch of the smallest rows: RocksDB is not to begin
+     * a table by itself (see rows_switch). But it is also what must be free on a disk that was full
+     * before RocksDB tries again. */
+    WRITE_BUFFER_BYTES = 64 << 20,
     LEVEL0_FILES = 6,
     LEVEL1_BYTES = 64 << 20,
     TABLE_BYTES = 16 << 20,
@@ -23,6 +28,9 @@ enum {
     READ_TIER_MEMORY = 1,
     READ_TIER_PERSISTED = 2,
 };
+
+/* Of what is in memory, for the filter over it. */
+#define FRESH_FILTER_SHARE 0.05
 
 /* RocksDB says everything in text. */
 static enum err_code rows_error_code(const char *text)
@@ -92,7 +100,8 @@ static void rows_tune_writes(rocksdb_options_t *o)
     rocksdb_options_set_max_background_jobs(o, BACKGROUND_JOBS);
     /* One thread writes, so nothing is gained by letting several insert. */
     rocksdb_options_set_allow_concurrent_memtable_write(o, 0);
-    rocksdb_options_set_memtable_prefix_bloom_size_ratio(o, 0.05);
+    rocksdb_options_set_memtable_prefix_bloom_size_ratio(o, FRESH_FILTER_SHARE * FRESH_BYTES_MAX /
+                                                                WRITE_BUFFER_BYTES);
     rocksdb_options_set_memtable_whole_key_filtering(o, 1);
     rocksdb_options_set_bytes_per_sync(o, 1 << 20);
     /* The first level is merged into at every turn: it is kept to a few times what comes in. */
@@ -156,21 +165,54 @@ void rows_close(struct rows *r)
     *r = (struct rows){0};
 }
 
-struct err rows_flush(struct rows *r)
+static struct err flush_memory(struct rows *r, bool wait)
 {
     rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
+    rocksdb_flushoptions_set_wait(options, wait);
     char *text = NULL;
+    atomic_store(&r->fresh_bytes, 0);
     rocksdb_flush(r->db, options, &text);
     rocksdb_flushoptions_destroy(options);
     return rows_error("flush", text);
+}
+
+struct err rows_flush(struct rows *r)
+{
+    return flush_memory(r, true);
+}
+
+bool rows_many_fresh(const struct rows *r)
+{
+    return atomic_load(&r->fresh_bytes) >= FRESH_BYTES_MAX;
+}
+
+struct err rows_switch(struct rows *r)
+{
+    return flush_memory(r, false);
+}
+
+bool rows_switched(struct rows *r)
+{
+    uint64_t tables_to_come = 0;
+    return rocksdb_property_int(r->db, "rocksdb.num-immutable-mem-table", &tables_to_come) != 0 ||
+           tables_to_come == 0;
+}
+
+static uint64_t memory_for(rocksdb_writebatch_t *batch)
+{
+    size_t bytes;
+    (void)rocksdb_writebatch_data(batch, &bytes);
+    return bytes + (uint64_t)rocksdb_writebatch_count(batch) * FRESH_ROW_BYTES;
 }
 
 struct err rows_write(struct rows *r, rocksdb_writebatch_t *batch)
 {
     char *text = NULL;
     rocksdb_write(r->db, r->write, batch, &text);
-    if (text == NULL)
+    if (text == NULL) {
+        atomic_fetch_add(&r->fresh_bytes, memory_for(batch));
         return OK;
+    }
     /* A full disk fails every write: said when it begins. */
     int64_t now_ms = clock_mono_ms();
     bool logged = now_ms - atomic_exchange(&r->write_failed_ms, now_ms) >= 1000;

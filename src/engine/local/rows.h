@@ -17,6 +17,7 @@ struct rows {
     rocksdb_cache_t *cache;
     rocksdb_writeoptions_t *write;
     _Atomic int64_t write_failed_ms; /* when a write last did */
+    _Atomic uint64_t fresh_bytes;    /* about what is in memory and in no table */
 };
 
 /* ERR_STORE_IN_USE, ERR_CORRUPT, ERR_NO_SPACE, ERR_IO. */
@@ -29,8 +30,14 @@ struct err rows_error(const char *doing, char *text);
 
 /* To memory: the journal makes it durable. */
 struct err rows_write(struct rows *r, rocksdb_writebatch_t *batch);
-/* Writes what is in memory to tables. */
+/* Writes what is in memory to tables. As for rows_switch, all that was written before has to be
+ * durable: a table that outlives a crash must not name values and extents that do not. */
 struct err rows_flush(struct rows *r);
+/* Whether there is enough in memory for a table; begins one, without waiting for it to be written;
+ * whether all that were begun are. */
+bool rows_many_fresh(const struct rows *r);
+struct err rows_switch(struct rows *r);
+bool rows_switched(struct rows *r);
 /* The row as it would be after a crash, by what is in tables alone. */
 struct err rows_read_persisted(struct rows *r, struct str key, struct buf *stored, bool *found);
 
