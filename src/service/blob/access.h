@@ -42,6 +42,8 @@ struct blob {
     } timed;              /* what the indexes of protect.h have of it */
     struct str timed_key; /* and of which key */
     struct str scope;     /* BLOB_CREATE: the encryption scope of what is made */
+    uint64_t vacated;     /* the id of a content of one row that blob_replace has removed, 0: none.
+                             Whoever writes the next content under it spares the store a row. */
 };
 
 enum blob_use {

@@ -34,12 +34,12 @@ void blob_set_properties(struct txn *t, struct blob *blob, const struct blob_pro
     }
 }
 
-/* The new content, under an id of its own; the old one is untouched. */
+/* The new content, under an id of its own; an old one that is kept is untouched. */
 static struct err write_content(struct txn *t, const struct blob_put_args *args, struct blob *blob)
 {
     struct blob_head *head = &blob->head;
     struct content_writer w;
-    uint64_t id = (uint64_t)txn_stamp(t);
+    uint64_t id = blob->vacated != 0 ? blob->vacated : (uint64_t)txn_stamp(t);
     content_write_begin(&w, t, blob_key_content(txn_arena(t), blob->container.incarnation, id));
     for (size_t i = 0; i < args->pieces->count; i++)
         TRY(content_write(&w, &args->pieces->items[i], PIECE_ADOPT));

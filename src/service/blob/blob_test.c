@@ -57,6 +57,36 @@ void test_put_blob_over_another(void)
     bf_release(&f);
 }
 
+/* A small content is written where the one before it was, unless a snapshot has that one too. */
+void test_put_blob_over_a_small_one(void)
+{
+    struct blob_fixture f;
+    struct blob_head first, second, third, large;
+    int64_t snapshot;
+    struct str content;
+    bf_init(&f);
+    CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("one"), &first));
+    CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("two"), &second));
+    CHECK(second.content == first.content && second.etag != first.etag);
+    CHECK_STR(bf_content(&f, "b"), STR("two"));
+    CHECK_OK(bf_take_snapshot(&f, bf_blob(&f, "b"), &snapshot));
+    CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("three"), &third));
+    CHECK(third.content != second.content && !third.content_shared);
+    CHECK_OK(bf_get(&f, bf_snapshot(&f, "b", snapshot), &content));
+    CHECK_STR(content, STR("two"));
+    CHECK_OK(bf_put(&f, bf_blob(&f, "b"), bf_bytes(&f, 100000, 1), &large));
+    CHECK(str_eq(bf_content(&f, "b"), bf_bytes(&f, 100000, 1)) && !large.content_inline);
+    CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("four"), NULL));
+    CHECK_STR(bf_content(&f, "b"), STR("four"));
+    CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR(""), NULL));
+    CHECK_STR(bf_content(&f, "b"), STR(""));
+    CHECK_OK(bf_delete(&f, bf_blob(&f, "b"), BLOB_SNAPSHOTS_INCLUDE));
+    bf_sweep(&f);
+    CHECK_INT(bf_extent_bytes(&f), 0);
+    CHECK_INT(bf_rows(&f), 1);
+    bf_release(&f);
+}
+
 void test_put_blob_of_every_size(void)
 {
     static const size_t SIZES[] = {0,

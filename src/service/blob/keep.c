@@ -99,8 +99,12 @@ static struct err put_aside(struct txn *t, const struct blob_request *request, s
     if (request->versioning || blob->head.version != 0)
         return keep_as_version(t, blob);
     TRY(blob_find_retention(t, request, &retention));
-    if (!retention.enabled)
-        return blob_drop_content(t, blob->container.incarnation, &blob->head);
+    if (!retention.enabled) {
+        const struct blob_head *old = &blob->head;
+        if (old->content_inline && !old->content_shared && old->block_count == 0)
+            blob->vacated = old->content;
+        return blob_drop_content(t, blob->container.incarnation, old);
+    }
     struct blob_head kept = blob->head;
     mark_deleted(t, &retention, &kept);
     return keep_as_deleted_snapshot(t, blob, &kept);
