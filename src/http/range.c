@@ -13,8 +13,7 @@ bool http_range_parse(struct str text, struct http_range *out)
         out->last = HTTP_RANGE_TO_END;
         return true;
     }
-    return str_to_u64(last, &out->last) && out->last >= out->first &&
-           out->last != HTTP_RANGE_TO_END;
+    return str_to_u64(last, &out->last) && out->last >= out->first;
 }
 
 bool http_range_clip(struct http_range range, uint64_t size, uint64_t *offset, uint64_t *length)

@@ -9,7 +9,8 @@
 
 struct http_range {
     uint64_t first;
-    uint64_t last; /* inclusive; HTTP_RANGE_TO_END when it was left out */
+    uint64_t last; /* inclusive; HTTP_RANGE_TO_END when it was left out, or is that very number:
+                      nothing has so many bytes */
 };
 
 /* False for a form that is not supported: another unit, several ranges, a suffix ("bytes=-5"), an

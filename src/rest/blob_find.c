@@ -8,6 +8,7 @@
 #include "rest/blob_ops.h"
 #include "rest/blob_request.h"
 #include "rest/blob_tags.h"
+#include "rest/listing.h"
 #include "service/common/name.h"
 #include "service/common/pairs.h"
 
@@ -21,13 +22,10 @@ struct find_blobs {
 static void begin_found(void *sink)
 {
     struct rest_call *call = ((struct find_blobs *)sink)->call;
-    struct buf *b = &call->out;
-    buf_clear(b);
-    buf_put(b, STR(XML_DECLARATION "<EnumerationResults ServiceEndpoint=\""));
-    xml_put_attribute(b, call->endpoint);
-    buf_put(b, STR("\">"));
-    xml_element(b, STR("Where"), call_query(call, STR("where")));
-    buf_put(b, STR("<Blobs>"));
+    listing_open(call);
+    listing_opened(call);
+    xml_element(&call->out, STR("Where"), call_query(call, STR("where")));
+    buf_put(&call->out, STR("<Blobs>"));
 }
 
 /* Of its tags, those that the expression names are shown, each once. */

@@ -11,6 +11,7 @@
 #include "rest/blob_tags.h"
 #include "rest/content_source.h"
 #include "rest/metadata.h"
+#include "rest/range.h"
 #include "rest/structured_body.h"
 #include "service/common/etag.h"
 
@@ -22,40 +23,9 @@ enum {
 
 /* ---- decode ---- */
 
-/* "bytes=a-" or "bytes=a-b"; false for anything else. */
-static bool parse_range(struct str text, uint64_t *offset, uint64_t *length)
-{
-    if (!str_istarts(text, STR("bytes=")))
-        return false;
-    struct str rest = str_from(text, 6);
-    struct str first = str_cut(&rest, '-');
-    uint64_t last;
-    if (!str_given(rest) || !str_to_u64(first, offset))
-        return false;
-    *length = UINT64_MAX;
-    if (rest.n == 0)
-        return true;
-    if (!str_to_u64(rest, &last) || last < *offset)
-        return false;
-    if (last - *offset < UINT64_MAX)
-        *length = last - *offset + 1;
-    return true;
-}
-
-/* x-ms-range wins over Range. A Range of another form (a suffix, several) is passed over, as HTTP
- * allows; an x-ms-range is our own and must be right. */
 struct err blob_get_read_range(struct rest_call *call, struct blob_get_args *args)
 {
-    const struct str own = STR("x-ms-range");
-    struct str text = call_header(call, own);
-    if (str_given(text)) {
-        args->has_range = parse_range(text, &args->range_offset, &args->range_length);
-        return args->has_range ? OK : call_bad_header(call, own);
-    }
-    text = call_header(call, STR("Range"));
-    args->has_range =
-        str_given(text) && parse_range(text, &args->range_offset, &args->range_length);
-    return OK;
+    return range_read(call, &args->has_range, &args->range_offset, &args->range_length);
 }
 
 static struct err read_range_checksums(struct rest_call *call, struct get_blob *get)

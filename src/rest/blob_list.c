@@ -94,18 +94,12 @@ static void begin_blobs(void *sink)
 {
     const struct list_blobs *list = sink;
     struct rest_call *call = list->call;
-    struct buf *b = &call->out;
-    buf_clear(b);
-    PUT(b, XML_DECLARATION "<EnumerationResults ServiceEndpoint=\"");
-    xml_put_attribute(b, call->endpoint);
-    PUT(b, "\" ContainerName=\"");
-    xml_put_attribute(b, call->container);
-    PUT(b, "\">");
-    listing_echo(call, STR("prefix"), STR("Prefix"));
-    listing_echo(call, STR("marker"), STR("Marker"));
-    listing_echo(call, STR("maxresults"), STR("MaxResults"));
+    listing_open(call);
+    listing_attribute(call, STR("ContainerName"), call->container);
+    listing_opened(call);
+    listing_echo_page(call);
     listing_echo(call, STR("delimiter"), STR("Delimiter"));
-    PUT(b, "<Blobs>");
+    PUT(&call->out, "<Blobs>");
 }
 
 /* Azure writes the properties that are not set as empty elements. */
@@ -377,15 +371,10 @@ static bool take_container_include(void *arg, struct str value)
 static void begin_containers(void *sink)
 {
     struct rest_call *call = ((struct list_containers *)sink)->call;
-    struct buf *b = &call->out;
-    buf_clear(b);
-    PUT(b, XML_DECLARATION "<EnumerationResults ServiceEndpoint=\"");
-    xml_put_attribute(b, call->endpoint);
-    PUT(b, "\">");
-    listing_echo(call, STR("prefix"), STR("Prefix"));
-    listing_echo(call, STR("marker"), STR("Marker"));
-    listing_echo(call, STR("maxresults"), STR("MaxResults"));
-    PUT(b, "<Containers>");
+    listing_open(call);
+    listing_opened(call);
+    listing_echo_page(call);
+    PUT(&call->out, "<Containers>");
 }
 
 static void put_container(void *sink, struct str name, const struct container *container)

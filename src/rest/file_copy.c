@@ -9,6 +9,7 @@
 #include "rest/file_ops.h"
 #include "rest/file_request.h"
 #include "rest/metadata.h"
+#include "rest/range.h"
 #include "rest/server.h"
 #include "service/common/interval_upload.h"
 #include "service/common/name.h"
@@ -294,7 +295,7 @@ struct err rest_put_range_from_url_decode(struct rest_call *call)
     bool given;
     call->args = put;
     TRY(file_read_request(call, false, &args->request));
-    TRY(file_read_range(call, &given, &args->offset, &args->length));
+    TRY(range_read(call, &given, &args->offset, &args->length));
     if (!given)
         return call_missing_header(call, STR("x-ms-range"));
     if (args->length > RANGE_MAX)

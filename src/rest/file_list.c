@@ -75,18 +75,12 @@ static void begin_directory(void *sink, const struct file_found *directory, stru
     struct rest_call *call = list->call;
     struct buf *b = &call->out;
     struct str snapshot = call_query(call, STR("sharesnapshot"));
-    buf_clear(b);
-    PUT(b, XML_DECLARATION "<EnumerationResults ServiceEndpoint=\"");
-    xml_put_attribute(b, call->endpoint);
-    PUT(b, "\" ShareName=\"");
-    xml_put_attribute(b, call->container);
-    if (str_given(snapshot)) {
-        PUT(b, "\" ShareSnapshot=\"");
-        xml_put_attribute(b, snapshot);
-    }
-    PUT(b, "\" DirectoryPath=\"");
-    xml_put_attribute(b, path);
-    PUT(b, "\">");
+    listing_open(call);
+    listing_attribute(call, STR("ShareName"), call->container);
+    if (str_given(snapshot))
+        listing_attribute(call, STR("ShareSnapshot"), snapshot);
+    listing_attribute(call, STR("DirectoryPath"), path);
+    listing_opened(call);
     if (str_given(list->args.prefix))
         put_name(list, STR("Prefix"), list->args.prefix);
     listing_echo(call, STR("marker"), STR("Marker"));
@@ -195,15 +189,10 @@ static void begin_shares(void *sink)
 {
     const struct list_shares *list = sink;
     struct rest_call *call = list->call;
-    struct buf *b = &call->out;
-    buf_clear(b);
-    PUT(b, XML_DECLARATION "<EnumerationResults ServiceEndpoint=\"");
-    xml_put_attribute(b, call->endpoint);
-    PUT(b, "\">");
-    listing_echo(call, STR("prefix"), STR("Prefix"));
-    listing_echo(call, STR("marker"), STR("Marker"));
-    listing_echo(call, STR("maxresults"), STR("MaxResults"));
-    PUT(b, "<Shares>");
+    listing_open(call);
+    listing_opened(call);
+    listing_echo_page(call);
+    PUT(&call->out, "<Shares>");
 }
 
 static void put_share_lease(struct buf *b, const struct lease *lease, int64_t now)

@@ -9,6 +9,7 @@
 #include "rest/file_request.h"
 #include "rest/file_upload.h"
 #include "rest/metadata.h"
+#include "rest/range.h"
 #include "rest/structured_body.h"
 #include "service/file/file.h"
 #include "service/file/range.h"
@@ -31,7 +32,7 @@ struct err rest_get_file_decode(struct rest_call *call)
     call->args = get;
     get->call = call;
     TRY(file_read_request(call, true, &args->request));
-    TRY(file_read_range(call, &args->has_range, &args->range_offset, &args->range_length));
+    TRY(range_read(call, &args->has_range, &args->range_offset, &args->range_length));
     TRY(call_header_bool(call, md5, &get->wants_md5));
     if (get->wants_md5 && !args->has_range)
         return call_bad_header(call, md5);
@@ -189,7 +190,7 @@ struct err rest_put_range_decode(struct rest_call *call)
     bool given;
     call->args = put;
     TRY(file_read_request(call, false, &args->request));
-    TRY(file_read_range(call, &given, &args->offset, &args->length));
+    TRY(range_read(call, &given, &args->offset, &args->length));
     if (!given)
         return call_missing_header(call, STR("x-ms-range"));
     if (args->length == UINT64_MAX)
@@ -234,7 +235,7 @@ struct err rest_list_ranges_decode(struct rest_call *call)
     uint64_t max = FILE_RANGES_MAX;
     call->args = args;
     TRY(file_read_request(call, true, &args->request));
-    TRY(file_read_range(call, &args->has_range, &args->range_offset, &args->range_length));
+    TRY(range_read(call, &args->has_range, &args->range_offset, &args->range_length));
     TRY(file_read_snapshot(call, STR("prevsharesnapshot"), &args->previous));
     args->differences = args->previous != 0;
     TRY(call_header_bool(call, STR("x-ms-file-support-rename"), &args->follow_rename));

@@ -4,7 +4,6 @@
 #include "core/base64.h"
 #include "core/md5.h"
 #include "core/time.h"
-#include "http/range.h"
 #include "rest/blob_request.h"
 #include "rest/metadata.h"
 #include "service/common/name.h"
@@ -218,23 +217,6 @@ struct err file_read_http(struct rest_call *call, struct node_http *out, bool *g
     *given = has_md5 || str_given(out->content_type) || str_given(out->content_encoding) ||
              str_given(out->content_language) || str_given(out->cache_control) ||
              str_given(out->content_disposition);
-    return OK;
-}
-
-/* x-ms-range wins over Range; a Range of another form is passed over. */
-struct err file_read_range(struct rest_call *call, bool *given, uint64_t *offset, uint64_t *length)
-{
-    const struct str own = STR("x-ms-range");
-    struct str text = call_header(call, own);
-    bool is_own = str_given(text);
-    struct http_range range;
-    if (!is_own)
-        text = call_header(call, STR("Range"));
-    *given = str_given(text) && http_range_parse(text, &range);
-    if (!*given)
-        return is_own ? call_bad_header(call, own) : OK;
-    *offset = range.first;
-    *length = range.last == HTTP_RANGE_TO_END ? UINT64_MAX : range.last - range.first + 1;
     return OK;
 }
 

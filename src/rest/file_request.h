@@ -22,7 +22,6 @@ struct err file_read_time(struct rest_call *call, struct str name, bool *source,
 struct err file_read_attributes(struct rest_call *call, struct str text, uint32_t *out);
 /* x-ms-content-type and its like; *given when any is there. */
 struct err file_read_http(struct rest_call *call, struct node_http *out, bool *given);
-struct err file_read_range(struct rest_call *call, bool *given, uint64_t *offset, uint64_t *length);
 /* A lease operation on a file: no end, nothing to renew. */
 struct err file_read_lease_request(struct rest_call *call, struct lease_request *out);
 /* x-ms-mode, x-ms-owner and x-ms-group. */

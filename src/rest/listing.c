@@ -60,3 +60,32 @@ void listing_put_retention(struct buf *b, int64_t deleted, int64_t ticks_left)
     xml_element_u64(b, STR("RemainingRetentionDays"),
                     ticks_left > 0 ? (uint64_t)(ticks_left / TICKS_PER_DAY) : 0);
 }
+
+void listing_open(struct rest_call *call)
+{
+    buf_clear(&call->out);
+    buf_put(&call->out, STR(XML_DECLARATION "<EnumerationResults"));
+    listing_attribute(call, STR("ServiceEndpoint"), call->endpoint);
+}
+
+void listing_attribute(struct rest_call *call, struct str name, struct str value)
+{
+    struct buf *b = &call->out;
+    buf_putc(b, ' ');
+    buf_put(b, name);
+    buf_put(b, STR("=\""));
+    xml_put_attribute(b, value);
+    buf_putc(b, '"');
+}
+
+void listing_opened(struct rest_call *call)
+{
+    buf_putc(&call->out, '>');
+}
+
+void listing_echo_page(struct rest_call *call)
+{
+    listing_echo(call, STR("prefix"), STR("Prefix"));
+    listing_echo(call, STR("marker"), STR("Marker"));
+    listing_echo(call, STR("maxresults"), STR("MaxResults"));
+}

@@ -11,6 +11,13 @@ struct err listing_read_include(struct rest_call *call, bool (*take)(void *arg, 
                                 void *arg);
 /* `maxresults`, at most `limit`; the limit when it is not given. Below 1 it is out of range. */
 struct err listing_read_max(struct rest_call *call, size_t limit, size_t *out);
+/* How the body begins, in place of whatever is there: <EnumerationResults ServiceEndpoint="…", to
+ * which attributes may be added, and the end of that tag. */
+void listing_open(struct rest_call *call);
+void listing_attribute(struct rest_call *call, struct str name, struct str value);
+void listing_opened(struct rest_call *call);
+/* Prefix, Marker and MaxResults, as they were sent. */
+void listing_echo_page(struct rest_call *call);
 /* The element with the parameter's value, when it was sent. */
 void listing_echo(struct rest_call *call, struct str parameter, struct str element);
 

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The range of bytes that a request asks for. */
+#ifndef REST_RANGE_H
+#define REST_RANGE_H
+
+#include "rest/call.h"
+
+/* x-ms-range, or else Range. A Range of another form (a suffix, several) is passed over, as HTTP
+ * allows; an x-ms-range is our own and must be right: ERR_INVALID_HEADER_VALUE. *length is
+ * UINT64_MAX for a range without an end. */
+struct err range_read(struct rest_call *call, bool *given, uint64_t *offset, uint64_t *length);
+
+#endif
