@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first table of docs/blob-kinds.md is the list of these tests: each cell is one, named by its operation and kind,
+// The table of operations and kinds in docs/blob-kinds.md is the list of these tests: each cell is one, named by its operation and kind,
 // and says the status (and the error's code) that the service answers with.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -122,8 +122,8 @@ function readTable() {
     const text = readFileSync(new URL('../../docs/blob-kinds.md', import.meta.url), 'utf8');
     const rows = text.split('\n').filter((line) => line.startsWith('|')).map((line) => line.split('|').slice(1, -1)
         .map((cell) => cell.trim()));
-    const end = rows.findIndex((row, i) => i > 1 && !(row[0] in OPERATIONS));
-    return { kinds: rows[0].slice(1), rows: rows.slice(2, end === -1 ? rows.length : end) };
+    const start = rows.findIndex(([first, second]) => first === 'operation' && second in KINDS);
+    return { kinds: rows[start].slice(1), rows: rows.slice(start + 2, start + 2 + Object.keys(OPERATIONS).length) };
 }
 
 const { kinds, rows } = readTable();

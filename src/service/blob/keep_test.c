@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is kept of a blob, and for how long: each cell of the second table of docs/blob-kinds.md. */
+/* What is kept of a blob, and for how long: each cell of the last table of docs/blob-kinds.md. */
 #include "service/blob/append.h"
 #include "service/blob/blob_fixture.h"
 #include "service/blob/find.h"

@@ -420,10 +420,42 @@ struct err blob_expire(struct store *store, void *context, struct sweep_report *
     return round_step(store, context, BLOB_KEY_CONTAINER, expire_work, report);
 }
 
+/* Whether a row that names no extents can be read. */
+static bool row_is_sound(struct arena *a, struct str key, struct str value)
+{
+    struct blob_head head;
+    struct container container;
+    struct block_set set;
+    struct blob_at at;
+    struct str name, head_key;
+    int64_t time;
+    bool live;
+    switch (key.n == 0 ? 0 : key.p[0]) {
+    case 'c':
+    case 'C':
+        return !err_is(container_decode(value, &container, &live));
+    case 'h':
+        return blob_key_parse_head(key, &name, &at) && !err_is(blob_head_decode(value, &head));
+    case 'u':
+        return !err_is(block_set_decode(value, &set));
+    case 'x':
+        return blob_key_parse_expiry(a, key, &time, &head_key) &&
+               blob_key_parse_head(head_key, &name, &at);
+    default:
+        return true;
+    }
+}
+
 bool blob_row_extents(struct str key, struct str value,
                       void (*named)(void *sink, const struct extent *x), void *sink)
 {
+    struct arena arena;
     if (blob_key_is_pages(key))
         return blob_pages_row_extents(key, value, named, sink);
-    return !blob_key_holds_pieces(key) || content_extents(value, named, sink);
+    if (blob_key_holds_pieces(key))
+        return content_extents(value, named, sink);
+    arena_init(&arena, 1 << 20);
+    bool sound = row_is_sound(&arena, key, value);
+    arena_release(&arena);
+    return sound;
 }

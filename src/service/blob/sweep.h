@@ -41,7 +41,8 @@ struct blob_round {
 struct err blob_sweep(struct store *store, void *context, struct sweep_report *report);
 struct err blob_expire(struct store *store, void *context, struct sweep_report *report);
 
-/* For `lazuli check`: the extents that a row of a container's partition names. */
+/* For `lazuli check`: the extents that a row of a container's partition names; false when the row
+ * cannot be read. */
 bool blob_row_extents(struct str key, struct str value,
                       void (*named)(void *sink, const struct extent *x), void *sink);
 
