@@ -5,13 +5,13 @@
 #
 #   sh test/run.sh           all parts
 #   sh test/run.sh PART...   some of them, after building what they need:
-#                            build style lint unit unit-asan unit-tsan node node-asan fuzz
+#                            build style lint unit unit-asan unit-tsan node node-asan smb fuzz
 cd "$(dirname "$0")/.." || exit 2
 FUZZ_SECONDS=${FUZZ_SECONDS:-3}
 logs=build/test
 mkdir -p $logs
 rm -rf $logs/*.log $logs/*.count $logs/*.claim
-wanted=${*:-build style lint unit unit-asan unit-tsan node node-asan fuzz}
+wanted=${*:-build style lint unit unit-asan unit-tsan node node-asan smb fuzz}
 
 # ---- the parts; each is a shell function of its name with '-' as '_' ----
 
@@ -25,7 +25,7 @@ wants() {
 
 # Everything is compiled here, by both compilers and in every variant, so that the other parts only run.
 part_build() {
-    if wants build unit node; then make -j2 all build/release/unit build/release/http_echo || return; fi
+    if wants build unit node smb; then make -j2 all build/release/unit build/release/http_echo || return; fi
     if wants build unit; then make -j2 CC=clang build/release-clang/lazuli build/release-clang/unit || return; fi
     if wants build unit-asan node-asan; then
         make -j2 V=asan build/asan/lazuli build/asan/unit build/asan/http_echo || return
@@ -69,6 +69,11 @@ part_node() {
 
 part_node_asan() {
     node_suites asan
+}
+
+# smbtorture's suites against the list of those that are known to pass.
+part_smb() {
+    LAZULI_BIN=$PWD/build/release/lazuli test/smb/torture.sh
 }
 
 part_fuzz() {
@@ -126,7 +131,7 @@ install_sdks() {
 if wants node node-asan; then install_sdks; fi
 run_part build
 # Two cores: two parts at a time, the longest first.
-parts='unit-tsan lint node node-asan fuzz unit-asan unit style'
+parts='unit-tsan lint node node-asan smb fuzz unit-asan unit style'
 # shellcheck disable=SC2086
 lane $parts &
 # shellcheck disable=SC2086

@@ -10,6 +10,7 @@ enum {
     IMPERSONATION_MAX = 3,
     CONTEXTS_MAX = 32,
     CONTEXT_HEAD_BYTES = 16,
+    CONTEXT_NAME_BYTES = 4, /* at least */
 };
 
 #define ACCESS_REFUSED     0x0CE0FE00U /* bits that no right has */
@@ -50,6 +51,15 @@ unsigned smb_opens_access(uint32_t mask)
 
 /* ---- names ---- */
 
+static bool climbs(struct str path)
+{
+    struct str rest = path;
+    while (str_given(rest))
+        if (str_eq(str_cut(&rest, '/'), STR("..")))
+            return true;
+    return false;
+}
+
 uint32_t smb_read_name(struct arena *a, struct str utf16, struct str *out)
 {
     static const struct str DATA = STR_INIT("::$DATA");
@@ -63,14 +73,12 @@ uint32_t smb_read_name(struct arena *a, struct str utf16, struct str *out)
         name.n -= DATA.n;
     else if (name.n > 1 && name.p[name.n - 1] == '\\')
         name.n--;
+    /* No name can hold a slash; some clients write it for the backslash. */
     char *path = arena_bytes(a, name.n + 1);
-    for (size_t i = 0; i < name.n; i++) {
-        if (name.p[i] == '/')
-            return STATUS_OBJECT_NAME_INVALID;
+    for (size_t i = 0; i < name.n; i++)
         path[i] = name.p[i] == '\\' ? '/' : name.p[i];
-    }
     *out = (struct str){path, name.n};
-    return STATUS_SUCCESS;
+    return climbs(*out) ? STATUS_OBJECT_PATH_SYNTAX_BAD : STATUS_SUCCESS;
 }
 
 /* ---- contexts ---- */
@@ -106,7 +114,8 @@ static bool read_contexts(struct str list, struct smb_create_contexts *out)
         uint32_t data_length = read_le32(&r);
         struct str one = next == 0 ? list : str_head(list, next);
         if (!reader_ok(&r) || next > list.n || (next != 0 && next < CONTEXT_HEAD_BYTES) ||
-            next % 8 != 0 || name_offset > one.n || name_length > one.n - name_offset ||
+            next % 8 != 0 || name_length < CONTEXT_NAME_BYTES || name_offset > one.n ||
+            name_length > one.n - name_offset ||
             (data_length > 0 && (data_offset > one.n || data_length > one.n - data_offset)))
             return false;
         struct str data = {"", 0};
@@ -151,15 +160,15 @@ static uint32_t check(const struct smb_create *c, uint32_t impersonation)
 {
     if (impersonation > IMPERSONATION_MAX)
         return STATUS_BAD_IMPERSONATION_LEVEL;
+    if ((c->desired & SMB_SYSTEM_SECURITY) != 0)
+        return STATUS_PRIVILEGE_NOT_HELD;
+    if ((c->desired & ACCESS_REFUSED) != 0 || c->desired == 0)
+        return STATUS_ACCESS_DENIED;
     if ((c->options & OPTIONS_REFUSED) != 0 || (c->attributes & ATTRIBUTES_REFUSED) != 0 ||
         c->disposition > SMB_OVERWRITE_IF || (c->sharing & ~(uint32_t)OPENS_ALL) != 0)
         return STATUS_INVALID_PARAMETER;
     if ((c->options & SMB_OPTIONS_UNSUPPORTED) != 0)
         return STATUS_NOT_SUPPORTED;
-    if ((c->desired & SMB_SYSTEM_SECURITY) != 0)
-        return STATUS_PRIVILEGE_NOT_HELD;
-    if ((c->desired & ACCESS_REFUSED) != 0 || c->desired == 0 || c->desired == SMB_SYNCHRONIZE)
-        return STATUS_ACCESS_DENIED;
     bool directory = (c->options & SMB_OPTION_DIRECTORY) != 0;
     if (directory && (c->options & SMB_OPTION_NON_DIRECTORY) != 0)
         return STATUS_INVALID_PARAMETER;

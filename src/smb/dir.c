@@ -243,13 +243,11 @@ static struct str literal_prefix(struct str pattern)
 
 static void list(struct query *d)
 {
-    struct smb_open *o = d->q->open;
     struct smb_listing *listing = d->listing;
     d->pattern = arena_copy(d->q->arena, (struct str){listing->pattern, listing->pattern_n});
     d->looked_at_max = ON_LOOP_ENTRIES;
     d->walk = (struct file_walk_args){
         .at = smb_at(d->q),
-        .opens = o->handle == NULL ? NULL : smb_opens_table(d->q),
         .from = arena_copy(d->q->arena, (struct str){listing->marker, listing->marker_n}),
         .prefix = literal_prefix(d->pattern),
         .sink = d,

@@ -16,6 +16,9 @@ enum {
     ON_LOOP_MAX = 64 << 10, /* more is read or written in the pool */
 };
 
+/* Past it a write is wrong, below it the disk may be too small: Windows tells the two apart. */
+#define FILE_BYTES_MAX 0xFFFFFFF0000ULL
+
 struct file_at smb_at(struct smb_request *q)
 {
     const struct smb_open *o = q->open;
@@ -244,7 +247,7 @@ static uint32_t check_write(struct smb_request *q, const struct writing *w)
 {
     struct smb_open *o = q->open;
     if (w->bytes.n > SMB_IO_BYTES_MAX || !smb_charge_covers(q, w->bytes.n) ||
-        w->offset > INT64_MAX || w->bytes.n > INT64_MAX - w->offset)
+        w->offset > INT64_MAX || (w->bytes.n > 0 && w->offset + w->bytes.n > FILE_BYTES_MAX))
         return STATUS_INVALID_PARAMETER;
     if (o->directory)
         return STATUS_INVALID_DEVICE_REQUEST;

@@ -7,6 +7,7 @@
 #include "core/utf16.h"
 #include "service/file/by_id.h"
 #include "smb/drive.h"
+#include "smb/info.h"
 #include "smb/io.h"
 #include "smb/message.h"
 #include "smb/negotiate.h"
@@ -19,6 +20,7 @@ enum {
 
     FSCTL_DFS_REFERRALS = 0x00060194,
     FSCTL_DFS_REFERRALS_EX = 0x000601B0,
+    FSCTL_OBJECT_ID = 0x000900C0, /* create or get */
     FSCTL_PIPE_TRANSCEIVE = 0x0011C017,
     FSCTL_RESUME_KEY = 0x00140078,
     FSCTL_INTERFACES = 0x001401FC,
@@ -173,6 +175,24 @@ static void snapshots(struct smb_control *c)
     smb_view(c->q, file_look_share, share, snapshots_found);
 }
 
+/* A file's number serves as its object id: it never changes. */
+static void object_id(struct smb_control *c)
+{
+    enum { OBJECT_ID_BYTES = 64 };
+    const struct smb_open *o = c->q->open;
+    struct buf out = buf_in(c->q->arena);
+    if (c->room < OBJECT_ID_BYTES) {
+        smb_complete(c->q, STATUS_INVALID_PARAMETER);
+        return;
+    }
+    for (unsigned i = 0; i < 2; i++) { /* the object, and as it was born */
+        buf_put_le64(&out, smb_file_index(o->incarnation, o->node));
+        buf_put_le64(&out, o->incarnation);
+    }
+    put_zeros(&out, OBJECT_ID_BYTES - out.n);
+    smb_control_answer(c, buf_str(&out), STATUS_SUCCESS);
+}
+
 /* ---- pipes ---- */
 
 static void pipe_answered(struct smb_request *q, struct err outcome)
@@ -252,6 +272,9 @@ static void run_on_file(struct smb_control *c)
         return;
     case FSCTL_SNAPSHOTS:
         snapshots(c);
+        return;
+    case FSCTL_OBJECT_ID:
+        object_id(c);
         return;
     case FSCTL_RESUME_KEY:
         smb_resume_key(c);

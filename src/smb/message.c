@@ -262,10 +262,19 @@ static uint32_t check_protection(struct smb_request *q)
 static uint32_t inherit(struct smb_request *q)
 {
     struct smb_message *m = q->message;
-    if ((q->header.flags & SMB_FLAG_RELATED) == 0)
+    if ((q->header.flags & SMB_FLAG_RELATED) == 0) {
+        m->related_file_given = false;
+        m->related_status = STATUS_SUCCESS;
         return STATUS_SUCCESS;
+    }
     if (m->count == 1)
-        return STATUS_INVALID_PARAMETER;
+        m->related_status = STATUS_INVALID_PARAMETER;
+    if (m->related_status != STATUS_SUCCESS) {
+        /* The refusal is signed like the answer before it. */
+        q->session = smb_session_find(q->conn, m->previous.session_id);
+        smb_session_get(q->session);
+        return m->related_status;
+    }
     q->header.session_id = m->previous.session_id;
     q->header.tree_id = m->previous.tree_id;
     return STATUS_SUCCESS;
@@ -307,8 +316,11 @@ static uint32_t check_request(struct smb_request *q, const struct smb_command **
     const struct smb_command *command = &SMB_COMMANDS[q->header.command];
     *out = command;
     uint32_t status = inherit(q);
-    if (status == STATUS_SUCCESS)
+    if (status == STATUS_SUCCESS) {
         status = find_places(q, command);
+        if (status != STATUS_SUCCESS)
+            q->message->related_status = STATUS_INVALID_PARAMETER;
+    }
     if (status == STATUS_SUCCESS)
         status = check_protection(q);
     if (status == STATUS_SUCCESS && q->conn->dialect == SMB_DIALECT_NONE &&

@@ -194,12 +194,8 @@ struct smb_open *smb_open_of_session(struct smb_request *q, struct smb_file_id i
 uint32_t smb_open_find(struct smb_request *q, struct smb_file_id id)
 {
     struct smb_message *m = q->message;
-    if ((q->header.flags & SMB_FLAG_RELATED) != 0) {
-        if (m->related_status != STATUS_SUCCESS)
-            return m->related_status;
-        if (m->related_file_given)
-            id = (struct smb_file_id){m->related_file[0], m->related_file[1]};
-    }
+    if ((q->header.flags & SMB_FLAG_RELATED) != 0 && m->related_file_given)
+        id = (struct smb_file_id){m->related_file[0], m->related_file[1]};
     struct smb_open *o = smb_open_of_session(q, id);
     if (o == NULL || o->tree != q->tree)
         return STATUS_FILE_CLOSED;

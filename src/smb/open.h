@@ -69,6 +69,7 @@ struct smb_open {
     uint32_t options; /* CREATE's */
     uint32_t action;  /* CREATE's answer */
     bool times_kept;  /* the client has set the write time: writes leave it alone */
+    bool change_kept; /* the same of the time of change */
     uint64_t position;
     uint64_t allocation; /* what the client asked to set aside; reported, not kept */
     int64_t opened_at;   /* ticks */

@@ -72,16 +72,6 @@ static void put_name(struct smb_query *query, bool normalized)
     buf_put(&query->out, buf_str(&name));
 }
 
-/* There are no short names. A client that insists on one gets the only name there is: smbclient's
- * allinfo gives up when it gets none. */
-static void put_alternate_name(struct smb_query *query)
-{
-    struct buf name = buf_in(query->q->arena);
-    utf16_put(&name, path_last(query->look.seen.path));
-    buf_put_le32(&query->out, (uint32_t)name.n);
-    buf_put(&query->out, buf_str(&name));
-}
-
 static void put_all(struct smb_query *query)
 {
     const struct smb_open *o = query->q->open;
@@ -169,9 +159,10 @@ uint32_t smb_query_file(struct smb_query *query)
         query->fixed = 100;
         return STATUS_SUCCESS;
     case FILE_ALTERNATE_NAME:
-        put_alternate_name(query);
-        query->fixed = 4;
-        return STATUS_SUCCESS;
+        /* There are no short names, as listings say too: an empty one. smbclient's allinfo gives
+         * up when it gets an error. */
+        buf_put_le32(out, 0);
+        break;
     case FILE_STREAM:
         put_streams(query);
         query->fixed = out->n < 24 ? out->n : 24;

@@ -11,6 +11,7 @@ enum {
     FS_SIZE = 3,
     FS_DEVICE = 4,
     FS_ATTRIBUTE = 5,
+    FS_QUOTA = 6,
     FS_FULL_SIZE = 7,
     FS_OBJECT_ID = 8,
     FS_SECTOR_SIZE = 11,
@@ -51,7 +52,7 @@ static void put_volume(struct smb_query *query)
     buf_put_le32(&query->out, (uint32_t)(2 * label.n)); /* share names are ASCII */
     buf_put_le16(&query->out, 0);
     put_text(query, label);
-    query->fixed = 18;
+    query->fixed = 24;
 }
 
 static void put_attribute(struct smb_query *query)
@@ -61,7 +62,7 @@ static void put_attribute(struct smb_query *query)
     buf_put_le32(&query->out, NAME_UNITS_MAX);
     buf_put_le32(&query->out, (uint32_t)(2 * name.n));
     put_text(query, name);
-    query->fixed = 12;
+    query->fixed = 16;
 }
 
 static void put_size(struct smb_query *query)
@@ -73,6 +74,17 @@ static void put_size(struct smb_query *query)
         buf_put_le64(&query->out, clusters_free(share));
     buf_put_le32(&query->out, SECTORS_PER_CLUSTER);
     buf_put_le32(&query->out, SECTOR_BYTES);
+    query->fixed = query->out.n;
+}
+
+/* No quotas of users: no limits, nothing tracked. */
+static void put_quota(struct smb_query *query)
+{
+    for (unsigned i = 0; i < 3; i++)
+        buf_put_le64(&query->out, 0);
+    buf_put_le64(&query->out, UINT64_MAX);
+    buf_put_le64(&query->out, UINT64_MAX);
+    buf_put_le64(&query->out, 0);
     query->fixed = query->out.n;
 }
 
@@ -104,6 +116,9 @@ uint32_t smb_query_fs(struct smb_query *query)
         return STATUS_SUCCESS;
     case FS_ATTRIBUTE:
         put_attribute(query);
+        return STATUS_SUCCESS;
+    case FS_QUOTA:
+        put_quota(query);
         return STATUS_SUCCESS;
     case FS_OBJECT_ID:
         buf_put_le64(&query->out, query->share.incarnation);

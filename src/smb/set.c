@@ -79,10 +79,10 @@ static void set_basic(struct setting *s)
     struct reader r = reader_of(s->data);
     struct file_settings *settings = &s->change.settings;
     struct file_time accessed;
-    enum time_wish wish, write_wish;
+    enum time_wish wish, write_wish, change_wish;
     bool good = take_time(&r, &settings->created, &wish) && take_time(&r, &accessed, &wish) &&
                 take_time(&r, &settings->last_write, &write_wish) &&
-                take_time(&r, &settings->changed, &wish);
+                take_time(&r, &settings->changed, &change_wish);
     uint32_t attributes = read_le32(&r);
     bool directory = (attributes & NODE_DIRECTORY_BIT) != 0;
     if (!reader_ok(&r)) {
@@ -102,6 +102,11 @@ static void set_basic(struct setting *s)
         o->times_kept = true;
     else if (write_wish == TIME_THAW)
         o->times_kept = false;
+    if (change_wish == TIME_SET || change_wish == TIME_FREEZE)
+        o->change_kept = true;
+    else if (change_wish == TIME_THAW)
+        o->change_kept = false;
+    s->change.keep_changed = o->change_kept;
     change(s);
 }
 
@@ -183,17 +188,6 @@ static void set_disposition(struct setting *s)
 
 /* ---- renaming ---- */
 
-static uint32_t rename_status(struct err error)
-{
-    switch ((int)error.code) {
-    case ERR_SHARING_VIOLATION:
-    case ERR_SMB_DELETE_PENDING:
-        return STATUS_ACCESS_DENIED;
-    default:
-        return err_ntstatus(error.code);
-    }
-}
-
 static void renamed(struct smb_request *q, struct err outcome)
 {
     struct setting *s = q->work;
@@ -201,7 +195,7 @@ static void renamed(struct smb_request *q, struct err outcome)
     struct opens_key key = {.share = q->open->incarnation, .node = q->open->node};
     file_pass_end(&s->rename.pass);
     if (err_is(outcome)) {
-        smb_complete(q, rename_status(outcome));
+        smb_complete_err(q, outcome);
         return;
     }
     opens_set_path(opens, key, s->rename.new_parent, s->rename.new_path);

@@ -66,7 +66,7 @@ function writeClock(file, ms) {
 // ---- the server -----------------------------------------------------------------------------------------------------
 
 /** Ports that were free a moment ago, all different. */
-async function freePorts(count) {
+export async function freePorts(count) {
     const holders = [];
     for (let i = 0; i < count; i++) {
         const holder = net.createServer().listen(0, '127.0.0.1');

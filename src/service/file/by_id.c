@@ -82,7 +82,6 @@ struct err file_look(struct txn *t, void *arg)
 struct walk {
     struct file_walk_args *args;
     struct file_scope *scope;
-    bool asks_pending;
 };
 
 static struct err walk_one(void *arg, const struct dirtree_entry *entry, bool *stop)
@@ -91,8 +90,6 @@ static struct err walk_one(void *arg, const struct dirtree_entry *entry, bool *s
     struct file_walk_args *args = w->args;
     struct file_found found;
     TRY(file_of_entry(w->scope, entry, &found));
-    if (w->asks_pending && opens_delete_pending(args->opens, file_key(w->scope, &found)))
-        return OK;
     if (!args->item(args->sink, &found, entry->key)) {
         args->next = arena_copy(args->at.arena, entry->key);
         *stop = true;
@@ -111,7 +108,6 @@ struct err file_walk(struct txn *t, void *arg)
     args->next = STR_NONE;
     args->begin(args->sink, &seen);
     struct walk w = {.args = args, .scope = &s};
-    w.asks_pending = args->at.snapshot == 0 && args->opens != NULL;
     return dirtree_list(&s.tree, directory.id, args->prefix,
                         args->from.n > 0 ? args->from : STR_NONE, walk_one, &w);
 }
@@ -136,6 +132,37 @@ struct err file_look_share(struct txn *t, void *arg)
 
 /* ---- making ---- */
 
+static void take_acl(struct sd *to, const struct sd *from, bool system)
+{
+    uint16_t bits = system ? SD_SACL_PRESENT | SD_SACL_AUTO | SD_SACL_PROTECTED
+                           : SD_DACL_PRESENT | SD_DACL_AUTO | SD_DACL_PROTECTED;
+    to->control = (uint16_t)((to->control & ~bits) | (from->control & bits));
+    if (system)
+        to->sacl = from->sacl;
+    else
+        to->dacl = from->dacl;
+}
+
+/* A descriptor of the client's own; what it leaves open the directory hands down. */
+static struct err give_security(struct file_scope *s, struct node *n, struct str bytes)
+{
+    struct arena *a = txn_arena(s->txn);
+    struct str inherited;
+    struct sd given, sd;
+    TRY(sd_decode(a, bytes, &given));
+    TRY(permission_get(s->txn, s->share.incarnation, &n->permission, &inherited));
+    TRY(sd_decode(a, inherited, &sd));
+    if (str_given(given.owner))
+        sd.owner = given.owner;
+    if (str_given(given.group))
+        sd.group = given.group;
+    if ((given.control & SD_DACL_PRESENT) != 0)
+        take_acl(&sd, &given, false);
+    if ((given.control & SD_SACL_PRESENT) != 0)
+        take_acl(&sd, &given, true);
+    return permission_put(s->txn, s->share.incarnation, sd_encode(a, &sd), &n->permission);
+}
+
 struct err file_make(struct txn *t, void *arg)
 {
     struct file_make_args *args = arg;
@@ -153,7 +180,7 @@ struct err file_make(struct txn *t, void *arg)
     TRY(file_new_node(&s, args->kind, found.parent, &found.node));
     found.node.attributes = args->attributes & NODE_STORED_ATTRIBUTES;
     if (str_given(args->sd))
-        TRY(permission_put(t, s.share.incarnation, args->sd, &found.node.permission));
+        TRY(give_security(&s, &found.node, args->sd));
     TRY(file_add(&s, &found));
     TRY(see(&s, &found, args->at.arena, &args->seen));
     TRY(file_scope_close(&s));
@@ -235,24 +262,16 @@ struct err file_change(struct txn *t, void *arg)
             found.node.last_write = txn_now(t);
         TRY(file_resize(&s, &found, args->size));
     }
+    int64_t changed = found.node.changed;
     TRY(file_apply(&s, &found.node, found.parent, &args->settings));
+    if (args->keep_changed && args->settings.changed.kind == FILE_TIME_KEEP)
+        found.node.changed = changed;
     if (args->has_accessed)
         found.node.accessed = args->accessed;
     file_touch(&s, &found.node);
     TRY(file_put(&s, &found));
     TRY(see(&s, &found, args->at.arena, &args->seen));
     return file_scope_close(&s);
-}
-
-static void take_acl(struct sd *to, const struct sd *from, bool system)
-{
-    uint16_t bits = system ? SD_SACL_PRESENT | SD_SACL_AUTO | SD_SACL_PROTECTED
-                           : SD_DACL_PRESENT | SD_DACL_AUTO | SD_DACL_PROTECTED;
-    to->control = (uint16_t)((to->control & ~bits) | (from->control & bits));
-    if (system)
-        to->sacl = from->sacl;
-    else
-        to->dacl = from->dacl;
 }
 
 struct err file_set_security(struct txn *t, void *arg)
@@ -308,12 +327,33 @@ static struct err claim_target(struct file_rename_args *args, struct file_scope 
 {
     struct opens_rest_request request = {.key = file_key(s, target), .op = OPENS_REST_DELETE};
     struct err error = file_pass_claim(&args->pass, &request);
-    if (args->pass.waiting) {
+    if (args->pass.waiting)
         (void)opens_wait_cancel(args->pass.opens, &args->pass.wait);
-        args->pass.waiting = false;
-        return err_new(ERR_SHARING_VIOLATION);
-    }
+    if (args->pass.waiting || error.code == ERR_SHARING_VIOLATION)
+        error = err_new(ERR_AUTHORIZATION_FAILURE);
+    args->pass.waiting = false;
     return error;
+}
+
+/* A rename writes into the directory as one who shares all but deletion would. */
+static struct err check_directory(struct file_rename_args *args, struct opens_key directory)
+{
+    struct opens_request request = {.key = directory,
+                                    .path = STR(""),
+                                    .directory = true,
+                                    .access = OPENS_WRITE,
+                                    .sharing = OPENS_READ | OPENS_WRITE};
+    struct opens_handle *h;
+    unsigned granted;
+    bool remove;
+    struct err error = opens_open(args->pass.opens, &request, &args->pass.wait, &h, &granted);
+    if (error.code == ERR_WOULD_BLOCK) {
+        (void)opens_wait_cancel(args->pass.opens, &args->pass.wait);
+        return OK; /* a REST operation in the directory: it is over before the commit, or after */
+    }
+    TRY(error);
+    opens_close(args->pass.opens, h, &remove);
+    return OK;
 }
 
 static struct err replace(struct file_rename_args *args, struct file_scope *s,
@@ -340,7 +380,7 @@ static struct err check_below(struct file_rename_args *args, struct file_scope *
         return OK;
     TRY(file_path(s, source, txn_arena(s->txn), &path));
     return opens_any_below(args->pass.opens, s->share.incarnation, path)
-               ? err_new(ERR_SHARING_VIOLATION)
+               ? err_new(ERR_AUTHORIZATION_FAILURE)
                : OK;
 }
 
@@ -371,8 +411,7 @@ struct err file_rename_at(struct txn *t, void *arg)
         return err_new(ERR_INVALID_INPUT);
     TRY(file_find(&s, path, &target));
     struct opens_key parent = {.share = s.share.incarnation, .node = target.parent};
-    if (opens_delete_pending(args->pass.opens, parent))
-        return err_new(ERR_SMB_DELETE_PENDING);
+    TRY(check_directory(args, parent));
     TRY(check_below(args, &s, &source));
     if (target.exists && target.id != source.id)
         TRY(replace(args, &s, &source, &target));

@@ -52,9 +52,8 @@ engine_fn file_look;
 /* The entries of a directory in the order of their folded names. */
 struct file_walk_args {
     struct file_at at;
-    struct opens *opens; /* what is pending delete is left out */
-    struct str from;     /* the key to begin at; empty: the first */
-    struct str prefix;   /* of the folded names */
+    struct str from;   /* the key to begin at; empty: the first */
+    struct str prefix; /* of the folded names */
     void *sink;
     void (*begin)(void *sink, const struct file_seen *directory);
     /* False: full; the walk is to go on at this entry later. */
@@ -135,6 +134,7 @@ struct file_change_args {
     uint64_t size;
     bool only_shrinks; /* a size that is larger changes nothing: it is set aside, not written */
     bool keep_times;   /* a new size leaves the write time */
+    bool keep_changed; /* nothing but a given time sets the time of change */
     /* out */
     struct file_seen seen;
 };
@@ -172,8 +172,9 @@ struct file_rename_args {
     uint64_t new_parent;
     bool was_directory;
 };
-/* ERR_RESOURCE_ALREADY_EXISTS; ERR_SHARING_VIOLATION when what would be replaced is open, or
- * something below a directory; ERR_AUTHORIZATION_FAILURE when it is a directory or read-only. */
+/* ERR_RESOURCE_ALREADY_EXISTS; ERR_SHARING_VIOLATION when somebody who does not share it has the
+ * directory open; ERR_AUTHORIZATION_FAILURE when what would be replaced is open, a directory or
+ * read-only, or when something below the renamed directory is open. */
 engine_fn file_rename_at;
 
 #endif
