@@ -96,6 +96,8 @@ static void put_tier(struct rest_call *call, const struct blob_head *head)
     call_put_if(call, STR("x-ms-archive-status"), blob_archive_status_text(head));
     call_put_if(call, STR("x-ms-rehydrate-priority"), blob_rehydrate_priority_text(head));
     call_put(call, STR("x-ms-access-tier"), blob_tier_text(head->tier));
+    if (head->tier == BLOB_TIER_SMART)
+        call_put(call, STR("x-ms-smart-access-tier"), STR("Hot"));
     if (head->tier == BLOB_TIER_NONE)
         call_put_bool(call, STR("x-ms-access-tier-inferred"), true);
     else

@@ -158,6 +158,15 @@ static struct err read_delete_snapshots(struct rest_call *call, struct blob_dele
     return args->request.at.item != BLOB_BASE ? call_bad_header(call, name) : OK;
 }
 
+/* Since 2026-04-06. */
+static struct err read_tier_times(struct rest_call *call, struct blob_delete_args *args)
+{
+    TRY(blob_read_date(call, STR("x-ms-access-tier-if-modified-since"),
+                       &args->has_tier_modified_since, &args->tier_modified_since));
+    return blob_read_date(call, STR("x-ms-access-tier-if-unmodified-since"),
+                          &args->has_tier_unmodified_since, &args->tier_unmodified_since);
+}
+
 struct err rest_delete_blob_decode(struct rest_call *call)
 {
     struct blob_delete_args *args = ARENA_NEW(call->arena, struct blob_delete_args);
@@ -167,6 +176,7 @@ struct err rest_delete_blob_decode(struct rest_call *call)
     args->permanent = str_ieq(type, STR("permanent"));
     if (str_given(type) && !args->permanent)
         return call_bad_query(call, STR("deletetype"));
+    TRY(read_tier_times(call, args));
     return read_delete_snapshots(call, args);
 }
 

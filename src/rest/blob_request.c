@@ -32,7 +32,7 @@ static struct str read_etag_list(struct rest_call *call, struct str name)
     return buf_str(&list);
 }
 
-static struct err read_date(struct rest_call *call, struct str name, bool *given, int64_t *ticks)
+struct err blob_read_date(struct rest_call *call, struct str name, bool *given, int64_t *ticks)
 {
     struct str text = call_header(call, name);
     *given = str_given(text);
@@ -56,9 +56,10 @@ struct err blob_read_http_conditions(struct rest_call *call,
 {
     out->if_match = read_etag_list(call, names->match);
     out->if_none_match = read_etag_list(call, names->none_match);
-    TRY(read_date(call, names->modified_since, &out->has_modified_since, &out->modified_since));
-    return read_date(call, names->unmodified_since, &out->has_unmodified_since,
-                     &out->unmodified_since);
+    TRY(blob_read_date(call, names->modified_since, &out->has_modified_since,
+                       &out->modified_since));
+    return blob_read_date(call, names->unmodified_since, &out->has_unmodified_since,
+                          &out->unmodified_since);
 }
 
 /* A condition on tags tells what they are, so it needs the permission to read them. */
@@ -254,6 +255,8 @@ struct err blob_read_base_request(struct rest_call *call, struct blob_request *o
 
 /* ---- properties ---- */
 
+enum { VERSION_SMART = 20260606 };
+
 struct err blob_read_checksum(struct rest_call *call, struct str name, enum err_code code,
                               void *out, size_t n, bool *given)
 {
@@ -304,6 +307,12 @@ struct err blob_read_properties(struct rest_call *call, bool standard, struct bl
     return blob_read_tags_header(call, &out->tags);
 }
 
+bool blob_parse_tier(const struct rest_call *call, struct str text, enum blob_tier *out)
+{
+    return blob_tier_parse(text, out) &&
+           (*out != BLOB_TIER_SMART || call->version >= VERSION_SMART);
+}
+
 struct err blob_read_tier(struct rest_call *call, bool for_pages, enum blob_tier *out)
 {
     const struct str name = STR("x-ms-access-tier");
@@ -311,7 +320,7 @@ struct err blob_read_tier(struct rest_call *call, bool for_pages, enum blob_tier
     *out = BLOB_TIER_NONE;
     if (!str_given(text))
         return OK;
-    if (!blob_tier_parse(text, out) || blob_tier_is_for_pages(*out) != for_pages)
+    if (!blob_parse_tier(call, text, out) || blob_tier_is_for_pages(*out) != for_pages)
         return call_bad_header(call, name);
     return OK;
 }

@@ -21,6 +21,8 @@ extern const struct blob_condition_names BLOB_CONDITIONS_OF_BLOB;
 struct err blob_read_http_conditions(struct rest_call *call,
                                      const struct blob_condition_names *names,
                                      struct conditions *out);
+/* A date of a condition; at most once. */
+struct err blob_read_date(struct rest_call *call, struct str name, bool *given, int64_t *ticks);
 /* x-ms-lease-id. */
 struct err blob_read_lease_id(struct rest_call *call, struct lease_id *out);
 /* The name, `snapshot`, conditions and the lease id of an operation on a blob; sets the call's
@@ -43,6 +45,8 @@ struct err blob_read_properties(struct rest_call *call, bool standard, struct bl
 /* x-ms-access-tier: BLOB_TIER_NONE when not sent. ERR_INVALID_HEADER_VALUE unless it is one of page
  * blobs, or of block blobs. */
 struct err blob_read_tier(struct rest_call *call, bool for_pages, enum blob_tier *out);
+/* A tier's name, of those that the request's version has. */
+bool blob_parse_tier(const struct rest_call *call, struct str text, enum blob_tier *out);
 /* A base64 header of exactly n bytes; *given tells whether it was sent. */
 struct err blob_read_checksum(struct rest_call *call, struct str name, enum err_code code,
                               void *out, size_t n, bool *given);

@@ -25,7 +25,7 @@ struct err rest_set_blob_tier_decode(struct rest_call *call)
     TRY(blob_read_request(call, &args->request));
     if (!str_given(text))
         return call_missing_header(call, name);
-    if (!blob_tier_parse(text, &args->tier))
+    if (!blob_parse_tier(call, text, &args->tier))
         return call_bad_header(call, name);
     args->rehydrate_ticks = (int64_t)call->server->options.rehydrate_seconds * TICKS_PER_SECOND;
     return read_priority(call, &args->high_priority);

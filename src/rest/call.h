@@ -33,6 +33,8 @@ struct rest_call {
     const struct op *op;
     struct store *store;
     int64_t now; /* ticks, when the request was dispatched */
+    int64_t
+        deadline; /* ticks, by the query's `timeout`: nothing is done past it; 0: there is none */
 
     /* The resource, decoded. */
     enum service_kind service;

@@ -106,13 +106,27 @@ static void update_done(struct engine_update *u)
     back_to_loop(d);
 }
 
+static bool is_late(const struct rest_call *call, int64_t now)
+{
+    return call->deadline != 0 && now >= call->deadline;
+}
+
+/* What waited in the queue for too long is not done. */
+static struct err run_in_time(struct txn *t, void *arg)
+{
+    struct rest_call *call = arg;
+    return is_late(call, txn_now(t)) ? err_new(ERR_OPERATION_TIMED_OUT)
+                                     : call->op->run(t, call->args);
+}
+
 static void run_write(struct dispatch *d)
 {
     struct rest_call *call = &d->call;
+    bool timed = call->deadline != 0;
     d->update = (struct engine_update){
         .partition = call->partition,
-        .fn = call->op->run,
-        .arg = call->args,
+        .fn = timed ? run_in_time : call->op->run,
+        .arg = timed ? call : call->args,
         .ack = ENGINE_DURABLE,
         .done = update_done,
     };
@@ -123,7 +137,10 @@ static void read_in_pool(struct loop_task *task)
 {
     struct dispatch *d = (struct dispatch *)((char *)task - offsetof(struct dispatch, task));
     struct rest_call *call = &d->call;
-    d->outcome = store_read(call->store, call->partition, ENGINE_WAIT, call->op->run, call->args);
+    d->outcome =
+        is_late(call, store_now(call->store))
+            ? err_new(ERR_OPERATION_TIMED_OUT)
+            : store_read(call->store, call->partition, ENGINE_WAIT, call->op->run, call->args);
     back_to_loop(d);
 }
 
@@ -361,6 +378,19 @@ static struct err check_source(struct rest_call *call)
     return OK;
 }
 
+/* Seconds, as many as the client likes: it is not held to less than it asks for. A website's query
+ * is its own. */
+static struct err read_timeout(struct rest_call *call)
+{
+    uint64_t seconds = 0;
+    if (call->op->resource == R_WEBSITE)
+        return OK;
+    TRY(call_query_u64(call, STR("timeout"), 1, INT32_MAX, &seconds));
+    if (seconds > 0)
+        call->deadline = call->now + (int64_t)seconds * TICKS_PER_SECOND;
+    return OK;
+}
+
 static struct err check_body(struct rest_call *call)
 {
     const struct http_request *request = &call->x->request;
@@ -389,6 +419,7 @@ static struct err head_phases(struct rest_call *call)
         return err_new(ERR_INSUFFICIENT_ACCOUNT_PERMISSIONS);
     if (call->op->version_min > call->version)
         return call_bad_header(call, STR("x-ms-version"));
+    TRY(read_timeout(call));
     TRY(check_conditions(call));
     TRY(check_protection(call));
     TRY(check_source(call));
@@ -473,6 +504,8 @@ static void end_body(struct dispatch *d)
     struct err error = end_phases(d);
     if (!err_is(error) && d->call.arena->over_limit)
         error = err_new(ERR_REQUEST_BODY_TOO_LARGE);
+    if (!err_is(error) && d->call.deadline != 0 && is_late(&d->call, store_now(d->call.store)))
+        error = err_new(ERR_OPERATION_TIMED_OUT);
     if (err_is(error))
         fail(d, error);
     else

@@ -260,6 +260,17 @@ static struct err delete_permanently(const struct deletion *d)
     return blob.buried ? blob_purge(d->txn, &blob) : err_new(ERR_BLOB_NOT_FOUND);
 }
 
+/* Compared as dates are everywhere: in whole seconds. A tier that nobody set is as old as the blob.
+ */
+static struct err check_tier_time(const struct blob_delete_args *args, const struct blob_head *head)
+{
+    int64_t changed = head->tier_changed != 0 ? head->tier_changed : head->created;
+    changed -= changed % TICKS_PER_SECOND;
+    bool met = (!args->has_tier_modified_since || changed > args->tier_modified_since) &&
+               (!args->has_tier_unmodified_since || changed <= args->tier_unmodified_since);
+    return met ? OK : err_new(ERR_ACCESS_TIER_CHANGE_TIME_CONDITION_NOT_MET);
+}
+
 struct err blob_delete_blob(struct txn *t, void *arg)
 {
     struct blob_delete_args *args = arg;
@@ -270,6 +281,7 @@ struct err blob_delete_blob(struct txn *t, void *arg)
     if (args->permanent)
         return delete_permanently(&d);
     TRY(blob_open(t, &args->request, BLOB_DELETE, &blob));
+    TRY(check_tier_time(args, &blob.head));
     if (blob.at.item == BLOB_BASE && args->request.at.item == BLOB_VERSION)
         return err_new(ERR_OPERATION_NOT_ALLOWED_ON_ROOT_BLOB);
     if (blob.at.item == BLOB_BASE)

@@ -84,6 +84,8 @@ enum blob_delete_snapshots { BLOB_SNAPSHOTS_KEEP, BLOB_SNAPSHOTS_INCLUDE, BLOB_S
 struct blob_delete_args {
     struct blob_request request;
     enum blob_delete_snapshots snapshots;
+    bool has_tier_modified_since, has_tier_unmodified_since;
+    int64_t tier_modified_since, tier_unmodified_since;
     bool permanent; /* of what is soft-deleted already */
     /* out */
     bool kept; /* it is soft-deleted, or a previous version now */

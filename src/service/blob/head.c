@@ -275,7 +275,7 @@ struct err blob_head_decode(struct str row, struct blob_head *out)
         take_bytes(out, field.number, field.bytes);
     }
     bool known = out->type >= BLOB_BLOCK && out->type <= BLOB_APPEND &&
-                 out->tier <= BLOB_TIER_P80 && out->rehydrate < BLOB_TIER_ARCHIVE;
+                 out->tier <= BLOB_TIER_SMART && out->rehydrate < BLOB_TIER_ARCHIVE;
     return reader_ok(&r) && known ? OK : err_new(ERR_CORRUPT);
 }
 
@@ -287,10 +287,10 @@ struct str blob_type_text(enum blob_type type)
 }
 
 static const struct str TIERS[] = {
-    STR_INIT("Hot"),     STR_INIT("Hot"), STR_INIT("Cool"), STR_INIT("Cold"),
-    STR_INIT("Archive"), STR_INIT("P4"),  STR_INIT("P6"),   STR_INIT("P10"),
-    STR_INIT("P15"),     STR_INIT("P20"), STR_INIT("P30"),  STR_INIT("P40"),
-    STR_INIT("P50"),     STR_INIT("P60"), STR_INIT("P70"),  STR_INIT("P80")};
+    STR_INIT("Hot"), STR_INIT("Hot"),  STR_INIT("Cool"), STR_INIT("Cold"), STR_INIT("Archive"),
+    STR_INIT("P4"),  STR_INIT("P6"),   STR_INIT("P10"),  STR_INIT("P15"),  STR_INIT("P20"),
+    STR_INIT("P30"), STR_INIT("P40"),  STR_INIT("P50"),  STR_INIT("P60"),  STR_INIT("P70"),
+    STR_INIT("P80"), STR_INIT("Smart")};
 
 struct str blob_tier_text(enum blob_tier tier)
 {
@@ -299,7 +299,7 @@ struct str blob_tier_text(enum blob_tier tier)
 
 bool blob_tier_parse(struct str text, enum blob_tier *out)
 {
-    for (unsigned i = BLOB_TIER_HOT; i <= BLOB_TIER_P80; i++)
+    for (unsigned i = BLOB_TIER_HOT; i <= BLOB_TIER_SMART; i++)
         if (str_ieq(text, TIERS[i])) {
             *out = (enum blob_tier)i;
             return true;
@@ -309,7 +309,7 @@ bool blob_tier_parse(struct str text, enum blob_tier *out)
 
 bool blob_tier_is_for_pages(enum blob_tier tier)
 {
-    return tier >= BLOB_TIER_P4;
+    return tier >= BLOB_TIER_P4 && tier <= BLOB_TIER_P80;
 }
 
 /* Each is twice as large as the one before it: 32 GiB, 64 GiB, … */

@@ -31,6 +31,8 @@ enum blob_tier {
     BLOB_TIER_P60,
     BLOB_TIER_P70,
     BLOB_TIER_P80,
+    /* Of block blobs again: the service moves them between Hot, Cool and Cold as they are used. */
+    BLOB_TIER_SMART,
 };
 
 /* The properties that a client sets and gets back as headers. Absent where not set. */
