@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <assert.h>
 
+#include "service/file/rights.h"
 #include "smb/close.h"
 #include "smb/drive.h"
 #include "smb/info.h"
@@ -65,7 +66,7 @@ static void put_contexts(struct smb_create *c, struct buf *out)
     if (str_given(c->contexts.max_access)) {
         struct buf data = buf_in(a);
         buf_put_le32(&data, STATUS_SUCCESS);
-        buf_put_le32(&data, SMB_ACCESS_ALL);
+        buf_put_le32(&data, c->max_access);
         put_context(out, &last, STR("MxAc"), buf_str(&data));
     }
     if (str_given(c->contexts.disk_id)) {
@@ -333,6 +334,24 @@ static void look_again(struct smb_create *c)
     smb_update(c->q, file_overwrite, &c->overwrite, ENGINE_VISIBLE, overwritten);
 }
 
+/* The handle gets what was asked for, or, where all that is possible was, what there is. */
+static uint32_t check_rights(struct smb_create *c)
+{
+    uint32_t wanted = rights_map_generic(c->desired) & ~(uint32_t)SMB_MAXIMUM_ALLOWED;
+    uint32_t needed = wanted;
+    if (overwrites(c))
+        needed |= SMB_WRITE_DATA;
+    if (c->disposition == SMB_SUPERSEDE)
+        needed |= SMB_DELETE;
+    c->max_access = c->look.rights;
+    if ((needed & ~c->look.rights) != 0)
+        return STATUS_ACCESS_DENIED;
+    c->open->access = wanted;
+    if ((c->desired & SMB_MAXIMUM_ALLOWED) != 0)
+        c->open->access |= c->look.rights;
+    return STATUS_SUCCESS;
+}
+
 /* What of the file that is there stands against the request; a status. */
 static uint32_t check_existing(struct smb_create *c)
 {
@@ -348,6 +367,9 @@ static uint32_t check_existing(struct smb_create *c)
         return STATUS_NOT_A_DIRECTORY;
     if (directory && overwrites(c))
         return STATUS_OBJECT_NAME_COLLISION;
+    uint32_t status = check_rights(c);
+    if (status != STATUS_SUCCESS)
+        return status;
     if (overwrites(c) && (read_only || (n->attributes & guarded & ~c->attributes) != 0))
         return STATUS_ACCESS_DENIED;
     if (read_only && (c->desired & SMB_MAXIMUM_ALLOWED) != 0)
@@ -391,6 +413,12 @@ static void make(struct smb_create *c)
         fail(c, STATUS_CANNOT_DELETE);
         return;
     }
+    uint32_t right = directory ? RIGHT_ADD_DIRECTORY : RIGHT_ADD_FILE;
+    if ((c->look.rights & right) == 0) {
+        fail(c, STATUS_ACCESS_DENIED);
+        return;
+    }
+    c->max_access = SMB_ACCESS_ALL;
     c->make = (struct file_make_args){
         .at = c->look.at,
         .opens = smb_opens_table(c->q),
@@ -456,6 +484,7 @@ static void look(struct smb_create *c)
                .snapshot = c->snapshot},
         .by_path = true,
         .path = c->path,
+        .wants_rights = true,
     };
     c->open->access = smb_map_access(c->desired);
     smb_view(c->q, file_look, &c->look, looked);

@@ -48,7 +48,8 @@ struct smb_create {
     struct file_make_args make;
     struct file_overwrite_args overwrite;
     unsigned tries;
-    unsigned granted; /* OPENS_CACHE_* that the handle has got */
+    uint32_t max_access; /* that MxAc tells */
+    unsigned granted;    /* OPENS_CACHE_* that the handle has got */
     struct opens_cache_info cache;
     struct file_seen seen;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A CREATE taken apart. */
-#include "core/utf16.h"
-#include "smb/create.h"
-
 #include "core/time.h"
+#include "core/utf16.h"
+#include "service/file/rights.h"
+#include "smb/create.h"
 
 enum {
     NAME_OFFSET_MIN = SMB_HEADER_BYTES + 56,
@@ -16,24 +16,12 @@ enum {
 #define ACCESS_REFUSED     0x0CE0FE00U /* bits that no right has */
 #define ATTRIBUTES_REFUSED 0xFFFF8048U
 #define OPTIONS_REFUSED    0xFF000000U
-#define GENERIC_READ       0x80000000U
-#define GENERIC_WRITE      0x40000000U
-#define GENERIC_EXECUTE    0x20000000U
-#define GENERIC_ALL        0x10000000U
 
 uint32_t smb_map_access(uint32_t desired)
 {
-    static const struct {
-        uint32_t generic, rights;
-    } MAP[] = {{GENERIC_READ, 0x00120089},
-               {GENERIC_WRITE, 0x00120116},
-               {GENERIC_EXECUTE, 0x001200A0},
-               {GENERIC_ALL, SMB_ACCESS_ALL},
-               {SMB_MAXIMUM_ALLOWED, SMB_ACCESS_ALL}};
-    uint32_t mask = desired;
-    for (size_t i = 0; i < sizeof MAP / sizeof MAP[0]; i++)
-        if ((desired & MAP[i].generic) != 0)
-            mask = (mask & ~MAP[i].generic) | MAP[i].rights;
+    uint32_t mask = rights_map_generic(desired);
+    if ((mask & SMB_MAXIMUM_ALLOWED) != 0)
+        mask = (mask & ~(uint32_t)SMB_MAXIMUM_ALLOWED) | SMB_ACCESS_ALL;
     return mask;
 }
 

@@ -2,6 +2,7 @@
 #include "service/file/by_id.h"
 
 #include "service/file/rename.h"
+#include "service/file/rights.h"
 
 static const struct interval_limits READ_LIMITS = {.pieces_max = 8192, .inline_max = 8 << 20};
 
@@ -67,6 +68,8 @@ struct err file_look(struct txn *t, void *arg)
         TRY(file_open_id(t, &args->at, &s, &found));
     }
     TRY(see(&s, &found, args->at.arena, &args->seen));
+    if (args->wants_rights)
+        TRY(rights_of_found(&s, &found, &args->rights));
     if (!found.exists)
         return OK;
     if (args->wants_sd) {
@@ -141,6 +144,7 @@ static void take_acl(struct sd *to, const struct sd *from, bool system)
         to->sacl = from->sacl;
     else
         to->dacl = from->dacl;
+    rights_map_acl(&to->dacl);
 }
 
 /* A descriptor of the client's own; what it leaves open the directory hands down. */

@@ -39,11 +39,13 @@ struct file_look_args {
     bool by_path; /* the snapshot, if any, may be given to the second: out, exactly */
     struct str path;
     bool wants_sd;
+    bool wants_rights;
     bool wants_empty;
     /* out */
     struct file_seen seen;
-    struct str sd; /* binary */
-    bool empty;    /* a directory without entries */
+    struct str sd;   /* binary */
+    uint32_t rights; /* rights.h: on it, or on the directory that it would be in */
+    bool empty;      /* a directory without entries */
 };
 /* ERR_PARENT_NOT_FOUND, the errors of names; what does not exist is no error by path, and
  * ERR_RESOURCE_NOT_FOUND by id. */

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a security descriptor lets an SMB client do. All clients of an account come with its key, so
+ * they are one user: an administrator of the account. That user is SYSTEM, in Administrators,
+ * Users, Authenticated Users, Network and Everyone; has no privileges; and what a descriptor denies
+ * it stays denied, until it changes the descriptor. (REST does not ask: whoever may write there may
+ * write what it likes.) */
+#ifndef SERVICE_FILE_RIGHTS_H
+#define SERVICE_FILE_RIGHTS_H
+
+#include "service/file/scope.h"
+
+enum {
+    RIGHT_ADD_FILE = 0x2,
+    RIGHT_ADD_DIRECTORY = 0x4,
+    RIGHT_LIST = 0x1,
+    RIGHT_DELETE_CHILD = 0x40,
+    RIGHT_READ_ATTRIBUTES = 0x80,
+    RIGHT_DELETE = 0x10000,
+    RIGHT_READ_CONTROL = 0x20000,
+    RIGHT_WRITE_DAC = 0x40000,
+    RIGHTS_ALL = 0x001F01FF,
+};
+
+/* All that it gives ([MS-DTYP] 2.5.3.2, with all rights asked for). */
+uint32_t rights_of(const struct sd *sd);
+/* Generic rights spelled out. */
+uint32_t rights_map_generic(uint32_t mask);
+/* The same in every entry that is in force; those that are only handed down stay as they are. */
+void rights_map_acl(struct acl *acl);
+
+/* What may be done with what was found, or, where nothing was, with the directory it would be in.
+ * Who may delete in a directory may delete what is in it, and who may list it sees attributes. */
+struct err rights_of_found(struct file_scope *s, const struct file_found *found, uint32_t *out);
+
+#endif
