@@ -189,5 +189,57 @@ part_memory() {
     echo "64 clients uploading ${BENCH_UPLOAD_MIB:-64} MiB each: $most KiB at most"
 }
 
+# Ranges of files. {range:N} is the key's own N bytes of the file.
+part_file() {
+    say "## Files, full durability, 64 connections"
+    once $file_port --op "PUT $account/bench?restype=share"
+    once $file_port --op "PUT $account/bench/f" --header 'x-ms-type: file' --header 'x-ms-content-length: 1073741824'
+    titles
+    row $file_port 'Put Range 4 KiB' --op "PUT $account/bench/f?comp=range" --header 'x-ms-write: update' --header 'x-ms-range: {range:4096}' --body-bytes 4096
+    once $file_port --requests 1000 --in-order --connections 8 --op "PUT $account/bench/k{key}" --header 'x-ms-type: file' --header 'x-ms-content-length: 4096'
+    once $file_port --requests 1000 --in-order --connections 8 --op "PUT $account/bench/k{key}?comp=range" --header 'x-ms-write: update' --header 'x-ms-range: bytes=0-4095' --body-bytes 4096
+    row $file_port 'Get File 4 KiB' --op "GET $account/bench/k{key}"
+    row $file_port 'Get File Properties' --op "HEAD $account/bench/k{key}"
+    row $file_port 'Create File' --op "PUT $account/bench/c{seq}" --header 'x-ms-type: file' --header 'x-ms-content-length: 0'
+    for connections in 1 8; do
+        row $file_port 'Put Range 4 MiB' --connections $connections --keys 256 --op "PUT $account/bench/f?comp=range" --header 'x-ms-write: update' --header 'x-ms-range: {range:4194304}' --body-bytes 4194304
+    done
+    row $file_port 'Get File, ranges of 4 MiB' --connections 8 --keys 256 --op "GET $account/bench/f" --header 'x-ms-range: {range:4194304}'
+    say "dd conv=fdatasync of 4 MiB pieces on the same file system:"
+    dd if=/dev/zero of="$data/dd" bs=4M count=128 conv=fdatasync 2>&1 | tail -n 1
+    rm -f "$data/dd"
+}
+
+# Does a rewrite of 4 KiB of a file of 10 GiB keep its cost while the file is written over and over?
+part_rewrite() {
+    pages=2621440
+    say "## Rewrites of 4 KiB at random in a file of 10 GiB, ${BENCH_REWRITES:-5} rows of 200,000"
+    once $file_port --op "PUT $account/rewrite?restype=share"
+    once $file_port --op "PUT $account/rewrite/f" --header 'x-ms-type: file' --header "x-ms-content-length: $((pages * 4096))"
+    titles
+    for i in $(seq "${BENCH_REWRITES:-5}"); do
+        row $file_port "rewrites, row $i" --warm-up 0 --seconds 600 --requests 200000 --keys $pages --op "PUT $account/rewrite/f?comp=range" --header 'x-ms-write: update' --header 'x-ms-range: {range:4096}' --body-bytes 4096
+    done
+    row $file_port 'Get File 4 KiB of it' --keys $pages --op "GET $account/rewrite/f" --header 'x-ms-range: {range:4096}'
+}
+
+# A directory of a million files: its listing page by page, and the memory that takes.
+part_directory() {
+    files=${BENCH_FILES:-1000000}
+    say "## A directory of $files files"
+    once $file_port --op "PUT $account/directory?restype=share"
+    once $file_port --requests "$files" --keys "$files" --in-order --connections 64 --seconds 3600 --op "PUT $account/directory/{key}" --header 'x-ms-type: file' --header 'x-ms-content-length: 0'
+    titles
+    row $file_port 'the first page of 5,000' --connections 4 --op "GET $account/directory?restype=directory&comp=list"
+    row $file_port 'Create File there' --op "PUT $account/directory/n{seq}" --header 'x-ms-type: file' --header 'x-ms-content-length: 0'
+    stop
+    start
+    echo "memory after a start: $(awk '/VmRSS/ {print $2}' /proc/"$pid"/status) KiB"
+    titles
+    row $file_port 'pages of 5,000 from anywhere' --warm-up 0 --connections 4 --keys "$files" --requests 400 --seconds 600 \
+        --op "GET $account/directory?restype=directory&comp=list&marker={key64}"
+    echo "memory after two million entries: $(awk '/VmRSS/ {print $2}' /proc/"$pid"/status) KiB"
+}
+
 start
-for part in ${*:-blob nginx list queue table large memory}; do "part_$part"; done
+for part in ${*:-blob nginx list queue table file rewrite directory large memory}; do "part_$part"; done

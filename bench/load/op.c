@@ -23,6 +23,20 @@ static void put_key64(struct buf *out, uint64_t key)
     buf_release(&text);
 }
 
+/* {range:N}: the key's own N bytes, as a range header wants them. Takes it off the text. */
+static bool put_range(struct buf *out, struct str *text, uint64_t key)
+{
+    uint64_t length;
+    struct str rest = str_from(*text, sizeof "{range:" - 1);
+    struct str number = str_cut(&rest, '}');
+    if (!str_to_u64(number, &length) || length == 0)
+        return false;
+    buf_printf(out, "bytes=%llu-%llu", (unsigned long long)(key * length),
+               (unsigned long long)(key * length + length - 1));
+    *text = rest;
+    return true;
+}
+
 static void put_template(struct buf *out, struct str text, uint64_t key, uint64_t sequence)
 {
     while (text.n > 0) {
@@ -38,6 +52,8 @@ static void put_template(struct buf *out, struct str text, uint64_t key, uint64_
         } else if (str_starts(text, STR("{seq}"))) {
             put_key(out, sequence);
             text = str_from(text, sizeof "{seq}" - 1);
+        } else if (str_starts(text, STR("{range:")) && put_range(out, &text, key)) {
+            continue;
         } else if (text.n > 0) {
             buf_putc(out, text.p[0]);
             text = str_from(text, 1);

@@ -20,7 +20,7 @@ struct signer {
 struct op {
     unsigned weight;
     struct str method;
-    struct str path;                    /* with its query; {key}, {key64} and {seq} are replaced */
+    struct str path;                    /* with its query; {key} and its like are replaced */
     struct str headers[OP_HEADERS_MAX]; /* "Name: value" lines */
     size_t header_count;
     struct str body; /* the same replacements when body_is_template */
