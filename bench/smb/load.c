@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PIECE = 1 << 20, SMALL = 4096, URL_MAX = 1024, CLIENTS_MAX = 64 };
+enum { PIECE = 1 << 20, SMALL = 4096, URL_MAX = 1024, CLIENTS_MAX = 64, PROCESSES_MAX = 256 };
 
 struct question {
     const char *url, *user, *password, *op;
@@ -120,7 +120,7 @@ static void make_and_remove(SMBCCTX *c, const struct question *q)
         }
 }
 
-static void ask(struct question *q)
+static SMBCCTX *ask(struct question *q)
 {
     SMBCCTX *c = connect_as(q);
     if (strcmp(q->op, "write") == 0 || strcmp(q->op, "read") == 0)
@@ -131,19 +131,26 @@ static void ask(struct question *q)
         make_and_remove(c, q);
     else
         must(false, "unknown operation");
-    smbc_free_context(c, 1);
+    return c;
 }
 
 /* ---- the server's CPU time ---- */
 
 struct process {
+    long pid;
     long parent;
     double cpu;
 };
 
+struct processes {
+    struct process list[PROCESSES_MAX];
+    size_t count;
+};
+
 static bool read_process(long pid, struct process *out)
 {
-    char path[64], line[1024];
+    char path[64];
+    char line[1024];
     snprintf(path, sizeof path, "/proc/%ld/stat", pid);
     FILE *f = fopen(path, "r");
     if (f == NULL)
@@ -151,28 +158,48 @@ static bool read_process(long pid, struct process *out)
     bool good = fgets(line, sizeof line, f) != NULL;
     fclose(f);
     const char *rest = good ? strrchr(line, ')') : NULL;
-    long user, system, child_user, child_system;
-    if (rest == NULL ||
-        sscanf(rest + 1, " %*c %ld %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld %ld %ld",
-               &out->parent, &user, &system, &child_user, &child_system) != 5)
+    long user;
+    long system;
+    if (rest == NULL || sscanf(rest + 1, " %*c %ld %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld",
+                               &out->parent, &user, &system) != 3)
         return false;
-    /* Children that have ended and were waited for count with their parent. */
-    out->cpu = (double)(user + system + child_user + child_system) / (double)sysconf(_SC_CLK_TCK);
+    out->pid = pid;
+    out->cpu = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
     return true;
 }
 
-static double cpu_of(long server)
+static void read_processes(long server, struct processes *out)
 {
-    double sum = 0;
+    out->count = 0;
     DIR *proc = opendir("/proc");
     must(proc != NULL, "/proc");
-    for (struct dirent *e; (e = readdir(proc)) != NULL;) {
+    for (struct dirent *e; (e = readdir(proc)) != NULL && out->count < PROCESSES_MAX;) {
         long pid = strtol(e->d_name, NULL, 10);
-        struct process p;
-        if (pid > 0 && read_process(pid, &p) && (pid == server || p.parent == server))
-            sum += p.cpu;
+        struct process *p = &out->list[out->count];
+        if (pid > 0 && read_process(pid, p) && (pid == server || p->parent == server))
+            out->count++;
     }
     closedir(proc);
+}
+
+static double cpu_before(const struct processes *before, long pid)
+{
+    for (size_t i = 0; i < before->count; i++) {
+        if (before->list[i].pid == pid)
+            return before->list[i].cpu;
+    }
+    return 0;
+}
+
+/* Of those that live at the end: Samba has a process for each connection, so the clients have to
+ * be connected still, and what earlier ones have left behind does not count. */
+static double cpu_since(long server, const struct processes *before)
+{
+    static struct processes after;
+    double sum = 0;
+    read_processes(server, &after);
+    for (size_t i = 0; i < after.count; i++)
+        sum += after.list[i].cpu - cpu_before(before, after.list[i].pid);
     return sum;
 }
 
@@ -183,24 +210,45 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void run_clients(struct question *q, unsigned clients)
+struct clients {
+    unsigned count;
+    int done[2]; /* each says when it has asked */
+    int go[2];   /* closed when they may leave */
+};
+
+static void be_client(struct question *q, struct clients *c, unsigned number)
 {
-    for (unsigned i = 0; i < clients; i++) {
+    q->client = number;
+    close(c->go[1]);
+    SMBCCTX *context = ask(q);
+    must(write(c->done[1], "d", 1) == 1, "write");
+    char end;
+    must(read(c->go[0], &end, 1) == 0, "read");
+    smbc_free_context(context, 1);
+    _exit(0);
+}
+
+static void start_clients(struct question *q, struct clients *c)
+{
+    must(pipe(c->done) == 0 && pipe(c->go) == 0, "pipe");
+    for (unsigned i = 0; i < c->count; i++) {
         pid_t pid = fork();
         must(pid >= 0, "fork");
-        if (pid == 0) {
-            q->client = i;
-            ask(q);
-            _exit(0);
-        }
+        if (pid == 0)
+            be_client(q, c, i);
     }
-    bool good = true;
-    for (unsigned i = 0; i < clients; i++) {
-        int status = 1;
-        wait(&status);
-        good = good && status == 0;
+    close(c->done[1]);
+    for (unsigned i = 0; i < c->count; i++) {
+        char said;
+        must(read(c->done[0], &said, 1) == 1, "a client failed");
     }
-    must(good, "a client failed");
+}
+
+static void end_clients(struct clients *c)
+{
+    close(c->go[1]);
+    for (unsigned i = 0; i < c->count; i++)
+        wait(NULL);
 }
 
 int main(int argc, char **argv)
@@ -223,10 +271,14 @@ int main(int argc, char **argv)
                          .count = count / clients,
                          .encrypted = strcmp(argv[5], "encrypted") == 0};
     long server = strtol(argv[6], NULL, 10);
-    double cpu = cpu_of(server), begun = now();
-    run_clients(&q, clients);
+    static struct processes before;
+    struct clients c = {.count = clients};
+    read_processes(server, &before);
+    double begun = now();
+    start_clients(&q, &c);
     double seconds = now() - begun;
-    cpu = cpu_of(server) - cpu;
+    double cpu = cpu_since(server, &before);
+    end_clients(&c);
     bool bytes = q.op[0] == 'w' || strcmp(q.op, "read") == 0;
     printf("| %s | %s | %.0f %s | %.1f |\n", argv[7], argv[5], count / seconds,
            bytes ? "MiB/s" : "/s", cpu * 1e6 / count);
