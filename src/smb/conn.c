@@ -36,8 +36,8 @@ void smb_conn_work_done(struct smb_conn *c)
 static void drop_output(struct smb_conn *c)
 {
     while (c->output != NULL) {
-        struct smb_output *next = c->output->next;
-        free(c->output);
+        struct smb_block *next = c->output->next;
+        smb_block_give(c->blocks, c->output);
         c->output = next;
     }
     c->output_tail = &c->output;
@@ -70,13 +70,29 @@ void smb_conn_close(struct smb_conn *c)
 
 /* ---- out ---- */
 
+static void note_sent(struct smb_conn *c, size_t n)
+{
+    c->output_bytes -= n;
+    while (c->output != NULL) {
+        struct smb_block *o = c->output;
+        size_t part = o->end - o->begin < n ? o->end - o->begin : n;
+        o->begin += part;
+        n -= part;
+        if (o->begin < o->end)
+            return;
+        c->output = o->next;
+        smb_block_give(c->blocks, o);
+    }
+    c->output_tail = &c->output;
+}
+
 static void conn_send(struct smb_conn *c)
 {
     while (c->output != NULL && c->stream.may_send) {
         struct iovec parts[OUTPUT_PARTS];
         size_t count = 0;
-        for (struct smb_output *o = c->output; o != NULL && count < OUTPUT_PARTS; o = o->next)
-            parts[count++] = (struct iovec){o->bytes + o->sent, o->length - o->sent};
+        for (struct smb_block *o = c->output; o != NULL && count < OUTPUT_PARTS; o = o->next)
+            parts[count++] = (struct iovec){o->bytes + o->begin, o->end - o->begin};
         ssize_t n = stream_send(&c->stream, parts, count, false);
         if (n == STREAM_AGAIN)
             return;
@@ -84,36 +100,28 @@ static void conn_send(struct smb_conn *c)
             smb_conn_close(c);
             return;
         }
-        c->output_bytes -= (size_t)n;
-        for (size_t left = (size_t)n; left > 0 || (c->output != NULL && c->output->length == 0);) {
-            struct smb_output *o = c->output;
-            size_t part = o->length - o->sent < left ? o->length - o->sent : left;
-            o->sent += part;
-            left -= part;
-            if (o->sent < o->length)
-                break;
-            c->output = o->next;
-            free(o);
-        }
-        if (c->output == NULL)
-            c->output_tail = &c->output;
+        note_sent(c, (size_t)n);
     }
 }
 
-void smb_conn_queue(struct smb_conn *c, struct str message)
+void smb_conn_queue(struct smb_conn *c, struct smb_block *message)
 {
-    if (c->closed)
+    if (c->closed) {
+        smb_block_give(c->blocks, message);
         return;
-    struct smb_output *o = mem_alloc(sizeof *o + 4 + message.n);
-    *o = (struct smb_output){.length = 4 + message.n};
-    o->bytes[0] = 0;
-    o->bytes[1] = (char)(message.n >> 16);
-    o->bytes[2] = (char)(message.n >> 8);
-    o->bytes[3] = (char)message.n;
-    memcpy(o->bytes + 4, message.p, message.n);
-    *c->output_tail = o;
-    c->output_tail = &o->next;
-    c->output_bytes += o->length;
+    }
+    size_t n = message->end - message->begin;
+    assert(message->begin >= SMB_FRAME_BYTES);
+    message->begin -= SMB_FRAME_BYTES;
+    char *frame = message->bytes + message->begin;
+    frame[0] = 0;
+    frame[1] = (char)(n >> 16);
+    frame[2] = (char)(n >> 8);
+    frame[3] = (char)n;
+    message->next = NULL;
+    *c->output_tail = message;
+    c->output_tail = &message->next;
+    c->output_bytes += SMB_FRAME_BYTES + n;
     conn_send(c);
 }
 
@@ -134,8 +142,8 @@ static bool begin_message(struct smb_conn *c)
     struct smb_message *m = MEM_NEW(struct smb_message);
     arena_init(&m->arena, MESSAGE_ARENA_MAX);
     m->conn = c;
-    m->bytes = mem_alloc(length);
-    m->length = length;
+    m->input = smb_block_take(c->blocks, length);
+    m->input->end = length;
     c->incoming = m;
     c->incoming_have = 0;
     return true;
@@ -154,8 +162,9 @@ static ssize_t receive_some(struct smb_conn *c)
             return -1;
         return 1;
     }
-    ssize_t n = stream_recv(&c->stream, c->incoming->bytes + c->incoming_have,
-                            c->incoming->length - c->incoming_have);
+    struct smb_block *input = c->incoming->input;
+    ssize_t n =
+        stream_recv(&c->stream, input->bytes + c->incoming_have, input->end - c->incoming_have);
     if (n <= 0)
         return n == STREAM_AGAIN ? 0 : -1;
     c->incoming_have += (size_t)n;
@@ -173,7 +182,7 @@ static void conn_receive(struct smb_conn *c)
             smb_conn_close(c);
             return;
         }
-        if (c->incoming == NULL || c->incoming_have < c->incoming->length)
+        if (c->incoming == NULL || c->incoming_have < c->incoming->input->end)
             continue;
         struct smb_message *m = c->incoming;
         c->incoming = NULL;
@@ -207,6 +216,7 @@ void smb_conn_open(struct smb_server *server, struct loop *loop, int fd,
     c->loop = loop;
     c->peer = *peer;
     c->output_tail = &c->output;
+    c->blocks = smb_server_blocks(server, loop);
     c->watch = (struct loop_watch){.ready = conn_ready, .fd = fd};
     c->early.fire = conn_too_slow;
     smb_window_init(&c->window);

@@ -17,6 +17,7 @@
 #include "net/loop.h"
 #include "net/stream.h"
 #include "service/file/change.h"
+#include "smb/block.h"
 #include "smb/crypto.h"
 #include "smb/header.h"
 #include "smb/window.h"
@@ -40,14 +41,6 @@ struct smb_open;
 struct smb_control;
 struct smb_message;
 
-/* One piece of output: bytes of our own. */
-struct smb_output {
-    struct smb_output *next;
-    size_t length;
-    size_t sent;
-    char bytes[];
-};
-
 struct smb_conn {
     struct loop_watch watch; /* first: the loop hands it back */
     struct smb_server *server;
@@ -62,7 +55,8 @@ struct smb_conn {
     struct smb_message *incoming;
     size_t incoming_have;
 
-    struct smb_output *output, **output_tail;
+    struct smb_blocks *blocks; /* the loop's */
+    struct smb_block *output, **output_tail;
     size_t output_bytes;
 
     /* What was negotiated. */
@@ -95,9 +89,10 @@ struct smb_request {
     struct smb_tree *tree;
     struct smb_open *open; /* the handle it works on; held until the request ends */
 
-    struct buf out;   /* the answer's body, made by the command */
-    bool keeps_body;  /* `out` is the answer's body with an error too */
-    char *error_data; /* four bytes that an error is told with; NULL: none */
+    struct buf out;          /* the answer's body, made by the command */
+    struct smb_block *block; /* where `out` is, when the command has asked for it; else none */
+    bool keeps_body;         /* `out` is the answer's body with an error too */
+    char *error_data;        /* four bytes that an error is told with; NULL: none */
     uint32_t status;
     uint64_t answer_session_id; /* SESSION_SETUP and TREE_CONNECT make new ids */
     uint32_t answer_tree_id;
@@ -124,9 +119,8 @@ struct smb_request {
 struct smb_message {
     struct smb_conn *conn;
     struct arena arena;
-    char *bytes; /* as received; decrypted in place */
-    size_t length;
-    struct str plain; /* the SMB2 part still to be run */
+    struct smb_block *input; /* as received; decrypted in place */
+    struct str plain;        /* the SMB2 part still to be run */
     bool encrypted;
     uint64_t encrypted_session;
     struct smb_request request; /* the one that runs now */
@@ -135,6 +129,8 @@ struct smb_message {
     bool related_file_given;
     uint32_t related_status; /* a failed CREATE fails its followers */
     struct buf answer;       /* all answers so far */
+    struct smb_block *block; /* where they are, with SMB_FRAME_BYTES and a transform header's room
+                                before them; none: in the arena */
     size_t last_answer;      /* where the last one begins */
     unsigned count;
 };
@@ -145,6 +141,9 @@ void smb_conn_open(struct smb_server *server, struct loop *loop, int fd,
 /* Cuts it; what is under way ends without an answer. */
 void smb_conn_close(struct smb_conn *c);
 
+/* Makes request->out a place for so many bytes from which a large answer is sent without being
+ * copied. */
+void smb_reserve_answer(struct smb_request *request, size_t bytes);
 /* Ends a request with its status; request->out is its answer's body (ignored for errors, except
  * with STATUS_BUFFER_OVERFLOW, STATUS_MORE_PROCESSING_REQUIRED and STATUS_STOPPED_ON_SYMLINK). On
  * the connection's thread; from others, post request->task to conn->loop first. */

@@ -160,7 +160,8 @@ static void read_file(struct smb_request *q)
         return;
     }
     r->args.at = smb_at(q);
-    r->bytes = buf_reserve(&q->out, READ_HEAD_BYTES + r->length + 1) + READ_HEAD_BYTES;
+    smb_reserve_answer(q, READ_HEAD_BYTES + r->length + 1);
+    r->bytes = q->out.p + READ_HEAD_BYTES;
     if (r->length > ON_LOOP_MAX) {
         smb_in_pool(q, read_in_pool, read_done);
         return;

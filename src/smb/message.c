@@ -16,26 +16,28 @@ static void run_next(struct smb_message *m);
 void smb_message_free(struct smb_message *m)
 {
     arena_release(&m->arena);
-    free(m->bytes);
+    smb_block_give(m->conn->blocks, m->input);
+    smb_block_give(m->conn->blocks, m->block);
     free(m);
 }
 
 /* ---- answers ---- */
 
-/* Seals the answer in place behind a transform header made for it. */
-static struct str seal(struct smb_message *m, struct smb_session *session, struct str plain)
+/* Seals what is in the block, in place, and puts a transform header before it. */
+static bool seal(struct smb_session *session, struct smb_block *block)
 {
-    struct smb_transform t = {
-        .original_size = (uint32_t)plain.n, .flags = 1, .session_id = session->id};
-    struct buf out = buf_in(&m->arena);
+    char *plain = block->bytes + block->begin;
+    size_t n = block->end - block->begin;
+    struct smb_transform t = {.original_size = (uint32_t)n, .flags = 1, .session_id = session->id};
+    struct buf head = {.p = plain - SMB_TRANSFORM_BYTES, .capacity = SMB_TRANSFORM_BYTES};
     smb_session_nonce(session, t.nonce);
-    smb_transform_put(&out, &t);
-    buf_put(&out, plain);
-    struct str aad = {out.p + 20, SMB_TRANSFORM_BYTES - 20};
-    if (!smb_seal(session->sealer, aad, t.nonce, out.p + SMB_TRANSFORM_BYTES, plain.n, t.signature))
-        return STR_NONE;
-    memcpy(out.p + 4, t.signature, SMB_SIGNATURE_BYTES);
-    return buf_str(&out);
+    smb_transform_put(&head, &t);
+    struct str aad = {head.p + 20, SMB_TRANSFORM_BYTES - 20};
+    if (!smb_seal(session->sealer, aad, t.nonce, plain, n, t.signature))
+        return false;
+    memcpy(head.p + 4, t.signature, SMB_SIGNATURE_BYTES);
+    block->begin -= SMB_TRANSFORM_BYTES;
+    return true;
 }
 
 static void put_signature(struct smb_session *session, char *packet, size_t n)
@@ -57,21 +59,38 @@ static bool wants_signature(const struct smb_request *q)
            (q->header.command == SMB_SESSION_SETUP && q->status == STATUS_SUCCESS);
 }
 
-static void send_answers(struct smb_message *m, struct smb_session *session, struct str plain)
+/* The answers in a block of their own, with room for what goes before them. */
+static struct smb_block *take_answers(struct smb_message *m)
+{
+    struct smb_block *block = m->block;
+    if (block == NULL) {
+        block = smb_block_take(m->conn->blocks, SMB_FRONT_BYTES + m->answer.n);
+        block->begin = SMB_FRONT_BYTES;
+        block->end = SMB_FRONT_BYTES + m->answer.n;
+        memcpy(block->bytes + block->begin, m->answer.p, m->answer.n);
+    }
+    m->block = NULL;
+    buf_clear(&m->answer);
+    return block;
+}
+
+static void send_answers(struct smb_message *m, struct smb_session *session)
 {
     bool encrypt = session != NULL && session->sealer != NULL && m->encrypted;
-    struct str out = encrypt ? seal(m, session, plain) : plain;
-    if (str_given(out))
-        smb_conn_queue(m->conn, out);
-    else
-        smb_conn_close(m->conn);
+    struct smb_block *block = take_answers(m);
+    if (!encrypt || seal(session, block)) {
+        smb_conn_queue(m->conn, block);
+        return;
+    }
+    smb_block_give(m->conn->blocks, block);
+    smb_conn_close(m->conn);
 }
 
 static void finish_message(struct smb_message *m, struct smb_session *session)
 {
     struct smb_conn *c = m->conn;
     if (m->answer.n > 0)
-        send_answers(m, session, buf_str(&m->answer));
+        send_answers(m, session);
     if (session != NULL && session->logged_off)
         smb_session_end(session);
     smb_session_put(session);
@@ -128,12 +147,44 @@ static struct smb_header answer_header(struct smb_request *q)
     return h;
 }
 
+void smb_reserve_answer(struct smb_request *q, size_t bytes)
+{
+    struct smb_message *m = q->message;
+    if (m->count > 1 || m->plain.n > 0 || q->block != NULL) {
+        (void)buf_reserve(&q->out, bytes); /* it goes behind or before others */
+        return;
+    }
+    q->block = smb_block_take(q->conn->blocks, SMB_FRONT_BYTES + bytes);
+    q->out = (struct buf){.p = q->block->bytes + SMB_FRONT_BYTES,
+                          .capacity = q->block->capacity - SMB_FRONT_BYTES};
+}
+
+/* The header goes right before the body, which stays where the command has put it. */
+static void add_answer_in_place(struct smb_request *q)
+{
+    struct smb_message *m = q->message;
+    struct smb_header h = answer_header(q);
+    struct buf head = {.p = q->out.p - SMB_HEADER_BYTES, .capacity = SMB_HEADER_BYTES};
+    smb_header_put(&head, &h);
+    m->block = q->block;
+    q->block = NULL;
+    m->block->begin = SMB_FRONT_BYTES - SMB_HEADER_BYTES;
+    m->block->end = SMB_FRONT_BYTES + q->out.n;
+    m->answer.n = SMB_HEADER_BYTES + q->out.n;
+    if (wants_signature(q))
+        put_signature(q->session, head.p, m->answer.n);
+}
+
 /* Appends the answer, aligned to eight with the one before pointing at it. */
 static void add_answer(struct smb_request *q, bool last)
 {
     struct smb_message *m = q->message;
     struct buf *out = &m->answer;
     size_t begin = out->n;
+    if (q->block != NULL && has_own_body(q->status) && q->out.n > 0) {
+        add_answer_in_place(q);
+        return;
+    }
     struct smb_header h = answer_header(q);
     smb_header_put(out, &h);
     if ((has_own_body(q->status) || q->keeps_body) && q->out.n > 0)
@@ -177,6 +228,8 @@ void smb_complete(struct smb_request *q, uint32_t status)
         smb_leave_waiting(q);
     if (!q->no_answer && !q->conn->closed)
         add_answer(q, last);
+    smb_block_give(q->conn->blocks, q->block);
+    q->block = NULL;
     smb_open_put(q->open);
     smb_tree_put(q->tree);
     if (last || q->conn->closed) {
@@ -211,8 +264,7 @@ bool smb_pending(struct smb_request *q, void (*cancel)(struct smb_request *reque
     put_error_body(&m->answer);
     if (wants_signature(q))
         put_signature(q->session, m->answer.p + begin, m->answer.n - begin);
-    send_answers(m, q->session, buf_str(&m->answer));
-    buf_clear(&m->answer);
+    send_answers(m, q->session);
     q->wait_next = c->waiting;
     if (c->waiting != NULL)
         c->waiting->wait_previous = q;
@@ -229,7 +281,7 @@ void smb_notify(struct smb_conn *c, struct smb_session *session, uint16_t comman
     m.answer = buf_in(&m.arena);
     smb_header_put(&m.answer, &h);
     buf_put(&m.answer, body);
-    send_answers(&m, session, buf_str(&m.answer));
+    send_answers(&m, session);
     arena_release(&m.arena);
 }
 
@@ -391,15 +443,15 @@ static void run_next(struct smb_message *m)
 static bool unseal(struct smb_message *m)
 {
     struct smb_transform t;
-    struct str whole = {m->bytes, m->length};
+    struct str whole = {m->input->bytes, m->input->end};
     if (!smb_transform_read(whole, &t) || t.flags != 1 ||
-        t.original_size != m->length - SMB_TRANSFORM_BYTES)
+        t.original_size != whole.n - SMB_TRANSFORM_BYTES)
         return false;
     struct smb_session *session = smb_session_find(m->conn, t.session_id);
     if (session == NULL || session->unsealer == NULL)
         return false;
-    struct str aad = {m->bytes + 20, SMB_TRANSFORM_BYTES - 20};
-    if (!smb_unseal(session->unsealer, aad, t.nonce, m->bytes + SMB_TRANSFORM_BYTES,
+    struct str aad = {whole.p + 20, SMB_TRANSFORM_BYTES - 20};
+    if (!smb_unseal(session->unsealer, aad, t.nonce, m->input->bytes + SMB_TRANSFORM_BYTES,
                     t.original_size, t.signature))
         return false;
     m->encrypted = true;
@@ -410,7 +462,7 @@ static bool unseal(struct smb_message *m)
 
 void smb_message_run(struct smb_message *m)
 {
-    m->plain = (struct str){m->bytes, m->length};
+    m->plain = (struct str){m->input->bytes, m->input->end};
     m->answer = buf_in(&m->arena);
     m->conn->under_way++;
     switch (smb_magic_of(m->plain)) {

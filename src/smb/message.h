@@ -11,7 +11,8 @@ void smb_message_run(struct smb_message *m);
 /* Before it ran. */
 void smb_message_free(struct smb_message *m);
 /* Queues the bytes of a finished message; in conn.c. */
-void smb_conn_queue(struct smb_conn *c, struct str message);
+/* Takes the block, which has SMB_FRAME_BYTES free before the message. */
+void smb_conn_queue(struct smb_conn *c, struct smb_block *message);
 
 /* The request is no longer to be found by CANCEL. */
 void smb_leave_waiting(struct smb_request *request);

@@ -23,6 +23,7 @@ struct smb_worker {
     struct smb_server *server;
     struct loop *loop;
     struct smb_conn *conns;
+    struct smb_blocks blocks;
     bool listening;
     bool draining;
     struct loop_task drain;
@@ -135,6 +136,11 @@ static struct smb_worker *worker_of(struct smb_server *s, const struct loop *loo
         if (s->workers[i].loop == loop)
             return &s->workers[i];
     return NULL;
+}
+
+struct smb_blocks *smb_server_blocks(struct smb_server *s, const struct loop *loop)
+{
+    return &worker_of(s, loop)->blocks;
 }
 
 void smb_server_remember(struct smb_server *s, struct smb_conn *c)
@@ -251,6 +257,7 @@ void smb_server_free(struct smb_server *s)
         close_all(&s->workers[i]);
         if (s->workers[i].listening)
             listener_close(&s->workers[i].listener);
+        smb_blocks_release(&s->workers[i].blocks);
     }
     smb_opens_free(s->opens);
     free(s);

@@ -9,6 +9,7 @@
 #include "service/account/account.h"
 #include "service/common/store.h"
 
+struct smb_blocks;
 struct smb_conn;
 
 enum smb_encryption { SMB_ENCRYPTION_OFF, SMB_ENCRYPTION_PREFERRED, SMB_ENCRYPTION_REQUIRED };
@@ -47,6 +48,7 @@ struct smb_opens *smb_server_opens(const struct smb_server *s);
 const struct guid *smb_server_guid(const struct smb_server *s);
 int64_t smb_server_started(const struct smb_server *s);
 int64_t smb_server_now(const struct smb_server *s);
+struct smb_blocks *smb_server_blocks(struct smb_server *s, const struct loop *loop);
 void smb_server_remember(struct smb_server *s, struct smb_conn *c);
 void smb_server_forget(struct smb_server *s, struct smb_conn *c);
 uint64_t smb_server_next_session(struct smb_server *s);
