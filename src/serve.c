@@ -199,6 +199,7 @@ static int start_listeners(struct server *s)
         (void)snprintf(place, sizeof place, "%s %s:%u", SERVICE_NAMES[i], s->config->host[i], port);
         if (err_is(error))
             return complain_err(place, error);
+        s->rest.ports[i] = port;
         log_line(LOG_INFO, "serving %s", place);
     }
     return 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Put Blob of an append blob, Append Block, Append Blob Seal: decode and encode. */
+#include "rest/blob_append.h"
+
 #include "rest/blob_ops.h"
 #include "rest/blob_request.h"
 #include "rest/blob_upload.h"
-#include "service/blob/append.h"
 
 #define MIB (1ULL << 20)
 
@@ -36,7 +37,12 @@ struct append_block {
     struct blob_upload *upload;
 };
 
-static struct err read_position(struct rest_call *call, struct blob_append_args *args)
+uint64_t blob_append_max(const struct rest_call *call)
+{
+    return call->version >= VERSION_LARGE_BLOCKS ? 100 * MIB : 4 * MIB;
+}
+
+struct err blob_read_append_position(struct rest_call *call, struct blob_append_args *args)
 {
     const struct str position = STR("x-ms-blob-condition-appendpos");
     const struct str size_max = STR("x-ms-blob-condition-maxsize");
@@ -60,12 +66,11 @@ struct err rest_append_block_decode(struct rest_call *call)
     struct append_block *append = ARENA_NEW(call->arena, struct append_block);
     call->args = append;
     TRY(blob_read_base_request(call, &append->args.request));
-    TRY(read_position(call, &append->args));
+    TRY(blob_read_append_position(call, &append->args));
     if (call->body_length == 0)
         return call_bad_header(call, STR("Content-Length"));
-    struct blob_upload_options options = {
-        .size_max = call->version >= VERSION_LARGE_BLOCKS ? 100 * MIB : 4 * MIB,
-        .inline_max = UPLOAD_INLINE_MAX};
+    struct blob_upload_options options = {.size_max = blob_append_max(call),
+                                          .inline_max = UPLOAD_INLINE_MAX};
     TRY(blob_upload_begin(call, &options, &append->upload));
     append->upload->size_min = 1;
     append->upload->base.end = append_block_end;
@@ -73,16 +78,21 @@ struct err rest_append_block_decode(struct rest_call *call)
     return OK;
 }
 
+void blob_put_append_outcome(struct rest_call *call, const struct blob_append_args *args)
+{
+    const struct blob_head *head = &args->head;
+    blob_put_etag(call, head->etag, head->last_modified);
+    call_put_u64(call, STR("x-ms-blob-append-offset"), args->offset);
+    call_put_u64(call, STR("x-ms-blob-committed-block-count"), head->block_count);
+    blob_put_encrypted(call, head->encryption_scope);
+    call->status = 201;
+}
+
 struct err rest_append_block_encode(struct rest_call *call)
 {
     const struct append_block *append = call->args;
-    const struct blob_head *head = &append->args.head;
-    blob_put_etag(call, head->etag, head->last_modified);
+    blob_put_append_outcome(call, &append->args);
     blob_upload_put_checksums(call, append->upload);
-    call_put_u64(call, STR("x-ms-blob-append-offset"), append->args.offset);
-    call_put_u64(call, STR("x-ms-blob-committed-block-count"), head->block_count);
-    blob_put_encrypted(call, append->args.head.encryption_scope);
-    call->status = 201;
     return OK;
 }
 
@@ -91,7 +101,7 @@ struct err rest_append_blob_seal_decode(struct rest_call *call)
     struct blob_append_args *args = ARENA_NEW(call->arena, struct blob_append_args);
     call->args = args;
     TRY(blob_read_base_request(call, &args->request));
-    return read_position(call, args);
+    return blob_read_append_position(call, args);
 }
 
 struct err rest_append_blob_seal_encode(struct rest_call *call)

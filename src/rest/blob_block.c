@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Put Block, Put Block List, Get Block List: decode and encode. */
+#include "rest/blob_block.h"
+
 #include <stdlib.h>
 
 #include "core/base64.h"
@@ -22,17 +24,21 @@ static bool decode_block_id(struct arena *a, struct str text, struct str *id)
     return base64_decode(a, text, id) && id->n > 0 && id->n <= BLOCK_ID_BYTES_MAX;
 }
 
-struct err rest_put_block_decode(struct rest_call *call)
+struct err blob_read_block_id(struct rest_call *call, struct str *out)
 {
     const struct str name = STR("blockid");
-    struct put_block *put = ARENA_NEW(call->arena, struct put_block);
-    call->args = put;
-    TRY(blob_read_base_request(call, &put->args.request));
     struct str id = call_query(call, name);
     if (!str_given(id))
         return call_missing_query(call, name);
-    if (!decode_block_id(call->arena, id, &put->args.id))
-        return call_bad_query(call, name);
+    return decode_block_id(call->arena, id, out) ? OK : call_bad_query(call, name);
+}
+
+struct err rest_put_block_decode(struct rest_call *call)
+{
+    struct put_block *put = ARENA_NEW(call->arena, struct put_block);
+    call->args = put;
+    TRY(blob_read_base_request(call, &put->args.request));
+    TRY(blob_read_block_id(call, &put->args.id));
     if (call->body_length == 0)
         return call_bad_header(call, STR("Content-Length"));
     struct blob_upload_options options = {.size_max = block_body_max(call),

@@ -13,6 +13,7 @@
 #include "rest/metadata.h"
 #include "rest/range.h"
 #include "rest/structured_body.h"
+#include "service/blob/copy_state.h"
 #include "service/common/etag.h"
 
 enum {
@@ -112,6 +113,34 @@ static void put_version(struct rest_call *call, const struct get_blob *get)
         call_put_bool(call, STR("x-ms-is-current-version"), true);
 }
 
+static void put_copy(struct rest_call *call, const struct blob_copy_state *copy)
+{
+    char id[GUID_TEXT_BYTES];
+    guid_text(&copy->id, id);
+    call_put(call, STR("x-ms-copy-id"), (struct str){id, sizeof id});
+    call_put(call, STR("x-ms-copy-status"), blob_copy_status_text(copy->status));
+    call_put_if(call, STR("x-ms-copy-source"), copy->source);
+    call_put(call, STR("x-ms-copy-progress"),
+             arena_printf(call->arena, "%llu/%llu", (unsigned long long)copy->done,
+                          (unsigned long long)copy->total));
+    if (copy->completed != 0)
+        call_put_time(call, STR("x-ms-copy-completion-time"), copy->completed);
+    call_put_if(call, STR("x-ms-copy-status-description"), copy->description);
+}
+
+/* Only Get Blob Properties tells of it. */
+static void put_incremental_copy(struct rest_call *call, const struct blob_copy_state *copy)
+{
+    char time[TIME_ISO_BYTES];
+    if (!copy->incremental)
+        return;
+    call_put_bool(call, STR("x-ms-incremental-copy"), true);
+    if (copy->snapshot == 0)
+        return;
+    time_iso(copy->snapshot, time);
+    call_put(call, STR("x-ms-copy-destination-snapshot"), (struct str){time, sizeof time});
+}
+
 /* What Get Blob and Get Blob Properties have in common. */
 static void put_head(struct rest_call *call, const struct get_blob *get)
 {
@@ -131,6 +160,8 @@ static void put_head(struct rest_call *call, const struct get_blob *get)
         if (head->sealed)
             call_put_bool(call, STR("x-ms-blob-sealed"), true);
     }
+    if (get->copy.status != BLOB_COPY_NONE)
+        put_copy(call, &get->copy);
     blob_put_tag_count(call, head->tags);
     call_put_bool(call, STR("x-ms-server-encrypted"), true);
     call_put_if(call, STR("x-ms-encryption-scope"), head->encryption_scope);
@@ -193,7 +224,8 @@ void rest_get_blob_explain(struct rest_call *call, struct err error)
 
 struct err rest_get_blob_encode(struct rest_call *call)
 {
-    const struct get_blob *get = call->args;
+    struct get_blob *get = call->args;
+    TRY(blob_copy_decode(get->args.head.copy, &get->copy));
     put_head(call, get);
     blob_get_put_range(call, get);
     if (call->version >= VERSION_TIER_ON_GET)
@@ -204,9 +236,11 @@ struct err rest_get_blob_encode(struct rest_call *call)
 
 struct err rest_get_blob_properties_encode(struct rest_call *call)
 {
-    const struct get_blob *get = call->args;
+    struct get_blob *get = call->args;
     const struct blob_head *head = &get->args.head;
+    TRY(blob_copy_decode(head->copy, &get->copy));
     put_head(call, get);
+    put_incremental_copy(call, &get->copy);
     if (str_given(head->http.content_md5))
         blob_put_base64(call, STR("Content-MD5"), head->http.content_md5);
     put_tier(call, head);

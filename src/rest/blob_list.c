@@ -10,6 +10,7 @@
 #include "rest/blob_tags.h"
 #include "rest/listing.h"
 #include "rest/metadata.h"
+#include "service/blob/copy_state.h"
 #include "service/blob/list.h"
 #include "service/common/etag.h"
 #include "service/common/name.h"
@@ -52,6 +53,7 @@ struct list_blobs {
     bool wants_metadata;
     bool wants_tags;
     bool wants_policy, wants_hold;
+    bool wants_copy;
 };
 
 static bool take_kept_include(struct blob_list_args *args, struct str value)
@@ -67,7 +69,7 @@ static bool take_kept_include(struct blob_list_args *args, struct str value)
 
 static bool take_blob_include(void *arg, struct str value)
 {
-    static const struct str OTHERS[] = {STR_INIT("copy"), STR_INIT("permissions")};
+    static const struct str OTHERS[] = {STR_INIT("permissions")};
     struct list_blobs *list = arg;
     if (str_ieq(value, STR("snapshots")))
         return list->args.wants_snapshots = true;
@@ -83,6 +85,8 @@ static bool take_blob_include(void *arg, struct str value)
         return list->wants_hold = true;
     if (take_kept_include(&list->args, value))
         return true;
+    if (str_ieq(value, STR("copy")))
+        return list->wants_copy = true;
     /* Known to the service; blobs have none of these. */
     for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
         if (str_ieq(value, OTHERS[i]))
@@ -187,6 +191,43 @@ static void put_protection(const struct list_blobs *list, const struct blob_head
         PUT(b, "<LegalHold>true</LegalHold>");
 }
 
+static void put_copy_time(struct buf *b, const struct blob_copy_state *copy)
+{
+    if (copy->completed != 0) {
+        PUT(b, "<CopyCompletionTime>");
+        time_put_rfc1123(b, copy->completed);
+        PUT(b, "</CopyCompletionTime>");
+    }
+    if (copy->snapshot != 0) {
+        PUT(b, "<CopyDestinationSnapshot>");
+        time_put_iso(b, copy->snapshot);
+        PUT(b, "</CopyDestinationSnapshot>");
+    }
+}
+
+static void put_copy(struct buf *b, struct str bytes)
+{
+    struct blob_copy_state copy;
+    /* A listing does not fail for one blob's state that cannot be read. */
+    if (err_is(blob_copy_decode(bytes, &copy)) || copy.status == BLOB_COPY_NONE)
+        return;
+    PUT(b, "<CopyId>");
+    guid_put(b, &copy.id);
+    PUT(b, "</CopyId>");
+    xml_element(b, STR("CopySource"), copy.source);
+    xml_element(b, STR("CopyStatus"), blob_copy_status_text(copy.status));
+    PUT(b, "<CopyProgress>");
+    buf_put_u64(b, copy.done);
+    buf_putc(b, '/');
+    buf_put_u64(b, copy.total);
+    PUT(b, "</CopyProgress>");
+    put_copy_time(b, &copy);
+    if (str_given(copy.description))
+        xml_element(b, STR("CopyStatusDescription"), copy.description);
+    if (copy.incremental)
+        PUT(b, "<IncrementalCopy>true</IncrementalCopy>");
+}
+
 static void put_properties(struct list_blobs *list, const struct blob_list_item *item)
 {
     struct buf *b = &list->call->out;
@@ -208,6 +249,8 @@ static void put_properties(struct list_blobs *list, const struct blob_list_item 
         listing_put_retention(b, head->deleted, head->purge_at - list->call->now);
     else if (item->at.item == BLOB_BASE)
         put_lease(b, &head->lease, list->call->now);
+    if (list->wants_copy && str_given(head->copy))
+        put_copy(b, head->copy);
     if (head->tags.n > 0)
         xml_element_u64(b, STR("TagCount"), pairs_count(head->tags));
     put_protection(list, head);

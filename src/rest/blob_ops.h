@@ -45,6 +45,19 @@ rest_fn rest_get_blob_decode, rest_get_blob_encode;
 rest_fn rest_get_blob_properties_decode, rest_get_blob_properties_encode;
 rest_fn rest_get_blob_metadata_encode;
 
+/* blob_copy.c */
+rest_fn rest_copy_blob_decode, rest_copy_blob_start, rest_copy_blob_encode;
+rest_fn rest_abort_copy_blob_decode, rest_abort_copy_blob_encode;
+/* blob_from_url.c, blob_page_from_url.c */
+rest_fn rest_copy_blob_from_url_decode, rest_copy_blob_from_url_start;
+rest_fn rest_copy_blob_from_url_encode;
+rest_fn rest_put_blob_from_url_decode, rest_put_blob_from_url_start, rest_put_blob_from_url_encode;
+rest_fn rest_put_block_from_url_decode, rest_put_block_from_url_start;
+rest_fn rest_put_block_from_url_encode;
+rest_fn rest_append_block_from_url_decode, rest_append_block_from_url_start;
+rest_fn rest_append_block_from_url_encode;
+rest_fn rest_put_page_from_url_decode, rest_put_page_from_url_start, rest_put_page_from_url_encode;
+
 /* blob_tags.c */
 rest_fn rest_set_blob_tags_decode, rest_set_blob_tags_encode;
 rest_fn rest_get_blob_tags_decode, rest_get_blob_tags_encode;

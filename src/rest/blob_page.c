@@ -105,7 +105,7 @@ static void page_drop(struct rest_sink *sink)
 }
 
 /* x-ms-range, else Range: both ends, on pages. */
-static struct err read_page_range(struct rest_call *call, struct blob_page_args *args)
+struct err blob_read_page_range(struct rest_call *call, struct blob_page_args *args)
 {
     struct str text = call_header(call, STR("x-ms-range"));
     struct http_range range;
@@ -122,8 +122,7 @@ static struct err read_page_range(struct rest_call *call, struct blob_page_args 
                : err_new(ERR_INVALID_PAGE_RANGE);
 }
 
-static struct err read_sequence_conditions(struct rest_call *call,
-                                           struct blob_sequence_conditions *c)
+struct err blob_read_sequence_conditions(struct rest_call *call, struct blob_sequence_conditions *c)
 {
     const struct {
         struct str name;
@@ -169,10 +168,10 @@ struct err rest_put_page_decode(struct rest_call *call)
     put->call = call;
     put->sink = (struct rest_sink){page_take, page_end, page_drop, NULL};
     TRY(blob_read_base_request(call, &put->args.request));
-    TRY(read_sequence_conditions(call, &put->args.sequence));
+    TRY(blob_read_sequence_conditions(call, &put->args.sequence));
     if (!str_given(write))
         return call_missing_header(call, STR("x-ms-page-write"));
-    TRY(read_page_range(call, &put->args));
+    TRY(blob_read_page_range(call, &put->args));
     call->sink = &put->sink;
     if (str_ieq(write, STR("update")))
         return begin_update(call, put);

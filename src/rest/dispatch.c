@@ -368,16 +368,6 @@ static struct err check_protection(struct rest_call *call)
     return OK;
 }
 
-/* A write that takes its content from the body and is sent the address of another content would
- * store the body, mostly nothing, in place of what was meant. */
-static struct err check_source(struct rest_call *call)
-{
-    struct str source = STR("x-ms-copy-source");
-    if (call->op->body == BODY_STREAM && str_given(call_header(call, source)))
-        return call_error(call, ERR_UNSUPPORTED_HEADER, "HeaderName", source);
-    return OK;
-}
-
 /* Seconds, as many as the client likes: it is not held to less than it asks for. A website's query
  * is its own. */
 static struct err read_timeout(struct rest_call *call)
@@ -422,7 +412,6 @@ static struct err head_phases(struct rest_call *call)
     TRY(read_timeout(call));
     TRY(check_conditions(call));
     TRY(check_protection(call));
-    TRY(check_source(call));
     TRY(structured_body_announced(call));
     TRY(check_body(call));
     if (call->op->body != BODY_STREAM)

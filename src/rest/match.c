@@ -47,12 +47,16 @@ static bool place_fits(const struct op *op, const struct selectors *s)
     return op->resource == s->resource || op->resource == R_ANY;
 }
 
+static bool header_fits(const struct rest_call *call, const char *wish)
+{
+    return wish == NULL || wish_holds(wish, call_header(call, wish_name(wish)));
+}
+
 static bool row_fits(const struct rest_call *call, const struct op *op, const struct selectors *s)
 {
     return (op->methods & s->method) != 0 && place_fits(op, s) &&
            selector_fits(op->comp, s->comp) && selector_fits(op->restype, s->restype) &&
-           (op->header == NULL ||
-            wish_holds(op->header, call_header(call, wish_name(op->header)))) &&
+           header_fits(call, op->header) && header_fits(call, op->header_too) &&
            (op->query == NULL || wish_holds(op->query, call_query(call, wish_name(op->query))));
 }
 

@@ -8,7 +8,7 @@ struct made {
     struct arena arena;
     struct http_exchange x;
     struct rest_call call;
-    struct http_header headers[1];
+    struct http_header headers[2];
     struct auth_pair query[3];
 };
 
@@ -36,8 +36,11 @@ static void make(struct made *m, enum service_kind service, const struct op *op,
         m->query[m->call.query_count++] = (struct auth_pair){STR("comp"), str_of(op->comp)};
     if (op->query != NULL)
         m->query[m->call.query_count++] = wish(op->query);
-    if (op->header != NULL) {
-        struct auth_pair header = wish(op->header);
+    const char *headers[] = {op->header, op->header_too};
+    for (size_t i = 0; i < 2; i++) {
+        if (headers[i] == NULL)
+            continue;
+        struct auth_pair header = wish(headers[i]);
         m->headers[m->x.request.header_count++] = (struct http_header){header.name, header.value};
     }
 }

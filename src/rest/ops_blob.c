@@ -9,6 +9,7 @@
 #include "service/blob/blob.h"
 #include "service/blob/block.h"
 #include "service/blob/container.h"
+#include "service/blob/copy.h"
 #include "service/blob/find.h"
 #include "service/blob/list.h"
 #include "service/blob/page.h"
@@ -83,6 +84,29 @@ static const struct op ROWS[] = {
     {.name = "FindBlobsByTagsInContainer", .methods = M_GET, .resource = R_CONTAINER, .restype = "container", .comp = "blobs",
      .account_sas = "f", .account_sas_type = 'c', .service_sas = "f",
      .mode = MODE_READ, .version_min = 20210410, .decode = rest_find_blobs_by_tags_in_container_decode, .run = blob_find_blobs, .encode = rest_find_blobs_by_tags_encode},
+
+    /* ---- copies: told from the others by the source that they name ---- */
+    {.name = "AbortCopyBlob", .methods = M_PUT, .resource = R_OBJECT, .comp = "copy", .header = "x-ms-copy-action=abort",
+     .account_sas = "w", .account_sas_type = 'o', .service_sas = "w",
+     .mode = MODE_WRITE, .decode = rest_abort_copy_blob_decode, .run = blob_abort_copy_blob, .encode = rest_abort_copy_blob_encode},
+    {.name = "PutBlobFromURL", .methods = M_PUT, .resource = R_OBJECT, .header = "x-ms-blob-type=BlockBlob", .header_too = "x-ms-copy-source",
+     .account_sas = "cw", .account_sas_type = 'o', .service_sas = "cw", .conditions = COND_ALL,
+     .mode = MODE_START, .version_min = 20200408, .decode = rest_put_blob_from_url_decode, .run = blob_put_blob_from_url, .start = rest_put_blob_from_url_start, .encode = rest_put_blob_from_url_encode},
+    {.name = "CopyBlobFromURL", .methods = M_PUT, .resource = R_OBJECT, .header = "x-ms-copy-source", .header_too = "x-ms-requires-sync=true",
+     .account_sas = "cw", .account_sas_type = 'o', .service_sas = "cw", .conditions = COND_ALL,
+     .mode = MODE_START, .version_min = 20180328, .decode = rest_copy_blob_from_url_decode, .run = blob_copy_blob, .start = rest_copy_blob_from_url_start, .encode = rest_copy_blob_from_url_encode},
+    {.name = "PutBlockFromURL", .methods = M_PUT, .resource = R_OBJECT, .comp = "block", .header = "x-ms-copy-source",
+     .account_sas = "cw", .account_sas_type = 'o', .service_sas = "cw",
+     .mode = MODE_START, .version_min = 20180328, .decode = rest_put_block_from_url_decode, .run = blob_put_block, .start = rest_put_block_from_url_start, .encode = rest_put_block_from_url_encode},
+    {.name = "PutPageFromURL", .methods = M_PUT, .resource = R_OBJECT, .comp = "page", .header = "x-ms-copy-source",
+     .account_sas = "w", .account_sas_type = 'o', .service_sas = "w", .conditions = COND_ALL,
+     .mode = MODE_START, .version_min = 20180328, .decode = rest_put_page_from_url_decode, .run = blob_put_page, .start = rest_put_page_from_url_start, .encode = rest_put_page_from_url_encode},
+    {.name = "AppendBlockFromURL", .methods = M_PUT, .resource = R_OBJECT, .comp = "appendblock", .header = "x-ms-copy-source",
+     .account_sas = "aw", .account_sas_type = 'o', .service_sas = "aw", .conditions = COND_ALL,
+     .mode = MODE_START, .version_min = 20180328, .decode = rest_append_block_from_url_decode, .run = blob_append_block, .start = rest_append_block_from_url_start, .encode = rest_append_block_from_url_encode},
+    {.name = "CopyBlob", .methods = M_PUT, .resource = R_OBJECT, .header = "x-ms-copy-source",
+     .account_sas = "cw", .account_sas_type = 'o', .service_sas = "cw", .conditions = COND_ALL,
+     .mode = MODE_START, .decode = rest_copy_blob_decode, .run = blob_copy_blob, .start = rest_copy_blob_start, .encode = rest_copy_blob_encode},
 
     /* ---- blobs ---- */
     {.name = "PutBlob", .methods = M_PUT, .resource = R_OBJECT, .header = "x-ms-blob-type=BlockBlob",

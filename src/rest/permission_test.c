@@ -53,6 +53,13 @@ static const struct wanted WANTED[] = {
     {BLOB, "ListBlobs", "l", 'c', "l", LEVEL_CONTAINER},
     {BLOB, "FindBlobsByTags", "f", 's', NULL, NEVER},
     {BLOB, "FindBlobsByTagsInContainer", "f", 'c', "f", NEVER},
+    {BLOB, "AbortCopyBlob", "w", 'o', "w", NEVER},
+    {BLOB, "PutBlobFromURL", "cw", 'o', "cw", NEVER},
+    {BLOB, "CopyBlobFromURL", "cw", 'o', "cw", NEVER},
+    {BLOB, "PutBlockFromURL", "cw", 'o', "cw", NEVER},
+    {BLOB, "PutPageFromURL", "w", 'o', "w", NEVER},
+    {BLOB, "AppendBlockFromURL", "aw", 'o', "aw", NEVER},
+    {BLOB, "CopyBlob", "cw", 'o', "cw", NEVER},
     {BLOB, "PutBlob", "cw", 'o', "cw", NEVER},
     {BLOB, "PutBlob", "cw", 'o', "cw", NEVER}, /* of an append blob */
     {BLOB, "PutBlob", "cw", 'o', "cw", NEVER}, /* of a page blob */

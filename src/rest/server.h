@@ -34,6 +34,7 @@ struct rest_server {
     struct pool *pool;
     struct digests *digests; /* NULL: each body is summed up by itself */
     struct access_log *log;
+    uint16_t ports[SERVICE_KIND_COUNT]; /* where this server answers; 0: not at all */
 };
 
 /* What a listener is opened with. */

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "service/blob/copy_state.h"
 #include "service/blob/keep.h"
 #include "service/blob/protect.h"
 #include "service/blob/sweep.h"
@@ -20,7 +21,9 @@ static enum condition_use condition_use_of(enum blob_use use)
     case BLOB_READ_STORED:
         return CONDITION_READ;
     case BLOB_CREATE:
+    case BLOB_COPY_ON:
         return CONDITION_CREATE;
+    case BLOB_COPY_END:
     case BLOB_CHANGE:
     case BLOB_ALTER:
     case BLOB_STAGE:
@@ -95,7 +98,7 @@ static struct err check_existence(const struct blob_request *request, enum blob_
 {
     if (use == BLOB_STAGE)
         return OK;
-    if (use == BLOB_CREATE)
+    if (use == BLOB_CREATE || use == BLOB_COPY_ON)
         return blob->exists && request->create_only ? err_new(ERR_UNAUTHORIZED_BLOB_OVERWRITE) : OK;
     bool there = use == BLOB_DELETE || use == BLOB_READ_STORED ? blob->stored : blob->exists;
     return there ? OK : err_new(ERR_BLOB_NOT_FOUND);
@@ -163,6 +166,27 @@ static struct err check_encryption_scope(const struct blob_request *request, enu
                : err_new(ERR_BLOB_CUSTOMER_SPECIFIED_ENCRYPTION_MISMATCH);
 }
 
+/* Whether the use changes what an incremental copy is made of. What may be done with one is to read
+ * about it, to lease it and to delete it. */
+static bool spoils_incremental(enum blob_use use)
+{
+    return use == BLOB_CREATE || use == BLOB_CHANGE || use == BLOB_ALTER || use == BLOB_STAGE ||
+           use == BLOB_CHANGE_SHARED;
+}
+
+static struct err check_copy(const struct blob *blob, enum blob_use use)
+{
+    struct blob_copy_state copy;
+    if (!str_given(blob->head.copy) || use == BLOB_READ || use == BLOB_READ_STORED)
+        return OK;
+    TRY(blob_copy_decode(blob->head.copy, &copy));
+    if (copy.status == BLOB_COPY_PENDING && use != BLOB_COPY_END)
+        return err_new(ERR_PENDING_COPY_OPERATION);
+    return copy.incremental && spoils_incremental(use)
+               ? err_new(ERR_OPERATION_NOT_ALLOWED_ON_INCREMENTAL_COPY_BLOB)
+               : OK;
+}
+
 struct err blob_open(struct txn *t, const struct blob_request *request, enum blob_use use,
                      struct blob *out)
 {
@@ -172,7 +196,8 @@ struct err blob_open(struct txn *t, const struct blob_request *request, enum blo
     TRY(check_existence(request, use, out));
     TRY(check_lease(t, request, use, out));
     TRY(check_protection(t, request, use, out));
-    return check_encryption_scope(request, use, out);
+    TRY(check_encryption_scope(request, use, out));
+    return request->at.item == BLOB_BASE ? check_copy(out, use) : OK;
 }
 
 /* Snapshots and previous versions have tags, but are not found by them; nor is what is
@@ -203,6 +228,8 @@ struct err blob_save_written(struct txn *t, struct blob *blob)
     blob->head.etag = txn_stamp(t);
     blob->head.last_modified = txn_now(t);
     lease_after_write(&blob->head.lease, txn_now(t));
+    if (!blob->keep_copy)
+        blob->head.copy = STR_NONE;
     return blob_save_unchanged(t, blob);
 }
 

@@ -44,6 +44,7 @@ struct blob {
     struct str scope;     /* BLOB_CREATE: the encryption scope of what is made */
     uint64_t vacated;     /* the id of a content of one row that blob_replace has removed, 0: none.
                              Whoever writes the next content under it spares the store a row. */
+    bool keep_copy;       /* a write that leaves what the head says of a copy: Put Page, copies */
 };
 
 enum blob_use {
@@ -56,10 +57,13 @@ enum blob_use {
     BLOB_DELETE,        /* must exist, be it uncommitted */
     BLOB_CHANGE_SHARED, /* Snapshot: a write that a lease does not hinder */
     BLOB_LEASE,         /* must exist; the lease is the operation's own business */
+    BLOB_COPY_END,      /* Abort Copy: must exist, and may have a copy pending */
+    BLOB_COPY_ON,       /* Incremental Copy: as BLOB_CREATE, also of an incremental copy */
 };
 
-/* ERR_CONTAINER_NOT_FOUND, ERR_BLOB_NOT_FOUND, what conditions and leases answer, and
- * ERR_UNAUTHORIZED_BLOB_OVERWRITE. */
+/* ERR_CONTAINER_NOT_FOUND, ERR_BLOB_NOT_FOUND, what conditions and leases answer,
+ * ERR_UNAUTHORIZED_BLOB_OVERWRITE, and for a write ERR_PENDING_COPY_OPERATION and
+ * ERR_OPERATION_NOT_ALLOWED_ON_INCREMENTAL_COPY_BLOB. */
 struct err blob_open(struct txn *t, const struct blob_request *request, enum blob_use use,
                      struct blob *out);
 
@@ -70,7 +74,8 @@ struct err blob_load(struct txn *t, const struct blob_request *request, struct b
  * set. For those that do not go through blob_open (sweepers). */
 struct err blob_take_row(struct blob *blob, struct str row);
 
-/* A write: new ETag and time, and a lease that is over is forgotten. */
+/* A write: new ETag and time, and a lease that is over is forgotten, as is the copy that the blob
+ * came about by unless blob->keep_copy. */
 struct err blob_save_written(struct txn *t, struct blob *blob);
 /* A change that is no write of the blob: leases, and what the client cannot see. */
 struct err blob_save_unchanged(struct txn *t, struct blob *blob);

@@ -34,7 +34,7 @@ static struct err write_block(struct txn *t, const struct blob_append_args *args
                         blob_key_content(txn_arena(t), blob->container.incarnation, head->content));
     content_write_from(&w, head->size);
     for (size_t i = 0; i < args->pieces->count; i++)
-        TRY(content_write(&w, &args->pieces->items[i], PIECE_ADOPT));
+        TRY(content_write(&w, &args->pieces->items[i], args->claim.how));
     TRY(content_write_end(&w));
     head->content_rows += w.rows;
     head->content_inline = false;
@@ -54,6 +54,7 @@ struct err blob_append_block(struct txn *t, void *arg)
     TRY(check_position(args, &blob.head));
     if (blob.head.block_count >= BLOB_APPEND_BLOCKS_MAX)
         return err_new(ERR_BLOCK_COUNT_EXCEEDS_LIMIT);
+    TRY(blob_claim_check(t, &args->claim));
     args->offset = blob.head.size;
     TRY(write_block(t, args, &blob));
     TRY(blob_save_written(t, &blob));

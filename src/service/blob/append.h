@@ -20,7 +20,8 @@ engine_fn blob_create_append_blob;
 
 struct blob_append_args {
     struct blob_request request;
-    const struct pieces *pieces; /* of a finished upload; not for Seal */
+    const struct pieces *pieces; /* of a finished upload, or of a source; not for Seal */
+    struct blob_claim claim;
     uint64_t size;
     bool has_position, has_size_max;
     uint64_t position; /* where the client thinks the blob ends */

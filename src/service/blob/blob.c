@@ -42,7 +42,7 @@ static struct err write_content(struct txn *t, const struct blob_put_args *args,
     uint64_t id = blob->vacated != 0 ? blob->vacated : (uint64_t)txn_stamp(t);
     content_write_begin(&w, t, blob_key_content(txn_arena(t), blob->container.incarnation, id));
     for (size_t i = 0; i < args->pieces->count; i++)
-        TRY(content_write(&w, &args->pieces->items[i], PIECE_ADOPT));
+        TRY(content_write(&w, &args->pieces->items[i], args->claim.how));
     TRY(content_write_end(&w));
     head->content = w.size == 0 ? 0 : id;
     head->content_rows = w.rows;
@@ -57,11 +57,21 @@ struct err blob_put_blob(struct txn *t, void *arg)
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_CREATE, &blob));
     TRY(blob_check_type(&blob, BLOB_BLOCK));
+    TRY(blob_claim_check(t, &args->claim));
     TRY(blob_replace(t, &args->request, BLOB_BLOCK, &blob));
     TRY(write_content(t, args, &blob));
     blob_set_properties(t, &blob, &args->properties);
     TRY(blob_save_written(t, &blob));
     return blob_give(&args->request, &blob.head, &args->head);
+}
+
+struct err blob_put_blob_from_url(struct txn *t, void *arg)
+{
+    const struct blob_put_args *args = arg;
+    struct err error = blob_put_blob(t, arg);
+    if (error.code == ERR_CONDITION_NOT_MET && str_given(args->request.conditions.if_match))
+        error.code = ERR_TARGET_CONDITION_NOT_MET;
+    return error;
 }
 
 /* ---- Get Blob and its properties ---- */
@@ -192,6 +202,7 @@ struct err blob_snapshot_blob(struct txn *t, void *arg)
     snapshot.head.blocks = 0;
     if (args->has_metadata) {
         snapshot.head.metadata = args->metadata;
+        snapshot.keep_copy = true;
         TRY(blob_save_written(t, &snapshot));
     } else {
         TRY(blob_save_unchanged(t, &snapshot));

@@ -19,16 +19,29 @@ struct blob_properties {
     struct blob_protection protection;
 };
 
+struct blob_source;
+
+/* How pieces come into a blob: all zero is an upload's. */
+struct blob_claim {
+    enum piece_claim how;
+    const struct blob_source *source; /* whose they are, which must still be what it was */
+};
+/* ERR_SOURCE_CONDITION_NOT_MET. */
+struct err blob_claim_check(struct txn *t, const struct blob_claim *claim);
+
 struct blob_put_args {
     struct blob_request request;
     struct blob_properties properties;
-    const struct pieces *pieces; /* of a finished upload */
+    const struct pieces *pieces; /* of a finished upload, or of a source */
+    struct blob_claim claim;
     uint64_t size;
     /* out */
     struct blob_head head;
 };
 /* Put Blob of a block blob. ERR_INVALID_BLOB_TYPE, ERR_BLOB_ARCHIVED. */
 engine_fn blob_put_blob;
+/* Put Blob From URL: the same, but an If-Match that fails is ERR_TARGET_CONDITION_NOT_MET. */
+engine_fn blob_put_blob_from_url;
 
 /* Replaces what the head says of the content by what the caller has written: for all that make a
  * block blob (Put Blob, Put Block List). blob->head.content and so on are those of the new one. */

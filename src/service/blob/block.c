@@ -79,10 +79,11 @@ static struct err drop_block(struct txn *t, struct str row)
     return reader_ok(&r) ? OK : err_new(ERR_CORRUPT);
 }
 
-static struct err save_block(struct txn *t, struct str key, const struct pieces *pieces)
+static struct err save_block(struct txn *t, struct str key, const struct pieces *pieces,
+                             enum piece_claim how)
 {
     for (size_t i = 0; i < pieces->count; i++)
-        TRY(piece_claim(t, &pieces->items[i], PIECE_ADOPT));
+        TRY(piece_claim(t, &pieces->items[i], how));
     struct buf row = buf_in(txn_arena(t));
     pieces_encode(&row, pieces);
     return txn_put(t, key, buf_str(&row));
@@ -96,6 +97,7 @@ struct err blob_put_block(struct txn *t, void *arg)
     struct str old;
     TRY(blob_open(t, &args->request, BLOB_STAGE, &blob));
     TRY(blob_check_type(&blob, BLOB_BLOCK));
+    TRY(blob_claim_check(t, &args->claim));
     TRY(open_set(t, &blob, args, &set));
     if (set.id_bytes != args->id.n)
         return err_new(ERR_INVALID_BLOB_OR_BLOCK);
@@ -107,7 +109,7 @@ struct err blob_put_block(struct txn *t, void *arg)
     else if (set.count++ >= BLOCKS_UNCOMMITTED_MAX)
         return err_new(ERR_BLOCK_COUNT_EXCEEDS_LIMIT);
     set.touched = txn_now(t);
-    TRY(save_block(t, key, args->pieces));
+    TRY(save_block(t, key, args->pieces, args->claim.how));
     return save_set(t, &blob, &set);
 }
 

@@ -26,6 +26,7 @@ struct block_put_args {
     struct blob_request request;
     struct str id; /* decoded */
     const struct pieces *pieces;
+    struct blob_claim claim;
 };
 /* ERR_INVALID_BLOB_OR_BLOCK for an id of another length, ERR_BLOCK_COUNT_EXCEEDS_LIMIT,
  * ERR_INVALID_BLOB_TYPE. Changes neither the blob's ETag nor its time. */

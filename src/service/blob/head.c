@@ -37,6 +37,7 @@ enum field {
     FIELD_REHYDRATE,
     FIELD_REHYDRATE_AT,
     FIELD_REHYDRATE_HIGH,
+    FIELD_COPY,
     FIELD_VERSION = 40,
     FIELD_DELETED,
     FIELD_PURGE_AT,
@@ -87,6 +88,7 @@ void blob_head_encode(struct buf *b, const struct blob_head *head)
     record_put_bytes(b, FIELD_CONTENT_MD5, head->http.content_md5);
     record_put_bytes(b, FIELD_METADATA, head->metadata);
     record_put_bytes(b, FIELD_TAGS, head->tags);
+    record_put_bytes(b, FIELD_COPY, head->copy);
     record_put(b, FIELD_SEALED, head->sealed);
     record_put(b, FIELD_SEQUENCE, head->sequence);
     record_put(b, FIELD_PAGE_ROWS, head->page_rows);
@@ -256,6 +258,9 @@ static void take_bytes(struct blob_head *h, unsigned field, struct str bytes)
         break;
     case FIELD_ENCRYPTION_SCOPE:
         h->encryption_scope = bytes;
+        break;
+    case FIELD_COPY:
+        h->copy = bytes;
         break;
     default:
         break;

@@ -78,6 +78,7 @@ struct blob_head {
     bool sealed;         /* an append blob that grows no more */
     struct str metadata; /* as pairs.h encodes them; absent when none */
     struct str tags;
+    struct str copy; /* as copy_state.h encodes it; absent unless it came about by a copy */
     struct lease lease;
     int64_t version;  /* its version id; 0 when it was written while there were no versions */
     int64_t deleted;  /* when it was soft-deleted; 0: it was not */

@@ -134,6 +134,16 @@ static void keep_map(struct txn *t, struct blob_head *head, const struct interva
     }
 }
 
+struct err blob_pages_write(struct txn *t, const struct blob_request *request, struct blob *blob,
+                            uint64_t offset, const struct pieces *pieces, enum piece_claim claim)
+{
+    struct blob_pages map;
+    TRY(blob_pages_open(t, request, blob, &map));
+    TRY(interval_write(&map.map, offset, pieces, claim));
+    keep_map(t, &blob->head, &map.map);
+    return OK;
+}
+
 /* ---- Put Blob ---- */
 
 struct err blob_create_page_blob(struct txn *t, void *arg)
@@ -178,6 +188,7 @@ struct err blob_put_page(struct txn *t, void *arg)
     else
         TRY(interval_write(&pages.map, args->offset, args->pieces, PIECE_ADOPT));
     keep_map(t, &blob.head, &pages.map);
+    blob.keep_copy = true;
     TRY(blob_save_written(t, &blob));
     return blob_give(&args->request, &blob.head, &args->head);
 }

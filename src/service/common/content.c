@@ -136,7 +136,13 @@ struct content_reader {
     struct pieces *out;
     uint64_t next; /* offset of the first byte not yet found */
     uint64_t end;
+    size_t pieces_max;
 };
+
+static bool wants_more(const struct content_reader *r)
+{
+    return r->next < r->end && r->out->count < r->pieces_max;
+}
 
 static void take_hole(struct content_reader *r, uint64_t until)
 {
@@ -169,7 +175,7 @@ static struct err take_chunk(struct content_reader *r, uint64_t start, struct st
     struct reader in = reader_of(value);
     struct piece piece;
     take_hole(r, start);
-    while (r->next < r->end && piece_decode(&in, &piece)) {
+    while (wants_more(r) && piece_decode(&in, &piece)) {
         if (start + piece.length > r->next)
             take_piece(r, piece, start);
         start += piece.length;
@@ -179,7 +185,7 @@ static struct err take_chunk(struct content_reader *r, uint64_t start, struct st
 
 static struct err take_from_cursor(struct content_reader *r, struct cursor *c, struct str prefix)
 {
-    while (r->next < r->end && cursor_valid(c)) {
+    while (wants_more(r) && cursor_valid(c)) {
         struct reader key = reader_of(str_from(cursor_key(c), prefix.n));
         uint64_t start = read_be64(&key);
         if (!reader_done(&key))
@@ -209,7 +215,14 @@ static struct err read_by_cursor(struct content_reader *r, struct txn *t, struct
 struct err content_read(struct txn *t, struct str prefix, uint64_t offset, uint64_t length,
                         struct arena *a, struct pieces *out)
 {
-    struct content_reader r = {.arena = a, .out = out, .next = offset, .end = offset + length};
+    return content_read_some(t, prefix, offset, length, SIZE_MAX, a, out);
+}
+
+struct err content_read_some(struct txn *t, struct str prefix, uint64_t offset, uint64_t length,
+                             size_t pieces_max, struct arena *a, struct pieces *out)
+{
+    struct content_reader r = {
+        .arena = a, .out = out, .next = offset, .end = offset + length, .pieces_max = pieces_max};
     *out = (struct pieces){0};
     if (length == 0)
         return OK;
@@ -220,9 +233,10 @@ struct err content_read(struct txn *t, struct str prefix, uint64_t offset, uint6
         if (str_given(first))
             TRY(take_chunk(&r, 0, first));
     }
-    if (r.next < r.end)
+    if (wants_more(&r))
         TRY(read_by_cursor(&r, t, prefix));
-    take_hole(&r, r.end);
+    if (wants_more(&r))
+        take_hole(&r, r.end);
     return OK;
 }
 

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What Put Block and Put Block From URL share. */
+#ifndef REST_BLOB_BLOCK_H
+#define REST_BLOB_BLOCK_H
+
+#include "rest/call.h"
+
+/* The parameter blockid, decoded. ERR_MISSING_REQUIRED_QUERY_PARAMETER,
+ * ERR_INVALID_QUERY_PARAMETER_VALUE. */
+struct err blob_read_block_id(struct rest_call *call, struct str *out);
+
+#endif

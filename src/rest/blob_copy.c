@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copy Blob and Abort Copy Blob: decode and encode. */
+#include "rest/blob_copy.h"
+
+#include "rest/blob_ops.h"
+#include "rest/blob_protect.h"
+#include "rest/blob_request.h"
+#include "rest/blob_tags.h"
+#include "rest/metadata.h"
+#include "rest/pooled.h"
+#include "rest/server.h"
+
+enum { STEPS_AT_ONCE = 64 };
+
+/* ---- what copies have in common ---- */
+
+static struct err read_priority(struct rest_call *call, bool *high)
+{
+    const struct str name = STR("x-ms-rehydrate-priority");
+    struct str text = call_header(call, name);
+    *high = str_ieq(text, STR("High"));
+    if (str_given(text) && !*high && !str_ieq(text, STR("Standard")))
+        return call_bad_header(call, name);
+    return OK;
+}
+
+/* Which tiers the copy can have, only the source's type tells. */
+static struct err read_tier(struct rest_call *call, enum blob_tier *out)
+{
+    const struct str name = STR("x-ms-access-tier");
+    struct str text = call_header(call, name);
+    *out = BLOB_TIER_NONE;
+    return !str_given(text) || blob_tier_parse(text, out) ? OK : call_bad_header(call, name);
+}
+
+struct err blob_read_copy_wishes(struct rest_call *call, struct blob_copy_wishes *out)
+{
+    TRY(metadata_from_headers(call, &out->metadata));
+    out->has_metadata = str_given(out->metadata);
+    TRY(blob_read_tags_header(call, &out->tags));
+    TRY(blob_read_protection(call, &out->protection));
+    TRY(read_tier(call, &out->tier));
+    TRY(read_priority(call, &out->high_priority));
+    out->rehydrate_ticks = (int64_t)call->server->options.rehydrate_seconds * TICKS_PER_SECOND;
+    out->has_seal = str_given(call_header(call, STR("x-ms-seal-blob")));
+    return call_header_bool(call, STR("x-ms-seal-blob"), &out->seal);
+}
+
+void blob_put_copy_outcome(struct rest_call *call, const struct guid *id, struct str status)
+{
+    char text[GUID_TEXT_BYTES];
+    guid_text(id, text);
+    call_put(call, STR("x-ms-copy-id"), (struct str){text, sizeof text});
+    call_put(call, STR("x-ms-copy-status"), status);
+    call->status = 202;
+}
+
+/* ---- Copy Blob ---- */
+
+struct copy_blob {
+    struct blob_copy_args args; /* first: run's argument */
+    struct copy_source source;
+    struct conditions conditions;
+    struct blob_source found;
+};
+
+struct err rest_copy_blob_decode(struct rest_call *call)
+{
+    struct copy_blob *copy = ARENA_NEW(call->arena, struct copy_blob);
+    struct blob_copy_args *args = &copy->args;
+    call->args = copy;
+    TRY(blob_read_base_request(call, &args->request));
+    /* With a type it would be Put Blob From URL, which is for block blobs only. */
+    if (str_given(call_header(call, STR("x-ms-blob-type"))))
+        return call_bad_header(call, STR("x-ms-blob-type"));
+    TRY(copy_source_read(call, &copy->source));
+    TRY(copy_source_conditions(call, &copy->source, true, &copy->conditions));
+    TRY(blob_read_copy_wishes(call, &args->wishes));
+    args->id = guid_random();
+    args->url = copy->source.shown;
+    args->needs_infinite_lease = true;
+    if (!copy->source.here)
+        return copy_source_answered(call, 403, STR("AuthorizationFailure"));
+    TRY(copy_source_blob(call, &copy->source, &copy->found));
+    return OK;
+}
+
+/* In the pool. */
+static struct err find_source(struct rest_call *call)
+{
+    struct copy_blob *copy = call->args;
+    struct blob_source *found = &copy->found;
+    found->found = false;
+    found->conditions = copy->conditions;
+    found->archived_too = str_eq(copy->source.account, call->account);
+    found->not_of_blocks = str_eq(found->partition, call->partition);
+    found->offset = 0;
+    found->length = UINT64_MAX;
+    struct err error =
+        store_read(call->store, found->partition, ENGINE_WAIT, blob_read_source, found);
+    copy->args.source = found;
+    copy->args.from = &found->head;
+    copy->args.pieces = &found->pieces;
+    copy->args.claim = PIECE_HOLD;
+    return copy_source_refused(call, error);
+}
+
+/* In the pool: what is not whole yet may be so before the answer goes out. */
+static struct err advance(struct rest_call *call)
+{
+    struct copy_blob *copy = call->args;
+    struct blob_copy_args *args = &copy->args;
+    bool ended = args->status != BLOB_COPY_PENDING;
+    for (unsigned i = 0; i < STEPS_AT_ONCE && !ended; i++)
+        TRY(blob_advance_copy(call->store, call->partition, args->incarnation, args->job, &ended));
+    if (args->status != BLOB_COPY_PENDING || !ended)
+        return OK;
+    struct blob_copy_state state;
+    struct blob_get_args now = {.request = {.arena = call->arena, .name = args->request.name}};
+    struct err error = store_read(call->store, call->partition, ENGINE_WAIT, blob_get_blob, &now);
+    /* Another write may have followed already: then the copy was what it was. */
+    if (err_is(error))
+        return OK;
+    TRY(blob_copy_decode(now.head.copy, &state));
+    if (state.status != BLOB_COPY_NONE && guid_eq(&state.id, &args->id)) {
+        args->head = now.head;
+        args->status = state.status;
+    }
+    return OK;
+}
+
+struct err rest_copy_blob_start(struct rest_call *call)
+{
+    return pooled_write(
+        call, (struct pooled){.pool = call->server->pool, .before = find_source, .after = advance});
+}
+
+struct err rest_copy_blob_encode(struct rest_call *call)
+{
+    const struct copy_blob *copy = call->args;
+    const struct blob_copy_args *args = &copy->args;
+    blob_put_etag(call, args->head.etag, args->head.last_modified);
+    blob_put_version_id(call, args->head.version);
+    blob_put_copy_outcome(call, &args->id, blob_copy_status_text(args->status));
+    return OK;
+}
+
+/* ---- Abort Copy Blob ---- */
+
+struct err rest_abort_copy_blob_decode(struct rest_call *call)
+{
+    const struct str name = STR("copyid");
+    struct blob_abort_args *args = ARENA_NEW(call->arena, struct blob_abort_args);
+    struct str id = call_query(call, name);
+    call->args = args;
+    TRY(blob_read_base_request(call, &args->request));
+    if (!str_given(id))
+        return call_missing_query(call, name);
+    return guid_parse(id, &args->id) ? OK : call_bad_query(call, name);
+}
+
+struct err rest_abort_copy_blob_encode(struct rest_call *call)
+{
+    call->status = 204;
+    return OK;
+}

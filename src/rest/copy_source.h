@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a copy comes from: x-ms-copy-source and what goes with it, for the operations of the blob
+ * and the file service that take one. A source of this server is never fetched through a
+ * connection: it is found in the store, as the credentials that come with its URL allow. */
+#ifndef REST_COPY_SOURCE_H
+#define REST_COPY_SOURCE_H
+
+#include "core/uri.h"
+#include "rest/call.h"
+#include "service/blob/source.h"
+
+enum { COPY_SOURCE_URL_MAX = 2048, COPY_SOURCE_QUERY_MAX = 48 };
+
+struct copy_source {
+    struct str url;   /* as sent */
+    struct str shown; /* as it may be told later: without signatures and tokens */
+    struct uri uri;
+    struct str authorization; /* x-ms-copy-source-authorization; absent when not sent */
+    struct auth_pair query[COPY_SOURCE_QUERY_MAX];
+    size_t query_count;
+    bool here; /* of this server; the rest is for such a one */
+    enum service_kind service;
+    struct str account, container, object;
+    int64_t snapshot;       /* 0: not of one */
+    int64_t version;        /* the same */
+    struct auth_result who; /* with what it was let in; zero where it is by the request's own */
+    bool by_request;
+};
+
+/* Reads the headers and, when the source is of this server, sees that it may be read.
+ * ERR_MISSING_REQUIRED_HEADER, ERR_INVALID_HEADER_VALUE, and refusals as copy_source_refused tells
+ * them. */
+struct err copy_source_read(struct rest_call *call, struct copy_source *out);
+
+/* x-ms-source-if-*; with_tags: x-ms-source-if-tags too, which needs the permission to read the
+ * source's tags. */
+struct err copy_source_conditions(struct rest_call *call, const struct copy_source *source,
+                                  bool with_tags, struct conditions *out);
+/* ERR_COPY_SOURCE_FORBIDDEN unless the source's tags may be read. */
+struct err copy_source_need_tags(struct rest_call *call, const struct copy_source *source);
+
+/* The blob to look for; ERR_INVALID_HEADER_VALUE when the source is none. */
+struct err copy_source_blob(struct rest_call *call, const struct copy_source *source,
+                            struct blob_source *out);
+
+/* What a failure at the source is to the client of the copy: CannotVerifyCopySource with the
+ * source's status, code and message for what only the source can say, else the error itself. */
+struct err copy_source_refused(struct rest_call *call, struct err error);
+/* The same for what another server answered; code may be absent. */
+struct err copy_source_answered(struct rest_call *call, int status, struct str code);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/from_url.h"
+
+#include "core/crc64.h"
+#include "http/range.h"
+#include "rest/blob_request.h"
+
+enum { PIECES_AT_ONCE = 2048 };
+
+/* ---- reading the request ---- */
+
+struct err from_url_read(struct rest_call *call, bool with_tags, struct from_url *out)
+{
+    if (call->x->request.content_length > 0 || call->x->request.chunked)
+        return call_bad_header(call, STR("Content-Length"));
+    TRY(copy_source_read(call, &out->url));
+    if (out->url.here)
+        TRY(copy_source_blob(call, &out->url, &out->found));
+    out->too_large = ERR_REQUEST_BODY_TOO_LARGE;
+    return copy_source_conditions(call, &out->url, with_tags, &out->found.conditions);
+}
+
+struct err from_url_read_range(struct rest_call *call, struct from_url *f)
+{
+    const struct str name = STR("x-ms-source-range");
+    struct str text = call_header(call, name);
+    struct http_range range;
+    f->length = UINT64_MAX;
+    if (!str_given(text))
+        return OK;
+    if (!http_range_parse(text, &range))
+        return call_bad_header(call, name);
+    f->has_range = true;
+    f->offset = range.first;
+    if (range.last != HTTP_RANGE_TO_END)
+        f->length = range.last - range.first + 1;
+    return OK;
+}
+
+struct err from_url_read_checksums(struct rest_call *call, struct from_url *f)
+{
+    char crc64[8];
+    TRY(blob_read_checksum(call, STR("x-ms-source-content-md5"), ERR_INVALID_MD5, f->md5, MD5_BYTES,
+                           &f->has_md5));
+    TRY(blob_read_checksum(call, STR("x-ms-source-content-crc64"), ERR_INVALID_CRC64, crc64,
+                           sizeof crc64, &f->has_crc64));
+    if (f->has_md5 && f->has_crc64)
+        return err_new(ERR_BOTH_CRC64_AND_MD5_HEADER_PRESENT);
+    struct reader r = reader_of((struct str){crc64, sizeof crc64});
+    if (f->has_crc64)
+        f->crc64 = read_le64(&r);
+    return OK;
+}
+
+/* ---- fetching ---- */
+
+static struct err too_large(struct rest_call *call, const struct from_url *f)
+{
+    return err_detail(
+        f->too_large,
+        arena_printf(call->arena, "MaxLimit\t%llu", (unsigned long long)f->size_max).p);
+}
+
+static bool wants_bytes(const struct from_url *f)
+{
+    return f->has_md5 || f->has_crc64 || f->wants_crc64;
+}
+
+static void add_checksums(struct from_url *f, struct str bytes)
+{
+    if (f->has_md5)
+        md5_update(&f->md5_state, bytes);
+    f->crc64_found = crc64(f->crc64_found, bytes);
+}
+
+static struct err count_bytes(void *arg, struct str bytes)
+{
+    add_checksums(arg, bytes);
+    return OK;
+}
+
+static struct err store_bytes(void *arg, struct str bytes)
+{
+    struct from_url *f = arg;
+    add_checksums(f, bytes);
+    return f->sink != NULL ? f->sink(f->sink_arg, bytes) : upload_take(&f->upload, bytes);
+}
+
+static void begin_upload(struct rest_call *call, struct from_url *f)
+{
+    struct upload_options options = {.inline_max = f->inline_max, .expected = (int64_t)f->size};
+    if (f->sink != NULL)
+        return;
+    upload_init(&f->upload, call->store, call->arena, &options);
+    f->uploading = true;
+}
+
+static struct err end_upload(struct from_url *f)
+{
+    if (f->sink != NULL)
+        return OK;
+    TRY(upload_end(&f->upload));
+    f->pieces = &f->upload.pieces;
+    f->claim = (struct blob_claim){0};
+    return OK;
+}
+
+static struct err check_checksums(struct from_url *f)
+{
+    if (f->has_md5)
+        md5_final(&f->md5_state, f->md5_found);
+    if (f->has_md5 && memcmp(f->md5, f->md5_found, MD5_BYTES) != 0)
+        return err_new(ERR_MD5_MISMATCH);
+    return f->has_crc64 && f->crc64 != f->crc64_found ? err_new(ERR_CRC64_MISMATCH) : OK;
+}
+
+/* The bytes of what was found, window by window. */
+static struct err store_found(struct rest_call *call, struct from_url *f)
+{
+    struct blob_source *found = &f->found;
+    uint64_t end = f->offset + f->size;
+    begin_upload(call, f);
+    for (;;) {
+        TRY(feed_pieces(call->store->engine, &found->pieces, store_bytes, f));
+        if (found->until >= end)
+            return end_upload(f);
+        found->offset = found->until;
+        found->length = end - found->offset;
+        TRY(store_read(call->store, found->partition, ENGINE_WAIT, blob_read_source, found));
+    }
+}
+
+static struct err take_found(struct rest_call *call, struct from_url *f)
+{
+    struct blob_source *found = &f->found;
+    uint64_t size = found->head.size;
+    f->head = &found->head;
+    f->size = size < f->offset ? 0 : size - f->offset;
+    if (f->length < f->size)
+        f->size = f->length;
+    if (f->has_range && f->size == 0)
+        return err_new(ERR_INVALID_RANGE);
+    if (f->size > f->size_max)
+        return too_large(call, f);
+    bool share = f->sink == NULL && found->until == f->offset + f->size &&
+                 blob_source_shareable(found, f->inline_max);
+    if (!share)
+        return store_found(call, f);
+    if (wants_bytes(f))
+        TRY(feed_pieces(call->store->engine, &found->pieces, count_bytes, f));
+    f->pieces = &found->pieces;
+    f->claim = (struct blob_claim){PIECE_HOLD, found};
+    return OK;
+}
+
+static struct err fetch_here(struct rest_call *call, struct from_url *f)
+{
+    struct blob_source *found = &f->found;
+    struct engine_pin *pin = engine_pin(call->store->engine);
+    found->found = false;
+    found->offset = f->offset;
+    found->length = f->length;
+    found->pieces_max = PIECES_AT_ONCE;
+    struct err error =
+        store_read(call->store, found->partition, ENGINE_WAIT, blob_read_source, found);
+    if (!err_is(error))
+        error = take_found(call, f);
+    engine_unpin(call->store->engine, pin);
+    return copy_source_refused(call, error);
+}
+
+struct err from_url_fetch(struct rest_call *call, struct from_url *f)
+{
+    f->crc64_found = 0;
+    md5_init(&f->md5_state);
+    struct err error = f->url.here ? fetch_here(call, f)
+                                   : copy_source_answered(call, 403, STR("AuthorizationFailure"));
+    if (!err_is(error))
+        error = check_checksums(f);
+    if (err_is(error))
+        from_url_drop(f);
+    return error;
+}
+
+void from_url_drop(struct from_url *f)
+{
+    if (f->uploading)
+        upload_discard(&f->upload);
+    f->uploading = false;
+}
+
+void from_url_put_checksums(struct rest_call *call, const struct from_url *f)
+{
+    if (f->has_md5)
+        blob_put_base64(call, STR("Content-MD5"),
+                        (struct str){(const char *)f->md5_found, MD5_BYTES});
+    else if (f->has_crc64 || f->wants_crc64)
+        blob_put_crc64(call, f->crc64_found);
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/blob/copy_job.h"
+
+#include <assert.h>
+
+#include "service/blob/page.h"
+#include "service/blob/sweep.h"
+#include "service/common/record.h"
+
+/* ---- the row ---- */
+
+enum field {
+    FIELD_NAME = 1,
+    FIELD_TYPE,
+    FIELD_SIZE,
+    FIELD_STARTED,
+    FIELD_PARTITION,
+    FIELD_SOURCE_NAME,
+    FIELD_SOURCE_ITEM,
+    FIELD_SOURCE_TIME,
+    FIELD_SOURCE_INCARNATION,
+    FIELD_SOURCE_CONTENT,
+    FIELD_SOURCE_BLOCKS,
+    FIELD_SOURCE_ETAG,
+    FIELD_URL,
+    FIELD_URL_ETAG,
+    FIELD_CONTENT,
+    FIELD_DONE,
+    FIELD_ROWS,
+    FIELD_EXTENTS,
+};
+
+static struct str jobs_key(struct arena *a, uint64_t incarnation)
+{
+    struct buf b = buf_in(a);
+    buf_putc(&b, 'Y');
+    buf_put_be64(&b, incarnation);
+    return buf_str(&b);
+}
+
+static struct str job_key(struct arena *a, uint64_t incarnation, uint64_t id)
+{
+    struct buf b = buf_in(a);
+    buf_put(&b, jobs_key(a, incarnation));
+    buf_put_be64(&b, id);
+    return buf_str(&b);
+}
+
+struct err copy_job_save(struct txn *t, const struct copy_job *job)
+{
+    struct buf b = buf_in(txn_arena(t));
+    record_put_bytes(&b, FIELD_NAME, job->name);
+    record_put(&b, FIELD_TYPE, job->type);
+    record_put(&b, FIELD_SIZE, job->size);
+    record_put(&b, FIELD_STARTED, (uint64_t)job->started);
+    record_put_bytes(&b, FIELD_PARTITION, job->partition);
+    record_put_bytes(&b, FIELD_SOURCE_NAME, job->source_name);
+    record_put(&b, FIELD_SOURCE_ITEM, job->source_at.item);
+    record_put(&b, FIELD_SOURCE_TIME, (uint64_t)job->source_at.time);
+    record_put(&b, FIELD_SOURCE_INCARNATION, job->source_incarnation);
+    record_put(&b, FIELD_SOURCE_CONTENT, job->source_content);
+    record_put(&b, FIELD_SOURCE_BLOCKS, job->source_blocks);
+    record_put(&b, FIELD_SOURCE_ETAG, (uint64_t)job->source_etag);
+    record_put_bytes(&b, FIELD_URL, job->url);
+    record_put_bytes(&b, FIELD_URL_ETAG, job->url_etag);
+    record_put(&b, FIELD_CONTENT, job->content);
+    record_put(&b, FIELD_DONE, job->done);
+    record_put(&b, FIELD_ROWS, job->rows);
+    record_put(&b, FIELD_EXTENTS, job->extents);
+    TRY(txn_put(t, job_key(txn_arena(t), job->incarnation, job->id), buf_str(&b)));
+    return txn_put(t, BLOB_KEY_COPIES, STR(""));
+}
+
+static struct err any_job(struct txn *t, struct str prefix, bool *any)
+{
+    struct cursor *c;
+    TRY(cursor_open(t, prefix, &c));
+    *any = cursor_valid(c);
+    cursor_close(c);
+    return OK;
+}
+
+struct err copy_job_drop(struct txn *t, const struct copy_job *job)
+{
+    bool any;
+    TRY(txn_del(t, job_key(txn_arena(t), job->incarnation, job->id)));
+    TRY(any_job(t, jobs_key(txn_arena(t), job->incarnation), &any));
+    return any ? OK : txn_del(t, BLOB_KEY_COPIES);
+}
+
+static void take_source_field(struct copy_job *job, const struct record_field *f)
+{
+    if (f->number == FIELD_PARTITION)
+        job->partition = f->bytes;
+    else if (f->number == FIELD_SOURCE_NAME)
+        job->source_name = f->bytes;
+    else if (f->number == FIELD_SOURCE_ITEM)
+        job->source_at.item = (enum blob_item)f->value;
+    else if (f->number == FIELD_SOURCE_TIME)
+        job->source_at.time = (int64_t)f->value;
+    else if (f->number == FIELD_SOURCE_INCARNATION)
+        job->source_incarnation = f->value;
+    else if (f->number == FIELD_SOURCE_CONTENT)
+        job->source_content = f->value;
+    else if (f->number == FIELD_SOURCE_BLOCKS)
+        job->source_blocks = f->value;
+    else if (f->number == FIELD_SOURCE_ETAG)
+        job->source_etag = (int64_t)f->value;
+    else if (f->number == FIELD_URL)
+        job->url = f->bytes;
+    else if (f->number == FIELD_URL_ETAG)
+        job->url_etag = f->bytes;
+}
+
+static struct err job_decode(struct str row, struct copy_job *job)
+{
+    struct reader r = reader_of(row);
+    struct record_field f;
+    while (record_next(&r, &f)) {
+        if (f.number == FIELD_NAME)
+            job->name = f.bytes;
+        else if (f.number == FIELD_TYPE)
+            job->type = (enum blob_type)f.value;
+        else if (f.number == FIELD_SIZE)
+            job->size = f.value;
+        else if (f.number == FIELD_STARTED)
+            job->started = (int64_t)f.value;
+        else if (f.number == FIELD_CONTENT)
+            job->content = f.value;
+        else if (f.number == FIELD_DONE)
+            job->done = f.value;
+        else if (f.number == FIELD_ROWS)
+            job->rows = f.value;
+        else if (f.number == FIELD_EXTENTS)
+            job->extents = f.value != 0;
+        else
+            take_source_field(job, &f);
+    }
+    bool whole =
+        reader_ok(&r) && str_given(job->name) && (str_given(job->partition) || str_given(job->url));
+    return whole ? OK : err_new(ERR_CORRUPT);
+}
+
+struct err copy_job_load(struct txn *t, uint64_t incarnation, uint64_t id, struct copy_job *out,
+                         bool *found)
+{
+    struct str row;
+    *out = (struct copy_job){.incarnation = incarnation, .id = id};
+    TRY(txn_get(t, job_key(txn_arena(t), incarnation, id), &row));
+    *found = str_given(row);
+    return *found ? job_decode(row, out) : OK;
+}
+
+void copy_job_source(const struct copy_job *job, struct arena *a, struct blob_source *out)
+{
+    *out = (struct blob_source){
+        .arena = a,
+        .partition = arena_copy(a, job->partition),
+        .name = arena_copy(a, job->source_name),
+        .at = job->source_at,
+        .offset = job->done,
+        .length = job->size - job->done,
+        .pieces_max = BLOB_SOURCE_PIECES,
+        .found = true,
+        .incarnation = job->source_incarnation,
+        .head = {.type = job->type,
+                 .size = job->size,
+                 .content = job->source_content,
+                 .etag = job->source_etag},
+    };
+    out->key = blob_key_head(a, out->incarnation, out->name, &out->at);
+}
+
+/* ---- the content ---- */
+
+struct err copy_job_write(struct txn *t, struct blob *blob, struct copy_job *job,
+                          const struct pieces *pieces, enum piece_claim claim)
+{
+    if (job->type == BLOB_PAGE) {
+        struct blob_request request = {.arena = txn_arena(t), .name = job->name};
+        TRY(blob_pages_write(t, &request, blob, job->done, pieces, claim));
+        job->done += pieces_length(pieces);
+        return OK;
+    }
+    struct content_writer w;
+    content_write_begin(&w, t,
+                        blob_key_content(txn_arena(t), blob->container.incarnation, job->content));
+    content_write_from(&w, job->done);
+    for (size_t i = 0; i < pieces->count; i++)
+        TRY(content_write(&w, &pieces->items[i], claim));
+    TRY(content_write_end(&w));
+    job->rows += w.rows;
+    job->extents = job->extents || w.extents;
+    job->done = w.size;
+    return OK;
+}
+
+static struct err take_block_list(struct txn *t, const struct blob *blob,
+                                  const struct copy_job *job)
+{
+    struct arena *a = txn_arena(t);
+    uint64_t rows = (job->source_blocks + BLOB_BLOCK_LIST_ROW - 1) / BLOB_BLOCK_LIST_ROW;
+    for (uint32_t i = 0; i < rows; i++) {
+        struct str list;
+        TRY(txn_peek(t, job->partition,
+                     blob_key_block_list_row(a, job->source_incarnation, job->source_content, i),
+                     &list));
+        if (!str_given(list))
+            return err_new(ERR_CORRUPT);
+        TRY(txn_put(t, blob_key_block_list_row(a, blob->container.incarnation, job->content, i),
+                    list));
+    }
+    return OK;
+}
+
+struct err copy_job_finish(struct txn *t, struct blob *blob, struct copy_job *job)
+{
+    struct blob_head *head = &blob->head;
+    assert(job->done == job->size);
+    head->size = job->size;
+    if (job->type == BLOB_PAGE)
+        return OK;
+    head->content = job->size == 0 ? 0 : job->content;
+    head->content_rows = job->rows;
+    head->content_inline = job->type == BLOB_BLOCK && job->rows == 1 && !job->extents;
+    head->block_count = job->source_blocks;
+    if (job->type != BLOB_BLOCK)
+        return OK;
+    if (head->content == 0) /* where a list would lie */
+        head->block_count = 0;
+    return head->block_count == 0 ? OK : take_block_list(t, blob, job);
+}
+
+struct err copy_job_undo(struct txn *t, struct blob *blob, const struct copy_job *job)
+{
+    struct blob_head *head = &blob->head;
+    if (job->type == BLOB_PAGE) {
+        TRY(blob_drop_content(t, blob->container.incarnation, head));
+        head->content = (uint64_t)txn_stamp(t);
+        head->content_shared = false;
+        head->page_rows = 0;
+        head->page_voids = STR_NONE;
+        head->size = 0;
+        return OK;
+    }
+    struct sweep_item item = {SWEEP_CONTENT, blob->container.incarnation, job->content};
+    return job->rows == 0 ? OK : sweep_add(t, &item);
+}
+
+/* ---- going on ---- */
+
+static struct err take_jobs(struct copy_jobs_args *args, struct cursor *c, size_t prefix)
+{
+    while (cursor_valid(c) && args->count < args->max) {
+        struct reader key = reader_of(str_from(cursor_key(c), prefix - 8));
+        struct copy_job *job = &args->jobs[args->count];
+        *job = (struct copy_job){.incarnation = read_be64(&key), .id = read_be64(&key)};
+        if (!reader_done(&key))
+            return err_new(ERR_CORRUPT);
+        TRY(job_decode(arena_copy(args->arena, cursor_value(c)), job));
+        args->count++;
+        TRY(cursor_next(c));
+    }
+    return OK;
+}
+
+struct err blob_list_copies(struct txn *t, void *arg)
+{
+    struct copy_jobs_args *args = arg;
+    struct container container;
+    struct cursor *c;
+    args->count = 0;
+    args->jobs = ARENA_ARRAY(args->arena, struct copy_job, args->max);
+    TRY(container_load(t, &container));
+    struct str prefix = jobs_key(txn_arena(t), container.incarnation);
+    TRY(cursor_open(t, prefix, &c));
+    struct err e = cursor_seek(c, job_key(txn_arena(t), container.incarnation, args->after + 1));
+    if (!err_is(e))
+        e = take_jobs(args, c, prefix.n);
+    cursor_close(c);
+    return e;
+}
+
+/* The blob that a job is for; *mine is false when it is not waiting for it. */
+static struct err open_blob(struct txn *t, const struct copy_job *job, struct blob *blob,
+                            struct blob_copy_state *state, bool *mine)
+{
+    struct blob_at base = {.item = BLOB_BASE};
+    struct str row;
+    *blob = (struct blob){.keep_copy = true};
+    *state = (struct blob_copy_state){0};
+    TRY(container_load(t, &blob->container));
+    blob->key = blob_key_head(txn_arena(t), job->incarnation, job->name, &base);
+    TRY(txn_get(t, blob->key, &row));
+    TRY(blob_take_row(blob, row));
+    if (blob->stored)
+        TRY(blob_copy_decode(blob->head.copy, state));
+    *mine = blob->stored && state->status == BLOB_COPY_PENDING && state->job == job->id;
+    return OK;
+}
+
+static struct err end_copy(struct txn *t, struct blob *blob, struct blob_copy_state *state,
+                           enum blob_copy_status status)
+{
+    state->status = status;
+    state->completed = txn_now(t);
+    state->job = 0;
+    blob->head.copy = blob_copy_encode(txn_arena(t), state);
+    return blob_save_written(t, blob);
+}
+
+static struct err take_step(struct txn *t, struct copy_step_args *args, struct copy_job *job,
+                            struct blob *blob, struct blob_copy_state *state)
+{
+    if (args->source != NULL)
+        TRY(blob_source_guard(t, args->source));
+    TRY(copy_job_write(t, blob, job, args->pieces, args->claim));
+    args->taken = true;
+    state->done = job->done;
+    if (job->done == job->size) {
+        args->ended = true;
+        TRY(copy_job_finish(t, blob, job));
+        TRY(copy_job_drop(t, job));
+        return end_copy(t, blob, state, BLOB_COPY_SUCCESS);
+    }
+    TRY(copy_job_save(t, job));
+    blob->head.copy = blob_copy_encode(txn_arena(t), state);
+    return blob_save_unchanged(t, blob);
+}
+
+struct err blob_step_copy(struct txn *t, void *arg)
+{
+    struct copy_step_args *args = arg;
+    struct copy_job job;
+    struct blob blob;
+    struct blob_copy_state state;
+    bool found, mine;
+    args->taken = false;
+    args->ended = false;
+    TRY(copy_job_load(t, args->incarnation, args->id, &job, &found));
+    args->ended = !found;
+    if (!found)
+        return OK;
+    TRY(open_blob(t, &job, &blob, &state, &mine));
+    args->ended = !mine;
+    if (!mine)
+        return copy_job_drop(t, &job);
+    if (str_given(args->failure)) {
+        args->ended = true;
+        TRY(copy_job_undo(t, &blob, &job));
+        TRY(copy_job_drop(t, &job));
+        state.description = args->failure;
+        return end_copy(t, &blob, &state, BLOB_COPY_FAILED);
+    }
+    return args->from == job.done ? take_step(t, args, &job, &blob, &state) : OK;
+}
+
+struct local_step {
+    struct arena arena;
+    uint64_t incarnation, id;
+    bool found;
+    struct blob_source source;
+    int64_t started;
+};
+
+static struct err read_job(struct txn *t, void *arg)
+{
+    struct local_step *step = arg;
+    struct copy_job job;
+    TRY(copy_job_load(t, step->incarnation, step->id, &job, &step->found));
+    if (!step->found)
+        return OK;
+    step->started = job.started;
+    copy_job_source(&job, &step->arena, &step->source);
+    return OK;
+}
+
+static struct err advance(struct store *store, struct str partition, struct local_step *step,
+                          bool *ended)
+{
+    struct engine *e = store->engine;
+    struct copy_step_args args = {.incarnation = step->incarnation,
+                                  .id = step->id,
+                                  .claim = PIECE_HOLD,
+                                  .source = &step->source};
+    TRY(engine_view(e, partition, ENGINE_WAIT, read_job, step));
+    *ended = !step->found;
+    if (!step->found)
+        return OK;
+    struct err error =
+        engine_view(e, step->source.partition, ENGINE_WAIT, blob_read_source, &step->source);
+    args.pieces = &step->source.pieces;
+    args.from = step->source.offset;
+    if (!err_is(error))
+        error = engine_update_wait(e, partition, blob_step_copy, &args);
+    bool late = store_now(store) > step->started + BLOB_COPY_TIME_MAX;
+    if (error.code == ERR_SOURCE_CONDITION_NOT_MET || late) {
+        args.failure =
+            late ? STR("500 OperationCancelled \"The copy operation exceeded the maximum allowed "
+                       "time.\"")
+                 : STR("412 SourceConditionNotMet \"The source was modified or deleted while it "
+                       "was copied.\"");
+        error = engine_update_wait(e, partition, blob_step_copy, &args);
+    }
+    *ended = args.ended;
+    return error;
+}
+
+struct err blob_advance_copy(struct store *store, struct str partition, uint64_t incarnation,
+                             uint64_t id, bool *ended)
+{
+    struct local_step step = {.incarnation = incarnation, .id = id};
+    arena_init(&step.arena, SIZE_MAX);
+    struct err error = advance(store, partition, &step, ended);
+    arena_release(&step.arena);
+    return error;
+}

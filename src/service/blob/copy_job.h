@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A copy under way: content that is being put together for a blob, piece by piece. A copy that one
+ * transaction can do never has a row; one that takes longer is a row of the destination's partition
+ * until it is done, so that it goes on after a restart:
+ *
+ *   y              there are copies under way in this container
+ *   Y I job        one of them
+ *
+ * Until it is done a block or append blob is empty and a page blob is of its full length, with the
+ * pages that have come. Nothing but the copy itself may write the blob (blob_open sees to that). */
+#ifndef SERVICE_BLOB_COPY_JOB_H
+#define SERVICE_BLOB_COPY_JOB_H
+
+#include "service/blob/source.h"
+
+#define BLOB_KEY_COPIES    STR("y")
+#define BLOB_COPY_TIME_MAX (14 * TICKS_PER_DAY)
+
+struct copy_job {
+    uint64_t incarnation, id; /* its key */
+    struct str name;          /* of the destination */
+    enum blob_type type;
+    uint64_t size;   /* of the source */
+    int64_t started; /* ticks */
+    /* Where from: a blob of this server, … */
+    struct str partition;
+    struct str source_name;
+    struct blob_at source_at;
+    uint64_t source_incarnation, source_content, source_blocks;
+    int64_t source_etag;
+    /* … or another server's. */
+    struct str url;
+    struct str url_etag; /* what must not change; absent when the server gives none */
+    /* How far. */
+    uint64_t content; /* the id of the new content */
+    uint64_t done;
+    uint64_t rows;
+    bool extents;
+};
+
+struct err copy_job_save(struct txn *t, const struct copy_job *job);
+/* The mark of the container goes with its last job. */
+struct err copy_job_drop(struct txn *t, const struct copy_job *job);
+/* *found tells whether it is there; slices are borrowed. */
+struct err copy_job_load(struct txn *t, uint64_t incarnation, uint64_t id, struct copy_job *out,
+                         bool *found);
+
+static inline bool copy_job_is_local(const struct copy_job *job)
+{
+    return str_given(job->partition);
+}
+
+/* Which part of the source comes next, for a view of it; in the arena. */
+void copy_job_source(const struct copy_job *job, struct arena *a, struct blob_source *out);
+
+/* Adds pieces to the new content. */
+struct err copy_job_write(struct txn *t, struct blob *blob, struct copy_job *job,
+                          const struct pieces *pieces, enum piece_claim claim);
+/* All has been written: the blob has the content from now on, and the source's list of blocks. */
+struct err copy_job_finish(struct txn *t, struct blob *blob, struct copy_job *job);
+/* What has been written goes, and the blob is empty. */
+struct err copy_job_undo(struct txn *t, struct blob *blob, const struct copy_job *job);
+
+/* The jobs of one container, at most max, for whoever carries them on; in the arena. */
+struct copy_jobs_args {
+    struct arena *arena;
+    size_t max;
+    uint64_t after; /* the id of the last one known */
+    /* out */
+    struct copy_job *jobs;
+    size_t count;
+};
+engine_fn blob_list_copies;
+
+/* One step of a copy: in an update of the destination's partition. */
+struct copy_step_args {
+    uint64_t incarnation, id;
+    uint64_t from; /* what was done when the pieces were found; at another point they are not for */
+    const struct pieces *pieces;
+    enum piece_claim claim;
+    const struct blob_source *source; /* to be guarded; NULL: of another server */
+    struct str failure;               /* given: the copy ends with this description */
+    /* out */
+    bool taken; /* the pieces are the blob's, or the engine's, now */
+    bool ended; /* there is nothing left to do */
+};
+engine_fn blob_step_copy;
+
+/* One step of a copy within this server; waits for the engine. *ended as above. */
+struct err blob_advance_copy(struct store *store, struct str partition, uint64_t incarnation,
+                             uint64_t id, bool *ended);
+
+#endif

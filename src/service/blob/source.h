@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A blob of this server that something is copied from. It is found in a view of its own partition;
+ * the update in the destination's partition then makes sure that it is still what was found, and
+ * may name the same extents: nothing is copied but their names. */
+#ifndef SERVICE_BLOB_SOURCE_H
+#define SERVICE_BLOB_SOURCE_H
+
+#include "service/blob/blob.h"
+#include "service/blob/copy_state.h"
+
+enum { BLOB_SOURCE_PIECES = 1024 }; /* that one transaction takes over */
+
+struct blob_source {
+    struct arena *arena; /* of all that is found */
+    struct str partition;
+    struct str name;
+    struct blob_at at;
+    struct conditions conditions; /* x-ms-source-if-* */
+    bool archived_too;            /* whoever asks knows what to do with an archived blob */
+    /* The part to find pieces of, cut to the blob; none when length is 0. */
+    uint64_t offset, length;
+    size_t pieces_max;
+    bool not_of_blocks; /* a block blob's pieces are not wanted: its content is named as a whole */
+    /* out */
+    bool found; /* a further read is of the same content, and knows no conditions */
+    uint64_t incarnation;
+    struct str key;
+    struct blob_head head;
+    struct pieces pieces;
+    uint64_t until; /* where the pieces end */
+};
+
+/* In a view of the source's partition. ERR_SOURCE_CONDITION_NOT_MET, also when a found source is
+ * no longer what it was; ERR_BLOB_ARCHIVED and ERR_BLOB_BEING_REHYDRATED;
+ * ERR_PENDING_COPY_OPERATION for one that is being copied to; ERR_INVALID_RANGE for a part that
+ * begins past its end. */
+engine_fn blob_read_source;
+
+/* In an update of any partition: the source is still what was found, so that its extents may be
+ * held. ERR_SOURCE_CONDITION_NOT_MET. */
+struct err blob_source_guard(struct txn *t, const struct blob_source *source);
+
+/* Whether the pieces may be named by another content as they are: not when that would be many small
+ * ones. */
+bool blob_source_shareable(const struct blob_source *source, uint64_t inline_max);
+
+#endif
