@@ -139,7 +139,11 @@ static void take_acl(struct sd *to, const struct sd *from, bool system)
 {
     uint16_t bits = system ? SD_SACL_PRESENT | SD_SACL_AUTO | SD_SACL_PROTECTED
                            : SD_DACL_PRESENT | SD_DACL_AUTO | SD_DACL_PROTECTED;
-    to->control = (uint16_t)((to->control & ~bits) | (from->control & bits));
+    uint16_t asks = system ? SD_SACL_AUTO | SD_SACL_AUTO_REQ : SD_DACL_AUTO | SD_DACL_AUTO_REQ;
+    uint16_t control = from->control & bits;
+    if ((from->control & asks) != asks)
+        control &= (uint16_t)~asks; /* it is only what both say ([MS-DTYP] 2.4.6) */
+    to->control = (uint16_t)((to->control & ~bits) | control);
     if (system)
         to->sacl = from->sacl;
     else
@@ -293,8 +297,12 @@ struct err file_set_security(struct txn *t, void *arg)
         now.owner = given.owner;
     if ((args->parts & FILE_SD_GROUP) != 0 && str_given(given.group))
         now.group = given.group;
-    if ((args->parts & FILE_SD_DACL) != 0)
+    if ((args->parts & FILE_SD_DACL) != 0) {
         take_acl(&now, &given, false);
+        /* A list that is set to nothing lets everybody in. */
+        now.dacl.null = now.dacl.null || (given.control & SD_DACL_PRESENT) == 0;
+        now.control |= SD_DACL_PRESENT;
+    }
     if ((args->parts & (FILE_SD_SACL | FILE_SD_LABEL)) != 0)
         take_acl(&now, &given, true);
     TRY(permission_put(t, s.share.incarnation, sd_encode(txn_arena(t), &now),

@@ -9,8 +9,8 @@
 
 /* What a share's root has in the cloud: administrators and the system may do all, authenticated
  * users change, users read. */
-#define ROOT_SDDL                                                                        \
-    "O:SYG:SYD:(A;OICI;FA;;;BA)(A;OICI;FA;;;SY)(A;OICI;0x1301bf;;;AU)(A;;0x1200a9;;;BU)" \
+#define ROOT_SDDL                                                                          \
+    "O:SYG:SYD:AI(A;OICI;FA;;;BA)(A;OICI;FA;;;SY)(A;OICI;0x1301bf;;;AU)(A;;0x1200a9;;;BU)" \
     "(A;OICIIO;GXGR;;;BU)(A;OICIIO;GA;;;CO)"
 
 /* A row: 0, then the descriptor; or 1, then the keys that files and directories inherit, then the

@@ -224,13 +224,15 @@ static void add_ace(struct acl *out, struct ace ace)
 static void hand_down(const struct sd *parent, const struct ace *ace, bool directory,
                       struct acl *out)
 {
+    /* Marked as handed down only where the parent's list takes part in that by itself. */
+    uint8_t mark = (parent->control & SD_DACL_AUTO) != 0 ? ACE_INHERITED : 0;
     enum { KINDS = ACE_OBJECT_INHERIT | ACE_CONTAINER_INHERIT };
     uint8_t audit = ace->flags & (ACE_SUCCESS | ACE_FAILURE);
     uint8_t hands_on = ace->flags & KINDS;
     bool applies = (ace->flags & (directory ? ACE_CONTAINER_INHERIT : ACE_OBJECT_INHERIT)) != 0;
     bool passes = directory && hands_on != 0 && (ace->flags & ACE_NO_PROPAGATE) == 0;
     struct ace effective = *ace;
-    effective.flags = audit | ACE_INHERITED;
+    effective.flags = audit | mark;
     effective.mask = specific(ace->mask);
     effective.sid = effective_sid(parent, ace->sid);
     bool same = effective.mask == ace->mask && str_eq(effective.sid, ace->sid);
@@ -240,18 +242,33 @@ static void hand_down(const struct sd *parent, const struct ace *ace, bool direc
         add_ace(out, effective);
     if (passes && !(applies && same)) {
         struct ace later = *ace;
-        later.flags = (uint8_t)(audit | ACE_INHERITED | hands_on | ACE_INHERIT_ONLY);
+        later.flags = (uint8_t)(audit | mark | hands_on | ACE_INHERIT_ONLY);
         add_ace(out, later);
     }
 }
 
+/* Where nothing is handed down: the owner and SYSTEM may do all, as a Windows logon says. */
+static void add_default(struct sd *sd)
+{
+    enum { FULL = 0x001F01FF };
+    const struct str system = STR("\x01\x01\x00\x00\x00\x00\x00\x05\x12\x00\x00\x00");
+    sd->control &= (uint16_t)~SD_DACL_AUTO;
+    if (str_given(sd->owner))
+        add_ace(&sd->dacl, (struct ace){.type = ACE_ALLOW, .mask = FULL, .sid = sd->owner});
+    if (!str_eq(sd->owner, system))
+        add_ace(&sd->dacl, (struct ace){.type = ACE_ALLOW, .mask = FULL, .sid = system});
+}
+
 struct sd sd_inherit(struct arena *a, const struct sd *parent, bool directory)
 {
-    struct sd out = {
-        .control = SD_DACL_PRESENT | SD_DACL_AUTO, .owner = parent->owner, .group = parent->group};
-    out.dacl.items = ARENA_ARRAY(a, struct ace, 2 * parent->dacl.count + 1);
+    struct sd out = {.control = (uint16_t)(SD_DACL_PRESENT | (parent->control & SD_DACL_AUTO)),
+                     .owner = parent->owner,
+                     .group = parent->group};
+    out.dacl.items = ARENA_ARRAY(a, struct ace, 2 * parent->dacl.count + 2);
     for (size_t i = 0; i < parent->dacl.count; i++)
         hand_down(parent, &parent->dacl.items[i], directory, &out.dacl);
+    if (out.dacl.count == 0)
+        add_default(&out);
     return out;
 }
 

@@ -121,12 +121,16 @@ static void check_inherit(const char *parent, bool directory, const char *want)
 
 void test_sd_inherit(void)
 {
-    check_inherit("O:BAG:SYD:(A;OICI;FA;;;BA)(A;;FR;;;WD)", true, "O:BAG:SYD:AI(A;OICIID;FA;;;BA)");
-    check_inherit("O:BAG:SYD:(A;OICI;FA;;;BA)(A;;FR;;;WD)", false, "O:BAG:SYD:AI(A;ID;FA;;;BA)");
-    check_inherit("O:BAD:(A;OI;FA;;;SY)(A;CI;FR;;;SY)", false, "O:BAD:AI(A;ID;FA;;;SY)");
-    check_inherit("O:BAD:(A;OI;FA;;;SY)", true, "O:BAD:AI(A;OIIOID;FA;;;SY)");
-    check_inherit("O:BAD:(A;OICIIO;GA;;;CO)", true, "O:BAD:AI(A;ID;FA;;;BA)(A;OICIIOID;GA;;;CO)");
-    check_inherit("O:BAD:(A;OICINP;FA;;;SY)", true, "O:BAD:AI(A;ID;FA;;;SY)");
+    check_inherit("O:BAG:SYD:AI(A;OICI;FA;;;BA)(A;;FR;;;WD)", true,
+                  "O:BAG:SYD:AI(A;OICIID;FA;;;BA)");
+    check_inherit("O:BAG:SYD:AI(A;OICI;FA;;;BA)(A;;FR;;;WD)", false, "O:BAG:SYD:AI(A;ID;FA;;;BA)");
+    check_inherit("O:BAD:AI(A;OI;FA;;;SY)(A;CI;FR;;;SY)", false, "O:BAD:AI(A;ID;FA;;;SY)");
+    check_inherit("O:BAD:AI(A;OI;FA;;;SY)", true, "O:BAD:AI(A;OIIOID;FA;;;SY)");
+    check_inherit("O:BAD:AI(A;OICIIO;GA;;;CO)", true, "O:BAD:AI(A;ID;FA;;;BA)(A;OICIIOID;GA;;;CO)");
+    check_inherit("O:BAD:AI(A;OICINP;FA;;;SY)", true, "O:BAD:AI(A;ID;FA;;;SY)");
+    check_inherit("O:BAD:(A;OICI;FA;;;SY)", false, "O:BAD:(A;;FA;;;SY)");
+    check_inherit("O:BAD:(A;;FA;;;WD)", false, "O:BAD:(A;;FA;;;BA)(A;;FA;;;SY)");
+    check_inherit("O:SYD:AI(A;;FA;;;WD)", true, "O:SYD:(A;;FA;;;SY)");
 }
 
 /* Entries for the creator become longer in what is handed down: too long for a list is refused
