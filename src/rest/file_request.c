@@ -87,20 +87,31 @@ struct err file_read_time(struct rest_call *call, struct str name, bool *source,
         return OK;
     }
     out->kind = FILE_TIME_GIVEN;
-    return time_parse_iso(text, &out->ticks) ? OK : call_bad_header(call, name);
+    /* SMB has no word for a time before 1601. */
+    return time_parse_iso(text, &out->ticks) && out->ticks >= -TIME_TICKS_YEAR_1601
+               ? OK
+               : call_bad_header(call, name);
 }
 
-struct err file_read_permission_text(struct rest_call *call, struct str text, struct str *sd)
+bool file_permission_format_known(struct str format)
 {
-    struct str format = call_header(call, STR("x-ms-file-permission-format"));
+    return str_ieq(format, STR("sddl")) || str_ieq(format, STR("binary"));
+}
+
+struct err file_read_permission_text(struct rest_call *call, struct str text, struct str format,
+                                     struct str *sd)
+{
+    const struct str name = STR("x-ms-file-permission-format");
     struct sd parts;
+    if (!str_given(format))
+        format = call_header(call, name);
+    if (str_given(format) && !file_permission_format_known(format))
+        return call_bad_header(call, name);
     if (str_given(format) && str_ieq(format, STR("binary"))) {
         if (!base64_decode(call->arena, text, sd))
             return err_new(ERR_INVALID_FILE_PERMISSION);
         return sd_decode(call->arena, *sd, &parts);
     }
-    if (str_given(format) && !str_ieq(format, STR("sddl")))
-        return call_bad_header(call, STR("x-ms-file-permission-format"));
     TRY(sddl_parse(call->arena, text, &parts));
     *sd = sd_encode(call->arena, &parts);
     return OK;
@@ -127,7 +138,7 @@ struct err file_read_permission(struct rest_call *call, struct file_settings *ou
     if (text.n > PERMISSION_HEADER_MAX)
         return call_bad_header(call, name);
     out->permission = FILE_PERMISSION_SD;
-    return file_read_permission_text(call, text, &out->sd);
+    return file_read_permission_text(call, text, STR_NONE, &out->sd);
 }
 
 /* An octal mode of four digits, or "rwxr-x---". */

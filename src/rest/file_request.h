@@ -28,8 +28,11 @@ struct err file_read_lease_request(struct rest_call *call, struct lease_request 
 struct err file_read_nfs(struct rest_call *call, struct file_settings *out);
 /* x-ms-file-permission or its key. */
 struct err file_read_permission(struct rest_call *call, struct file_settings *out);
-/* The text of a permission in the form that x-ms-file-permission-format says. */
-struct err file_read_permission_text(struct rest_call *call, struct str text, struct str *sd);
+/* The text of a permission in the given format, or the one that x-ms-file-permission-format says.
+ */
+struct err file_read_permission_text(struct rest_call *call, struct str text, struct str format,
+                                     struct str *sd);
+bool file_permission_format_known(struct str format);
 
 /* ---- writing ---- */
 

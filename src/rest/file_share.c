@@ -267,14 +267,10 @@ struct err rest_create_permission_decode(struct rest_call *call)
         else
             json_skip(&r, v);
     }
-    if (!json_done(&r) || !str_given(permission))
+    if (!json_done(&r) || !str_given(permission) ||
+        (str_given(format) && !file_permission_format_known(format)))
         return err_new(ERR_INVALID_INPUT);
-    if (str_given(format) && str_ieq(format, STR("binary"))) {
-        if (!base64_decode(call->arena, permission, &args->sd))
-            return err_new(ERR_INVALID_FILE_PERMISSION);
-        return OK;
-    }
-    return file_read_permission_text(call, permission, &args->sd);
+    return file_read_permission_text(call, permission, format, &args->sd);
 }
 
 struct err rest_create_permission_encode(struct rest_call *call)
