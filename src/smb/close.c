@@ -62,15 +62,18 @@ void smb_open_drop(struct smb_open *o)
 {
     struct store *store = smb_server_world(o->server)->store;
     struct opens_key key = {.share = o->incarnation, .node = o->node};
-    struct str partition = o->tree->partition;
+    struct smb_tree *tree = o->tree;
+    struct str kept = {o->durable.partition, o->durable.partition_n};
+    struct str partition = tree != NULL ? tree->partition : kept;
     bool remove;
     if (o->handle != NULL)
         key = opens_key_of(o->handle); /* a CREATE that failed late has not told the handle yet */
-    smb_tree_get(o->tree);
-    struct smb_tree *tree = o->tree;
+    smb_tree_get(tree);
+    smb_open_get(o);
     smb_open_close(o, &remove);
     if (remove)
         remove_detached(store, partition, key);
+    smb_open_put(o);
     smb_tree_put(tree);
 }
 

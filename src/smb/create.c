@@ -26,7 +26,7 @@ static bool overwrites(const struct smb_create *c)
 /* ---- ends ---- */
 
 /* Whatever was registered is taken back. */
-static void fail(struct smb_create *c, uint32_t status)
+void smb_create_fail(struct smb_create *c, uint32_t status)
 {
     struct smb_request *q = c->q;
     if (c->open != NULL)
@@ -82,6 +82,11 @@ static void put_contexts(struct smb_create *c, struct buf *out)
         smb_lease_put(&data, &c->lease);
         put_context(out, &last, STR("RqLs"), buf_str(&data));
     }
+    if (c->open->durable.granted && (c->durable.first || c->durable.second)) {
+        struct buf data = buf_in(a);
+        smb_durable_put(c->open, &data);
+        put_context(out, &last, c->durable.second ? STR("DH2Q") : STR("DHnQ"), buf_str(&data));
+    }
 }
 
 /* What was granted, as the answer has it. */
@@ -96,6 +101,7 @@ static void take_cache(struct smb_create *c)
     o->oplock = SMB_OPLOCK_LEASE;
     o->leased = true;
     o->lease_second = c->lease.second;
+    memcpy(o->lease_key, c->lease.key, SMB_LEASE_KEY_BYTES);
     c->lease.state = smb_lease_state(c->granted);
     c->lease.epoch = c->cache.epoch;
     if (c->cache.breaking)
@@ -123,22 +129,11 @@ static void put_answer(struct smb_create *c)
     buf_put(out, buf_str(&contexts));
 }
 
-static void succeed(struct smb_create *c, enum smb_action action)
+/* The handle is the client's from now on. A break that came before is told behind the answer. */
+static void answer(struct smb_create *c)
 {
     struct smb_request *q = c->q;
     struct smb_open *o = c->open;
-    if (q->conn->closed || q->session->ended || q->tree->ended) {
-        fail(c, STATUS_NETWORK_NAME_DELETED);
-        return;
-    }
-    o->action = action;
-    o->node = c->seen.id;
-    o->directory = c->seen.node.kind == NODE_DIRECTORY;
-    o->sharing = c->sharing;
-    o->options = c->options;
-    o->allocation = c->allocation;
-    take_cache(c);
-    smb_open_list(o);
     put_answer(c);
     smb_open_get(o);
     q->message->related_status = STATUS_SUCCESS;
@@ -150,17 +145,59 @@ static void succeed(struct smb_create *c, enum smb_action action)
     smb_open_put(o);
 }
 
+static bool is_cut(const struct smb_request *q)
+{
+    return q->conn->closed || q->session->ended || q->tree->ended;
+}
+
+static void succeed(struct smb_create *c, enum smb_action action)
+{
+    struct smb_open *o = c->open;
+    if (is_cut(c->q)) {
+        smb_create_fail(c, STATUS_NETWORK_NAME_DELETED);
+        return;
+    }
+    o->action = action;
+    o->node = c->seen.id;
+    o->directory = c->seen.node.kind == NODE_DIRECTORY;
+    o->sharing = c->sharing;
+    o->options = c->options;
+    o->allocation = c->allocation;
+    take_cache(c);
+    smb_durable_grant(c);
+    smb_open_list(o);
+    answer(c);
+}
+
+void smb_create_returned(struct smb_create *c)
+{
+    if (is_cut(c->q)) {
+        smb_create_fail(c, STATUS_NETWORK_NAME_DELETED);
+        return;
+    }
+    c->open->action = SMB_OPENED;
+    take_cache(c);
+    smb_open_list(c->open);
+    answer(c);
+}
+
+void smb_create_replayed(struct smb_create *c)
+{
+    take_cache(c);
+    answer(c);
+}
+
 /* ---- registering ---- */
 
-static struct str client_of(const struct smb_create *c)
+struct str smb_client_address(const struct smb_request *q)
 {
     char text[INET6_ADDRSTRLEN] = "";
-    const struct sockaddr_storage *peer = &c->q->conn->peer;
+    const struct sockaddr_storage *peer = &q->conn->peer;
     const void *address = peer->ss_family == AF_INET6
                               ? (const void *)&((const struct sockaddr_in6 *)peer)->sin6_addr
                               : (const void *)&((const struct sockaddr_in *)peer)->sin_addr;
     (void)inet_ntop(peer->ss_family, address, text, sizeof text);
-    return arena_copy(c->q->arena, str_of(text));
+    return arena_copy(q->arena, str_of(text));
 }
 
 static struct opens_request wish_of(struct smb_create *c, const struct file_seen *seen)
@@ -183,7 +220,7 @@ static struct opens_request wish_of(struct smb_create *c, const struct file_seen
         .owner = o->server,
         .tag = o->id.fleeting,
         .session = o->session->id,
-        .client = client_of(c),
+        .client = smb_client_address(c->q),
         .now_ticks = now,
     };
     if (!directory)
@@ -236,7 +273,7 @@ static void on_wake(struct loop_task *task)
     struct smb_create *c = create_of_wake(task);
     loop_timer_cancel(c->q->conn->loop, &c->timer);
     if (c->cancelled || c->q->conn->closed)
-        fail(c, STATUS_CANCELLED);
+        smb_create_fail(c, STATUS_CANCELLED);
     else
         try_register(c);
 }
@@ -255,7 +292,7 @@ static void on_cancel(struct smb_request *q)
     if (!opens_wait_cancel(smb_opens_table(q), &c->wait))
         return; /* it has just ended: on_wake comes */
     loop_timer_cancel(q->conn->loop, &c->timer);
-    fail(c, STATUS_CANCELLED);
+    smb_create_fail(c, STATUS_CANCELLED);
 }
 
 /* The others have OPENS_SMB_BREAK_MS to answer; in the middle of a compound no interim answer can
@@ -276,7 +313,7 @@ static void try_register(struct smb_create *c)
     if (error.code == ERR_WOULD_BLOCK)
         wait_for_others(c);
     else if (err_is(error))
-        fail(c, err_ntstatus(error.code));
+        smb_create_fail(c, err_ntstatus(error.code));
     else
         look_again(c);
 }
@@ -285,7 +322,7 @@ static void try_again(struct smb_create *c)
 {
     unregister(c);
     if (++c->tries > SMB_CREATE_TRIES)
-        fail(c, STATUS_INSUFFICIENT_RESOURCES);
+        smb_create_fail(c, STATUS_INSUFFICIENT_RESOURCES);
     else
         look(c);
 }
@@ -298,7 +335,7 @@ static void overwritten(struct smb_request *q, struct err outcome)
         return;
     }
     if (err_is(outcome)) {
-        fail(c, err_ntstatus(outcome.code));
+        smb_create_fail(c, err_ntstatus(outcome.code));
         return;
     }
     c->seen = c->overwrite.seen;
@@ -309,7 +346,7 @@ static void looked_again(struct smb_request *q, struct err outcome)
 {
     struct smb_create *c = q->work;
     if (err_is(outcome) && outcome.code != ERR_PARENT_NOT_FOUND) {
-        fail(c, err_ntstatus(outcome.code));
+        smb_create_fail(c, err_ntstatus(outcome.code));
         return;
     }
     if (err_is(outcome) || !c->look.seen.exists ||
@@ -399,7 +436,7 @@ static void made(struct smb_request *q, struct err outcome)
         return;
     }
     if (err_is(outcome)) {
-        fail(c, err_ntstatus(outcome.code));
+        smb_create_fail(c, err_ntstatus(outcome.code));
         return;
     }
     c->seen = c->make.seen;
@@ -410,12 +447,12 @@ static void make(struct smb_create *c)
 {
     bool directory = (c->options & SMB_OPTION_DIRECTORY) != 0;
     if ((c->attributes & NODE_READ_ONLY) != 0 && (c->options & SMB_OPTION_DELETE_ON_CLOSE) != 0) {
-        fail(c, STATUS_CANNOT_DELETE);
+        smb_create_fail(c, STATUS_CANNOT_DELETE);
         return;
     }
     uint32_t right = directory ? RIGHT_ADD_DIRECTORY : RIGHT_ADD_FILE;
     if ((c->look.rights & right) == 0) {
-        fail(c, STATUS_ACCESS_DENIED);
+        smb_create_fail(c, STATUS_ACCESS_DENIED);
         return;
     }
     c->max_access = SMB_ACCESS_ALL;
@@ -442,7 +479,7 @@ static void open_snapshot(struct smb_create *c)
     if ((c->desired & SMB_MAXIMUM_ALLOWED) != 0)
         c->open->access &= ~changes;
     if (overwrites(c) || (c->open->access & changes) != 0) {
-        fail(c, STATUS_MEDIA_WRITE_PROTECTED);
+        smb_create_fail(c, STATUS_MEDIA_WRITE_PROTECTED);
         return;
     }
     c->open->snapshot = c->look.at.snapshot;
@@ -454,21 +491,21 @@ static void looked(struct smb_request *q, struct err outcome)
 {
     struct smb_create *c = q->work;
     if (err_is(outcome)) {
-        fail(c, err_ntstatus(outcome.code));
+        smb_create_fail(c, err_ntstatus(outcome.code));
         return;
     }
     if (!c->look.seen.exists) {
         if (c->disposition == SMB_OPEN || c->disposition == SMB_OVERWRITE)
-            fail(c, STATUS_OBJECT_NAME_NOT_FOUND);
+            smb_create_fail(c, STATUS_OBJECT_NAME_NOT_FOUND);
         else if (c->snapshot != 0)
-            fail(c, STATUS_MEDIA_WRITE_PROTECTED);
+            smb_create_fail(c, STATUS_MEDIA_WRITE_PROTECTED);
         else
             make(c);
         return;
     }
     uint32_t status = check_existing(c);
     if (status != STATUS_SUCCESS)
-        fail(c, status);
+        smb_create_fail(c, status);
     else if (c->snapshot != 0)
         open_snapshot(c);
     else
@@ -490,23 +527,29 @@ static void look(struct smb_create *c)
     smb_view(c->q, file_look, &c->look, looked);
 }
 
+static void begin(struct smb_create *c)
+{
+    c->open = smb_open_new(c->q);
+    if (c->open == NULL) {
+        smb_create_fail(c, STATUS_INSUFFICIENT_RESOURCES);
+        return;
+    }
+    c->open->incarnation = c->q->tree->incarnation;
+    if (c->q->tree->pipe)
+        smb_pipe_create(c);
+    else
+        look(c);
+}
+
 void smb_create(struct smb_request *q)
 {
     struct smb_create *c = ARENA_NEW(q->arena, struct smb_create);
     q->work = c;
     uint32_t status = smb_create_read(q, c);
-    if (status == STATUS_SUCCESS) {
-        c->open = smb_open_new(q);
-        if (c->open == NULL)
-            status = STATUS_INSUFFICIENT_RESOURCES;
-    }
-    if (status != STATUS_SUCCESS) {
-        fail(c, status);
-        return;
-    }
-    c->open->incarnation = q->tree->incarnation;
-    if (q->tree->pipe)
-        smb_pipe_create(c);
-    else
-        look(c);
+    if (status != STATUS_SUCCESS)
+        smb_create_fail(c, status);
+    else if (c->durable.returns_first || c->durable.returns_second)
+        smb_durable_reconnect(c);
+    else if (!smb_durable_replay(c))
+        begin(c);
 }

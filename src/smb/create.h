@@ -41,9 +41,11 @@ struct smb_create {
     uint64_t allocation;
     int64_t snapshot;
     struct smb_lease lease;
+    struct smb_durable_wish durable;
 
     /* On its way. */
     struct smb_open *open;
+    struct smb_open *replayed; /* held: the handle that an earlier sending of the same has made */
     struct file_look_args look;
     struct file_make_args make;
     struct file_overwrite_args overwrite;
@@ -61,6 +63,14 @@ struct smb_create {
 };
 
 void smb_create(struct smb_request *q);
+/* Ends; whatever was registered is taken back. */
+void smb_create_fail(struct smb_create *c, uint32_t status);
+/* c->open, which was away, is its client's again; c->seen tells of its file. */
+void smb_create_returned(struct smb_create *c);
+/* c->open is told once more. */
+void smb_create_replayed(struct smb_create *c);
+/* Where the client is, in the arena. */
+struct str smb_client_address(const struct smb_request *q);
 
 /* Takes the request apart and checks what can be checked without looking; a status. */
 uint32_t smb_create_read(struct smb_request *q, struct smb_create *out);

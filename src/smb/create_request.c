@@ -137,7 +137,10 @@ static uint32_t apply_contexts(struct smb_create *c)
     }
     if (str_given(x->security))
         c->sd = x->security;
-    if (!smb_lease_read(c->q->conn, c->oplock, x->lease, &c->lease))
+    /* Who comes back for a handle names its lease, but asks for nothing. */
+    bool returns = c->durable.returns_first || c->durable.returns_second;
+    uint8_t oplock = returns ? (uint8_t)SMB_OPLOCK_LEASE : c->oplock;
+    if (!smb_lease_read(c->q->conn, oplock, x->lease, &c->lease))
         return STATUS_INVALID_PARAMETER;
     return STATUS_SUCCESS;
 }
@@ -202,7 +205,10 @@ uint32_t smb_create_read(struct smb_request *q, struct smb_create *c)
         !part(q, contexts_offset, contexts_length, &contexts) ||
         (contexts.n > 0 && !read_contexts(contexts, &c->contexts)))
         return STATUS_INVALID_PARAMETER;
-    uint32_t status = check(c, impersonation);
+    uint32_t status = smb_durable_read(c);
+    /* Who comes back for a handle says nothing else that counts. */
+    if (status == STATUS_SUCCESS && !c->durable.returns_first && !c->durable.returns_second)
+        status = check(c, impersonation);
     if (status == STATUS_SUCCESS)
         status = smb_read_name(q->arena, name, &c->path);
     return status == STATUS_SUCCESS ? apply_contexts(c) : status;

@@ -2,26 +2,19 @@
 #include "smb/open.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "core/mem.h"
 #include "smb/notify.h"
+#include "smb/open_table.h"
 #include "smb/server.h"
 #include "smb/session.h"
 
-enum { BUCKETS = 4096 };
-
-struct smb_opens {
-    pthread_mutex_t lock;
-    uint64_t last_id;
-    struct smb_open *buckets[BUCKETS];
-};
-
-struct smb_opens *smb_opens_new(void)
+struct smb_opens *smb_opens_new(struct smb_server *server)
 {
     struct smb_opens *t = MEM_NEW(struct smb_opens);
     (void)pthread_mutex_init(&t->lock, NULL);
+    t->server = server;
     return t;
 }
 
@@ -33,7 +26,7 @@ void smb_opens_free(struct smb_opens *t)
 
 static struct smb_open **place_of(struct smb_opens *t, uint64_t fleeting)
 {
-    struct smb_open **link = &t->buckets[fleeting % BUCKETS];
+    struct smb_open **link = &t->buckets[fleeting % SMB_OPEN_BUCKETS];
     while (*link != NULL && (*link)->id.fleeting != fleeting)
         link = &(*link)->chain;
     return link;
@@ -68,7 +61,7 @@ struct smb_open *smb_open_new(struct smb_request *q)
         return NULL;
     struct smb_open *o = MEM_NEW(struct smb_open);
     q->session->open_count++;
-    o->refs = 1;
+    atomic_init(&o->refs, 1);
     o->server = q->conn->server;
     o->loop = q->conn->loop;
     o->session = q->session;
@@ -93,24 +86,26 @@ void smb_open_list(struct smb_open *o)
 void smb_open_get(struct smb_open *o)
 {
     if (o != NULL)
-        o->refs++;
+        atomic_fetch_add(&o->refs, 1);
 }
 
 void smb_open_put(struct smb_open *o)
 {
-    if (o == NULL || --o->refs > 0)
+    if (o == NULL || atomic_fetch_sub(&o->refs, 1) > 1)
         return;
     assert(o->closed);
-    o->session->open_count--;
+    if (o->session != NULL)
+        o->session->open_count--;
     smb_tree_put(o->tree);
     smb_session_put(o->session);
     free(o->listing.pattern);
     free(o->listing.marker);
     free(o->channel.answer);
+    free(o->durable.partition);
     free(o);
 }
 
-static void unlist(struct smb_open *o)
+void smb_open_unlist(struct smb_open *o)
 {
     if (!o->listed)
         return;
@@ -120,6 +115,7 @@ static void unlist(struct smb_open *o)
         o->tree->opens = o->next;
     if (o->next != NULL)
         o->next->previous = o->previous;
+    o->previous = o->next = NULL;
     o->listed = false;
 }
 
@@ -130,9 +126,10 @@ void smb_open_close(struct smb_open *o, bool *remove)
         return;
     o->closed = true;
     leave_table(smb_server_opens(o->server), o);
-    unlist(o);
+    smb_open_unlist(o);
     smb_open_interrupt(o);
     smb_notify_end(o);
+    smb_durable_forget(o);
     if (o->handle != NULL)
         opens_close(smb_server_world(o->server)->store->opens, o->handle, remove);
     o->handle = NULL;
@@ -147,7 +144,7 @@ struct opens *smb_opens_table(const struct smb_request *q)
 /* Completing a request changes the list, so it is gone through anew after each. */
 void smb_open_interrupt(struct smb_open *o)
 {
-    struct smb_request *w = o->session->conn->waiting;
+    struct smb_request *w = o->session == NULL ? NULL : o->session->conn->waiting;
     while (w != NULL) {
         bool ours = w->open == o;
         if (ours) {
@@ -158,10 +155,11 @@ void smb_open_interrupt(struct smb_open *o)
     }
 }
 
-void smb_opens_end(struct smb_tree *t)
+void smb_opens_end(struct smb_tree *t, bool keeps_durable)
 {
     while (t->opens != NULL)
-        smb_open_drop(t->opens);
+        if (!keeps_durable || !smb_durable_park(t->opens))
+            smb_open_drop(t->opens);
 }
 
 /* ---- finding ---- */
@@ -259,7 +257,7 @@ void smb_open_post(struct smb_server *s, uint64_t fleeting, smb_open_fn *fn, str
 static void close_by_force(struct smb_open *o, const void *bytes)
 {
     (void)bytes;
-    if (o->listed)
+    if (o->listed || smb_durable_unpark(o, o->loop))
         smb_open_drop(o);
 }
 

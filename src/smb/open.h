@@ -9,6 +9,8 @@
 #ifndef SMB_OPEN_H
 #define SMB_OPEN_H
 
+#include <stdatomic.h>
+
 #include "service/file/opens.h"
 #include "smb/cache.h"
 #include "smb/conn.h"
@@ -55,9 +57,9 @@ struct smb_open {
     struct loop *loop; /* whose thread it is touched on; under the table's lock */
     struct smb_session *session;
     struct smb_tree *tree;
-    unsigned refs; /* the table, and the requests that work on it */
-    bool closed;   /* only its last requests still hold it */
-    bool listed;   /* in the tree's list: CREATE has succeeded */
+    atomic_uint refs; /* the table, and the requests that work on it */
+    bool closed;      /* only its last requests still hold it */
+    bool listed;      /* in the tree's list: CREATE has succeeded */
 
     struct opens_handle *handle; /* NULL: a pipe, or a file in a snapshot */
     uint64_t incarnation, node;  /* which file (the share's incarnation and the node's id) */
@@ -78,6 +80,7 @@ struct smb_open {
     uint8_t oplock;    /* the level as CREATE answers it */
     bool leased;       /* the cache is a lease's */
     bool lease_second; /* asked for in its second version */
+    unsigned char lease_key[SMB_LEASE_KEY_BYTES];
     bool has_deferred; /* a break that came before CREATE's answer */
     struct opens_notice deferred;
 
@@ -96,7 +99,7 @@ struct smb_open {
 /* ---- the server's table ---- */
 
 struct smb_opens;
-struct smb_opens *smb_opens_new(void);
+struct smb_opens *smb_opens_new(struct smb_server *server);
 void smb_opens_free(struct smb_opens *t);
 
 /* A handle in the making, with its ids: findable for callbacks, not yet for clients. NULL when the
@@ -104,6 +107,7 @@ void smb_opens_free(struct smb_opens *t);
 struct smb_open *smb_open_new(struct smb_request *q);
 /* CREATE has succeeded: from now on the tree's. */
 void smb_open_list(struct smb_open *o);
+void smb_open_unlist(struct smb_open *o);
 /* Forgets it, and closes it in the open-file table; when it was the last of a file that is to be
  * deleted, *remove tells. The caller then removes the node (smb_remove_node) or hands that on. */
 void smb_open_close(struct smb_open *o, bool *remove);
@@ -125,8 +129,8 @@ void smb_put_file_id(struct buf *b, struct smb_file_id id);
 /* The open-file table. */
 struct opens *smb_opens_table(const struct smb_request *q);
 
-/* All of a tree that ends. */
-void smb_opens_end(struct smb_tree *t);
+/* All of a tree that ends. Durable ones are kept when it was not the client who ended it. */
+void smb_opens_end(struct smb_tree *t, bool keeps_durable);
 
 /* From any thread: calls `fn` on the handle's own thread, with a copy of what `bytes` hold, when it
  * is still open then. */

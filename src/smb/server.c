@@ -52,7 +52,7 @@ struct err smb_server_new(const struct smb_world *world, const struct smb_option
     s->options = *options;
     if (s->options.connections_max == 0)
         s->options.connections_max = CONNECTIONS_MAX;
-    s->opens = smb_opens_new();
+    s->opens = smb_opens_new(s);
     s->guid = guid_random();
     s->started = store_now(world->store);
     /* Ids of an earlier run of the server must not be met again. */
@@ -166,36 +166,56 @@ void smb_server_forget(struct smb_server *s, struct smb_conn *c)
     check_drained(w);
 }
 
-/* A session may be on any loop: each looks among its own. */
+/* A session may be on any loop: each looks among its own, and the last one tells. */
 struct end_session {
-    struct loop_task task;
-    struct smb_worker *worker;
+    struct smb_request *q; /* that waits for it */
     uint64_t id;
-    char account[ACCOUNT_NAME_MAX + 1];
+    const char *account; /* of the request's session */
+    atomic_size_t left;
+    struct end_here {
+        struct loop_task task;
+        struct smb_worker *worker;
+        struct end_session *all;
+    } here[];
 };
+
+static void ended_everywhere(struct loop_task *task)
+{
+    smb_complete((struct smb_request *)((char *)task - offsetof(struct smb_request, task)),
+                 STATUS_SUCCESS);
+}
 
 static void end_session_here(struct loop_task *task)
 {
-    struct end_session *e = (struct end_session *)task;
-    for (struct smb_conn *c = e->worker->conns; c != NULL; c = c->next) {
+    struct end_here *here = (struct end_here *)task;
+    struct end_session *e = here->all;
+    for (struct smb_conn *c = here->worker->conns; c != NULL; c = c->next) {
         struct smb_session *session = smb_session_find(c, e->id);
         if (session != NULL && strcmp(session->account, e->account) == 0) {
-            smb_conn_close(c); /* the client has left this connection */
+            smb_session_end(session);
             break;
         }
     }
+    if (atomic_fetch_sub(&e->left, 1) > 1)
+        return;
+    e->q->task.run = ended_everywhere;
+    loop_post(e->q->conn->loop, &e->q->task);
     free(e);
 }
 
-void smb_server_end_session(struct smb_server *s, uint64_t id, const char *account)
+void smb_server_end_session(struct smb_request *q, uint64_t id)
 {
-    for (size_t i = 0; i < s->world.loop_count; i++) {
-        struct end_session *e = MEM_NEW(struct end_session);
-        e->task.run = end_session_here;
-        e->worker = &s->workers[i];
-        e->id = id;
-        (void)snprintf(e->account, sizeof e->account, "%s", account);
-        loop_post(s->workers[i].loop, &e->task);
+    struct smb_server *s = q->conn->server;
+    size_t count = s->world.loop_count;
+    struct end_session *e = mem_calloc(1, sizeof *e + count * sizeof e->here[0]);
+    e->q = q;
+    e->id = id;
+    e->account = q->session->account;
+    atomic_init(&e->left, count);
+    for (size_t i = 0; i < count; i++) {
+        e->here[i] =
+            (struct end_here){.task.run = end_session_here, .worker = &s->workers[i], .all = e};
+        loop_post(s->workers[i].loop, &e->here[i].task);
     }
 }
 
@@ -245,6 +265,7 @@ void smb_server_drain(struct smb_server *s, void (*drained)(void *arg), void *ar
     s->drained = drained;
     s->drained_arg = arg;
     atomic_store(&s->undrained, s->world.loop_count);
+    smb_durable_end(s);
     for (size_t i = 0; i < s->world.loop_count; i++) {
         s->workers[i].drain.run = drain_here;
         loop_post(s->workers[i].loop, &s->workers[i].drain);

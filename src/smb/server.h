@@ -11,6 +11,7 @@
 
 struct smb_blocks;
 struct smb_conn;
+struct smb_request;
 
 enum smb_encryption { SMB_ENCRYPTION_OFF, SMB_ENCRYPTION_PREFERRED, SMB_ENCRYPTION_REQUIRED };
 
@@ -52,7 +53,8 @@ struct smb_blocks *smb_server_blocks(struct smb_server *s, const struct loop *lo
 void smb_server_remember(struct smb_server *s, struct smb_conn *c);
 void smb_server_forget(struct smb_server *s, struct smb_conn *c);
 uint64_t smb_server_next_session(struct smb_server *s);
-/* Ends a session of the same account on whatever connection it is: its client has come back. */
-void smb_server_end_session(struct smb_server *s, uint64_t id, const char *account);
+/* Ends a session of the same account on whatever connection it is, for its client has come back;
+ * then the request, with success. */
+void smb_server_end_session(struct smb_request *q, uint64_t id);
 
 #endif

@@ -237,8 +237,11 @@ void smb_session_setup(struct smb_request *q)
     }
     q->answer_session_id = s->id;
     uint32_t status = step(q, s, &setup);
-    if (status == STATUS_SUCCESS && setup.previous_session != 0 && setup.previous_session != s->id)
-        smb_server_end_session(q->conn->server, setup.previous_session, s->account);
+    if (status == STATUS_SUCCESS && setup.previous_session != 0 &&
+        setup.previous_session != s->id) {
+        smb_server_end_session(q, setup.previous_session);
+        return;
+    }
     if (status != STATUS_SUCCESS && status != STATUS_MORE_PROCESSING_REQUIRED) {
         smb_session_end(s);
         q->session = NULL;

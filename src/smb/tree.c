@@ -34,7 +34,7 @@ void smb_tree_put(struct smb_tree *t)
     free(t);
 }
 
-static void tree_end(struct smb_tree *t)
+static void tree_end(struct smb_tree *t, bool keeps_durable)
 {
     struct smb_tree **link = &t->session->trees;
     while (*link != t)
@@ -42,14 +42,14 @@ static void tree_end(struct smb_tree *t)
     *link = t->next;
     t->session->tree_count--;
     t->ended = true;
-    smb_opens_end(t);
+    smb_opens_end(t, keeps_durable);
     smb_tree_put(t);
 }
 
 void smb_trees_end(struct smb_session *s)
 {
     while (s->trees != NULL)
-        tree_end(s->trees);
+        tree_end(s->trees, true);
 }
 
 /* The share's name out of \\server\share, in UTF-8. */
@@ -170,7 +170,7 @@ void smb_tree_connect(struct smb_request *q)
 
 void smb_tree_disconnect(struct smb_request *q)
 {
-    tree_end(q->tree);
+    tree_end(q->tree, false);
     buf_put_le16(&q->out, 4);
     buf_put_le16(&q->out, 0);
     smb_complete(q, STATUS_SUCCESS);
