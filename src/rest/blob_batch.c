@@ -56,7 +56,8 @@ static struct err match_part(struct blob_batch *b, struct blob_batch_part *p)
         b->kind = call->op;
     bool known = call->op->run != NULL && (str_eq(str_of(call->op->name), STR("DeleteBlob")) ||
                                            str_eq(str_of(call->op->name), STR("SetBlobTier")));
-    return known && call->op == b->kind ? OK : err_new(ERR_INVALID_INPUT);
+    /* A deletion of a version has a row of its own, and is of the same kind. */
+    return known && call->op->run == b->kind->run ? OK : err_new(ERR_INVALID_INPUT);
 }
 
 /* A batch of a container reaches no other. */

@@ -2,9 +2,10 @@
 // Versions, soft delete of blobs and of containers, with the official SDK. What each operation does to each kind of blob
 // is in blob_kinds.test.mjs.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { after, before, beforeEach, test } from 'node:test';
 import { BlobSASPermissions, generateBlobSASQueryParameters, StorageSharedKeyCredential } from '@azure/storage-blob';
-import { assertError, assertRejects, startServer, uniqueName } from './lib.mjs';
+import { assertError, assertRejects, BIN, startServer, uniqueName } from './lib.mjs';
 
 const KEY = Buffer.alloc(64, 9).toString('base64');
 const DAY_MS = 24 * 3600 * 1000;
@@ -161,6 +162,41 @@ test('listing versions in pages of every size', async () => {
     }
 });
 
+test('promotion: a version copied onto its blob', async () => {
+    const container = await newContainer(versioned);
+    const blob = container.getBlockBlobClient('b');
+    const { versionId } = await blob.upload('one', 3, { metadata: { n: '1' } });
+    await blob.upload('two', 3);
+    const copied = await (await blob.beginCopyFromURL(blob.withVersion(versionId).url)).pollUntilDone();
+    assert.match(copied.versionId, VERSION_ID);
+    assert.equal(await textOf(blob), 'one');
+    assert.deepEqual((await blob.getProperties()).metadata, { n: '1' });
+    assert.equal((await collect(container.listBlobsFlat({ includeVersions: true }))).length, 3);
+    await blob.delete();
+    await (await blob.beginCopyFromURL(blob.withVersion(versionId).url)).pollUntilDone();
+    assert.equal(await textOf(blob), 'one');
+});
+
+test('versions in a batch of deletions', async () => {
+    const container = await newContainer(versioned);
+    const blob = container.getBlockBlobClient('b');
+    const { versionId } = await blob.upload('one', 3);
+    await blob.upload('two', 3);
+    const answer = await versioned.getBlobBatchClient().deleteBlobs([blob.withVersion(versionId), blob]);
+    assert.deepEqual(answer.subResponses.map((part) => part.status), [202, 202]);
+    const left = await collect(container.listBlobsFlat({ includeVersions: true }));
+    assert.equal(left.length, 1);
+    assert.notEqual(left[0].versionId, versionId);
+});
+
+test('x-ms-delete-snapshots is for the blob itself', async () => {
+    const container = await newContainer(versioned);
+    const blob = container.getBlockBlobClient('b');
+    const { versionId } = await blob.upload('one', 3);
+    await blob.upload('two', 3);
+    await assertRejects(blob.withVersion(versionId).delete({ deleteSnapshots: 'include' }), 400, 'InvalidHeaderValue');
+});
+
 test('tags and tier of a version; only the current one is found by tags', async () => {
     const container = await newContainer(versioned);
     const blob = container.getBlockBlobClient('b');
@@ -297,7 +333,9 @@ test('a crash loses nothing that was kept', async () => {
     await a.deleteBlob('b');
     const { versionId } = await b.getBlockBlobClient('b').upload('one', 3);
     await b.getBlockBlobClient('b').upload('two', 3);
-    await server.restart({ crash: true });
+    await server.kill();
+    execFileSync(BIN, ['check', '--data', server.data]);
+    await server.start();
     await a.getBlobClient('b').undelete();
     assert.equal(await textOf(a.getBlobClient('b')), 'one');
     assert.equal(await textOf(b.getBlobClient('b').withVersion(versionId)), 'one');

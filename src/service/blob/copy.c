@@ -172,7 +172,7 @@ struct err blob_copy_blob(struct txn *t, void *arg)
     if (args->source != NULL)
         TRY(blob_source_guard(t, args->source));
     if (is_itself(args, &blob)) {
-        TRY(blob_keep_version(t, &args->request, &blob));
+        TRY(blob_keep_overwritten(t, &args->request, &blob));
         TRY(blob_drop_blocks(t, blob.container.incarnation, &blob.head));
     } else if (can_name(args, &blob)) {
         TRY(name_content(t, args, &blob));

@@ -295,6 +295,51 @@ void test_copy_blob_of_a_snapshot_onto_itself(void)
     bf_release(&f);
 }
 
+/* Promotion: a previous version is copied onto the blob, and what was current stays as one. */
+void test_copy_blob_of_a_version_onto_itself(void)
+{
+    struct blob_fixture f;
+    struct blob_head first;
+    bf_init(&f);
+    f.versioning = true;
+    CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("first"), &first));
+    CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("second"), NULL));
+    struct blob_source source = source_of(&f, "b");
+    source.at = (struct blob_at){.item = BLOB_VERSION, .time = first.version};
+    CHECK_OK(copy_to(&f, &source, bf_blob(&f, "b"), (struct blob_copy_wishes){0}));
+    CHECK_STR(bf_content(&f, "b"), STR("first"));
+    CHECK_STR(bf_kinds(&f, "b"), STR("V V B "));
+    CHECK_OK(bf_delete(&f, bf_version(&f, "b", first.version), BLOB_SNAPSHOTS_KEEP));
+    CHECK_STR(bf_content(&f, "b"), STR("first"));
+    bf_release(&f);
+}
+
+/* What each setting keeps of a blob that a copy overwrites, be it with its own content. */
+void test_kept_by_copy_blob(void)
+{
+    static const char *const WANT[] = {"B ", "S! B ", "V B ", "V B "};
+    for (unsigned setting = 0; setting < 4; setting++) {
+        struct blob_fixture f;
+        bf_init(&f);
+        f.versioning = setting >= 2;
+        if (setting % 2 == 1)
+            bf_retain(&f, 7, false);
+        CHECK_OK(bf_put(&f, bf_blob(&f, "a"), bf_bytes(&f, 9000, 1), NULL));
+        CHECK_OK(bf_put(&f, bf_blob(&f, "b"), bf_bytes(&f, 9000, 2), NULL));
+        CHECK_OK(copy_plain(&f, "a", "b"));
+        CHECK_STR(bf_kinds(&f, "b"), str_of(WANT[setting]));
+        CHECK_STR(bf_content(&f, "b"), bf_bytes(&f, 9000, 1));
+        CHECK_OK(copy_plain(&f, "a", "a"));
+        CHECK_STR(bf_kinds(&f, "a"), str_of(WANT[setting]));
+        CHECK_STR(bf_content(&f, "a"), bf_bytes(&f, 9000, 1));
+        struct container_args args = {.request = {.arena = &f.arena}};
+        CHECK_OK(bf_update(&f, blob_delete_container, &args));
+        bf_sweep(&f);
+        CHECK_INT(bf_extent_bytes(&f), 0);
+        bf_release(&f);
+    }
+}
+
 void test_copy_blob_onto_itself(void)
 {
     struct blob_fixture f;

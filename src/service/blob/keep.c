@@ -139,6 +139,21 @@ struct err blob_keep_version(struct txn *t, const struct blob_request *request, 
     return OK;
 }
 
+struct err blob_keep_overwritten(struct txn *t, const struct blob_request *request,
+                                 struct blob *blob)
+{
+    struct service_retention retention;
+    if (request->versioning || blob->head.version != 0)
+        return blob_keep_version(t, request, blob);
+    TRY(blob_find_retention(t, request, &retention));
+    if (!retention.enabled)
+        return OK;
+    TRY(blob_share_content(t, blob));
+    struct blob_head kept = blob->head;
+    mark_deleted(t, &retention, &kept);
+    return keep_as_deleted_snapshot(t, blob, &kept);
+}
+
 /* ---- items, one after the other ---- */
 
 /* What is done with each; may remove it and put others elsewhere. */

@@ -25,6 +25,11 @@ struct err blob_begin(struct txn *t, const struct blob_request *request, enum bl
  * is stays as a previous version. Nothing where the blob has no versions. */
 struct err blob_keep_version(struct txn *t, const struct blob_request *request, struct blob *blob);
 
+/* The same before an overwrite that leaves the content as it is (a copy onto itself), which makes a
+ * soft-deleted snapshot too. */
+struct err blob_keep_overwritten(struct txn *t, const struct blob_request *request,
+                                 struct blob *blob);
+
 /* The account's retention of what is soft-deleted. */
 struct err blob_find_retention(struct txn *t, const struct blob_request *request,
                                struct service_retention *out);
