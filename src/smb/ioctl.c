@@ -21,6 +21,11 @@ enum {
     FSCTL_DFS_REFERRALS = 0x00060194,
     FSCTL_DFS_REFERRALS_EX = 0x000601B0,
     FSCTL_OBJECT_ID = 0x000900C0, /* create or get */
+    FSCTL_GET_COMPRESSION = 0x0009003C,
+    FSCTL_SET_COMPRESSION = 0x0009C040,
+    FSCTL_SET_SPARSE = 0x000900C4,
+    FSCTL_ALLOCATED_RANGES = 0x000940CF,
+    FSCTL_ZERO_DATA = 0x000980C8,
     FSCTL_PIPE_TRANSCEIVE = 0x0011C017,
     FSCTL_RESUME_KEY = 0x00140078,
     FSCTL_INTERFACES = 0x001401FC,
@@ -193,6 +198,19 @@ static void object_id(struct smb_control *c)
     smb_control_answer(c, buf_str(&out), STATUS_SUCCESS);
 }
 
+/* None is all there is. */
+static void set_compression(struct smb_control *c)
+{
+    struct reader r = reader_of(c->input);
+    uint16_t format = read_le16(&r);
+    if (!reader_ok(&r))
+        smb_complete(c->q, STATUS_INVALID_PARAMETER);
+    else if (format != 0)
+        smb_complete(c->q, STATUS_NOT_SUPPORTED);
+    else
+        smb_control_answer(c, STR(""), STATUS_SUCCESS);
+}
+
 /* ---- pipes ---- */
 
 static void pipe_answered(struct smb_request *q, struct err outcome)
@@ -253,7 +271,10 @@ static bool run_without_file(struct smb_control *c)
         validate_negotiate(c);
         return true;
     case FSCTL_INTERFACES:
-        interfaces(c);
+        if (c->id.persistent != UINT64_MAX || c->id.fleeting != UINT64_MAX)
+            smb_complete(c->q, STATUS_INVALID_PARAMETER);
+        else
+            interfaces(c);
         return true;
     default:
         return false;
@@ -275,6 +296,21 @@ static void run_on_file(struct smb_control *c)
         return;
     case FSCTL_OBJECT_ID:
         object_id(c);
+        return;
+    case FSCTL_GET_COMPRESSION:
+        smb_control_answer(c, STR("\0\0"), STATUS_SUCCESS); /* none */
+        return;
+    case FSCTL_SET_COMPRESSION:
+        set_compression(c);
+        return;
+    case FSCTL_SET_SPARSE:
+        smb_set_sparse(c);
+        return;
+    case FSCTL_ALLOCATED_RANGES:
+        smb_allocated_ranges(c);
+        return;
+    case FSCTL_ZERO_DATA:
+        smb_zero_data(c);
         return;
     case FSCTL_RESUME_KEY:
         smb_resume_key(c);

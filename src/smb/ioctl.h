@@ -19,6 +19,11 @@ struct smb_control {
 /* Ends the request with its output, which fits. */
 void smb_control_answer(struct smb_control *c, struct str output, uint32_t status);
 
+/* ioctl_sparse.c: holes. */
+void smb_set_sparse(struct smb_control *c);
+void smb_zero_data(struct smb_control *c);
+void smb_allocated_ranges(struct smb_control *c);
+
 /* ioctl_copy.c: a key for a file, and copying from the file with a key. */
 void smb_resume_key(struct smb_control *c);
 void smb_copy_chunks(struct smb_control *c);

@@ -66,14 +66,15 @@ static void fail(struct copying *y, uint32_t status)
     smb_complete(y->control->q, status);
 }
 
-static uint32_t status_of(struct err error)
+/* y->at chunks are copied; what was done before an error is told with it. */
+static void end(struct copying *y, uint32_t status)
 {
-    return error.code == ERR_INVALID_RANGE ? STATUS_INVALID_VIEW_SIZE : err_ntstatus(error.code);
-}
-
-static void succeed(struct copying *y)
-{
-    answer(y, STATUS_SUCCESS, y->count, 0, (uint32_t)y->total);
+    uint32_t total = 0;
+    for (uint32_t i = 0; i < y->at; i++)
+        total += y->parts[i].length;
+    if (status == STATUS_SUCCESS && y->at < y->count)
+        status = STATUS_INVALID_VIEW_SIZE;
+    answer(y, status, y->at, 0, total);
 }
 
 /* ---- sharing ---- */
@@ -81,10 +82,8 @@ static void succeed(struct copying *y)
 static void shared(struct smb_request *q, struct err outcome)
 {
     struct copying *y = q->work;
-    if (err_is(outcome))
-        fail(y, status_of(outcome));
-    else
-        succeed(y);
+    y->at = (uint32_t)y->shared.done;
+    end(y, err_is(outcome) ? err_ntstatus(outcome.code) : STATUS_SUCCESS);
 }
 
 /* ---- through memory ---- */
@@ -97,7 +96,7 @@ static void chunk_written(struct smb_request *q, struct err outcome)
     if (err_is(outcome)) {
         if (outcome.code != ERR_UNKNOWN_OUTCOME)
             interval_upload_discard(&y->upload);
-        fail(y, status_of(outcome));
+        end(y, outcome.code == ERR_INVALID_RANGE ? STATUS_SUCCESS : err_ntstatus(outcome.code));
         return;
     }
     y->at++;
@@ -150,7 +149,7 @@ static void copy_next(struct copying *y)
 {
     struct smb_request *q = y->control->q;
     if (y->at == y->count) {
-        succeed(y);
+        end(y, STATUS_SUCCESS);
         return;
     }
     y->read.at = (struct file_at){.arena = q->arena,
@@ -252,10 +251,11 @@ void smb_copy_chunks(struct smb_control *c)
         status = y->source == NULL ? STATUS_OBJECT_NAME_NOT_FOUND : check_access(y);
         smb_open_get(y->source);
     }
-    if (status == STATUS_SUCCESS)
-        status = check_locks(y);
+    uint32_t locks = status == STATUS_SUCCESS ? check_locks(y) : STATUS_SUCCESS;
     if (status != STATUS_SUCCESS)
         fail(y, status);
+    else if (locks != STATUS_SUCCESS)
+        end(y, locks);
     else if (y->count == 0)
         answer(y, STATUS_SUCCESS, 0, 0, 0);
     else

@@ -106,7 +106,7 @@ static void set_basic(struct setting *s)
         o->change_kept = true;
     else if (change_wish == TIME_THAW)
         o->change_kept = false;
-    s->change.keep_changed = o->change_kept;
+    s->change.keep_changed = o->change_kept || change_wish == TIME_THAW;
     change(s);
 }
 
@@ -285,6 +285,24 @@ static void set_position(struct setting *s)
     finish(s->q, OK);
 }
 
+/* How the client caches, and waits for its own requests. */
+static void set_mode(struct setting *s)
+{
+    enum { SETTABLE = 0x3E };
+    struct reader r = reader_of(s->data);
+    uint32_t mode = read_le32(&r);
+    if (!reader_ok(&r)) {
+        smb_complete(s->q, STATUS_INFO_LENGTH_MISMATCH);
+        return;
+    }
+    if ((mode & ~(uint32_t)SETTABLE) != 0) {
+        smb_complete(s->q, STATUS_INVALID_PARAMETER);
+        return;
+    }
+    s->q->open->options = (s->q->open->options & ~(uint32_t)SETTABLE) | mode;
+    finish(s->q, OK);
+}
+
 static void set_file(struct setting *s)
 {
     uint32_t right = right_for(s->class);
@@ -312,7 +330,7 @@ static void set_file(struct setting *s)
         set_position(s);
         return;
     case SET_MODE:
-        finish(s->q, OK); /* how the client waits for its own requests */
+        set_mode(s);
         return;
     case SET_FULL_EA:
         smb_complete(s->q, STATUS_EAS_NOT_SUPPORTED);

@@ -254,6 +254,61 @@ struct err file_read_at(struct txn *t, void *arg)
                          &args->until);
 }
 
+struct err file_zero_at(struct txn *t, void *arg)
+{
+    struct file_zero_args *args = arg;
+    struct file_scope s;
+    struct file_found found;
+    TRY(file_open_id(t, &args->at, &s, &found));
+    uint64_t to = args->to < found.node.size ? args->to : found.node.size;
+    if (args->from >= to)
+        return OK;
+    TRY(file_clear(&s, &found, args->from, to));
+    if (!args->keep_times)
+        found.node.last_write = txn_now(t);
+    found.node.changed = txn_now(t);
+    file_touch(&s, &found.node);
+    TRY(file_put(&s, &found));
+    return file_scope_close(&s);
+}
+
+/* Parts that touch are one. */
+static struct err take_part(void *arg, const struct interval_part *part, bool *stop)
+{
+    struct file_extents_args *args = arg;
+    uint64_t end = part->start + part->piece.length;
+    if (args->count > 0 && args->ranges[args->count - 1].end == part->start) {
+        args->ranges[args->count - 1].end = end;
+        return OK;
+    }
+    args->more = args->count == args->max;
+    *stop = args->more;
+    if (!args->more)
+        args->ranges[args->count++] = (struct file_extent_range){part->start, end};
+    return OK;
+}
+
+struct err file_extents_at(struct txn *t, void *arg)
+{
+    struct file_extents_args *args = arg;
+    struct file_scope s;
+    struct file_found found;
+    TRY(file_open_id(t, &args->at, &s, &found));
+    uint64_t to = args->to < found.node.size ? args->to : found.node.size;
+    args->ranges = ARENA_ARRAY(args->at.arena, struct file_extent_range, args->max + 1);
+    args->count = 0;
+    args->more = false;
+    if (args->from >= to)
+        return OK;
+    if ((found.node.attributes & NODE_SPARSE) == 0) {
+        struct interval_part all = {.start = args->from, .piece.length = to - args->from};
+        bool stop;
+        return take_part(args, &all, &stop);
+    }
+    struct interval_map m = file_map(&s, &found.node);
+    return interval_walk(&m, args->from, to, take_part, args);
+}
+
 /* ---- properties ---- */
 
 struct err file_change(struct txn *t, void *arg)
@@ -271,7 +326,11 @@ struct err file_change(struct txn *t, void *arg)
         TRY(file_resize(&s, &found, args->size));
     }
     int64_t changed = found.node.changed;
+    uint32_t sparse = found.node.attributes & NODE_SPARSE;
+    if (args->has_sparse)
+        sparse = args->sparse ? NODE_SPARSE : 0;
     TRY(file_apply(&s, &found.node, found.parent, &args->settings));
+    found.node.attributes = (found.node.attributes & ~(uint32_t)NODE_SPARSE) | sparse;
     if (args->keep_changed && args->settings.changed.kind == FILE_TIME_KEEP)
         found.node.changed = changed;
     if (args->has_accessed)

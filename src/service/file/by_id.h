@@ -116,6 +116,14 @@ struct file_write_args {
 /* Makes the file larger where it has to. ERR_SHARE_SIZE_LIMIT_REACHED. */
 engine_fn file_write_at;
 
+struct file_zero_args {
+    struct file_at at;
+    uint64_t from, to;
+    bool keep_times;
+};
+/* What of it lies in the file reads as zeros; the size stays. */
+engine_fn file_zero_at;
+
 struct file_read_at_args {
     struct file_at at;
     uint64_t offset;
@@ -127,6 +135,21 @@ struct file_read_at_args {
 };
 engine_fn file_read_at;
 
+enum { FILE_EXTENTS_MAX = 4096 };
+struct file_extents_args {
+    struct file_at at;
+    uint64_t from, to;
+    size_t max; /* at most FILE_EXTENTS_MAX */
+    /* out */
+    struct file_extent_range {
+        uint64_t start, end;
+    } * ranges;
+    size_t count;
+    bool more;
+};
+/* Which parts hold bytes: of a file that is not marked as sparse, all. */
+engine_fn file_extents_at;
+
 struct file_change_args {
     struct file_at at;
     struct file_settings settings; /* attributes, times, permission */
@@ -134,6 +157,7 @@ struct file_change_args {
     int64_t accessed;
     bool has_size;
     uint64_t size;
+    bool has_sparse, sparse; /* NODE_SPARSE, which has_attributes leaves alone */
     bool only_shrinks; /* a size that is larger changes nothing: it is set aside, not written */
     bool keep_times;   /* a new size leaves the write time */
     bool keep_changed; /* nothing but a given time sets the time of change */

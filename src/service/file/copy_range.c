@@ -43,13 +43,13 @@ static struct err copy_part(struct txn *t, const struct interval_map *source,
     return OK;
 }
 
-static struct err check_parts(const struct file_copy_range_args *args, uint64_t size, uint64_t *end)
+static struct err check_parts(struct file_copy_range_args *args, uint64_t size, uint64_t *end)
 {
     *end = 0;
-    for (size_t i = 0; i < args->count; i++) {
-        const struct file_copy_part *p = &args->parts[i];
+    for (args->done = 0; args->done < args->count; args->done++) {
+        const struct file_copy_part *p = &args->parts[args->done];
         if (p->from > size || p->length > size - p->from)
-            return err_new(ERR_INVALID_RANGE);
+            return OK;
         if (p->to > NODE_SIZE_MAX - p->length)
             return err_new(ERR_SHARE_SIZE_LIMIT_REACHED);
         if (p->to + p->length > *end)
@@ -71,12 +71,14 @@ struct err file_copy_range(struct txn *t, void *arg)
     if (!source.exists)
         return err_new(ERR_RESOURCE_NOT_FOUND);
     TRY(check_parts(args, source.node.size, &end));
+    if (args->done == 0)
+        return OK;
     if (end > to.node.size)
         TRY(file_resize(&s, &to, end));
     file_give_content(&s, &to.node);
     struct interval_map from = file_map(&past, &source.node);
     struct interval_map map = file_map(&s, &to.node);
-    for (size_t i = 0; i < args->count; i++)
+    for (size_t i = 0; i < args->done; i++)
         TRY(copy_part(t, &from, &map, &args->parts[i]));
     TRY(file_keep_map(&s, &to, &map));
     if (!args->keep_times)

@@ -18,8 +18,9 @@ struct file_copy_range_args {
     const struct file_copy_part *parts;
     size_t count;
     bool keep_times;
+    /* out */
+    size_t done; /* parts that were copied: up to the first that reaches past the source's end */
 };
-/* All or none. ERR_INVALID_RANGE when a part reaches past the source's end. */
 engine_fn file_copy_range;
 
 #endif

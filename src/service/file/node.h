@@ -18,6 +18,7 @@ enum node_attribute {
     NODE_ARCHIVE = 0x20,
     NODE_NORMAL = 0x80,
     NODE_TEMPORARY = 0x100,
+    NODE_SPARSE = 0x200, /* only SMB sets and sees it */
     NODE_OFFLINE = 0x1000,
     NODE_NOT_INDEXED = 0x2000,
     NODE_NO_SCRUB = 0x20000,
