@@ -34,6 +34,7 @@ struct config {
     uint64_t connections_per_address; /* 0: no limit */
     uint64_t container_delete_seconds;
     uint64_t rehydrate_seconds;
+    bool track_last_access;
     uint64_t container_retention_days;
     const char *blob_versioning; /* "on", "off", or the accounts whose blobs have versions */
     uint64_t cache_mib;

@@ -7,6 +7,7 @@ void jobs_init(struct jobs *jobs)
     const struct sweep_job list[JOBS_COUNT] = {
         {"blob: deleted content", blob_sweep, &jobs->blob_sweep},
         {"blob: what has expired", blob_expire, &jobs->blob_expiry},
+        {"blob: times of last access", blob_touch_sweep, NULL},
         {"queue: expired and deleted messages", queue_sweep, &jobs->queue_sweep},
         {"table: entities of deleted tables", table_sweep, &jobs->table_sweep},
         {"file: copies, and what was deleted", file_sweep, NULL},

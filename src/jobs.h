@@ -4,12 +4,13 @@
 #define JOBS_H
 
 #include "service/blob/sweep.h"
+#include "service/blob/touch.h"
 #include "service/common/sweeper.h"
 #include "service/file/sweep.h"
 #include "service/queue/queue.h"
 #include "service/table/sweep.h"
 
-enum { JOBS_COUNT = 6 };
+enum { JOBS_COUNT = 7 };
 
 /* The jobs' memory of where they are. */
 struct jobs {

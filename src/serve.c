@@ -73,6 +73,7 @@ static int start_engine(struct server *s)
 {
     s->store.clock = &s->clock;
     s->store.opens = opens_new();
+    s->store.touches = s->config->track_last_access ? blob_touches_new() : NULL;
     if (s->config->in_memory) {
         s->store.engine = engine_mem_new(&s->clock);
         return 0;
@@ -357,6 +358,7 @@ static void release(struct server *s)
         engine_close(s->store.engine);
     if (s->store.opens != NULL)
         opens_free(s->store.opens);
+    blob_touches_free(s->store.touches);
     for (size_t i = 0; i < s->loop_count; i++)
         if (s->loops[i] != NULL)
             loop_free(s->loops[i]);

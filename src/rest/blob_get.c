@@ -14,6 +14,7 @@
 #include "rest/range.h"
 #include "rest/structured_body.h"
 #include "service/blob/copy_state.h"
+#include "service/blob/touch.h"
 #include "service/common/etag.h"
 
 enum {
@@ -166,6 +167,8 @@ static void put_head(struct rest_call *call, const struct get_blob *get)
     call_put_bool(call, STR("x-ms-server-encrypted"), true);
     call_put_if(call, STR("x-ms-encryption-scope"), head->encryption_scope);
     blob_put_protection(call, head);
+    if (head->accessed != 0)
+        call_put_time(call, STR("x-ms-last-access-time"), head->accessed);
     call_put(call, STR("Accept-Ranges"), STR("bytes"));
 }
 
@@ -226,6 +229,9 @@ struct err rest_get_blob_encode(struct rest_call *call)
 {
     struct get_blob *get = call->args;
     TRY(blob_copy_decode(get->args.head.copy, &get->copy));
+    struct blob_touch touch = {call->partition, get->args.request.name, call->now};
+    if (get->args.request.at.item == BLOB_BASE)
+        blob_touch(call->store->touches, &touch, &get->args.head);
     put_head(call, get);
     blob_get_put_range(call, get);
     if (call->version >= VERSION_TIER_ON_GET)

@@ -179,6 +179,11 @@ static void put_protection(const struct list_blobs *list, const struct blob_head
         time_put_rfc1123(b, head->expires);
         PUT(b, "</Expiry-Time>");
     }
+    if (head->accessed != 0) {
+        PUT(b, "<LastAccessTime>");
+        time_put_rfc1123(b, head->accessed);
+        PUT(b, "</LastAccessTime>");
+    }
     if (str_given(head->encryption_scope))
         xml_element(b, STR("EncryptionScope"), head->encryption_scope);
     if (list->wants_policy && p->until != 0) {

@@ -237,6 +237,7 @@ struct err blob_read_request(struct rest_call *call, struct blob_request *out)
     TRY(read_at(call, &out->at));
     TRY(blob_read_conditions(call, &out->conditions));
     out->create_only = call->who.create_only;
+    out->tracks_access = call->store->touches != NULL;
     TRY(blob_read_encryption_scope(call, STR("x-ms-encryption-scope"), &out->encryption_scope));
     if (call->op->mode != MODE_READ) {
         out->versioning = account_has_versions(call);

@@ -10,6 +10,7 @@
 #include "rest/blob_request.h"
 #include "rest/content_source.h"
 #include "rest/server.h"
+#include "service/blob/touch.h"
 #include "service/blob/website.h"
 #include "service/common/service_properties.h"
 
@@ -54,6 +55,8 @@ static struct err encode(struct rest_call *call)
 {
     const struct get_document *document = call->args;
     const struct blob_get_args *get = &document->get.args;
+    struct blob_touch touch = {call->partition, get->request.name, call->now};
+    blob_touch(call->store->touches, &touch, &get->head);
     blob_put_etag(call, get->head.etag, get->head.last_modified);
     blob_get_put_http(call, &get->head.http);
     call_put(call, STR("Accept-Ranges"), STR("bytes"));

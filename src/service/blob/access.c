@@ -192,6 +192,7 @@ struct err blob_open(struct txn *t, const struct blob_request *request, enum blo
 {
     TRY(blob_load(t, request, out));
     TRY(pass_over_expired(t, request, use, out));
+    out->tracks_access = request->tracks_access;
     TRY(check_conditions(request, use, out));
     TRY(check_existence(request, use, out));
     TRY(check_lease(t, request, use, out));

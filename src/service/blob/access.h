@@ -21,6 +21,7 @@ struct blob_request {
     bool versioning;     /* previous versions */
     struct str settings; /* the partition of the service's properties, which have the retention of
                             what is soft-deleted; absent: nothing is kept */
+    bool tracks_access;  /* the time of the last access is kept */
     bool of_expired; /* the sweeper's: the blob is there though it has expired, and no lease counts
                       */
     struct str encryption_scope; /* absent: not said */
@@ -41,6 +42,7 @@ struct blob {
         int64_t until, expires;
     } timed;              /* what the indexes of protect.h have of it */
     struct str timed_key; /* and of which key */
+    bool tracks_access;   /* as the request says */
     struct str scope;     /* BLOB_CREATE: the encryption scope of what is made */
     uint64_t vacated;     /* the id of a content of one row that blob_replace has removed, 0: none.
                              Whoever writes the next content under it spares the store a row. */

@@ -28,6 +28,8 @@ void blob_set_properties(struct txn *t, struct blob *blob, const struct blob_pro
     head->protection = p->protection;
     head->expires = 0;
     head->encryption_scope = blob->scope;
+    if (blob->tracks_access)
+        head->accessed = txn_now(t);
     if (p->tier != BLOB_TIER_NONE && p->tier != head->tier) {
         head->tier = p->tier;
         head->tier_changed = txn_now(t);

@@ -7,10 +7,13 @@
 #include "engine/engine.h"
 
 struct opens;
+struct blob_touches;
 
 struct store {
     struct engine *engine;
     const struct clock *clock;
+    struct blob_touches
+        *touches;        /* when blobs were last read (service/blob/touch.h); NULL: not kept */
     struct opens *opens; /* the open-file table of the file service (service/file/opens.h) */
 };
 
