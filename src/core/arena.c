@@ -8,7 +8,7 @@
 
 #include "core/mem.h"
 
-enum { ARENA_BLOCK_BYTES = 4096, ARENA_ALIGN = 16 };
+enum { ARENA_BLOCK_BYTES = 16 << 10, ARENA_ALIGN = 16 };
 
 struct arena_block {
     struct arena_block *next;
@@ -19,6 +19,11 @@ struct arena_block {
 void arena_init(struct arena *a, size_t limit)
 {
     *a = (struct arena){.limit = limit};
+}
+
+void arena_init_in(struct arena *a, size_t limit, char *room, size_t room_bytes)
+{
+    *a = (struct arena){.limit = limit, .next = room, .end = room + room_bytes};
 }
 
 static void arena_use_block(struct arena *a, struct arena_block *block)
@@ -64,7 +69,7 @@ static char *arena_take(struct arena *a, size_t size)
         a->next += size;
         return at;
     }
-    bool own_block = size > ARENA_BLOCK_BYTES / 4;
+    bool own_block = size > ARENA_BLOCK_BYTES / 2;
     struct arena_block *block = mem_alloc(sizeof *block + (own_block ? size : ARENA_BLOCK_BYTES));
     block->size = own_block ? size : ARENA_BLOCK_BYTES;
     block->next = a->blocks;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base64.h"
 
-#include <assert.h>
-
 static const char ALPHABET[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 size_t base64_length(size_t n)
@@ -43,16 +41,24 @@ struct str base64_encode(struct arena *a, struct str bytes)
     return buf_str(&out);
 }
 
+/* The six bits of a character, and one more, for those of the alphabet. */
+#define SEXTET(c)                                \
+    ((c) >= 'A' && (c) <= 'Z'   ? (c) - 'A' + 1  \
+     : (c) >= 'a' && (c) <= 'z' ? (c) - 'a' + 27 \
+     : (c) >= '0' && (c) <= '9' ? (c) - '0' + 53 \
+     : (c) == '+'               ? 63             \
+                                : ((c) == '/' ? 64 : 0))
+#define SEXTETS4(c)  SEXTET(c), SEXTET((c) + 1), SEXTET((c) + 2), SEXTET((c) + 3)
+#define SEXTETS16(c) SEXTETS4(c), SEXTETS4((c) + 4), SEXTETS4((c) + 8), SEXTETS4((c) + 12)
+static const unsigned char SEXTETS[256] = {
+    SEXTETS16(0),  SEXTETS16(16), SEXTETS16(32), SEXTETS16(48),
+    SEXTETS16(64), SEXTETS16(80), SEXTETS16(96), SEXTETS16(112),
+};
+
 /* The six bits of a character; a value of 64 or more when it is none. */
 static uint32_t sextet(char c)
 {
-    if (c >= 'A' && c <= 'Z')
-        return (uint32_t)(c - 'A');
-    if (c >= 'a' && c <= 'z')
-        return (uint32_t)(c - 'a') + 26;
-    if (c >= '0' && c <= '9')
-        return (uint32_t)(c - '0') + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : 64;
+    return (uint32_t)SEXTETS[(unsigned char)c] - 1;
 }
 
 /* Length of what the text decodes to, judged by its length and padding alone. */
@@ -69,20 +75,24 @@ static bool decoded_length(struct str text, size_t *n)
 
 static bool decode_groups(struct str text, unsigned char *out, size_t n)
 {
-    size_t written = 0;
-    for (size_t i = 0; i < text.n; i += 4) {
-        size_t take = n - written < 3 ? n - written : 3;
-        uint32_t bits = 0;
-        for (size_t k = 0; k < 4; k++) {
-            uint32_t six = k <= take ? sextet(text.p[i + k]) : 0;
-            if (six > 63)
-                return false;
-            bits = bits << 6 | six;
-        }
-        for (size_t k = 0; k < take; k++)
-            out[written++] = (unsigned char)(bits >> (16 - 8 * k));
+    const char *in = text.p;
+    for (size_t whole = n / 3; whole > 0; whole--, in += 4, out += 3) {
+        uint32_t a = sextet(in[0]), b = sextet(in[1]), c = sextet(in[2]), d = sextet(in[3]);
+        if ((a | b | c | d) > 63)
+            return false;
+        out[0] = (unsigned char)(a << 2 | b >> 4);
+        out[1] = (unsigned char)(b << 4 | c >> 2);
+        out[2] = (unsigned char)(c << 6 | d);
     }
-    assert(written == n);
+    size_t left = n % 3;
+    if (left == 0)
+        return true;
+    uint32_t a = sextet(in[0]), b = sextet(in[1]), c = left == 2 ? sextet(in[2]) : 0;
+    if ((a | b | c) > 63)
+        return false;
+    out[0] = (unsigned char)(a << 2 | b >> 4);
+    if (left == 2)
+        out[1] = (unsigned char)(b << 4 | c >> 2);
     return true;
 }
 

@@ -32,10 +32,8 @@ void buf_clear(struct buf *b)
     b->n = 0;
 }
 
-char *buf_reserve(struct buf *b, size_t more)
+char *buf_grow(struct buf *b, size_t more)
 {
-    if (more <= b->capacity - b->n && b->p != NULL)
-        return b->p + b->n;
     size_t need = b->n + more;
     assert(need >= more);
     size_t capacity = b->capacity == 0 ? BUF_FIRST_BYTES : b->capacity * 2;
@@ -59,12 +57,6 @@ void buf_put(struct buf *b, struct str s)
         return;
     memcpy(buf_reserve(b, s.n), s.p, s.n);
     b->n += s.n;
-}
-
-void buf_putc(struct buf *b, char c)
-{
-    *buf_reserve(b, 1) = c;
-    b->n++;
 }
 
 void buf_put_u64(struct buf *b, uint64_t value)

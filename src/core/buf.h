@@ -25,10 +25,19 @@ static inline struct str buf_str(const struct buf *b)
     return (struct str){b->p == NULL ? "" : b->p, b->n};
 }
 
+/* buf_reserve's, when there is no room. */
+char *buf_grow(struct buf *b, size_t more);
 /* Room for `more` further bytes; returns where they go. Add what was written with b->n += …. */
-char *buf_reserve(struct buf *b, size_t more);
+static inline char *buf_reserve(struct buf *b, size_t more)
+{
+    return more <= b->capacity - b->n && b->p != NULL ? b->p + b->n : buf_grow(b, more);
+}
 void buf_put(struct buf *b, struct str s);
-void buf_putc(struct buf *b, char c);
+static inline void buf_putc(struct buf *b, char c)
+{
+    *buf_reserve(b, 1) = c;
+    b->n++;
+}
 /* Decimal. */
 void buf_put_u64(struct buf *b, uint64_t value);
 void buf_put_i64(struct buf *b, int64_t value);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/wire.h"
 
+enum { VARINT_BYTES_MAX = 10 }; /* seven bits in each, and one in the last */
+
 struct str read_raw(struct reader *r, size_t n)
 {
     if (n > r->n) {
@@ -70,15 +72,19 @@ uint64_t read_be64(struct reader *r)
 uint64_t read_varint(struct reader *r)
 {
     uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        uint64_t byte = read_u8(r);
-        if (shift == 63 && byte > 1)
+    for (size_t i = 0; i < r->n && i < VARINT_BYTES_MAX; i++) {
+        uint64_t byte = (unsigned char)r->p[i];
+        if (i == VARINT_BYTES_MAX - 1 && byte > 1)
             break;
-        value |= (byte & 0x7F) << shift;
-        if ((byte & 0x80) == 0)
+        value |= (byte & 0x7F) << (7 * i);
+        if ((byte & 0x80) == 0) {
+            r->p += i + 1;
+            r->n -= i + 1;
             return value;
+        }
     }
     r->bad = true;
+    r->n = 0;
     return 0;
 }
 

@@ -84,7 +84,7 @@ struct state *local_state(struct local_engine *e);
 
 /* ---- transactions (local_txn.c, local_cursor.c, local_scan.c) ---- */
 
-enum { TXN_HOLDS = 12 };
+enum { TXN_HOLDS = 12, TXN_ROOM_BYTES = 2048 };
 
 /* What a transaction has handed out and must keep until its function returns. */
 struct txn_hold {
@@ -107,6 +107,7 @@ struct local_txn {
     struct arena arena;
     struct rowkey key;
     struct txn_holds holds;
+    char room[TXN_ROOM_BYTES]; /* what the arena begins with: most need no more */
 };
 
 void local_txn_init(struct local_txn *t, struct local_engine *e, struct state *s,

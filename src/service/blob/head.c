@@ -50,6 +50,35 @@ enum field {
     FIELD_ENCRYPTION_SCOPE,
 };
 
+/* The fields that are bytes, and where they are. */
+static const struct {
+    enum field field;
+    size_t at;
+} BYTES[] = {
+    {FIELD_CONTENT_TYPE, offsetof(struct blob_head, http.content_type)},
+    {FIELD_CONTENT_ENCODING, offsetof(struct blob_head, http.content_encoding)},
+    {FIELD_CONTENT_LANGUAGE, offsetof(struct blob_head, http.content_language)},
+    {FIELD_CONTENT_DISPOSITION, offsetof(struct blob_head, http.content_disposition)},
+    {FIELD_CACHE_CONTROL, offsetof(struct blob_head, http.cache_control)},
+    {FIELD_CONTENT_MD5, offsetof(struct blob_head, http.content_md5)},
+    {FIELD_METADATA, offsetof(struct blob_head, metadata)},
+    {FIELD_TAGS, offsetof(struct blob_head, tags)},
+    {FIELD_PAGE_VOIDS, offsetof(struct blob_head, page_voids)},
+    {FIELD_ENCRYPTION_SCOPE, offsetof(struct blob_head, encryption_scope)},
+    {FIELD_COPY, offsetof(struct blob_head, copy)},
+};
+enum { BYTES_COUNT = sizeof BYTES / sizeof BYTES[0] };
+
+static struct str *bytes_field(struct blob_head *head, size_t i)
+{
+    return (struct str *)(void *)((char *)head + BYTES[i].at);
+}
+
+static struct str bytes_of(const struct blob_head *head, size_t i)
+{
+    return *(const struct str *)(const void *)((const char *)head + BYTES[i].at);
+}
+
 static void put_lease(struct buf *b, const struct lease *lease)
 {
     if (lease->state == LEASE_AVAILABLE)
@@ -80,19 +109,9 @@ void blob_head_encode(struct buf *b, const struct blob_head *head)
     record_put(b, FIELD_REHYDRATE, head->rehydrate);
     record_put(b, FIELD_REHYDRATE_AT, (uint64_t)head->rehydrate_at);
     record_put(b, FIELD_REHYDRATE_HIGH, head->rehydrate_high);
-    record_put_bytes(b, FIELD_CONTENT_TYPE, head->http.content_type);
-    record_put_bytes(b, FIELD_CONTENT_ENCODING, head->http.content_encoding);
-    record_put_bytes(b, FIELD_CONTENT_LANGUAGE, head->http.content_language);
-    record_put_bytes(b, FIELD_CONTENT_DISPOSITION, head->http.content_disposition);
-    record_put_bytes(b, FIELD_CACHE_CONTROL, head->http.cache_control);
-    record_put_bytes(b, FIELD_CONTENT_MD5, head->http.content_md5);
-    record_put_bytes(b, FIELD_METADATA, head->metadata);
-    record_put_bytes(b, FIELD_TAGS, head->tags);
-    record_put_bytes(b, FIELD_COPY, head->copy);
     record_put(b, FIELD_SEALED, head->sealed);
     record_put(b, FIELD_SEQUENCE, head->sequence);
     record_put(b, FIELD_PAGE_ROWS, head->page_rows);
-    record_put_bytes(b, FIELD_PAGE_VOIDS, head->page_voids);
     record_put(b, FIELD_CONTENT_INLINE, head->content_inline);
     record_put(b, FIELD_VERSION, (uint64_t)head->version);
     record_put(b, FIELD_DELETED, (uint64_t)head->deleted);
@@ -103,7 +122,8 @@ void blob_head_encode(struct buf *b, const struct blob_head *head)
     record_put(b, FIELD_LEGAL_HOLD, head->protection.hold);
     record_put(b, FIELD_EXPIRES, (uint64_t)head->expires);
     record_put(b, FIELD_ACCESSED, (uint64_t)head->accessed);
-    record_put_bytes(b, FIELD_ENCRYPTION_SCOPE, head->encryption_scope);
+    for (size_t i = 0; i < BYTES_COUNT; i++)
+        record_put_bytes(b, BYTES[i].field, bytes_of(head, i));
     put_lease(b, &head->lease);
 }
 
@@ -228,43 +248,16 @@ static bool take_number(struct blob_head *h, unsigned field, uint64_t value)
 
 static void take_bytes(struct blob_head *h, unsigned field, struct str bytes)
 {
-    switch (field) {
-    case FIELD_CONTENT_TYPE:
-        h->http.content_type = bytes;
-        break;
-    case FIELD_CONTENT_ENCODING:
-        h->http.content_encoding = bytes;
-        break;
-    case FIELD_CONTENT_LANGUAGE:
-        h->http.content_language = bytes;
-        break;
-    case FIELD_CONTENT_DISPOSITION:
-        h->http.content_disposition = bytes;
-        break;
-    case FIELD_CACHE_CONTROL:
-        h->http.cache_control = bytes;
-        break;
-    case FIELD_CONTENT_MD5:
-        h->http.content_md5 = bytes;
-        break;
-    case FIELD_METADATA:
-        h->metadata = bytes;
-        break;
-    case FIELD_TAGS:
-        h->tags = bytes;
-        break;
-    case FIELD_PAGE_VOIDS:
-        h->page_voids = bytes;
-        break;
-    case FIELD_ENCRYPTION_SCOPE:
-        h->encryption_scope = bytes;
-        break;
-    case FIELD_COPY:
-        h->copy = bytes;
-        break;
-    default:
-        break;
-    }
+    for (size_t i = 0; i < BYTES_COUNT; i++)
+        if (BYTES[i].field == field)
+            *bytes_field(h, i) = bytes;
+}
+
+void blob_head_copy(struct arena *a, const struct blob_head *head, struct blob_head *out)
+{
+    *out = *head;
+    for (size_t i = 0; i < BYTES_COUNT; i++)
+        *bytes_field(out, i) = arena_copy(a, bytes_of(head, i));
 }
 
 struct err blob_head_decode(struct str row, struct blob_head *out)

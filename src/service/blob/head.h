@@ -92,6 +92,8 @@ struct blob_head {
 void blob_head_encode(struct buf *b, const struct blob_head *head);
 /* Slices are borrowed from the row. ERR_CORRUPT. */
 struct err blob_head_decode(struct str row, struct blob_head *out);
+/* The same head, its slices in the arena. */
+void blob_head_copy(struct arena *a, const struct blob_head *head, struct blob_head *out);
 
 struct str blob_type_text(enum blob_type type);
 /* BLOB_TIER_NONE reads as Hot, which is then inferred. */

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/wire.h"
+
+#include "core/buf.h"
+#include "core/test.h"
+
+void test_wire_varints_come_back(void)
+{
+    static const uint64_t values[] = {
+        0,          1,         127, 128, 16383, 16384, UINT32_MAX, 1ULL << 56, (1ULL << 63) - 1,
+        1ULL << 63, UINT64_MAX};
+    struct arena arena;
+    arena_init(&arena, SIZE_MAX);
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        struct buf b = buf_in(&arena);
+        buf_put_varint(&b, values[i]);
+        buf_put_u8(&b, 7);
+        struct reader r = reader_of(buf_str(&b));
+        CHECK(read_varint(&r) == values[i]);
+        CHECK_INT(read_u8(&r), 7);
+        CHECK(reader_done(&r));
+        /* Cut off anywhere before its end it is none. */
+        for (size_t n = 0; n + 1 < b.n; n++) {
+            struct reader cut = reader_of(str_head(buf_str(&b), n));
+            CHECK(read_varint(&cut) == 0 && !reader_ok(&cut) && cut.n == 0);
+        }
+    }
+    arena_release(&arena);
+}
+
+void test_wire_varints_have_an_end(void)
+{
+    struct reader too_large = reader_of(STR("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02"));
+    CHECK(read_varint(&too_large) == 0 && !reader_ok(&too_large));
+    struct reader endless = reader_of(STR("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"));
+    CHECK(read_varint(&endless) == 0 && !reader_ok(&endless));
+}
+
+void test_arena_begins_in_the_room_it_is_given(void)
+{
+    char room[100];
+    struct arena arena;
+    arena_init_in(&arena, 1000, room, sizeof room);
+    char *first = arena_bytes(&arena, 60);
+    char *second = arena_bytes(&arena, 60); /* does not fit any more */
+    CHECK(first == room && (second < room || second >= room + sizeof room));
+    memset(second, 1, 60);
+    CHECK(arena_alloc(&arena, 10) != NULL && !arena.over_limit);
+    arena_reset(&arena);
+    CHECK(arena_alloc(&arena, 2000) != NULL && arena.over_limit);
+    arena_release(&arena);
+}
