@@ -156,6 +156,7 @@ static struct err begin_update(struct rest_call *call, struct put_page *put)
     interval_upload_init(&put->upload, call->store->engine, call->arena, put->args.offset,
                          put->args.length);
     put->upload.wants_md5 = put->has_md5;
+    put->upload.wants_crc64 = true;
     put->args.pieces = &put->upload.pieces;
     return OK;
 }

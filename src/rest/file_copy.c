@@ -354,6 +354,7 @@ static struct err fetch_source(struct rest_call *call)
     struct engine_pin *pin = engine_pin(call->store->engine);
     interval_upload_init(&put->upload, call->store->engine, call->arena, put->args.offset,
                          put->args.length);
+    put->upload.wants_crc64 = true;
     struct err error = read_bytes_of_source(call, put);
     engine_unpin(call->store->engine, pin);
     if (err_is(error))

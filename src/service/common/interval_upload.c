@@ -54,7 +54,8 @@ struct err interval_upload_take(struct interval_upload *u, struct str bytes)
         return err_new(ERR_INVALID_INPUT);
     if (u->wants_md5)
         md5_update(&u->md5_state, bytes);
-    u->crc64 = crc64(u->crc64, bytes);
+    if (u->wants_crc64)
+        u->crc64 = crc64(u->crc64, bytes);
     while (bytes.n > 0) {
         if (u->piece.length == 0)
             TRY(begin_piece(u));

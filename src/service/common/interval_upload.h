@@ -12,7 +12,8 @@
 struct interval_upload {
     struct engine *engine;
     struct arena *arena;
-    bool wants_md5;
+    bool wants_md5; /* set after interval_upload_init, both */
+    bool wants_crc64;
     uint64_t offset; /* where the next byte goes */
     uint64_t left;   /* bytes still to come */
 
