@@ -63,10 +63,11 @@ struct engine_update {
     engine_fn *fn;
     void *arg;
     enum engine_ack ack;
-    void (*done)(struct engine_update *u); /* once, on an engine thread; must be short: hand over */
-    struct err result;                     /* fn's error, or the engine's; ERR_UNKNOWN_OUTCOME is
-                                              neither success nor failure */
-    struct engine_update *next;            /* the engine's */
+    /* Once; on an engine thread, or within engine_submit. Must be short: hand over. */
+    void (*done)(struct engine_update *u);
+    struct err result;          /* fn's error, or the engine's; ERR_UNKNOWN_OUTCOME is
+                                   neither success nor failure */
+    struct engine_update *next; /* the engine's */
 };
 
 /* Queues the update. Always ends in done, also when the engine is stopping. */

@@ -29,7 +29,7 @@ bool update_queue_push(struct update_queue *q, struct engine_update *u)
         q->count++;
     }
     /* A committer that is busy looks again by itself: no system call for those who queue up. */
-    bool wake = open && q->taker_waits && q->count >= q->wanted;
+    bool wake = open && q->taker_waits && !q->stepped_in && q->count >= q->wanted;
     if (wake)
         q->taker_waits = false;
     pthread_mutex_unlock(&q->lock);
@@ -41,7 +41,7 @@ bool update_queue_push(struct update_queue *q, struct engine_update *u)
 struct engine_update *update_queue_take(struct update_queue *q)
 {
     pthread_mutex_lock(&q->lock);
-    while (q->head == NULL && !q->closed) {
+    while (q->stepped_in || (q->head == NULL && !q->closed)) {
         q->taker_waits = true;
         pthread_cond_wait(&q->filled, &q->lock);
     }
@@ -86,6 +86,28 @@ void update_queue_close(struct update_queue *q)
     q->closed = true;
     pthread_mutex_unlock(&q->lock);
     pthread_cond_signal(&q->filled);
+}
+
+bool update_queue_step_in(struct update_queue *q)
+{
+    pthread_mutex_lock(&q->lock);
+    bool free_to = q->taker_waits && q->head == NULL && !q->stepped_in && !q->closed;
+    if (free_to)
+        q->stepped_in = true;
+    pthread_mutex_unlock(&q->lock);
+    return free_to;
+}
+
+void update_queue_step_out(struct update_queue *q)
+{
+    pthread_mutex_lock(&q->lock);
+    q->stepped_in = false;
+    bool wake = q->taker_waits && (q->head != NULL || q->closed);
+    if (wake)
+        q->taker_waits = false;
+    pthread_mutex_unlock(&q->lock);
+    if (wake)
+        pthread_cond_signal(&q->filled);
 }
 
 void update_queue_submit(struct update_queue *q, struct engine_update *u)

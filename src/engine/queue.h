@@ -15,6 +15,7 @@ struct update_queue {
     size_t count;
     size_t wanted; /* how many there must be before a taker that waits is woken */
     bool taker_waits;
+    bool stepped_in; /* somebody works in the taker's stead */
     bool closed;
 };
 
@@ -31,6 +32,10 @@ struct engine_update *update_queue_take(struct update_queue *q);
  * once. */
 void update_queue_gather(struct update_queue *q, size_t answered, int64_t patience_us);
 void update_queue_close(struct update_queue *q);
+/* When the taker waits and nothing is there for it: keeps it waiting, so that the caller may do its
+ * work, until update_queue_step_out. */
+bool update_queue_step_in(struct update_queue *q);
+void update_queue_step_out(struct update_queue *q);
 
 /* Pushes, or calls done with ERR_STOPPING on the calling thread. */
 void update_queue_submit(struct update_queue *q, struct engine_update *u);

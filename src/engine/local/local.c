@@ -55,7 +55,8 @@ static void local_submit(struct engine *engine, struct engine_update *u)
 {
     struct local_engine *e = local_of(engine);
     if (!e->read_only) {
-        update_queue_submit(&e->queue, u);
+        if (!commit_here(e, u))
+            update_queue_submit(&e->queue, u);
         return;
     }
     u->result = err_cause(ERR_IO, EROFS);

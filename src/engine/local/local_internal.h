@@ -134,6 +134,8 @@ void put_place(rocksdb_writebatch_t *batch, struct str key, const struct value_p
 void put_journal_place(rocksdb_writebatch_t *batch, const struct journal_place *place);
 
 struct err commit_start(struct local_engine *e);
+/* Runs and commits the update on this thread, when that is soon done. */
+bool commit_here(struct local_engine *e, struct engine_update *u);
 /* Finishes what was submitted. */
 void commit_stop(struct local_engine *e);
 /* A segment has bytes that rows name and no flush has covered; flushes all such. */
