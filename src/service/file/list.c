@@ -56,20 +56,59 @@ struct err file_list_directory(struct txn *t, void *arg)
 
 /* ---- shares ---- */
 
+/* What is told of a name, in this order: deleted shares by their incarnations, snapshots by their
+ * stamps, the share. */
+struct place {
+    char kind;       /* 'd', 'x' or 'z' */
+    uint64_t number; /* of the first two */
+};
+
 struct share_listing {
     struct share_list_args *args;
     struct scan *scan;
     struct arena *arena;
     struct str partition, name;
+    struct place from; /* where to begin with the name */
     int64_t now;
     size_t found;
+    size_t found_before; /* the name */
 };
 
-static void tell(struct share_listing *l, const struct share *share,
+static bool is_full(const struct share_listing *l)
+{
+    return str_given(l->args->next);
+}
+
+/* Unless the page is full: then the next one begins here. */
+static void tell(struct share_listing *l, struct place here, const struct share *share,
                  const struct share_snapshot *snapshot)
 {
-    l->args->item(l->args->sink, l->name, share, snapshot);
-    l->found++;
+    if (l->found < l->args->max) {
+        l->args->item(l->args->sink, l->name, share, snapshot);
+        l->found++;
+    } else if (l->found == l->found_before) {
+        l->args->next = arena_copy(l->args->arena, l->name);
+    } else {
+        l->args->next = arena_printf(l->args->arena, "%.*s/%c%016llx", STR_ARG(l->name), here.kind,
+                                     (unsigned long long)here.number);
+    }
+}
+
+/* A name, and after a '/', which no name has, the place. One that is not ours begins at the name.
+ */
+static struct place place_of(struct str text)
+{
+    struct place place = {'d', 0};
+    uint64_t number = 0;
+    for (size_t i = 1; i < text.n; i++) {
+        int digit = ascii_hex(text.p[i]);
+        if (digit < 0)
+            return place;
+        number = number << 4 | (uint64_t)digit;
+    }
+    if (text.n != 17 || (text.p[0] != 'd' && text.p[0] != 'x' && text.p[0] != 'z'))
+        return place;
+    return (struct place){text.p[0], number};
 }
 
 /* The scan stands within the partition at or after `key`. */
@@ -82,11 +121,11 @@ static bool on_row(const struct share_listing *l, struct str prefix)
 static struct err tell_deleted(struct share_listing *l)
 {
     struct share deleted;
-    TRY(scan_seek(l->scan, l->partition, STR("d")));
-    while (on_row(l, STR("d"))) {
+    TRY(scan_seek(l->scan, l->partition, file_key_deleted(l->arena, l->from.number)));
+    while (on_row(l, STR("d")) && !is_full(l)) {
         TRY(share_decode(scan_value(l->scan), &deleted));
         if (deleted.purge_at > l->now)
-            tell(l, &deleted, NULL);
+            tell(l, (struct place){'d', deleted.incarnation}, &deleted, NULL);
         TRY(scan_next(l->scan));
     }
     return OK;
@@ -95,13 +134,14 @@ static struct err tell_deleted(struct share_listing *l)
 static struct err tell_snapshots(struct share_listing *l, const struct share *share)
 {
     struct str all = file_key_kind(l->arena, 'x', share->incarnation);
-    TRY(scan_seek(l->scan, l->partition, all));
-    while (on_row(l, all)) {
+    int64_t from = l->from.kind == 'x' ? (int64_t)l->from.number : 0;
+    TRY(scan_seek(l->scan, l->partition, file_key_snapshot(l->arena, share->incarnation, from)));
+    while (on_row(l, all) && !is_full(l)) {
         struct reader r = reader_of(str_from(scan_key(l->scan), all.n));
         int64_t stamp = (int64_t)read_be64(&r);
         struct share_snapshot snapshot;
         TRY(share_decode_snapshot(scan_value(l->scan), stamp, &snapshot));
-        tell(l, share, &snapshot);
+        tell(l, (struct place){'x', (uint64_t)stamp}, share, &snapshot);
         TRY(scan_next(l->scan));
     }
     return OK;
@@ -114,13 +154,15 @@ static struct err tell_share(struct share_listing *l)
     if (!on_row(l, FILE_KEY_SHARE))
         return OK;
     TRY(share_decode(arena_copy(l->arena, scan_value(l->scan)), &share));
-    if (l->args->wants_deleted && share.deleted_count > 0)
+    l->found_before = l->found;
+    if (l->args->wants_deleted && share.deleted_count > 0 && l->from.kind == 'd')
         TRY(tell_deleted(l));
     if (share.incarnation == 0)
         return OK;
-    if (l->args->wants_snapshots && share.snapshot_count > 0)
+    if (l->args->wants_snapshots && share.snapshot_count > 0 && l->from.kind != 'z')
         TRY(tell_snapshots(l, &share));
-    tell(l, &share, NULL);
+    if (!is_full(l))
+        tell(l, (struct place){'z', 0}, &share, NULL);
     return OK;
 }
 
@@ -129,11 +171,10 @@ static struct err walk_shares(struct share_listing *l)
     while (scan_valid(l->scan)) {
         l->partition = arena_copy(l->arena, scan_partition(l->scan));
         l->name = file_partition_share(l->partition);
-        if (l->found >= l->args->max) {
-            l->args->next = arena_copy(l->args->arena, l->name);
-            return OK;
-        }
         TRY(tell_share(l));
+        if (is_full(l))
+            return OK;
+        l->from = (struct place){'d', 0};
         struct buf after = buf_in(l->arena);
         buf_put(&after, l->partition);
         buf_putc(&after, 0);
@@ -145,14 +186,20 @@ static struct err walk_shares(struct share_listing *l)
 struct err file_list_shares(struct txn *t, void *arg)
 {
     struct share_list_args *args = arg;
-    struct share_listing l = {.args = args, .arena = txn_arena(t), .now = txn_now(t)};
+    struct share_listing l = {
+        .args = args, .arena = txn_arena(t), .now = txn_now(t), .from = {'d', 0}};
     args->next = STR_NONE;
     args->begin(args->sink);
     struct str prefix = str_given(args->prefix) ? args->prefix : STR("");
     TRY(scan_open(t, file_partition(l.arena, args->account, prefix), &l.scan));
     struct err e = OK;
-    if (str_given(args->marker) && args->marker.n > 0)
-        e = scan_seek(l.scan, file_partition(l.arena, args->account, args->marker), STR(""));
+    struct str place = args->marker;
+    struct str name = str_given(place) ? str_cut(&place, '/') : STR("");
+    if (name.n > 0)
+        e = scan_seek(l.scan, file_partition(l.arena, args->account, name), STR(""));
+    if (str_given(place) && !err_is(e) && scan_valid(l.scan) &&
+        str_eq(file_partition_share(scan_partition(l.scan)), name))
+        l.from = place_of(place);
     if (!err_is(e))
         e = walk_shares(&l);
     scan_close(l.scan);

@@ -39,8 +39,8 @@ struct share_list_args {
     /* out: absent at the end, else where the next page begins, in the arena */
     struct str next;
 };
-/* Spans the partitions of the account's shares; runs in any one, as a read. A page ends with a
- * whole share, so it may hold a few more than max. */
+/* Spans the partitions of the account's shares; runs in any one, as a read. A page may end between
+ * a share's snapshots. */
 engine_fn file_list_shares;
 
 #endif

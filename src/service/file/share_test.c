@@ -256,6 +256,46 @@ void test_list_shares(void)
     world_end(&w);
 }
 
+/* Pages of any size, which end between the snapshots of a share too, make up the whole. */
+void test_list_shares_page_by_page(void)
+{
+    struct world w;
+    world_begin(&w);
+    (void)world_share(&w, "alpha", SHARE_SMB);
+    (void)world_share(&w, "zeta", SHARE_SMB);
+    struct share_args args = args_of(&w);
+    args.retention_ticks = TICKS_PER_DAY;
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(world_update(&w, file_delete_share, &args));
+        CHECK_OK(world_update(&w, file_create_share, &args));
+    }
+    for (int i = 0; i < 3; i++)
+        (void)snapshot_share(&w);
+    struct share_list_args list = {.wants_snapshots = true, .wants_deleted = true};
+    struct str whole = list_shares(&w, list);
+    CHECK_STR(whole, STR("alpha share- share- share@ share@ share@ share zeta "));
+    for (list.max = 1; list.max < 10; list.max++) {
+        struct buf pages = buf_in(&w.arena);
+        list.marker = STR_NONE;
+        do {
+            struct str rest = list_shares(&w, list);
+            buf_put(&pages, str_cut(&rest, '>'));
+            list.marker = rest;
+        } while (str_given(list.marker));
+        CHECK_STR(buf_str(&pages), whole);
+    }
+    list.max = 100;
+    list.marker = STR("share/nothing of ours");
+    CHECK_STR(list_shares(&w, list), str_from(whole, sizeof "alpha"));
+    list.marker = STR("tau/z0000000000000000");
+    CHECK_STR(list_shares(&w, list), STR("zeta "));
+    struct file_expiry expiry = {0};
+    struct sweep_report report = {0};
+    clock_advance(&w.clock, 2 * TICKS_PER_DAY);
+    CHECK_OK(file_expire(&w.store, &expiry, &report));
+    world_end(&w);
+}
+
 static struct err put_permission(struct txn *t, void *arg)
 {
     struct file_scope s;
