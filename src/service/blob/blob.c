@@ -324,5 +324,7 @@ struct err blob_undelete_blob(struct txn *t, void *arg)
     any = any || found;
     if (!any)
         TRY(blob_has_items(t, &blob, BLOB_VERSION, &any));
+    if (!any)
+        TRY(blob_has_items(t, &blob, BLOB_SNAPSHOT, &any));
     return any ? OK : err_new(ERR_BLOB_NOT_FOUND);
 }
