@@ -66,7 +66,7 @@ static const struct flag FLAGS[] = {
     {"--blob-versioning", NULL, FLAG_TEXT, AT(blob_versioning), 0, "on|off|ACCOUNT,…", "keep previous versions of blobs, of all accounts or of these; default off"},
     {"--rehydrate-seconds", NULL, FLAG_NUMBER, AT(rehydrate_seconds), 604800, "N", "how long a blob takes to leave the archive tier; default 0"},
     {"--track-last-access", NULL, FLAG_BOOL, AT(track_last_access), 0, NULL, "keep when blobs were last read, to a day"},
-    {"--copy-sources", NULL, FLAG_TEXT, AT(copy_sources), 0, "CIDR,…", "addresses that copies from a URL may reach; default: none but this server"},
+    {"--copy-sources", NULL, FLAG_TEXT, AT(copy_sources), 0, "HOST|CIDR,…", "other servers that copies from a URL may reach, by name, *.name, address or net; * is all but loopback and link-local; default: none"},
     {"--smb-encryption", NULL, FLAG_SMB_ENCRYPTION, AT(smb_encryption), 0, "HOW", "required, preferred (default: as the client likes) or off"},
     {"--clock-file", NULL, FLAG_TEXT, AT(clock_file), 0, "FILE", "shift the server's time by the milliseconds in FILE (int64): tests of leases need not wait"},
     {"--engine", NULL, FLAG_ENGINE, AT(in_memory), 0, "local|mem", "where rows and extents live; default local"},

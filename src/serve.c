@@ -22,15 +22,17 @@
 #include "http/server.h"
 #include "jobs.h"
 #include "lookup.h"
+#include "net/dial.h"
 #include "net/pool.h"
 #include "rest/access_log.h"
+#include "rest/copier.h"
 #include "rest/digest.h"
 #include "rest/server.h"
 #include "rest/service_properties.h"
 #include "service/file/opens.h"
 #include "smb/server.h"
 
-enum { LOOPS_MAX = 256, POOL_THREADS = 4, DRAIN_MS = 10000, LOG_FLUSH_MS = 250 };
+enum { LOOPS_MAX = 256, POOL_THREADS = 4, FETCH_THREADS = 8, DRAIN_MS = 10000, LOG_FLUSH_MS = 250 };
 
 struct server {
     const struct config *config;
@@ -44,6 +46,9 @@ struct server {
     pthread_t threads[LOOPS_MAX];
     size_t loop_count;
     struct pool *pool;
+    struct pool *fetch_pool;
+    struct dialer *dialer;
+    struct copier *copier;
     struct rest_server rest;
     struct rest_listener listeners[SERVICE_KIND_COUNT];
     struct http_server *http;
@@ -138,6 +143,35 @@ static void flush_log(struct loop_timer *timer)
     struct server *s = (struct server *)((char *)timer - offsetof(struct server, log_timer));
     access_log_flush(s->rest.log);
     loop_timer_set(s->loops[0], timer, LOG_FLUSH_MS);
+}
+
+/* What copies from other servers need: which may be reached, and threads that may wait for them. */
+static int start_copies(struct server *s)
+{
+    struct reach reach;
+    if (err_is(reach_parse(s->config->copy_sources, &reach)))
+        return complain(s->config->copy_sources, "--copy-sources: not hosts, addresses and nets");
+    struct err error = dialer_new(&reach, &s->dialer);
+    if (!err_is(error))
+        error = pool_new(FETCH_THREADS, &s->fetch_pool);
+    if (!err_is(error))
+        error = copier_start(&s->store, s->dialer, &s->copier);
+    if (err_is(error))
+        return complain_err("copies", error);
+    s->rest.fetch_pool = s->fetch_pool;
+    s->rest.dialer = s->dialer;
+    s->rest.copier = s->copier;
+    return 0;
+}
+
+static void stop_copies(struct server *s)
+{
+    if (s->dialer != NULL)
+        dialer_stop(s->dialer);
+    copier_stop(s->copier);
+    if (s->fetch_pool != NULL)
+        pool_free(s->fetch_pool);
+    dialer_free(s->dialer);
 }
 
 static void start_rest(struct server *s, const char *server_name)
@@ -344,6 +378,7 @@ static void wait_for_updates(struct server *s)
 static void release(struct server *s)
 {
     sweeper_stop(s->sweeper);
+    stop_copies(s);
     if (s->pool != NULL)
         pool_free(s->pool);
     control_free(s->control);
@@ -402,6 +437,8 @@ int serve(const struct config *config, const char *server_name)
         start_rest(s, server_name);
         status = start_tls(s);
     }
+    if (status == 0)
+        status = start_copies(s);
     if (status == 0)
         status = start_listeners(s);
     if (status == 0)

@@ -205,7 +205,7 @@ static struct err parse_request_line(struct str line, struct http_request *out)
 
 /* ---- headers ---- */
 
-static struct err parse_header(struct str line, struct http_header *out)
+struct err http_parse_header(struct str line, struct http_header *out)
 {
     if (line.p[0] == ' ' || line.p[0] == '\t')
         return bad("Reason\tA header is folded over several lines.");
@@ -298,8 +298,7 @@ static struct err check_framing(const struct framing *seen, struct http_request 
     return OK;
 }
 
-/* The next line without its CR LF; a CR within it is found by whoever checks its bytes. */
-static struct str next_line(struct str *rest)
+struct str http_next_line(struct str *rest)
 {
     size_t lf = str_find(*rest, '\n', 0);
     struct str line = str_head(*rest, lf > 0 ? lf - 1 : 0);
@@ -312,12 +311,12 @@ struct err http_parse_head(struct str head, struct http_header *headers, struct 
     *out = (struct http_request){.headers = headers, .content_length = -1};
     struct framing seen = {0};
     struct str rest = head;
-    TRY(parse_request_line(next_line(&rest), out));
-    for (struct str line; (line = next_line(&rest)).n > 0;) {
+    TRY(parse_request_line(http_next_line(&rest), out));
+    for (struct str line; (line = http_next_line(&rest)).n > 0;) {
         if (out->header_count == HTTP_HEADERS_MAX)
             return err_new(ERR_HEADERS_TOO_LARGE);
         struct http_header *header = &headers[out->header_count++];
-        TRY(parse_header(line, header));
+        TRY(http_parse_header(line, header));
         TRY(note_header(header, &seen, out));
     }
     return check_framing(&seen, out);

@@ -18,6 +18,11 @@ struct err http_scan_head(struct str input, size_t *scanned, size_t *length);
  * ERR_HEADERS_TOO_LARGE, ERR_HTTP_VERSION; the detail of the error says what was wrong. */
 struct err http_parse_head(struct str head, struct http_header *headers, struct http_request *out);
 
+/* Cuts the next line off a head, without its CR LF; a CR within it is found by whoever checks its
+ * bytes. And one line of a header, taken apart. ERR_BAD_REQUEST. */
+struct str http_next_line(struct str *rest);
+struct err http_parse_header(struct str line, struct http_header *out);
+
 /* Whether a list of tokens such as that of Connection has the token, in any case. */
 bool http_list_has(struct str list, struct str token);
 

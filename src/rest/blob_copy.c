@@ -6,6 +6,8 @@
 #include "rest/blob_protect.h"
 #include "rest/blob_request.h"
 #include "rest/blob_tags.h"
+#include "rest/copier.h"
+#include "rest/fetch.h"
 #include "rest/metadata.h"
 #include "rest/pooled.h"
 #include "rest/server.h"
@@ -62,6 +64,7 @@ struct copy_blob {
     struct copy_source source;
     struct conditions conditions;
     struct blob_source found;
+    struct blob_head remote; /* what another server says of its own */
 };
 
 struct err rest_copy_blob_decode(struct rest_call *call)
@@ -79,9 +82,34 @@ struct err rest_copy_blob_decode(struct rest_call *call)
     args->id = guid_random();
     args->url = copy->source.shown;
     args->needs_infinite_lease = true;
-    if (!copy->source.here)
-        return copy_source_answered(call, 403, STR("AuthorizationFailure"));
-    TRY(copy_source_blob(call, &copy->source, &copy->found));
+    if (copy->source.here)
+        return copy_source_blob(call, &copy->source, &copy->found);
+    args->remote_url = copy->source.url;
+    /* Tokens do not last as long as a copy may take. */
+    const struct str token = STR("x-ms-copy-source-authorization");
+    return str_given(copy->source.authorization)
+               ? call_error(call, ERR_UNSUPPORTED_HEADER, "HeaderName", token)
+               : OK;
+}
+
+/* In the pool: another server's. */
+static struct err ask_source(struct rest_call *call)
+{
+    struct copy_blob *copy = call->args;
+    struct fetch fetch;
+    TRY(fetch_init(call, &copy->source, &fetch));
+    struct err error = fetch_properties(&fetch, &copy->remote, &copy->args.remote_etag);
+    copy->args.from = &copy->remote;
+    return fetch_refused(call, &fetch, error);
+}
+
+/* In the pool: it will be carried on with, and may be done by the time the client asks again. */
+static struct err hand_over(struct rest_call *call)
+{
+    const struct copy_blob *copy = call->args;
+    const struct blob_copy_args *args = &copy->args;
+    if (args->status == BLOB_COPY_PENDING)
+        copier_add(call->server->copier, call->partition, args->incarnation, args->job);
     return OK;
 }
 
@@ -113,7 +141,9 @@ static struct err advance(struct rest_call *call)
     bool ended = args->status != BLOB_COPY_PENDING;
     for (unsigned i = 0; i < STEPS_AT_ONCE && !ended; i++)
         TRY(blob_advance_copy(call->store, call->partition, args->incarnation, args->job, &ended));
-    if (args->status != BLOB_COPY_PENDING || !ended)
+    if (!ended)
+        return hand_over(call);
+    if (args->status != BLOB_COPY_PENDING)
         return OK;
     struct blob_copy_state state;
     struct blob_get_args now = {.request = {.arena = call->arena, .name = args->request.name}};
@@ -131,6 +161,11 @@ static struct err advance(struct rest_call *call)
 
 struct err rest_copy_blob_start(struct rest_call *call)
 {
+    const struct copy_blob *copy = call->args;
+    if (!copy->source.here)
+        return pooled_write(call, (struct pooled){.pool = call->server->fetch_pool,
+                                                  .before = ask_source,
+                                                  .after = hand_over});
     return pooled_write(
         call, (struct pooled){.pool = call->server->pool, .before = find_source, .after = advance});
 }

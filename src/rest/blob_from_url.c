@@ -14,7 +14,6 @@
 #include "rest/blob_upload.h"
 #include "rest/metadata.h"
 #include "rest/pooled.h"
-#include "rest/server.h"
 #include "service/blob/append.h"
 #include "service/blob/block.h"
 
@@ -30,6 +29,9 @@ static struct err read_tag_option(struct rest_call *call, const struct from_url 
         return call_bad_header(call, name);
     if (!*copies)
         return OK;
+    /* Another server's tags would have to be asked for apart, and are not. */
+    if (!from->url.here)
+        return call_error(call, ERR_UNSUPPORTED_HEADER, "HeaderName", name);
     if (str_given(call_header(call, STR("x-ms-tags"))))
         return call_bad_header(call, STR("x-ms-tags"));
     TRY(blob_need_tag_permission(call));
@@ -87,9 +89,10 @@ static void copy_failed(struct rest_call *call)
 
 struct err rest_copy_blob_from_url_start(struct rest_call *call)
 {
-    return pooled_write(
-        call,
-        (struct pooled){.pool = call->server->pool, .before = copy_before, .failed = copy_failed});
+    const struct copy_from_url *from = call->args;
+    return pooled_write(call, (struct pooled){.pool = from_url_pool(call, &from->from),
+                                              .before = copy_before,
+                                              .failed = copy_failed});
 }
 
 struct err rest_copy_blob_from_url_encode(struct rest_call *call)
@@ -188,9 +191,10 @@ static void put_failed(struct rest_call *call)
 
 struct err rest_put_blob_from_url_start(struct rest_call *call)
 {
-    return pooled_write(
-        call,
-        (struct pooled){.pool = call->server->pool, .before = put_before, .failed = put_failed});
+    const struct put_from_url *from = call->args;
+    return pooled_write(call, (struct pooled){.pool = from_url_pool(call, &from->from),
+                                              .before = put_before,
+                                              .failed = put_failed});
 }
 
 struct err rest_put_blob_from_url_encode(struct rest_call *call)
@@ -244,7 +248,8 @@ static void block_failed(struct rest_call *call)
 
 struct err rest_put_block_from_url_start(struct rest_call *call)
 {
-    return pooled_write(call, (struct pooled){.pool = call->server->pool,
+    const struct block_from_url *from = call->args;
+    return pooled_write(call, (struct pooled){.pool = from_url_pool(call, &from->from),
                                               .before = block_before,
                                               .failed = block_failed});
 }
@@ -298,7 +303,8 @@ static void append_failed(struct rest_call *call)
 
 struct err rest_append_block_from_url_start(struct rest_call *call)
 {
-    return pooled_write(call, (struct pooled){.pool = call->server->pool,
+    const struct append_from_url *from = call->args;
+    return pooled_write(call, (struct pooled){.pool = from_url_pool(call, &from->from),
                                               .before = append_before,
                                               .failed = append_failed});
 }

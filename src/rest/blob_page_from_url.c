@@ -5,7 +5,6 @@
 #include "rest/blob_request.h"
 #include "rest/from_url.h"
 #include "rest/pooled.h"
-#include "rest/server.h"
 #include "service/common/interval_upload.h"
 
 struct page_from_url {
@@ -82,8 +81,10 @@ static struct err before(struct rest_call *call)
 
 struct err rest_put_page_from_url_start(struct rest_call *call)
 {
-    return pooled_write(
-        call, (struct pooled){.pool = call->server->pool, .before = before, .failed = drop});
+    const struct page_from_url *from = call->args;
+    return pooled_write(call, (struct pooled){.pool = from_url_pool(call, &from->from),
+                                              .before = before,
+                                              .failed = drop});
 }
 
 struct err rest_put_page_from_url_encode(struct rest_call *call)

@@ -31,7 +31,8 @@ static enum err_code refusal_of(int status)
     case 503:
         return ERR_COPY_SOURCE_BUSY;
     default:
-        return status >= 400 && status < 500 ? ERR_COPY_SOURCE_BAD_REQUEST : ERR_COPY_SOURCE_FAILED;
+        /* Redirections are not followed. */
+        return status >= 300 && status < 500 ? ERR_COPY_SOURCE_BAD_REQUEST : ERR_COPY_SOURCE_FAILED;
     }
 }
 

@@ -4,6 +4,8 @@
 #include "core/crc64.h"
 #include "http/range.h"
 #include "rest/blob_request.h"
+#include "rest/fetch.h"
+#include "rest/server.h"
 
 enum { PIECES_AT_ONCE = 2048 };
 
@@ -83,12 +85,13 @@ static struct err store_bytes(void *arg, struct str bytes)
 {
     struct from_url *f = arg;
     add_checksums(f, bytes);
+    f->stored += bytes.n;
     return f->sink != NULL ? f->sink(f->sink_arg, bytes) : upload_take(&f->upload, bytes);
 }
 
-static void begin_upload(struct rest_call *call, struct from_url *f)
+static void begin_upload(struct rest_call *call, struct from_url *f, int64_t expected)
 {
-    struct upload_options options = {.inline_max = f->inline_max, .expected = (int64_t)f->size};
+    struct upload_options options = {.inline_max = f->inline_max, .expected = expected};
     if (f->sink != NULL)
         return;
     upload_init(&f->upload, call->store, call->arena, &options);
@@ -119,7 +122,7 @@ static struct err store_found(struct rest_call *call, struct from_url *f)
 {
     struct blob_source *found = &f->found;
     uint64_t end = f->offset + f->size;
-    begin_upload(call, f);
+    begin_upload(call, f, (int64_t)f->size);
     for (;;) {
         TRY(feed_pieces(call->store->engine, &found->pieces, store_bytes, f));
         if (found->until >= end)
@@ -169,12 +172,40 @@ static struct err fetch_here(struct rest_call *call, struct from_url *f)
     return copy_source_refused(call, error);
 }
 
+struct pool *from_url_pool(const struct rest_call *call, const struct from_url *f)
+{
+    return f->url.here ? call->server->pool : call->server->fetch_pool;
+}
+
+/* A length that is not known before the end is counted. */
+static struct err fetch_there(struct rest_call *call, struct from_url *f)
+{
+    struct fetch fetch;
+    struct fetch_part part = {.ranged = f->has_range,
+                              .offset = f->offset,
+                              .length = f->length,
+                              .size_max = f->length < f->size_max ? f->length : f->size_max,
+                              .sink = store_bytes,
+                              .arg = f,
+                              .head = &f->remote};
+    TRY(fetch_init(call, &f->url, &fetch));
+    begin_upload(call, f, -1);
+    struct err error = fetch_bytes(&fetch, &part);
+    if (error.code == ERR_REQUEST_BODY_TOO_LARGE)
+        return too_large(call, f);
+    TRY(fetch_refused(call, &fetch, error));
+    f->head = &f->remote;
+    f->size = f->stored;
+    f->remote.size = f->size;
+    return end_upload(f);
+}
+
 struct err from_url_fetch(struct rest_call *call, struct from_url *f)
 {
     f->crc64_found = 0;
+    f->stored = 0;
     md5_init(&f->md5_state);
-    struct err error = f->url.here ? fetch_here(call, f)
-                                   : copy_source_answered(call, 403, STR("AuthorizationFailure"));
+    struct err error = f->url.here ? fetch_here(call, f) : fetch_there(call, f);
     if (!err_is(error))
         error = check_checksums(f);
     if (err_is(error))

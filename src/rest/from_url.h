@@ -5,6 +5,7 @@
 #ifndef REST_FROM_URL_H
 #define REST_FROM_URL_H
 
+#include "net/pool.h"
 #include "rest/copy_source.h"
 #include "service/common/feed.h"
 #include "service/common/upload.h"
@@ -31,7 +32,8 @@ struct from_url {
     const struct pieces *pieces;
     struct blob_claim claim;
     uint64_t size;
-    bool uploading; /* there is something to give back */
+    uint64_t stored; /* bytes that went into the upload or the sink */
+    bool uploading;  /* there is something to give back */
     struct upload upload;
     struct md5 md5_state;
     unsigned char md5_found[MD5_BYTES];
@@ -47,6 +49,8 @@ struct err from_url_read_checksums(struct rest_call *call, struct from_url *f);
 
 /* In a pool: finds or fetches it. May run again after from_url_drop. */
 struct err from_url_fetch(struct rest_call *call, struct from_url *f);
+/* The pool to do it in. */
+struct pool *from_url_pool(const struct rest_call *call, const struct from_url *f);
 /* Gives back what was uploaded, unless an update adopted it. */
 void from_url_drop(struct from_url *f);
 /* Content-MD5 when the client sent one, else x-ms-content-crc64 when it is known. */

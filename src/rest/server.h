@@ -32,6 +32,9 @@ struct rest_server {
     struct err (*cors_rules)(struct store *store, const struct auth_place *place,
                              struct arena *arena, struct cors_rules *out);
     struct pool *pool;
+    struct pool *fetch_pool; /* for what waits for another server, which may be long */
+    struct dialer *dialer;   /* to those; NULL: none is asked */
+    struct copier *copier;   /* carries on with copies that were not done at once */
     struct digests *digests; /* NULL: each body is summed up by itself */
     struct access_log *log;
     uint16_t ports[SERVICE_KIND_COUNT]; /* where this server answers; 0: not at all */

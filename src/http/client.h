@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One request to another server, and its answer. Waits, within limits of time: never on an event
+ * loop. Redirects are not followed: an answer is what it is. */
+#ifndef HTTP_CLIENT_H
+#define HTTP_CLIENT_H
+
+#include "core/uri.h"
+#include "http/answer.h"
+#include "net/dial.h"
+
+enum {
+    HTTP_CLIENT_CONNECT_MS = 10000,
+    HTTP_CLIENT_ANSWER_MS = 30000, /* from the request to the answer's head */
+    HTTP_CLIENT_STALL_MS = 30000,  /* without a byte of body */
+};
+
+struct http_client_request {
+    struct str method;
+    struct uri uri;
+    const struct http_header *headers; /* beside Host, Connection and User-Agent */
+    size_t header_count;
+};
+
+struct http_client; /* an exchange under way */
+
+/* Connects, asks, and reads the head of the answer, which lives in the arena. ERR_IO with the
+ * causes of dial; ERR_BAD_REQUEST, ERR_HEADERS_TOO_LARGE and ERR_HTTP_VERSION for an answer that is
+ * no HTTP. */
+struct err http_client_ask(struct dialer *dialer, struct arena *arena,
+                           const struct http_client_request *request, struct http_answer *answer,
+                           struct http_client **out);
+
+typedef struct err http_client_sink(void *arg, struct str bytes);
+/* Hands the body over piece by piece, at most size_max bytes of it (ERR_REQUEST_BODY_TOO_LARGE).
+ * A body that ends before its time is ERR_IO with EPIPE; the sink's errors end it too. */
+struct err http_client_body(struct http_client *c, uint64_t size_max, http_client_sink *sink,
+                            void *arg);
+/* NULL is fine. */
+void http_client_end(struct http_client *c);
+
+#endif
