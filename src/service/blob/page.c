@@ -122,26 +122,13 @@ struct err blob_pages_open(struct txn *t, const struct blob_request *request,
     return OK;
 }
 
-static void keep_map(struct txn *t, struct blob_head *head, const struct interval_map *m)
-{
-    struct buf voids = buf_in(txn_arena(t));
-    head->page_rows =
-        (m->has_chunks ? BLOB_PAGE_HAS_CHUNKS : 0) | (m->has_blocks ? BLOB_PAGE_HAS_BLOCKS : 0);
-    head->page_voids = STR_NONE;
-    if (m->void_count > 0) {
-        interval_voids_encode(&voids, m);
-        head->page_voids = buf_str(&voids);
-    }
-}
-
 struct err blob_pages_write(struct txn *t, const struct blob_request *request, struct blob *blob,
                             uint64_t offset, const struct pieces *pieces, enum piece_claim claim)
 {
     struct blob_pages map;
     TRY(blob_pages_open(t, request, blob, &map));
     TRY(interval_write(&map.map, offset, pieces, claim));
-    keep_map(t, &blob->head, &map.map);
-    return OK;
+    return blob_pages_keep(t, request, blob, &map.map);
 }
 
 /* ---- Put Blob ---- */
@@ -187,7 +174,7 @@ struct err blob_put_page(struct txn *t, void *arg)
         TRY(interval_cut(&pages.map, args->offset, args->offset + args->length));
     else
         TRY(interval_write(&pages.map, args->offset, args->pieces, PIECE_ADOPT));
-    keep_map(t, &blob.head, &pages.map);
+    TRY(blob_pages_keep(t, &args->request, &blob, &pages.map));
     blob.keep_copy = true;
     TRY(blob_save_written(t, &blob));
     return blob_give(&args->request, &blob.head, &args->head);
@@ -228,7 +215,7 @@ struct err blob_page_apply(struct txn *t, const struct blob_request *request, st
     if (change->size < blob->head.size) {
         TRY(blob_pages_open(t, request, blob, &pages));
         TRY(interval_cut(&pages.map, change->size, blob->head.size));
-        keep_map(t, &blob->head, &pages.map);
+        TRY(blob_pages_keep(t, request, blob, &pages.map));
     }
     blob->head.size = change->size;
     return blob_check_tier_size(&blob->head);

@@ -9,6 +9,7 @@
 #define SERVICE_BLOB_PAGE_H
 
 #include "service/blob/blob.h"
+#include "service/blob/sweep.h"
 #include "service/common/interval.h"
 
 #define BLOB_PAGE_SIZE_MAX (8ULL << 40)
@@ -99,6 +100,22 @@ struct err blob_pages_write(struct txn *t, const struct blob_request *request, s
 /* The pieces of a range, for Get Blob. ERR_SERVER_BUSY when they are too many for one answer. */
 struct err blob_pages_read(struct txn *t, const struct blob_request *request,
                            const struct blob *blob, struct blob_get_args *args);
+
+/* After a write to the map: puts what the head says of it into the head, and notes for the sweeper
+ * what there is to take away or to fold (page_sweep.c). */
+struct err blob_pages_keep(struct txn *t, const struct blob_request *request, struct blob *blob,
+                           const struct interval_map *m);
+/* The sweeper's: one bounded step of taking away what was cut out of the blob of that name. */
+struct err blob_pages_sweep_voids(struct txn *t, const struct sweep_item *item, struct str name,
+                                  bool *done);
+/* The sweeper's: folds a chunk, and removes the note that asked for it. */
+struct blob_fold {
+    struct sweep_item item;
+    struct str name; /* of the blob */
+    uint32_t chunk;
+    struct str note; /* its key */
+};
+struct err blob_pages_fold(struct store *store, struct str partition, const struct blob_fold *what);
 
 /* Drops what a row of pages names, before the row goes; and tells it. */
 bool blob_key_is_pages(struct str key);

@@ -297,3 +297,69 @@ void test_page_blob_soft_delete(void)
     CHECK_OK(bf_get(&f, bf_blob(&f, "p"), &content));
     bf_release(&f);
 }
+
+/* ---- what the sweeper does ---- */
+
+/* Every other 4 KiB of a chunk, and the whole of it read back. */
+static struct str fragment(struct blob_fixture *f, const char *name, unsigned seed)
+{
+    for (unsigned i = 0; i < 1024; i += 2)
+        CHECK_OK(write_at(f, name, i * 4 * KIB, bf_bytes(f, 4 * KIB, seed + i)));
+    return bf_content(f, name);
+}
+
+void test_put_page_fragments_are_folded_in_the_background(void)
+{
+    struct blob_fixture f;
+    struct blob_head before, after;
+    bf_init_fault(&f);
+    CHECK_OK(create(&f, "p", 4096 * KIB));
+    struct str content = fragment(&f, "p", 1);
+    struct str shown = ranges(&f, "p");
+    size_t rows = bf_rows(&f);
+    CHECK_OK(bf_properties(&f, bf_blob(&f, "p"), &before));
+    bf_sweep(&f);
+    CHECK(bf_rows(&f) + 500 < rows);
+    CHECK(bf_extent_bytes(&f) > 0);
+    CHECK_STR(bf_content(&f, "p"), content);
+    CHECK_STR(ranges(&f, "p"), shown);
+    CHECK_OK(bf_properties(&f, bf_blob(&f, "p"), &after));
+    CHECK(after.etag == before.etag);
+    bf_release(&f);
+}
+
+/* A snapshot's pages stay what they were, and what changed since it is still known. */
+void test_put_page_fold_leaves_snapshots_alone(void)
+{
+    struct blob_fixture f;
+    int64_t snapshot;
+    bf_init_fault(&f);
+    CHECK_OK(create(&f, "p", 4096 * KIB));
+    struct str then = fragment(&f, "p", 1);
+    CHECK_OK(bf_take_snapshot(&f, bf_blob(&f, "p"), &snapshot));
+    struct str now = fragment(&f, "p", 7);
+    bf_sweep(&f);
+    struct str content;
+    CHECK_OK(bf_get(&f, bf_snapshot(&f, "p", snapshot), &content));
+    CHECK_STR(content, then);
+    CHECK_STR(bf_content(&f, "p"), now);
+    CHECK_OK(write_at(&f, "p", 8 * KIB, bf_bytes(&f, 512, 3)));
+    CHECK(str_starts(differences(&f, bf_blob(&f, "p"), snapshot), STR("0-4096 8192-12288 ")));
+    bf_release(&f);
+}
+
+/* More clears in bulk than a blob can keep in mind: the sweeper makes room. */
+void test_put_page_clears_in_bulk_are_swept(void)
+{
+    struct blob_fixture f;
+    bf_init_fault(&f);
+    CHECK_OK(create(&f, "p", 4096 * 4096 * KIB));
+    for (unsigned round = 0; round < 12; round++) {
+        for (uint64_t at = 0; at < 2500; at++)
+            CHECK_OK(write_at(&f, "p", (round * 4096 + at) * 4 * KIB, bf_bytes(&f, 512, 1)));
+        CHECK_OK(clear_at(&f, "p", 0, 4096 * 4096 * KIB));
+        bf_sweep(&f);
+    }
+    CHECK_STR(ranges(&f, "p"), STR(""));
+    bf_release(&f);
+}

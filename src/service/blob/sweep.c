@@ -67,6 +67,14 @@ struct err sweep_add_for(struct txn *t, const struct sweep_item *item, struct st
     return add_note(t, item, prune_value(t, name, STR("")));
 }
 
+/* The number stands where others have their stamp, which is always larger: so these come first. */
+struct err sweep_add_once(struct txn *t, const struct sweep_item *item, uint32_t number,
+                          struct str name)
+{
+    TRY(txn_put(t, item_key(txn_arena(t), number, item), prune_value(t, name, STR(""))));
+    return txn_put(t, BLOB_KEY_SWEEP, STR(""));
+}
+
 /* ---- doing ---- */
 
 /* Drops what a row holds, then the row. */
@@ -140,6 +148,20 @@ static struct err prune_pages(struct txn *t, struct str key, struct str value,
     return txn_put(t, key, prune_value(t, prune.name, next));
 }
 
+static struct err sweep_voids(struct txn *t, struct str value, const struct sweep_item *item,
+                              unsigned *budget)
+{
+    struct reader r = reader_of(value);
+    struct str name = read_bytes(&r);
+    bool done;
+    if (!reader_done(&r))
+        return err_new(ERR_CORRUPT);
+    TRY(blob_pages_sweep_voids(t, item, name, &done));
+    if (!done)
+        *budget = 0;
+    return OK;
+}
+
 static struct err sweep_item(struct txn *t, struct str key, struct str value,
                              const struct sweep_item *item, unsigned *budget)
 {
@@ -157,6 +179,11 @@ static struct err sweep_item(struct txn *t, struct str key, struct str value,
         return remove_prefix(t, blob_key_pages_past(a, item->incarnation, item->id), budget);
     case SWEEP_PAGES_PAST:
         return prune_pages(t, key, value, item, budget);
+    case SWEEP_PAGES_VOIDS:
+        return sweep_voids(t, value, item, budget);
+    case SWEEP_PAGES_FOLD:
+        *budget = 0; /* not in a transaction: see sweep_work, which comes back to it */
+        return OK;
     }
     return err_new(ERR_CORRUPT);
 }
@@ -290,10 +317,62 @@ static struct err round_step(struct store *store, struct blob_round *round, stru
     return e;
 }
 
+/* What is to be folded, when that is the first note. */
+struct find_fold {
+    struct arena *arena;
+    struct blob_fold fold;
+    bool found;
+};
+
+static struct err take_fold(struct find_fold *find, struct str key, struct str value)
+{
+    struct reader r = reader_of(value);
+    struct reader number = reader_of(str_from(key, 1));
+    struct blob_fold *fold = &find->fold;
+    if (!item_of_key(key, &fold->item))
+        return err_new(ERR_CORRUPT);
+    find->found = fold->item.kind == SWEEP_PAGES_FOLD;
+    if (!find->found)
+        return OK;
+    fold->chunk = (uint32_t)read_be64(&number);
+    fold->name = arena_copy(find->arena, read_bytes(&r));
+    fold->note = arena_copy(find->arena, key);
+    return reader_done(&r) ? OK : err_new(ERR_CORRUPT);
+}
+
+static struct err find_fold(struct txn *t, void *arg)
+{
+    struct find_fold *find = arg;
+    struct cursor *c;
+    find->found = false;
+    TRY(cursor_open(t, STR("S"), &c));
+    struct err e = cursor_seek(c, STR("S"));
+    if (!err_is(e) && cursor_valid(c))
+        e = take_fold(find, cursor_key(c), cursor_value(c));
+    cursor_close(c);
+    return e;
+}
+
+static struct err fold_first(struct store *store, struct str partition, bool *found)
+{
+    struct arena arena;
+    arena_init(&arena, 1 << 20);
+    struct find_fold find = {.arena = &arena};
+    struct err e = store_read(store, partition, ENGINE_WAIT, find_fold, &find);
+    *found = !err_is(e) && find.found;
+    if (*found)
+        e = blob_pages_fold(store, partition, &find.fold);
+    arena_release(&arena);
+    return e;
+}
+
 static struct err sweep_work(struct store *store, struct str partition, struct sweep_report *report,
                              bool *more)
 {
     struct sweep_step step = {0};
+    TRY(fold_first(store, partition, more));
+    if (*more)
+        return OK;
     TRY(engine_update_wait(store->engine, partition, sweep_partition, &step));
     report->removed = step.removed;
     *more = step.more;

@@ -13,6 +13,8 @@ enum sweep_kind {
     SWEEP_BLOCKS = 3,      /* a set of uncommitted blocks */
     SWEEP_PAGES = 4,       /* the pages of a content that no head names */
     SWEEP_PAGES_PAST = 5,  /* what a page blob's pages were, where no snapshot sees it any more */
+    SWEEP_PAGES_VOIDS = 6, /* rows of pages that were cut out in bulk */
+    SWEEP_PAGES_FOLD = 7,  /* a chunk of pages that small writes have fragmented */
 };
 
 struct sweep_item {
@@ -23,6 +25,10 @@ struct sweep_item {
 
 /* Notes it, in the container's partition. */
 struct err sweep_add(struct txn *t, const struct sweep_item *item);
+/* With the name of a blob and a number, once however often it is asked for before it is done: for
+ * SWEEP_PAGES_VOIDS and SWEEP_PAGES_FOLD, whose number is the chunk. */
+struct err sweep_add_once(struct txn *t, const struct sweep_item *item, uint32_t number,
+                          struct str name);
 /* The same with the name of a blob, for SWEEP_PAGES_PAST. */
 struct err sweep_add_for(struct txn *t, const struct sweep_item *item, struct str name);
 

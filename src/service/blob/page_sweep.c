@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The background work on the pages of a blob: what was cut out in bulk is taken away, and chunks
+ * that small writes have fragmented are folded into one extent again. */
+#include "service/blob/page.h"
+#include "service/blob/sweep.h"
+#include "service/common/interval_fold.h"
+
+enum { VOID_ROWS_MAX = 1000 }; /* per step */
+
+/* ---- notes ---- */
+
+struct err blob_pages_keep(struct txn *t, const struct blob_request *request, struct blob *blob,
+                           const struct interval_map *m)
+{
+    struct blob_head *head = &blob->head;
+    struct sweep_item item = {SWEEP_PAGES_VOIDS, blob->container.incarnation, head->content};
+    struct buf voids = buf_in(txn_arena(t));
+    head->page_rows =
+        (m->has_chunks ? BLOB_PAGE_HAS_CHUNKS : 0) | (m->has_blocks ? BLOB_PAGE_HAS_BLOCKS : 0);
+    head->page_voids = STR_NONE;
+    if (m->void_count > 0) {
+        interval_voids_encode(&voids, m);
+        head->page_voids = buf_str(&voids);
+        TRY(sweep_add_once(t, &item, 0, request->name));
+    }
+    if (!m->fold_wanted)
+        return OK;
+    item.kind = SWEEP_PAGES_FOLD;
+    return sweep_add_once(t, &item, m->fold_chunk, request->name);
+}
+
+/* The blob that the note is about; *found is false when it has gone or has other pages now. */
+static struct err find_blob(struct txn *t, const struct sweep_item *item,
+                            const struct blob_request *request, struct blob *blob, bool *found)
+{
+    *found = false;
+    struct err e = blob_load(t, request, blob);
+    if (e.code == ERR_CONTAINER_NOT_FOUND)
+        return OK;
+    TRY(e);
+    *found = blob->exists && blob->container.incarnation == item->incarnation &&
+             blob->head.type == BLOB_PAGE && blob->head.content == item->id;
+    return OK;
+}
+
+/* ---- voids ---- */
+
+struct err blob_pages_sweep_voids(struct txn *t, const struct sweep_item *item, struct str name,
+                                  bool *done)
+{
+    struct blob_request request = {.arena = txn_arena(t), .name = name};
+    struct blob blob;
+    struct blob_pages pages;
+    bool found;
+    *done = true;
+    TRY(find_blob(t, item, &request, &blob, &found));
+    if (!found || blob.head.page_voids.n == 0)
+        return OK;
+    TRY(blob_pages_open(t, &request, &blob, &pages));
+    TRY(interval_sweep_voids(&pages.map, VOID_ROWS_MAX, done));
+    TRY(blob_pages_keep(t, &request, &blob, &pages.map));
+    return blob_save_unchanged(t, &blob);
+}
+
+/* ---- folding ---- */
+
+struct fold_step {
+    struct sweep_item item;
+    struct blob_request request;
+    uint32_t chunk;
+    struct str note; /* its key */
+    struct arena arena;
+    struct interval_fold fold;
+    bool done;
+};
+
+static struct err plan_fold(struct txn *t, void *arg)
+{
+    struct fold_step *f = arg;
+    struct blob blob;
+    struct blob_pages pages;
+    bool found;
+    TRY(find_blob(t, &f->item, &f->request, &blob, &found));
+    if (!found)
+        return OK;
+    TRY(blob_pages_open(t, &f->request, &blob, &pages));
+    return interval_fold_plan(&pages.map, f->chunk, &f->arena, &f->fold);
+}
+
+/* The note goes whatever comes of it: the next write into the chunk makes another. */
+static struct err commit_fold(struct txn *t, void *arg)
+{
+    struct fold_step *f = arg;
+    struct blob blob;
+    struct blob_pages pages;
+    bool found;
+    f->done = false;
+    TRY(txn_del(t, f->note));
+    TRY(find_blob(t, &f->item, &f->request, &blob, &found));
+    if (!found || !f->fold.worth_it)
+        return OK;
+    TRY(blob_pages_open(t, &f->request, &blob, &pages));
+    TRY(interval_fold_commit(&pages.map, &f->fold, &f->done));
+    pages.map.fold_wanted = false;
+    if (!f->done)
+        return OK;
+    TRY(blob_pages_keep(t, &f->request, &blob, &pages.map));
+    return blob_save_unchanged(t, &blob);
+}
+
+static struct err fold(struct store *store, struct str partition, struct fold_step *f)
+{
+    struct engine *e = store->engine;
+    TRY(engine_view(e, partition, ENGINE_WAIT, plan_fold, f));
+    if (f->fold.worth_it)
+        TRY(interval_fold_copy(e, &f->fold));
+    struct err error = engine_update_wait(e, partition, commit_fold, f);
+    if (f->fold.worth_it && error.code != ERR_UNKNOWN_OUTCOME && (err_is(error) || !f->done))
+        extent_discard(e, &f->fold.extent);
+    return error;
+}
+
+struct err blob_pages_fold(struct store *store, struct str partition, const struct blob_fold *what)
+{
+    struct fold_step f = {.item = what->item, .chunk = what->chunk, .note = what->note};
+    arena_init(&f.arena, SIZE_MAX);
+    f.request = (struct blob_request){.arena = &f.arena, .name = what->name};
+    /* From before the plan, so that what it found can still be read when it is copied. */
+    struct engine_pin *pin = engine_pin(store->engine);
+    struct err error = fold(store, partition, &f);
+    engine_unpin(store->engine, pin);
+    arena_release(&f.arena);
+    return error;
+}
