@@ -110,6 +110,7 @@ void smb_cache_wish(const struct smb_conn *c, uint8_t oplock, const struct smb_l
     wish->cache = lease->given ? smb_cache_of(lease->state) : cache_of_oplock(oplock);
     wish->lease = lease->given;
     wish->lease_epoch = lease->epoch;
+    wish->lease_counts = lease->second;
     if (lease->given)
         table_key(c, lease->key, wish->lease_key);
 }

@@ -103,6 +103,7 @@ struct smb_request {
     uint64_t async_id;
     void (*cancel)(struct smb_request *request); /* asks the one who waits to complete it */
     bool interrupted;                            /* by the end of its handle, not by CANCEL */
+    struct smb_waiting *waiting;                 /* for caches (waiting.h) */
     struct smb_request *wait_previous, *wait_next;
     void *work;                  /* the command's own state between its steps */
     struct smb_control *control; /* of an IOCTL whose work is a pipe's */

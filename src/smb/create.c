@@ -100,6 +100,8 @@ static void take_cache(struct smb_create *c)
     }
     o->oplock = SMB_OPLOCK_LEASE;
     o->leased = true;
+    /* A lease stays of the version that it was first asked for in. */
+    c->lease.second = c->cache.counts;
     o->lease_second = c->lease.second;
     memcpy(o->lease_key, c->lease.key, SMB_LEASE_KEY_BYTES);
     c->lease.state = smb_lease_state(c->granted);
@@ -223,8 +225,7 @@ static struct opens_request wish_of(struct smb_create *c, const struct file_seen
         .client = smb_client_address(c->q),
         .now_ticks = now,
     };
-    if (!directory)
-        smb_cache_wish(c->q->conn, c->oplock, &c->lease, &wish);
+    smb_cache_wish(c->q->conn, c->oplock, &c->lease, &wish);
     return wish;
 }
 

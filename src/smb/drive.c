@@ -90,6 +90,7 @@ void smb_update(struct smb_request *q, engine_fn *fn, void *args, enum engine_ac
                 smb_then *then)
 {
     q->then = then;
+    q->changes = (struct file_changes){.watches = opens_watches(smb_store(q)->opens)};
     q->update = (struct engine_update){
         .partition = q->tree->partition, .fn = fn, .arg = args, .ack = ack, .done = update_done};
     store_write(smb_store(q), &q->update);

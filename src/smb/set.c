@@ -6,6 +6,7 @@
 #include "smb/info.h"
 #include "smb/io.h"
 #include "smb/query.h"
+#include "smb/waiting.h"
 
 enum {
     SET_BASIC = 4,
@@ -32,6 +33,7 @@ struct setting {
     struct str data;
     struct file_change_args change;
     struct file_rename_args rename;
+    struct smb_waiting waiting;
     struct file_security_args security;
     struct file_look_args look;
     bool deletes;
@@ -208,6 +210,21 @@ static void nobody_waits(struct opens_wait *wait)
     (void)wait;
 }
 
+/* Handles that others keep open for caching alone are closed first. */
+static void rename_now(struct smb_request *q)
+{
+    struct setting *s = q->work;
+    if (q->open->closed) {
+        smb_complete(q, STATUS_FILE_CLOSED);
+        return;
+    }
+    struct err error = opens_break_handles(smb_opens_table(q), q->open->handle, &s->waiting.wait);
+    if (error.code == ERR_WOULD_BLOCK)
+        smb_waiting_begin(&s->waiting);
+    else
+        smb_update(q, file_rename_at, &s->rename, ENGINE_VISIBLE, renamed);
+}
+
 static void set_name(struct setting *s)
 {
     struct reader r = reader_of(s->data);
@@ -233,7 +250,8 @@ static void set_name(struct setting *s)
     s->rename.replace = s->class == SET_RENAME ? flags != 0 : (flags & RENAME_REPLACE) != 0;
     s->rename.pass.opens = smb_opens_table(s->q);
     s->rename.pass.wait.done = nobody_waits;
-    smb_update(s->q, file_rename_at, &s->rename, ENGINE_VISIBLE, renamed);
+    smb_waiting_init(&s->waiting, s->q, rename_now);
+    rename_now(s->q);
 }
 
 /* ---- security ---- */

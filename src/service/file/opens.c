@@ -363,8 +363,9 @@ static struct err try_open(const struct opens *t, struct opens_file *f,
         .access = request->access | (request->overwrites ? OPENS_WRITE : 0U),
         .sharing = request->sharing,
         .own = own_lease(t, f, request, &elsewhere),
-        .looks = opens_only_looks(request->access_mask, request->access),
+        .looks = !request->overwrites && opens_only_looks(request->access_mask, request->access),
         .looks_at_rights =
+            !request->overwrites &&
             opens_only_looks(request->access_mask & ~(uint32_t)READ_CONTROL, request->access),
         .empties = request->overwrites,
         .again = wait->again,

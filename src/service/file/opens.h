@@ -87,6 +87,7 @@ struct opens_request {
     bool lease;       /* cache belongs to lease_key, shared by all opens with it */
     unsigned char lease_key[OPENS_LEASE_KEY_BYTES];
     uint16_t lease_epoch; /* the client's, where the lease is new */
+    bool lease_counts;    /* it counts epochs: what the first open says holds for the lease */
     bool persistent;      /* nobody closes it while its client is away */
     const struct opens_owner *calls;
     void *owner;
@@ -163,12 +164,16 @@ unsigned opens_cache_of(struct opens *t, struct opens_handle *h);
 struct opens_cache_info {
     unsigned state;
     bool breaking;
+    bool counts; /* epochs */
     uint16_t epoch;
 };
 struct opens_cache_info opens_cache_info(struct opens *t, struct opens_handle *h);
 /* Breaks what other clients cache because of I/O through h (write: they lose all; read: W). Does
  * not wait. */
 void opens_io(struct opens *t, struct opens_handle *h, bool write);
+/* The file gets another name: handles that others keep open for caching alone are to be closed
+ * first. ERR_WOULD_BLOCK: the wait is queued; call again when done came. */
+struct err opens_break_handles(struct opens *t, struct opens_handle *h, struct opens_wait *wait);
 /* The caller's timer for `wait` fired: caches that were asked for are taken by force; done comes.
  */
 void opens_wait_over(struct opens *t, struct opens_wait *wait);

@@ -43,14 +43,6 @@ static unsigned may_keep(const struct opens_lease *lease, const struct opens_wis
     return lease->oplock && to != lease->state ? to & OPENS_CACHE_R : to;
 }
 
-static void close_holders(const struct opens_file *f, const struct opens_lease *lease,
-                          struct opens_news *news)
-{
-    for (struct opens_handle *h = f->handles; h != NULL; h = h->next)
-        if (h->lease == lease)
-            opens_ask_close(h, news);
-}
-
 /* True when it has to be waited for. */
 static bool break_one(struct opens_file *f, struct opens_lease *lease,
                       const struct opens_wish *wish, unsigned needed, struct opens_news *news)
@@ -60,7 +52,7 @@ static bool break_one(struct opens_file *f, struct opens_lease *lease,
     if (to == lease->state)
         return was_breaking && !wish->rest && !wish->looks && !wish->looks_at_rights;
     if (opens_lease_is_away(lease)) {
-        close_holders(f, lease, news);
+        opens_close_holders(lease, news);
         return true;
     }
     bool waits = (lease->state & needed) != 0 || (was_breaking && wish->again);

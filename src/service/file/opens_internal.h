@@ -17,6 +17,7 @@ struct opens_lease {
     unsigned char key[OPENS_LEASE_KEY_BYTES];
     bool oplock; /* one handle's own; breaks go to R or none, never to RH */
     unsigned state;
+    bool counts;
     uint16_t epoch;
     bool breaking;
     unsigned break_to; /* what the client was told */
@@ -153,6 +154,10 @@ struct opens_lease *opens_find_lease(const struct opens *t, const unsigned char 
 struct opens_lease *opens_take_lease(struct opens *t, struct opens_file *f,
                                      const struct opens_request *request, struct opens_lease *own);
 void opens_drop_lease(struct opens *t, struct opens_lease *lease);
+/* The handle's own cache, which its own doing does not break. */
+bool opens_is_own_cache(const struct opens_lease *lease, const struct opens_handle *h);
+/* Those who hold it are asked to close. */
+void opens_close_holders(const struct opens_lease *lease, struct opens_news *news);
 /* All holders' clients are away. */
 bool opens_lease_is_away(const struct opens_lease *lease);
 

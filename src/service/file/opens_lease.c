@@ -54,6 +54,7 @@ static struct opens_lease *new_lease(struct opens *t, struct opens_file *f,
     l->oplock = !request->lease;
     l->file = f;
     l->epoch = request->lease_epoch;
+    l->counts = request->lease_counts;
     l->next = f->leases;
     f->leases = l;
     if (l->oplock)
@@ -91,6 +92,7 @@ struct company {
     bool others;  /* a handle that reads or writes, or has a lease, even one that is broken */
     bool oplocks; /* an oplock */
     bool handles; /* a cache of handles */
+    bool writes;  /* a cache of writes */
 };
 
 static struct company company_of(const struct opens_file *f, const struct opens_lease *own)
@@ -104,6 +106,7 @@ static struct company company_of(const struct opens_file *f, const struct opens_
         c.others = c.others || leased || !opens_only_looks(h->access_mask, h->access);
         c.oplocks = c.oplocks || (l != NULL && l->oplock && l->state != 0);
         c.handles = c.handles || (l != NULL && (l->state & OPENS_CACHE_H) != 0);
+        c.writes = c.writes || (l != NULL && (l->state & OPENS_CACHE_W) != 0);
     }
     return c;
 }
@@ -121,7 +124,7 @@ static unsigned grantable(const struct opens_file *f, const struct opens_request
         wished &= ~(unsigned)OPENS_CACHE_W;
     if (request->lease)
         return c.oplocks ? wished & ~(unsigned)OPENS_CACHE_H : wished;
-    if (c.handles)
+    if (c.handles || c.writes)
         return OPENS_CACHE_NONE;
     /* There is no oplock of RH. */
     return (wished & OPENS_CACHE_W) != 0 ? wished : wished & OPENS_CACHE_R;
@@ -142,7 +145,7 @@ struct opens_lease *opens_take_lease(struct opens *t, struct opens_file *f,
                                      const struct opens_request *request, struct opens_lease *own)
 {
     unsigned granted = grantable(f, request, own);
-    if (own == NULL && granted == 0 && !request->lease)
+    if (request->directory || (own == NULL && granted == 0 && !request->lease))
         return NULL;
     if (own == NULL) {
         own = new_lease(t, f, request);
@@ -163,6 +166,13 @@ bool opens_lease_is_away(const struct opens_lease *lease)
         if (h->lease == lease && !h->disconnected)
             return false;
     return true;
+}
+
+void opens_close_holders(const struct opens_lease *lease, struct opens_news *news)
+{
+    for (struct opens_handle *h = lease->file->handles; h != NULL; h = h->next)
+        if (h->lease == lease)
+            opens_ask_close(h, news);
 }
 
 /* One notice for a lease, to whichever of its handles comes first. */
@@ -270,7 +280,8 @@ struct opens_cache_info opens_cache_info(struct opens *t, struct opens_handle *h
     struct opens_cache_info info = {0};
     opens_enter(t, &news);
     if (h->lease != NULL)
-        info = (struct opens_cache_info){h->lease->state, h->lease->breaking, h->lease->epoch};
+        info = (struct opens_cache_info){h->lease->state, h->lease->breaking, h->lease->counts,
+                                         h->lease->epoch};
     opens_leave(t, &news);
     return info;
 }
@@ -282,18 +293,44 @@ unsigned opens_cache_of(struct opens *t, struct opens_handle *h)
 
 /* ---- I/O and the end of patience ---- */
 
+/* A level II oplock has no key by which its own handle's writes could be told apart. */
+bool opens_is_own_cache(const struct opens_lease *lease, const struct opens_handle *h)
+{
+    return lease == h->lease && (!lease->oplock || (lease->state & OPENS_CACHE_W) != 0);
+}
+
 void opens_io(struct opens *t, struct opens_handle *h, bool write)
 {
     struct opens_news news;
     opens_enter(t, &news);
     for (struct opens_lease *l = h->file->leases; l != NULL; l = l->next) {
-        /* A level II oplock has no key by which its own handle's writes could be told apart. */
-        bool own = l == h->lease && (!l->oplock || (l->state & OPENS_CACHE_W) != 0 || !write);
         unsigned keeps = write ? OPENS_CACHE_NONE : OPENS_CACHE_R | OPENS_CACHE_H;
+        bool own = opens_is_own_cache(l, h) || (l == h->lease && !write);
         if (!own && (l->state & ~keeps) != 0)
             opens_break_lease(h->file, l, keeps, &news);
     }
     opens_leave(t, &news);
+}
+
+struct err opens_break_handles(struct opens *t, struct opens_handle *h, struct opens_wait *wait)
+{
+    struct opens_news news;
+    bool waits = false;
+    opens_enter(t, &news);
+    for (struct opens_lease *l = h->file->leases; l != NULL; l = l->next) {
+        if (l == h->lease || (l->state & OPENS_CACHE_H) == 0)
+            continue;
+        waits = true;
+        if (opens_lease_is_away(l))
+            opens_close_holders(l, &news);
+        else
+            opens_break_lease(h->file, l, l->oplock ? OPENS_CACHE_R : ~(unsigned)OPENS_CACHE_H,
+                              &news);
+    }
+    if (waits)
+        opens_queue_wait(h->file, wait, false);
+    opens_leave(t, &news);
+    return waits ? err_new(ERR_WOULD_BLOCK) : OK;
 }
 
 void opens_wait_over(struct opens *t, struct opens_wait *wait)

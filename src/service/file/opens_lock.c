@@ -47,7 +47,7 @@ static void add_range(struct opens_file *f, struct opens_handle *h, const struct
     f->range_count++;
     /* Reads have to meet the lock from now on: nobody else caches them. */
     for (struct opens_lease *l = f->leases; l != NULL; l = l->next)
-        if (l != h->lease)
+        if (!opens_is_own_cache(l, h))
             opens_break_lease(f, l, OPENS_CACHE_NONE, news);
 }
 
