@@ -26,6 +26,8 @@ void bf_init(struct blob_fixture *f);
 /* The same over an engine that fails on cue. */
 void bf_init_fault(struct blob_fixture *f);
 void bf_release(struct blob_fixture *f);
+/* The same after the container was deleted and all of it swept: nothing may be left. */
+void bf_end(struct blob_fixture *f);
 void bf_seconds(struct blob_fixture *f, int64_t seconds);
 struct err bf_update(struct blob_fixture *f, engine_fn *fn, void *arg);
 struct err bf_view(struct blob_fixture *f, engine_fn *fn, void *arg);

@@ -416,6 +416,16 @@ void bf_sweep(struct blob_fixture *f)
     }
 }
 
+void bf_end(struct blob_fixture *f)
+{
+    struct container_args args = {.request = {.arena = &f->arena}};
+    CHECK_OK(bf_update(f, blob_delete_container, &args));
+    bf_sweep(f);
+    CHECK_INT(bf_extent_bytes(f), 0);
+    CHECK_INT(bf_rows(f), str_given(f->settings) ? 1 : 0); /* the account's properties stay */
+    bf_release(f);
+}
+
 uint64_t bf_extent_bytes(struct blob_fixture *f)
 {
     return fault_extent_bytes(f->store.engine);

@@ -267,13 +267,12 @@ static struct err purge_deleted(struct txn *t, struct cursor *c, unsigned max, u
         struct container deleted;
         bool live;
         TRY(container_decode(cursor_value(c), &deleted, &live));
-        if (deleted.purge_at <= txn_now(t)) {
-            ++*count;
-            ++*removed;
-            if (txn_writable(t)) {
-                TRY(remove_rows(t, &deleted));
-                TRY(txn_del(t, arena_copy(txn_arena(t), cursor_key(c))));
-            }
+        bool due = deleted.purge_at <= txn_now(t);
+        *count += due;
+        *removed += due;
+        if (due && txn_writable(t)) {
+            TRY(remove_rows(t, &deleted));
+            TRY(txn_del(t, arena_copy(txn_arena(t), cursor_key(c))));
         }
         TRY(cursor_next(c));
     }

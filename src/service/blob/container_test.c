@@ -208,14 +208,21 @@ static void delete_softly(struct blob_fixture *f, int64_t days)
     CHECK_ERR(bf_view(f, blob_get_container, &args), ERR_CONTAINER_NOT_FOUND);
 }
 
+/* A container with a blob that was deleted; the arguments name it for Restore. */
+static struct container_args begin_deleted(struct blob_fixture *f, int64_t days)
+{
+    bf_init(f);
+    struct container_args args = {.request = {.arena = &f->arena},
+                                  .deleted_version = version_of(f)};
+    CHECK_OK(bf_put(f, bf_blob(f, "b"), STR("first"), NULL));
+    delete_softly(f, days);
+    return args;
+}
+
 void test_restore_container(void)
 {
     struct blob_fixture f;
-    bf_init(&f);
-    struct container_args args = {.request = {.arena = &f.arena},
-                                  .deleted_version = version_of(&f)};
-    CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("first"), NULL));
-    delete_softly(&f, 7);
+    struct container_args args = begin_deleted(&f, 7);
     CHECK_OK(bf_update(&f, blob_create_container, &args));
     CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("second"), NULL));
     uint64_t second = version_of(&f);
@@ -240,11 +247,7 @@ void test_restore_container(void)
 void test_restore_container_until_the_retention_ends(void)
 {
     struct blob_fixture f;
-    bf_init(&f);
-    struct container_args args = {.request = {.arena = &f.arena},
-                                  .deleted_version = version_of(&f)};
-    CHECK_OK(bf_put(&f, bf_blob(&f, "b"), bf_bytes(&f, 9000, 1), NULL));
-    delete_softly(&f, 1);
+    struct container_args args = begin_deleted(&f, 1);
     CHECK_OK(bf_update(&f, blob_create_container, &args));
     CHECK_OK(bf_put(&f, bf_blob(&f, "b"), bf_bytes(&f, 9000, 2), NULL));
     bf_seconds(&f, 2LL * 86400);
@@ -266,11 +269,7 @@ void test_restore_container_until_the_retention_ends(void)
 void test_delete_container_beside_a_soft_deleted_one(void)
 {
     struct blob_fixture f;
-    bf_init(&f);
-    struct container_args args = {.request = {.arena = &f.arena},
-                                  .deleted_version = version_of(&f)};
-    CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("first"), NULL));
-    delete_softly(&f, 7);
+    struct container_args args = begin_deleted(&f, 7);
     CHECK_OK(bf_update(&f, blob_create_container, &args));
     CHECK_OK(bf_update(&f, blob_delete_container, &args));
     bf_sweep(&f);

@@ -57,12 +57,7 @@ static void fail_each_call(operation *run)
     (void)fault_each_call(f->store.engine, &f->arena, run_faulty, &faulty);
     CHECK(!str_eq(bf_dump(f), before));
     /* Nothing is left behind either: with the container gone, all is. */
-    struct container_args args = {.request = {.arena = &f->arena}};
-    CHECK_OK(bf_update(f, blob_delete_container, &args));
-    bf_sweep(f);
-    CHECK_INT(bf_extent_bytes(f), 0);
-    CHECK_INT(bf_rows(f), 0);
-    bf_release(f);
+    bf_end(f);
 }
 
 static struct err put_new(struct blob_fixture *f)

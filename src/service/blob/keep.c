@@ -27,12 +27,14 @@ static struct str key_at(struct txn *t, const struct blob *blob, const struct bl
 
 static struct err put_expiry(struct txn *t, const struct blob *blob)
 {
-    return txn_put(t, blob_key_expiry(txn_arena(t), blob->head.purge_at, blob->key), STR(""));
+    return txn_put(t,
+                   blob_key_timed(txn_arena(t), BLOB_TIMED_DELETED, blob->head.purge_at, blob->key),
+                   STR(""));
 }
 
 static struct err del_expiry(struct txn *t, struct str key, const struct blob_head *head)
 {
-    return txn_del(t, blob_key_expiry(txn_arena(t), head->purge_at, key));
+    return txn_del(t, blob_key_timed(txn_arena(t), BLOB_TIMED_DELETED, head->purge_at, key));
 }
 
 /* Another head of the blob's, beside its own. */
@@ -364,7 +366,7 @@ static struct err purge_rows(struct txn *t, const struct container *container, s
         struct str key = arena_copy(txn_arena(t), cursor_key(c));
         struct str head_key;
         int64_t time;
-        if (!blob_key_parse_expiry(txn_arena(t), key, &time, &head_key))
+        if (!blob_key_parse_timed(txn_arena(t), key, &time, &head_key))
             return err_new(ERR_CORRUPT);
         if (time > txn_now(t))
             return OK;
@@ -382,7 +384,8 @@ struct err blob_purge_due(struct txn *t, const struct container *container, unsi
                           unsigned *count)
 {
     struct cursor *c;
-    TRY(cursor_open(t, blob_key_expiries(txn_arena(t), container->incarnation), &c));
+    TRY(cursor_open(t, blob_key_all_timed(txn_arena(t), BLOB_TIMED_DELETED, container->incarnation),
+                    &c));
     struct err e = purge_rows(t, container, c, max, count);
     cursor_close(c);
     return e;

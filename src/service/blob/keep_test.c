@@ -26,17 +26,6 @@ static void days(struct blob_fixture *f, int64_t count)
     bf_seconds(f, count * DAY_SECONDS);
 }
 
-/* Everything goes with the container, whatever was kept. */
-static void end(struct blob_fixture *f)
-{
-    struct container_args args = {.request = {.arena = &f->arena}};
-    CHECK_OK(bf_update(f, blob_delete_container, &args));
-    bf_sweep(f);
-    CHECK_INT(bf_extent_bytes(f), 0);
-    CHECK_INT(bf_rows(f), str_given(f->settings) ? 1 : 0);
-    bf_release(f);
-}
-
 typedef void operation(struct blob_fixture *f);
 
 /* What there is of the blob "b" after the operation: B itself, S snapshots, V previous versions, !
@@ -47,7 +36,7 @@ static void check_kinds(enum setting setting, operation *run, const char *want)
     begin(&f, setting);
     run(&f);
     CHECK_STR(bf_kinds(&f, "b"), str_of(want));
-    end(&f);
+    bf_end(&f);
 }
 
 /* ---- overwriting ---- */
@@ -333,7 +322,7 @@ void test_kept_by_delete_of_an_uncommitted_blob(void)
         CHECK_OK(bf_stage(&f, bf_blob(&f, "u"), "1", bf_bytes(&f, 9000, 1)));
         CHECK_OK(bf_delete(&f, bf_blob(&f, "u"), BLOB_SNAPSHOTS_KEEP));
         CHECK_STR(bf_kinds(&f, "u"), STR(""));
-        end(&f);
+        bf_end(&f);
     }
 }
 
@@ -385,7 +374,7 @@ void test_versions_are_of_one_type(void)
     CHECK_ERR(bf_update(&f, blob_create_append_blob, &args), ERR_INVALID_BLOB_TYPE);
     CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("two"), NULL));
     CHECK_STR(bf_kinds(&f, "b"), STR("V B "));
-    end(&f);
+    bf_end(&f);
 }
 
 /* ---- Undelete Blob ---- */
@@ -406,7 +395,7 @@ void test_undelete_blob(void)
     CHECK_STR(bf_content(&f, "b"), STR("one"));
     CHECK_OK(bf_undelete(&f, "b"));
     CHECK_ERR(bf_undelete(&f, "none"), ERR_BLOB_NOT_FOUND);
-    end(&f);
+    bf_end(&f);
 }
 
 /* What was overwritten comes back as snapshots, and the blob stays what it is. */
@@ -418,7 +407,7 @@ void test_undelete_blob_that_was_overwritten(void)
     CHECK_OK(bf_undelete(&f, "b"));
     CHECK_STR(bf_kinds(&f, "b"), STR("S B "));
     CHECK_STR(bf_content(&f, "b"), STR("two"));
-    end(&f);
+    bf_end(&f);
 }
 
 /* With versions the current one does not come back, but all others. */
@@ -432,7 +421,7 @@ void test_undelete_blob_with_versions(void)
     CHECK_OK(bf_undelete(&f, "b"));
     CHECK_STR(bf_kinds(&f, "b"), STR("V V "));
     CHECK_OK(bf_undelete(&f, "b"));
-    end(&f);
+    bf_end(&f);
 }
 
 /* ---- retention ---- */
@@ -456,7 +445,7 @@ void test_retention_runs_out(void)
     bf_expire(&f);
     CHECK_STR(bf_kinds(&f, "b"), STR(""));
     CHECK_ERR(bf_undelete(&f, "b"), ERR_BLOB_NOT_FOUND);
-    end(&f);
+    bf_end(&f);
 }
 
 /* More at once than one step of the sweeper takes; and a restored one does not go. */
@@ -471,7 +460,7 @@ void test_retention_runs_out_in_steps(void)
     days(&f, 7);
     bf_expire(&f);
     CHECK_STR(bf_kinds(&f, ""), STR("B B "));
-    end(&f);
+    bf_end(&f);
 }
 
 void test_retention_of_versions(void)
@@ -484,7 +473,7 @@ void test_retention_of_versions(void)
     days(&f, 400);
     bf_expire(&f);
     CHECK_STR(bf_kinds(&f, "b"), STR("V B "));
-    end(&f);
+    bf_end(&f);
 }
 
 /* ---- permanent delete ---- */
@@ -506,7 +495,7 @@ void test_delete_blob_permanently(void)
     CHECK_STR(bf_kinds(&f, "b"), STR("B "));
     delete_blob(&f);
     CHECK_ERR(bf_delete_permanently(&f, bf_blob(&f, "b")), ERR_PERMANENT_DELETE_NOT_ALLOWED);
-    end(&f);
+    bf_end(&f);
 }
 
 void test_delete_version_permanently(void)
@@ -519,7 +508,7 @@ void test_delete_version_permanently(void)
     delete_version(&f);
     CHECK_OK(bf_delete_permanently(&f, bf_version(&f, "b", first.version)));
     CHECK_STR(bf_kinds(&f, "b"), STR("B "));
-    end(&f);
+    bf_end(&f);
 }
 
 /* ---- versions turned on and off ---- */
@@ -538,7 +527,7 @@ void test_versioning_turned_on(void)
     CHECK(new.version > old.etag);
     CHECK_OK(bf_get(&f, bf_version(&f, "b", old.etag), &content));
     CHECK_STR(content, STR("one"));
-    end(&f);
+    bf_end(&f);
 }
 
 /* The version that was current stays one; what is written then is none, and is not kept. */
@@ -555,7 +544,7 @@ void test_versioning_turned_off(void)
     CHECK_STR(bf_kinds(&f, "b"), STR("V B "));
     CHECK_OK(bf_delete(&f, bf_blob(&f, "b"), BLOB_SNAPSHOTS_KEEP));
     CHECK_STR(bf_kinds(&f, "b"), STR("V "));
-    end(&f);
+    bf_end(&f);
 }
 
 /* A write that makes no version leaves the id as it is. */
@@ -570,7 +559,7 @@ void test_version_id_stays(void)
     set_tags(&f);
     CHECK_OK(bf_properties(&f, bf_blob(&f, "b"), &after));
     CHECK_INT(after.version, before.version);
-    end(&f);
+    bf_end(&f);
 }
 
 /* Tags and tier of a version are its own. */
@@ -591,7 +580,7 @@ void test_version_has_tags_and_tier(void)
     CHECK_OK(bf_properties(&f, bf_blob(&f, "b"), &now));
     CHECK_INT(now.tier, BLOB_TIER_NONE);
     CHECK_INT(now.tags.n, 0);
-    end(&f);
+    bf_end(&f);
 }
 
 /* The lease is the blob's: it stays with it when a version is made, and guards no version. */
@@ -608,7 +597,7 @@ void test_versions_and_leases(void)
     CHECK_OK(bf_delete(&f, bf_version(&f, "b", first.version), BLOB_SNAPSHOTS_KEEP));
     CHECK_OK(bf_delete(&f, bf_with_lease(&f, "b", 'A'), BLOB_SNAPSHOTS_KEEP));
     CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("four"), NULL));
-    end(&f);
+    bf_end(&f);
 }
 
 /* A soft-deleted blob forgets its lease. */
@@ -621,5 +610,5 @@ void test_soft_delete_and_leases(void)
     CHECK_OK(bf_delete(&f, bf_with_lease(&f, "b", 'A'), BLOB_SNAPSHOTS_KEEP));
     CHECK_OK(bf_undelete(&f, "b"));
     CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("two"), NULL));
-    end(&f);
+    bf_end(&f);
 }

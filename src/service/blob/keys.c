@@ -8,7 +8,7 @@ enum {
     AT_DELETED = 0xF0, /* together with the item's kind */
     BLOCK_ID = 0x01,
     HEAD_PREFIX_BYTES = 1 + 8,
-    EXPIRY_PREFIX_BYTES = 1 + 8 + 8,
+    TIMED_PREFIX_BYTES = 1 + 8 + 8,
 };
 
 struct str blob_partition(struct arena *a, struct str account, struct str container)
@@ -117,24 +117,24 @@ bool blob_key_parse_head(struct str key, struct str *name, struct blob_at *at)
     return reader_done(&r) && (at->item == BLOB_SNAPSHOT || at->item == BLOB_VERSION);
 }
 
-struct str blob_key_expiries(struct arena *a, uint64_t incarnation)
+struct str blob_key_all_timed(struct arena *a, char kind, uint64_t incarnation)
 {
-    struct buf b = key_of(a, 'x', incarnation, 0);
+    struct buf b = key_of(a, kind, incarnation, 0);
     return buf_str(&b);
 }
 
-struct str blob_key_expiry(struct arena *a, int64_t time, struct str head_key)
+struct str blob_key_timed(struct arena *a, char kind, int64_t time, struct str head_key)
 {
     struct buf b = buf_in(a);
     (void)buf_reserve(&b, head_key.n + 8);
-    buf_putc(&b, 'x');
+    buf_putc(&b, kind);
     buf_put(&b, str_from(str_head(head_key, HEAD_PREFIX_BYTES), 1));
     buf_put_be64(&b, (uint64_t)time);
     buf_put(&b, str_from(head_key, HEAD_PREFIX_BYTES));
     return buf_str(&b);
 }
 
-bool blob_key_parse_expiry(struct arena *a, struct str key, int64_t *time, struct str *head_key)
+bool blob_key_parse_timed(struct arena *a, struct str key, int64_t *time, struct str *head_key)
 {
     struct reader r = reader_of(str_from(key, HEAD_PREFIX_BYTES));
     struct buf b = buf_in(a);
@@ -143,7 +143,7 @@ bool blob_key_parse_expiry(struct arena *a, struct str key, int64_t *time, struc
         return false;
     buf_putc(&b, 'h');
     buf_put(&b, str_from(str_head(key, HEAD_PREFIX_BYTES), 1));
-    buf_put(&b, str_from(key, EXPIRY_PREFIX_BYTES));
+    buf_put(&b, str_from(key, TIMED_PREFIX_BYTES));
     *head_key = buf_str(&b);
     return true;
 }

@@ -82,11 +82,13 @@ struct str blob_key_block_list_row(struct arena *a, uint64_t incarnation, uint64
                                    uint32_t row);
 struct str blob_key_blocks(struct arena *a, uint64_t incarnation, uint64_t blocks);
 struct str blob_key_block(struct arena *a, uint64_t incarnation, uint64_t blocks, struct str id);
-/* Where it stands that the head of that key goes at that time; and back: the time, and the head's
- * key. False when it is none. */
-struct str blob_key_expiry(struct arena *a, int64_t time, struct str head_key);
-struct str blob_key_expiries(struct arena *a, uint64_t incarnation);
-bool blob_key_parse_expiry(struct arena *a, struct str key, int64_t *time, struct str *head_key);
+/* Where it stands that something happens to the head of that key at that time: when what is
+ * soft-deleted goes, or one of the kinds of protect.h. And back: the time, and the head's key;
+ * false when it is none. All of a kind are in the order of their times. */
+enum { BLOB_TIMED_DELETED = 'x', BLOB_TIMED_EXPIRY = 'e', BLOB_TIMED_PROTECTION = 'i' };
+struct str blob_key_timed(struct arena *a, char kind, int64_t time, struct str head_key);
+struct str blob_key_all_timed(struct arena *a, char kind, uint64_t incarnation);
+bool blob_key_parse_timed(struct arena *a, struct str key, int64_t *time, struct str *head_key);
 /* A deleted container's; with 0, the prefix of all. */
 struct str blob_key_deleted_container(struct arena *a, uint64_t incarnation);
 /* Whether the row of that key is a list of pieces: a chunk of a content, or a block. */

@@ -21,19 +21,6 @@ bool blob_is_expired(const struct blob_head *head, int64_t now)
 
 /* ---- the indexes ---- */
 
-enum { KEY_TO_NAME_BYTES = 1 + 8 }; /* of a head's key, before the name */
-
-/* kind I time, then the head's key from the name on. */
-static struct str time_key(struct arena *a, char kind, int64_t time, struct str head_key)
-{
-    struct buf b = buf_in(a);
-    buf_putc(&b, kind);
-    buf_put(&b, str_from(str_head(head_key, KEY_TO_NAME_BYTES), 1));
-    buf_put_be64(&b, (uint64_t)time);
-    buf_put(&b, str_from(head_key, KEY_TO_NAME_BYTES));
-    return buf_str(&b);
-}
-
 static struct err move_entry(struct txn *t, char kind, struct str head_key, int64_t old,
                              int64_t new)
 {
@@ -41,8 +28,8 @@ static struct err move_entry(struct txn *t, char kind, struct str head_key, int6
     if (old == new)
         return OK;
     if (old != 0)
-        TRY(txn_del(t, time_key(a, kind, old, head_key)));
-    return new == 0 ? OK : txn_put(t, time_key(a, kind, new, head_key), STR(""));
+        TRY(txn_del(t, blob_key_timed(a, kind, old, head_key)));
+    return new == 0 ? OK : txn_put(t, blob_key_timed(a, kind, new, head_key), STR(""));
 }
 
 /* A hold has no end. */
@@ -67,25 +54,17 @@ struct err blob_index_times(struct txn *t, struct blob *blob, const struct blob_
     struct blob_times old = {0};
     if (str_given(blob->timed_key) && str_eq(blob->timed_key, blob->key))
         old = blob->timed;
-    TRY(move_entry(t, 'i', blob->key, old.until, new.until));
-    TRY(move_entry(t, 'e', blob->key, old.expires, new.expires));
+    TRY(move_entry(t, BLOB_TIMED_PROTECTION, blob->key, old.until, new.until));
+    TRY(move_entry(t, BLOB_TIMED_EXPIRY, blob->key, old.expires, new.expires));
     blob->timed = new;
     blob->timed_key = blob->key;
     return OK;
 }
 
-static struct str times_prefix(struct arena *a, char kind, uint64_t incarnation)
-{
-    struct buf b = buf_in(a);
-    buf_putc(&b, kind);
-    buf_put_be64(&b, incarnation);
-    return buf_str(&b);
-}
-
 /* Entries are in the order of their ends: only one that has not come counts. */
 struct err blob_check_container_mutable(struct txn *t, uint64_t incarnation)
 {
-    struct str prefix = times_prefix(txn_arena(t), 'i', incarnation);
+    struct str prefix = blob_key_all_timed(txn_arena(t), BLOB_TIMED_PROTECTION, incarnation);
     struct buf from = buf_in(txn_arena(t));
     struct cursor *c;
     buf_put(&from, prefix);
@@ -131,17 +110,16 @@ static struct err visit_expired(struct txn *t, struct cursor *c, unsigned max, u
 {
     while (*count < max && cursor_valid(c)) {
         struct str key = arena_copy(txn_arena(t), cursor_key(c));
-        struct reader r = reader_of(str_from(key, KEY_TO_NAME_BYTES));
-        struct buf head_key = buf_in(txn_arena(t));
+        struct str head_key;
+        int64_t time;
         bool expired;
-        if ((int64_t)read_be64(&r) > txn_now(t))
+        if (!blob_key_parse_timed(txn_arena(t), key, &time, &head_key))
+            return err_new(ERR_CORRUPT);
+        if (time > txn_now(t))
             return OK;
-        buf_putc(&head_key, 'h');
-        buf_put(&head_key, str_from(str_head(key, KEY_TO_NAME_BYTES), 1));
-        buf_put(&head_key, (struct str){r.p, r.n});
-        TRY(has_expired(t, buf_str(&head_key), &expired));
+        TRY(has_expired(t, head_key, &expired));
         if (expired && txn_writable(t))
-            TRY(remove_one(t, buf_str(&head_key)));
+            TRY(remove_one(t, head_key));
         *count += expired;
         TRY(cursor_next(c));
     }
@@ -151,7 +129,7 @@ static struct err visit_expired(struct txn *t, struct cursor *c, unsigned max, u
 struct err blob_remove_expired(struct txn *t, const struct container *container, unsigned max,
                                unsigned *count)
 {
-    struct str prefix = times_prefix(txn_arena(t), 'e', container->incarnation);
+    struct str prefix = blob_key_all_timed(txn_arena(t), BLOB_TIMED_EXPIRY, container->incarnation);
     struct cursor *c;
     TRY(cursor_open(t, prefix, &c));
     struct err e = cursor_seek(c, prefix);

@@ -517,8 +517,10 @@ static bool row_is_sound(struct arena *a, struct str key, struct str value)
         return blob_key_parse_head(key, &name, &at) && !err_is(blob_head_decode(value, &head));
     case 'u':
         return !err_is(block_set_decode(value, &set));
-    case 'x':
-        return blob_key_parse_expiry(a, key, &time, &head_key) &&
+    case BLOB_TIMED_DELETED:
+    case BLOB_TIMED_EXPIRY:
+    case BLOB_TIMED_PROTECTION:
+        return blob_key_parse_timed(a, key, &time, &head_key) &&
                blob_key_parse_head(head_key, &name, &at);
     default:
         return true;
