@@ -73,6 +73,34 @@ part_blob() {
     rm -f "$data/dd"
 }
 
+# Pages of one blob of 1 GiB, at random; then what the ranges of a sparse blob of 1 TiB cost.
+part_page() {
+    say "## Page blobs"
+    once $blob_port --op "PUT $account/page?restype=container"
+    once $blob_port --op "PUT $account/page/p" --header 'x-ms-blob-type: PageBlob' --header 'x-ms-blob-content-length: 1073741824'
+    titles
+    row $blob_port 'Put Page 4 KiB' --keys 65536 --op "PUT $account/page/p?comp=page" --header 'x-ms-page-write: update' \
+        --header 'x-ms-range: {range:4096}' --body-bytes 4096
+    row $blob_port 'Put Page 4 MiB' --connections 8 --keys 256 --op "PUT $account/page/p?comp=page" --header 'x-ms-page-write: update' \
+        --header 'x-ms-range: {range:4194304}' --body-bytes 4194304
+    say "Ranges of a blob of 1 TiB, whole and since a snapshot; pages scattered before and after it:"
+    build/release/bench_page_diff
+}
+
+# Find Blobs by Tags among many: all have the one tag, each has a value of its own of the other.
+part_tags() {
+    say "## Find Blobs by Tags, $blobs tagged blobs"
+    once $blob_port --op "PUT $account/tags?restype=container"
+    once $blob_port --requests "$blobs" --keys "$blobs" --in-order --connections 64 --seconds 3600 --op "PUT $account/tags/k{key}" \
+        --header 'x-ms-blob-type: BlockBlob' --header 'x-ms-tags: kind=all&n={key}' --body-bytes 16
+    titles
+    find="GET $account/?comp=blobs&maxresults=100&where="
+    row $blob_port 'one tag, a page of 100' --connections 8 --op "$find%22kind%22%20%3D%20%27all%27"
+    row $blob_port 'a range of the other, a page of 100' --connections 8 --op "$find%22n%22%20%3E%20%2700{key}%27"
+    row $blob_port 'both, a page of 100' --connections 8 --op "$find%22kind%22%20%3D%20%27all%27%20AND%20%22n%22%20%3E%3D%20%27{key}%27"
+    row $blob_port 'one value, one blob' --connections 8 --op "$find%22n%22%20%3D%20%27{key}%27"
+}
+
 # The same bytes by nginx with sendfile, for the ratio of CPU per request.
 part_nginx() {
     command -v nginx >/dev/null || { say "(nginx is not installed: no comparison)"; return; }
@@ -242,4 +270,4 @@ part_directory() {
 }
 
 start
-for part in ${*:-blob nginx list queue table file rewrite directory large memory}; do "part_$part"; done
+for part in ${*:-blob page tags nginx list queue table file rewrite directory large memory}; do "part_$part"; done

@@ -3,6 +3,8 @@
  * proportion to the parts that were written, however large the blob is. */
 #include "service/blob/page.h"
 
+enum { LOOP_BYTES_MAX = 64 << 20 }; /* of a blob, that are looked at on an event loop */
+
 enum { PARTS_MAX = 1 << 20 };
 
 /* Written parts, joined where they touch; in order. */
@@ -183,6 +185,12 @@ struct err blob_get_page_ranges(struct txn *t, void *arg)
         from = args->marker;
     if (from >= to)
         return OK;
+    /* All pages of the range may have to be looked at, which would hold up an event loop: the first
+     * run says so, and the front end runs it again elsewhere. */
+    if (to - from > LOOP_BYTES_MAX && !args->in_pool) {
+        args->in_pool = true;
+        return err_new(ERR_WOULD_BLOCK);
+    }
     return args->differences ? find_differences(t, args, &blob, from, to)
                              : find_written(t, args, &blob, from, to);
 }

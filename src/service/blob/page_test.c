@@ -44,6 +44,7 @@ static struct err clear_at(struct blob_fixture *f, const char *name, uint64_t of
 static struct str show(struct blob_fixture *f, struct blob_page_ranges_args *args)
 {
     struct buf out = buf_in(&f->arena);
+    args->in_pool = true;
     CHECK_OK(bf_view(f, blob_get_page_ranges, args));
     for (size_t i = 0; i < args->count; i++)
         buf_printf(&out, "%s%llu-%llu ", args->ranges[i].cleared ? "!" : "",
@@ -361,5 +362,19 @@ void test_put_page_clears_in_bulk_are_swept(void)
         bf_sweep(&f);
     }
     CHECK_STR(ranges(&f, "p"), STR(""));
+    bf_release(&f);
+}
+
+/* A large blob may have many pages: its ranges are not gathered on an event loop. */
+void test_get_page_ranges_of_a_large_blob_leaves_the_loop(void)
+{
+    struct blob_fixture f;
+    bf_init(&f);
+    CHECK_OK(create(&f, "p", 1 << 30));
+    CHECK_OK(write_at(&f, "p", 512 << 20, bf_bytes(&f, 512, 1)));
+    struct blob_page_ranges_args args = {.request = bf_blob(&f, "p"), .max = 100};
+    CHECK_ERR(bf_view(&f, blob_get_page_ranges, &args), ERR_WOULD_BLOCK);
+    CHECK_OK(bf_view(&f, blob_get_page_ranges, &args));
+    CHECK_INT(args.count, 1);
     bf_release(&f);
 }
