@@ -240,8 +240,8 @@ part_file() {
 
 # Does a rewrite of 4 KiB of a file of 10 GiB keep its cost while the file is written over and over?
 part_rewrite() {
-    pages=2621440
-    say "## Rewrites of 4 KiB at random in a file of 10 GiB, ${BENCH_REWRITES:-5} rows of 200,000"
+    pages=${BENCH_PAGES:-2621440}
+    say "## Rewrites of 4 KiB at random in a file of $((pages / 256)) MiB, ${BENCH_REWRITES:-5} rows of 200,000"
     once $file_port --op "PUT $account/rewrite?restype=share"
     once $file_port --op "PUT $account/rewrite/f" --header 'x-ms-type: file' --header "x-ms-content-length: $((pages * 4096))"
     titles

@@ -38,7 +38,7 @@ struct err file_upload_begin(struct rest_call *call, struct file_upload *u, uint
     TRY(blob_read_checksum(call, STR("Content-MD5"), ERR_INVALID_MD5, u->md5, MD5_BYTES,
                            &u->has_md5));
     interval_upload_init(&u->upload, call->store->engine, call->arena, offset, length);
-    u->upload.wants_md5 = u->has_md5;
+    u->upload.wants_md5 = true;
     u->to = to;
     u->sink = (struct rest_sink){take, end, drop, NULL};
     call->sink = &u->sink;
@@ -47,6 +47,7 @@ struct err file_upload_begin(struct rest_call *call, struct file_upload *u, uint
 
 void file_upload_put_md5(struct rest_call *call, const struct file_upload *u)
 {
-    if (u->has_md5)
-        blob_put_base64(call, STR("Content-MD5"), (struct str){(const char *)u->md5, MD5_BYTES});
+    if (u->to != NULL)
+        blob_put_base64(call, STR("Content-MD5"),
+                        (struct str){(const char *)u->upload.md5, MD5_BYTES});
 }

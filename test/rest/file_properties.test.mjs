@@ -45,6 +45,11 @@ describe('CreateFile with data', () => {
         assert.match(ranges.text, /<Range><Start>0<\/Start><End>100351<\/End><\/Range>/);
         const over = await create(`${share}/f`, 5, {}, 'hello');
         assert.equal(over.status, 201, over.text);
+        assert.equal(over.headers['content-md5'], 'XUFAKrxLKna5cZ2REBfFkg==');
+        const range = await put(`${share}/f`, 'comp=range', { 'x-ms-range': 'bytes=0-4', 'x-ms-write': 'update' }, 'hello');
+        assert.equal(range.headers['content-md5'], 'XUFAKrxLKna5cZ2REBfFkg==');
+        const none = await create(`${share}/empty`, 0);
+        assert.equal(none.headers['content-md5'], undefined);
         assert.equal((await get(`${share}/f`)).text, 'hello');
     });
 
