@@ -22,8 +22,11 @@ enum {
 struct file_at smb_at(struct smb_request *q)
 {
     const struct smb_open *o = q->open;
-    return (struct file_at){
-        .arena = q->arena, .incarnation = o->incarnation, .snapshot = o->snapshot, .id = o->node};
+    return (struct file_at){.arena = q->arena,
+                            .incarnation = o->incarnation,
+                            .snapshot = o->snapshot,
+                            .id = o->node,
+                            .changes = &q->changes};
 }
 
 bool smb_charge_covers(const struct smb_request *q, uint64_t bytes)

@@ -152,7 +152,8 @@ static void enqueue(struct notifying *n)
 
 /* ---- the request ---- */
 
-static bool begin_watch(struct smb_open *o, bool recursive, uint32_t filter)
+/* How much the first request has room for holds for the handle. */
+static bool begin_watch(struct smb_open *o, bool recursive, uint32_t filter, uint32_t bytes_max)
 {
     struct watch_request request = {
         .directory = {o->incarnation, o->node},
@@ -162,8 +163,10 @@ static bool begin_watch(struct smb_open *o, bool recursive, uint32_t filter)
         .owner = o->server,
         .id = o->id.fleeting,
     };
-    if (o->watch == NULL)
+    if (o->watch == NULL) {
         o->watch = watch_new(watches_of(o), &request);
+        o->notify_bytes = bytes_max;
+    }
     return o->watch != NULL;
 }
 
@@ -201,8 +204,11 @@ void smb_change_notify(struct smb_request *q)
     uint32_t status = reader_ok(&r) ? smb_open_find(q, id) : STATUS_INVALID_PARAMETER;
     if (status == STATUS_SUCCESS)
         status = check(n);
-    if (status == STATUS_SUCCESS && !begin_watch(q->open, (flags & WATCH_TREE) != 0, filter))
+    if (status == STATUS_SUCCESS &&
+        !begin_watch(q->open, (flags & WATCH_TREE) != 0, filter, n->bytes_max))
         status = STATUS_INSUFFICIENT_RESOURCES;
+    if (status == STATUS_SUCCESS && n->bytes_max > q->open->notify_bytes)
+        n->bytes_max = q->open->notify_bytes;
     if (status != STATUS_SUCCESS)
         smb_complete(q, status);
     else if (q->open->notifies != NULL || !tell(n))

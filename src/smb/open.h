@@ -91,6 +91,7 @@ struct smb_open {
     struct watch *watch;
     struct notifying *notifies;
     unsigned notify_count;
+    uint32_t notify_bytes;
 
     struct smb_listing listing;
     struct smb_pipe channel;

@@ -96,6 +96,18 @@ struct err file_note_change(struct file_scope *s, const struct file_found *found
     return note(s, found, action, directory ? CHANGE_DIRECTORY_NAME : CHANGE_FILE_NAME);
 }
 
+/* Within a directory it is renamed; from one to another it goes here and comes there. */
+struct err file_note_renamed(struct file_scope *s, const struct file_found *from,
+                             const struct file_found *to)
+{
+    bool stays = from->entry.parent == to->entry.parent;
+    TRY(file_note_change(s, from, stays ? CHANGE_RENAMED_FROM : CHANGE_REMOVED));
+    TRY(file_note_change(s, to, stays ? CHANGE_RENAMED_TO : CHANGE_ADDED));
+    if (from->node.kind == NODE_DIRECTORY)
+        return OK;
+    return note(s, to, CHANGE_MODIFIED, CHANGE_ATTRIBUTES | CHANGE_CREATION);
+}
+
 static bool same_permission(const struct permission_key *a, const struct permission_key *b)
 {
     return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;

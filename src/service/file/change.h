@@ -29,6 +29,9 @@ void file_changes_tell(struct file_changes *c);
 /* In a transaction that has s->changes: an entry that came or goes, is renamed, or has changed. */
 struct err file_note_change(struct file_scope *s, const struct file_found *found,
                             enum change_action action);
+/* It has another name: a file is told as changed as well, for that is what Windows does. */
+struct err file_note_renamed(struct file_scope *s, const struct file_found *from,
+                             const struct file_found *to);
 /* What is different from before (the node as its row still has it); nothing is noted when all is
  * the same. */
 struct err file_note_modified(struct file_scope *s, const struct file_found *found,

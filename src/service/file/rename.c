@@ -22,11 +22,8 @@ struct err file_move(struct file_scope *s, struct file_found *from, struct file_
         node_encode(&data, &from->node);
         target.data = buf_str(&data);
     }
-    /* Within a directory it is renamed; from one to another it goes here and comes there. */
-    bool stays = from->entry.parent == target.parent;
     struct file_found moved = {.entry = target, .node = from->node};
-    TRY(file_note_change(s, from, stays ? CHANGE_RENAMED_FROM : CHANGE_REMOVED));
-    TRY(file_note_change(s, &moved, stays ? CHANGE_RENAMED_TO : CHANGE_ADDED));
+    TRY(file_note_renamed(s, from, &moved));
     if (to->exists) {
         /* Another spelling of the same name. */
         assert(to->id == from->id);
