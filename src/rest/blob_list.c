@@ -36,13 +36,11 @@ static void put_lease(struct buf *b, const struct lease *lease, int64_t now)
         xml_element(b, STR("LeaseDuration"), duration);
 }
 
-static void put_times_and_etag(struct buf *b, int64_t last_modified, int64_t etag)
+static void put_last_modified(struct buf *b, int64_t last_modified)
 {
     PUT(b, "<Last-Modified>");
     time_put_rfc1123(b, last_modified);
-    PUT(b, "</Last-Modified><Etag>");
-    etag_put(b, etag);
-    PUT(b, "</Etag>");
+    PUT(b, "</Last-Modified>");
 }
 
 /* ---- List Blobs ---- */
@@ -242,7 +240,10 @@ static void put_properties(struct list_blobs *list, const struct blob_list_item 
         PUT(b, "<Creation-Time>");
         time_put_rfc1123(b, head->created);
         PUT(b, "</Creation-Time>");
-        put_times_and_etag(b, head->last_modified, head->etag);
+        put_last_modified(b, head->last_modified);
+        PUT(b, "<Etag>");
+        etag_put(b, head->etag);
+        PUT(b, "</Etag>");
     }
     put_content_properties(b, head);
     PUT(b, "<BlobType>");
@@ -250,10 +251,10 @@ static void put_properties(struct list_blobs *list, const struct blob_list_item 
     PUT(b, "</BlobType>");
     if (head->committed)
         put_tier(b, head);
-    if (head->deleted != 0)
-        listing_put_retention(b, head->deleted, head->purge_at - list->call->now);
-    else if (item->at.item == BLOB_BASE)
+    if (item->versions_only || (item->at.item == BLOB_BASE && head->deleted == 0))
         put_lease(b, &head->lease, list->call->now);
+    else if (head->deleted != 0)
+        listing_put_retention(b, head->deleted, head->purge_at - list->call->now);
     if (list->wants_copy && str_given(head->copy))
         put_copy(b, head->copy);
     if (head->tags.n > 0)
@@ -269,14 +270,19 @@ static void put_moment(struct buf *b, struct str name, int64_t time)
     xml_element(b, name, (struct str){text, sizeof text});
 }
 
-/* Which of the blob's heads it is. */
+/* Which of the blob's heads it is. The current version is told from others also where those are not
+ * asked for. */
 static void put_kind(struct list_blobs *list, const struct blob_list_item *item)
 {
     struct buf *b = &list->call->out;
     const struct blob_head *head = &item->head;
+    if (item->versions_only) {
+        PUT(b, "<HasVersionsOnly>true</HasVersionsOnly>");
+        return;
+    }
     if (item->at.item == BLOB_SNAPSHOT)
         put_moment(b, STR("Snapshot"), item->at.time);
-    if (list->args.wants_versions && head->version != 0) {
+    if (head->version != 0 && list->call->version >= VERSION_BLOB_VERSIONS) {
         put_moment(b, STR("VersionId"), head->version);
         if (item->at.item == BLOB_BASE && head->deleted == 0)
             PUT(b, "<IsCurrentVersion>true</IsCurrentVersion>");
@@ -291,10 +297,6 @@ static void put_blob(void *sink, const struct blob_list_item *item)
     struct buf *b = &list->call->out;
     PUT(b, "<Blob>");
     blob_put_name_xml(list->call, item->name);
-    if (item->versions_only) {
-        PUT(b, "<HasVersionsOnly>true</HasVersionsOnly><Properties /></Blob>");
-        return;
-    }
     put_kind(list, item);
     put_properties(list, item);
     if (list->wants_metadata)
@@ -434,11 +436,17 @@ static void put_container(void *sink, struct str name, const struct container *c
     if (container->deleted != 0)
         listing_put_version(b, container->incarnation);
     PUT(b, "<Properties>");
-    put_times_and_etag(b, container->last_modified, container->etag);
-    if (container->deleted != 0)
+    put_last_modified(b, container->last_modified);
+    /* Azure puts quotes around a container's ETag, and none around a blob's. */
+    PUT(b, "<Etag>");
+    etag_put_quoted(b, container->etag);
+    PUT(b, "</Etag>");
+    if (container->deleted != 0) {
+        PUT(b, "<LeaseStatus>unlocked</LeaseStatus><LeaseState>expired</LeaseState>");
         listing_put_retention(b, container->deleted, container->purge_at - list->call->now);
-    else
+    } else {
         put_lease(b, &container->lease, list->call->now);
+    }
     if (container->public_access != BLOB_PUBLIC_NONE)
         xml_element(b, STR("PublicAccess"),
                     container->public_access == BLOB_PUBLIC_BLOB ? STR("blob") : STR("container"));

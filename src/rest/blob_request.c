@@ -328,7 +328,7 @@ struct err blob_read_tier(struct rest_call *call, bool for_pages, enum blob_tier
 
 /* ---- writing ---- */
 
-enum { VERSION_ENCODED_NAMES = 20210212, VERSION_BLOB_VERSIONS = 20191212 };
+enum { VERSION_ENCODED_NAMES = 20210212 };
 
 void blob_put_name_xml(struct rest_call *call, struct str name)
 {

@@ -63,6 +63,8 @@ void blob_put_lease(struct rest_call *call, const struct lease *lease);
 /* x-ms-lease-id or x-ms-lease-time, and the status, after a lease operation. */
 void blob_put_lease_outcome(struct rest_call *call, const struct lease_request *request,
                             const struct lease *lease, int left_seconds);
+/* The first x-ms-version whose clients know of blob versions. */
+enum { VERSION_BLOB_VERSIONS = 20191212 };
 /* x-ms-version-id; nothing when the blob has none, or the client does not know of versions. */
 void blob_put_version_id(struct rest_call *call, int64_t version);
 /* A base64 header. */

@@ -197,7 +197,7 @@ test('ListContainers: prefix, pages, metadata, system', async () => {
         for (const item of page.containerItems) {
             names.push(item.name);
             assert.equal(item.metadata.n, item.name.at(-1));
-            assert.match(item.properties.etag, /^0x8[0-9A-F]{14}$/);
+            assert.match(item.properties.etag, /^"0x8[0-9A-F]{14}"$/);
             assert.equal(item.properties.leaseState, 'available');
         }
     }

@@ -133,10 +133,14 @@ test('a deleted blob is a version, and comes back by writing over it', async () 
     assert.equal(await blob.exists(), false);
     assert.equal(await textOf(blob.withVersion(versionId)), 'one');
     const only = await collect(container.listBlobsFlat({ includeDeletedWithVersions: true }));
-    assert.deepEqual(only.map((item) => [item.name, item.hasVersionsOnly]), [['b', true]]);
+    assert.deepEqual(only.map((item) => [item.name, item.hasVersionsOnly, item.properties.contentLength]), [['b', true, 3]]);
+    assert.equal(only[0].versionId, undefined);
     assert.deepEqual(await collect(container.listBlobsFlat()), []);
     await blob.upload('two', 3);
+    const [current] = await collect(container.listBlobsFlat());
+    assert.equal(current.isCurrentVersion, true);
     const items = await collect(container.listBlobsFlat({ includeVersions: true }));
+    assert.equal(items[1].versionId, current.versionId);
     assert.deepEqual(items.map((item) => [item.name, item.isCurrentVersion]), [['b', undefined], ['b', true]]);
     assert.equal(items[0].versionId, versionId);
     await blob.withVersion(versionId).delete();

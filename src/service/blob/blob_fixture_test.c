@@ -288,9 +288,9 @@ static void list_item(void *sink, const struct blob_list_item *item)
         buf_putc(sink, '%');
     else if (item->at.item == BLOB_VERSION)
         buf_putc(sink, '~');
-    if (item->head.deleted != 0)
+    if (item->head.deleted != 0 && !item->versions_only)
         buf_putc(sink, '!');
-    if (!item->versions_only && !item->head.committed)
+    if (!item->head.committed)
         buf_putc(sink, '?');
     buf_putc(sink, ' ');
 }

@@ -118,14 +118,31 @@ static struct err skip_kind(struct listing *l, struct str key, const struct blob
     return cursor_skip(l->cursor, blob_key_of_items_of(a, to_name, at->item, at->deleted));
 }
 
+/* The head of the last of the versions that the cursor is at the first of. */
+static struct err load_last_version(struct listing *l, struct blob_list_item *item)
+{
+    struct arena *a = txn_arena(l->txn);
+    struct str to_name = arena_copy(a, blob_key_to_name(cursor_key(l->cursor)));
+    struct cursor *c;
+    TRY(cursor_open(l->txn, blob_key_of_items_of(a, to_name, BLOB_VERSION, item->at.deleted), &c));
+    struct err e = cursor_seek_before(c, STR_NONE);
+    if (!err_is(e) && cursor_valid(c))
+        e = blob_head_decode(arena_copy(a, cursor_value(c)), &item->head);
+    cursor_close(c);
+    blob_head_settle(&item->head, txn_now(l->txn));
+    return e;
+}
+
 /* A kind of which nothing is wanted but, maybe, that there are some. */
 static struct err take_unwanted(struct listing *l, struct str name, struct blob_list_item *item,
                                 bool *full)
 {
     bool moved = false;
     TRY(tells_of_versions_only(l, &item->at, &item->versions_only));
-    if (item->versions_only)
+    if (item->versions_only) {
+        TRY(load_last_version(l, item));
         TRY(emit(l, name, item, full, &moved));
+    }
     return *full || moved ? OK : skip_kind(l, cursor_key(l->cursor), &item->at);
 }
 

@@ -16,7 +16,7 @@ struct blob_list_item {
     struct str name;
     struct blob_at at;
     struct blob_head head; /* committed == false: only uncommitted blocks are there */
-    bool versions_only;    /* there is no blob of that name, only versions: nothing else is said */
+    bool versions_only;    /* there is no blob of that name, only versions: this is the last one */
 };
 
 /* What is shown of all that is wanted. */
