@@ -199,3 +199,15 @@ test('what is not there says so', async () => {
     }), 501, 'NotImplemented');
     assert.equal((await raw(blob, 'GET')).text, 'old');
 });
+
+test('a copy can be protected from the start, and a protected blob is no destination', async () => {
+    const source = await newBlob('source');
+    const container = blobs.getContainerClient(source.containerName);
+    const copy = container.getBlockBlobClient('copy');
+    const url = await source.generateSasUrl({ permissions: sdk.BlobSASPermissions.parse('r'), expiresOn: later(HOUR) });
+    await copy.syncCopyFromURL(url, { immutabilityPolicy: { expiriesOn: later(HOUR), policyMode: 'Unlocked' } });
+    assert.equal((await copy.getProperties()).immutabilityPolicyMode, 'unlocked');
+    await assertRejects(copy.syncCopyFromURL(url), 409, 'BlobImmutableDueToPolicy');
+    await assertRejects(copy.syncUploadFromURL(url), 409, 'BlobImmutableDueToPolicy');
+    await refuses(copy, 'BlobImmutableDueToPolicy');
+});
