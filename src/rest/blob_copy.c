@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copy Blob and Abort Copy Blob: decode and encode. */
+/* Copy Blob, Incremental Copy Blob and Abort Copy Blob: decode and encode. */
 #include "rest/blob_copy.h"
 
 #include "rest/blob_ops.h"
@@ -11,6 +11,7 @@
 #include "rest/metadata.h"
 #include "rest/pooled.h"
 #include "rest/server.h"
+#include "service/blob/incremental.h"
 
 enum { STEPS_AT_ONCE = 64 };
 
@@ -176,6 +177,59 @@ struct err rest_copy_blob_encode(struct rest_call *call)
     const struct blob_copy_args *args = &copy->args;
     blob_put_etag(call, args->head.etag, args->head.last_modified);
     blob_put_version_id(call, args->head.version);
+    blob_put_copy_outcome(call, &args->id, blob_copy_status_text(args->status));
+    return OK;
+}
+
+/* ---- Incremental Copy Blob ---- */
+
+struct incremental_copy {
+    struct blob_incremental_args args; /* first: run's argument */
+    struct copy_source source;
+};
+
+/* Snapshots are followed within this server only. */
+struct err rest_incremental_copy_blob_decode(struct rest_call *call)
+{
+    struct incremental_copy *copy = ARENA_NEW(call->arena, struct incremental_copy);
+    call->args = copy;
+    TRY(blob_read_base_request(call, &copy->args.request));
+    TRY(copy_source_read(call, &copy->source));
+    if (!copy->source.here)
+        return err_new(ERR_INVALID_SOURCE_BLOB_URL);
+    copy->args.id = guid_random();
+    copy->args.url = copy->source.shown;
+    return copy_source_blob(call, &copy->source, &copy->args.source);
+}
+
+static struct err find_changes(struct rest_call *call)
+{
+    struct incremental_copy *copy = call->args;
+    return copy_source_refused(call,
+                               blob_incremental_find(call->store, call->partition, &copy->args));
+}
+
+static struct err hand_over_changes(struct rest_call *call)
+{
+    const struct incremental_copy *copy = call->args;
+    const struct blob_incremental_args *args = &copy->args;
+    if (args->status == BLOB_COPY_PENDING)
+        copier_add(call->server->copier, call->partition, args->incarnation, args->job);
+    return OK;
+}
+
+struct err rest_incremental_copy_blob_start(struct rest_call *call)
+{
+    return pooled_write(call, (struct pooled){.pool = call->server->pool,
+                                              .before = find_changes,
+                                              .after = hand_over_changes});
+}
+
+struct err rest_incremental_copy_blob_encode(struct rest_call *call)
+{
+    const struct incremental_copy *copy = call->args;
+    const struct blob_incremental_args *args = &copy->args;
+    blob_put_etag(call, args->head.etag, args->head.last_modified);
     blob_put_copy_outcome(call, &args->id, blob_copy_status_text(args->status));
     return OK;
 }

@@ -48,6 +48,8 @@ rest_fn rest_get_blob_metadata_encode;
 /* blob_copy.c */
 rest_fn rest_copy_blob_decode, rest_copy_blob_start, rest_copy_blob_encode;
 rest_fn rest_abort_copy_blob_decode, rest_abort_copy_blob_encode;
+rest_fn rest_incremental_copy_blob_decode, rest_incremental_copy_blob_start;
+rest_fn rest_incremental_copy_blob_encode;
 /* blob_from_url.c, blob_page_from_url.c */
 rest_fn rest_copy_blob_from_url_decode, rest_copy_blob_from_url_start;
 rest_fn rest_copy_blob_from_url_encode;

@@ -11,6 +11,7 @@
 #include "service/blob/container.h"
 #include "service/blob/copy.h"
 #include "service/blob/find.h"
+#include "service/blob/incremental.h"
 #include "service/blob/list.h"
 #include "service/blob/page.h"
 #include "service/blob/protect.h"
@@ -89,6 +90,9 @@ static const struct op ROWS[] = {
     {.name = "AbortCopyBlob", .methods = M_PUT, .resource = R_OBJECT, .comp = "copy", .header = "x-ms-copy-action=abort",
      .account_sas = "w", .account_sas_type = 'o', .service_sas = "w",
      .mode = MODE_WRITE, .decode = rest_abort_copy_blob_decode, .run = blob_abort_copy_blob, .encode = rest_abort_copy_blob_encode},
+    {.name = "IncrementalCopyBlob", .methods = M_PUT, .resource = R_OBJECT, .comp = "incrementalcopy", .header = "x-ms-copy-source",
+     .account_sas = "cw", .account_sas_type = 'o', .service_sas = "cw", .conditions = COND_ALL,
+     .mode = MODE_START, .version_min = 20160531, .decode = rest_incremental_copy_blob_decode, .run = blob_incremental_copy_blob, .start = rest_incremental_copy_blob_start, .encode = rest_incremental_copy_blob_encode},
     {.name = "PutBlobFromURL", .methods = M_PUT, .resource = R_OBJECT, .header = "x-ms-blob-type=BlockBlob", .header_too = "x-ms-copy-source",
      .account_sas = "cw", .account_sas_type = 'o', .service_sas = "cw", .conditions = COND_ALL,
      .mode = MODE_START, .version_min = 20200408, .decode = rest_put_blob_from_url_decode, .run = blob_put_blob_from_url, .start = rest_put_blob_from_url_start, .encode = rest_put_blob_from_url_encode},

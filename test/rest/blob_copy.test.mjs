@@ -204,6 +204,54 @@ test('Abort Copy Blob', async () => {
     await assertRejects(container.getBlobClient('absent').abortCopyFromURL(result.copyId), 404, 'BlobNotFound');
 });
 
+test('Incremental Copy Blob', async () => {
+    const from = container.getPageBlobClient(uniqueName('disk'));
+    await from.create(16 << 20);
+    await from.uploadPages(bytes(4096, 1), 0, 4096);
+    await from.uploadPages(bytes(65536, 2), 8 << 20, 65536);
+    const snap = async () => from.withSnapshot((await from.createSnapshot()).snapshot);
+    const first = await snap();
+    const to = container.getPageBlobClient(uniqueName('follow'));
+    await assertRejects(to.startCopyIncremental(from.url), 409, 'IncrementalCopySourceMustBeSnapshot');
+    const started = await to.startCopyIncremental(first.url);
+    assert.equal(started.copyStatus, 'success');
+    const properties = await to.getProperties();
+    assert.equal(properties.isIncrementalCopy, true);
+    assert.equal(properties.copyStatus, 'success');
+    const one = to.withSnapshot(properties.destinationSnapshot);
+    assert.deepEqual(await one.downloadToBuffer(0, 4096), bytes(4096, 1));
+    // The blob itself is neither read nor written.
+    await assertRejects(to.download(), 409, 'OperationNotAllowedOnIncrementalCopyBlob');
+    await assertRejects(to.uploadPages(bytes(512), 0, 512), 409, 'OperationNotAllowedOnIncrementalCopyBlob');
+    await assertRejects(to.setMetadata({}), 409, 'OperationNotAllowedOnIncrementalCopyBlob');
+    // The next copy brings what has changed, clears and sizes included.
+    await from.uploadPages(bytes(512, 3), 1024, 512);
+    await from.clearPages(8 << 20, 32768);
+    await from.resize(9 << 20);
+    const second = await snap();
+    await to.startCopyIncremental(second.url);
+    const two = to.withSnapshot((await to.getProperties()).destinationSnapshot);
+    assert.deepEqual(await two.downloadToBuffer(), await second.downloadToBuffer());
+    assert.deepEqual(await one.downloadToBuffer(), await first.downloadToBuffer());
+    const ranges = await two.getPageRangesDiff(0, 9 << 20, properties.destinationSnapshot);
+    assert.deepEqual(ranges.pageRange, [{ offset: 1024, count: 511 }]);
+    assert.deepEqual(ranges.clearRange, [{ offset: 8 << 20, count: 32767 }]);
+    await assertRejects(to.startCopyIncremental(first.url), 409, 'IncrementalCopyOfEarlierSnapshotNotAllowed');
+    await assertRejects(to.startCopyIncremental(second.url), 409, 'IncrementalCopyOfEarlierSnapshotNotAllowed');
+    const other = container.getPageBlobClient(uniqueName('disk'));
+    await other.create(512);
+    const foreignSnapshot = other.withSnapshot((await other.createSnapshot()).snapshot);
+    await assertRejects(to.startCopyIncremental(foreignSnapshot.url), 409, 'IncrementalCopyBlobMismatch');
+    await assertRejects(other.startCopyIncremental(second.url), 409, 'IncrementalCopyBlobMismatch');
+    const block = await source(Buffer.from('x'));
+    const blockSnapshot = block.withSnapshot((await block.createSnapshot()).snapshot);
+    await assertRejects(container.getPageBlobClient('new').startCopyIncremental(blockSnapshot.url), 409,
+        'InvalidSourceBlobType');
+    await assertRejects(to.startCopyIncremental((await snap()).url, { conditions: { ifMatch: '"0x1"' } }), 412,
+        'ConditionNotMet');
+    await to.delete({ deleteSnapshots: 'include' });
+});
+
 test('Copy Blob From URL', async () => {
     const content = bytes(70000, 3);
     const from = await source(content, { metadata: { a: '1' }, tags: { t: 'x' } });

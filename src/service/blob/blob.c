@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/blob.h"
 
+#include "service/blob/copy_state.h"
 #include "service/blob/page.h"
 #include "service/blob/protect.h"
 
@@ -114,6 +115,16 @@ static struct err read_bytes_of_range(struct blob_get_args *args)
     return OK;
 }
 
+/* What an incremental copy is made of is read through the snapshots that it leaves. */
+static struct err check_incremental(const struct blob *blob)
+{
+    struct blob_copy_state copy;
+    if (!str_given(blob->head.copy) || blob->at.item != BLOB_BASE)
+        return OK;
+    TRY(blob_copy_decode(blob->head.copy, &copy));
+    return copy.incremental ? err_new(ERR_OPERATION_NOT_ALLOWED_ON_INCREMENTAL_COPY_BLOB) : OK;
+}
+
 struct err blob_get_blob(struct txn *t, void *arg)
 {
     struct blob_get_args *args = arg;
@@ -127,6 +138,7 @@ struct err blob_get_blob(struct txn *t, void *arg)
     if (!args->wants_content)
         return OK;
     TRY(blob_head_check_online(&blob.head));
+    TRY(check_incremental(&blob));
     TRY(cut_range(args, blob.head.size));
     if (blob.head.content == 0)
         return OK;

@@ -206,12 +206,7 @@ struct err blob_abort_copy_blob(struct txn *t, void *arg)
     TRY(copy_job_load(t, blob.container.incarnation, state.job, &job, &found));
     if (!found)
         return err_new(ERR_CORRUPT);
-    TRY(copy_job_undo(t, &blob, &job));
+    TRY(copy_job_undo(t, &blob, &job, &state));
     TRY(copy_job_drop(t, &job));
-    state.status = BLOB_COPY_ABORTED;
-    state.completed = txn_now(t);
-    state.job = 0;
-    blob.head.copy = blob_copy_encode(txn_arena(t), &state);
-    blob.keep_copy = true;
-    return blob_save_written(t, &blob);
+    return copy_end(t, args->request.name, &blob, &state, BLOB_COPY_ABORTED);
 }

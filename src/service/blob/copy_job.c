@@ -231,9 +231,13 @@ struct err copy_job_finish(struct txn *t, struct blob *blob, struct copy_job *jo
     return head->block_count == 0 ? OK : take_block_list(t, blob, job);
 }
 
-struct err copy_job_undo(struct txn *t, struct blob *blob, const struct copy_job *job)
+struct err copy_job_undo(struct txn *t, struct blob *blob, const struct copy_job *job,
+                         const struct blob_copy_state *state)
 {
     struct blob_head *head = &blob->head;
+    /* The next copy writes all of it anew; the snapshots before it are untouched. */
+    if (state->incremental)
+        return OK;
     if (job->type == BLOB_PAGE) {
         TRY(blob_drop_content(t, blob->container.incarnation, head));
         head->content = (uint64_t)txn_stamp(t);
@@ -299,12 +303,33 @@ static struct err open_blob(struct txn *t, const struct copy_job *job, struct bl
     return OK;
 }
 
-static struct err end_copy(struct txn *t, struct blob *blob, struct blob_copy_state *state,
-                           enum blob_copy_status status)
+static struct err leave_snapshot(struct txn *t, struct str name, struct blob *blob,
+                                 struct blob_copy_state *state)
+{
+    struct blob_at at = {.item = BLOB_SNAPSHOT, .time = txn_stamp(t)};
+    state->snapshot = at.time;
+    blob->head.copy = blob_copy_encode(txn_arena(t), state);
+    TRY(blob_share_content(t, blob));
+    TRY(blob_save_written(t, blob));
+    struct blob snapshot = *blob;
+    snapshot.at = at;
+    snapshot.key = blob_key_head(txn_arena(t), blob->container.incarnation, name, &at);
+    snapshot.head.version = 0;
+    snapshot.head.lease = (struct lease){0};
+    snapshot.head.protection = (struct blob_protection){0};
+    snapshot.head.expires = 0;
+    return blob_save_unchanged(t, &snapshot);
+}
+
+struct err copy_end(struct txn *t, struct str name, struct blob *blob,
+                    struct blob_copy_state *state, enum blob_copy_status status)
 {
     state->status = status;
     state->completed = txn_now(t);
     state->job = 0;
+    blob->keep_copy = true;
+    if (state->incremental && status == BLOB_COPY_SUCCESS)
+        return leave_snapshot(t, name, blob, state);
     blob->head.copy = blob_copy_encode(txn_arena(t), state);
     return blob_save_written(t, blob);
 }
@@ -321,7 +346,7 @@ static struct err take_step(struct txn *t, struct copy_step_args *args, struct c
         args->ended = true;
         TRY(copy_job_finish(t, blob, job));
         TRY(copy_job_drop(t, job));
-        return end_copy(t, blob, state, BLOB_COPY_SUCCESS);
+        return copy_end(t, job->name, blob, state, BLOB_COPY_SUCCESS);
     }
     TRY(copy_job_save(t, job));
     blob->head.copy = blob_copy_encode(txn_arena(t), state);
@@ -347,10 +372,10 @@ struct err blob_step_copy(struct txn *t, void *arg)
         return copy_job_drop(t, &job);
     if (str_given(args->failure)) {
         args->ended = true;
-        TRY(copy_job_undo(t, &blob, &job));
+        TRY(copy_job_undo(t, &blob, &job, &state));
         TRY(copy_job_drop(t, &job));
         state.description = args->failure;
-        return end_copy(t, &blob, &state, BLOB_COPY_FAILED);
+        return copy_end(t, job.name, &blob, &state, BLOB_COPY_FAILED);
     }
     return args->from == job.done ? take_step(t, args, &job, &blob, &state) : OK;
 }
@@ -389,19 +414,22 @@ static struct err advance(struct store *store, struct str partition, struct loca
         return OK;
     struct err error =
         engine_view(e, step->source.partition, ENGINE_WAIT, blob_read_source, &step->source);
-    args.pieces = &step->source.pieces;
-    args.from = step->source.offset;
-    if (!err_is(error))
-        error = engine_update_wait(e, partition, blob_step_copy, &args);
+    bool changed = error.code == ERR_SOURCE_CONDITION_NOT_MET;
     bool late = store_now(store) > step->started + BLOB_COPY_TIME_MAX;
-    if (error.code == ERR_SOURCE_CONDITION_NOT_MET || late) {
+    if (err_is(error) && !changed)
+        return error;
+    if (changed || late)
         args.failure =
             late ? STR("500 OperationCancelled \"The copy operation exceeded the maximum allowed "
                        "time.\"")
                  : STR("412 SourceConditionNotMet \"The source was modified or deleted while it "
                        "was copied.\"");
-        error = engine_update_wait(e, partition, blob_step_copy, &args);
-    }
+    args.pieces = &step->source.pieces;
+    args.from = step->source.offset;
+    error = engine_update_wait(e, partition, blob_step_copy, &args);
+    /* It changed just now, or its pages were folded: the next step sees which. */
+    if (error.code == ERR_SOURCE_CONDITION_NOT_MET)
+        return OK;
     *ended = args.ended;
     return error;
 }

@@ -59,7 +59,13 @@ struct err copy_job_write(struct txn *t, struct blob *blob, struct copy_job *job
 /* All has been written: the blob has the content from now on, and the source's list of blocks. */
 struct err copy_job_finish(struct txn *t, struct blob *blob, struct copy_job *job);
 /* What has been written goes, and the blob is empty. */
-struct err copy_job_undo(struct txn *t, struct blob *blob, const struct copy_job *job);
+struct err copy_job_undo(struct txn *t, struct blob *blob, const struct copy_job *job,
+                         const struct blob_copy_state *state);
+
+/* The copy has ended so: the blob says it from now on, in a write. An incremental one that has
+ * succeeded leaves a snapshot of the blob. */
+struct err copy_end(struct txn *t, struct str name, struct blob *blob,
+                    struct blob_copy_state *state, enum blob_copy_status status);
 
 /* The jobs of one container, at most max, for whoever carries them on; in the arena. */
 struct copy_jobs_args {

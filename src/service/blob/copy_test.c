@@ -3,8 +3,10 @@
 
 #include "service/blob/append.h"
 #include "service/blob/blob_fixture.h"
+#include "service/blob/incremental.h"
 #include "service/blob/page.h"
 #include "service/blob/tier.h"
+#include "service/common/fault_fixture.h"
 
 /* ---- what the tests do ---- */
 
@@ -608,4 +610,116 @@ void test_copy_blob_state_encoding(void)
     CHECK_OK(blob_copy_decode(STR_NONE, &back));
     CHECK_INT(back.status, BLOB_COPY_NONE);
     arena_release(&a);
+}
+
+/* ---- every engine call failing in turn ---- */
+
+struct faulty {
+    struct blob_fixture fixture;
+    struct str destination; /* partition */
+};
+
+static struct err copy_faulty(void *world)
+{
+    struct faulty *faulty = world;
+    struct blob_fixture *f = &faulty->fixture;
+    struct blob_source source = source_of(f, "from");
+    TRY(find(f, &source));
+    struct blob_copy_args args = copy_args(bf_blob(f, "to"), &source);
+    return engine_update_wait(f->store.engine, faulty->destination, blob_copy_blob, &args);
+}
+
+static void fail_copies_to(bool other)
+{
+    struct faulty faulty = {0};
+    struct blob_fixture *f = &faulty.fixture;
+    bf_init_fault(f);
+    faulty.destination = other ? other_container(f) : f->partition;
+    CHECK_OK(bf_stage(f, bf_blob(f, "from"), "1", bf_bytes(f, 100000, 1)));
+    CHECK_OK(bf_commit(f, bf_blob(f, "from"), "u1", NULL));
+    CHECK(fault_each_call(f->store.engine, &f->arena, copy_faulty, &faulty) > 5);
+    bf_release(f);
+}
+
+void test_copy_blob_faults(void)
+{
+    fail_copies_to(false);
+    fail_copies_to(true);
+}
+
+/* ---- Incremental Copy Blob ---- */
+
+static struct blob_incremental_args follow(struct blob_fixture *f, int64_t time)
+{
+    struct blob_incremental_args args = {.request = bf_blob(f, "to"),
+                                         .id = bf_guid('I'),
+                                         .url = STR("http://here/a/c/from?snapshot=x"),
+                                         .source = source_of(f, "from")};
+    args.source.at = (struct blob_at){.item = BLOB_SNAPSHOT, .time = time};
+    return args;
+}
+
+/* More than one transaction takes: a job, and a snapshot when it has ended. */
+void test_incremental_copy_blob(void)
+{
+    struct blob_fixture f;
+    int64_t time;
+    bf_init(&f);
+    create_pages(&f, "from", 4500);
+    CHECK_OK(bf_take_snapshot(&f, bf_blob(&f, "from"), &time));
+    struct blob_incremental_args args = follow(&f, time);
+    CHECK_OK(blob_incremental_find(&f.store, f.partition, &args));
+    CHECK(!args.whole);
+    CHECK_OK(bf_update(&f, blob_incremental_copy_blob, &args));
+    CHECK_INT(args.status, BLOB_COPY_PENDING);
+    CHECK(advance(&f, "to") > 1);
+    struct blob_copy_state state = state_of(&f, "to");
+    CHECK_INT(state.status, BLOB_COPY_SUCCESS);
+    CHECK(state.incremental);
+    struct blob_head head;
+    CHECK_OK(bf_properties(&f, bf_snapshot(&f, "to", state.snapshot), &head));
+    CHECK_INT(head.size, 1 << 30);
+    /* The next is what has changed, at once. */
+    struct blob_page_args clear = {.request = bf_blob(&f, "from"), .offset = 0, .length = 1 << 20};
+    CHECK_OK(bf_update(&f, blob_put_page, &clear));
+    CHECK_OK(bf_take_snapshot(&f, bf_blob(&f, "from"), &time));
+    args = follow(&f, time);
+    CHECK_OK(blob_incremental_find(&f.store, f.partition, &args));
+    CHECK(args.whole);
+    CHECK(args.since != 0);
+    CHECK_OK(bf_update(&f, blob_incremental_copy_blob, &args));
+    CHECK_INT(args.status, BLOB_COPY_SUCCESS);
+    CHECK(state_of(&f, "to").snapshot > state.snapshot);
+    /* What was found for an older state is not used for a newer one. */
+    CHECK_ERR(bf_update(&f, blob_incremental_copy_blob, &args),
+              ERR_INCREMENTAL_COPY_OF_EARLIER_SNAPSHOT_NOT_ALLOWED);
+    CHECK_OK(bf_delete(&f, bf_blob(&f, "to"), BLOB_SNAPSHOTS_INCLUDE));
+    CHECK_OK(bf_delete(&f, bf_blob(&f, "from"), BLOB_SNAPSHOTS_INCLUDE));
+    bf_sweep(&f);
+    CHECK_INT(bf_rows(&f), 1);
+    bf_release(&f);
+}
+
+/* One that fails has changed the blob, so the next copies all. */
+void test_incremental_copy_blob_failed(void)
+{
+    struct blob_fixture f;
+    int64_t first, second;
+    bf_init(&f);
+    create_pages(&f, "from", 4500);
+    CHECK_OK(bf_take_snapshot(&f, bf_blob(&f, "from"), &first));
+    CHECK_OK(bf_take_snapshot(&f, bf_blob(&f, "from"), &second));
+    struct blob_incremental_args args = follow(&f, first);
+    CHECK_OK(blob_incremental_find(&f.store, f.partition, &args));
+    CHECK_OK(bf_update(&f, blob_incremental_copy_blob, &args));
+    CHECK_OK(bf_delete(&f, bf_snapshot(&f, "from", first), BLOB_SNAPSHOTS_KEEP));
+    CHECK_INT(advance(&f, "to"), 1);
+    CHECK_INT(state_of(&f, "to").status, BLOB_COPY_FAILED);
+    args = follow(&f, second);
+    CHECK_OK(blob_incremental_find(&f.store, f.partition, &args));
+    CHECK_INT(args.since, 0);
+    CHECK_OK(bf_update(&f, blob_incremental_copy_blob, &args));
+    CHECK(advance(&f, "to") > 1);
+    CHECK_INT(state_of(&f, "to").status, BLOB_COPY_SUCCESS);
+    bf_release(&f);
 }

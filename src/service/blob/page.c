@@ -131,6 +131,15 @@ struct err blob_pages_write(struct txn *t, const struct blob_request *request, s
     return blob_pages_keep(t, request, blob, &map.map);
 }
 
+struct err blob_pages_cut(struct txn *t, const struct blob_request *request, struct blob *blob,
+                          uint64_t size)
+{
+    struct blob_pages map;
+    TRY(blob_pages_open(t, request, blob, &map));
+    TRY(interval_cut(&map.map, size, blob->head.size));
+    return blob_pages_keep(t, request, blob, &map.map);
+}
+
 /* ---- Put Blob ---- */
 
 struct err blob_create_page_blob(struct txn *t, void *arg)
@@ -205,18 +214,14 @@ static struct err apply_sequence(struct blob_head *head, const struct blob_page_
 struct err blob_page_apply(struct txn *t, const struct blob_request *request, struct blob *blob,
                            const struct blob_page_change *change)
 {
-    struct blob_pages pages;
     if (!change->resize && change->action == BLOB_SEQUENCE_KEEP)
         return OK;
     TRY(blob_check_type(blob, BLOB_PAGE));
     TRY(apply_sequence(&blob->head, change));
     if (!change->resize)
         return OK;
-    if (change->size < blob->head.size) {
-        TRY(blob_pages_open(t, request, blob, &pages));
-        TRY(interval_cut(&pages.map, change->size, blob->head.size));
-        TRY(blob_pages_keep(t, request, blob, &pages.map));
-    }
+    if (change->size < blob->head.size)
+        TRY(blob_pages_cut(t, request, blob, change->size));
     blob->head.size = change->size;
     return blob_check_tier_size(&blob->head);
 }

@@ -98,6 +98,9 @@ struct err blob_pages_open(struct txn *t, const struct blob_request *request,
 /* Writes pieces, holes included, from an offset on; the head is yet to be saved. */
 struct err blob_pages_write(struct txn *t, const struct blob_request *request, struct blob *blob,
                             uint64_t offset, const struct pieces *pieces, enum piece_claim claim);
+/* The pages from `size` on go; the head is yet to be saved, and told its size. */
+struct err blob_pages_cut(struct txn *t, const struct blob_request *request, struct blob *blob,
+                          uint64_t size);
 /* The pieces of a range, for Get Blob. ERR_SERVER_BUSY when they are too many for one answer. */
 struct err blob_pages_read(struct txn *t, const struct blob_request *request,
                            const struct blob *blob, struct blob_get_args *args);

@@ -57,6 +57,7 @@ static struct err read_pieces(struct txn *t, struct blob_source *source,
 {
     uint64_t size = source->head.size;
     source->pieces = (struct pieces){0};
+    source->marks = (struct interval_marks){0};
     source->until = source->offset;
     if (source->length == 0)
         return OK;
@@ -73,8 +74,13 @@ static struct err read_pieces(struct txn *t, struct blob_source *source,
                                          .inline_max = INLINE_BYTES_MAX};
         struct blob_pages pages;
         TRY(blob_pages_open(t, request, blob, &pages));
-        return interval_read(&pages.map, source->offset, source->offset + length, &limits,
-                             source->arena, &source->pieces, &source->until);
+        TRY(interval_read(&pages.map, source->offset, source->offset + length, &limits,
+                          source->arena, &source->pieces, &source->until));
+        /* What a snapshot sees is kept for it. */
+        return blob->at.item != BLOB_BASE
+                   ? OK
+                   : interval_marks_take(&pages.map, source->offset, &source->pieces, source->arena,
+                                         &source->marks);
     }
     struct str content =
         blob_key_content(txn_arena(t), blob->container.incarnation, blob->head.content);
@@ -126,8 +132,10 @@ struct err blob_source_guard(struct txn *t, const struct blob_source *source)
     if (!str_given(row))
         return err_new(ERR_SOURCE_CONDITION_NOT_MET);
     TRY(blob_head_decode(row, &head));
-    return is_same(source, container.incarnation, &head) ? OK
-                                                         : err_new(ERR_SOURCE_CONDITION_NOT_MET);
+    bool same = is_same(source, container.incarnation, &head);
+    if (same)
+        TRY(interval_marks_check(t, source->partition, &source->marks, &same));
+    return same ? OK : err_new(ERR_SOURCE_CONDITION_NOT_MET);
 }
 
 struct err blob_claim_check(struct txn *t, const struct blob_claim *claim)

@@ -7,6 +7,7 @@
 
 #include "service/blob/blob.h"
 #include "service/blob/copy_state.h"
+#include "service/common/interval_copy.h"
 
 enum { BLOB_SOURCE_PIECES = 1024 }; /* that one transaction takes over */
 
@@ -27,7 +28,8 @@ struct blob_source {
     struct str key;
     struct blob_head head;
     struct pieces pieces;
-    uint64_t until; /* where the pieces end */
+    uint64_t until;              /* where the pieces end */
+    struct interval_marks marks; /* of pages: what a fold must not have changed meanwhile */
 };
 
 /* In a view of the source's partition. ERR_SOURCE_CONDITION_NOT_MET, also when a found source is

@@ -110,3 +110,41 @@ struct err interval_copy_take(struct interval_map *to, struct str source_partiti
     return block < 0 ? take_chunk(to, chunk, &found)
                      : take_block(to, chunk, (uint32_t)block, &found);
 }
+
+/* ---- marks ---- */
+
+struct err interval_marks_take(const struct interval_map *m, uint64_t offset,
+                               const struct pieces *pieces, struct arena *a,
+                               struct interval_marks *out)
+{
+    uint64_t marked = UINT64_MAX;
+    *out =
+        (struct interval_marks){.items = ARENA_ARRAY(a, struct interval_mark, pieces->count + 1)};
+    for (size_t i = 0; i < pieces->count; i++) {
+        uint64_t chunk = offset / INTERVAL_CHUNK_BYTES;
+        offset += pieces->items[i].length;
+        if (pieces->items[i].kind != PIECE_EXTENT || chunk == marked)
+            continue;
+        struct str key = interval_chunk_key(m, (uint32_t)chunk);
+        struct vrow row;
+        TRY(vrow_get(m->rows, key, &row));
+        if (!vrow_given(&row))
+            return err_new(ERR_CORRUPT);
+        out->items[out->count++] = (struct interval_mark){arena_copy(a, key), row.stamp};
+        marked = chunk;
+    }
+    return OK;
+}
+
+struct err interval_marks_check(struct txn *t, struct str partition,
+                                const struct interval_marks *marks, bool *same)
+{
+    *same = true;
+    for (size_t i = 0; i < marks->count && *same; i++) {
+        struct str value;
+        struct vrow row;
+        TRY(txn_peek(t, partition, marks->items[i].key, &value));
+        *same = str_given(value) && vrow_split(value, &row) && row.stamp == marks->items[i].stamp;
+    }
+    return OK;
+}

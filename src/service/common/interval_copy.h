@@ -27,4 +27,22 @@ struct err interval_copy_list(const struct interval_map *source, struct str from
 struct err interval_copy_take(struct interval_map *to, struct str source_partition,
                               const struct interval_copy_row *row, bool *gone);
 
+/* The rows that name the extents of pieces that were read. A fold may put others in their place
+ * without the content changing, so whoever wants to hold the extents in a later update makes sure
+ * that the rows are still those. */
+struct interval_mark {
+    struct str key;
+    int64_t stamp;
+};
+struct interval_marks {
+    struct interval_mark *items;
+    size_t count;
+};
+/* For pieces as interval_read gave them, from an offset on, of a live map; in the arena. */
+struct err interval_marks_take(const struct interval_map *m, uint64_t offset,
+                               const struct pieces *pieces, struct arena *a,
+                               struct interval_marks *out);
+struct err interval_marks_check(struct txn *t, struct str partition,
+                                const struct interval_marks *marks, bool *same);
+
 #endif
