@@ -178,8 +178,9 @@ static void run_view(struct drive *d)
     if (call->wants_pin && call->pin == NULL)
         call->pin = engine_pin(call->store->engine);
     file_pass_read_begin(d->pass);
-    struct err error =
-        store_read(call->store, call->partition, ENGINE_NOWAIT, call->op->run, call->args);
+    struct err error = err_new(ERR_WOULD_BLOCK);
+    if (!d->around.in_pool)
+        error = store_read(call->store, call->partition, ENGINE_NOWAIT, call->op->run, call->args);
     if (error.code == ERR_WOULD_BLOCK)
         to_pool(d, view_in_pool);
     else

@@ -14,6 +14,7 @@ struct file_around {
     file_pool_fn *before, *after;
     /* On the loop, when the transaction has failed for certain: gives back what `before` made. */
     void (*failed)(struct rest_call *call);
+    bool in_pool; /* a view that may take long: it goes there at once */
 };
 
 /* For `start`: an update, or a view. */

@@ -48,7 +48,8 @@ file_rest_fn rest_create_hard_link_decode;
 /* file_range.c */
 file_rest_fn rest_get_file_decode, rest_get_file_start, rest_get_file_encode;
 file_rest_fn rest_put_range_decode, rest_put_range_encode;
-file_rest_fn rest_list_ranges_decode, rest_list_ranges_encode;
+file_rest_fn rest_list_ranges_decode, rest_list_ranges_start, rest_list_ranges_encode;
+void rest_get_file_explain(struct rest_call *call, struct err error);
 
 /* file_copy.c */
 file_rest_fn rest_copy_file_decode, rest_copy_file_start, rest_copy_file_encode;

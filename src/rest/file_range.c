@@ -140,6 +140,16 @@ static struct err refill(void *arg, struct arena *a, struct pieces *next)
     return OK;
 }
 
+/* A 416 tells the file's size. */
+void rest_get_file_explain(struct rest_call *call, struct err error)
+{
+    const struct get_file *get = call->args;
+    if (error.code == ERR_INVALID_RANGE)
+        http_put_header(&call->error_headers, STR("Content-Range"),
+                        arena_printf(call->arena, "bytes */%llu",
+                                     (unsigned long long)get->args.outcome.node.size));
+}
+
 struct err rest_get_file_encode(struct rest_call *call)
 {
     struct get_file *get = call->args;
@@ -242,11 +252,20 @@ struct err rest_list_ranges_decode(struct rest_call *call)
     /* Only a request that asks for pages gets pages. */
     bool paged = str_given(call_query(call, STR("maxresults")));
     TRY(call_query_u64(call, STR("maxresults"), 1, INT32_MAX, &max));
-    args->max = !paged ? SIZE_MAX : max < FILE_RANGES_MAX ? (size_t)max : FILE_RANGES_MAX;
+    args->whole = !paged;
+    args->max = !paged                  ? FILE_RANGES_WHOLE_MAX
+                : max < FILE_RANGES_MAX ? (size_t)max
+                                        : FILE_RANGES_MAX;
     struct str marker = call_query(call, STR("marker"));
     if (str_given(marker) && marker.n > 0 && !str_to_u64(marker, &args->marker))
         return call_bad_query(call, STR("marker"));
     return OK;
+}
+
+/* A file of many ranges takes long to walk: not on the loop. */
+struct err rest_list_ranges_start(struct rest_call *call)
+{
+    return file_drive_read(call, (struct file_around){.in_pool = true});
 }
 
 struct err rest_list_ranges_encode(struct rest_call *call)

@@ -168,6 +168,8 @@ describe('ranges', () => {
             [range({ 'x-ms-range': text, 'x-ms-write': 'update' }, 'a'), 'InvalidRange', 416],
             [range({ 'x-ms-range': text, 'x-ms-write': 'clear' }), 'InvalidRange', 416],
             [send('GET', `${share}/f`, '', { 'x-ms-range': text }), 'InvalidRange', 416]]));
+        const past416 = await send('GET', `${share}/f`, '', { 'x-ms-range': 'bytes=10-' });
+        assert.equal(past416.headers['content-range'], 'bytes */10');
         const ok = { 'x-ms-range': 'bytes=0-3', 'x-ms-write': 'update' };
         await refused([
             [range({ ...ok, 'x-ms-range': 'bytes=5-14' }, 'a'.repeat(10)), 'InvalidRange', 416],

@@ -85,6 +85,8 @@ struct err file_set_file_properties(struct txn *t, void *arg)
     TRY(file_apply(&s, &found.node, found.parent, &args->settings));
     if (args->has_http)
         found.node.http = args->http;
+    if (args->has_size && found.node.kind != NODE_FILE)
+        return err_new(ERR_RESOURCE_TYPE_MISMATCH);
     if (args->has_size)
         TRY(file_resize(&s, &found, args->size));
     found.node.copy = (struct node_copy){0};

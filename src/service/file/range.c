@@ -129,6 +129,8 @@ struct err file_put_range(struct txn *t, void *arg)
     struct file_found found;
     assert(args->length > 0);
     TRY(file_open(t, &args->request, FILE_FILE, FILE_WRITE, &s, &found));
+    if (found.node.kind != NODE_FILE)
+        return err_new(ERR_RESOURCE_TYPE_MISMATCH);
     uint64_t size = found.node.size;
     if (args->offset >= size || args->length > size - args->offset)
         return err_new(ERR_INVALID_RANGE);

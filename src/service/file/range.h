@@ -6,7 +6,7 @@
 #include "service/common/store.h"
 #include "service/file/access.h"
 
-enum { FILE_SECTOR_BYTES = 512, FILE_RANGES_MAX = 10000 };
+enum { FILE_SECTOR_BYTES = 512, FILE_RANGES_MAX = 10000, FILE_RANGES_WHOLE_MAX = 1 << 20 };
 
 /* ---- reading ---- */
 
@@ -78,6 +78,7 @@ struct file_ranges_args {
     bool follow_rename; /* the file is the same when it had another name then */
     uint64_t marker;    /* begin here */
     size_t max;
+    bool whole; /* all of them or none: ERR_OPERATION_TIMED_OUT past max */
     /* out */
     struct file_outcome outcome;
     struct file_range *ranges; /* in order */

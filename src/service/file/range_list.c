@@ -236,5 +236,5 @@ struct err file_list_ranges(struct txn *t, void *arg)
         TRY(interval_walk(&m, from, to, gather, &g));
     }
     clip(args, from, to);
-    return OK;
+    return args->whole && g.full ? err_new(ERR_OPERATION_TIMED_OUT) : OK;
 }

@@ -2,6 +2,23 @@
 /* Ranges, snapshots of shares, copies: what shares bytes. */
 #include "service/file/file_fixture.h"
 
+/* Without pages it is all or nothing: a list that leaves out the end without saying so would lose
+ * data for whoever copies by it. */
+void test_list_ranges_too_many_for_one_answer(void)
+{
+    struct world w;
+    world_begin(&w);
+    CHECK_OK(create_file(&w, "f", 100000));
+    for (uint64_t i = 0; i < 3; i++)
+        CHECK_OK(put_range(&w, "f", i * 20000, STR("x")));
+    struct file_ranges_args args = {.request = request_of(&w, "f"), .max = 2, .whole = true};
+    CHECK_ERR(world_read(&w, file_list_ranges, &args), ERR_OPERATION_TIMED_OUT);
+    args.max = 3;
+    CHECK_OK(world_read(&w, file_list_ranges, &args));
+    CHECK_INT(args.count, 3);
+    world_end(&w);
+}
+
 static struct str filled(struct world *w, char c, size_t n)
 {
     char *bytes = arena_bytes(&w->arena, n);

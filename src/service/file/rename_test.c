@@ -91,6 +91,20 @@ static struct err link_to(struct world *w, engine_fn *fn, const char *path, cons
     return world_write(w, fn, &args);
 }
 
+/* A symbolic link has a text and no bytes. */
+void test_symbolic_link_takes_no_bytes(void)
+{
+    struct world w;
+    world_begin(&w);
+    w.partition = world_share(&w, "nfs", SHARE_NFS);
+    CHECK_OK(link_to(&w, file_create_symbolic_link, "l", "f"));
+    struct file_args args = {.request = request_of(&w, "l"), .has_size = true, .size = 10};
+    CHECK_ERR(world_write(&w, file_set_file_properties, &args), ERR_RESOURCE_TYPE_MISMATCH);
+    CHECK_ERR(put_range(&w, "l", 0, STR("x")), ERR_RESOURCE_TYPE_MISMATCH);
+    CHECK_INT(share_usage(&w), 0);
+    world_end(&w);
+}
+
 void test_create_hard_link(void)
 {
     struct world w;
