@@ -62,7 +62,7 @@ void blob_put_copy_outcome(struct rest_call *call, const struct guid *id, struct
 
 struct copy_blob {
     struct blob_copy_args args; /* first: run's argument */
-    struct copy_source source;
+    struct source_url source;
     struct conditions conditions;
     struct blob_source found;
     struct blob_head remote; /* what another server says of its own */
@@ -139,9 +139,10 @@ static struct err advance(struct rest_call *call)
 {
     struct copy_blob *copy = call->args;
     struct blob_copy_args *args = &copy->args;
+    struct copy_place place = {call->partition, args->incarnation, args->job, blob_step_copy};
     bool ended = args->status != BLOB_COPY_PENDING;
     for (unsigned i = 0; i < STEPS_AT_ONCE && !ended; i++)
-        TRY(blob_advance_copy(call->store, call->partition, args->incarnation, args->job, &ended));
+        TRY(copy_job_advance(call->store, &place, &ended));
     if (!ended)
         return hand_over(call);
     if (args->status != BLOB_COPY_PENDING)
@@ -185,7 +186,7 @@ struct err rest_copy_blob_encode(struct rest_call *call)
 
 struct incremental_copy {
     struct blob_incremental_args args; /* first: run's argument */
-    struct copy_source source;
+    struct source_url source;
 };
 
 /* Snapshots are followed within this server only. */

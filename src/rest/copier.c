@@ -8,7 +8,8 @@
 #include "core/log.h"
 #include "core/mem.h"
 #include "rest/copier_remote.h"
-#include "service/blob/copy_job.h"
+#include "service/file/copy_foreign.h"
+#include "service/file/keys.h"
 
 enum {
     COPIER_THREADS = 4,
@@ -144,24 +145,28 @@ static void add_jobs(struct copier *c, struct arena *arena, struct str partition
     struct copy_jobs_args args = {.arena = arena, .max = LOOK_JOBS};
     do {
         struct err error =
-            engine_view(c->store->engine, partition, ENGINE_WAIT, blob_list_copies, &args);
-        if (err_is(error))
-            return; /* the container is gone: the sweeper sees to its rows */
+            engine_view(c->store->engine, partition, ENGINE_WAIT, copy_jobs_list, &args);
+        if (err_is(error)) {
+            log_line(LOG_WARN, "copies of %.*s: cannot be listed: error %d", STR_ARG(partition),
+                     error.code);
+            return;
+        }
         for (size_t i = 0; i < args.count; i++) {
             copier_add(c, partition, args.jobs[i].incarnation, args.jobs[i].id);
+            args.after_incarnation = args.jobs[i].incarnation;
             args.after = args.jobs[i].id;
         }
     } while (args.count == LOOK_JOBS);
 }
 
-static void look_through_store(struct copier *c)
+static void look_through(struct copier *c, struct str space)
 {
     struct str after = STR_NONE;
     struct look look;
     arena_init(&look.arena, SIZE_MAX);
     do {
         look.count = 0;
-        struct err error = engine_partitions(c->store->engine, STR("b/"), after, BLOB_KEY_COPIES,
+        struct err error = engine_partitions(c->store->engine, space, after, BLOB_KEY_COPIES,
                                              note_partition, &look);
         if (err_is(error)) {
             log_line(LOG_WARN, "copies: cannot look for those that were left: error %d",
@@ -210,13 +215,17 @@ static struct err step_of(struct copier *c, struct arena *arena, const struct co
     *ended = !find.found;
     if (!find.found)
         return OK;
+    bool of_file = str_starts(partition, FILE_SPACE);
+    struct copy_place place = {partition, copy->incarnation, copy->id,
+                               of_file ? file_step_copy : blob_step_copy};
     if (copy_job_is_local(&find.job)) {
-        TRY(blob_advance_copy(c->store, partition, copy->incarnation, copy->id, ended));
+        TRY(copy_job_advance(c->store, &place, ended));
     } else {
         struct remote_step step = {.store = c->store,
                                    .dialer = c->dialer,
                                    .arena = arena,
-                                   .partition = partition,
+                                   .place = &place,
+                                   .of_file = of_file,
                                    .job = &find.job,
                                    .failures = copy->failures};
         TRY(copier_remote_step(&step, ended));
@@ -266,7 +275,8 @@ static void *run(void *arg)
         if (look) {
             c->look = false;
             (void)pthread_mutex_unlock(&c->lock);
-            look_through_store(c);
+            look_through(c, STR("b/"));
+            look_through(c, FILE_SPACE);
             (void)pthread_mutex_lock(&c->lock);
             continue;
         }

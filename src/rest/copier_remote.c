@@ -22,7 +22,7 @@ static struct err finish(struct remote_step *step, struct copy_step_args *args, 
     args->id = step->job->id;
     args->from = step->job->done;
     struct err error =
-        engine_update_wait(step->store->engine, step->partition, blob_step_copy, args);
+        engine_update_wait(step->store->engine, step->place->partition, step->place->step, args);
     *ended = args->ended;
     return error;
 }
@@ -101,6 +101,18 @@ static struct err fetch_pages(struct remote_step *step, struct fetch *f, struct 
     return store_pages(step, u, start, ended);
 }
 
+static struct err step_part(struct remote_step *step, struct fetch *f, uint64_t start, uint64_t end,
+                            bool *ended)
+{
+    struct interval_upload u;
+    if (end - start > PAGE_STEP_BYTES)
+        end = start + PAGE_STEP_BYTES;
+    interval_upload_init(&u, step->store->engine, step->arena, start, end - start);
+    struct err error = fetch_pages(step, f, &u, start, ended);
+    interval_upload_discard(&u);
+    return error;
+}
+
 static struct err step_pages(struct remote_step *step, struct fetch *f, bool *ended)
 {
     const struct copy_job *job = step->job;
@@ -109,15 +121,16 @@ static struct err step_pages(struct remote_step *step, struct fetch *f, bool *en
     TRY(fetch_next_pages(f, job->done, job->size, &start, &end, &found));
     if (!found || start >= job->size)
         return store_pages(step, NULL, job->size, ended);
-    if (end > job->size)
-        end = job->size;
-    if (end - start > PAGE_STEP_BYTES)
-        end = start + PAGE_STEP_BYTES;
-    struct interval_upload u;
-    interval_upload_init(&u, step->store->engine, step->arena, start, end - start);
-    struct err error = fetch_pages(step, f, &u, start, ended);
-    interval_upload_discard(&u);
-    return error;
+    return step_part(step, f, start, end < job->size ? end : job->size, ended);
+}
+
+static struct err step_once(struct remote_step *step, struct fetch *f, bool *ended)
+{
+    const struct copy_job *job = step->job;
+    if (job->type == BLOB_PAGE)
+        return step_pages(step, f, ended);
+    return step->of_file ? step_part(step, f, job->done, job->size, ended)
+                         : step_bytes(step, f, ended);
 }
 
 /* ---- both ---- */
@@ -158,8 +171,7 @@ struct err copier_remote_step(struct remote_step *step, bool *ended)
                          STR("500 OperationCancelled \"The copy operation exceeded the "
                              "maximum allowed time.\""),
                          ended);
-    struct err error =
-        step->job->type == BLOB_PAGE ? step_pages(step, &f, ended) : step_bytes(step, &f, ended);
+    struct err error = step_once(step, &f, ended);
     if (!err_is(error) || error.code == ERR_STOPPING ||
         (error.code == ERR_IO && error.cause == ECANCELED))
         return error;

@@ -134,7 +134,7 @@ static bool is_secret(struct str parameter)
     return true;
 }
 
-static struct err read_query(struct rest_call *call, struct copy_source *out, struct buf *shown)
+static struct err read_query(struct rest_call *call, struct source_url *out, struct buf *shown)
 {
     struct uri_query walk = uri_query_of(str_given(out->uri.query) ? out->uri.query : STR(""));
     struct uri_param param;
@@ -155,7 +155,7 @@ static struct err read_query(struct rest_call *call, struct copy_source *out, st
     return walk.malformed ? call_bad_header(call, NAME) : OK;
 }
 
-static struct str query_of(const struct copy_source *source, struct str name)
+static struct str query_of(const struct source_url *source, struct str name)
 {
     for (size_t i = 0; i < source->query_count; i++)
         if (str_ieq(source->query[i].name, name))
@@ -164,7 +164,7 @@ static struct str query_of(const struct copy_source *source, struct str name)
 }
 
 /* A time that the URL names something by; 0 when it does not. */
-static struct err read_moment(struct rest_call *call, const struct copy_source *source,
+static struct err read_moment(struct rest_call *call, const struct source_url *source,
                               struct str name, int64_t *out)
 {
     struct str text = query_of(source, name);
@@ -172,7 +172,7 @@ static struct err read_moment(struct rest_call *call, const struct copy_source *
     return text.n == 0 || time_parse_iso(text, out) ? OK : call_bad_header(call, NAME);
 }
 
-static struct err read_place(struct rest_call *call, struct copy_source *out)
+static struct err read_place(struct rest_call *call, struct source_url *out)
 {
     struct target_request wanted = {.service = out->service,
                                     .host = out->uri.host,
@@ -195,7 +195,7 @@ static struct err read_place(struct rest_call *call, struct copy_source *out)
 
 /* By credentials of its own, else by the request's where both are of one account and those can do
  * anything in it, else as anybody. */
-static struct err authorize(struct rest_call *call, struct copy_source *source)
+static struct err authorize(struct rest_call *call, struct source_url *source)
 {
     struct auth_pair header = {STR("Authorization"), source->authorization};
     bool bearer = str_given(source->authorization);
@@ -233,7 +233,7 @@ static struct err authorize(struct rest_call *call, struct copy_source *source)
     return copy_source_refused(call, error);
 }
 
-struct err copy_source_read(struct rest_call *call, struct copy_source *out)
+struct err copy_source_read(struct rest_call *call, struct source_url *out)
 {
     struct buf shown = buf_in(call->arena);
     out->url = call_header(call, NAME);
@@ -254,14 +254,14 @@ struct err copy_source_read(struct rest_call *call, struct copy_source *out)
     return authorize(call, out);
 }
 
-struct err copy_source_need_tags(struct rest_call *call, const struct copy_source *source)
+struct err copy_source_need_tags(struct rest_call *call, const struct source_url *source)
 {
     if (!source->here || source->by_request || auth_permits(&source->who, "t"))
         return OK;
     return copy_source_refused(call, err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH));
 }
 
-struct err copy_source_conditions(struct rest_call *call, const struct copy_source *source,
+struct err copy_source_conditions(struct rest_call *call, const struct source_url *source,
                                   bool with_tags, struct conditions *out)
 {
     static const struct blob_condition_names SOURCE = {
@@ -280,7 +280,7 @@ struct err copy_source_conditions(struct rest_call *call, const struct copy_sour
     return out->if_tags == NULL ? call_bad_header(call, tags_name) : OK;
 }
 
-struct err copy_source_blob(struct rest_call *call, const struct copy_source *source,
+struct err copy_source_blob(struct rest_call *call, const struct source_url *source,
                             struct blob_source *out)
 {
     if (source->service != SERVICE_BLOB || err_is(name_check_container(source->container)) ||

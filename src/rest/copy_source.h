@@ -11,7 +11,7 @@
 
 enum { COPY_SOURCE_URL_MAX = 2048, COPY_SOURCE_QUERY_MAX = 48 };
 
-struct copy_source {
+struct source_url {
     struct str url;   /* as sent */
     struct str shown; /* as it may be told later: without signatures and tokens */
     struct uri uri;
@@ -30,17 +30,17 @@ struct copy_source {
 /* Reads the headers and, when the source is of this server, sees that it may be read.
  * ERR_MISSING_REQUIRED_HEADER, ERR_INVALID_HEADER_VALUE, and refusals as copy_source_refused tells
  * them. */
-struct err copy_source_read(struct rest_call *call, struct copy_source *out);
+struct err copy_source_read(struct rest_call *call, struct source_url *out);
 
 /* x-ms-source-if-*; with_tags: x-ms-source-if-tags too, which needs the permission to read the
  * source's tags. */
-struct err copy_source_conditions(struct rest_call *call, const struct copy_source *source,
+struct err copy_source_conditions(struct rest_call *call, const struct source_url *source,
                                   bool with_tags, struct conditions *out);
 /* ERR_COPY_SOURCE_FORBIDDEN unless the source's tags may be read. */
-struct err copy_source_need_tags(struct rest_call *call, const struct copy_source *source);
+struct err copy_source_need_tags(struct rest_call *call, const struct source_url *source);
 
 /* The blob to look for; ERR_INVALID_HEADER_VALUE when the source is none. */
-struct err copy_source_blob(struct rest_call *call, const struct copy_source *source,
+struct err copy_source_blob(struct rest_call *call, const struct source_url *source,
                             struct blob_source *out);
 
 /* What a failure at the source is to the client of the copy: CannotVerifyCopySource with the

@@ -28,7 +28,7 @@ static const struct {
     {STR_INIT("x-ms-source-if-tags"), STR_INIT("x-ms-if-tags")},
 };
 
-struct err fetch_init(struct rest_call *call, const struct copy_source *source, struct fetch *out)
+struct err fetch_init(struct rest_call *call, const struct source_url *source, struct fetch *out)
 {
     *out = (struct fetch){.dialer = call->server->dialer,
                           .arena = call->arena,

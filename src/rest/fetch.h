@@ -20,7 +20,7 @@ struct fetch {
 };
 
 /* For a request's source that is not here; with its x-ms-source-if-* as conditions. */
-struct err fetch_init(struct rest_call *call, const struct copy_source *source, struct fetch *out);
+struct err fetch_init(struct rest_call *call, const struct source_url *source, struct fetch *out);
 
 /* What the source is: type, size, properties and metadata; *etag is absent when it tells none.
  * ERR_COPY_SOURCE_FAILED when the answer is an error or no sense can be made of it (status and code

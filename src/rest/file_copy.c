@@ -1,125 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copy File, Abort Copy File and Put Range From URL. Sources are files of this server. */
-#include "core/md5.h"
-#include "core/time.h"
-#include "core/uri.h"
-#include "http/range.h"
+/* Copy File, Abort Copy File and Put Range From URL. */
 #include "rest/blob_request.h"
+#include "rest/copier.h"
+#include "rest/fetch.h"
 #include "rest/file_drive.h"
 #include "rest/file_ops.h"
 #include "rest/file_request.h"
+#include "rest/from_url.h"
 #include "rest/metadata.h"
 #include "rest/range.h"
 #include "rest/server.h"
 #include "service/common/interval_upload.h"
 #include "service/common/name.h"
 #include "service/file/copy.h"
+#include "service/file/copy_foreign.h"
 #include "service/file/keys.h"
 #include "service/file/range.h"
 
-enum { COPY_STEPS = 16, RANGE_MAX = 4 << 20, SOURCE_QUERY_MAX = 32 };
-
-/* ---- the source's URL ---- */
-
-struct source_url {
-    struct uri uri;
-    struct str account, share, path;
-    int64_t snapshot;
-    struct auth_pair query[SOURCE_QUERY_MAX];
-    size_t query_count;
-    bool has_signature;
-};
-
-static struct err cannot_verify(void)
-{
-    return err_new(ERR_CANNOT_VERIFY_COPY_SOURCE);
-}
-
-/* Another server's files are not fetched: only a URL that leads to this endpoint is a source. */
-static bool leads_here(struct rest_call *call, const struct uri *uri)
-{
-    struct str rest = call->x->request.host;
-    struct str host = str_cut(&rest, ':');
-    uint64_t port = call->x->secure ? 443 : 80;
-    if (str_given(rest) && !str_to_u64(rest, &port))
-        return false;
-    return str_ieq(uri->host, host) && uri->port == port;
-}
-
-static struct err read_query(struct rest_call *call, struct source_url *out)
-{
-    struct uri_query walk = uri_query_of(str_given(out->uri.query) ? out->uri.query : STR(""));
-    struct uri_param param;
-    while (uri_query_next(&walk, call->arena, &param)) {
-        if (out->query_count == SOURCE_QUERY_MAX)
-            return call_bad_header(call, STR("x-ms-copy-source"));
-        out->query[out->query_count++] = (struct auth_pair){param.name, param.value};
-        if (str_ieq(param.name, STR("sig")))
-            out->has_signature = true;
-        if (str_ieq(param.name, STR("sharesnapshot")) &&
-            !time_parse_iso(param.value, &out->snapshot))
-            return call_bad_header(call, STR("x-ms-copy-source"));
-    }
-    return OK;
-}
-
-static struct err read_source(struct rest_call *call, struct source_url *out)
-{
-    const struct str name = STR("x-ms-copy-source");
-    struct str text = call_header(call, name);
-    struct str path;
-    if (!str_given(text))
-        return call_missing_header(call, name);
-    if (text.n > COPY_SOURCE_MAX || !uri_parse(text, &out->uri) ||
-        !uri_decode(call->arena, out->uri.path, &path) || !str_is_utf8(path))
-        return call_bad_header(call, name);
-    if (!leads_here(call, &out->uri))
-        return cannot_verify();
-    struct str rest = str_from(path, 1);
-    out->account = call->path_style ? str_cut(&rest, '/') : call->account;
-    if (!str_given(rest))
-        return call_bad_header(call, name);
-    out->share = str_cut(&rest, '/');
-    out->path = rest;
-    if (!str_given(rest) || rest.n == 0 || err_is(name_check(out->share)))
-        return call_bad_header(call, name);
-    return read_query(call, out);
-}
-
-/* With a signature of its own, or by the request's where both are of one account. */
-static struct err authorize(struct rest_call *call, const struct source_url *source)
-{
-    struct auth_input input = {
-        .service = SERVICE_FILE,
-        .method = STR("GET"),
-        .path = source->uri.path,
-        .raw_query = source->uri.query,
-        .query = source->query,
-        .query_count = source->query_count,
-        .content_length = -1,
-        .account = source->account,
-        .container = source->share,
-        .object = source->path,
-        .peer = call->x->peer,
-        .secure = call->x->secure,
-    };
-    struct auth_demand demand = {
-        .operation = "GetFile", .account_sas = "r", .account_sas_type = 'o', .service_sas = "r"};
-    struct auth_result who;
-    struct str challenge;
-    if (source->has_signature)
-        return auth_check(&call->server->auth, &input, &demand, call->arena, &who, &challenge);
-    bool own = str_eq(source->account, call->account) &&
-               (call->who.kind == AUTH_SHARED_KEY || call->who.kind == AUTH_BEARER);
-    return own ? OK : cannot_verify();
-}
+enum { COPY_STEPS = 16, RANGE_MAX = 4 << 20 };
 
 /* ---- Copy File ---- */
 
 struct copy_call {
     struct copy_args args; /* first */
+    struct source_url url;
     struct copy_source source;
+    struct copy_foreign foreign; /* when it is no file of this server */
+    struct blob_source blob;
 };
+
+static bool is_file_here(const struct source_url *url)
+{
+    return url->here && url->service == SERVICE_FILE;
+}
+
+static struct err read_source(struct rest_call *call, struct copy_call *copy)
+{
+    const struct source_url *url = &copy->url;
+    struct copy_args *args = &copy->args;
+    copy->source = (struct copy_source){.arena = call->arena};
+    args->source = &copy->source;
+    if (!is_file_here(url)) {
+        args->foreign = &copy->foreign;
+        copy->foreign.url = url->url;
+        return url->here ? copy_source_blob(call, url, &copy->blob) : OK;
+    }
+    if (err_is(name_check(url->container)))
+        return call_bad_header(call, STR("x-ms-copy-source"));
+    copy->source.partition = file_partition(call->arena, url->account, url->container);
+    copy->source.path = url->object;
+    copy->source.snapshot = url->snapshot;
+    return call_header_bool(call, STR("x-ms-source-allow-trailing-dot"), &copy->source.keep_dots);
+}
 
 /* Whether a kind of property is the source's (`source`) or what the request says (`override`). */
 static struct err read_copy_mode(struct rest_call *call, struct str name, bool *source)
@@ -162,21 +94,12 @@ static struct err read_copy_settings(struct rest_call *call, struct copy_args *a
 struct err rest_copy_file_decode(struct rest_call *call)
 {
     struct copy_call *copy = ARENA_NEW(call->arena, struct copy_call);
-    struct source_url *url = ARENA_NEW(call->arena, struct source_url);
     struct copy_args *args = &copy->args;
     call->args = copy;
     TRY(file_read_request(call, false, &args->request));
-    TRY(read_source(call, url));
-    TRY(authorize(call, url));
-    copy->source =
-        (struct copy_source){.arena = call->arena,
-                             .partition = file_partition(call->arena, url->account, url->share),
-                             .path = url->path,
-                             .snapshot = url->snapshot};
-    TRY(call_header_bool(call, STR("x-ms-source-allow-trailing-dot"), &copy->source.keep_dots));
-    args->source = &copy->source;
-    args->url = call_header(call, STR("x-ms-copy-source"));
-    args->url = str_head(args->url, str_find(args->url, '?', 0));
+    TRY(copy_source_read(call, &copy->url));
+    TRY(read_source(call, copy));
+    args->url = copy->url.shown;
     args->id = guid_random();
     args->create_only = call->who.create_only;
     TRY(call_header_bool(call, STR("x-ms-file-copy-ignore-readonly"), &args->ignore_read_only));
@@ -187,13 +110,69 @@ struct err rest_copy_file_decode(struct rest_call *call)
     return OK;
 }
 
+/* What a file is that is made of a blob, or of what another server says of its own. */
+static struct err take_head(struct rest_call *call, struct copy_call *copy,
+                            const struct blob_head *head)
+{
+    struct node *n = &copy->source.node;
+    const struct blob_http *http = &head->http;
+    if (head->size > NODE_SIZE_MAX)
+        return call_error(call, ERR_COPY_SOURCE_CONFLICT, "MaxLimit", STR("4398046511104"));
+    copy->foreign.type = head->type;
+    copy->foreign.size = head->size;
+    n->size = head->size;
+    n->metadata = head->metadata;
+    n->http =
+        (struct node_http){http->content_type,  http->content_encoding,    http->content_language,
+                           http->cache_control, http->content_disposition, http->content_md5};
+    return OK;
+}
+
 /* In the pool. */
+static struct err find_blob(struct rest_call *call)
+{
+    struct copy_call *copy = call->args;
+    copy->blob.found = false;
+    copy->blob.length = 0;
+    TRY(store_read(call->store, copy->blob.partition, ENGINE_WAIT, blob_read_source, &copy->blob));
+    copy->foreign.blob = &copy->blob;
+    return take_head(call, copy, &copy->blob.head);
+}
+
+static struct err ask_there(struct rest_call *call)
+{
+    struct copy_call *copy = call->args;
+    struct fetch fetch;
+    struct blob_head head;
+    TRY(fetch_init(call, &copy->url, &fetch));
+    struct err error = fetch_properties(&fetch, &head, &copy->foreign.etag);
+    TRY(fetch_refused(call, &fetch, error));
+    return take_head(call, copy, &head);
+}
+
 static struct err find_source(struct rest_call *call)
 {
     struct copy_call *copy = call->args;
-    struct err error =
-        store_read(call->store, copy->source.partition, ENGINE_WAIT, file_copy_find, &copy->source);
-    return err_http_status(error.code) == 404 ? cannot_verify() : error;
+    if (!copy->url.here)
+        return ask_there(call);
+    struct err error = is_file_here(&copy->url)
+                           ? store_read(call->store, copy->source.partition, ENGINE_WAIT,
+                                        file_copy_find, &copy->source)
+                           : find_blob(call);
+    return copy_source_refused(call, error);
+}
+
+/* What is not done now, the copier does. */
+static struct err advance_foreign(struct rest_call *call, const struct copy_call *copy)
+{
+    const struct file_outcome *outcome = &copy->args.outcome;
+    struct copy_place place = {call->partition, outcome->incarnation, outcome->id, file_step_copy};
+    bool ended = outcome->node.copy.status != COPY_PENDING;
+    for (unsigned i = 0; copy->url.here && i < COPY_STEPS && !ended; i++)
+        TRY(copy_job_advance(call->store, &place, &ended));
+    if (!ended)
+        copier_add(call->server->copier, call->partition, outcome->incarnation, outcome->id);
+    return OK;
 }
 
 /* In the pool: a small file is whole when the answer goes out. */
@@ -203,7 +182,10 @@ static struct err advance(struct rest_call *call)
     struct file_outcome *outcome = &copy->args.outcome;
     struct copy_progress progress = {
         .arena = call->arena, .incarnation = outcome->incarnation, .id = outcome->id};
-    TRY(file_copy_advance(call->store, call->partition, COPY_STEPS, &progress));
+    bool foreign = copy->args.foreign != NULL;
+    if (foreign)
+        TRY(advance_foreign(call, copy));
+    TRY(file_copy_advance(call->store, call->partition, foreign ? 0 : COPY_STEPS, &progress));
     if (progress.node.copy.status != COPY_NONE)
         outcome->node = progress.node;
     return OK;
@@ -211,7 +193,11 @@ static struct err advance(struct rest_call *call)
 
 struct err rest_copy_file_start(struct rest_call *call)
 {
-    return file_drive_write(call, (struct file_around){.before = find_source, .after = advance});
+    const struct copy_call *copy = call->args;
+    return file_drive_write(
+        call, (struct file_around){.before = find_source,
+                                   .after = advance,
+                                   .pool = copy->url.here ? NULL : call->server->fetch_pool});
 }
 
 struct err rest_copy_file_encode(struct rest_call *call)
@@ -250,10 +236,11 @@ struct err rest_abort_copy_file_encode(struct rest_call *call)
 struct range_from_url {
     struct file_range_args args; /* first */
     struct interval_upload upload;
-    struct file_read_args source;
+    struct from_url from;         /* of a blob, or another server's; and its address in any case */
+    struct file_read_args source; /* of a file of this server */
     struct str source_partition;
-    bool has_crc64;
-    uint64_t crc64;
+    bool if_match, if_none_match; /* conditions on the source's checksum */
+    uint64_t match, none_match;
 };
 
 static void drop_pieces(struct rest_call *call)
@@ -262,35 +249,64 @@ static void drop_pieces(struct rest_call *call)
     interval_upload_discard(&put->upload);
 }
 
-static struct err read_crc64(struct rest_call *call, struct range_from_url *put)
+static struct err take_bytes(void *arg, struct str bytes)
+{
+    struct range_from_url *put = arg;
+    return interval_upload_take(&put->upload, bytes);
+}
+
+static struct err read_crc64(struct rest_call *call, struct str name, bool *given, uint64_t *out)
 {
     char bytes[8];
-    TRY(blob_read_checksum(call, STR("x-ms-source-content-crc64"), ERR_INVALID_CRC64, bytes,
-                           sizeof bytes, &put->has_crc64));
+    TRY(blob_read_checksum(call, name, ERR_INVALID_CRC64, bytes, sizeof bytes, given));
     struct reader r = reader_of((struct str){bytes, sizeof bytes});
-    if (put->has_crc64)
-        put->crc64 = read_le64(&r);
+    if (*given)
+        *out = read_le64(&r);
     return OK;
 }
 
 static struct err read_source_range(struct rest_call *call, struct range_from_url *put)
 {
     const struct str name = STR("x-ms-source-range");
-    struct str text = call_header(call, name);
-    struct http_range range = {.first = 0, .last = put->args.length - 1};
-    if (str_given(text) && (!http_range_parse(text, &range) || range.last == HTTP_RANGE_TO_END ||
-                            range.last - range.first + 1 != put->args.length))
+    struct from_url *from = &put->from;
+    TRY(from_url_read_range(call, from));
+    if (from->has_range && from->length != put->args.length)
         return call_bad_header(call, name);
+    from->has_range = true;
+    from->length = put->args.length;
     put->source.has_range = true;
-    put->source.range_offset = range.first;
+    put->source.range_offset = from->offset;
     put->source.range_length = put->args.length;
+    return OK;
+}
+
+static struct err read_range_source(struct rest_call *call, struct range_from_url *put)
+{
+    struct from_url *from = &put->from;
+    const struct source_url *url = &from->url;
+    TRY(from_url_read(call, false, from));
+    TRY(read_source_range(call, put));
+    TRY(from_url_read_checksums(call, from));
+    TRY(read_crc64(call, STR("x-ms-source-if-match-crc64"), &put->if_match, &put->match));
+    TRY(read_crc64(call, STR("x-ms-source-if-none-match-crc64"), &put->if_none_match,
+                   &put->none_match));
+    from->size_max = RANGE_MAX;
+    from->wants_crc64 = true;
+    from->sink = take_bytes;
+    from->sink_arg = put;
+    if (!is_file_here(url))
+        return OK;
+    if (err_is(name_check(url->container)))
+        return call_bad_header(call, STR("x-ms-copy-source"));
+    put->source_partition = file_partition(call->arena, url->account, url->container);
+    put->source.request =
+        (struct file_request){.arena = call->arena, .path = url->object, .snapshot = url->snapshot};
     return OK;
 }
 
 struct err rest_put_range_from_url_decode(struct rest_call *call)
 {
     struct range_from_url *put = ARENA_NEW(call->arena, struct range_from_url);
-    struct source_url *url = ARENA_NEW(call->arena, struct source_url);
     struct file_range_args *args = &put->args;
     bool given;
     call->args = put;
@@ -300,15 +316,7 @@ struct err rest_put_range_from_url_decode(struct rest_call *call)
         return call_missing_header(call, STR("x-ms-range"));
     if (args->length > RANGE_MAX)
         return call_bad_header(call, STR("x-ms-range"));
-    if (call->x->request.content_length > 0)
-        return call_bad_header(call, STR("Content-Length"));
-    TRY(read_source(call, url));
-    TRY(authorize(call, url));
-    put->source_partition = file_partition(call->arena, url->account, url->share);
-    put->source.request =
-        (struct file_request){.arena = call->arena, .path = url->path, .snapshot = url->snapshot};
-    TRY(read_source_range(call, put));
-    TRY(read_crc64(call, put));
+    TRY(read_range_source(call, put));
     args->last_write.kind = FILE_TIME_NOW;
     struct str time = call_header(call, STR("x-ms-file-last-write-time"));
     if (str_given(time) && str_ieq(time, STR("preserve")))
@@ -316,47 +324,49 @@ struct err rest_put_range_from_url_decode(struct rest_call *call)
     return OK;
 }
 
-static struct err take_piece(struct rest_call *call, struct interval_upload *upload,
-                             const struct piece *piece)
-{
-    char *bytes = arena_bytes(call->arena, (size_t)piece->length);
-    if (piece->kind == PIECE_INLINE)
-        memcpy(bytes, piece->bytes, piece->length);
-    else if (piece->kind == PIECE_HOLE)
-        memset(bytes, 0, piece->length);
-    else
-        TRY(extent_read(call->store->engine, &piece->extent, piece->extent_offset,
-                        (uint32_t)piece->length, bytes));
-    return interval_upload_take(upload, (struct str){bytes, (size_t)piece->length});
-}
-
-static struct err read_bytes_of_source(struct rest_call *call, struct range_from_url *put)
+static struct err read_file_here(struct rest_call *call, struct range_from_url *put)
 {
     struct file_read_args *source = &put->source;
+    struct engine_pin *pin = engine_pin(call->store->engine);
     struct err error =
         store_read(call->store, put->source_partition, ENGINE_WAIT, file_get_file, source);
-    if (err_http_status(error.code) == 404)
-        return cannot_verify();
-    TRY(error);
-    if (source->length != put->args.length || source->until != source->offset + source->length)
+    bool whole =
+        source->length == put->args.length && source->until == source->offset + source->length;
+    if (!err_is(error))
+        error = whole ? feed_pieces(call->store->engine, &source->pieces, take_bytes, put)
+                      : err_new(ERR_INVALID_RANGE);
+    engine_unpin(call->store->engine, pin);
+    return copy_source_refused(call, error);
+}
+
+/* The checksums that were sent are of a file's bytes here as they are of what from_url fetched. */
+static struct err check_bytes(const struct range_from_url *put)
+{
+    uint64_t found = put->upload.crc64;
+    if ((put->if_match && put->match != found) || (put->if_none_match && put->none_match == found))
+        return err_new(ERR_SOURCE_CONDITION_NOT_MET);
+    return put->from.has_crc64 && put->from.crc64 != found ? err_new(ERR_CRC64_MISMATCH) : OK;
+}
+
+static struct err fetch_bytes_of(struct rest_call *call, struct range_from_url *put)
+{
+    TRY(is_file_here(&put->from.url) ? read_file_here(call, put)
+                                     : from_url_fetch(call, &put->from));
+    if (put->upload.left > 0)
         return err_new(ERR_INVALID_RANGE);
-    for (size_t i = 0; i < source->pieces.count; i++)
-        TRY(take_piece(call, &put->upload, &source->pieces.items[i]));
     TRY(interval_upload_end(&put->upload));
     put->args.pieces = &put->upload.pieces;
-    return put->has_crc64 && put->crc64 != put->upload.crc64 ? err_new(ERR_CRC64_MISMATCH) : OK;
+    return check_bytes(put);
 }
 
 /* In the pool. */
 static struct err fetch_source(struct rest_call *call)
 {
     struct range_from_url *put = call->args;
-    struct engine_pin *pin = engine_pin(call->store->engine);
     interval_upload_init(&put->upload, call->store->engine, call->arena, put->args.offset,
                          put->args.length);
     put->upload.wants_crc64 = true;
-    struct err error = read_bytes_of_source(call, put);
-    engine_unpin(call->store->engine, pin);
+    struct err error = fetch_bytes_of(call, put);
     if (err_is(error))
         drop_pieces(call);
     return error;
@@ -364,8 +374,10 @@ static struct err fetch_source(struct rest_call *call)
 
 struct err rest_put_range_from_url_start(struct rest_call *call)
 {
-    return file_drive_write(call,
-                            (struct file_around){.before = fetch_source, .failed = drop_pieces});
+    const struct range_from_url *put = call->args;
+    return file_drive_write(call, (struct file_around){.before = fetch_source,
+                                                       .failed = drop_pieces,
+                                                       .pool = from_url_pool(call, &put->from)});
 }
 
 struct err rest_put_range_from_url_encode(struct rest_call *call)

@@ -53,7 +53,7 @@ static void to_loop(struct drive *d, void (*step)(struct loop_task *task))
 static void to_pool(struct drive *d, void (*step)(struct loop_task *task))
 {
     d->task.run = step;
-    pool_post(d->call->server->pool, &d->task);
+    pool_post(d->around.pool != NULL ? d->around.pool : d->call->server->pool, &d->task);
 }
 
 /* ---- the end ---- */

@@ -12,6 +12,7 @@ typedef struct err file_pool_fn(struct rest_call *call);
 /* What is done around the transaction, in the pool, because it waits; each may be NULL. */
 struct file_around {
     file_pool_fn *before, *after;
+    struct pool *pool; /* NULL: the server's */
     /* On the loop, when the transaction has failed for certain: gives back what `before` made. */
     void (*failed)(struct rest_call *call);
     bool in_pool; /* a view that may take long: it goes there at once */

@@ -16,7 +16,8 @@ struct err from_url_read(struct rest_call *call, bool with_tags, struct from_url
     if (call->x->request.content_length > 0 || call->x->request.chunked)
         return call_bad_header(call, STR("Content-Length"));
     TRY(copy_source_read(call, &out->url));
-    if (out->url.here)
+    /* A file takes from files too, in its own way. */
+    if (out->url.here && (out->url.service == SERVICE_BLOB || call->service == SERVICE_BLOB))
         TRY(copy_source_blob(call, &out->url, &out->found));
     out->too_large = ERR_REQUEST_BODY_TOO_LARGE;
     return copy_source_conditions(call, &out->url, with_tags, &out->found.conditions);

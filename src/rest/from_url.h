@@ -11,7 +11,7 @@
 #include "service/common/upload.h"
 
 struct from_url {
-    struct copy_source url;
+    struct source_url url;
     struct blob_source found; /* of this server; its conditions are those on any source */
     struct blob_head remote;  /* what another server said of it */
     /* What is wanted of it. */

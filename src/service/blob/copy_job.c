@@ -30,18 +30,11 @@ enum field {
     FIELD_EXTENTS,
 };
 
-static struct str jobs_key(struct arena *a, uint64_t incarnation)
+static struct str job_key(struct arena *a, uint64_t incarnation, uint64_t id)
 {
     struct buf b = buf_in(a);
     buf_putc(&b, 'Y');
     buf_put_be64(&b, incarnation);
-    return buf_str(&b);
-}
-
-static struct str job_key(struct arena *a, uint64_t incarnation, uint64_t id)
-{
-    struct buf b = buf_in(a);
-    buf_put(&b, jobs_key(a, incarnation));
     buf_put_be64(&b, id);
     return buf_str(&b);
 }
@@ -84,7 +77,7 @@ struct err copy_job_drop(struct txn *t, const struct copy_job *job)
 {
     bool any;
     TRY(txn_del(t, job_key(txn_arena(t), job->incarnation, job->id)));
-    TRY(any_job(t, jobs_key(txn_arena(t), job->incarnation), &any));
+    TRY(any_job(t, STR("Y"), &any));
     return any ? OK : txn_del(t, BLOB_KEY_COPIES);
 }
 
@@ -253,12 +246,13 @@ struct err copy_job_undo(struct txn *t, struct blob *blob, const struct copy_job
 
 /* ---- going on ---- */
 
-static struct err take_jobs(struct copy_jobs_args *args, struct cursor *c, size_t prefix)
+static struct err take_jobs(struct copy_jobs_args *args, struct cursor *c)
 {
     while (cursor_valid(c) && args->count < args->max) {
-        struct reader key = reader_of(str_from(cursor_key(c), prefix - 8));
+        struct reader key = reader_of(str_from(cursor_key(c), 1));
         struct copy_job *job = &args->jobs[args->count];
-        *job = (struct copy_job){.incarnation = read_be64(&key), .id = read_be64(&key)};
+        *job = (struct copy_job){.incarnation = read_be64(&key)};
+        job->id = read_be64(&key);
         if (!reader_done(&key))
             return err_new(ERR_CORRUPT);
         TRY(job_decode(arena_copy(args->arena, cursor_value(c)), job));
@@ -268,19 +262,16 @@ static struct err take_jobs(struct copy_jobs_args *args, struct cursor *c, size_
     return OK;
 }
 
-struct err blob_list_copies(struct txn *t, void *arg)
+struct err copy_jobs_list(struct txn *t, void *arg)
 {
     struct copy_jobs_args *args = arg;
-    struct container container;
     struct cursor *c;
     args->count = 0;
     args->jobs = ARENA_ARRAY(args->arena, struct copy_job, args->max);
-    TRY(container_load(t, &container));
-    struct str prefix = jobs_key(txn_arena(t), container.incarnation);
-    TRY(cursor_open(t, prefix, &c));
-    struct err e = cursor_seek(c, job_key(txn_arena(t), container.incarnation, args->after + 1));
+    TRY(cursor_open(t, STR("Y"), &c));
+    struct err e = cursor_seek(c, job_key(txn_arena(t), args->after_incarnation, args->after + 1));
     if (!err_is(e))
-        e = take_jobs(args, c, prefix.n);
+        e = take_jobs(args, c);
     cursor_close(c);
     return e;
 }
@@ -400,15 +391,15 @@ static struct err read_job(struct txn *t, void *arg)
     return OK;
 }
 
-static struct err advance(struct store *store, struct str partition, struct local_step *step,
-                          bool *ended)
+static struct err advance(struct store *store, const struct copy_place *place,
+                          struct local_step *step, bool *ended)
 {
     struct engine *e = store->engine;
     struct copy_step_args args = {.incarnation = step->incarnation,
                                   .id = step->id,
                                   .claim = PIECE_HOLD,
                                   .source = &step->source};
-    TRY(engine_view(e, partition, ENGINE_WAIT, read_job, step));
+    TRY(engine_view(e, place->partition, ENGINE_WAIT, read_job, step));
     *ended = !step->found;
     if (!step->found)
         return OK;
@@ -426,7 +417,7 @@ static struct err advance(struct store *store, struct str partition, struct loca
                        "was copied.\"");
     args.pieces = &step->source.pieces;
     args.from = step->source.offset;
-    error = engine_update_wait(e, partition, blob_step_copy, &args);
+    error = engine_update_wait(e, place->partition, place->step, &args);
     /* It changed just now, or its pages were folded: the next step sees which. */
     if (error.code == ERR_SOURCE_CONDITION_NOT_MET)
         return OK;
@@ -434,12 +425,11 @@ static struct err advance(struct store *store, struct str partition, struct loca
     return error;
 }
 
-struct err blob_advance_copy(struct store *store, struct str partition, uint64_t incarnation,
-                             uint64_t id, bool *ended)
+struct err copy_job_advance(struct store *store, const struct copy_place *place, bool *ended)
 {
-    struct local_step step = {.incarnation = incarnation, .id = id};
+    struct local_step step = {.incarnation = place->incarnation, .id = place->id};
     arena_init(&step.arena, SIZE_MAX);
-    struct err error = advance(store, partition, &step, ended);
+    struct err error = advance(store, place, &step, ended);
     arena_release(&step.arena);
     return error;
 }

@@ -3,7 +3,7 @@
  * transaction can do never has a row; one that takes longer is a row of the destination's partition
  * until it is done, so that it goes on after a restart:
  *
- *   y              there are copies under way in this container
+ *   y              there are copies under way in this partition
  *   Y I job        one of them
  *
  * Until it is done a block or append blob is empty and a page blob is of its full length, with the
@@ -39,7 +39,7 @@ struct copy_job {
 };
 
 struct err copy_job_save(struct txn *t, const struct copy_job *job);
-/* The mark of the container goes with its last job. */
+/* The mark of the partition goes with its last job. */
 struct err copy_job_drop(struct txn *t, const struct copy_job *job);
 /* *found tells whether it is there; slices are borrowed. */
 struct err copy_job_load(struct txn *t, uint64_t incarnation, uint64_t id, struct copy_job *out,
@@ -67,16 +67,16 @@ struct err copy_job_undo(struct txn *t, struct blob *blob, const struct copy_job
 struct err copy_end(struct txn *t, struct str name, struct blob *blob,
                     struct blob_copy_state *state, enum blob_copy_status status);
 
-/* The jobs of one container, at most max, for whoever carries them on; in the arena. */
+/* The jobs of one partition, at most max, for whoever carries them on; in the arena. */
 struct copy_jobs_args {
     struct arena *arena;
     size_t max;
-    uint64_t after; /* the id of the last one known */
+    uint64_t after_incarnation, after; /* the last one known; 0: from the first */
     /* out */
     struct copy_job *jobs;
     size_t count;
 };
-engine_fn blob_list_copies;
+engine_fn copy_jobs_list;
 
 /* One step of a copy: in an update of the destination's partition. */
 struct copy_step_args {
@@ -92,8 +92,13 @@ struct copy_step_args {
 };
 engine_fn blob_step_copy;
 
-/* One step of a copy within this server; waits for the engine. *ended as above. */
-struct err blob_advance_copy(struct store *store, struct str partition, uint64_t incarnation,
-                             uint64_t id, bool *ended);
+/* One step of a copy within this server, by blob_step_copy or its like; waits for the engine.
+ * *ended as above. */
+struct copy_place {
+    struct str partition;
+    uint64_t incarnation, id;
+    engine_fn *step;
+};
+struct err copy_job_advance(struct store *store, const struct copy_place *place, bool *ended);
 
 #endif

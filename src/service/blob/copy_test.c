@@ -109,15 +109,16 @@ static unsigned advance(struct blob_fixture *f, const char *name)
     struct copy_jobs_args list = {.arena = &f->arena, .max = 10};
     bool ended = false;
     unsigned steps = 0;
-    CHECK_OK(bf_view(f, blob_list_copies, &list));
+    CHECK_OK(bf_view(f, copy_jobs_list, &list));
     CHECK_INT(list.count, 1);
     CHECK(list.jobs[0].id == state.job);
     while (!ended) {
-        CHECK_OK(blob_advance_copy(&f->store, f->partition, list.jobs[0].incarnation,
-                                   list.jobs[0].id, &ended));
+        struct copy_place place = {f->partition, list.jobs[0].incarnation, list.jobs[0].id,
+                                   blob_step_copy};
+        CHECK_OK(copy_job_advance(&f->store, &place, &ended));
         steps++;
     }
-    CHECK_OK(bf_view(f, blob_list_copies, &list));
+    CHECK_OK(bf_view(f, copy_jobs_list, &list));
     CHECK_INT(list.count, 0);
     return steps;
 }

@@ -5,6 +5,7 @@
 
 #include "service/common/interval_copy.h"
 #include "service/common/record.h"
+#include "service/file/copy_foreign.h"
 #include "service/file/keys.h"
 
 enum { STEP_ROWS = 512 };
@@ -151,7 +152,8 @@ static struct err begin_copy(struct file_scope *s, struct copy_args *args, struc
 {
     const struct copy_source *source = args->source;
     struct node *n = &found->node;
-    bool empty = !source->node.has_chunks && !source->node.has_blocks;
+    bool empty = args->foreign != NULL ? source->node.size == 0
+                                       : !source->node.has_chunks && !source->node.has_blocks;
     n->copy = (struct node_copy){.status = empty ? COPY_SUCCESS : COPY_PENDING,
                                  .id = args->id,
                                  .source = args->url,
@@ -161,6 +163,8 @@ static struct err begin_copy(struct file_scope *s, struct copy_args *args, struc
     if (empty)
         return OK;
     n->content = (uint64_t)txn_stamp(s->txn);
+    if (args->foreign != NULL)
+        return copy_foreign_begin(s, found, args->foreign);
     struct sweep_note note = {
         .kind = FILE_SWEEP_COPY, .incarnation = s->share.incarnation, .id = found->id};
     struct under_way w = {.partition = source->partition,
@@ -373,6 +377,7 @@ struct err file_abort_copy(struct txn *t, void *arg)
     struct sweep_note note = {
         .kind = FILE_SWEEP_COPY, .incarnation = s.share.incarnation, .id = found.id};
     TRY(sweep_note_drop(t, &note));
+    TRY(copy_foreign_drop(&s, found.id));
     TRY(file_drop_content(&s, &found.node));
     found.node.copy.status = COPY_ABORTED;
     found.node.copy.completed = txn_now(t);

@@ -32,10 +32,14 @@ struct copy_source {
 /* In the source's partition, as a view. ERR_SHARE_NOT_FOUND, ERR_RESOURCE_NOT_FOUND, … */
 engine_fn file_copy_find;
 
+struct copy_foreign;
+
 struct copy_args {
     struct file_request request; /* first: the destination */
     const struct copy_source *source;
-    struct str url; /* as sent, for x-ms-copy-source */
+    const struct copy_foreign *foreign; /* the source is no file of this server: of `source` only
+                                           the node counts, which is made of what is known of it */
+    struct str url;                     /* as sent, for x-ms-copy-source */
     struct guid id;
     struct file_settings settings;
     bool source_permission, source_attributes, source_created, source_last_write, source_changed;

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copying what is no file of this server into a file: a blob of it, whose extents the file then
+ * names too, or something on another server. It is a job (service/blob/copy_job.h) in the share's
+ * partition, under the id of the file, that the copier carries on with. */
+#ifndef SERVICE_FILE_COPY_FOREIGN_H
+#define SERVICE_FILE_COPY_FOREIGN_H
+
+#include "service/blob/copy_job.h"
+#include "service/file/access.h"
+
+struct copy_foreign {
+    enum blob_type type;
+    uint64_t size;
+    const struct blob_source *blob; /* of this server; NULL: another's, and then: */
+    struct str url;                 /* with its signature */
+    struct str etag;
+};
+
+/* Notes the job, when the file is made. */
+struct err copy_foreign_begin(struct file_scope *s, const struct file_found *found,
+                              const struct copy_foreign *foreign);
+/* The job goes, when the copy is aborted. */
+struct err copy_foreign_drop(struct file_scope *s, uint64_t file);
+
+/* One step: arg is a struct copy_step_args. Pieces of another server's source are cut as
+ * interval_upload.h cuts them. */
+engine_fn file_step_copy;
+
+#endif
