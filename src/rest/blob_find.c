@@ -83,6 +83,21 @@ static struct err read_place(struct rest_call *call, struct blob_find_args *args
     return OK;
 }
 
+static bool take_include(void *arg, struct str value)
+{
+    bool *wants_versions = arg;
+    *wants_versions = *wants_versions || str_ieq(value, STR("versions"));
+    return *wants_versions || str_ieq(value, STR("none"));
+}
+
+/* The index has current versions alone: who asks for others must not take those for all. */
+static struct err refuse_versions(struct rest_call *call)
+{
+    bool wants_versions = false;
+    TRY(listing_read_include(call, take_include, &wants_versions));
+    return wants_versions ? err_new(ERR_NOT_IMPLEMENTED) : OK;
+}
+
 static struct err decode(struct rest_call *call, struct str container)
 {
     struct find_blobs *find = ARENA_NEW(call->arena, struct find_blobs);
@@ -99,6 +114,7 @@ static struct err decode(struct rest_call *call, struct str container)
         .found = put_found,
     };
     TRY(read_where(call, &find->args.where));
+    TRY(refuse_versions(call));
     return read_place(call, &find->args);
 }
 

@@ -215,6 +215,12 @@ test('tags and tier of a version; only the current one is found by tags', async 
     assert.equal((await blob.getProperties()).accessTier, 'Hot');
     assert.deepEqual(await collect(container.findBlobsByTags("color = 'green'")), []);
     assert.equal((await collect(container.findBlobsByTags("color = 'blue'"))).length, 1);
+    const find = (include) => server.request('blob', 'GET', '', {
+        account: 'versioned', key: KEY, query: { comp: 'blobs', where: "color = 'blue'", include },
+    });
+    assert.equal((await find('none')).status, 200);
+    assertError(await find('versions'), 501, 'NotImplemented');
+    assertError(await find('others'), 400, 'InvalidQueryParameterValue');
     await blob.delete();
     assert.deepEqual(await collect(container.findBlobsByTags("color = 'blue'")), []);
 });
@@ -296,6 +302,10 @@ test('soft-deleted versions: delete, undelete, permanent delete', async () => {
         .map((item) => item.versionId === versionId ? item.deleted === true : 'current');
     assert.deepEqual(await versions(), [true, 'current']);
     await blob.undelete();
+    await allowPermanentDelete('versioned', 2);
+    const now = { account: 'versioned', key: KEY, query: { versionid: versionId, deletetype: 'permanent' } };
+    assertError(await server.request('blob', 'DELETE', `/${container.containerName}/b`, now), 409, 'BlobSnapshotNotSoftDeleted');
+    await retain(versioned, 2);
     assert.equal(await textOf(old), 'one');
     await old.delete();
     const permanently = () => server.request('blob', 'DELETE', `/${container.containerName}/b`, {

@@ -279,7 +279,7 @@ static struct err delete_permanently(const struct deletion *d)
         return err_new(ERR_PERMANENT_DELETE_NOT_ALLOWED);
     TRY(blob_load(d->txn, request, &blob));
     if (blob.stored)
-        return err_new(ERR_PERMANENT_DELETE_NOT_ALLOWED);
+        return err_new(ERR_BLOB_SNAPSHOT_NOT_SOFT_DELETED);
     of_deleted.at.deleted = true;
     TRY(blob_load(d->txn, &of_deleted, &blob));
     return blob.buried ? blob_purge(d->txn, &blob) : err_new(ERR_BLOB_NOT_FOUND);

@@ -104,7 +104,7 @@ struct blob_delete_args {
     bool kept; /* it is soft-deleted, or a previous version now */
 };
 /* ERR_SNAPSHOTS_PRESENT, ERR_OPERATION_NOT_ALLOWED_ON_ROOT_BLOB for the current version by its id,
- * ERR_PERMANENT_DELETE_NOT_ALLOWED. */
+ * ERR_PERMANENT_DELETE_NOT_ALLOWED, ERR_BLOB_SNAPSHOT_NOT_SOFT_DELETED. */
 engine_fn blob_delete_blob;
 
 struct blob_undelete_args {

@@ -488,7 +488,7 @@ void test_delete_blob_permanently(void)
     snapshot_request = bf_snapshot(&f, "b", time);
     CHECK_ERR(bf_delete_permanently(&f, snapshot_request), ERR_PERMANENT_DELETE_NOT_ALLOWED);
     bf_retain(&f, 7, true);
-    CHECK_ERR(bf_delete_permanently(&f, snapshot_request), ERR_PERMANENT_DELETE_NOT_ALLOWED);
+    CHECK_ERR(bf_delete_permanently(&f, snapshot_request), ERR_BLOB_SNAPSHOT_NOT_SOFT_DELETED);
     CHECK_OK(bf_delete(&f, snapshot_request, BLOB_SNAPSHOTS_KEEP));
     CHECK_OK(bf_delete_permanently(&f, snapshot_request));
     CHECK_ERR(bf_delete_permanently(&f, snapshot_request), ERR_BLOB_NOT_FOUND);
