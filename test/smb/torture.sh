@@ -5,32 +5,40 @@
 #
 #   torture.sh [--add] [SUITE...]       LAZULI_BIN: the program, default build/lazuli
 #
-# Suites that take long by themselves (they sleep) run side by side with the others.
+# A suite is a line of suites.txt; each has a share of its own, and several run at one time, since most of a suite's time
+# is waiting. Lines with "slow" wait for real timeouts of half a minute: they run when SMB_TORTURE=all.
 cd "$(dirname "$0")/../.." || exit 2
 . test/smb/server.sh
 add=0
 [ "$1" = --add ] && { add=1; shift; }
-suites=${*:-$(awk '{ print $1 }' test/smb/expected.txt test/smb/suites.txt | sort -u)}
+[ "$SMB_TORTURE" = all ] && slow=1 || slow=0
+suites=${*:-$(awk -v slow="$slow" '$2 != "slow" || slow { print $1 }' test/smb/suites.txt)}
 out=$(mktemp -d /tmp/lazuli-torture-XXXXXX)
-trap 'smb_stop; rm -rf "$out"' EXIT
+trap 'smb_stop; [ -n "$SMB_KEEP" ] || rm -rf "$out"' EXIT
 smb_start || exit 2
-smb_share share1 && smb_share share2 || exit 2
 
-# A suite that hangs must not hang the rest; what it had passed by then counts.
+# run_suite SUITE: a suite that hangs must not hang the rest; what it had passed by then counts.
 run_suite() {
-    timeout 300 smbtorture //127.0.0.1/share1 -p "$SMB_PORT" -U "$SMB_USER" --option=torture:progress=no \
-        --option=torture:share2=share2 "$1" >"$out/$1.log" 2>&1
-    sed -n "s/^success: \(.*\)$/$1 \1/p" "$out/$1.log" | sed 's/ *$//' >"$out/$1.passed"
+    share=$(echo "$1" | tr -c 'a-z0-9\n' '-' | cut -c1-40)
+    share=${share%-}
+    python3 test/smb/share.py "$FILE_PORT" create "$share" >/dev/null
+    python3 test/smb/share.py "$FILE_PORT" create "$share-two" >/dev/null
+    timeout 240 smbtorture "//127.0.0.1/$share" -p "$SMB_PORT" -U "$SMB_USER" --option=torture:progress=no \
+        --option="torture:share2=$share-two" --format=subunit --fullname "$1" >"$out/$1.log" 2>&1
+    sed -n 's/^success: //p' "$out/$1.log" >"$out/$1.passed"
 }
-for suite in $suites; do run_suite "$suite"; done
+export -f run_suite
+export out FILE_PORT SMB_PORT SMB_USER
+echo "$suites" | tr ' ' '\n' | xargs -P 6 -I{} bash -c 'run_suite {}'
 
 cat "$out"/*.passed | sort -u >"$out/passed"
-for suite in $suites; do grep "^$suite " test/smb/expected.txt; done | sort -u >"$out/expected"
+# A name of a suite is that test, or begins it.
+for suite in $suites; do grep -E "^${suite//./\\.}(\.|$)" test/smb/expected.txt; done | sort -u >"$out/expected"
 comm -13 "$out/passed" "$out/expected" >"$out/lost"
 comm -23 "$out/passed" "$out/expected" >"$out/new"
-while read -r suite name; do
-    echo "FAIL $suite $name"
-    grep -A2 -E "^(failure|error): $name( |$)" "$out/$suite.log" | head -4
+while read -r name; do
+    echo "FAIL $name"
+    grep -h -A2 -F "failure: $name " "$out"/*.log | sed -n 2p
 done <"$out/lost"
 sed 's/^/new: /' "$out/new"
 if [ $add = 1 ]; then cat "$out/new" >>test/smb/expected.txt; sort -u -o test/smb/expected.txt test/smb/expected.txt; fi
