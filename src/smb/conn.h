@@ -91,8 +91,9 @@ struct smb_request {
 
     struct buf out;          /* the answer's body, made by the command */
     struct smb_block *block; /* where `out` is, when the command has asked for it; else none */
-    bool keeps_body;         /* `out` is the answer's body with an error too */
-    char *error_data;        /* four bytes that an error is told with; NULL: none */
+    struct smb_signer *borrowed_signer; /* of a session elsewhere, for the answer (bind.h) */
+    bool keeps_body;                    /* `out` is the answer's body with an error too */
+    char *error_data;                   /* four bytes that an error is told with; NULL: none */
     uint32_t status;
     uint64_t answer_session_id; /* SESSION_SETUP and TREE_CONNECT make new ids */
     uint32_t answer_tree_id;

@@ -40,11 +40,14 @@ static bool seal(struct smb_session *session, struct smb_block *block)
     return true;
 }
 
-static void put_signature(struct smb_session *session, char *packet, size_t n)
+static void put_signature(const struct smb_request *q, char *packet, size_t n)
 {
+    struct smb_signer *signer = q->borrowed_signer;
     unsigned char signature[SMB_SIGNATURE_BYTES];
+    if (signer == NULL)
+        signer = q->session->signer;
     packet[16] = (char)(packet[16] | SMB_FLAG_SIGNED);
-    if (smb_signer_sign(session->signer, (struct str){packet, n}, true, signature))
+    if (smb_signer_sign(signer, (struct str){packet, n}, true, signature))
         memcpy(packet + 48, signature, SMB_SIGNATURE_BYTES);
 }
 
@@ -53,6 +56,8 @@ static void put_signature(struct smb_session *session, char *packet, size_t n)
 static bool wants_signature(const struct smb_request *q)
 {
     const struct smb_session *s = q->session;
+    if (q->borrowed_signer != NULL)
+        return true;
     if (q->message->encrypted || s == NULL || s->signer == NULL)
         return false;
     return (q->header.flags & SMB_FLAG_SIGNED) != 0 || s->signing_required ||
@@ -172,7 +177,7 @@ static void add_answer_in_place(struct smb_request *q)
     m->block->end = SMB_FRONT_BYTES + q->out.n;
     m->answer.n = SMB_HEADER_BYTES + q->out.n;
     if (wants_signature(q))
-        put_signature(q->session, head.p, m->answer.n);
+        put_signature(q, head.p, m->answer.n);
 }
 
 /* Appends the answer, aligned to eight with the one before pointing at it. */
@@ -201,7 +206,7 @@ static void add_answer(struct smb_request *q, bool last)
             out->p[begin + 20 + i] = (char)(next >> (8 * i));
     }
     if (wants_signature(q))
-        put_signature(q->session, out->p + begin, out->n - begin);
+        put_signature(q, out->p + begin, out->n - begin);
     smb_negotiate_hash_answer(q, (struct str){out->p + begin, out->n - begin});
 }
 
@@ -228,6 +233,8 @@ void smb_complete(struct smb_request *q, uint32_t status)
         smb_leave_waiting(q);
     if (!q->no_answer && !q->conn->closed)
         add_answer(q, last);
+    smb_signer_free(q->borrowed_signer);
+    q->borrowed_signer = NULL;
     smb_block_give(q->conn->blocks, q->block);
     q->block = NULL;
     smb_open_put(q->open);
@@ -263,7 +270,7 @@ bool smb_pending(struct smb_request *q, void (*cancel)(struct smb_request *reque
     smb_header_put(&m->answer, &h);
     put_error_body(&m->answer);
     if (wants_signature(q))
-        put_signature(q->session, m->answer.p + begin, m->answer.n - begin);
+        put_signature(q, m->answer.p + begin, m->answer.n - begin);
     send_answers(m, q->session);
     q->wait_next = c->waiting;
     if (c->waiting != NULL)

@@ -11,6 +11,7 @@
 #include "core/log.h"
 #include "core/mem.h"
 #include "net/listener.h"
+#include "smb/bind.h"
 #include "smb/conn.h"
 #include "smb/open.h"
 #include "smb/session.h"
@@ -33,6 +34,7 @@ struct smb_server {
     struct smb_world world;
     struct smb_options options;
     struct smb_opens *opens;
+    struct smb_cards *cards;
     struct guid guid;
     int64_t started;
     atomic_uint_fast64_t last_session;
@@ -53,6 +55,7 @@ struct err smb_server_new(const struct smb_world *world, const struct smb_option
     if (s->options.connections_max == 0)
         s->options.connections_max = CONNECTIONS_MAX;
     s->opens = smb_opens_new(s);
+    s->cards = smb_cards_new();
     s->guid = guid_random();
     s->started = store_now(world->store);
     /* Ids of an earlier run of the server must not be met again. */
@@ -73,6 +76,11 @@ const struct smb_options *smb_server_options(const struct smb_server *s)
 const struct smb_world *smb_server_world(const struct smb_server *s)
 {
     return &s->world;
+}
+
+struct smb_cards *smb_server_cards(const struct smb_server *s)
+{
+    return s->cards;
 }
 
 struct smb_opens *smb_server_opens(const struct smb_server *s)
@@ -281,5 +289,6 @@ void smb_server_free(struct smb_server *s)
         smb_blocks_release(&s->workers[i].blocks);
     }
     smb_opens_free(s->opens);
+    smb_cards_free(s->cards);
     free(s);
 }

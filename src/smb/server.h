@@ -45,6 +45,7 @@ void smb_server_free(struct smb_server *s);
 
 const struct smb_options *smb_server_options(const struct smb_server *s);
 const struct smb_world *smb_server_world(const struct smb_server *s);
+struct smb_cards *smb_server_cards(const struct smb_server *s);
 struct smb_opens *smb_server_opens(const struct smb_server *s);
 const struct guid *smb_server_guid(const struct smb_server *s);
 int64_t smb_server_started(const struct smb_server *s);

@@ -6,6 +6,7 @@
 
 #include "core/log.h"
 #include "core/mem.h"
+#include "smb/bind.h"
 #include "smb/server.h"
 #include "smb/tree.h"
 
@@ -61,6 +62,7 @@ void smb_session_end(struct smb_session *s)
     if (s->ended)
         return;
     s->ended = true;
+    smb_cards_drop(smb_server_cards(c->server), s->id);
     while (*link != s)
         link = &(*link)->next;
     *link = s->next;
@@ -96,11 +98,13 @@ static void make_keys(struct smb_session *s)
     memcpy(s->key, s->spnego.ntlm.session_key, SMB_KEY_BYTES);
     if (c->dialect < SMB_DIALECT_300) {
         s->signer = smb_signer_new(SMB_SIGN_HMAC_SHA256, s->key);
+        smb_cards_add(smb_server_cards(c->server), s, SMB_SIGN_HMAC_SHA256, s->key);
         return;
     }
     derive(s, COUNTED("SMBSigningKey"), COUNTED("SMB2AESCMAC"), COUNTED("SmbSign"), key,
            SMB_KEY_BYTES);
     s->signer = smb_signer_new(c->signing, key);
+    smb_cards_add(smb_server_cards(c->server), s, c->signing, key);
     if (c->cipher == SMB_CIPHER_NONE)
         return;
     size_t bytes = smb_cipher_key_bytes(c->cipher);
@@ -218,12 +222,12 @@ void smb_session_setup(struct smb_request *q)
         return;
     }
     if ((setup.flags & SMB_SESSION_BINDING) != 0) {
-        smb_complete(q, STATUS_REQUEST_NOT_ACCEPTED); /* no channels */
+        smb_bind_refuse(q, true);
         return;
     }
     struct smb_session *s = q->session;
     if (s == NULL && q->header.session_id != 0) {
-        smb_complete(q, STATUS_USER_SESSION_DELETED);
+        smb_bind_refuse(q, false);
         return;
     }
     if (s == NULL) {
