@@ -108,27 +108,18 @@ static struct err commit_fold(struct txn *t, void *arg)
     return blob_save_unchanged(t, &blob);
 }
 
-static struct err fold(struct store *store, struct str partition, struct fold_step *f)
-{
-    struct engine *e = store->engine;
-    TRY(engine_view(e, partition, ENGINE_WAIT, plan_fold, f));
-    if (f->fold.worth_it)
-        TRY(interval_fold_copy(e, &f->fold));
-    struct err error = engine_update_wait(e, partition, commit_fold, f);
-    if (f->fold.worth_it && error.code != ERR_UNKNOWN_OUTCOME && (err_is(error) || !f->done))
-        extent_discard(e, &f->fold.extent);
-    return error;
-}
-
 struct err blob_pages_fold(struct store *store, struct str partition, const struct blob_fold *what)
 {
     struct fold_step f = {.item = what->item, .chunk = what->chunk, .note = what->note};
     arena_init(&f.arena, SIZE_MAX);
     f.request = (struct blob_request){.arena = &f.arena, .name = what->name};
-    /* From before the plan, so that what it found can still be read when it is copied. */
-    struct engine_pin *pin = engine_pin(store->engine);
-    struct err error = fold(store, partition, &f);
-    engine_unpin(store->engine, pin);
+    struct err error =
+        interval_fold_run(store->engine, &(struct interval_folding){.partition = partition,
+                                                                    .plan = plan_fold,
+                                                                    .commit = commit_fold,
+                                                                    .arg = &f,
+                                                                    .fold = &f.fold,
+                                                                    .done = &f.done});
     arena_release(&f.arena);
     return error;
 }

@@ -161,3 +161,24 @@ struct err interval_fold_commit(struct interval_map *m, const struct interval_fo
     *done = true;
     return OK;
 }
+
+static struct err run_steps(struct engine *e, const struct interval_folding *f)
+{
+    TRY(engine_view(e, f->partition, ENGINE_WAIT, f->plan, f->arg));
+    bool copied = f->fold->worth_it;
+    if (copied)
+        TRY(interval_fold_copy(e, f->fold));
+    struct err error = engine_update_wait(e, f->partition, f->commit, f->arg);
+    if (copied && error.code != ERR_UNKNOWN_OUTCOME && (err_is(error) || !*f->done))
+        extent_discard(e, &f->fold->extent);
+    return error;
+}
+
+/* Pinned from before the plan, so that what it found can still be read when it is copied. */
+struct err interval_fold_run(struct engine *e, const struct interval_folding *f)
+{
+    struct engine_pin *pin = engine_pin(e);
+    struct err error = run_steps(e, f);
+    engine_unpin(e, pin);
+    return error;
+}

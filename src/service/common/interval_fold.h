@@ -27,4 +27,16 @@ struct err interval_fold_copy(struct engine *e, struct interval_fold *f);
  * discard. */
 struct err interval_fold_commit(struct interval_map *m, const struct interval_fold *f, bool *done);
 
+/* All three steps for a map that only its owner can find: `plan` runs in a view and calls
+ * interval_fold_plan, `commit` in an update and calls interval_fold_commit, both of `partition` and
+ * with `arg`, in which `fold` and `done` lie. */
+struct interval_folding {
+    struct str partition;
+    engine_fn *plan, *commit;
+    void *arg;
+    struct interval_fold *fold;
+    const bool *done;
+};
+struct err interval_fold_run(struct engine *e, const struct interval_folding *f);
+
 #endif

@@ -277,26 +277,18 @@ static struct err commit_fold(struct txn *t, void *arg)
     return f->done ? file_put(&s, &file) : OK;
 }
 
-static struct err fold(struct store *store, struct str partition, struct fold_step *f)
-{
-    struct engine *e = store->engine;
-    TRY(engine_view(e, partition, ENGINE_WAIT, plan_fold, f));
-    if (f->fold.worth_it)
-        TRY(interval_fold_copy(e, &f->fold));
-    struct err error = engine_update_wait(e, partition, commit_fold, f);
-    if (f->fold.worth_it && error.code != ERR_UNKNOWN_OUTCOME && (err_is(error) || !f->done))
-        extent_discard(e, &f->fold.extent);
-    return error;
-}
-
 static struct err sweep_fold(struct store *store, struct str partition,
                              const struct sweep_note *note)
 {
     struct fold_step f = {.note = *note};
     arena_init(&f.arena, SIZE_MAX);
-    struct engine_pin *pin = engine_pin(store->engine);
-    struct err error = fold(store, partition, &f);
-    engine_unpin(store->engine, pin);
+    struct err error =
+        interval_fold_run(store->engine, &(struct interval_folding){.partition = partition,
+                                                                    .plan = plan_fold,
+                                                                    .commit = commit_fold,
+                                                                    .arg = &f,
+                                                                    .fold = &f.fold,
+                                                                    .done = &f.done});
     arena_release(&f.arena);
     return error;
 }
