@@ -5,13 +5,13 @@
 #
 #   sh test/run.sh           all parts
 #   sh test/run.sh PART...   some of them, after building what they need:
-#                            build style lint unit unit-asan unit-tsan node node-asan smb fuzz
+#                            build style lint unit unit-asan unit-tsan power-cut node node-asan smb fuzz
 cd "$(dirname "$0")/.." || exit 2
 FUZZ_SECONDS=${FUZZ_SECONDS:-3}
 logs=build/test
 mkdir -p $logs
 rm -rf $logs/*.log $logs/*.count $logs/*.claim
-wanted=${*:-build style lint unit unit-asan unit-tsan node node-asan smb fuzz}
+wanted=${*:-build style lint unit unit-asan unit-tsan power-cut node node-asan smb fuzz}
 
 # ---- the parts; each is a shell function of its name with '-' as '_' ----
 
@@ -30,6 +30,7 @@ part_build() {
     if wants build unit-asan node-asan; then
         make -j2 V=asan build/asan/lazuli build/asan/unit build/asan/http_echo || return
     fi
+    if wants build power-cut; then make -j2 build/release/power_cut || return; fi
     if wants build unit-tsan; then make -j2 V=tsan build/tsan/unit || return; fi
 }
 
@@ -51,6 +52,10 @@ part_unit_asan() {
 
 part_unit_tsan() {
     TSAN_OPTIONS=suppressions=test/tsan.supp build/tsan/unit
+}
+
+part_power_cut() {
+    build/release/power_cut
 }
 
 # node_suites VARIANT: all test/**/*.test.mjs against that build.
@@ -131,7 +136,7 @@ install_sdks() {
 if wants node node-asan; then install_sdks; fi
 run_part build
 # Two cores: two parts at a time, the longest first.
-parts='unit-tsan lint node node-asan smb fuzz unit-asan unit style'
+parts='unit-tsan lint node node-asan smb fuzz unit-asan unit power-cut style'
 # shellcheck disable=SC2086
 lane $parts &
 # shellcheck disable=SC2086

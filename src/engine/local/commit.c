@@ -160,7 +160,64 @@ static void add_number(struct local_engine *e, struct str key, uint64_t number)
     put_stored(e->write, key, buf_str(&b));
 }
 
-/* After a failed flush of the journal: RocksDB's tables take over all that was visible. */
+/* ---- after a failed flush of the journal ---- */
+
+/* A large value that was visible and may not be on the disk: if the row still has it, RocksDB takes
+ * it whole. */
+static struct err save_large(struct local_engine *e, const struct record_entry *entry)
+{
+    struct buf stored = buf_heap();
+    struct buf bytes = buf_heap();
+    struct value_place now;
+    struct str value;
+    bool found;
+    row_cache_renew(e->cache, entry->key, STR_NONE);
+    struct err error = state_read_small(e->published, entry->key, &stored, &found);
+    if (!err_is(error) && found && value_is_elsewhere(buf_str(&stored), &now) &&
+        now.file == entry->place.file && now.offset == entry->place.offset) {
+        error = value_load(&e->journal, buf_str(&stored), ENGINE_WAIT, &bytes, &value);
+        if (!err_is(error)) {
+            struct row *row = value_row(entry->key, value);
+            put_stored(e->write, entry->key, row_value(row));
+            row_put(row);
+        }
+    }
+    buf_release(&stored);
+    buf_release(&bytes);
+    return error;
+}
+
+static struct err save_record(struct local_engine *e, struct journal_walk *w)
+{
+    struct record_entry entry;
+    if (!journal_walk_load(w))
+        return err_new(ERR_CORRUPT);
+    while (journal_walk_entry(w, &entry)) {
+        if (entry.kind == ENTRY_LARGE)
+            TRY(save_large(e, &entry));
+    }
+    return OK;
+}
+
+static struct err save_visible(struct local_engine *e)
+{
+    struct journal *j = &e->journal;
+    if (j->active == NULL || j->durable_sequence == j->end.sequence)
+        return OK;
+    struct journal_walk w;
+    TRY(journal_walk_init(&w, j, j->active->id, j->durable_offset));
+    /* Nothing read from now on until the next commit may be cached: the old file may be collected
+     * while a cached row still names a place in it. */
+    row_cache_announce(e->cache, e->commit + 1);
+    struct err error = OK;
+    while (!err_is(error) && w.next < j->end.offset)
+        error = journal_walk_next(&w) ? save_record(e, &w) : err_new(ERR_CORRUPT);
+    journal_walk_release(&w, j);
+    return error;
+}
+
+/* RocksDB's tables take over all that was visible, and the journal goes on in a new file: what the
+ * flush left behind the last good record in the old one is never looked at again. */
 static struct err mend_journal(struct local_engine *e)
 {
     if (!e->journal.broken)
@@ -168,12 +225,24 @@ static struct err mend_journal(struct local_engine *e)
     TRY(commit_sync_extents(e));
     struct journal_place place = journal_mend_place(&e->journal);
     rocksdb_writebatch_clear(e->write);
+    TRY(save_visible(e));
     put_journal_place(e->write, &place);
     TRY(rows_write(&e->rows, e->write));
     TRY(rows_flush(&e->rows));
     journal_mended(&e->journal);
     return OK;
 }
+
+/* The record may be on the disk all the same, and a start would apply it: the updates in it are
+ * refused when it is sure that none will. */
+static struct err refuse_record(struct local_engine *e, struct err why)
+{
+    if (!e->journal.broken || !err_is(mend_journal(e)))
+        return why;
+    return err_cause(ERR_UNKNOWN_OUTCOME, why.cause);
+}
+
+/* ---- both ---- */
 
 /* The journal first; when RocksDB then cannot take the rows, the record is taken back. */
 static struct err write_rows(struct local_engine *e, bool flush)
@@ -194,8 +263,10 @@ static struct err write_rows(struct local_engine *e, bool flush)
     struct journal_place before = j->end;
     struct journal_place after = journal_record_end(j);
     put_journal_place(e->write, &after);
-    TRY(journal_write(j, flush));
-    struct err error = rows_write(&e->rows, e->write);
+    struct err error = journal_write(j, flush);
+    if (err_is(error))
+        return refuse_record(e, error);
+    error = rows_write(&e->rows, e->write);
     if (err_is(error)) {
         TRY(journal_take_back(j, before));
         return error;

@@ -112,6 +112,7 @@ static struct err start_file(struct journal *j)
     j->active = file;
     j->end.file = file->id;
     j->end.offset = JOURNAL_HEAD_BYTES;
+    j->durable_offset = JOURNAL_HEAD_BYTES;
     return OK;
 }
 
@@ -286,19 +287,23 @@ struct err journal_flush(struct journal *j)
     if (j->active == NULL || j->durable_sequence == j->end.sequence)
         return OK;
     struct err e = segment_sync(&j->files, j->active);
-    if (err_is(e))
+    if (err_is(e)) {
         j->broken = true;
-    else
-        j->durable_sequence = j->end.sequence;
-    return e;
+        return e;
+    }
+    j->durable_sequence = j->end.sequence;
+    j->durable_offset = j->end.offset;
+    return OK;
 }
 
 struct err journal_take_back(struct journal *j, struct journal_place before)
 {
     static const char nothing[RECORD_HEAD_BYTES];
     j->end = before;
-    if (j->durable_sequence > before.sequence)
+    if (j->durable_sequence > before.sequence) {
         j->durable_sequence = before.sequence;
+        j->durable_offset = before.offset;
+    }
     if (pwrite(j->active->fd, nothing, sizeof nothing, (off_t)before.offset) ==
             (ssize_t)sizeof nothing &&
         fdatasync(j->active->fd) == 0)

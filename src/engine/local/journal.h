@@ -49,6 +49,7 @@ struct journal {
     uint64_t salt;          /* the active file's: makes a value that looks like a record harmless */
     struct journal_place end;
     uint64_t durable_sequence;
+    uint64_t durable_offset; /* in the active file: what lies before it is durable */
     bool broken;             /* a flush failed: nothing may be added behind what it left */
     int64_t write_failed_ms; /* when a write last did */
 
@@ -93,7 +94,8 @@ struct err journal_take_back(struct journal *j, struct journal_place before);
 /* All before is durable. */
 struct err journal_flush(struct journal *j);
 /* After a failed flush the next record goes to a new file, once RocksDB has noted this place, and
- * flushed it and all that came before. */
+ * flushed it and all that came before. What lies between durable_offset and `end` may not be on the
+ * disk although it can be read: RocksDB has to take its large values as well. */
 struct journal_place journal_mend_place(const struct journal *j);
 void journal_mended(struct journal *j);
 

@@ -275,6 +275,9 @@ static struct err local_open_segments(struct local_engine *e, uint64_t segment_b
     TRY(read_number(e->published, KEY_TAIL, &e->tail_written));
     TRY(pass_segments_named(e->published, SPACE_EXTENTS, &next));
     TRY(pass_segments_named(e->published, SPACE_GARBAGE, &next));
+    /* Also past those that are gone: one that came before the tail would not be cleared up. */
+    if (next < e->tail_written)
+        next = e->tail_written;
     e->last_stamp = (int64_t)stamp;
     struct segments_options options = {.first_open_id = e->tail_written,
                                        .next_id_min = next,

@@ -90,6 +90,17 @@ static size_t punch_neighbours(struct local_engine *e, const struct waste *waste
     return together;
 }
 
+/* The ranges are in order. */
+static bool settle_segments(struct local_engine *e, const struct waste *waste, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if ((i == 0 || waste[i].segment != waste[i - 1].segment) &&
+            !segments_settle(&e->segments, waste[i].segment))
+            return false;
+    }
+    return true;
+}
+
 static struct err forget_garbage(struct local_engine *e, const struct waste *waste, size_t n)
 {
     rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
@@ -132,7 +143,9 @@ void reap_waste(struct local_engine *e, struct waste *waste, size_t n)
     qsort(waste, n, sizeof *waste, waste_order);
     for (size_t i = 0; i < n;)
         i += punch_neighbours(e, waste + i, n - i);
-    if (err_is(forget_garbage(e, waste, n)))
+    /* What says that there is something to punch out must not go before the hole is sure to stay:
+     * a power cut would leave bytes that nobody knows of. */
+    if (!settle_segments(e, waste, n) || err_is(forget_garbage(e, waste, n)))
         return; /* logged; the rows are found again by the next start */
     for (size_t i = 0; i < n; i++)
         segments_punched(&e->segments, waste[i].segment, !waste[i].counted);

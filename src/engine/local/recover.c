@@ -16,7 +16,8 @@ static struct err punch_gap(struct segment *segment, uint64_t from, uint64_t to)
     return to == from || segment_punch(segment, from, to - from) ? OK : err_new(ERR_IO);
 }
 
-/* Past the last extent the file can simply end. */
+/* Past the last extent the file can simply end, also where there is none: it is unlinked then, but
+ * a power cut may bring it back when nobody looks at it any more. */
 static struct err cut_end(struct segment *segment, uint64_t at)
 {
     struct stat stat;
@@ -47,7 +48,7 @@ static struct err clear_gaps(struct local_engine *e, struct segment *segment, st
         if (atomic_load(&e->reaper.stopping))
             return err_new(ERR_STOPPING);
     }
-    return at == 0 ? OK : cut_end(segment, at);
+    return cut_end(segment, at);
 }
 
 static struct err recover_segment(struct local_engine *e, uint64_t id)
@@ -78,7 +79,7 @@ static bool recover_next_segment(struct local_engine *e)
     if (error.code == ERR_STOPPING)
         return true;
     r->recover_next = id + 1;
-    if (err_is(error)) {
+    if (err_is(error) || !segments_settle(&e->segments, id)) {
         /* It stays pending, so the next start tries again. */
         log_line(LOG_ERROR, "segment %llu could not be cleared up", (unsigned long long)id);
         return true;

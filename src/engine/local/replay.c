@@ -50,15 +50,23 @@ static struct err read_place(struct local_engine *e, struct journal_place *place
 
 /* ---- files ---- */
 
+/* Whether the file has a header, or something that was one. A power cut may leave what comes after
+ * it and not the header itself, where there are zeros then: nothing in the file was durable. */
+static bool has_head(int fd)
+{
+    static const char nothing[JOURNAL_HEAD_BYTES];
+    char head[JOURNAL_HEAD_BYTES];
+    ssize_t n = pread(fd, head, sizeof head, 0);
+    return n < 0 || (n == (ssize_t)sizeof head && memcmp(head, nothing, sizeof head) != 0);
+}
+
 /* False when there is nothing in the file, not even a header: the program ended as it made it. */
 static struct err open_file(struct replay *r, uint64_t file, struct journal_walk *w, bool *there)
 {
     struct segment *segment;
-    struct stat stat;
     TRY(segments_use(&r->journal->files, file, 0, &segment));
-    bool known = fstat(segment->fd, &stat) == 0;
+    *there = has_head(segment->fd);
     segment_put(&r->journal->files, segment);
-    *there = !known || stat.st_size >= JOURNAL_HEAD_BYTES;
     if (!*there)
         return OK;
     uint64_t offset = file == r->place.file ? r->place.offset : 0;
@@ -222,8 +230,10 @@ static struct err apply_file(struct replay *r, uint64_t file)
     struct journal_walk w;
     bool there;
     TRY(open_file(r, file, &w, &there));
-    if (!there)
+    if (!there) {
+        note_cut(r, file, 0);
         return OK;
+    }
     r->ended = false; /* a file ends where the next goes on, or where a crash has cut it off */
     struct err error = apply_records(r, &w);
     journal_walk_release(&w, r->journal);

@@ -330,6 +330,23 @@ bool segment_punch(struct segment *segment, uint64_t offset, uint64_t bytes)
     return false;
 }
 
+/* Through a descriptor of its own: the kernel reports a failed write to each descriptor once, and
+ * the committer's must not miss it. */
+bool segments_settle(struct segments *s, uint64_t id)
+{
+    char name[SEGMENT_NAME_BYTES];
+    segments_name(s, name, id);
+    int fd = openat(s->folder_fd, name, O_RDWR | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return true; /* it was empty, and is gone as a whole */
+    bool settled = fd >= 0 && fdatasync(fd) == 0;
+    if (!settled)
+        log_errno("flush holes", id);
+    if (fd >= 0)
+        (void)close(fd);
+    return settled;
+}
+
 /* ---- the end of a segment ---- */
 
 struct segment_look segments_look(struct segments *s, uint64_t id)

@@ -87,6 +87,9 @@ struct err segment_sync(struct segments *s, struct segment *segment);
 /* Gives whole blocks back to the file system. False when it could not, which is logged: the space
  * then comes back when the whole segment goes. */
 bool segment_punch(struct segment *segment, uint64_t offset, uint64_t bytes);
+/* Comes back when the holes are durable. False when they may not be. A failure is this call's
+ * alone: segment_sync still reports what it has to. */
+bool segments_settle(struct segments *s, uint64_t id);
 
 /* What decides whether a segment can be unlinked: `end` has to be the same when it is. */
 struct segment_look {

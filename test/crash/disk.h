@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A disk that can lose its power. The file calls of the program, and of the libraries in it, are
+ * recorded while they go to the real files; from the record it makes what a power cut after any of
+ * them may leave behind: what was flushed is there, and of the rest, any part. */
+#ifndef TEST_CRASH_DISK_H
+#define TEST_CRASH_DISK_H
+
+#include "core/str.h"
+
+/* Records what happens to the files of this folder from now on; what it held is forgotten. Nothing
+ * in it may be open. */
+void disk_watch(const char *folder);
+/* Stops recording. */
+void disk_unwatch(void);
+
+/* How many things have happened. */
+size_t disk_now(void);
+/* Notes that something has happened that is no file call; returns its number. */
+size_t disk_note(void);
+
+/* The n-th flush from now on of a file whose path contains `part` fails, and `count - 1` after it;
+ * what they should have written is written or not, and no later flush makes up for it. */
+void disk_fail_flushes(const char *part, unsigned n, unsigned count);
+bool disk_has_failed(void);
+
+enum cut_kind {
+    CUT_NOTHING_LATE, /* of what was not flushed nothing is there */
+    CUT_ALL,          /* all is there, as after a kill */
+    CUT_SOME_WRITES,  /* any of the writes, in any order */
+    CUT_SOME_SECTORS, /* any sectors of any of the writes */
+    CUT_TORN,         /* the first writes, the last of them in part */
+    CUT_KINDS,
+};
+
+/* Makes in `folder`, which must not exist, what is left when the power goes after `now` things. */
+void disk_cut(size_t now, enum cut_kind kind, uint32_t seed, const char *folder);
+
+#endif
