@@ -101,6 +101,22 @@ part_tags() {
     row $blob_port 'one value, one blob' --connections 8 --op "$find%22n%22%20%3D%20%27{key}%27"
 }
 
+# A copy within the server names the same data: its cost does not depend on the bytes.
+part_copy() {
+    say "## Copies of 1 GiB within the server"
+    once $blob_port --op "PUT $account/copies?restype=container"
+    once $blob_port --op "PUT $account/elsewhere?restype=container"
+    once $blob_port --seconds 600 --op "PUT $account/copies/gib" --header 'x-ms-blob-type: BlockBlob' --body-bytes 1073741824
+    once $blob_port --op "PUT $account/copies/disk" --header 'x-ms-blob-type: PageBlob' --header 'x-ms-blob-content-length: 1073741824'
+    once $blob_port --requests 256 --connections 4 --keys 256 --in-order --seconds 600 --op "PUT $account/copies/disk?comp=page" \
+        --header 'x-ms-page-write: update' --header 'x-ms-range: {range:4194304}' --body-bytes 4194304
+    from="http://127.0.0.1:$blob_port$account/copies"
+    titles
+    row $blob_port 'Copy Blob, same container' --connections 1 --keys 100 --op "PUT $account/copies/c{key}" --header "x-ms-copy-source: $from/gib"
+    row $blob_port 'Copy Blob, another container' --connections 1 --keys 100 --op "PUT $account/elsewhere/c{key}" --header "x-ms-copy-source: $from/gib"
+    row $blob_port 'Copy Blob of pages' --connections 1 --keys 100 --op "PUT $account/copies/p{key}" --header "x-ms-copy-source: $from/disk"
+}
+
 # The same bytes by nginx with sendfile, for the ratio of CPU per request.
 part_nginx() {
     command -v nginx >/dev/null || { say "(nginx is not installed: no comparison)"; return; }
@@ -270,4 +286,4 @@ part_directory() {
 }
 
 start
-for part in ${*:-blob page tags nginx list queue table file rewrite directory large memory}; do "part_$part"; done
+for part in ${*:-blob copy page tags nginx list queue table file rewrite directory large memory}; do "part_$part"; done

@@ -17,16 +17,6 @@ enum { STEPS_AT_ONCE = 64 };
 
 /* ---- what copies have in common ---- */
 
-static struct err read_priority(struct rest_call *call, bool *high)
-{
-    const struct str name = STR("x-ms-rehydrate-priority");
-    struct str text = call_header(call, name);
-    *high = str_ieq(text, STR("High"));
-    if (str_given(text) && !*high && !str_ieq(text, STR("Standard")))
-        return call_bad_header(call, name);
-    return OK;
-}
-
 /* Which tiers the copy can have, only the source's type tells. */
 static struct err read_tier(struct rest_call *call, enum blob_tier *out)
 {
@@ -43,7 +33,7 @@ struct err blob_read_copy_wishes(struct rest_call *call, struct blob_copy_wishes
     TRY(blob_read_tags_header(call, &out->tags));
     TRY(blob_read_protection(call, &out->protection));
     TRY(read_tier(call, &out->tier));
-    TRY(read_priority(call, &out->high_priority));
+    TRY(blob_read_rehydrate_priority(call, &out->high_priority));
     out->rehydrate_ticks = (int64_t)call->server->options.rehydrate_seconds * TICKS_PER_SECOND;
     out->has_seal = str_given(call_header(call, STR("x-ms-seal-blob")));
     return call_header_bool(call, STR("x-ms-seal-blob"), &out->seal);

@@ -47,6 +47,8 @@ struct err blob_read_properties(struct rest_call *call, bool standard, struct bl
 struct err blob_read_tier(struct rest_call *call, bool for_pages, enum blob_tier *out);
 /* A tier's name, of those that the request's version has. */
 bool blob_parse_tier(const struct rest_call *call, struct str text, enum blob_tier *out);
+/* x-ms-rehydrate-priority. ERR_INVALID_HEADER_VALUE. */
+struct err blob_read_rehydrate_priority(struct rest_call *call, bool *high);
 /* A base64 header of exactly n bytes; *given tells whether it was sent. */
 struct err blob_read_checksum(struct rest_call *call, struct str name, enum err_code code,
                               void *out, size_t n, bool *given);

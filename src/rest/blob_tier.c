@@ -5,7 +5,7 @@
 #include "rest/server.h"
 #include "service/blob/tier.h"
 
-static struct err read_priority(struct rest_call *call, bool *high)
+struct err blob_read_rehydrate_priority(struct rest_call *call, bool *high)
 {
     const struct str name = STR("x-ms-rehydrate-priority");
     struct str text = call_header(call, name);
@@ -28,7 +28,7 @@ struct err rest_set_blob_tier_decode(struct rest_call *call)
     if (!blob_parse_tier(call, text, &args->tier))
         return call_bad_header(call, name);
     args->rehydrate_ticks = (int64_t)call->server->options.rehydrate_seconds * TICKS_PER_SECOND;
-    return read_priority(call, &args->high_priority);
+    return blob_read_rehydrate_priority(call, &args->high_priority);
 }
 
 struct err rest_set_blob_tier_encode(struct rest_call *call)

@@ -4,8 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { assertError, assertRejects, startServer, uniqueName } from './lib.mjs';
+import { assertError, assertRejects, startServer, uniqueName, until } from './lib.mjs';
 
 let far;
 let near;
@@ -39,15 +38,6 @@ async function serve(t, answer) {
     await once(server, 'listening');
     t.after(() => { server.closeAllConnections(); server.close(); });
     return `http://127.0.0.1:${server.address().port}`;
-}
-
-async function until(check, ms = 20000) {
-    for (const end = performance.now() + ms; performance.now() < end; await sleep(30)) {
-        const value = await check();
-        if (value)
-            return value;
-    }
-    throw new Error('it did not come to that');
 }
 
 test('Copy Blob of a block blob on another server', async () => {

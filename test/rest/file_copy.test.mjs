@@ -2,10 +2,9 @@
 // Files made of blobs, of files of other accounts, and of what other servers have.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import http from 'node:http';
 import { once } from 'node:events';
-import { KEY, assertError, assertRejects, startServer, uniqueName } from './lib.mjs';
+import { KEY, assertError, assertRejects, startServer, uniqueName, until } from './lib.mjs';
 
 let server;
 let far;
@@ -27,15 +26,6 @@ after(() => Promise.all([server.stop(), far.stop()]));
 
 const bytes = (n, seed = 1) => Buffer.from(Array.from({ length: n }, (_, i) => (i * 31 + (i >> 8) + seed) & 255));
 const file = () => share.rootDirectoryClient.getFileClient(uniqueName('f'));
-
-async function until(check, ms = 20000) {
-    for (const end = performance.now() + ms; performance.now() < end; await sleep(30)) {
-        const value = await check();
-        if (value)
-            return value;
-    }
-    throw new Error('it did not come to that');
-}
 
 const ended = (client) => until(async () => {
     const properties = await client.getProperties();

@@ -287,6 +287,16 @@ class Server {
     }
 }
 
+/** Waits until check() gives something, and gives that. */
+export async function until(check, ms = 20000) {
+    for (const end = performance.now() + ms; performance.now() < end; await sleep(30)) {
+        const value = await check();
+        if (value)
+            return value;
+    }
+    throw new Error('it did not come to that');
+}
+
 /** A name that no other test uses: lower-case letters and digits, good for every kind of resource. */
 export function uniqueName(prefix = 't') {
     return prefix + randomBytes(6).toString('hex');

@@ -123,13 +123,8 @@ static struct copy_job new_job(struct txn *t, const struct blob_copy_args *args,
         job.url_etag = args->remote_etag;
         return job;
     }
-    job.partition = source->partition;
-    job.source_name = source->name;
-    job.source_at = source->at;
-    job.source_incarnation = source->incarnation;
-    job.source_content = source->head.content;
+    copy_job_set_source(&job, source);
     job.source_blocks = source->head.type == job.type ? source->head.block_count : 0;
-    job.source_etag = source->head.etag;
     return job;
 }
 

@@ -144,6 +144,16 @@ struct err copy_job_load(struct txn *t, uint64_t incarnation, uint64_t id, struc
     return *found ? job_decode(row, out) : OK;
 }
 
+void copy_job_set_source(struct copy_job *job, const struct blob_source *source)
+{
+    job->partition = source->partition;
+    job->source_name = source->name;
+    job->source_at = source->at;
+    job->source_incarnation = source->incarnation;
+    job->source_content = source->head.content;
+    job->source_etag = source->head.etag;
+}
+
 void copy_job_source(const struct copy_job *job, struct arena *a, struct blob_source *out)
 {
     *out = (struct blob_source){

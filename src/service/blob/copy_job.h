@@ -50,6 +50,8 @@ static inline bool copy_job_is_local(const struct copy_job *job)
     return str_given(job->partition);
 }
 
+/* Where from, for a source that was found here. */
+void copy_job_set_source(struct copy_job *job, const struct blob_source *source);
 /* Which part of the source comes next, for a view of it; in the arena. */
 void copy_job_source(const struct copy_job *job, struct arena *a, struct blob_source *out);
 

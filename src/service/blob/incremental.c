@@ -156,13 +156,8 @@ static struct err begin_job(struct txn *t, struct blob_incremental_args *args,
                            .type = BLOB_PAGE,
                            .size = source->head.size,
                            .started = txn_now(t),
-                           .content = blob->head.content,
-                           .partition = source->partition,
-                           .source_name = source->name,
-                           .source_at = source->at,
-                           .source_incarnation = source->incarnation,
-                           .source_content = source->head.content,
-                           .source_etag = source->head.etag};
+                           .content = blob->head.content};
+    copy_job_set_source(&job, source);
     state->status = BLOB_COPY_PENDING;
     state->job = job.id;
     args->incarnation = job.incarnation;

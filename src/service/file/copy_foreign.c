@@ -13,14 +13,8 @@ struct err copy_foreign_begin(struct file_scope *s, const struct file_found *fou
                            .started = txn_now(s->txn),
                            .url = foreign->url,
                            .url_etag = foreign->etag};
-    if (blob != NULL) {
-        job.partition = blob->partition;
-        job.source_name = blob->name;
-        job.source_at = blob->at;
-        job.source_incarnation = blob->incarnation;
-        job.source_content = blob->head.content;
-        job.source_etag = blob->head.etag;
-    }
+    if (blob != NULL)
+        copy_job_set_source(&job, blob);
     return copy_job_save(s->txn, &job);
 }
 
