@@ -124,7 +124,7 @@ static void local_unpin(struct engine *engine, struct engine_pin *pin)
 {
     struct local_engine *e = local_of(engine);
     if (pins_drop(&e->pins, pin))
-        reap_wake(e);
+        reap_unpinned(e);
 }
 
 /* ---- life ---- */

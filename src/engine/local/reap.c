@@ -289,13 +289,24 @@ void reap_add(struct local_engine *e, const struct waste *waste)
     pthread_mutex_unlock(&r->lock);
 }
 
-void reap_wake(struct local_engine *e)
+static void reap_signal(struct reaper *r)
 {
-    struct reaper *r = &e->reaper;
-    if (atomic_load(&r->waiting) == 0 && !something_only_visible(e) && !atomic_load(&r->resting) &&
-        !collect_due(e))
-        return;
     pthread_mutex_lock(&r->lock);
     pthread_cond_signal(&r->work);
     pthread_mutex_unlock(&r->lock);
+}
+
+void reap_wake(struct local_engine *e)
+{
+    struct reaper *r = &e->reaper;
+    if (atomic_load(&r->waiting) > 0 || something_only_visible(e) || atomic_load(&r->resting) ||
+        collect_due(e))
+        reap_signal(r);
+}
+
+void reap_unpinned(struct local_engine *e)
+{
+    struct reaper *r = &e->reaper;
+    if (atomic_load(&r->waiting) > 0 || collect_due(e))
+        reap_signal(r);
 }

@@ -57,7 +57,10 @@ void reap_release(struct reaper *r);
 
 /* The segment already counts it as waste. */
 void reap_add(struct local_engine *e, const struct waste *waste);
-/* Something may have become free to go: a pin is gone, or a commit was made. */
+/* A commit was made: it may let something go, and there may be chores after it. */
 void reap_wake(struct local_engine *e);
+/* A pin is gone. Every read ends so, and the thread is not disturbed unless something waits for it.
+ */
+void reap_unpinned(struct local_engine *e);
 
 #endif
