@@ -92,7 +92,8 @@ test('PutBlob: bad requests change nothing', async () => {
     for (const [headers, status, code] of [[{ 'x-ms-blob-type': undefined }, 400, 'MissingRequiredHeader'],
         [{ 'x-ms-blob-type': 'NoBlob' }, 400, 'InvalidHeaderValue'], [{ 'x-ms-meta-a-b': 'v' }, 400, 'InvalidMetadata'],
         [{ 'x-ms-blob-content-length': '512' }, 400, 'InvalidHeaderValue'],
-        [{ 'x-ms-structured-body': 'XSM/1.0; properties=crc64' }, 400, 'UnsupportedHeader'],
+        [{ 'x-ms-structured-body': 'XSM/1.0; properties=crc64' }, 400, 'MissingRequiredHeader'],
+        [{ 'x-ms-structured-body': 'XSM/2.0' }, 400, 'InvalidHeaderValue'],
         [{ 'If-Modified-Since': 'yesterday' }, 400, 'InvalidHeaderValue'], [{ 'x-ms-if-tags': 'a =' }, 400, 'InvalidHeaderValue'],
         [{ 'x-ms-lease-id': 'x' }, 400, 'InvalidHeaderValue'],
         [{ 'Content-Length': String(5001 * 2 ** 20), 'x-ms-version': '2025-11-05' }, 413, 'RequestBodyTooLarge']])
