@@ -381,6 +381,20 @@ static struct err read_timeout(struct rest_call *call)
     return OK;
 }
 
+/* A token's holder passes over the permissions of files, as a backup does, and has to say so. */
+static struct err check_intent(struct rest_call *call)
+{
+    const struct str name = STR("x-ms-file-request-intent");
+    struct str intent = call_header(call, name);
+    bool delegates =
+        call->op->comp != NULL && str_eq(str_of(call->op->comp), STR("userdelegationkey"));
+    if (call->service != SERVICE_FILE || call->who.kind != AUTH_BEARER || delegates)
+        return OK;
+    if (!str_given(intent))
+        return call_missing_header(call, name);
+    return str_ieq(intent, STR("backup")) ? OK : call_bad_header(call, name);
+}
+
 static struct err check_body(struct rest_call *call)
 {
     const struct http_request *request = &call->x->request;
@@ -404,6 +418,7 @@ static struct err head_phases(struct rest_call *call)
     TRY(cors_prepare(call));
     TRY(match_op(call, resource));
     TRY(authenticate(call, str_given(call_header(call, STR("x-ms-version"))) ? call->version : 0));
+    TRY(check_intent(call));
     /* The secondary endpoint serves reads; geo-replication's lag is none here. */
     if (call->secondary && (call->op->mode == MODE_WRITE || call->op->mode == MODE_START))
         return err_new(ERR_INSUFFICIENT_ACCOUNT_PERMISSIONS);

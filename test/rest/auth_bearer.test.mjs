@@ -37,7 +37,7 @@ before(async () => {
     writeFileSync(file('roles'), `${owner} * * owner\n${reader} ${ACCOUNT} readable reader\nteam ${ACCOUNT} readable reader\n` +
         `${delegator} ${ACCOUNT} * delegator\n`);
     const tls = ['--cert', file('cert.pem'), '--key', file('key.pem')];
-    basic = await startServer({ services: ['blob', 'queue'], args: [...tls, '--oauth', 'basic'] });
+    basic = await startServer({ services: ['blob', 'queue', 'file'], args: [...tls, '--oauth', 'basic'] });
     strict = await startServer({
         inMemory: true, services: ['blob'],
         args: [...tls, '--oauth', `jwks=${file('keys.json')},issuer=https://issuer.test/,audience=https://lazuli.test,roles=${file('roles')}`],
@@ -79,6 +79,20 @@ test('basic: claims are checked, signatures are not', async () => {
         await assertRejects(list(client(basic, unsigned(claims))), 403, 'AuthenticationFailed');
     for (const text of ['', 'x', 'a.b.c', `${part('{}')}.${part('{}')}.`])
         await assertRejects(list(client(basic, text)), 403, 'AuthenticationFailed');
+});
+
+test('the file service wants to know what a token is used for', async () => {
+    const { ShareServiceClient } = await import('@azure/storage-file-share');
+    const shares = (options) => new ShareServiceClient(httpsUrl(basic, 'file'), credential(unsigned()), { ...noRetry, ...options });
+    const name = uniqueName('s');
+    await assertRejects(shares({}).getShareClient(name).create(), 400, 'MissingRequiredHeader');
+    await assertRejects(shares({ fileRequestIntent: 'fun' }).getShareClient(name).create(), 400, 'InvalidHeaderValue');
+    const share = shares({ fileRequestIntent: 'backup' }).getShareClient(name);
+    await share.create();
+    const file = share.getDirectoryClient('').getFileClient('f');
+    await file.create(5);
+    await file.uploadRange('hello', 0, 5);
+    assert.equal((await file.downloadToBuffer()).toString(), 'hello');
 });
 
 test('a token is not taken over HTTP, nor by a server that was not told to', async () => {
