@@ -81,5 +81,7 @@ void run_and_crash(struct subject *s, void (*fn)(struct subject *s));
 uint64_t folder_bytes(const char *folder);
 /* Waits, for a few seconds at most, until the engine holds no more than this. */
 void wait_for_bytes(struct engine *e, uint64_t segment_bytes_max);
+/* The same for the number of segments: the bytes are gone before the files are. */
+void wait_for_segments(struct engine *e, uint64_t segments);
 
 #endif

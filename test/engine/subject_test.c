@@ -262,3 +262,15 @@ void wait_for_bytes(struct engine *e, uint64_t segment_bytes_max)
     }
     CHECK_INT(usage.segment_bytes, segment_bytes_max);
 }
+
+void wait_for_segments(struct engine *e, uint64_t segments)
+{
+    struct engine_usage usage;
+    for (int tries = 0; tries < 500; tries++) {
+        engine_usage(e, &usage);
+        if (usage.segments == segments)
+            return;
+        (void)nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
+    }
+    CHECK_INT(usage.segments, segments);
+}
