@@ -42,12 +42,12 @@ struct str base64_encode(struct arena *a, struct str bytes)
 }
 
 /* The six bits of a character, and one more, for those of the alphabet. */
-#define SEXTET(c)                                \
-    ((c) >= 'A' && (c) <= 'Z'   ? (c) - 'A' + 1  \
-     : (c) >= 'a' && (c) <= 'z' ? (c) - 'a' + 27 \
-     : (c) >= '0' && (c) <= '9' ? (c) - '0' + 53 \
-     : (c) == '+'               ? 63             \
-                                : ((c) == '/' ? 64 : 0))
+#define SEXTET(c)                                               \
+    (unsigned char)((c) >= 'A' && (c) <= 'Z'   ? (c) - 'A' + 1  \
+                    : (c) >= 'a' && (c) <= 'z' ? (c) - 'a' + 27 \
+                    : (c) >= '0' && (c) <= '9' ? (c) - '0' + 53 \
+                    : (c) == '+'               ? 63             \
+                                               : ((c) == '/' ? 64 : 0))
 #define SEXTETS4(c)  SEXTET(c), SEXTET((c) + 1), SEXTET((c) + 2), SEXTET((c) + 3)
 #define SEXTETS16(c) SEXTETS4(c), SEXTETS4((c) + 4), SEXTETS4((c) + 8), SEXTETS4((c) + 12)
 static const unsigned char SEXTETS[256] = {

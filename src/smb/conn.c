@@ -207,8 +207,8 @@ static void conn_too_slow(struct loop_timer *timer)
     smb_conn_close((struct smb_conn *)((char *)timer - offsetof(struct smb_conn, early)));
 }
 
-void smb_conn_open(struct smb_server *server, struct loop *loop, int fd,
-                   const struct sockaddr_storage *peer)
+struct smb_conn *smb_conn_open(struct smb_server *server, struct loop *loop, int fd,
+                               const struct sockaddr_storage *peer)
 {
     struct smb_conn *c = MEM_NEW(struct smb_conn);
     int yes = 1;
@@ -226,7 +226,8 @@ void smb_conn_open(struct smb_server *server, struct loop *loop, int fd,
     struct err error = loop_watch_add(loop, &c->watch, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
     if (err_is(error)) {
         smb_conn_close(c);
-        return;
+        return NULL;
     }
     loop_timer_set(loop, &c->early, SMB_EARLY_MS);
+    return c;
 }

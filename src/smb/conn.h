@@ -137,9 +137,9 @@ struct smb_message {
     unsigned count;
 };
 
-/* A new connection on its loop. Takes the descriptor. */
-void smb_conn_open(struct smb_server *server, struct loop *loop, int fd,
-                   const struct sockaddr_storage *peer);
+/* A new connection on its loop; NULL when it could not be watched. Takes the descriptor. */
+struct smb_conn *smb_conn_open(struct smb_server *server, struct loop *loop, int fd,
+                               const struct sockaddr_storage *peer);
 /* Cuts it; what is under way ends without an answer. */
 void smb_conn_close(struct smb_conn *c);
 

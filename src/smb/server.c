@@ -151,6 +151,11 @@ struct smb_blocks *smb_server_blocks(struct smb_server *s, const struct loop *lo
     return &worker_of(s, loop)->blocks;
 }
 
+unsigned smb_server_connections(struct smb_server *s)
+{
+    return atomic_load(&s->connection_count);
+}
+
 void smb_server_remember(struct smb_server *s, struct smb_conn *c)
 {
     struct smb_worker *w = worker_of(s, c->loop);
@@ -236,7 +241,7 @@ static void listener_take(struct listener *base, int fd, const struct sockaddr_s
         (void)close(fd);
         return;
     }
-    smb_conn_open(w->server, w->loop, fd, peer);
+    (void)smb_conn_open(w->server, w->loop, fd, peer);
 }
 
 struct err smb_server_listen(struct smb_server *s, const char *host, uint16_t port,

@@ -51,6 +51,8 @@ const struct guid *smb_server_guid(const struct smb_server *s);
 int64_t smb_server_started(const struct smb_server *s);
 int64_t smb_server_now(const struct smb_server *s);
 struct smb_blocks *smb_server_blocks(struct smb_server *s, const struct loop *loop);
+/* Those that are open, or cut but still have work under way. */
+unsigned smb_server_connections(struct smb_server *s);
 void smb_server_remember(struct smb_server *s, struct smb_conn *c);
 void smb_server_forget(struct smb_server *s, struct smb_conn *c);
 uint64_t smb_server_next_session(struct smb_server *s);
