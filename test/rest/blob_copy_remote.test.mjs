@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies from other servers: a second Lazuli, and servers that behave in ways of their own.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import http from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { assertError, assertRejects, startServer, uniqueName, until } from './lib.mjs';
+import { BIN, assertError, assertRejects, startServer, uniqueName, until } from './lib.mjs';
 
 let far;
 let near;
@@ -167,6 +171,34 @@ test('answers that are none', async (t) => {
     assert.equal(await to.exists(), false);
     await to.syncUploadFromURL(`${url}/plain`);
     assert.equal((await to.downloadToBuffer()).toString(), 'plain text');
+});
+
+test('over HTTPS: with a certificate that is trusted, and for the host', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'lazuli-copy-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+    execFileSync(BIN, ['cert', cert, key]);
+    const options = { services: ['blob'], inMemory: true };
+    const safe = await startServer({ ...options, args: ['--cert', cert, '--key', key] });
+    const trusting = await startServer({
+        ...options, args: ['--copy-sources', '127.0.0.0/8'], env: { SSL_CERT_FILE: cert },
+    });
+    t.after(() => Promise.all([safe.stop(), trusting.stop()]));
+    const from = (await safe.blobs()).getContainerClient('copies');
+    await from.create({ access: 'blob' });
+    const content = bytes(100000, 3);
+    await from.getBlockBlobClient('b').upload(content, content.length);
+    const url = `${from.url}/b`.replace('http:', 'https:');
+    const into = (await trusting.blobs()).getContainerClient('copies');
+    await into.create();
+    const to = into.getBlockBlobClient('b');
+    await to.syncCopyFromURL(url);
+    assert.deepEqual(await to.downloadToBuffer(), content);
+    await (await to.beginCopyFromURL(url, POLL)).pollUntilDone();
+    assert.deepEqual(await to.downloadToBuffer(), content);
+    // One that does not know the certificate's authority does not take it.
+    const other = container.getBlockBlobClient(uniqueName('dst'));
+    await assertRejects(other.syncCopyFromURL(url), 500, 'CannotVerifyCopySource');
 });
 
 /** A source whose bytes come only when they are let go; hands out what it is asked for. */
