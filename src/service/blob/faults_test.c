@@ -3,6 +3,7 @@
  * space back, and the same operation succeeds when the fault is gone. */
 #include "engine/fault.h"
 #include "service/blob/blob_fixture.h"
+#include "service/blob/protect.h"
 #include "service/blob/tags.h"
 #include "service/blob/tier.h"
 #include "service/common/fault_fixture.h"
@@ -213,6 +214,54 @@ static struct err set_acl(struct blob_fixture *f)
 void test_faults_set_container_acl(void)
 {
     fail_each_call(set_acl);
+}
+
+static struct err set_expiry(struct blob_fixture *f)
+{
+    struct blob_expiry_args args = {
+        .request = bf_blob(f, "large"), .option = BLOB_EXPIRY_FROM_NOW, .ticks = TICKS_PER_SECOND};
+    return bf_update(f, blob_set_blob_expiry, &args);
+}
+
+void test_faults_set_blob_expiry(void)
+{
+    fail_each_call(set_expiry);
+}
+
+static struct err put_over_expired(struct blob_fixture *f)
+{
+    return bf_put(f, bf_blob(f, "leased"), bf_bytes(f, 9000, 5), NULL);
+}
+
+/* What has expired is taken away by the write that takes its place: both or neither. */
+void test_faults_put_blob_over_an_expired_one(void)
+{
+    struct faulty faulty = {.run = put_over_expired};
+    struct blob_fixture *f = &faulty.fixture;
+    furnish(f);
+    struct blob_expiry_args args = {
+        .request = bf_blob(f, "leased"), .option = BLOB_EXPIRY_FROM_NOW, .ticks = TICKS_PER_SECOND};
+    CHECK_OK(bf_update(f, blob_set_blob_expiry, &args));
+    bf_seconds(f, 5);
+    CHECK(fault_each_call(f->store.engine, &f->arena, run_faulty, &faulty) > 5);
+    bf_end(f);
+}
+
+static struct err protect(struct blob_fixture *f)
+{
+    struct blob_protect_args args = {.request = bf_blob(f, "large"),
+                                     .protection = {.until = BLOB_FIXTURE_NOW + TICKS_PER_DAY}};
+    return bf_update(f, blob_set_blob_immutability_policy, &args);
+}
+
+void test_faults_set_blob_immutability_policy(void)
+{
+    struct faulty faulty = {.run = protect};
+    struct blob_fixture *f = &faulty.fixture;
+    furnish(f);
+    (void)fault_each_call(f->store.engine, &f->arena, run_faulty, &faulty);
+    bf_seconds(f, 2 * 86400); /* its protection over, all of it can go */
+    bf_end(f);
 }
 
 /* A sweep that fails half-way has done whole steps or nothing of one. */
