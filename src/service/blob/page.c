@@ -237,8 +237,8 @@ struct err blob_pages_read(struct txn *t, const struct blob_request *request,
     uint64_t until = 0;
     uint64_t end = args->offset + args->length;
     TRY(blob_pages_open(t, request, blob, &pages));
-    TRY(interval_read(&pages.map, args->offset, end, &limits, request->arena, &args->pieces,
-                      &until));
+    TRY(interval_read(&pages.map, (struct interval_range){args->offset, end}, &limits,
+                      request->arena, &args->pieces, &until));
     return until == end ? OK : err_new(ERR_SERVER_BUSY);
 }
 

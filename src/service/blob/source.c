@@ -74,7 +74,8 @@ static struct err read_pieces(struct txn *t, struct blob_source *source,
                                          .inline_max = INLINE_BYTES_MAX};
         struct blob_pages pages;
         TRY(blob_pages_open(t, request, blob, &pages));
-        TRY(interval_read(&pages.map, source->offset, source->offset + length, &limits,
+        TRY(interval_read(&pages.map,
+                          (struct interval_range){source->offset, source->offset + length}, &limits,
                           source->arena, &source->pieces, &source->until));
         /* What a snapshot sees is kept for it. */
         return blob->at.item != BLOB_BASE
@@ -84,8 +85,9 @@ static struct err read_pieces(struct txn *t, struct blob_source *source,
     }
     struct str content =
         blob_key_content(txn_arena(t), blob->container.incarnation, blob->head.content);
-    TRY(content_read_some(t, content, source->offset, length, source->pieces_max, source->arena,
-                          &source->pieces));
+    TRY(content_read_some(t, content,
+                          (struct content_part){source->offset, length, source->pieces_max},
+                          source->arena, &source->pieces));
     source->until = source->offset + pieces_length(&source->pieces);
     return OK;
 }

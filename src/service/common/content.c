@@ -215,19 +215,22 @@ static struct err read_by_cursor(struct content_reader *r, struct txn *t, struct
 struct err content_read(struct txn *t, struct str prefix, uint64_t offset, uint64_t length,
                         struct arena *a, struct pieces *out)
 {
-    return content_read_some(t, prefix, offset, length, SIZE_MAX, a, out);
+    return content_read_some(t, prefix, (struct content_part){offset, length, SIZE_MAX}, a, out);
 }
 
-struct err content_read_some(struct txn *t, struct str prefix, uint64_t offset, uint64_t length,
-                             size_t pieces_max, struct arena *a, struct pieces *out)
+struct err content_read_some(struct txn *t, struct str prefix, struct content_part part,
+                             struct arena *a, struct pieces *out)
 {
-    struct content_reader r = {
-        .arena = a, .out = out, .next = offset, .end = offset + length, .pieces_max = pieces_max};
+    struct content_reader r = {.arena = a,
+                               .out = out,
+                               .next = part.offset,
+                               .end = part.offset + part.length,
+                               .pieces_max = part.pieces_max};
     *out = (struct pieces){0};
-    if (length == 0)
+    if (part.length == 0)
         return OK;
     /* Nearly every content is one chunk: a plain get is cheaper than a cursor. */
-    if (offset < (uint64_t)CONTENT_CHUNK_PIECES * EXTENT_BYTES_MAX) {
+    if (part.offset < (uint64_t)CONTENT_CHUNK_PIECES * EXTENT_BYTES_MAX) {
         struct str first;
         TRY(txn_get(t, chunk_key(txn_arena(t), prefix, 0), &first));
         if (str_given(first))

@@ -77,9 +77,14 @@ struct err content_write_end(struct content_writer *w);
  * reads as a hole. ERR_CORRUPT when a chunk cannot be read. */
 struct err content_read(struct txn *t, struct str prefix, uint64_t offset, uint64_t length,
                         struct arena *a, struct pieces *out);
+struct content_part {
+    uint64_t offset;
+    uint64_t length;
+    size_t pieces_max;
+};
 /* The same, but no more than pieces_max of them; pieces_length tells how far they reach. */
-struct err content_read_some(struct txn *t, struct str prefix, uint64_t offset, uint64_t length,
-                             size_t pieces_max, struct arena *a, struct pieces *out);
+struct err content_read_some(struct txn *t, struct str prefix, struct content_part part,
+                             struct arena *a, struct pieces *out);
 
 /* Removes a content that is one row without extents, not even reading it. */
 struct err content_remove_inline(struct txn *t, struct str prefix);

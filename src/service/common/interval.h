@@ -90,9 +90,15 @@ struct interval_limits {
 };
 extern const struct interval_limits INTERVAL_LIMITS_DEFAULT;
 
-/* The pieces of [from, to) with the holes, in the arena, inline bytes too; *until is where they end
- * (to, unless a limit came first; always past from). */
-struct err interval_read(const struct interval_map *m, uint64_t from, uint64_t to,
+/* from <= offset < to */
+struct interval_range {
+    uint64_t from;
+    uint64_t to;
+};
+
+/* The pieces of the range with the holes, in the arena, inline bytes too; *until is where they end
+ * (range.to, unless a limit came first; always past range.from). */
+struct err interval_read(const struct interval_map *m, struct interval_range range,
                          const struct interval_limits *limits, struct arena *a, struct pieces *out,
                          uint64_t *until);
 

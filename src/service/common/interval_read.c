@@ -238,16 +238,16 @@ static struct err gather_part(void *arg, const struct interval_part *part, bool 
     return OK;
 }
 
-struct err interval_read(const struct interval_map *m, uint64_t from, uint64_t to,
+struct err interval_read(const struct interval_map *m, struct interval_range range,
                          const struct interval_limits *limits, struct arena *a, struct pieces *out,
                          uint64_t *until)
 {
-    struct gather g = {.limits = limits, .arena = a, .out = out, .at = from};
+    struct gather g = {.limits = limits, .arena = a, .out = out, .at = range.from};
     *out = (struct pieces){0};
-    TRY(interval_walk(m, from, to, gather_part, &g));
+    TRY(interval_walk(m, range.from, range.to, gather_part, &g));
     bool stopped = out->count >= limits->pieces_max || g.inline_bytes >= limits->inline_max;
     if (!stopped)
-        gather_hole(&g, to);
+        gather_hole(&g, range.to);
     *until = g.at;
     return OK;
 }

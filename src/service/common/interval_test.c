@@ -286,7 +286,8 @@ static struct err do_look(struct txn *t, void *arg)
         m = *l->past;
         m.rows = &s;
     }
-    return interval_read(&m, l->from, l->to, &l->limits, &l->arena, &l->pieces, &l->until);
+    return interval_read(&m, (struct interval_range){l->from, l->to}, &l->limits, &l->arena,
+                         &l->pieces, &l->until);
 }
 
 static bool all_are(const unsigned char *p, uint64_t n, unsigned char value)

@@ -250,8 +250,8 @@ struct err file_read_at(struct txn *t, void *arg)
     uint64_t left = args->size - args->offset;
     uint64_t to = args->offset + (args->length < left ? args->length : left);
     struct interval_map m = file_map(&s, &found.node);
-    return interval_read(&m, args->offset, to, &READ_LIMITS, args->at.arena, &args->pieces,
-                         &args->until);
+    return interval_read(&m, (struct interval_range){args->offset, to}, &READ_LIMITS,
+                         args->at.arena, &args->pieces, &args->until);
 }
 
 struct err file_zero_at(struct txn *t, void *arg)

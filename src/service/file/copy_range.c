@@ -34,8 +34,9 @@ static struct err copy_part(struct txn *t, const struct interval_map *source,
     while (done < part->length) {
         struct pieces read = {0}, cut = {0};
         uint64_t until;
-        TRY(interval_read(source, part->from + done, part->from + part->length, &COPY_LIMITS,
-                          txn_arena(t), &read, &until));
+        TRY(interval_read(source,
+                          (struct interval_range){part->from + done, part->from + part->length},
+                          &COPY_LIMITS, txn_arena(t), &read, &until));
         cut_pieces(txn_arena(t), part->to + done, &read, &cut);
         TRY(interval_write(to, part->to + done, &cut, PIECE_HOLD));
         done = until - part->from;

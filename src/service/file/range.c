@@ -37,8 +37,8 @@ struct err file_get_file(struct txn *t, void *arg)
     struct interval_map m = file_map(&s, &found.node);
     args->until = args->offset;
     args->pieces = (struct pieces){0};
-    TRY(interval_read(&m, args->offset, args->offset + args->length, &READ_LIMITS,
-                      args->request.arena, &args->pieces, &args->until));
+    TRY(interval_read(&m, (struct interval_range){args->offset, args->offset + args->length},
+                      &READ_LIMITS, args->request.arena, &args->pieces, &args->until));
     if (args->until < args->offset + args->length && args->kept != NULL)
         txn_keep_state(t, args->kept);
     return OK;
@@ -65,8 +65,8 @@ struct err file_get_file_more(struct txn *t, void *arg)
     if (!found.exists || found.node.content != more->content)
         return err_new(ERR_CORRUPT);
     struct interval_map m = file_map(&s, &found.node);
-    return interval_read(&m, more->from, more->to, &READ_LIMITS, more->arena, &more->pieces,
-                         &more->until);
+    return interval_read(&m, (struct interval_range){more->from, more->to}, &READ_LIMITS,
+                         more->arena, &more->pieces, &more->until);
 }
 
 /* ---- writing ---- */
