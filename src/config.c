@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "memory.h"
+
 enum flag_kind {
     FLAG_BOOL,
     FLAG_TEXT,
@@ -60,7 +62,7 @@ static const struct flag FLAGS[] = {
     {"--max-connections", NULL, FLAG_NUMBER, AT(connections_max), 1 << 20, "N", "default 10000"},
     {"--max-connections-per-address", NULL, FLAG_NUMBER, AT(connections_per_address), 1 << 20, "N", "default 0: no limit"},
     {"--threads", NULL, FLAG_NUMBER, AT(threads), 256, "N", "event loops; default one per core"},
-    {"--cache-mib", NULL, FLAG_NUMBER, AT(cache_mib), 1 << 20, "N", "memory for cached rows; default 64"},
+    {"--cache-mib", NULL, FLAG_NUMBER, AT(cache_mib), 1 << 20, "N", "memory for cached rows; default 1/32 of what there is, 64 to 512"},
     {"--container-delete-seconds", NULL, FLAG_NUMBER, AT(container_delete_seconds), 86400, "N", "how long a deleted container's name stays taken; default 0"},
     {"--container-retention-days", NULL, FLAG_NUMBER, AT(container_retention_days), 365, "N", "how long a deleted container can be restored; default 0: not at all"},
     {"--blob-versioning", NULL, FLAG_TEXT, AT(blob_versioning), 0, "on|off|ACCOUNT,…", "keep previous versions of blobs, of all accounts or of these; default off"},
@@ -245,7 +247,7 @@ struct err config_parse(int argc, char **argv, struct config *out, char *text, s
         .smb_port = 10445,
         .log_level = LOG_INFO,
         .smb_encryption = SMB_ENCRYPTION_PREFERRED,
-        .cache_mib = 64,
+        .cache_mib = memory_cache_mib(memory_bytes()),
         .connections_max = 10000,
     };
     struct parse p = {out, text, size};
