@@ -140,11 +140,18 @@ static struct err connect_any(struct dialed *c, struct str host, const struct ad
     return result;
 }
 
+/* OpenSSL's macro for it casts the const away. */
+static bool name_host(SSL *ssl, const char *host)
+{
+    return SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+                    (void *)(uintptr_t)host) == 1;
+}
+
 static struct err shake_hands(struct dialed *c, const char *host, int64_t deadline_ms)
 {
     c->ssl = SSL_new(c->dialer->context);
-    if (c->ssl == NULL || SSL_set_fd(c->ssl, c->fd) != 1 ||
-        SSL_set_tlsext_host_name(c->ssl, host) != 1 || SSL_set1_host(c->ssl, host) != 1)
+    if (c->ssl == NULL || SSL_set_fd(c->ssl, c->fd) != 1 || !name_host(c->ssl, host) ||
+        SSL_set1_host(c->ssl, host) != 1)
         return failed(EPROTO);
     for (;;) {
         ERR_clear_error();
