@@ -222,6 +222,8 @@ struct err file_write_at(struct txn *t, void *arg)
     struct file_found found;
     TRY(file_open_id(t, &args->at, &s, &found));
     uint64_t offset = args->offset;
+    if (found.node.kind != NODE_FILE)
+        return err_new(ERR_FILE_IS_A_DIRECTORY);
     if (offset > NODE_SIZE_MAX || args->length > NODE_SIZE_MAX - offset)
         return err_new(ERR_SHARE_SIZE_LIMIT_REACHED);
     if (offset + args->length > found.node.size)
