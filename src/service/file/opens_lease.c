@@ -340,8 +340,9 @@ void opens_wait_over(struct opens *t, struct opens_wait *wait)
     struct opens_file *f = wait->queued ? opens_find(t, wait->key) : NULL;
     if (f != NULL) {
         for (struct opens_lease *l = f->leases; l != NULL; l = l->next) {
+            /* Who does not answer is not trusted with the rest either ([MS-SMB2] 3.3.6.5). */
             if (l->breaking)
-                l->state = l->wanted;
+                l->state = OPENS_CACHE_NONE;
             l->breaking = false;
         }
         opens_wake_all(f, &news);

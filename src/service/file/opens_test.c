@@ -303,7 +303,7 @@ void test_opens_wait_over_takes_the_cache(void)
     opens_wait_over(f.table, &w.wait);
     CHECK_INT(w.woken, 1);
     CHECK_OK(opens_open(f.table, &b, &w.wait, &hb, &granted));
-    CHECK_INT(opens_cache_of(f.table, ha), OPENS_CACHE_R);
+    CHECK_INT(opens_cache_of(f.table, ha), OPENS_CACHE_NONE);
     opens_close(f.table, ha, &remove);
     opens_close(f.table, hb, &remove);
     opens_free(f.table);
