@@ -252,7 +252,7 @@ test('Incremental Copy Blob', async () => {
     await to.delete({ deleteSnapshots: 'include' });
 });
 
-test('Copy Blob From URL', async () => {
+test('CopyBlobFromURL', async () => {
     const content = bytes(70000, 3);
     const from = await source(content, { metadata: { a: '1' }, tags: { t: 'x' } });
     const to = container.getBlockBlobClient(uniqueName('dst'));
@@ -277,7 +277,7 @@ test('Copy Blob From URL', async () => {
     assert.deepEqual(await to.downloadToBuffer(), Buffer.concat([Buffer.alloc(512), bytes(512), Buffer.alloc(3072)]));
 });
 
-test('Put Blob From URL', async () => {
+test('PutBlobFromURL', async () => {
     const content = bytes(70000, 3);
     const from = await source(content, {
         blobHTTPHeaders: { blobContentType: 'text/x', blobContentLanguage: 'en' }, tags: { t: 'x' },
@@ -309,7 +309,7 @@ test('Put Blob From URL', async () => {
     await put({ conditions: { leaseId: lease.leaseId } });
 });
 
-test('Put Block From URL', async () => {
+test('PutBlockFromURL', async () => {
     const content = bytes(9 << 20, 3);
     const from = await source(content);
     const to = container.getBlockBlobClient(uniqueName('dst'));
@@ -340,7 +340,7 @@ test('Put Block From URL', async () => {
     assert.equal((await put({})).status, 201);
 });
 
-test('Append Block From URL', async () => {
+test('AppendBlockFromURL', async () => {
     const content = bytes(100000, 3);
     const from = await source(content);
     const to = container.getAppendBlobClient(uniqueName('log'));
@@ -361,7 +361,7 @@ test('Append Block From URL', async () => {
         'UnsatisfiableCondition');
 });
 
-test('Put Page From URL', async () => {
+test('PutPageFromURL', async () => {
     const content = bytes(8192, 3);
     const from = await source(content);
     const to = container.getPageBlobClient(uniqueName('page'));
