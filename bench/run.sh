@@ -1,7 +1,7 @@
 #!/bin/sh
 # `make bench`: every question of bench/README.md, one table. Ratios and CPU per operation count; rates depend on the machine.
 #   sh bench/run.sh            all parts
-#   sh bench/run.sh blob list  some of them
+#   sh bench/run.sh blob list  some of them; `bounds` (BENCH_ROWS, 1000000) only when it is asked for
 # BENCH_FLAGS: more flags for the server. BENCH_SECONDS (4) per row, BENCH_BLOBS (1000000) for the large container, BENCH_DATA: where the store goes (a new folder in /tmp).
 set -eu
 cd "$(dirname "$0")/.."
@@ -11,7 +11,8 @@ data=${BENCH_DATA:-$(mktemp -d /tmp/lazuli-bench-XXXXXX)}
 load=build/release/bench_load
 key='Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=='
 account=/devstoreaccount1
-blob_port=21800 queue_port=21801 table_port=21802 file_port=21803 nginx_port=21804
+blob_port=${BENCH_PORT:-21800} nginx_port=21804
+queue_port=$((blob_port + 1)) table_port=$((blob_port + 2)) file_port=$((blob_port + 3))
 pid= nginx_pid=
 trap 'stop; [ -z "$nginx_pid" ] || kill "$nginx_pid"; rm -rf "$data"' EXIT INT TERM
 
@@ -194,6 +195,49 @@ part_table() {
         --header 'Content-Type: multipart/mixed; boundary=b' --body "$(table_batch scan 'p{seq}')"
     row $table_port 'query of 100 rows by PartitionKey' --table --op "GET $account/bench()?\$filter=PartitionKey%20eq%20'b'&\$top=100" --header 'Accept: application/json;odata=nometadata'
     row $table_port 'query over 200,000 rows, nothing found' --table --connections 2 --op "GET $account/scan()?\$filter=Count%20eq%208" --header 'Accept: application/json;odata=nometadata'
+}
+
+# rows TABLE COUNT: fills a table with so many entities of one partition.
+rows() {
+    once $table_port --table --op "POST $account/Tables" --header 'Content-Type: application/json' --header 'Accept: application/json;odata=nometadata' --body "{\"TableName\":\"$1\"}"
+    once $table_port --table --requests $(($2 / 100)) --connections 16 --seconds 3600 --op "POST $account/\$batch" \
+        --header 'Content-Type: multipart/mixed; boundary=b' --body "$(table_batch "$1" b)"
+}
+
+# select TABLE NAME FROM TO: the entities between two row keys.
+select() {
+    row $table_port "$2" --table --connections 8 --op "GET $account/$1()?\$filter=PartitionKey%20eq%20'b'%20and%20RowKey%20ge%20'$3'%20and%20RowKey%20lt%20'$4'" \
+        --header 'Accept: application/json;odata=nometadata'
+}
+
+resident() {
+    awk '/VmRSS/ {print $2}' /proc/"$pid"/status
+}
+
+# Does a query cost what its bounds select, and not what there is? And what does a scan of all of it need in memory?
+part_bounds() {
+    many=${BENCH_ROWS:-1000000}
+    say "## Queries of 1,000 entities out of 10,000 and out of $many, and a scan of all"
+    rows few 10000
+    begun=$(date +%s%N)
+    rows many "$many"
+    echo "$many entities in $((($(date +%s%N) - begun) / 1000000)) ms"
+    titles
+    for round in 1 2 3; do
+        select few "1,000 of 10,000, $round" 00000010 00000020
+        select many "1,000 of $many, $round" 00000500 00000510
+    done
+    for round in first second; do # the first fills the caches
+        before=$(resident) most=0
+        row $table_port "scan of $many, nothing found" --table --connections 1 --op "GET $account/many()?\$filter=Count%20eq%208" --header 'Accept: application/json;odata=nometadata' &
+        scanning=$!
+        while kill -0 $scanning 2>/dev/null; do
+            now=$(resident)
+            [ "$now" -le "$most" ] || most=$now
+            sleep 0.2
+        done
+        echo "memory, $round scan: $before KiB before, $most KiB at most"
+    done
 }
 
 # Costs in a large container against a small one, and the time to start with it.
