@@ -197,7 +197,7 @@ struct journal_place journal_record_end(const struct journal *j)
                                   j->end.sequence + 1};
 }
 
-static void make_head(struct journal *j)
+static void make_head(struct journal *j, bool flush)
 {
     struct buf *b = &j->head;
     buf_clear(b);
@@ -209,7 +209,7 @@ static void make_head(struct journal *j)
     buf_put_le64(b, j->end.sequence + 1);
     buf_put_le64(b, j->durable_sequence);
     buf_put_le32(b, j->entry_count);
-    buf_put_le32(b, 0);
+    buf_put_le32(b, flush);
     assert(b->n == RECORD_HEAD_BYTES);
     struct buf check = {.p = b->p + 4, .n = 0, .capacity = 4};
     buf_put_le32(&check, journal_sum(str_from(buf_str(b), 8), (uint32_t)(j->salt >> 32)));
@@ -264,7 +264,7 @@ static struct err write_record(struct journal *j)
 struct err journal_write(struct journal *j, bool flush)
 {
     struct journal_place end = journal_record_end(j);
-    make_head(j);
+    make_head(j, flush);
     struct err e = write_record(j);
     if (err_is(e)) {
         int64_t now_ms = clock_mono_ms();

@@ -118,6 +118,7 @@ struct record_head {
     uint64_t sequence;
     uint64_t
         durable_sequence; /* of which records it was known, when this was written, to be safe */
+    bool extents_durable; /* what it and those before it name was flushed before it was written */
 };
 
 struct record_entry {

@@ -70,6 +70,7 @@ static bool parse_head(const struct journal_walk *w, struct str bytes, struct re
     head->sequence = read_le64(&r);
     head->durable_sequence = read_le64(&r);
     head->entry_count = read_le32(&r);
+    head->extents_durable = read_le32(&r) != 0;
     return true;
 }
 

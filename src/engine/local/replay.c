@@ -16,6 +16,7 @@ struct replay {
     struct local_engine *engine;
     struct journal *journal;
     struct journal_place place; /* up to where it is applied */
+    uint64_t extents_durable;   /* the newest record up to which extents were flushed */
     uint64_t durable;           /* the newest record that was known to be durable */
     uint64_t applied;
     bool ended; /* past the last whole record of a file */
@@ -85,6 +86,8 @@ static struct err find_durable(struct replay *r, uint64_t file)
     while (journal_walk_next(&w) || journal_walk_find(&w)) {
         if (w.head.durable_sequence > r->durable)
             r->durable = w.head.durable_sequence;
+        if (w.head.extents_durable && w.head.sequence > r->extents_durable)
+            r->extents_durable = w.head.sequence;
     }
     journal_walk_release(&w, r->journal);
     return OK;
@@ -165,13 +168,15 @@ static bool extent_whole(struct replay *r, const struct record_entry *entry)
     return !err_is(local_extent_locate(&r->engine->base, &x, &all, &span));
 }
 
-static bool entry_whole(struct replay *r, const struct record_entry *entry, struct buf *scratch)
+static bool entry_whole(struct replay *r, uint64_t sequence, const struct record_entry *entry,
+                        struct buf *scratch)
 {
     switch (entry->kind) {
     case ENTRY_LARGE:
         return value_whole(r, &entry->place, scratch);
     case ENTRY_SMALL:
-        return extent_whole(r, entry);
+        /* One that was flushed may have been dropped and punched out since. */
+        return sequence <= r->extents_durable || extent_whole(r, entry);
     case ENTRY_DELETE:
         break;
     }
@@ -190,7 +195,7 @@ static bool record_whole(struct replay *r, struct journal_walk *w)
     struct buf scratch = buf_heap();
     bool whole = true;
     while (whole && journal_walk_entry(w, &entry))
-        whole = entry_whole(r, &entry, &scratch);
+        whole = entry_whole(r, w->head.sequence, &entry, &scratch);
     buf_release(&scratch);
     return whole && journal_walk_load(w); /* from the first entry again */
 }
