@@ -1,11 +1,11 @@
 # Lazuli. `make run` serves, `make test` tests; see README.md.
 # Variants: V=release (default), asan, tsan. Compiler: CC=gcc (default) or clang.
-# LTO=1: optimised across files, for releases: 5 % less CPU per request, and half a minute more to link.
+# The program is optimised across files (5 % less CPU per request); LTO=0 links it half a minute faster.
 V ?= release
 ifeq ($(origin CC),default)
 CC := gcc
 endif
-B := build/$(V)$(if $(findstring clang,$(CC)),-clang)$(if $(LTO),-lto)
+B := build/$(V)$(if $(findstring clang,$(CC)),-clang)
 
 WARN := -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
         -Wcast-qual -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wswitch-enum -Wimplicit-fallthrough
@@ -22,9 +22,14 @@ OPT := -O1 -fno-omit-frame-pointer -fsanitize=thread
 else
 $(error V is release, asan or tsan)
 endif
-LTO_FLAGS := $(if $(LTO),-flto=auto)
-CFLAGS   = $(BASE) $(WARN) $(OPT) $(LTO_FLAGS) $(EXTRA_CFLAGS)
-LDFLAGS := -pie -Wl,-z,relro,-z,now -pthread $(filter -fsanitize=%,$(OPT)) $(if $(LTO),-O2 $(LTO_FLAGS))
+ifeq ($(V)-$(findstring clang,$(CC)),release-)
+LTO ?= 1
+endif
+# Objects hold machine code as well, so that unit tests and benchmarks link without it.
+LTO_COMPILE := $(if $(filter 1,$(LTO)),-flto=auto -ffat-lto-objects)
+LTO_LINK    := $(if $(filter 1,$(LTO)),-flto=auto -O2)
+CFLAGS   = $(BASE) $(WARN) $(OPT) $(LTO_COMPILE) $(EXTRA_CFLAGS)
+LDFLAGS := -pie -Wl,-z,relro,-z,now -pthread $(filter -fsanitize=%,$(OPT))
 LDLIBS  := -lrocksdb -lssl -lcrypto -lexpat -lisal -lm
 
 SRC   := $(filter-out %_test.c src/main.c,$(shell find src -name '*.c' | sort))
@@ -44,7 +49,7 @@ build/lazuli: $(B)/lazuli
 
 $(B)/lazuli: $(B)/src/main.o $(OBJ)
 	@echo "  LD $@"
-	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	@$(CC) $(LDFLAGS) $(LTO_LINK) -o $@ $^ $(LDLIBS)
 
 # Tests are found by name, not through headers.
 $(B)/%_test.o: WARN += -Wno-missing-prototypes

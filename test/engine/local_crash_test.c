@@ -291,3 +291,30 @@ void test_local_crash_keeps_what_came_before_lost_bytes(void)
 {
     check_visible_after(2, 2, 0);
 }
+
+/* The first version's extent is dropped, flushed and given back before anything durable follows. */
+static void overwrite_visible(struct subject *s)
+{
+    put_version(s, 0, 1, &visible_extents[0]);
+    put_version(s, 0, 2, &visible_extents[1]);
+    CHECK_OK(engine_flush(s->engine));
+    wait_for_bytes(s->engine, 150000);
+}
+
+void test_local_crash_keeps_a_visible_commit_whose_bytes_were_given_back(void)
+{
+    struct subject s = {.kind = &SUBJECT_LOCAL, .relaxed = true};
+    clock_init_manual(&s.clock, 20000 * TICKS_PER_DAY);
+    arena_init(&s.arena, SIZE_MAX);
+    visible_extents = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(visible_extents != MAP_FAILED);
+    run_and_crash(&s, overwrite_visible);
+    s.engine = s.kind->open(&s);
+    struct seen_call seen = {.key = 0};
+    view_ok(&s, STR("v"), read_version, &seen);
+    CHECK_INT(seen.version, 2);
+    check_extent(s.engine, &seen.extent, 2);
+    engine_close(s.engine);
+    arena_release(&s.arena);
+    CHECK_INT(munmap(visible_extents, 4096), 0);
+}

@@ -65,6 +65,11 @@ function writeClock(file, ms) {
 
 // ---- the server -----------------------------------------------------------------------------------------------------
 
+/** The file service's SDK, for tests in other folders too: packages are installed beside this file. */
+export function fileShareSdk() {
+    return import('@azure/storage-file-share');
+}
+
 /** Ports that were free a moment ago, all different. */
 export async function freePorts(count) {
     const holders = [];
@@ -249,7 +254,7 @@ class Server {
     }
 
     async shares(options = {}) {
-        const { ShareServiceClient } = await import('@azure/storage-file-share');
+        const { ShareServiceClient } = await fileShareSdk();
         return ShareServiceClient.fromConnectionString(this.connectionString(options), NO_RETRY);
     }
 

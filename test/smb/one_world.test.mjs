@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { ACCOUNT, assertRejects, freePorts, KEY, startServer, uniqueName } from '../rest/lib.mjs';
+import { ACCOUNT, assertRejects, fileShareSdk, freePorts, KEY, startServer, uniqueName } from '../rest/lib.mjs';
 import {
     DELETE, DELETE_PENDING, FILE_CLOSED, leaseState, LOCK_NOT_GRANTED, NOT_FOUND, OK, READ, SHARING_VIOLATION, SmbClient, WRITE,
 } from './client.mjs';
@@ -33,7 +33,7 @@ async function newFile(size = 1024) {
 }
 
 async function lease(file) {
-    const { ShareLeaseClient } = await import('@azure/storage-file-share');
+    const { ShareLeaseClient } = await fileShareSdk();
     return new ShareLeaseClient(file);
 }
 

@@ -31,10 +31,18 @@ export -f run_suite
 export out FILE_PORT SMB_PORT SMB_USER
 echo "$suites" | tr ' ' '\n' | xargs -P 6 -I{} bash -c 'run_suite {}'
 
-cat "$out"/*.passed | sort -u >"$out/passed"
 # A name of a suite is that test, or begins it.
 for suite in $suites; do grep -E "^${suite//./\\.}(\.|$)" test/smb/expected.txt; done | sort -u >"$out/expected"
-comm -13 "$out/passed" "$out/expected" >"$out/lost"
+sum_up() {
+    cat "$out"/*.passed | sort -u >"$out/passed"
+    comm -13 "$out/passed" "$out/expected" >"$out/lost"
+}
+sum_up
+# Many of these tests measure time, and a busy machine or a suite cut short loses some: each gets a second chance, alone.
+if [ -s "$out/lost" ]; then
+    xargs -d '\n' -P 6 -n 1 bash -c 'run_suite "$1"' _ <"$out/lost"
+    sum_up
+fi
 comm -23 "$out/passed" "$out/expected" >"$out/new"
 while read -r name; do
     echo "FAIL $name"

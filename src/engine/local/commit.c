@@ -2,6 +2,7 @@
 /* The committer: runs updates one after the other over one overlay, makes their extents durable,
  * writes the overlay with one sync, publishes the state, and only then says so. */
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "core/log.h"
@@ -85,6 +86,13 @@ struct err commit_sync_extents(struct local_engine *e)
     for (size_t i = 0; i < e->unsynced_count && !err_is(result); i++)
         result = sync_segment(e, e->unsynced[i]);
     e->unsynced_count = 0;
+    if (err_is(result) && e->visible_unsynced && !e->lost) {
+        e->lost = true;
+        log_line(LOG_ERROR,
+                 "bytes of visible updates could not be flushed: no update is taken until "
+                 "the next start");
+    }
+    e->visible_unsynced = false;
     return result;
 }
 
@@ -272,6 +280,7 @@ static struct err write_rows(struct local_engine *e, bool flush)
         return error;
     }
     e->tail_written = tail;
+    e->unvouched = !flush;
     atomic_fetch_add(&e->journal_bytes, after.offset - before.offset);
     return OK;
 }
@@ -279,14 +288,18 @@ static struct err write_rows(struct local_engine *e, bool flush)
 /* Extents before the record that names them. An update that asks only to be visible waits for
  * neither: should a power cut come before the next flush, then the next start looks at the extents
  * of each record that no flush vouches for, and goes no further than the first that is not whole.
- */
+ * A flush without rows writes a record that vouches: what was visible may be dropped and punched
+ * out next. When bytes that views see could not be flushed, nothing may become durable behind
+ * them: the next start goes as far as all is whole. */
 static struct err make_durable(struct local_engine *e, bool flush)
 {
+    if (e->lost)
+        return err_cause(ERR_IO, EIO);
     for (size_t i = 0; i < e->batch.adopted_count; i++)
         commit_note_unsynced(e, e->batch.adopted[i]);
     if (flush)
         TRY(commit_sync_extents(e));
-    if (e->batch.overlay.root != NULL)
+    if (e->batch.overlay.root != NULL || (flush && e->unvouched))
         return write_rows(e, flush);
     TRY(mend_journal(e));
     return journal_flush(&e->journal);
@@ -415,6 +428,7 @@ static void commit_turn(struct local_engine *e, struct turn *turn)
     if (wrote) {
         publish(e);
         settle_extents(e);
+        e->visible_unsynced = e->unsynced_count > 0;
     }
     if (turn->flush)
         atomic_store(&e->durable_commit, e->commit);

@@ -163,7 +163,8 @@ static void local_close(struct engine *engine)
     if (e->segments.folder_fd >= 0)
         segments_release(&e->segments);
     journal_release(&e->journal);
-    rows_close(&e->rows);
+    if (!e->lost) /* closing would put rows into tables whose bytes are lost */
+        rows_close(&e->rows);
     local_free(e);
 }
 

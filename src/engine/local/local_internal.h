@@ -70,6 +70,9 @@ struct local_engine {
     uint64_t commit;
     int64_t flush_us; /* what making a commit durable takes, of late; 0 when the last was not */
     uint64_t tail_written;
+    bool visible_unsynced; /* views see rows that name some of them */
+    bool lost;             /* such a segment could not be flushed */
+    bool unvouched;     /* the newest record was written without a flush of the extents before it */
     uint64_t *unsynced; /* segments with bytes that rows name and no flush has covered */
     size_t unsynced_count;
 };
