@@ -196,11 +196,7 @@ void blob_get_put_range(struct rest_call *call, const struct get_blob *get)
             blob_put_base64(call, STR("Content-MD5"), md5);
         return;
     }
-    call->status = 206;
-    call_put(call, STR("Content-Range"),
-             arena_printf(call->arena, "bytes %llu-%llu/%llu", (unsigned long long)args->offset,
-                          (unsigned long long)(args->offset + args->length - 1),
-                          (unsigned long long)args->head.size));
+    range_put(call, args->offset, args->length, args->head.size);
     if (str_given(md5))
         blob_put_base64(call, STR("x-ms-blob-content-md5"), md5);
     put_range_checksum(call, get);
@@ -219,8 +215,7 @@ void rest_get_blob_explain(struct rest_call *call, struct err error)
         time_put_rfc1123(&text, head->last_modified);
         http_put_header(&call->error_headers, STR("Last-Modified"), buf_str(&text));
     } else if (error.code == ERR_INVALID_RANGE) {
-        buf_printf(&text, "bytes */%llu", (unsigned long long)head->size);
-        http_put_header(&call->error_headers, STR("Content-Range"), buf_str(&text));
+        range_put_size(call, head->size);
     }
 }
 

@@ -113,11 +113,7 @@ static void put_range(struct rest_call *call, const struct get_file *get)
             blob_put_base64(call, STR("Content-MD5"), md5);
         return;
     }
-    call->status = 206;
-    call_put(call, STR("Content-Range"),
-             arena_printf(call->arena, "bytes %llu-%llu/%llu", (unsigned long long)args->offset,
-                          (unsigned long long)(args->offset + args->length - 1),
-                          (unsigned long long)args->outcome.node.size));
+    range_put(call, args->offset, args->length, args->outcome.node.size);
     if (str_given(md5))
         blob_put_base64(call, STR("x-ms-content-md5"), md5);
     if (get->wants_md5)
@@ -145,9 +141,7 @@ void rest_get_file_explain(struct rest_call *call, struct err error)
 {
     const struct get_file *get = call->args;
     if (error.code == ERR_INVALID_RANGE)
-        http_put_header(&call->error_headers, STR("Content-Range"),
-                        arena_printf(call->arena, "bytes */%llu",
-                                     (unsigned long long)get->args.outcome.node.size));
+        range_put_size(call, get->args.outcome.node.size);
 }
 
 struct err rest_get_file_encode(struct rest_call *call)

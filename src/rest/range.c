@@ -18,3 +18,17 @@ struct err range_read(struct rest_call *call, bool *given, uint64_t *offset, uin
     *length = range.last == HTTP_RANGE_TO_END ? UINT64_MAX : range.last - range.first + 1;
     return OK;
 }
+
+void range_put(struct rest_call *call, uint64_t offset, uint64_t length, uint64_t size)
+{
+    call->status = 206;
+    call_put(call, STR("Content-Range"),
+             arena_printf(call->arena, "bytes %llu-%llu/%llu", (unsigned long long)offset,
+                          (unsigned long long)(offset + length - 1), (unsigned long long)size));
+}
+
+void range_put_size(struct rest_call *call, uint64_t size)
+{
+    http_put_header(&call->error_headers, STR("Content-Range"),
+                    arena_printf(call->arena, "bytes */%llu", (unsigned long long)size));
+}

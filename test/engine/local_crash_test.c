@@ -248,15 +248,29 @@ static void lose_bytes(const struct extent *x)
     CHECK_INT(close(fd), 0);
 }
 
+/* A store whose updates are only visible, left as `write` and a crash leave it. */
+static void crash_visible(struct subject *s, void (*write)(struct subject *s))
+{
+    *s = (struct subject){.kind = &SUBJECT_LOCAL, .relaxed = true};
+    clock_init_manual(&s->clock, 20000 * TICKS_PER_DAY);
+    arena_init(&s->arena, SIZE_MAX);
+    visible_extents = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(visible_extents != MAP_FAILED);
+    run_and_crash(s, write);
+}
+
+static void end_visible(struct subject *s)
+{
+    engine_close(s->engine);
+    arena_release(&s->arena);
+    CHECK_INT(munmap(visible_extents, 4096), 0);
+}
+
 /* Crashes with three versions written, loses the bytes of one of them (-1: none), and looks. */
 static void check_visible_after(int lost, uint32_t first_version, uint32_t second_version)
 {
-    struct subject s = {.kind = &SUBJECT_LOCAL, .relaxed = true};
-    clock_init_manual(&s.clock, 20000 * TICKS_PER_DAY);
-    arena_init(&s.arena, SIZE_MAX);
-    visible_extents = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    CHECK(visible_extents != MAP_FAILED);
-    run_and_crash(&s, write_visible);
+    struct subject s;
+    crash_visible(&s, write_visible);
     if (lost >= 0)
         lose_bytes(&visible_extents[lost]);
     s.engine = s.kind->open(&s);
@@ -272,9 +286,7 @@ static void check_visible_after(int lost, uint32_t first_version, uint32_t secon
     put_version(&s, 1, second_version + 1, &more); /* life goes on behind it */
     subject_reopen(&s);
     check_extent(s.engine, &more, second_version + 1);
-    engine_close(s.engine);
-    arena_release(&s.arena);
-    CHECK_INT(munmap(visible_extents, 4096), 0);
+    end_visible(&s);
 }
 
 void test_local_crash_keeps_what_was_visible_and_whole(void)
@@ -303,18 +315,12 @@ static void overwrite_visible(struct subject *s)
 
 void test_local_crash_keeps_a_visible_commit_whose_bytes_were_given_back(void)
 {
-    struct subject s = {.kind = &SUBJECT_LOCAL, .relaxed = true};
-    clock_init_manual(&s.clock, 20000 * TICKS_PER_DAY);
-    arena_init(&s.arena, SIZE_MAX);
-    visible_extents = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    CHECK(visible_extents != MAP_FAILED);
-    run_and_crash(&s, overwrite_visible);
+    struct subject s;
+    crash_visible(&s, overwrite_visible);
     s.engine = s.kind->open(&s);
     struct seen_call seen = {.key = 0};
     view_ok(&s, STR("v"), read_version, &seen);
     CHECK_INT(seen.version, 2);
     check_extent(s.engine, &seen.extent, 2);
-    engine_close(s.engine);
-    arena_release(&s.arena);
-    CHECK_INT(munmap(visible_extents, 4096), 0);
+    end_visible(&s);
 }
