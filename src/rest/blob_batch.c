@@ -68,6 +68,7 @@ static struct err decode_part(const struct blob_batch *b, struct rest_call *part
         (str_given(outer->container) && !str_eq(part->container, outer->container)))
         return err_new(ERR_INVALID_INPUT);
     TRY(rest_permit_part(part));
+    TRY(rest_check_part(part));
     return part->op->decode(part);
 }
 

@@ -104,7 +104,9 @@ struct err rest_delete_container_encode(struct rest_call *call)
 
 /* ---- Restore Container ---- */
 
-/* A container is restored under its own name: its rows lie in the partition of that name. */
+/* A container is restored under its own name alone. Azure took the other form back in 2021, and
+ * says since that the header must match the destination's name (azure-sdk-for-cpp pull request
+ * 2263, azure-docs issue 77199); so the SDKs' renaming option is deprecated. */
 struct err rest_restore_container_decode(struct rest_call *call)
 {
     const struct str name = STR("x-ms-deleted-container-name");

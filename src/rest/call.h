@@ -120,6 +120,8 @@ void call_begin_xml(struct rest_call *call);
 /* The first phases for a part of a batch, whose x holds a request made of it: reads the resource
  * and the query, finds the row. The batch's own credentials stand for it: see auth_permits. */
 struct err rest_match_part(struct rest_call *part);
+/* Whether the row takes the conditions that the part has. After rest_match_part. */
+struct err rest_check_part(struct rest_call *part);
 /* For a part that has credentials of its own: sets part->who by them. After rest_match_part. */
 struct err rest_permit_part(struct rest_call *part);
 

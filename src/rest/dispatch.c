@@ -441,7 +441,11 @@ struct err rest_match_part(struct rest_call *part)
     enum op_resource resource = R_SERVICE;
     TRY(parse_query(part));
     TRY(parse_target(part, &resource));
-    TRY(match_op(part, resource));
+    return match_op(part, resource);
+}
+
+struct err rest_check_part(struct rest_call *part)
+{
     return check_conditions(part);
 }
 

@@ -50,6 +50,7 @@ static struct err part_decode(struct batch *b, struct batch_part *part)
 {
     struct rest_call *call = &part->call;
     TRY(batch_part_match(part));
+    TRY(rest_check_part(&part->call));
     if (!str_eq(call->account, b->call->account))
         return err_new(ERR_AUTHORIZATION_FAILURE);
     if (!(b->query ? is_query(call->op) : is_change(call->op)))

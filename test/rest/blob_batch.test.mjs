@@ -2,7 +2,8 @@
 // SubmitBatch and SubmitBatchInContainer: through the SDK's BlobBatchClient, and raw.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { ACCOUNT, assertError, assertRejects, KEY, sign, startServer, VERSION } from './lib.mjs';
+import { batchPart, submitBatch } from './blob_lib.mjs';
+import { ACCOUNT, assertError, assertRejects, KEY, startServer, VERSION } from './lib.mjs';
 
 let server;
 let blobs;
@@ -92,20 +93,8 @@ test('parts are let in by their own SAS or key', async () => {
 
 // ---- raw ------------------------------------------------------------------------------------------------------------
 
-function part(method, target, headers = {}, { signed = true } = {}) {
-    const [path, query = ''] = target.split('?');
-    const all = { 'x-ms-date': new Date().toUTCString(), ...headers };
-    const pairs = signed ? sign(method, path, query, all) : Object.entries(all);
-    return `Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n${method} ${target} HTTP/1.1\r\n` +
-        pairs.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-}
-
-function submit(parts, { path = '', query = 'comp=batch', end = '--b--\r\n', type = 'multipart/mixed; boundary=b' } = {}) {
-    const body = parts.map((text) => `--b\r\n${text}\r\n`).join('') + end;
-    return server.request('blob', 'POST', path, { query, body, headers: { 'Content-Type': type } });
-}
-
-const remove = (name, container = 'batch5') => part('DELETE', `/${ACCOUNT}/${container}/${name}`);
+const submit = (parts, how) => submitBatch(server, parts, how);
+const remove = (name, container = 'batch5') => batchPart('DELETE', `/${ACCOUNT}/${container}/${name}`);
 
 test('SubmitBatch: the answer’s form', async () => {
     await filled('batch5', 2);
@@ -131,8 +120,8 @@ test('SubmitBatch: what is wrong as a whole changes nothing', async () => {
     assertError(await submit([good], { end: '' }), 400, 'InvalidInput');
     assertError(await submit([good, 'nonsense']), 400, 'InvalidInput');
     assertError(await submit([good], { type: 'text/plain' }), 400, 'InvalidHeaderValue');
-    assertError(await submit([good, part('GET', `/${ACCOUNT}/batch5/b%201`)]), 400, 'InvalidInput');
-    assertError(await submit([good, part('PUT', `/${ACCOUNT}/batch5/b%201?comp=tier`, { 'x-ms-access-tier': 'Cool' })]),
+    assertError(await submit([good, batchPart('GET', `/${ACCOUNT}/batch5/b%201`)]), 400, 'InvalidInput');
+    assertError(await submit([good, batchPart('PUT', `/${ACCOUNT}/batch5/b%201?comp=tier`, { 'x-ms-access-tier': 'Cool' })]),
         400, 'InvalidInput');
     assertError(await submit(Array.from({ length: 257 }, () => good)), 400, 'InvalidInput');
     assertError(await submit([good + ' '.repeat(4 << 20)]), 413, 'RequestBodyTooLarge');
@@ -152,6 +141,6 @@ test('SubmitBatchInContainer: 256 parts; another container is refused in its par
     assert.equal(statuses.filter((status) => status === 404).length, 253);
     assert.equal(statuses[255], 400);
     assert.deepEqual(await names(blobs.getContainerClient('batch6')), ['b 0']);
-    const wrong = await submit([part('DELETE', `/${ACCOUNT}/batch6/b%200`, { Authorization: 'SharedKey x:y' }, { signed: false })]);
+    const wrong = await submit([batchPart('DELETE', `/${ACCOUNT}/batch6/b%200`, { Authorization: 'SharedKey x:y' }, { signed: false })]);
     assert.match(wrong.text, /HTTP\/1.1 403 /);
 });

@@ -72,7 +72,8 @@ struct err blob_put_blob_from_url(struct txn *t, void *arg)
 {
     const struct blob_put_args *args = arg;
     struct err error = blob_put_blob(t, arg);
-    if (error.code == ERR_CONDITION_NOT_MET && str_given(args->request.conditions.if_match))
+    const struct conditions *c = &args->request.conditions;
+    if (error.code == ERR_CONDITION_NOT_MET && str_given(c->if_match) && c->if_tags == NULL)
         error.code = ERR_TARGET_CONDITION_NOT_MET;
     return error;
 }

@@ -40,7 +40,7 @@ struct blob_put_args {
 };
 /* Put Blob of a block blob. ERR_INVALID_BLOB_TYPE, ERR_BLOB_ARCHIVED. */
 engine_fn blob_put_blob;
-/* Put Blob From URL: the same, but an If-Match that fails is ERR_TARGET_CONDITION_NOT_MET. */
+/* Put Blob From URL: the same, but an If-Match that fails alone is ERR_TARGET_CONDITION_NOT_MET. */
 engine_fn blob_put_blob_from_url;
 
 /* Replaces what the head says of the content by what the caller has written: for all that make a
