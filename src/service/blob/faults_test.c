@@ -239,8 +239,9 @@ void test_faults_put_blob_over_an_expired_one(void)
     struct faulty faulty = {.run = put_over_expired};
     struct blob_fixture *f = &faulty.fixture;
     furnish(f);
-    struct blob_expiry_args args = {
-        .request = bf_blob(f, "leased"), .option = BLOB_EXPIRY_FROM_NOW, .ticks = TICKS_PER_SECOND};
+    struct blob_expiry_args args = {.request = bf_with_lease(f, "leased", 'A'),
+                                    .option = BLOB_EXPIRY_FROM_NOW,
+                                    .ticks = TICKS_PER_SECOND};
     CHECK_OK(bf_update(f, blob_set_blob_expiry, &args));
     bf_seconds(f, 5);
     CHECK(fault_each_call(f->store.engine, &f->arena, run_faulty, &faulty) > 5);

@@ -171,8 +171,8 @@ void test_set_blob_expiry_is_carried_out_by_the_sweeper(void)
     size_t rows = bf_rows(&f);
     CHECK_OK(bf_put(&f, bf_blob(&f, "gone"), bf_bytes(&f, 100000, 1), NULL));
     CHECK_OK(bf_take_snapshot(&f, bf_blob(&f, "gone"), &snapshot));
-    CHECK_OK(bf_acquire(&f, "gone", 'A', -1));
     CHECK_OK(set_expiry(&f, "gone", BLOB_EXPIRY_FROM_NOW, TICKS_PER_SECOND));
+    CHECK_OK(bf_acquire(&f, "gone", 'A', -1));
     bf_sweep(&f);
     CHECK_OK(bf_properties(&f, bf_blob(&f, "gone"), &head));
     bf_seconds(&f, 1);
@@ -190,8 +190,8 @@ void test_set_blob_expiry_makes_room_for_a_new_blob(void)
     struct blob_head head;
     begin(&f);
     CHECK_OK(bf_put(&f, bf_blob(&f, "b"), bf_bytes(&f, 100000, 1), NULL));
-    CHECK_OK(bf_acquire(&f, "b", 'A', -1));
     CHECK_OK(set_expiry(&f, "b", BLOB_EXPIRY_FROM_NOW, TICKS_PER_SECOND));
+    CHECK_OK(bf_acquire(&f, "b", 'A', -1));
     bf_seconds(&f, 5);
     CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("new"), &head));
     CHECK(head.created == BLOB_FIXTURE_NOW + 5 * TICKS_PER_SECOND);
