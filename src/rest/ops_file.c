@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operations of the file service. It has no conditions (rule S1): the last writer wins. What
+/* The operations of the file service. It has no conditions (rule_S1): the last writer wins. What
  * works on a file or directory is started, not run, because it may have to wait for SMB clients. */
 #include "rest/file_drive.h"
 #include "rest/file_ops.h"

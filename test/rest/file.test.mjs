@@ -391,7 +391,7 @@ describe('files', () => {
             { query: 'restype=symboliclink', headers: { 'x-ms-link-text': 'x' } }), 400, 'InvalidOperation');
     });
 
-    it('rule S1: no conditions, the last writer wins', async () => {
+    it('rule_S1: no conditions, the last writer wins', async () => {
         const share = await newShare();
         const file = await fileWith(share, 'f', Buffer.from('x'));
         const answer = await server.request('file', 'PUT', `/${share.name}/f`, {

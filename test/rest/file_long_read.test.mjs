@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Get File that is sent in many lists of pieces: all of it is of one committed state (rule F3), whatever is written
+// A Get File that is sent in many lists of pieces: all of it is of one committed state (rule_F3), whatever is written
 // while a slow client reads.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -30,7 +30,7 @@ async function write(file, letter, first) {
     await Promise.all(Array.from({ length: 64 }, worker));
 }
 
-it('rule F3: a long GetFile beside writes and a delete sees one state', { timeout: 120000 }, async () => {
+it('rule_F3: a long GetFile beside writes and a delete sees one state', { timeout: 120000 }, async () => {
     const file = share.getDirectoryClient('').getFileClient('f');
     await file.create(PIECES * STEP);
     await write(file, 'a', 0);

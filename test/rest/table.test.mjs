@@ -259,7 +259,7 @@ const T2 = [
 ];
 
 for (const [name, returnsEtag, requiresMatch, call] of T2) {
-    test(`rule T2 ${name}: ${returnsEtag ? 'returns' : 'does not return'} an ETag, ${requiresMatch ? 'requires' : 'does not require'} If-Match`, async () => {
+    test(`rule_T2 ${name}: ${returnsEtag ? 'returns' : 'does not return'} an ETag, ${requiresMatch ? 'requires' : 'does not require'} If-Match`, async () => {
         const table = await newTable(server);
         const { etag } = (await table.insert({ PartitionKey: 'p', RowKey: 'r', n: 0 })).headers;
         if (requiresMatch) {
@@ -281,7 +281,7 @@ for (const [name, returnsEtag, requiresMatch, call] of T2) {
     });
 }
 
-test('rule T2: DeleteEntity without If-Match is refused; update and merge without it are the upserts of T3', async () => {
+test('rule_T2: DeleteEntity without If-Match is refused; update and merge without it are the upserts of T3', async () => {
     const table = await newTable(server);
     await table.insert({ PartitionKey: 'p', RowKey: 'r' });
     assertError(await table.delete('p', 'r'), 400, 'MissingRequiredHeader');
@@ -291,7 +291,7 @@ test('rule T2: DeleteEntity without If-Match is refused; update and merge withou
     assert.equal((await table.get('p', 'newer')).json().a, 1);
 });
 
-test('rule T2: If-Match takes * or one weak ETag', async () => {
+test('rule_T2: If-Match takes * or one weak ETag', async () => {
     const table = await newTable(server);
     const { etag } = (await table.insert({ PartitionKey: 'p', RowKey: 'r' })).headers;
     for (const value of ['W/"wrong"', STALE, 'w/"wrong"', 'W/"0x5B168C7B6E589D2"'])
@@ -303,7 +303,7 @@ test('rule T2: If-Match takes * or one weak ETag', async () => {
     assert.equal((await table.put('p', 'r', {}, { 'If-Match': etag.replaceAll('%3A', ':') })).status, 204);
 });
 
-test('rule T1: two clients read, change and write; one wins', async () => {
+test('rule_T1: two clients read, change and write; one wins', async () => {
     const table = await newTable(server);
     await table.insert({ PartitionKey: 'p', RowKey: 'r', n: 0 });
     const [one, two] = [await table.get('p', 'r'), await table.get('p', 'r')];
@@ -311,7 +311,7 @@ test('rule T1: two clients read, change and write; one wins', async () => {
     assert.deepEqual(answers.map((a) => a.status).sort(), [204, 412]);
 });
 
-test('rule T1: with the SDK', async () => {
+test('rule_T1: with the SDK', async () => {
     const table = await server.table((await newTable(server)).name);
     await table.createEntity({ partitionKey: 'p', rowKey: 'r', n: 0 });
     const seen = await table.getEntity('p', 'r');

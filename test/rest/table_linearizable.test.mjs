@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rule T1 under load: 64 clients read, change and write the same few entities with their ETags for a while; exactly one
+// rule_T1 under load: 64 clients read, change and write the same few entities with their ETags for a while; exactly one
 // wins each round, and the whole recorded history is linearizable. LAZULI_LONG=1 makes it a minute.
 import assert from 'node:assert/strict';
 import http from 'node:http';
@@ -92,8 +92,8 @@ async function run(inMemory) {
     }
 }
 
-test('rule T1: 64 clients in memory, linearizable', () => run(true));
-test('rule T1: 64 clients with full durability, linearizable', () => run(false));
+test('rule_T1: 64 clients in memory, linearizable', () => run(true));
+test('rule_T1: 64 clients with full durability, linearizable', () => run(false));
 
 // ---- the checker itself: it must find what is wrong -----------------------------------------------------------------
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An example, and the helper of table_lock.test.mjs: a pessimistic lock for tables (rule T4).
+// An example, and the helper of table_lock.test.mjs: a pessimistic lock for tables (rule_T4).
 //
 // Tables have no locks of their own. Who wants one sets a blob aside for it and leases that: the lease is exclusive, it
 // ends by itself when its holder dies, and everybody who agrees on the blob is kept out meanwhile.

@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-test('rule T4: clients that hold the lease change the table one after the other', async () => {
+test('rule_T4: clients that hold the lease change the table one after the other', async () => {
     const table = await newTable(server);
     await table.insert({ PartitionKey: 'p', RowKey: 'counter', n: 0 });
     const lock = await tableLock(await server.blobs(), 'locks', 'counter');
@@ -35,7 +35,7 @@ test('rule T4: clients that hold the lease change the table one after the other'
     assert.equal((await table.get('p', 'counter')).json().n, ROUNDS * CLIENTS);
 });
 
-test('rule T4: a holder that dies is locked out when its lease ends', async () => {
+test('rule_T4: a holder that dies is locked out when its lease ends', async () => {
     const lock = await tableLock(await server.blobs(), 'locks', 'orphan');
     await lock.blob.getBlobLeaseClient().acquireLease(15);
     await assertRejects(lock.blob.getBlobLeaseClient().acquireLease(15), 409, 'LeaseAlreadyPresent');

@@ -118,7 +118,7 @@ struct err table_insert_entity(struct txn *t, void *arg);
 struct err table_update_entity(struct txn *t, void *arg);
 struct err table_merge_entity(struct txn *t, void *arg);
 struct err table_delete_entity(struct txn *t, void *arg);
-/* Never checked (rule T3). */
+/* Never checked (rule_T3). */
 struct err table_insert_or_replace_entity(struct txn *t, void *arg);
 struct err table_insert_or_merge_entity(struct txn *t, void *arg);
 
