@@ -5,14 +5,18 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/clock.h"
 #include "core/mem.h"
 #include "engine/local/local_internal.h"
 #include "engine/local/recover.h"
 
 enum {
-    REAP_TURN_MAX = 256,     /* ranges in one turn */
-    VISIBLE_SECONDS_MAX = 1, /* until what is only visible is made durable */
-    IDLE_SECONDS = 10,       /* without work, until there is time to clear up */
+    REAP_TURN_MAX = 256, /* ranges in one turn */
+    /* Until what is only visible is made durable: when no more comes, and when it does. A flush
+     * keeps those waiting who write, so one in full swing has less of them. */
+    VISIBLE_SECONDS_QUIET = 1,
+    VISIBLE_MS_MAX = 10000,
+    IDLE_SECONDS = 10, /* without work, until there is time to clear up */
 };
 
 /* ---- the queues; the lock is held ---- */
@@ -47,6 +51,12 @@ static uint64_t reap_safe_commit(struct local_engine *e)
     return unread < durable ? unread : durable;
 }
 
+static void note_first(struct reaper *r)
+{
+    atomic_store(&r->first,
+                 r->dropped.count == 0 ? UINT64_MAX : r->dropped.ring[r->dropped.first].commit);
+}
+
 static size_t reap_take(struct local_engine *e, struct waste *out)
 {
     struct reaper *r = &e->reaper;
@@ -57,8 +67,15 @@ static size_t reap_take(struct local_engine *e, struct waste *out)
     while (n < REAP_TURN_MAX && r->dropped.count > 0 &&
            r->dropped.ring[r->dropped.first].commit <= safe)
         out[n++] = waste_pop(&r->dropped);
-    atomic_store(&r->waiting, r->dropped.count + r->discarded.count);
+    note_first(r);
     return n;
+}
+
+/* Without the lock: whether the first of the dropped ranges is free to go. */
+static bool something_to_reap(struct local_engine *e)
+{
+    uint64_t first = atomic_load(&e->reaper.first);
+    return first != UINT64_MAX && first <= reap_safe_commit(e);
 }
 
 /* ---- giving back ---- */
@@ -178,6 +195,20 @@ struct chores {
     bool collect_idle; /* the same, since nothing has happened for a while */
 };
 
+/* A commit that is only visible wakes the thread unless it is counting the seconds already. */
+static bool begin_counting(struct local_engine *e)
+{
+    struct reaper *r = &e->reaper;
+    atomic_store(&r->counting, false); /* before the look: a commit after it will wake us */
+    bool visible = something_only_visible(e);
+    atomic_store(&r->counting, visible);
+    if (!visible)
+        r->visible_since_ms = 0;
+    else if (r->visible_since_ms == 0)
+        r->visible_since_ms = clock_mono_ms();
+    return visible;
+}
+
 /* Waits for work, or until a chore is due. */
 static struct chores reap_wait(struct local_engine *e)
 {
@@ -185,7 +216,7 @@ static struct chores reap_wait(struct local_engine *e)
     struct chores due = {.collect = collect_due(e)};
     if (due.collect)
         return due;
-    bool visible = something_only_visible(e);
+    bool visible = begin_counting(e);
     if (!visible && !collect_due_when_idle(e)) {
         atomic_store(&r->resting, true);
         pthread_cond_wait(&r->work, &r->lock);
@@ -193,10 +224,13 @@ static struct chores reap_wait(struct local_engine *e)
         return due;
     }
     uint64_t commits = atomic_load(&e->commits);
-    struct timespec until = seconds_from_now(visible ? VISIBLE_SECONDS_MAX : IDLE_SECONDS);
+    struct timespec until = seconds_from_now(visible ? VISIBLE_SECONDS_QUIET : IDLE_SECONDS);
     bool over = pthread_cond_timedwait(&r->work, &r->lock, &until) != 0;
-    due.flush = over && visible;
-    due.collect_idle = over && !visible && atomic_load(&e->commits) == commits;
+    bool quiet = over && atomic_load(&e->commits) == commits;
+    due.flush = visible && (quiet || clock_mono_ms() - r->visible_since_ms >= VISIBLE_MS_MAX);
+    due.collect_idle = !visible && quiet;
+    if (due.flush)
+        r->visible_since_ms = 0;
     return due;
 }
 
@@ -239,6 +273,7 @@ void reap_init(struct reaper *r)
 {
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->work, NULL);
+    note_first(r);
 }
 
 struct err reap_start(struct local_engine *e, uint64_t recover_next, uint64_t recover_past)
@@ -283,7 +318,7 @@ void reap_add(struct local_engine *e, const struct waste *waste)
     struct reaper *r = &e->reaper;
     pthread_mutex_lock(&r->lock);
     waste_push(waste->counted ? &r->dropped : &r->discarded, waste);
-    atomic_store(&r->waiting, r->dropped.count + r->discarded.count);
+    note_first(r);
     if (!waste->counted)
         pthread_cond_signal(&r->work);
     pthread_mutex_unlock(&r->lock);
@@ -299,14 +334,14 @@ static void reap_signal(struct reaper *r)
 void reap_wake(struct local_engine *e)
 {
     struct reaper *r = &e->reaper;
-    if (atomic_load(&r->waiting) > 0 || something_only_visible(e) || atomic_load(&r->resting) ||
-        collect_due(e))
+    bool uncounted = something_only_visible(e) && !atomic_load(&r->counting);
+    if (uncounted || atomic_load(&r->resting) || something_to_reap(e) || collect_due(e))
         reap_signal(r);
 }
 
 void reap_unpinned(struct local_engine *e)
 {
     struct reaper *r = &e->reaper;
-    if (atomic_load(&r->waiting) > 0 || collect_due(e))
+    if (something_to_reap(e) || collect_due(e))
         reap_signal(r);
 }

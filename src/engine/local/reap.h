@@ -36,10 +36,12 @@ struct reaper {
     pthread_cond_t work;
     struct waste_queue dropped;   /* in order of commit */
     struct waste_queue discarded; /* free to go at once */
-    atomic_size_t waiting;        /* in either queue: a look without the lock */
+    atomic_uint_fast64_t first;   /* the commit of the first dropped one; UINT64_MAX: none */
     atomic_bool resting;          /* until the next commit, whatever it is */
+    atomic_bool counting;         /* the time until what is only visible is made durable */
     atomic_bool stopping;
 
+    int64_t visible_since_ms; /* the thread's; 0: nothing is only visible */
     /* The thread's: what an earlier run has left, as the store was when this one began. */
     struct state *begin;
     uint64_t recover_next; /* the segments to look at */
