@@ -44,7 +44,7 @@ path = $data/samba/share
 read only = no
 CONF
     printf 'bench\nbench\n' | smbpasswd -c "$data/samba/smb.conf" -s -a root >/dev/null
-    smbd -s "$data/samba/smb.conf" --foreground --no-process-group >/dev/null 2>&1 &
+    setsid smbd -s "$data/samba/smb.conf" --foreground --no-process-group >/dev/null 2>&1 &
     samba_pid=$!
 }
 
