@@ -9,6 +9,7 @@
 #include "smb/drive.h"
 #include "smb/info.h"
 #include "smb/io.h"
+#include "smb/persist.h"
 #include "smb/server.h"
 #include "smb/session.h"
 
@@ -66,12 +67,15 @@ void smb_open_drop(struct smb_open *o)
     struct str kept = {o->durable.partition, o->durable.partition_n};
     struct str partition = tree != NULL ? tree->partition : kept;
     bool remove;
+    bool survives = o->durable.persistent && smb_durable_ending(o->server);
     if (o->handle != NULL)
         key = opens_key_of(o->handle); /* a CREATE that failed late has not told the handle yet */
     smb_tree_get(tree);
     smb_open_get(o);
+    if (o->durable.persistent && !o->closed && !survives)
+        smb_persist_forget(o, partition);
     smb_open_close(o, &remove);
-    if (remove)
+    if (remove && !survives)
         remove_detached(store, partition, key);
     smb_open_put(o);
     smb_tree_put(tree);
@@ -132,12 +136,20 @@ static void close_now(struct smb_request *q)
     smb_update(q, file_remove_at, &c->removal, ENGINE_VISIBLE, removed);
 }
 
+static void let_go(struct smb_request *q, struct err outcome)
+{
+    if (err_is(outcome))
+        smb_complete_err(q, outcome);
+    else
+        close_now(q);
+}
+
 static void looked(struct smb_request *q, struct err outcome)
 {
     struct closing *c = q->work;
     if (err_is(outcome))
         c->look.seen.exists = false;
-    close_now(q);
+    smb_persist_let_go(q, q->open, let_go);
 }
 
 void smb_close(struct smb_request *q)
@@ -158,5 +170,5 @@ void smb_close(struct smb_request *q)
     if (c->wants_attributes && !q->open->pipe)
         smb_view(q, file_look, &c->look, looked);
     else
-        close_now(q);
+        smb_persist_let_go(q, q->open, let_go);
 }

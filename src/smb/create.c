@@ -8,6 +8,7 @@
 #include "smb/close.h"
 #include "smb/drive.h"
 #include "smb/info.h"
+#include "smb/persist.h"
 #include "smb/pipe.h"
 #include "smb/server.h"
 #include "smb/session.h"
@@ -152,28 +153,55 @@ static bool is_cut(const struct smb_request *q)
     return q->conn->closed || q->session->ended || q->tree->ended;
 }
 
-static void succeed(struct smb_create *c, enum smb_action action)
+/* What the handle is, once it is registered and its file is known. */
+static void fill_open(struct smb_create *c, const struct file_seen *seen, enum smb_action action)
 {
     struct smb_open *o = c->open;
-    if (is_cut(c->q)) {
-        smb_create_fail(c, STATUS_NETWORK_NAME_DELETED);
-        return;
-    }
     o->action = action;
-    o->node = c->seen.id;
-    o->directory = c->seen.node.kind == NODE_DIRECTORY;
+    o->node = seen->id;
+    o->directory = seen->node.kind == NODE_DIRECTORY;
     o->sharing = c->sharing;
     o->options = c->options;
     o->allocation = c->allocation;
     take_cache(c);
     smb_durable_grant(c);
+}
+
+static void hand_over(struct smb_request *q, struct err outcome)
+{
+    struct smb_create *c = q->work;
+    struct smb_open *o = c->open;
+    if (err_is(outcome)) {
+        smb_create_fail(c, err_ntstatus(outcome.code));
+        return;
+    }
+    smb_durable_enter(o);
+    /* The client of a handle that survives asks again, and is told of this one. */
+    if (is_cut(q) && o->durable.persistent && smb_durable_park(o))
+        c->open = NULL;
+    if (is_cut(q)) {
+        smb_create_fail(c, STATUS_NETWORK_NAME_DELETED);
+        return;
+    }
     smb_open_list(o);
     answer(c);
+}
+
+static void succeed(struct smb_create *c, enum smb_action action)
+{
+    if (is_cut(c->q)) {
+        smb_create_fail(c, STATUS_NETWORK_NAME_DELETED);
+        return;
+    }
+    fill_open(c, &c->seen, action);
+    smb_persist_save(c->q, c->open, hand_over);
 }
 
 void smb_create_returned(struct smb_create *c)
 {
     if (is_cut(c->q)) {
+        if (smb_durable_park(c->open))
+            c->open = NULL;
         smb_create_fail(c, STATUS_NETWORK_NAME_DELETED);
         return;
     }
@@ -218,6 +246,7 @@ static struct opens_request wish_of(struct smb_create *c, const struct file_seen
         .delete_on_close = (c->options & SMB_OPTION_DELETE_ON_CLOSE) != 0,
         .overwrites = overwrites(c),
         .rest_leased = lease_locked(lease_state(&seen->node.lease, now)),
+        .persistent = !directory && smb_persist_wanted(c),
         .calls = &SMB_OPENS_OWNER,
         .owner = o->server,
         .tag = o->id.fleeting,
@@ -421,12 +450,19 @@ static uint32_t check_existing(struct smb_create *c)
 
 /* ---- what is not there ---- */
 
-/* In the transaction: nobody else can know the new file yet, so nothing is in the way. */
-static struct err register_made(void *front, const struct file_seen *seen)
+/* In the transaction: nobody else can know the new file yet, so nothing is in the way. A handle
+ * that survives a restart is written down together with its file. */
+static struct err register_made(struct txn *t, void *front, const struct file_seen *seen)
 {
     struct smb_create *c = front;
+    struct file_held held;
     unregister(c);
-    return register_handle(c, seen);
+    TRY(register_handle(c, seen));
+    if (seen->node.kind == NODE_DIRECTORY || !smb_persist_wanted(c))
+        return OK;
+    fill_open(c, seen, SMB_CREATED);
+    smb_persist_describe(c->open, txn_arena(t), &held);
+    return file_held_put(t, &held);
 }
 
 static void made(struct smb_request *q, struct err outcome)
@@ -441,7 +477,10 @@ static void made(struct smb_request *q, struct err outcome)
         return;
     }
     c->seen = c->make.seen;
-    succeed(c, SMB_CREATED);
+    if (c->open->durable.persistent)
+        hand_over(q, OK);
+    else
+        succeed(c, SMB_CREATED);
 }
 
 static void make(struct smb_create *c)
@@ -467,7 +506,8 @@ static void make(struct smb_create *c)
         .made = register_made,
         .front = c,
     };
-    smb_update(c->q, file_make, &c->make, ENGINE_VISIBLE, made);
+    enum engine_ack ack = smb_persist_wanted(c) ? ENGINE_DURABLE : ENGINE_VISIBLE;
+    smb_update(c->q, file_make, &c->make, ack, made);
 }
 
 /* ---- looking ---- */

@@ -3,6 +3,7 @@
 
 #include "net/pool.h"
 #include "service/file/opens.h"
+#include "smb/open.h"
 #include "smb/server.h"
 #include "smb/session.h"
 
@@ -89,6 +90,9 @@ static void update_done(struct engine_update *u)
 void smb_update(struct smb_request *q, engine_fn *fn, void *args, enum engine_ack ack,
                 smb_then *then)
 {
+    /* A handle that survives a restart has changed nothing that does not. */
+    if (q->open != NULL && q->open->durable.persistent)
+        ack = ENGINE_DURABLE;
     q->then = then;
     q->changes = (struct file_changes){.watches = opens_watches(smb_store(q)->opens)};
     q->update = (struct engine_update){

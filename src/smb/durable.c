@@ -9,10 +9,11 @@
 #include "smb/create.h"
 #include "smb/drive.h"
 #include "smb/open_table.h"
+#include "smb/persist.h"
 #include "smb/server.h"
 #include "smb/session.h"
 
-enum { FLAG_PERSISTENT = 2, FIRST_BYTES = 16 };
+enum { FIRST_BYTES = 16 };
 
 static struct smb_opens *table_of(const struct smb_open *o)
 {
@@ -25,7 +26,7 @@ static bool read_second(struct smb_durable_wish *w, struct str context)
 {
     struct reader r = reader_of(context);
     w->timeout_ms = read_le32(&r);
-    (void)read_le32(&r);
+    w->wants_persistent = (read_le32(&r) & SMB_PERSISTENT) != 0;
     (void)read_le64(&r);
     struct str guid = read_raw(&r, SMB_GUID_BYTES);
     if (!reader_ok(&r))
@@ -40,7 +41,7 @@ static bool read_return_second(struct smb_durable_wish *w, struct str context)
     w->persistent = read_le64(&r);
     (void)read_le64(&r);
     struct str guid = read_raw(&r, SMB_GUID_BYTES);
-    (void)read_le32(&r);
+    w->wants_persistent = (read_le32(&r) & SMB_PERSISTENT) != 0;
     if (!reader_ok(&r))
         return false;
     memcpy(w->guid, guid.p, SMB_GUID_BYTES);
@@ -81,7 +82,7 @@ void smb_durable_put(const struct smb_open *o, struct buf *out)
         return;
     }
     buf_put_le32(out, o->durable.timeout_ms);
-    buf_put_le32(out, 0);
+    buf_put_le32(out, o->durable.persistent ? SMB_PERSISTENT : 0);
 }
 
 /* ---- by the client's GUID ---- */
@@ -101,10 +102,13 @@ static bool has_guid(const struct smb_open *o, const unsigned char *client,
            memcmp(o->durable.guid, guid, SMB_GUID_BYTES) == 0;
 }
 
-static void enter_guids(struct smb_open *o)
+void smb_durable_enter(struct smb_open *o)
 {
     struct smb_opens *t = table_of(o);
+    if (!o->durable.granted || !o->durable.second || o->durable.entered)
+        return;
     (void)pthread_mutex_lock(&t->lock);
+    o->durable.entered = true;
     struct smb_open **bucket = guid_bucket(t, o->durable.guid);
     o->durable.guid_chain = *bucket;
     *bucket = o;
@@ -114,9 +118,10 @@ static void enter_guids(struct smb_open *o)
 void smb_durable_forget(struct smb_open *o)
 {
     struct smb_opens *t = table_of(o);
-    if (!o->durable.granted || !o->durable.second)
+    if (!o->durable.entered)
         return;
     (void)pthread_mutex_lock(&t->lock);
+    o->durable.entered = false;
     struct smb_open **link = guid_bucket(t, o->durable.guid);
     while (*link != o)
         link = &(*link)->durable.guid_chain;
@@ -138,17 +143,16 @@ void smb_durable_grant(struct smb_create *c)
     struct smb_open *o = c->open;
     struct smb_durable *d = &o->durable;
     const struct smb_durable_wish *w = &c->durable;
+    d->persistent = smb_persist_wanted(c) && !o->directory;
     /* Only who caches the handle keeps it: by a batch oplock, or a lease of handles. */
     if ((!w->first && !w->second) || o->directory || o->handle == NULL ||
-        (c->granted & OPENS_CACHE_H) == 0)
+        (!d->persistent && (c->granted & OPENS_CACHE_H) == 0))
         return;
     d->granted = true;
     d->second = w->second;
     d->timeout_ms = timeout_of(w->timeout_ms);
     memcpy(d->client, c->q->conn->client_guid, SMB_GUID_BYTES);
     memcpy(d->guid, w->guid, SMB_GUID_BYTES);
-    if (d->second)
-        enter_guids(o);
 }
 
 /* ---- parking ---- */
@@ -268,6 +272,26 @@ bool smb_durable_unpark(struct smb_open *o, struct loop *loop)
     return parked;
 }
 
+void smb_durable_restore(struct smb_open *o)
+{
+    struct smb_opens *t = table_of(o);
+    smb_durable_enter(o);
+    (void)pthread_mutex_lock(&t->lock);
+    bool begins = link_parked(t, o);
+    (void)pthread_mutex_unlock(&t->lock);
+    if (begins)
+        loop_post(smb_server_world(t->server)->loops[0], &t->look);
+}
+
+bool smb_durable_ending(struct smb_server *s)
+{
+    struct smb_opens *t = smb_server_opens(s);
+    (void)pthread_mutex_lock(&t->lock);
+    bool ending = t->ending;
+    (void)pthread_mutex_unlock(&t->lock);
+    return ending;
+}
+
 void smb_durable_end(struct smb_server *s)
 {
     struct smb_opens *t = smb_server_opens(s);
@@ -296,7 +320,8 @@ static bool fits(const struct smb_create *c, const struct smb_open *o)
     if (o->id.persistent != w->persistent || strcmp(d->account, c->q->session->account) != 0 ||
         !str_eq(place, tree->partition) || o->incarnation != tree->incarnation)
         return false;
-    if (w->returns_second && memcmp(d->guid, w->guid, SMB_GUID_BYTES) != 0)
+    if (w->returns_second &&
+        (memcmp(d->guid, w->guid, SMB_GUID_BYTES) != 0 || w->wants_persistent != d->persistent))
         return false;
     if (o->leased != c->lease.given)
         return false;
@@ -405,9 +430,18 @@ bool smb_durable_replay(struct smb_create *c)
         o = o->durable.guid_chain;
     bool known = o != NULL;
     bool ours = known && o->session == q->session;
+    bool waits = known && o->durable.parked && o->durable.persistent;
+    uint64_t id = known ? o->id.persistent : 0;
     (void)pthread_mutex_unlock(&t->lock);
     if (!known)
         return false;
+    /* The answer to the first sending was lost, with its connection or its server. */
+    if (waits && (q->header.flags & SMB_FLAG_REPLAY) != 0) {
+        c->durable.returns_second = true;
+        c->durable.persistent = id;
+        smb_durable_reconnect(c);
+        return true;
+    }
     if ((q->header.flags & SMB_FLAG_REPLAY) == 0 || !ours || !o->listed) {
         smb_create_fail(c, STATUS_DUPLICATE_OBJECTID);
         return true;

@@ -20,7 +20,9 @@ struct smb_create;
 /* Of a handle. */
 struct smb_durable {
     bool granted;
-    bool second; /* by DH2Q: it has a GUID of the client's */
+    bool second;     /* by DH2Q: it has a GUID of the client's */
+    bool persistent; /* it is written down, and survives a restart (persist.h) */
+    bool entered;    /* it is found by its GUID */
     unsigned char client[SMB_GUID_BYTES];
     unsigned char guid[SMB_GUID_BYTES];
     uint32_t timeout_ms;
@@ -40,6 +42,7 @@ struct smb_durable_wish {
     bool first, second;                 /* DHnQ, DH2Q */
     bool returns_first, returns_second; /* DHnC, DH2C: nothing else of the CREATE counts */
     uint64_t persistent;                /* of the handle that is come back for */
+    bool wants_persistent;              /* DH2Q, DH2C: a handle that survives a restart */
     unsigned char guid[SMB_GUID_BYTES];
     uint32_t timeout_ms;
 };
@@ -52,8 +55,12 @@ bool smb_durable_replay(struct smb_create *c);
 /* Comes back for a handle; ends the CREATE. */
 void smb_durable_reconnect(struct smb_create *c);
 /* The handle is about to be answered: makes it durable when that was asked for and its cache allows
- * it. */
+ * it. May be called again. */
 void smb_durable_grant(struct smb_create *c);
+/* The handle is the client's: from now on it is found by its GUID, when it has one. */
+void smb_durable_enter(struct smb_open *o);
+/* A handle that has survived a restart: parks it. */
+void smb_durable_restore(struct smb_open *o);
 /* DHnQ or DH2Q of the answer. */
 void smb_durable_put(const struct smb_open *o, struct buf *out);
 
@@ -63,7 +70,8 @@ bool smb_durable_park(struct smb_open *o);
 bool smb_durable_unpark(struct smb_open *o, struct loop *loop);
 /* The handle is gone. */
 void smb_durable_forget(struct smb_open *o);
-/* The server ends: closes all that are parked. */
+/* The server ends: closes all that are parked. The rows of those that survive stay. */
 void smb_durable_end(struct smb_server *s);
+bool smb_durable_ending(struct smb_server *s);
 
 #endif

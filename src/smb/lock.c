@@ -5,6 +5,7 @@
 #include "smb/drive.h"
 #include "smb/message.h"
 #include "smb/open.h"
+#include "smb/persist.h"
 #include "smb/server.h"
 
 enum {
@@ -60,14 +61,24 @@ static bool was_done(const struct locking *l)
 
 /* ---- ends ---- */
 
+static void saved(struct smb_request *q, struct err outcome)
+{
+    const struct locking *l = q->work;
+    buf_put_le16(&q->out, 4);
+    buf_put_le16(&q->out, 0);
+    smb_complete(q, err_is(outcome) ? err_ntstatus(outcome.code) : l->end_status);
+}
+
 static void finish(struct locking *l, uint32_t status)
 {
     uint8_t *known = sequence_of(l);
     if (status == STATUS_SUCCESS && known != NULL)
         *known = (uint8_t)(l->sequence_number + 1);
-    buf_put_le16(&l->q->out, 4);
-    buf_put_le16(&l->q->out, 0);
-    smb_complete(l->q, status);
+    l->end_status = status;
+    if (status == STATUS_SUCCESS)
+        smb_persist_save(l->q, l->q->open, saved);
+    else
+        saved(l->q, OK);
 }
 
 /* All of a request or nothing. */

@@ -17,6 +17,8 @@ enum {
 uint32_t smb_server_capabilities(const struct smb_conn *c)
 {
     uint32_t capabilities = SMB_CAP_LEASING | SMB_CAP_LARGE_MTU;
+    if (c->dialect >= SMB_DIALECT_300)
+        capabilities |= c->client_capabilities & SMB_CAP_PERSISTENT_HANDLES;
     /* In 3.1.1 the cipher context says it. */
     if ((c->dialect == SMB_DIALECT_300 || c->dialect == SMB_DIALECT_302) &&
         c->cipher != SMB_CIPHER_NONE)

@@ -37,7 +37,8 @@ static void enter_table(struct smb_opens *t, struct smb_open *o, int64_t started
     (void)pthread_mutex_lock(&t->lock);
     o->id.fleeting = ++t->last_id;
     /* Ids of an earlier run of the server must not be met again. */
-    o->id.persistent = (uint64_t)started + o->id.fleeting;
+    if (o->id.persistent == 0)
+        o->id.persistent = (uint64_t)started + o->id.fleeting;
     struct smb_open **link = place_of(t, o->id.fleeting);
     o->chain = *link;
     *link = o;
@@ -70,6 +71,17 @@ struct smb_open *smb_open_new(struct smb_request *q)
     smb_tree_get(o->tree);
     o->opened_at = smb_server_now(o->server);
     enter_table(smb_server_opens(o->server), o, smb_server_started(o->server));
+    return o;
+}
+
+struct smb_open *smb_open_restore(struct smb_server *s, uint64_t persistent)
+{
+    struct smb_open *o = MEM_NEW(struct smb_open);
+    atomic_init(&o->refs, 1);
+    o->server = s;
+    o->loop = smb_server_world(s)->loops[0];
+    o->id.persistent = persistent;
+    enter_table(smb_server_opens(s), o, smb_server_started(s));
     return o;
 }
 

@@ -106,6 +106,8 @@ void smb_opens_free(struct smb_opens *t);
 /* A handle in the making, with its ids: findable for callbacks, not yet for clients. NULL when the
  * session has too many. The caller holds it. */
 struct smb_open *smb_open_new(struct smb_request *q);
+/* One that has survived a restart, with the id that its client knows; its loop is the first. */
+struct smb_open *smb_open_restore(struct smb_server *s, uint64_t persistent);
 /* CREATE has succeeded: from now on the tree's. */
 void smb_open_list(struct smb_open *o);
 void smb_open_unlist(struct smb_open *o);

@@ -14,6 +14,7 @@
 #include "smb/bind.h"
 #include "smb/conn.h"
 #include "smb/open.h"
+#include "smb/persist.h"
 #include "smb/session.h"
 
 enum { CONNECTIONS_MAX = 4096 };
@@ -65,7 +66,7 @@ struct err smb_server_new(const struct smb_world *world, const struct smb_option
         s->workers[i].loop = world->loops[i];
     }
     *out = s;
-    return OK;
+    return smb_persist_restore(s);
 }
 
 const struct smb_options *smb_server_options(const struct smb_server *s)
@@ -287,6 +288,7 @@ void smb_server_drain(struct smb_server *s, void (*drained)(void *arg), void *ar
 
 void smb_server_free(struct smb_server *s)
 {
+    smb_durable_end(s);
     for (size_t i = 0; i < s->world.loop_count; i++) {
         close_all(&s->workers[i]);
         if (s->workers[i].listening)

@@ -5,6 +5,7 @@
 #include "smb/drive.h"
 #include "smb/info.h"
 #include "smb/io.h"
+#include "smb/persist.h"
 #include "smb/query.h"
 #include "smb/waiting.h"
 
@@ -165,7 +166,19 @@ static void dispose(struct smb_request *q, struct err outcome)
         smb_complete(q, STATUS_FILE_CLOSED);
         return;
     }
-    finish(q, opens_set_delete(smb_opens_table(q), q->open->handle, true));
+    struct err error = opens_set_delete(smb_opens_table(q), q->open->handle, true);
+    if (err_is(error))
+        finish(q, error);
+    else
+        smb_persist_save(q, q->open, finish);
+}
+
+static void spare(struct smb_request *q, struct err outcome)
+{
+    if (err_is(outcome))
+        finish(q, outcome);
+    else
+        smb_persist_spare(q, finish);
 }
 
 static void set_disposition(struct setting *s)
@@ -179,7 +192,11 @@ static void set_disposition(struct setting *s)
     if (s->class == SET_DISPOSITION)
         flags = flags != 0 ? DISPOSITION_DELETE : 0;
     if ((flags & DISPOSITION_DELETE) == 0) {
-        finish(s->q, opens_set_delete(smb_opens_table(s->q), s->q->open->handle, false));
+        struct err error = opens_set_delete(smb_opens_table(s->q), s->q->open->handle, false);
+        if (err_is(error))
+            finish(s->q, error);
+        else
+            smb_persist_save(s->q, s->q->open, spare);
         return;
     }
     s->ignores_read_only = (flags & DISPOSITION_IGNORE_READ_ONLY) != 0;

@@ -73,13 +73,19 @@ static bool read_path(const struct smb_request *q, struct str *share)
     return str_given(rest) && rest.n > 0;
 }
 
+/* Clients of 3.x may have handles on every share that survive a restart (persist.h). */
+static uint32_t share_capabilities(const struct smb_conn *c, const struct smb_tree *t)
+{
+    return c->dialect >= SMB_DIALECT_300 && !t->pipe ? SMB_SHARECAP_CONTINUOUS_AVAILABILITY : 0;
+}
+
 static void put_answer(struct smb_request *q, const struct smb_tree *t)
 {
     buf_put_le16(&q->out, 16);
     buf_put_u8(&q->out, t->pipe ? SMB_SHARE_PIPE : SMB_SHARE_DISK);
     buf_put_u8(&q->out, 0);
     buf_put_le32(&q->out, 0);
-    buf_put_le32(&q->out, 0);
+    buf_put_le32(&q->out, share_capabilities(q->conn, t));
     buf_put_le32(&q->out, ACCESS_ALL);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small SMB 2.1 client for tests that have to hold files open, cache and lock them, and answer breaks when it suits
+// A small SMB 2.1 or 3.0 client for tests that have to hold files open, cache and lock them, and answer breaks when it suits
 // them, which no command-line client does.
 //
 //     const client = await SmbClient.connect(port, 'share1');
@@ -18,8 +18,10 @@ export const DELETE_PENDING = 0xC0000056;
 export const LOCK_NOT_GRANTED = 0xC0000055;
 export const NOT_FOUND = 0xC0000034;
 export const FILE_CLOSED = 0xC0000128;
+export const NOT_AVAILABLE = 0xC0000467;
 const PENDING = 0x103;
 const MORE = 0xC0000016;
+const REPLAY = 0x20000000; // a header's flag
 const NEGOTIATE = 0, SETUP = 1, TREE = 3, CREATE = 5, CLOSE = 6, READ_FILE = 8, WRITE_FILE = 9, LOCK = 10, NOTIFY = 15;
 const SET_INFO = 17, BREAK = 18;
 const LEASE_BITS = { r: 1, h: 2, w: 4 };
@@ -119,14 +121,14 @@ export class SmbClient {
     #tree = 0;
     guid;
 
-    static async connect(port, share, guid = randomBytes(16)) {
+    static async connect(port, share, guid = randomBytes(16), dialect = 0x0210) {
         const client = new SmbClient();
         client.guid = guid;
         client.#socket = net.connect(port, '127.0.0.1');
         client.#socket.on('data', (bytes) => client.#take(bytes));
         client.#socket.on('error', () => {});
         await once(client.#socket, 'connect');
-        await client.#must(NEGOTIATE, body([2, 36], [2, 1], [2, 1], [2, 0], [4, 0x7F], guid, [8, 0], [2, 0x0210]));
+        await client.#must(NEGOTIATE, body([2, 36], [2, 1], [2, 1], [2, 0], [4, 0x7F], guid, [8, 0], [2, dialect]));
         const setup = (token) => body([2, 25], [1, 0], [1, 1], [4, 0], [4, 0], [2, 88], [2, token.length], [8, 0], token);
         const challenge = await client.request(SETUP, setup(ntlmNegotiate()));
         if (challenge.status !== MORE)
@@ -148,7 +150,7 @@ export class SmbClient {
     }
 
     /** Sends a command; the final answer {status, body, session, tree}. `pending` hears of an interim one. */
-    request(command, bytes, pending = () => {}) {
+    request(command, bytes, pending = () => {}, flags = 0) {
         const id = this.#nextId++;
         const header = Buffer.alloc(64);
         header.write('\xFESMB', 'latin1');
@@ -156,6 +158,7 @@ export class SmbClient {
         header.writeUInt16LE(1, 6);
         header.writeUInt16LE(command, 12);
         header.writeUInt16LE(64, 14);
+        header.writeUInt32LE(flags, 16);
         header.writeBigUInt64LE(BigInt(id), 24);
         header.writeUInt32LE(this.#tree, 36);
         header.writeBigUInt64LE(BigInt(this.#session), 40);
@@ -214,7 +217,7 @@ export class SmbClient {
     }
 
     /** {status, id, oplock, contexts}. share: letters of r, w, d. lease: {key, state: letters of r, h, w}. */
-    async tryOpen(path, { access = READ, share = 'rwd', disposition = 1, options = 0, lease, contexts = [] } = {}) {
+    async tryOpen(path, { access = READ, share = 'rwd', disposition = 1, options = 0, lease, contexts = [], replay = false } = {}) {
         const name = utf16(path);
         const all = [...contexts];
         if (lease !== undefined)
@@ -227,7 +230,7 @@ export class SmbClient {
         const padded = Buffer.concat([name, Buffer.alloc((8 - name.length % 8) % 8)]);
         const answer = await this.request(CREATE, body([2, 57], [1, 0], [1, lease === undefined ? 0 : 0xFF], [4, 2], [8, 0], [8, 0],
             [4, access], [4, 0x80], [4, bits(share, SHARE_BITS)], [4, disposition], [4, options], [2, 120], [2, name.length],
-            [4, list.length === 0 ? 0 : 120 + padded.length], [4, list.length], padded, list, Buffer.alloc(1)));
+            [4, list.length === 0 ? 0 : 120 + padded.length], [4, list.length], padded, list, Buffer.alloc(1)), undefined, replay ? REPLAY : 0);
         return answer.status !== OK ? answer : { status: OK, oplock: answer.body[2], id: Buffer.from(answer.body.subarray(64, 80)), body: answer.body };
     }
 
@@ -236,6 +239,14 @@ export class SmbClient {
         if (opened.status !== OK)
             throw new Error(`open ${path}: ${opened.status.toString(16)}`);
         return opened.id;
+    }
+
+    /** The contexts of a persistent handle (needs 3.0): asking for it, and coming back for it. */
+    static persistent(guid, timeout = 0) {
+        return ['DH2Q', body([4, timeout], [4, 2], [8, 0], guid)];
+    }
+    static comingBack(guid, id) {
+        return ['DH2C', body(id, guid, [4, 2])];
     }
 
     async close(id) {

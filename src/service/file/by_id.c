@@ -192,7 +192,7 @@ struct err file_make(struct txn *t, void *arg)
     TRY(file_add(&s, &found));
     TRY(see(&s, &found, args->at.arena, &args->seen));
     TRY(file_scope_close(&s));
-    return args->made(args->front, &args->seen);
+    return args->made(t, args->front, &args->seen);
 }
 
 struct err file_overwrite(struct txn *t, void *arg)

@@ -89,7 +89,7 @@ struct file_make_args {
     struct str sd; /* absent: what the directory hands down */
     /* In the transaction, when all but the commit is done: registers the handle, so that nobody
      * comes between. It may be called again: the earlier registration is to be taken back. */
-    struct err (*made)(void *front, const struct file_seen *seen);
+    struct err (*made)(struct txn *t, void *front, const struct file_seen *seen);
     void *front;
     /* out */
     struct file_seen seen;

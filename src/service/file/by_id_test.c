@@ -19,8 +19,9 @@ static struct file_at at_path(struct world *w, const char *path)
     return look.at;
 }
 
-static struct err nothing_to_register(void *front, const struct file_seen *seen)
+static struct err nothing_to_register(struct txn *t, void *front, const struct file_seen *seen)
 {
+    (void)t;
     *(uint64_t *)front = seen->id;
     return OK;
 }

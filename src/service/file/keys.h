@@ -16,6 +16,7 @@
  *   h + one of these four …      their past, for the share's snapshots
  *   p I hash                     a security descriptor, under the hash that is its key
  *   x I stamp                    a snapshot's own properties
+ *   o I id                       an open that survives a restart (held.h)
  *   y, Y I id                    copies under way from blobs and other servers (copy_foreign.h)
  *
  * I is the share's incarnation, the stamp of its creation (big-endian): deleting and making a share

@@ -304,10 +304,12 @@ static char *copy_text(struct str text, size_t *n)
     return copy;
 }
 
-static struct opens_handle *new_handle(struct opens *t, struct opens_file *f,
-                                       const struct opens_request *request)
+struct opens_handle *opens_add_handle(struct opens *t, struct opens_file *f,
+                                      const struct opens_request *request)
 {
     struct opens_handle *h = MEM_NEW(struct opens_handle);
+    set_path(f, request->path);
+    f->parent = request->parent;
     h->file = f;
     h->access = request->access;
     h->sharing = request->sharing;
@@ -396,9 +398,7 @@ struct err opens_open(struct opens *t, const struct opens_request *request, stru
         bool elsewhere;
         struct opens_lease *own = own_lease(t, f, request, &elsewhere);
         own = opens_take_lease(t, f, request, own);
-        set_path(f, request->path);
-        f->parent = request->parent;
-        *out = new_handle(t, f, request);
+        *out = opens_add_handle(t, f, request);
         (*out)->lease = own;
         *granted = own == NULL ? OPENS_CACHE_NONE : own->state;
     }
@@ -514,8 +514,11 @@ bool opens_disconnect(struct opens *t, struct opens_handle *h)
     const struct opens_lease *lease = h->lease;
     bool caches = lease != NULL && (lease->state & OPENS_CACHE_H) != 0;
     bool breaking = lease != NULL && lease->breaking;
-    h->disconnected = !h->closing && !breaking && (caches || h->persistent);
+    h->disconnected = !h->closing && (h->persistent || (caches && !breaking));
     bool stays = h->disconnected;
+    /* Nobody is left to answer: the client learns what it still has when it comes back. */
+    if (stays && breaking && opens_lease_is_away(lease))
+        opens_end_break(h->lease, &news);
     opens_leave(t, &news);
     return stays;
 }

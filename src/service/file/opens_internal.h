@@ -122,6 +122,9 @@ void opens_add_break(struct opens_news *news, const struct opens_break *b);
 void opens_ask_close(struct opens_handle *h, struct opens_news *news);
 void opens_link_handle(struct opens_handle **list, struct opens_handle *h);
 void opens_unlink_handle(struct opens_handle **list, struct opens_handle *h);
+/* A handle on the file, without its lease. */
+struct opens_handle *opens_add_handle(struct opens *t, struct opens_file *f,
+                                      const struct opens_request *request);
 
 /* ---- opens_check.c: whether an open or a claim may go on now ---- */
 
@@ -153,12 +156,21 @@ struct opens_lease *opens_find_lease(const struct opens *t, const unsigned char 
 /* For a new handle: grants what can be, to the lease that is there or a new one. NULL: nothing. */
 struct opens_lease *opens_take_lease(struct opens *t, struct opens_file *f,
                                      const struct opens_request *request, struct opens_lease *own);
+/* An empty one that nobody holds yet. */
+struct opens_lease *opens_new_lease(struct opens *t, struct opens_file *f,
+                                    const struct opens_request *request);
 void opens_drop_lease(struct opens *t, struct opens_lease *lease);
+/* A break that nobody will answer is taken as answered. */
+void opens_end_break(struct opens_lease *lease, struct opens_news *news);
 /* The handle's own cache, which its own doing does not break. */
 bool opens_is_own_cache(const struct opens_lease *lease, const struct opens_handle *h);
 /* Those who hold it are asked to close. */
 void opens_close_holders(const struct opens_lease *lease, struct opens_news *news);
 /* All holders' clients are away. */
 bool opens_lease_is_away(const struct opens_lease *lease);
+
+/* ---- opens_lock.c ---- */
+
+void opens_add_range(struct opens_file *f, struct opens_handle *h, const struct opens_lock *lock);
 
 #endif

@@ -47,8 +47,8 @@ static void grow(struct opens *t)
     free(old);
 }
 
-static struct opens_lease *new_lease(struct opens *t, struct opens_file *f,
-                                     const struct opens_request *request)
+struct opens_lease *opens_new_lease(struct opens *t, struct opens_file *f,
+                                    const struct opens_request *request)
 {
     struct opens_lease *l = MEM_NEW(struct opens_lease);
     l->oplock = !request->lease;
@@ -130,12 +130,22 @@ static unsigned grantable(const struct opens_file *f, const struct opens_request
     return (wished & OPENS_CACHE_W) != 0 ? wished : wished & OPENS_CACHE_R;
 }
 
-/* A lease that exists may only grow, and only to what was asked for in full: its other handles rely
- * on what it has. */
-static void upgrade(struct opens_lease *own, unsigned wished, unsigned granted)
+static bool survives(const struct opens_lease *lease)
 {
-    bool larger = (own->state & ~wished) == 0 && granted != own->state;
-    if (own->breaking || !larger || granted != wished)
+    for (const struct opens_handle *h = lease->file->handles; h != NULL; h = h->next)
+        if (h->lease == lease && h->persistent)
+            return true;
+    return false;
+}
+
+/* A lease that exists may only grow, and only to what was asked for in full: its other handles rely
+ * on what it has. One that survives a restart grows only with a handle that does so too, and is
+ * written down: else less would come back than the client has. */
+static void upgrade(struct opens_lease *own, const struct opens_request *request, unsigned granted)
+{
+    bool larger = (own->state & ~request->cache) == 0 && granted != own->state;
+    if (own->breaking || !larger || granted != request->cache ||
+        (!request->persistent && survives(own)))
         return;
     own->state = granted;
     own->epoch++;
@@ -148,11 +158,11 @@ struct opens_lease *opens_take_lease(struct opens *t, struct opens_file *f,
     if (request->directory || (own == NULL && granted == 0 && !request->lease))
         return NULL;
     if (own == NULL) {
-        own = new_lease(t, f, request);
+        own = opens_new_lease(t, f, request);
         own->state = granted;
         own->epoch++;
     } else {
-        upgrade(own, request->cache, granted);
+        upgrade(own, request, granted);
     }
     own->holders++;
     return own;
@@ -213,13 +223,21 @@ void opens_break_lease(struct opens_file *f, struct opens_lease *lease, unsigned
         return;
     lease->epoch++;
     tell_break(f, lease, to, needs_answer(lease->state), news);
-    if (needs_answer(lease->state)) {
+    /* A client that is away learns it when it comes back, and cannot answer before. */
+    if (needs_answer(lease->state) && !opens_lease_is_away(lease)) {
         lease->breaking = true;
         lease->break_to = to;
         lease->wanted = to;
     } else {
         lease->state = to;
     }
+}
+
+void opens_end_break(struct opens_lease *lease, struct opens_news *news)
+{
+    lease->state &= lease->break_to & lease->wanted;
+    lease->breaking = false;
+    opens_wake_all(lease->file, news);
 }
 
 /* ---- answers ---- */

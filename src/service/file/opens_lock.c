@@ -38,13 +38,18 @@ static bool claimed_against(const struct opens_file *f, bool exclusive)
     return false;
 }
 
-static void add_range(struct opens_file *f, struct opens_handle *h, const struct opens_lock *lock,
-                      struct opens_news *news)
+void opens_add_range(struct opens_file *f, struct opens_handle *h, const struct opens_lock *lock)
 {
     struct opens_range *r = MEM_NEW(struct opens_range);
     *r = (struct opens_range){f->ranges, h, lock->offset, lock->length, lock->exclusive};
     f->ranges = r;
     f->range_count++;
+}
+
+static void take_range(struct opens_file *f, struct opens_handle *h, const struct opens_lock *lock,
+                       struct opens_news *news)
+{
+    opens_add_range(f, h, lock);
     /* Reads have to meet the lock from now on: nobody else caches them. */
     for (struct opens_lease *l = f->leases; l != NULL; l = l->next)
         if (!opens_is_own_cache(l, h))
@@ -69,7 +74,7 @@ struct err opens_lock(struct opens *t, struct opens_handle *h, const struct open
     if (error.code == ERR_WOULD_BLOCK)
         opens_queue_wait(f, wait, for_claims);
     if (!err_is(error))
-        add_range(f, h, lock, &news);
+        take_range(f, h, lock, &news);
     opens_leave(t, &news);
     return error;
 }

@@ -159,7 +159,7 @@ static struct err remove_prefix(struct txn *t, struct str prefix, unsigned *budg
 
 static struct err sweep_share(struct txn *t, struct step *step)
 {
-    static const char KINDS[] = {'e', 'i', 'n', 'm', 'p', 'x', 'Y'};
+    static const char KINDS[] = {'e', 'i', 'n', 'm', 'p', 'x', 'o', 'Y'};
     struct arena *a = txn_arena(t);
     unsigned budget = SWEEP_ROWS;
     for (size_t i = 0; i < sizeof KINDS; i++) {

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "smb/persist.h"
+
+#include <stdlib.h>
+
+#include "core/log.h"
+#include "core/mem.h"
+#include "service/file/keys.h"
+#include "smb/create.h"
+#include "smb/server.h"
+#include "smb/session.h"
+
+enum { FRONT_FORMAT = 1 };
+
+bool smb_persist_wanted(const struct smb_create *c)
+{
+    return c->durable.second && c->durable.wants_persistent && !c->q->tree->pipe &&
+           c->snapshot == 0 && (c->q->conn->client_capabilities & SMB_CAP_PERSISTENT_HANDLES) != 0;
+}
+
+/* ---- the front end's part of a row ---- */
+
+static struct str guid_bytes(const unsigned char guid[SMB_GUID_BYTES])
+{
+    return (struct str){(const char *)guid, SMB_GUID_BYTES};
+}
+
+static struct str encode_front(const struct smb_open *o, struct arena *a)
+{
+    const struct smb_durable *d = &o->durable;
+    struct buf b = buf_in(a);
+    buf_put_u8(&b, FRONT_FORMAT);
+    buf_put(&b, guid_bytes(d->client));
+    buf_put(&b, guid_bytes(d->guid));
+    buf_put_le32(&b, d->timeout_ms);
+    buf_put_le32(&b, o->sharing);
+    buf_put_le32(&b, o->options);
+    buf_put_le32(&b, o->action);
+    buf_put_le64(&b, o->allocation);
+    buf_put_le64(&b, (uint64_t)o->opened_at);
+    buf_put_u8(&b, o->oplock);
+    buf_put_u8(&b, o->leased);
+    buf_put_u8(&b, o->lease_second);
+    buf_put_u8(&b, o->times_kept);
+    buf_put_u8(&b, o->change_kept);
+    buf_put(&b, (struct str){(const char *)o->lease_key, SMB_LEASE_KEY_BYTES});
+    buf_put(&b, (struct str){(const char *)o->lock_sequences, sizeof o->lock_sequences});
+    return buf_str(&b);
+}
+
+static void read_into(struct reader *r, void *to, size_t n)
+{
+    struct str bytes = read_raw(r, n);
+    if (bytes.n == n)
+        memcpy(to, bytes.p, n);
+}
+
+static bool decode_front(struct str bytes, struct smb_open *o)
+{
+    struct smb_durable *d = &o->durable;
+    struct reader r = reader_of(bytes);
+    if (read_u8(&r) != FRONT_FORMAT)
+        return false;
+    read_into(&r, d->client, SMB_GUID_BYTES);
+    read_into(&r, d->guid, SMB_GUID_BYTES);
+    d->timeout_ms = read_le32(&r);
+    o->sharing = read_le32(&r);
+    o->options = read_le32(&r);
+    o->action = read_le32(&r);
+    o->allocation = read_le64(&r);
+    o->opened_at = (int64_t)read_le64(&r);
+    o->oplock = read_u8(&r);
+    o->leased = read_u8(&r) != 0;
+    o->lease_second = read_u8(&r) != 0;
+    o->times_kept = read_u8(&r) != 0;
+    o->change_kept = read_u8(&r) != 0;
+    read_into(&r, o->lease_key, SMB_LEASE_KEY_BYTES);
+    read_into(&r, o->lock_sequences, sizeof o->lock_sequences);
+    return reader_done(&r);
+}
+
+void smb_persist_describe(const struct smb_open *o, struct arena *a, struct file_held *out)
+{
+    out->id = o->id.persistent;
+    opens_keep(smb_server_world(o->server)->store->opens, o->handle, a, &out->open);
+    out->front = encode_front(o, a);
+}
+
+/* ---- writing ---- */
+
+void smb_persist_save(struct smb_request *q, struct smb_open *o, smb_then *then)
+{
+    if (!o->durable.persistent || o->closed) {
+        then(q, OK);
+        return;
+    }
+    struct file_hold_args *args = ARENA_NEW(q->arena, struct file_hold_args);
+    args->at = (struct file_at){.arena = q->arena, .incarnation = o->incarnation, .id = o->node};
+    smb_persist_describe(o, q->arena, &args->held);
+    smb_update(q, file_hold, args, ENGINE_DURABLE, then);
+}
+
+void smb_persist_let_go(struct smb_request *q, const struct smb_open *o, smb_then *then)
+{
+    if (!o->durable.persistent) {
+        then(q, OK);
+        return;
+    }
+    struct file_let_go_args *args = ARENA_NEW(q->arena, struct file_let_go_args);
+    *args = (struct file_let_go_args){o->incarnation, o->id.persistent};
+    smb_update(q, file_let_go, args, ENGINE_DURABLE, then);
+}
+
+struct forgetting {
+    struct engine_update update;
+    struct file_let_go_args args;
+    char partition[];
+};
+
+/* On an engine thread. A row that stays is found at the next start, and its time ends again. */
+static void forgotten(struct engine_update *u)
+{
+    if (err_is(u->result))
+        log_line(LOG_WARN, "a persistent handle's row could not be removed: error %d",
+                 u->result.code);
+    free(u);
+}
+
+void smb_persist_forget(const struct smb_open *o, struct str partition)
+{
+    struct forgetting *f = mem_calloc(1, sizeof *f + partition.n);
+    memcpy(f->partition, partition.p, partition.n);
+    f->args = (struct file_let_go_args){o->incarnation, o->id.persistent};
+    f->update = (struct engine_update){.partition = {f->partition, partition.n},
+                                       .fn = file_let_go,
+                                       .arg = &f->args,
+                                       .ack = ENGINE_VISIBLE,
+                                       .done = forgotten};
+    store_write(smb_server_world(o->server)->store, &f->update);
+}
+
+void smb_persist_spare(struct smb_request *q, smb_then *then)
+{
+    struct opens_key key = {.share = q->open->incarnation, .node = q->open->node};
+    if (!opens_any_persistent(smb_opens_table(q), key)) {
+        then(q, OK);
+        return;
+    }
+    struct file_spare_args *args = ARENA_NEW(q->arena, struct file_spare_args);
+    args->at = (struct file_at){.arena = q->arena, .incarnation = key.share, .id = key.node};
+    smb_update(q, file_spare_held, args, ENGINE_DURABLE, then);
+}
+
+/* ---- start-up ---- */
+
+struct restoring {
+    struct smb_server *server;
+    size_t count;
+};
+
+/* The account is the second part of a share's partition. */
+static void restore_place(struct smb_durable *d, struct str partition)
+{
+    struct str rest = partition;
+    (void)str_cut(&rest, '/');
+    struct str account = str_cut(&rest, '/');
+    d->partition = mem_alloc(partition.n);
+    d->partition_n = partition.n;
+    memcpy(d->partition, partition.p, partition.n);
+    if (account.n < sizeof d->account)
+        memcpy(d->account, account.p, account.n);
+}
+
+static struct err restore_one(void *arg, struct str partition, const struct file_held *held,
+                              const struct file_seen *seen)
+{
+    struct restoring *r = arg;
+    struct store *store = smb_server_world(r->server)->store;
+    struct smb_open *o = smb_open_restore(r->server, held->id);
+    o->incarnation = held->open.key.share;
+    o->node = held->open.key.node;
+    o->access = held->open.access_mask;
+    o->durable.persistent = true;
+    o->durable.granted = true;
+    o->durable.second = true;
+    restore_place(&o->durable, partition);
+    /* What is not there any more, or makes no sense, is forgotten. */
+    if (!decode_front(held->front, o) || !seen->exists) {
+        smb_open_drop(o);
+        return OK;
+    }
+    struct opens_place place = {.path = seen->path,
+                                .parent = seen->parent,
+                                .calls = &SMB_OPENS_OWNER,
+                                .owner = r->server,
+                                .tag = o->id.fleeting};
+    o->handle = opens_restore(store->opens, &held->open, &place);
+    smb_durable_restore(o);
+    r->count++;
+    return OK;
+}
+
+struct err smb_persist_restore(struct smb_server *s)
+{
+    struct restoring r = {.server = s};
+    struct store *store = smb_server_world(s)->store;
+    struct err error = file_held_walk(store, restore_one, &r);
+    opens_restored(store->opens);
+    if (r.count > 0)
+        log_line(LOG_INFO, "%zu persistent handles wait for their SMB clients", r.count);
+    return error;
+}

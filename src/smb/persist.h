@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Handles that survive the server itself ([MS-SMB2] 3.3.5.9.10, .12: persistent ones). They are
+ * durable handles of which all that matters is written down, durably, before the client is told:
+ * the handle, its locks, that its file is to be deleted. After a restart they are in the parking
+ * again, with their share modes and locks in force, before the first client can ask for anything.
+ *
+ * What is not written down is what a cache was broken to: the file comes back with at most the
+ * caches that its clients have, and a client is only ever asked for more than it has, never for
+ * less (opens_keep.h). All changes made through such a handle are durable when they are answered.
+ */
+#ifndef SMB_PERSIST_H
+#define SMB_PERSIST_H
+
+#include "service/file/held.h"
+#include "smb/drive.h"
+#include "smb/open.h"
+
+enum { SMB_PERSISTENT = 2 /* a flag of DH2Q and DH2C */ };
+
+/* CREATE asks for such a handle, and may have it on a file. */
+bool smb_persist_wanted(const struct smb_create *c);
+/* The row of a handle as it is now; in the arena. */
+void smb_persist_describe(const struct smb_open *o, struct arena *a, struct file_held *out);
+/* Writes it down, then goes on; at once for a handle that does not survive. */
+void smb_persist_save(struct smb_request *q, struct smb_open *o, smb_then *then);
+/* The client closes the handle: the row goes first. At once for others. */
+void smb_persist_let_go(struct smb_request *q, const struct smb_open *o, smb_then *then);
+/* The same for nobody to wait for. */
+void smb_persist_forget(const struct smb_open *o, struct str partition);
+/* The request's file is not to be deleted after all: other such handles on it must not remember. */
+void smb_persist_spare(struct smb_request *q, smb_then *then);
+/* All that are written down, into the parking. Before the loops run. */
+struct err smb_persist_restore(struct smb_server *s);
+
+#endif
