@@ -50,6 +50,7 @@ struct journal {
     struct journal_place end;
     uint64_t durable_sequence;
     uint64_t durable_offset; /* in the active file: what lies before it is durable */
+    uint64_t filled;         /* in the active file: up to where its blocks are in place */
     bool broken;             /* a flush failed: nothing may be added behind what it left */
     int64_t write_failed_ms; /* when a write last did */
 

@@ -6,7 +6,8 @@
 #include "core/mem.h"
 #include "engine/local/journal_format.h"
 
-static bool read_whole(int fd, char *to, size_t n, uint64_t offset)
+/* Says how much of it is there. */
+static size_t read_some(int fd, char *to, size_t n, uint64_t offset)
 {
     size_t done = 0;
     while (done < n) {
@@ -14,10 +15,15 @@ static bool read_whole(int fd, char *to, size_t n, uint64_t offset)
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return false;
+            break;
         done += (size_t)got;
     }
-    return true;
+    return done;
+}
+
+static bool read_whole(int fd, char *to, size_t n, uint64_t offset)
+{
+    return read_some(fd, to, n, offset) == n;
 }
 
 static struct err read_file_head(struct journal_walk *w)
@@ -86,14 +92,22 @@ bool journal_walk_next(struct journal_walk *w)
     return true;
 }
 
+/* A file may end with half a megabyte of zeros, so it is looked through by large pieces. */
 bool journal_walk_find(struct journal_walk *w)
 {
-    char bytes[RECORD_HEAD_BYTES];
-    for (; read_whole(w->file->fd, bytes, sizeof bytes, w->next); w->next += RECORD_ALIGN) {
-        if (parse_head(w, (struct str){bytes, sizeof bytes}, &w->head))
-            return journal_walk_next(w);
+    enum { PIECE_BYTES = 64 << 10 };
+    buf_clear(&w->entries);
+    char *piece = buf_reserve(&w->entries, PIECE_BYTES);
+    for (;;) {
+        size_t n = read_some(w->file->fd, piece, PIECE_BYTES, w->next);
+        if (n < RECORD_HEAD_BYTES)
+            return false;
+        for (size_t at = 0; at + RECORD_HEAD_BYTES <= n;
+             at += RECORD_ALIGN, w->next += RECORD_ALIGN) {
+            if (parse_head(w, (struct str){piece + at, RECORD_HEAD_BYTES}, &w->head))
+                return journal_walk_next(w);
+        }
     }
-    return false;
 }
 
 bool journal_walk_load(struct journal_walk *w)
