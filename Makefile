@@ -70,7 +70,7 @@ $(B)/unit_main.o: $(B)/unit_main.c
 
 $(B)/unit: $(B)/unit_main.o $(TOBJ) $(OBJ)
 	@echo "  LD $@"
-	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	@$(CC) $(LDFLAGS) -fno-lto -o $@ $^ $(LDLIBS)
 
 $(B)/bench/%.o: bench/%.c
 	@mkdir -p $(@D)
@@ -82,18 +82,18 @@ $(B)/bench_load: $(patsubst %.c,$(B)/%.o,$(wildcard bench/load/*.c))
 
 $(B)/bench_%: $(B)/bench/%.o $(OBJ)
 	@echo "  LD $@"
-	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	@$(CC) $(LDFLAGS) -fno-lto -o $@ $^ $(LDLIBS)
 
 # The server that test/http drives.
 $(B)/http_echo: $(B)/test/http/echo.o $(OBJ)
 	@echo "  LD $@"
-	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	@$(CC) $(LDFLAGS) -fno-lto -o $@ $^ $(LDLIBS)
 
 # Power cuts. It has its own open, write and so on, which the checked forms of the headers would be in the way of.
 $(B)/test/crash/%.o: OPT += -U_FORTIFY_SOURCE
 $(B)/power_cut: $(B)/test/crash/power_cut.o $(B)/test/crash/disk.o $(OBJ)
 	@echo "  LD $@"
-	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	@$(CC) $(LDFLAGS) -fno-lto -o $@ $^ $(LDLIBS)
 
 # The HTTP server by itself, over raw sockets.
 test-http: $(B)/http_echo
