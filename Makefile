@@ -22,12 +22,15 @@ OPT := -O1 -fno-omit-frame-pointer -fsanitize=thread
 else
 $(error V is release, asan or tsan)
 endif
+# Objects hold machine code as well, so that unit tests and benchmarks link without it; so does the program with LTO=0.
+LTO_LINK := -fno-lto
 ifeq ($(V)-$(findstring clang,$(CC)),release-)
 LTO ?= 1
+LTO_COMPILE := -flto=auto -ffat-lto-objects
+ifeq ($(LTO),1)
+LTO_LINK := -flto=auto -O2
 endif
-# Objects hold machine code as well, so that unit tests and benchmarks link without it.
-LTO_COMPILE := $(if $(filter 1,$(LTO)),-flto=auto -ffat-lto-objects)
-LTO_LINK    := $(if $(filter 1,$(LTO)),-flto=auto -O2)
+endif
 CFLAGS   = $(BASE) $(WARN) $(OPT) $(LTO_COMPILE) $(EXTRA_CFLAGS)
 LDFLAGS := -pie -Wl,-z,relro,-z,now -pthread $(filter -fsanitize=%,$(OPT))
 LDLIBS  := -lrocksdb -lssl -lcrypto -lexpat -lisal -lm
