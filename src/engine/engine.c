@@ -111,6 +111,22 @@ struct err txn_put(struct txn *t, struct str key, struct str value)
     return t->ops->put(t, key, value);
 }
 
+struct err txn_get_with_body(struct txn *t, struct str key, struct str *value, struct str *body)
+{
+    assert(key.n <= ENGINE_KEY_MAX);
+    return t->ops->get_with_body(t, key, value, body);
+}
+
+struct err txn_put_with_body(struct txn *t, struct str key, struct str value, struct str body)
+{
+    assert(t->writable);
+    assert(key.n <= ENGINE_KEY_MAX && body.n <= ENGINE_VALUE_MAX &&
+           value.n <= ENGINE_VALUE_MAX - body.n);
+    if (!str_given(value))
+        value = STR("");
+    return body.n == 0 ? t->ops->put(t, key, value) : t->ops->put_with_body(t, key, value, body);
+}
+
 struct err txn_del(struct txn *t, struct str key)
 {
     assert(t->writable);

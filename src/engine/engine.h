@@ -88,6 +88,13 @@ struct err txn_get_hot(struct txn *t, struct str key, struct str *value);
 /* Reads a row of another partition, in the same snapshot: a parent that must exist. */
 struct err txn_peek(struct txn *t, struct str partition, struct str key, struct str *value);
 struct err txn_put(struct txn *t, struct str key, struct str value);
+/* A row may have a body beside its value: bytes that belong to it and are read only by who asks for
+ * them (a small content, beside all else that is known of it). So one search finds both, and who
+ * goes through many rows does not pay for their bodies: txn_get, txn_peek, cursors and scans give
+ * the value alone. txn_put makes a row without a body. Together they are no larger than a value may
+ * be. */
+struct err txn_get_with_body(struct txn *t, struct str key, struct str *value, struct str *body);
+struct err txn_put_with_body(struct txn *t, struct str key, struct str value, struct str body);
 /* Absent is no error. */
 struct err txn_del(struct txn *t, struct str key);
 

@@ -185,6 +185,20 @@ static struct err fault_put(struct txn *t, struct str key, struct str value)
     return txn_put(fault_txn_of(t)->inner, key, value);
 }
 
+static struct err fault_get_with_body(struct txn *t, struct str key, struct str *value,
+                                      struct str *body)
+{
+    TRY(fault_point(fault_txn_of(t)->fault));
+    return txn_get_with_body(fault_txn_of(t)->inner, key, value, body);
+}
+
+static struct err fault_put_with_body(struct txn *t, struct str key, struct str value,
+                                      struct str body)
+{
+    TRY(fault_point(fault_txn_of(t)->fault));
+    return txn_put_with_body(fault_txn_of(t)->inner, key, value, body);
+}
+
 static struct err fault_del(struct txn *t, struct str key)
 {
     TRY(fault_point(fault_txn_of(t)->fault));
@@ -248,6 +262,8 @@ static const struct txn_ops FAULT_TXN_OPS = {
     .get_hot = fault_get_hot,
     .peek = fault_peek,
     .put = fault_put,
+    .get_with_body = fault_get_with_body,
+    .put_with_body = fault_put_with_body,
     .del = fault_del,
     .cursor_open = fault_cursor_open,
     .scan_open = fault_scan_open,

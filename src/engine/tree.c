@@ -14,26 +14,39 @@ struct tree_node {
     struct tree_node *right;
 };
 
-struct row *row_new_sized(struct str key, size_t value_n)
+static struct row *row_with_room(struct str key, size_t value_n, size_t body_n)
 {
-    assert(key.n <= UINT32_MAX && value_n <= UINT32_MAX);
-    struct row *r = mem_alloc(sizeof *r + key.n + value_n);
+    assert(key.n <= UINT32_MAX && value_n <= UINT32_MAX && body_n <= UINT32_MAX);
+    struct row *r = mem_alloc(sizeof *r + key.n + value_n + body_n);
     atomic_init(&r->refs, 1);
     r->key_n = (uint32_t)key.n;
     r->value_n = (uint32_t)value_n;
+    r->body_n = (uint32_t)body_n;
     r->deleted = false;
     if (key.n > 0)
         memcpy(r->bytes, key.p, key.n);
     return r;
 }
 
-struct row *row_new(struct str key, struct str value)
+struct row *row_new_sized(struct str key, size_t value_n)
 {
-    struct row *r = row_new_sized(key, value.n);
+    return row_with_room(key, value_n, 0);
+}
+
+struct row *row_new_with_body(struct str key, struct str value, struct str body)
+{
+    struct row *r = row_with_room(key, value.n, body.n);
     r->deleted = !str_given(value);
     if (value.n > 0)
         memcpy(r->bytes + key.n, value.p, value.n);
+    if (body.n > 0)
+        memcpy(r->bytes + key.n + value.n, body.p, body.n);
     return r;
+}
+
+struct row *row_new(struct str key, struct str value)
+{
+    return row_new_with_body(key, value, STR_NONE);
 }
 
 struct row *row_get(struct row *r)

@@ -16,8 +16,9 @@ struct row {
     atomic_uint refs;
     uint32_t key_n;
     uint32_t value_n;
+    uint32_t body_n;
     bool deleted; /* a mark that the row is gone from what lies below this tree */
-    char bytes[]; /* key, then value */
+    char bytes[]; /* key, then value, then body */
 };
 
 static inline struct str row_key(const struct row *r)
@@ -30,8 +31,14 @@ static inline struct str row_value(const struct row *r)
     return (struct str){r->bytes + r->key_n, r->value_n};
 }
 
+static inline struct str row_body(const struct row *r)
+{
+    return r->body_n == 0 ? STR_NONE : (struct str){r->bytes + r->key_n + r->value_n, r->body_n};
+}
+
 /* With one reference. An absent value makes a deletion mark. */
 struct row *row_new(struct str key, struct str value);
+struct row *row_new_with_body(struct str key, struct str value, struct str body);
 /* The same with room for a value of this size, to be filled in before anyone else sees the row. */
 struct row *row_new_sized(struct str key, size_t value_n);
 struct row *row_get(struct row *r);

@@ -81,6 +81,24 @@ void test_local_folder_of_others_is_left_alone(void)
     CHECK_ERR(open_folder(path_in("file"), false, &e), ERR_IO);
 }
 
+/* A store of the format before is opened, and then of this one: a program of that time would not
+ * understand all of it. */
+void test_local_folder_of_the_format_before(void)
+{
+    struct engine *e;
+    char text[64] = "";
+    CHECK_OK(open_folder(path_in("store"), false, &e));
+    engine_close(e);
+    write_text(path_in("store/LAZULI"), "lazuli store, format 1\n");
+    CHECK_OK(open_folder(path_in("store"), true, &e));
+    engine_close(e);
+    CHECK_OK(open_folder(path_in("store"), false, &e));
+    engine_close(e);
+    int fd = open(path_in("store/LAZULI"), O_RDONLY);
+    CHECK(read(fd, text, sizeof text - 1) > 0 && close(fd) == 0);
+    CHECK_STR(str_of(text), STR("lazuli store, format 2\n"));
+}
+
 void test_local_folder_in_use(void)
 {
     struct engine *e;

@@ -66,7 +66,7 @@ static void printable(char to[128], struct str key)
     to[some.n] = '\0';
 }
 
-static void check_row(struct checker *c, struct str physical, struct str value)
+static void check_row(struct checker *c, struct str physical, struct str value, struct str body)
 {
     struct buf partition = buf_heap();
     struct str key;
@@ -77,7 +77,7 @@ static void check_row(struct checker *c, struct str physical, struct str value)
     else if (!c->check->refs(buf_str(&partition), key, value, note_named, c))
         problem(c, "row %s: not understood", text);
     c->check->rows++;
-    c->check->bytes += physical.n + value.n;
+    c->check->bytes += physical.n + value.n + body.n;
     buf_release(&partition);
 }
 
@@ -87,11 +87,12 @@ static struct err check_rows_from(struct checker *c, struct buf *from)
 {
     static const char past[] = {SPACE_ROWS + 1};
     struct cursor *cursor;
+    struct str body;
     TRY(local_cursor_between(&c->txn, arena_copy(&c->txn.arena, buf_str(from)),
-                             (struct str){past, 1}, &cursor));
+                             (struct str){past, 1}, &body, &cursor));
     struct err e = OK;
     while (!err_is(e) && cursor->valid) {
-        check_row(c, cursor->key, cursor->value);
+        check_row(c, cursor->key, cursor->value, body);
         buf_clear(from);
         buf_put(from, cursor->key);
         buf_putc(from, '\0');
@@ -207,7 +208,8 @@ static struct err check_space(struct checker *c, char space)
     char past[] = {(char)(space + 1)};
     struct cursor *cursor;
     size_t next = 0;
-    TRY(local_cursor_between(&c->txn, (struct str){first, 1}, (struct str){past, 1}, &cursor));
+    TRY(local_cursor_between(&c->txn, (struct str){first, 1}, (struct str){past, 1}, NULL,
+                             &cursor));
     struct err e = OK;
     for (; !err_is(e) && cursor->valid; e = cursor->ops->next(cursor)) {
         struct extent x;

@@ -112,7 +112,7 @@ static struct err sample_new(struct local_engine *e, uint64_t file, struct file_
             continue;
         struct record_entry entry;
         while (journal_walk_entry(&w, &entry)) {
-            if (entry.kind == ENTRY_LARGE)
+            if (record_entry_placed(&entry))
                 sample_offer(s, &entry, ++seen, &random);
         }
     }
@@ -191,7 +191,7 @@ static struct err move_record(struct local_engine *e, struct journal_walk *w, st
 {
     struct record_entry entry;
     while (journal_walk_entry(w, &entry)) {
-        if (entry.kind != ENTRY_LARGE)
+        if (!record_entry_placed(&entry))
             continue;
         bool live = false;
         struct state *state = local_state(e);

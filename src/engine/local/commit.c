@@ -98,21 +98,34 @@ struct err commit_sync_extents(struct local_engine *e)
 
 /* ---- the record, and RocksDB's batch ---- */
 
-static bool goes_to_journal(const struct row *row)
+/* What stays where the record has it: a large value, or a large body, and then the value beside it.
+ */
+static bool goes_to_journal(const struct row *row, struct str *value, struct str *large)
 {
-    return row->value_n > VALUE_LARGE_MIN && row_value(row).p[0] == VALUE_HERE;
+    struct str stored = row_value(row);
+    *value = STR_NONE;
+    if (stored.p[0] == VALUE_HERE) {
+        *large = str_from(stored, 1);
+        return large->n >= VALUE_LARGE_MIN;
+    }
+    return value_and_body_here(stored, value, large) && large->n >= BODY_LARGE_MIN;
 }
 
 static void add_to_journal(void *arg, struct row *row)
 {
     struct journal *j = arg;
-    struct str value = str_from(row_value(row), 1);
+    struct str value;
+    struct str large;
     if (row->deleted)
         journal_add_delete(j, row_key(row));
-    else if (goes_to_journal(row))
-        journal_add_large(j, row_key(row), value);
+    else if (!goes_to_journal(row, &value, &large) && str_given(value))
+        journal_add_stored(j, row_key(row), row_value(row));
+    else if (str_given(value))
+        journal_add_large_body(j, row_key(row), value, large);
+    else if (large.n >= VALUE_LARGE_MIN)
+        journal_add_large(j, row_key(row), large);
     else
-        journal_add_small(j, row_key(row), value);
+        journal_add_small(j, row_key(row), large);
 }
 
 void put_stored(rocksdb_writebatch_t *batch, struct str key, struct str stored)
@@ -120,11 +133,14 @@ void put_stored(rocksdb_writebatch_t *batch, struct str key, struct str stored)
     rocksdb_writebatch_put(batch, key.p, key.n, stored.p, stored.n);
 }
 
-void put_place(rocksdb_writebatch_t *batch, struct str key, const struct value_place *place)
+void put_place(rocksdb_writebatch_t *batch, struct str key, const struct value_place *place,
+               struct str value)
 {
-    char stored[1 + VALUE_PLACE_BYTES] = {VALUE_IN_JOURNAL};
-    value_place_write(stored + 1, place);
-    put_stored(batch, key, (struct str){stored, sizeof stored});
+    char placed[VALUE_PLACED_BYTES];
+    value_placed_write(placed, place, str_given(value));
+    const char *parts[] = {placed, value.p};
+    const size_t sizes[] = {sizeof placed, value.n};
+    rocksdb_writebatch_putv(batch, 1, &key.p, &key.n, str_given(value) ? 2 : 1, parts, sizes);
 }
 
 void put_journal_place(rocksdb_writebatch_t *batch, const struct journal_place *place)
@@ -147,11 +163,13 @@ static void add_to_rows(void *arg, struct row *row)
 {
     struct row_writer *w = arg;
     struct str key = row_key(row);
+    struct str value;
+    struct str large;
     if (row->deleted) {
         rocksdb_writebatch_delete(w->engine->write, key.p, key.n);
-    } else if (goes_to_journal(row)) {
+    } else if (goes_to_journal(row, &value, &large)) {
         struct value_place place = journal_value_place(&w->engine->journal, w->large++);
-        put_place(w->engine->write, key, &place);
+        put_place(w->engine->write, key, &place, value);
     } else {
         put_stored(w->engine->write, key, row_value(row));
     }
@@ -170,28 +188,25 @@ static void add_number(struct local_engine *e, struct str key, uint64_t number)
 
 /* ---- after a failed flush of the journal ---- */
 
-/* A large value that was visible and may not be on the disk: if the row still has it, RocksDB takes
- * it whole. */
+/* A large value or body that was visible and may not be on the disk: if the row still has it,
+ * RocksDB takes it whole. */
 static struct err save_large(struct local_engine *e, const struct record_entry *entry)
 {
     struct buf stored = buf_heap();
-    struct buf bytes = buf_heap();
     struct value_place now;
-    struct str value;
     bool found;
     row_cache_renew(e->cache, entry->key, STR_NONE);
     struct err error = state_read_small(e->published, entry->key, &stored, &found);
     if (!err_is(error) && found && value_is_elsewhere(buf_str(&stored), &now) &&
         now.file == entry->place.file && now.offset == entry->place.offset) {
-        error = value_load(&e->journal, buf_str(&stored), ENGINE_WAIT, &bytes, &value);
-        if (!err_is(error)) {
-            struct row *row = value_row(entry->key, value);
-            put_stored(e->write, entry->key, row_value(row));
-            row_put(row);
-        }
+        size_t n = value_gathered_bytes(buf_str(&stored), &now);
+        char *bytes = mem_alloc(n);
+        error = value_gather(&e->journal, buf_str(&stored), ENGINE_WAIT, bytes);
+        if (!err_is(error))
+            put_stored(e->write, entry->key, (struct str){bytes, n});
+        free(bytes);
     }
     buf_release(&stored);
-    buf_release(&bytes);
     return error;
 }
 
@@ -201,7 +216,7 @@ static struct err save_record(struct local_engine *e, struct journal_walk *w)
     if (!journal_walk_load(w))
         return err_new(ERR_CORRUPT);
     while (journal_walk_entry(w, &entry)) {
-        if (entry.kind == ENTRY_LARGE)
+        if (record_entry_placed(&entry))
             TRY(save_large(e, &entry));
     }
     return OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/local/folder.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,8 @@
 #define MARKER_NEW  "LAZULI.new"
 #define MARKER_HEAD "lazuli store, format "
 
-enum { FORMAT = 1, MARKER_BYTES_MAX = 64 };
+/* Since 2 rows have bodies; all that 1 had is as it was. */
+enum { FORMAT_OLDEST = 1, FORMAT = 2, MARKER_BYTES_MAX = 64 };
 
 static struct err folder_error(const char *folder, const char *doing)
 {
@@ -82,20 +84,37 @@ struct err folder_mark(const char *folder)
     return e;
 }
 
-static struct err check_marker(const char *folder, int fd)
+static struct err check_marker(const char *folder, int fd, uint64_t *format)
 {
     char text[MARKER_BYTES_MAX];
     ssize_t n = pread(fd, text, sizeof text, 0);
     if (n < 0)
         return folder_error(folder, "read the marker");
     struct str rest = {text, (size_t)n};
-    uint64_t format = 0;
     if (!str_starts(rest, STR(MARKER_HEAD)) || rest.p[rest.n - 1] != '\n' ||
-        !str_to_u64(str_from(str_head(rest, rest.n - 1), strlen(MARKER_HEAD)), &format))
+        !str_to_u64(str_from(str_head(rest, rest.n - 1), strlen(MARKER_HEAD)), format))
         return foreign("the marker is not one of this program's");
-    if (format != FORMAT)
+    if (*format < FORMAT_OLDEST || *format > FORMAT)
         return foreign("the store is of another format");
     return OK;
+}
+
+/* A program that knows less must not open what is written from now on. In place, since the file is
+ * what is locked: one byte, which is there or not. */
+static struct err raise_format(const char *folder)
+{
+    char digit = '0' + FORMAT;
+    static_assert(FORMAT < 10, "the number is one digit");
+    char *path = folder_path(folder, MARKER);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    free(path);
+    if (fd < 0)
+        return folder_error(folder, "open the marker");
+    struct err e = OK;
+    if (pwrite(fd, &digit, 1, (off_t)strlen(MARKER_HEAD)) != 1 || fsync(fd) != 0)
+        e = folder_error(folder, "write the marker");
+    (void)close(fd);
+    return e;
 }
 
 /* ---- opening ---- */
@@ -168,9 +187,12 @@ struct err folder_open(const char *folder, bool read_only, int *lock_fd)
     if (!read_only)
         TRY(make_folder(folder));
     TRY(open_marker(folder, read_only, lock_fd));
-    struct err e = check_marker(folder, *lock_fd);
+    uint64_t format = 0;
+    struct err e = check_marker(folder, *lock_fd, &format);
     if (!err_is(e))
         e = lock_marker(folder, *lock_fd);
+    if (!err_is(e) && !read_only && format < FORMAT)
+        e = raise_format(folder);
     if (!err_is(e) && !read_only)
         e = make_subfolder(folder, "rows");
     if (!err_is(e) && !read_only)

@@ -168,6 +168,12 @@ void journal_add_small(struct journal *j, struct str key, struct str value)
     buf_put_bytes(&j->entries, value);
 }
 
+void journal_add_stored(struct journal *j, struct str key, struct str stored)
+{
+    add_key(j, ENTRY_STORED, key);
+    buf_put_bytes(&j->entries, stored);
+}
+
 static void grow_values(struct journal *j)
 {
     j->value_capacity = j->value_capacity == 0 ? 64 : j->value_capacity * 2;
@@ -175,7 +181,8 @@ static void grow_values(struct journal *j)
     j->places = mem_realloc(j->places, j->value_capacity * sizeof *j->places);
 }
 
-void journal_add_large(struct journal *j, struct str key, struct str value)
+/* Notes the bytes, and ends the entry with what is to be known of them. */
+static void add_value(struct journal *j, struct str value)
 {
     if (j->value_count == j->value_capacity)
         grow_values(j);
@@ -184,9 +191,21 @@ void journal_add_large(struct journal *j, struct str key, struct str value)
     j->values[j->value_count] = (struct iovec){(void *)(uintptr_t)value.p, value.n};
     j->places[j->value_count++] = place;
     j->value_bytes += value.n;
-    add_key(j, ENTRY_LARGE, key);
     buf_put_varint(&j->entries, value.n);
     buf_put_le32(&j->entries, place.check);
+}
+
+void journal_add_large(struct journal *j, struct str key, struct str value)
+{
+    add_key(j, ENTRY_LARGE, key);
+    add_value(j, value);
+}
+
+void journal_add_large_body(struct journal *j, struct str key, struct str value, struct str body)
+{
+    add_key(j, ENTRY_LARGE_BODY, key);
+    buf_put_bytes(&j->entries, value);
+    add_value(j, body);
 }
 
 struct value_place journal_value_place(const struct journal *j, size_t n)

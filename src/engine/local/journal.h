@@ -22,6 +22,7 @@
 
 enum {
     VALUE_LARGE_MIN = 1024,
+    BODY_LARGE_MIN = 512,          /* of a body: listings go through the values beside them */
     JOURNAL_FILE_BYTES = 64 << 20, /* by default; a file is full when it is larger */
     JOURNAL_HEAD_BYTES = 64,
     RECORD_ALIGN = 64,
@@ -80,8 +81,12 @@ bool journal_needs_file(const struct journal *j);
 struct err journal_begin(struct journal *j);
 void journal_add_delete(struct journal *j, struct str key);
 void journal_add_small(struct journal *j, struct str key, struct str value);
+/* As RocksDB will store it (value.h): a value with a small body. */
+void journal_add_stored(struct journal *j, struct str key, struct str stored);
 /* The value is borrowed until the record is written. */
 void journal_add_large(struct journal *j, struct str key, struct str value);
+/* The same for a body; the value beside it is copied. */
+void journal_add_large_body(struct journal *j, struct str key, struct str value, struct str body);
 /* Where the n-th large value is: known when the last entry has been added. */
 struct value_place journal_value_place(const struct journal *j, size_t n);
 /* Where the record ends. */
@@ -122,12 +127,26 @@ struct record_head {
     bool extents_durable; /* what it and those before it name was flushed before it was written */
 };
 
+enum entry_kind {
+    ENTRY_DELETE,
+    ENTRY_SMALL,
+    ENTRY_LARGE,
+    ENTRY_STORED,    /* the value is as RocksDB stores it: a value with a small body */
+    ENTRY_LARGE_BODY /* a value, and the place of its body */
+};
+
 struct record_entry {
     struct str key;
-    enum { ENTRY_DELETE, ENTRY_SMALL, ENTRY_LARGE } kind;
-    struct str value; /* a small one's */
+    enum entry_kind kind;
+    struct str value; /* absent for a large one, and one deleted */
     struct value_place place;
 };
+
+/* Whether there is something in the record itself that a row names. */
+static inline bool record_entry_placed(const struct record_entry *entry)
+{
+    return entry->kind == ENTRY_LARGE || entry->kind == ENTRY_LARGE_BODY;
+}
 
 /* Goes through the records of one file. */
 struct journal_walk {

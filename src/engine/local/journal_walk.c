@@ -128,14 +128,14 @@ bool journal_walk_entry(struct journal_walk *w, struct record_entry *entry)
     if (r->n == 0)
         return false;
     uint8_t kind = read_u8(r);
+    if (kind > ENTRY_LARGE_BODY)
+        return false;
+    entry->kind = (enum entry_kind)kind;
     entry->key = read_bytes(r);
     entry->value = STR_NONE;
-    entry->kind = kind == ENTRY_SMALL   ? ENTRY_SMALL
-                  : kind == ENTRY_LARGE ? ENTRY_LARGE
-                                        : ENTRY_DELETE;
-    if (kind == ENTRY_SMALL) {
+    if (kind == ENTRY_SMALL || kind == ENTRY_STORED || kind == ENTRY_LARGE_BODY)
         entry->value = read_bytes(r);
-    } else if (kind == ENTRY_LARGE) {
+    if (record_entry_placed(entry)) {
         uint64_t length = read_varint(r);
         entry->place =
             (struct value_place){w->file->id, w->value_at, (uint32_t)length, read_le32(r)};

@@ -17,7 +17,8 @@ struct local_cursor {
         below_ahead; /* the iterator stands on the first key of the state at or past the cursor's */
     struct row *row; /* held, when the cursor stands on one of the batch's */
     struct str stand; /* where it stands, with the partition */
-    struct buf large; /* its value, when that lies in the journal */
+    struct buf large; /* its value or body, when that lies in the journal */
+    struct str *body; /* the row's, where it is wanted */
 };
 
 static struct local_cursor *local_cursor_of(struct cursor *c)
@@ -41,8 +42,12 @@ static struct err cursor_stand_nowhere(struct local_cursor *c)
 
 static struct err cursor_stand_at(struct local_cursor *c, struct str key, struct str stored)
 {
+    struct journal *j = &c->txn->engine->journal;
     c->base.valid = false;
-    TRY(value_load(&c->txn->engine->journal, stored, c->txn->wait, &c->large, &c->base.value));
+    if (c->body == NULL)
+        TRY(value_load(j, stored, c->txn->wait, &c->large, &c->base.value));
+    else
+        TRY(value_load_with_body(j, stored, c->txn->wait, &c->large, &c->base.value, c->body));
     c->stand = key;
     c->base.valid = true;
     c->base.key = str_from(key, c->partition_n);
@@ -200,13 +205,14 @@ static const struct cursor_ops LOCAL_CURSOR_OPS = {
 };
 
 struct err local_cursor_between(struct local_txn *t, struct str first, struct str past,
-                                struct cursor **out)
+                                struct str *body, struct cursor **out)
 {
     struct local_cursor *c = MEM_NEW(struct local_cursor);
     c->base.ops = &LOCAL_CURSOR_OPS;
     c->txn = t;
     c->first = first;
     c->past = past;
+    c->body = body;
     walk_init(&c->below, t->state, t->wait, c->first, c->past);
     struct err e = cursor_seek_physical(c, c->first);
     if (err_is(e))
@@ -222,7 +228,7 @@ struct err local_cursor_open(struct txn *txn, struct str from, struct str to, st
     struct str first = arena_copy(&t->arena, rowkey_of(&t->key, from));
     struct str past = arena_copy(&t->arena, str_given(to) ? rowkey_of(&t->key, to)
                                                           : rowkey_past(&t->key, STR("")));
-    TRY(local_cursor_between(t, first, past, out));
+    TRY(local_cursor_between(t, first, past, NULL, out));
     struct local_cursor *c = local_cursor_of(*out);
     c->partition_n = t->key.partition_n;
     c->base.key = str_from(c->base.key, c->base.valid ? c->partition_n : 0);

@@ -120,20 +120,23 @@ void local_txn_release(struct local_txn *t);
 void local_hold(struct local_txn *t, void (*release)(void *thing), void *thing);
 struct err local_cursor_open(struct txn *txn, struct str from, struct str to, struct cursor **out);
 /* Over the whole key space: keys as RocksDB has them, the bounds in the transaction's arena or
- * longer-lived. It can only be moved on, and closed. */
+ * longer-lived. It can only be moved on, and closed. Where there is a `body`, bodies are read, too,
+ * and it is that of the row where the cursor stands. */
 struct err local_cursor_between(struct local_txn *t, struct str first, struct str past,
-                                struct cursor **out);
+                                struct str *body, struct cursor **out);
 struct err local_scan_open(struct txn *txn, struct str prefix, struct scan **out);
 
-/* In an update of the collector's: writes a large value anew if the row still names this place. The
- * key is with its partition. */
+/* In an update of the collector's: writes a large value or body anew if the row still names this
+ * place. The key is with its partition. */
 struct err local_move_value(struct txn *txn, struct str key, const struct value_place *place);
 
 /* ---- the committer (commit.c) ---- */
 
 /* Adds a row to a batch of RocksDB's. */
 void put_stored(rocksdb_writebatch_t *batch, struct str key, struct str stored);
-void put_place(rocksdb_writebatch_t *batch, struct str key, const struct value_place *place);
+/* The value lies at that place; with a value, the body does. */
+void put_place(rocksdb_writebatch_t *batch, struct str key, const struct value_place *place,
+               struct str value);
 void put_journal_place(rocksdb_writebatch_t *batch, const struct journal_place *place);
 
 struct err commit_start(struct local_engine *e);

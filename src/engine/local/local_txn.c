@@ -89,20 +89,26 @@ static struct err local_find_below(struct local_txn *t, struct str key, struct s
     return OK;
 }
 
-/* A row that is asked for again and again, and its value is large: it is read from the journal
- * once, into a row of the cache's own that has it here. */
+/* What a row is read for. */
+enum row_use {
+    ROW_VALUE,
+    ROW_HOT, /* its value, as nearly every request does */
+    ROW_BODY,
+};
+
+/* A row that is asked for again and again, and its value or body is large: it is read from the
+ * journal once, into a row of the cache's own that has it here. */
 static struct err local_load_cached(struct local_txn *t, const struct cached_row *found,
-                                    struct str *stored)
+                                    enum row_use use, struct str *stored)
 {
     struct value_place place;
-    if (!value_is_elsewhere(*stored, &place) || place.length > CACHE_ROW_BYTES_MAX)
+    if (!value_is_elsewhere(*stored, &place) || place.length > CACHE_ROW_BYTES_MAX ||
+        (use != ROW_BODY && stored->p[0] == VALUE_BODY_IN_JOURNAL))
         return OK;
-    struct cached_row *row = row_cache_replacement(found, 1 + place.length);
+    struct cached_row *row = row_cache_replacement(found, value_gathered_bytes(*stored, &place));
     if (row == NULL)
         return OK;
-    char *to = cached_row_room(row);
-    to[0] = VALUE_HERE;
-    struct err e = journal_read_value(&t->engine->journal, &place, t->wait, to + 1);
+    struct err e = value_gather(&t->engine->journal, *stored, t->wait, cached_row_room(row));
     if (err_is(e)) {
         cached_row_put(row);
         return e;
@@ -113,9 +119,10 @@ static struct err local_load_cached(struct local_txn *t, const struct cached_row
     return OK;
 }
 
-static struct err local_find_cached(struct local_txn *t, struct str key, bool hot,
+static struct err local_find_cached(struct local_txn *t, struct str key, enum row_use use,
                                     struct str *stored)
 {
+    bool hot = use == ROW_HOT;
     struct row_offer offer = {
         .key = key, .hash = row_cache_hash(key), .commit = t->state->commit, .hot = hot};
     struct cached_row *row = row_cache_find(t->engine->cache, key, offer.hash, offer.commit);
@@ -123,7 +130,7 @@ static struct err local_find_cached(struct local_txn *t, struct str key, bool ho
         local_hold(t, release_cached, row);
         *stored = cached_row_value(row);
         /* What an update reads it mostly changes. */
-        return hot || t->batch == NULL ? local_load_cached(t, row, stored) : OK;
+        return hot || t->batch == NULL ? local_load_cached(t, row, use, stored) : OK;
     }
     TRY(local_find_below(t, key, stored));
     offer.value = *stored;
@@ -132,11 +139,18 @@ static struct err local_find_cached(struct local_txn *t, struct str key, bool ho
     return OK;
 }
 
-static struct err local_find(struct local_txn *t, struct str key, bool hot, struct str *value)
+/* As it is stored; absent when it is not there. */
+static struct err local_find_stored(struct local_txn *t, struct str key, enum row_use use,
+                                    struct str *stored)
+{
+    return local_find_written(t, key, stored) ? OK : local_find_cached(t, key, use, stored);
+}
+
+static struct err local_find(struct local_txn *t, struct str key, enum row_use use,
+                             struct str *value)
 {
     struct str stored;
-    if (!local_find_written(t, key, &stored))
-        TRY(local_find_cached(t, key, hot, &stored));
+    TRY(local_find_stored(t, key, use, &stored));
     *value = STR_NONE;
     return str_given(stored) ? local_load(t, stored, value) : OK;
 }
@@ -144,13 +158,26 @@ static struct err local_find(struct local_txn *t, struct str key, bool hot, stru
 static struct err local_get(struct txn *txn, struct str key, struct str *value)
 {
     struct local_txn *t = local_txn_of(txn);
-    return local_find(t, rowkey_of(&t->key, key), false, value);
+    return local_find(t, rowkey_of(&t->key, key), ROW_VALUE, value);
 }
 
 static struct err local_get_hot(struct txn *txn, struct str key, struct str *value)
 {
     struct local_txn *t = local_txn_of(txn);
-    return local_find(t, rowkey_of(&t->key, key), true, value);
+    return local_find(t, rowkey_of(&t->key, key), ROW_HOT, value);
+}
+
+static struct err local_get_with_body(struct txn *txn, struct str key, struct str *value,
+                                      struct str *body)
+{
+    struct local_txn *t = local_txn_of(txn);
+    struct str stored;
+    TRY(local_find_stored(t, rowkey_of(&t->key, key), ROW_BODY, &stored));
+    *value = *body = STR_NONE;
+    if (!str_given(stored))
+        return OK;
+    struct buf into = buf_in(&t->arena);
+    return value_load_with_body(&t->engine->journal, stored, t->wait, &into, value, body);
 }
 
 /* A parent that must exist is as hot as a row gets. */
@@ -160,7 +187,7 @@ static struct err local_peek(struct txn *txn, struct str partition, struct str k
     struct local_txn *t = local_txn_of(txn);
     struct rowkey other;
     rowkey_init(&other, &t->arena, partition);
-    return local_find(t, rowkey_of(&other, key), true, value);
+    return local_find(t, rowkey_of(&other, key), ROW_HOT, value);
 }
 
 /* ---- writing ---- */
@@ -178,6 +205,16 @@ static struct err local_put(struct txn *txn, struct str key, struct str value)
     return OK;
 }
 
+static struct err local_put_with_body(struct txn *txn, struct str key, struct str value,
+                                      struct str body)
+{
+    struct local_txn *t = local_txn_of(txn);
+    struct str physical = rowkey_of(&t->key, key);
+    tree_insert(&t->batch->overlay, value_row_with_body(physical, value, body));
+    t->batch->bytes += physical.n + value.n + body.n;
+    return OK;
+}
+
 static struct err local_del(struct txn *txn, struct str key)
 {
     struct local_txn *t = local_txn_of(txn);
@@ -190,14 +227,16 @@ struct err local_move_value(struct txn *txn, struct str key, const struct value_
     struct local_txn *t = local_txn_of(txn);
     struct value_place now;
     struct str stored;
-    struct str value;
     if (!local_find_written(t, key, &stored))
         TRY(local_find_below(t, key, &stored));
     if (!str_given(stored) || !value_is_elsewhere(stored, &now) || now.file != place->file ||
         now.offset != place->offset)
         return OK;
-    TRY(local_load(t, stored, &value));
-    batch_put(t->batch, key, value);
+    size_t n = value_gathered_bytes(stored, &now);
+    char *gathered = arena_bytes(&t->arena, n);
+    TRY(value_gather(&t->engine->journal, stored, ENGINE_WAIT, gathered));
+    tree_insert(&t->batch->overlay, row_new(key, (struct str){gathered, n}));
+    t->batch->bytes += key.n + n;
     return OK;
 }
 
@@ -247,7 +286,7 @@ static struct err local_extent_change(struct local_txn *t, const struct extent *
     struct str value = {value_bytes, sizeof value_bytes};
     struct str found;
     struct extent_row row;
-    TRY(local_find(t, key, false, &found));
+    TRY(local_find(t, key, ROW_VALUE, &found));
     TRY(extent_row_change(found, x, change, &row));
     extent_row_write(value_bytes, &row);
     if (row.count == 0)
@@ -290,6 +329,8 @@ static const struct txn_ops LOCAL_TXN_OPS = {
     .get_hot = local_get_hot,
     .peek = local_peek,
     .put = local_put,
+    .get_with_body = local_get_with_body,
+    .put_with_body = local_put_with_body,
     .del = local_del,
     .cursor_open = local_cursor_open,
     .scan_open = local_scan_open,

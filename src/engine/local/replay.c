@@ -99,8 +99,10 @@ static void stage_rocksdb(rocksdb_writebatch_t *batch, const struct record_entry
 {
     if (entry->kind == ENTRY_DELETE) {
         rocksdb_writebatch_delete(batch, entry->key.p, entry->key.n);
-    } else if (entry->kind == ENTRY_LARGE) {
-        put_place(batch, entry->key, &entry->place);
+    } else if (record_entry_placed(entry)) {
+        put_place(batch, entry->key, &entry->place, entry->value);
+    } else if (entry->kind == ENTRY_STORED) {
+        put_stored(batch, entry->key, entry->value);
     } else {
         struct row *row = value_row(entry->key, entry->value);
         put_stored(batch, entry->key, row_value(row));
@@ -110,15 +112,14 @@ static void stage_rocksdb(rocksdb_writebatch_t *batch, const struct record_entry
 
 static void stage_overlay(struct tree *overlay, const struct record_entry *entry)
 {
-    char stored[1 + VALUE_PLACE_BYTES] = {VALUE_IN_JOURNAL};
-    if (entry->kind == ENTRY_DELETE) {
+    if (entry->kind == ENTRY_DELETE)
         tree_insert(overlay, row_new(entry->key, STR_NONE));
-    } else if (entry->kind == ENTRY_LARGE) {
-        value_place_write(stored + 1, &entry->place);
-        tree_insert(overlay, row_new(entry->key, (struct str){stored, sizeof stored}));
-    } else {
+    else if (record_entry_placed(entry))
+        tree_insert(overlay, value_row_placed(entry->key, &entry->place, entry->value));
+    else if (entry->kind == ENTRY_STORED)
+        tree_insert(overlay, row_new(entry->key, entry->value));
+    else
         tree_insert(overlay, value_row(entry->key, entry->value));
-    }
 }
 
 static struct err apply_record(struct replay *r, struct journal_walk *w)
@@ -173,10 +174,12 @@ static bool entry_whole(struct replay *r, uint64_t sequence, const struct record
 {
     switch (entry->kind) {
     case ENTRY_LARGE:
+    case ENTRY_LARGE_BODY:
         return value_whole(r, &entry->place, scratch);
     case ENTRY_SMALL:
         /* One that was flushed may have been dropped and punched out since. */
         return sequence <= r->extents_durable || extent_whole(r, entry);
+    case ENTRY_STORED:
     case ENTRY_DELETE:
         break;
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/local/value.h"
 
+enum { BODY_HERE_HEAD_BYTES = 1 + 4 };
+
 struct row *value_row(struct str key, struct str value)
 {
     struct row *row = row_new_sized(key, value.n + 1);
@@ -11,24 +13,119 @@ struct row *value_row(struct str key, struct str value)
     return row;
 }
 
-bool value_is_elsewhere(struct str stored, struct value_place *place)
+/* All but the body. Returns where that goes. */
+static char *write_before_body(char *to, struct str value)
 {
-    return stored.n == 1 + VALUE_PLACE_BYTES && stored.p[0] == VALUE_IN_JOURNAL &&
-           value_place_read(str_from(stored, 1), place);
+    struct buf head = {.p = to, .capacity = BODY_HERE_HEAD_BYTES};
+    buf_put_u8(&head, VALUE_BODY_HERE);
+    buf_put_le32(&head, (uint32_t)value.n);
+    if (value.n > 0)
+        memcpy(to + head.n, value.p, value.n);
+    return to + head.n + value.n;
 }
 
-struct err value_load(struct journal *j, struct str stored, enum engine_wait wait, struct buf *into,
-                      struct str *value)
+struct row *value_row_with_body(struct str key, struct str value, struct str body)
+{
+    struct row *row = row_new_sized(key, BODY_HERE_HEAD_BYTES + value.n + body.n);
+    memcpy(write_before_body(row->bytes + row->key_n, value), body.p, body.n);
+    return row;
+}
+
+void value_placed_write(char to[VALUE_PLACED_BYTES], const struct value_place *place,
+                        bool with_value)
+{
+    to[0] = with_value ? VALUE_BODY_IN_JOURNAL : VALUE_IN_JOURNAL;
+    value_place_write(to + 1, place);
+}
+
+struct row *value_row_placed(struct str key, const struct value_place *place, struct str value)
+{
+    struct row *row = row_new_sized(key, VALUE_PLACED_BYTES + value.n);
+    char *to = row->bytes + row->key_n;
+    value_placed_write(to, place, str_given(value));
+    if (value.n > 0)
+        memcpy(to + VALUE_PLACED_BYTES, value.p, value.n);
+    return row;
+}
+
+bool value_and_body_here(struct str stored, struct str *value, struct str *body)
+{
+    struct reader r = reader_of(stored);
+    if (read_u8(&r) != VALUE_BODY_HERE)
+        return false;
+    *value = read_raw(&r, read_le32(&r));
+    *body = (struct str){r.p, r.n};
+    return reader_ok(&r);
+}
+
+bool value_beside_body(struct str stored, struct str *value)
+{
+    struct str body;
+    if (stored.n < VALUE_PLACED_BYTES || stored.p[0] != VALUE_BODY_IN_JOURNAL)
+        return value_and_body_here(stored, value, &body);
+    *value = str_from(stored, VALUE_PLACED_BYTES);
+    return true;
+}
+
+bool value_is_elsewhere(struct str stored, struct value_place *place)
+{
+    bool placed = stored.n == VALUE_PLACED_BYTES && stored.p[0] == VALUE_IN_JOURNAL;
+    if (stored.n >= VALUE_PLACED_BYTES && stored.p[0] == VALUE_BODY_IN_JOURNAL)
+        placed = true;
+    return placed && value_place_read((struct str){stored.p + 1, VALUE_PLACE_BYTES}, place);
+}
+
+/* What lies at the row's place, read into the buffer. */
+static struct err load_placed(struct journal *j, struct str stored, enum engine_wait wait,
+                              struct buf *into, struct str *bytes)
 {
     struct value_place place;
-    if (value_is_here(stored, value))
-        return OK;
     if (!value_is_elsewhere(stored, &place) || place.length > ENGINE_VALUE_MAX)
         return err_new(ERR_CORRUPT);
     buf_clear(into);
     char *to = buf_reserve(into, place.length);
     TRY(journal_read_value(j, &place, wait, to));
     into->n = place.length;
-    *value = buf_str(into);
+    *bytes = buf_str(into);
     return OK;
+}
+
+struct err value_load(struct journal *j, struct str stored, enum engine_wait wait, struct buf *into,
+                      struct str *value)
+{
+    return value_is_here(stored, value) ? OK : load_placed(j, stored, wait, into, value);
+}
+
+struct err value_load_with_body(struct journal *j, struct str stored, enum engine_wait wait,
+                                struct buf *into, struct str *value, struct str *body)
+{
+    *body = STR_NONE;
+    if (value_and_body_here(stored, value, body))
+        return OK;
+    if (!value_is_here(stored, value))
+        return load_placed(j, stored, wait, into, value);
+    return stored.p[0] == VALUE_HERE ? OK : load_placed(j, stored, wait, into, body);
+}
+
+size_t value_gathered_bytes(struct str stored, const struct value_place *place)
+{
+    struct str value;
+    if (!value_beside_body(stored, &value))
+        return 1 + (size_t)place->length;
+    return BODY_HERE_HEAD_BYTES + value.n + place->length;
+}
+
+struct err value_gather(struct journal *j, struct str stored, enum engine_wait wait, char *to)
+{
+    struct value_place place;
+    struct str value;
+    if (!value_is_elsewhere(stored, &place) || place.length > ENGINE_VALUE_MAX)
+        return err_new(ERR_CORRUPT);
+    if (value_beside_body(stored, &value)) {
+        to = write_before_body(to, value);
+    } else {
+        to[0] = VALUE_HERE;
+        to++;
+    }
+    return journal_read_value(j, &place, wait, to);
 }

@@ -49,6 +49,24 @@ static struct err mem_put(struct txn *txn, struct str key, struct str value)
     return OK;
 }
 
+static struct err mem_get_with_body(struct txn *txn, struct str key, struct str *value,
+                                    struct str *body)
+{
+    struct mem_txn *t = mem_txn_of(txn);
+    const struct row *row = mem_txn_keep(t, tree_find(t->tree, rowkey_of(&t->key, key)));
+    *value = row == NULL ? STR_NONE : row_value(row);
+    *body = row == NULL ? STR_NONE : row_body(row);
+    return OK;
+}
+
+static struct err mem_put_with_body(struct txn *txn, struct str key, struct str value,
+                                    struct str body)
+{
+    struct mem_txn *t = mem_txn_of(txn);
+    tree_insert(t->tree, row_new_with_body(rowkey_of(&t->key, key), value, body));
+    return OK;
+}
+
 static struct err mem_del(struct txn *txn, struct str key)
 {
     struct mem_txn *t = mem_txn_of(txn);
@@ -280,6 +298,8 @@ static const struct txn_ops MEM_TXN_OPS = {
     .get_hot = mem_get,
     .peek = mem_peek,
     .put = mem_put,
+    .get_with_body = mem_get_with_body,
+    .put_with_body = mem_put_with_body,
     .del = mem_del,
     .cursor_open = mem_cursor_open,
     .scan_open = mem_scan_open,

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows with a body beside their value. */
+#include <stdio.h>
+#include <time.h>
+
+#include "engine/local/local.h"
+#include "subject.h"
+
+enum { SMALL_BODY = 100, LARGE_BODY = 5000, HUGE_BODY = 300000 };
+
+struct bodied {
+    struct str key;
+    struct str value;
+    struct str body;
+    struct arena *arena;
+};
+
+static struct err put_bodied(struct txn *t, void *arg)
+{
+    const struct bodied *b = arg;
+    return txn_put_with_body(t, b->key, b->value, b->body);
+}
+
+static struct err get_bodied(struct txn *t, void *arg)
+{
+    struct bodied *b = arg;
+    struct str value;
+    struct str body;
+    TRY(txn_get_with_body(t, b->key, &value, &body));
+    b->value = arena_copy(b->arena, value);
+    b->body = arena_copy(b->arena, body);
+    return OK;
+}
+
+/* Row "key number" of partition "b"; its body is drawn from the seed. */
+static struct bodied bodied_of(struct subject *s, uint32_t number, size_t bytes, uint32_t seed)
+{
+    struct buf key = buf_in(&s->arena);
+    struct buf value = buf_in(&s->arena);
+    buf_printf(&key, "key %u", number);
+    buf_printf(&value, "value %u of %u", seed, number);
+    char *body = arena_bytes(&s->arena, bytes);
+    fill_bytes(body, bytes, seed);
+    return (struct bodied){buf_str(&key), buf_str(&value), {body, bytes}, &s->arena};
+}
+
+static void put_body(struct subject *s, uint32_t number, size_t bytes, uint32_t seed)
+{
+    struct bodied b = bodied_of(s, number, bytes, seed);
+    update_ok(s, STR("b"), put_bodied, &b);
+}
+
+static void check_body(struct subject *s, uint32_t number, size_t bytes, uint32_t seed)
+{
+    struct bodied b = bodied_of(s, number, bytes, seed);
+    for (int i = 0; i < 4; i++) { /* from below, and then from the cache */
+        struct bodied got = {.key = b.key, .arena = &s->arena};
+        view_ok(s, STR("b"), get_bodied, &got);
+        CHECK_STR(got.value, b.value);
+        CHECK_STR(got.body, b.body);
+        CHECK_STR(get_row(s, STR("b"), b.key), b.value);
+    }
+    arena_reset(&s->arena);
+}
+
+static const size_t SIZES[] = {1, SMALL_BODY, 511, 512, 1024, LARGE_BODY, HUGE_BODY};
+enum { SIZE_COUNT = sizeof SIZES / sizeof SIZES[0] };
+
+ENGINE_CASE(body_is_beside_the_value)
+{
+    for (uint32_t i = 0; i < SIZE_COUNT; i++)
+        put_body(s, i, SIZES[i], 10 + i);
+    for (uint32_t i = 0; i < SIZE_COUNT; i++)
+        check_body(s, i, SIZES[i], 10 + i);
+    for (uint32_t i = 0; i < SIZE_COUNT; i++) /* rows that were read are replaced */
+        put_body(s, i, SIZES[SIZE_COUNT - 1 - i], 20 + i);
+    for (uint32_t i = 0; i < SIZE_COUNT; i++)
+        check_body(s, i, SIZES[SIZE_COUNT - 1 - i], 20 + i);
+    subject_reopen(s);
+    for (uint32_t i = 0; s->kind->persistent && i < SIZE_COUNT; i++)
+        check_body(s, i, SIZES[SIZE_COUNT - 1 - i], 20 + i);
+}
+
+ENGINE_CASE(body_goes_with_a_put_and_a_delete)
+{
+    struct bodied got = {.key = STR("key 1"), .arena = &s->arena};
+    put_body(s, 1, LARGE_BODY, 1);
+    put_row(s, STR("b"), STR("key 1"), STR("plain"));
+    view_ok(s, STR("b"), get_bodied, &got);
+    CHECK_STR(got.value, STR("plain"));
+    CHECK(!str_given(got.body));
+    put_body(s, 1, SMALL_BODY, 2);
+    check_body(s, 1, SMALL_BODY, 2);
+    del_row(s, STR("b"), STR("key 1"));
+    view_ok(s, STR("b"), get_bodied, &got);
+    CHECK(!str_given(got.value) && !str_given(got.body));
+    struct bodied empty = {STR("key 2"), STR(""), STR("x"), &s->arena};
+    update_ok(s, STR("b"), put_bodied, &empty);
+    got.key = STR("key 2");
+    view_ok(s, STR("b"), get_bodied, &got);
+    CHECK(str_given(got.value) && got.value.n == 0);
+    CHECK_STR(got.body, STR("x"));
+    empty.body = STR("");
+    update_ok(s, STR("b"), put_bodied, &empty);
+    view_ok(s, STR("b"), get_bodied, &got);
+    CHECK(str_given(got.value) && !str_given(got.body));
+}
+
+/* What an update has written it sees, and a cursor gives values alone. */
+static struct err write_and_look(struct txn *t, void *arg)
+{
+    struct subject *s = arg;
+    struct bodied b = bodied_of(s, 1, LARGE_BODY, 7);
+    struct str value;
+    struct str body;
+    struct cursor *c;
+    TRY(txn_put_with_body(t, b.key, b.value, b.body));
+    TRY(txn_get_with_body(t, b.key, &value, &body));
+    CHECK_STR(value, b.value);
+    CHECK_STR(body, b.body);
+    TRY(txn_get(t, b.key, &value));
+    CHECK_STR(value, b.value);
+    TRY(cursor_open(t, STR(""), &c));
+    for (uint32_t n = 0; n < 3; n++) {
+        CHECK(cursor_valid(c));
+        CHECK(str_starts(cursor_value(c), STR("value ")));
+        TRY(cursor_next(c));
+    }
+    CHECK(!cursor_valid(c));
+    cursor_close(c);
+    return err_new(ERR_BLOB_NOT_FOUND);
+}
+
+static struct err look(struct txn *t, void *arg)
+{
+    (void)arg;
+    struct cursor *c;
+    struct scan *scan;
+    int seen = 0;
+    TRY(cursor_open(t, STR(""), &c));
+    for (; cursor_valid(c); seen++) {
+        CHECK(str_starts(cursor_value(c), STR("value ")));
+        TRY(cursor_next(c));
+    }
+    cursor_close(c);
+    TRY(scan_open(t, STR("b"), &scan));
+    for (; scan_valid(scan); seen++) {
+        CHECK(str_starts(scan_value(scan), STR("value ")));
+        TRY(scan_next(scan));
+    }
+    scan_close(scan);
+    CHECK_INT(seen, 6);
+    return OK;
+}
+
+ENGINE_CASE(body_in_transactions_and_cursors)
+{
+    put_body(s, 0, LARGE_BODY, 1);
+    put_body(s, 1, SMALL_BODY, 2);
+    put_body(s, 2, LARGE_BODY, 3);
+    CHECK_ERR(engine_update_wait(s->engine, STR("b"), write_and_look, s), ERR_BLOB_NOT_FOUND);
+    check_body(s, 1, SMALL_BODY, 2);
+    view_ok(s, STR("b"), look, NULL);
+}
+
+/* ---- the local engine ---- */
+
+static struct subject local_subject(void)
+{
+    struct subject s = {.kind = &SUBJECT_LOCAL};
+    clock_init_manual(&s.clock, 20000 * TICKS_PER_DAY);
+    arena_init(&s.arena, SIZE_MAX);
+    return s;
+}
+
+static void write_bodies(struct subject *s)
+{
+    for (uint32_t i = 0; i < SIZE_COUNT; i++)
+        put_body(s, i, SIZES[i], 10 + i);
+}
+
+static bool no_extents(struct str partition, struct str key, struct str value,
+                       void (*named)(void *sink, const struct extent *x), void *sink)
+{
+    (void)partition;
+    (void)key;
+    (void)value;
+    (void)named;
+    (void)sink;
+    return true;
+}
+
+static void count_problem(void *arg, const char *text)
+{
+    (void)text;
+    ++*(int *)arg;
+}
+
+void test_local_bodies_survive_crashes(void)
+{
+    struct subject s = local_subject();
+    run_and_crash(&s, write_bodies);
+    for (int i = 0; i < 3; i++) { /* applied to an overlay first, where nothing may be written */
+        int problems = 0;
+        struct engine_check check = {
+            .refs = no_extents, .problem = count_problem, .arg = &problems};
+        s.read_only = i == 0;
+        s.engine = s.kind->open(&s);
+        for (uint32_t n = 0; n < SIZE_COUNT && !s.read_only; n++)
+            check_body(&s, n, SIZES[n], 10 + n);
+        CHECK_OK(engine_local_check(s.engine, &check));
+        CHECK_INT(problems, 0);
+        CHECK_INT(check.rows, SIZE_COUNT);
+        CHECK(check.bytes > HUGE_BODY + LARGE_BODY);
+        engine_close(s.engine);
+    }
+    arena_release(&s.arena);
+}
+
+enum { FILE_BYTES = 1 << 20, KEYS = 50, BODY = 20000, ROUNDS = 12 };
+
+static void overwrite_bodies(struct subject *s)
+{
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        for (uint32_t key = 0; key < KEYS; key++) {
+            /* Some stay, so that they have to be moved. */
+            if (round == 0 || key % 4 != 0)
+                put_body(s, key, BODY, round * KEYS + key);
+        }
+        arena_reset(&s->arena);
+    }
+    char folder[300];
+    (void)snprintf(folder, sizeof folder, "%s/journal", subject_folder());
+    for (int tries = 0; tries < 1500 && folder_bytes(folder) > 5 * FILE_BYTES; tries++)
+        (void)nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
+    CHECK(folder_bytes(folder) <= 5 * FILE_BYTES);
+}
+
+void test_local_bodies_are_collected(void)
+{
+    struct subject s = local_subject();
+    s.journal_file_bytes = FILE_BYTES;
+    run_and_crash(&s, overwrite_bodies);
+    s.engine = s.kind->open(&s);
+    for (uint32_t key = 0; key < KEYS; key++) {
+        uint32_t round = key % 4 == 0 ? 0 : ROUNDS - 1;
+        check_body(&s, key, BODY, round * KEYS + key);
+    }
+    engine_close(s.engine);
+    arena_release(&s.arena);
+}
