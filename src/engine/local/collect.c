@@ -18,7 +18,10 @@ enum {
     SMALL_FILE_BYTES = 1 << 20,
     MOVE_VALUES_MAX = 64, /* in one update */
     MOVE_BYTES_MAX = 4 << 20,
-    TABLES_BYTES = 32 << 20, /* to be free before rows are put into tables unasked */
+    GATHER_VALUES_MAX = 1 << 15, /* of a file, to be looked up in the order of their keys */
+    GATHER_BYTES_MAX = 4 << 20,  /* of keys */
+    GARBAGE_PART = 8,            /* one part of so many live: goes at once */
+    TABLES_BYTES = 32 << 20,     /* to be free before rows are put into tables unasked */
 };
 
 /* ---- samples ---- */
@@ -141,7 +144,7 @@ static struct err is_live(struct state *state, struct str key, const struct valu
     return OK;
 }
 
-static struct err worth_collecting(struct local_engine *e, const struct file_sample *s, bool *worth)
+static struct err judge(struct local_engine *e, struct file_sample *s)
 {
     uint64_t live_bytes = 0;
     uint64_t all_bytes = 0;
@@ -156,9 +159,35 @@ static struct err worth_collecting(struct local_engine *e, const struct file_sam
     }
     state_put(state);
     double live_share = all_bytes == 0 ? 0.0 : (double)live_bytes / (double)all_bytes;
-    double live = live_share * (double)s->value_bytes;
-    *worth = s->file_bytes < SMALL_FILE_BYTES || live * 2 < (double)s->file_bytes;
+    s->live_bytes = (uint64_t)(live_share * (double)s->value_bytes);
     return error;
+}
+
+static bool has_less_live(const struct file_sample *a, const struct file_sample *b)
+{
+    return (double)a->live_bytes * (double)b->file_bytes <
+           (double)b->live_bytes * (double)a->file_bytes;
+}
+
+/* The file to collect next; NULL for none. */
+static const struct file_sample *choose_file(const struct collector *c)
+{
+    const struct file_sample *least = NULL;
+    uint64_t bytes = 0;
+    uint64_t live_bytes = 0;
+    for (size_t i = 0; i < c->sample_count; i++) {
+        const struct file_sample *s = c->samples[i];
+        bytes += s->file_bytes;
+        live_bytes += s->live_bytes;
+        if (s->file_bytes < SMALL_FILE_BYTES)
+            return s;
+        if (least == NULL || has_less_live(s, least))
+            least = s;
+    }
+    if (least == NULL || least->live_bytes * 2 >= least->file_bytes)
+        return NULL;
+    bool much = bytes > 2 * live_bytes;
+    return much || least->live_bytes * GARBAGE_PART < least->file_bytes ? least : NULL;
 }
 
 /* ---- moving ---- */
@@ -187,47 +216,92 @@ static struct err move_flush(struct local_engine *e, struct move *m)
     return error;
 }
 
-static struct err move_record(struct local_engine *e, struct journal_walk *w, struct move *m)
+/* Values of a file. Looked up in the order of their keys, neighbours find each other's blocks in
+ * the processor's cache: that halves what it costs. */
+struct gathering {
+    struct record_entry *entries;
+    size_t count;
+    struct arena arena; /* for the keys */
+};
+
+static int by_key(const void *a, const void *b)
+{
+    const struct record_entry *left = a;
+    const struct record_entry *right = b;
+    return str_cmp(left->key, right->key);
+}
+
+static struct err move_live(struct local_engine *e, struct state *state,
+                            const struct record_entry *entry, struct move *m)
+{
+    bool live = false;
+    TRY(is_live(state, entry->key, &entry->place, &live));
+    if (!live)
+        return OK;
+    struct record_entry *own = &m->entries[m->count++];
+    *own = *entry;
+    own->key = arena_copy(&m->arena, entry->key);
+    m->bytes += entry->place.length;
+    return m->count == MOVE_VALUES_MAX || m->bytes >= MOVE_BYTES_MAX ? move_flush(e, m) : OK;
+}
+
+static struct err move_gathered(struct local_engine *e, struct gathering *g, struct move *m)
+{
+    struct err error = OK;
+    qsort(g->entries, g->count, sizeof *g->entries, by_key);
+    struct state *state = local_state(e);
+    for (size_t i = 0; i < g->count && !err_is(error); i++) {
+        error = move_live(e, state, &g->entries[i], m);
+        if (!err_is(error) && atomic_load(&e->reaper.stopping))
+            error = err_new(ERR_STOPPING);
+    }
+    state_put(state);
+    g->count = 0;
+    arena_reset(&g->arena);
+    return error;
+}
+
+static struct err gather_record(struct local_engine *e, struct journal_walk *w, struct gathering *g,
+                                struct move *m)
 {
     struct record_entry entry;
     while (journal_walk_entry(w, &entry)) {
         if (!record_entry_placed(&entry))
             continue;
-        bool live = false;
-        struct state *state = local_state(e);
-        struct err error = is_live(state, entry.key, &entry.place, &live);
-        state_put(state);
-        TRY(error);
-        if (!live)
-            continue;
-        entry.key = arena_copy(&m->arena, entry.key);
-        m->entries[m->count++] = entry;
-        m->bytes += entry.place.length;
-        if (m->count == MOVE_VALUES_MAX || m->bytes >= MOVE_BYTES_MAX)
-            TRY(move_flush(e, m));
+        entry.key = arena_copy(&g->arena, entry.key);
+        g->entries[g->count++] = entry;
+        if (g->count == GATHER_VALUES_MAX || g->arena.used >= GATHER_BYTES_MAX)
+            TRY(move_gathered(e, g, m));
     }
     return OK;
 }
 
-static struct err move_file(struct local_engine *e, uint64_t file)
+static struct err move_all(struct local_engine *e, uint64_t file, struct gathering *g,
+                           struct move *m)
 {
     struct journal_walk w;
-    struct move *m = MEM_NEW(struct move);
-    arena_init(&m->arena, TXN_ARENA_LIMIT);
-    struct err error = journal_walk_init(&w, &e->journal, file, 0);
-    if (!err_is(error)) {
-        while (!err_is(error) && journal_walk_next(&w)) {
-            if (w.head.value_bytes == 0)
-                continue;
-            error = journal_walk_load(&w) ? move_record(e, &w, m) : err_new(ERR_CORRUPT);
-            if (!err_is(error) && atomic_load(&e->reaper.stopping))
-                error = err_new(ERR_STOPPING);
-        }
-        journal_walk_release(&w, &e->journal);
+    struct err error = OK;
+    TRY(journal_walk_init(&w, &e->journal, file, 0));
+    while (!err_is(error) && journal_walk_next(&w)) {
+        if (w.head.value_bytes > 0)
+            error = journal_walk_load(&w) ? gather_record(e, &w, g, m) : err_new(ERR_CORRUPT);
     }
-    if (!err_is(error))
-        error = move_flush(e, m);
+    journal_walk_release(&w, &e->journal);
+    TRY(error);
+    TRY(move_gathered(e, g, m));
+    return move_flush(e, m);
+}
+
+static struct err move_file(struct local_engine *e, uint64_t file)
+{
+    struct move *m = MEM_NEW(struct move);
+    struct gathering g = {.entries = mem_calloc(GATHER_VALUES_MAX, sizeof *g.entries)};
+    arena_init(&m->arena, TXN_ARENA_LIMIT);
+    arena_init(&g.arena, TXN_ARENA_LIMIT);
+    struct err error = move_all(e, file, &g, m);
+    arena_release(&g.arena);
     arena_release(&m->arena);
+    free(g.entries);
     free(m);
     return error;
 }
@@ -313,9 +387,15 @@ static struct err judge_file(struct local_engine *e, uint64_t file)
         TRY(sample_new(e, file, &fresh));
         sample_add(c, fresh);
     }
-    bool worth;
-    TRY(worth_collecting(e, c->samples[at], &worth));
-    return worth ? collect_file(e, file) : OK;
+    return judge(e, c->samples[at]);
+}
+
+static struct err collect_chosen(struct local_engine *e)
+{
+    const struct file_sample *chosen;
+    for (int n = 0; n < LOOK_FILES_MAX && (chosen = choose_file(&e->collector)) != NULL; n++)
+        TRY(collect_file(e, chosen->file));
+    return OK;
 }
 
 /* Tables that do not fit would make RocksDB refuse every write, also those that make room. */
@@ -359,13 +439,13 @@ static struct err look(struct local_engine *e, bool idle)
     for (int n = 0; n < LOOK_FILES_MAX; n++, id++) {
         if (!segments_next(&e->journal.files, id, &id) || id >= needed) {
             c->next_file = 0;
-            return OK;
+            break;
         }
         c->next_file = id + 1;
         if (!is_doomed(c, id))
             TRY(judge_file(e, id));
     }
-    return OK;
+    return collect_chosen(e);
 }
 
 bool collect_due(struct local_engine *e)

@@ -3,8 +3,14 @@
  * reaper's thread, a bounded piece at a time.
  *
  * Writers do not keep count of what they make useless. Instead, a few of a file's large values are
- * chosen once; whether rows still name those tells how full of garbage it is. When less than half
- * of it is live, the live values are written anew by ordinary updates and the file goes. */
+ * chosen once; whether rows still name those tells how full of garbage it is. The live values of a
+ * file that is worth it are written anew by ordinary updates, and the file goes.
+ *
+ * Which is worth it: one that is nearly all garbage, at once. One with less than half of it live
+ * only while all files together are more than twice of what is live in them, the one with the least
+ * first: waiting costs no more room than that, and while it waits more of it becomes garbage. Where
+ * values are replaced at random a fifth of a file is live when its turn comes, and a fourth of what
+ * is written is written once more; taking each file when half of it is live would double it. */
 #ifndef ENGINE_LOCAL_COLLECT_H
 #define ENGINE_LOCAL_COLLECT_H
 
@@ -25,6 +31,7 @@ struct file_sample {
     uint64_t file;
     uint64_t file_bytes;
     uint64_t value_bytes;
+    uint64_t live_bytes; /* as the last look had it */
     struct sample_value values[SAMPLE_VALUES];
     size_t count;
 };

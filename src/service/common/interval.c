@@ -10,6 +10,7 @@ enum {
     FOLD_PIECES = 512,   /* a chunk with more pieces wants to be folded */
     FOLD_WASTE = 3,      /* or one that holds this many times its size */
     FOLD_LOTTERY = 1024, /* one small write in so many has its chunk looked at */
+    FOLD_SOON = 16,      /* and one in so many of these even while others follow */
 };
 
 static uint32_t chunk_of(uint64_t offset)
@@ -62,12 +63,15 @@ static struct err put_block(struct interval_map *m, uint32_t chunk, uint32_t at,
 
 /* Small writes never look at their chunk's row, so nobody counts the blocks of a chunk. Instead now
  * and then one is drawn, and the background looks at its chunk: one that gathers many blocks is
- * drawn sooner or later. */
+ * drawn sooner or later. Folding what is about to be written again is work for nothing, so it waits
+ * for a quiet time, but not for ever: extents under the blocks are held until then. */
 static void draw_lot(struct interval_map *m, uint32_t chunk)
 {
     uint64_t mixed = ((uint64_t)txn_stamp(m->rows->txn) + chunk) * 0x9E3779B97F4A7C15ULL;
-    if ((mixed >> 40) % FOLD_LOTTERY == 0) {
+    uint64_t lot = (mixed >> 40) % (FOLD_LOTTERY * FOLD_SOON);
+    if (lot % FOLD_LOTTERY == 0) {
         m->fold_wanted = true;
+        m->fold_soon = m->fold_soon || lot == 0;
         m->fold_chunk = chunk;
     }
 }
@@ -163,6 +167,7 @@ static struct err write_extent(struct interval_map *m, uint64_t offset, const st
     m->has_chunks = true;
     if (c.piece_count > FOLD_PIECES || chunk_held_bytes(&c) > FOLD_WASTE * INTERVAL_CHUNK_BYTES) {
         m->fold_wanted = true;
+        m->fold_soon = true; /* or there comes a time when it can take no more */
         m->fold_chunk = chunk;
     }
     return chunk_store(m, &c);

@@ -45,8 +45,8 @@ struct interval_map {
     bool has_chunks, has_blocks; /* rows of that kind may exist; kept in the object's row */
     struct interval_void voids[INTERVAL_VOIDS_MAX];
     unsigned void_count;
-    /* Set by a write when a chunk should be folded. */
-    bool fold_wanted;
+    /* Set by a write when a chunk should be folded; fold_soon: also while it is written to. */
+    bool fold_wanted, fold_soon;
     uint32_t fold_chunk;
 };
 

@@ -309,3 +309,28 @@ void test_put_range_many_times_keeps_its_rows(void)
     CHECK(got.p[0] == 'b' && memcmp(got.p, got.p + 1, got.n - 1) == 0);
     world_end(&w);
 }
+
+/* Blocks that are still being written over stay as they are; those of a file that has come to rest
+ * become one extent. */
+void test_put_range_is_folded_when_its_file_rests(void)
+{
+    struct world w;
+    struct engine_usage usage;
+    world_begin(&w);
+    CHECK_OK(create_file(&w, "f", 4 << 20));
+    for (uint64_t i = 0; i < 3000; i++) {
+        CHECK_OK(put_range(&w, "f", i * 7 % 1024 * 4096, filled(&w, 'b', 4096)));
+        if (i == 400) /* a lot that does not wait was drawn, for a chunk not worth it yet */
+            world_sweep(&w);
+    }
+    world_sweep(&w);
+    engine_usage(w.store.engine, &usage);
+    CHECK_INT(usage.segment_bytes, 0);
+    clock_advance(&w.clock, 6 * TICKS_PER_SECOND);
+    world_sweep(&w);
+    engine_usage(w.store.engine, &usage);
+    CHECK_INT(usage.segment_bytes, 4 << 20);
+    struct str got = read_file(&w, "f", 0);
+    CHECK(got.p[0] == 'b' && memcmp(got.p, got.p + 1, got.n - 1) == 0);
+    world_end(&w);
+}

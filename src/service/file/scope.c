@@ -268,12 +268,11 @@ struct err file_keep_map(struct file_scope *s, struct file_found *found,
         note.kind = FILE_SWEEP_VOIDS;
         TRY(sweep_note(s->txn, &note));
     }
-    if (m->fold_wanted) {
-        note.kind = FILE_SWEEP_FOLD;
-        note.more = m->fold_chunk;
-        TRY(sweep_note(s->txn, &note));
-    }
-    return OK;
+    if (!m->fold_wanted)
+        return OK;
+    note.kind = m->fold_soon ? FILE_SWEEP_FOLD : FILE_SWEEP_FOLD_QUIET;
+    note.more = m->fold_chunk;
+    return sweep_note(s->txn, &note);
 }
 
 static struct err charge(struct file_scope *s, uint64_t before, uint64_t after)

@@ -13,6 +13,8 @@ enum {
     SWEEP_PARTITIONS_MAX = 16,  /* per step */
     EXPIRY_PARTITIONS_MAX = 64, /* per step */
     EXPIRY_ROUND_SECONDS = 60,  /* from one round over all shares to the next */
+    FOLD_QUIET_SECONDS = 5,     /* without a change to the file, before its chunks are folded */
+    FOLD_WAITING_MAX = 256,     /* files passed over in one look because they have been changed */
 };
 
 /* ---- notes ---- */
@@ -295,20 +297,54 @@ static struct err sweep_fold(struct store *store, struct str partition,
 
 /* ---- a partition ---- */
 
-/* The first note there is; without one the mark goes. */
+/* A file that is being written to would soon have to be folded again. */
+static struct err fold_is_due(struct txn *t, const struct sweep_note *note, bool *due)
+{
+    struct fold_step f = {.note = *note};
+    struct file_scope s;
+    struct file_found file;
+    bool found;
+    TRY(find_map(t, &f, &s, &file, &found));
+    *due = !found || file.node.last_modified + FOLD_QUIET_SECONDS * TICKS_PER_SECOND <= txn_now(t);
+    return OK;
+}
+
+/* All notes of the same kind and file begin with it. */
+static struct str note_file(struct arena *a, const struct sweep_note *note)
+{
+    struct str key = note_key(a, note);
+    return (struct str){key.p, key.n - sizeof note->more};
+}
+
+/* Passes over the files whose folds are to wait, and counts them. */
+static struct err find_due(struct txn *t, struct cursor *c, struct step *step, unsigned *waiting)
+{
+    while (cursor_valid(c) && *waiting < FOLD_WAITING_MAX) {
+        bool due = true;
+        if (!note_of_key(cursor_key(c), &step->note))
+            return err_new(ERR_CORRUPT);
+        if (step->note.kind == FILE_SWEEP_FOLD_QUIET)
+            TRY(fold_is_due(t, &step->note, &due));
+        step->found = due;
+        if (due)
+            return OK;
+        ++*waiting;
+        TRY(cursor_skip(c, note_file(txn_arena(t), &step->note)));
+    }
+    return OK;
+}
+
+/* The first note whose time has come; when there is none at all the mark goes. */
 static struct err find_note(struct txn *t, void *arg)
 {
     struct step *step = arg;
     struct cursor *c;
+    unsigned waiting = 0;
     step->found = false;
     TRY(cursor_open(t, STR("S"), &c));
-    if (cursor_valid(c)) {
-        step->found = true;
-        if (!note_of_key(cursor_key(c), &step->note))
-            return err_new(ERR_CORRUPT);
-    }
+    TRY(find_due(t, c, step, &waiting));
     cursor_close(c);
-    return step->found ? OK : txn_del(t, FILE_KEY_SWEEP);
+    return step->found || waiting > 0 ? OK : txn_del(t, FILE_KEY_SWEEP);
 }
 
 static struct err run_step(struct txn *t, void *arg)
@@ -328,6 +364,7 @@ static struct err run_step(struct txn *t, void *arg)
     case FILE_SWEEP_HISTORY:
         return sweep_history(t, step);
     case FILE_SWEEP_FOLD:
+    case FILE_SWEEP_FOLD_QUIET:
     case FILE_SWEEP_COPY:
         return OK; /* not within one transaction */
     }
@@ -341,7 +378,8 @@ static struct err sweep_partition(struct store *store, struct str partition,
     TRY(engine_update_wait(store->engine, partition, run_step, &step));
     report->removed += step.removed;
     report->more = report->more || step.found;
-    if (step.found && step.note.kind == FILE_SWEEP_FOLD)
+    if (step.found &&
+        (step.note.kind == FILE_SWEEP_FOLD || step.note.kind == FILE_SWEEP_FOLD_QUIET))
         return sweep_fold(store, partition, &step.note);
     if (step.found && step.note.kind == FILE_SWEEP_COPY)
         return file_copy_step(store, partition, &step.note);

@@ -13,6 +13,9 @@ enum sweep_kind_file {
     FILE_SWEEP_FOLD = 4,    /* a chunk of a file to be folded; id: the file, more: the chunk */
     FILE_SWEEP_HISTORY = 5, /* past rows that no snapshot sees any more */
     FILE_SWEEP_COPY = 6,    /* a copy under way; id: the file it goes to */
+    /* As FILE_SWEEP_FOLD, but when the file has not been changed for a while. The last kind: what
+     * waits is in nobody's way. */
+    FILE_SWEEP_FOLD_QUIET = 7,
 };
 
 struct sweep_note {
