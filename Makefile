@@ -94,7 +94,7 @@ $(B)/http_echo: $(B)/test/http/echo.o $(OBJ)
 
 # Power cuts. It has its own open, write and so on, which the checked forms of the headers would be in the way of.
 $(B)/test/crash/%.o: OPT += -U_FORTIFY_SOURCE
-$(B)/power_cut: $(B)/test/crash/power_cut.o $(B)/test/crash/disk.o $(OBJ)
+$(B)/power_cut: $(patsubst %.c,$(B)/%.o,$(wildcard test/crash/*.c)) $(OBJ)
 	@echo "  LD $@"
 	@$(CC) $(LDFLAGS) -fno-lto -o $@ $^ $(LDLIBS)
 

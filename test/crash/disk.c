@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The calls are interposed: the program's own definitions of open, write and so on stand before the
  * C library's, for RocksDB too. They do the system call and record it. */
-#include "disk.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,65 +15,9 @@
 
 #include "core/mem.h"
 #include "core/test.h"
+#include "disk_internal.h"
 
-enum { FDS_MAX = 4096, SECTOR = 512, BLOCK = 4096, PATH_BYTES = 512 };
-
-enum happening {
-    WRITTEN,
-    CUT_OFF, /* to `offset` bytes */
-    PUNCHED,
-    FLUSHED,
-    FLUSH_FAILED,
-    CREATED,
-    RENAMED,
-    UNLINKED,
-    NOTED,
-};
-
-/* A file or a folder, whatever its name is. */
-struct thing {
-    bool folder;
-    char *path;   /* a folder's */
-    char *before; /* what a file held when the watch began */
-    size_t before_n;
-};
-
-struct event {
-    enum happening what;
-    struct thing *thing;
-    uint64_t offset;
-    uint64_t length;
-    char *bytes;
-    size_t covers; /* a flush: what had happened when it began */
-    char *name;
-    char *new_name;
-};
-
-struct name {
-    char *path;
-    struct thing *thing;
-};
-
-struct names {
-    struct name *list;
-    size_t count;
-};
-
-static struct disk {
-    pthread_mutex_t lock;
-    bool watching;
-    char root[PATH_BYTES];
-    struct thing *fds[FDS_MAX];
-    struct names before; /* when the watch began */
-    struct names now;
-    struct event *events;
-    size_t count;
-    size_t capacity;
-    const char *fail_part;
-    unsigned fail_after; /* flushes of such a file */
-    unsigned fail_count;
-    bool failed;
-} disk = {.lock = PTHREAD_MUTEX_INITIALIZER};
+struct disk disk = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the record; the lock is held ---- */
 
@@ -97,14 +39,14 @@ static struct thing *names_find(const struct names *names, const char *path)
     return NULL;
 }
 
-static void names_remove(struct names *names, const char *path)
+void names_remove(struct names *names, const char *path)
 {
     for (size_t i = 0; i < names->count; i++)
         if (strcmp(names->list[i].path, path) == 0)
             names->list[i--] = names->list[--names->count];
 }
 
-static void names_set(struct names *names, const char *path, struct thing *thing)
+void names_set(struct names *names, const char *path, struct thing *thing)
 {
     names_remove(names, path);
     names->list = mem_realloc(names->list, (names->count + 1) * sizeof *names->list);
@@ -122,7 +64,7 @@ static struct thing *new_thing(bool folder, const char *path)
 
 static struct thing *thing_of(int fd)
 {
-    return disk.watching && fd >= 0 && fd < FDS_MAX ? disk.fds[fd] : NULL;
+    return disk.watching && fd >= 0 && fd < FDS_MAX ? disk.fds[fd].thing : NULL;
 }
 
 static bool is_watched(const char *path)
@@ -165,7 +107,54 @@ static void note_open(int fd, const char *path, int flags, bool existed)
     }
     if (existed && (flags & O_TRUNC) != 0)
         add_event(CUT_OFF, thing);
-    disk.fds[fd] = thing;
+    disk.fds[fd] = (struct descriptor){thing, thing->failures};
+}
+
+/* ---- faults; the lock is held ---- */
+
+/* The next of the calls that fail is this one. */
+static bool is_due(enum disk_call call, const char *path)
+{
+    struct disk_fault *f = &disk.fault;
+    if (f->count == 0 || (f->calls & call) == 0 || strstr(path, f->part) == NULL)
+        return false;
+    if (f->first <= 1)
+        return true;
+    f->first--;
+    return false;
+}
+
+static bool is_due_of(enum disk_call call, const struct thing *thing)
+{
+    for (size_t i = 0; i < disk.now.count; i++) {
+        if (disk.now.list[i].thing == thing)
+            return is_due(call, disk.now.list[i].path);
+    }
+    return false;
+}
+
+static void note_fault(void)
+{
+    disk.fault.count--;
+    disk.failed = true;
+    disk.half_written = false;
+}
+
+/* How much of a write to make; -1 when it fails. */
+static ssize_t writable(int fd, size_t n)
+{
+    const struct thing *thing = thing_of(fd);
+    if (thing == NULL || n == 0 || !is_due_of(DISK_WRITE, thing))
+        return (ssize_t)n;
+    if (n > 1 && !disk.half_written) {
+        disk.half_written = disk.fault.error != 0;
+        return (ssize_t)(n / 2);
+    }
+    if (disk.fault.error == 0)
+        return (ssize_t)n;
+    note_fault();
+    errno = disk.fault.error;
+    return -1;
 }
 
 /* ---- opening and naming ---- */
@@ -176,10 +165,13 @@ static int open_at(int folder_fd, const char *name, int flags, mode_t mode)
     pthread_mutex_lock(&disk.lock);
     bool watched = path_at(folder_fd, name, path);
     bool existed = watched && access(path, F_OK) == 0;
-    int fd = (int)syscall(SYS_openat, folder_fd, name, flags, mode);
-    int error = errno;
+    bool fails = watched && !existed && (flags & O_CREAT) != 0 && is_due(DISK_CREATE, path);
+    int fd = fails ? -1 : (int)syscall(SYS_openat, folder_fd, name, flags, mode);
+    int error = fails ? disk.fault.error : errno;
+    if (fails)
+        note_fault();
     if (fd >= 0 && fd < FDS_MAX)
-        disk.fds[fd] = NULL;
+        disk.fds[fd].thing = NULL;
     if (fd >= 0 && watched)
         note_open(fd, path, flags, existed);
     pthread_mutex_unlock(&disk.lock);
@@ -221,7 +213,7 @@ int close(int fd)
 {
     pthread_mutex_lock(&disk.lock);
     if (fd >= 0 && fd < FDS_MAX)
-        disk.fds[fd] = NULL;
+        disk.fds[fd].thing = NULL;
     int result = (int)syscall(SYS_close, fd);
     pthread_mutex_unlock(&disk.lock);
     return result;
@@ -284,7 +276,9 @@ ssize_t write(int fd, const void *bytes, size_t n)
         return syscall(SYS_write, fd, bytes, n);
     pthread_mutex_lock(&disk.lock);
     off_t at = lseek(fd, 0, SEEK_CUR);
-    ssize_t done = syscall(SYS_write, fd, bytes, n);
+    ssize_t done = writable(fd, n);
+    if (done >= 0)
+        done = syscall(SYS_write, fd, bytes, (size_t)done);
     if (done > 0)
         note_write(fd, bytes, (size_t)done, (uint64_t)at);
     pthread_mutex_unlock(&disk.lock);
@@ -294,21 +288,44 @@ ssize_t write(int fd, const void *bytes, size_t n)
 ssize_t pwrite(int fd, const void *bytes, size_t n, off_t offset)
 {
     pthread_mutex_lock(&disk.lock);
-    ssize_t done = syscall(SYS_pwrite64, fd, bytes, n, offset);
+    ssize_t done = writable(fd, n);
+    if (done >= 0)
+        done = syscall(SYS_pwrite64, fd, bytes, (size_t)done, offset);
     if (done > 0)
         note_write(fd, bytes, (size_t)done, (uint64_t)offset);
     pthread_mutex_unlock(&disk.lock);
     return done;
 }
 
+/* The first `n` bytes of the parts. Returns how many parts those are. */
+static int parts_head(const struct iovec *parts, int count, size_t n, struct iovec head[IOV_MAX])
+{
+    int taken = 0;
+    for (; taken < count && n > 0; taken++) {
+        head[taken] = parts[taken];
+        if (head[taken].iov_len > n)
+            head[taken].iov_len = n;
+        n -= head[taken].iov_len;
+    }
+    return taken;
+}
+
 ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
 {
+    static struct iovec head[IOV_MAX]; /* the lock's */
+    size_t all = 0;
+    for (int i = 0; i < count; i++)
+        all += parts[i].iov_len;
     pthread_mutex_lock(&disk.lock);
-    ssize_t done = syscall(SYS_pwritev, fd, parts, count, offset, 0);
+    ssize_t done = writable(fd, all);
+    if (done >= 0) {
+        count = parts_head(parts, count, (size_t)done, head);
+        done = syscall(SYS_pwritev, fd, head, count, offset, 0);
+    }
     ssize_t left = done;
     for (int i = 0; i < count && left > 0; i++) {
-        size_t n = (size_t)left < parts[i].iov_len ? (size_t)left : parts[i].iov_len;
-        note_write(fd, parts[i].iov_base, n, (uint64_t)(offset + done - left));
+        size_t n = (size_t)left < head[i].iov_len ? (size_t)left : head[i].iov_len;
+        note_write(fd, head[i].iov_base, n, (uint64_t)(offset + done - left));
         left -= (ssize_t)n;
     }
     pthread_mutex_unlock(&disk.lock);
@@ -318,7 +335,9 @@ ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
 int ftruncate(int fd, off_t size)
 {
     pthread_mutex_lock(&disk.lock);
-    int result = (int)syscall(SYS_ftruncate, fd, size);
+    /* To make a file shorter takes no room. */
+    bool fails = disk.fault.error != ENOSPC && writable(fd, 1) < 0;
+    int result = fails ? -1 : (int)syscall(SYS_ftruncate, fd, size);
     if (result == 0 && thing_of(fd) != NULL)
         add_event(CUT_OFF, thing_of(fd))->offset = (uint64_t)size;
     pthread_mutex_unlock(&disk.lock);
@@ -340,20 +359,17 @@ int fallocate(int fd, int mode, off_t offset, off_t length)
 
 /* ---- flushing ---- */
 
-/* The lock is held. */
-static bool flush_fails(const struct thing *thing)
+/* Whether this flush fails: by itself, or since another has failed and this descriptor has not been
+ * told. The lock is held. */
+static bool flush_fails(struct descriptor *d)
 {
-    if (disk.fail_count == 0)
-        return false;
-    bool meant = false;
-    for (size_t i = 0; i < disk.now.count && !meant; i++)
-        meant = disk.now.list[i].thing == thing &&
-                strstr(disk.now.list[i].path, disk.fail_part) != NULL;
-    if (!meant || (disk.fail_after > 0 && --disk.fail_after > 0))
-        return false;
-    disk.fail_count--;
-    disk.failed = true;
-    return true;
+    if (is_due_of(DISK_FLUSH, d->thing)) {
+        note_fault();
+        d->thing->failures++;
+    }
+    bool fails = d->failures_told != d->thing->failures;
+    d->failures_told = d->thing->failures;
+    return fails;
 }
 
 /* The real disk is not asked: what a flush means is what the record says, and a test is not worth
@@ -362,7 +378,7 @@ static int flush(int fd)
 {
     pthread_mutex_lock(&disk.lock);
     struct thing *thing = thing_of(fd);
-    bool fails = thing != NULL && flush_fails(thing);
+    bool fails = thing != NULL && flush_fails(&disk.fds[fd]);
     if (thing != NULL) {
         size_t covers = disk.count;
         add_event(fails ? FLUSH_FAILED : FLUSHED, thing)->covers = covers;
@@ -434,7 +450,7 @@ void disk_watch(const char *folder)
     disk.before = (struct names){0};
     disk.count = 0;
     disk.failed = false;
-    disk.fail_count = 0;
+    disk.fault = (struct disk_fault){0};
     look_around(folder);
     for (size_t i = 0; i < disk.now.count; i++)
         names_set(&disk.before, disk.now.list[i].path, disk.now.list[i].thing);
@@ -466,12 +482,11 @@ size_t disk_note(void)
     return now;
 }
 
-void disk_fail_flushes(const char *part, unsigned n, unsigned count)
+void disk_fail(const struct disk_fault *fault)
 {
     pthread_mutex_lock(&disk.lock);
-    disk.fail_part = part;
-    disk.fail_after = n;
-    disk.fail_count = count;
+    disk.fault = *fault;
+    disk.half_written = false;
     pthread_mutex_unlock(&disk.lock);
 }
 
@@ -481,202 +496,4 @@ bool disk_has_failed(void)
     bool failed = disk.failed;
     pthread_mutex_unlock(&disk.lock);
     return failed;
-}
-
-/* ---- a cut ---- */
-
-struct cut {
-    size_t now;
-    enum cut_kind kind;
-    uint32_t random;
-    bool torn; /* from here on nothing that was not flushed */
-};
-
-static uint32_t draw(struct cut *c, uint32_t below)
-{
-    c->random = c->random * 1664525 + 1013904223;
-    return (uint32_t)(((uint64_t)c->random * below) >> 32);
-}
-
-/* The first flush after it has succeeded. (One that fails forgets what it should have written, and
- * those after it have nothing to write.) */
-static bool is_flushed(const struct cut *c, size_t at)
-{
-    for (size_t i = at + 1; i < c->now; i++) {
-        const struct event *event = &disk.events[i];
-        if (event->thing == disk.events[at].thing && event->covers > at &&
-            (event->what == FLUSHED || event->what == FLUSH_FAILED))
-            return event->what == FLUSHED;
-    }
-    return false;
-}
-
-/* What a file holds. */
-struct content {
-    char *bytes;
-    size_t n;
-};
-
-static void content_resize(struct content *f, size_t n)
-{
-    f->bytes = mem_realloc(f->bytes, n + 1);
-    if (n > f->n)
-        memset(f->bytes + f->n, 0, n - f->n);
-    f->n = n;
-}
-
-static void content_put(struct content *f, const struct event *event, size_t from, size_t to)
-{
-    if (f->n < event->offset + to)
-        content_resize(f, event->offset + to);
-    memcpy(f->bytes + event->offset + from, event->bytes + from, to - from);
-}
-
-/* A write that no flush has covered: sectors of it, wherever they begin in the file. */
-static void put_some(struct cut *c, struct content *f, const struct event *event)
-{
-    for (size_t from = 0; from < event->length;) {
-        size_t to = (event->offset + from) / SECTOR * SECTOR + SECTOR - event->offset;
-        if (to > event->length)
-            to = event->length;
-        if (c->kind == CUT_TORN && draw(c, 16) == 0)
-            c->torn = true;
-        if (c->kind == CUT_TORN ? !c->torn : draw(c, 2) == 0)
-            content_put(f, event, from, to);
-        from = to;
-    }
-}
-
-static bool comes_through(struct cut *c)
-{
-    switch (c->kind) {
-    case CUT_ALL:
-        return true;
-    case CUT_TORN:
-        return !c->torn;
-    case CUT_SOME_WRITES:
-    case CUT_SOME_SECTORS:
-        return draw(c, 2) == 0;
-    case CUT_NOTHING_LATE:
-    case CUT_KINDS:
-        break;
-    }
-    return false;
-}
-
-static void apply(struct cut *c, struct content *f, size_t at)
-{
-    const struct event *event = &disk.events[at];
-    bool flushed = is_flushed(c, at);
-    bool by_sector = c->kind == CUT_SOME_SECTORS || c->kind == CUT_TORN;
-    if (event->what == WRITTEN && !flushed && by_sector)
-        put_some(c, f, event);
-    else if (!flushed && !comes_through(c))
-        return;
-    else if (event->what == WRITTEN)
-        content_put(f, event, 0, event->length);
-    else if (event->what == CUT_OFF)
-        content_resize(f, event->offset);
-    else if (event->what == PUNCHED && event->offset < f->n)
-        memset(f->bytes + event->offset, 0,
-               event->offset + event->length < f->n ? event->length : f->n - event->offset);
-}
-
-static struct content content_of(struct cut *c, const struct thing *thing)
-{
-    struct content f = {NULL, 0};
-    content_resize(&f, thing->before_n);
-    if (thing->before_n > 0)
-        memcpy(f.bytes, thing->before, thing->before_n);
-    c->torn = false;
-    for (size_t i = 0; i < c->now; i++)
-        if (disk.events[i].thing == thing)
-            apply(c, &f, i);
-    return f;
-}
-
-static bool is_naming(const struct event *event)
-{
-    return event->what == CREATED || event->what == RENAMED || event->what == UNLINKED;
-}
-
-static bool lies_in(const char *path, const char *folder)
-{
-    size_t n = strlen(folder);
-    return strncmp(path, folder, n) == 0 && path[n] == '/' && strchr(path + n + 1, '/') == NULL;
-}
-
-/* Names come and go in order, and those of a folder are there when it was flushed: up to which
- * event they certainly are. */
-static size_t named_for_sure(const struct cut *c, const char *folder)
-{
-    size_t sure = 0;
-    for (size_t i = 0; i < c->now; i++) {
-        const struct event *event = &disk.events[i];
-        if (event->what == FLUSHED && event->thing->folder &&
-            strcmp(event->thing->path, folder) == 0 && event->covers > sure)
-            sure = event->covers;
-    }
-    return sure;
-}
-
-static void name_folder(struct cut *c, const char *folder, struct names *names)
-{
-    size_t sure = named_for_sure(c, folder);
-    size_t until = c->kind == CUT_ALL            ? c->now
-                   : c->kind == CUT_NOTHING_LATE ? sure
-                                                 : sure + draw(c, (uint32_t)(c->now - sure + 1));
-    for (size_t i = 0; i < until; i++) {
-        const struct event *event = &disk.events[i];
-        if (!is_naming(event) || !lies_in(event->name, folder))
-            continue;
-        if (event->what != CREATED)
-            names_remove(names, event->name);
-        if (event->what != UNLINKED)
-            names_set(names, event->what == RENAMED ? event->new_name : event->name, event->thing);
-    }
-}
-
-/* Holes stay holes. */
-static void write_content(const char *path, const struct content *f)
-{
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    static const char nothing[BLOCK];
-    CHECK(fd >= 0 && ftruncate(fd, (off_t)f->n) == 0);
-    for (size_t at = 0; at < f->n; at += BLOCK) {
-        size_t n = f->n - at < BLOCK ? f->n - at : BLOCK;
-        if (memcmp(f->bytes + at, nothing, n) != 0)
-            CHECK(pwrite(fd, f->bytes + at, n, (off_t)at) == (ssize_t)n);
-    }
-    CHECK(close(fd) == 0);
-}
-
-static void new_path(const char *path, const char *folder, char out[PATH_BYTES])
-{
-    CHECK(snprintf(out, PATH_BYTES, "%s%s", folder, path + strlen(disk.root)) < PATH_BYTES);
-}
-
-void disk_cut(size_t now, enum cut_kind kind, uint32_t seed, const char *folder)
-{
-    struct cut c = {.now = now, .kind = kind, .random = seed * 2654435761U + 1};
-    struct names names = {0};
-    char path[PATH_BYTES];
-    for (size_t i = 0; i < disk.before.count; i++)
-        names_set(&names, disk.before.list[i].path, disk.before.list[i].thing);
-    for (size_t i = 0; i < disk.before.count; i++) {
-        if (!disk.before.list[i].thing->folder)
-            continue;
-        new_path(disk.before.list[i].path, folder, path);
-        CHECK(mkdir(path, 0700) == 0);
-        name_folder(&c, disk.before.list[i].path, &names);
-    }
-    for (size_t i = 0; i < names.count; i++) {
-        if (names.list[i].thing->folder)
-            continue;
-        struct content f = content_of(&c, names.list[i].thing);
-        new_path(names.list[i].path, folder, path);
-        write_content(path, &f);
-        free(f.bytes);
-    }
-    free(names.list);
 }

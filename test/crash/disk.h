@@ -18,9 +18,24 @@ size_t disk_now(void);
 /* Notes that something has happened that is no file call; returns its number. */
 size_t disk_note(void);
 
-/* The n-th flush from now on of a file whose path contains `part` fails, and `count - 1` after it;
- * what they should have written is written or not, and no later flush makes up for it. */
-void disk_fail_flushes(const char *part, unsigned n, unsigned count);
+enum disk_call {
+    DISK_FLUSH = 1,
+    DISK_WRITE = 2, /* also cutting off */
+    DISK_CREATE = 4,
+};
+
+/* Of the calls from now on that are among `calls` and of a file whose path contains `part`, the one
+ * with number `first` and `count - 1` after it fail. What a flush should have written is written or
+ * not, and no later flush makes up for it. Of a write, half is made before one fails; without an
+ * error, each is short by half. */
+struct disk_fault {
+    const char *part;
+    unsigned calls;
+    unsigned first;
+    unsigned count;
+    int error;
+};
+void disk_fail(const struct disk_fault *fault);
 bool disk_has_failed(void);
 
 enum cut_kind {
@@ -34,5 +49,10 @@ enum cut_kind {
 
 /* Makes in `folder`, which must not exist, what is left when the power goes after `now` things. */
 void disk_cut(size_t now, enum cut_kind kind, uint32_t seed, const char *folder);
+
+/* The program was killed after `now` things, and the power stays on: makes the folder, which must
+ * have been removed, as it was then, and records on. What was not flushed still is not; of what a
+ * flush has failed to write, memory may have forgotten any part. */
+void disk_restart(size_t now, uint32_t seed);
 
 #endif

@@ -426,16 +426,16 @@ static size_t end_turn(struct local_engine *e, const struct turn *turn)
 
 static bool something_unsynced(struct local_engine *e)
 {
-    return e->unsynced_count > 0 || e->journal.broken ||
+    return e->unsynced_count > 0 || e->lost || e->journal.broken ||
            e->journal.durable_sequence < e->journal.end.sequence;
 }
 
 static void commit_turn(struct local_engine *e, struct turn *turn)
 {
     bool wrote = e->batch.overlay.root != NULL;
-    if (!wrote && !(turn->flush && something_unsynced(e)))
+    if (!wrote && !turn->flush)
         return;
-    struct err error = make_durable_timed(e, turn->flush);
+    struct err error = wrote || something_unsynced(e) ? make_durable_timed(e, turn->flush) : OK;
     if (err_is(error)) {
         fail_turn(turn, error);
         return;

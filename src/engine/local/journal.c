@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/log.h"
@@ -93,6 +94,34 @@ static struct err write_error(void)
     return err_cause(errno == ENOSPC || errno == EDQUOT ? ERR_NO_SPACE : ERR_IO, errno);
 }
 
+/* Moves past what was written. */
+static void iov_advance(struct iovec **iov, size_t *count, size_t n)
+{
+    while (*count > 0 && n >= (*iov)->iov_len) {
+        n -= (*iov)->iov_len;
+        *iov += 1;
+        *count -= 1;
+    }
+    if (*count > 0) {
+        (*iov)->iov_base = (char *)(*iov)->iov_base + n;
+        (*iov)->iov_len -= n;
+    }
+}
+
+static struct err write_parts(int fd, struct iovec *iov, size_t count, uint64_t offset)
+{
+    while (count > 0) {
+        ssize_t n = pwritev(fd, iov, (int)(count < IOV_MAX ? count : IOV_MAX), (off_t)offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return write_error();
+        offset += (uint64_t)n;
+        iov_advance(&iov, &count, (size_t)n);
+    }
+    return OK;
+}
+
 static struct err write_file_head(struct journal *j, struct segment *file)
 {
     if (getrandom(&j->salt, sizeof j->salt, 0) != sizeof j->salt)
@@ -104,9 +133,8 @@ static struct err write_file_head(struct journal *j, struct segment *file)
     buf_put_le64(b, j->salt);
     buf_put_le32(b, journal_sum(buf_str(b), 0));
     memset(buf_reserve(b, JOURNAL_HEAD_BYTES - b->n), 0, JOURNAL_HEAD_BYTES - b->n);
-    if (pwrite(file->fd, b->p, JOURNAL_HEAD_BYTES, 0) != JOURNAL_HEAD_BYTES)
-        return write_error();
-    return OK;
+    struct iovec head = {b->p, JOURNAL_HEAD_BYTES};
+    return write_parts(file->fd, &head, 1, 0);
 }
 
 static struct err start_file(struct journal *j)
@@ -116,8 +144,10 @@ static struct err start_file(struct journal *j)
     TRY(segments_add(&j->files, &file));
     struct err e = write_file_head(j, file);
     if (err_is(e)) {
-        /* An empty file does no harm: it is passed over, and collected. */
+        uint64_t id = file->id;
         segment_put(&j->files, file);
+        struct segment_look look = segments_look(&j->files, id);
+        segments_unlink(&j->files, &look);
         return e;
     }
     j->active = file;
@@ -246,34 +276,6 @@ static void make_head(struct journal *j, bool flush)
     buf_put_le32(&check, journal_sum(str_from(buf_str(b), 8), (uint32_t)(j->salt >> 32)));
 }
 
-/* Moves past what was written. */
-static void iov_advance(struct iovec **iov, size_t *count, size_t n)
-{
-    while (*count > 0 && n >= (*iov)->iov_len) {
-        n -= (*iov)->iov_len;
-        *iov += 1;
-        *count -= 1;
-    }
-    if (*count > 0) {
-        (*iov)->iov_base = (char *)(*iov)->iov_base + n;
-        (*iov)->iov_len -= n;
-    }
-}
-
-static struct err write_parts(int fd, struct iovec *iov, size_t count, uint64_t offset)
-{
-    while (count > 0) {
-        ssize_t n = pwritev(fd, iov, (int)(count < IOV_MAX ? count : IOV_MAX), (off_t)offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return write_error();
-        offset += (uint64_t)n;
-        iov_advance(&iov, &count, (size_t)n);
-    }
-    return OK;
-}
-
 /* The first write carries the head, the entries and as many values as fit. */
 static struct err write_record(struct journal *j)
 {
@@ -312,17 +314,38 @@ static void write_ahead(struct journal *j, uint64_t record_n)
         j->filled = j->end.offset + bytes;
 }
 
+/* The next record goes to the same place, and nothing of this one is left behind it: what one that
+ * is cut short lacks, an older one of the same size could have left there. */
+static struct err cut_back(struct journal *j)
+{
+    struct stat stat;
+    j->filled = 0;
+    if (fstat(j->active->fd, &stat) == 0 && ((uint64_t)stat.st_size <= j->end.offset ||
+                                             ftruncate(j->active->fd, (off_t)j->end.offset) == 0))
+        return OK;
+    struct err e = write_error();
+    log_line(LOG_ERROR, "journal: cut back: %s", strerrorname_np(e.cause));
+    j->broken = true;
+    return e;
+}
+
+static void log_failed_write(struct journal *j, struct err e)
+{
+    int64_t now_ms = clock_mono_ms();
+    if (now_ms - j->write_failed_ms >= 1000)
+        log_line(LOG_ERROR, "journal: write: %s", strerrorname_np(e.cause));
+    j->write_failed_ms = now_ms;
+}
+
 struct err journal_write(struct journal *j, bool flush)
 {
     struct journal_place end = journal_record_end(j);
     make_head(j, flush);
     struct err e = write_record(j);
     if (err_is(e)) {
-        int64_t now_ms = clock_mono_ms();
-        if (now_ms - j->write_failed_ms >= 1000)
-            log_line(LOG_ERROR, "journal: write: %s", strerrorname_np(e.cause));
-        j->write_failed_ms = now_ms;
-        return e; /* the next record goes to the same place */
+        log_failed_write(j, e);
+        (void)cut_back(j); /* or broken, and what is left is mended like a failed flush */
+        return e;
     }
     struct journal_place before = j->end;
     j->end = end;
@@ -351,18 +374,18 @@ struct err journal_flush(struct journal *j)
 
 struct err journal_take_back(struct journal *j, struct journal_place before)
 {
-    static const char nothing[RECORD_HEAD_BYTES];
     j->end = before;
     if (j->durable_sequence > before.sequence) {
         j->durable_sequence = before.sequence;
         j->durable_offset = before.offset;
     }
-    if (pwrite(j->active->fd, nothing, sizeof nothing, (off_t)before.offset) ==
-            (ssize_t)sizeof nothing &&
-        fdatasync(j->active->fd) == 0)
+    struct err e = cut_back(j);
+    if (!err_is(e))
+        e = segment_sync(&j->files, j->active);
+    if (!err_is(e))
         return OK;
     j->broken = true;
-    return err_cause(ERR_UNKNOWN_OUTCOME, errno);
+    return err_cause(ERR_UNKNOWN_OUTCOME, e.cause);
 }
 
 struct journal_place journal_mend_place(const struct journal *j)

@@ -163,8 +163,7 @@ static void local_close(struct engine *engine)
     if (e->segments.folder_fd >= 0)
         segments_release(&e->segments);
     journal_release(&e->journal);
-    if (!e->lost) /* closing would put rows into tables whose bytes are lost */
-        rows_close(&e->rows);
+    rows_close(&e->rows);
     local_free(e);
 }
 

@@ -234,10 +234,20 @@ static struct chores reap_wait(struct local_engine *e)
     return due;
 }
 
+/* Or until the thread is to stop, or has something else to do. */
+static void pause_a_second(struct reaper *r)
+{
+    struct timespec until = seconds_from_now(1);
+    pthread_mutex_lock(&r->lock);
+    if (!atomic_load(&r->stopping))
+        (void)pthread_cond_timedwait(&r->work, &r->lock, &until);
+    pthread_mutex_unlock(&r->lock);
+}
+
 static void do_chores(struct local_engine *e, struct chores due)
 {
     if (due.flush && err_is(local_flush(&e->base)))
-        (void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL); /* logged; tried again */
+        pause_a_second(&e->reaper); /* logged; tried again */
     if (due.collect || due.collect_idle)
         collect_some(e, due.collect_idle);
 }

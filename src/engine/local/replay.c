@@ -3,7 +3,12 @@
  *
  * Each record says up to which one the journal was known to be durable when it was written. Records
  * up to the newest such mark were acknowledged, and must be there whole; what follows is what a
- * crash may leave in any state, and ends with the first record that is not whole. */
+ * crash may leave in any state, and ends with the first record that is not whole.
+ *
+ * What is applied without such a mark is written once more before it is flushed. A flush of the
+ * program before may have failed: then the kernel has what can be read here in memory only and
+ * takes it for written, and to flush it again would mean nothing. */
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,6 +27,9 @@ struct replay {
     bool ended; /* past the last whole record of a file */
     struct cut *cuts;
     size_t cut_count;
+    struct extent *extents; /* that were applied, and no flush vouches for */
+    size_t extent_count;
+    size_t extent_capacity;
 };
 
 /* Where a file's last whole record ends. What follows goes, so that no later start takes it for a
@@ -29,6 +37,7 @@ struct replay {
 struct cut {
     uint64_t file;
     uint64_t offset;
+    uint64_t unsure; /* what lies between here and `offset` no flush vouches for */
 };
 
 /* ---- where RocksDB is ---- */
@@ -151,6 +160,16 @@ static bool value_whole(struct replay *r, const struct value_place *place, struc
     return !err_is(journal_read_value(r->journal, place, ENGINE_WAIT, to));
 }
 
+static void note_extent(struct replay *r, const struct extent *x)
+{
+    if (r->extent_count == r->extent_capacity) {
+        r->extent_capacity = r->extent_capacity == 0 ? 64 : r->extent_capacity * 2;
+        r->extents = mem_realloc(r->extents, r->extent_capacity * sizeof *r->extents);
+    }
+    r->extents[r->extent_count++] = *x;
+    commit_note_unsynced(r->engine, x->segment);
+}
+
 /* The row of an extent says where it lies; a commit that was only visible did not wait for it to
  * get there. Other rows have nothing beside them. */
 static bool extent_whole(struct replay *r, const struct record_entry *entry)
@@ -165,8 +184,10 @@ static bool extent_whole(struct replay *r, const struct record_entry *entry)
     x.check = row.check;
     struct extent_part all = {.length = x.length, .wait = ENGINE_WAIT};
     struct extent_span span;
-    commit_note_unsynced(r->engine, x.segment);
-    return !err_is(local_extent_locate(&r->engine->base, &x, &all, &span));
+    if (err_is(local_extent_locate(&r->engine->base, &x, &all, &span)))
+        return false;
+    note_extent(r, &x);
+    return true;
 }
 
 static bool entry_whole(struct replay *r, uint64_t sequence, const struct record_entry *entry,
@@ -211,15 +232,21 @@ static struct err keep_memory_small(struct replay *r)
     return durable && rows_many_fresh(rows) ? rows_switch(rows) : OK;
 }
 
-static void note_cut(struct replay *r, uint64_t file, uint64_t offset)
+static void note_cut(struct replay *r, struct cut cut)
 {
     r->cuts = mem_realloc(r->cuts, (r->cut_count + 1) * sizeof *r->cuts);
-    r->cuts[r->cut_count++] = (struct cut){file, offset};
+    r->cuts[r->cut_count++] = cut;
+}
+
+/* With the file's header, when there is nothing else before it. */
+static uint64_t unsure_from(const struct journal_walk *w)
+{
+    return w->offset == JOURNAL_HEAD_BYTES ? 0 : w->offset;
 }
 
 static struct err apply_records(struct replay *r, struct journal_walk *w)
 {
-    uint64_t at = w->next;
+    struct cut cut = {w->file->id, w->next, UINT64_MAX};
     while (!r->ended) {
         r->ended = !journal_walk_next(w) || w->head.sequence != r->place.sequence + 1 ||
                    !record_whole(r, w);
@@ -227,9 +254,11 @@ static struct err apply_records(struct replay *r, struct journal_walk *w)
             break;
         TRY(apply_record(r, w));
         TRY(keep_memory_small(r));
-        at = w->next;
+        cut.offset = w->next;
+        if (w->head.sequence > r->durable && cut.unsure == UINT64_MAX)
+            cut.unsure = unsure_from(w);
     }
-    note_cut(r, w->file->id, at);
+    note_cut(r, cut);
     return OK;
 }
 
@@ -239,7 +268,7 @@ static struct err apply_file(struct replay *r, uint64_t file)
     bool there;
     TRY(open_file(r, file, &w, &there));
     if (!there) {
-        note_cut(r, file, 0);
+        note_cut(r, (struct cut){file, 0, UINT64_MAX});
         return OK;
     }
     r->ended = false; /* a file ends where the next goes on, or where a crash has cut it off */
@@ -256,16 +285,77 @@ static struct err each_file(struct replay *r, uint64_t from,
     return OK;
 }
 
+/* ---- last: what was applied is made durable ---- */
+
+static struct err settle_error(const char *doing)
+{
+    struct err error = err_cause(errno == ENOSPC || errno == EDQUOT ? ERR_NO_SPACE : ERR_IO, errno);
+    log_line(LOG_ERROR, "journal: %s: %s", doing, strerrorname_np(error.cause));
+    return error;
+}
+
+static bool write_whole(int fd, const char *bytes, size_t n, uint64_t offset)
+{
+    while (n > 0) {
+        ssize_t done = pwrite(fd, bytes, n, (off_t)offset);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        bytes += done;
+        n -= (size_t)done;
+        offset += (uint64_t)done;
+    }
+    return true;
+}
+
+/* What can be read from `from` up to `to` is written to where it is. */
+static struct err write_again(int fd, uint64_t from, uint64_t to)
+{
+    enum { PIECE = 256 << 10 };
+    char *bytes = mem_alloc(PIECE);
+    struct err error = OK;
+    while (from < to && !err_is(error)) {
+        size_t want = to - from < PIECE ? (size_t)(to - from) : PIECE;
+        ssize_t n = pread(fd, bytes, want, (off_t)from);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n == 0)
+            break; /* the last record need not fill its room */
+        if (n < 0 || !write_whole(fd, bytes, (size_t)n, from))
+            error = settle_error("write again");
+        from += (uint64_t)n;
+    }
+    free(bytes);
+    return error;
+}
+
+static struct err settle_extents(struct replay *r)
+{
+    struct segments *segments = &r->engine->segments;
+    for (size_t i = 0; i < r->extent_count; i++) {
+        const struct extent *x = &r->extents[i];
+        struct segment *segment;
+        TRY(segments_use(segments, x->segment, 0, &segment));
+        struct err error = write_again(segment->fd, x->offset, x->offset + extent_room(x->length));
+        segment_put(segments, segment);
+        TRY(error);
+    }
+    return commit_sync_extents(r->engine);
+}
+
 /* Cuts the file off, and makes what was applied from it durable if it was not. */
 static struct err settle_file(struct replay *r, const struct cut *cut)
 {
     struct segment *file;
     struct stat stat;
     TRY(segments_use(&r->journal->files, cut->file, 0, &file));
-    struct err error = fstat(file->fd, &stat) == 0 ? OK : err_new(ERR_IO);
+    struct err error = fstat(file->fd, &stat) == 0 ? OK : settle_error("look at a file");
     if (!err_is(error) && (uint64_t)stat.st_size > cut->offset &&
         ftruncate(file->fd, (off_t)cut->offset) != 0)
-        error = err_new(ERR_IO);
+        error = settle_error("cut off");
+    if (!err_is(error))
+        error = write_again(file->fd, cut->unsure, cut->offset);
     if (!err_is(error))
         error = segment_sync(&r->journal->files, file);
     segment_put(&r->journal->files, file);
@@ -285,7 +375,7 @@ static struct err replay_files(struct replay *r)
     }
     if (r->engine->read_only)
         return OK;
-    TRY(commit_sync_extents(r->engine)); /* a process that ended has left them in memory only */
+    TRY(settle_extents(r));
     for (size_t i = 0; i < r->cut_count; i++)
         TRY(settle_file(r, &r->cuts[i]));
     return OK;
@@ -298,6 +388,7 @@ struct err replay_journal(struct local_engine *e)
     TRY(read_place(e, &r.place));
     struct err error = replay_files(&r);
     free(r.cuts);
+    free(r.extents);
     TRY(error);
     if (r.applied > 0)
         log_line(LOG_INFO, "journal: %llu commits applied anew", (unsigned long long)r.applied);

@@ -23,8 +23,7 @@ enum {
     LEVELS = 7,
     UNPACKED_LEVELS = 3,
     BACKGROUND_JOBS = 2,
-    LOG_FILE_BYTES = 1 << 20,
-    LOG_LEVEL_WARN = 2,
+    LOG_LEVEL_NONE = 6, /* past the highest */
     READ_TIER_MEMORY = 1,
     READ_TIER_PERSISTED = 2,
 };
@@ -119,15 +118,29 @@ static void rows_tune_files(rocksdb_options_t *o, bool read_only)
     rocksdb_options_set_stats_dump_period_sec(o, 0);
     rocksdb_options_set_stats_persist_period_sec(o, 0);
     rocksdb_options_set_keep_log_file_num(o, 1);
-    rocksdb_options_set_max_log_file_size(o, LOG_FILE_BYTES);
-    rocksdb_options_set_info_log_level(o, LOG_LEVEL_WARN);
+    /* Nothing goes to RocksDB's own log: when the disk is full and a line of it is cut short, the
+     * next one ends the process by an assertion. What it has to say comes back with every call that
+     * fails. */
+    rocksdb_options_set_info_log_level(o, LOG_LEVEL_NONE);
     /* A place that cannot be written to keeps RocksDB from leaving a log where nothing may change.
      */
     if (read_only)
         rocksdb_options_set_db_log_dir(o, "/dev/null");
 }
 
-static void rows_set_options(struct rows *r, uint64_t cache_bytes, bool read_only)
+/* What is in memory stays there when RocksDB is closed: the committer alone knows whether all of it
+ * is durable. C has no call for this option. */
+static struct err rows_keep_from_flushing(struct rows *r)
+{
+    rocksdb_options_t *tuned = rocksdb_options_create();
+    char *text = NULL;
+    rocksdb_get_options_from_string(r->options, "avoid_flush_during_shutdown=true", tuned, &text);
+    rocksdb_options_destroy(r->options);
+    r->options = tuned;
+    return rows_error("options", text);
+}
+
+static struct err rows_set_options(struct rows *r, uint64_t cache_bytes, bool read_only)
 {
     r->cache = rocksdb_cache_create_lru(cache_bytes);
     r->options = rocksdb_options_create();
@@ -137,16 +150,19 @@ static void rows_set_options(struct rows *r, uint64_t cache_bytes, bool read_onl
     rows_tune_tables(r->options, r->cache);
     r->write = rocksdb_writeoptions_create();
     rocksdb_writeoptions_disable_WAL(r->write, 1);
+    return rows_keep_from_flushing(r);
 }
 
 struct err rows_open(struct rows *r, const char *path, uint64_t cache_bytes, bool read_only)
 {
     *r = (struct rows){0};
-    rows_set_options(r, cache_bytes, read_only);
-    char *text = NULL;
-    r->db = read_only ? rocksdb_open_for_read_only(r->options, path, 0, &text)
-                      : rocksdb_open(r->options, path, &text);
-    struct err e = rows_error("open", text);
+    struct err e = rows_set_options(r, cache_bytes, read_only);
+    if (!err_is(e)) {
+        char *text = NULL;
+        r->db = read_only ? rocksdb_open_for_read_only(r->options, path, 0, &text)
+                          : rocksdb_open(r->options, path, &text);
+        e = rows_error("open", text);
+    }
     if (err_is(e))
         rows_close(r);
     return e;

@@ -22,6 +22,7 @@ struct rows {
 
 /* ERR_STORE_IN_USE, ERR_CORRUPT, ERR_NO_SPACE, ERR_IO. */
 struct err rows_open(struct rows *r, const char *path, uint64_t cache_bytes, bool read_only);
+/* What was not put into tables before is not put there now. */
 void rows_close(struct rows *r);
 
 /* Frees RocksDB's text, logs it, and finds the code for it; OK for NULL. ERR_WOULD_BLOCK, which is

@@ -117,7 +117,6 @@ static struct err segments_list_folder(struct segments *s)
         if (!name_read(s, entry->d_name, &id))
             continue;
         struct segment *segment = list_add(s, id);
-        segment->named_durably = true;
         segment->pending = id >= s->first_open_id ? 1 : 0;
     }
     (void)closedir(dir);

@@ -22,7 +22,7 @@ struct segment {
     int fd; /* -1 until it is needed */
     uint32_t users;
     bool poisoned;      /* a flush failed: what was not durable before may be lost */
-    bool named_durably; /* the folder was flushed since the file was made */
+    bool named_durably; /* the folder was flushed since the file was made, or first seen */
     uint64_t end;       /* where the next range starts */
     uint64_t pending;   /* ranges neither adopted nor given back */
     uint64_t wasted;    /* ranges dropped or discarded, not yet punched out */

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Updates whose every byte follows from a seed and a number, and what a store must hold of them. */
+#ifndef TEST_CRASH_POWER_RUN_H
+#define TEST_CRASH_POWER_RUN_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "disk.h"
+#include "engine/local/local.h"
+
+enum { UPDATES_MAX = 1000, CHANGES_MAX = 3 };
+
+enum content { NO_ROW, IN_ROW, IN_EXTENT };
+
+struct model_row {
+    enum content content;
+    uint32_t length;
+    uint32_t seed;
+};
+
+struct change {
+    uint32_t key;
+    struct model_row row;
+};
+
+struct plan {
+    struct change changes[CHANGES_MAX];
+    uint32_t count;
+    enum engine_ack ack;
+};
+
+enum outcome { UNDER_WAY, DONE, REFUSED, UNKNOWN };
+
+struct call {
+    struct engine_update update; /* first */
+    struct run *run;
+    uint32_t number;
+    struct plan plan;
+    struct extent extents[CHANGES_MAX];
+    enum outcome outcome;
+    bool wrote;  /* it was run, and had nothing against it itself */
+    size_t ran;  /* when it was run */
+    size_t told; /* when its outcome was */
+    size_t sure; /* from when on it must survive; SIZE_MAX: it need not */
+};
+
+struct run {
+    uint32_t seed;
+    char *folder;
+    struct engine *engine;
+    struct clock clock;
+    struct call calls[UPDATES_MAX + 1]; /* from 1 on */
+    uint32_t submitted;
+    _Atomic uint32_t ended;
+    pthread_mutex_t lock;
+    pthread_cond_t landed;
+    bool may_fail;
+};
+
+/* Opens the store at `folder`. */
+struct err run_open(struct run *run, const char *folder, bool read_only, struct engine **out);
+void run_submit(struct run *run, uint32_t number);
+/* Until so many have ended. */
+void run_wait(struct run *run, uint32_t ended);
+
+/* The store that is open holds exactly the first of the updates: all that had to survive a cut
+ * after `now` things, nothing that had been refused by then. Returns the last one's number. */
+uint32_t run_check(struct run *run, size_t now);
+/* The same of a store that was never closed: exactly what was done is visible. */
+void run_check_live(struct run *run);
+/* What `lazuli check` says of the store. */
+void run_check_whole(struct run *run, const char *folder);
+
+/* The program was killed after `now` things: nobody knows what came of what was told later. */
+void run_forget_told(struct run *run, size_t now);
+/* A store was opened and holds the updates up to this one, which is for good from `sure` on; what
+ * it does not hold was never, and numbers are given anew. */
+void run_go_on(struct run *run, uint32_t held, size_t sure);
+
+uint32_t draw(uint32_t *random, uint32_t below);
+
+#endif
