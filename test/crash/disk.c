@@ -77,6 +77,9 @@ static void tidy_path(char *path)
 {
     for (char *dot; (dot = strstr(path, "/./")) != NULL;)
         memmove(dot, dot + 2, strlen(dot + 2) + 1);
+    size_t n = strlen(path);
+    if (n > 2 && strcmp(path + n - 2, "/.") == 0)
+        path[n - 2] = '\0';
 }
 
 /* The path within a folder that is open; false when it is none of the watched. */

@@ -330,15 +330,17 @@ bool segment_punch(struct segment *segment, uint64_t offset, uint64_t bytes)
 }
 
 /* Through a descriptor of its own: the kernel reports a failed write to each descriptor once, and
- * the committer's must not miss it. */
+ * the committer's must not miss it. A segment that is gone as a whole may have had ranges that
+ * nobody had punched out yet: its name must not come back. */
 bool segments_settle(struct segments *s, uint64_t id)
 {
     char name[SEGMENT_NAME_BYTES];
     segments_name(s, name, id);
     int fd = openat(s->folder_fd, name, O_RDWR | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT)
-        return true; /* it was empty, and is gone as a whole */
-    bool settled = fd >= 0 && fdatasync(fd) == 0;
+    bool gone = fd < 0 && errno == ENOENT;
+    if (gone)
+        fd = openat(s->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool settled = fd >= 0 && (gone ? fsync(fd) : fdatasync(fd)) == 0;
     if (!settled)
         log_errno("flush holes", id);
     if (fd >= 0)
