@@ -333,6 +333,11 @@ struct err extent_begin(struct engine *e, uint32_t size_max, struct extent_write
     return e->ops->extent_begin(e, size_max, out);
 }
 
+void extent_unhurried(struct extent_writer *w)
+{
+    w->unhurried = true;
+}
+
 struct err extent_append(struct extent_writer *w, struct str bytes)
 {
     assert(bytes.n <= w->size_max - w->length);
@@ -404,6 +409,13 @@ struct err extent_read(struct engine *e, const struct extent *x, uint32_t offset
                        char *to)
 {
     struct extent_part part = extent_part(x, offset, length, ENGINE_WAIT);
+    return e->ops->extent_read(e, x, &part, to);
+}
+
+struct err extent_read_now(struct engine *e, const struct extent *x, uint32_t offset,
+                           uint32_t length, char *to)
+{
+    struct extent_part part = extent_part(x, offset, length, ENGINE_NOWAIT);
     return e->ops->extent_read(e, x, &part, to);
 }
 

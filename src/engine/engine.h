@@ -175,6 +175,8 @@ struct extent extent_decode(struct reader *r);
  */
 struct extent_writer;
 struct err extent_begin(struct engine *e, uint32_t size_max, struct extent_writer **out);
+/* What is to be only visible need not be on its way to the disk while it arrives. Only a hint. */
+void extent_unhurried(struct extent_writer *w);
 struct err extent_append(struct extent_writer *w, struct str bytes);
 /* Frees the writer, with an error too. The extent belongs to the caller until an update adopts it;
  * it is durable no later than the update that does. */
@@ -212,6 +214,10 @@ struct err extent_locate(struct engine *e, const struct extent *x, uint32_t offs
 /* Copies (and checks) the part into to[0..length). Always waits. */
 struct err extent_read(struct engine *e, const struct extent *x, uint32_t offset, uint32_t length,
                        char *to);
+/* The same from the page cache, or ERR_WOULD_BLOCK: for event loops. What was checked a moment ago
+ * is not checked again. */
+struct err extent_read_now(struct engine *e, const struct extent *x, uint32_t offset,
+                           uint32_t length, char *to);
 
 /* ---- life ---- */
 

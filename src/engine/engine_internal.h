@@ -122,6 +122,7 @@ struct extent_writer {
     const struct extent_writer_ops *ops;
     uint32_t length;
     uint32_t size_max;
+    bool unhurried;
 };
 
 /* No engine limits what a transaction function allocates; the function's inputs do. */

@@ -445,7 +445,8 @@ static struct err fault_extent_read(struct engine *e, const struct extent *x,
                                     const struct extent_part *part, char *to)
 {
     TRY(fault_point(fault_of(e)));
-    return extent_read(fault_of(e)->inner, x, part->offset, part->length, to);
+    struct engine *inner = fault_of(e)->inner;
+    return inner->ops->extent_read(inner, x, part, to);
 }
 
 /* ---- what cannot fail ---- */

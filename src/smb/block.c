@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "smb/block.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "core/mem.h"
@@ -57,6 +58,10 @@ struct smb_block *smb_block_take(struct smb_blocks *s, size_t capacity)
 
 void smb_block_give(struct smb_blocks *s, struct smb_block *block)
 {
+    if (block != NULL) {
+        smb_tail_free(block->tail);
+        block->tail = NULL;
+    }
     size_t class = block == NULL ? SMB_BLOCK_CLASSES : class_of(block->capacity);
     if (class == SMB_BLOCK_CLASSES || s->classes[class].count == CLASSES[class].kept_max) {
         free(block);
@@ -73,4 +78,64 @@ void smb_blocks_release(struct smb_blocks *s)
         for (struct smb_block *block; (block = take_spare(s, class)) != NULL;)
             free(block);
     }
+}
+
+/* ---- sending ---- */
+
+size_t smb_block_bytes(const struct smb_block *block)
+{
+    return block->end - block->begin + (block->tail == NULL ? 0 : block->tail->bytes);
+}
+
+static void tail_sent(struct smb_tail *t, size_t n)
+{
+    assert(n <= t->bytes);
+    t->bytes -= n;
+    while (n > 0) {
+        struct extent_span *part = &t->parts[t->at];
+        size_t of_it = n < part->length ? n : part->length;
+        part->file_offset += (int64_t)of_it;
+        part->length -= of_it;
+        n -= of_it;
+        if (part->length == 0)
+            t->at++;
+    }
+}
+
+void smb_block_sent(struct smb_block *block, size_t n)
+{
+    size_t own = block->end - block->begin;
+    size_t of_it = n < own ? n : own;
+    block->begin += of_it;
+    if (n > of_it)
+        tail_sent(block->tail, n - of_it);
+}
+
+/* ---- tails ---- */
+
+struct smb_tail *smb_tail_new(struct engine *e)
+{
+    struct smb_tail *t = mem_alloc(sizeof *t);
+    t->engine = e;
+    t->pin = engine_pin(e);
+    t->bytes = 0;
+    t->count = t->at = 0;
+    return t;
+}
+
+void smb_tail_free(struct smb_tail *t)
+{
+    if (t == NULL)
+        return;
+    engine_unpin(t->engine, t->pin);
+    free(t);
+}
+
+bool smb_tail_add(struct smb_tail *t, const struct extent_span *span)
+{
+    if (t->count == SMB_TAIL_PARTS_MAX || span->fd < 0)
+        return false;
+    t->parts[t->count++] = *span;
+    t->bytes += span->length;
+    return true;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory for messages, in and out. Large blocks are kept and used again: to get them from the
- * kernel anew, page by page, costs more than to fill them. One store per loop, so there is no lock.
+/* Memory for messages, in and out, and what goes out behind it straight from files. Large blocks
+ * are kept and used again: to get them from the kernel anew, page by page, costs more than to fill
+ * them. One store per loop, so there is no lock.
  */
 #ifndef SMB_BLOCK_H
 #define SMB_BLOCK_H
 
+#include "engine/engine.h"
 #include "smb/header.h"
 
 enum {
@@ -12,12 +14,23 @@ enum {
     /* What may have to stand before an answer's body: it is written where it will be sent from. */
     SMB_FRONT_BYTES = SMB_FRAME_BYTES + SMB_TRANSFORM_BYTES + SMB_HEADER_BYTES,
     SMB_BLOCK_CLASSES = 2,
+    SMB_TAIL_PARTS_MAX = 16,
+};
+
+/* Parts of files; the pin keeps them as they are until they are sent. */
+struct smb_tail {
+    struct engine *engine;
+    struct engine_pin *pin;
+    size_t bytes; /* still to be sent */
+    unsigned count, at;
+    struct extent_span parts[SMB_TAIL_PARTS_MAX];
 };
 
 struct smb_block {
     struct smb_block *next;
     size_t capacity;
-    size_t begin, end; /* what is used of it; begin moves as it is sent */
+    size_t begin, end;     /* what is used of it; begin moves as it is sent */
+    struct smb_tail *tail; /* sent after it; NULL: nothing */
     char bytes[];
 };
 
@@ -32,6 +45,15 @@ struct smb_blocks {
 struct smb_block *smb_block_take(struct smb_blocks *s, size_t capacity);
 /* NULL is fine. */
 void smb_block_give(struct smb_blocks *s, struct smb_block *block);
+/* How much of it is to be sent, with its tail. */
+size_t smb_block_bytes(const struct smb_block *block);
+/* So much of it is sent. */
+void smb_block_sent(struct smb_block *block, size_t n);
+/* Takes a pin; smb_tail_free gives it back, NULL is fine. */
+struct smb_tail *smb_tail_new(struct engine *e);
+void smb_tail_free(struct smb_tail *t);
+/* False: it is full, or lies in no file. */
+bool smb_tail_add(struct smb_tail *t, const struct extent_span *span);
 void smb_blocks_release(struct smb_blocks *s);
 
 #endif

@@ -75,10 +75,10 @@ static void note_sent(struct smb_conn *c, size_t n)
     c->output_bytes -= n;
     while (c->output != NULL) {
         struct smb_block *o = c->output;
-        size_t part = o->end - o->begin < n ? o->end - o->begin : n;
-        o->begin += part;
+        size_t part = smb_block_bytes(o) < n ? smb_block_bytes(o) : n;
+        smb_block_sent(o, part);
         n -= part;
-        if (o->begin < o->end)
+        if (smb_block_bytes(o) > 0)
             return;
         c->output = o->next;
         smb_block_give(c->blocks, o);
@@ -86,14 +86,32 @@ static void note_sent(struct smb_conn *c, size_t n)
     c->output_tail = &c->output;
 }
 
+/* Memory of as many answers as it takes, up to one that goes on in a file. */
+static ssize_t send_memory(struct smb_conn *c)
+{
+    struct iovec parts[OUTPUT_PARTS];
+    size_t count = 0;
+    bool more = false;
+    for (struct smb_block *o = c->output; o != NULL && count < OUTPUT_PARTS && !more; o = o->next) {
+        parts[count++] = (struct iovec){o->bytes + o->begin, o->end - o->begin};
+        more = o->tail != NULL;
+    }
+    return stream_send(&c->stream, parts, count, more);
+}
+
+static ssize_t send_some(struct smb_conn *c)
+{
+    const struct smb_block *o = c->output;
+    if (o->begin < o->end)
+        return send_memory(c);
+    const struct extent_span *part = &o->tail->parts[o->tail->at];
+    return stream_send_file(&c->stream, part->fd, part->file_offset, part->length);
+}
+
 static void conn_send(struct smb_conn *c)
 {
     while (c->output != NULL && c->stream.may_send) {
-        struct iovec parts[OUTPUT_PARTS];
-        size_t count = 0;
-        for (struct smb_block *o = c->output; o != NULL && count < OUTPUT_PARTS; o = o->next)
-            parts[count++] = (struct iovec){o->bytes + o->begin, o->end - o->begin};
-        ssize_t n = stream_send(&c->stream, parts, count, false);
+        ssize_t n = send_some(c);
         if (n == STREAM_AGAIN)
             return;
         if (n < 0) {
@@ -110,7 +128,7 @@ void smb_conn_queue(struct smb_conn *c, struct smb_block *message)
         smb_block_give(c->blocks, message);
         return;
     }
-    size_t n = message->end - message->begin;
+    size_t n = smb_block_bytes(message);
     assert(message->begin >= SMB_FRAME_BYTES);
     message->begin -= SMB_FRAME_BYTES;
     char *frame = message->bytes + message->begin;

@@ -146,6 +146,9 @@ void smb_conn_close(struct smb_conn *c);
 /* Makes request->out a place for so many bytes from which a large answer is sent without being
  * copied. */
 void smb_reserve_answer(struct smb_request *request, size_t bytes);
+/* Whether the answer goes out as it is, by itself, neither signed nor sealed: then what a file
+ * holds of it may follow request->block as its tail. After smb_reserve_answer. */
+bool smb_answer_is_bare(const struct smb_request *request);
 /* Ends a request with its status; request->out is its answer's body (ignored for errors, except
  * with STATUS_BUFFER_OVERFLOW, STATUS_MORE_PROCESSING_REQUIRED and STATUS_STOPPED_ON_SYMLINK). On
  * the connection's thread; from others, post request->task to conn->loop first. */

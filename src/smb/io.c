@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "smb/io.h"
 
-#include <errno.h>
-#include <unistd.h>
-
 #include "service/common/interval_upload.h"
 #include "smb/drive.h"
 #include "smb/pipe.h"
@@ -13,7 +10,8 @@
 enum {
     READ_HEAD_BYTES = 16,
     WRITE_THROUGH = 1,
-    ON_LOOP_MAX = 64 << 10, /* more is read or written in the pool */
+    ON_LOOP_MAX = 1 << 20,    /* more is read or written in the pool */
+    FROM_FILE_MIN = 32 << 10, /* less is copied, not sent from where it lies */
 };
 
 /* Past it a write is wrong, below it the disk may be too small: Windows tells the two apart. */
@@ -37,31 +35,13 @@ bool smb_charge_covers(const struct smb_request *q, uint64_t bytes)
 
 /* ---- reading ---- */
 
-static struct err copy_span(const struct extent_span *span, char *out)
-{
-    if (span->fd < 0) {
-        memcpy(out, span->memory, span->length);
-        return OK;
-    }
-    for (size_t done = 0; done < span->length;) {
-        ssize_t n =
-            pread(span->fd, out + done, span->length - done, span->file_offset + (int64_t)done);
-        if (n <= 0 && errno != EINTR)
-            return err_cause(ERR_IO, errno);
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return OK;
-}
-
 static struct err gather_extent(struct engine *e, const struct piece *piece, enum engine_wait wait,
                                 char *out)
 {
-    struct extent_span span;
     uint32_t length = (uint32_t)piece->length;
-    if (wait == ENGINE_WAIT)
-        return extent_read(e, &piece->extent, piece->extent_offset, length, out);
-    TRY(extent_locate(e, &piece->extent, piece->extent_offset, length, wait, &span));
-    return copy_span(&span, out);
+    return wait == ENGINE_WAIT
+               ? extent_read(e, &piece->extent, piece->extent_offset, length, out)
+               : extent_read_now(e, &piece->extent, piece->extent_offset, length, out);
 }
 
 struct err smb_gather(struct engine *e, const struct pieces *pieces, enum engine_wait wait,
@@ -86,7 +66,38 @@ struct reading {
     uint32_t least;
     uint64_t have;
     char *bytes; /* in q->out, behind the head */
+    bool bare;   /* the answer may be sent from files */
+    struct smb_tail *tail;
 };
+
+/* Finds out where all of it lies, if that is in a few extents; otherwise there is no tail. */
+static struct err find_in_files(struct smb_request *q, enum engine_wait wait)
+{
+    struct reading *r = q->work;
+    struct store *store = smb_store(q);
+    struct smb_tail *t = smb_tail_new(store->engine);
+    r->args.offset = r->offset;
+    r->args.length = r->length;
+    struct err error = store_read(store, q->tree->partition, wait, file_read_at, &r->args);
+    const struct pieces *pieces = &r->args.pieces;
+    bool fits = r->args.until == r->offset + r->length || r->args.until >= r->args.size;
+    for (size_t i = 0; i < pieces->count && fits && !err_is(error); i++) {
+        const struct piece *piece = &pieces->items[i];
+        struct extent_span span;
+        fits = piece->kind == PIECE_EXTENT && pieces->count <= SMB_TAIL_PARTS_MAX;
+        if (fits)
+            error = extent_locate(store->engine, &piece->extent, piece->extent_offset,
+                                  (uint32_t)piece->length, wait, &span);
+        fits = fits && !err_is(error) && smb_tail_add(t, &span);
+    }
+    if (!err_is(error) && fits && t->bytes >= FROM_FILE_MIN) {
+        r->tail = t;
+        r->have = t->bytes;
+    } else {
+        smb_tail_free(t);
+    }
+    return error;
+}
 
 /* Reads until the range or the file ends. Starts anew when called again. */
 static struct err read_all(struct smb_request *q, enum engine_wait wait)
@@ -109,14 +120,24 @@ static struct err read_all(struct smb_request *q, enum engine_wait wait)
     return error;
 }
 
+static struct err read_any(struct smb_request *q, enum engine_wait wait)
+{
+    const struct reading *r = q->work;
+    if (r->bare)
+        TRY(find_in_files(q, wait));
+    return r->tail != NULL ? OK : read_all(q, wait);
+}
+
 static struct err read_in_pool(struct smb_request *q)
 {
-    return read_all(q, ENGINE_WAIT);
+    return read_any(q, ENGINE_WAIT);
 }
 
 static void read_done(struct smb_request *q, struct err outcome)
 {
     struct reading *r = q->work;
+    if (r->tail != NULL)
+        q->block->tail = r->tail; /* goes with it, whatever comes */
     if (err_is(outcome)) {
         smb_complete_err(q, outcome);
         return;
@@ -132,7 +153,8 @@ static void read_done(struct smb_request *q, struct err outcome)
     buf_put_le32(&q->out, (uint32_t)r->have);
     buf_put_le32(&q->out, 0);
     buf_put_le32(&q->out, 0);
-    q->out.n += r->have; /* read in place */
+    if (r->tail == NULL)
+        q->out.n += r->have; /* read in place */
     if (r->have == 0)
         buf_putc(&q->out, 0);
     smb_complete(q, STATUS_SUCCESS);
@@ -165,11 +187,12 @@ static void read_file(struct smb_request *q)
     r->args.at = smb_at(q);
     smb_reserve_answer(q, READ_HEAD_BYTES + r->length + 1);
     r->bytes = q->out.p + READ_HEAD_BYTES;
+    r->bare = r->length >= FROM_FILE_MIN && smb_answer_is_bare(q);
     if (r->length > ON_LOOP_MAX) {
         smb_in_pool(q, read_in_pool, read_done);
         return;
     }
-    struct err error = read_all(q, ENGINE_NOWAIT);
+    struct err error = read_any(q, ENGINE_NOWAIT);
     if (error.code == ERR_WOULD_BLOCK)
         smb_in_pool(q, read_in_pool, read_done);
     else
@@ -204,6 +227,12 @@ struct writing {
     uint32_t flags;
 };
 
+static bool is_written_through(const struct smb_request *q)
+{
+    const struct writing *w = q->work;
+    return (w->flags & WRITE_THROUGH) != 0 || (q->open->options & SMB_OPTION_WRITE_THROUGH) != 0;
+}
+
 static void written(struct smb_request *q, struct err outcome)
 {
     struct writing *w = q->work;
@@ -226,6 +255,7 @@ static struct err upload(struct smb_request *q)
 {
     struct writing *w = q->work;
     interval_upload_init(&w->upload, smb_store(q)->engine, q->arena, w->offset, w->bytes.n);
+    w->upload.unhurried = !is_written_through(q);
     TRY(interval_upload_take(&w->upload, w->bytes));
     return interval_upload_end(&w->upload);
 }
@@ -233,8 +263,7 @@ static struct err upload(struct smb_request *q)
 static void uploaded(struct smb_request *q, struct err outcome)
 {
     struct writing *w = q->work;
-    bool durable =
-        (w->flags & WRITE_THROUGH) != 0 || (q->open->options & SMB_OPTION_WRITE_THROUGH) != 0;
+    enum engine_ack ack = is_written_through(q) ? ENGINE_DURABLE : ENGINE_VISIBLE;
     if (err_is(outcome)) {
         written(q, outcome);
         return;
@@ -244,7 +273,7 @@ static void uploaded(struct smb_request *q, struct err outcome)
                                        .length = w->bytes.n,
                                        .pieces = &w->upload.pieces,
                                        .keep_times = q->open->times_kept};
-    smb_update(q, file_write_at, &w->args, durable ? ENGINE_DURABLE : ENGINE_VISIBLE, written);
+    smb_update(q, file_write_at, &w->args, ack, written);
 }
 
 static uint32_t check_write(struct smb_request *q, const struct writing *w)

@@ -164,6 +164,11 @@ void smb_reserve_answer(struct smb_request *q, size_t bytes)
                           .capacity = q->block->capacity - SMB_FRONT_BYTES};
 }
 
+bool smb_answer_is_bare(const struct smb_request *q)
+{
+    return q->block != NULL && !q->message->encrypted && !wants_signature(q);
+}
+
 /* The header goes right before the body, which stays where the command has put it. */
 static void add_answer_in_place(struct smb_request *q)
 {

@@ -54,8 +54,27 @@ ENGINE_CASE(extent_parts_are_located)
             /* It was just read, so it is at hand. */
             CHECK_OK(extent_locate(s->engine, &x, offsets[i], length, ENGINE_NOWAIT, &span));
             check_span(&span, want + offsets[i]);
+            char *copy = arena_bytes(&s->arena, length);
+            CHECK_OK(extent_read_now(s->engine, &x, offsets[i], length, copy));
+            CHECK(memcmp(copy, want + offsets[i], length) == 0);
             engine_unpin(s->engine, pin);
         }
+    }
+}
+
+/* Parts that were never looked at, then the same again. */
+ENGINE_CASE(extent_parts_are_read_at_once)
+{
+    enum { SIZE = 200000, FROM = 65000, LENGTH = 70000 };
+    static char want[SIZE];
+    fill_bytes(want, SIZE, 5);
+    struct extent x = write_extent(s->engine, SIZE, 5);
+    adopt_extent(s, &x);
+    char *copy = arena_bytes(&s->arena, LENGTH);
+    for (unsigned i = 0; i < 3; i++) {
+        memset(copy, 0, LENGTH);
+        CHECK_OK(extent_read_now(s->engine, &x, FROM, LENGTH, copy));
+        CHECK(memcmp(copy, want + FROM, LENGTH) == 0);
     }
 }
 

@@ -94,10 +94,13 @@ void test_local_extents_are_checked(void)
     struct extent_span span;
     flip_byte(&small, 4999);
     CHECK_ERR(extent_read(s.engine, &small, 0, 1, bytes), ERR_CORRUPT);
+    CHECK_ERR(extent_read_now(s.engine, &small, 0, 1, bytes), ERR_CORRUPT);
     CHECK_ERR(extent_locate(s.engine, &small, 0, 5000, ENGINE_WAIT, &span), ERR_CORRUPT);
     flip_byte(&large, 70000); /* in the second chunk: the first can still be read */
     CHECK_OK(extent_read(s.engine, &large, 0, 65536, bytes));
     CHECK_ERR(extent_read(s.engine, &large, 0, 65537, bytes), ERR_CORRUPT);
+    CHECK_OK(extent_read_now(s.engine, &large, 10, 65000, bytes));
+    CHECK_ERR(extent_read_now(s.engine, &large, 10, 65536, bytes), ERR_CORRUPT);
     CHECK_ERR(extent_locate(s.engine, &large, 65536, 10, ENGINE_NOWAIT, &span), ERR_CORRUPT);
     flip_byte(&large, 70000);
     CHECK_OK(extent_locate(s.engine, &large, 0, 200000, ENGINE_WAIT, &span));

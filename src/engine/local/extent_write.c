@@ -74,7 +74,7 @@ static struct err local_writer_append(struct extent_writer *base, struct str byt
     TRY(write_fully(w->segment->fd, bytes, w->offset + base->length));
     writer_sum(w, bytes);
     base->length += (uint32_t)bytes.n;
-    if (base->length - w->told >= EARLY_BYTES && !w->engine->relaxed) {
+    if (base->length - w->told >= EARLY_BYTES && !w->engine->relaxed && !base->unhurried) {
         /* Only a hint: an error shows when the segment is flushed. */
         (void)sync_file_range(w->segment->fd, (off_t)(w->offset + w->told), base->length - w->told,
                               SYNC_FILE_RANGE_WRITE);

@@ -16,8 +16,12 @@ static struct err begin_piece(struct interval_upload *u)
     uint32_t length = interval_piece_length(u->offset, u->left, &kind);
     u->piece = (struct piece){.kind = kind, .length = length};
     u->filled = 0;
-    if (kind == PIECE_EXTENT)
-        return extent_begin(u->engine, length, &u->writer);
+    if (kind == PIECE_EXTENT) {
+        TRY(extent_begin(u->engine, length, &u->writer));
+        if (u->unhurried)
+            extent_unhurried(u->writer);
+        return OK;
+    }
     u->bytes = arena_bytes(u->arena, length);
     return OK;
 }

@@ -12,8 +12,9 @@
 struct interval_upload {
     struct engine *engine;
     struct arena *arena;
-    bool wants_md5; /* set after interval_upload_init, both */
+    bool wants_md5; /* set after interval_upload_init, all three */
     bool wants_crc64;
+    bool unhurried;  /* extent_unhurried */
     uint64_t offset; /* where the next byte goes */
     uint64_t left;   /* bytes still to come */
 
