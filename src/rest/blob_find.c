@@ -4,6 +4,7 @@
 #include "service/blob/find.h"
 
 #include "core/base64.h"
+#include "core/time.h"
 #include "core/xml.h"
 #include "rest/blob_ops.h"
 #include "rest/blob_request.h"
@@ -54,6 +55,13 @@ static void put_found(void *sink, const struct blob_found *blob)
     buf_put(b, STR("<ContainerName>"));
     xml_put_text(b, blob->container);
     buf_put(b, STR("</ContainerName>"));
+    if (blob->version != 0) {
+        char id[TIME_ISO_BYTES];
+        time_iso(blob->version, id);
+        xml_element(b, STR("VersionId"), (struct str){id, sizeof id});
+        if (blob->is_current)
+            xml_element(b, STR("IsCurrentVersion"), STR("true"));
+    }
     blob_put_tags_xml(b, named_tags(find, blob->tags));
     buf_put(b, STR("</Blob>"));
 }
@@ -85,17 +93,10 @@ static struct err read_place(struct rest_call *call, struct blob_find_args *args
 
 static bool take_include(void *arg, struct str value)
 {
-    bool *wants_versions = arg;
-    *wants_versions = *wants_versions || str_ieq(value, STR("versions"));
-    return *wants_versions || str_ieq(value, STR("none"));
-}
-
-/* The index has current versions alone: who asks for others must not take those for all. */
-static struct err refuse_versions(struct rest_call *call)
-{
-    bool wants_versions = false;
-    TRY(listing_read_include(call, take_include, &wants_versions));
-    return wants_versions ? err_new(ERR_NOT_IMPLEMENTED) : OK;
+    bool *versions = arg;
+    bool wanted = str_ieq(value, STR("versions"));
+    *versions = *versions || wanted;
+    return wanted || str_ieq(value, STR("none"));
 }
 
 static struct err decode(struct rest_call *call, struct str container)
@@ -114,7 +115,7 @@ static struct err decode(struct rest_call *call, struct str container)
         .found = put_found,
     };
     TRY(read_where(call, &find->args.where));
-    TRY(refuse_versions(call));
+    TRY(listing_read_include(call, take_include, &find->args.versions));
     return read_place(call, &find->args);
 }
 

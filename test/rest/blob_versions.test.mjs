@@ -219,10 +219,20 @@ test('tags and tier of a version; only the current one is found by tags', async 
         account: 'versioned', key: KEY, query: { comp: 'blobs', where: "color = 'blue'", include },
     });
     assert.equal((await find('none')).status, 200);
-    assertError(await find('versions'), 501, 'NotImplemented');
+    const all = await find('versions');
+    assert.deepEqual(all.xml('VersionId'), [(await blob.getProperties()).versionId]);
+    assert.deepEqual(all.xml('IsCurrentVersion'), ['true']);
     assertError(await find('others'), 400, 'InvalidQueryParameterValue');
     await blob.delete();
     assert.deepEqual(await collect(container.findBlobsByTags("color = 'blue'")), []);
+    assert.equal((await find('versions')).xml('VersionId').length, 1);
+    const old2 = await server.request('blob', 'GET', `/${container.containerName}`, {
+        account: 'versioned', key: KEY, query: { restype: 'container', comp: 'blobs', where: "color >= 'a'", include: 'versions' },
+    });
+    assert.equal(old2.xml('VersionId').length, 2);
+    assert.equal(old2.xml('VersionId')[1], versionId);
+    assert.deepEqual(old2.xml('IsCurrentVersion'), []);
+    assert.deepEqual(old2.xml('Value'), ['blue', 'green']);
 });
 
 test('a SAS of a version, and the letters of deleting one', async () => {

@@ -47,12 +47,21 @@ struct err blob_take_row(struct blob *blob, struct str row)
         blob->stored = false;
     }
     blob->exists = blob->stored && blob->head.committed;
-    blob->indexed = blob->head.tags;
-    blob->timed = (struct blob_times){
-        .until = blob->head.protection.hold ? INT64_MAX : blob->head.protection.until,
-        .expires = blob->head.expires};
-    blob->timed_key = blob->key;
+    blob_note_indexed(blob);
     return OK;
+}
+
+void blob_note_indexed(struct blob *blob)
+{
+    const struct blob_head *head = &blob->head;
+    bool hidden = head->deleted != 0;
+    blob->indexed = hidden ? STR_NONE : head->tags;
+    blob->timed = (struct blob_times){0};
+    if (!hidden)
+        blob->timed =
+            (struct blob_times){.until = head->protection.hold ? INT64_MAX : head->protection.until,
+                                .expires = head->expires};
+    blob->indexed_key = blob->key;
 }
 
 static struct err load_at(struct txn *t, const struct blob_request *request,
@@ -201,18 +210,26 @@ struct err blob_open(struct txn *t, const struct blob_request *request, enum blo
     return request->at.item == BLOB_BASE ? check_copy(out, use) : OK;
 }
 
-/* Snapshots and previous versions have tags, but are not found by them; nor is what is
- * soft-deleted.
- */
+/* A blob that was made by copying another's struct has no rows yet. */
+static struct str indexed_tags(const struct blob *blob)
+{
+    bool known = str_given(blob->indexed_key) && str_eq(blob->indexed_key, blob->key);
+    return known ? blob->indexed : STR_NONE;
+}
+
+/* Snapshots have tags, but are not found by them; nor is what is soft-deleted. */
 static struct err index_tags(struct txn *t, struct blob *blob, struct str tags)
 {
     struct tag_change change = {
-        .incarnation = blob->container.incarnation, .old = blob->indexed, .new = tags};
+        .incarnation = blob->container.incarnation, .old = indexed_tags(blob), .new = tags};
     struct blob_at at;
     if (!blob_key_parse_head(blob->key, &change.name, &at))
         return err_new(ERR_CORRUPT);
     blob->indexed = tags;
-    return at.item == BLOB_BASE ? tag_index_change(t, &change) : OK;
+    if (at.item == BLOB_SNAPSHOT || at.deleted)
+        return OK;
+    change.version = at.time;
+    return tag_index_change(t, &change);
 }
 
 struct err blob_save_unchanged(struct txn *t, struct blob *blob)

@@ -40,13 +40,13 @@ struct blob {
     struct str indexed;     /* the tags that the tag index has of it */
     struct blob_times {
         int64_t until, expires;
-    } timed;              /* what the indexes of protect.h have of it */
-    struct str timed_key; /* and of which key */
-    bool tracks_access;   /* as the request says */
-    struct str scope;     /* BLOB_CREATE: the encryption scope of what is made */
-    uint64_t vacated;     /* the id of a content of one row that blob_replace has removed, 0: none.
-                             Whoever writes the next content under it spares the store a row. */
-    bool keep_copy;       /* a write that leaves what the head says of a copy: Put Page, copies */
+    } timed;                /* what the indexes of protect.h have of it */
+    struct str indexed_key; /* and of which key, also in the tag index */
+    bool tracks_access;     /* as the request says */
+    struct str scope;       /* BLOB_CREATE: the encryption scope of what is made */
+    uint64_t vacated; /* the id of a content of one row that blob_replace has removed, 0: none.
+                         Whoever writes the next content under it spares the store a row. */
+    bool keep_copy;   /* a write that leaves what the head says of a copy: Put Page, copies */
 };
 
 enum blob_use {
@@ -75,6 +75,8 @@ struct err blob_load(struct txn *t, const struct blob_request *request, struct b
 /* What a row that was read says of the blob; an absent one says that there is none. The key must be
  * set. For those that do not go through blob_open (sweepers). */
 struct err blob_take_row(struct blob *blob, struct str row);
+/* The head is what its row has: so are the indexes. */
+void blob_note_indexed(struct blob *blob);
 
 /* A write: new ETag and time, and a lease that is over is forgotten, as is the copy that the blob
  * came about by unless blob->keep_copy. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/find.h"
 
+#include "service/blob/protect.h"
 #include "service/blob/tag_index.h"
 #include "service/blob/tags.h"
 #include "service/common/name.h"
@@ -14,15 +15,16 @@ struct search {
     const struct tag_step *leads; /* the leading comparison */
     struct str lower;             /* the least value of its tag that can be wanted; may be empty */
     struct str upper;             /* the greatest; absent when there is none */
-    bool needs_head;              /* the expression names more tags than the leading one */
+    bool needs_head;              /* more is wanted than the leading tag */
     struct str only;              /* the one container that can be wanted; absent when any can */
     size_t found;
     size_t looked_at;
     bool full;
     /* Where the container is that the search is in. */
     struct str partition;
-    uint64_t incarnation;
+    struct tag_index_place place;
     struct str prefix; /* of its rows of the leading tag */
+    bool has_expired;  /* blobs that the sweeper has not come to */
     /* Used again for each row, so that a long search needs no more memory than a short one. */
     struct buf probe_key;
     struct buf agreed;
@@ -86,6 +88,7 @@ static void plan(struct search *s)
     s->leads = choose_leader(where);
     s->lower = STR("");
     s->only = s->args->container;
+    s->needs_head = s->args->versions;
     for (size_t i = 0; i < where->count; i++) {
         const struct tag_step *step = &where->steps[i];
         if (!is_comparison(step))
@@ -103,47 +106,47 @@ static void plan(struct search *s)
 
 /* ---- one row ---- */
 
-static struct str row_at(struct search *s, struct str value, struct str name)
+static struct str row_at(struct search *s, struct str value, struct str item)
 {
     struct buf key = buf_in(txn_arena(s->txn));
     buf_put(&key, s->prefix);
     buf_put(&key, value);
     buf_putc(&key, 0);
-    buf_put(&key, name);
+    buf_put(&key, item);
     return buf_str(&key);
 }
 
-/* The first name, not before `name`, that has the step's value; absent when there is none. */
-static struct err probe(struct search *s, const struct tag_step *step, struct str name,
+/* The first item, not before this one, that has the step's value; absent when there is none. */
+static struct err probe(struct search *s, const struct tag_step *step, struct str item,
                         struct str *out)
 {
     struct buf *key = &s->probe_key;
     buf_clear(key);
-    tag_index_put_prefix(key, s->incarnation, step->name);
+    tag_index_put_prefix(key, s->place, step->name);
     buf_put(key, step->value);
     buf_putc(key, 0);
-    size_t before_name = key->n;
-    buf_put(key, name);
+    size_t before_item = key->n;
+    buf_put(key, item);
     *out = STR_NONE;
     if (s->probe == NULL)
         TRY(scan_open_at(s->txn, s->partition, s->partition, buf_str(key), &s->probe));
     else
         TRY(scan_seek(s->probe, s->partition, buf_str(key)));
     if (!scan_valid(s->probe) || !str_eq(scan_partition(s->probe), s->partition) ||
-        !str_starts(scan_key(s->probe), str_head(buf_str(key), before_name)))
+        !str_starts(scan_key(s->probe), str_head(buf_str(key), before_item)))
         return OK;
     buf_clear(&s->agreed);
-    buf_put(&s->agreed, str_from(scan_key(s->probe), before_name));
+    buf_put(&s->agreed, str_from(scan_key(s->probe), before_item));
     *out = buf_str(&s->agreed);
     return OK;
 }
 
-/* Under a leading equality: the first name, not before this one, that all the other equalities
- * could allow. It is the same name when they all do; absent when they allow no more. */
-static struct err agree(struct search *s, struct str name, struct str *out)
+/* Under a leading equality: the first item, not before this one, that all the other equalities
+ * could allow. It is the same item when they all do; absent when they allow no more. */
+static struct err agree(struct search *s, struct str item, struct str *out)
 {
     const struct tag_expression *where = s->args->where;
-    *out = name;
+    *out = item;
     for (size_t i = 0; s->leads->op == TAG_EQ && i < where->count; i++) {
         const struct tag_step *step = &where->steps[i];
         if (!names_tag(step) || step->op != TAG_EQ || str_eq(step->name, s->leads->name))
@@ -155,55 +158,82 @@ static struct err agree(struct search *s, struct str name, struct str *out)
     return OK;
 }
 
-/* The blob's tags as far as the expression needs them. */
-static struct err load_tags(struct search *s, struct str value, struct str name, struct str *out)
+/* What an item of the index is. */
+static bool item_is(const struct search *s, struct str item, struct str *name, struct blob_at *at)
+{
+    *name = item;
+    *at = (struct blob_at){.item = BLOB_BASE};
+    if (s->place.kind == TAG_INDEX_BLOBS)
+        return true;
+    at->item = BLOB_VERSION;
+    return tag_index_split_version(item, name, &at->time);
+}
+
+static struct err load_head(struct search *s, struct str name, const struct blob_at *at,
+                            struct blob_head *out)
 {
     struct arena *a = txn_arena(s->txn);
-    struct blob_head head;
+    struct buf key = buf_in(a);
     struct str row;
-    if (!s->needs_head) {
-        struct buf tags = buf_in(a);
+    buf_put(&key, blob_key_heads(a, s->place.incarnation, STR("")));
+    buf_put(&key, name);
+    TRY(txn_peek(s->txn, s->partition, blob_key_of_items(a, buf_str(&key), at), &row));
+    return str_given(row) ? blob_head_decode(row, out) : err_new(ERR_CORRUPT);
+}
+
+/* What is known of the item as far as the expression and the answer need it; *there is false for
+ * one that has expired. */
+static struct err load_item(struct search *s, struct str value, struct str item,
+                            struct blob_found *out, bool *there)
+{
+    struct blob_head head;
+    struct blob_at at;
+    struct str name;
+    *there = true;
+    if (!item_is(s, item, &name, &at))
+        return err_new(ERR_CORRUPT);
+    out->name = name;
+    if (!s->needs_head && !s->has_expired) {
+        struct buf tags = buf_in(txn_arena(s->txn));
         pairs_put(&tags, s->leads->name, value);
-        *out = buf_str(&tags);
+        out->tags = buf_str(&tags);
         return OK;
     }
-    struct blob_at base = {.item = BLOB_BASE};
-    struct str heads = blob_key_heads(a, s->incarnation, STR(""));
-    struct buf key = buf_in(a);
-    buf_put(&key, heads);
-    buf_put(&key, name);
-    TRY(txn_peek(s->txn, s->partition, blob_key_of_items(a, buf_str(&key), &base), &row));
-    if (!str_given(row))
-        return err_new(ERR_CORRUPT);
-    TRY(blob_head_decode(row, &head));
-    *out = head.tags;
+    TRY(load_head(s, name, &at, &head));
+    *there = at.item != BLOB_BASE || !blob_is_expired(&head, txn_now(s->txn));
+    out->tags = head.tags;
+    out->version = s->args->versions ? head.version : 0;
+    out->is_current = at.item == BLOB_BASE;
     return OK;
 }
 
+/* A page that ends says where the next one begins: container 00 kind row. */
 static void end_page(struct search *s, struct str rest)
 {
     struct buf next = buf_in(s->args->arena);
     buf_put(&next, blob_partition_container(s->partition));
     buf_putc(&next, 0);
+    buf_putc(&next, (char)s->place.kind);
     buf_put(&next, rest);
     s->args->next = buf_str(&next);
     s->full = true;
 }
 
 /* Hands the blob over when the whole expression holds. */
-static struct err take(struct search *s, struct str rest, struct str value, struct str name)
+static struct err take(struct search *s, struct str rest, struct str value, struct str item)
 {
     struct blob_find_args *args = s->args;
     struct blob_found blob = {.container = blob_partition_container(s->partition)};
-    TRY(load_tags(s, value, name, &blob.tags));
-    if (!tag_expression_holds(args->where, blob.tags, blob.container))
+    bool there;
+    TRY(load_item(s, value, item, &blob, &there));
+    if (!there || !tag_expression_holds(args->where, blob.tags, blob.container))
         return scan_next(s->rows);
     if (s->found == args->max) {
         end_page(s, rest);
         return OK;
     }
     s->found++;
-    blob.name = name_from_key(args->arena, name);
+    blob.name = name_from_key(args->arena, blob.name);
     args->found(args->sink, &blob);
     return scan_next(s->rows);
 }
@@ -212,8 +242,8 @@ static struct err take(struct search *s, struct str rest, struct str value, stru
 static struct err take_row(struct search *s, bool *over)
 {
     struct str rest = str_from(scan_key(s->rows), s->prefix.n);
-    struct str value, name, agreed;
-    if (!tag_index_split(rest, &value, &name))
+    struct str value, item, agreed;
+    if (!tag_index_split(rest, &value, &item))
         return err_new(ERR_CORRUPT);
     *over = str_given(s->upper) && str_cmp(value, s->upper) > 0;
     if (*over)
@@ -222,12 +252,12 @@ static struct err take_row(struct search *s, bool *over)
         end_page(s, rest);
         return OK;
     }
-    TRY(agree(s, name, &agreed));
+    TRY(agree(s, item, &agreed));
     *over = !str_given(agreed);
     if (*over)
         return OK;
-    if (str_eq(agreed, name))
-        return take(s, rest, value, name);
+    if (str_eq(agreed, item))
+        return take(s, rest, value, item);
     return scan_seek(s->rows, s->partition, row_at(s, value, agreed));
 }
 
@@ -239,28 +269,38 @@ static bool in_prefix(const struct search *s)
            str_starts(scan_key(s->rows), s->prefix);
 }
 
-/* Where the container's rows begin to matter: at the least value, or where a page before ended. */
-static struct str first_row(struct search *s)
+/* What a page before left for this container: the kind of rows and where among them it ended. False
+ * when it did not end in this one. */
+static bool left_off(const struct search *s, enum tag_index_kind *kind, struct str *rest)
 {
     struct str container = blob_partition_container(s->partition);
     struct str marker = s->args->marker;
-    struct str from = s->lower;
-    if (str_given(marker) && str_starts(marker, container) && marker.n > container.n &&
-        marker.p[container.n] == 0) {
-        struct str rest = str_from(marker, container.n + 1);
-        from = str_cmp(rest, from) > 0 ? rest : from;
-    }
+    if (!str_given(marker) || !str_starts(marker, container) || marker.n < container.n + 2 ||
+        marker.p[container.n] != 0)
+        return false;
+    *kind = marker.p[container.n + 1] == TAG_INDEX_VERSIONS ? TAG_INDEX_VERSIONS : TAG_INDEX_BLOBS;
+    *rest = str_from(marker, container.n + 2);
+    return true;
+}
+
+/* Where the container's rows begin to matter: at the least value, or where a page before ended. */
+static struct str first_row(struct search *s)
+{
+    enum tag_index_kind kind;
+    struct str rest, from = s->lower;
+    if (left_off(s, &kind, &rest) && kind == s->place.kind && str_cmp(rest, from) > 0)
+        from = rest;
     struct buf key = buf_in(txn_arena(s->txn));
     buf_put(&key, s->prefix);
     buf_put(&key, from);
     return buf_str(&key);
 }
 
-static struct err search_container(struct search *s, uint64_t incarnation)
+static struct err search_rows(struct search *s, enum tag_index_kind kind)
 {
     bool over = false;
-    s->incarnation = incarnation;
-    s->prefix = tag_index_prefix(txn_arena(s->txn), incarnation, s->leads->name);
+    s->place.kind = kind;
+    s->prefix = tag_index_prefix(txn_arena(s->txn), s->place, s->leads->name);
     TRY(scan_seek(s->rows, s->partition, first_row(s)));
     while (!over && !s->full && in_prefix(s))
         TRY(take_row(s, &over));
@@ -268,6 +308,35 @@ static struct err search_container(struct search *s, uint64_t incarnation)
         scan_close(s->probe);
     s->probe = NULL;
     return OK;
+}
+
+/* Blobs that have expired are still in the index until the sweeper has been there. Where there are
+ * none, which one look tells, no head need be read for that. */
+static struct err look_for_expired(struct search *s)
+{
+    struct str first =
+        blob_key_all_timed(txn_arena(s->txn), BLOB_TIMED_EXPIRY, s->place.incarnation);
+    int64_t time = INT64_MAX;
+    struct str head_key;
+    TRY(scan_seek(s->rows, s->partition, first));
+    if (scan_valid(s->rows) && str_eq(scan_partition(s->rows), s->partition) &&
+        str_starts(scan_key(s->rows), first) &&
+        !blob_key_parse_timed(txn_arena(s->txn), scan_key(s->rows), &time, &head_key))
+        return err_new(ERR_CORRUPT);
+    s->has_expired = time <= txn_now(s->txn);
+    return OK;
+}
+
+static struct err search_container(struct search *s, uint64_t incarnation)
+{
+    enum tag_index_kind from = TAG_INDEX_BLOBS;
+    struct str rest;
+    s->place.incarnation = incarnation;
+    TRY(look_for_expired(s));
+    (void)left_off(s, &from, &rest);
+    if (from == TAG_INDEX_BLOBS)
+        TRY(search_rows(s, TAG_INDEX_BLOBS));
+    return s->args->versions && !s->full ? search_rows(s, TAG_INDEX_VERSIONS) : OK;
 }
 
 /* ---- all of them ---- */
@@ -288,6 +357,7 @@ static struct err visit(struct search *s, bool *live)
     if (!*live)
         return OK;
     if (s->looked_at++ >= FIND_LOOKS_MAX) {
+        s->place.kind = TAG_INDEX_BLOBS;
         end_page(s, STR(""));
         return OK;
     }

@@ -2,7 +2,8 @@
 /* Find Blobs by Tags: by the tag index, in one container or in all of an account, in the order of
  * the containers' names. Within a container one comparison leads: an equality where there is one,
  * whose rows are in the order of names, so that further equalities are met by jumping; else the
- * first, whose rows are in the order of values. */
+ * first, whose rows are in the order of values. Previous versions, where they are asked for, follow
+ * the blobs of their container. */
 #ifndef SERVICE_BLOB_FIND_H
 #define SERVICE_BLOB_FIND_H
 
@@ -17,6 +18,8 @@ struct blob_found {
     struct str container;
     struct str name;
     struct str tags; /* at least those that the expression names, as pairs.h encodes them */
+    int64_t version; /* its id; 0: it has none, or versions were not asked for */
+    bool is_current; /* with a version */
 };
 
 struct blob_find_args {
@@ -24,6 +27,7 @@ struct blob_find_args {
     struct str account;
     struct str container; /* absent: all of the account's */
     const struct tag_expression *where;
+    bool versions;     /* previous ones too */
     struct str marker; /* absent, or what `next` was; any bytes do no harm */
     size_t max;
     /* The caller's; may be called again from the beginning, see list.h. */

@@ -58,8 +58,7 @@ static struct err item_of_row(const struct container *container, struct str key,
     if (!blob_key_parse_head(key, &name, &out->at))
         return err_new(ERR_CORRUPT);
     TRY(blob_head_decode(row, &out->head));
-    if (out->head.deleted == 0)
-        out->indexed = out->head.tags;
+    blob_note_indexed(out);
     return OK;
 }
 

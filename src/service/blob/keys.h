@@ -18,7 +18,7 @@
  *   p I content …                  a page blob's pages (page.h); P …: what they were
  *   r I content                    how many heads share the content, when more than one
  *   l I content row                the ids and sizes of the committed blocks of a content
- *   t I tag 00 value 00 name       a blob's tag (tag_index.h)
+ *   t I tag 00 value 00 name       a blob's tag (tag_index.h); v …: a previous version's
  *   i I until (head from name)     a blob that is protected until then (protect.h)
  *   e I time (head from name)      a blob that expires then
  *   u I blocks                     a set of uncommitted blocks

@@ -52,12 +52,12 @@ struct err blob_index_times(struct txn *t, struct blob *blob, const struct blob_
     struct blob_times new = times_of(blob, head);
     /* A blob that was made by copying another's struct has no entries yet. */
     struct blob_times old = {0};
-    if (str_given(blob->timed_key) && str_eq(blob->timed_key, blob->key))
+    if (str_given(blob->indexed_key) && str_eq(blob->indexed_key, blob->key))
         old = blob->timed;
     TRY(move_entry(t, BLOB_TIMED_PROTECTION, blob->key, old.until, new.until));
     TRY(move_entry(t, BLOB_TIMED_EXPIRY, blob->key, old.expires, new.expires));
     blob->timed = new;
-    blob->timed_key = blob->key;
+    blob->indexed_key = blob->key;
     return OK;
 }
 

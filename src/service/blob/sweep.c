@@ -121,7 +121,7 @@ static struct err remove_prefix(struct txn *t, struct str prefix, unsigned *budg
 
 static struct err sweep_incarnation(struct txn *t, uint64_t incarnation, unsigned *budget)
 {
-    static const char KINDS[] = {'h', 'd', 'r', 'l', 'u', 'p', 'P', 't', 'x', 'i', 'e', 'Y'};
+    static const char KINDS[] = {'h', 'd', 'r', 'l', 'u', 'p', 'P', 't', 'v', 'x', 'i', 'e', 'Y'};
     for (size_t i = 0; i < sizeof KINDS; i++) {
         struct buf prefix = buf_in(txn_arena(t));
         buf_putc(&prefix, KINDS[i]);

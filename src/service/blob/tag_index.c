@@ -3,39 +3,58 @@
 
 #include "service/common/pairs.h"
 
-void tag_index_put_prefix(struct buf *b, uint64_t incarnation, struct str tag)
+enum { VERSION_BYTES = 1 + 8 }; /* a NUL and the id */
+
+void tag_index_put_prefix(struct buf *b, struct tag_index_place place, struct str tag)
 {
-    buf_putc(b, 't');
-    buf_put_be64(b, incarnation);
+    buf_putc(b, (char)place.kind);
+    buf_put_be64(b, place.incarnation);
     buf_put(b, tag);
     buf_putc(b, 0);
 }
 
-struct str tag_index_prefix(struct arena *a, uint64_t incarnation, struct str tag)
+struct str tag_index_prefix(struct arena *a, struct tag_index_place place, struct str tag)
 {
     struct buf b = buf_in(a);
-    tag_index_put_prefix(&b, incarnation, tag);
+    tag_index_put_prefix(&b, place, tag);
     return buf_str(&b);
 }
 
-bool tag_index_split(struct str rest, struct str *value, struct str *name)
+bool tag_index_split(struct str rest, struct str *value, struct str *item)
 {
     size_t end = str_find(rest, 0, 0);
     if (end + 1 >= rest.n)
         return false;
     *value = str_head(rest, end);
-    *name = str_from(rest, end + 1);
+    *item = str_from(rest, end + 1);
+    return true;
+}
+
+bool tag_index_split_version(struct str item, struct str *name, int64_t *version)
+{
+    if (item.n <= VERSION_BYTES || item.p[item.n - VERSION_BYTES] != 0)
+        return false;
+    struct reader id = reader_of(str_from(item, item.n - 8));
+    *name = str_head(item, item.n - VERSION_BYTES);
+    *version = (int64_t)read_be64(&id);
     return true;
 }
 
 static struct str row_key(struct arena *a, const struct tag_change *change, const struct pair *tag)
 {
     struct buf b = buf_in(a);
-    (void)buf_reserve(&b, 1 + 8 + tag->name.n + 1 + tag->value.n + 1 + change->name.n);
-    tag_index_put_prefix(&b, change->incarnation, tag->name);
+    (void)buf_reserve(&b, 1 + 8 + tag->name.n + 1 + tag->value.n + 1 + change->name.n +
+                              (change->version == 0 ? 0 : VERSION_BYTES));
+    struct tag_index_place place = {change->version == 0 ? TAG_INDEX_BLOBS : TAG_INDEX_VERSIONS,
+                                    change->incarnation};
+    tag_index_put_prefix(&b, place, tag->name);
     buf_put(&b, tag->value);
     buf_putc(&b, 0);
     buf_put(&b, change->name);
+    if (change->version != 0) {
+        buf_putc(&b, 0);
+        buf_put_be64(&b, (uint64_t)change->version);
+    }
     return buf_str(&b);
 }
 

@@ -2,29 +2,43 @@
 /* The index that Find Blobs by Tags reads: a row for each tag of each blob, in the container's
  * partition, so that it changes in the same transaction as the blob's head.
  *
- *   t I tag 00 value 00 name       nothing in it; the name in the form that keys have
+ *   t I tag 00 value 00 name           of the blob itself; nothing in it, the name as keys have it
+ *   v I tag 00 value 00 name 00 id     of a previous version of it
  *
- * Tags and values hold no NUL (blob_tags_check), so rows sort by tag, then value, then name. Only
- * the blob itself is indexed, not its snapshots. */
+ * Tags and values hold no NUL (blob_tags_check), so rows sort by tag, then value, then name.
+ * Previous versions are apart, so that who looks for blobs does not meet them. Snapshots are not
+ * indexed, nor is what is soft-deleted. */
 #ifndef SERVICE_BLOB_TAG_INDEX_H
 #define SERVICE_BLOB_TAG_INDEX_H
 
 #include "engine/engine.h"
+
+enum tag_index_kind { TAG_INDEX_BLOBS = 't', TAG_INDEX_VERSIONS = 'v' };
 
 /* The index had the tags `old` of the blob, and has `new` from now on; both as pairs.h encodes
  * them, either may be absent. The name is in key form. */
 struct tag_change {
     uint64_t incarnation;
     struct str name;
+    int64_t version; /* the id of a previous one; 0: the blob itself */
     struct str old;
     struct str new;
 };
 struct err tag_index_change(struct txn *t, const struct tag_change *change);
 
-/* The start of all rows of one tag; what follows is "value 00 name". */
-void tag_index_put_prefix(struct buf *b, uint64_t incarnation, struct str tag);
-struct str tag_index_prefix(struct arena *a, uint64_t incarnation, struct str tag);
+/* Where the rows of a tag are: in one index of one container. */
+struct tag_index_place {
+    enum tag_index_kind kind;
+    uint64_t incarnation;
+};
+
+/* The start of all rows of one tag; what follows is "value 00 item", where the item is a name, or
+ * a name and a version's id. */
+void tag_index_put_prefix(struct buf *b, struct tag_index_place place, struct str tag);
+struct str tag_index_prefix(struct arena *a, struct tag_index_place place, struct str tag);
 /* Takes that apart; false when it is not of that form. Both are borrowed. */
-bool tag_index_split(struct str rest, struct str *value, struct str *name);
+bool tag_index_split(struct str rest, struct str *value, struct str *item);
+/* The same for an item of a version. */
+bool tag_index_split_version(struct str item, struct str *name, int64_t *version);
 
 #endif
