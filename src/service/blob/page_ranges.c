@@ -13,8 +13,7 @@ struct parts {
     struct blob_page_range *items;
     size_t count;
     size_t capacity;
-    int64_t newer_than; /* only parts written after it */
-    size_t max;         /* stops after so many */
+    size_t max; /* stops after so many */
     bool full;
     uint64_t until; /* where it stopped */
 };
@@ -44,17 +43,10 @@ static void add_part(struct parts *p, uint64_t start, uint64_t end)
 static struct err visit_part(void *arg, const struct interval_part *part, bool *stop)
 {
     struct parts *p = arg;
-    if (part->piece.kind != PIECE_HOLE && part->stamp > p->newer_than)
+    if (part->piece.kind != PIECE_HOLE)
         add_part(p, part->start, part->start + part->piece.length);
     *stop = p->full;
     return OK;
-}
-
-static struct err gather(const struct interval_map *map, uint64_t from, uint64_t to,
-                         struct parts *out)
-{
-    out->until = to;
-    return interval_walk(map, from, to, visit_part, out);
 }
 
 /* ---- differences ---- */
@@ -124,41 +116,69 @@ static struct err load_previous(struct txn *t, const struct blob_page_ranges_arg
     return previous->head.content == blob->head.content ? OK : err_new(ERR_BLOB_OVERWRITTEN);
 }
 
+/* What is written now, and what of it since. */
+struct since {
+    int64_t stamp;
+    struct parts all;
+    struct parts changed;
+};
+
+static struct err visit_since(void *arg, const struct interval_part *part, bool *stop)
+{
+    struct since *s = arg;
+    uint64_t end = part->start + part->piece.length;
+    if (part->piece.kind == PIECE_HOLE)
+        return OK;
+    if (part->stamp > s->stamp)
+        add_part(&s->changed, part->start, end);
+    *stop = s->changed.full;
+    if (!*stop)
+        add_part(&s->all, part->start, end);
+    *stop = *stop || s->all.full;
+    return OK;
+}
+
+/* Only rows that have changed since the snapshot are looked into, now and then: the others have the
+ * same bytes. But a void, which clears chunks without changing their rows, has all looked at. */
 static struct err find_differences(struct txn *t, struct blob_page_ranges_args *args,
-                                   const struct blob *blob, uint64_t from, uint64_t to)
+                                   const struct blob *blob, struct interval_range range)
 {
     struct arena *a = args->request.arena;
     struct blob previous;
-    struct blob_pages now_pages;
-    struct blob_pages then_pages;
-    struct parts changed = {.arena = a, .newer_than = args->previous, .max = args->max};
-    struct parts now = {.arena = a, .newer_than = INT64_MIN, .max = PARTS_MAX};
-    struct parts then = {.arena = a, .newer_than = INT64_MIN, .max = PARTS_MAX};
+    struct blob_pages now, then;
+    struct since since = {.stamp = args->previous,
+                          .all = {.arena = a, .max = PARTS_MAX},
+                          .changed = {.arena = a, .max = args->max, .until = range.to}};
+    struct parts before = {.arena = a, .max = PARTS_MAX};
     struct parts cleared = {.arena = a, .max = PARTS_MAX};
     TRY(load_previous(t, args, blob, &previous));
-    TRY(blob_pages_open(t, &args->request, blob, &now_pages));
-    TRY(blob_pages_open(t, &args->request, &previous, &then_pages));
-    TRY(gather(&now_pages.map, from, to, &changed));
-    uint64_t until = changed.until;
-    TRY(gather(&now_pages.map, from, until, &now));
-    uint64_t then_end = previous.head.size < until ? previous.head.size : until;
-    if (from < then_end)
-        TRY(gather(&then_pages.map, from, then_end, &then));
-    if (now.full || then.full)
+    TRY(blob_pages_open(t, &args->request, blob, &now));
+    TRY(blob_pages_open(t, &args->request, &previous, &then));
+    bool by_rows = now.map.void_count == 0;
+    TRY(interval_walk_since(&now.map, range, by_rows ? args->previous : INT64_MIN, visit_since,
+                            &since));
+    uint64_t until = since.changed.until;
+    struct interval_range past = {range.from,
+                                  previous.head.size < until ? previous.head.size : until};
+    if (by_rows)
+        TRY(interval_walk_changed(&then.map, past, now.rows.at, visit_part, &before));
+    else
+        TRY(interval_walk(&then.map, past.from, past.to, visit_part, &before));
+    if (since.all.full || before.full)
         return err_new(ERR_SERVER_BUSY);
-    subtract(&then, &now, until, &cleared);
-    args->more = changed.full;
-    merge(args, &changed, &cleared, until);
+    subtract(&before, &since.all, until, &cleared);
+    args->more = since.changed.full;
+    merge(args, &since.changed, &cleared, until);
     return OK;
 }
 
 static struct err find_written(struct txn *t, struct blob_page_ranges_args *args,
-                               const struct blob *blob, uint64_t from, uint64_t to)
+                               const struct blob *blob, struct interval_range range)
 {
     struct blob_pages pages;
-    struct parts parts = {.arena = args->request.arena, .newer_than = INT64_MIN, .max = args->max};
+    struct parts parts = {.arena = args->request.arena, .max = args->max, .until = range.to};
     TRY(blob_pages_open(t, &args->request, blob, &pages));
-    TRY(gather(&pages.map, from, to, &parts));
+    TRY(interval_walk(&pages.map, range.from, range.to, visit_part, &parts));
     args->ranges = parts.items;
     args->count = parts.count;
     args->more = parts.full;
@@ -191,6 +211,7 @@ struct err blob_get_page_ranges(struct txn *t, void *arg)
         args->in_pool = true;
         return err_new(ERR_WOULD_BLOCK);
     }
-    return args->differences ? find_differences(t, args, &blob, from, to)
-                             : find_written(t, args, &blob, from, to);
+    struct interval_range range = {from, to};
+    return args->differences ? find_differences(t, args, &blob, range)
+                             : find_written(t, args, &blob, range);
 }

@@ -404,3 +404,119 @@ void test_put_page_fold_that_fails_changes_nothing(void)
     }
     bf_release(&f);
 }
+
+/* ---- differences against arrays ---- */
+
+enum { MODEL_PAGES = (9 << 20) / 512, MODEL_SNAPSHOTS = 5 };
+
+/* What each page is: when it was written, 0 where it is clear. */
+struct page_state {
+    int64_t snapshot; /* its time; 0: as of now */
+    unsigned written[MODEL_PAGES];
+    unsigned clock; /* of writes */
+};
+
+struct page_model {
+    struct blob_fixture f;
+    uint64_t seed;
+    struct page_state now, past[MODEL_SNAPSHOTS];
+    size_t snapshots;
+};
+
+static uint64_t roll(struct page_model *m, uint64_t below)
+{
+    m->seed = m->seed * 6364136223846793005ULL + 1442695040888963407ULL;
+    return (m->seed >> 33) % below;
+}
+
+static void change_pages(struct page_model *m)
+{
+    static const uint64_t LENGTHS[] = {1, 7, 8, 9, 40, 600, 8192};
+    uint64_t count = 1 + roll(m, LENGTHS[roll(m, 7)]);
+    uint64_t first = roll(m, MODEL_PAGES);
+    if (roll(m, 2) == 0)
+        first -= first % 8;
+    if (count > MODEL_PAGES - first)
+        count = MODEL_PAGES - first;
+    bool clear = roll(m, 4) == 0;
+    if (clear)
+        CHECK_OK(clear_at(&m->f, "p", first * 512, count * 512));
+    else
+        CHECK_OK(write_at(&m->f, "p", first * 512, bf_bytes(&m->f, count * 512, 1)));
+    m->now.clock++;
+    for (uint64_t i = first; i < first + count; i++)
+        m->now.written[i] = clear ? 0 : m->now.clock;
+}
+
+static void model_snapshot(struct page_model *m)
+{
+    struct page_state *state = &m->past[m->snapshots++];
+    *state = m->now;
+    CHECK_OK(bf_take_snapshot(&m->f, bf_blob(&m->f, "p"), &state->snapshot));
+}
+
+/* 0: nothing, 1: changed, 2: cleared. */
+static int difference_of(const struct page_state *then, const struct page_state *now, size_t page)
+{
+    if (now->written[page] > then->clock)
+        return 1;
+    return then->written[page] != 0 && now->written[page] == 0 ? 2 : 0;
+}
+
+static struct str expected(struct page_model *m, const struct page_state *then,
+                           const struct page_state *now)
+{
+    struct buf out = buf_in(&m->f.arena);
+    for (size_t i = 0; i < MODEL_PAGES;) {
+        int kind = difference_of(then, now, i);
+        size_t end = i + 1;
+        while (end < MODEL_PAGES && difference_of(then, now, end) == kind)
+            end++;
+        if (kind != 0)
+            buf_printf(&out, "%s%zu-%zu ", kind == 2 ? "!" : "", i * 512, end * 512);
+        i = end;
+    }
+    return buf_str(&out);
+}
+
+static void compare(struct page_model *m, const struct page_state *then,
+                    const struct page_state *now)
+{
+    struct blob_page_ranges_args args = {.request = bf_blob(&m->f, "p"),
+                                         .max = 1 + roll(m, 40),
+                                         .differences = true,
+                                         .previous = then->snapshot};
+    struct buf all = buf_in(&m->f.arena);
+    if (now->snapshot != 0)
+        args.request = bf_snapshot(&m->f, "p", now->snapshot);
+    do {
+        args.marker = args.next;
+        buf_put(&all, show(&m->f, &args));
+    } while (args.more);
+    CHECK_STR(buf_str(&all), expected(m, then, now));
+}
+
+/* Every pair of snapshots, and each against what is there now, whatever was written, cleared and
+ * folded in between. */
+void test_get_page_ranges_differences_against_arrays(void)
+{
+    static struct page_model m;
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        m = (struct page_model){.seed = seed};
+        bf_init(&m.f);
+        CHECK_OK(create(&m.f, "p", MODEL_PAGES * 512ULL));
+        for (unsigned step = 1; step <= 100; step++) {
+            change_pages(&m);
+            if (step % 20 == 0)
+                model_snapshot(&m);
+            if (step % 15 == 0)
+                bf_sweep(&m.f);
+        }
+        for (size_t i = 0; i < m.snapshots; i++) {
+            compare(&m, &m.past[i], &m.now);
+            for (size_t k = i; k < m.snapshots; k++)
+                compare(&m, &m.past[i], &m.past[k]);
+        }
+        bf_release(&m.f);
+    }
+}

@@ -71,6 +71,12 @@ struct err interval_remove(struct interval_map *m, unsigned rows_max, bool *done
 
 /* ---- reading ---- */
 
+/* from <= offset < to */
+struct interval_range {
+    uint64_t from;
+    uint64_t to;
+};
+
 /* A written part, in order; start is its offset in the content. */
 struct interval_part {
     uint64_t start;
@@ -82,6 +88,15 @@ typedef struct err interval_visit(void *arg, const struct interval_part *part, b
 /* The written parts of [from, to), cut to it. */
 struct err interval_walk(const struct interval_map *m, uint64_t from, uint64_t to,
                          interval_visit *visit, void *arg);
+/* The same of the rows alone that were written after `since`: what is told may be older, but all
+ * that is younger is told. The others are stepped over. */
+struct err interval_walk_since(const struct interval_map *m, struct interval_range range,
+                               int64_t since, interval_visit *visit, void *arg);
+/* Of a snapshot's map: what it has in the rows alone that were changed or removed before the
+ * snapshot `until` (VROW_LIVE: to this day). All of it that is then no longer written is told,
+ * unless voids have come since. */
+struct err interval_walk_changed(const struct interval_map *m, struct interval_range range,
+                                 int64_t until, interval_visit *visit, void *arg);
 
 /* How much one read may gather. */
 struct interval_limits {
@@ -89,12 +104,6 @@ struct interval_limits {
     size_t inline_max; /* bytes */
 };
 extern const struct interval_limits INTERVAL_LIMITS_DEFAULT;
-
-/* from <= offset < to */
-struct interval_range {
-    uint64_t from;
-    uint64_t to;
-};
 
 /* The pieces of the range with the holes, in the arena, inline bytes too; *until is where they end
  * (range.to, unless a limit came first; always past range.from). */

@@ -17,7 +17,9 @@ struct walk {
     uint64_t from, to;
     interval_visit *visit;
     void *arg;
+    int64_t since; /* rows that are not younger count for nothing */
     bool stop;
+    struct block block; /* used again for each */
     /* The chunk at hand. */
     struct chunk base;
     size_t next_piece;
@@ -64,7 +66,8 @@ static struct err tell_base(struct walk *w, uint64_t until)
 
 static void enter_chunk(struct walk *w, uint32_t index)
 {
-    w->base = (struct chunk){.arena = txn_arena(w->m->rows->txn)};
+    w->base.piece_count = 0;
+    w->base.extent_count = 0;
     w->next_piece = 0;
     w->start = index * INTERVAL_CHUNK_BYTES;
     w->end = w->start + INTERVAL_CHUNK_BYTES;
@@ -73,9 +76,14 @@ static void enter_chunk(struct walk *w, uint32_t index)
         w->end = w->to;
 }
 
+static bool counts(const struct walk *w, uint32_t chunk, const struct vrow *row)
+{
+    return vrow_given(row) && row->stamp > w->since && !interval_is_void(w->m, chunk, row->stamp);
+}
+
 static struct err take_chunk_row(struct walk *w, uint32_t index, const struct vrow *row)
 {
-    if (!vrow_given(row) || interval_is_void(w->m, index, row->stamp))
+    if (!counts(w, index, row))
         return OK;
     return chunk_decode(row->payload, row->stamp, &w->base) ? OK : err_new(ERR_CORRUPT);
 }
@@ -84,23 +92,24 @@ static struct err take_chunk_row(struct walk *w, uint32_t index, const struct vr
 static struct err take_block_row(struct walk *w, uint32_t chunk, uint32_t index,
                                  const struct vrow *row)
 {
-    struct block b = {.arena = txn_arena(w->m->rows->txn)};
+    struct block *b = &w->block;
     uint64_t start = w->start + (uint64_t)index * INTERVAL_BLOCK_BYTES;
-    if (!vrow_given(row) || interval_is_void(w->m, chunk, row->stamp))
+    if (!counts(w, chunk, row))
         return OK;
-    if (!block_decode(row->payload, row->stamp, &b))
+    b->run_count = 0;
+    if (!block_decode(row->payload, row->stamp, b))
         return err_new(ERR_CORRUPT);
-    for (size_t i = 0; i < b.run_count && !w->stop; i++) {
-        uint64_t from = start + b.runs[i].start;
-        uint64_t to = from + b.runs[i].length;
+    for (size_t i = 0; i < b->run_count && !w->stop; i++) {
+        uint64_t from = start + b->runs[i].start;
+        uint64_t to = from + b->runs[i].length;
         uint64_t skip = from < w->at ? w->at - from : 0;
         if (to <= w->at || from >= w->end)
             continue;
         TRY(tell_base(w, from + skip));
         struct interval_part part = {
             .start = from + skip,
-            .stamp = b.runs[i].stamp,
-            .piece = {.kind = PIECE_INLINE, .bytes = b.runs[i].bytes + skip},
+            .stamp = b->runs[i].stamp,
+            .piece = {.kind = PIECE_INLINE, .bytes = b->runs[i].bytes + skip},
         };
         part.piece.length = (to < w->end ? to : w->end) - part.start;
         TRY(tell(w, &part));
@@ -188,21 +197,69 @@ static struct err walk_by_cursor(struct walk *w)
     return e;
 }
 
+static struct walk walk_of(const struct interval_map *m, struct interval_range range,
+                           interval_visit *visit, void *arg)
+{
+    struct arena *a = txn_arena(m->rows->txn);
+    assert(range.to <= INTERVAL_SIZE_MAX);
+    return (struct walk){.m = m,
+                         .from = range.from,
+                         .to = range.to,
+                         .visit = visit,
+                         .arg = arg,
+                         .since = INT64_MIN,
+                         .base = {.arena = a},
+                         .block = {.arena = a}};
+}
+
+static bool nothing_to_walk(const struct walk *w)
+{
+    return w->from >= w->to || (!w->m->has_chunks && !w->m->has_blocks);
+}
+
+static struct err walk_all(struct walk *w)
+{
+    if (nothing_to_walk(w))
+        return OK;
+    uint64_t blocks = (w->to - 1) / INTERVAL_BLOCK_BYTES - w->from / INTERVAL_BLOCK_BYTES + 1;
+    uint32_t first = (uint32_t)(w->from / INTERVAL_CHUNK_BYTES);
+    uint32_t last = (uint32_t)((w->to - 1) / INTERVAL_CHUNK_BYTES);
+    if (last - first >= POINT_CHUNKS || (w->m->has_blocks && blocks > POINT_BLOCKS))
+        return walk_by_cursor(w);
+    for (uint32_t chunk = first; chunk <= last && !w->stop; chunk++)
+        TRY(walk_chunk_by_gets(w, chunk));
+    return OK;
+}
+
 struct err interval_walk(const struct interval_map *m, uint64_t from, uint64_t to,
                          interval_visit *visit, void *arg)
 {
-    struct walk w = {.m = m, .from = from, .to = to, .visit = visit, .arg = arg};
-    assert(to <= INTERVAL_SIZE_MAX);
-    if (from >= to || (!m->has_chunks && !m->has_blocks))
+    struct walk w = walk_of(m, (struct interval_range){from, to}, visit, arg);
+    return walk_all(&w);
+}
+
+struct err interval_walk_since(const struct interval_map *m, struct interval_range range,
+                               int64_t since, interval_visit *visit, void *arg)
+{
+    struct walk w = walk_of(m, range, visit, arg);
+    w.since = since;
+    return walk_all(&w);
+}
+
+/* A byte that is no longer written was in a row that has changed: what is cut out is cut out of the
+ * chunk and of the blocks over it alike. Nor does it lie under what has not changed: there it would
+ * still be written. */
+struct err interval_walk_changed(const struct interval_map *m, struct interval_range range,
+                                 int64_t until, interval_visit *visit, void *arg)
+{
+    struct walk w = walk_of(m, range, visit, arg);
+    struct vrow_cursor *c;
+    if (nothing_to_walk(&w))
         return OK;
-    uint64_t blocks = (to - 1) / INTERVAL_BLOCK_BYTES - from / INTERVAL_BLOCK_BYTES + 1;
-    uint32_t first = (uint32_t)(from / INTERVAL_CHUNK_BYTES);
-    uint32_t last = (uint32_t)((to - 1) / INTERVAL_CHUNK_BYTES);
-    if (last - first >= POINT_CHUNKS || (m->has_blocks && blocks > POINT_BLOCKS))
-        return walk_by_cursor(&w);
-    for (uint32_t chunk = first; chunk <= last && !w.stop; chunk++)
-        TRY(walk_chunk_by_gets(&w, chunk));
-    return OK;
+    TRY(vrow_cursor_open_changed(m->rows, m->prefix, until, &c));
+    struct err e = walk_with(&w, c);
+    vrow_cursor_close(c);
+    return e;
 }
 
 /* ---- pieces ---- */

@@ -32,15 +32,22 @@ void vrow_begin(const struct vrow_scope *s, struct buf *value)
 }
 
 /* HISTORY + key + 00, and the stamp. */
+static struct str past_key_in(struct buf *b, const struct vrow_scope *s, struct str key,
+                              int64_t through)
+{
+    buf_clear(b);
+    (void)buf_reserve(b, s->history.n + key.n + VROW_PAST_BYTES);
+    buf_put(b, s->history);
+    buf_put(b, key);
+    buf_put_u8(b, 0);
+    buf_put_be64(b, (uint64_t)through);
+    return buf_str(b);
+}
+
 static struct str past_key(const struct vrow_scope *s, struct str key, int64_t through)
 {
     struct buf b = buf_in(txn_arena(s->txn));
-    (void)buf_reserve(&b, s->history.n + key.n + VROW_PAST_BYTES);
-    buf_put(&b, s->history);
-    buf_put(&b, key);
-    buf_put_u8(&b, 0);
-    buf_put_be64(&b, (uint64_t)through);
-    return buf_str(&b);
+    return past_key_in(&b, s, key, through);
 }
 
 /* ---- reading ---- */
@@ -102,13 +109,25 @@ struct err vrow_del(const struct vrow_scope *s, struct str key, const struct vro
  * keys, and of each key at most one value is the snapshot's. */
 struct vrow_cursor {
     const struct vrow_scope *scope;
-    struct cursor *live;
+    struct cursor *live; /* NULL when only rows that were changed are wanted */
+    int64_t until;       /* then: before this snapshot */
     struct cursor *past; /* NULL for VROW_LIVE */
     bool on_past;        /* which of the two holds the row */
     bool valid;
     struct str key;
     struct vrow row;
+    /* Used again for each row, so that a long walk needs no more memory than a short one. */
+    struct buf past_name; /* the key that the past cursor was at */
+    struct buf wanted;    /* the key to seek */
 };
+
+/* A key has few past rows as a rule: so many are stepped over before one is sought. */
+enum { PAST_STEPS = 4 };
+
+static bool live_valid(const struct vrow_cursor *c)
+{
+    return c->live != NULL && cursor_valid(c->live);
+}
 
 /* The key that the past cursor stands at a value of; absent when it is not valid. */
 static struct str past_at(const struct vrow_cursor *c)
@@ -116,11 +135,39 @@ static struct str past_at(const struct vrow_cursor *c)
     return cursor_valid(c->past) ? vrow_past_key(c->scope, cursor_key(c->past)) : STR_NONE;
 }
 
+static bool is_past_of(const struct vrow_cursor *c, struct str key)
+{
+    return cursor_valid(c->past) && str_eq(past_at(c), key);
+}
+
+static int64_t through_of(struct str key)
+{
+    struct reader r = reader_of(str_from(key, key.n - VROW_STAMP_BYTES));
+    return (int64_t)read_be64(&r);
+}
+
 /* Leaves the past rows of `key` behind. key may be the cursor's own. */
 static struct err pass_past(struct vrow_cursor *c, struct str key)
 {
-    struct str all = past_key(c->scope, key, 0);
+    for (unsigned i = 0; i < PAST_STEPS; i++) {
+        if (!is_past_of(c, key))
+            return OK;
+        TRY(cursor_next(c->past));
+    }
+    struct str all = past_key_in(&c->wanted, c->scope, key, 0);
     return cursor_skip(c->past, str_head(all, all.n - VROW_STAMP_BYTES));
+}
+
+/* To the first of the key's past rows that the snapshot, or a younger one, saw. It stands on the
+ * first of all. */
+static struct err seek_past(struct vrow_cursor *c, struct str key)
+{
+    for (unsigned i = 0; i < PAST_STEPS; i++) {
+        if (!is_past_of(c, key) || through_of(cursor_key(c->past)) >= c->scope->at)
+            return OK;
+        TRY(cursor_next(c->past));
+    }
+    return cursor_seek(c->past, past_key_in(&c->wanted, c->scope, key, c->scope->at));
 }
 
 static struct err stand_live(struct vrow_cursor *c)
@@ -135,7 +182,7 @@ static struct err stand_live(struct vrow_cursor *c)
  * then stand on that key's rows, else past them. */
 static struct err look(struct vrow_cursor *c, bool *found)
 {
-    struct str live = cursor_valid(c->live) ? cursor_key(c->live) : STR_NONE;
+    struct str live = live_valid(c) ? cursor_key(c->live) : STR_NONE;
     struct str past = past_at(c);
     bool live_first = str_given(live) && (!str_given(past) || str_cmp(live, past) <= 0);
     *found = false;
@@ -150,14 +197,16 @@ static struct err look(struct vrow_cursor *c, bool *found)
         if (!same)
             return OK;
     }
-    struct str key = arena_copy(txn_arena(c->scope->txn), past_at(c));
-    TRY(cursor_seek(c->past, past_key(c->scope, key, c->scope->at)));
-    if (!str_given(past_at(c)) || !str_eq(past_at(c), key))
+    buf_clear(&c->past_name);
+    buf_put(&c->past_name, past_at(c));
+    struct str key = buf_str(&c->past_name);
+    TRY(seek_past(c, key));
+    if (!is_past_of(c, key))
         return OK;
     c->on_past = true;
     c->key = key;
     TRY(split(cursor_value(c->past), &c->row));
-    *found = c->row.stamp <= c->scope->at;
+    *found = c->row.stamp <= c->scope->at && through_of(cursor_key(c->past)) < c->until;
     return *found ? OK : pass_past(c, key);
 }
 
@@ -165,8 +214,8 @@ static struct err settle(struct vrow_cursor *c)
 {
     c->valid = false;
     if (c->past == NULL)
-        return cursor_valid(c->live) ? stand_live(c) : OK;
-    while (cursor_valid(c->live) || cursor_valid(c->past)) {
+        return live_valid(c) ? stand_live(c) : OK;
+    while (live_valid(c) || cursor_valid(c->past)) {
         bool found;
         TRY(look(c, &found));
         c->valid = found;
@@ -176,29 +225,57 @@ static struct err settle(struct vrow_cursor *c)
     return OK;
 }
 
-struct err vrow_cursor_open(const struct vrow_scope *s, struct str prefix, struct vrow_cursor **out)
+static struct err open_past(struct vrow_cursor *c, struct str prefix)
 {
-    struct vrow_cursor *c = ARENA_NEW(txn_arena(s->txn), struct vrow_cursor);
-    c->scope = s;
-    TRY(cursor_open(s->txn, prefix, &c->live));
+    struct str all = past_key_in(&c->wanted, c->scope, prefix, 0);
+    return cursor_open(c->scope->txn, str_head(all, all.n - VROW_PAST_BYTES), &c->past);
+}
+
+static struct err open_cursor(struct vrow_cursor *c, struct str prefix, bool with_live)
+{
     struct err e = OK;
-    if (s->at != VROW_LIVE) {
-        struct str all = past_key(s, prefix, 0);
-        e = cursor_open(s->txn, str_head(all, all.n - VROW_PAST_BYTES), &c->past);
-    }
+    if (with_live)
+        TRY(cursor_open(c->scope->txn, prefix, &c->live));
+    if (c->scope->at != VROW_LIVE)
+        e = open_past(c, prefix);
     if (!err_is(e))
         e = settle(c);
     if (err_is(e))
         vrow_cursor_close(c);
-    *out = c;
     return e;
+}
+
+static struct vrow_cursor *new_cursor(const struct vrow_scope *s, int64_t until)
+{
+    struct arena *a = txn_arena(s->txn);
+    struct vrow_cursor *c = ARENA_NEW(a, struct vrow_cursor);
+    c->scope = s;
+    c->until = until;
+    c->past_name = buf_in(a);
+    c->wanted = buf_in(a);
+    return c;
+}
+
+struct err vrow_cursor_open(const struct vrow_scope *s, struct str prefix, struct vrow_cursor **out)
+{
+    *out = new_cursor(s, VROW_LIVE);
+    return open_cursor(*out, prefix, true);
+}
+
+struct err vrow_cursor_open_changed(const struct vrow_scope *s, struct str prefix, int64_t until,
+                                    struct vrow_cursor **out)
+{
+    assert(s->at != VROW_LIVE);
+    *out = new_cursor(s, until);
+    return open_cursor(*out, prefix, false);
 }
 
 struct err vrow_cursor_seek(struct vrow_cursor *c, struct str key)
 {
-    TRY(cursor_seek(c->live, key));
+    if (c->live != NULL)
+        TRY(cursor_seek(c->live, key));
     if (c->past != NULL) {
-        struct str from = past_key(c->scope, key, 0);
+        struct str from = past_key_in(&c->wanted, c->scope, key, 0);
         TRY(cursor_seek(c->past, str_head(from, from.n - VROW_PAST_BYTES)));
     }
     return settle(c);
@@ -207,7 +284,7 @@ struct err vrow_cursor_seek(struct vrow_cursor *c, struct str key)
 struct err vrow_cursor_next(struct vrow_cursor *c)
 {
     assert(c->valid);
-    if (c->past != NULL && str_given(past_at(c)) && str_eq(past_at(c), c->key))
+    if (c->past != NULL && is_past_of(c, c->key))
         TRY(pass_past(c, c->key));
     if (!c->on_past)
         TRY(cursor_next(c->live));
@@ -254,8 +331,7 @@ struct str vrow_past_key(const struct vrow_scope *s, struct str key)
 
 bool vrow_past_unseen(const struct vrow_scope *s, struct str key, const struct vrow *row)
 {
-    struct reader r = reader_of(str_from(key, key.n - VROW_STAMP_BYTES));
-    int64_t through = (int64_t)read_be64(&r);
+    int64_t through = through_of(key);
     for (size_t i = 0; i < s->kept_count; i++)
         if (s->kept[i] >= row->stamp && s->kept[i] <= through)
             return false;

@@ -64,6 +64,10 @@ struct err vrow_del(const struct vrow_scope *s, struct str key, const struct vro
 struct vrow_cursor;
 struct err vrow_cursor_open(const struct vrow_scope *s, struct str prefix,
                             struct vrow_cursor **out);
+/* The same, but only of the keys whose rows were changed or removed after the scope's snapshot and
+ * before that of `until` (VROW_LIVE: at all): what there is of them then. */
+struct err vrow_cursor_open_changed(const struct vrow_scope *s, struct str prefix, int64_t until,
+                                    struct vrow_cursor **out);
 /* To the first key >= key (given whole). */
 struct err vrow_cursor_seek(struct vrow_cursor *c, struct str key);
 struct err vrow_cursor_next(struct vrow_cursor *c);
