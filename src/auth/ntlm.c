@@ -151,6 +151,7 @@ struct authenticate {
     struct str nt_response;
     struct str domain; /* UTF-16 as sent */
     struct str user;   /* UTF-16 as sent */
+    struct str workstation;
     struct str session_key;
     uint32_t flags;
 };
@@ -176,7 +177,7 @@ static bool read_authenticate(struct str message, struct authenticate *out)
     out->nt_response = take_field(&r, message);
     out->domain = take_field(&r, message);
     out->user = take_field(&r, message);
-    (void)take_field(&r, message); /* workstation */
+    out->workstation = take_field(&r, message);
     out->session_key = take_field(&r, message);
     out->flags = read_le32(&r);
     return reader_ok(&r) && str_eq(signature, SIGNATURE) && type == 3 &&
@@ -283,6 +284,18 @@ static bool account_fits(struct ntlm *n, const struct authenticate *a, struct ac
     return fits;
 }
 
+/* For the eyes of an operator only: nothing is decided by it, so a strange one is left out. */
+static void take_workstation(struct ntlm *n, const struct authenticate *a, struct arena *arena)
+{
+    struct str name;
+    bool fits = utf16_decode(arena, a->workstation, &name) && name.n <= NTLM_WORKSTATION_MAX;
+    for (size_t i = 0; fits && i < name.n; i++)
+        fits = (unsigned char)name.p[i] >= ' ' && name.p[i] != 0x7f;
+    if (fits)
+        memcpy(n->workstation, name.p, name.n);
+    n->workstation[fits ? name.n : 0] = '\0';
+}
+
 struct err ntlm_authenticate(struct ntlm *n, struct str message, struct accounts *accounts)
 {
     struct authenticate a;
@@ -291,6 +304,8 @@ struct err ntlm_authenticate(struct ntlm *n, struct str message, struct accounts
     bool fits = n->challenge_message.n > 0 && read_authenticate(message, &a) &&
                 account_fits(n, &a, accounts, &arena) && take_session_key(n, &a) &&
                 (!announces_mic(a.nt_response) || mic_holds(n, message));
+    if (fits)
+        take_workstation(n, &a, &arena);
     arena_release(&arena);
     n->done = fits;
     return fits ? OK : err_new(ERR_AUTHENTICATION_FAILED);

@@ -12,7 +12,8 @@ enum {
     NTLM_KEY_BYTES = 16,
     NTLM_CHALLENGE_BYTES = 8,
     NTLM_SIGNATURE_BYTES = 16,
-    NTLM_MESSAGE_MAX = 16384
+    NTLM_MESSAGE_MAX = 16384,
+    NTLM_WORKSTATION_MAX = 64,
 };
 
 struct ntlm {
@@ -24,6 +25,8 @@ struct ntlm {
     /* After success. */
     unsigned char session_key[NTLM_KEY_BYTES];
     char account[ACCOUNT_NAME_MAX + 1];
+    char workstation[NTLM_WORKSTATION_MAX + 1]; /* UTF-8, what the client calls its machine; empty
+                                                   when it does not say, or not in that many bytes */
     bool done;
 };
 

@@ -253,14 +253,22 @@ static struct str without_slash(struct str url)
     return str_ends(url, STR("/")) ? str_head(url, url.n - 1) : url;
 }
 
+bool oauth_is_cloud(struct str domain)
+{
+    static const struct str CLOUDS[] = {
+        STR_INIT("core.windows.net"), STR_INIT("core.chinacloudapi.cn"),
+        STR_INIT("core.usgovcloudapi.net"), STR_INIT("core.cloudapi.de")};
+    for (size_t i = 0; i < sizeof CLOUDS / sizeof CLOUDS[0]; i++)
+        if (str_ieq(domain, CLOUDS[i]))
+            return true;
+    return false;
+}
+
 /* "https://account.blob.core.windows.net", in any of Azure's clouds. */
 static bool is_account_audience(struct str audience, const struct oauth_place *place)
 {
     static const struct str SERVICES[] = {STR_INIT(".blob."), STR_INIT(".queue."),
                                           STR_INIT(".table."), STR_INIT(".file.")};
-    static const struct str CLOUDS[] = {
-        STR_INIT("core.windows.net"), STR_INIT("core.chinacloudapi.cn"),
-        STR_INIT("core.usgovcloudapi.net"), STR_INIT("core.cloudapi.de")};
     struct str rest = audience;
     const struct str parts[] = {STR("https://"), place->account, SERVICES[place->service]};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
@@ -268,10 +276,7 @@ static bool is_account_audience(struct str audience, const struct oauth_place *p
             return false;
         rest = str_from(rest, parts[i].n);
     }
-    for (size_t i = 0; i < sizeof CLOUDS / sizeof CLOUDS[0]; i++)
-        if (str_eq(rest, CLOUDS[i]))
-            return true;
-    return false;
+    return oauth_is_cloud(rest);
 }
 
 static bool takes_audience(const struct oauth *oauth, struct str audience,

@@ -32,4 +32,7 @@ struct oauth_place {
 const char *oauth_refuses(struct oauth *oauth, const struct jwt *token,
                           const struct oauth_place *place);
 
+/* "core.windows.net", or what stands for it in another of Azure's clouds. */
+bool oauth_is_cloud(struct str domain);
+
 #endif

@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "core/mem.h"
 #include "rest/copier_remote.h"
+#include "service/file/copy.h"
 #include "service/file/copy_foreign.h"
 #include "service/file/keys.h"
 
@@ -230,6 +231,8 @@ static struct err step_of(struct copier *c, struct arena *arena, const struct co
                                    .failures = copy->failures};
         TRY(copier_remote_step(&step, ended));
     }
+    if (*ended && of_file)
+        file_copy_ended(c->store, copy->incarnation);
     if (*ended)
         log_line(LOG_INFO, "copy to %.*s/%.*s has ended, of %llu bytes", STR_ARG(partition),
                  STR_ARG(find.job.name), (unsigned long long)find.job.size);

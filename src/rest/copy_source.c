@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/copy_source.h"
 
+#include "auth/oauth.h"
 #include "core/time.h"
 #include "rest/blob_request.h"
 #include "rest/blob_tags.h"
@@ -108,6 +109,25 @@ static uint64_t asked_port(const struct rest_call *call)
     return port;
 }
 
+/* "account.file.core.windows.net", as some programs write whatever endpoint they were told (az
+ * storage file copy), of an account that is served here. An account of that name in the cloud is
+ * another one and cannot be copied from; what is let in with which credentials does not depend on
+ * how the source was named. */
+static bool names_cloud(const struct rest_call *call, const struct uri *uri, enum service_kind *out)
+{
+    struct str rest = uri->host;
+    struct str name = str_cut(&rest, '.');
+    struct str label = str_cut(&rest, '.');
+    bool blob = str_ieq(label, STR("blob"));
+    if ((!blob && !str_ieq(label, STR("file"))) || !oauth_is_cloud(rest) ||
+        (uri->port != 443 && uri->port != 80))
+        return false;
+    struct account *account = accounts_get(call->server->auth.accounts, name);
+    account_put(account);
+    *out = blob ? SERVICE_BLOB : SERVICE_FILE;
+    return account != NULL;
+}
+
 static bool leads_here(const struct rest_call *call, const struct uri *uri, enum service_kind *out)
 {
     static const enum service_kind KINDS[] = {SERVICE_BLOB, SERVICE_FILE};
@@ -177,7 +197,8 @@ static struct err read_place(struct rest_call *call, struct source_url *out)
     struct target_request wanted = {.service = out->service,
                                     .host = out->uri.host,
                                     .path = out->uri.path,
-                                    .product_style = call->server->options.product_style};
+                                    .product_style =
+                                        out->cloud || call->server->options.product_style};
     struct target target;
     if (err_is(target_parse(call->arena, &wanted, &target)) || target.resource != R_OBJECT)
         return call_bad_header(call, NAME);
@@ -247,7 +268,8 @@ struct err copy_source_read(struct rest_call *call, struct source_url *out)
     out->authorization = call_header(call, AUTHORIZATION);
     if (str_given(out->authorization) && !str_istarts(out->authorization, STR("Bearer ")))
         return call_bad_header(call, AUTHORIZATION);
-    out->here = leads_here(call, &out->uri, &out->service);
+    out->cloud = names_cloud(call, &out->uri, &out->service);
+    out->here = out->cloud || leads_here(call, &out->uri, &out->service);
     if (!out->here)
         return OK;
     TRY(read_place(call, out));

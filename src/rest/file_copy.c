@@ -170,7 +170,9 @@ static struct err advance_foreign(struct rest_call *call, const struct copy_call
     bool ended = outcome->node.copy.status != COPY_PENDING;
     for (unsigned i = 0; copy->url.here && i < COPY_STEPS && !ended; i++)
         TRY(copy_job_advance(call->store, &place, &ended));
-    if (!ended)
+    if (ended)
+        file_copy_ended(call->store, outcome->incarnation);
+    else
         copier_add(call->server->copier, call->partition, outcome->incarnation, outcome->id);
     return OK;
 }

@@ -18,9 +18,14 @@ struct drive {
     struct loop_timer timer;
     bool woken;   /* since the transaction was last begun */
     bool waiting; /* the timer runs */
-    int64_t deadline_ms;
+    int64_t deadline_ms;    /* the loop's */
+    int64_t deadline_ticks; /* the store's; it ends at the earlier of the two */
     struct err outcome;
 };
+
+/* A waiting call looks at the store's clock this often: that one may be shifted, as tests do, and
+ * the loop's timers do not know. */
+enum { WAIT_LOOK_MS = 500 };
 
 static void run(struct drive *d);
 
@@ -104,9 +109,27 @@ static void wait_done(struct opens_wait *wait)
     loop_post(d->call->x->loop, &d->wake);
 }
 
-static void on_deadline(struct loop_timer *timer)
+static int64_t time_left_ms(const struct drive *d)
+{
+    int64_t by_loop = d->deadline_ms - loop_now_ms(d->call->x->loop);
+    int64_t by_clock = (d->deadline_ticks - store_now(d->call->store)) / TICKS_PER_MS;
+    int64_t left = by_loop < by_clock ? by_loop : by_clock;
+    return left > 0 ? left : 0;
+}
+
+static void set_timer(struct drive *d)
+{
+    int64_t left = time_left_ms(d);
+    loop_timer_set(d->call->x->loop, &d->timer, left < WAIT_LOOK_MS ? left : WAIT_LOOK_MS);
+}
+
+static void on_timer(struct loop_timer *timer)
 {
     struct drive *d = drive_of_timer(timer);
+    if (time_left_ms(d) > 0) {
+        set_timer(d);
+        return;
+    }
     /* When the wait cannot be taken back, it has just ended: on_wake comes. */
     if (!opens_wait_cancel(d->pass->opens, &d->pass->wait))
         return;
@@ -116,13 +139,12 @@ static void on_deadline(struct loop_timer *timer)
 
 static void wait_or_run(struct drive *d)
 {
-    int64_t left = d->deadline_ms - loop_now_ms(d->call->x->loop);
     if (d->woken) {
         run(d);
         return;
     }
     d->waiting = true;
-    loop_timer_set(d->call->x->loop, &d->timer, left > 0 ? left : 0);
+    set_timer(d);
 }
 
 /* ---- writes ---- */
@@ -234,8 +256,10 @@ static struct err start(struct rest_call *call, bool reads, struct file_around a
     d->reads = reads;
     d->around = around;
     d->wake.run = on_wake;
-    d->timer.fire = on_deadline;
-    d->deadline_ms = loop_now_ms(call->x->loop) + file_pass_patience_ms(seconds);
+    d->timer.fire = on_timer;
+    int64_t patience_ms = file_pass_patience_ms(seconds);
+    d->deadline_ms = loop_now_ms(call->x->loop) + patience_ms;
+    d->deadline_ticks = store_now(call->store) + patience_ms * TICKS_PER_MS;
     d->pass->opens = call->store->opens;
     d->pass->front = d;
     d->pass->wait.done = wait_done;

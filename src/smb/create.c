@@ -252,6 +252,7 @@ static struct opens_request wish_of(struct smb_create *c, const struct file_seen
         .tag = o->id.fleeting,
         .session = o->session->id,
         .client = smb_client_address(c->q),
+        .client_name = str_of(c->q->session->workstation),
         .now_ticks = now,
     };
     smb_cache_wish(c->q->conn, c->oplock, &c->lease, &wish);

@@ -376,6 +376,7 @@ static void named(struct smb_request *q, struct err outcome)
     uint32_t status;
     struct opens_return back = {.session = q->session->id,
                                 .client = smb_client_address(q),
+                                .client_name = str_of(q->session->workstation),
                                 .now_ticks = smb_server_now(q->conn->server)};
     if (err_is(outcome))
         c->look.seen.exists = false;

@@ -175,6 +175,7 @@ static uint32_t establish(struct smb_session *s, const struct setup *setup)
     if (wanted == SMB_ENCRYPTION_REQUIRED && c->cipher == SMB_CIPHER_NONE)
         return STATUS_ACCESS_DENIED;
     memcpy(s->account, s->spnego.ntlm.account, sizeof s->account);
+    memcpy(s->workstation, s->spnego.ntlm.workstation, sizeof s->workstation);
     if (!again)
         make_keys(s);
     s->encrypts = wanted == SMB_ENCRYPTION_REQUIRED;

@@ -17,6 +17,7 @@ struct smb_session {
     unsigned refs; /* requests, and the connection's list */
     bool ended;
     char account[ACCOUNT_NAME_MAX + 1];
+    char workstation[NTLM_WORKSTATION_MAX + 1]; /* as the client calls itself */
     bool established;
     bool expired;
     bool logged_off;       /* ends once its last answer is sent */

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ACCOUNT, assertRejects, fileShareSdk, freePorts, KEY, startServer, uniqueName } from '../rest/lib.mjs';
 import {
     DELETE, DELETE_PENDING, FILE_CLOSED, leaseState, LOCK_NOT_GRANTED, NOT_FOUND, OK, READ, SHARING_VIOLATION, SmbClient, WRITE,
@@ -235,6 +236,26 @@ test('rule_S2: a client that does not answer is waited for as long as the reques
     await client.close(handle);
 });
 
+test('rule_S2: however long the request may take, a client is waited for 30 seconds', async () => {
+    const { name, file } = await newFile();
+    const key = randomBytes(16);
+    const handle = await client.open(name, { access: READ | WRITE, lease: { key, state: 'rhw' } });
+    let ended = false;
+    const run = server.request('file', 'PUT', `/share1/${name}`, {
+        query: { comp: 'range', timeout: 600 }, headers: { 'x-ms-write': 'update', 'x-ms-range': 'bytes=0-0' }, body: 'x',
+    }).finally(() => { ended = true; });
+    assert.equal((await client.nextBreak()).to, leaseState(''));
+    server.advance(28000);
+    await sleep(1200);
+    assert.equal(ended, false);
+    server.advance(2000);
+    const answer = await run;
+    assert.equal(answer.headers['x-ms-error-code'], 'ClientCacheFlushDelay');
+    assert.equal(await client.ackLease(key, ''), OK);
+    await file.uploadRange('x', 0, 1);
+    await client.close(handle);
+});
+
 // ---- locks, handles, changes ----------------------------------------------------------------------------------------
 
 test('rule_S2: byte-range locks: FileLockConflict; a lock that waits', async () => {
@@ -269,6 +290,7 @@ test('List Handles and Force Close Handles: address, session, rights, directory'
     assert.equal(found.length, 2);
     for (const handle of found) {
         assert.equal(handle.clientIp.split(':')[0], '127.0.0.1');
+        assert.equal(handle.clientName, 'TESTER');
         assert.equal(BigInt(handle.sessionId), client.session);
         assert.equal(handle.parentId, parentId);
         assert.equal(handle.path, `${directory.name}/file`);
@@ -290,6 +312,22 @@ test('an SMB client that watches a directory hears of what REST does', async () 
     assert.deepEqual(await next, [[1, 'made']]);
     await directory.getFileClient('made').delete();
     assert.deepEqual(await client.changes(watched, true), [[2, 'made']]);
+    await client.close(watched);
+});
+
+test('and of copies, also when these end long after they were begun', async () => {
+    const directory = share.getDirectoryClient(uniqueName('d'));
+    await directory.create();
+    const source = root().getFileClient(uniqueName('f'));
+    await source.uploadData(Buffer.alloc(5000, 'x'));
+    const watched = await client.open(directory.name, { options: 1 });
+    let next;
+    await new Promise((resolve) => { next = client.changes(watched, true, resolve); });
+    await directory.getFileClient('copy').startCopyFromURL(source.url);
+    const heard = await next;
+    while (!heard.some(([action]) => action === 3))
+        heard.push(...await client.changes(watched, true));
+    assert.deepEqual(heard, [[1, 'copy'], [3, 'copy']]);
     await client.close(watched);
 });
 

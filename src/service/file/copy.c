@@ -208,6 +208,7 @@ struct copy_step {
     bool pending;        /* there is a copy to go on with */
     bool source_gone;
     struct interval_copy_rows rows;
+    struct file_changes changes;
 };
 
 static struct err read_note(struct txn *t, void *arg)
@@ -278,10 +279,12 @@ static struct err take_over(struct txn *t, void *arg)
     struct file_scope s;
     struct file_found found;
     bool gone = step->source_gone;
+    file_changes_begin(&step->changes, &step->arena);
     struct err error = file_scope_open_incarnation(t, step->note->incarnation, 0, &s);
     if (error.code == ERR_SHARE_NOT_FOUND)
         return sweep_note_drop(t, step->note);
     TRY(error);
+    s.changes = &step->changes;
     TRY(file_find_id(&s, step->note->id, &found));
     if (!found.exists || found.node.copy.status != COPY_PENDING)
         return sweep_note_drop(t, step->note);
@@ -307,6 +310,19 @@ static struct err take_over(struct txn *t, void *arg)
     return file_scope_close(&s);
 }
 
+static struct watches *watches_of(const struct store *store)
+{
+    return store->opens == NULL ? NULL : opens_watches(store->opens);
+}
+
+/* What came of a copy by the copier is not noted step by step. */
+void file_copy_ended(struct store *store, uint64_t incarnation)
+{
+    struct watches *watches = watches_of(store);
+    if (watches != NULL && watches_any(watches))
+        watches_tell_unknown(watches, incarnation);
+}
+
 static struct err run_step(struct store *store, struct str partition, struct copy_step *step)
 {
     struct engine *e = store->engine;
@@ -315,12 +331,14 @@ static struct err run_step(struct store *store, struct str partition, struct cop
         return OK;
     TRY(engine_view(e, step->at.partition, ENGINE_WAIT, list_source, step));
     struct err error = engine_update_wait(e, partition, take_over, step);
+    if (!err_is(error))
+        file_changes_tell(&step->changes);
     return error.code == ERR_SOURCE_CONDITION_NOT_MET ? OK : error;
 }
 
 struct err file_copy_step(struct store *store, struct str partition, const struct sweep_note *note)
 {
-    struct copy_step step = {.note = note};
+    struct copy_step step = {.note = note, .changes.watches = watches_of(store)};
     arena_init(&step.arena, SIZE_MAX);
     struct err error = run_step(store, partition, &step);
     arena_release(&step.arena);
@@ -363,6 +381,7 @@ struct err file_abort_copy(struct txn *t, void *arg)
     struct file_found found;
     file_pass_begin(&r->pass, r->arena);
     TRY(file_scope_open(t, 0, &s));
+    s.changes = &r->pass.changes;
     struct str path;
     TRY(file_check_path(&s, txn_arena(t), r->path, r->keep_dots, &path));
     TRY(file_find(&s, path, &found));

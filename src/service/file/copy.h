@@ -73,5 +73,7 @@ struct copy_progress {
 };
 struct err file_copy_advance(struct store *store, struct str partition, unsigned steps,
                              struct copy_progress *progress);
+/* A copy from a blob or from another server has ended: those who watch the share look anew. */
+void file_copy_ended(struct store *store, uint64_t incarnation);
 
 #endif
