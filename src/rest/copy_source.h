@@ -18,7 +18,7 @@ struct source_url {
     struct str authorization; /* x-ms-copy-source-authorization; absent when not sent */
     struct auth_pair query[COPY_SOURCE_QUERY_MAX];
     size_t query_count;
-    bool here; /* of this server; the rest is for such a one */
+    bool here;  /* of this server; the rest is for such a one */
     bool cloud; /* named as in the cloud: by the host, whatever the options say */
     enum service_kind service;
     struct str account, container, object;

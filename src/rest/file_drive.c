@@ -16,8 +16,8 @@ struct drive {
     struct loop_task task;
     struct loop_task wake; /* of a wait in the open-file table */
     struct loop_timer timer;
-    bool woken;   /* since the transaction was last begun */
-    bool waiting; /* the timer runs */
+    bool woken;             /* since the transaction was last begun */
+    bool waiting;           /* the timer runs */
     int64_t deadline_ms;    /* the loop's */
     int64_t deadline_ticks; /* the store's; it ends at the earlier of the two */
     struct err outcome;

@@ -204,3 +204,36 @@ test('Put Range From URL of blobs, and of what another server has', async () => 
     await to.uploadRangeFromURL(other.url, 0, 50, 100);
     assert.deepEqual(await to.downloadToBuffer(50, 100), bytes(100, 2));
 });
+
+test('sources by the names that accounts have in the cloud', async () => {
+    const cloud = (url) => url.replace(/^http:\/\/[^/]+\/(\w+)\//, (_, account) =>
+        `https://${account}.${url.includes(`:${server.ports.blob}/`) ? 'blob' : 'file'}.core.windows.net/`);
+    const from = file();
+    await from.uploadData(bytes(5000, 8));
+    const blob = blobs.getBlockBlobClient('in the cloud');
+    await blob.upload('abc', 3);
+    const to = file();
+    assert.equal((await to.startCopyFromURL(cloud(from.url))).copyStatus, 'success');
+    await readBack(to, bytes(5000, 8));
+    assert.equal((await to.startCopyFromURL(cloud(blob.url))).copyStatus, 'success');
+    await readBack(to, Buffer.from('abc'));
+    const copy = blobs.getBlockBlobClient('copied');
+    await (await copy.beginCopyFromURL(cloud(blob.url))).pollUntilDone();
+    assert.equal((await copy.downloadToBuffer()).toString(), 'abc');
+    await to.uploadRangeFromURL(cloud(from.url), 0, 0, 3);
+    // The name opens nothing: another account's source wants its own credentials.
+    const theirShare = (await server.shares({ account: 'other' })).getShareClient('theirs');
+    await theirShare.createIfNotExists();
+    const theirs = theirShare.rootDirectoryClient.getFileClient('secret');
+    await theirs.uploadData(Buffer.from('theirs'));
+    await assertRejects(to.startCopyFromURL(cloud(theirs.url)), 401, 'CannotVerifyCopySource');
+    const { FileSASPermissions } = await import('@azure/storage-file-share');
+    const sas = await theirs.generateSasUrl({
+        permissions: FileSASPermissions.parse('r'), expiresOn: new Date(Date.now() + 3600000),
+    });
+    assert.equal((await to.startCopyFromURL(cloud(sas))).copyStatus, 'success');
+    await readBack(to, Buffer.from('theirs'));
+    // Nor is every such name ours.
+    await assertRejects(to.startCopyFromURL(cloud(from.url).replace('devstoreaccount1', 'nobodyshere')), 403, 'CannotVerifyCopySource');
+    await assertRejects(to.startCopyFromURL(cloud(from.url).replace('.net/', '.net:8443/')), 403, 'CannotVerifyCopySource');
+});

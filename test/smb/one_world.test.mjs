@@ -53,7 +53,14 @@ const OPERATIONS = {
     },
     Delete: (file) => file.delete(),
 };
-const FREE = { 'Get Properties': (file) => file.getProperties(), List: () => names() };
+const FREE = { 'Get Properties': (file) => file.getProperties(), 'Get Metadata': getMetadata, List: () => names() };
+
+/** Which the SDK does not have. */
+async function getMetadata(at, query = {}) {
+    const { status, headers } = await server.request('file', 'GET', `/share1/${at.path}`, { query: { comp: 'metadata', ...query } });
+    if (status !== 200)
+        throw Object.assign(new Error('refused'), { statusCode: status, code: headers['x-ms-error-code'] });
+}
 
 async function names() {
     const found = [];
@@ -155,7 +162,7 @@ test('rule_S3: pending delete: every operation but those on handles, no listing,
     const handle = await client.open(name, { access: READ | DELETE });
     const other = await client.open(name, { access: READ });
     assert.equal(await client.setDelete(handle, true), OK);
-    for (const run of [...Object.values(OPERATIONS), FREE['Get Properties']])
+    for (const run of [...Object.values(OPERATIONS), FREE['Get Properties'], FREE['Get Metadata']])
         await assertRejects(run(file), 409, 'SMBDeletePending');
     assert.ok(!(await names()).includes(name));
     assert.equal((await client.tryOpen(name)).status, DELETE_PENDING);
@@ -168,6 +175,26 @@ test('rule_S3: pending delete: every operation but those on handles, no listing,
     await assertRejects(file.getProperties(), 409, 'SMBDeletePending');
     await client.close(other);
     await assertRejects(file.getProperties(), 404, 'ResourceNotFound');
+});
+
+test('rule_S3: the same of directories, which nobody needs a share mode to look at', async () => {
+    const directory = share.getDirectoryClient(uniqueName('d'));
+    const looks = [() => directory.getProperties(), () => getMetadata(directory, { restype: 'directory' }),
+        () => directory.listFilesAndDirectories().next()];
+    await directory.create();
+    for (const mode of Object.keys(FAILS)) {
+        const handle = await client.open(directory.name, { access: READ | DELETE, options: 1, share: mode });
+        for (const look of looks)
+            await look();
+        await assertRejects(directory.delete(), 409, 'SharingViolation');
+        if (mode === 'rwd') {
+            assert.equal(await client.setDelete(handle, true), OK);
+            for (const look of looks)
+                await assertRejects(look(), 409, 'SMBDeletePending');
+        }
+        await client.close(handle);
+    }
+    await assertRejects(directory.getProperties(), 404, 'ResourceNotFound');
 });
 
 test('rule_S4: a REST delete is done or not, and never pending', async () => {
@@ -185,6 +212,7 @@ test('rule_S4: a REST delete is done or not, and never pending', async () => {
 
 const LEASES = [
     ['Get Properties', 'rhw', 'rh', true], ['Get Properties', 'rh', 'rh', false], ['Get Properties', 'rw', 'r', true],
+    ['Get Metadata', 'rhw', 'rh', true], ['Get Metadata', 'rh', 'rh', false], ['Get Metadata', 'rw', 'r', true],
     ['Get', 'rhw', 'rh', true], ['Get', 'rh', 'rh', false], ['Get', 'rw', 'r', true],
     ['List Ranges', 'rhw', 'rh', true],
     ['Put Range', 'rhw', '', true], ['Put Range', 'rh', '', false], ['Put Range', 'rw', '', true],
