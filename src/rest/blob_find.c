@@ -72,8 +72,14 @@ static struct err read_where(struct rest_call *call, const struct tag_expression
     struct str text = call_query(call, name);
     if (!str_given(text))
         return call_missing_query(call, name);
-    *out = tag_expression_compile(call->arena, TAG_WHERE, text);
-    return *out != NULL && blob_find_can(*out) ? OK : call_bad_query(call, name);
+    struct tag_fault fault = {1, "more tags than a query may name"};
+    *out = tag_expression_compile(call->arena, TAG_WHERE, text, &fault);
+    if (*out != NULL && blob_find_can(*out))
+        return OK;
+    call->error_prefix =
+        arena_printf(call->arena, "Error parsing query at or near character position %zu: %s\n",
+                     fault.position, fault.reason);
+    return call_bad_query(call, name);
 }
 
 static struct err read_place(struct rest_call *call, struct blob_find_args *args)

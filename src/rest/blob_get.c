@@ -18,7 +18,6 @@
 #include "service/common/etag.h"
 
 enum {
-    RANGE_CHECKSUM_MAX = 4 << 20,
     VERSION_TIER_ON_GET = 20261006,
 };
 
@@ -41,7 +40,9 @@ static struct err read_range_checksums(struct rest_call *call, struct get_blob *
         return call_bad_header(call, crc64);
     if (!get->args.has_range)
         return call_bad_header(call, get->wants_md5 ? md5 : crc64);
-    if (get->args.range_length > RANGE_CHECKSUM_MAX)
+    /* How much an open range is, the blob's size tells. */
+    bool open = get->args.range_length == UINT64_MAX;
+    if (get->args.range_length > BLOB_RANGE_BYTES_MAX && !open)
         return call_error(call, ERR_OUT_OF_RANGE_INPUT, "HeaderName", get->wants_md5 ? md5 : crc64);
     get->args.wants_bytes = true;
     return OK;
@@ -79,7 +80,7 @@ void blob_get_put_http(struct rest_call *call, const struct blob_http *http)
 {
     const struct auth_result *who = &call->who;
     struct str type = chosen(who->content_type, http->content_type);
-    call_put(call, STR("Content-Type"), str_given(type) ? type : STR("application/octet-stream"));
+    call_put_if(call, STR("Content-Type"), type);
     call_put_if(call, STR("Content-Encoding"),
                 chosen(who->content_encoding, http->content_encoding));
     call_put_if(call, STR("Content-Language"),

@@ -121,10 +121,8 @@ static void put_content_properties(struct buf *b, const struct blob_head *head)
     const struct blob_http *http = &head->http;
     PUT(b, "<Content-Length>");
     buf_put_u64(b, head->size);
-    PUT(b, "</Content-Length><Content-Type>");
-    xml_put_text(b, str_given(http->content_type) ? http->content_type
-                                                  : STR("application/octet-stream"));
-    PUT(b, "</Content-Type>");
+    PUT(b, "</Content-Length>");
+    put_optional(b, STR("Content-Type"), http->content_type);
     put_optional(b, STR("Content-Encoding"), http->content_encoding);
     put_optional(b, STR("Content-Language"), http->content_language);
     PUT(b, "<Content-CRC64 />");

@@ -28,6 +28,19 @@ static struct err put_blob_end(struct rest_sink *sink)
     return OK;
 }
 
+/* Of a block blob the MD5 to keep is also the one to compare the body with, before Content-MD5. */
+static struct err prefer_content_md5(struct rest_call *call, struct put_blob *put)
+{
+    struct str md5 = put->args.properties.http.content_md5;
+    if (!str_given(md5))
+        return OK;
+    if (md5.n != MD5_BYTES)
+        return call_error(call, ERR_INVALID_MD5, "HeaderName", STR("x-ms-blob-content-md5"));
+    memcpy(put->upload->md5, md5.p, MD5_BYTES);
+    put->upload->has_md5 = true;
+    return OK;
+}
+
 struct err rest_put_blob_decode(struct rest_call *call)
 {
     struct put_blob *put = ARENA_NEW(call->arena, struct put_blob);
@@ -40,6 +53,7 @@ struct err rest_put_blob_decode(struct rest_call *call)
     struct blob_upload_options options = {
         .size_max = blob_body_max(call), .inline_max = UPLOAD_INLINE_MAX, .always_md5 = true};
     TRY(blob_upload_begin(call, &options, &put->upload));
+    TRY(prefer_content_md5(call, put));
     put->upload->base.end = put_blob_end;
     put->args.pieces = &put->upload->upload.pieces;
     return OK;

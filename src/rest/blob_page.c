@@ -149,7 +149,7 @@ static struct err begin_update(struct rest_call *call, struct put_page *put)
         return call_bad_header(call, STR("Content-Length"));
     TRY(blob_read_checksum(call, STR("Content-MD5"), ERR_INVALID_MD5, put->md5, MD5_BYTES,
                            &put->has_md5));
-    TRY(blob_read_checksum(call, STR("x-ms-content-crc64"), ERR_INVALID_CRC64, put->crc64,
+    TRY(blob_read_checksum(call, STR("x-ms-content-crc64"), ERR_INVALID_HEADER_VALUE, put->crc64,
                            sizeof put->crc64, &put->has_crc64));
     if (put->has_md5 && put->has_crc64)
         return err_new(ERR_BOTH_CRC64_AND_MD5_HEADER_PRESENT);

@@ -71,7 +71,7 @@ struct err blob_read_conditions(struct rest_call *call, struct conditions *out)
     if (!str_given(tags))
         return OK;
     TRY(blob_need_tag_permission(call));
-    out->if_tags = tag_expression_compile(call->arena, TAG_CONDITION, tags);
+    out->if_tags = tag_expression_compile(call->arena, TAG_CONDITION, tags, NULL);
     return out->if_tags == NULL ? call_bad_header(call, STR("x-ms-if-tags")) : OK;
 }
 
@@ -256,7 +256,7 @@ struct err blob_read_base_request(struct rest_call *call, struct blob_request *o
 
 /* ---- properties ---- */
 
-enum { VERSION_SMART = 20260606 };
+enum { VERSION_SMART = 20260606, CONTENT_MD5_TEXT_MAX = 64 };
 
 struct err blob_read_checksum(struct rest_call *call, struct str name, enum err_code code,
                               void *out, size_t n, bool *given)
@@ -276,6 +276,20 @@ static struct str read_either(struct rest_call *call, struct str own, struct str
     return value.n == 0 ? STR_NONE : value;
 }
 
+/* Kept as it is given, unless it is to be compared with a content: Azure takes one of any length.
+ */
+static struct err read_content_md5(struct rest_call *call, struct str *out)
+{
+    const struct str name = STR("x-ms-blob-content-md5");
+    struct str text = call_header(call, name);
+    *out = STR_NONE;
+    if (!str_given(text) || text.n == 0)
+        return OK;
+    if (text.n > CONTENT_MD5_TEXT_MAX || !base64_decode(call->arena, text, out))
+        return call_error(call, ERR_INVALID_MD5, "HeaderName", name);
+    return OK;
+}
+
 struct err blob_read_http(struct rest_call *call, bool standard, struct blob_http *out)
 {
     static const struct str OWN[] = {
@@ -289,12 +303,7 @@ struct err blob_read_http(struct rest_call *call, bool standard, struct blob_htt
                             &out->content_disposition, &out->cache_control};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         *fields[i] = read_either(call, OWN[i], standard ? STANDARD[i] : STR_NONE);
-    bool given;
-    char *md5 = arena_bytes(call->arena, MD5_BYTES);
-    TRY(blob_read_checksum(call, STR("x-ms-blob-content-md5"), ERR_INVALID_MD5, md5, MD5_BYTES,
-                           &given));
-    out->content_md5 = given ? (struct str){md5, MD5_BYTES} : STR_NONE;
-    return OK;
+    return read_content_md5(call, &out->content_md5);
 }
 
 struct err blob_read_properties(struct rest_call *call, bool standard, struct blob_properties *out)

@@ -73,8 +73,8 @@ static struct err read_checksums(struct rest_call *call, struct blob_upload *u)
     char crc64[8];
     TRY(blob_read_checksum(call, STR("Content-MD5"), ERR_INVALID_MD5, u->md5, MD5_BYTES,
                            &u->has_md5));
-    TRY(blob_read_checksum(call, STR("x-ms-content-crc64"), ERR_INVALID_CRC64, crc64, sizeof crc64,
-                           &u->has_crc64));
+    TRY(blob_read_checksum(call, STR("x-ms-content-crc64"), ERR_INVALID_HEADER_VALUE, crc64,
+                           sizeof crc64, &u->has_crc64));
     if (u->has_md5 && u->has_crc64)
         return err_new(ERR_BOTH_CRC64_AND_MD5_HEADER_PRESENT);
     struct reader r = reader_of((struct str){crc64, sizeof crc64});

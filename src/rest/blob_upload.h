@@ -26,7 +26,7 @@ struct blob_upload_options {
 };
 
 /* Reads Content-MD5 and x-ms-content-crc64 and sets the call's sink. ERR_INVALID_MD5,
- * ERR_INVALID_CRC64, ERR_BOTH_CRC64_AND_MD5_HEADER_PRESENT; while the body comes in
+ * ERR_INVALID_HEADER_VALUE, ERR_BOTH_CRC64_AND_MD5_HEADER_PRESENT; while the body comes in
  * ERR_MD5_MISMATCH and ERR_CRC64_MISMATCH. */
 struct err blob_upload_begin(struct rest_call *call, const struct blob_upload_options *options,
                              struct blob_upload **out);

@@ -54,7 +54,8 @@ struct rest_call {
     struct auth_result who;
     struct cors_rules *cors; /* for a request that names an origin, else NULL */
     struct str challenge;    /* WWW-Authenticate of a refusal; absent when there is none */
-    struct str error_prefix; /* what an error's message begins with: which part of a batch it was */
+    struct str error_prefix; /* what an error's message begins with: the part of a batch, a query's
+                                fault */
 
     int64_t body_length;    /* of the request's body, of its content when it is structured; -1: not
                                known before it ends */

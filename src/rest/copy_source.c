@@ -298,7 +298,7 @@ struct err copy_source_conditions(struct rest_call *call, const struct source_ur
     if (!with_tags)
         return call_error(call, ERR_CONDITION_HEADERS_NOT_SUPPORTED, "HeaderName", tags_name);
     TRY(copy_source_need_tags(call, source));
-    out->if_tags = tag_expression_compile(call->arena, TAG_CONDITION, tags);
+    out->if_tags = tag_expression_compile(call->arena, TAG_CONDITION, tags, NULL);
     return out->if_tags == NULL ? call_bad_header(call, tags_name) : OK;
 }
 

@@ -161,9 +161,10 @@ static struct err rest_preflight_decode(struct rest_call *call)
     struct str method = call_header(call, STR("Access-Control-Request-Method"));
     struct cors_rules rules;
     if (origin.n == 0)
-        return call_bad_header(call, STR("Origin"));
+        return call_error(call, ERR_CORS_HEADER_MISSING, "HeaderName", STR("Origin"));
     if (method.n == 0)
-        return call_bad_header(call, STR("Access-Control-Request-Method"));
+        return call_error(call, ERR_CORS_HEADER_MISSING, "HeaderName",
+                          STR("Access-Control-Request-Method"));
     TRY(load_rules(call, &rules));
     struct cors_rule *found = ARENA_NEW(call->arena, struct cors_rule);
     const struct cors_rule *rule = cors_match(&rules, origin, method);

@@ -260,7 +260,7 @@ static struct err take_bytes(void *arg, struct str bytes)
 static struct err read_crc64(struct rest_call *call, struct str name, bool *given, uint64_t *out)
 {
     char bytes[8];
-    TRY(blob_read_checksum(call, name, ERR_INVALID_CRC64, bytes, sizeof bytes, given));
+    TRY(blob_read_checksum(call, name, ERR_INVALID_HEADER_VALUE, bytes, sizeof bytes, given));
     struct reader r = reader_of((struct str){bytes, sizeof bytes});
     if (*given)
         *out = read_le64(&r);

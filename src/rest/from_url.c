@@ -45,7 +45,7 @@ struct err from_url_read_checksums(struct rest_call *call, struct from_url *f)
     char crc64[8];
     TRY(blob_read_checksum(call, STR("x-ms-source-content-md5"), ERR_INVALID_MD5, f->md5, MD5_BYTES,
                            &f->has_md5));
-    TRY(blob_read_checksum(call, STR("x-ms-source-content-crc64"), ERR_INVALID_CRC64, crc64,
+    TRY(blob_read_checksum(call, STR("x-ms-source-content-crc64"), ERR_INVALID_HEADER_VALUE, crc64,
                            sizeof crc64, &f->has_crc64));
     if (f->has_md5 && f->has_crc64)
         return err_new(ERR_BOTH_CRC64_AND_MD5_HEADER_PRESENT);

@@ -117,7 +117,8 @@ void reply_error_body(struct rest_call *call, struct err error, struct buf *head
     if (str_given(call->challenge))
         http_put_header(headers, STR("WWW-Authenticate"), call->challenge);
     buf_put(headers, buf_str(&call->error_headers));
-    if (err_http_status(error.code) == 304)
+    /* An answer without a body has no type of one either. */
+    if (err_http_status(error.code) == 304 || call->x->request.method == HTTP_HEAD)
         return;
     if (call->service == SERVICE_TABLE)
         put_json_error(call, error, headers, out);

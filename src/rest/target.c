@@ -10,14 +10,17 @@ static const struct str SERVICE_LABEL[SERVICE_KIND_COUNT] = {
     [SERVICE_FILE] = STR_INIT("file"),
 };
 
-/* account.blob.localhost, account.blob.core.windows.net: the second label is the service. Other
- * hosts with dots (host.docker.internal, addresses) are served path-style. */
+/* account.blob.localhost, account.blob.core.windows.net: the second label is the service. Also
+ * account.localhost, as Azurite has it. Other hosts with dots (host.docker.internal, addresses) are
+ * served path-style. */
 static bool host_names_account(enum service_kind service, struct str host, struct str *account)
 {
     struct str rest = str_head(host, str_find(host, ':', 0));
     struct str first = str_cut(&rest, '.');
     struct str second = str_cut(&rest, '.');
-    if (!str_given(rest) || first.n == 0 || !str_ieq(second, SERVICE_LABEL[service]))
+    bool names = str_given(rest) ? str_ieq(second, SERVICE_LABEL[service])
+                                 : str_given(second) && str_ieq(second, STR("localhost"));
+    if (!names || first.n == 0)
         return false;
     *account = first;
     return true;
@@ -61,6 +64,20 @@ static struct err decode_part(struct arena *arena, struct str part, struct str *
     return OK;
 }
 
+/* To Azure a backslash in a blob's name is a slash. */
+static struct err decode_blob(struct arena *arena, struct str part, struct str *out)
+{
+    TRY(decode_part(arena, part, out));
+    if (str_find(*out, '\\', 0) == out->n)
+        return OK;
+    char *name = arena_cstr(arena, *out);
+    for (size_t i = 0; i < out->n; i++)
+        if (name[i] == '\\')
+            name[i] = '/';
+    out->p = name;
+    return OK;
+}
+
 static struct err parse_blob(struct arena *arena, const struct target_request *request,
                              struct str path, struct target *out)
 {
@@ -71,7 +88,7 @@ static struct err parse_blob(struct arena *arena, const struct target_request *r
     if (str_given(rest) && rest.n > 0) {
         out->resource = R_OBJECT;
         TRY(decode_part(arena, first, &out->container));
-        return decode_part(arena, rest, &out->object);
+        return decode_blob(arena, rest, &out->object);
     }
     if (request->names_container) {
         out->resource = R_CONTAINER;
@@ -80,7 +97,7 @@ static struct err parse_blob(struct arena *arena, const struct target_request *r
     /* One segment and no restype: a blob in the root container. */
     out->resource = R_OBJECT;
     out->container = STR("$root");
-    return decode_part(arena, first, &out->object);
+    return decode_blob(arena, first, &out->object);
 }
 
 static struct err parse_queue(struct arena *arena, struct str path, struct target *out)

@@ -40,6 +40,14 @@ void test_target_blob_path_style(void)
     arena_release(&f.arena);
 }
 
+void test_target_blob_backslash_is_a_slash(void)
+{
+    struct fixture f = {0};
+    CHECK_OK(parse(&f, SERVICE_BLOB, "127.0.0.1:10000", "/acct/con/a%5Cb%5C", false));
+    CHECK_STR(f.target.object, STR("a/b/"));
+    arena_release(&f.arena);
+}
+
 void test_target_root_container(void)
 {
     struct fixture f = {0};
@@ -59,6 +67,9 @@ void test_target_host_style(void)
     CHECK_STR(f.target.container, STR("con"));
     CHECK_OK(parse(&f, SERVICE_BLOB, "acct-secondary.blob.core.windows.net", "/con/b", false));
     CHECK(f.target.secondary);
+    CHECK_STR(f.target.account, STR("acct"));
+    CHECK_OK(parse(&f, SERVICE_BLOB, "acct.localhost:10000", "/con/b", false));
+    CHECK(!f.target.path_style);
     CHECK_STR(f.target.account, STR("acct"));
     CHECK_OK(parse(&f, SERVICE_BLOB, "host.docker.internal:10000", "/acct/con/b", false));
     CHECK(f.target.path_style);

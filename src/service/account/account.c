@@ -78,19 +78,35 @@ static struct str keep(char **at, struct str s)
     return kept;
 }
 
+/* The strict form of a key as JavaScript programs write and read it: the alphabet may be the one of
+ * URLs and the padding may lack. The length of it, 0 when there is no room. */
+static size_t strict_base64(struct str key, char out[ACCOUNT_KEY_BASE64_MAX])
+{
+    size_t padded = (key.n + 3) / 4 * 4;
+    if (padded > ACCOUNT_KEY_BASE64_MAX)
+        return 0;
+    for (size_t i = 0; i < padded; i++) {
+        char c = i < key.n ? key.p[i] : '=';
+        out[i] = c == '-' ? '+' : c == '_' ? '/' : c;
+    }
+    return padded;
+}
+
 /* False when it is not base64 of 1 to 128 bytes. */
 static bool key_init(struct hmac_key *key, struct str base64)
 {
     if (base64.n < 4 || base64.n > ACCOUNT_KEY_BASE64_MAX)
         return false;
+    char strict[ACCOUNT_KEY_BASE64_MAX];
     unsigned char secret[ACCOUNT_KEY_BASE64_MAX / 4 * 3];
-    size_t n = base64.n / 4 * 3;
-    for (size_t i = base64.n; i > base64.n - 2 && base64.p[i - 1] == '='; i--)
+    size_t text = strict_base64(base64, strict), n = text / 4 * 3;
+    for (size_t i = text; i > text - 2 && strict[i - 1] == '='; i--)
         n--;
-    bool decoded = base64_decode_exact(base64, secret, n);
+    bool decoded = base64_decode_exact((struct str){strict, text}, secret, n);
     if (decoded)
         hmac_key_init(key, (struct str){(const char *)secret, n});
     OPENSSL_cleanse(secret, sizeof secret);
+    OPENSSL_cleanse(strict, sizeof strict);
     return decoded;
 }
 

@@ -53,6 +53,19 @@ void test_accounts_refuse_bad_names_and_keys(void)
     accounts_free(set);
 }
 
+/* Azurite reads keys as JavaScript does, and so do the programs that were written beside it. */
+void test_accounts_take_keys_in_the_alphabet_of_urls(void)
+{
+    struct accounts *set = accounts_new();
+    CHECK_OK(accounts_put(set, STR("account1"), STR("testing_key"), STR("testing/key=")));
+    struct account *held = accounts_get(set, STR("account1"));
+    CHECK(memcmp(&held->keys[0], &held->keys[1], sizeof held->keys[0]) == 0);
+    account_put(held);
+    CHECK_ERR(accounts_put(set, STR("account1"), STR("abcde"), STR_NONE), ERR_INVALID_INPUT);
+    CHECK_ERR(accounts_put(set, STR("account1"), STR("abcd="), STR_NONE), ERR_INVALID_INPUT);
+    accounts_free(set);
+}
+
 void test_accounts_parse(void)
 {
     struct accounts *set = accounts_new();

@@ -141,6 +141,8 @@ struct err blob_get_blob(struct txn *t, void *arg)
     TRY(blob_head_check_online(&blob.head));
     TRY(check_incremental(&blob));
     TRY(cut_range(args, blob.head.size));
+    if (args->wants_bytes && args->length > BLOB_RANGE_BYTES_MAX)
+        return err_new(ERR_OUT_OF_RANGE_INPUT);
     if (blob.head.content == 0)
         return OK;
     if (blob.head.type == BLOB_PAGE) {

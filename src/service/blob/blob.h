@@ -49,11 +49,14 @@ void blob_set_properties(struct txn *t, struct blob *blob, const struct blob_pro
 /* A blob of that type, or none, and not archived. */
 struct err blob_check_type(const struct blob *blob, enum blob_type type);
 
+enum { BLOB_RANGE_BYTES_MAX = 4 << 20 };
+
 struct blob_get_args {
     struct blob_request request;
     struct store *store;
     bool wants_content;
-    bool wants_bytes; /* the range in memory too, for a checksum of it: only for small ones */
+    bool wants_bytes; /* the range in memory too, for a checksum of it: ERR_OUT_OF_RANGE_INPUT for
+                         one above BLOB_RANGE_BYTES_MAX */
     /* The range asked for. */
     bool has_range;
     uint64_t range_offset;

@@ -42,7 +42,7 @@ struct blob_http {
     struct str content_language;
     struct str content_disposition;
     struct str cache_control;
-    struct str content_md5; /* 16 bytes */
+    struct str content_md5; /* 16 bytes, unless a client has set another value */
 };
 
 /* What keeps it from being changed or deleted: see protect.h. */

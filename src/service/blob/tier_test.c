@@ -129,7 +129,8 @@ void test_set_blob_tier_conditions_and_leases(void)
     CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("x"), NULL));
     struct blob_tier_args cool = {.tier = BLOB_TIER_COOL};
     struct blob_request request = bf_blob(&f, "b");
-    request.conditions.if_tags = tag_expression_compile(&f.arena, TAG_CONDITION, STR("k = '2'"));
+    request.conditions.if_tags =
+        tag_expression_compile(&f.arena, TAG_CONDITION, STR("k = '2'"), NULL);
     CHECK_ERR(set_tier(&f, request, cool), ERR_CONDITION_NOT_MET);
     CHECK_OK(bf_acquire(&f, "b", 'A', LEASE_INFINITE));
     CHECK_ERR(to(&f, "b", BLOB_TIER_COOL), ERR_LEASE_ID_MISSING);

@@ -202,8 +202,8 @@ void test_condition_tags(void)
     struct pairs tags = {items, 1};
     struct condition_target t = THERE;
     t.tags = pairs_encode(&a, &tags);
-    struct conditions c = {.if_tags =
-                               tag_expression_compile(&a, TAG_CONDITION, STR("state = 'open'"))};
+    struct conditions c = {
+        .if_tags = tag_expression_compile(&a, TAG_CONDITION, STR("state = 'open'"), NULL)};
     for (int use = CONDITION_READ; use <= CONDITION_CREATE; use++) {
         CHECK_OK(conditions_check(&c, (enum condition_use)use, &t));
         CHECK_ERR(conditions_check(&c, (enum condition_use)use, &THERE), ERR_CONDITION_NOT_MET);

@@ -46,6 +46,9 @@ bool etag_list_next(struct str *rest, struct etag_entry *out)
     bool quoted = s.n > 0 && s.p[0] == '"';
     size_t close = quoted ? str_find(s, '"', 1) : 0;
     size_t end = quoted && close < s.n ? close + 1 : str_find(s, ',', 0);
+    /* What goes on after its closing quote is no ETag of ours: all of it, to match nothing. */
+    if (str_trim(str_head(str_from(s, end), str_find(str_from(s, end), ',', 0))).n > 0)
+        end += str_find(str_from(s, end), ',', 0);
     struct str text = str_trim(str_head(s, end));
     *rest = str_from(s, end);
     if (text.n >= 2 && text.p[0] == '"' && text.p[text.n - 1] == '"')

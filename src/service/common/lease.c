@@ -111,7 +111,8 @@ static struct err break_lease(struct lease *l, const struct lease_request *r, in
     }
     l->state = LEASE_BREAKING;
     l->ends = end;
-    *left_seconds = (int)((end - now + TICKS_PER_SECOND - 1) / TICKS_PER_SECOND);
+    /* To the nearest second, so that who waits that long and half a second finds it broken. */
+    *left_seconds = (int)((end - now + TICKS_PER_SECOND / 2) / TICKS_PER_SECOND);
     return OK;
 }
 

@@ -6,7 +6,7 @@
 struct err name_check(struct str name)
 {
     if (name.n < NAME_BYTES_MIN || name.n > NAME_BYTES_MAX)
-        return err_new(ERR_OUT_OF_RANGE_INPUT);
+        return err_new(ERR_RESOURCE_NAME_LENGTH);
     for (size_t i = 0; i < name.n; i++) {
         char c = name.p[i];
         if ((c >= 'a' && c <= 'z') || ascii_digit(c))

@@ -15,8 +15,8 @@ void test_name_of_containers(void)
     char longest[NAME_BYTES_MAX + 1];
     memset(longest, 'a', sizeof longest);
     CHECK_OK(name_check((struct str){longest, NAME_BYTES_MAX}));
-    CHECK_ERR(name_check((struct str){longest, NAME_BYTES_MAX + 1}), ERR_OUT_OF_RANGE_INPUT);
-    CHECK_ERR(name_check(STR("ab")), ERR_OUT_OF_RANGE_INPUT);
+    CHECK_ERR(name_check((struct str){longest, NAME_BYTES_MAX + 1}), ERR_RESOURCE_NAME_LENGTH);
+    CHECK_ERR(name_check(STR("ab")), ERR_RESOURCE_NAME_LENGTH);
     CHECK_ERR(name_check(STR("$root")), ERR_INVALID_RESOURCE_NAME);
 }
 

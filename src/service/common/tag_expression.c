@@ -10,9 +10,19 @@ struct parser {
     struct str rest;
     enum tag_dialect dialect;
     struct tag_expression *out;
+    size_t capacity; /* of out->steps */
     unsigned logical;
     unsigned depth;
+    const char *reason; /* the first one there was */
 };
+
+/* Always false. */
+static bool fault(struct parser *p, const char *reason)
+{
+    if (p->reason == NULL)
+        p->reason = reason;
+    return false;
+}
 
 static void skip_space(struct parser *p)
 {
@@ -68,6 +78,30 @@ static bool take_quoted(struct parser *p, char quote, struct str *out)
     return false;
 }
 
+/* What names and values of tags are made of. */
+static bool is_tag_text(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if (!ascii_alpha(text.p[i]) && !ascii_digit(text.p[i]) &&
+            str_find(STR(" +-./:=_"), text.p[i], 0) == sizeof " +-./:=_" - 1)
+            return false;
+    return true;
+}
+
+/* A search refuses what can be in no index; a condition compares with what no tag can be. */
+static bool check_step(struct parser *p, const struct tag_step *step)
+{
+    if (!is_tag_text(step->name) || !is_tag_text(step->value))
+        return fault(p, "character not permitted in tag name or value");
+    if (p->dialect == TAG_CONDITION)
+        return true;
+    if (step->name.n > TAG_WHERE_NAME_MAX)
+        return fault(p, "tag must be between 1 and 128 characters in length");
+    if (step->value.n > TAG_WHERE_VALUE_MAX)
+        return fault(p, "tag value must be between 0 and 256 characters in length");
+    return true;
+}
+
 static bool take_name(struct parser *p, struct tag_step *step)
 {
     skip_space(p);
@@ -104,7 +138,7 @@ static bool take_operator(struct parser *p, enum tag_op *op)
 
 static void emit(struct parser *p, struct tag_step step)
 {
-    assert(p->out->count < sizeof p->out->steps / sizeof p->out->steps[0]);
+    assert(p->out->count < p->capacity);
     p->out->steps[p->out->count++] = step;
 }
 
@@ -117,7 +151,8 @@ static bool emit_logical(struct parser *p, enum tag_op op)
 /* Counted before its right side is read, so that the steps never outgrow their array. */
 static bool take_logical(struct parser *p, struct str word)
 {
-    return p->logical < TAG_EXPRESSION_LOGICAL_MAX && take_word(p, word) && ++p->logical > 0;
+    unsigned max = p->dialect == TAG_WHERE ? TAG_WHERE_LOGICAL_MAX : TAG_CONDITION_LOGICAL_MAX;
+    return p->logical < max && take_word(p, word) && ++p->logical > 0;
 }
 
 static bool parse_or(struct parser *p);
@@ -126,13 +161,19 @@ static bool parse_term(struct parser *p)
 {
     if (take_text(p, STR("("))) {
         if (++p->depth > TAG_DEPTH_MAX)
-            return false;
+            return fault(p, "too many parentheses");
         bool good = parse_or(p) && take_text(p, STR(")"));
         p->depth--;
         return good;
     }
     struct tag_step step = {0};
-    if (!take_name(p, &step) || !take_operator(p, &step.op) || !take_quoted(p, '\'', &step.value))
+    if (!take_name(p, &step))
+        return fault(p, "expected a tag's name");
+    if (!take_operator(p, &step.op))
+        return fault(p, "expected an operator");
+    if (!take_quoted(p, '\'', &step.value))
+        return fault(p, "expected a value in single quotes");
+    if (!check_step(p, &step))
         return false;
     emit(p, step);
     return true;
@@ -158,17 +199,29 @@ static bool parse_or(struct parser *p)
     return true;
 }
 
-const struct tag_expression *tag_expression_compile(struct arena *a, enum tag_dialect dialect,
-                                                    struct str text)
+static bool parse_all(struct parser *p, struct str text)
 {
     if (text.n > TAG_EXPRESSION_BYTES_MAX)
-        return NULL;
+        return fault(p, "the query is too long");
+    /* Each step has at least its operator and a quote, or the word of its own. */
+    p->capacity = text.n / 2 + 1;
+    p->out->steps = ARENA_ARRAY(p->arena, struct tag_step, p->capacity);
+    if (!parse_or(p))
+        return false;
+    skip_space(p);
+    return p->rest.n == 0 || fault(p, "expected AND or the end of the query");
+}
+
+const struct tag_expression *tag_expression_compile(struct arena *a, enum tag_dialect dialect,
+                                                    struct str text, struct tag_fault *fault)
+{
     struct parser p = {.arena = a, .rest = text, .dialect = dialect};
     p.out = ARENA_NEW(a, struct tag_expression);
-    if (!parse_or(&p))
-        return NULL;
-    skip_space(&p);
-    return p.rest.n == 0 ? p.out : NULL;
+    if (parse_all(&p, text))
+        return p.out;
+    if (fault != NULL)
+        *fault = (struct tag_fault){text.n - p.rest.n + 1, p.reason};
+    return NULL;
 }
 
 static bool compare(enum tag_op op, int order)
@@ -196,7 +249,7 @@ static bool compare(enum tag_op op, int order)
 bool tag_expression_holds(const struct tag_expression *expression, struct str tags,
                           struct str container)
 {
-    bool stack[TAG_EXPRESSION_LOGICAL_MAX + 1] = {false};
+    bool stack[TAG_CONDITION_LOGICAL_MAX + 1] = {false};
     size_t n = 0;
     for (size_t i = 0; i < expression->count; i++) {
         const struct tag_step *step = &expression->steps[i];

@@ -13,7 +13,14 @@
 #include "core/arena.h"
 #include "core/str.h"
 
-enum { TAG_EXPRESSION_BYTES_MAX = 8 << 10, TAG_EXPRESSION_LOGICAL_MAX = 10, TAG_DEPTH_MAX = 16 };
+enum {
+    TAG_EXPRESSION_BYTES_MAX = 32 << 10,
+    TAG_CONDITION_LOGICAL_MAX = 1000,
+    TAG_WHERE_LOGICAL_MAX = 10,
+    TAG_DEPTH_MAX = 16,
+    TAG_WHERE_NAME_MAX = 128,
+    TAG_WHERE_VALUE_MAX = 256,
+};
 
 enum tag_dialect {
     TAG_CONDITION, /* the headers: no @container */
@@ -31,14 +38,20 @@ struct tag_step {
 };
 
 struct tag_expression {
-    struct tag_step steps[2 * TAG_EXPRESSION_LOGICAL_MAX + 1];
+    struct tag_step *steps;
     size_t count;
 };
 
+/* Where an expression is none, and why, for who wrote it. */
+struct tag_fault {
+    size_t position; /* from 1 */
+    const char *reason;
+};
+
 /* Compiled once per request, in the arena. NULL when it is not an expression of that dialect or is
- * past a limit. */
+ * past a limit; *fault, unless that is NULL, then tells why. */
 const struct tag_expression *tag_expression_compile(struct arena *a, enum tag_dialect dialect,
-                                                    struct str text);
+                                                    struct str text, struct tag_fault *fault);
 /* tags are as pairs.h encodes them; container is what @container is compared with. */
 bool tag_expression_holds(const struct tag_expression *expression, struct str tags,
                           struct str container);

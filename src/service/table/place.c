@@ -7,7 +7,7 @@
 struct err table_name_check(struct str name)
 {
     if (name.n < TABLE_NAME_BYTES_MIN || name.n > TABLE_NAME_BYTES_MAX)
-        return err_new(ERR_OUT_OF_RANGE_INPUT);
+        return err_new(ERR_RESOURCE_NAME_LENGTH);
     if (!ascii_alpha(name.p[0]))
         return err_new(ERR_INVALID_RESOURCE_NAME);
     for (size_t i = 1; i < name.n; i++)

@@ -34,7 +34,7 @@ struct table_place {
 };
 
 /* 3 to 63 letters and digits, a letter first, not "tables". ERR_INVALID_RESOURCE_NAME,
- * ERR_OUT_OF_RANGE_INPUT for the length, ERR_INVALID_INPUT for "tables". */
+ * ERR_RESOURCE_NAME_LENGTH for the length, ERR_INVALID_INPUT for "tables". */
 struct err table_name_check(struct str name);
 /* In the arena. */
 struct str table_name_lower(struct arena *a, struct str name);

@@ -32,8 +32,8 @@ void test_table_name_check(void)
     char name[65];
     memset(name, 'a', sizeof name);
     CHECK_OK(table_name_check((struct str){name, 63}));
-    CHECK_ERR(table_name_check((struct str){name, 64}), ERR_OUT_OF_RANGE_INPUT);
-    CHECK_ERR(table_name_check(STR("ab")), ERR_OUT_OF_RANGE_INPUT);
+    CHECK_ERR(table_name_check((struct str){name, 64}), ERR_RESOURCE_NAME_LENGTH);
+    CHECK_ERR(table_name_check(STR("ab")), ERR_RESOURCE_NAME_LENGTH);
     CHECK_OK(table_name_check(STR("A1b")));
     CHECK_ERR(table_name_check(STR("1ab")), ERR_INVALID_RESOURCE_NAME);
     CHECK_ERR(table_name_check(STR("a-b")), ERR_INVALID_RESOURCE_NAME);
