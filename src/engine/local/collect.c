@@ -384,6 +384,12 @@ static struct err judge_file(struct local_engine *e, uint64_t file)
     size_t at = sample_index(c, file);
     if (at == c->sample_count || c->samples[at]->file != file) {
         struct file_sample *fresh;
+        bool blank;
+        TRY(journal_file_blank(&e->journal, file, &blank));
+        if (blank) {
+            doom_file(e, file);
+            return OK;
+        }
         TRY(sample_new(e, file, &fresh));
         sample_add(c, fresh);
     }

@@ -148,6 +148,11 @@ static inline bool record_entry_placed(const struct record_entry *entry)
     return entry->kind == ENTRY_LARGE || entry->kind == ENTRY_LARGE_BODY;
 }
 
+/* Whether there is nothing in the file, not even a header: the program ended as it made it. A power
+ * cut may leave what comes after the header and not the header itself, where there are zeros then:
+ * nothing in such a file was durable. */
+struct err journal_file_blank(struct journal *j, uint64_t file, bool *blank);
+
 /* Goes through the records of one file. */
 struct journal_walk {
     struct segment *file;

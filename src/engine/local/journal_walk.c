@@ -26,6 +26,19 @@ static bool read_whole(int fd, char *to, size_t n, uint64_t offset)
     return read_some(fd, to, n, offset) == n;
 }
 
+struct err journal_file_blank(struct journal *j, uint64_t file, bool *blank)
+{
+    static const char nothing[JOURNAL_HEAD_BYTES];
+    char head[JOURNAL_HEAD_BYTES];
+    struct segment *segment;
+    TRY(segments_use(&j->files, file, 0, &segment));
+    ssize_t n = pread(segment->fd, head, sizeof head, 0);
+    struct err e = n < 0 ? err_cause(ERR_IO, errno) : OK;
+    segment_put(&j->files, segment);
+    *blank = n < (ssize_t)sizeof head || memcmp(head, nothing, sizeof head) == 0;
+    return e;
+}
+
 static struct err read_file_head(struct journal_walk *w)
 {
     char bytes[JOURNAL_HEAD_BYTES];

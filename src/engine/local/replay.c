@@ -60,24 +60,13 @@ static struct err read_place(struct local_engine *e, struct journal_place *place
 
 /* ---- files ---- */
 
-/* Whether the file has a header, or something that was one. A power cut may leave what comes after
- * it and not the header itself, where there are zeros then: nothing in the file was durable. */
-static bool has_head(int fd)
-{
-    static const char nothing[JOURNAL_HEAD_BYTES];
-    char head[JOURNAL_HEAD_BYTES];
-    ssize_t n = pread(fd, head, sizeof head, 0);
-    return n < 0 || (n == (ssize_t)sizeof head && memcmp(head, nothing, sizeof head) != 0);
-}
-
-/* False when there is nothing in the file, not even a header: the program ended as it made it. */
+/* False when there is nothing in it. */
 static struct err open_file(struct replay *r, uint64_t file, struct journal_walk *w, bool *there)
 {
-    struct segment *segment;
-    TRY(segments_use(&r->journal->files, file, 0, &segment));
-    *there = has_head(segment->fd);
-    segment_put(&r->journal->files, segment);
-    if (!*there)
+    bool blank;
+    TRY(journal_file_blank(r->journal, file, &blank));
+    *there = !blank;
+    if (blank)
         return OK;
     uint64_t offset = file == r->place.file ? r->place.offset : 0;
     return journal_walk_init(w, r->journal, file, offset);

@@ -5,6 +5,7 @@
 
 #include "core/log.h"
 #include "core/mem.h"
+#include "engine/local/manifest.h"
 
 enum {
     /* What a start after a crash has to replay, and what an idle server may keep in memory. */
@@ -153,16 +154,22 @@ static struct err rows_set_options(struct rows *r, uint64_t cache_bytes, bool re
     return rows_keep_from_flushing(r);
 }
 
+static struct err open_db(struct rows *r, const char *path, bool read_only)
+{
+    char *text = NULL;
+    r->db = read_only ? rocksdb_open_for_read_only(r->options, path, 0, &text)
+                      : rocksdb_open(r->options, path, &text);
+    return rows_error("open", text);
+}
+
 struct err rows_open(struct rows *r, const char *path, uint64_t cache_bytes, bool read_only)
 {
     *r = (struct rows){0};
     struct err e = rows_set_options(r, cache_bytes, read_only);
-    if (!err_is(e)) {
-        char *text = NULL;
-        r->db = read_only ? rocksdb_open_for_read_only(r->options, path, 0, &text)
-                          : rocksdb_open(r->options, path, &text);
-        e = rows_error("open", text);
-    }
+    if (!err_is(e))
+        e = open_db(r, path, read_only);
+    if (e.code == ERR_CORRUPT && manifest_cut_torn_end(path))
+        e = open_db(r, path, read_only);
     if (err_is(e))
         rows_close(r);
     return e;

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/local/manifest.h"
+
+#include <fcntl.h>
+#include <isa-l.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/mem.h"
+#include "core/wire.h"
+#include "engine/local/folder.h"
+
+/* The form of RocksDB's logs: blocks, in them records that begin with a masked crc32c, the length
+ * and the type. One that would cross a block's end is written in fragments. */
+enum {
+    BLOCK_BYTES = 32 << 10,
+    HEAD_BYTES = 7,
+    TYPE_FULL = 1,
+    TYPE_FIRST = 2,
+    TYPE_LAST = 4,
+    NAME_BYTES_MAX = 64,
+    /* A write is no longer than this; and what is looked through for records is bounded. */
+    TORN_BYTES_MAX = 1 << 20,
+    MANIFEST_BYTES_MAX = 256 << 20,
+};
+
+static uint32_t masked_sum(struct str bytes)
+{
+    unsigned char *p = (unsigned char *)(uintptr_t)bytes.p; /* ISA-L wants it so, and only reads */
+    uint32_t sum = ~crc32_iscsi(p, (int)bytes.n, ~0U);
+    return ((sum >> 15) | (sum << 17)) + 0xA282EAD8U;
+}
+
+/* The whole record or fragment at the start of these bytes: how long it is with its head, and its
+ * type. 0 when there is none. */
+static size_t record_at(struct str bytes, uint8_t *type)
+{
+    struct reader r = reader_of(bytes);
+    uint32_t sum = read_le32(&r);
+    size_t length = read_le16(&r);
+    *type = read_u8(&r);
+    if (!reader_ok(&r) || length > r.n || *type < TYPE_FULL || *type > TYPE_LAST)
+        return 0;
+    struct str summed = {bytes.p + HEAD_BYTES - 1, 1 + length};
+    return masked_sum(summed) == sum ? HEAD_BYTES + length : 0;
+}
+
+static struct str rest_of_block(struct str file, size_t at)
+{
+    return str_head(str_from(file, at), BLOCK_BYTES - at % BLOCK_BYTES);
+}
+
+/* Where the last whole record ends, its last fragment included. */
+static size_t whole_end(struct str file)
+{
+    size_t end = 0;
+    for (size_t at = 0; at < file.n;) {
+        struct str rest = rest_of_block(file, at);
+        uint8_t type;
+        size_t n = record_at(rest, &type);
+        if (n == 0 && rest.n >= HEAD_BYTES)
+            break;
+        at += n == 0 ? rest.n : n; /* what is left of a block is too short for a head */
+        if (n > 0 && (type == TYPE_FULL || type == TYPE_LAST))
+            end = at;
+    }
+    return end;
+}
+
+/* Past the record that is broken: its own bytes hold none. */
+static bool more_follow(struct str file, size_t end)
+{
+    for (size_t at = end + 1; at < file.n; at++) {
+        uint8_t type;
+        if (record_at(rest_of_block(file, at), &type) > 0 && type != TYPE_FIRST)
+            return true;
+    }
+    return false;
+}
+
+static bool read_all(int fd, char *to, size_t n)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t got = pread(fd, to + done, n - done, (off_t)done);
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+static bool cut_off(int fd)
+{
+    struct stat stat;
+    if (fstat(fd, &stat) != 0 || stat.st_size <= 0 || stat.st_size > MANIFEST_BYTES_MAX)
+        return false;
+    struct str file = {mem_alloc((size_t)stat.st_size), (size_t)stat.st_size};
+    bool cut = false;
+    if (read_all(fd, (char *)(uintptr_t)file.p, file.n)) {
+        size_t end = whole_end(file);
+        cut = end > 0 && end < file.n && file.n - end <= TORN_BYTES_MAX &&
+              !more_follow(file, end) && ftruncate(fd, (off_t)end) == 0 && fsync(fd) == 0;
+    }
+    free((char *)(uintptr_t)file.p);
+    return cut;
+}
+
+/* The name that CURRENT holds, in a line of its own. */
+static bool read_name(const char *folder, char name[NAME_BYTES_MAX])
+{
+    char *path = folder_path(folder, "CURRENT");
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    free(path);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, name, NAME_BYTES_MAX - 1);
+    (void)close(fd);
+    if (n <= 1 || name[n - 1] != '\n')
+        return false;
+    name[n - 1] = '\0';
+    return str_starts(str_of(name), STR("MANIFEST-"));
+}
+
+bool manifest_cut_torn_end(const char *folder)
+{
+    char name[NAME_BYTES_MAX];
+    if (!read_name(folder, name))
+        return false;
+    char *path = folder_path(folder, name);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    free(path);
+    if (fd < 0)
+        return false;
+    bool cut = cut_off(fd);
+    (void)close(fd);
+    if (cut)
+        log_line(LOG_WARN, "rows: the torn end of %s was cut off", name);
+    return cut;
+}
