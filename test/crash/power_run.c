@@ -44,6 +44,9 @@ static struct model_row plan_row(uint32_t *random)
         row.length = 1 + draw(random, EXTENT_MAX);
         break;
     case 3:
+        row.content = IN_BODY;
+        row.length = 1 + draw(random, LARGE_MAX);
+        break;
     case 4:
     case 5:
         row.length = 1024 + draw(random, LARGE_MAX);
@@ -96,10 +99,14 @@ static struct err put_change(struct txn *t, const struct change *change, const s
     if (change->row.content == IN_EXTENT) {
         TRY(txn_extent_adopt(t, x));
         extent_encode(&row, x);
-    } else if (change->row.length > 0) {
-        fill(buf_reserve(&row, change->row.length), change->row.length, change->row.seed);
-        row.n += change->row.length;
+        return txn_put(t, key, buf_str(&row));
     }
+    char *bytes = arena_bytes(txn_arena(t), change->row.length + 1);
+    struct str content = {bytes, change->row.length};
+    fill(bytes, change->row.length, change->row.seed);
+    if (change->row.content == IN_BODY)
+        return txn_put_with_body(t, key, buf_str(&row), content);
+    buf_put(&row, content);
     return txn_put(t, key, buf_str(&row));
 }
 
@@ -247,7 +254,8 @@ static struct err check_row(struct txn *t, struct run *run, uint32_t key,
 {
     char text[16];
     struct str row;
-    TRY(txn_get(t, key_of(text, key), &row));
+    struct str body;
+    TRY(txn_get_with_body(t, key_of(text, key), &row, &body));
     CHECK_INT(str_given(row), want->content != NO_ROW);
     if (!str_given(row))
         return OK;
@@ -258,7 +266,9 @@ static struct err check_row(struct txn *t, struct run *run, uint32_t key,
     }
     char *bytes = arena_bytes(txn_arena(t), want->length + 1);
     fill(bytes, want->length, want->seed);
-    CHECK_STR(str_from(row, 1), ((struct str){bytes, want->length}));
+    CHECK_INT(str_given(body), want->content == IN_BODY);
+    struct str got = want->content == IN_BODY ? body : str_from(row, 1);
+    CHECK_STR(got, ((struct str){bytes, want->length}));
     return OK;
 }
 

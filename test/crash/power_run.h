@@ -11,7 +11,7 @@
 
 enum { UPDATES_MAX = 1000, CHANGES_MAX = 3 };
 
-enum content { NO_ROW, IN_ROW, IN_EXTENT };
+enum content { NO_ROW, IN_ROW, IN_BODY, IN_EXTENT };
 
 struct model_row {
     enum content content;

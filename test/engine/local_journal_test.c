@@ -257,6 +257,27 @@ void test_local_journal_is_collected(void)
     arena_release(&s.arena);
 }
 
+/* As a start leaves it that ends as it makes a file. */
+void test_local_journal_file_without_a_header_is_collected(void)
+{
+    struct subject s = new_subject();
+    char path[512];
+    s.journal_file_bytes = FILE_BYTES;
+    s.engine = s.kind->open(&s);
+    engine_close(s.engine);
+    (void)snprintf(path, sizeof path, "%s/00000000000000ff.log", journal_folder());
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    CHECK(fd >= 0 && close(fd) == 0);
+    s.engine = s.kind->open(&s);
+    for (uint32_t n = 0; n < ROUNDS * KEYS; n++)
+        put_number(&s, n % KEYS, VALUE, n);
+    for (int tries = 0; tries < 1500 && access(path, F_OK) == 0; tries++)
+        (void)nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
+    CHECK(access(path, F_OK) != 0);
+    engine_close(s.engine);
+    arena_release(&s.arena);
+}
+
 static void overwrite_until_crash(struct subject *s)
 {
     for (uint32_t round = 0; round < ROUNDS; round++) {
