@@ -52,6 +52,7 @@ static void part_init(struct batch_part *part, const struct rest_call *outer)
     call->arena = outer->arena;
     call->store = outer->store;
     call->now = outer->now;
+    call->deadline = outer->deadline;
     call->service = outer->service;
     call->version = outer->version;
     call->version_text = outer->version_text;

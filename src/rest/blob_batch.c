@@ -120,19 +120,11 @@ struct err rest_submit_batch_start(struct rest_call *call)
     atomic_store(&b->left, b->count + 1);
     for (size_t i = 0; i < b->count; i++) {
         struct blob_batch_part *p = &b->parts[i];
-        const struct rest_call *part = &p->part->call;
         if (err_is(p->error)) {
             one_less(b);
             continue;
         }
-        p->update = (struct engine_update){
-            .partition = part->partition,
-            .fn = part->op->run,
-            .arg = part->args,
-            .ack = ENGINE_DURABLE,
-            .done = update_done,
-        };
-        store_write(call->store, &p->update);
+        rest_update(&p->part->call, &p->update, update_done);
     }
     one_less(b);
     return OK;

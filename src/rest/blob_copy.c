@@ -6,8 +6,10 @@
 #include "rest/blob_protect.h"
 #include "rest/blob_request.h"
 #include "rest/blob_tags.h"
+#include "rest/blob_upload.h"
 #include "rest/copier.h"
 #include "rest/fetch.h"
+#include "rest/from_url.h"
 #include "rest/metadata.h"
 #include "rest/pooled.h"
 #include "rest/server.h"
@@ -55,8 +57,21 @@ struct copy_blob {
     struct source_url source;
     struct conditions conditions;
     struct blob_source found;
+    struct from_url file;    /* a file of this server */
     struct blob_head remote; /* what another server says of its own */
 };
+
+/* A file is copied at once, as Put Blob From URL does it, and up to the same size. */
+static struct err read_file(struct rest_call *call, struct copy_blob *copy)
+{
+    struct from_url *file = &copy->file;
+    file->url = copy->source;
+    file->length = UINT64_MAX;
+    file->size_max = blob_body_max(call);
+    file->too_large = ERR_COPY_SOURCE_CONFLICT;
+    file->inline_max = UPLOAD_INLINE_MAX;
+    return from_url_read_file(call, file);
+}
 
 struct err rest_copy_blob_decode(struct rest_call *call)
 {
@@ -68,15 +83,18 @@ struct err rest_copy_blob_decode(struct rest_call *call)
     if (str_given(call_header(call, STR("x-ms-blob-type"))))
         return call_bad_header(call, STR("x-ms-blob-type"));
     TRY(copy_source_read(call, &copy->source));
-    TRY(copy_source_conditions(call, &copy->source, true, &copy->conditions));
     TRY(blob_read_copy_wishes(call, &args->wishes));
     args->id = guid_random();
     args->url = copy->source.shown;
     args->needs_infinite_lease = true;
+    if (copy_source_is_file(&copy->source))
+        return read_file(call, copy);
+    TRY(copy_source_conditions(call, &copy->source, true, &copy->conditions));
     if (copy->source.here)
         return copy_source_blob(call, &copy->source, &copy->found);
     args->remote_url = copy->source.url;
-    /* Tokens do not last as long as a copy may take. */
+    /* The header is not one of Copy Blob's, unlike Copy Blob From URL's: a token does not last as
+     * long as a copy may take. */
     const struct str token = STR("x-ms-copy-source-authorization");
     return str_given(copy->source.authorization)
                ? call_error(call, ERR_UNSUPPORTED_HEADER, "HeaderName", token)
@@ -124,6 +142,23 @@ static struct err find_source(struct rest_call *call)
     return copy_source_refused(call, error);
 }
 
+/* In the pool. */
+static struct err fetch_file(struct rest_call *call)
+{
+    struct copy_blob *copy = call->args;
+    TRY(from_url_fetch(call, &copy->file));
+    copy->args.from = copy->file.head;
+    copy->args.pieces = copy->file.pieces;
+    copy->args.claim = PIECE_ADOPT;
+    return OK;
+}
+
+static void drop_file(struct rest_call *call)
+{
+    struct copy_blob *copy = call->args;
+    from_url_drop(&copy->file);
+}
+
 /* In the pool: what is not whole yet may be so before the answer goes out. */
 static struct err advance(struct rest_call *call)
 {
@@ -154,6 +189,10 @@ static struct err advance(struct rest_call *call)
 struct err rest_copy_blob_start(struct rest_call *call)
 {
     const struct copy_blob *copy = call->args;
+    if (copy_source_is_file(&copy->source))
+        return pooled_write(
+            call,
+            (struct pooled){.pool = call->server->pool, .before = fetch_file, .failed = drop_file});
     if (!copy->source.here)
         return pooled_write(call, (struct pooled){.pool = call->server->fetch_pool,
                                                   .before = ask_source,

@@ -20,7 +20,7 @@
 #define MIB (1ULL << 20)
 
 /* x-ms-copy-source-tag-option: whether the source's tags are taken over. */
-static struct err read_tag_option(struct rest_call *call, const struct from_url *from, bool *copies)
+static struct err read_tag_option(struct rest_call *call, struct from_url *from, bool *copies)
 {
     const struct str name = STR("x-ms-copy-source-tag-option");
     struct str text = call_header(call, name);
@@ -29,9 +29,10 @@ static struct err read_tag_option(struct rest_call *call, const struct from_url 
         return call_bad_header(call, name);
     if (!*copies)
         return OK;
-    /* Another server's tags would have to be asked for apart, and are not. */
-    if (!from->url.here)
-        return call_error(call, ERR_UNSUPPORTED_HEADER, "HeaderName", name);
+    /* A file has none. */
+    if (copy_source_is_file(&from->url))
+        return call_bad_header(call, name);
+    from->wants_tags = true;
     if (str_given(call_header(call, STR("x-ms-tags"))))
         return call_bad_header(call, STR("x-ms-tags"));
     TRY(blob_need_tag_permission(call));

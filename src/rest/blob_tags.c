@@ -80,12 +80,12 @@ void blob_put_tags_xml(struct buf *out, struct str encoded)
     buf_put(out, STR("</TagSet></Tags>"));
 }
 
-static struct err read_body(struct rest_call *call, struct str *encoded)
+struct err blob_parse_tags(struct arena *arena, struct str body, struct str *encoded)
 {
     struct pair items[BLOB_TAGS_MAX];
     struct pairs tags = {.items = items};
     struct xml_node *root;
-    TRY(xml_parse(call->arena, call->body, &root));
+    TRY(xml_parse(arena, body, &root));
     const struct xml_node *set = xml_child(root, STR("TagSet"));
     if (!str_eq(root->name, STR("Tags")) || set == NULL)
         return err_new(ERR_INVALID_XML_DOCUMENT);
@@ -98,7 +98,7 @@ static struct err read_body(struct rest_call *call, struct str *encoded)
         items[tags.count++] = tag;
     }
     TRY(blob_tags_check(&tags));
-    *encoded = pairs_encode(call->arena, &tags);
+    *encoded = pairs_encode(arena, &tags);
     return OK;
 }
 
@@ -123,7 +123,7 @@ struct err rest_set_blob_tags_decode(struct rest_call *call)
         return call_bad_query(call, STR("snapshot"));
     TRY(read_conditions(call, &args->request));
     TRY(blob_check_body_checksums(call, call->body));
-    return read_body(call, &args->tags);
+    return blob_parse_tags(call->arena, call->body, &args->tags);
 }
 
 struct err rest_set_blob_tags_encode(struct rest_call *call)

@@ -12,6 +12,8 @@ struct err blob_read_tags_header(struct rest_call *call, struct str *encoded);
 void blob_put_tag_count(struct rest_call *call, struct str encoded);
 /* "<Tags><TagSet>…". */
 void blob_put_tags_xml(struct buf *out, struct str encoded);
+/* And back; ERR_INVALID_XML_DOCUMENT, and what blob_tags_check says. */
+struct err blob_parse_tags(struct arena *arena, struct str body, struct str *encoded);
 /* ERR_AUTHORIZATION_PERMISSION_MISMATCH unless who asks may read and write tags. */
 struct err blob_need_tag_permission(const struct rest_call *call);
 

@@ -116,6 +116,12 @@ void call_put_time(struct rest_call *call, struct str name, int64_t ticks);
 /* Sets Content-Type: application/xml, and starts call->out with the XML declaration. */
 void call_begin_xml(struct rest_call *call);
 
+/* Begins the call's transaction, durable when `done` is called, on an engine thread. Past the
+ * call's deadline nothing is done: ERR_OPERATION_TIMED_OUT. For `start`, and for parts of a batch.
+ */
+void rest_update(struct rest_call *call, struct engine_update *update,
+                 void (*done)(struct engine_update *));
+
 /* ---- parts of a batch ---- */
 
 /* The first phases for a part of a batch, whose x holds a request made of it: reads the resource

@@ -276,6 +276,23 @@ struct err copy_source_read(struct rest_call *call, struct source_url *out)
     return authorize(call, out);
 }
 
+bool copy_source_is_file(const struct source_url *source)
+{
+    return source->here && source->service == SERVICE_FILE;
+}
+
+struct err copy_source_no_conditions(struct rest_call *call)
+{
+    static const struct str NAMES[] = {
+        STR_INIT("x-ms-source-if-match"), STR_INIT("x-ms-source-if-none-match"),
+        STR_INIT("x-ms-source-if-modified-since"), STR_INIT("x-ms-source-if-unmodified-since"),
+        STR_INIT("x-ms-source-if-tags")};
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+        if (str_given(call_header(call, NAMES[i])))
+            return call_error(call, ERR_CONDITION_HEADERS_NOT_SUPPORTED, "HeaderName", NAMES[i]);
+    return OK;
+}
+
 struct err copy_source_need_tags(struct rest_call *call, const struct source_url *source)
 {
     if (!source->here || source->by_request || auth_permits(&source->who, "t"))

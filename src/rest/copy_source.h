@@ -33,6 +33,10 @@ struct source_url {
  * them. */
 struct err copy_source_read(struct rest_call *call, struct source_url *out);
 
+/* Whether it is a file of this server. */
+bool copy_source_is_file(const struct source_url *source);
+/* ERR_CONDITION_HEADERS_NOT_SUPPORTED when there are x-ms-source-if-*. */
+struct err copy_source_no_conditions(struct rest_call *call);
 /* x-ms-source-if-*; with_tags: x-ms-source-if-tags too, which needs the permission to read the
  * source's tags. */
 struct err copy_source_conditions(struct rest_call *call, const struct source_url *source,

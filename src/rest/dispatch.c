@@ -119,18 +119,18 @@ static struct err run_in_time(struct txn *t, void *arg)
                                      : call->op->run(t, call->args);
 }
 
-static void run_write(struct dispatch *d)
+void rest_update(struct rest_call *call, struct engine_update *update,
+                 void (*done)(struct engine_update *))
 {
-    struct rest_call *call = &d->call;
     bool timed = call->deadline != 0;
-    d->update = (struct engine_update){
+    *update = (struct engine_update){
         .partition = call->partition,
         .fn = timed ? run_in_time : call->op->run,
         .arg = timed ? call : call->args,
         .ack = ENGINE_DURABLE,
-        .done = update_done,
+        .done = done,
     };
-    store_write(call->store, &d->update);
+    store_write(call->store, update);
 }
 
 static void read_in_pool(struct loop_task *task)
@@ -167,7 +167,7 @@ static void run(struct dispatch *d)
         run_read(d);
         return;
     case MODE_WRITE:
-        run_write(d);
+        rest_update(call, &d->update, update_done);
         return;
     case MODE_DIRECT:
         finish(d, OK);

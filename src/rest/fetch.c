@@ -6,12 +6,13 @@
 #include "core/base64.h"
 #include "core/md5.h"
 #include "core/xml.h"
+#include "rest/blob_tags.h"
 #include "rest/server.h"
 #include "service/blob/page.h"
 #include "service/common/metadata.h"
 #include "service/common/pairs.h"
 
-enum { HEADERS_MAX = 16, SMALL_BODY_MAX = 4 << 20, METADATA_MAX = 100, PAGE_RANGES = 100 };
+enum { HEADERS_MAX = 16, SMALL_BODY_MAX = 4 << 20, METADATA_MAX = 100 };
 
 /* Old enough for every server to know it, new enough for tokens and page ranges in parts. */
 #define FETCH_VERSION "2021-12-02"
@@ -231,28 +232,50 @@ static struct err read_pages(struct arena *a, struct str body, uint64_t from, ui
     return OK;
 }
 
+/* Another GET of the same blob, by more query parameters; the answer's body is small. */
+static struct err ask_about(struct fetch *f, const char *parameters, const struct request *r,
+                            struct buf *body)
+{
+    struct fetch about = *f;
+    struct http_answer answer;
+    struct http_client *client = NULL;
+    struct str query = str_given(f->uri.query) ? f->uri.query : STR("");
+    about.uri.query =
+        arena_printf(f->arena, "%.*s%s%s", STR_ARG(query), query.n > 0 ? "&" : "", parameters);
+    struct err error = ask(&about, STR("GET"), r, &answer, &client);
+    f->status = about.status;
+    f->code = about.code;
+    TRY(error);
+    error = http_client_body(client, SMALL_BODY_MAX, collect, body);
+    http_client_end(client);
+    return error;
+}
+
 struct err fetch_next_pages(struct fetch *f, uint64_t from, uint64_t size, uint64_t *start,
                             uint64_t *end, bool *found)
 {
-    struct fetch list = *f;
     struct request r;
-    struct http_answer answer;
-    struct http_client *client = NULL;
     struct buf body = buf_in(f->arena);
     struct fetch_part part = {.offset = from, .length = size - from};
-    struct str query = str_given(f->uri.query) ? f->uri.query : STR("");
-    list.uri.query = arena_printf(f->arena, "%.*s%scomp=pagelist&maxresults=%d", STR_ARG(query),
-                                  query.n > 0 ? "&" : "", PAGE_RANGES);
-    begin(&list, &r);
+    begin(f, &r);
     add(&r, STR("x-ms-range"), range_text(f->arena, &part));
-    struct err error = ask(&list, STR("GET"), &r, &answer, &client);
-    f->status = list.status;
-    f->code = list.code;
-    TRY(error);
-    error = http_client_body(client, SMALL_BODY_MAX, collect, &body);
-    http_client_end(client);
-    TRY(error);
+    TRY(ask_about(f, "comp=pagelist&maxresults=100", &r, &body));
     return read_pages(f->arena, buf_str(&body), from, start, end, found);
+}
+
+/* ---- its tags ---- */
+
+/* Get Blob Tags takes no conditions but those on tags; the others were met by what came before. */
+struct err fetch_tags(struct fetch *f, struct str *encoded)
+{
+    struct request r = {0};
+    struct buf body = buf_in(f->arena);
+    add(&r, STR("x-ms-version"), STR(FETCH_VERSION));
+    add(&r, STR("Authorization"), f->authorization);
+    TRY(ask_about(f, "comp=tags", &r, &body));
+    return err_is(blob_parse_tags(f->arena, buf_str(&body), encoded))
+               ? err_new(ERR_COPY_SOURCE_FAILED)
+               : OK;
 }
 
 /* ---- failures ---- */

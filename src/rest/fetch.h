@@ -46,6 +46,9 @@ struct err fetch_bytes(struct fetch *f, struct fetch_part *part);
 struct err fetch_next_pages(struct fetch *f, uint64_t from, uint64_t size, uint64_t *start,
                             uint64_t *end, bool *found);
 
+/* Its tags, as pairs.h encodes them: asked for apart, since no other answer has them. */
+struct err fetch_tags(struct fetch *f, struct str *encoded);
+
 /* What the failure is to a request. */
 struct err fetch_refused(struct rest_call *call, const struct fetch *f, struct err error);
 

@@ -29,18 +29,13 @@ struct copy_call {
     struct blob_source blob;
 };
 
-static bool is_file_here(const struct source_url *url)
-{
-    return url->here && url->service == SERVICE_FILE;
-}
-
 static struct err read_source(struct rest_call *call, struct copy_call *copy)
 {
     const struct source_url *url = &copy->url;
     struct copy_args *args = &copy->args;
     copy->source = (struct copy_source){.arena = call->arena};
     args->source = &copy->source;
-    if (!is_file_here(url)) {
+    if (!copy_source_is_file(url)) {
         args->foreign = &copy->foreign;
         copy->foreign.url = url->url;
         return url->here ? copy_source_blob(call, url, &copy->blob) : OK;
@@ -155,7 +150,7 @@ static struct err find_source(struct rest_call *call)
     struct copy_call *copy = call->args;
     if (!copy->url.here)
         return ask_there(call);
-    struct err error = is_file_here(&copy->url)
+    struct err error = copy_source_is_file(&copy->url)
                            ? store_read(call->store, copy->source.partition, ENGINE_WAIT,
                                         file_copy_find, &copy->source)
                            : find_blob(call);
@@ -238,9 +233,7 @@ struct err rest_abort_copy_file_encode(struct rest_call *call)
 struct range_from_url {
     struct file_range_args args; /* first */
     struct interval_upload upload;
-    struct from_url from;         /* of a blob, or another server's; and its address in any case */
-    struct file_read_args source; /* of a file of this server */
-    struct str source_partition;
+    struct from_url from;
     bool if_match, if_none_match; /* conditions on the source's checksum */
     uint64_t match, none_match;
 };
@@ -276,16 +269,12 @@ static struct err read_source_range(struct rest_call *call, struct range_from_ur
         return call_bad_header(call, name);
     from->has_range = true;
     from->length = put->args.length;
-    put->source.has_range = true;
-    put->source.range_offset = from->offset;
-    put->source.range_length = put->args.length;
     return OK;
 }
 
 static struct err read_range_source(struct rest_call *call, struct range_from_url *put)
 {
     struct from_url *from = &put->from;
-    const struct source_url *url = &from->url;
     TRY(from_url_read(call, false, from));
     TRY(read_source_range(call, put));
     TRY(from_url_read_checksums(call, from));
@@ -296,13 +285,6 @@ static struct err read_range_source(struct rest_call *call, struct range_from_ur
     from->wants_crc64 = true;
     from->sink = take_bytes;
     from->sink_arg = put;
-    if (!is_file_here(url))
-        return OK;
-    if (err_is(name_check(url->container)))
-        return call_bad_header(call, STR("x-ms-copy-source"));
-    put->source_partition = file_partition(call->arena, url->account, url->container);
-    put->source.request =
-        (struct file_request){.arena = call->arena, .path = url->object, .snapshot = url->snapshot};
     return OK;
 }
 
@@ -326,21 +308,6 @@ struct err rest_put_range_from_url_decode(struct rest_call *call)
     return OK;
 }
 
-static struct err read_file_here(struct rest_call *call, struct range_from_url *put)
-{
-    struct file_read_args *source = &put->source;
-    struct engine_pin *pin = engine_pin(call->store->engine);
-    struct err error =
-        store_read(call->store, put->source_partition, ENGINE_WAIT, file_get_file, source);
-    bool whole =
-        source->length == put->args.length && source->until == source->offset + source->length;
-    if (!err_is(error))
-        error = whole ? feed_pieces(call->store->engine, &source->pieces, take_bytes, put)
-                      : err_new(ERR_INVALID_RANGE);
-    engine_unpin(call->store->engine, pin);
-    return copy_source_refused(call, error);
-}
-
 /* The checksums that were sent are of a file's bytes here as they are of what from_url fetched. */
 static struct err check_bytes(const struct range_from_url *put)
 {
@@ -352,8 +319,7 @@ static struct err check_bytes(const struct range_from_url *put)
 
 static struct err fetch_bytes_of(struct rest_call *call, struct range_from_url *put)
 {
-    TRY(is_file_here(&put->from.url) ? read_file_here(call, put)
-                                     : from_url_fetch(call, &put->from));
+    TRY(from_url_fetch(call, &put->from));
     if (put->upload.left > 0)
         return err_new(ERR_INVALID_RANGE);
     TRY(interval_upload_end(&put->upload));

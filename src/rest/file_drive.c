@@ -213,20 +213,12 @@ static void run_view(struct drive *d)
 
 static void run(struct drive *d)
 {
-    struct rest_call *call = d->call;
     d->woken = false;
     if (d->reads) {
         run_view(d);
         return;
     }
-    d->update = (struct engine_update){
-        .partition = call->partition,
-        .fn = call->op->run,
-        .arg = call->args,
-        .ack = ENGINE_DURABLE,
-        .done = update_done,
-    };
-    store_write(call->store, &d->update);
+    rest_update(d->call, &d->update, update_done);
 }
 
 static void before_back(struct loop_task *task)

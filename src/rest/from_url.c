@@ -6,6 +6,8 @@
 #include "rest/blob_request.h"
 #include "rest/fetch.h"
 #include "rest/server.h"
+#include "service/common/name.h"
+#include "service/file/keys.h"
 
 enum { PIECES_AT_ONCE = 2048 };
 
@@ -16,11 +18,26 @@ struct err from_url_read(struct rest_call *call, bool with_tags, struct from_url
     if (call->x->request.content_length > 0 || call->x->request.chunked)
         return call_bad_header(call, STR("Content-Length"));
     TRY(copy_source_read(call, &out->url));
-    /* A file takes from files too, in its own way. */
-    if (out->url.here && (out->url.service == SERVICE_BLOB || call->service == SERVICE_BLOB))
-        TRY(copy_source_blob(call, &out->url, &out->found));
     out->too_large = ERR_REQUEST_BODY_TOO_LARGE;
+    if (copy_source_is_file(&out->url))
+        return from_url_read_file(call, out);
+    if (out->url.here)
+        TRY(copy_source_blob(call, &out->url, &out->found));
     return copy_source_conditions(call, &out->url, with_tags, &out->found.conditions);
+}
+
+/* The source of a blob may not be a file with conditions: the page "Put Block From URL". */
+struct err from_url_read_file(struct rest_call *call, struct from_url *f)
+{
+    const struct source_url *url = &f->url;
+    struct file_request *request = &f->file.read.request;
+    if (err_is(name_check(url->container)))
+        return call_bad_header(call, STR("x-ms-copy-source"));
+    f->file.partition = file_partition(call->arena, url->account, url->container);
+    *request =
+        (struct file_request){.arena = call->arena, .path = url->object, .snapshot = url->snapshot};
+    TRY(call_header_bool(call, STR("x-ms-source-allow-trailing-dot"), &request->keep_dots));
+    return call->service == SERVICE_BLOB ? copy_source_no_conditions(call) : OK;
 }
 
 struct err from_url_read_range(struct rest_call *call, struct from_url *f)
@@ -173,6 +190,72 @@ static struct err fetch_here(struct rest_call *call, struct from_url *f)
     return copy_source_refused(call, error);
 }
 
+/* ---- a file of this server ---- */
+
+/* All of one committed state, whatever is written meanwhile. */
+static struct err feed_file(struct rest_call *call, struct from_url *f)
+{
+    struct file_source *source = &f->file;
+    struct engine *engine = call->store->engine;
+    struct file_read_more more;
+    TRY(feed_pieces(engine, &source->read.pieces, store_bytes, f));
+    file_read_more_init(&more, &source->read, source->read.outcome.incarnation);
+    more.arena = call->arena;
+    while (more.from < more.to) {
+        TRY(store_read_state(call->store, source->state, source->partition, file_get_file_more,
+                             &more));
+        TRY(feed_pieces(engine, &more.pieces, store_bytes, f));
+        more.from = more.until;
+    }
+    return end_upload(f);
+}
+
+/* What a blob is that is made of the file. */
+static void take_node(struct from_url *f, const struct node *n)
+{
+    const struct node_http *http = &n->http;
+    f->remote = (struct blob_head){.type = BLOB_BLOCK,
+                                   .committed = true,
+                                   .size = n->size,
+                                   .metadata = n->metadata,
+                                   .http = {.content_type = str_given(http->content_type)
+                                                                ? http->content_type
+                                                                : STR("application/octet-stream"),
+                                            .content_encoding = http->content_encoding,
+                                            .content_language = http->content_language,
+                                            .content_disposition = http->content_disposition,
+                                            .cache_control = http->cache_control,
+                                            .content_md5 = http->content_md5}};
+    f->head = &f->remote;
+}
+
+static struct err take_file(struct rest_call *call, struct from_url *f)
+{
+    struct file_read_args *read = &f->file.read;
+    read->has_range = f->has_range;
+    read->range_offset = f->offset;
+    read->range_length = f->length;
+    read->kept = &f->file.state;
+    TRY(store_read(call->store, f->file.partition, ENGINE_WAIT, file_get_file, read));
+    take_node(f, &read->outcome.node);
+    f->size = read->length;
+    if (f->size > f->size_max)
+        return too_large(call, f);
+    begin_upload(call, f, (int64_t)f->size);
+    return feed_file(call, f);
+}
+
+static struct err fetch_file(struct rest_call *call, struct from_url *f)
+{
+    struct engine_pin *pin = engine_pin(call->store->engine);
+    struct err error = take_file(call, f);
+    if (f->file.state != NULL)
+        engine_state_release(call->store->engine, f->file.state);
+    f->file.state = NULL;
+    engine_unpin(call->store->engine, pin);
+    return copy_source_refused(call, error);
+}
+
 struct pool *from_url_pool(const struct rest_call *call, const struct from_url *f)
 {
     return f->url.here ? call->server->pool : call->server->fetch_pool;
@@ -198,6 +281,8 @@ static struct err fetch_there(struct rest_call *call, struct from_url *f)
     f->head = &f->remote;
     f->size = f->stored;
     f->remote.size = f->size;
+    if (f->wants_tags)
+        TRY(fetch_refused(call, &fetch, fetch_tags(&fetch, &f->remote.tags)));
     return end_upload(f);
 }
 
@@ -206,7 +291,9 @@ struct err from_url_fetch(struct rest_call *call, struct from_url *f)
     f->crc64_found = 0;
     f->stored = 0;
     md5_init(&f->md5_state);
-    struct err error = f->url.here ? fetch_here(call, f) : fetch_there(call, f);
+    struct err error = copy_source_is_file(&f->url) ? fetch_file(call, f)
+                       : f->url.here                ? fetch_here(call, f)
+                                                    : fetch_there(call, f);
     if (!err_is(error))
         error = check_checksums(f);
     if (err_is(error))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Content that a request takes from a URL instead of from its body: what Copy Blob From URL, Put
- * Blob, Put Block, Put Page and Append Block From URL have in common. A source of this server gives
- * the names of its extents where that is sensible; else bytes are uploaded as a body would be. */
+ * Blob, Put Block, Put Page, Append Block and Put Range From URL have in common. A blob of this
+ * server gives the names of its extents where that is sensible; else, and of files of this server,
+ * bytes are uploaded as a body would be. */
 #ifndef REST_FROM_URL_H
 #define REST_FROM_URL_H
 
@@ -9,11 +10,17 @@
 #include "rest/copy_source.h"
 #include "service/common/feed.h"
 #include "service/common/upload.h"
+#include "service/file/range.h"
 
 struct from_url {
     struct source_url url;
     struct blob_source found; /* of this server; its conditions are those on any source */
-    struct blob_head remote;  /* what another server said of it */
+    struct file_source {
+        struct str partition;
+        struct file_read_args read;
+        struct engine_state *state;
+    } file;                  /* the same, of a file of this server */
+    struct blob_head remote; /* what another server, or the file, says of itself */
     /* What is wanted of it. */
     bool has_range;
     uint64_t offset, length;
@@ -21,6 +28,7 @@ struct from_url {
     enum err_code too_large; /* what is answered past it */
     uint64_t inline_max;
     bool wants_crc64;
+    bool wants_tags;         /* the source's, in its head */
     bool has_md5, has_crc64; /* sent by the client, of the part that is wanted */
     unsigned char md5[MD5_BYTES];
     uint64_t crc64;
@@ -42,6 +50,8 @@ struct from_url {
 
 /* x-ms-copy-source, -authorization and the conditions. */
 struct err from_url_read(struct rest_call *call, bool with_tags, struct from_url *out);
+/* The same for a file of this server whose URL was read already. */
+struct err from_url_read_file(struct rest_call *call, struct from_url *f);
 /* x-ms-source-range: both ends, or to the end. */
 struct err from_url_read_range(struct rest_call *call, struct from_url *f);
 /* x-ms-source-content-md5 and -crc64. */

@@ -76,14 +76,7 @@ static void run_update(struct loop_task *task)
         rest_finish(call, p->outcome);
         return;
     }
-    p->update = (struct engine_update){
-        .partition = call->partition,
-        .fn = call->op->run,
-        .arg = call->args,
-        .ack = ENGINE_DURABLE,
-        .done = update_done,
-    };
-    store_write(call->store, &p->update);
+    rest_update(call, &p->update, update_done);
 }
 
 static void run_before(struct loop_task *task)

@@ -137,6 +137,20 @@ test('conditions, permissions and absence are the source\'s to tell', async () =
     assert.equal((await to.getProperties()).copySource, hidden.url);
 });
 
+test('tags of a source on another server', async () => {
+    const from = await source(Buffer.from('x'), { tags: { color: 'red', 'a b': 'c/d' } });
+    const { BlobSASPermissions } = await import('@azure/storage-blob');
+    const sas = (letters) => from.generateSasUrl({ permissions: BlobSASPermissions.parse(letters), expiresOn: new Date(Date.now() + 3600e3) });
+    const to = container.getBlockBlobClient(uniqueName('dst'));
+    await to.syncCopyFromURL(await sas('rt'), { copySourceTags: 'COPY' });
+    assert.deepEqual((await to.getTags()).tags, { color: 'red', 'a b': 'c/d' });
+    await to.syncUploadFromURL(await sas('rt'), { copySourceTags: 'COPY', conditions: { ifMatch: '*' } });
+    assert.deepEqual((await to.getTags()).tags, { color: 'red', 'a b': 'c/d' });
+    await assertRejects(to.syncCopyFromURL(await sas('r'), { copySourceTags: 'COPY' }), 403, 'CannotVerifyCopySource');
+    await to.syncCopyFromURL(await sas('r'));
+    assert.deepEqual((await to.getTags()).tags, {});
+});
+
 test('a server that was not told so reaches no other', async () => {
     const from = await source(Buffer.from('x'));
     const to = (await closed.blobs()).getContainerClient('copies').getBlockBlobClient('b');
@@ -147,6 +161,21 @@ test('a server that was not told so reaches no other', async () => {
     const other = container.getBlockBlobClient(uniqueName('dst'));
     await assertRejects(other.syncUploadFromURL('http://192.0.2.1/x'), 403, 'CannotVerifyCopySource');
     assert.equal(await to.exists(), false);
+});
+
+test('a source that takes longer than the timeout', async (t) => {
+    const url = await serve(t, (request, response) => {
+        near.advance(5000);
+        response.writeHead(200, { 'Content-Length': 10 }).end('plain text');
+    });
+    for (const [headers, query] of [[{ 'x-ms-blob-type': 'BlockBlob' }, {}], [{ 'x-ms-requires-sync': 'true' }, {}],
+        [{}, { comp: 'block', blockid: 'MQ==' }], [{}, {}]]) {
+        const path = `/copies/${uniqueName('dst')}`;
+        const ask = (timeout) => near.request('blob', 'PUT', path, { query: { ...query, timeout }, headers: { ...headers, 'x-ms-copy-source': `${url}/x` } });
+        assertError(await ask(3), 500, 'OperationTimedOut');
+        assert.equal((await near.request('blob', 'HEAD', path)).status, 404);
+        assert.ok((await ask(30)).status < 300);
+    }
 });
 
 test('answers that are none', async (t) => {

@@ -265,6 +265,49 @@ void test_faults_set_blob_immutability_policy(void)
     bf_end(f);
 }
 
+static struct err unprotect(struct blob_fixture *f)
+{
+    struct blob_protect_args args = {.request = bf_blob(f, "large")};
+    return bf_update(f, blob_delete_blob_immutability_policy, &args);
+}
+
+void test_faults_delete_blob_immutability_policy(void)
+{
+    struct faulty faulty = {.run = unprotect};
+    struct blob_fixture *f = &faulty.fixture;
+    furnish(f);
+    CHECK_OK(protect(f));
+    CHECK(fault_each_call(f->store.engine, &f->arena, run_faulty, &faulty) > 2);
+    bf_end(f);
+}
+
+static struct err set_hold(struct blob_fixture *f, bool hold)
+{
+    struct blob_protect_args args = {.request = bf_blob(f, "large"), .protection = {.hold = hold}};
+    return bf_update(f, blob_set_blob_legal_hold, &args);
+}
+
+static struct err hold(struct blob_fixture *f)
+{
+    return set_hold(f, true);
+}
+
+static struct err release_hold(struct blob_fixture *f)
+{
+    return set_hold(f, false);
+}
+
+void test_faults_set_blob_legal_hold(void)
+{
+    struct faulty faulty = {.run = hold};
+    struct blob_fixture *f = &faulty.fixture;
+    furnish(f);
+    CHECK(fault_each_call(f->store.engine, &f->arena, run_faulty, &faulty) > 2);
+    faulty.run = release_hold;
+    CHECK(fault_each_call(f->store.engine, &f->arena, run_faulty, &faulty) > 2);
+    bf_end(f);
+}
+
 /* A sweep that fails half-way has done whole steps or nothing of one. */
 void test_faults_sweep(void)
 {
