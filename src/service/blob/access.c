@@ -8,7 +8,6 @@
 #include "service/blob/protect.h"
 #include "service/blob/sweep.h"
 #include "service/blob/tag_index.h"
-#include "service/common/content.h"
 
 /* What a request removes itself; more is left to the sweeper, so that deleting a blob with many
  * snapshots stays short. */
@@ -70,7 +69,10 @@ static struct err load_at(struct txn *t, const struct blob_request *request,
     struct str row;
     out->at = *at;
     out->key = blob_key_head(txn_arena(t), out->container.incarnation, request->name, at);
-    TRY(txn_get(t, out->key, &row));
+    if (request->wants_content)
+        TRY(txn_get_with_body(t, out->key, &row, &out->body));
+    else
+        TRY(txn_get(t, out->key, &row));
     TRY(blob_take_row(out, row));
     blob_head_settle(&out->head, txn_now(t));
     return OK;
@@ -232,13 +234,26 @@ static struct err index_tags(struct txn *t, struct blob *blob, struct str tags)
     return tag_index_change(t, &change);
 }
 
+/* What lies beside the head in that row. */
+static struct err load_body(struct txn *t, struct str key, const struct blob_head *head,
+                            struct str *body)
+{
+    struct str row;
+    TRY(txn_get_with_body(t, key, &row, body));
+    return body->n == head->size ? OK : err_new(ERR_CORRUPT);
+}
+
 struct err blob_save_unchanged(struct txn *t, struct blob *blob)
 {
     TRY(index_tags(t, blob, blob->head.deleted != 0 ? STR_NONE : blob->head.tags));
     TRY(blob_index_times(t, blob, &blob->head));
     struct buf row = buf_in(txn_arena(t));
     blob_head_encode(&row, &blob->head);
-    return txn_put(t, blob->key, buf_str(&row));
+    if (!blob->head.content_beside)
+        return txn_put(t, blob->key, buf_str(&row));
+    if (!str_given(blob->body))
+        TRY(load_body(t, blob->key, &blob->head, &blob->body));
+    return txn_put_with_body(t, blob->key, buf_str(&row), blob->body);
 }
 
 struct err blob_save_written(struct txn *t, struct blob *blob)
@@ -267,6 +282,45 @@ struct err blob_give(const struct blob_request *request, const struct blob_head 
 
 /* ---- contents ---- */
 
+struct err blob_read_content(struct txn *t, const struct blob *blob, struct content_part part,
+                             struct arena *a, struct pieces *out)
+{
+    if (!blob->head.content_beside) {
+        struct str map =
+            blob_key_content(txn_arena(t), blob->container.incarnation, blob->head.content);
+        return content_read_some(t, map, part, a, out);
+    }
+    struct str body = blob->body;
+    if (!str_given(body))
+        TRY(load_body(t, blob->key, &blob->head, &body));
+    if (part.offset > body.n || part.length > body.n - part.offset)
+        return err_new(ERR_CORRUPT);
+    struct str bytes = arena_copy(a, str_head(str_from(body, part.offset), part.length));
+    struct piece piece = {.kind = PIECE_INLINE, .length = bytes.n, .bytes = bytes.p};
+    *out = (struct pieces){0};
+    if (bytes.n > 0)
+        pieces_add(out, a, &piece);
+    return OK;
+}
+
+struct err blob_settle_content(struct txn *t, uint64_t incarnation, struct str key,
+                               struct blob_head *head)
+{
+    struct content_writer w;
+    struct str body;
+    if (!head->content_beside)
+        return OK;
+    TRY(load_body(t, key, head, &body));
+    struct piece piece = {.kind = PIECE_INLINE, .length = body.n, .bytes = body.p};
+    content_write_begin(&w, t, blob_key_content(txn_arena(t), incarnation, head->content));
+    TRY(content_write(&w, &piece, PIECE_ADOPT));
+    TRY(content_write_end(&w));
+    head->content_beside = false;
+    head->content_inline = true;
+    head->content_rows = w.rows;
+    return OK;
+}
+
 static struct err load_shares(struct txn *t, struct str key, uint64_t *count)
 {
     struct str row;
@@ -293,6 +347,7 @@ struct err blob_share_content(struct txn *t, struct blob *blob)
     struct blob_head *head = &blob->head;
     if (head->content == 0)
         return OK;
+    TRY(blob_settle_content(t, blob->container.incarnation, blob->key, head));
     struct str key = blob_key_shares(txn_arena(t), blob->container.incarnation, head->content);
     uint64_t count;
     TRY(load_shares(t, key, &count));
@@ -318,7 +373,7 @@ static struct err remove_small(struct txn *t, uint64_t incarnation, const struct
 
 struct err blob_drop_content(struct txn *t, uint64_t incarnation, const struct blob_head *head)
 {
-    if (head->content == 0)
+    if (head->content == 0 || head->content_beside)
         return OK;
     if (head->content_shared) {
         struct str key = blob_key_shares(txn_arena(t), incarnation, head->content);

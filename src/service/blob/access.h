@@ -8,6 +8,7 @@
 #include "service/blob/container.h"
 #include "service/blob/head.h"
 #include "service/blob/keys.h"
+#include "service/common/content.h"
 
 /* What every operation on a blob says. */
 struct blob_request {
@@ -25,6 +26,7 @@ struct blob_request {
     bool of_expired; /* the sweeper's: the blob is there though it has expired, and no lease counts
                       */
     struct str encryption_scope; /* absent: not said */
+    bool wants_content;          /* what lies beside the head is read with it */
 };
 
 /* A blob that was opened: lives as long as the transaction. */
@@ -32,6 +34,7 @@ struct blob {
     struct container container;
     struct blob_at at; /* which head it is: the base's for the id of the current version too */
     struct str key;    /* of its head */
+    struct str body;   /* what lies beside it, when it was asked for or is new; else absent */
     bool stored;       /* there is a head, maybe of an uncommitted blob */
     bool exists;       /* there is a committed blob */
     struct blob_head head;
@@ -44,9 +47,7 @@ struct blob {
     struct str indexed_key; /* and of which key, also in the tag index */
     bool tracks_access;     /* as the request says */
     struct str scope;       /* BLOB_CREATE: the encryption scope of what is made */
-    uint64_t vacated; /* the id of a content of one row that blob_replace has removed, 0: none.
-                         Whoever writes the next content under it spares the store a row. */
-    bool keep_copy;   /* a write that leaves what the head says of a copy: Put Page, copies */
+    bool keep_copy;         /* a write that leaves what the head says of a copy: Put Page, copies */
 };
 
 enum blob_use {
@@ -91,6 +92,15 @@ struct err blob_give(const struct blob_request *request, const struct blob_head 
                      struct blob_head *out);
 
 /* ---- contents, which heads may share ---- */
+
+/* A small content lies beside its head (content_beside): one search finds both. What is read of it,
+ * or of any other but a page blob's; not empty. */
+struct err blob_read_content(struct txn *t, const struct blob *blob, struct content_part part,
+                             struct arena *a, struct pieces *out);
+/* The content lies in rows of its own from now on, which more than one head can name; those who
+ * share or move one see to it. `key` is that of the row where the head was. */
+struct err blob_settle_content(struct txn *t, uint64_t incarnation, struct str key,
+                               struct blob_head *head);
 
 /* Another head names the content from now on; marks this one. */
 struct err blob_share_content(struct txn *t, struct blob *blob);

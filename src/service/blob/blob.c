@@ -37,12 +37,27 @@ void blob_set_properties(struct txn *t, struct blob *blob, const struct blob_pro
     }
 }
 
+/* Whether the content is to lie beside its head. */
+static bool goes_beside(const struct pieces *pieces)
+{
+    return pieces->count == 1 && pieces->items[0].kind == PIECE_INLINE &&
+           pieces->items[0].length <= BLOB_BESIDE_MAX;
+}
+
 /* The new content, under an id of its own; an old one that is kept is untouched. */
 static struct err write_content(struct txn *t, const struct blob_put_args *args, struct blob *blob)
 {
     struct blob_head *head = &blob->head;
     struct content_writer w;
-    uint64_t id = blob->vacated != 0 ? blob->vacated : (uint64_t)txn_stamp(t);
+    uint64_t id = (uint64_t)txn_stamp(t);
+    if (goes_beside(args->pieces)) {
+        const struct piece *piece = &args->pieces->items[0];
+        head->content = id;
+        head->content_beside = true;
+        head->size = piece->length;
+        blob->body = (struct str){piece->bytes, (size_t)piece->length};
+        return OK;
+    }
     content_write_begin(&w, t, blob_key_content(txn_arena(t), blob->container.incarnation, id));
     for (size_t i = 0; i < args->pieces->count; i++)
         TRY(content_write(&w, &args->pieces->items[i], args->claim.how));
@@ -130,6 +145,7 @@ struct err blob_get_blob(struct txn *t, void *arg)
 {
     struct blob_get_args *args = arg;
     struct blob blob;
+    args->request.wants_content = args->wants_content;
     struct err opened = blob_open(t, &args->request, BLOB_READ, &blob);
     args->at = blob.at;
     /* "Not modified" tells which state it is that the client has. */
@@ -149,9 +165,8 @@ struct err blob_get_blob(struct txn *t, void *arg)
         TRY(blob_pages_read(t, &args->request, &blob, args));
         return args->wants_bytes ? read_bytes_of_range(args) : OK;
     }
-    struct str content =
-        blob_key_content(txn_arena(t), blob.container.incarnation, blob.head.content);
-    TRY(content_read(t, content, args->offset, args->length, args->request.arena, &args->pieces));
+    struct content_part all = {args->offset, args->length, SIZE_MAX};
+    TRY(blob_read_content(t, &blob, all, args->request.arena, &args->pieces));
     return args->wants_bytes ? read_bytes_of_range(args) : OK;
 }
 

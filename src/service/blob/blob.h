@@ -38,6 +38,8 @@ struct blob_put_args {
     /* out */
     struct blob_head head;
 };
+/* The size up to which a content lies beside its head: every change of the head writes it anew. */
+enum { BLOB_BESIDE_MAX = 8 << 10 };
 /* Put Blob of a block blob. ERR_INVALID_BLOB_TYPE, ERR_BLOB_ARCHIVED. */
 engine_fn blob_put_blob;
 /* Put Blob From URL: the same, but an If-Match that fails alone is ERR_TARGET_CONDITION_NOT_MET. */

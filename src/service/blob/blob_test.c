@@ -57,7 +57,7 @@ void test_put_blob_over_another(void)
     bf_release(&f);
 }
 
-/* A small content is written where the one before it was, unless a snapshot has that one too. */
+/* A small content lies beside its head; when a snapshot has it too, in a row of its own. */
 void test_put_blob_over_a_small_one(void)
 {
     struct blob_fixture f;
@@ -67,15 +67,18 @@ void test_put_blob_over_a_small_one(void)
     bf_init(&f);
     CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("one"), &first));
     CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("two"), &second));
-    CHECK(second.content == first.content && second.etag != first.etag);
+    CHECK(second.content_beside && second.content != first.content && second.etag != first.etag);
+    CHECK_INT(bf_rows(&f), 2);
     CHECK_STR(bf_content(&f, "b"), STR("two"));
     CHECK_OK(bf_take_snapshot(&f, bf_blob(&f, "b"), &snapshot));
+    CHECK_INT(bf_rows(&f), 5); /* the container, two heads, the content, how many share it */
+    CHECK_STR(bf_content(&f, "b"), STR("two"));
     CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("three"), &third));
-    CHECK(third.content != second.content && !third.content_shared);
+    CHECK(third.content != second.content && third.content_beside && !third.content_shared);
     CHECK_OK(bf_get(&f, bf_snapshot(&f, "b", snapshot), &content));
     CHECK_STR(content, STR("two"));
     CHECK_OK(bf_put(&f, bf_blob(&f, "b"), bf_bytes(&f, 100000, 1), &large));
-    CHECK(str_eq(bf_content(&f, "b"), bf_bytes(&f, 100000, 1)) && !large.content_inline);
+    CHECK(str_eq(bf_content(&f, "b"), bf_bytes(&f, 100000, 1)) && !large.content_beside);
     CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("four"), NULL));
     CHECK_STR(bf_content(&f, "b"), STR("four"));
     CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR(""), NULL));
@@ -85,6 +88,51 @@ void test_put_blob_over_a_small_one(void)
     CHECK_INT(bf_extent_bytes(&f), 0);
     CHECK_INT(bf_rows(&f), 1);
     bf_release(&f);
+}
+
+/* Whoever changes the head, moves it or makes another of it: the content is the same after it. */
+void test_put_blob_small_content_stays_with_its_head(void)
+{
+    struct blob_fixture f;
+    struct blob_head head;
+    int64_t snapshot;
+    struct str content;
+    bf_init(&f);
+    struct str small = bf_bytes(&f, BLOB_BESIDE_MAX, 1);
+    CHECK_OK(bf_put(&f, bf_blob(&f, "b"), small, NULL));
+    CHECK_OK(bf_set_metadata(&f, bf_blob(&f, "b"), "v", &head));
+    CHECK(head.content_beside && str_eq(bf_content(&f, "b"), small));
+    CHECK_OK(bf_stage(&f, bf_blob(&f, "b"), "1", STR("block")));
+    CHECK_STR(bf_content(&f, "b"), small);
+    CHECK_OK(bf_acquire(&f, "b", 'A', 60));
+    CHECK_STR(bf_content(&f, "b"), small);
+    CHECK_OK(bf_take_snapshot(&f, bf_blob(&f, "b"), &snapshot));
+    CHECK_OK(bf_set_metadata(&f, bf_with_lease(&f, "b", 'A'), "w", &head));
+    CHECK(!head.content_beside && str_eq(bf_content(&f, "b"), small));
+    CHECK_OK(bf_get(&f, bf_snapshot(&f, "b", snapshot), &content));
+    CHECK_STR(content, small);
+
+    f.versioning = true;
+    CHECK_OK(bf_put(&f, bf_blob(&f, "v"), STR("first"), &head));
+    CHECK_OK(bf_put(&f, bf_blob(&f, "v"), STR("second"), NULL));
+    CHECK_OK(bf_get(&f, bf_version(&f, "v", head.version), &content));
+    CHECK_STR(content, STR("first"));
+    CHECK_OK(bf_set_metadata(&f, bf_blob(&f, "v"), "v", NULL));
+    CHECK_STR(bf_content(&f, "v"), STR("second"));
+    f.versioning = false;
+
+    bf_retain(&f, 7, false);
+    CHECK_OK(bf_put(&f, bf_blob(&f, "d"), STR("buried"), NULL));
+    CHECK_OK(bf_delete(&f, bf_blob(&f, "d"), BLOB_SNAPSHOTS_KEEP));
+    CHECK_OK(bf_undelete(&f, "d"));
+    CHECK_STR(bf_content(&f, "d"), STR("buried"));
+    CHECK_OK(bf_delete(&f, bf_blob(&f, "d"), BLOB_SNAPSHOTS_KEEP));
+    CHECK_OK(bf_put(&f, bf_blob(&f, "d"), STR("over a grave"), NULL));
+    CHECK_STR(bf_content(&f, "d"), STR("over a grave"));
+    CHECK_OK(bf_put(&f, bf_blob(&f, "d"), STR("once more"), NULL));
+    CHECK_STR(bf_content(&f, "d"), STR("once more"));
+    bf_retain(&f, 0, false);
+    bf_end(&f);
 }
 
 void test_put_blob_of_every_size(void)

@@ -48,6 +48,7 @@ enum field {
     FIELD_EXPIRES,
     FIELD_ACCESSED,
     FIELD_ENCRYPTION_SCOPE,
+    FIELD_CONTENT_BESIDE,
 };
 
 /* The fields that are bytes, and where they are. */
@@ -113,6 +114,7 @@ void blob_head_encode(struct buf *b, const struct blob_head *head)
     record_put(b, FIELD_SEQUENCE, head->sequence);
     record_put(b, FIELD_PAGE_ROWS, head->page_rows);
     record_put(b, FIELD_CONTENT_INLINE, head->content_inline);
+    record_put(b, FIELD_CONTENT_BESIDE, head->content_beside);
     record_put(b, FIELD_VERSION, (uint64_t)head->version);
     record_put(b, FIELD_DELETED, (uint64_t)head->deleted);
     record_put(b, FIELD_PURGE_AT, (uint64_t)head->purge_at);
@@ -201,6 +203,9 @@ static bool take_number(struct blob_head *h, unsigned field, uint64_t value)
         return true;
     case FIELD_CONTENT_INLINE:
         h->content_inline = value != 0;
+        return true;
+    case FIELD_CONTENT_BESIDE:
+        h->content_beside = value != 0;
         return true;
     case FIELD_SEQUENCE:
         h->sequence = value;

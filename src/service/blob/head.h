@@ -62,6 +62,8 @@ struct blob_head {
     uint64_t content;      /* its id; 0 when the blob is empty */
     uint64_t content_rows; /* how many chunks its map has */
     bool content_inline;   /* its map is one row that names no extent */
+    bool content_beside;   /* it has no map: its bytes are the body of the head's own row. So only a
+                              base's: see blob_settle_content */
     bool content_shared;   /* another head names it too: see blob_key_shares */
     uint64_t block_count;  /* committed blocks, whose list lies beside the content */
     uint64_t blocks;       /* the id of the set of uncommitted blocks; 0 when there is none */

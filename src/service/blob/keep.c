@@ -37,16 +37,16 @@ static struct err del_expiry(struct txn *t, struct str key, const struct blob_he
     return txn_del(t, blob_key_timed(txn_arena(t), BLOB_TIMED_DELETED, head->purge_at, key));
 }
 
-/* Another head of the blob's, beside its own. */
-static struct blob item_of(struct txn *t, const struct blob *blob, struct blob_at at,
-                           const struct blob_head *head)
+/* Another head of the blob's: what its own was, or is and stays. */
+static struct err item_of(struct txn *t, const struct blob *blob, struct blob_at at,
+                          const struct blob_head *head, struct blob *item)
 {
-    struct blob item = {.container = blob->container, .at = at, .stored = true, .exists = true};
-    item.head = *head;
-    item.head.lease = (struct lease){0};
-    item.head.blocks = 0;
-    item.key = key_at(t, blob, &at);
-    return item;
+    *item = (struct blob){.container = blob->container, .at = at, .stored = true, .exists = true};
+    item->head = *head;
+    item->head.lease = (struct lease){0};
+    item->head.blocks = 0;
+    item->key = key_at(t, blob, &at);
+    return blob_settle_content(t, blob->container.incarnation, blob->key, &item->head);
 }
 
 /* A row of the blob's, whichever it is. */
@@ -67,8 +67,9 @@ static struct err item_of_row(const struct container *container, struct str key,
 static struct err keep_as_version(struct txn *t, const struct blob *blob)
 {
     int64_t id = blob->head.version != 0 ? blob->head.version : blob->head.etag;
-    struct blob version =
-        item_of(t, blob, (struct blob_at){.item = BLOB_VERSION, .time = id}, &blob->head);
+    struct blob_at at = {.item = BLOB_VERSION, .time = id};
+    struct blob version;
+    TRY(item_of(t, blob, at, &blob->head, &version));
     version.head.version = id;
     if (version.head.type == BLOB_PAGE)
         version.head.pages_at = txn_stamp(t);
@@ -87,7 +88,8 @@ static struct err keep_as_deleted_snapshot(struct txn *t, const struct blob *blo
                                            const struct blob_head *head)
 {
     struct blob_at at = {.item = BLOB_SNAPSHOT, .time = txn_stamp(t), .deleted = true};
-    struct blob snapshot = item_of(t, blob, at, head);
+    struct blob snapshot;
+    TRY(item_of(t, blob, at, head, &snapshot));
     TRY(blob_save_unchanged(t, &snapshot));
     return put_expiry(t, &snapshot);
 }
@@ -100,12 +102,8 @@ static struct err put_aside(struct txn *t, const struct blob_request *request, s
     if (request->versioning || blob->head.version != 0)
         return keep_as_version(t, blob);
     TRY(blob_find_retention(t, request, &retention));
-    if (!retention.enabled) {
-        const struct blob_head *old = &blob->head;
-        if (old->content_inline && !old->content_shared && old->block_count == 0)
-            blob->vacated = old->content;
-        return blob_drop_content(t, blob->container.incarnation, old);
-    }
+    if (!retention.enabled)
+        return blob_drop_content(t, blob->container.incarnation, &blob->head);
     struct blob_head kept = blob->head;
     mark_deleted(t, &retention, &kept);
     return keep_as_deleted_snapshot(t, blob, &kept);

@@ -7,8 +7,8 @@
  *   C I                            a container of that name that was deleted and is kept a while
  *   s                              there is something to sweep
  *   S stamp kind id                one thing to sweep
- *   h I name 00 FF                 a blob's head: properties, metadata, lease. A soft-deleted blob
- *                                  stays there and says so
+ *   h I name 00 FF                 a blob's head: properties, metadata, lease; its body may be the
+ *                                  blob's content. A soft-deleted blob stays there and says so
  *   h I name 00 01 time            the head of a snapshot
  *   h I name 00 02 time            the head of a previous version; the time is its id
  *   h I name 00 F1 time            of a soft-deleted snapshot, F2: of a soft-deleted version; apart

@@ -41,9 +41,8 @@ static struct err open_source(struct txn *t, const struct blob_source *source,
     return check_incremental(source, &out->head);
 }
 
-/* The id of a small content may be taken by the one that replaces it, and pages are written in
- * place; so it is the ETag that tells. An append blob's content only grows, and has an id of its
- * own. */
+/* Pages are written in place, so it is the ETag that tells. An append blob's content only grows,
+ * and has an id of its own. */
 static bool is_same(const struct blob_source *source, uint64_t incarnation,
                     const struct blob_head *head)
 {
@@ -83,11 +82,8 @@ static struct err read_pieces(struct txn *t, struct blob_source *source,
                    : interval_marks_take(&pages.map, source->offset, &source->pieces, source->arena,
                                          &source->marks);
     }
-    struct str content =
-        blob_key_content(txn_arena(t), blob->container.incarnation, blob->head.content);
-    TRY(content_read_some(t, content,
-                          (struct content_part){source->offset, length, source->pieces_max},
-                          source->arena, &source->pieces));
+    struct content_part part = {source->offset, length, source->pieces_max};
+    TRY(blob_read_content(t, blob, part, source->arena, &source->pieces));
     source->until = source->offset + pieces_length(&source->pieces);
     return OK;
 }
