@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
+import { readTable } from './blob_lib.mjs';
 import { assertError, startServer, uniqueName } from './lib.mjs';
 
 const KEY = Buffer.alloc(64, 7).toString('base64');
@@ -118,15 +119,9 @@ const OPERATIONS = {
 
 // ---- the table ----
 
-function readTable() {
-    const text = readFileSync(new URL('../../docs/blob-kinds.md', import.meta.url), 'utf8');
-    const rows = text.split('\n').filter((line) => line.startsWith('|')).map((line) => line.split('|').slice(1, -1)
-        .map((cell) => cell.trim()));
-    const start = rows.findIndex(([first, second]) => first === 'operation' && second in KINDS);
-    return { kinds: rows[start].slice(1), rows: rows.slice(start + 2, start + 2 + Object.keys(OPERATIONS).length) };
-}
-
-const { kinds, rows } = readTable();
+const ROWS = readTable(readFileSync(new URL('../../docs/blob-kinds.md', import.meta.url), 'utf8'), 'operation', 'blob');
+const kinds = Object.keys(ROWS[0]).slice(1);
+const rows = ROWS.map((row) => Object.values(row));
 
 test('docs/blob-kinds.md has all operations and kinds', () => {
     assert.deepEqual(kinds, Object.keys(KINDS));

@@ -66,60 +66,48 @@ struct err blob_pages_sweep_voids(struct txn *t, const struct sweep_item *item, 
 
 struct fold_step {
     struct sweep_item item;
-    struct blob_request request;
-    uint32_t chunk;
+    struct str name; /* of the blob */
     struct str note; /* its key */
-    struct arena arena;
-    struct interval_fold fold;
-    bool done;
+    struct blob_request request;
+    struct blob blob;
+    struct blob_pages pages;
 };
 
-static struct err plan_fold(struct txn *t, void *arg)
+static struct err open_fold(struct txn *t, void *arg, struct interval_map **map)
 {
     struct fold_step *f = arg;
-    struct blob blob;
-    struct blob_pages pages;
     bool found;
-    TRY(find_blob(t, &f->item, &f->request, &blob, &found));
+    *map = NULL;
+    f->request = (struct blob_request){.arena = txn_arena(t), .name = f->name};
+    TRY(find_blob(t, &f->item, &f->request, &f->blob, &found));
     if (!found)
         return OK;
-    TRY(blob_pages_open(t, &f->request, &blob, &pages));
-    return interval_fold_plan(&pages.map, f->chunk, &f->arena, &f->fold);
+    TRY(blob_pages_open(t, &f->request, &f->blob, &f->pages));
+    *map = &f->pages.map;
+    return OK;
 }
 
-/* The note goes whatever comes of it: the next write into the chunk makes another. */
-static struct err commit_fold(struct txn *t, void *arg)
+static struct err drop_fold_note(struct txn *t, void *arg)
+{
+    const struct fold_step *f = arg;
+    return txn_del(t, f->note);
+}
+
+static struct err keep_fold(struct txn *t, void *arg)
 {
     struct fold_step *f = arg;
-    struct blob blob;
-    struct blob_pages pages;
-    bool found;
-    f->done = false;
-    TRY(txn_del(t, f->note));
-    TRY(find_blob(t, &f->item, &f->request, &blob, &found));
-    if (!found || !f->fold.worth_it)
-        return OK;
-    TRY(blob_pages_open(t, &f->request, &blob, &pages));
-    TRY(interval_fold_commit(&pages.map, &f->fold, &f->done));
-    pages.map.fold_wanted = false;
-    if (!f->done)
-        return OK;
-    TRY(blob_pages_keep(t, &f->request, &blob, &pages.map));
-    return blob_save_unchanged(t, &blob);
+    TRY(blob_pages_keep(t, &f->request, &f->blob, &f->pages.map));
+    return blob_save_unchanged(t, &f->blob);
 }
 
 struct err blob_pages_fold(struct store *store, struct str partition, const struct blob_fold *what)
 {
-    struct fold_step f = {.item = what->item, .chunk = what->chunk, .note = what->note};
-    arena_init(&f.arena, SIZE_MAX);
-    f.request = (struct blob_request){.arena = &f.arena, .name = what->name};
-    struct err error =
-        interval_fold_run(store->engine, &(struct interval_folding){.partition = partition,
-                                                                    .plan = plan_fold,
-                                                                    .commit = commit_fold,
-                                                                    .arg = &f,
-                                                                    .fold = &f.fold,
-                                                                    .done = &f.done});
-    arena_release(&f.arena);
-    return error;
+    struct fold_step step = {.item = what->item, .name = what->name, .note = what->note};
+    struct interval_folding folding = {.partition = partition,
+                                       .chunk = what->chunk,
+                                       .arg = &step,
+                                       .open = open_fold,
+                                       .drop_note = drop_fold_note,
+                                       .keep = keep_fold};
+    return interval_fold_run(store->engine, &folding);
 }

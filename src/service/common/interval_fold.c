@@ -162,23 +162,49 @@ struct err interval_fold_commit(struct interval_map *m, const struct interval_fo
     return OK;
 }
 
-static struct err run_steps(struct engine *e, const struct interval_folding *f)
+/* ---- all three ---- */
+
+static struct err plan_step(struct txn *t, void *arg)
 {
-    TRY(engine_view(e, f->partition, ENGINE_WAIT, f->plan, f->arg));
-    bool copied = f->fold->worth_it;
+    struct interval_folding *f = arg;
+    struct interval_map *m;
+    TRY(f->open(t, f->arg, &m));
+    return m == NULL ? OK : interval_fold_plan(m, f->chunk, &f->arena, &f->fold);
+}
+
+static struct err commit_step(struct txn *t, void *arg)
+{
+    struct interval_folding *f = arg;
+    struct interval_map *m;
+    f->done = false;
+    TRY(f->drop_note(t, f->arg));
+    TRY(f->open(t, f->arg, &m));
+    if (m == NULL || !f->fold.worth_it)
+        return OK;
+    TRY(interval_fold_commit(m, &f->fold, &f->done));
+    m->fold_wanted = false;
+    return f->done ? f->keep(t, f->arg) : OK;
+}
+
+static struct err run_steps(struct engine *e, struct interval_folding *f)
+{
+    TRY(engine_view(e, f->partition, ENGINE_WAIT, plan_step, f));
+    bool copied = f->fold.worth_it;
     if (copied)
-        TRY(interval_fold_copy(e, f->fold));
-    struct err error = engine_update_wait(e, f->partition, f->commit, f->arg);
-    if (copied && error.code != ERR_UNKNOWN_OUTCOME && (err_is(error) || !*f->done))
-        extent_discard(e, &f->fold->extent);
+        TRY(interval_fold_copy(e, &f->fold));
+    struct err error = engine_update_wait(e, f->partition, commit_step, f);
+    if (copied && error.code != ERR_UNKNOWN_OUTCOME && (err_is(error) || !f->done))
+        extent_discard(e, &f->fold.extent);
     return error;
 }
 
 /* Pinned from before the plan, so that what it found can still be read when it is copied. */
-struct err interval_fold_run(struct engine *e, const struct interval_folding *f)
+struct err interval_fold_run(struct engine *e, struct interval_folding *f)
 {
     struct engine_pin *pin = engine_pin(e);
+    arena_init(&f->arena, SIZE_MAX);
     struct err error = run_steps(e, f);
+    arena_release(&f->arena);
     engine_unpin(e, pin);
     return error;
 }

@@ -27,16 +27,24 @@ struct err interval_fold_copy(struct engine *e, struct interval_fold *f);
  * discard. */
 struct err interval_fold_commit(struct interval_map *m, const struct interval_fold *f, bool *done);
 
-/* All three steps for a map that only its owner can find: `plan` runs in a view and calls
- * interval_fold_plan, `commit` in an update and calls interval_fold_commit, both of `partition` and
- * with `arg`, in which `fold` and `done` lie. */
+/* All three steps for a map that only its owner can find. The owner's functions have `arg`, in
+ * which the map lies too. */
 struct interval_folding {
     struct str partition;
-    engine_fn *plan, *commit;
+    uint32_t chunk;
     void *arg;
-    struct interval_fold *fold;
-    const bool *done;
+    /* In a view and in an update: finds the map; *map is NULL when there is none any more. */
+    struct err (*open)(struct txn *t, void *arg, struct interval_map **map);
+    /* In the update: what asked for the fold goes, whatever comes of it. The next write into the
+     * chunk asks again. */
+    struct err (*drop_note)(struct txn *t, void *arg);
+    /* In the update, when the map has been folded: keeps what has changed of it. */
+    struct err (*keep)(struct txn *t, void *arg);
+    /* Its own. */
+    struct arena arena;
+    struct interval_fold fold;
+    bool done;
 };
-struct err interval_fold_run(struct engine *e, const struct interval_folding *f);
+struct err interval_fold_run(struct engine *e, struct interval_folding *f);
 
 #endif

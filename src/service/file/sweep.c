@@ -233,66 +233,56 @@ static struct err sweep_history(struct txn *t, struct step *step)
 
 struct fold_step {
     struct sweep_note note;
-    struct arena arena;
-    struct interval_fold fold;
-    bool done;
+    struct file_scope scope;
+    struct file_found file;
+    struct interval_map map;
 };
 
-static struct err find_map(struct txn *t, struct fold_step *f, struct file_scope *s,
-                           struct file_found *file, bool *found)
+static struct err find_file(struct txn *t, struct fold_step *f, bool *found)
 {
-    TRY(open_scope(t, f->note.incarnation, s, found));
+    TRY(open_scope(t, f->note.incarnation, &f->scope, found));
     if (*found)
-        TRY(file_find_id(s, f->note.id, file));
-    *found = *found && file->exists;
+        TRY(file_find_id(&f->scope, f->note.id, &f->file));
+    *found = *found && f->file.exists;
     return OK;
 }
 
-static struct err plan_fold(struct txn *t, void *arg)
+static struct err open_fold(struct txn *t, void *arg, struct interval_map **map)
 {
     struct fold_step *f = arg;
-    struct file_scope s;
-    struct file_found file;
     bool found;
-    TRY(find_map(t, f, &s, &file, &found));
-    if (!found)
-        return OK;
-    struct interval_map m = file_map(&s, &file.node);
-    return interval_fold_plan(&m, (uint32_t)f->note.more, &f->arena, &f->fold);
+    TRY(find_file(t, f, &found));
+    *map = found ? &f->map : NULL;
+    if (found)
+        f->map = file_map(&f->scope, &f->file.node);
+    return OK;
 }
 
-static struct err commit_fold(struct txn *t, void *arg)
+static struct err drop_fold_note(struct txn *t, void *arg)
+{
+    const struct fold_step *f = arg;
+    return sweep_note_drop(t, &f->note);
+}
+
+static struct err keep_fold(struct txn *t, void *arg)
 {
     struct fold_step *f = arg;
-    struct file_scope s;
-    struct file_found file;
-    bool found;
-    f->done = false;
-    TRY(sweep_note_drop(t, &f->note));
-    TRY(find_map(t, f, &s, &file, &found));
-    if (!found || !f->fold.worth_it)
-        return OK;
-    struct interval_map m = file_map(&s, &file.node);
-    TRY(interval_fold_commit(&m, &f->fold, &f->done));
-    m.fold_wanted = false;
-    TRY(file_keep_map(&s, &file, &m));
-    return f->done ? file_put(&s, &file) : OK;
+    (void)t;
+    TRY(file_keep_map(&f->scope, &f->file, &f->map));
+    return file_put(&f->scope, &f->file);
 }
 
 static struct err sweep_fold(struct store *store, struct str partition,
                              const struct sweep_note *note)
 {
-    struct fold_step f = {.note = *note};
-    arena_init(&f.arena, SIZE_MAX);
-    struct err error =
-        interval_fold_run(store->engine, &(struct interval_folding){.partition = partition,
-                                                                    .plan = plan_fold,
-                                                                    .commit = commit_fold,
-                                                                    .arg = &f,
-                                                                    .fold = &f.fold,
-                                                                    .done = &f.done});
-    arena_release(&f.arena);
-    return error;
+    struct fold_step step = {.note = *note};
+    struct interval_folding folding = {.partition = partition,
+                                       .chunk = (uint32_t)note->more,
+                                       .arg = &step,
+                                       .open = open_fold,
+                                       .drop_note = drop_fold_note,
+                                       .keep = keep_fold};
+    return interval_fold_run(store->engine, &folding);
 }
 
 /* ---- a partition ---- */
@@ -301,11 +291,10 @@ static struct err sweep_fold(struct store *store, struct str partition,
 static struct err fold_is_due(struct txn *t, const struct sweep_note *note, bool *due)
 {
     struct fold_step f = {.note = *note};
-    struct file_scope s;
-    struct file_found file;
     bool found;
-    TRY(find_map(t, &f, &s, &file, &found));
-    *due = !found || file.node.last_modified + FOLD_QUIET_SECONDS * TICKS_PER_SECOND <= txn_now(t);
+    TRY(find_file(t, &f, &found));
+    *due =
+        !found || f.file.node.last_modified + FOLD_QUIET_SECONDS * TICKS_PER_SECOND <= txn_now(t);
     return OK;
 }
 
