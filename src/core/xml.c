@@ -27,30 +27,42 @@ static uint64_t all_bytes(unsigned char c)
     return 0x0101010101010101ULL * c;
 }
 
-/* Whether a byte of the word is zero. (Subtracting one borrows into the top bit from 0 only, if not
- * from a byte past 0x80, which the complement leaves out.) */
-static bool has_zero(uint64_t word)
+/* Not zero when one of the word's eight bytes is a control, markup or beyond ASCII. '<' and '>'
+ * differ in one bit, and so do '"' and '&': each pair is found with that bit set. (Subtracting from
+ * a byte borrows into its top bit only when it is smaller, or past ASCII; a borrow that a smaller
+ * neighbour passes on does no harm, for then that neighbour is found.) */
+static uint64_t word_marks(uint64_t word)
 {
-    return ((word - all_bytes(1)) & ~word & all_bytes(0x80)) != 0;
+    uint64_t angle = (word | all_bytes(0x02)) ^ all_bytes('>');
+    uint64_t quote = (word | all_bytes(0x04)) ^ all_bytes('&');
+    return (word | (word - all_bytes(0x20)) | (angle - all_bytes(1)) | (quote - all_bytes(1))) &
+           all_bytes(0x80);
 }
 
-/* Of the word's eight bytes none is a control, markup or beyond ASCII. '<' and '>' differ in one
- * bit, and so do '"' and '&': each pair is found with that bit set. */
-static bool word_plain(uint64_t word)
+/* Many words are looked at together: texts are plain as a rule. */
+static size_t plain_blocks(struct str text)
 {
-    uint64_t low = (word - all_bytes(0x20)) & all_bytes(0x80);
-    return (word & all_bytes(0x80)) == 0 && low == 0 &&
-           !has_zero((word | all_bytes(0x02)) ^ all_bytes('>')) &&
-           !has_zero((word | all_bytes(0x04)) ^ all_bytes('&'));
+    enum { WORDS = 8 };
+    uint64_t words[WORDS];
+    size_t i = 0;
+    for (; i + sizeof words <= text.n; i += sizeof words) {
+        uint64_t marks = 0;
+        memcpy(words, text.p + i, sizeof words);
+        for (int k = 0; k < WORDS; k++)
+            marks |= word_marks(words[k]);
+        if (marks != 0)
+            break;
+    }
+    return i;
 }
 
 size_t xml_plain(struct str text)
 {
-    size_t i = 0;
+    size_t i = plain_blocks(text);
     uint64_t word;
     for (; i + sizeof word <= text.n; i += sizeof word) {
         memcpy(&word, text.p + i, sizeof word);
-        if (!word_plain(word))
+        if (word_marks(word) != 0)
             return i;
     }
     char rest[sizeof word];
@@ -58,7 +70,7 @@ size_t xml_plain(struct str text)
     if (i < text.n)
         memcpy(rest, text.p + i, text.n - i);
     memcpy(&word, rest, sizeof word);
-    return word_plain(word) ? text.n : i;
+    return word_marks(word) == 0 ? text.n : i;
 }
 
 bool xml_can_hold(struct str text)

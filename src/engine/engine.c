@@ -127,6 +127,13 @@ struct err txn_put_with_body(struct txn *t, struct str key, struct str value, st
     return body.n == 0 ? t->ops->put(t, key, value) : t->ops->put_with_body(t, key, value, body);
 }
 
+struct err txn_put_hot(struct txn *t, struct str key, struct str value)
+{
+    assert(t->writable);
+    assert(key.n <= ENGINE_KEY_MAX && value.n <= ENGINE_VALUE_MAX && str_given(value));
+    return t->ops->put_hot(t, key, value);
+}
+
 struct err txn_del(struct txn *t, struct str key)
 {
     assert(t->writable);

@@ -95,6 +95,8 @@ struct err txn_put(struct txn *t, struct str key, struct str value);
  * be. */
 struct err txn_get_with_body(struct txn *t, struct str key, struct str *value, struct str *body);
 struct err txn_put_with_body(struct txn *t, struct str key, struct str value, struct str body);
+/* The same, with the hint that the row is read again soon (a message just put). */
+struct err txn_put_hot(struct txn *t, struct str key, struct str value);
 /* Absent is no error. */
 struct err txn_del(struct txn *t, struct str key);
 

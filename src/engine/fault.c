@@ -199,6 +199,12 @@ static struct err fault_put_with_body(struct txn *t, struct str key, struct str 
     return txn_put_with_body(fault_txn_of(t)->inner, key, value, body);
 }
 
+static struct err fault_put_hot(struct txn *t, struct str key, struct str value)
+{
+    TRY(fault_point(fault_txn_of(t)->fault));
+    return txn_put_hot(fault_txn_of(t)->inner, key, value);
+}
+
 static struct err fault_del(struct txn *t, struct str key)
 {
     TRY(fault_point(fault_txn_of(t)->fault));
@@ -264,6 +270,7 @@ static const struct txn_ops FAULT_TXN_OPS = {
     .put = fault_put,
     .get_with_body = fault_get_with_body,
     .put_with_body = fault_put_with_body,
+    .put_hot = fault_put_hot,
     .del = fault_del,
     .cursor_open = fault_cursor_open,
     .scan_open = fault_scan_open,

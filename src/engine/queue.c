@@ -3,11 +3,22 @@
 
 #include <time.h>
 
+/* What a taker expects to come back of those it has answered: all of them at best, a quarter at
+ * least. It learns: after a wait in vain it expects no more than came, and then a little more with
+ * every time that as many came as it had expected. */
+enum {
+    RETURN_WHOLE = 1024,
+    RETURN_FIRST = 768,
+    RETURN_LEAST = 256,
+    RETURN_STEPS = 32,
+};
+
 void update_queue_init(struct update_queue *q)
 {
     *q = (struct update_queue){0};
     q->tail = &q->head;
     q->wanted = 1;
+    q->share = RETURN_FIRST;
     pthread_mutex_init(&q->lock, NULL);
     pthread_cond_init(&q->filled, NULL);
 }
@@ -65,18 +76,31 @@ static struct timespec time_after_us(int64_t us)
     return at;
 }
 
+static void learn_share(struct update_queue *q, size_t came, size_t answered, bool late)
+{
+    if (late)
+        q->share = (unsigned)(came * RETURN_WHOLE / answered);
+    else
+        q->share += (RETURN_WHOLE - q->share) / RETURN_STEPS + 1;
+    q->share = q->share < RETURN_LEAST   ? RETURN_LEAST
+               : q->share > RETURN_WHOLE ? RETURN_WHOLE
+                                         : q->share;
+}
+
 void update_queue_gather(struct update_queue *q, size_t answered, int64_t patience_us)
 {
     struct timespec until = time_after_us(patience_us);
     bool late = false;
     pthread_mutex_lock(&q->lock);
-    q->wanted = (q->count + answered + 1) * 3 / 4;
+    size_t before = q->count;
+    q->wanted = before + (answered * q->share + RETURN_WHOLE / 2) / RETURN_WHOLE;
     while (q->count < q->wanted && !q->closed && !late) {
         q->taker_waits = true;
         late = pthread_cond_clockwait(&q->filled, &q->lock, CLOCK_MONOTONIC, &until) != 0;
     }
     q->taker_waits = false;
     q->wanted = 1;
+    learn_share(q, q->count - before, answered, late);
     pthread_mutex_unlock(&q->lock);
 }
 

@@ -13,7 +13,8 @@ struct update_queue {
     struct engine_update *head;
     struct engine_update **tail;
     size_t count;
-    size_t wanted; /* how many there must be before a taker that waits is woken */
+    size_t wanted;  /* how many there must be before a taker that waits is woken */
+    unsigned share; /* of those answered, how many in RETURN_WHOLE come back in time: the taker's */
     bool taker_waits;
     bool stepped_in; /* somebody works in the taker's stead */
     bool closed;
@@ -26,10 +27,10 @@ bool update_queue_push(struct update_queue *q, struct engine_update *u);
 /* All that is there, in order of arrival, linked by next; waits for at least one. NULL when the
  * queue is closed and empty. */
 struct engine_update *update_queue_take(struct update_queue *q);
-/* Waits for more to come together, so that they share a flush: until there are most of those that
- * can be expected, which is who waits here already and who was just answered (`answered`), and no
- * longer than `patience_us`. With one client there is nobody to wait for, and it comes back at
- * once. */
+/* Waits for more to come together, so that they share a flush: until there are those that can be
+ * expected, which is who waits here already and as large a share of those just answered
+ * (`answered`) as came back the last times, and no longer than `patience_us`. With one client there
+ * is nobody to wait for, and it comes back at once. */
 void update_queue_gather(struct update_queue *q, size_t answered, int64_t patience_us);
 void update_queue_close(struct update_queue *q);
 /* When the taker waits and nothing is there for it: keeps it waiting, so that the caller may do its

@@ -18,6 +18,7 @@ struct row {
     uint32_t value_n;
     uint32_t body_n;
     bool deleted; /* a mark that the row is gone from what lies below this tree */
+    bool hot;     /* likely to be read soon */
     char bytes[]; /* key, then value, then body */
 };
 

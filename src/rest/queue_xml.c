@@ -23,7 +23,10 @@ static const struct str TAIL = STR_INIT("</MessageText></QueueMessage>");
 /* Whether the text means itself in XML. */
 static bool is_plain(struct str text)
 {
-    for (size_t i = xml_plain(text); i < text.n; i++)
+    size_t plain = xml_plain(text);
+    if (plain == text.n)
+        return true;
+    for (size_t i = plain; i < text.n; i++)
         if (text.p[i] == '<' || text.p[i] == '&' || text.p[i] == '>' || text.p[i] == '\r')
             return false;
     return xml_can_hold(text);

@@ -342,7 +342,10 @@ struct state *local_state(struct local_engine *e)
 
 static void renew_row(void *arg, struct row *row)
 {
-    row_cache_renew(arg, row_key(row), row->deleted ? STR_NONE : row_value(row));
+    if (row->hot)
+        row_cache_add(arg, row_key(row), row_value(row));
+    else
+        row_cache_renew(arg, row_key(row), row->deleted ? STR_NONE : row_value(row));
 }
 
 static void publish(struct local_engine *e)

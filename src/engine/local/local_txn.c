@@ -215,6 +215,16 @@ static struct err local_put_with_body(struct txn *txn, struct str key, struct st
     return OK;
 }
 
+static struct err local_put_hot(struct txn *txn, struct str key, struct str value)
+{
+    struct local_txn *t = local_txn_of(txn);
+    struct row *row = value_row(rowkey_of(&t->key, key), value);
+    row->hot = true;
+    t->batch->bytes += row->key_n + row->value_n;
+    tree_insert(&t->batch->overlay, row);
+    return OK;
+}
+
 static struct err local_del(struct txn *txn, struct str key)
 {
     struct local_txn *t = local_txn_of(txn);
@@ -331,6 +341,7 @@ static const struct txn_ops LOCAL_TXN_OPS = {
     .put = local_put,
     .get_with_body = local_get_with_body,
     .put_with_body = local_put_with_body,
+    .put_hot = local_put_hot,
     .del = local_del,
     .cursor_open = local_cursor_open,
     .scan_open = local_scan_open,

@@ -44,6 +44,12 @@ void test_row_cache_renews_what_it_keeps(void)
     CHECK(!str_given(find(c, &a, STR("gone"), 2)));
     CHECK(!str_given(find(c, &a, STR("large"), 2)));
     CHECK(!str_given(find(c, &a, STR("other"), 2)));
+    row_cache_add(c, STR("other"), STR("new"));
+    row_cache_add(c, STR("kept"), (struct str){large, CACHE_ROW_BYTES_MAX});
+    CHECK_STR(find(c, &a, STR("other"), 2), STR("new"));
+    CHECK(!str_given(find(c, &a, STR("other"), 1)));
+    CHECK(!str_given(find(c, &a, STR("kept"), 2)));
+    row_cache_add(c, STR("kept"), STR("new"));
     offer(c, STR("kept"), STR("old"), 1); /* too late */
     CHECK_STR(find(c, &a, STR("kept"), 2), STR("new"));
     free(large);

@@ -300,6 +300,7 @@ static const struct txn_ops MEM_TXN_OPS = {
     .put = mem_put,
     .get_with_body = mem_get_with_body,
     .put_with_body = mem_put_with_body,
+    .put_hot = mem_put,
     .del = mem_del,
     .cursor_open = mem_cursor_open,
     .scan_open = mem_scan_open,

@@ -91,7 +91,7 @@ struct err page_load(struct txn *t, const struct queue_state *s, uint64_t id, st
     struct queue_key key = queue_key_of(s, KEY_SLOTS, id);
     struct str row;
     page->id = id;
-    TRY(txn_get(t, queue_key_str(&key), &row));
+    TRY(txn_get_hot(t, queue_key_str(&key), &row));
     *found = true;
     if (str_given(row))
         return slots_decode(row, page) ? OK : err_new(ERR_CORRUPT);
@@ -178,7 +178,7 @@ static struct err put_page(struct txn *t, struct queue_state *s, uint64_t id, st
     else
         buf_put_u8(&b, FORM);
     put_entry(&b, e);
-    TRY(txn_put(t, queue_key_str(&key), buf_str(&b)));
+    TRY(txn_put_hot(t, queue_key_str(&key), buf_str(&b)));
     if (str_given(row) && !page_decode(row, &page))
         return err_new(ERR_CORRUPT);
     return e->expires < page.expires_at ? move_expiry(t, s, id, page.expires_at, e->expires) : OK;
