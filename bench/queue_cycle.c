@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What put, get and delete of a message cost a running server, each by itself, and how many
- * messages a second go through one queue: 64 connections, each waiting for its answer. Deleting
- * needs what a get answered, which the templates of bench_load cannot carry over.
+ * messages a second go through one queue: 64 connections, each waiting for its answer, that put,
+ * get and delete one message after the other, and then 32 puts, a get of up to 32 and a delete of
+ * each of those. Deleting needs what a get answered, which the templates of bench_load cannot carry
+ * over.
  *
  *     bench_queue_cycle PORT SERVER-PID MESSAGES-PER-CONNECTION */
 #include <arpa/inet.h>
@@ -17,9 +19,15 @@
 #include "core/uri.h"
 #include "service/account/account.h"
 
-enum { CONNECTIONS = 64, ANSWER_BYTES_MAX = 16 << 10, TEXT_BYTES = 1024, ID_BYTES = 36 };
+enum {
+    CONNECTIONS = 64,
+    ANSWER_BYTES_MAX = 64 << 10,
+    TEXT_BYTES = 1024,
+    ID_BYTES = 36,
+    GET_MAX = 32,
+};
 
-enum phase { PUT, GET, DELETE, CYCLE };
+enum phase { PUT, GET, DELETE, CYCLE, CYCLE_32 };
 
 struct message {
     char id[ID_BYTES];
@@ -32,7 +40,9 @@ struct client {
     struct message *messages;
     char answer[ANSWER_BYTES_MAX];
     size_t answer_n;
-    uint64_t done; /* requests of this phase */
+    uint64_t done;      /* requests of this phase, or messages in CYCLE_32 */
+    uint64_t left;      /* in CYCLE_32: how often what it is doing is still to be done */
+    uint64_t got_count; /* messages that the last get brought */
     enum phase doing;
     struct message *at;
 };
@@ -117,10 +127,11 @@ static void put(struct client *c)
 static void get(struct client *c)
 {
     char request[1024];
-    int n = snprintf(request, sizeof request,
-                     "GET /devstoreaccount1/cycle/messages?visibilitytimeout=600&%.*s HTTP/1.1\r\n"
-                     "Host: h\r\n\r\n",
-                     STR_ARG(c->bench->sas));
+    int n =
+        snprintf(request, sizeof request,
+                 "GET /devstoreaccount1/cycle/messages?visibilitytimeout=600&numofmessages=%d&%.*s "
+                 "HTTP/1.1\r\nHost: h\r\n\r\n",
+                 c->bench->phase == CYCLE_32 ? GET_MAX : 1, STR_ARG(c->bench->sas));
     send_request(c, request, n);
 }
 
@@ -130,7 +141,7 @@ static void take_got(struct str answer, struct message *m)
     struct str receipt = element(answer, STR("<PopReceipt>"));
     size_t used = 0;
     if (id.n != ID_BYTES)
-        stop("a get found nothing");
+        stop("a message without an id");
     memcpy(m->id, id.p, ID_BYTES);
     for (size_t i = 0; i < receipt.n && used + 4 < sizeof m->receipt; i++)
         used += (size_t)snprintf(m->receipt + used, 4,
@@ -148,18 +159,55 @@ static void delete_message(struct client *c, const struct message *m)
     send_request(c, request, n);
 }
 
+/* All messages of an answer. */
+static void take_answer(struct client *c, struct str answer)
+{
+    static const struct str open = STR_INIT("<QueueMessage>");
+    size_t at = str_find_str(answer, open);
+    c->got_count = 0;
+    for (; at < answer.n && c->got_count < GET_MAX; c->got_count++) {
+        answer = str_from(answer, at + open.n);
+        take_got(answer, &c->at[c->got_count]);
+        at = str_find_str(answer, open);
+    }
+    if (c->got_count == 0 && c->bench->phase != CYCLE_32)
+        stop("a get found nothing");
+}
+
+/* 32 puts, gets until something came, a delete for each message that did, and so on. False at the
+ * end of a round when the connection has deleted as many as it was to. */
+static bool next_of_32(struct client *c)
+{
+    if (c->left > 0) {
+        c->left--;
+    } else if (c->doing == PUT || (c->doing == GET && c->got_count == 0)) {
+        c->doing = GET;
+    } else if (c->doing == GET) {
+        c->doing = DELETE;
+        c->left = c->got_count - 1;
+        c->done += c->got_count;
+    } else {
+        c->doing = PUT;
+        c->left = GET_MAX - 1;
+    }
+    c->at = c->doing == DELETE ? &c->messages[c->left] : c->messages;
+    return c->doing != PUT || c->done < c->bench->each;
+}
+
+static bool next_of_phase(struct client *c)
+{
+    bool cycle = c->bench->phase == CYCLE;
+    c->doing = !cycle ? c->bench->phase : c->done % 3 == 0 ? PUT : c->done % 3 == 1 ? GET : DELETE;
+    c->at = &c->messages[cycle ? 0 : c->done];
+    c->done++;
+    return c->done <= (cycle ? 3 : 1) * c->bench->each;
+}
+
 /* Sends the connection's next request; false when it has done all of its own. */
 static bool client_next(struct client *c)
 {
-    if (c->bench->phase == CYCLE)
-        c->doing = c->done == 0 ? PUT : c->doing == DELETE ? PUT : c->doing + 1;
-    else
-        c->doing = c->bench->phase;
-    uint64_t requests = c->bench->phase == CYCLE ? 3 * c->bench->each : c->bench->each;
-    if (c->done == requests)
+    if (!(c->bench->phase == CYCLE_32 ? next_of_32(c) : next_of_phase(c)))
         return false;
-    c->at = &c->messages[c->bench->phase == CYCLE ? 0 : c->done];
-    c->done++;
     if (c->doing == PUT)
         put(c);
     else if (c->doing == GET)
@@ -180,6 +228,8 @@ static void run_clients(struct client *clients)
         if (poll < 0 || epoll_ctl(poll, EPOLL_CTL_ADD, clients[i].fd, &event) != 0)
             stop("epoll");
         clients[i].done = 0;
+        clients[i].left = 0;
+        clients[i].doing = DELETE; /* of nothing: a round begins behind it */
         running += client_next(&clients[i]);
     }
     while (running > 0) {
@@ -191,7 +241,7 @@ static void run_clients(struct client *clients)
             if (!str_given(answer))
                 continue;
             if (c->doing == GET)
-                take_got(answer, c->at);
+                take_answer(c, answer);
             running -= !client_next(c);
         }
     }
@@ -224,7 +274,9 @@ static void run_phase(struct bench *b, struct client *clients, enum phase phase,
     int64_t from = clock_mono_us();
     b->phase = phase;
     run_clients(clients);
-    double n = (double)b->each * CONNECTIONS;
+    double n = 0;
+    for (int i = 0; i < CONNECTIONS; i++)
+        n += phase == CYCLE_32 ? (double)clients[i].done : (double)b->each;
     printf("| %s | %d | %.0f | %.0f | %.1f |\n", title, CONNECTIONS, n,
            n * 1e6 / (double)(clock_mono_us() - from), (server_us(b->pid) - before) / n);
     (void)fflush(stdout);
@@ -266,7 +318,8 @@ int main(int argc, char **argv)
     memset(b.text, 'x', TEXT_BYTES);
     for (int i = 0; i < CONNECTIONS; i++) {
         clients[i].bench = &b;
-        clients[i].messages = ARENA_ARRAY(&arena, struct message, b.each);
+        clients[i].messages =
+            ARENA_ARRAY(&arena, struct message, b.each > GET_MAX ? b.each : GET_MAX);
         connect_client(&clients[i]);
     }
     struct str create = arena_printf(
@@ -280,5 +333,6 @@ int main(int argc, char **argv)
     run_phase(&b, clients, GET, "Get Messages, one each");
     run_phase(&b, clients, DELETE, "Delete Message");
     run_phase(&b, clients, CYCLE, "put, get and delete");
+    run_phase(&b, clients, CYCLE_32, "the same, up to 32 messages a get");
     return 0;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,10 +124,16 @@ static int start_oauth(struct server *s)
     return err_is(error) ? complain(s->config->oauth, error.detail) : 0;
 }
 
+/* Those that this process may use, which may be fewer than there are. */
+static size_t count_cores(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
+}
+
 static int start_loops(struct server *s)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    s->loop_count = s->config->threads != 0 ? s->config->threads : cores > 0 ? (size_t)cores : 1;
+    s->loop_count = s->config->threads != 0 ? s->config->threads : count_cores();
     if (s->loop_count > LOOPS_MAX)
         s->loop_count = LOOPS_MAX;
     for (size_t i = 0; i < s->loop_count; i++) {

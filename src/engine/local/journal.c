@@ -17,7 +17,7 @@
 /* See write_ahead. */
 enum {
     AHEAD_PART_BYTES = 16 << 10,
-    AHEAD_PARTS_MAX = 32,
+    AHEAD_PARTS_MAX = 64,
     AHEAD_SHARE = 4,        /* of a file, at most */
     AHEAD_RECORD_SHARE = 8, /* of the zeros, for a record that is followed by them */
 };

@@ -137,7 +137,7 @@ static struct err local_cursor_next(struct cursor *cursor)
 {
     struct local_cursor *c = local_cursor_of(cursor);
     if (c->txn->batch == NULL && c->below_ahead) { /* the way of listings */
-        rocksdb_iter_next(c->below.iterator);
+        walk_next(&c->below);
         return cursor_settle_forward(c, NULL);
     }
     /* First, for moving the iterator may free the key the cursor stands on. */

@@ -49,7 +49,7 @@ static struct err local_scan_seek(struct scan *scan, struct str partition, struc
 static struct err local_scan_next(struct scan *scan)
 {
     struct local_scan *s = local_scan_of(scan);
-    rocksdb_iter_next(s->walk.iterator);
+    walk_next(&s->walk);
     return scan_stand(s);
 }
 

@@ -314,6 +314,8 @@ struct err state_read_small(struct state *s, struct str key, struct buf *stored,
 void walk_init(struct walk *w, struct state *s, enum engine_wait wait, struct str from,
                struct str past)
 {
+    w->rows = s->rows;
+    w->steps = 0;
     w->options = rocksdb_readoptions_create();
     rocksdb_readoptions_set_snapshot(w->options, s->snapshot);
     if (wait == ENGINE_NOWAIT)
@@ -330,6 +332,26 @@ void walk_release(struct walk *w)
     if (w->options != NULL)
         rocksdb_readoptions_destroy(w->options);
     *w = (struct walk){0};
+}
+
+static void stop_filling(struct walk *w)
+{
+    struct str key;
+    if (!rocksdb_iter_valid(w->iterator))
+        return;
+    rocksdb_readoptions_set_fill_cache(w->options, 0);
+    rocksdb_iterator_t *onward = rocksdb_create_iterator(w->rows->db, w->options);
+    key.p = rocksdb_iter_key(w->iterator, &key.n);
+    rocksdb_iter_seek(onward, key.p, key.n);
+    rocksdb_iter_destroy(w->iterator);
+    w->iterator = onward;
+}
+
+void walk_next(struct walk *w)
+{
+    rocksdb_iter_next(w->iterator);
+    if (++w->steps == WALK_FILL_ROWS)
+        stop_filling(w);
 }
 
 struct err walk_key(const struct walk *w, struct str *key)

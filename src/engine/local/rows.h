@@ -77,10 +77,17 @@ struct err state_read_small(struct state *s, struct str key, struct buf *stored,
 struct walk {
     rocksdb_iterator_t *iterator;
     rocksdb_readoptions_t *options;
+    struct rows *rows;
+    uint32_t steps; /* taken with walk_next */
 };
 void walk_init(struct walk *w, struct state *s, enum engine_wait wait, struct str from,
                struct str past);
 void walk_release(struct walk *w);
+/* To the next key, also for those who go on for long: after WALK_FILL_ROWS of them, what is read is
+ * no longer kept in RocksDB's cache, for it would push out all else there and not be found there
+ * the next time either. */
+enum { WALK_FILL_ROWS = 16384 };
+void walk_next(struct walk *w);
 /* The key where it stands, absent at the end; borrowed until it moves. */
 struct err walk_key(const struct walk *w, struct str *key);
 struct str walk_value(const struct walk *w);
