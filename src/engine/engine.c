@@ -102,6 +102,12 @@ struct err txn_peek(struct txn *t, struct str partition, struct str key, struct 
     return t->ops->peek(t, partition, key, value);
 }
 
+struct err txn_none_between(struct txn *t, struct str from, struct str to, bool *none)
+{
+    assert(from.n <= ENGINE_KEY_MAX && to.n <= ENGINE_KEY_MAX && str_cmp(from, to) <= 0);
+    return t->ops->none_between(t, from, to, none);
+}
+
 struct err txn_put(struct txn *t, struct str key, struct str value)
 {
     assert(t->writable);

@@ -87,6 +87,9 @@ struct err txn_get(struct txn *t, struct str key, struct str *value);
 struct err txn_get_hot(struct txn *t, struct str key, struct str *value);
 /* Reads a row of another partition, in the same snapshot: a parent that must exist. */
 struct err txn_peek(struct txn *t, struct str partition, struct str key, struct str *value);
+/* Whether it is plain that no row has a key with from <= key < to: a cheap look for who is about to
+ * ask for many keys of the range. When it says no there may be none all the same. */
+struct err txn_none_between(struct txn *t, struct str from, struct str to, bool *none);
 struct err txn_put(struct txn *t, struct str key, struct str value);
 /* A row may have a body beside its value: bytes that belong to it and are read only by who asks for
  * them (a small content, beside all else that is known of it). So one search finds both, and who

@@ -52,6 +52,7 @@ struct txn_ops {
     struct err (*get)(struct txn *t, struct str key, struct str *value);
     struct err (*get_hot)(struct txn *t, struct str key, struct str *value);
     struct err (*peek)(struct txn *t, struct str partition, struct str key, struct str *value);
+    struct err (*none_between)(struct txn *t, struct str from, struct str to, bool *none);
     struct err (*put)(struct txn *t, struct str key, struct str value);
     struct err (*get_with_body)(struct txn *t, struct str key, struct str *value, struct str *body);
     struct err (*put_with_body)(struct txn *t, struct str key, struct str value, struct str body);

@@ -179,6 +179,12 @@ static struct err fault_peek(struct txn *t, struct str partition, struct str key
     return txn_peek(fault_txn_of(t)->inner, partition, key, value);
 }
 
+static struct err fault_none_between(struct txn *t, struct str from, struct str to, bool *none)
+{
+    TRY(fault_point(fault_txn_of(t)->fault));
+    return txn_none_between(fault_txn_of(t)->inner, from, to, none);
+}
+
 static struct err fault_put(struct txn *t, struct str key, struct str value)
 {
     TRY(fault_point(fault_txn_of(t)->fault));
@@ -267,6 +273,7 @@ static const struct txn_ops FAULT_TXN_OPS = {
     .get = fault_get,
     .get_hot = fault_get_hot,
     .peek = fault_peek,
+    .none_between = fault_none_between,
     .put = fault_put,
     .get_with_body = fault_get_with_body,
     .put_with_body = fault_put_with_body,

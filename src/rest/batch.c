@@ -103,7 +103,9 @@ void batch_part_fail(struct batch_part *part, struct err error)
 
 struct err batch_part_encode(struct batch_part *part)
 {
+    enum { USUAL_HEADERS_BYTES = 512 };
     struct rest_call *call = &part->call;
+    (void)buf_reserve(&call->headers, USUAL_HEADERS_BYTES);
     TRY(call->op->encode(call));
     if (call->status == 0)
         call->status = 200;

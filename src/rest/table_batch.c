@@ -12,7 +12,11 @@
 #include "rest/server.h"
 #include "rest/table_rest.h"
 
-enum { BATCH_OPERATIONS_MAX = 100 };
+enum {
+    BATCH_OPERATIONS_MAX = 100,
+    ROW_KEY_SLOTS = 256,
+    PART_FRAME_BYTES = 250, /* about what stands around an answer */
+};
 
 struct batch {
     struct rest_call *call;
@@ -22,6 +26,8 @@ struct batch {
     struct err error; /* of the part `failed` */
     size_t failed;
     struct entity_group group;
+    uint8_t
+        row_keys[ROW_KEY_SLOTS]; /* by their hash: one more than the part's number, 0 for none */
     struct engine_update update;
     struct loop_task task;
 };
@@ -98,16 +104,33 @@ static struct err read_batch(struct batch *b, struct str boundary)
 
 /* ---- checking it as a group ---- */
 
-static struct err check_against_others(const struct batch *b, size_t at)
+/* Notes the RowKey; false when it was noted before. A client that makes its keys collide makes its
+ * own batch slower, by what comparing each with each would cost. */
+static bool note_row_key(struct batch *b, size_t at)
+{
+    struct str rk = b->group.changes[at]->rk;
+    uint32_t hash = 2166136261U;
+    for (size_t i = 0; i < rk.n; i++)
+        hash = (hash ^ (unsigned char)rk.p[i]) * 16777619U;
+    uint32_t slot = hash ^ hash >> 16;
+    for (;; slot++) {
+        uint8_t *noted = &b->row_keys[slot % ROW_KEY_SLOTS];
+        if (*noted == 0) {
+            *noted = (uint8_t)(at + 1);
+            return true;
+        }
+        if (str_eq(rk, b->group.changes[*noted - 1]->rk))
+            return false;
+    }
+}
+
+static struct err check_against_others(struct batch *b, size_t at)
 {
     const struct entity_change *change = b->group.changes[at];
     const struct entity_change *first = b->group.changes[0];
     if (!str_eq(change->place.table, first->place.table) || !str_eq(change->pk, first->pk))
         return err_new(ERR_COMMANDS_IN_BATCH_ACT_ON_DIFFERENT_PARTITIONS);
-    for (size_t i = 0; i < at; i++)
-        if (str_eq(change->rk, b->group.changes[i]->rk))
-            return err_new(ERR_INVALID_DUPLICATE_ROW);
-    return OK;
+    return note_row_key(b, at) ? OK : err_new(ERR_INVALID_DUPLICATE_ROW);
 }
 
 static struct err decode_part(struct batch *b, size_t at)
@@ -244,6 +267,10 @@ static void put_parts(struct batch *b, struct str batch)
     bool failed = err_is(b->error);
     size_t from = failed ? b->failed : 0;
     size_t to = failed ? b->failed + 1 : b->count;
+    size_t bytes = 0;
+    for (size_t i = from; i < to; i++)
+        bytes += PART_FRAME_BYTES + b->parts[i]->call.headers.n + b->parts[i]->call.out.n;
+    (void)buf_reserve(out, bytes);
     if (b->query) {
         batch_put_part(out, b->parts[0], batch, BATCH_ID_INSIDE);
     } else {

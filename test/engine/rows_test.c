@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows, rollback, stamps: what one transaction at a time sees. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/mem.h"
@@ -58,6 +59,60 @@ static struct err read_kept(struct txn *t, void *arg)
     k->large = arena_copy(k->arena, k->large);
     k->gone = arena_copy(k->arena, k->gone);
     return OK;
+}
+
+static struct err puts_and_looks(struct txn *t, void *arg)
+{
+    bool *none = arg;
+    TRY(txn_put(t, STR("m"), STR("own")));
+    TRY(txn_none_between(t, STR("l"), STR("n"), &none[0]));
+    return txn_none_between(t, STR("n"), STR("z"), &none[1]);
+}
+
+struct look {
+    struct str from;
+    struct str to;
+    bool none;
+};
+
+static struct err look_between(struct txn *t, void *arg)
+{
+    struct look *look = arg;
+    return txn_none_between(t, look->from, look->to, &look->none);
+}
+
+static bool none_between(struct subject *s, const char *from, const char *to)
+{
+    struct look look = {str_of(from), str_of(to), false};
+    CHECK_OK(engine_view(s->engine, STR("p"), ENGINE_WAIT, look_between, &look));
+    return look.none;
+}
+
+ENGINE_CASE(rows_none_between)
+{
+    bool none[2] = {true, false};
+    put_row(s, STR("o"), STR("c"), STR("another partition's"));
+    put_row(s, STR("q"), STR("c"), STR("another partition's"));
+    CHECK(none_between(s, "a", "z"));
+    put_row(s, STR("p"), STR("c"), STR("1"));
+    put_row(s, STR("p"), STR("f"), STR("2"));
+    CHECK(none_between(s, "a", "c") && none_between(s, "d", "f") && none_between(s, "g", "z"));
+    CHECK(!none_between(s, "c", "d") && !none_between(s, "a", "z") && !none_between(s, "b", "f"));
+    CHECK_OK(engine_update_wait(s->engine, STR("p"), puts_and_looks, none));
+    CHECK(!none[0] && none[1]);
+    for (int i = 0; i < 100; i++) {
+        char key[8];
+        (void)snprintf(key, sizeof key, "x%02d", i);
+        put_row(s, STR("p"), str_of(key), STR("soon gone"));
+    }
+    CHECK(!none_between(s, "x", "y"));
+    for (int i = 0; i < 100; i++) {
+        char key[8];
+        (void)snprintf(key, sizeof key, "x%02d", i);
+        del_row(s, STR("p"), str_of(key));
+    }
+    (void)none_between(s, "x", "y"); /* either, but no error */
+    CHECK(!none_between(s, "a", "n"));
 }
 
 /* Whatever is committed after it was kept, a state stays as it was; kept again it is the newer. */

@@ -190,6 +190,17 @@ static struct err local_peek(struct txn *txn, struct str partition, struct str k
     return local_find(t, rowkey_of(&other, key), ROW_HOT, value);
 }
 
+/* A mark of the batch's that a row is gone counts as one. */
+static struct err local_none_between(struct txn *txn, struct str from, struct str to, bool *none)
+{
+    struct local_txn *t = local_txn_of(txn);
+    struct str first = arena_copy(&t->arena, rowkey_of(&t->key, from));
+    struct str past = arena_copy(&t->arena, rowkey_of(&t->key, to));
+    struct row *row = t->batch == NULL ? NULL : tree_at_or_after(&t->batch->overlay, first);
+    *none = row == NULL || str_cmp(row_key(row), past) >= 0;
+    return *none ? state_none_between(t->state, first, past, none) : OK;
+}
+
 /* ---- writing ---- */
 
 static void batch_put(struct batch *b, struct str key, struct str value)
@@ -338,6 +349,7 @@ static const struct txn_ops LOCAL_TXN_OPS = {
     .get = local_get,
     .get_hot = local_get_hot,
     .peek = local_peek,
+    .none_between = local_none_between,
     .put = local_put,
     .get_with_body = local_get_with_body,
     .put_with_body = local_put_with_body,

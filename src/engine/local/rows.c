@@ -311,6 +311,27 @@ struct err state_read_small(struct state *s, struct str key, struct buf *stored,
     return OK;
 }
 
+struct err state_none_between(struct state *s, struct str from, struct str past, bool *none)
+{
+    enum { GONE_MAX = 16 };
+    char *text = NULL;
+    rocksdb_readoptions_t *options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_snapshot(options, s->snapshot);
+    rocksdb_readoptions_set_iterate_upper_bound(options, past.p, past.n);
+    rocksdb_readoptions_set_max_skippable_internal_keys(options, GONE_MAX);
+    rocksdb_iterator_t *iterator = rocksdb_create_iterator(s->rows->db, options);
+    rocksdb_iter_seek(iterator, from.p, from.n);
+    *none = !rocksdb_iter_valid(iterator);
+    rocksdb_iter_get_error(iterator, &text);
+    rocksdb_iter_destroy(iterator);
+    rocksdb_readoptions_destroy(options);
+    struct err e = rows_error("look", text);
+    if (e.code != ERR_WOULD_BLOCK)
+        return e;
+    *none = false; /* it has passed over too many */
+    return OK;
+}
+
 void walk_init(struct walk *w, struct state *s, enum engine_wait wait, struct str from,
                struct str past)
 {

@@ -73,6 +73,10 @@ struct err state_read(struct state *s, enum engine_wait wait, struct str key,
 /* Copies the value; false in *found when there is no such row. */
 struct err state_read_small(struct state *s, struct str key, struct buf *stored, bool *found);
 
+/* Whether a short look finds no row with from <= key < past. It ends at the first row, or after a
+ * few that are gone, and then says no. */
+struct err state_none_between(struct state *s, struct str from, struct str past, bool *none);
+
 /* Over from <= key < past; both must outlive the iterator. Destroy both with walk_release. */
 struct walk {
     rocksdb_iterator_t *iterator;

@@ -42,6 +42,14 @@ static struct err mem_peek(struct txn *txn, struct str partition, struct str key
     return mem_txn_find(t, rowkey_of(&other, key), value);
 }
 
+static struct err mem_none_between(struct txn *txn, struct str from, struct str to, bool *none)
+{
+    struct mem_txn *t = mem_txn_of(txn);
+    struct row *row = tree_at_or_after(t->tree, rowkey_of(&t->key, from));
+    *none = row == NULL || str_cmp(row_key(row), rowkey_of(&t->key, to)) >= 0;
+    return OK;
+}
+
 static struct err mem_put(struct txn *txn, struct str key, struct str value)
 {
     struct mem_txn *t = mem_txn_of(txn);
@@ -297,6 +305,7 @@ static const struct txn_ops MEM_TXN_OPS = {
     .get = mem_get,
     .get_hot = mem_get,
     .peek = mem_peek,
+    .none_between = mem_none_between,
     .put = mem_put,
     .get_with_body = mem_get_with_body,
     .put_with_body = mem_put_with_body,

@@ -133,14 +133,10 @@ static struct err run_change(struct change_run *run, enum entity_change_kind kin
     return err_new(ERR_INVALID_INPUT);
 }
 
-static struct err apply(struct txn *t, uint64_t table, struct entity_change *change,
-                        enum entity_change_kind kind)
+static struct str key_of(struct txn *t, uint64_t table, const struct entity_change *change)
 {
     struct arena *a = txn_arena(t);
-    struct change_run run = {.txn = t, .change = change};
-    run.key = place_entity_key(a, table, name_to_key(a, change->rk));
-    TRY(txn_get(t, run.key, &run.old));
-    return run_change(&run, kind);
+    return place_entity_key(a, table, name_to_key(a, change->rk));
 }
 
 static struct err apply_alone(struct txn *t, struct entity_change *change,
@@ -148,7 +144,9 @@ static struct err apply_alone(struct txn *t, struct entity_change *change,
 {
     uint64_t table;
     TRY(table_find(t, &change->place, &table));
-    return apply(t, table, change, kind);
+    struct change_run run = {.txn = t, .change = change, .key = key_of(t, table, change)};
+    TRY(txn_get(t, run.key, &run.old));
+    return run_change(&run, kind);
 }
 
 struct err table_insert_entity(struct txn *t, void *arg)
@@ -181,14 +179,46 @@ struct err table_insert_or_merge_entity(struct txn *t, void *arg)
     return apply_alone(t, arg, CHANGE_INSERT_OR_MERGE);
 }
 
+/* Entities are often inserted in the order of their keys, many at a time: then nothing is there
+ * from the first of the group to the last, and one look tells so for all of them. */
+static struct err none_there(struct txn *t, const struct str *keys, size_t count, bool *none)
+{
+    enum { WORTH_A_LOOK = 8 };
+    *none = false;
+    if (count < WORTH_A_LOOK)
+        return OK;
+    struct str first = keys[0];
+    struct str last = keys[0];
+    for (size_t i = 1; i < count; i++) {
+        if (str_cmp(keys[i], first) < 0)
+            first = keys[i];
+        if (str_cmp(keys[i], last) > 0)
+            last = keys[i];
+    }
+    char *past = arena_bytes(txn_arena(t), last.n + 1);
+    memcpy(past, last.p, last.n);
+    past[last.n] = '\0';
+    return txn_none_between(t, first, (struct str){past, last.n + 1}, none);
+}
+
 struct err table_entity_group_transaction(struct txn *t, void *arg)
 {
     struct entity_group *group = arg;
+    struct str *keys = ARENA_ARRAY(txn_arena(t), struct str, group->count);
     uint64_t table;
+    bool none;
     group->failed = 0;
     TRY(table_find(t, &group->place, &table));
-    for (; group->failed < group->count; group->failed++)
-        TRY(apply(t, table, group->changes[group->failed], group->changes[group->failed]->kind));
+    for (size_t i = 0; i < group->count; i++)
+        keys[i] = key_of(t, table, group->changes[i]);
+    TRY(none_there(t, keys, group->count, &none));
+    for (; group->failed < group->count; group->failed++) {
+        struct entity_change *change = group->changes[group->failed];
+        struct change_run run = {.txn = t, .change = change, .key = keys[group->failed]};
+        if (!none)
+            TRY(txn_get(t, run.key, &run.old));
+        TRY(run_change(&run, change->kind));
+    }
     return OK;
 }
 
