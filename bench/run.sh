@@ -298,7 +298,8 @@ part_file() {
     rm -f "$data/dd"
 }
 
-# Does a rewrite of 4 KiB of a file of 10 GiB keep its cost while the file is written over and over?
+# Does a rewrite of 4 KiB of a file of 10 GiB keep its cost while the file is written over and over? (BENCH_PAGES=262144
+# BENCH_REWRITES=10: a file of 1 GiB until each page was written seven times.)
 part_rewrite() {
     pages=${BENCH_PAGES:-2621440}
     say "## Rewrites of 4 KiB at random in a file of $((pages / 256)) MiB, ${BENCH_REWRITES:-5} rows of 200,000"
@@ -307,6 +308,7 @@ part_rewrite() {
     titles
     for i in $(seq "${BENCH_REWRITES:-5}"); do
         row $file_port "rewrites, row $i" --warm-up 0 --seconds 600 --requests 200000 --keys $pages --op "PUT $account/rewrite/f?comp=range" --header 'x-ms-write: update' --header 'x-ms-range: {range:4096}' --body-bytes 4096
+        echo "journal, rows and segments, MiB: $(du -sm "$data"/store/journal "$data"/store/rows "$data"/store/segments | cut -f1 | tr '\n' ' ')" >&2
     done
     row $file_port 'Get File 4 KiB of it' --keys $pages --op "GET $account/rewrite/f" --header 'x-ms-range: {range:4096}'
 }
@@ -327,6 +329,16 @@ part_directory() {
     row $file_port 'pages of 5,000 from anywhere' --warm-up 0 --connections 4 --keys "$files" --requests 400 --seconds 600 \
         --op "GET $account/directory?restype=directory&comp=list&marker={key64}"
     echo "memory after two million entries: $(awk '/VmRSS/ {print $2}' /proc/"$pid"/status) KiB"
+    stop
+    flags=${BENCH_FLAGS:-}
+    BENCH_FLAGS="$flags --cache-mib 2"
+    start
+    for i in 1 2 3; do
+        row $file_port "with a cache of 2 MiB, pass $i" --warm-up 0 --connections 4 --keys "$files" --requests 100 --seconds 600 \
+            --op "GET $account/directory?restype=directory&comp=list&marker={key64}"
+        echo "memory after it: $(awk '/VmRSS/ {print $2}' /proc/"$pid"/status) KiB"
+    done
+    BENCH_FLAGS=$flags
 }
 
 start

@@ -234,7 +234,8 @@ static struct err authorize(struct rest_call *call, struct source_url *source)
         .container = source->container,
         .object = source->object,
         .peer = call->x->peer,
-        .secure = call->x->secure,
+        /* As if it were fetched the way that it is named. */
+        .secure = call->x->secure || str_ieq(source->uri.scheme, STR("https")),
         .version = call->version,
     };
     bool blob = source->service == SERVICE_BLOB;

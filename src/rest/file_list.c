@@ -115,9 +115,9 @@ static void put_properties(struct list_directory *list, const struct node *n)
         PUT(b, "</Attributes>");
     }
     if (list->permissions) {
-        char text[PERMISSION_TEXT_MAX];
-        size_t length = permission_key_text(&n->permission, text);
-        xml_element(b, STR("PermissionKey"), (struct str){text, length});
+        PUT(b, "<PermissionKey>");
+        permission_key_put(b, &n->permission);
+        PUT(b, "</PermissionKey>");
     }
 }
 

@@ -276,9 +276,9 @@ void file_put_attributes_text(struct buf *b, const struct node *n)
 
 void file_put_permission_key(struct rest_call *call, const struct permission_key *key)
 {
-    char text[PERMISSION_TEXT_MAX];
-    size_t n = permission_key_text(key, text);
-    call_put(call, STR("x-ms-file-permission-key"), (struct str){text, n});
+    struct buf text = buf_in(call->arena);
+    permission_key_put(&text, key);
+    call_put(call, STR("x-ms-file-permission-key"), buf_str(&text));
 }
 
 static void put_nfs(struct rest_call *call, const struct node *n)

@@ -227,10 +227,11 @@ test('sources by the names that accounts have in the cloud', async () => {
     const theirs = theirShare.rootDirectoryClient.getFileClient('secret');
     await theirs.uploadData(Buffer.from('theirs'));
     await assertRejects(to.startCopyFromURL(cloud(theirs.url)), 401, 'CannotVerifyCopySource');
-    const { FileSASPermissions } = await import('@azure/storage-file-share');
+    const { FileSASPermissions, SASProtocol } = await import('@azure/storage-file-share');
     const sas = await theirs.generateSasUrl({
-        permissions: FileSASPermissions.parse('r'), expiresOn: new Date(Date.now() + 3600000),
+        permissions: FileSASPermissions.parse('r'), expiresOn: new Date(Date.now() + 3600000), protocol: SASProtocol.Https,
     });
+    await assertRejects(to.startCopyFromURL(sas), 403, 'CannotVerifyCopySource');
     assert.equal((await to.startCopyFromURL(cloud(sas))).copyStatus, 'success');
     await readBack(to, Buffer.from('theirs'));
     // Nor is every such name ours.

@@ -10,7 +10,8 @@
  * content was written to before (an aligned 4 KiB write does not even read what it replaces), and a
  * large one costs an extent and the chunk's row. An extent belongs to one chunk, so what is held
  * and what of it is still used can be told from one row; a chunk that wastes too much, or has
- * gathered many blocks, is folded into one new extent in the background (interval_fold.h).
+ * gathered many blocks and is not written to any more, is folded into one new extent in the
+ * background (interval_fold.h).
  *
  * All rows are versioned (vrow.h) and each piece carries the stamp of its write, so a snapshot
  * costs nothing and what changed between two is known. */

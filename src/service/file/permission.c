@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/file/permission.h"
 
-#include <stdio.h>
-
 #include "core/hmac.h"
 #include "service/file/keys.h"
 #include "service/file/sddl.h"
@@ -23,12 +21,12 @@ struct permission_row {
 
 /* ---- keys ---- */
 
-size_t permission_key_text(const struct permission_key *key, char out[PERMISSION_TEXT_MAX])
+void permission_key_put(struct buf *b, const struct permission_key *key)
 {
     struct reader r = reader_of((struct str){(const char *)key->bytes, PERMISSION_KEY_BYTES});
-    unsigned long long high = read_be64(&r);
-    unsigned long long low = read_be64(&r);
-    return (size_t)snprintf(out, PERMISSION_TEXT_MAX, "%llu*%llu", high, low);
+    buf_put_u64(b, read_be64(&r));
+    buf_putc(b, '*');
+    buf_put_u64(b, read_be64(&r));
 }
 
 bool permission_key_parse(struct str text, struct permission_key *out)

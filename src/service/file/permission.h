@@ -8,10 +8,8 @@
 #include "service/file/node.h"
 #include "service/file/sd.h"
 
-enum { PERMISSION_TEXT_MAX = 48 };
-
 /* "8811788780590250410*9277140604281600160". */
-size_t permission_key_text(const struct permission_key *key, char out[PERMISSION_TEXT_MAX]);
+void permission_key_put(struct buf *b, const struct permission_key *key);
 bool permission_key_parse(struct str text, struct permission_key *out);
 
 /* Stores a descriptor (binary, any valid form), or finds it stored. ERR_INVALID_FILE_PERMISSION. */

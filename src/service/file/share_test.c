@@ -319,10 +319,10 @@ void test_create_permission(void)
     CHECK_OK(get_properties(&w, "f", &one));
     CHECK_OK(get_properties(&w, "g", &two));
     CHECK(memcmp(&one.node.permission, &two.node.permission, PERMISSION_KEY_BYTES) == 0);
-    char text[PERMISSION_TEXT_MAX];
+    struct buf text = buf_in(&w.arena);
     struct permission_key key;
-    size_t n = permission_key_text(&one.node.permission, text);
-    CHECK(permission_key_parse((struct str){text, n}, &key));
+    permission_key_put(&text, &one.node.permission);
+    CHECK(permission_key_parse(buf_str(&text), &key));
     CHECK(memcmp(&key, &one.node.permission, sizeof key) == 0);
     CHECK_OK(world_update(&w, put_permission, &key));
     CHECK(memcmp(&key, &one.node.permission, sizeof key) == 0);
