@@ -288,6 +288,16 @@ static struct err read_range_source(struct rest_call *call, struct range_from_ur
     return OK;
 }
 
+/* There is nothing else that it could do, but it has to say so. */
+static struct err read_write(struct rest_call *call)
+{
+    const struct str name = STR("x-ms-write");
+    struct str what = call_header(call, name);
+    if (!str_given(what))
+        return call_missing_header(call, name);
+    return str_ieq(what, STR("update")) ? OK : call_bad_header(call, name);
+}
+
 struct err rest_put_range_from_url_decode(struct rest_call *call)
 {
     struct range_from_url *put = ARENA_NEW(call->arena, struct range_from_url);
@@ -295,17 +305,14 @@ struct err rest_put_range_from_url_decode(struct rest_call *call)
     bool given;
     call->args = put;
     TRY(file_read_request(call, false, &args->request));
+    TRY(read_write(call));
     TRY(range_read(call, &given, &args->offset, &args->length));
     if (!given)
         return call_missing_header(call, STR("x-ms-range"));
     if (args->length > RANGE_MAX)
         return call_bad_header(call, STR("x-ms-range"));
     TRY(read_range_source(call, put));
-    args->last_write.kind = FILE_TIME_NOW;
-    struct str time = call_header(call, STR("x-ms-file-last-write-time"));
-    if (str_given(time) && str_ieq(time, STR("preserve")))
-        args->last_write.kind = FILE_TIME_KEEP;
-    return OK;
+    return file_read_last_write(call, &args->last_write);
 }
 
 /* The checksums that were sent are of a file's bytes here as they are of what from_url fetched. */

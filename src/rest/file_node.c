@@ -42,8 +42,7 @@ struct err rest_create_directory_decode(struct rest_call *call)
 {
     struct directory_args *args;
     TRY(decode_directory(call, false, &args));
-    TRY(file_read_settings(call, &args->settings));
-    TRY(file_read_semantics(call, &args->settings));
+    TRY(file_read_new_settings(call, &args->settings));
     return metadata_from_headers(call, &args->metadata);
 }
 
@@ -174,8 +173,7 @@ struct err rest_create_file_decode(struct rest_call *call)
     TRY(file_read_request(call, false, &args->request));
     TRY(read_type(call));
     TRY(read_size(call, true, args));
-    TRY(file_read_settings(call, &args->settings));
-    TRY(file_read_semantics(call, &args->settings));
+    TRY(file_read_new_settings(call, &args->settings));
     TRY(file_read_http(call, &args->http, &args->has_http));
     TRY(metadata_from_headers(call, &args->metadata));
     args->create_only = call->who.create_only;

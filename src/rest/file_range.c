@@ -199,12 +199,7 @@ struct err rest_put_range_decode(struct rest_call *call)
         return call_missing_header(call, STR("x-ms-range"));
     if (args->length == UINT64_MAX)
         return call_bad_header(call, STR("x-ms-range"));
-    args->last_write.kind = FILE_TIME_NOW;
-    struct str time = call_header(call, STR("x-ms-file-last-write-time"));
-    if (str_given(time) && str_ieq(time, STR("preserve")))
-        args->last_write.kind = FILE_TIME_KEEP;
-    else
-        TRY(file_read_time(call, STR("x-ms-file-last-write-time"), NULL, &args->last_write));
+    TRY(file_read_last_write(call, &args->last_write));
     struct str what = call_header(call, write);
     if (!str_given(what))
         return call_missing_header(call, write);

@@ -198,7 +198,7 @@ struct err file_read_settings(struct rest_call *call, struct file_settings *out)
 }
 
 /* Without a permission there is nothing to restore. */
-struct err file_read_semantics(struct rest_call *call, struct file_settings *out)
+static struct err read_semantics(struct rest_call *call, struct file_settings *out)
 {
     const struct str name = STR("x-ms-file-property-semantics");
     struct str text = call_header(call, name);
@@ -208,6 +208,30 @@ struct err file_read_semantics(struct rest_call *call, struct file_settings *out
         return call_bad_header(call, name);
     out->restores = out->permission == FILE_PERMISSION_SD || out->permission == FILE_PERMISSION_KEY;
     return OK;
+}
+
+struct err file_read_new_settings(struct rest_call *call, struct file_settings *out)
+{
+    static const struct str NAMES[] = {
+        STR_INIT("x-ms-file-attributes"), STR_INIT("x-ms-file-creation-time"),
+        STR_INIT("x-ms-file-last-write-time"), STR_INIT("x-ms-file-change-time"),
+        STR_INIT("x-ms-file-permission")};
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
+        struct str value = call_header(call, NAMES[i]);
+        if (str_given(value) && str_ieq(value, STR("preserve")))
+            return call_bad_header(call, NAMES[i]);
+    }
+    TRY(file_read_settings(call, out));
+    return read_semantics(call, out);
+}
+
+struct err file_read_last_write(struct rest_call *call, struct file_time *out)
+{
+    const struct str name = STR("x-ms-file-last-write-time");
+    struct str text = call_header(call, name);
+    bool keeps = str_given(text) && str_ieq(text, STR("preserve"));
+    out->kind = keeps ? FILE_TIME_KEEP : FILE_TIME_NOW;
+    return file_read_time(call, name, NULL, out);
 }
 
 struct err file_read_http(struct rest_call *call, struct node_http *out, bool *given)

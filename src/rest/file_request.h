@@ -14,8 +14,10 @@ struct err file_read_request(struct rest_call *call, bool snapshot, struct file_
 struct err file_read_snapshot(struct rest_call *call, struct str parameter, int64_t *out);
 /* x-ms-file-attributes, times, permission, mode, owner and group. */
 struct err file_read_settings(struct rest_call *call, struct file_settings *out);
-/* x-ms-file-property-semantics of something new. */
-struct err file_read_semantics(struct rest_call *call, struct file_settings *out);
+/* The same of something new, which has nothing to preserve; and x-ms-file-property-semantics. */
+struct err file_read_new_settings(struct rest_call *call, struct file_settings *out);
+/* x-ms-file-last-write-time of a write to a range: now, unless it says otherwise. */
+struct err file_read_last_write(struct rest_call *call, struct file_time *out);
 /* One time: `now`, `preserve` (and `source`, where *source is given) or a date. */
 struct err file_read_time(struct rest_call *call, struct str name, bool *source,
                           struct file_time *out);

@@ -100,6 +100,12 @@ describe('headers', () => {
                 [send('PUT', `${share}/f`, 'comp=properties', { [header]: time }), 'InvalidHeaderValue'],
                 [send('PUT', `${share}/d`, 'restype=directory&comp=properties', { [header]: time }), 'InvalidHeaderValue']]));
         }
+        // What is new has nothing to preserve.
+        for (const which of ['creation-time', 'last-write-time', 'change-time', 'attributes', 'permission']) {
+            const header = `x-ms-file-${which}`;
+            await refused([[create('/new', { [header]: 'preserve' }), 'InvalidHeaderValue', 400, header],
+                [send('PUT', `${share}/new`, 'restype=directory', { [header]: 'preserve' }), 'InvalidHeaderValue', 400, header]]);
+        }
         const kept = { 'x-ms-file-creation-time': '1601-01-01T00:00:00.0000001Z', 'x-ms-file-change-time': '9999-12-31T23:59:59.9999999Z' };
         const made = await create('/times', kept);
         for (const [name, time] of Object.entries(kept))
@@ -225,6 +231,20 @@ describe('sources of renames, copies and links', () => {
             [send('PUT', `${share}/d/e`, 'restype=directory&comp=rename', { 'x-ms-file-rename-source': url(`${share}/d`) }), 'InvalidInput'],
             [send('PUT', `${share}/new`, 'restype=hardlink', { 'x-ms-type': 'file', 'x-ms-file-target-file': '/f' }), 'InvalidOperation'],
             [send('PUT', `${share}/new`, 'restype=symboliclink', { 'x-ms-link-text': 'f' }), 'InvalidOperation'],
+        ]);
+    });
+});
+
+describe('Put Range From URL', () => {
+    it('says that it writes, what, where and when', async () => {
+        const put = (headers) => send('PUT', `${share}/f`, 'comp=range', {
+            'x-ms-copy-source': `${server.url('file')}${share}/f`, 'x-ms-range': 'bytes=0-3', 'x-ms-source-range': 'bytes=0-3', ...headers,
+        });
+        await refused([
+            [put({}), 'MissingRequiredHeader', 400, 'x-ms-write'],
+            [put({ 'x-ms-write': 'clear' }), 'InvalidHeaderValue', 400, 'x-ms-write'],
+            [put({ 'x-ms-write': 'update', 'x-ms-file-last-write-time': 'later' }), 'InvalidHeaderValue', 400, 'x-ms-file-last-write-time'],
+            [put({ 'x-ms-write': 'update', 'x-ms-source-allow-trailing-dot': 'maybe' }), 'InvalidHeaderValue'],
         ]);
     });
 });
