@@ -173,8 +173,8 @@ static bool has_less_live(const struct file_sample *a, const struct file_sample 
 static const struct file_sample *choose_file(const struct collector *c)
 {
     const struct file_sample *least = NULL;
-    uint64_t bytes = 0;
-    uint64_t live_bytes = 0;
+    uint64_t bytes = c->fresh_bytes;
+    uint64_t live_bytes = c->fresh_bytes;
     for (size_t i = 0; i < c->sample_count; i++) {
         const struct file_sample *s = c->samples[i];
         bytes += s->file_bytes;
@@ -442,6 +442,8 @@ static struct err look(struct local_engine *e, bool idle)
         TRY(rows_to_tables(e));
         TRY(oldest_needed(e, &needed));
     }
+    uint64_t newest = segments_newest(&e->journal.files);
+    c->fresh_bytes = newest < needed ? 0 : (newest - needed + 1) * e->journal.files.file_bytes;
     for (int n = 0; n < LOOK_FILES_MAX; n++, id++) {
         if (!segments_next(&e->journal.files, id, &id) || id >= needed) {
             c->next_file = 0;

@@ -48,6 +48,7 @@ struct collector {
     size_t sample_capacity;
     struct doomed_file *doomed;
     size_t doomed_count;
+    uint64_t fresh_bytes;           /* of files too young to be judged, taken for live */
     uint64_t next_file;             /* where the next look begins */
     _Atomic uint64_t seen_bytes;    /* of the journal, when the last look was */
     uint64_t seen_commit;           /* when the last look at a quiet time was */
