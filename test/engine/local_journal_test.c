@@ -278,6 +278,29 @@ void test_local_journal_file_without_a_header_is_collected(void)
     arena_release(&s.arena);
 }
 
+/* Values are replaced at random: what stays is no more than twice of what is live, besides the
+ * files that are too young to be judged. */
+void test_local_journal_is_at_most_half_garbage(void)
+{
+    enum { MANY_KEYS = 300, REPLACED = 1500 };
+    struct subject s = new_subject();
+    uint32_t last[MANY_KEYS];
+    uint64_t random = 1;
+    s.journal_file_bytes = FILE_BYTES;
+    s.engine = s.kind->open(&s);
+    for (uint32_t i = 0; i < MANY_KEYS + REPLACED; i++) {
+        random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+        uint32_t key = i < MANY_KEYS ? i : (uint32_t)((random >> 33) % MANY_KEYS);
+        last[key] = i;
+        put_number(&s, key, VALUE, i);
+    }
+    wait_for_journal(2 * MANY_KEYS * VALUE + 5 * FILE_BYTES);
+    for (uint32_t key = 0; key < MANY_KEYS; key++)
+        check_number(&s, key, VALUE, last[key]);
+    engine_close(s.engine);
+    arena_release(&s.arena);
+}
+
 static void overwrite_until_crash(struct subject *s)
 {
     for (uint32_t round = 0; round < ROUNDS; round++) {
