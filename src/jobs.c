@@ -10,7 +10,7 @@ void jobs_init(struct jobs *jobs)
         {"blob: times of last access", blob_touch_sweep, NULL},
         {"queue: expired and deleted messages", queue_sweep, &jobs->queue_sweep},
         {"table: entities of deleted tables", table_sweep, &jobs->table_sweep},
-        {"file: copies, and what was deleted", file_sweep, NULL},
+        {"file: copies, and what was deleted", file_sweep, &jobs->file_sweep},
         {"file: deleted shares past their retention", file_expire, &jobs->file_expiry},
     };
     memcpy(jobs->list, list, sizeof list);

@@ -17,6 +17,7 @@ struct jobs {
     struct blob_round blob_sweep, blob_expiry;
     struct queue_sweep queue_sweep;
     struct table_sweep table_sweep;
+    struct file_round file_sweep;
     struct file_expiry file_expiry;
     struct sweep_job list[JOBS_COUNT];
 };

@@ -334,3 +334,42 @@ void test_put_range_is_folded_when_its_file_rests(void)
     CHECK(got.p[0] == 'b' && memcmp(got.p, got.p + 1, got.n - 1) == 0);
     world_end(&w);
 }
+
+/* Files that are written to all the time, in more shares than one step looks at, keep nothing else
+ * waiting. */
+void test_put_range_folds_that_wait_are_in_nobodys_way(void)
+{
+    enum { SHARES = 20 };
+    struct world w;
+    struct file_round round = {0};
+    struct sweep_report report = {.more = true};
+    struct engine_usage usage;
+    struct str shares[SHARES];
+    world_begin(&w);
+    struct share_args gone = {.arena = &w.arena};
+    struct str first = w.partition;
+    for (int i = 0; i < SHARES; i++) {
+        shares[i] = w.partition =
+            world_share(&w, arena_cstr(&w.arena, arena_printf(&w.arena, "hot%02d", i)), SHARE_SMB);
+        CHECK_OK(create_file(&w, "f", 4 << 20));
+        for (uint64_t k = 0; k < 3000; k++)
+            CHECK_OK(put_range(&w, "f", k % 1024 * 4096, STR("b")));
+    }
+    w.partition = world_share(&w, "zzz", SHARE_SMB);
+    CHECK_OK(create_file(&w, "f", 1 << 20));
+    CHECK_OK(put_range(&w, "f", 0, filled(&w, 'c', 1 << 20)));
+    CHECK_OK(world_update(&w, file_delete_share, &gone));
+    for (int steps = 0; steps < 1000 && report.more; steps++) {
+        report = (struct sweep_report){0};
+        CHECK_OK(file_sweep(&w.store, &round, &report));
+    }
+    CHECK(!report.more);
+    engine_usage(w.store.engine, &usage);
+    CHECK(usage.segment_bytes < 1 << 20); /* of the deleted share nothing is left */
+    for (int i = 0; i < SHARES; i++) {
+        w.partition = shares[i];
+        CHECK_OK(world_update(&w, file_delete_share, &gone));
+    }
+    w.partition = first;
+    world_end(&w);
+}

@@ -394,15 +394,34 @@ static bool take_partition(struct str partition, struct str value, void *arg)
     return !visit->more;
 }
 
+static struct str round_after(const struct file_round *round)
+{
+    return round->after_n == 0 ? STR_NONE : (struct str){round->after, round->after_n};
+}
+
+/* From the first again, when there are no more. */
+static void round_remember(struct file_round *round, const struct visit *visit)
+{
+    round->after_n = 0;
+    if (!visit->more)
+        return;
+    struct str last = visit->partitions[visit->count - 1];
+    assert(last.n <= sizeof round->after);
+    memcpy(round->after, last.p, last.n);
+    round->after_n = last.n;
+}
+
 struct err file_sweep(struct store *store, void *context, struct sweep_report *report)
 {
+    struct file_round from_first = {0};
+    struct file_round *round = context == NULL ? &from_first : context;
     struct visit visit = {.max = SWEEP_PARTITIONS_MAX};
-    (void)context;
     arena_init(&visit.arena, 1 << 20);
-    struct err e = engine_partitions(store->engine, FILE_SPACE, STR_NONE, FILE_KEY_SWEEP,
+    struct err e = engine_partitions(store->engine, FILE_SPACE, round_after(round), FILE_KEY_SWEEP,
                                      take_partition, &visit);
     for (size_t i = 0; i < visit.count && !err_is(e); i++)
         e = sweep_partition(store, visit.partitions[i], report);
+    round_remember(round, &visit);
     report->more = report->more || visit.more;
     arena_release(&visit.arena);
     return e;
@@ -448,38 +467,25 @@ static struct err expire_partition(struct txn *t, void *arg)
     return share_save(t, &current);
 }
 
-static void remember(struct file_expiry *expiry, const struct visit *visit, int64_t now)
-{
-    expiry->after_n = 0;
-    if (!visit->more) {
-        expiry->next_round = now + EXPIRY_ROUND_SECONDS * TICKS_PER_SECOND;
-        return;
-    }
-    struct str last = visit->partitions[visit->count - 1];
-    assert(last.n <= sizeof expiry->after);
-    memcpy(expiry->after, last.p, last.n);
-    expiry->after_n = last.n;
-}
-
 struct err file_expire(struct store *store, void *context, struct sweep_report *report)
 {
     struct file_expiry *expiry = context;
     int64_t now = store_now(store);
-    if (expiry->after_n == 0 && now < expiry->next_round)
+    if (expiry->round.after_n == 0 && now < expiry->next_round)
         return OK;
     struct visit visit = {.max = EXPIRY_PARTITIONS_MAX};
     arena_init(&visit.arena, 1 << 20);
-    struct str after =
-        expiry->after_n == 0 ? STR_NONE : (struct str){expiry->after, expiry->after_n};
-    struct err e =
-        engine_partitions(store->engine, FILE_SPACE, after, FILE_KEY_SHARE, take_partition, &visit);
+    struct err e = engine_partitions(store->engine, FILE_SPACE, round_after(&expiry->round),
+                                     FILE_KEY_SHARE, take_partition, &visit);
     for (size_t i = 0; i < visit.count && !err_is(e); i++) {
         uint64_t removed = 0;
         e = engine_update_wait(store->engine, visit.partitions[i], expire_partition, &removed);
         report->removed += removed;
     }
     if (!err_is(e)) {
-        remember(expiry, &visit, now);
+        round_remember(&expiry->round, &visit);
+        if (!visit.more)
+            expiry->next_round = now + EXPIRY_ROUND_SECONDS * TICKS_PER_SECOND;
         report->more = visit.more;
     }
     arena_release(&visit.arena);

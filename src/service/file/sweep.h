@@ -32,13 +32,20 @@ struct err sweep_note_with(struct txn *t, const struct sweep_note *note, struct 
 struct err sweep_note_read(struct txn *t, const struct sweep_note *note, struct str *value);
 struct err sweep_note_drop(struct txn *t, const struct sweep_note *note);
 
-/* One bounded step over all shares: a job for the sweeper. context is not used. */
-struct err file_sweep(struct store *store, void *context, struct sweep_report *report);
-/* One bounded step in search of deleted shares whose retention has ended. context is a struct
- * file_expiry that the job keeps; it looks at a few shares per step and goes round. */
-struct file_expiry {
+/* How far a job has come that looks at a few shares per step and goes round. */
+struct file_round {
     char after[256]; /* the partition that the last step ended with; empty at the beginning */
     size_t after_n;
+};
+
+/* One bounded step over all shares: a job for the sweeper. context is a struct file_round that the
+ * job keeps (NULL: every step begins at the first share): shares whose notes have to wait are not
+ * to keep it from others. */
+struct err file_sweep(struct store *store, void *context, struct sweep_report *report);
+/* One bounded step in search of deleted shares whose retention has ended. context is a struct
+ * file_expiry that the job keeps. */
+struct file_expiry {
+    struct file_round round;
     int64_t next_round; /* ticks: not before */
 };
 struct err file_expire(struct store *store, void *context, struct sweep_report *report);
