@@ -442,8 +442,9 @@ static struct err look(struct local_engine *e, bool idle)
         TRY(rows_to_tables(e));
         TRY(oldest_needed(e, &needed));
     }
-    uint64_t newest = segments_newest(&e->journal.files);
-    c->fresh_bytes = newest < needed ? 0 : (newest - needed + 1) * e->journal.files.file_bytes;
+    c->fresh_bytes = 0;
+    for (uint64_t young = needed; segments_next(&e->journal.files, young, &young); young++)
+        c->fresh_bytes += e->journal.files.file_bytes;
     for (int n = 0; n < LOOK_FILES_MAX; n++, id++) {
         if (!segments_next(&e->journal.files, id, &id) || id >= needed) {
             c->next_file = 0;
