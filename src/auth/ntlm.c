@@ -249,6 +249,19 @@ static bool announces_mic(struct str nt_response)
     return false;
 }
 
+/* What follows the response's head is a list of pairs that ends with an end. */
+static bool has_whole_list(struct str nt_response)
+{
+    struct reader r = reader_of(str_from(nt_response, PROOF_BYTES + RESPONSE_HEAD_BYTES));
+    while (reader_ok(&r) && r.n >= 4) {
+        uint16_t id = read_le16(&r);
+        (void)read_raw(&r, read_le16(&r));
+        if (id == AV_END)
+            return reader_ok(&r);
+    }
+    return false;
+}
+
 static bool mic_holds(const struct ntlm *n, struct str message)
 {
     unsigned char mic[16];
@@ -300,9 +313,12 @@ struct err ntlm_authenticate(struct ntlm *n, struct str message, struct accounts
 {
     struct authenticate a;
     struct arena arena;
+    if (n->challenge_message.n == 0 || !read_authenticate(message, &a))
+        return err_new(ERR_AUTHENTICATION_FAILED);
+    if (!has_whole_list(a.nt_response))
+        return err_new(ERR_INVALID_AUTHENTICATION_INFO);
     arena_init(&arena, 1 << 16);
-    bool fits = n->challenge_message.n > 0 && read_authenticate(message, &a) &&
-                account_fits(n, &a, accounts, &arena) && take_session_key(n, &a) &&
+    bool fits = account_fits(n, &a, accounts, &arena) && take_session_key(n, &a) &&
                 (!announces_mic(a.nt_response) || mic_holds(n, message));
     if (fits)
         take_workstation(n, &a, &arena);

@@ -123,7 +123,10 @@ void test_ntlm_refuses_any_changed_byte(void)
     for (size_t i = 0; i < 60; i++) {
         struct ntlm n;
         message.p[response + i] ^= 1;
-        CHECK_ERR(authenticate(&n, buf_str(&message)), ERR_AUTHENTICATION_FAILED);
+        /* Where the list of pairs loses its end, the message is broken rather than untrue. */
+        struct err error = authenticate(&n, buf_str(&message));
+        CHECK(error.code == ERR_AUTHENTICATION_FAILED ||
+              error.code == ERR_INVALID_AUTHENTICATION_INFO);
         message.p[response + i] ^= 1;
         ntlm_release(&n);
     }

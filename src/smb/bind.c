@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/mem.h"
+#include "smb/clients.h"
 #include "smb/server.h"
 
 enum { BUCKETS = 1024 };
@@ -13,6 +14,8 @@ enum { BUCKETS = 1024 };
 struct smb_card {
     struct smb_card *chain;
     uint64_t session;
+    struct loop *loop;
+    unsigned char client[SMB_GUID_BYTES];
     enum smb_dialect dialect;
     enum smb_signing signing;
     enum smb_cipher cipher;
@@ -62,10 +65,13 @@ void smb_cards_add(struct smb_cards *all, const struct smb_session *s, enum smb_
                    const unsigned char key[SMB_KEY_BYTES])
 {
     struct smb_card *card = MEM_NEW(struct smb_card);
+    const struct smb_conn *c = s->channels->conn;
     card->session = s->id;
-    card->dialect = s->conn->dialect;
+    card->loop = s->loop;
+    memcpy(card->client, c->client_guid, SMB_GUID_BYTES);
+    card->dialect = c->dialect;
     card->signing = signing;
-    card->cipher = s->conn->cipher;
+    card->cipher = c->cipher;
     memcpy(card->key, key, SMB_KEY_BYTES);
     (void)pthread_mutex_lock(&all->lock);
     struct smb_card **link = place_of(all, s->id);
@@ -97,23 +103,109 @@ static bool find_card(struct smb_cards *all, uint64_t session, struct smb_card *
 }
 
 /* What does not fit together is told first, in the order that Windows has. */
-static uint32_t reason(const struct smb_conn *c, const struct smb_card *card)
+static uint32_t check_card(const struct smb_request *q, const struct smb_card *card)
 {
+    const struct smb_conn *c = q->conn;
     if (card->signing == SMB_SIGN_AES_GMAC && c->signing != SMB_SIGN_AES_GMAC)
         return STATUS_REQUEST_OUT_OF_SEQUENCE;
     if (c->signing == SMB_SIGN_AES_GMAC && card->signing != SMB_SIGN_AES_GMAC)
         return STATUS_NOT_SUPPORTED;
     if (c->dialect < SMB_DIALECT_300)
         return STATUS_REQUEST_NOT_ACCEPTED;
-    if (c->dialect != card->dialect || c->cipher != card->cipher)
+    if ((q->header.flags & SMB_FLAG_SIGNED) == 0 || c->dialect != card->dialect ||
+        c->cipher != card->cipher)
         return STATUS_INVALID_PARAMETER;
-    return STATUS_REQUEST_NOT_ACCEPTED;
+    if (memcmp(c->client_guid, card->client, SMB_GUID_BYTES) != 0)
+        return STATUS_USER_SESSION_DELETED;
+    return STATUS_SUCCESS;
 }
 
-void smb_bind_refuse(struct smb_request *q, bool binding)
+/* Ends the request, signed as the session is. */
+static void refuse(struct smb_request *q, struct smb_card *card, uint32_t status)
+{
+    if ((q->header.flags & SMB_FLAG_SIGNED) != 0)
+        q->borrowed_signer = smb_signer_new(card->signing, card->key);
+    OPENSSL_cleanse(card, sizeof *card);
+    smb_complete(q, status);
+}
+
+void smb_bind_refuse(struct smb_request *q)
 {
     struct smb_card card;
-    if (q->session != NULL) { /* this connection is in it already */
+    if (find_card(smb_server_cards(q->conn->server), q->header.session_id, &card))
+        refuse(q, &card, STATUS_USER_SESSION_DELETED);
+    else
+        smb_complete(q, STATUS_USER_SESSION_DELETED);
+}
+
+/* ---- on the session's loop ---- */
+
+/* The connection signs with a key of its own from now on. */
+static uint32_t establish(struct smb_channel *c, const struct smb_setup *setup)
+{
+    unsigned char key[SMB_KEY_BYTES];
+    (void)setup;
+    if (strcmp(c->session->account, c->spnego.ntlm.account) != 0)
+        return STATUS_ACCESS_DENIED;
+    smb_channel_key(c, key);
+    c->signer = smb_signer_new(c->conn->signing, key);
+    OPENSSL_cleanse(key, sizeof key);
+    return STATUS_SUCCESS;
+}
+
+static void step(struct smb_request *q, const struct smb_setup *setup)
+{
+    uint32_t status = smb_session_step(q, q->channel, setup, establish);
+    if (status != STATUS_SUCCESS && status != STATUS_MORE_PROCESSING_REQUIRED)
+        smb_channel_end(q->channel);
+    smb_complete(q, status);
+}
+
+static bool is_signed_by(const struct smb_request *q, const struct smb_session *s)
+{
+    unsigned char signature[SMB_SIGNATURE_BYTES];
+    return smb_signer_sign(s->signer, q->packet, false, signature) &&
+           str_eq_secret((struct str){(const char *)signature, sizeof signature},
+                         (struct str){(const char *)q->header.signature, sizeof signature});
+}
+
+/* The session may have ended, or the connection been cut, while it moved. */
+static void arrived(struct smb_request *q, struct err outcome)
+{
+    const struct smb_setup *setup = q->work;
+    struct smb_session *s =
+        smb_server_session_on(q->conn->server, q->conn->loop, q->header.session_id);
+    if (err_is(outcome) || s == NULL) {
+        smb_complete(q, STATUS_USER_SESSION_DELETED);
+        return;
+    }
+    q->session = s;
+    smb_session_get(s);
+    uint32_t status = STATUS_SUCCESS;
+    if (!is_signed_by(q, s))
+        status = STATUS_ACCESS_DENIED;
+    else if (s->expired)
+        status = STATUS_NETWORK_SESSION_EXPIRED;
+    else if (s->channel_count >= SMB_CHANNELS_PER_SESSION)
+        status = STATUS_INSUFFICIENT_RESOURCES;
+    if (status != STATUS_SUCCESS) {
+        smb_complete(q, status);
+        return;
+    }
+    smb_clients_join(smb_server_clients(q->conn->server), q->conn);
+    q->channel = smb_channel_new(q->conn, s);
+    smb_channel_get(q->channel);
+    step(q, setup);
+}
+
+void smb_bind(struct smb_request *q, const struct smb_setup *setup)
+{
+    struct smb_card card;
+    if (q->channel != NULL && !q->channel->bound && q->session->established) {
+        step(q, setup);
+        return;
+    }
+    if (q->channel != NULL) { /* this connection is in it already */
         smb_complete(q, STATUS_REQUEST_NOT_ACCEPTED);
         return;
     }
@@ -121,9 +213,16 @@ void smb_bind_refuse(struct smb_request *q, bool binding)
         smb_complete(q, STATUS_USER_SESSION_DELETED);
         return;
     }
-    uint32_t status = binding ? reason(q->conn, &card) : STATUS_USER_SESSION_DELETED;
-    if ((q->header.flags & SMB_FLAG_SIGNED) != 0)
-        q->borrowed_signer = smb_signer_new(card.signing, card.key);
+    uint32_t status = check_card(q, &card);
+    if (status != STATUS_SUCCESS) {
+        refuse(q, &card, status);
+        return;
+    }
+    struct smb_setup *kept = ARENA_NEW(q->arena, struct smb_setup);
+    *kept = *setup;
+    q->work = kept;
+    /* A connection with sessions of its own on another loop cannot take part in this one. */
+    if (!smb_conn_move(q, card.loop, arrived))
+        refuse(q, &card, STATUS_REQUEST_NOT_ACCEPTED);
     OPENSSL_cleanse(&card, sizeof card);
-    smb_complete(q, status);
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client that wants a second connection in a session it has (SESSION_SETUP with the binding flag,
- * [MS-SMB2] 3.3.5.5.2). There is one connection to a session here, so it is refused, but in words
- * that the client can trust: signed with the session's key. Since that session is on another
- * connection, maybe of another thread, what is needed of all sessions lies in one list. */
+/* A further connection to a session (SESSION_SETUP with the binding flag, [MS-SMB2] 3.3.5.5.2).
+ *
+ * A session stays with one thread: a connection that is bound to it moves to the session's loop
+ * before anything else happens. So nothing in a session has to know that there are several, but for
+ * the key that answers are signed with (session.h). Since a session may be on any loop, what has to
+ * be known of it to find it, and to refuse in words that the client can trust (signed with the
+ * session's key), lies in one list. */
 #ifndef SMB_BIND_H
 #define SMB_BIND_H
 
@@ -17,9 +20,9 @@ void smb_cards_add(struct smb_cards *all, const struct smb_session *s, enum smb_
                    const unsigned char key[SMB_KEY_BYTES]);
 void smb_cards_drop(struct smb_cards *all, uint64_t session);
 
-/* Ends a SESSION_SETUP in a session that is not this connection's; `binding`: it says that it
- * knows.
- */
-void smb_bind_refuse(struct smb_request *q, bool binding);
+/* A SESSION_SETUP that binds the connection. */
+void smb_bind(struct smb_request *q, const struct smb_setup *setup);
+/* Ends a SESSION_SETUP without the flag in a session that is not this connection's. */
+void smb_bind_refuse(struct smb_request *q);
 
 #endif

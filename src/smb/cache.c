@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "smb/cache.h"
 
+#include "smb/clients.h"
 #include "smb/drive.h"
 #include "smb/open.h"
 #include "smb/server.h"
@@ -140,6 +141,20 @@ static void put_lease_notice(struct buf *b, const struct smb_open *o,
     buf_put_le32(b, 0);
 }
 
+/* A lease is its client's: it hears of it over its oldest connection, protected as a session there
+ * is. Where that protects less than the lease's own session, it stays with that. */
+static struct smb_conn *oldest_conn(struct smb_conn *own, struct smb_session **session)
+{
+    struct smb_conn *c = smb_clients_oldest(smb_server_clients(own->server), own);
+    const struct smb_channel *channel = c->channels;
+    while (channel != NULL && !channel->bound)
+        channel = channel->next;
+    if (channel == NULL || ((*session)->encrypts && !channel->session->encrypts))
+        return own;
+    *session = channel->session;
+    return c;
+}
+
 static void tell(struct smb_open *o, const struct opens_notice *notice)
 {
     struct buf body = buf_heap();
@@ -149,7 +164,12 @@ static void tell(struct smb_open *o, const struct opens_notice *notice)
         put_oplock(&body, smb_oplock_of(notice->to), o->id);
         o->oplock = smb_oplock_of(notice->to);
     }
-    smb_notify(o->session->conn, o->session, SMB_OPLOCK_BREAK, buf_str(&body));
+    struct smb_session *session = o->session;
+    struct smb_conn *c = smb_session_conn(session);
+    if (c != NULL && notice->lease)
+        c = oldest_conn(c, &session);
+    if (c != NULL)
+        smb_notify(c, session, SMB_OPLOCK_BREAK, buf_str(&body));
     buf_release(&body);
 }
 

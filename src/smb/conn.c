@@ -10,11 +10,14 @@
 
 #include "core/log.h"
 #include "core/mem.h"
+#include "smb/clients.h"
 #include "smb/message.h"
 #include "smb/server.h"
 #include "smb/session.h"
 
 enum { MESSAGE_ARENA_MAX = 16 << 20, OUTPUT_PARTS = 16, MESSAGES_PER_TURN = 32 };
+
+#define WATCHED (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)
 
 static void conn_receive(struct smb_conn *c);
 
@@ -59,10 +62,12 @@ void smb_conn_close(struct smb_conn *c)
     /* What waits for a lock or a change ends now, with nobody to tell. The connection stays until
      * all that is done here. */
     c->under_way++;
+    smb_clients_leave(smb_server_clients(c->server), c);
     while (c->waiting != NULL) {
         struct smb_request *request = c->waiting;
         smb_leave_waiting(request);
-        request->cancel(request);
+        if (!request->outlives || request->session->channel_count == 1)
+            request->cancel(request);
     }
     smb_sessions_end(c);
     smb_conn_work_done(c);
@@ -147,7 +152,7 @@ void smb_conn_queue(struct smb_conn *c, struct smb_block *message)
 
 static size_t message_limit(const struct smb_conn *c)
 {
-    return c->session_count == 0 ? SMB_MESSAGE_BYTES_EARLY : SMB_MESSAGE_BYTES_MAX;
+    return c->channel_count == 0 ? SMB_MESSAGE_BYTES_EARLY : SMB_MESSAGE_BYTES_MAX;
 }
 
 /* Makes room for a message of the length that the four bytes announce. */
@@ -192,7 +197,7 @@ static ssize_t receive_some(struct smb_conn *c)
 static void conn_receive(struct smb_conn *c)
 {
     /* A client that does not take its answers is not listened to either. */
-    while (!c->closed && c->output_bytes < SMB_OUTPUT_BYTES_MAX) {
+    while (!c->closed && c->moving == NULL && c->output_bytes < SMB_OUTPUT_BYTES_MAX) {
         ssize_t n = receive_some(c);
         if (n == 0)
             return;
@@ -209,6 +214,59 @@ static void conn_receive(struct smb_conn *c)
     }
 }
 
+/* ---- to another loop ---- */
+
+static void arrive(struct loop_task *task)
+{
+    struct smb_request *q =
+        (struct smb_request *)((char *)task - offsetof(struct smb_request, task));
+    struct smb_conn *c = q->conn;
+    c->moving = NULL;
+    smb_server_remember(c->server, c);
+    if (err_is(loop_watch_add(c->loop, &c->watch, WATCHED)))
+        smb_conn_close(c);
+    else
+        loop_timer_set(c->loop, &c->early, SMB_EARLY_MS);
+    q->then(q, c->closed ? err_new(ERR_IO) : OK);
+}
+
+/* Nothing on this loop's thread touches the connection afterwards. */
+static void leave_loop(struct smb_request *q)
+{
+    struct smb_conn *c = q->conn;
+    if (c->closed) {
+        c->moving = NULL;
+        q->then(q, err_new(ERR_IO));
+        return;
+    }
+    smb_clients_leave(smb_server_clients(c->server), c);
+    loop_timer_cancel(c->loop, &c->early);
+    loop_watch_remove(c->loop, &c->watch);
+    smb_server_forget(c->server, c);
+    c->previous = c->next = NULL;
+    c->loop = c->moves_to;
+    c->blocks = smb_server_blocks(c->server, c->loop);
+    q->task.run = arrive;
+    loop_post(c->loop, &q->task);
+}
+
+bool smb_conn_move(struct smb_request *q, struct loop *to,
+                   void (*then)(struct smb_request *q, struct err outcome))
+{
+    enum { READING_AND_THIS = 2 }; /* what is under way when a lone message runs */
+    struct smb_conn *c = q->conn;
+    if (c->loop == to) {
+        then(q, OK);
+        return true;
+    }
+    if (c->channels != NULL || c->under_way > READING_AND_THIS)
+        return false;
+    q->then = then;
+    c->moving = q;
+    c->moves_to = to;
+    return true;
+}
+
 static void conn_ready(struct loop_watch *watch, uint32_t events)
 {
     struct smb_conn *c = (struct smb_conn *)watch;
@@ -217,7 +275,10 @@ static void conn_ready(struct loop_watch *watch, uint32_t events)
     c->under_way++;
     conn_send(c);
     conn_receive(c);
+    struct smb_request *moving = c->moving;
     smb_conn_work_done(c);
+    if (moving != NULL)
+        leave_loop(moving);
 }
 
 static void conn_too_slow(struct loop_timer *timer)
@@ -241,7 +302,7 @@ struct smb_conn *smb_conn_open(struct smb_server *server, struct loop *loop, int
     stream_init(&c->stream, fd, NULL);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     smb_server_remember(server, c);
-    struct err error = loop_watch_add(loop, &c->watch, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
+    struct err error = loop_watch_add(loop, &c->watch, WATCHED);
     if (err_is(error)) {
         smb_conn_close(c);
         return NULL;

@@ -27,6 +27,7 @@ enum {
     SMB_MESSAGE_BYTES_MAX = (8 << 20) + (64 << 10),
     SMB_MESSAGE_BYTES_EARLY = 64 << 10, /* before the first session */
     SMB_SESSIONS_PER_CONNECTION = 64,
+    SMB_CHANNELS_PER_SESSION = 32, /* as with Windows */
     SMB_TREES_PER_SESSION = 1024,
     SMB_COMPOUND_MAX = 128,
     SMB_OUTPUT_BYTES_MAX = 64 << 20, /* unsent answers; past it no more is read */
@@ -35,6 +36,7 @@ enum {
 };
 
 struct smb_server;
+struct smb_channel;
 struct smb_session;
 struct smb_tree;
 struct smb_open;
@@ -70,12 +72,16 @@ struct smb_conn {
     unsigned char preauth[SMB_PREAUTH_BYTES];
     struct smb_window window;
 
-    struct smb_session *sessions;
-    unsigned session_count;
+    bool joined; /* one of its client's (clients.h) */
+    struct smb_conn *client_next;
+    struct smb_channel *channels; /* its part in sessions */
+    unsigned channel_count;
     struct smb_request *waiting; /* pending ones, for CANCEL */
     uint64_t last_async_id;
-    unsigned under_way; /* messages not answered yet: the connection lives as long */
-    bool closed;        /* the socket is gone */
+    unsigned under_way;         /* messages not answered yet: the connection lives as long */
+    struct smb_request *moving; /* waits for the connection to be on another loop */
+    struct loop *moves_to;
+    bool closed; /* the socket is gone */
 };
 
 struct smb_request {
@@ -83,8 +89,9 @@ struct smb_request {
     struct smb_conn *conn;
     struct arena *arena; /* the message's */
     struct smb_header header;
-    struct str packet; /* header and body, as signed */
-    struct str body;   /* after the header */
+    struct str packet;           /* header and body, as signed */
+    struct str body;             /* after the header */
+    struct smb_channel *channel; /* the connection's part in the session */
     struct smb_session *session;
     struct smb_tree *tree;
     struct smb_open *open; /* the handle it works on; held until the request ends */
@@ -95,6 +102,7 @@ struct smb_request {
     bool keeps_body;                    /* `out` is the answer's body with an error too */
     char *error_data;                   /* four bytes that an error is told with; NULL: none */
     uint32_t status;
+    bool counted;               /* among the open's requests (sequence.h) */
     uint64_t answer_session_id; /* SESSION_SETUP and TREE_CONNECT make new ids */
     uint32_t answer_tree_id;
     bool no_answer; /* CANCEL */
@@ -104,7 +112,8 @@ struct smb_request {
     uint64_t async_id;
     void (*cancel)(struct smb_request *request); /* asks the one who waits to complete it */
     bool interrupted;                            /* by the end of its handle, not by CANCEL */
-    struct smb_waiting *waiting;                 /* for caches (waiting.h) */
+    bool outlives;               /* goes on without its connection while its session has another */
+    struct smb_waiting *waiting; /* for caches (waiting.h) */
     struct smb_request *wait_previous, *wait_next;
     void *work;                  /* the command's own state between its steps */
     struct smb_control *control; /* of an IOCTL whose work is a pipe's */
@@ -142,6 +151,11 @@ struct smb_conn *smb_conn_open(struct smb_server *server, struct loop *loop, int
                                const struct sockaddr_storage *peer);
 /* Cuts it; what is under way ends without an answer. */
 void smb_conn_close(struct smb_conn *c);
+
+/* The connection of the request, which has nothing else under way, goes on on another loop, and the
+ * request with it: `then` is called there. False: it has, and stays. */
+bool smb_conn_move(struct smb_request *request, struct loop *to,
+                   void (*then)(struct smb_request *request, struct err outcome));
 
 /* Makes request->out a place for so many bytes from which a large answer is sent without being
  * copied. */

@@ -60,6 +60,13 @@ static void put_context(struct buf *out, size_t *last, struct str name, struct s
     buf_put(out, data);
 }
 
+/* A CREATE that is sent again hears what it could have got, by the oplock that it names now. */
+static bool may_be_durable(const struct smb_create *c)
+{
+    return c->replayed == NULL || c->open->durable.persistent || c->oplock == SMB_OPLOCK_BATCH ||
+           c->oplock == SMB_OPLOCK_LEASE;
+}
+
 static void put_contexts(struct smb_create *c, struct buf *out)
 {
     struct arena *a = c->q->arena;
@@ -83,11 +90,21 @@ static void put_contexts(struct smb_create *c, struct buf *out)
         smb_lease_put(&data, &c->lease);
         put_context(out, &last, STR("RqLs"), buf_str(&data));
     }
-    if (c->open->durable.granted && (c->durable.first || c->durable.second)) {
+    if (c->open->durable.granted && (c->durable.first || c->durable.second) && may_be_durable(c)) {
         struct buf data = buf_in(a);
         smb_durable_put(c->open, &data);
         put_context(out, &last, c->durable.second ? STR("DH2Q") : STR("DHnQ"), buf_str(&data));
     }
+}
+
+static void tell_lease(struct smb_create *c)
+{
+    /* A lease stays of the version that it was first asked for in. */
+    c->lease.second = c->cache.counts;
+    c->lease.state = smb_lease_state(c->granted);
+    c->lease.epoch = c->cache.epoch;
+    if (c->cache.breaking)
+        c->lease.flags |= SMB_LEASE_BREAKING;
 }
 
 /* What was granted, as the answer has it. */
@@ -97,18 +114,14 @@ static void take_cache(struct smb_create *c)
     if (!c->lease.given || o->directory) {
         c->lease.given = false;
         o->oplock = smb_oplock_of(c->granted);
-        return;
+    } else {
+        tell_lease(c);
+        o->oplock = SMB_OPLOCK_LEASE;
+        o->leased = true;
+        o->lease_second = c->lease.second;
+        memcpy(o->lease_key, c->lease.key, SMB_LEASE_KEY_BYTES);
     }
-    o->oplock = SMB_OPLOCK_LEASE;
-    o->leased = true;
-    /* A lease stays of the version that it was first asked for in. */
-    c->lease.second = c->cache.counts;
-    o->lease_second = c->lease.second;
-    memcpy(o->lease_key, c->lease.key, SMB_LEASE_KEY_BYTES);
-    c->lease.state = smb_lease_state(c->granted);
-    c->lease.epoch = c->cache.epoch;
-    if (c->cache.breaking)
-        c->lease.flags |= SMB_LEASE_BREAKING;
+    c->answer_oplock = o->oplock;
 }
 
 static void put_answer(struct smb_create *c)
@@ -118,7 +131,7 @@ static void put_answer(struct smb_create *c)
     struct buf contexts = buf_in(c->q->arena);
     put_contexts(c, &contexts);
     buf_put_le16(out, 89);
-    buf_put_u8(out, o->oplock);
+    buf_put_u8(out, c->answer_oplock);
     buf_put_u8(out, 0);
     buf_put_le32(out, o->action);
     smb_put_times(out, &c->seen.node);
@@ -150,7 +163,8 @@ static void answer(struct smb_create *c)
 
 static bool is_cut(const struct smb_request *q)
 {
-    return q->conn->closed || q->session->ended || q->tree->ended;
+    bool gone = q->conn->closed && (!q->outlives || q->session->channel_count == 0);
+    return gone || q->session->ended || q->tree->ended;
 }
 
 /* What the handle is, once it is registered and its file is known. */
@@ -175,7 +189,7 @@ static void hand_over(struct smb_request *q, struct err outcome)
         smb_create_fail(c, err_ntstatus(outcome.code));
         return;
     }
-    smb_durable_enter(o);
+    smb_durable_settle(o);
     /* The client of a handle that survives asks again, and is told of this one. */
     if (is_cut(q) && o->durable.persistent && smb_durable_park(o))
         c->open = NULL;
@@ -211,9 +225,12 @@ void smb_create_returned(struct smb_create *c)
     answer(c);
 }
 
+/* The handle stays as it is; the level is told as it was asked for now, as Windows does. */
 void smb_create_replayed(struct smb_create *c)
 {
-    take_cache(c);
+    if (c->lease.given)
+        tell_lease(c);
+    c->answer_oplock = c->oplock;
     answer(c);
 }
 
@@ -303,7 +320,7 @@ static void on_wake(struct loop_task *task)
 {
     struct smb_create *c = create_of_wake(task);
     loop_timer_cancel(c->q->conn->loop, &c->timer);
-    if (c->cancelled || c->q->conn->closed)
+    if (c->cancelled || is_cut(c->q))
         smb_create_fail(c, STATUS_CANCELLED);
     else
         try_register(c);
@@ -577,6 +594,8 @@ static void begin(struct smb_create *c)
         return;
     }
     c->open->incarnation = c->q->tree->incarnation;
+    c->q->outlives = c->durable.second;
+    smb_durable_reserve(c);
     if (c->q->tree->pipe)
         smb_pipe_create(c);
     else

@@ -46,6 +46,7 @@ struct smb_create {
     /* On its way. */
     struct smb_open *open;
     struct smb_open *replayed; /* held: the handle that an earlier sending of the same has made */
+    uint8_t answer_oplock;     /* the level that is told */
     struct file_look_args look;
     struct file_make_args make;
     struct file_overwrite_args overwrite;

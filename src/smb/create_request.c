@@ -39,13 +39,32 @@ unsigned smb_opens_access(uint32_t mask)
 
 /* ---- names ---- */
 
-static bool climbs(struct str path)
+/* Takes "name/.." out, in place; false when it would climb out of the share. */
+static bool resolve_dots(char *path, size_t *n)
 {
-    struct str rest = path;
-    while (str_given(rest))
-        if (str_eq(str_cut(&rest, '/'), STR("..")))
-            return true;
-    return false;
+    struct str rest = {path, *n};
+    size_t end = 0; /* of what has been kept */
+    while (str_given(rest)) {
+        struct str name = str_cut(&rest, '/');
+        if (str_eq(name, STR(".."))) {
+            if (end == 0)
+                return false;
+            while (end > 0 && path[--end] != '/')
+                continue;
+            continue;
+        }
+        if (end > 0)
+            path[end++] = '/';
+        memmove(path + end, name.p, name.n);
+        end += name.n;
+    }
+    *n = end;
+    return true;
+}
+
+static bool has_dots(struct str path)
+{
+    return str_find_str(path, STR("..")) < path.n;
 }
 
 uint32_t smb_read_name(struct arena *a, struct str utf16, struct str *out)
@@ -66,7 +85,9 @@ uint32_t smb_read_name(struct arena *a, struct str utf16, struct str *out)
     for (size_t i = 0; i < name.n; i++)
         path[i] = name.p[i] == '\\' ? '/' : name.p[i];
     *out = (struct str){path, name.n};
-    return climbs(*out) ? STATUS_OBJECT_PATH_SYNTAX_BAD : STATUS_SUCCESS;
+    if (has_dots(*out) && !resolve_dots(path, &out->n))
+        return STATUS_OBJECT_PATH_SYNTAX_BAD;
+    return STATUS_SUCCESS;
 }
 
 /* ---- contexts ---- */

@@ -102,16 +102,35 @@ static bool has_guid(const struct smb_open *o, const unsigned char *client,
            memcmp(o->durable.guid, guid, SMB_GUID_BYTES) == 0;
 }
 
-void smb_durable_enter(struct smb_open *o)
+static void enter_guids(struct smb_open *o)
 {
     struct smb_opens *t = table_of(o);
-    if (!o->durable.granted || !o->durable.second || o->durable.entered)
-        return;
     (void)pthread_mutex_lock(&t->lock);
     o->durable.entered = true;
     struct smb_open **bucket = guid_bucket(t, o->durable.guid);
     o->durable.guid_chain = *bucket;
     *bucket = o;
+    (void)pthread_mutex_unlock(&t->lock);
+}
+
+void smb_durable_reserve(struct smb_create *c)
+{
+    struct smb_durable *d = &c->open->durable;
+    if (!c->durable.second)
+        return;
+    memcpy(d->client, c->q->conn->client_guid, SMB_GUID_BYTES);
+    memcpy(d->guid, c->durable.guid, SMB_GUID_BYTES);
+    d->pending = true;
+    enter_guids(c->open);
+}
+
+void smb_durable_settle(struct smb_open *o)
+{
+    struct smb_opens *t = table_of(o);
+    if (!o->durable.pending)
+        return;
+    (void)pthread_mutex_lock(&t->lock);
+    o->durable.pending = false;
     (void)pthread_mutex_unlock(&t->lock);
 }
 
@@ -275,7 +294,7 @@ bool smb_durable_unpark(struct smb_open *o, struct loop *loop)
 void smb_durable_restore(struct smb_open *o)
 {
     struct smb_opens *t = table_of(o);
-    smb_durable_enter(o);
+    enter_guids(o);
     (void)pthread_mutex_lock(&t->lock);
     bool begins = link_parked(t, o);
     (void)pthread_mutex_unlock(&t->lock);
@@ -352,6 +371,7 @@ static struct smb_open *take(struct smb_create *c, uint32_t *status)
     (void)pthread_mutex_unlock(&t->lock);
     if (o == NULL)
         return NULL;
+    smb_sequence_start(o, q);
     q->session->open_count++;
     smb_session_get(q->session);
     smb_tree_get(q->tree);
@@ -431,11 +451,16 @@ bool smb_durable_replay(struct smb_create *c)
         o = o->durable.guid_chain;
     bool known = o != NULL;
     bool ours = known && o->session == q->session;
+    bool pending = known && o->durable.pending;
     bool waits = known && o->durable.parked && o->durable.persistent;
     uint64_t id = known ? o->id.persistent : 0;
     (void)pthread_mutex_unlock(&t->lock);
     if (!known)
         return false;
+    if (pending) {
+        smb_create_fail(c, STATUS_FILE_NOT_AVAILABLE);
+        return true;
+    }
     /* The answer to the first sending was lost, with its connection or its server. */
     if (waits && (q->header.flags & SMB_FLAG_REPLAY) != 0) {
         c->durable.returns_second = true;
@@ -445,6 +470,11 @@ bool smb_durable_replay(struct smb_create *c)
     }
     if ((q->header.flags & SMB_FLAG_REPLAY) == 0 || !ours || !o->listed) {
         smb_create_fail(c, STATUS_DUPLICATE_OBJECTID);
+        return true;
+    }
+    if (c->lease.given &&
+        (!o->leased || memcmp(o->lease_key, c->lease.key, SMB_LEASE_KEY_BYTES) != 0)) {
+        smb_create_fail(c, STATUS_ACCESS_DENIED);
         return true;
     }
     c->replayed = o;

@@ -23,6 +23,7 @@ struct smb_durable {
     bool second;     /* by DH2Q: it has a GUID of the client's */
     bool persistent; /* it is written down, and survives a restart (persist.h) */
     bool entered;    /* it is found by its GUID */
+    bool pending;    /* its CREATE is still under way */
     unsigned char client[SMB_GUID_BYTES];
     unsigned char guid[SMB_GUID_BYTES];
     uint32_t timeout_ms;
@@ -50,15 +51,18 @@ struct smb_durable_wish {
 uint32_t smb_durable_read(struct smb_create *c);
 
 /* CREATE with a GUID that is known: either the same CREATE again, which is answered as the first
- * was, or a mistake. False: it is not known, or none was given. */
+ * was, or is to be sent later while that is under way; or a mistake. False: it is not known, or
+ * none was given. */
 bool smb_durable_replay(struct smb_create *c);
+/* A CREATE with a GUID begins: c->open is found by it from now on. */
+void smb_durable_reserve(struct smb_create *c);
 /* Comes back for a handle; ends the CREATE. */
 void smb_durable_reconnect(struct smb_create *c);
 /* The handle is about to be answered: makes it durable when that was asked for and its cache allows
  * it. May be called again. */
 void smb_durable_grant(struct smb_create *c);
-/* The handle is the client's: from now on it is found by its GUID, when it has one. */
-void smb_durable_enter(struct smb_open *o);
+/* The handle is the client's: its CREATE can be answered again. */
+void smb_durable_settle(struct smb_open *o);
 /* A handle that has survived a restart: parks it. */
 void smb_durable_restore(struct smb_open *o);
 /* DHnQ or DH2Q of the answer. */

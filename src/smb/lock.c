@@ -4,6 +4,7 @@
 #include "service/file/opens.h"
 #include "smb/drive.h"
 #include "smb/message.h"
+#include "smb/negotiate.h"
 #include "smb/open.h"
 #include "smb/persist.h"
 #include "smb/server.h"
@@ -41,11 +42,14 @@ static struct opens *table_of(const struct locking *l)
 
 /* ---- the same request again ---- */
 
-/* Only handles that outlive their connection remember, for only their clients ask again. */
+/* Only clients whose handles outlive their connection, or that may have several connections, ask
+ * again ([MS-SMB2] 3.3.5.14). */
 static uint8_t *sequence_of(const struct locking *l)
 {
     struct smb_open *o = l->q->open;
-    if (!o->durable.granted || l->sequence_index == 0 || l->sequence_index > SMB_LOCK_SEQUENCES)
+    bool many = (smb_server_capabilities(l->q->conn) & SMB_CAP_MULTI_CHANNEL) != 0;
+    if ((!o->durable.granted && !many) || l->sequence_index == 0 ||
+        l->sequence_index > SMB_LOCK_SEQUENCES)
         return NULL;
     return &o->lock_sequences[l->sequence_index - 1];
 }

@@ -40,12 +40,18 @@ static bool seal(struct smb_session *session, struct smb_block *block)
     return true;
 }
 
+/* A connection that is refused in a session has no channel there. */
+static struct smb_signer *signer_of(const struct smb_request *q)
+{
+    return q->channel != NULL ? smb_channel_signer(q->channel) : q->session->signer;
+}
+
 static void put_signature(const struct smb_request *q, char *packet, size_t n)
 {
     struct smb_signer *signer = q->borrowed_signer;
     unsigned char signature[SMB_SIGNATURE_BYTES];
     if (signer == NULL)
-        signer = q->session->signer;
+        signer = signer_of(q);
     packet[16] = (char)(packet[16] | SMB_FLAG_SIGNED);
     if (smb_signer_sign(signer, (struct str){packet, n}, true, signature))
         memcpy(packet + 48, signature, SMB_SIGNATURE_BYTES);
@@ -148,7 +154,12 @@ static struct smb_header answer_header(struct smb_request *q)
         h.process_id = (uint32_t)q->async_id;
         h.tree_id = (uint32_t)(q->async_id >> 32);
     }
-    memset(h.signature, 0, sizeof h.signature);
+    /* Where there is no session there is no key: its flag and signature go back as they came, as
+     * with Windows, so that a client that signs believes at least that its session is gone. */
+    if (q->status == STATUS_USER_SESSION_DELETED && q->session == NULL && !q->message->encrypted)
+        h.flags |= q->header.flags & SMB_FLAG_SIGNED;
+    else
+        memset(h.signature, 0, sizeof h.signature);
     return h;
 }
 
@@ -240,8 +251,12 @@ void smb_complete(struct smb_request *q, uint32_t status)
         add_answer(q, last);
     smb_signer_free(q->borrowed_signer);
     q->borrowed_signer = NULL;
+    smb_channel_put(q->channel);
+    q->channel = NULL;
     smb_block_give(q->conn->blocks, q->block);
     q->block = NULL;
+    if (q->open != NULL)
+        smb_sequence_end(q);
     smb_open_put(q->open);
     smb_tree_put(q->tree);
     if (last || q->conn->closed) {
@@ -302,7 +317,7 @@ void smb_notify(struct smb_conn *c, struct smb_session *session, uint16_t comman
 static bool signature_holds(struct smb_request *q)
 {
     unsigned char signature[SMB_SIGNATURE_BYTES];
-    return smb_signer_sign(q->session->signer, q->packet, false, signature) &&
+    return smb_signer_sign(signer_of(q), q->packet, false, signature) &&
            str_eq_secret((struct str){(const char *)signature, sizeof signature},
                          (struct str){(const char *)q->header.signature, sizeof signature});
 }
@@ -322,6 +337,14 @@ static uint32_t check_protection(struct smb_request *q)
     return s->signing_required ? STATUS_ACCESS_DENIED : STATUS_SUCCESS;
 }
 
+static void find_session(struct smb_request *q, uint64_t id)
+{
+    q->channel = smb_channel_find(q->conn, id);
+    q->session = q->channel == NULL ? NULL : q->channel->session;
+    smb_channel_get(q->channel);
+    smb_session_get(q->session);
+}
+
 /* Commands in a compound that are related take the session, tree and file of the one before. */
 static uint32_t inherit(struct smb_request *q)
 {
@@ -335,8 +358,7 @@ static uint32_t inherit(struct smb_request *q)
         m->related_status = STATUS_INVALID_PARAMETER;
     if (m->related_status != STATUS_SUCCESS) {
         /* The refusal is signed like the answer before it. */
-        q->session = smb_session_find(q->conn, m->previous.session_id);
-        smb_session_get(q->session);
+        find_session(q, m->previous.session_id);
         return m->related_status;
     }
     q->header.session_id = m->previous.session_id;
@@ -346,11 +368,10 @@ static uint32_t inherit(struct smb_request *q)
 
 static uint32_t find_places(struct smb_request *q, const struct smb_command *command)
 {
-    q->session = smb_session_find(q->conn, q->header.session_id);
-    smb_session_get(q->session);
+    find_session(q, q->header.session_id);
     if (!command->needs_session)
         return STATUS_SUCCESS;
-    if (q->session == NULL || !q->session->established)
+    if (q->session == NULL || !q->session->established || !q->channel->bound)
         return STATUS_USER_SESSION_DELETED;
     if (q->session->expired && q->header.command != SMB_LOGOFF)
         return STATUS_NETWORK_SESSION_EXPIRED;

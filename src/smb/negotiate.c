@@ -18,7 +18,8 @@ uint32_t smb_server_capabilities(const struct smb_conn *c)
 {
     uint32_t capabilities = SMB_CAP_LEASING | SMB_CAP_LARGE_MTU;
     if (c->dialect >= SMB_DIALECT_300)
-        capabilities |= c->client_capabilities & SMB_CAP_PERSISTENT_HANDLES;
+        capabilities |=
+            c->client_capabilities & (SMB_CAP_PERSISTENT_HANDLES | SMB_CAP_MULTI_CHANNEL);
     /* In 3.1.1 the cipher context says it. */
     if ((c->dialect == SMB_DIALECT_300 || c->dialect == SMB_DIALECT_302) &&
         c->cipher != SMB_CIPHER_NONE)
@@ -296,9 +297,9 @@ void smb_negotiate_hash_answer(struct smb_request *q, struct str packet)
         return;
     if (q->header.command == SMB_NEGOTIATE)
         smb_preauth_update(q->conn->preauth, packet);
-    else if (q->header.command == SMB_SESSION_SETUP && q->session != NULL &&
+    else if (q->header.command == SMB_SESSION_SETUP && q->channel != NULL &&
              q->status == STATUS_MORE_PROCESSING_REQUIRED)
-        smb_preauth_update(q->session->preauth, packet);
+        smb_preauth_update(q->channel->preauth, packet);
 }
 
 /* ---- from SMB1 ---- */

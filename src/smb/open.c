@@ -70,6 +70,7 @@ struct smb_open *smb_open_new(struct smb_request *q)
     smb_session_get(o->session);
     smb_tree_get(o->tree);
     o->opened_at = smb_server_now(o->server);
+    smb_sequence_start(o, q);
     enter_table(smb_server_opens(o->server), o, smb_server_started(o->server));
     return o;
 }
@@ -154,17 +155,23 @@ struct opens *smb_opens_table(const struct smb_request *q)
 }
 
 /* Completing a request changes the list, so it is gone through anew after each. */
-void smb_open_interrupt(struct smb_open *o)
+static void interrupt_on(const struct smb_open *o, const struct smb_conn *c)
 {
-    struct smb_request *w = o->session == NULL ? NULL : o->session->conn->waiting;
-    while (w != NULL) {
+    for (struct smb_request *w = c->waiting; w != NULL;) {
         bool ours = w->open == o;
         if (ours) {
             w->interrupted = true;
             w->cancel(w);
         }
-        w = ours ? o->session->conn->waiting : w->wait_next;
+        w = ours ? c->waiting : w->wait_next;
     }
+}
+
+void smb_open_interrupt(struct smb_open *o)
+{
+    const struct smb_channel *c = o->session == NULL ? NULL : o->session->channels;
+    for (; c != NULL; c = c->sibling)
+        interrupt_on(o, c->conn);
 }
 
 void smb_opens_end(struct smb_tree *t, bool keeps_durable)
@@ -212,9 +219,12 @@ uint32_t smb_open_find(struct smb_request *q, struct smb_file_id id)
     m->related_file[0] = id.persistent;
     m->related_file[1] = id.fleeting;
     m->related_file_given = true;
+    /* Its CREATE was heard of: it is not sent again. */
+    if (o->durable.entered)
+        smb_durable_forget(o);
     smb_open_get(o);
     q->open = o;
-    return STATUS_SUCCESS;
+    return smb_sequence_begin(q);
 }
 
 /* ---- from other threads ---- */

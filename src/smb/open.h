@@ -16,6 +16,7 @@
 #include "smb/conn.h"
 #include "smb/durable.h"
 #include "smb/lock.h"
+#include "smb/sequence.h"
 
 enum {
     SMB_OPENS_PER_SESSION = 16384,
@@ -85,6 +86,7 @@ struct smb_open {
     struct opens_notice deferred;
 
     struct smb_durable durable;
+    struct smb_sequence sequence;
     uint8_t lock_sequences[SMB_LOCK_SEQUENCES]; /* the number + 1; 0: none */
 
     /* Of a directory: who waits for changes (notify.h). */

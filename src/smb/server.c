@@ -12,6 +12,7 @@
 #include "core/mem.h"
 #include "net/listener.h"
 #include "smb/bind.h"
+#include "smb/clients.h"
 #include "smb/conn.h"
 #include "smb/open.h"
 #include "smb/persist.h"
@@ -36,6 +37,7 @@ struct smb_server {
     struct smb_options options;
     struct smb_opens *opens;
     struct smb_cards *cards;
+    struct smb_clients *clients;
     struct guid guid;
     int64_t started;
     atomic_uint_fast64_t last_session;
@@ -57,10 +59,14 @@ struct err smb_server_new(const struct smb_world *world, const struct smb_option
         s->options.connections_max = CONNECTIONS_MAX;
     s->opens = smb_opens_new(s);
     s->cards = smb_cards_new();
+    s->clients = smb_clients_new();
     s->guid = guid_random();
     s->started = store_now(world->store);
-    /* Ids of an earlier run of the server must not be met again. */
-    atomic_init(&s->last_session, (uint64_t)s->started & ~0xFFFULL);
+    /* Ids of an earlier run are not met again soon. They have 32 bits: some clients keep no more.
+     */
+    uint32_t first;
+    random_bytes(&first, sizeof first);
+    atomic_init(&s->last_session, first);
     for (size_t i = 0; i < world->loop_count; i++) {
         s->workers[i].server = s;
         s->workers[i].loop = world->loops[i];
@@ -82,6 +88,11 @@ const struct smb_world *smb_server_world(const struct smb_server *s)
 struct smb_cards *smb_server_cards(const struct smb_server *s)
 {
     return s->cards;
+}
+
+struct smb_clients *smb_server_clients(const struct smb_server *s)
+{
+    return s->clients;
 }
 
 struct smb_opens *smb_server_opens(const struct smb_server *s)
@@ -106,7 +117,8 @@ int64_t smb_server_now(const struct smb_server *s)
 
 uint64_t smb_server_next_session(struct smb_server *s)
 {
-    return atomic_fetch_add(&s->last_session, 1) + 1;
+    uint32_t id = (uint32_t)atomic_fetch_add(&s->last_session, 1);
+    return id == 0 || id == UINT32_MAX ? smb_server_next_session(s) : id;
 }
 
 /* ---- connections ---- */
@@ -193,6 +205,20 @@ struct end_session {
     } here[];
 };
 
+static struct smb_session *session_of(const struct smb_worker *w, uint64_t id)
+{
+    struct smb_session *found = NULL;
+    for (const struct smb_conn *c = w->conns; c != NULL && found == NULL; c = c->next)
+        found = smb_session_find(c, id);
+    return found != NULL && found->established ? found : NULL;
+}
+
+struct smb_session *smb_server_session_on(struct smb_server *s, const struct loop *loop,
+                                          uint64_t id)
+{
+    return session_of(worker_of(s, loop), id);
+}
+
 static void ended_everywhere(struct loop_task *task)
 {
     smb_complete((struct smb_request *)((char *)task - offsetof(struct smb_request, task)),
@@ -203,13 +229,9 @@ static void end_session_here(struct loop_task *task)
 {
     struct end_here *here = (struct end_here *)task;
     struct end_session *e = here->all;
-    for (struct smb_conn *c = here->worker->conns; c != NULL; c = c->next) {
-        struct smb_session *session = smb_session_find(c, e->id);
-        if (session != NULL && strcmp(session->account, e->account) == 0) {
-            smb_session_end(session);
-            break;
-        }
-    }
+    struct smb_session *session = session_of(here->worker, e->id);
+    if (session != NULL && strcmp(session->account, e->account) == 0)
+        smb_session_end(session);
     if (atomic_fetch_sub(&e->left, 1) > 1)
         return;
     e->q->task.run = ended_everywhere;
@@ -297,5 +319,6 @@ void smb_server_free(struct smb_server *s)
     }
     smb_opens_free(s->opens);
     smb_cards_free(s->cards);
+    smb_clients_free(s->clients);
     free(s);
 }

@@ -12,6 +12,7 @@
 struct smb_blocks;
 struct smb_conn;
 struct smb_request;
+struct smb_session;
 
 enum smb_encryption { SMB_ENCRYPTION_OFF, SMB_ENCRYPTION_PREFERRED, SMB_ENCRYPTION_REQUIRED };
 
@@ -45,6 +46,7 @@ void smb_server_free(struct smb_server *s);
 
 const struct smb_options *smb_server_options(const struct smb_server *s);
 const struct smb_world *smb_server_world(const struct smb_server *s);
+struct smb_clients *smb_server_clients(const struct smb_server *s);
 struct smb_cards *smb_server_cards(const struct smb_server *s);
 struct smb_opens *smb_server_opens(const struct smb_server *s);
 const struct guid *smb_server_guid(const struct smb_server *s);
@@ -56,6 +58,9 @@ unsigned smb_server_connections(struct smb_server *s);
 void smb_server_remember(struct smb_server *s, struct smb_conn *c);
 void smb_server_forget(struct smb_server *s, struct smb_conn *c);
 uint64_t smb_server_next_session(struct smb_server *s);
+/* A session that is established on the loop, on whose thread this is; NULL: none. */
+struct smb_session *smb_server_session_on(struct smb_server *s, const struct loop *loop,
+                                          uint64_t id);
 /* Ends a session of the same account on whatever connection it is, for its client has come back;
  * then the request, with success. */
 void smb_server_end_session(struct smb_request *q, uint64_t id);

@@ -7,17 +7,37 @@
 #include "core/log.h"
 #include "core/mem.h"
 #include "smb/bind.h"
+#include "smb/clients.h"
 #include "smb/server.h"
 #include "smb/tree.h"
 
 enum { TOKEN_OFFSET_IN_ANSWER = SMB_HEADER_BYTES + 8 };
 
-struct smb_session *smb_session_find(struct smb_conn *c, uint64_t id)
+struct smb_channel *smb_channel_find(const struct smb_conn *c, uint64_t id)
 {
-    for (struct smb_session *s = c->sessions; s != NULL; s = s->next)
-        if (s->id == id && id != 0)
-            return s;
+    for (struct smb_channel *one = c->channels; one != NULL; one = one->next)
+        if (one->session->id == id && id != 0)
+            return one;
     return NULL;
+}
+
+struct smb_session *smb_session_find(const struct smb_conn *c, uint64_t id)
+{
+    const struct smb_channel *channel = smb_channel_find(c, id);
+    return channel == NULL ? NULL : channel->session;
+}
+
+struct smb_conn *smb_session_conn(const struct smb_session *s)
+{
+    const struct smb_channel *c = s->channels;
+    while (c != NULL && !c->bound)
+        c = c->sibling;
+    return c == NULL ? NULL : c->conn;
+}
+
+struct smb_signer *smb_channel_signer(const struct smb_channel *c)
+{
+    return c->signer != NULL ? c->signer : c->session->signer;
 }
 
 void smb_session_nonce(struct smb_session *s, unsigned char out[SMB_NONCE_BYTES])
@@ -48,83 +68,141 @@ void smb_session_put(struct smb_session *s)
 {
     if (s == NULL || --s->refs > 0)
         return;
-    if (s->authenticating)
-        spnego_release(&s->spnego);
     drop_keys(s);
     OPENSSL_cleanse(s->key, sizeof s->key);
     free(s);
 }
 
+void smb_channel_get(struct smb_channel *c)
+{
+    if (c != NULL)
+        c->refs++;
+}
+
+void smb_channel_put(struct smb_channel *c)
+{
+    if (c == NULL || --c->refs > 0)
+        return;
+    if (c->authenticating)
+        spnego_release(&c->spnego);
+    smb_signer_free(c->signer);
+    smb_session_put(c->session);
+    free(c);
+}
+
+struct smb_channel *smb_channel_new(struct smb_conn *conn, struct smb_session *s)
+{
+    struct smb_channel *c = MEM_NEW(struct smb_channel);
+    c->conn = conn;
+    c->session = s;
+    c->refs = 1;
+    smb_session_get(s);
+    c->next = conn->channels;
+    conn->channels = c;
+    conn->channel_count++;
+    struct smb_channel **last = &s->channels;
+    while (*last != NULL)
+        last = &(*last)->sibling;
+    *last = c;
+    s->channel_count++;
+    return c;
+}
+
+static void unlink_channel(struct smb_channel *c)
+{
+    struct smb_channel **link = &c->conn->channels;
+    while (*link != c)
+        link = &(*link)->next;
+    *link = c->next;
+    c->conn->channel_count--;
+    link = &c->session->channels;
+    while (*link != c)
+        link = &(*link)->sibling;
+    *link = c->sibling;
+    c->session->channel_count--;
+    c->ended = true;
+}
+
 void smb_session_end(struct smb_session *s)
 {
-    struct smb_conn *c = s->conn;
-    struct smb_session **link = &c->sessions;
     if (s->ended)
         return;
     s->ended = true;
-    smb_cards_drop(smb_server_cards(c->server), s->id);
-    while (*link != s)
-        link = &(*link)->next;
-    *link = s->next;
-    c->session_count--;
+    smb_cards_drop(smb_server_cards(s->server), s->id);
     smb_trees_end(s);
+    while (s->channels != NULL) {
+        struct smb_channel *c = s->channels;
+        unlink_channel(c);
+        smb_channel_put(c);
+    }
     smb_session_put(s);
+}
+
+void smb_channel_end(struct smb_channel *c)
+{
+    struct smb_session *s = c->session;
+    if (c->ended)
+        return;
+    if (s->channel_count == 1) {
+        smb_session_end(s);
+        return;
+    }
+    unlink_channel(c);
+    smb_channel_put(c);
 }
 
 void smb_sessions_end(struct smb_conn *c)
 {
-    while (c->sessions != NULL)
-        smb_session_end(c->sessions);
+    while (c->channels != NULL)
+        smb_channel_end(c->channels);
 }
 
 /* ---- keys ---- */
 
-static void derive(const struct smb_session *s, struct str label_311, struct str label_30,
+static void derive(const struct smb_channel *c, struct str label_311, struct str label_30,
                    struct str context_30, unsigned char *out, size_t bytes)
 {
-    struct str preauth = {(const char *)s->preauth, SMB_PREAUTH_BYTES};
-    bool newest = s->conn->dialect == SMB_DIALECT_311;
-    smb_derive_key(s->key, newest ? label_311 : label_30, newest ? preauth : context_30, out,
-                   bytes);
+    struct str preauth = {(const char *)c->preauth, SMB_PREAUTH_BYTES};
+    bool newest = c->conn->dialect == SMB_DIALECT_311;
+    smb_derive_key(c->spnego.ntlm.session_key, newest ? label_311 : label_30,
+                   newest ? preauth : context_30, out, bytes);
 }
 
 /* Labels and contexts count their terminating NUL. */
 #define COUNTED(literal) ((struct str){(literal), sizeof(literal)})
 
-static void make_keys(struct smb_session *s)
+void smb_channel_key(const struct smb_channel *c, unsigned char out[SMB_KEY_BYTES])
 {
-    struct smb_conn *c = s->conn;
+    derive(c, COUNTED("SMBSigningKey"), COUNTED("SMB2AESCMAC"), COUNTED("SmbSign"), out,
+           SMB_KEY_BYTES);
+}
+
+static void make_keys(struct smb_session *s, const struct smb_channel *ch)
+{
+    const struct smb_conn *c = ch->conn;
     unsigned char key[SMB_KEY_BYTES_MAX];
-    memcpy(s->key, s->spnego.ntlm.session_key, SMB_KEY_BYTES);
+    memcpy(s->key, ch->spnego.ntlm.session_key, SMB_KEY_BYTES);
     if (c->dialect < SMB_DIALECT_300) {
         s->signer = smb_signer_new(SMB_SIGN_HMAC_SHA256, s->key);
         smb_cards_add(smb_server_cards(c->server), s, SMB_SIGN_HMAC_SHA256, s->key);
         return;
     }
-    derive(s, COUNTED("SMBSigningKey"), COUNTED("SMB2AESCMAC"), COUNTED("SmbSign"), key,
-           SMB_KEY_BYTES);
+    smb_channel_key(ch, key);
     s->signer = smb_signer_new(c->signing, key);
     smb_cards_add(smb_server_cards(c->server), s, c->signing, key);
     if (c->cipher == SMB_CIPHER_NONE)
         return;
     size_t bytes = smb_cipher_key_bytes(c->cipher);
-    derive(s, COUNTED("SMBS2CCipherKey"), COUNTED("SMB2AESCCM"), COUNTED("ServerOut"), key, bytes);
+    derive(ch, COUNTED("SMBS2CCipherKey"), COUNTED("SMB2AESCCM"), COUNTED("ServerOut"), key, bytes);
     s->sealer = smb_sealer_new(c->cipher, key, true);
-    derive(s, COUNTED("SMBC2SCipherKey"), COUNTED("SMB2AESCCM"), COUNTED("ServerIn "), key, bytes);
+    derive(ch, COUNTED("SMBC2SCipherKey"), COUNTED("SMB2AESCCM"), COUNTED("ServerIn "), key, bytes);
     s->unsealer = smb_sealer_new(c->cipher, key, false);
     OPENSSL_cleanse(key, sizeof key);
 }
 
 /* ---- SESSION_SETUP ---- */
 
-struct setup {
-    uint8_t flags;
-    uint8_t security_mode;
-    struct str token;
-    uint64_t previous_session;
-};
-
-static bool read_setup(const struct smb_request *q, struct setup *out)
+static bool read_setup(const struct smb_request *q, struct smb_setup *out)
 {
     struct reader r = reader_of(q->body);
     (void)read_le16(&r);
@@ -142,18 +220,17 @@ static bool read_setup(const struct smb_request *q, struct setup *out)
     return true;
 }
 
-static struct smb_session *new_session(struct smb_conn *c)
+/* With its first channel. */
+static struct smb_channel *new_session(struct smb_conn *c)
 {
-    if (c->session_count >= SMB_SESSIONS_PER_CONNECTION)
+    if (c->channel_count >= SMB_SESSIONS_PER_CONNECTION)
         return NULL;
     struct smb_session *s = MEM_NEW(struct smb_session);
-    s->conn = c;
     s->refs = 1;
+    s->server = c->server;
+    s->loop = c->loop;
     s->id = smb_server_next_session(c->server);
-    s->next = c->sessions;
-    c->sessions = s;
-    c->session_count++;
-    return s;
+    return smb_channel_new(c, s);
 }
 
 static void put_setup_answer(struct smb_request *q, uint16_t flags, struct str token)
@@ -165,86 +242,70 @@ static void put_setup_answer(struct smb_request *q, uint16_t flags, struct str t
     buf_put(&q->out, token);
 }
 
-static uint32_t establish(struct smb_session *s, const struct setup *setup)
+static uint32_t establish(struct smb_channel *ch, const struct smb_setup *setup)
 {
-    struct smb_conn *c = s->conn;
+    struct smb_conn *c = ch->conn;
+    struct smb_session *s = ch->session;
     enum smb_encryption wanted = smb_server_options(c->server)->encryption;
     bool again = s->established;
-    if (again && strcmp(s->account, s->spnego.ntlm.account) != 0)
+    if (again && strcmp(s->account, ch->spnego.ntlm.account) != 0)
         return STATUS_ACCESS_DENIED; /* a session does not change its user */
     if (wanted == SMB_ENCRYPTION_REQUIRED && c->cipher == SMB_CIPHER_NONE)
         return STATUS_ACCESS_DENIED;
-    memcpy(s->account, s->spnego.ntlm.account, sizeof s->account);
-    memcpy(s->workstation, s->spnego.ntlm.workstation, sizeof s->workstation);
+    memcpy(s->account, ch->spnego.ntlm.account, sizeof s->account);
+    memcpy(s->workstation, ch->spnego.ntlm.workstation, sizeof s->workstation);
     if (!again)
-        make_keys(s);
+        make_keys(s, ch);
     s->encrypts = wanted == SMB_ENCRYPTION_REQUIRED;
     s->signing_required =
         ((setup->security_mode | c->client_security_mode) & SMB_SIGNING_REQUIRED) != 0;
     s->established = true;
     s->expired = false;
-    loop_timer_cancel(c->loop, &c->early);
     return STATUS_SUCCESS;
 }
 
-static uint32_t step(struct smb_request *q, struct smb_session *s, const struct setup *setup)
+uint32_t
+smb_session_step(struct smb_request *q, struct smb_channel *c, const struct smb_setup *setup,
+                 uint32_t (*establish_it)(struct smb_channel *c, const struct smb_setup *setup))
 {
     struct buf token = buf_in(q->arena);
     const struct smb_world *world = smb_server_world(q->conn->server);
-    if (!s->authenticating) {
-        spnego_init(&s->spnego);
-        s->authenticating = true;
-        if (!s->established)
-            memcpy(s->preauth, q->conn->preauth, SMB_PREAUTH_BYTES);
+    if (!c->authenticating) {
+        spnego_init(&c->spnego);
+        c->authenticating = true;
+        if (!c->bound)
+            memcpy(c->preauth, q->conn->preauth, SMB_PREAUTH_BYTES);
     }
-    if (q->conn->dialect == SMB_DIALECT_311 && !s->established)
-        smb_preauth_update(s->preauth, q->packet);
-    struct err error = spnego_step(&s->spnego, setup->token, world->accounts,
+    if (q->conn->dialect == SMB_DIALECT_311 && !c->bound)
+        smb_preauth_update(c->preauth, q->packet);
+    struct err error = spnego_step(&c->spnego, setup->token, world->accounts,
                                    smb_server_now(q->conn->server), &token);
     if (err_is(error))
         return error.code == ERR_AUTHENTICATION_FAILED ? STATUS_LOGON_FAILURE
                                                        : STATUS_INVALID_PARAMETER;
     uint32_t status = STATUS_MORE_PROCESSING_REQUIRED;
-    if (s->spnego.stage == SPNEGO_DONE) {
-        status = establish(s, setup);
-        spnego_release(&s->spnego);
-        s->authenticating = false;
+    if (c->spnego.stage == SPNEGO_DONE) {
+        status = establish_it(c, setup);
+        c->bound = c->bound || status == STATUS_SUCCESS;
+        spnego_release(&c->spnego);
+        c->authenticating = false;
+        if (status == STATUS_SUCCESS)
+            loop_timer_cancel(c->conn->loop, &c->conn->early);
     }
     if (status == STATUS_SUCCESS || status == STATUS_MORE_PROCESSING_REQUIRED)
-        put_setup_answer(q, s->encrypts ? SMB_SESSION_FLAG_ENCRYPT : 0, buf_str(&token));
+        put_setup_answer(q, c->session->encrypts ? SMB_SESSION_FLAG_ENCRYPT : 0, buf_str(&token));
     return status;
 }
 
-void smb_session_setup(struct smb_request *q)
+/* A session, new or to be made sure of again, on this connection. */
+static void set_up(struct smb_request *q, struct smb_channel *c, const struct smb_setup *setup)
 {
-    struct setup setup;
-    if (!read_setup(q, &setup)) {
-        smb_complete(q, STATUS_INVALID_PARAMETER);
-        return;
-    }
-    if ((setup.flags & SMB_SESSION_BINDING) != 0) {
-        smb_bind_refuse(q, true);
-        return;
-    }
-    struct smb_session *s = q->session;
-    if (s == NULL && q->header.session_id != 0) {
-        smb_bind_refuse(q, false);
-        return;
-    }
-    if (s == NULL) {
-        s = new_session(q->conn);
-        smb_session_get(s);
-        q->session = s;
-    }
-    if (s == NULL) {
-        smb_complete(q, STATUS_INSUFFICIENT_RESOURCES);
-        return;
-    }
+    struct smb_session *s = c->session;
     q->answer_session_id = s->id;
-    uint32_t status = step(q, s, &setup);
-    if (status == STATUS_SUCCESS && setup.previous_session != 0 &&
-        setup.previous_session != s->id) {
-        smb_server_end_session(q, setup.previous_session);
+    uint32_t status = smb_session_step(q, c, setup, establish);
+    if (status == STATUS_SUCCESS && setup->previous_session != 0 &&
+        setup->previous_session != s->id) {
+        smb_server_end_session(q, setup->previous_session);
         return;
     }
     if (status != STATUS_SUCCESS && status != STATUS_MORE_PROCESSING_REQUIRED) {
@@ -253,6 +314,57 @@ void smb_session_setup(struct smb_request *q)
         smb_session_put(s);
     }
     smb_complete(q, status);
+}
+
+static void begin_here(struct smb_request *q, struct err outcome)
+{
+    if (!err_is(outcome)) {
+        smb_clients_join(smb_server_clients(q->conn->server), q->conn);
+        q->channel = new_session(q->conn);
+    }
+    if (q->channel == NULL) {
+        smb_complete(q, STATUS_INSUFFICIENT_RESOURCES);
+        return;
+    }
+    q->session = q->channel->session;
+    smb_channel_get(q->channel);
+    smb_session_get(q->session);
+    set_up(q, q->channel, q->work);
+}
+
+/* On the loop of its client's other connections; where it cannot go there it begins here. */
+static void begin_session(struct smb_request *q, const struct smb_setup *setup)
+{
+    struct smb_conn *c = q->conn;
+    struct smb_setup *kept = ARENA_NEW(q->arena, struct smb_setup);
+    struct loop *loop = smb_clients_loop(smb_server_clients(c->server), c);
+    *kept = *setup;
+    q->work = kept;
+    if (loop == NULL || c->joined || !smb_conn_move(q, loop, begin_here))
+        begin_here(q, OK);
+}
+
+void smb_session_setup(struct smb_request *q)
+{
+    struct smb_setup setup;
+    if (!read_setup(q, &setup)) {
+        smb_complete(q, STATUS_INVALID_PARAMETER);
+        return;
+    }
+    if ((setup.flags & SMB_SESSION_BINDING) != 0) {
+        smb_bind(q, &setup);
+        return;
+    }
+    if (q->channel == NULL && q->header.session_id != 0) {
+        smb_bind_refuse(q);
+        return;
+    }
+    if (q->channel == NULL)
+        begin_session(q, &setup);
+    else if (q->session->established && !q->channel->bound)
+        smb_complete(q, STATUS_REQUEST_NOT_ACCEPTED); /* it began as a binding */
+    else
+        set_up(q, q->channel, &setup);
 }
 
 void smb_logoff(struct smb_request *q)

@@ -97,10 +97,13 @@ static void join(struct loop_task *task)
     CHECK(c != NULL);
     if (j->session != 0) {
         struct smb_session *s = MEM_NEW(struct smb_session);
-        *s = (struct smb_session){
-            .conn = c, .id = j->session, .refs = 1, .established = true, .account = "acct"};
-        c->sessions = s;
-        c->session_count = 1;
+        *s = (struct smb_session){.server = j->f->server,
+                                  .loop = j->f->loop,
+                                  .id = j->session,
+                                  .refs = 1,
+                                  .established = true,
+                                  .account = "acct"};
+        smb_channel_new(c, s)->bound = true;
         c->dialect = SMB_DIALECT_302;
         (void)smb_window_grant(&c->window, GRANTED);
         add_tree(s, j->f->partition, j->f->incarnation);

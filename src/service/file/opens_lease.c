@@ -185,13 +185,15 @@ void opens_close_holders(const struct opens_lease *lease, struct opens_news *new
             opens_ask_close(h, news);
 }
 
-/* One notice for a lease, to whichever of its handles comes first. */
+/* One notice for a lease, to the oldest of its handles whose client is there: a client hears of its
+ * leases where it first took them, whatever connections it has made since. */
 static void tell_break(const struct opens_file *f, const struct opens_lease *lease, unsigned to,
                        bool ack_needed, struct opens_news *news)
 {
-    const struct opens_handle *h = f->handles;
-    while (h != NULL && (h->lease != lease || h->disconnected))
-        h = h->next;
+    const struct opens_handle *h = NULL;
+    for (const struct opens_handle *one = f->handles; one != NULL; one = one->next)
+        if (one->lease == lease && !one->disconnected)
+            h = one; /* new ones are put in front */
     if (h == NULL)
         return;
     struct opens_break b = {.calls = h->calls, .owner = h->owner};

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Channel sequences ([MS-SMB2] 3.3.5.2.10): a client of 3.x that has lost a connection counts its
+ * channel sequence on, and sends again what was not answered. What was sent before then and comes
+ * in late must not undo what was sent after, so changes of an older sequence are refused, and so
+ * are repeated ones as long as their first sendings are under way. */
+#ifndef SMB_SEQUENCE_H
+#define SMB_SEQUENCE_H
+
+#include "smb/conn.h"
+
+/* Of a handle. */
+struct smb_sequence {
+    uint16_t number;
+    uint32_t requests; /* of this number under way */
+    uint32_t earlier;  /* of those before */
+};
+
+/* CREATE makes the handle, or its client comes back for it. */
+struct smb_open;
+void smb_sequence_start(struct smb_open *o, const struct smb_request *q);
+/* A request has found its handle: STATUS_FILE_NOT_AVAILABLE when it may not go on. */
+uint32_t smb_sequence_begin(struct smb_request *q);
+/* It has ended. */
+void smb_sequence_end(struct smb_request *q);
+
+#endif
