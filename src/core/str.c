@@ -17,11 +17,30 @@ bool str_ieq(struct str a, struct str b)
     return a.n == b.n && str_istarts(a, b);
 }
 
+/* The lower case of eight letters at once; what is no ASCII letter stays as it is. */
+static uint64_t lower_eight(const char *p)
+{
+    const uint64_t ones = 0x0101010101010101ULL;
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    uint64_t low = word & ones * 0x7F;
+    uint64_t from_a = low + ones * (0x80 - 'A');
+    uint64_t past_z = low + ones * (0x7F - 'Z');
+    uint64_t capital = (from_a ^ past_z) & ~word & ones * 0x80;
+    return word | capital >> 2;
+}
+
 bool str_istarts(struct str s, struct str prefix)
 {
-    if (s.n < prefix.n)
+    size_t i = 0;
+    /* The last letter first: many names begin with the same ones. */
+    if (s.n < prefix.n ||
+        (prefix.n > 0 && ascii_lower(s.p[prefix.n - 1]) != ascii_lower(prefix.p[prefix.n - 1])))
         return false;
-    for (size_t i = 0; i < prefix.n; i++)
+    for (; i + sizeof(uint64_t) <= prefix.n; i += sizeof(uint64_t))
+        if (lower_eight(s.p + i) != lower_eight(prefix.p + i))
+            return false;
+    for (; i < prefix.n; i++)
         if (ascii_lower(s.p[i]) != ascii_lower(prefix.p[i]))
             return false;
     return true;

@@ -33,3 +33,26 @@ void test_str_utf8(void)
     CHECK(!str_is_utf8(STR("\xE2\x82")));
     CHECK_INT(str_utf16_units(STR("a\xC3\xA4\xF0\x9F\x98\x80")), 4);
 }
+
+/* Against one byte at a time, for every byte at every place of names short and long. */
+void test_str_istarts(void)
+{
+    char a[24];
+    char b[24];
+    for (size_t n = 0; n <= sizeof a; n++) {
+        for (size_t at = 0; at < n; at++) {
+            for (int c = 0; c < 256; c++) {
+                memset(a, 'x', sizeof a);
+                memset(b, 'X', sizeof b);
+                a[at] = (char)c;
+                b[at] = (char)(c ^ 0x20);
+                bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+                CHECK(str_istarts((struct str){a, n}, (struct str){b, n}) == letter);
+                CHECK(str_istarts((struct str){a, n}, (struct str){b, at}));
+                b[at] = (char)c;
+                CHECK(str_ieq((struct str){a, n}, (struct str){b, n}));
+            }
+        }
+        CHECK(!str_ieq((struct str){a, n}, (struct str){b, n + 1}));
+    }
+}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/wire.h"
 
+#include <endian.h>
+
 enum { VARINT_BYTES_MAX = 10 }; /* seven bits in each, and one in the last */
 
 struct str read_raw(struct reader *r, size_t n)
@@ -69,9 +71,37 @@ uint64_t read_be64(struct reader *r)
     return read_high_first(r, 8);
 }
 
+/* Eight groups of seven bits, each in a byte of its own, moved together. */
+static uint64_t join_sevens(uint64_t word)
+{
+    word = (word & 0x007F007F007F007FULL) | (word & 0x7F007F007F007F00ULL) >> 1;
+    word = (word & 0x00003FFF00003FFFULL) | (word & 0x3FFF00003FFF0000ULL) >> 2;
+    return (word & 0x000000000FFFFFFFULL) | (word & 0x0FFFFFFF00000000ULL) >> 4;
+}
+
+/* One of up to eight bytes, when so many are there to be looked at. Times and stamps have eight,
+ * and rows are full of them. */
+static bool read_short_varint(struct reader *r, uint64_t *value)
+{
+    uint64_t word;
+    if (r->n < sizeof word)
+        return false;
+    memcpy(&word, r->p, sizeof word);
+    uint64_t last = ~le64toh(word) & 0x8080808080808080ULL; /* the lowest bit tells where it ends */
+    if (last == 0)
+        return false;
+    size_t n = (size_t)__builtin_ctzll(last) / 8 + 1;
+    *value = join_sevens(le64toh(word) & (last ^ (last - 1)) & 0x7F7F7F7F7F7F7F7FULL);
+    r->p += n;
+    r->n -= n;
+    return true;
+}
+
 uint64_t read_varint(struct reader *r)
 {
     uint64_t value = 0;
+    if (read_short_varint(r, &value))
+        return value;
     for (size_t i = 0; i < r->n && i < VARINT_BYTES_MAX; i++) {
         uint64_t byte = (unsigned char)r->p[i];
         if (i == VARINT_BYTES_MAX - 1 && byte > 1)

@@ -28,6 +28,26 @@ void test_wire_varints_come_back(void)
     arena_release(&arena);
 }
 
+/* With more behind it than it could be long itself, which is read another way. */
+void test_wire_varints_among_others(void)
+{
+    char bytes[64];
+    for (unsigned bits = 0; bits < 64; bits++) {
+        for (uint64_t less = 0; less < 3; less++) {
+            uint64_t value = (1ULL << bits) - less;
+            struct buf b = {.p = bytes, .capacity = sizeof bytes};
+            buf_put_varint(&b, value);
+            buf_put_varint(&b, ~value);
+            buf_put_le64(&b, UINT64_MAX);
+            buf_put_le64(&b, 0);
+            struct reader r = reader_of(buf_str(&b));
+            CHECK(read_varint(&r) == value);
+            CHECK(read_varint(&r) == ~value);
+            CHECK(read_le64(&r) == UINT64_MAX && read_le64(&r) == 0 && reader_done(&r));
+        }
+    }
+}
+
 void test_wire_varints_have_an_end(void)
 {
     struct reader too_large = reader_of(STR("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02"));

@@ -52,6 +52,7 @@ struct http_request {
     struct str host;   /* the Host header, or the authority of an absolute target */
     struct http_header *headers;
     size_t header_count;
+    uint64_t names;         /* the marks of all their names; 0: not known */
     int64_t content_length; /* -1: not given */
     bool chunked;
     bool expect_continue;
@@ -59,6 +60,13 @@ struct http_request {
     int version_minor; /* HTTP/1.x */
 };
 
+/* One of 64 bits, by the name's length and last letter in any case: of the many headers that are
+ * asked for, most are not there, and most of the time this tells. */
+static inline uint64_t http_name_mark(struct str name)
+{
+    unsigned last = name.n == 0 ? 0 : (unsigned char)name.p[name.n - 1] | 0x20U;
+    return 1ULL << ((name.n * 5 + last) & 63);
+}
 /* The value of the first header of that name (any case); absent when there is none. */
 struct str http_header_get(const struct http_request *request, struct str name);
 /* How many headers of that name there are. */

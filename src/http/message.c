@@ -5,6 +5,8 @@
 
 struct str http_header_get(const struct http_request *request, struct str name)
 {
+    if (request->names != 0 && (request->names & http_name_mark(name)) == 0)
+        return STR_NONE;
     for (size_t i = 0; i < request->header_count; i++)
         if (str_ieq(request->headers[i].name, name))
             return request->headers[i].value;
@@ -32,8 +34,22 @@ static bool has_control(const char *p)
     return (below | ((delete - ones) & ~delete &highs)) != 0;
 }
 
+/* A value of eight bytes and more is looked at in words, of which the last two may overlap. */
+static bool may_have_controls(const char *p, size_t n)
+{
+    const size_t word = sizeof(uint64_t);
+    if (n < word)
+        return true;
+    for (size_t i = 0; i + word < n; i += word)
+        if (has_control(p + i))
+            return true;
+    return has_control(p + n - word);
+}
+
 static void replace_controls(char *p, size_t n)
 {
+    if (!may_have_controls(p, n))
+        return;
     for (size_t i = 0; i < n;) {
         if (i + sizeof(uint64_t) <= n && !has_control(p + i)) {
             i += sizeof(uint64_t);

@@ -317,6 +317,7 @@ struct err http_parse_head(struct str head, struct http_header *headers, struct 
             return err_new(ERR_HEADERS_TOO_LARGE);
         struct http_header *header = &headers[out->header_count++];
         TRY(http_parse_header(line, header));
+        out->names |= http_name_mark(header->name);
         TRY(note_header(header, &seen, out));
     }
     return check_framing(&seen, out);
