@@ -8,14 +8,25 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BIN, startServer } from '../rest/lib.mjs';
+import { ACCOUNT, BIN, KEY as ACCOUNT_KEY, startServer } from '../rest/lib.mjs';
 
 const ROUNDS = 4;
 const LOAD_MS = 700;
 const MESSAGE_VISIBLE_MS = 30000;
 const JSON_HEADERS = { 'Content-Type': 'application/json', Accept: 'application/json;odata=nometadata' };
 
-const server = await startServer({ services: ['blob', 'queue', 'table'], args: ['--silent'] });
+const SLOTS = 16;
+const SLOT_BYTES = 4096;
+// Accounts of their own: what they keep of each overwrite would be too much for the other workers.
+const KEY = Buffer.alloc(64, 9).toString('base64');
+const VERSIONED = { account: 'versioned', key: KEY };
+const RETAINED = { account: 'retained', key: KEY };
+
+const server = await startServer({
+    services: ['blob', 'queue', 'table', 'file'],
+    args: ['--silent', '--blob-versioning', 'versioned'],
+    env: { AZURITE_ACCOUNTS: `${ACCOUNT}:${ACCOUNT_KEY};versioned:${KEY};retained:${KEY}` },
+});
 after(() => server.stop());
 
 /** A request whose answer was read is acknowledged; one that the kill cut off was not, and gives null. */
@@ -38,6 +49,12 @@ async function acknowledged(status, ...request) {
 function content(number, bytes) {
     const line = `${number}\n`;
     return line.repeat(Math.ceil(bytes / line.length)).slice(0, Math.floor(bytes / line.length) * line.length);
+}
+
+/** What a slot of a file holds: zeros for none. */
+function slotOf(number) {
+    const line = number === 0 ? '\0' : `${number}\n`;
+    return line.repeat(SLOT_BYTES).slice(0, SLOT_BYTES);
 }
 
 const blockId = (n) => Buffer.from(String(n).padStart(8, '0')).toString('base64');
@@ -126,6 +143,140 @@ class AppendWorker {
         assert.deepEqual(lines, lines.map((_, i) => i + 1));
         assert.ok([this.done, this.begun].includes(lines.length), `${this.path}: ${lines.length}, not ${this.done}`);
         this.done = lines.length;
+    }
+}
+
+/** Overwrites and deletes one blob of an account that keeps versions: every content that was acknowledged stays. */
+class VersionWorker {
+    constructor(name) {
+        Object.assign(this, { path: `/crash/${name}`, versions: new Map(), done: 0, begun: 0, current: 0, deleting: false });
+    }
+
+    async step() {
+        if (this.done > 0 && this.done % 5 === 0 && this.current !== 0) {
+            this.deleting = true;
+            if (await acknowledged(202, 'blob', 'DELETE', this.path, { ...VERSIONED }))
+                Object.assign(this, { current: 0, deleting: false });
+            return;
+        }
+        this.begun = this.done + 1;
+        const sent = { ...VERSIONED, headers: { 'x-ms-blob-type': 'BlockBlob' }, body: content(this.begun, 100) };
+        const answer = await tried('blob', 'PUT', this.path, sent);
+        if (answer === null)
+            return;
+        assert.equal(answer.status, 201, answer.text);
+        this.versions.set(this.begun, answer.headers['x-ms-version-id']);
+        this.done = this.current = this.begun;
+    }
+
+    async readVersion(number) {
+        const query = { versionid: this.versions.get(number) };
+        const answer = await server.request('blob', 'GET', this.path, { ...VERSIONED, query });
+        assert.equal(answer.status, 200, `version ${number} of ${this.path} is lost`);
+        assert.equal(answer.text, content(number, 100));
+    }
+
+    async verify() {
+        const query = { restype: 'container', comp: 'list', include: 'versions', prefix: this.path.slice(7) };
+        const listed = (await server.request('blob', 'GET', '/crash', { ...VERSIONED, query })).xml('VersionId');
+        for (const id of this.versions.values())
+            assert.ok(listed.includes(id), `version ${id} of ${this.path} is not listed`);
+        for (let number = Math.max(1, this.done - 5); number <= this.done; number++)
+            await this.readVersion(number);
+        const answer = await server.request('blob', 'GET', this.path, VERSIONED);
+        const number = answer.status === 404 ? 0 : Number.parseInt(answer.text, 10);
+        const allowed = [this.current, ...(this.deleting ? [0] : []), ...(this.begun > this.done ? [this.begun] : [])];
+        assert.ok(allowed.includes(number), `${this.path}: ${number}, not one of ${allowed}`);
+        assert.ok(listed.length - this.versions.size <= 1, 'no more than the one on its way came on top');
+        if (number > this.done)
+            this.versions.set(number, answer.headers['x-ms-version-id']);
+        else if (listed.length > this.versions.size)
+            assert.fail('a version that is not the current one came from nowhere');
+        Object.assign(this, { done: Math.max(this.done, number), current: number, deleting: false });
+        this.begun = this.done;
+    }
+}
+
+/** Puts, deletes and brings back one blob of an account that retains what was deleted. */
+class SoftDeleteWorker {
+    constructor(name) {
+        Object.assign(this, { path: `/crash/${name}`, done: 0, begun: 0 });
+    }
+
+    /** What the blob is after so many steps: put, deleted, back again. */
+    state(steps) {
+        return steps === 0 || steps % 3 === 2 ? null : content(Math.floor((steps + 2) / 3), 3000);
+    }
+
+    async step() {
+        this.begun = this.done + 1;
+        const put = { ...RETAINED, headers: { 'x-ms-blob-type': 'BlockBlob' }, body: this.state(this.begun) ?? undefined };
+        const steps = [
+            () => acknowledged(200, 'blob', 'PUT', this.path, { ...RETAINED, query: { comp: 'undelete' } }),
+            () => acknowledged(201, 'blob', 'PUT', this.path, put),
+            () => acknowledged(202, 'blob', 'DELETE', this.path, { ...RETAINED, headers: { 'x-ms-delete-snapshots': 'include' } }),
+        ];
+        if (await steps[this.begun % 3]())
+            this.done = this.begun;
+    }
+
+    async verify() {
+        const answer = await server.request('blob', 'GET', this.path, RETAINED);
+        const found = answer.status === 404 ? null : answer.text;
+        // To put and to bring back are the same to a reader: then the next step must fit the listing's word.
+        if (found !== this.state(this.done))
+            this.done = this.begun;
+        assert.ok(found === this.state(this.done), `${this.path} is neither ${this.done} nor ${this.begun} steps on`);
+        const query = { restype: 'container', comp: 'list', include: 'deleted', prefix: this.path.slice(7) };
+        const listed = await server.request('blob', 'GET', '/crash', { ...RETAINED, query });
+        assert.equal(listed.xml('Name').length > 0, this.done > 0, 'deleted or not, it is listed');
+    }
+}
+
+/** Writes and clears ranges of one file. */
+class RangeWorker {
+    constructor(name) {
+        Object.assign(this, { path: `/crash/${name}`, made: false, count: 0, slots: new Array(SLOTS).fill(0), begun: null });
+    }
+
+    async step() {
+        if (!this.made) {
+            const headers = { 'x-ms-type': 'file', 'x-ms-content-length': String(SLOTS * SLOT_BYTES) };
+            this.made = await acknowledged(201, 'file', 'PUT', this.path, { headers });
+            return;
+        }
+        const number = ++this.count % 5 === 0 ? 0 : this.count;
+        const slot = (this.count * 7) % SLOTS;
+        const range = `bytes=${slot * SLOT_BYTES}-${(slot + 1) * SLOT_BYTES - 1}`;
+        const headers = { 'x-ms-write': number === 0 ? 'clear' : 'update', 'x-ms-range': range };
+        const body = number === 0 ? undefined : slotOf(number);
+        this.begun = { slot, number };
+        if (await acknowledged(201, 'file', 'PUT', this.path, { query: { comp: 'range' }, headers, body })) {
+            this.slots[slot] = number;
+            this.begun = null;
+        }
+    }
+
+    async verify() {
+        const answer = await server.request('file', 'GET', this.path);
+        if (answer.status === 404 && !this.made)
+            return;
+        this.made = true;
+        assert.equal(answer.text.length, SLOTS * SLOT_BYTES);
+        for (let slot = 0; slot < SLOTS; slot++) {
+            const found = answer.text.slice(slot * SLOT_BYTES, (slot + 1) * SLOT_BYTES);
+            if (this.begun?.slot === slot && found === slotOf(this.begun.number))
+                this.slots[slot] = this.begun.number;
+            assert.ok(found === slotOf(this.slots[slot]), `${this.path}: slot ${slot} is not ${this.slots[slot]}`);
+        }
+        this.begun = null;
+        const listed = await server.request('file', 'GET', this.path, { query: { comp: 'rangelist' } });
+        const bytes = listed.xml('End').reduce((sum, end, i) => sum + Number(end) + 1 - Number(listed.xml('Start')[i]), 0);
+        assert.equal(bytes, this.slots.filter((number) => number !== 0).length * SLOT_BYTES);
+    }
+
+    get done() {
+        return this.slots.filter((number) => number !== 0).length;
     }
 }
 
@@ -233,15 +384,23 @@ async function verifyQueue() {
 }
 
 test('kill -9 loses nothing that was acknowledged', async () => {
+    const retain = '<StorageServiceProperties><DeleteRetentionPolicy><Enabled>true</Enabled><Days>7</Days>' +
+        '</DeleteRetentionPolicy></StorageServiceProperties>';
+    const policy = { ...RETAINED, query: 'restype=service&comp=properties', body: retain };
+    assert.equal((await server.request('blob', 'PUT', '', policy)).status, 202);
     const made = [
         await server.request('blob', 'PUT', '/crash', { query: 'restype=container' }),
+        await server.request('blob', 'PUT', '/crash', { ...VERSIONED, query: 'restype=container' }),
+        await server.request('blob', 'PUT', '/crash', { ...RETAINED, query: 'restype=container' }),
+        await server.request('file', 'PUT', '/crash', { query: 'restype=share' }),
         await server.request('queue', 'PUT', '/crash'),
         await server.request('table', 'POST', '/Tables', { headers: JSON_HEADERS, body: '{"TableName":"crash"}' }),
     ];
-    assert.deepEqual(made.map(({ status }) => status), [201, 201, 201]);
+    assert.deepEqual(made.map(({ status }) => status), [201, 201, 201, 201, 201, 201]);
     const workers = [
         new PutWorker('small', 100), new PutWorker('row', 5000), new PutWorker('large', 300000),
         new BlockWorker('blocks', 20000), new AppendWorker('appended'), new EntityWorker('p'), new EntityWorker('q'),
+        new VersionWorker('versions'), new SoftDeleteWorker('deleted'), new RangeWorker('ranges'),
         new PutMessageWorker('a'), new PutMessageWorker('b'), new DeleteMessageWorker(),
     ];
     for (let round = 0; round < ROUNDS; round++) {
