@@ -120,7 +120,11 @@ run: deps
 FUZZ_SECONDS ?= 10
 FUZZ       := $(patsubst fuzz/%.c,build/fuzz/%,$(wildcard fuzz/*.c))
 FUZZ_FLAGS := -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
-FUZZ_OBJ   := $(SRC:%.c=build/fuzz/obj/%.o)
+# Two thirds of the files: parsers live below what joins everything, and reach neither the local engine nor, but for these
+# four, the REST front end.
+FUZZ_SRC   := $(filter-out $(wildcard src/*.c) src/engine/local/% src/rest/%,$(SRC)) \
+              $(addprefix src/rest/,multipart.c structured.c table_json_read.c table_json_write.c)
+FUZZ_OBJ   := $(FUZZ_SRC:%.c=build/fuzz/obj/%.o)
 
 build/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)

@@ -23,15 +23,27 @@ wants() {
     return 1
 }
 
-# Everything is compiled here, by both compilers and in every variant, so that the other parts only run.
-part_build() {
-    if wants build unit node smb; then make -j2 all build/release/unit build/release/http_echo || return; fi
-    if wants build unit; then make -j2 CC=clang build/release-clang/lazuli build/release-clang/unit || return; fi
+# Everything is compiled here, by both compilers and in every variant, so that the other parts only run. Two makes side by
+# side: while one links, the other compiles.
+jobs=-j$((($(nproc) + 1) / 2))
+build_release_and_tsan() {
+    if wants build unit node smb; then make $jobs all build/release/unit build/release/http_echo || return; fi
+    if wants build power-cut; then make $jobs build/release/power_cut || return; fi
+    if wants build unit-tsan; then make $jobs V=tsan build/tsan/unit || return; fi
+}
+
+build_asan_and_clang() {
     if wants build unit-asan node-asan; then
-        make -j2 V=asan build/asan/lazuli build/asan/unit build/asan/http_echo || return
+        make $jobs V=asan build/asan/lazuli build/asan/unit build/asan/http_echo || return
     fi
-    if wants build power-cut; then make -j2 build/release/power_cut || return; fi
-    if wants build unit-tsan; then make -j2 V=tsan build/tsan/unit || return; fi
+    if wants build unit; then make $jobs CC=clang build/release-clang/lazuli build/release-clang/unit || return; fi
+}
+
+part_build() {
+    build_asan_and_clang &
+    build_release_and_tsan
+    built=$?
+    wait $! && return $built
 }
 
 part_style() {
@@ -133,10 +145,12 @@ install_sdks() {
     echo "0 1" >$logs/npm.count
 }
 
-if wants node node-asan; then install_sdks; fi
+if wants node node-asan; then install_sdks & fi
 run_part build
-# Two cores: two parts at a time, the longest first.
-parts='unit-tsan lint node node-asan smb fuzz unit-asan unit power-cut style'
+wait
+# Two cores: two parts at a time, the longest first; and beside them smb, which waits for most of its time.
+parts='unit-tsan lint node node-asan fuzz unit-asan unit power-cut style'
+lane smb &
 # shellcheck disable=SC2086
 lane $parts &
 # shellcheck disable=SC2086

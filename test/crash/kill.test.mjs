@@ -223,7 +223,6 @@ class SoftDeleteWorker {
     async verify() {
         const answer = await server.request('blob', 'GET', this.path, RETAINED);
         const found = answer.status === 404 ? null : answer.text;
-        // To put and to bring back are the same to a reader: then the next step must fit the listing's word.
         if (found !== this.state(this.done))
             this.done = this.begun;
         assert.ok(found === this.state(this.done), `${this.path} is neither ${this.done} nor ${this.begun} steps on`);
@@ -245,12 +244,13 @@ class RangeWorker {
             this.made = await acknowledged(201, 'file', 'PUT', this.path, { headers });
             return;
         }
-        const number = ++this.count % 5 === 0 ? 0 : this.count;
-        const slot = (this.count * 7) % SLOTS;
+        // One that the kill cut off is tried until the server is back: it alone may have come through.
+        if (this.begun === null)
+            this.begun = { slot: (++this.count * 7) % SLOTS, number: this.count % 5 === 0 ? 0 : this.count };
+        const { slot, number } = this.begun;
         const range = `bytes=${slot * SLOT_BYTES}-${(slot + 1) * SLOT_BYTES - 1}`;
         const headers = { 'x-ms-write': number === 0 ? 'clear' : 'update', 'x-ms-range': range };
         const body = number === 0 ? undefined : slotOf(number);
-        this.begun = { slot, number };
         if (await acknowledged(201, 'file', 'PUT', this.path, { query: { comp: 'range' }, headers, body })) {
             this.slots[slot] = number;
             this.begun = null;

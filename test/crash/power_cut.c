@@ -18,7 +18,7 @@
 
 enum {
     UPDATES_RUN = 120, /* between two cuts of one store */
-    STORES = 3,        /* in each test */
+    STORES = 2,        /* in each test */
     LINKS = 2,         /* cuts that one store goes through */
     CUTS = 12,         /* looked at in each */
     IN_FLIGHT = 8,
