@@ -13,11 +13,11 @@ key='Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/K
 account=/devstoreaccount1
 blob_port=${BENCH_PORT:-21800} nginx_port=21804
 queue_port=$((blob_port + 1)) table_port=$((blob_port + 2)) file_port=$((blob_port + 3))
-pid= nginx_pid=
+pid= nginx_pid= pin=
 trap 'stop; [ -z "$nginx_pid" ] || kill "$nginx_pid"; rm -rf "$data"' EXIT INT TERM
 
 start() {
-    build/lazuli --data "$data/store" --blob-port $blob_port --queue-port $queue_port --table-port $table_port \
+    $pin build/lazuli --data "$data/store" --blob-port $blob_port --queue-port $queue_port --table-port $table_port \
         --file-port $file_port --smb-port 0 --silent ${BENCH_FLAGS:-} 2>"$data/server.log" &
     pid=$!
     for _ in $(seq 200); do
@@ -160,6 +160,14 @@ part_queue() {
     row $queue_port 'Get Messages' --op "GET $account/bench/messages?visibilitytimeout=600"
     say "Each by itself, then all three by each connection (1 KiB texts, an account SAS):"
     build/release/bench_queue_cycle $queue_port $pid ${BENCH_MESSAGES:-500}
+    say "The same with a core each for server and generator:"
+    stop
+    pin='taskset -c 0'
+    start
+    taskset -c 1 build/release/bench_queue_cycle $queue_port $pid ${BENCH_MESSAGES:-500}
+    stop
+    pin=
+    start
     say "The service alone over the engine: does the head stay cheap? (10000000 1000000 for the whole question)"
     build/release/bench_queue_head ${BENCH_QUEUE:-200000 100000}
 }

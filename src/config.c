@@ -61,7 +61,7 @@ static const struct flag FLAGS[] = {
     {"--log-level", NULL, FLAG_LOG, AT(log_level), 0, "LEVEL", "error, warn, info, debug"},
     {"--max-connections", NULL, FLAG_NUMBER, AT(connections_max), 1 << 20, "N", "default 10000"},
     {"--max-connections-per-address", NULL, FLAG_NUMBER, AT(connections_per_address), 1 << 20, "N", "default 0: no limit"},
-    {"--threads", NULL, FLAG_NUMBER, AT(threads), 256, "N", "event loops; default one per core"},
+    {"--threads", NULL, FLAG_NUMBER, AT(threads), 256, "N", "event loops; default one per core that may be used"},
     {"--cache-mib", NULL, FLAG_NUMBER, AT(cache_mib), 1 << 20, "N", "memory for cached rows; default 1/32 of what there is, 64 to 512"},
     {"--container-delete-seconds", NULL, FLAG_NUMBER, AT(container_delete_seconds), 86400, "N", "how long a deleted container's name stays taken; default 0"},
     {"--container-retention-days", NULL, FLAG_NUMBER, AT(container_retention_days), 365, "N", "how long a deleted container can be restored; default 0: not at all"},

@@ -149,3 +149,52 @@ ENGINE_CASE(a_prefix_longer_than_any_name_finds_nothing)
     put_row(s, STR("a"), STR("a"), STR("x"));
     view_ok(s, STR("a"), walk_by_long_prefix, &prefix);
 }
+
+/* Enough that an engine may go on in another way, see walk_next. */
+enum { MANY_ROWS = 40000 };
+
+static struct str number_of_many(char text[16], int number)
+{
+    return (struct str){text, (size_t)snprintf(text, 16, "%08d", number)};
+}
+
+static struct err put_many(struct txn *t, void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < MANY_ROWS; i++) {
+        char text[16];
+        TRY(txn_put(t, number_of_many(text, i), STR("x")));
+    }
+    return OK;
+}
+
+static struct err walk_many(struct txn *t, void *arg)
+{
+    char text[16];
+    struct cursor *c;
+    struct scan *s;
+    (void)arg;
+    TRY(cursor_open(t, STR(""), &c));
+    TRY(scan_open(t, STR("many"), &s));
+    for (int i = 0; i < MANY_ROWS; i++) {
+        struct str want = number_of_many(text, i);
+        CHECK(cursor_valid(c) && str_eq(cursor_key(c), want) && str_eq(cursor_value(c), STR("x")));
+        CHECK(scan_valid(s) && str_eq(scan_key(s), want) && str_eq(scan_value(s), STR("x")));
+        TRY(cursor_next(c));
+        TRY(scan_next(s));
+    }
+    CHECK(!cursor_valid(c) && !scan_valid(s));
+    cursor_close(c);
+    scan_close(s);
+    return OK;
+}
+
+ENGINE_CASE(scan_and_cursor_over_many_rows)
+{
+    CHECK_OK(engine_update_wait(s->engine, STR("many"), put_many, NULL));
+    CHECK_OK(engine_view(s->engine, STR("many"), ENGINE_WAIT, walk_many, NULL));
+    if (!s->kind->persistent)
+        return;
+    subject_reopen(s); /* from tables now */
+    CHECK_OK(engine_view(s->engine, STR("many"), ENGINE_WAIT, walk_many, NULL));
+}
