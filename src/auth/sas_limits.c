@@ -11,6 +11,18 @@ static struct err not_well_formed(const struct sas *sas)
     return auth_failed(sas->arena, STR("Signature fields not well formed."));
 }
 
+/* A SAS without a start begins now: what has ended before that says so, as Azure has it. */
+static struct err expired(const struct sas *sas, int64_t expiry, int64_t now)
+{
+    struct buf text = buf_in(sas->arena);
+    buf_put(&text, STR("Signed expiry time ["));
+    time_put_rfc1123(&text, expiry);
+    buf_put(&text, STR("] has to be after signed start time ["));
+    time_put_rfc1123(&text, now);
+    buf_put(&text, STR("]"));
+    return auth_failed(sas->arena, buf_str(&text));
+}
+
 struct err sas_check_times(const struct sas *sas, const struct sas_terms *terms, int64_t now)
 {
     int64_t start = INT64_MIN, expiry;
@@ -22,6 +34,8 @@ struct err sas_check_times(const struct sas *sas, const struct sas_terms *terms,
     if (now >= start && now < expiry)
         return OK;
     struct buf text = buf_in(sas->arena);
+    if (terms->start.n == 0)
+        return expired(sas, expiry, now);
     buf_put(&text, STR("Signature not valid in the specified time frame: Start ["));
     buf_put(&text, terms->start);
     buf_put(&text, STR("] - Expiry ["));

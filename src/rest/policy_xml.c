@@ -88,15 +88,18 @@ static void put_if(struct buf *out, struct str name, struct str text)
         xml_element(out, name, text);
 }
 
+/* A policy that says nothing has only its name. */
 static void put_policy(struct buf *out, const struct policy *p)
 {
     xml_open(out, STR("SignedIdentifier"));
     xml_element(out, STR("Id"), p->id);
-    xml_open(out, STR("AccessPolicy"));
-    put_if(out, STR("Start"), p->start);
-    put_if(out, STR("Expiry"), p->expiry);
-    put_if(out, STR("Permission"), p->permission);
-    xml_close(out, STR("AccessPolicy"));
+    if (str_given(p->start) || str_given(p->expiry) || str_given(p->permission)) {
+        xml_open(out, STR("AccessPolicy"));
+        put_if(out, STR("Start"), p->start);
+        put_if(out, STR("Expiry"), p->expiry);
+        put_if(out, STR("Permission"), p->permission);
+        xml_close(out, STR("AccessPolicy"));
+    }
     xml_close(out, STR("SignedIdentifier"));
 }
 

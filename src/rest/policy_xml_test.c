@@ -39,7 +39,7 @@ void test_policy_xml_both_ways(void)
                                      "<Start>2020-01-02T00:00:00.0000000Z</Start>"
                                      "<Expiry>2020-01-03T03:05:06.0000000Z</Expiry>"
                                      "<Permission>rp</Permission></AccessPolicy></SignedIdentifier>"
-                                     "<SignedIdentifier><Id>open</Id><AccessPolicy></AccessPolicy>"
+                                     "<SignedIdentifier><Id>open</Id>"
                                      "</SignedIdentifier>")));
     arena_release(&arena);
 }

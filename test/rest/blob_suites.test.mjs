@@ -133,3 +133,17 @@ test('BreakLease tells the time that is left to the nearest second', async () =>
     assert.equal(again.leaseTime, 0);
     assert.equal((await blob.getProperties()).leaseState, 'breaking');
 });
+
+test('a policy that says nothing has only its id', async () => {
+    await container.setAccessPolicy(undefined, [{ id: 'empty', accessPolicy: {} }]);
+    const answer = await raw('GET', `/${container.containerName}`, { query: { restype: 'container', comp: 'acl' } });
+    assert.match(answer.text, /<SignedIdentifier><Id>empty<\/Id><\/SignedIdentifier>/);
+    await container.setAccessPolicy(undefined, []);
+});
+
+test('a SAS without a start that is over says so', async () => {
+    const url = await container.generateSasUrl({ permissions: 'r', expiresOn: new Date(Date.now() - 86400000) });
+    const answer = await raw('GET', `/${container.containerName}`, { query: `restype=container&${new URL(url).search.slice(1)}`, auth: 'none' });
+    assertError(answer, 403, 'AuthenticationFailed');
+    assert.match(answer.text, /<AuthenticationErrorDetail>Signed expiry time \[.* GMT\] has to be after signed start time \[/);
+});
