@@ -95,13 +95,13 @@ static void authenticate(struct world *w)
     struct share_args args = {.arena = &a};
     require(!err_is(engine_update_wait(w->store.engine, partition, file_create_share, &args)));
     struct smb_session *s = MEM_NEW(struct smb_session);
-    s->conn = w->conn;
+    s->server = w->server;
+    s->loop = w->loop;
     s->id = SESSION_ID;
     s->refs = 1;
     s->established = true;
     memcpy(s->account, "acct", 5);
-    w->conn->sessions = s;
-    w->conn->session_count = 1;
+    smb_channel_new(w->conn, s)->bound = true;
     w->conn->dialect = SMB_DIALECT_302;
     (void)smb_window_grant(&w->conn->window, CREDITS);
     struct smb_tree *disk = add_tree(s, false);

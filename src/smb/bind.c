@@ -141,10 +141,13 @@ void smb_bind_refuse(struct smb_request *q)
 /* ---- on the session's loop ---- */
 
 /* The connection signs with a key of its own from now on. */
-static uint32_t establish(struct smb_channel *c, const struct smb_setup *setup)
+static uint32_t establish(struct smb_channel *c, const struct smb_setup *setup,
+                          const struct smb_demands *demands)
 {
     unsigned char key[SMB_KEY_BYTES];
     (void)setup;
+    if (demands->one_connection)
+        return STATUS_REQUEST_NOT_ACCEPTED;
     if (strcmp(c->session->account, c->spnego.ntlm.account) != 0)
         return STATUS_ACCESS_DENIED;
     smb_channel_key(c, key);
@@ -153,12 +156,18 @@ static uint32_t establish(struct smb_channel *c, const struct smb_setup *setup)
     return STATUS_SUCCESS;
 }
 
-static void step(struct smb_request *q, const struct smb_setup *setup)
+static void stepped(struct smb_request *q, const struct smb_setup *setup, uint32_t status)
 {
-    uint32_t status = smb_session_step(q, q->channel, setup, establish);
+    (void)setup;
     if (status != STATUS_SUCCESS && status != STATUS_MORE_PROCESSING_REQUIRED)
         smb_channel_end(q->channel);
     smb_complete(q, status);
+}
+
+static void step(struct smb_request *q, const struct smb_setup *setup)
+{
+    static const struct smb_stepping STEPPING = {establish, stepped};
+    smb_session_step(q, setup, &STEPPING);
 }
 
 static bool is_signed_by(const struct smb_request *q, const struct smb_session *s)

@@ -155,6 +155,14 @@ static struct smb_conn *oldest_conn(struct smb_conn *own, struct smb_session **s
     return c;
 }
 
+static void break_over(struct loop_timer *timer)
+{
+    struct smb_open *o =
+        (struct smb_open *)((char *)timer - offsetof(struct smb_open, break_timer));
+    if (o->handle != NULL)
+        opens_break_over(smb_server_world(o->server)->store->opens, o->handle, o->break_epoch);
+}
+
 static void tell(struct smb_open *o, const struct opens_notice *notice)
 {
     struct buf body = buf_heap();
@@ -163,6 +171,11 @@ static void tell(struct smb_open *o, const struct opens_notice *notice)
     } else {
         put_oplock(&body, smb_oplock_of(notice->to), o->id);
         o->oplock = smb_oplock_of(notice->to);
+    }
+    if (notice->ack_needed) {
+        o->break_epoch = notice->epoch;
+        o->break_timer.fire = break_over;
+        loop_timer_set(o->loop, &o->break_timer, OPENS_SMB_BREAK_MS);
     }
     struct smb_session *session = o->session;
     struct smb_conn *c = smb_session_conn(session);

@@ -258,6 +258,7 @@ bool smb_durable_park(struct smb_open *o)
         !opens_disconnect(opens, o->handle))
         return false;
     smb_open_interrupt(o);
+    loop_timer_cancel(o->loop, &o->break_timer);
     keep_place(o);
     (void)pthread_mutex_lock(&t->lock);
     bool parks = !t->ending;

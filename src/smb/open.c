@@ -140,6 +140,7 @@ void smb_open_close(struct smb_open *o, bool *remove)
     o->closed = true;
     leave_table(smb_server_opens(o->server), o);
     smb_open_unlist(o);
+    loop_timer_cancel(o->loop, &o->break_timer);
     smb_open_interrupt(o);
     smb_notify_end(o);
     smb_durable_forget(o);

@@ -84,6 +84,8 @@ struct smb_open {
     unsigned char lease_key[SMB_LEASE_KEY_BYTES];
     bool has_deferred; /* a break that came before CREATE's answer */
     struct opens_notice deferred;
+    struct loop_timer break_timer; /* for the answer to the last break that was told */
+    uint16_t break_epoch;
 
     struct smb_durable durable;
     struct smb_sequence sequence;

@@ -70,10 +70,13 @@ static void take_share(void *sink, struct str name, const struct share *share,
         (struct rpc_share){.name = arena_copy(p->arena, name), .remark = STR("")};
 }
 
+static void wake_readers(struct smb_open *o);
+
 static void listed(struct smb_request *q, struct err outcome)
 {
     struct pipe_call *p = q->work;
-    struct smb_pipe *channel = &q->open->channel;
+    struct smb_open *o = q->open;
+    struct smb_pipe *channel = &o->channel;
     if (err_is(outcome)) {
         p->then(q, outcome);
         return;
@@ -86,12 +89,15 @@ static void listed(struct smb_request *q, struct err outcome)
         p->then(q, err_new(ERR_INVALID_INPUT));
         return;
     }
+    smb_open_get(o);
     free(channel->answer);
     channel->answer = mem_alloc(answer.n);
     memcpy(channel->answer, answer.p, answer.n);
     channel->answer_n = answer.n;
     channel->answer_read = 0;
     p->then(q, OK);
+    wake_readers(o);
+    smb_open_put(o);
 }
 
 void smb_pipe_transceive(struct smb_request *q, struct str call,
@@ -141,14 +147,18 @@ void smb_pipe_write(struct smb_request *q, struct str call)
     smb_pipe_transceive(q, call, call_written);
 }
 
-void smb_pipe_read(struct smb_request *q, uint64_t length)
+/* Who reads before there is an answer waits for one. */
+struct pipe_reading {
+    uint64_t length;
+};
+
+/* False when there is nothing. */
+static bool read_answer(struct smb_request *q, uint64_t length)
 {
     bool more;
     struct str bytes = smb_pipe_take(q->open, length, &more);
-    if (bytes.n == 0) {
-        smb_complete(q, STATUS_PIPE_EMPTY);
-        return;
-    }
+    if (bytes.n == 0)
+        return false;
     buf_put_le16(&q->out, 17);
     buf_put_u8(&q->out, SMB_HEADER_BYTES + 16);
     buf_put_u8(&q->out, 0);
@@ -156,4 +166,39 @@ void smb_pipe_read(struct smb_request *q, uint64_t length)
     buf_put_le64(&q->out, 0);
     buf_put(&q->out, bytes);
     smb_complete(q, more ? STATUS_BUFFER_OVERFLOW : STATUS_SUCCESS);
+    return true;
+}
+
+static void read_cancelled(struct smb_request *q)
+{
+    smb_complete(q, STATUS_CANCELLED);
+}
+
+/* The one that has waited longest; new ones are put in front. */
+static struct smb_request *first_reader(const struct smb_open *o)
+{
+    struct smb_request *first = NULL;
+    const struct smb_channel *c = o->session == NULL ? NULL : o->session->channels;
+    for (; c != NULL; c = c->sibling)
+        for (struct smb_request *w = c->conn->waiting; w != NULL; w = w->wait_next)
+            if (w->open == o && w->header.command == SMB_READ)
+                first = w;
+    return first;
+}
+
+static void wake_readers(struct smb_open *o)
+{
+    struct smb_request *q = first_reader(o);
+    while (q != NULL && read_answer(q, ((const struct pipe_reading *)q->work)->length))
+        q = first_reader(o);
+}
+
+void smb_pipe_read(struct smb_request *q, uint64_t length)
+{
+    struct pipe_reading *r = ARENA_NEW(q->arena, struct pipe_reading);
+    r->length = length;
+    q->work = r;
+    /* In the middle of a compound nobody can wait. */
+    if (!read_answer(q, length) && !smb_pending(q, read_cancelled))
+        smb_complete(q, STATUS_PIPE_EMPTY);
 }

@@ -6,8 +6,10 @@
 
 #include "core/log.h"
 #include "core/mem.h"
+#include "service/common/service_properties.h"
 #include "smb/bind.h"
 #include "smb/clients.h"
+#include "smb/drive.h"
 #include "smb/server.h"
 #include "smb/tree.h"
 
@@ -242,21 +244,23 @@ static void put_setup_answer(struct smb_request *q, uint16_t flags, struct str t
     buf_put(&q->out, token);
 }
 
-static uint32_t establish(struct smb_channel *ch, const struct smb_setup *setup)
+static uint32_t establish(struct smb_channel *ch, const struct smb_setup *setup,
+                          const struct smb_demands *demands)
 {
     struct smb_conn *c = ch->conn;
     struct smb_session *s = ch->session;
-    enum smb_encryption wanted = smb_server_options(c->server)->encryption;
+    bool encrypts =
+        demands->encryption || smb_server_options(c->server)->encryption == SMB_ENCRYPTION_REQUIRED;
     bool again = s->established;
     if (again && strcmp(s->account, ch->spnego.ntlm.account) != 0)
         return STATUS_ACCESS_DENIED; /* a session does not change its user */
-    if (wanted == SMB_ENCRYPTION_REQUIRED && c->cipher == SMB_CIPHER_NONE)
+    if (encrypts && c->cipher == SMB_CIPHER_NONE)
         return STATUS_ACCESS_DENIED;
     memcpy(s->account, ch->spnego.ntlm.account, sizeof s->account);
     memcpy(s->workstation, ch->spnego.ntlm.workstation, sizeof s->workstation);
     if (!again)
         make_keys(s, ch);
-    s->encrypts = wanted == SMB_ENCRYPTION_REQUIRED;
+    s->encrypts = encrypts;
     s->signing_required =
         ((setup->security_mode | c->client_security_mode) & SMB_SIGNING_REQUIRED) != 0;
     s->established = true;
@@ -264,11 +268,60 @@ static uint32_t establish(struct smb_channel *ch, const struct smb_setup *setup)
     return STATUS_SUCCESS;
 }
 
-uint32_t
-smb_session_step(struct smb_request *q, struct smb_channel *c, const struct smb_setup *setup,
-                 uint32_t (*establish_it)(struct smb_channel *c, const struct smb_setup *setup))
+/* While the account's demands are looked up. */
+struct deciding {
+    const struct smb_stepping *stepping;
+    struct smb_setup setup;
+    struct str token;
+    struct service_properties_get properties;
+};
+
+static struct smb_demands demands_of(const struct service_properties *p)
+{
+    bool told = service_properties_has(p, PART_PROTOCOL);
+    return (struct smb_demands){.encryption =
+                                    told && p->protocol.smb_encryption == ENCRYPTION_REQUIRED,
+                                .one_connection = told && !p->protocol.smb_multichannel};
+}
+
+static void decide(struct smb_request *q, struct err outcome)
+{
+    struct deciding *d = q->work;
+    struct smb_channel *c = q->channel;
+    struct smb_demands demands = demands_of(&d->properties.properties);
+    uint32_t status = STATUS_USER_SESSION_DELETED; /* when it has ended meanwhile */
+    if (!c->ended)
+        status = err_is(outcome) ? err_ntstatus(outcome.code)
+                                 : d->stepping->establish(c, &d->setup, &demands);
+    c->bound = c->bound || status == STATUS_SUCCESS;
+    spnego_release(&c->spnego);
+    c->authenticating = false;
+    c->deciding = false;
+    if (status == STATUS_SUCCESS) {
+        loop_timer_cancel(c->conn->loop, &c->conn->early);
+        put_setup_answer(q, c->session->encrypts ? SMB_SESSION_FLAG_ENCRYPT : 0, d->token);
+    }
+    d->stepping->then(q, &d->setup, status);
+}
+
+static void look_up_demands(struct smb_request *q, const struct smb_setup *setup, struct str token,
+                            const struct smb_stepping *stepping)
+{
+    struct deciding *d = ARENA_NEW(q->arena, struct deciding);
+    struct smb_channel *c = q->channel;
+    *d = (struct deciding){stepping, *setup, token, {.arena = q->arena}};
+    c->deciding = true;
+    q->work = d;
+    struct str partition =
+        service_properties_partition(q->arena, SERVICE_FILE, str_of(c->spnego.ntlm.account));
+    smb_view_of(q, partition, service_properties_get, &d->properties, decide);
+}
+
+void smb_session_step(struct smb_request *q, const struct smb_setup *setup,
+                      const struct smb_stepping *stepping)
 {
     struct buf token = buf_in(q->arena);
+    struct smb_channel *c = q->channel;
     const struct smb_world *world = smb_server_world(q->conn->server);
     if (!c->authenticating) {
         spnego_init(&c->spnego);
@@ -280,29 +333,22 @@ smb_session_step(struct smb_request *q, struct smb_channel *c, const struct smb_
         smb_preauth_update(c->preauth, q->packet);
     struct err error = spnego_step(&c->spnego, setup->token, world->accounts,
                                    smb_server_now(q->conn->server), &token);
-    if (err_is(error))
-        return error.code == ERR_AUTHENTICATION_FAILED ? STATUS_LOGON_FAILURE
-                                                       : STATUS_INVALID_PARAMETER;
-    uint32_t status = STATUS_MORE_PROCESSING_REQUIRED;
-    if (c->spnego.stage == SPNEGO_DONE) {
-        status = establish_it(c, setup);
-        c->bound = c->bound || status == STATUS_SUCCESS;
-        spnego_release(&c->spnego);
-        c->authenticating = false;
-        if (status == STATUS_SUCCESS)
-            loop_timer_cancel(c->conn->loop, &c->conn->early);
-    }
-    if (status == STATUS_SUCCESS || status == STATUS_MORE_PROCESSING_REQUIRED)
+    if (err_is(error)) {
+        stepping->then(q, setup,
+                       error.code == ERR_AUTHENTICATION_FAILED ? STATUS_LOGON_FAILURE
+                                                               : STATUS_INVALID_PARAMETER);
+    } else if (c->spnego.stage == SPNEGO_DONE) {
+        look_up_demands(q, setup, buf_str(&token), stepping);
+    } else {
         put_setup_answer(q, c->session->encrypts ? SMB_SESSION_FLAG_ENCRYPT : 0, buf_str(&token));
-    return status;
+        stepping->then(q, setup, STATUS_MORE_PROCESSING_REQUIRED);
+    }
 }
 
 /* A session, new or to be made sure of again, on this connection. */
-static void set_up(struct smb_request *q, struct smb_channel *c, const struct smb_setup *setup)
+static void stepped(struct smb_request *q, const struct smb_setup *setup, uint32_t status)
 {
-    struct smb_session *s = c->session;
-    q->answer_session_id = s->id;
-    uint32_t status = smb_session_step(q, c, setup, establish);
+    struct smb_session *s = q->session;
     if (status == STATUS_SUCCESS && setup->previous_session != 0 &&
         setup->previous_session != s->id) {
         smb_server_end_session(q, setup->previous_session);
@@ -314,6 +360,13 @@ static void set_up(struct smb_request *q, struct smb_channel *c, const struct sm
         smb_session_put(s);
     }
     smb_complete(q, status);
+}
+
+static void set_up(struct smb_request *q, const struct smb_setup *setup)
+{
+    static const struct smb_stepping STEPPING = {establish, stepped};
+    q->answer_session_id = q->session->id;
+    smb_session_step(q, setup, &STEPPING);
 }
 
 static void begin_here(struct smb_request *q, struct err outcome)
@@ -329,7 +382,7 @@ static void begin_here(struct smb_request *q, struct err outcome)
     q->session = q->channel->session;
     smb_channel_get(q->channel);
     smb_session_get(q->session);
-    set_up(q, q->channel, q->work);
+    set_up(q, q->work);
 }
 
 /* On the loop of its client's other connections; where it cannot go there it begins here. */
@@ -351,6 +404,10 @@ void smb_session_setup(struct smb_request *q)
         smb_complete(q, STATUS_INVALID_PARAMETER);
         return;
     }
+    if (q->channel != NULL && q->channel->deciding) {
+        smb_complete(q, STATUS_REQUEST_NOT_ACCEPTED);
+        return;
+    }
     if ((setup.flags & SMB_SESSION_BINDING) != 0) {
         smb_bind(q, &setup);
         return;
@@ -364,7 +421,7 @@ void smb_session_setup(struct smb_request *q)
     else if (q->session->established && !q->channel->bound)
         smb_complete(q, STATUS_REQUEST_NOT_ACCEPTED); /* it began as a binding */
     else
-        set_up(q, q->channel, &setup);
+        set_up(q, &setup);
 }
 
 void smb_logoff(struct smb_request *q)

@@ -21,6 +21,7 @@ struct smb_channel {
     bool ended;
     bool bound; /* requests may use it */
     bool authenticating;
+    bool deciding; /* the user is known, what its account demands is looked up */
     struct spnego spnego;
     unsigned char preauth[SMB_PREAUTH_BYTES];
     struct smb_signer *signer; /* NULL: the session's own */
@@ -103,11 +104,20 @@ struct smb_setup {
     struct str token;
     uint64_t previous_session;
 };
-/* One step of making sure of the user; at the end `establish` says what becomes of it. A status,
- * and the answer's body. */
-uint32_t
-smb_session_step(struct smb_request *q, struct smb_channel *c, const struct smb_setup *setup,
-                 uint32_t (*establish)(struct smb_channel *c, const struct smb_setup *setup));
+/* What the account's file service has been told to demand (Set File Service Properties). */
+struct smb_demands {
+    bool encryption;
+    bool one_connection; /* to a session */
+};
+/* One step of making sure of the user of q->channel. When that is done, `establish` says what
+ * becomes of it, by a status; `then` ends the request, with it and the answer's body. */
+struct smb_stepping {
+    uint32_t (*establish)(struct smb_channel *c, const struct smb_setup *setup,
+                          const struct smb_demands *demands);
+    void (*then)(struct smb_request *q, const struct smb_setup *setup, uint32_t status);
+};
+void smb_session_step(struct smb_request *q, const struct smb_setup *setup,
+                      const struct smb_stepping *stepping);
 /* The key to sign with that comes of the user's secret on this channel. */
 void smb_channel_key(const struct smb_channel *c, unsigned char out[SMB_KEY_BYTES]);
 

@@ -177,6 +177,9 @@ struct err opens_break_handles(struct opens *t, struct opens_handle *h, struct o
 /* The caller's timer for `wait` fired: caches that were asked for are taken by force; done comes.
  */
 void opens_wait_over(struct opens *t, struct opens_wait *wait);
+/* A break that was told of with this epoch, through this handle, was not answered in time, and
+ * maybe nobody waits for it: what was cached is taken. */
+void opens_break_over(struct opens *t, struct opens_handle *h, uint16_t epoch);
 /* Takes the wait out of the queue without done. False when done was or is being called. */
 bool opens_wait_cancel(struct opens *t, struct opens_wait *wait);
 

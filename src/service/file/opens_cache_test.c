@@ -227,3 +227,23 @@ void test_opens_force_close_goes_page_by_page(void)
         close_handle(&f, handles[i]);
     opens_free(f.table);
 }
+
+void test_opens_break_that_nobody_answers_ends_by_itself(void)
+{
+    struct fixture f;
+    opens_start(&f);
+    struct opens_request a = leased_open(&f, RH, 'a');
+    struct opens_handle *h = must_open(&f, &a);
+    struct opens_request other = smb_open(&f, OPENS_WRITE, OPENS_ALL);
+    struct opens_handle *writer = must_open(&f, &other);
+    opens_io(f.table, writer, true);
+    CHECK_INT(f.notice_count, 1);
+    CHECK(f.notices[0].ack_needed);
+    opens_break_over(f.table, h, (uint16_t)(f.notices[0].epoch - 1)); /* of an earlier break */
+    CHECK(opens_cache_info(f.table, h).breaking);
+    opens_break_over(f.table, h, f.notices[0].epoch);
+    CHECK(!opens_cache_info(f.table, h).breaking);
+    CHECK_INT(opens_cache_of(f.table, h), OPENS_CACHE_NONE);
+    CHECK_ERR(opens_cache_ack(f.table, h, OPENS_CACHE_NONE), ERR_INVALID_INPUT);
+    opens_free(f.table);
+}

@@ -371,6 +371,19 @@ void opens_wait_over(struct opens *t, struct opens_wait *wait)
     opens_leave(t, &news);
 }
 
+void opens_break_over(struct opens *t, struct opens_handle *h, uint16_t epoch)
+{
+    struct opens_news news;
+    struct opens_lease *l = h->lease;
+    opens_enter(t, &news);
+    if (l != NULL && l->breaking && l->epoch == epoch) {
+        l->state = OPENS_CACHE_NONE;
+        l->breaking = false;
+        opens_wake_all(l->file, &news);
+    }
+    opens_leave(t, &news);
+}
+
 bool opens_wait_cancel(struct opens *t, struct opens_wait *wait)
 {
     struct opens_news news;

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an account's file service demands of SMB clients (Set File Service Properties): encryption in transit, and no more
+// than one connection to a session.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { ACCOUNT, freePorts, KEY, startServer } from '../rest/lib.mjs';
+import { OK, SmbClient } from './client.mjs';
+
+const run = promisify(execFile);
+let server, port;
+
+before(async () => {
+    [port] = await freePorts(1);
+    server = await startServer({ services: ['file'], args: ['--smb-port', String(port)] });
+    await (await server.shares()).getShareClient('share1').create();
+});
+after(() => server.stop());
+
+async function demand({ encryption, multichannel = true }) {
+    const body = '<StorageServiceProperties><ProtocolSettings><SMB>'
+        + `<Multichannel><Enabled>${multichannel}</Enabled></Multichannel>`
+        + `<EncryptionInTransit><Required>${encryption}</Required></EncryptionInTransit></SMB></ProtocolSettings></StorageServiceProperties>`;
+    const answer = await server.request('file', 'PUT', '/', { query: 'restype=service&comp=properties', body });
+    assert.equal(answer.status, 202);
+}
+
+const list = (...options) => run('smbclient', ['//127.0.0.1/share1', '-p', String(port), '-U', `AZURE\\${ACCOUNT}%${KEY}`, ...options, '-c', 'ls'])
+    .then(({ stdout }) => stdout, (error) => `${error.stdout}${error.stderr}`);
+
+test('encryption in transit: who cannot encrypt is refused, who can does', async () => {
+    await demand({ encryption: true });
+    await assert.rejects(SmbClient.connect(port, 'share1'), /c0000022/);
+    assert.match(await list('-m', 'SMB2_10'), /NT_STATUS_ACCESS_DENIED/);
+    for (const dialect of ['SMB3_00', 'SMB3_11'])
+        assert.match(await list('-m', dialect), /blocks of size/);
+    await demand({ encryption: false });
+    const client = await SmbClient.connect(port, 'share1');
+    assert.equal((await client.tryOpen('new', { disposition: 2 })).status, OK);
+    client.cut();
+});
