@@ -101,13 +101,13 @@ ENGINE_CASE(rows_none_between)
     CHECK_OK(engine_update_wait(s->engine, STR("p"), puts_and_looks, none));
     CHECK(!none[0] && none[1]);
     for (int i = 0; i < 100; i++) {
-        char key[8];
+        char key[16];
         (void)snprintf(key, sizeof key, "x%02d", i);
         put_row(s, STR("p"), str_of(key), STR("soon gone"));
     }
     CHECK(!none_between(s, "x", "y"));
     for (int i = 0; i < 100; i++) {
-        char key[8];
+        char key[16];
         (void)snprintf(key, sizeof key, "x%02d", i);
         del_row(s, STR("p"), str_of(key));
     }
