@@ -158,13 +158,13 @@ static bool read_process(long pid, struct process *out)
     bool good = fgets(line, sizeof line, f) != NULL;
     fclose(f);
     const char *rest = good ? strrchr(line, ')') : NULL;
-    long user;
-    long system;
-    if (rest == NULL || sscanf(rest + 1, " %*c %ld %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld",
-                               &out->parent, &user, &system) != 3)
+    clockid_t clock;
+    struct timespec used;
+    if (rest == NULL || sscanf(rest + 1, " %*c %ld", &out->parent) != 1 ||
+        clock_getcpuclockid((pid_t)pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
         return false;
     out->pid = pid;
-    out->cpu = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+    out->cpu = (double)used.tv_sec + (double)used.tv_nsec / 1e9;
     return true;
 }
 
