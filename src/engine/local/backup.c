@@ -28,21 +28,6 @@ static struct err backup_error(const char *doing)
 
 /* ---- files ---- */
 
-static bool write_all(int to, const char *bytes, size_t n, off_t at)
-{
-    while (n > 0) {
-        ssize_t done = pwrite(to, bytes, n, at);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return false;
-        bytes += done;
-        n -= (size_t)done;
-        at += done;
-    }
-    return true;
-}
-
 static struct err copy_range(int from, int to, off_t at, off_t end)
 {
     enum { PIECE = 1 << 20 };
@@ -53,7 +38,8 @@ static struct err copy_range(int from, int to, off_t at, off_t end)
         ssize_t n = pread(from, bytes, want, at);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 || (n > 0 && !write_all(to, bytes, (size_t)n, at)))
+        struct str part = {bytes, n < 0 ? 0 : (size_t)n};
+        if (n < 0 || err_is(write_fully(to, part, (uint64_t)at)))
             e = backup_error("copy");
         if (n <= 0)
             break; /* punched out, or cut off, meanwhile: nothing the copy needs */

@@ -78,6 +78,7 @@ void commit_note_unsynced(struct local_engine *e, uint64_t id)
     }
     e->unsynced = mem_realloc(e->unsynced, (e->unsynced_count + 1) * sizeof *e->unsynced);
     e->unsynced[e->unsynced_count++] = id;
+    segments_note_unsynced(&e->segments, id);
 }
 
 struct err commit_sync_extents(struct local_engine *e)

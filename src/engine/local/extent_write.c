@@ -38,7 +38,7 @@ static struct err write_error(void)
     return err_cause(errno == ENOSPC || errno == EDQUOT ? ERR_NO_SPACE : ERR_IO, errno);
 }
 
-static struct err write_fully(int fd, struct str bytes, uint64_t offset)
+struct err write_fully(int fd, struct str bytes, uint64_t offset)
 {
     while (bytes.n > 0) {
         ssize_t n = pwrite(fd, bytes.p, bytes.n, (off_t)offset);

@@ -187,6 +187,8 @@ static inline bool extent_stored_read(struct str stored, struct extent_row *row)
     return value_is_here(stored, &value) && extent_row_read(value, row);
 }
 
+/* Writes all of it. ERR_NO_SPACE, ERR_IO. */
+struct err write_fully(int fd, struct str bytes, uint64_t offset);
 struct err local_extent_begin(struct engine *e, uint32_t size_max, struct extent_writer **out);
 void local_extent_discard(struct engine *e, const struct extent *x);
 struct err local_extent_locate(struct engine *e, const struct extent *x,

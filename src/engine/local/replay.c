@@ -283,21 +283,6 @@ static struct err settle_error(const char *doing)
     return error;
 }
 
-static bool write_whole(int fd, const char *bytes, size_t n, uint64_t offset)
-{
-    while (n > 0) {
-        ssize_t done = pwrite(fd, bytes, n, (off_t)offset);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return false;
-        bytes += done;
-        n -= (size_t)done;
-        offset += (uint64_t)done;
-    }
-    return true;
-}
-
 /* What can be read from `from` up to `to` is written to where it is. */
 static struct err write_again(int fd, uint64_t from, uint64_t to)
 {
@@ -311,8 +296,8 @@ static struct err write_again(int fd, uint64_t from, uint64_t to)
             continue;
         if (n == 0)
             break; /* the last record need not fill its room */
-        if (n < 0 || !write_whole(fd, bytes, (size_t)n, from))
-            error = settle_error("write again");
+        error =
+            n < 0 ? settle_error("read") : write_fully(fd, (struct str){bytes, (size_t)n}, from);
         from += (uint64_t)n;
     }
     free(bytes);

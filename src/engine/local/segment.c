@@ -293,6 +293,15 @@ void segments_punched(struct segments *s, uint64_t id, bool was_pending)
     pthread_mutex_unlock(&s->lock);
 }
 
+void segments_note_unsynced(struct segments *s, uint64_t id)
+{
+    pthread_mutex_lock(&s->lock);
+    struct segment *segment = list_find(s, id);
+    if (segment != NULL)
+        segment->unsynced = true;
+    pthread_mutex_unlock(&s->lock);
+}
+
 static struct err segment_flush_folder(struct segments *s, struct segment *segment)
 {
     if (fsync(s->folder_fd) != 0)
@@ -309,13 +318,13 @@ struct err segment_sync(struct segments *s, struct segment *segment)
         e = io_error("flush", segment->id);
     if (!err_is(e) && !segment->named_durably)
         e = segment_flush_folder(s, segment);
-    if (err_is(e)) {
-        /* The kernel has forgotten which pages were not written: another flush would succeed and
-         * mean nothing. */
-        pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->lock);
+    segment->unsynced = false;
+    /* The kernel has forgotten which pages were not written: another flush would succeed and mean
+     * nothing. */
+    if (err_is(e))
         segment->poisoned = true;
-        pthread_mutex_unlock(&s->lock);
-    }
+    pthread_mutex_unlock(&s->lock);
     return e;
 }
 
@@ -386,7 +395,7 @@ void segments_close_idle(struct segments *s, uint64_t safe_commit)
     for (size_t i = 0; i < s->count && s->open_count > SEGMENTS_OPEN_MAX; i++) {
         struct segment *segment = s->list[i];
         if (segment->fd < 0 || segment == s->active || segment->users > 0 || segment->pending > 0 ||
-            segment->used_at >= safe_commit)
+            segment->unsynced || segment->used_at >= safe_commit)
             continue;
         (void)close(segment->fd);
         segment->fd = -1;

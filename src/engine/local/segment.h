@@ -22,6 +22,7 @@ struct segment {
     int fd; /* -1 until it is needed */
     uint32_t users;
     bool poisoned;      /* a flush failed: what was not durable before may be lost */
+    bool unsynced;      /* rows name bytes in it that no flush has covered */
     bool named_durably; /* the folder was flushed since the file was made, or first seen */
     uint64_t end;       /* where the next range starts */
     uint64_t pending;   /* ranges neither adopted nor given back */
@@ -81,6 +82,9 @@ void segments_adopted(struct segments *s, uint64_t id);
 void segments_add_waste(struct segments *s, uint64_t id);
 void segments_punched(struct segments *s, uint64_t id, bool was_pending);
 
+/* Rows name bytes in it that no flush has covered: until segment_sync its descriptor stays open, for
+ * the kernel may tell no other one that it could not write them. */
+void segments_note_unsynced(struct segments *s, uint64_t id);
 /* Makes all that was written to it durable. ERR_IO or ERR_NO_SPACE, and the segment is poisoned. */
 struct err segment_sync(struct segments *s, struct segment *segment);
 
