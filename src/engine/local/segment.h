@@ -82,8 +82,8 @@ void segments_adopted(struct segments *s, uint64_t id);
 void segments_add_waste(struct segments *s, uint64_t id);
 void segments_punched(struct segments *s, uint64_t id, bool was_pending);
 
-/* Rows name bytes in it that no flush has covered: until segment_sync its descriptor stays open, for
- * the kernel may tell no other one that it could not write them. */
+/* Rows name bytes in it that no flush has covered: until segment_sync its descriptor stays open,
+ * for the kernel may tell no other one that it could not write them. */
 void segments_note_unsynced(struct segments *s, uint64_t id);
 /* Makes all that was written to it durable. ERR_IO or ERR_NO_SPACE, and the segment is poisoned. */
 struct err segment_sync(struct segments *s, struct segment *segment);
