@@ -234,6 +234,17 @@ describe('directories', () => {
         assert.equal(answer.status, 200, answer.text);
         assert.equal((await share.getDirectoryClient('to/sub').getFileClient('f').getProperties()).contentLength, 3);
         await rejects(directory.getProperties(), 404);
+        // A file in the way goes when it is told to, as the service has it.
+        const { FileSystemAttributes } = await import('@azure/storage-file-share');
+        await share.rootDirectoryClient.getFileClient('file').create(1024, { fileAttributes: FileSystemAttributes.parse('ReadOnly') });
+        const headers = {};
+        const again = () => rename(share, 'to', 'file', { restype: 'directory', headers });
+        assertError(await again(), 409, 'ResourceAlreadyExists');
+        headers['x-ms-file-rename-replace-if-exists'] = 'true';
+        assertError(await again(), 409, 'ReadOnlyAttribute');
+        headers['x-ms-file-rename-ignore-readonly'] = 'true';
+        assert.equal((await again()).status, 200);
+        await share.getDirectoryClient('file').getProperties();
     });
 });
 

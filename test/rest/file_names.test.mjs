@@ -95,7 +95,7 @@ it('RenameFile: replaces only when told, not what is read-only unless told, neve
     await mkdir(`${share}/d`);
     const replace = { 'x-ms-file-rename-replace-if-exists': 'true' };
     assertError(await rename(`${share}/a`, `${share}/b`), 409, 'ResourceAlreadyExists');
-    assertError(await rename(`${share}/a`, `${share}/b`, replace), 412, 'ReadOnlyAttribute');
+    assertError(await rename(`${share}/a`, `${share}/b`, replace), 409, 'ReadOnlyAttribute');
     assertError(await rename(`${share}/a`, `${share}/d`, replace), 409, 'ResourceTypeMismatch');
     assertError(await rename(`${share}/a`, `${share}/no/b`), 404, 'ParentNotFound');
     assert.deepEqual(await names(share), ['a', 'b', 'd']);

@@ -265,7 +265,8 @@ struct err file_zero_at(struct txn *t, void *arg)
     uint64_t to = args->to < found.node.size ? args->to : found.node.size;
     if (args->from >= to)
         return OK;
-    TRY(file_clear(&s, &found, args->from, to));
+    TRY(to == found.node.size ? file_clear_rest(&s, &found, args->from)
+                              : file_clear(&s, &found, args->from, to));
     if (!args->keep_times)
         found.node.last_write = txn_now(t);
     found.node.changed = txn_now(t);

@@ -102,14 +102,12 @@ static struct err write_zeros(struct interval_map *m, uint64_t from, uint64_t to
     return interval_write(m, from, &pieces, PIECE_ADOPT);
 }
 
-/* Whole sectors become a hole; what is left at the edges becomes zeros that count as written. */
+/* Whole sectors become a hole; what is left at the edges becomes zeros that count as written, also
+ * in the last sector of a file that ends within it. */
 struct err file_clear(struct file_scope *s, struct file_found *found, uint64_t from, uint64_t to)
 {
     uint64_t inner_from = (from + FILE_SECTOR_BYTES - 1) & ~(uint64_t)(FILE_SECTOR_BYTES - 1);
     uint64_t inner_to = to & ~(uint64_t)(FILE_SECTOR_BYTES - 1);
-    /* The last sector of the file has no bytes behind the file's end. */
-    if (to == found->node.size)
-        inner_to = to;
     file_give_content(s, &found->node);
     struct interval_map m = file_map(s, &found->node);
     if (inner_from >= inner_to) {
@@ -119,6 +117,18 @@ struct err file_clear(struct file_scope *s, struct file_found *found, uint64_t f
         TRY(interval_cut(&m, inner_from, inner_to));
         TRY(write_zeros(&m, inner_to, to));
     }
+    return file_keep_map(s, found, &m);
+}
+
+struct err file_clear_rest(struct file_scope *s, struct file_found *found, uint64_t from)
+{
+    uint64_t size = found->node.size;
+    uint64_t inner_from = (from + FILE_SECTOR_BYTES - 1) & ~(uint64_t)(FILE_SECTOR_BYTES - 1);
+    file_give_content(s, &found->node);
+    struct interval_map m = file_map(s, &found->node);
+    TRY(write_zeros(&m, from, inner_from < size ? inner_from : size));
+    if (inner_from < size)
+        TRY(interval_cut(&m, inner_from, size));
     return file_keep_map(s, found, &m);
 }
 

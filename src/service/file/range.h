@@ -61,6 +61,9 @@ void file_give_content(struct file_scope *s, struct node *n);
 struct err file_write_pieces(struct file_scope *s, struct file_found *found, uint64_t offset,
                              const struct pieces *pieces);
 struct err file_clear(struct file_scope *s, struct file_found *found, uint64_t from, uint64_t to);
+/* All from there to the end of the file, the last sector too when the file ends within it: for
+ * clients that ask what is allocated. */
+struct err file_clear_rest(struct file_scope *s, struct file_found *found, uint64_t from);
 
 /* ---- which ranges ---- */
 

@@ -65,6 +65,11 @@ void test_put_range_clear(void)
     CHECK_OK(clear_range(&w, "f", 0, 8192));
     CHECK_STR(list_ranges(&w, "f", 0, 0), STR(""));
     CHECK_ERR(clear_range(&w, "f", 0, 8193), ERR_INVALID_RANGE);
+    /* A file that ends within a sector: what is cleared of that one is zeros. */
+    CHECK_OK(create_file(&w, "g", 513));
+    CHECK_OK(put_range(&w, "g", 0, STR("HelloWorld")));
+    CHECK_OK(clear_range(&w, "g", 0, 513));
+    CHECK_STR(list_ranges(&w, "g", 0, 0), STR("512-512 "));
     world_end(&w);
 }
 

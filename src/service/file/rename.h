@@ -24,7 +24,7 @@ struct rename_args {
 };
 
 /* ERR_RESOURCE_NOT_FOUND (source), ERR_PARENT_NOT_FOUND, ERR_RESOURCE_ALREADY_EXISTS,
- * ERR_RESOURCE_TYPE_MISMATCH, ERR_READ_ONLY_ATTRIBUTE, ERR_SHARING_VIOLATION (also for handles
+ * ERR_RESOURCE_TYPE_MISMATCH, ERR_READ_ONLY_TARGET, ERR_SHARING_VIOLATION (also for handles
  * below a directory), ERR_INVALID_INPUT for a directory into itself. */
 engine_fn file_rename;
 

@@ -34,6 +34,24 @@ void test_rename_file(void)
     world_end(&w);
 }
 
+/* A directory takes the place of a file when it is told to, and of a directory never. */
+void test_rename_directory_replaces_a_file(void)
+{
+    struct world w;
+    world_begin(&w);
+    CHECK_OK(create_directory(&w, "d"));
+    CHECK_OK(create_file(&w, "d/below", 3));
+    CHECK_OK(create_directory(&w, "other"));
+    CHECK_OK(create_file(&w, "f", 100000));
+    CHECK_OK(put_range(&w, "f", 0, STR("goes")));
+    CHECK_ERR(rename_to(&w, "d", "f", FILE_DIRECTORY, false), ERR_RESOURCE_ALREADY_EXISTS);
+    CHECK_ERR(rename_to(&w, "d", "other", FILE_DIRECTORY, true), ERR_RESOURCE_ALREADY_EXISTS);
+    CHECK_OK(rename_to(&w, "d", "f", FILE_DIRECTORY, true));
+    CHECK_STR(list_directory(&w, "", 0), STR("f other "));
+    CHECK_STR(list_directory(&w, "f", 0), STR("below "));
+    world_end(&w);
+}
+
 /* Replacing needs to be asked for, and respects leases and the read-only attribute. */
 void test_rename_file_replaces(void)
 {
@@ -47,7 +65,7 @@ void test_rename_file_replaces(void)
         .settings = {.has_attributes = true, .attributes = NODE_READ_ONLY},
         .lease = {.action = LEASE_ACQUIRE, .proposed = {.bytes = {1}}, .seconds = -1}};
     CHECK_OK(world_write(&w, file_set_file_properties, &args));
-    CHECK_ERR(rename_to(&w, "f", "g", FILE_FILE, true), ERR_READ_ONLY_ATTRIBUTE);
+    CHECK_ERR(rename_to(&w, "f", "g", FILE_FILE, true), ERR_READ_ONLY_TARGET);
     CHECK_OK(world_write(&w, file_lease_file, &args));
     struct rename_args rename = {.request = request_of(&w, "g"),
                                  .kind = FILE_FILE,
