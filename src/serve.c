@@ -444,12 +444,13 @@ int serve(const struct config *config, const char *server_name)
         start_rest(s, server_name);
         status = start_tls(s);
     }
+    /* Its persistent handles are in force before anything else can be asked for. */
+    if (status == 0)
+        status = start_smb(s);
     if (status == 0)
         status = start_copies(s);
     if (status == 0)
         status = start_listeners(s);
-    if (status == 0)
-        status = start_smb(s);
     if (status == 0)
         status = start_sweeper(s);
     if (status == 0)
