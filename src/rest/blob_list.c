@@ -122,6 +122,9 @@ static void put_content_properties(struct buf *b, const struct blob_head *head)
     PUT(b, "<Content-Length>");
     buf_put_u64(b, head->size);
     PUT(b, "</Content-Length>");
+    /* What has only uncommitted blocks has no properties yet. */
+    if (!head->committed)
+        return;
     put_optional(b, STR("Content-Type"), http->content_type);
     put_optional(b, STR("Content-Encoding"), http->content_encoding);
     put_optional(b, STR("Content-Language"), http->content_language);
@@ -247,8 +250,7 @@ static void put_properties(struct list_blobs *list, const struct blob_list_item 
     PUT(b, "<BlobType>");
     buf_put(b, blob_type_text(head->type));
     PUT(b, "</BlobType>");
-    if (head->committed)
-        put_tier(b, head);
+    put_tier(b, head);
     if (item->versions_only || (item->at.item == BLOB_BASE && head->deleted == 0))
         put_lease(b, &head->lease, list->call->now);
     else if (head->deleted != 0)

@@ -147,3 +147,11 @@ test('a SAS without a start that is over says so', async () => {
     assertError(answer, 403, 'AuthenticationFailed');
     assert.match(answer.text, /<AuthenticationErrorDetail>Signed expiry time \[.* GMT\] has to be after signed start time \[/);
 });
+
+test('a listing tells of uncommitted blobs only what there is', async () => {
+    await container.getBlockBlobClient('staged/a').stageBlock(Buffer.from('1').toString('base64'), 'Hello', 5);
+    const answer = await raw('GET', `/${container.containerName}`,
+        { query: { restype: 'container', comp: 'list', include: 'uncommittedblobs', prefix: 'staged/' } });
+    assert.match(answer.text, /<Properties><Content-Length>0<\/Content-Length><BlobType>BlockBlob<\/BlobType><AccessTier>Hot<\/AccessTier>/);
+    assert.ok(!answer.text.includes('Content-MD5') && !answer.text.includes('Etag'));
+});
