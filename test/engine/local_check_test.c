@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/local/local.h"
@@ -207,6 +208,37 @@ void test_local_backup_of_a_busy_store(void)
     CHECK_OK(engine_local_open(&options, &s.engine)); /* and it serves */
     check_number(&s, 49, 4900, 49);
     put_number(&s, 1, 2000, 3);
+    engine_close(s.engine);
+    arena_release(&s.arena);
+}
+
+static off_t size_of(const char *folder, const char *name)
+{
+    char path[512];
+    struct stat stat;
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    CHECK(lstat(path, &stat) == 0);
+    return stat.st_size;
+}
+
+/* The journal has zeros ahead of its end, and is written there while it is copied. */
+void test_local_backup_ends_where_its_rows_do(void)
+{
+    struct subject s = new_subject();
+    s.engine = s.kind->open(&s);
+    for (uint32_t i = 0; i < 20; i++)
+        put_number(&s, i, i * 100, i);
+    char folder[256];
+    (void)snprintf(folder, sizeof folder, "%s/backup", test_folder());
+    CHECK_OK(engine_local_backup(s.engine, folder));
+    static const char name[] = "journal/0000000000000001.log";
+    CHECK(size_of(subject_folder(), name) > size_of(folder, name));
+    engine_close(s.engine);
+    CHECK(size_of(subject_folder(), name) >= size_of(folder, name)); /* it has cut them off */
+    struct engine_local_options options = {.folder = folder, .clock = &s.clock};
+    CHECK_OK(engine_local_open(&options, &s.engine));
+    for (uint32_t i = 0; i < 20; i++)
+        check_number(&s, i, i * 100, i);
     engine_close(s.engine);
     arena_release(&s.arena);
 }

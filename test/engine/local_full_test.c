@@ -127,6 +127,81 @@ void test_local_full_disk_is_survived(void)
     arena_release(&s.arena);
 }
 
+/* ---- a disk full of rows alone ---- */
+
+enum { CONTENT_BYTES = 4000, CONTENTS_MAX = 1 << 16 };
+
+static struct err put_content(struct txn *t, void *arg)
+{
+    uint32_t number = *(const uint32_t *)arg;
+    char text[16];
+    char content[CONTENT_BYTES];
+    fill_bytes(content, sizeof content, number);
+    int n = snprintf(text, sizeof text, "key %u", number);
+    return txn_put_with_body(t, (struct str){text, (size_t)n}, STR("head"),
+                             (struct str){content, sizeof content});
+}
+
+static uint32_t fill_with_contents(struct subject *s)
+{
+    uint32_t count = 0;
+    struct err e = OK;
+    while (count < CONTENTS_MAX &&
+           !err_is(e = engine_update_wait(s->engine, STR("n"), put_content, &count)))
+        count++;
+    CHECK_ERR(e, ERR_NO_SPACE);
+    return count;
+}
+
+static struct err delete_content(struct txn *t, void *arg)
+{
+    uint32_t number = *(const uint32_t *)arg;
+    char text[16];
+    int n = snprintf(text, sizeof text, "key %u", number);
+    return txn_del(t, (struct str){text, (size_t)n});
+}
+
+static uint64_t room_left(void)
+{
+    struct statvfs fs;
+    CHECK(statvfs(test_folder(), &fs) == 0);
+    return (uint64_t)fs.f_bavail * fs.f_frsize;
+}
+
+/* Contents of small blobs lie in the journal: they must leave room to write down that they go. */
+static void full_of_rows(bool reopened)
+{
+    if (!mount_small("size=48m"))
+        return;
+    struct subject s = {.kind = &SUBJECT_LOCAL, .journal_file_bytes = MIB};
+    clock_init_manual(&s.clock, 20000 * TICKS_PER_DAY);
+    arena_init(&s.arena, SIZE_MAX);
+    s.engine = s.kind->open(&s);
+    uint32_t count = fill_with_contents(&s);
+    CHECK(count > 5000);
+    CHECK_ERR(engine_update_wait(s.engine, STR("n"), put_content, &count), ERR_NO_SPACE);
+    if (reopened)
+        subject_reopen(&s);
+    for (uint32_t i = 0; i < count; i++)
+        update_ok(&s, STR("n"), delete_content, &i);
+    for (int tries = 0; room_left() < 30 * MIB && tries < 300; tries++)
+        (void)nanosleep(&(struct timespec){.tv_nsec = 100 * 1000 * 1000}, NULL);
+    CHECK(room_left() >= 30 * MIB);
+    CHECK(fill_with_contents(&s) > 5000);
+    engine_close(s.engine);
+    arena_release(&s.arena);
+}
+
+void test_local_full_disk_of_rows_can_be_emptied(void)
+{
+    full_of_rows(false);
+}
+
+void test_local_full_disk_of_rows_can_be_emptied_after_a_restart(void)
+{
+    full_of_rows(true);
+}
+
 /* ---- RocksDB's own files do not fit ---- */
 
 enum { SMALL_BYTES = 900, SMALL_ROWS = 30000, BATCH = 100 };

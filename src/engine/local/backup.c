@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `lazuli backup`: a consistent copy of a store that is being written to.
  *
- * First RocksDB's checkpoint, then the journal, then the segments. What the journal has beyond the
- * checkpoint is applied when the copy is opened; each extent that it or the checkpoint names was in
- * its segment before. A pin keeps the reaper, and a state in use the collector, from giving back
- * what the copy needs. Files are copied, or cloned where the file system can: a hard link would
- * share what the live store goes on punching out. */
+ * First RocksDB's checkpoint, then the journal as far as it went then, then the segments: each
+ * value and extent that the checkpoint names was in its file before. What the journal has beyond is
+ * left out, for it is written while it is copied, over zeros that are there ahead of it: the copy
+ * could get a record without its beginning, and a later one that says that it was durable. A pin
+ * keeps the reaper, and a state in use the collector, from giving back what the copy needs. Files
+ * are copied, or cloned where the file system can: a hard link would share what the live store goes
+ * on punching out. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -65,37 +67,45 @@ static struct err copy_data(int from, int to, off_t size)
     return ftruncate(to, size) == 0 ? OK : backup_error("set the size");
 }
 
-static struct err copy_file(int from, const char *path)
+static struct err copy_file(int from, uint64_t bytes_max, const char *path)
 {
     struct stat stat;
     if (fstat(from, &stat) != 0)
         return backup_error("look at a file");
+    off_t size = (uint64_t)stat.st_size < bytes_max ? stat.st_size : (off_t)bytes_max;
     int to = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (to < 0)
         return backup_error("make a file");
     struct err e = OK;
     if (ioctl(to, FICLONE, from) != 0)
-        e = copy_data(from, to, stat.st_size);
+        e = copy_data(from, to, size);
+    else if (ftruncate(to, size) != 0)
+        e = backup_error("set the size");
     if (!err_is(e) && fsync(to) != 0)
         e = backup_error("flush a file");
     (void)close(to);
     return e;
 }
 
-/* All files of the store's subfolder, but none that comes after the newest there is now. */
-static struct err copy_files(struct segments *files, const char *folder)
+/* Where the last file to be copied ends. */
+struct files_end {
+    uint64_t file;
+    uint64_t offset;
+};
+
+/* All files of the store's subfolder up to there. */
+static struct err copy_files(struct segments *files, struct files_end end, const char *folder)
 {
     if (mkdir(folder, 0700) != 0)
         return backup_error("make a folder");
-    uint64_t newest = segments_newest(files);
-    for (uint64_t id = 0; segments_next(files, id, &id) && id <= newest; id++) {
+    for (uint64_t id = 0; segments_next(files, id, &id) && id <= end.file; id++) {
         struct segment *file;
         char name[SEGMENT_NAME_BYTES];
         if (err_is(segments_use(files, id, 0, &file)))
             continue; /* gone since: nothing the copy needs */
         segments_name(files, name, id);
         char *path = folder_path(folder, name);
-        struct err e = copy_file(file->fd, path);
+        struct err e = copy_file(file->fd, id == end.file ? end.offset : UINT64_MAX, path);
         free(path);
         segment_put(files, file);
         TRY(e);
@@ -105,38 +115,46 @@ static struct err copy_files(struct segments *files, const char *folder)
 
 /* ---- the store ---- */
 
+struct rows_copy {
+    const char *folder;
+    struct files_end journal; /* up to where the rows name what lies in it */
+};
+
 /* By the committer: a checkpoint puts all rows into tables, those that were only visible too. */
 static struct err copy_rows(struct local_engine *e, void *arg)
 {
-    const char *folder = arg;
+    struct rows_copy *copy = arg;
     char *text = NULL;
     rocksdb_checkpoint_t *checkpoint = rocksdb_checkpoint_object_create(e->rows.db, &text);
     if (text == NULL)
-        rocksdb_checkpoint_create(checkpoint, folder, 0, &text);
+        rocksdb_checkpoint_create(checkpoint, copy->folder, 0, &text);
     if (checkpoint != NULL)
         rocksdb_checkpoint_object_destroy(checkpoint);
+    copy->journal = (struct files_end){e->journal.end.file, e->journal.end.offset};
     return rows_error("backup", text);
+}
+
+static struct err copy_subfolder(struct segments *files, struct files_end end, const char *folder,
+                                 const char *name)
+{
+    char *path = folder_path(folder, name);
+    struct err error = copy_files(files, end, path);
+    free(path);
+    return error;
 }
 
 static struct err copy_store(struct local_engine *e, const char *folder)
 {
     char *path = folder_path(folder, "rows");
-    struct rest rest = {.run = copy_rows, .arg = path};
+    struct rows_copy copy = {.folder = path};
+    struct rest rest = {.run = copy_rows, .arg = &copy};
     struct err error = local_at_rest(e, &rest);
     free(path);
-    if (!err_is(error)) {
-        path = folder_path(folder, "journal");
-        error = copy_files(&e->journal.files, path);
-        free(path);
-    }
-    if (!err_is(error)) {
-        path = folder_path(folder, "segments");
-        error = copy_files(&e->segments, path);
-        free(path);
-    }
-    if (!err_is(error))
-        error = folder_mark(folder); /* last: without it, it is no store */
-    return error;
+    TRY(error);
+    TRY(copy_subfolder(&e->journal.files, copy.journal, folder, "journal"));
+    struct files_end newest = {segments_newest(&e->segments), UINT64_MAX};
+    TRY(copy_subfolder(&e->segments, newest, folder, "segments"));
+    return folder_mark(folder); /* last: without it, it is no store */
 }
 
 struct err engine_local_backup(struct engine *engine, const char *folder)

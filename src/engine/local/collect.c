@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 
 #include "core/log.h"
 #include "core/mem.h"
@@ -21,7 +20,8 @@ enum {
     GATHER_VALUES_MAX = 1 << 15, /* of a file, to be looked up in the order of their keys */
     GATHER_BYTES_MAX = 4 << 20,  /* of keys */
     GARBAGE_PART = 8,            /* one part of so many live: goes at once */
-    TABLES_BYTES = 32 << 20,     /* to be free before rows are put into tables unasked */
+    TABLES_BYTES = 1 << 20,      /* to be free besides what rows take, before they are put into
+                                    tables unasked */
 };
 
 /* ---- samples ---- */
@@ -404,12 +404,14 @@ static struct err collect_chosen(struct local_engine *e)
     return OK;
 }
 
-/* Tables that do not fit would make RocksDB refuse every write, also those that make room. */
+/* Tables that do not fit would make RocksDB refuse every write, also those that make room. But on a
+ * disk that is full of what the journal holds, no file goes before they are written: so no more
+ * room is asked for than they take. */
 static bool room_for_tables(struct local_engine *e)
 {
-    struct statvfs fs;
-    return fstatvfs(e->journal.files.folder_fd, &fs) == 0 &&
-           (uint64_t)fs.f_bavail * fs.f_frsize >= TABLES_BYTES;
+    struct disk_room room;
+    uint64_t needed = atomic_load(&e->rows.fresh_bytes) + TABLES_BYTES;
+    return !err_is(local_disk_room(e, &room)) && room.free >= needed;
 }
 
 static struct err begin_table(struct local_engine *e, void *arg)

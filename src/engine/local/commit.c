@@ -9,7 +9,14 @@
 #include "core/mem.h"
 #include "engine/local/local_internal.h"
 
-enum { BATCH_BYTES_MAX = 16 << 20, GATHER_US_MAX = 2000 };
+enum {
+    BATCH_BYTES_MAX = 16 << 20,
+    GATHER_US_MAX = 2000,
+    /* Of what extents leave free: rows that come leave this part for rows that go. It is looked at
+     * again whenever the journal has grown by that part of it. */
+    ROOM_SHARE = 2,
+    ROOM_LOOK_SHARE = 16,
+};
 
 /* Any number but 0: it only balances the tree. */
 #define OVERLAY_SEED 0x2545F4914F6CDD1DULL
@@ -30,8 +37,29 @@ static void batch_clear(struct batch *b)
     tree_put(&b->overlay);
     b->overlay.random = OVERLAY_SEED;
     b->bytes = 0;
+    b->going = 0;
     b->adopted_count = 0;
     b->dropped_count = 0;
+}
+
+/* To write down that a row goes takes room as well. So a disk that is nearly full takes only
+ * updates that delete something, with whatever else they write: what has filled it can be deleted
+ * then, and the collector goes on. */
+static void look_for_room(struct local_engine *e)
+{
+    struct disk_room room;
+    uint64_t written = atomic_load(&e->journal_bytes);
+    if (!e->room_short && written < e->room_look_at)
+        return;
+    if (err_is(local_disk_room(e, &room)))
+        return; /* whether there is room shows when it is written */
+    e->room_short = room.free < room.reserve / ROOM_SHARE;
+    e->room_look_at = written + room.reserve / ROOM_LOOK_SHARE;
+}
+
+static bool needs_room(const struct batch *b, size_t bytes_before, size_t going_before)
+{
+    return b->bytes > bytes_before && b->going == going_before;
 }
 
 /* An error leaves the batch as it was. */
@@ -41,6 +69,8 @@ static void run_update(struct local_engine *e, struct engine_update *u)
     struct tree before = tree_get(&b->overlay);
     size_t adopted_before = b->adopted_count;
     size_t dropped_before = b->dropped_count;
+    size_t bytes_before = b->bytes;
+    size_t going_before = b->going;
     struct local_txn t;
     local_txn_init(&t, e, e->published, u->partition, ENGINE_WAIT);
     e->last_stamp = t.base.now > e->last_stamp ? t.base.now : e->last_stamp + 1;
@@ -49,6 +79,8 @@ static void run_update(struct local_engine *e, struct engine_update *u)
     t.batch = b;
     u->result = u->fn(&t.base, u->arg);
     local_txn_release(&t);
+    if (!err_is(u->result) && e->room_short && needs_room(b, bytes_before, going_before))
+        u->result = err_cause(ERR_NO_SPACE, ENOSPC);
     if (!err_is(u->result)) {
         tree_put(&before);
         return;
@@ -389,6 +421,7 @@ static struct turn run_turn(struct local_engine *e, struct engine_update *first)
 {
     struct turn turn = {.first = first};
     struct engine_update *u = first;
+    look_for_room(e);
     for (; u != NULL && e->batch.bytes < BATCH_BYTES_MAX; u = u->next) {
         run_update(e, u);
         if (turn.first_written == NULL && e->batch.overlay.root != NULL)

@@ -139,19 +139,24 @@ static const struct extent_writer_ops LOCAL_WRITER_OPS = {
     .abandon = local_writer_abandon,
 };
 
-/* Bulk data stops short of filling the disk to the last block. */
-static struct err check_free_space(struct local_engine *e, uint32_t bytes)
+struct err local_disk_room(struct local_engine *e, struct disk_room *room)
 {
     struct statvfs fs;
     if (fstatvfs(e->segments.folder_fd, &fs) != 0)
         return err_cause(ERR_IO, errno);
-    uint64_t total = (uint64_t)fs.f_blocks * fs.f_frsize;
-    uint64_t reserve = total / RESERVE_SHARE;
-    if (reserve > RESERVE_BYTES_MAX)
-        reserve = RESERVE_BYTES_MAX;
-    if ((uint64_t)fs.f_bavail * fs.f_frsize < reserve + bytes)
-        return err_cause(ERR_NO_SPACE, ENOSPC);
+    room->free = (uint64_t)fs.f_bavail * fs.f_frsize;
+    room->reserve = (uint64_t)fs.f_blocks * fs.f_frsize / RESERVE_SHARE;
+    if (room->reserve > RESERVE_BYTES_MAX)
+        room->reserve = RESERVE_BYTES_MAX;
     return OK;
+}
+
+/* Bulk data stops short of filling the disk to the last block. */
+static struct err check_free_space(struct local_engine *e, uint32_t bytes)
+{
+    struct disk_room room;
+    TRY(local_disk_room(e, &room));
+    return room.free < room.reserve + bytes ? err_cause(ERR_NO_SPACE, ENOSPC) : OK;
 }
 
 struct err local_extent_begin(struct engine *engine, uint32_t size_max, struct extent_writer **out)

@@ -28,6 +28,7 @@
 struct batch {
     struct tree overlay; /* rows written and not yet in RocksDB, with marks for those deleted */
     size_t bytes;
+    size_t going;      /* rows deleted in it, and values that the collector moves */
     uint64_t *adopted; /* the segment of each adopted extent */
     size_t adopted_count;
     size_t adopted_capacity;
@@ -70,6 +71,8 @@ struct local_engine {
     uint64_t commit;
     int64_t flush_us; /* what making a commit durable takes, of late; 0 when the last was not */
     uint64_t tail_written;
+    uint64_t room_look_at; /* by how many journal_bytes to look at the disk's room again */
+    bool room_short;       /* rows may only go, see commit.c */
     bool visible_unsynced; /* views see rows that name some of them */
     bool lost;             /* such a segment could not be flushed */
     bool unvouched;     /* the newest record was written without a flush of the extents before it */
@@ -189,6 +192,13 @@ static inline bool extent_stored_read(struct str stored, struct extent_row *row)
 
 /* Writes all of it. ERR_NO_SPACE, ERR_IO. */
 struct err write_fully(int fd, struct str bytes, uint64_t offset);
+/* What is free on the disk, and of that what is kept for rows. */
+struct disk_room {
+    uint64_t free;
+    uint64_t reserve;
+};
+struct err local_disk_room(struct local_engine *e, struct disk_room *room);
+
 struct err local_extent_begin(struct engine *e, uint32_t size_max, struct extent_writer **out);
 void local_extent_discard(struct engine *e, const struct extent *x);
 struct err local_extent_locate(struct engine *e, const struct extent *x,

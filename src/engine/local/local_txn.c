@@ -207,6 +207,7 @@ static void batch_put(struct batch *b, struct str key, struct str value)
 {
     tree_insert(&b->overlay, str_given(value) ? value_row(key, value) : row_new(key, STR_NONE));
     b->bytes += key.n + value.n;
+    b->going += str_given(value) ? 0 : 1;
 }
 
 static struct err local_put(struct txn *txn, struct str key, struct str value)
@@ -258,6 +259,7 @@ struct err local_move_value(struct txn *txn, struct str key, const struct value_
     TRY(value_gather(&t->engine->journal, stored, ENGINE_WAIT, gathered));
     tree_insert(&t->batch->overlay, row_new(key, (struct str){gathered, n}));
     t->batch->bytes += key.n + n;
+    t->batch->going++; /* the file that it lies in, soon */
     return OK;
 }
 
