@@ -131,6 +131,32 @@ static struct err parse_file(struct arena *arena, struct str path, struct target
     return decode_part(arena, rest, &out->object);
 }
 
+/* The JavaScript SDK's rename() asks for /SHARE/PATH also where the account stands in the path
+ * before the share. The URL of the source still has it, so the account is taken from there when the
+ * path begins with the source's share and not with its account. */
+static bool rename_lost_account(const struct target_request *request, struct str *account)
+{
+    struct uri source;
+    if (request->service != SERVICE_FILE || !str_given(request->rename_source) ||
+        !uri_parse(request->rename_source, &source))
+        return false;
+    struct str rest = str_from(source.path, 1);
+    struct str path = str_from(request->path, 1);
+    struct str first = str_cut(&path, '/');
+    *account = str_cut(&rest, '/');
+    return first.n > 0 && str_given(rest) && str_eq(str_cut(&rest, '/'), first) &&
+           !str_eq(first, *account);
+}
+
+static struct err take_account(struct arena *arena, const struct target_request *request,
+                               struct str *path, struct target *out)
+{
+    struct str account;
+    if (!rename_lost_account(request, &account))
+        account = str_cut(path, '/');
+    return decode_part(arena, account, &out->account);
+}
+
 struct err target_parse(struct arena *arena, const struct target_request *request,
                         struct target *out)
 {
@@ -144,7 +170,7 @@ struct err target_parse(struct arena *arena, const struct target_request *reques
         !website && (!request->product_style ||
                      !host_names_account(request->service, request->host, &out->account));
     if (out->path_style) {
-        TRY(decode_part(arena, str_cut(&rest, '/'), &out->account));
+        TRY(take_account(arena, request, &rest, out));
         website = request->service == SERVICE_BLOB && take_website(out);
     }
     take_secondary(out);

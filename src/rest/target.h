@@ -19,13 +19,15 @@ struct target {
 
 /* host as sent, with or without a port; path as sent, percent-encoded. product_style: hosts such as
  * account.blob.localhost name the account. names_container tells, for a blob path of one segment,
- * a container from a blob in $root. ERR_INVALID_URI and its like. */
+ * a container from a blob in $root. rename_source: the header x-ms-file-rename-source or STR_NONE.
+ * ERR_INVALID_URI and its like. */
 struct target_request {
     enum service_kind service;
     struct str host;
     struct str path;
     bool product_style;
     bool names_container;
+    struct str rename_source;
 };
 struct err target_parse(struct arena *arena, const struct target_request *request,
                         struct target *out);

@@ -48,6 +48,37 @@ void test_target_blob_backslash_is_a_slash(void)
     arena_release(&f.arena);
 }
 
+/* Whom a rename names that the JavaScript SDK has sent without the account, and all others. */
+void test_target_rename_without_account(void)
+{
+    static const struct {
+        const char *path, *source, *account, *share;
+    } cases[] = {
+        {"/sh/to", "http://h:1/acct/sh/from", "acct", "sh"},
+        {"/sh/d/to", "http://h:1/acct/sh/d/from?sig=1", "acct", "sh"},
+        {"/acct/sh/to", "http://h:1/acct/sh/from", "acct", "sh"},
+        {"/same/same/to", "http://h:1/same/same/from", "same", "same"},
+        {"/other/sh/to", "http://h:1/acct/sh/from", "other", "sh"},
+        {"/sh/to", "http://h:1/acct", "sh", "to"},
+        {"/sh/to", "nonsense", "sh", "to"},
+    };
+    struct arena arena;
+    arena_init(&arena, 1 << 20);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct target_request request = {
+            .service = SERVICE_FILE,
+            .host = STR("127.0.0.1:10003"),
+            .path = str_of(cases[i].path),
+            .rename_source = str_of(cases[i].source),
+        };
+        struct target target;
+        CHECK_OK(target_parse(&arena, &request, &target));
+        CHECK_STR(target.account, str_of(cases[i].account));
+        CHECK_STR(target.container, str_of(cases[i].share));
+    }
+    arena_release(&arena);
+}
+
 void test_target_root_container(void)
 {
     struct fixture f = {0};

@@ -88,6 +88,21 @@ it('of an NFS share may hold anything but a slash, and differ in case', async ()
     assertError(await create(`${share}/${'é'.repeat(128)}`.replaceAll('é', '%C3%A9')), 400, 'InvalidResourceName');
 });
 
+it('RenameFile and RenameDirectory: by the SDK, which leaves the account out of the destination\'s path', async () => {
+    const share = (await server.shares()).getShareClient((await newShare()).slice(1));
+    const file = share.rootDirectoryClient.getFileClient('old');
+    await file.create(0);
+    const { destinationFileClient } = await file.rename('new name');
+    assert.ok(destinationFileClient.url.endsWith('/new%20name'));
+    const directory = share.getDirectoryClient('d');
+    await directory.create();
+    await directory.rename('e');
+    const names = [];
+    for await (const entry of share.rootDirectoryClient.listFilesAndDirectories())
+        names.push(entry.name);
+    assert.deepEqual(names.sort(), ['e', 'new name']);
+});
+
 it('RenameFile: replaces only when told, not what is read-only unless told, never a directory', async () => {
     const share = await newShare();
     await create(`${share}/a`, 'a', { 'x-ms-meta-kept': 'yes', 'x-ms-content-type': 'text/plain' });
