@@ -32,6 +32,11 @@ static bool has_only(const char *letters, const char *allowed)
     return letters[0] != '\0' && letters[strspn(letters, allowed)] == '\0';
 }
 
+static bool is_acl(const struct auth_demand *demand)
+{
+    return str_ends(str_of(demand->operation), STR("ACL"));
+}
+
 /* The row's letters say what it does. */
 static enum role_need need_of(const struct auth_input *input, const struct auth_demand *demand)
 {
@@ -41,6 +46,10 @@ static enum role_need need_of(const struct auth_input *input, const struct auth_
     if (strcmp(demand->operation, "GetUserDelegationKey") == 0)
         return NEED_DELEGATION;
     if (input->service == SERVICE_BLOB && has_only(letters, "op"))
+        return NEED_OWNERSHIP;
+    /* The stored policies that SAS rest on: only the data owner among the cloud's roles includes
+     * getAcl and setAcl, while a share's are its ordinary properties. */
+    if (input->service != SERVICE_FILE && is_acl(demand))
         return NEED_OWNERSHIP;
     bool gets = str_eq(input->method, STR("GET")) || str_eq(input->method, STR("HEAD"));
     /* Getting messages is a GET, but takes them from others. */
@@ -54,7 +63,8 @@ struct err bearer_permit(const struct auth_server *server, const struct auth_inp
 {
     const struct roles *roles = server->oauth == NULL ? NULL : oauth_roles(server->oauth);
     enum role_need need = need_of(input, demand);
-    if (demand->account_sas == NULL && demand->service_sas == NULL && need != NEED_DELEGATION)
+    bool sas_reaches = demand->account_sas != NULL || demand->service_sas != NULL;
+    if (!sas_reaches && need != NEED_DELEGATION && !is_acl(demand))
         return err_new(ERR_AUTHORIZATION_FAILURE);
     if (roles == NULL)
         return OK;

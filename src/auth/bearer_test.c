@@ -216,6 +216,46 @@ void test_bearer_roles_by_operation(void)
     EVP_PKEY_free(key);
 }
 
+/* The cloud's data owner reaches the stored policies of containers, queues and tables; a share's
+ * are among its properties. No SAS does, so the rows have no letters. */
+void test_bearer_roles_for_acl(void)
+{
+    static const struct {
+        enum service_kind service;
+        const char *method, *operation, *needs;
+    } CASES[] = {
+        {SERVICE_BLOB, "GET", "GetContainerACL", "owner"},
+        {SERVICE_BLOB, "PUT", "SetContainerACL", "owner"},
+        {SERVICE_QUEUE, "PUT", "SetQueueACL", "owner"},
+        {SERVICE_TABLE, "GET", "GetTableACL", "owner"},
+        {SERVICE_FILE, "GET", "GetShareACL", "reader"},
+        {SERVICE_FILE, "PUT", "SetShareACL", "contributor"},
+    };
+    static const char *const ROLES[] = {"reader", "contributor", "owner"};
+    EVP_PKEY *key = EVP_EC_gen("P-256");
+    for (size_t r = 0; r < sizeof ROLES / sizeof ROLES[0]; r++) {
+        struct auth_fixture f;
+        char line[100];
+        snprintf(line, sizeof line, "someone " ACCOUNT " c %s", ROLES[r]);
+        begin_jwks(&f, key, line);
+        f.input.container = STR("c");
+        f.demand.service_sas = f.demand.account_sas = NULL;
+        struct str token =
+            make_token(&f.arena, key, HEADER, "{" TIMES "," ISSUER ",\"aud\":\"first\"," WHO "}");
+        for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+            f.input.service = CASES[i].service;
+            f.input.method = str_of(CASES[i].method);
+            f.demand.operation = CASES[i].operation;
+            bool enough = strcmp(CASES[i].needs, "reader") == 0 || strcmp(ROLES[r], "owner") == 0 ||
+                          strcmp(CASES[i].needs, ROLES[r]) == 0;
+            CHECK_ERR(send_token(&f, token),
+                      enough ? ERR_OK : ERR_AUTHORIZATION_PERMISSION_MISMATCH);
+        }
+        end(&f);
+    }
+    EVP_PKEY_free(key);
+}
+
 void test_oauth_settings(void)
 {
     static const char *const SETTINGS[] = {

@@ -276,11 +276,8 @@ static struct str read_either(struct rest_call *call, struct str own, struct str
     return value.n == 0 ? STR_NONE : value;
 }
 
-/* Kept as it is given, unless it is to be compared with a content: Azure takes one of any length.
- */
-static struct err read_content_md5(struct rest_call *call, struct str *out)
+struct err blob_read_kept_md5(struct rest_call *call, struct str name, struct str *out)
 {
-    const struct str name = STR("x-ms-blob-content-md5");
     struct str text = call_header(call, name);
     *out = STR_NONE;
     if (!str_given(text) || text.n == 0)
@@ -303,7 +300,7 @@ struct err blob_read_http(struct rest_call *call, bool standard, struct blob_htt
                             &out->content_disposition, &out->cache_control};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         *fields[i] = read_either(call, OWN[i], standard ? STANDARD[i] : STR_NONE);
-    return read_content_md5(call, &out->content_md5);
+    return blob_read_kept_md5(call, STR("x-ms-blob-content-md5"), &out->content_md5);
 }
 
 struct err blob_read_properties(struct rest_call *call, bool standard, struct blob_properties *out)

@@ -52,6 +52,9 @@ struct err blob_read_rehydrate_priority(struct rest_call *call, bool *high);
 /* A base64 header of exactly n bytes; *given tells whether it was sent. */
 struct err blob_read_checksum(struct rest_call *call, struct str name, enum err_code code,
                               void *out, size_t n, bool *given);
+/* An MD5 that is kept as it is given, unless it is to be compared with a content: Azure takes one
+ * of any length. Absent where the header is, or has nothing in it. */
+struct err blob_read_kept_md5(struct rest_call *call, struct str name, struct str *out);
 
 /* ---- writing ---- */
 

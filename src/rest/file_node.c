@@ -210,7 +210,13 @@ struct err rest_set_file_properties_decode(struct rest_call *call)
     TRY(decode_file(call, false, &args));
     TRY(read_size(call, false, args));
     TRY(file_read_settings(call, &args->settings));
-    return file_read_http(call, &args->http, &args->has_http);
+    TRY(file_read_http(call, &args->http, &args->has_http));
+    /* The HTTP properties are set together, and those not given are cleared. A request to resize
+     * leaves them alone. */
+    args->has_http = args->has_http || !args->has_size;
+    if (!str_given(args->http.content_type))
+        args->http.content_type = STR("");
+    return OK;
 }
 
 struct err rest_set_file_properties_encode(struct rest_call *call)

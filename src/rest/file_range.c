@@ -89,7 +89,9 @@ static void put_head(struct rest_call *call, const struct file_request *request,
     struct str type = chosen(who->content_type, http->content_type);
     file_put_outcome(call, outcome);
     metadata_put_headers(call, outcome->node.metadata);
-    call_put(call, STR("Content-Type"), str_given(type) ? type : STR("application/octet-stream"));
+    if (!str_given(type) || type.n > 0)
+        call_put(call, STR("Content-Type"),
+                 str_given(type) ? type : STR("application/octet-stream"));
     call_put_if(call, STR("Content-Encoding"),
                 chosen(who->content_encoding, http->content_encoding));
     call_put_if(call, STR("Content-Language"),

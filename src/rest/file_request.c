@@ -236,8 +236,6 @@ struct err file_read_last_write(struct rest_call *call, struct file_time *out)
 
 struct err file_read_http(struct rest_call *call, struct node_http *out, bool *given)
 {
-    bool has_md5;
-    char *md5 = arena_bytes(call->arena, MD5_BYTES);
     *out = (struct node_http){
         .content_type = call_header(call, STR("x-ms-content-type")),
         .content_encoding = call_header(call, STR("x-ms-content-encoding")),
@@ -245,13 +243,10 @@ struct err file_read_http(struct rest_call *call, struct node_http *out, bool *g
         .cache_control = call_header(call, STR("x-ms-cache-control")),
         .content_disposition = call_header(call, STR("x-ms-content-disposition")),
     };
-    TRY(blob_read_checksum(call, STR("x-ms-content-md5"), ERR_INVALID_MD5, md5, MD5_BYTES,
-                           &has_md5));
-    if (has_md5)
-        out->content_md5 = (struct str){md5, MD5_BYTES};
-    *given = has_md5 || str_given(out->content_type) || str_given(out->content_encoding) ||
-             str_given(out->content_language) || str_given(out->cache_control) ||
-             str_given(out->content_disposition);
+    TRY(blob_read_kept_md5(call, STR("x-ms-content-md5"), &out->content_md5));
+    *given = str_given(out->content_md5) || str_given(out->content_type) ||
+             str_given(out->content_encoding) || str_given(out->content_language) ||
+             str_given(out->cache_control) || str_given(out->content_disposition);
     return OK;
 }
 

@@ -218,7 +218,7 @@ static void take_node(struct from_url *f, const struct node *n)
                                    .committed = true,
                                    .size = n->size,
                                    .metadata = n->metadata,
-                                   .http = {.content_type = str_given(http->content_type)
+                                   .http = {.content_type = http->content_type.n > 0
                                                                 ? http->content_type
                                                                 : STR("application/octet-stream"),
                                             .content_encoding = http->content_encoding,

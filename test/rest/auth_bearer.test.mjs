@@ -73,7 +73,9 @@ test('basic: claims are checked, signatures are not', async () => {
     await container.create();
     await container.getBlockBlobClient('b').upload('hello', 5);
     assert.equal((await container.getBlockBlobClient('b').downloadToBuffer()).toString(), 'hello');
-    await assertRejects(container.getAccessPolicy(), 403, 'AuthorizationFailure');
+    const policy = { id: 'p', accessPolicy: { permissions: 'r', startsOn: new Date(0), expiresOn: new Date(Date.now() + 600e3) } };
+    await container.setAccessPolicy(undefined, [policy]);
+    assert.equal((await container.getAccessPolicy()).signedIdentifiers[0].id, 'p');
     for (const claims of [{ exp: seconds() - 1 }, { nbf: seconds() + 60 }, { aud: 'https://other.test' }, { iss: 'https://other.test/' },
         { aud: 'https://another.blob.core.windows.net' }, { exp: undefined }, { aud: undefined }, { exp: 'soon' }])
         await assertRejects(list(client(basic, unsigned(claims))), 403, 'AuthenticationFailed');
@@ -184,6 +186,7 @@ test('roles: reader, owner, delegator, group, nobody', async () => {
     await all.createContainer('readable');
     await all.createContainer('other');
     await all.getContainerClient('readable').getBlockBlobClient('b').upload('hello', 5);
+    await all.getContainerClient('readable').setAccessPolicy();
     for (const service of [as({ oid: reader }), as({ groups: ['team'] })]) {
         const blob = service.getContainerClient('readable').getBlockBlobClient('b');
         assert.equal((await blob.downloadToBuffer()).toString(), 'hello');
@@ -191,6 +194,8 @@ test('roles: reader, owner, delegator, group, nobody', async () => {
         await assertRejects(blob.delete(), 403, 'AuthorizationPermissionMismatch');
         await assertRejects(service.getContainerClient('other').getBlockBlobClient('b').download(), 403, 'AuthorizationPermissionMismatch');
         await assertRejects(list(service), 403, 'AuthorizationPermissionMismatch');
+        await assertRejects(service.getContainerClient('readable').getAccessPolicy(), 403, 'AuthorizationPermissionMismatch');
+        await assertRejects(service.getContainerClient('readable').setAccessPolicy('blob'), 403, 'AuthorizationPermissionMismatch');
         await assertRejects(service.getUserDelegationKey(new Date(), new Date(Date.now() + 60e3)), 403, 'AuthorizationPermissionMismatch');
     }
     await assertRejects(list(as({ oid: 'nobody' })), 403, 'AuthorizationPermissionMismatch');

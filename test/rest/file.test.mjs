@@ -267,6 +267,18 @@ describe('files', () => {
         const after = await file.getProperties();
         assert.equal(after.contentLength, 2048);
         assert.equal(after.contentLanguage, 'de');
+        assert.equal(after.contentType, undefined);
+        assert.equal(after.cacheControl, undefined);
+        const oddDigest = Buffer.from([1, 2, 3, 4]);
+        await file.setHttpHeaders({ fileContentMD5: oddDigest, fileContentType: 'a/b' });
+        await file.resize(2048);
+        const kept = await file.getProperties();
+        assert.deepEqual(Buffer.from(kept.contentMD5), oddDigest);
+        assert.equal(kept.contentType, 'a/b');
+        await file.setProperties();
+        const cleared = await file.getProperties();
+        assert.equal(cleared.contentType, undefined);
+        assert.equal(cleared.contentMD5, undefined);
         assert.notEqual(after.etag, properties.etag);
         await file.delete();
         await rejects(file.getProperties(), 404);

@@ -33,11 +33,12 @@ struct permission_key {
     unsigned char bytes[PERMISSION_KEY_BYTES];
 };
 
-/* The HTTP properties; absent where not set. */
+/* The HTTP properties; absent where not set. A content type that is there but empty is one that Set
+ * File Properties has taken away: only a file that never had one has the default. */
 struct node_http {
     struct str content_type, content_encoding, content_language;
     struct str cache_control, content_disposition;
-    struct str content_md5; /* 16 bytes */
+    struct str content_md5; /* as given: of 16 bytes if it is one */
 };
 
 enum copy_status { COPY_NONE, COPY_PENDING, COPY_SUCCESS, COPY_ABORTED, COPY_FAILED };
