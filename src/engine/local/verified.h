@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which chunks have had their checksum looked at lately, so that a much-read extent is not summed
- * up for every reader. Bound: what it says holds for VERIFIED_MS; a fault that comes up on the disk
- * later than the last check is found after that time. It remembers VERIFIED_SLOTS extents. */
+/* Which chunks have had their checksum made or looked at lately, so that an extent that is new or
+ * much read is not summed up for every reader. Bound: what it says holds for VERIFIED_MS; a fault
+ * that comes up on the disk later than the last check is found after that time. It remembers
+ * VERIFIED_SLOTS extents. */
 #ifndef ENGINE_LOCAL_VERIFIED_H
 #define ENGINE_LOCAL_VERIFIED_H
 
