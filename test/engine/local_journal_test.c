@@ -326,3 +326,40 @@ void test_local_journal_collected_values_survive_a_crash(void)
     engine_close(s.engine);
     arena_release(&s.arena);
 }
+
+/* Runs that end before they are idle and before much is written. */
+void test_local_journal_of_many_short_runs_is_collected(void)
+{
+    enum { RUNS = 8, ROWS = 20, ROW_BYTES = 100000 };
+    struct subject s = new_subject();
+    for (uint32_t run = 0; run < RUNS; run++) {
+        s.engine = s.kind->open(&s);
+        for (uint32_t i = 0; i < ROWS; i++)
+            put_number(&s, i, ROW_BYTES, run + i);
+        engine_close(s.engine);
+    }
+    s.engine = s.kind->open(&s);
+    for (int tries = 0; folder_bytes(journal_folder()) > 3 * ROWS * ROW_BYTES && tries < 50;
+         tries++)
+        (void)nanosleep(&(struct timespec){.tv_nsec = 100 * 1000 * 1000}, NULL);
+    CHECK(folder_bytes(journal_folder()) <= 3 * ROWS * ROW_BYTES);
+    for (uint32_t i = 0; i < ROWS; i++)
+        check_number(&s, i, ROW_BYTES, RUNS - 1 + i);
+    engine_close(s.engine);
+    arena_release(&s.arena);
+}
+
+void test_local_journal_without_its_newest_file_is_corrupt(void)
+{
+    struct subject s = new_subject();
+    s.engine = s.kind->open(&s);
+    put_number(&s, 1, SMALL, 1);
+    put_number(&s, 2, LARGE, 2);
+    engine_close(s.engine);
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/0000000000000001.log", journal_folder());
+    CHECK(unlink(path) == 0);
+    struct engine_local_options options = {.folder = subject_folder(), .clock = &s.clock};
+    CHECK_ERR(engine_local_open(&options, &s.engine), ERR_CORRUPT);
+    arena_release(&s.arena);
+}

@@ -10,6 +10,7 @@
 
 enum {
     LOOK_PART = 4,        /* of a file's size is written between two looks */
+    LOOK_PART_SHORT = 64, /* the same while the disk is nearly full */
     NEEDED_FILES_MAX = 3, /* by a start after a crash, before they are made unneeded */
     LOOK_FILES_MAX = 16,  /* judged in one */
     TABLE_LOOK_MS = 5,    /* between looks whether a table is written, and how many of them */
@@ -440,7 +441,7 @@ static struct err look(struct local_engine *e, bool idle)
     /* A quiet store has time to put its newest rows into tables, so that more files can go; a busy
      * one whose rows are few and large would else never do it. */
     bool many = segments_newest(&e->journal.files) > needed + NEEDED_FILES_MAX;
-    if ((idle || many) && room_for_tables(e)) {
+    if ((idle || many || atomic_load(&e->room_short)) && room_for_tables(e)) {
         TRY(rows_to_tables(e));
         TRY(oldest_needed(e, &needed));
     }
@@ -459,11 +460,17 @@ static struct err look(struct local_engine *e, bool idle)
     return collect_chosen(e);
 }
 
+void collect_soon(struct local_engine *e)
+{
+    atomic_store(&e->journal_bytes, e->journal.files.file_bytes / LOOK_PART);
+}
+
 bool collect_due(struct local_engine *e)
 {
     struct collector *c = &e->collector;
+    uint64_t parts = atomic_load(&e->room_short) ? LOOK_PART_SHORT : LOOK_PART;
     if (atomic_load(&e->journal_bytes) - atomic_load(&c->seen_bytes) >=
-        e->journal.files.file_bytes / LOOK_PART)
+        e->journal.files.file_bytes / parts)
         return true;
     uint64_t doomed = atomic_load(&c->doomed_commit);
     return doomed != UINT64_MAX && doomed <= pins_safe_commit(&e->readers);

@@ -57,6 +57,9 @@ struct collector {
 
 void collect_init(struct collector *c);
 void collect_release(struct collector *c);
+/* A start, before the threads are: the first look is due at once. Runs that are short and busy
+ * would else leave their garbage one after the other. */
+void collect_soon(struct local_engine *e);
 /* Whether enough was written for a look, or a doomed file can go. From any thread. */
 bool collect_due(struct local_engine *e);
 /* Whether anything was, so that a look is worth while once nothing else is to be done. */

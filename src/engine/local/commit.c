@@ -49,11 +49,11 @@ static void look_for_room(struct local_engine *e)
 {
     struct disk_room room;
     uint64_t written = atomic_load(&e->journal_bytes);
-    if (!e->room_short && written < e->room_look_at)
+    if (!atomic_load(&e->room_short) && written < e->room_look_at)
         return;
     if (err_is(local_disk_room(e, &room)))
         return; /* whether there is room shows when it is written */
-    e->room_short = room.free < room.reserve / ROOM_SHARE;
+    atomic_store(&e->room_short, room.free < room.reserve / ROOM_SHARE);
     e->room_look_at = written + room.reserve / ROOM_LOOK_SHARE;
 }
 
@@ -79,7 +79,8 @@ static void run_update(struct local_engine *e, struct engine_update *u)
     t.batch = b;
     u->result = u->fn(&t.base, u->arg);
     local_txn_release(&t);
-    if (!err_is(u->result) && e->room_short && needs_room(b, bytes_before, going_before))
+    if (!err_is(u->result) && atomic_load(&e->room_short) &&
+        needs_room(b, bytes_before, going_before))
         u->result = err_cause(ERR_NO_SPACE, ENOSPC);
     if (!err_is(u->result)) {
         tree_put(&before);

@@ -315,6 +315,7 @@ static struct err local_open_parts(struct local_engine *e, const struct engine_l
     TRY(local_open_segments(e, o->segment_bytes));
     if (o->read_only)
         return OK;
+    collect_soon(e);
     TRY(commit_start(e));
     return reap_start(e, e->tail_written, e->segments.next_id);
 }

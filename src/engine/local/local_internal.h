@@ -63,6 +63,7 @@ struct local_engine {
     _Atomic uint64_t commits;
     _Atomic uint64_t durable_commit;
     _Atomic uint64_t journal_bytes; /* written so far */
+    atomic_bool room_short;         /* rows may only go, see commit.c */
 
     /* the committer's */
     struct batch batch;
@@ -72,7 +73,6 @@ struct local_engine {
     int64_t flush_us; /* what making a commit durable takes, of late; 0 when the last was not */
     uint64_t tail_written;
     uint64_t room_look_at; /* by how many journal_bytes to look at the disk's room again */
-    bool room_short;       /* rows may only go, see commit.c */
     bool visible_unsynced; /* views see rows that name some of them */
     bool lost;             /* such a segment could not be flushed */
     bool unvouched;     /* the newest record was written without a flush of the extents before it */

@@ -336,9 +336,22 @@ static struct err settle_file(struct replay *r, const struct cut *cut)
     return error;
 }
 
+/* The file that RocksDB has got to was flushed up to there, and is kept until RocksDB has got
+ * further. Of a place with no offset it has not come to be yet (journal_mend_place). */
+static struct err check_place(struct replay *r)
+{
+    uint64_t file;
+    if (r->place.offset == 0 ||
+        (segments_next(&r->journal->files, r->place.file, &file) && file == r->place.file))
+        return OK;
+    log_line(LOG_ERROR, "journal: file %016llx is missing", (unsigned long long)r->place.file);
+    return err_new(ERR_CORRUPT);
+}
+
 static struct err replay_files(struct replay *r)
 {
     uint64_t from = r->place.file;
+    TRY(check_place(r));
     r->durable = r->place.sequence;
     TRY(each_file(r, from, find_durable));
     TRY(each_file(r, from, apply_file));
