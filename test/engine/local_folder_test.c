@@ -150,3 +150,23 @@ void test_local_read_only_changes_nothing(void)
     CHECK_INT(count_entries(path_in("store/rows")), rows_before);
     arena_release(&s.arena);
 }
+
+/* RocksDB's among them. */
+void test_local_folder_keeps_nothing_of_a_start(void)
+{
+    struct subject s = {.kind = &SUBJECT_LOCAL};
+    clock_init_manual(&s.clock, 20000 * TICKS_PER_DAY);
+    arena_init(&s.arena, SIZE_MAX);
+    for (int i = 0; i < 3; i++) {
+        s.engine = s.kind->open(&s);
+        engine_close(s.engine);
+    }
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/rows", subject_folder());
+    DIR *dir = opendir(path);
+    CHECK(dir != NULL);
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        CHECK(strstr(entry->d_name, "dbtmp") == NULL);
+    (void)closedir(dir);
+    arena_release(&s.arena);
+}

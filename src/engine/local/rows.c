@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/local/rows.h"
 
+#include <dirent.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "core/log.h"
 #include "core/mem.h"
@@ -162,6 +164,21 @@ static struct err open_db(struct rows *r, const char *path, bool read_only)
     return rows_error("open", text);
 }
 
+/* RocksDB writes its options down at each start, and leaves the file under a passing name when it
+ * cannot read back what is in it: it has no word for a log that is off (LOG_LEVEL_NONE). */
+static void remove_leftovers(const char *path)
+{
+    DIR *dir = opendir(path);
+    if (dir == NULL)
+        return; /* they are small, and the next start tries again */
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        struct str name = str_of(entry->d_name);
+        if (str_starts(name, STR("OPTIONS-")) && str_ends(name, STR(".dbtmp")))
+            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+    }
+    (void)closedir(dir);
+}
+
 struct err rows_open(struct rows *r, const char *path, uint64_t cache_bytes, bool read_only)
 {
     *r = (struct rows){0};
@@ -172,6 +189,8 @@ struct err rows_open(struct rows *r, const char *path, uint64_t cache_bytes, boo
         e = open_db(r, path, read_only);
     if (err_is(e))
         rows_close(r);
+    else if (!read_only)
+        remove_leftovers(path);
     return e;
 }
 
