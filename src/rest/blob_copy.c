@@ -122,6 +122,14 @@ static struct err hand_over(struct rest_call *call)
     return OK;
 }
 
+/* Where the source's tags alone are asked for, the service answers as if they were those of the
+ * destination. */
+static bool only_tags(const struct conditions *c)
+{
+    return c->if_tags != NULL && !str_given(c->if_match) && !str_given(c->if_none_match) &&
+           !c->has_modified_since && !c->has_unmodified_since;
+}
+
 /* In the pool. */
 static struct err find_source(struct rest_call *call)
 {
@@ -135,6 +143,8 @@ static struct err find_source(struct rest_call *call)
     found->length = UINT64_MAX;
     struct err error =
         store_read(call->store, found->partition, ENGINE_WAIT, blob_read_source, found);
+    if (error.code == ERR_SOURCE_CONDITION_NOT_MET && only_tags(&copy->conditions))
+        error.code = ERR_CONDITION_NOT_MET;
     copy->args.source = found;
     copy->args.from = &found->head;
     copy->args.pieces = &found->pieces;

@@ -223,6 +223,8 @@ function wantedOfSource(row, cell) {
     const letter = SOURCE_LETTERS[cell.header.replace('x-ms-source-if-', '')];
     if (!row['of the source'].includes(letter))
         return NOT_TAKEN;
+    if (row.operation === 'Copy Blob' && letter === 'T')
+        return cell.answer.replace('412 SourceConditionNotMet', '412 ConditionNotMet');
     return row.operation === 'Put Blob From URL' && 'SU'.includes(letter)
         ? cell.answer.replace('412 SourceConditionNotMet', '412 CannotVerifyCopySource') : cell.answer;
 }

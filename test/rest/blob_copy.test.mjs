@@ -82,7 +82,7 @@ test('Copy Blob: metadata, tags and tier of its own; conditions on both sides', 
     const start = (options) => to.beginCopyFromURL(from.url, options);
     await start({ sourceConditions: { ifMatch: etag } });
     await start({ sourceConditions: { tagConditions: "t = 'x'" } });
-    await assertRejects(start({ sourceConditions: { tagConditions: "t = 'z'" } }), 412, 'SourceConditionNotMet');
+    await assertRejects(start({ sourceConditions: { tagConditions: "t = 'z'" } }), 412, 'ConditionNotMet');
     await assertRejects(start({ sourceConditions: { ifMatch: '"0x1"' } }), 412, 'SourceConditionNotMet');
     await assertRejects(start({ sourceConditions: { ifNoneMatch: etag } }), 412, 'SourceConditionNotMet');
     await assertRejects(start({ sourceConditions: { ifModifiedSince: new Date(Date.now() + 86400000) } }), 412,
