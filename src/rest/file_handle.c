@@ -72,7 +72,7 @@ static bool put_handle(void *arg, const struct opens_info *info)
     h->last = info->id;
     xml_open(b, STR("Handle"));
     xml_element_u64(b, STR("HandleId"), info->id);
-    xml_element(b, STR("Path"), info->path);
+    file_put_name(h->call, STR("Path"), info->path);
     xml_element_u64(b, STR("FileId"), info->key.node);
     xml_element_u64(b, STR("ParentId"), info->parent);
     xml_element_u64(b, STR("SessionId"), info->session);

@@ -14,7 +14,7 @@
 #include "service/file/keys.h"
 #include "service/file/list.h"
 
-enum { VERSION_FILE_ID = 20201002, VERSION_ENCODED_NAMES = 20211202 };
+enum { VERSION_FILE_ID = 20201002 };
 
 #define PUT(b, literal) buf_put((b), STR(literal))
 
@@ -54,19 +54,15 @@ static bool take_include(void *arg, struct str value)
     return false;
 }
 
-/* A name that XML cannot carry is percent-encoded, and says so. */
-static void put_name(struct list_directory *list, struct str element, struct str name)
+static void put_path_attribute(struct rest_call *call, struct str path)
 {
-    struct buf *b = &list->call->out;
-    if (xml_can_hold(name) || list->call->version < VERSION_ENCODED_NAMES) {
-        xml_element(b, element, name);
-        return;
+    struct buf encoded = buf_in(call->arena);
+    if (file_name_is_encoded(call, path)) {
+        listing_attribute(call, STR("Encoded"), STR("true"));
+        uri_encode(&encoded, path, URI_KEEP_NONE);
+        path = buf_str(&encoded);
     }
-    buf_putc(b, '<');
-    buf_put(b, element);
-    PUT(b, " Encoded=\"true\">");
-    uri_encode(b, name, URI_KEEP_NONE);
-    xml_close(b, element);
+    listing_attribute(call, STR("DirectoryPath"), path);
 }
 
 static void begin_directory(void *sink, const struct file_found *directory, struct str path)
@@ -79,10 +75,10 @@ static void begin_directory(void *sink, const struct file_found *directory, stru
     listing_attribute(call, STR("ShareName"), call->container);
     if (str_given(snapshot))
         listing_attribute(call, STR("ShareSnapshot"), snapshot);
-    listing_attribute(call, STR("DirectoryPath"), path);
+    put_path_attribute(call, path);
     listing_opened(call);
     if (str_given(list->args.prefix))
-        put_name(list, STR("Prefix"), list->args.prefix);
+        file_put_name(call, STR("Prefix"), list->args.prefix);
     listing_echo(call, STR("marker"), STR("Marker"));
     listing_echo(call, STR("maxresults"), STR("MaxResults"));
     if (call->version >= VERSION_FILE_ID)
@@ -127,7 +123,7 @@ static void put_entry(void *sink, const struct file_found *found)
     struct buf *b = &list->call->out;
     struct str element = found->entry.directory ? STR("Directory") : STR("File");
     xml_open(b, element);
-    put_name(list, STR("Name"), found->entry.name);
+    file_put_name(list->call, STR("Name"), found->entry.name);
     if (list->call->version >= VERSION_FILE_ID)
         xml_element_u64(b, STR("FileId"), found->id);
     put_properties(list, &found->node);

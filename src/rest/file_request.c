@@ -2,8 +2,9 @@
 #include "rest/file_request.h"
 
 #include "core/base64.h"
-#include "core/md5.h"
 #include "core/time.h"
+#include "core/uri.h"
+#include "core/xml.h"
 #include "rest/blob_request.h"
 #include "rest/metadata.h"
 #include "service/common/name.h"
@@ -358,4 +359,24 @@ void file_put_copy(struct rest_call *call, const struct node_copy *copy)
         call_put_time(call, STR("x-ms-copy-completion-time"), copy->completed);
     if (copy->description.n > 0)
         call_put(call, STR("x-ms-copy-status-description"), copy->description);
+}
+
+bool file_name_is_encoded(const struct rest_call *call, struct str name)
+{
+    enum { VERSION_ENCODED_NAMES = 20211202 };
+    return call->version >= VERSION_ENCODED_NAMES && !xml_can_hold(name);
+}
+
+void file_put_name(struct rest_call *call, struct str element, struct str name)
+{
+    struct buf *b = &call->out;
+    if (!file_name_is_encoded(call, name)) {
+        xml_element(b, element, name);
+        return;
+    }
+    buf_putc(b, '<');
+    buf_put(b, element);
+    buf_put(b, STR(" Encoded=\"true\">"));
+    uri_encode(b, name, URI_KEEP_NONE);
+    xml_close(b, element);
 }

@@ -46,5 +46,8 @@ void file_put_copy(struct rest_call *call, const struct node_copy *copy);
 void file_put_attributes_text(struct buf *b, const struct node *n);
 struct str file_copy_status_text(enum copy_status status);
 void file_put_iso(struct rest_call *call, struct str name, int64_t ticks);
+/* An element with a name or path. One that XML cannot carry is percent-encoded, and says so. */
+void file_put_name(struct rest_call *call, struct str element, struct str name);
+bool file_name_is_encoded(const struct rest_call *call, struct str name);
 
 #endif

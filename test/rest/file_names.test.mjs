@@ -103,6 +103,16 @@ it('RenameFile and RenameDirectory: by the SDK, which leaves the account out of 
     assert.deepEqual(names.sort(), ['e', 'new name']);
 });
 
+it('that XML cannot carry are percent-encoded in a listing, and so is the path of its directory', async () => {
+    const share = (await server.shares()).getShareClient((await newShare()).slice(1));
+    const directory = share.getDirectoryClient('d\ufffe');
+    await directory.create();
+    await directory.getFileClient('f\uffff').create(0);
+    const page = (await directory.listFilesAndDirectories().byPage().next()).value;
+    assert.equal(page.directoryPath, 'd\ufffe');
+    assert.deepEqual(page.segment.fileItems.map((item) => item.name), ['f\uffff']);
+});
+
 it('RenameFile: replaces only when told, not what is read-only unless told, never a directory', async () => {
     const share = await newShare();
     await create(`${share}/a`, 'a', { 'x-ms-meta-kept': 'yes', 'x-ms-content-type': 'text/plain' });
