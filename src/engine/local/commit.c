@@ -15,6 +15,8 @@ enum {
     /* Of what extents leave free: rows that come leave this part for rows that go. It is looked at
      * again whenever the journal has grown by that part of it. */
     ROOM_SHARE = 2,
+    COMING_SMALL =
+        2048, /* taken until only half of that is left: what is noted when messages are got */
     ROOM_LOOK_SHARE = 16,
 };
 
@@ -37,14 +39,15 @@ static void batch_clear(struct batch *b)
     tree_put(&b->overlay);
     b->overlay.random = OVERLAY_SEED;
     b->bytes = 0;
+    b->coming = 0;
     b->going = 0;
     b->adopted_count = 0;
     b->dropped_count = 0;
 }
 
 /* To write down that a row goes takes room as well. So a disk that is nearly full takes only
- * updates that delete something, with whatever else they write: what has filled it can be deleted
- * then, and the collector goes on. */
+ * updates that bring no or small new rows, or that delete some: messages can be got and deleted
+ * then, what has filled the disk can go, and the collector goes on. */
 static void look_for_room(struct local_engine *e)
 {
     struct disk_room room;
@@ -54,12 +57,14 @@ static void look_for_room(struct local_engine *e)
     if (err_is(local_disk_room(e, &room)))
         return; /* whether there is room shows when it is written */
     atomic_store(&e->room_short, room.free < room.reserve / ROOM_SHARE);
+    e->coming_max = room.free < room.reserve / ROOM_SHARE / 2 ? 0 : COMING_SMALL;
     e->room_look_at = written + room.reserve / ROOM_LOOK_SHARE;
 }
 
-static bool needs_room(const struct batch *b, size_t bytes_before, size_t going_before)
+static bool needs_room(const struct local_engine *e, size_t coming_before, size_t going_before)
 {
-    return b->bytes > bytes_before && b->going == going_before;
+    const struct batch *b = &e->batch;
+    return b->coming - coming_before > e->coming_max && b->going == going_before;
 }
 
 /* An error leaves the batch as it was. */
@@ -69,7 +74,7 @@ static void run_update(struct local_engine *e, struct engine_update *u)
     struct tree before = tree_get(&b->overlay);
     size_t adopted_before = b->adopted_count;
     size_t dropped_before = b->dropped_count;
-    size_t bytes_before = b->bytes;
+    size_t coming_before = b->coming;
     size_t going_before = b->going;
     struct local_txn t;
     local_txn_init(&t, e, e->published, u->partition, ENGINE_WAIT);
@@ -80,7 +85,7 @@ static void run_update(struct local_engine *e, struct engine_update *u)
     u->result = u->fn(&t.base, u->arg);
     local_txn_release(&t);
     if (!err_is(u->result) && atomic_load(&e->room_short) &&
-        needs_room(b, bytes_before, going_before))
+        needs_room(e, coming_before, going_before))
         u->result = err_cause(ERR_NO_SPACE, ENOSPC);
     if (!err_is(u->result)) {
         tree_put(&before);

@@ -28,6 +28,7 @@
 struct batch {
     struct tree overlay; /* rows written and not yet in RocksDB, with marks for those deleted */
     size_t bytes;
+    size_t coming;     /* bytes of rows that were not there, while the disk is nearly full */
     size_t going;      /* rows deleted in it, and values that the collector moves */
     uint64_t *adopted; /* the segment of each adopted extent */
     size_t adopted_count;
@@ -72,6 +73,7 @@ struct local_engine {
     uint64_t commit;
     int64_t flush_us; /* what making a commit durable takes, of late; 0 when the last was not */
     uint64_t tail_written;
+    size_t coming_max;     /* in an update that deletes nothing, while room_short */
     uint64_t room_look_at; /* by how many journal_bytes to look at the disk's room again */
     bool visible_unsynced; /* views see rows that name some of them */
     bool lost;             /* such a segment could not be flushed */

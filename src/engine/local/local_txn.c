@@ -210,10 +210,23 @@ static void batch_put(struct batch *b, struct str key, struct str value)
     b->going += str_given(value) ? 0 : 1;
 }
 
+/* On a disk that is nearly full: how much comes in rows that were not there. What is replaced
+ * becomes garbage, and marks without a value are small. */
+static void note_coming(struct local_txn *t, struct str key, size_t bytes)
+{
+    struct str stored = STR_NONE;
+    if (bytes == 0 || !atomic_load(&t->engine->room_short))
+        return;
+    bool known = local_find_written(t, key, &stored) || !err_is(local_find_below(t, key, &stored));
+    t->batch->coming += known && str_given(stored) ? 0 : bytes;
+}
+
 static struct err local_put(struct txn *txn, struct str key, struct str value)
 {
     struct local_txn *t = local_txn_of(txn);
-    batch_put(t->batch, rowkey_of(&t->key, key), value);
+    struct str physical = rowkey_of(&t->key, key);
+    note_coming(t, physical, value.n);
+    batch_put(t->batch, physical, value);
     return OK;
 }
 
@@ -222,6 +235,7 @@ static struct err local_put_with_body(struct txn *txn, struct str key, struct st
 {
     struct local_txn *t = local_txn_of(txn);
     struct str physical = rowkey_of(&t->key, key);
+    note_coming(t, physical, value.n + body.n);
     tree_insert(&t->batch->overlay, value_row_with_body(physical, value, body));
     t->batch->bytes += physical.n + value.n + body.n;
     return OK;
@@ -230,7 +244,9 @@ static struct err local_put_with_body(struct txn *txn, struct str key, struct st
 static struct err local_put_hot(struct txn *txn, struct str key, struct str value)
 {
     struct local_txn *t = local_txn_of(txn);
-    struct row *row = value_row(rowkey_of(&t->key, key), value);
+    struct str physical = rowkey_of(&t->key, key);
+    note_coming(t, physical, value.n);
+    struct row *row = value_row(physical, value);
     row->hot = true;
     t->batch->bytes += row->key_n + row->value_n;
     tree_insert(&t->batch->overlay, row);
