@@ -175,7 +175,7 @@ static const struct file_sample *choose_file(const struct collector *c)
 {
     const struct file_sample *least = NULL;
     uint64_t bytes = c->fresh_bytes;
-    uint64_t live_bytes = c->fresh_bytes;
+    uint64_t live_bytes = bytes;
     for (size_t i = 0; i < c->sample_count; i++) {
         const struct file_sample *s = c->samples[i];
         bytes += s->file_bytes;
