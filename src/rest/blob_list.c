@@ -16,7 +16,7 @@
 #include "service/common/name.h"
 #include "service/common/pairs.h"
 
-enum { VERSION_START_FROM = 20260206 };
+enum { VERSION_START_FROM = 20260206, VERSION_END_BEFORE = 20261006 };
 
 /* A literal, at its length. */
 #define PUT(b, literal) buf_put((b), STR(literal))
@@ -323,16 +323,6 @@ static struct err read_marker(struct rest_call *call, struct str *out)
     return base64_decode(call->arena, text, out) ? OK : call_bad_query(call, STR("marker"));
 }
 
-/* Who asks for Arrow is given XML, as the service does for accounts that do not have it: clients
- * look at the Content-Type. But `endBefore` comes with Arrow alone, and without it a listing would
- * show more than was asked for. */
-static struct err refuse_end(struct rest_call *call)
-{
-    bool arrow = str_istarts(call_header(call, STR("Accept")), STR("application/vnd.apache.arrow"));
-    bool ends = str_given(call_query(call, STR("endBefore")));
-    return arrow && ends ? err_new(ERR_NOT_IMPLEMENTED) : OK;
-}
-
 static struct err read_show_only(struct rest_call *call, struct blob_list_args *args)
 {
     const struct str name = STR("showonly");
@@ -355,7 +345,6 @@ struct err rest_list_blobs_decode(struct rest_call *call)
 {
     struct list_blobs *list = ARENA_NEW(call->arena, struct list_blobs);
     call->args = list;
-    TRY(refuse_end(call));
     TRY(name_check_container(call->container));
     call->partition = blob_partition(call->arena, call->account, call->container);
     list->call = call;
@@ -370,6 +359,10 @@ struct err rest_list_blobs_decode(struct rest_call *call)
     };
     if (call->version >= VERSION_START_FROM)
         list->args.start_from = call_query(call, STR("startFrom"));
+    /* It came with Arrow listings. Who asks for Arrow is given XML, as the service does for
+     * accounts that do not have it: clients look at the Content-Type. */
+    if (call->version >= VERSION_END_BEFORE)
+        list->args.end_before = call_query(call, STR("endBefore"));
     TRY(listing_read_max(call, LIST_RESULTS_MAX, &list->args.max));
     TRY(read_marker(call, &list->args.marker));
     TRY(listing_read_include(call, take_blob_include, list));

@@ -14,6 +14,7 @@ struct listing {
     struct cursor *cursor;
     struct str heads;     /* the prefix of all keys wanted */
     size_t head_bytes;    /* of a key before the name */
+    struct str end;       /* the key at which the listing ends; absent: at none */
     struct str delimiter; /* absent when flat */
     size_t found;
     size_t looked_at;
@@ -180,14 +181,20 @@ static struct err seek_start(struct listing *l, uint64_t incarnation)
     return cursor_seek(l->cursor, start);
 }
 
+static bool is_before_end(const struct listing *l)
+{
+    return cursor_valid(l->cursor) &&
+           (!str_given(l->end) || str_cmp(cursor_key(l->cursor), l->end) < 0);
+}
+
 static struct err walk(struct listing *l)
 {
     bool full = false;
-    while (!full && cursor_valid(l->cursor) && l->looked_at < LIST_SCAN_MAX) {
+    while (!full && is_before_end(l) && l->looked_at < LIST_SCAN_MAX) {
         TRY(take_row(l, &full));
         l->looked_at++;
     }
-    if (cursor_valid(l->cursor))
+    if (is_before_end(l))
         l->args->next = arena_copy(l->args->arena, str_from(cursor_key(l->cursor), l->head_bytes));
     return OK;
 }
@@ -201,6 +208,8 @@ struct err blob_list_blobs(struct txn *t, void *arg)
     struct listing l = {.txn = t, .args = args, .delimiter = STR_NONE};
     l.heads = blob_key_heads(a, container.incarnation, args->prefix);
     l.head_bytes = blob_key_heads(a, container.incarnation, STR("")).n;
+    if (str_given(args->end_before))
+        l.end = blob_key_heads(a, container.incarnation, args->end_before);
     if (args->delimiter.n > 0)
         l.delimiter = name_to_key(a, args->delimiter);
     args->next = STR_NONE;

@@ -27,6 +27,7 @@ struct blob_list_args {
     struct str prefix;     /* absent or empty: all */
     struct str delimiter;  /* absent or empty: flat */
     struct str start_from; /* absent, or the least name wanted */
+    struct str end_before; /* absent, or the least name not wanted any more */
     struct str marker;     /* absent, or what `next` was */
     size_t max;
     bool wants_snapshots;

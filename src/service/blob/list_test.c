@@ -30,6 +30,9 @@ void test_list_blobs_in_order(void)
     check_list(&f, (struct blob_list_args){.prefix = STR("ab")}, "ab ");
     check_list(&f, (struct blob_list_args){.prefix = STR("x")}, "");
     check_list(&f, (struct blob_list_args){.start_from = STR("a/")}, "a/b aa ab b \xC3\xA4 ");
+    check_list(&f, (struct blob_list_args){.end_before = STR("aa")}, "A B a a-b a/b ");
+    check_list(&f, (struct blob_list_args){.start_from = STR("a-"), .end_before = STR("ab")},
+               "a-b a/b aa ");
     bf_release(&f);
 }
 
