@@ -382,14 +382,23 @@ static struct err read_timeout(struct rest_call *call)
     return OK;
 }
 
+/* The account's, or a share as a whole: nothing that the permissions of files guard. The JavaScript
+ * SDK leaves the intent out there. */
+static bool is_of_share(const struct op *op)
+{
+    bool descriptor = op->comp != NULL && str_eq(str_of(op->comp), STR("filepermission"));
+    bool share = op->restype != NULL && str_eq(str_of(op->restype), STR("share"));
+    return op->resource == R_SERVICE || (op->resource == R_CONTAINER && share && !descriptor);
+}
+
 /* A token's holder passes over the permissions of files, as a backup does, and has to say so. */
 static struct err check_intent(struct rest_call *call)
 {
     const struct str name = STR("x-ms-file-request-intent");
     struct str intent = call_header(call, name);
-    bool delegates =
-        call->op->comp != NULL && str_eq(str_of(call->op->comp), STR("userdelegationkey"));
-    if (call->service != SERVICE_FILE || call->who.kind != AUTH_BEARER || delegates)
+    if (call->service != SERVICE_FILE || call->who.kind != AUTH_BEARER)
+        return OK;
+    if (!str_given(intent) && is_of_share(call->op))
         return OK;
     if (!str_given(intent))
         return call_missing_header(call, name);

@@ -87,10 +87,12 @@ test('the file service wants to know what a token is used for', async () => {
     const { ShareServiceClient } = await import('@azure/storage-file-share');
     const shares = (options) => new ShareServiceClient(httpsUrl(basic, 'file'), credential(unsigned()), { ...noRetry, ...options });
     const name = uniqueName('s');
-    await assertRejects(shares({}).getShareClient(name).create(), 400, 'MissingRequiredHeader');
     await assertRejects(shares({ fileRequestIntent: 'fun' }).getShareClient(name).create(), 400, 'InvalidHeaderValue');
     const share = shares({ fileRequestIntent: 'backup' }).getShareClient(name);
     await share.create();
+    await shares({}).getShareClient(name).getProperties();
+    await assertRejects(shares({}).getShareClient(name).getDirectoryClient('d').create(), 400, 'MissingRequiredHeader');
+    await assertRejects(shares({}).getShareClient(name).createPermission('O:SY'), 400, 'MissingRequiredHeader');
     const file = share.getDirectoryClient('').getFileClient('f');
     await file.create(5);
     await file.uploadRange('hello', 0, 5);
