@@ -323,6 +323,14 @@ static struct err read_marker(struct rest_call *call, struct str *out)
     return base64_decode(call->arena, text, out) ? OK : call_bad_query(call, STR("marker"));
 }
 
+/* A client that takes nothing else must not be given XML. */
+static struct err refuse_arrow(struct rest_call *call)
+{
+    struct str accept = call_header(call, STR("Accept"));
+    return str_istarts(accept, STR("application/vnd.apache.arrow")) ? err_new(ERR_NOT_IMPLEMENTED)
+                                                                    : OK;
+}
+
 static struct err read_show_only(struct rest_call *call, struct blob_list_args *args)
 {
     const struct str name = STR("showonly");
@@ -345,6 +353,7 @@ struct err rest_list_blobs_decode(struct rest_call *call)
 {
     struct list_blobs *list = ARENA_NEW(call->arena, struct list_blobs);
     call->args = list;
+    TRY(refuse_arrow(call));
     TRY(name_check_container(call->container));
     call->partition = blob_partition(call->arena, call->account, call->container);
     list->call = call;
