@@ -148,9 +148,10 @@ install_sdks() {
 if wants node node-asan; then install_sdks & fi
 run_part build
 wait
-# Two cores: two parts at a time, the longest first; and beside them smb, which waits for most of its time.
-parts='unit-tsan lint node node-asan fuzz unit-asan unit power-cut style'
-lane smb &
+# Two cores: two parts at a time, the longest first; and beside them smb and unit, which wait for most of their time, the
+# one for its clock, the other for the disk.
+parts='unit-tsan lint node node-asan fuzz unit-asan power-cut style unit'
+lane smb unit &
 # shellcheck disable=SC2086
 lane $parts &
 # shellcheck disable=SC2086
