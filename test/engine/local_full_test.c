@@ -82,12 +82,13 @@ static uint32_t fill_with_extents(struct subject *s, struct extent *x)
     return count;
 }
 
-static uint32_t fill_with_rows(struct subject *s)
+/* How many updates by `put`, which is given the number of each, the disk has room for. */
+static uint32_t fill_by(struct subject *s, struct err (*put)(struct txn *t, void *arg),
+                        uint32_t max)
 {
     uint32_t count = 0;
     struct err e = OK;
-    while (count < ROWS_MAX &&
-           !err_is(e = engine_update_wait(s->engine, STR("n"), put_large, &count)))
+    while (count < max && !err_is(e = engine_update_wait(s->engine, STR("n"), put, &count)))
         count++;
     CHECK_ERR(e, ERR_NO_SPACE);
     return count;
@@ -105,7 +106,7 @@ void test_local_full_disk_is_survived(void)
     uint32_t extents = fill_with_extents(&s, x);
     CHECK(extents > 20);
     put_row(&s, STR("p"), STR("k"), STR("there is room for rows"));
-    uint32_t rows = fill_with_rows(&s);
+    uint32_t rows = fill_by(&s, put_large, ROWS_MAX);
     CHECK(rows > 3);
     for (uint32_t i = 0; i < rows; i++)
         check_number(&s, i, ROW_BYTES, i);
@@ -142,17 +143,6 @@ static struct err put_content(struct txn *t, void *arg)
                              (struct str){content, sizeof content});
 }
 
-static uint32_t fill_with_contents(struct subject *s)
-{
-    uint32_t count = 0;
-    struct err e = OK;
-    while (count < CONTENTS_MAX &&
-           !err_is(e = engine_update_wait(s->engine, STR("n"), put_content, &count)))
-        count++;
-    CHECK_ERR(e, ERR_NO_SPACE);
-    return count;
-}
-
 static struct err delete_content(struct txn *t, void *arg)
 {
     uint32_t number = *(const uint32_t *)arg;
@@ -177,7 +167,7 @@ static void full_of_rows(bool reopened)
     clock_init_manual(&s.clock, 20000 * TICKS_PER_DAY);
     arena_init(&s.arena, SIZE_MAX);
     s.engine = s.kind->open(&s);
-    uint32_t count = fill_with_contents(&s);
+    uint32_t count = fill_by(&s, put_content, CONTENTS_MAX);
     CHECK(count > 5000);
     CHECK_ERR(engine_update_wait(s.engine, STR("n"), put_content, &count), ERR_NO_SPACE);
     if (reopened)
@@ -187,7 +177,7 @@ static void full_of_rows(bool reopened)
     for (int tries = 0; room_left() < 30 * MIB && tries < 300; tries++)
         (void)nanosleep(&(struct timespec){.tv_nsec = 100 * 1000 * 1000}, NULL);
     CHECK(room_left() >= 30 * MIB);
-    CHECK(fill_with_contents(&s) > 5000);
+    CHECK(fill_by(&s, put_content, CONTENTS_MAX) > 5000);
     engine_close(s.engine);
     arena_release(&s.arena);
 }
