@@ -194,26 +194,6 @@ static ssize_t receive_some(struct smb_conn *c)
     return 1;
 }
 
-static void conn_receive(struct smb_conn *c)
-{
-    /* A client that does not take its answers is not listened to either. */
-    while (!c->closed && c->moving == NULL && c->output_bytes < SMB_OUTPUT_BYTES_MAX) {
-        ssize_t n = receive_some(c);
-        if (n == 0)
-            return;
-        if (n < 0) {
-            smb_conn_close(c);
-            return;
-        }
-        if (c->incoming == NULL || c->incoming_have < c->incoming->input->end)
-            continue;
-        struct smb_message *m = c->incoming;
-        c->incoming = NULL;
-        c->length_have = 0;
-        smb_message_run(m);
-    }
-}
-
 /* ---- to another loop ---- */
 
 static void arrive(struct loop_task *task)
@@ -246,6 +226,7 @@ static void leave_loop(struct smb_request *q)
     c->previous = c->next = NULL;
     c->loop = c->moves_to;
     c->blocks = smb_server_blocks(c->server, c->loop);
+    c->calls = smb_server_calls(c->server, c->loop);
     q->task.run = arrive;
     loop_post(c->loop, &q->task);
 }
@@ -267,18 +248,68 @@ bool smb_conn_move(struct smb_request *q, struct loop *to,
     return true;
 }
 
-static void conn_ready(struct loop_watch *watch, uint32_t events)
+/* ---- messages, one after the other ---- */
+
+/* Reading may close the connection, or send it to another loop; `under_way` has kept its memory
+ * until here. */
+static void read_and_settle(struct smb_conn *c)
 {
-    struct smb_conn *c = (struct smb_conn *)watch;
-    stream_note(&c->stream, events);
-    /* Both steps may close the connection; under_way keeps its memory until both are done. */
-    c->under_way++;
-    conn_send(c);
     conn_receive(c);
     struct smb_request *moving = c->moving;
     smb_conn_work_done(c);
     if (moving != NULL)
         leave_loop(moving);
+}
+
+static void read_on(struct loop_task *task)
+{
+    struct smb_conn *c = (struct smb_conn *)((char *)task - offsetof(struct smb_conn, read_on));
+    c->reads_later = false;
+    read_and_settle(c);
+}
+
+/* What a message has set off for a handle of this loop, the break of a lease above all, is told
+ * before the next message is answered: a client may conclude from that answer what was told. */
+static void let_calls_pass(struct smb_conn *c)
+{
+    if (c->closed || c->moving != NULL || atomic_load(c->calls) == 0)
+        return;
+    c->reads_later = true;
+    c->under_way++;
+    c->read_on.run = read_on;
+    loop_post(c->loop, &c->read_on);
+}
+
+static void conn_receive(struct smb_conn *c)
+{
+    /* A client that does not take its answers is not listened to either. */
+    while (!c->closed && !c->reads_later && c->moving == NULL &&
+           c->output_bytes < SMB_OUTPUT_BYTES_MAX) {
+        ssize_t n = receive_some(c);
+        if (n == 0)
+            return;
+        if (n < 0) {
+            smb_conn_close(c);
+            return;
+        }
+        if (c->incoming == NULL || c->incoming_have < c->incoming->input->end)
+            continue;
+        struct smb_message *m = c->incoming;
+        c->incoming = NULL;
+        c->length_have = 0;
+        smb_message_run(m);
+        let_calls_pass(c);
+    }
+}
+
+static void conn_ready(struct loop_watch *watch, uint32_t events)
+{
+    struct smb_conn *c = (struct smb_conn *)watch;
+    stream_note(&c->stream, events);
+    /* Sending may close the connection as well. */
+    c->under_way++;
+    conn_send(c);
+    read_and_settle(c);
 }
 
 static void conn_too_slow(struct loop_timer *timer)
@@ -296,6 +327,7 @@ struct smb_conn *smb_conn_open(struct smb_server *server, struct loop *loop, int
     c->peer = *peer;
     c->output_tail = &c->output;
     c->blocks = smb_server_blocks(server, loop);
+    c->calls = smb_server_calls(server, loop);
     c->watch = (struct loop_watch){.ready = conn_ready, .fd = fd};
     c->early.fire = conn_too_slow;
     smb_window_init(&c->window);

@@ -9,6 +9,7 @@
 #ifndef SMB_CONN_H
 #define SMB_CONN_H
 
+#include <stdatomic.h>
 #include <sys/socket.h>
 
 #include "auth/spnego.h"
@@ -58,6 +59,9 @@ struct smb_conn {
     size_t incoming_have;
 
     struct smb_blocks *blocks; /* the loop's */
+    atomic_uint *calls;        /* the same: to handles of the loop, on their way */
+    struct loop_task read_on;  /* reads on after them */
+    bool reads_later;          /* it is posted */
     struct smb_block *output, **output_tail;
     size_t output_bytes;
 

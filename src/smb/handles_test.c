@@ -114,9 +114,8 @@ void test_smb_locks_waited_for_are_cancelled(void)
 
 /* ---- leases ---- */
 
-static struct smb_answer open_leased(struct smb_peer *p, const char *key, uint32_t state)
+static struct str body_leased(struct smb_fixture *f, const char *key, uint32_t state)
 {
-    struct smb_fixture *f = p->f;
     struct buf lease = buf_in(&f->arena);
     buf_put(&lease, (struct str){key, SMB_LEASE_KEY_BYTES});
     buf_put_le32(&lease, state);
@@ -127,7 +126,12 @@ static struct smb_answer open_leased(struct smb_peer *p, const char *key, uint32
                            .disposition = SMB_OPEN_IF,
                            .oplock = SMB_OPLOCK_LEASE,
                            .contexts = smb_body_context(f, "RqLs", buf_str(&lease))};
-    return smb_peer_ask(p, SMB_CREATE, smb_body_create(f, &w));
+    return smb_body_create(f, &w);
+}
+
+static struct smb_answer open_leased(struct smb_peer *p, const char *key, uint32_t state)
+{
+    return smb_peer_ask(p, SMB_CREATE, body_leased(p->f, key, state));
 }
 
 /* The state that CREATE's answer grants. */
@@ -215,6 +219,39 @@ void test_smb_lease_grows_for_its_own_client(void)
     a = open_leased(&p, key, LEASE_R); /* and does not shrink */
     CHECK_INT(granted(&a), LEASE_R | LEASE_H | LEASE_W);
     CHECK_INT(acknowledge(&p, "no such lease...", 0), STATUS_OBJECT_NAME_NOT_FOUND);
+    smb_fixture_end(&f);
+}
+
+static void add_framed(struct smb_peer *p, struct buf *bytes, uint16_t command, struct str body)
+{
+    struct buf m = buf_in(&p->f->arena);
+    struct smb_header h = {.command = command, .tree_id = SMB_TREE_DISK};
+    smb_peer_add(p, &m, &h, body);
+    buf_put_be32(bytes, (uint32_t)m.n);
+    buf_put(bytes, buf_str(&m));
+}
+
+/* Both messages arrive at once. What the first one breaks is told before the second is answered:
+ * a client that has that answer takes what it was told until then for all there was. */
+void test_smb_break_is_told_before_the_next_message_is_answered(void)
+{
+    static const char first[] = "the first lease.";
+    struct smb_fixture f;
+    smb_fixture_begin(&f);
+    struct smb_peer p = smb_peer_in_session(&f);
+    struct smb_answer a = open_leased(&p, first, LEASE_R | LEASE_H | LEASE_W);
+    CHECK_INT(granted(&a), LEASE_R | LEASE_H | LEASE_W);
+    struct buf both = buf_in(&f.arena);
+    add_framed(&p, &both, SMB_CREATE, body_leased(&f, "the second lease", LEASE_R));
+    add_framed(&p, &both, SMB_ECHO, (struct str){"\4\0\0\0", 4});
+    smb_peer_send_raw(&p, buf_str(&both));
+    bool told = false;
+    do {
+        a = smb_peer_receive(&p);
+        told |= a.header.command == SMB_OPLOCK_BREAK;
+    } while (a.header.command != SMB_ECHO);
+    CHECK(told);
+    CHECK_INT(acknowledge(&p, first, LEASE_R | LEASE_H), STATUS_SUCCESS);
     smb_fixture_end(&f);
 }
 

@@ -256,6 +256,7 @@ static void call_here(struct loop_task *task)
     struct smb_opens *t = smb_server_opens(call->server);
     (void)pthread_mutex_lock(&t->lock);
     struct smb_open *o = *place_of(t, call->fleeting);
+    (void)atomic_fetch_sub(smb_server_calls(call->server, call->loop), 1);
     if (o != NULL && o->loop != call->loop)
         o = NULL;
     (void)pthread_mutex_unlock(&t->lock);
@@ -274,6 +275,7 @@ void smb_open_post(struct smb_server *s, uint64_t fleeting, smb_open_fn *fn, str
         .task.run = call_here, .server = s, .fleeting = fleeting, .loop = loop, .fn = fn};
     if (bytes.n > 0)
         memcpy(call->bytes, bytes.p, bytes.n);
+    (void)atomic_fetch_add(smb_server_calls(s, loop), 1);
     loop_post(loop, &call->task);
 }
 

@@ -27,6 +27,7 @@ struct smb_worker {
     struct loop *loop;
     struct smb_conn *conns;
     struct smb_blocks blocks;
+    atomic_uint calls; /* posted to handles of this loop, and not run yet (open.c) */
     bool listening;
     bool draining;
     struct loop_task drain;
@@ -162,6 +163,11 @@ static struct smb_worker *worker_of(struct smb_server *s, const struct loop *loo
 struct smb_blocks *smb_server_blocks(struct smb_server *s, const struct loop *loop)
 {
     return &worker_of(s, loop)->blocks;
+}
+
+atomic_uint *smb_server_calls(struct smb_server *s, const struct loop *loop)
+{
+    return &worker_of(s, loop)->calls;
 }
 
 unsigned smb_server_connections(struct smb_server *s)

@@ -3,6 +3,8 @@
 #ifndef SMB_SERVER_H
 #define SMB_SERVER_H
 
+#include <stdatomic.h>
+
 #include "core/guid.h"
 #include "net/loop.h"
 #include "net/pool.h"
@@ -53,6 +55,8 @@ const struct guid *smb_server_guid(const struct smb_server *s);
 int64_t smb_server_started(const struct smb_server *s);
 int64_t smb_server_now(const struct smb_server *s);
 struct smb_blocks *smb_server_blocks(struct smb_server *s, const struct loop *loop);
+/* How many calls to handles of this loop are on their way. */
+atomic_uint *smb_server_calls(struct smb_server *s, const struct loop *loop);
 /* Those that are open, or cut but still have work under way. */
 unsigned smb_server_connections(struct smb_server *s);
 void smb_server_remember(struct smb_server *s, struct smb_conn *c);
