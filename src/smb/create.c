@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <assert.h>
 
+#include "service/file/ea.h"
 #include "service/file/rights.h"
 #include "smb/close.h"
 #include "smb/drive.h"
@@ -413,8 +414,8 @@ static void look_again(struct smb_create *c)
         smb_view(c->q, file_look, &c->look, looked_again);
         return;
     }
-    c->overwrite =
-        (struct file_overwrite_args){.at = c->look.at, .attributes = c->attributes | NODE_ARCHIVE};
+    c->overwrite = (struct file_overwrite_args){
+        .at = c->look.at, .attributes = c->attributes | NODE_ARCHIVE, .eas = c->eas};
     c->overwrite.at.id = c->look.seen.id;
     smb_update(c->q, file_overwrite, &c->overwrite, ENGINE_VISIBLE, overwritten);
 }
@@ -463,6 +464,8 @@ static uint32_t check_existing(struct smb_create *c)
         return STATUS_ACCESS_DENIED;
     if (read_only && (c->options & SMB_OPTION_DELETE_ON_CLOSE) != 0)
         return STATUS_CANNOT_DELETE;
+    if ((c->options & SMB_OPTION_NO_EA) != 0 && ea_any_needed(n->eas))
+        return STATUS_ACCESS_DENIED;
     return STATUS_SUCCESS;
 }
 
@@ -521,6 +524,7 @@ static void make(struct smb_create *c)
         .kind = directory ? NODE_DIRECTORY : NODE_FILE,
         .attributes = c->attributes | (directory ? 0U : NODE_ARCHIVE),
         .sd = c->sd,
+        .eas = c->eas,
         .made = register_made,
         .front = c,
     };

@@ -37,7 +37,8 @@ struct smb_create {
     uint32_t desired, attributes, sharing, disposition, options;
     struct str path; /* with '/', in UTF-8 */
     struct smb_create_contexts contexts;
-    struct str sd; /* of SecD; absent: inherited */
+    struct str sd;  /* of SecD; absent: inherited */
+    struct str eas; /* of ExtA */
     uint64_t allocation;
     int64_t snapshot;
     struct smb_lease lease;

@@ -4,6 +4,7 @@
 #include "core/utf16.h"
 #include "service/file/rights.h"
 #include "smb/create.h"
+#include "smb/ea.h"
 
 enum {
     NAME_OFFSET_MIN = SMB_HEADER_BYTES + 56,
@@ -141,8 +142,13 @@ static bool read_contexts(struct str list, struct smb_create_contexts *out)
 static uint32_t apply_contexts(struct smb_create *c)
 {
     const struct smb_create_contexts *x = &c->contexts;
-    if (str_given(x->extended) && x->extended.n > 0)
-        return STATUS_EAS_NOT_SUPPORTED;
+    if (str_given(x->extended) && x->extended.n > 0) {
+        uint32_t status = smb_ea_read(c->q->arena, x->extended, &c->eas);
+        if (status != STATUS_SUCCESS)
+            return status;
+        if ((c->options & SMB_OPTION_NO_EA) != 0)
+            return STATUS_ACCESS_DENIED; /* it gives what it does not understand */
+    }
     if (str_given(x->allocation)) {
         struct reader r = reader_of(x->allocation);
         c->allocation = read_le64(&r);

@@ -9,6 +9,7 @@
 #include "core/mem.h"
 #include "core/utf16.h"
 #include "service/file/by_id.h"
+#include "service/file/ea.h"
 #include "smb/drive.h"
 #include "smb/info.h"
 #include "smb/io.h"
@@ -94,7 +95,7 @@ static void put_entry(struct query *d, const struct node *n, uint64_t index, str
     }
     buf_put_le32(out, (uint32_t)name.n);
     if (both || d->class == CLASS_FULL || d->class == CLASS_ID_FULL)
-        buf_put_le32(out, 0); /* extended attributes */
+        buf_put_le32(out, ea_size(n->eas));
     if (both) {
         memset(buf_reserve(out, 2 + SHORT_NAME_BYTES), 0, 2 + SHORT_NAME_BYTES);
         out->n += 2 + SHORT_NAME_BYTES;

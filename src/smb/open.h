@@ -74,6 +74,7 @@ struct smb_open {
     bool times_kept;  /* the client has set the write time: writes leave it alone */
     bool change_kept; /* the same of the time of change */
     uint64_t position;
+    size_t ea_position;  /* how many extended attributes QUERY_INFO has told */
     uint64_t allocation; /* what the client asked to set aside; reported, not kept */
     int64_t opened_at;   /* ticks */
 

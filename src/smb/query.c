@@ -49,6 +49,9 @@ static void answer(struct smb_query *query, uint32_t status)
 {
     enum { HEAD_BYTES = 8 };
     struct smb_request *q = query->q;
+    bool cut = status == STATUS_BUFFER_OVERFLOW; /* to whole entries, which are an answer */
+    if (cut)
+        status = STATUS_SUCCESS;
     if (status == STATUS_BUFFER_TOO_SMALL) {
         q->error_data = arena_bytes(q->arena, 4);
         for (unsigned i = 0; i < 4; i++)
@@ -67,7 +70,7 @@ static void answer(struct smb_query *query, uint32_t status)
     buf_put(&q->out, bytes);
     if (bytes.n == 0)
         buf_putc(&q->out, 0);
-    smb_complete(q, bytes.n < query->out.n ? STATUS_BUFFER_OVERFLOW : STATUS_SUCCESS);
+    smb_complete(q, cut || bytes.n < query->out.n ? STATUS_BUFFER_OVERFLOW : STATUS_SUCCESS);
 }
 
 static void looked(struct smb_request *q, struct err outcome)
@@ -106,12 +109,18 @@ static uint32_t read_query(struct smb_request *q, struct smb_query *query)
     query->type = read_u8(&in);
     query->class = read_u8(&in);
     query->room = read_le32(&in);
-    (void)read_raw(&in, 8);
+    uint16_t offset = read_le16(&in);
+    (void)read_le16(&in);
+    uint32_t length = read_le32(&in);
     query->parts = read_le32(&in);
-    (void)read_le32(&in);
+    query->flags = read_le32(&in);
     struct smb_file_id id = smb_read_file_id(&in);
-    if (!reader_ok(&in) || query->room > SMB_IO_BYTES_MAX)
+    if (!reader_ok(&in) || query->room > SMB_IO_BYTES_MAX ||
+        (length > 0 &&
+         (offset < SMB_HEADER_BYTES || offset > q->packet.n || length > q->packet.n - offset)))
         return STATUS_INVALID_PARAMETER;
+    if (length > 0)
+        query->input = (struct str){q->packet.p + offset, length};
     uint32_t status = smb_open_find(q, id);
     if (status == STATUS_SUCCESS && !smb_charge_covers(q, query->room))
         status = STATUS_INVALID_PARAMETER;

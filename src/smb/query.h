@@ -22,7 +22,9 @@ struct smb_query {
     uint8_t type;
     uint8_t class;
     uint32_t room;
-    uint32_t parts; /* of a security descriptor */
+    uint32_t parts; /* of a security descriptor; the number of an extended attribute */
+    uint32_t flags;
+    struct str input;
     struct file_look_args look;
     struct file_share_args share;
     struct buf out;

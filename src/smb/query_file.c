@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The information classes of files ([MS-FSCC] 2.4). */
 #include "core/utf16.h"
+#include "service/file/ea.h"
+#include "smb/ea.h"
 #include "smb/info.h"
 #include "smb/query.h"
 
@@ -23,6 +25,12 @@ enum {
     FILE_ATTRIBUTE_TAG = 35,
     FILE_NORMALIZED_NAME = 48,
     FILE_ID = 59,
+
+    /* What Windows asks room for at the least: its structures, with their padding and the first
+     * letter of the name at the end. */
+    NAME_BYTES_MIN = 8,
+    STREAM_BYTES_MIN = 32,
+    ALL_BYTES_MIN = 104,
 };
 
 static uint64_t size_of(const struct node *n)
@@ -78,7 +86,7 @@ static void put_all(struct smb_query *query)
     put_basic(&query->out, &query->look.seen.node);
     put_standard(query);
     buf_put_le64(&query->out, smb_file_index(o->incarnation, o->node));
-    buf_put_le32(&query->out, 0);
+    buf_put_le32(&query->out, ea_size(query->look.seen.node.eas));
     buf_put_le32(&query->out, o->access);
     buf_put_le64(&query->out, o->position);
     put_mode(query);
@@ -135,6 +143,8 @@ uint32_t smb_query_file(struct smb_query *query)
         buf_put_le64(out, smb_file_index(o->incarnation, o->node));
         break;
     case FILE_EA:
+        buf_put_le32(out, ea_size(n->eas));
+        break;
     case FILE_ALIGNMENT:
         buf_put_le32(out, 0);
         break;
@@ -144,28 +154,29 @@ uint32_t smb_query_file(struct smb_query *query)
     case FILE_NAME:
     case FILE_NORMALIZED_NAME:
         put_name(query, query->class == FILE_NORMALIZED_NAME);
-        query->fixed = 4;
+        query->fixed = NAME_BYTES_MIN;
         return STATUS_SUCCESS;
     case FILE_POSITION:
         buf_put_le64(out, o->position);
         break;
     case FILE_FULL_EA:
-        return (o->access & SMB_READ_EA) == 0 ? STATUS_ACCESS_DENIED : STATUS_NO_EAS_ON_FILE;
+        return smb_query_eas(query);
     case FILE_MODE:
         put_mode(query);
         break;
     case FILE_ALL:
         put_all(query);
-        query->fixed = 100;
+        query->fixed = ALL_BYTES_MIN;
         return STATUS_SUCCESS;
     case FILE_ALTERNATE_NAME:
         /* There are no short names, as listings say too: an empty one. smbclient's allinfo gives
          * up when it gets an error. */
         buf_put_le32(out, 0);
-        break;
+        query->fixed = NAME_BYTES_MIN;
+        return STATUS_SUCCESS;
     case FILE_STREAM:
         put_streams(query);
-        query->fixed = out->n < 24 ? out->n : 24;
+        query->fixed = out->n == 0 ? 0 : STREAM_BYTES_MIN;
         return STATUS_SUCCESS;
     case FILE_COMPRESSION:
         buf_put_le64(out, size_of(n));

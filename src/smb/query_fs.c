@@ -21,8 +21,8 @@ enum {
     DEVICE_DISK = 7,
     DEVICE_MOUNTED = 0x20,
     NAME_UNITS_MAX = 255,
-    /* Case-preserving, Unicode, access-control lists kept, sparse files. */
-    ATTRIBUTES = 0x2 | 0x4 | 0x8 | 0x40,
+    /* Case-preserving, Unicode, access-control lists kept, sparse files, extended attributes. */
+    ATTRIBUTES = 0x2 | 0x4 | 0x8 | 0x40 | 0x800000,
 };
 
 static uint64_t clusters(uint64_t bytes)

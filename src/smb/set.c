@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SET_INFO ([MS-FSCC] 2.4): times, attributes, size, name, deletion, security. */
+/* SET_INFO ([MS-FSCC] 2.4): times, attributes, extended ones, size, name, deletion, security. */
 #include "core/time.h"
 #include "smb/create.h"
 #include "smb/drive.h"
+#include "smb/ea.h"
 #include "smb/info.h"
 #include "smb/io.h"
 #include "smb/persist.h"
@@ -111,6 +112,16 @@ static void set_basic(struct setting *s)
         o->change_kept = false;
     s->change.keep_changed = o->change_kept || change_wish == TIME_THAW;
     change(s);
+}
+
+static void set_eas(struct setting *s)
+{
+    uint32_t status = smb_ea_read(s->q->arena, s->data, &s->change.eas);
+    s->change.keep_changed = s->q->open->change_kept;
+    if (status == STATUS_SUCCESS)
+        change(s);
+    else
+        smb_complete(s->q, status);
 }
 
 /* ---- sizes ---- */
@@ -295,6 +306,8 @@ static uint32_t right_for(uint8_t class)
     switch (class) {
     case SET_BASIC:
         return SMB_WRITE_ATTRIBUTES;
+    case SET_FULL_EA:
+        return SMB_WRITE_EA;
     case SET_RENAME:
     case SET_RENAME_EX:
     case SET_DISPOSITION:
@@ -368,7 +381,7 @@ static void set_file(struct setting *s)
         set_mode(s);
         return;
     case SET_FULL_EA:
-        smb_complete(s->q, STATUS_EAS_NOT_SUPPORTED);
+        set_eas(s);
         return;
     case SET_LINK:
         smb_complete(s->q, STATUS_NOT_SUPPORTED); /* SMB shares have no links */

@@ -81,6 +81,17 @@ struct str smb_body_read(struct smb_fixture *f, struct smb_file_id id, uint64_t 
                          uint32_t length);
 struct str smb_body_write(struct smb_fixture *f, struct smb_file_id id, uint64_t offset,
                           struct str bytes);
+/* QUERY_INFO of a file. */
+struct smb_asked {
+    uint8_t class;
+    uint32_t room;
+    uint32_t parts, flags;
+    struct str input;
+};
+struct str smb_body_query(struct smb_fixture *f, struct smb_file_id id, const struct smb_asked *w);
+/* SET_INFO of a file. */
+struct str smb_body_set(struct smb_fixture *f, struct smb_file_id id, uint8_t class,
+                        struct str data);
 struct smb_range {
     uint64_t offset, length;
     uint32_t flags;

@@ -285,6 +285,41 @@ struct str smb_body_create(struct smb_fixture *f, const struct smb_wanted *w)
     return buf_str(&b);
 }
 
+struct str smb_body_query(struct smb_fixture *f, struct smb_file_id id, const struct smb_asked *w)
+{
+    enum { INPUT_OFFSET = SMB_HEADER_BYTES + 40, OF_FILE = 1 };
+    struct buf b = buf_in(&f->arena);
+    buf_put_le16(&b, 41);
+    buf_put_u8(&b, OF_FILE);
+    buf_put_u8(&b, w->class);
+    buf_put_le32(&b, w->room);
+    buf_put_le16(&b, INPUT_OFFSET);
+    buf_put_le16(&b, 0);
+    buf_put_le32(&b, (uint32_t)w->input.n);
+    buf_put_le32(&b, w->parts);
+    buf_put_le32(&b, w->flags);
+    put_id(&b, id);
+    buf_put(&b, str_given(w->input) ? w->input : STR("\0"));
+    return buf_str(&b);
+}
+
+struct str smb_body_set(struct smb_fixture *f, struct smb_file_id id, uint8_t class,
+                        struct str data)
+{
+    enum { DATA_OFFSET = SMB_HEADER_BYTES + 32, OF_FILE = 1 };
+    struct buf b = buf_in(&f->arena);
+    buf_put_le16(&b, 33);
+    buf_put_u8(&b, OF_FILE);
+    buf_put_u8(&b, class);
+    buf_put_le32(&b, (uint32_t)data.n);
+    buf_put_le16(&b, DATA_OFFSET);
+    buf_put_le16(&b, 0);
+    buf_put_le32(&b, 0);
+    put_id(&b, id);
+    buf_put(&b, data);
+    return buf_str(&b);
+}
+
 struct str smb_body_context(struct smb_fixture *f, const char *name, struct str data)
 {
     struct buf b = buf_in(&f->arena);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/file/by_id.h"
 
+#include "service/file/ea.h"
 #include "service/file/rename.h"
 #include "service/file/rights.h"
 
@@ -189,6 +190,7 @@ struct err file_make(struct txn *t, void *arg)
     found.node.attributes = args->attributes & NODE_STORED_ATTRIBUTES;
     if (str_given(args->sd))
         TRY(give_security(&s, &found.node, args->sd));
+    TRY(ea_change(txn_arena(t), STR_NONE, args->eas, &found.node.eas));
     TRY(file_add(&s, &found));
     TRY(see(&s, &found, args->at.arena, &args->seen));
     TRY(file_scope_close(&s));
@@ -207,6 +209,7 @@ struct err file_overwrite(struct txn *t, void *arg)
     found.node.attributes = args->attributes & NODE_STORED_ATTRIBUTES;
     found.node.last_write = found.node.changed = txn_now(t);
     found.node.http = (struct node_http){0};
+    TRY(ea_change(txn_arena(t), STR_NONE, args->eas, &found.node.eas));
     file_touch(&s, &found.node);
     TRY(file_put(&s, &found));
     TRY(see(&s, &found, args->at.arena, &args->seen));
@@ -333,6 +336,8 @@ struct err file_change(struct txn *t, void *arg)
     if (args->has_sparse)
         sparse = args->sparse ? NODE_SPARSE : 0;
     TRY(file_apply(&s, &found.node, found.parent, &args->settings));
+    if (str_given(args->eas))
+        TRY(ea_change(txn_arena(t), found.node.eas, args->eas, &found.node.eas));
     found.node.attributes = (found.node.attributes & ~(uint32_t)NODE_SPARSE) | sparse;
     if (args->keep_changed && args->settings.changed.kind == FILE_TIME_KEEP)
         found.node.changed = changed;

@@ -86,7 +86,8 @@ struct file_make_args {
     struct str path;
     enum node_kind kind;
     uint32_t attributes;
-    struct str sd; /* absent: what the directory hands down */
+    struct str sd;  /* absent: what the directory hands down */
+    struct str eas; /* changes of ea.h to none */
     /* In the transaction, when all but the commit is done: registers the handle, so that nobody
      * comes between. It may be called again: the earlier registration is to be taken back. */
     struct err (*made)(struct txn *t, void *front, const struct file_seen *seen);
@@ -100,6 +101,7 @@ engine_fn file_make;
 struct file_overwrite_args {
     struct file_at at;
     uint32_t attributes;
+    struct str eas; /* likewise: those that were there are gone */
     /* out */
     struct file_seen seen;
 };
@@ -158,6 +160,7 @@ struct file_change_args {
     bool has_size;
     uint64_t size;
     bool has_sparse, sparse; /* NODE_SPARSE, which has_attributes leaves alone */
+    struct str eas;          /* changes of ea.h; absent: none */
     bool only_shrinks; /* a size that is larger changes nothing: it is set aside, not written */
     bool keep_times;   /* a new size leaves the write time */
     bool keep_changed; /* nothing but a given time sets the time of change */

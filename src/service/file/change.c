@@ -122,6 +122,7 @@ static unsigned differences(const struct node *now, const struct node *before)
     what |= now->accessed != before->accessed ? CHANGE_LAST_ACCESS : 0U;
     what |= now->created != before->created ? CHANGE_CREATION : 0U;
     what |= same_permission(&now->permission, &before->permission) ? 0U : CHANGE_SECURITY;
+    what |= str_eq(now->eas, before->eas) ? 0U : CHANGE_EXTENDED_ATTRIBUTES;
     /* A copy has ended: the bytes are not what they were. */
     if (before->copy.status == COPY_PENDING && now->copy.status != COPY_PENDING)
         what |= CHANGE_SIZE | CHANGE_LAST_WRITE;

@@ -120,6 +120,7 @@ static struct err take_properties(struct file_scope *s, struct copy_args *args, 
         n->changed = source->changed;
     n->http = source->http;
     n->metadata = args->has_metadata ? args->metadata : source->metadata;
+    n->eas = source->eas;
     return OK;
 }
 

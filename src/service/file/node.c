@@ -31,6 +31,7 @@ enum field {
     FIELD_GROUP,
     FIELD_LINKS,
     FIELD_TARGET,
+    FIELD_EAS,
 };
 
 enum { HAS_CHUNKS = 1, HAS_BLOCKS = 2 };
@@ -92,6 +93,7 @@ void node_encode(struct buf *b, const struct node *n)
     record_put_bytes(b, FIELD_PERMISSION,
                      (struct str){(const char *)n->permission.bytes, PERMISSION_KEY_BYTES});
     record_put_bytes(b, FIELD_METADATA, n->metadata);
+    record_put_bytes(b, FIELD_EAS, n->eas);
     if (n->lease.state != LEASE_AVAILABLE) {
         struct buf lease = buf_in(b->arena);
         lease_encode(&lease, &n->lease);
@@ -228,6 +230,9 @@ static bool take_field(struct node *n, const struct record_field *f)
     case FIELD_METADATA:
         n->metadata = f->bytes;
         return true;
+    case FIELD_EAS:
+        n->eas = f->bytes;
+        return true;
     case FIELD_LEASE:
         return lease_decode(f->bytes, &n->lease);
     default:
@@ -254,6 +259,7 @@ struct node node_copy(struct arena *a, const struct node *n)
     struct node copy = *n;
     struct str *slices[] = {
         &copy.metadata,
+        &copy.eas,
         &copy.voids,
         &copy.http.content_type,
         &copy.http.content_encoding,

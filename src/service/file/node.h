@@ -59,6 +59,7 @@ struct node {
     int64_t etag, last_modified;
     struct permission_key permission;
     struct str metadata; /* as pairs.h encodes them */
+    struct str eas;      /* extended attributes, a list of ea.h; absent: none */
     struct lease lease;
     /* Of files. */
     uint64_t size;

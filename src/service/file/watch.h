@@ -21,6 +21,7 @@ enum change_what {
     CHANGE_LAST_WRITE = 0x010,
     CHANGE_LAST_ACCESS = 0x020,
     CHANGE_CREATION = 0x040,
+    CHANGE_EXTENDED_ATTRIBUTES = 0x080,
     CHANGE_SECURITY = 0x100,
 };
 /* As [MS-FSCC] 2.7.1 does. */

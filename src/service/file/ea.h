@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The extended attributes of a file or directory: names with small values, which only clients of
+ * SMB set and see. They are part of what is known of the file (node.h), so snapshots and renames
+ * keep them, and a copy takes them along. Names are ASCII and compared without case.
+ *
+ * A list of them is a run of entries: flags (one byte), length of the name (one byte), length of
+ * the value (two), name, value. */
+#ifndef SERVICE_FILE_EA_H
+#define SERVICE_FILE_EA_H
+
+#include "core/arena.h"
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/wire.h"
+
+enum {
+    EA_NEEDED = 0x80,          /* who does not understand it shall not touch the file */
+    EA_LIST_BYTES_MAX = 65535, /* as Windows has it; of one file, and of one change */
+    EA_LIST_NAMES_MAX = 1000,  /* likewise: each is compared with each */
+    EA_NAME_BYTES_MAX = 254,
+};
+
+struct ea {
+    uint8_t flags;
+    struct str name, value;
+};
+
+void ea_put(struct buf *list, const struct ea *e);
+/* The next of a list, borrowed; false at its end, or where it is broken (reader_ok tells). */
+bool ea_next(struct reader *list, struct ea *out);
+/* Whether a list has an attribute of that name. */
+bool ea_find(struct str list, struct str name, struct ea *out);
+bool ea_name_is_good(struct str name);
+
+/* A list with changes: each replaces the attribute of its name, or adds it, and without a value
+ * takes it away. In the arena; absent when none are left. ERR_EXTENDED_ATTRIBUTES_TOO_LARGE. */
+struct err ea_change(struct arena *a, struct str list, struct str changes, struct str *out);
+size_t ea_count(struct str list);
+/* The size that clients are told; 0: there are none. */
+uint32_t ea_size(struct str list);
+/* Whether a client has to understand them. */
+bool ea_any_needed(struct str list);
+
+#endif
