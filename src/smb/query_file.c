@@ -125,6 +125,34 @@ static bool asks_attributes(uint8_t class)
            class == FILE_ATTRIBUTE_TAG;
 }
 
+/* The classes that end with a name, which may be cut. */
+static uint32_t query_names(struct smb_query *query)
+{
+    switch (query->class) {
+    case FILE_NAME:
+    case FILE_NORMALIZED_NAME:
+        put_name(query, query->class == FILE_NORMALIZED_NAME);
+        query->fixed = NAME_BYTES_MIN;
+        return STATUS_SUCCESS;
+    case FILE_ALL:
+        put_all(query);
+        query->fixed = ALL_BYTES_MIN;
+        return STATUS_SUCCESS;
+    case FILE_ALTERNATE_NAME:
+        /* There are no short names, as listings say too: an empty one. smbclient's allinfo gives
+         * up when it gets an error. */
+        buf_put_le32(&query->out, 0);
+        query->fixed = NAME_BYTES_MIN;
+        return STATUS_SUCCESS;
+    case FILE_STREAM:
+        put_streams(query);
+        query->fixed = query->out.n == 0 ? 0 : STREAM_BYTES_MIN;
+        return STATUS_SUCCESS;
+    default:
+        return STATUS_INVALID_INFO_CLASS;
+    }
+}
+
 uint32_t smb_query_file(struct smb_query *query)
 {
     const struct smb_open *o = query->q->open;
@@ -151,11 +179,6 @@ uint32_t smb_query_file(struct smb_query *query)
     case FILE_ACCESS:
         buf_put_le32(out, o->access);
         break;
-    case FILE_NAME:
-    case FILE_NORMALIZED_NAME:
-        put_name(query, query->class == FILE_NORMALIZED_NAME);
-        query->fixed = NAME_BYTES_MIN;
-        return STATUS_SUCCESS;
     case FILE_POSITION:
         buf_put_le64(out, o->position);
         break;
@@ -164,20 +187,6 @@ uint32_t smb_query_file(struct smb_query *query)
     case FILE_MODE:
         put_mode(query);
         break;
-    case FILE_ALL:
-        put_all(query);
-        query->fixed = ALL_BYTES_MIN;
-        return STATUS_SUCCESS;
-    case FILE_ALTERNATE_NAME:
-        /* There are no short names, as listings say too: an empty one. smbclient's allinfo gives
-         * up when it gets an error. */
-        buf_put_le32(out, 0);
-        query->fixed = NAME_BYTES_MIN;
-        return STATUS_SUCCESS;
-    case FILE_STREAM:
-        put_streams(query);
-        query->fixed = out->n == 0 ? 0 : STREAM_BYTES_MIN;
-        return STATUS_SUCCESS;
     case FILE_COMPRESSION:
         buf_put_le64(out, size_of(n));
         buf_put_le64(out, 0);
@@ -195,7 +204,7 @@ uint32_t smb_query_file(struct smb_query *query)
         buf_put_le64(out, 0);
         break;
     default:
-        return STATUS_INVALID_INFO_CLASS;
+        return query_names(query);
     }
     query->fixed = out->n;
     return STATUS_SUCCESS;
