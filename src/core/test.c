@@ -5,10 +5,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TEST_SECONDS_MAX = 120 };
+#include "core/clock.h"
+
+enum { TEST_SECONDS_MAX = 120, TEST_SLOW_MS = 1000 };
 
 _Noreturn void test_fail(const char *file, int line, const char *format, ...)
 {
@@ -67,6 +71,16 @@ const char *test_folder(void)
     return test_folder_path;
 }
 
+/* So that the time of all tests has names. */
+static void tell_if_slow(const struct test_case *test, int64_t took_ms, const struct rusage *used)
+{
+    struct timeval cpu;
+    timeradd(&used->ru_utime, &used->ru_stime, &cpu);
+    if (took_ms >= TEST_SLOW_MS)
+        printf("slow: %s took %lld ms, %lld of CPU\n", test->name, (long long)took_ms,
+               (long long)cpu.tv_sec * 1000 + cpu.tv_usec / 1000);
+}
+
 static bool test_passes(const struct test_case *test)
 {
     (void)fflush(stdout);
@@ -78,10 +92,13 @@ static bool test_passes(const struct test_case *test)
         exit(0);
     }
     int status = -1;
-    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
+    struct rusage used = {0};
+    int64_t began = clock_mono_ms();
+    if (child < 0 || wait4(child, &status, 0, &used) != child || status != 0) {
         printf("FAIL %s (status %d)\n", test->name, status);
         return false;
     }
+    tell_if_slow(test, clock_mono_ms() - began, &used);
     return true;
 }
 

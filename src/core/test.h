@@ -36,4 +36,12 @@ const char *test_folder(void);
 #define CHECK_ERR(got, code) test_check_err(__FILE__, __LINE__, (got), (code))
 #define CHECK_OK(got)        test_check_err(__FILE__, __LINE__, (got), ERR_OK)
 
+/* How often a test with random steps repeats them: all of `times`, and an eighth (once at least)
+ * under the thread sanitizer, which looks for races and takes ten times as long for each. */
+#ifdef __SANITIZE_THREAD__
+#define TEST_TIMES(times) (((times) + 7) / 8)
+#else
+#define TEST_TIMES(times) (times)
+#endif
+
 #endif

@@ -330,12 +330,12 @@ static void run_model(bool pages, uint64_t random)
 
 void test_kept_blobs_agree_with_a_model(void)
 {
-    for (uint64_t seed = 1; seed <= 2; seed++)
+    for (uint64_t seed = 1; seed <= TEST_TIMES(2); seed++)
         run_model(false, seed * 88172645463325252ULL);
 }
 
 void test_kept_page_blobs_agree_with_a_model(void)
 {
-    for (uint64_t seed = 1; seed <= 2; seed++)
+    for (uint64_t seed = 1; seed <= TEST_TIMES(2); seed++)
         run_model(true, seed * 88172645463325252ULL);
 }

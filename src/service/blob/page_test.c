@@ -501,7 +501,7 @@ static void compare(struct page_model *m, const struct page_state *then,
 void test_get_page_ranges_differences_against_arrays(void)
 {
     static struct page_model m;
-    for (uint64_t seed = 1; seed <= 3; seed++) {
+    for (uint64_t seed = 1; seed <= TEST_TIMES(3); seed++) {
         m = (struct page_model){.seed = seed};
         bf_init(&m.f);
         CHECK_OK(create(&m.f, "p", MODEL_PAGES * 512ULL));

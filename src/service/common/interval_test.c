@@ -406,13 +406,13 @@ static void run_model(uint64_t seed)
 
 void test_interval_against_an_array(void)
 {
-    for (uint64_t seed = 1; seed <= 4; seed++)
+    for (uint64_t seed = 1; seed <= TEST_TIMES(4); seed++)
         run_model(seed);
 }
 
 void test_interval_against_an_array_again(void)
 {
-    for (uint64_t seed = 101; seed <= 104; seed++)
+    for (uint64_t seed = 101; seed <= 100 + TEST_TIMES(4); seed++)
         run_model(seed);
 }
 

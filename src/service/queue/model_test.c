@@ -3,7 +3,7 @@
  * what the model says is visible, in its order; receipts, counts and sweeps agree. */
 #include "service/queue/queue_fixture.h"
 
-enum { MODEL_MAX = 400, MODEL_STEPS = 20000, GRAIN = 1 << 16 };
+enum { MODEL_MAX = 400, MODEL_STEPS = TEST_TIMES(20000), GRAIN = 1 << 16 };
 
 struct modelled {
     bool alive;
