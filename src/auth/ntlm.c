@@ -181,8 +181,19 @@ static bool read_authenticate(struct str message, struct authenticate *out)
     out->session_key = take_field(&r, message);
     out->flags = read_le32(&r);
     return reader_ok(&r) && str_eq(signature, SIGNATURE) && type == 3 &&
-           message.n <= NTLM_MESSAGE_MAX && (out->flags & NTLM_ANONYMOUS) == 0 &&
-           out->nt_response.n >= PROOF_BYTES + RESPONSE_HEAD_BYTES;
+           message.n <= NTLM_MESSAGE_MAX;
+}
+
+/* [MS-NLMP] 3.2.5.1.2: who names nobody and proves nothing. */
+static bool is_anonymous(const struct authenticate *a)
+{
+    return a->user.n == 0 && a->nt_response.n == 0;
+}
+
+static bool proves_something(const struct authenticate *a)
+{
+    return (a->flags & NTLM_ANONYMOUS) == 0 &&
+           a->nt_response.n >= PROOF_BYTES + RESPONSE_HEAD_BYTES;
 }
 
 /* HMAC-MD5 of the upper-case user and the domain as sent, under the password's NT hash. Account
@@ -314,6 +325,13 @@ struct err ntlm_authenticate(struct ntlm *n, struct str message, struct accounts
     struct authenticate a;
     struct arena arena;
     if (n->challenge_message.n == 0 || !read_authenticate(message, &a))
+        return err_new(ERR_AUTHENTICATION_FAILED);
+    if (n->anonymous_allowed && is_anonymous(&a)) {
+        memset(n->session_key, 0, sizeof n->session_key);
+        n->anonymous = n->done = a.session_key.n == 0 || take_session_key(n, &a);
+        return n->done ? OK : err_new(ERR_AUTHENTICATION_FAILED);
+    }
+    if (!proves_something(&a))
         return err_new(ERR_AUTHENTICATION_FAILED);
     if (!has_whole_list(a.nt_response))
         return err_new(ERR_INVALID_AUTHENTICATION_INFO);

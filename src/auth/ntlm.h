@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NTLMv2, the server's side: the user is an account, the password the base64 text of either of its
- * keys. LM, NTLMv1, guest and anonymous are refused. */
+ * keys. LM, NTLMv1 and guest are refused, and so is anonymous, unless the caller knows the user
+ * already and lets it give that up. */
 #ifndef AUTH_NTLM_H
 #define AUTH_NTLM_H
 
@@ -29,6 +30,8 @@ struct ntlm {
         workstation[NTLM_WORKSTATION_MAX + 1]; /* UTF-8, what the client calls its machine; empty
                                                   when it does not say, or not in that many bytes */
     bool done;
+    bool anonymous_allowed; /* by the caller, after ntlm_init */
+    bool anonymous;         /* after success: there is no account, and the key is no secret */
 };
 
 /* Takes no memory before the first message. */

@@ -147,3 +147,35 @@ void test_ntlm_refuses_truncation_and_strangers(void)
     }
     buf_release(&message);
 }
+
+/* Names nobody and proves nothing; with the flag that says so, or without. */
+static struct err authenticate_as_nobody(uint32_t flags, bool allowed, bool *anonymous)
+{
+    struct ntlm n;
+    struct buf message = buf_heap();
+    buf_put(&message, (struct str){"NTLMSSP\0\x03\0\0\0", 12});
+    for (unsigned i = 0; i < 6; i++)
+        buf_put_le64(&message, 0);
+    buf_put_le32(&message, flags);
+    ntlm_init(&n);
+    n.anonymous_allowed = allowed;
+    buf_put(&n.challenge_message, STR("x"));
+    struct accounts *accounts = accounts_new();
+    struct err error = ntlm_authenticate(&n, buf_str(&message), accounts);
+    accounts_free(accounts);
+    buf_release(&message);
+    *anonymous = n.anonymous && n.account[0] == '\0';
+    ntlm_release(&n);
+    return error;
+}
+
+void test_ntlm_refuses_nobody_unless_the_user_is_known(void)
+{
+    enum { PLAIN = 0x00088201, ANONYMOUS = 0x00088A01 };
+    bool anonymous;
+    CHECK_ERR(authenticate_as_nobody(PLAIN, false, &anonymous), ERR_AUTHENTICATION_FAILED);
+    CHECK_ERR(authenticate_as_nobody(ANONYMOUS, false, &anonymous), ERR_AUTHENTICATION_FAILED);
+    CHECK(!anonymous);
+    CHECK_OK(authenticate_as_nobody(ANONYMOUS, true, &anonymous));
+    CHECK(anonymous);
+}

@@ -610,7 +610,8 @@ void smb_create(struct smb_request *q)
 {
     struct smb_create *c = ARENA_NEW(q->arena, struct smb_create);
     q->work = c;
-    uint32_t status = smb_create_read(q, c);
+    c->q = q;
+    uint32_t status = q->session->anonymous ? STATUS_ACCESS_DENIED : smb_create_read(q, c);
     if (status != STATUS_SUCCESS)
         smb_create_fail(c, status);
     else if (c->durable.returns_first || c->durable.returns_second)

@@ -215,7 +215,6 @@ uint32_t smb_create_read(struct smb_request *q, struct smb_create *c)
 {
     struct reader r = reader_of(str_from(q->body, 3));
     struct str name, contexts;
-    c->q = q;
     c->oplock = read_u8(&r);
     uint32_t impersonation = read_le32(&r);
     (void)read_raw(&r, 16);

@@ -235,6 +235,12 @@ static struct smb_channel *new_session(struct smb_conn *c)
     return smb_channel_new(c, s);
 }
 
+static uint16_t session_flags(const struct smb_session *s)
+{
+    unsigned encrypts = s->encrypts ? SMB_SESSION_FLAG_ENCRYPT : 0;
+    return (uint16_t)(encrypts | (s->anonymous ? SMB_SESSION_FLAG_NULL : 0));
+}
+
 static void put_setup_answer(struct smb_request *q, uint16_t flags, struct str token)
 {
     buf_put_le16(&q->out, 9);
@@ -242,6 +248,15 @@ static void put_setup_answer(struct smb_request *q, uint16_t flags, struct str t
     buf_put_le16(&q->out, TOKEN_OFFSET_IN_ANSWER);
     buf_put_le16(&q->out, (uint16_t)token.n);
     buf_put(&q->out, token);
+}
+
+/* A session does not change its user, but the user may give up who it is ([MS-SMB2] 3.3.5.5.2):
+ * the session is signed and sealed as before, its handles stay as they were granted, and it opens
+ * and connects to nothing until a key has been proved again. Nobody gets a session in this way. */
+static uint32_t renounce(struct smb_session *s)
+{
+    s->anonymous = true;
+    return STATUS_SUCCESS;
 }
 
 static uint32_t establish(struct smb_channel *ch, const struct smb_setup *setup,
@@ -252,6 +267,8 @@ static uint32_t establish(struct smb_channel *ch, const struct smb_setup *setup,
     bool encrypts =
         demands->encryption || smb_server_options(c->server)->encryption == SMB_ENCRYPTION_REQUIRED;
     bool again = s->established;
+    if (ch->spnego.ntlm.anonymous)
+        return again ? renounce(s) : STATUS_LOGON_FAILURE;
     if (again && strcmp(s->account, ch->spnego.ntlm.account) != 0)
         return STATUS_ACCESS_DENIED; /* a session does not change its user */
     if (encrypts && c->cipher == SMB_CIPHER_NONE)
@@ -265,6 +282,7 @@ static uint32_t establish(struct smb_channel *ch, const struct smb_setup *setup,
         ((setup->security_mode | c->client_security_mode) & SMB_SIGNING_REQUIRED) != 0;
     s->established = true;
     s->expired = false;
+    s->anonymous = false;
     return STATUS_SUCCESS;
 }
 
@@ -299,7 +317,7 @@ static void decide(struct smb_request *q, struct err outcome)
     c->deciding = false;
     if (status == STATUS_SUCCESS) {
         loop_timer_cancel(c->conn->loop, &c->conn->early);
-        put_setup_answer(q, c->session->encrypts ? SMB_SESSION_FLAG_ENCRYPT : 0, d->token);
+        put_setup_answer(q, session_flags(c->session), d->token);
     }
     d->stepping->then(q, &d->setup, status);
 }
@@ -312,8 +330,9 @@ static void look_up_demands(struct smb_request *q, const struct smb_setup *setup
     *d = (struct deciding){stepping, *setup, token, {.arena = q->arena}};
     c->deciding = true;
     q->work = d;
-    struct str partition =
-        service_properties_partition(q->arena, SERVICE_FILE, str_of(c->spnego.ntlm.account));
+    const struct ntlm *ntlm = &c->spnego.ntlm;
+    struct str account = str_of(ntlm->anonymous ? c->session->account : ntlm->account);
+    struct str partition = service_properties_partition(q->arena, SERVICE_FILE, account);
     smb_view_of(q, partition, service_properties_get, &d->properties, decide);
 }
 
@@ -325,6 +344,7 @@ void smb_session_step(struct smb_request *q, const struct smb_setup *setup,
     const struct smb_world *world = smb_server_world(q->conn->server);
     if (!c->authenticating) {
         spnego_init(&c->spnego);
+        c->spnego.ntlm.anonymous_allowed = c->bound;
         c->authenticating = true;
         if (!c->bound)
             memcpy(c->preauth, q->conn->preauth, SMB_PREAUTH_BYTES);
@@ -340,7 +360,7 @@ void smb_session_step(struct smb_request *q, const struct smb_setup *setup,
     } else if (c->spnego.stage == SPNEGO_DONE) {
         look_up_demands(q, setup, buf_str(&token), stepping);
     } else {
-        put_setup_answer(q, c->session->encrypts ? SMB_SESSION_FLAG_ENCRYPT : 0, buf_str(&token));
+        put_setup_answer(q, session_flags(c->session), buf_str(&token));
         stepping->then(q, setup, STATUS_MORE_PROCESSING_REQUIRED);
     }
 }
@@ -350,7 +370,7 @@ static void stepped(struct smb_request *q, const struct smb_setup *setup, uint32
 {
     struct smb_session *s = q->session;
     if (status == STATUS_SUCCESS && setup->previous_session != 0 &&
-        setup->previous_session != s->id) {
+        setup->previous_session != s->id && !s->anonymous) {
         smb_server_end_session(q, setup->previous_session);
         return;
     }

@@ -40,8 +40,9 @@ struct smb_session {
     char workstation[NTLM_WORKSTATION_MAX + 1]; /* as the client calls itself */
     bool established;
     bool expired;
-    bool logged_off;       /* ends once its last answer is sent */
-    bool encrypts;         /* every message must be encrypted */
+    bool anonymous;  /* its user has given up who it was: what is open stays, nothing more opens */
+    bool logged_off; /* ends once its last answer is sent */
+    bool encrypts;   /* every message must be encrypted */
     bool signing_required; /* every plain message must be signed */
     unsigned char key[SMB_KEY_BYTES];
     struct smb_signer *signer;

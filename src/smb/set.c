@@ -8,6 +8,7 @@
 #include "smb/io.h"
 #include "smb/persist.h"
 #include "smb/query.h"
+#include "smb/session.h"
 #include "smb/waiting.h"
 
 enum {
@@ -264,6 +265,11 @@ static void set_name(struct setting *s)
     struct str path;
     if (!reader_ok(&r) || root != 0 || length == 0) {
         smb_complete(s->q, STATUS_INVALID_PARAMETER);
+        return;
+    }
+    /* The handle is enough for the file, but not for the directory that it would come into. */
+    if (s->q->session->anonymous) {
+        smb_complete(s->q, STATUS_ACCESS_DENIED);
         return;
     }
     if (length >= 2 && name.p[0] == '\\' && name.p[1] == 0)

@@ -158,6 +158,10 @@ void smb_tree_connect(struct smb_request *q)
         smb_complete(q, STATUS_INVALID_PARAMETER);
         return;
     }
+    if (q->session->anonymous) {
+        smb_complete(q, STATUS_ACCESS_DENIED);
+        return;
+    }
     if (q->session->tree_count >= SMB_TREES_PER_SESSION) {
         smb_complete(q, STATUS_INSUFFICIENT_RESOURCES);
         return;
