@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <isa-l.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -177,6 +178,7 @@ struct err journal_begin(struct journal *j)
     j->value_count = 0;
     j->value_bytes = 0;
     j->entry_count = 0;
+    j->record_at = j->end;
     return OK;
 }
 
@@ -242,8 +244,8 @@ struct value_place journal_value_place(const struct journal *j, size_t n)
 {
     assert(n < j->value_count);
     struct value_place place = j->places[n];
-    place.file = j->end.file;
-    place.offset += j->end.offset + RECORD_HEAD_BYTES + j->entries.n;
+    place.file = j->record_at.file;
+    place.offset += j->record_at.offset + RECORD_HEAD_BYTES + j->entries.n;
     return place;
 }
 
@@ -254,8 +256,9 @@ static uint64_t record_bytes(const struct journal *j)
 
 struct journal_place journal_record_end(const struct journal *j)
 {
-    return (struct journal_place){j->end.file, journal_align(j->end.offset + record_bytes(j)),
-                                  j->end.sequence + 1};
+    return (struct journal_place){j->record_at.file,
+                                  journal_align(j->record_at.offset + record_bytes(j)),
+                                  j->record_at.sequence + 1};
 }
 
 static void make_head(struct journal *j, bool flush)
@@ -347,15 +350,15 @@ struct err journal_write(struct journal *j, bool flush)
         (void)cut_back(j); /* or broken, and what is left is mended like a failed flush */
         return e;
     }
-    struct journal_place before = j->end;
+    uint64_t bytes = end.offset - j->end.offset;
     j->end = end;
     if (flush) {
-        write_ahead(j, end.offset - before.offset);
-        e = journal_flush(j);
+        write_ahead(j, bytes);
+        /* Only a hint: an error shows when the journal is flushed. */
+        (void)sync_file_range(j->active->fd, (off_t)j->record_at.offset, (off_t)bytes,
+                              SYNC_FILE_RANGE_WRITE);
     }
-    if (err_is(e))
-        j->end = before;
-    return e;
+    return OK;
 }
 
 struct err journal_flush(struct journal *j)
@@ -372,8 +375,15 @@ struct err journal_flush(struct journal *j)
     return OK;
 }
 
-struct err journal_take_back(struct journal *j, struct journal_place before)
+void journal_leave_record(struct journal *j)
 {
+    assert(j->broken);
+    j->end = j->record_at;
+}
+
+struct err journal_take_back(struct journal *j)
+{
+    struct journal_place before = j->record_at;
     j->end = before;
     if (j->durable_sequence > before.sequence) {
         j->durable_sequence = before.sequence;

@@ -55,7 +55,8 @@ struct journal {
     bool broken;             /* a flush failed: nothing may be added behind what it left */
     int64_t write_failed_ms; /* when a write last did */
 
-    /* the record being put together */
+    /* the record being put together, or written last */
+    struct journal_place record_at; /* where it begins */
     struct buf head;
     struct buf entries;
     struct iovec *values;
@@ -91,14 +92,17 @@ void journal_add_large_body(struct journal *j, struct str key, struct str value,
 struct value_place journal_value_place(const struct journal *j, size_t n);
 /* Where the record ends. */
 struct journal_place journal_record_end(const struct journal *j);
-/* Writes the record; with flush, comes back when it and all before it are durable. With an error
- * nothing was added. */
+/* Writes the record. With flush, journal_flush is to follow, and the record is on its way to the
+ * disk already. With an error nothing was added. */
 struct err journal_write(struct journal *j, bool flush);
 /* Takes back the record just written, which RocksDB would not have. ERR_UNKNOWN_OUTCOME when that
  * fails as well. */
-struct err journal_take_back(struct journal *j, struct journal_place before);
+struct err journal_take_back(struct journal *j);
 /* All before is durable. */
 struct err journal_flush(struct journal *j);
+/* The flush of the record just written has failed: it does not count, whether it is on the disk or
+ * not. */
+void journal_leave_record(struct journal *j);
 /* After a failed flush the next record goes to a new file, once RocksDB has noted this place, and
  * flushed it and all that came before. What lies between durable_offset and `end` may not be on the
  * disk although it can be read: RocksDB has to take its large values as well. */
