@@ -16,6 +16,7 @@ enum {
     HTTP_TURN_BYTES_MAX = 1 << 20,     /* moved for one connection before the others' turn */
     HTTP_TURN_STEPS_MAX = 512,         /* likewise: for a deep pipeline of small requests */
     HTTP_CALLS_KEPT_MAX = 256,         /* unused calls a worker keeps */
+    HTTP_REPLIES_HELD_MAX = 32,        /* replies that wait for the end of a loop's turn */
     HTTP_LINGER_MS = 5000,             /* without a byte, while closing */
     HTTP_LINGER_MS_MAX = 30000,        /* in all */
 };
@@ -27,6 +28,7 @@ struct http_out {
     unsigned count;
     unsigned body_spans;        /* bit i: spans[i] is of the body, not of its framing */
     bool fresh;                 /* nothing has been sent yet */
+    bool may_wait;              /* for the end of the turn; asked once */
     struct http_source *source; /* where more comes from; NULL when nothing does */
     int64_t left;               /* what source still owes; -1: until it ends */
     bool chunked;
@@ -71,8 +73,10 @@ struct http_conn {
     struct http_conn *next;
     struct loop_timer timer; /* set for the deadline or earlier: see conn_arm */
     struct loop_task again;
+    struct loop_task sending; /* at the end of the turn: see conn_holds_reply */
     enum http_conn_state state;
     bool again_posted;
+    bool sending_set;
     bool gone;       /* the client is; whoever works for it is told when it replies */
     bool cut;        /* see http_conn_wind_up */
     bool counted;    /* among the server's connections, against the limits */
@@ -111,6 +115,7 @@ struct http_worker {
     size_t turn_left;        /* of the connection being driven */
     struct http_call *calls; /* the pool */
     size_t call_count;
+    size_t held_count;   /* replies that wait for the end of the turn */
     int64_t date_second; /* the one that date_line tells */
     char date_line[40];
     bool draining;

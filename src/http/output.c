@@ -124,7 +124,7 @@ void http_out_begin(struct http_call *call, const struct http_response *response
     bool bodiless = call->x.request.method == HTTP_HEAD || status_has_no_body(response->status);
     out_clear(out);
     out->waiting = false;
-    out->fresh = true;
+    out->fresh = out->may_wait = true;
     out_add(out, call->interim);
     out_add(out, render_head(call, response));
     out->source = bodiless ? NULL : response->source;

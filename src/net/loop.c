@@ -22,6 +22,8 @@ struct loop {
      * one pays for the wake-up, and none while the loop is awake. */
     atomic_bool asleep;
     _Atomic(struct loop_task *) mailbox; /* a stack: the last posted is on top */
+    struct loop_task *ending;            /* for the end of this turn, the first first */
+    struct loop_task **ending_last;      /* where the next goes */
     int64_t now_ms;
     /* A binary heap by due_ms, from index 1 on: index 0 means "not set", so that a zeroed timer is
      * one that is not set. */
@@ -49,6 +51,7 @@ struct err loop_new(struct loop **out)
     l->heap_capacity = LOOP_HEAP_FIRST;
     l->heap = mem_alloc(sizeof(struct loop_timer *) * l->heap_capacity);
     l->now_ms = clock_mono_ms();
+    l->ending_last = &l->ending;
     *out = l;
     return OK;
 }
@@ -88,6 +91,13 @@ void loop_post(struct loop *l, struct loop_task *task)
     /* Whoever posted first since the mailbox was last emptied sees to the wake-up. */
     if (top == NULL && atomic_load(&l->asleep) && atomic_exchange(&l->asleep, false))
         loop_wake(l);
+}
+
+void loop_at_end_of_turn(struct loop *l, struct loop_task *task)
+{
+    task->next = NULL;
+    *l->ending_last = task;
+    l->ending_last = &task->next;
 }
 
 int64_t loop_now_ms(const struct loop *l)
@@ -203,6 +213,15 @@ void loop_watch_remove(struct loop *l, struct loop_watch *watch)
 
 /* ---- turns ---- */
 
+static void run_in_order(struct loop_task *tasks)
+{
+    while (tasks != NULL) {
+        struct loop_task *task = tasks;
+        tasks = task->next; /* read first: once it runs, the task may be gone */
+        task->run(task);
+    }
+}
+
 static void loop_run_tasks(struct loop *l)
 {
     struct loop_task *stack = atomic_exchange(&l->mailbox, NULL);
@@ -213,16 +232,23 @@ static void loop_run_tasks(struct loop *l)
         task->next = in_order;
         in_order = task;
     }
-    while (in_order != NULL) {
-        struct loop_task *task = in_order;
-        in_order = task->next; /* read first: once it runs, the task may be gone */
-        task->run(task);
-    }
+    run_in_order(in_order);
+}
+
+/* What is added while this runs is for the end of the next turn, which is not slept for. */
+static void loop_end_turn(struct loop *l)
+{
+    struct loop_task *tasks = l->ending;
+    l->ending = NULL;
+    l->ending_last = &l->ending;
+    run_in_order(tasks);
 }
 
 /* How long the loop may sleep for its timers; -1 when there is none. */
 static int loop_patience_ms(const struct loop *l)
 {
+    if (l->ending != NULL)
+        return 0;
     if (l->heap_count == 0)
         return -1;
     int64_t wait = l->heap[1]->due_ms - clock_mono_ms();
@@ -263,6 +289,8 @@ void loop_run(struct loop *l)
         loop_run_events(l);
         loop_run_tasks(l);
         loop_run_timers(l);
+        loop_end_turn(l);
     }
     loop_run_tasks(l); /* what was posted before the stop still runs */
+    loop_end_turn(l);
 }

@@ -74,6 +74,55 @@ void test_loop_posts_from_many_threads(void)
     free(crowd);
 }
 
+/* Writes its letter, and has another one run at the end of the turn. */
+struct ender {
+    struct loop_task task;
+    struct loop *loop;
+    char *order;
+    char letter;
+    struct ender *more;
+};
+
+static void ender_note(struct ender *e)
+{
+    e->order[strlen(e->order)] = e->letter;
+}
+
+static void ender_stop(struct loop_task *task)
+{
+    struct ender *e = (struct ender *)task;
+    ender_note(e);
+    loop_stop(e->loop);
+}
+
+static void ender_run(struct loop_task *task)
+{
+    struct ender *e = (struct ender *)task;
+    ender_note(e);
+    if (e->more != NULL)
+        loop_at_end_of_turn(e->loop, &e->more->task);
+}
+
+/* After all tasks of the turn, in order; what is added meanwhile comes a turn later, not slept for.
+ */
+void test_loop_ends_turns(void)
+{
+    struct loop *loop;
+    char order[16] = "";
+    CHECK_OK(loop_new(&loop));
+    struct ender last = {{.run = ender_stop}, loop, order, 'z', NULL};
+    struct ender ends[] = {{{.run = ender_run}, loop, order, 'x', NULL},
+                           {{.run = ender_run}, loop, order, 'y', &last}};
+    struct ender tasks[] = {{{.run = ender_run}, loop, order, 'a', &ends[0]},
+                            {{.run = ender_run}, loop, order, 'b', &ends[1]},
+                            {{.run = ender_run}, loop, order, 'c', NULL}};
+    for (size_t i = 0; i < sizeof tasks / sizeof tasks[0]; i++)
+        loop_post(loop, &tasks[i].task);
+    loop_run(loop);
+    CHECK_STR(str_of(order), STR("abcxyz"));
+    loop_free(loop);
+}
+
 struct again {
     struct loop_task task;
     struct loop *loop;
