@@ -13,6 +13,7 @@
 #include "smb/pipe.h"
 #include "smb/server.h"
 #include "smb/session.h"
+#include "smb/tunnel.h"
 
 enum { ANSWER_CONTEXTS_OFFSET = SMB_HEADER_BYTES + 88 };
 
@@ -550,20 +551,71 @@ static void open_snapshot(struct smb_create *c)
     succeed(c, SMB_OPENED);
 }
 
+static void absent(struct smb_create *c)
+{
+    if (c->disposition == SMB_OPEN || c->disposition == SMB_OVERWRITE)
+        smb_create_fail(c, STATUS_OBJECT_NAME_NOT_FOUND);
+    else if (c->snapshot != 0)
+        smb_create_fail(c, STATUS_MEDIA_WRITE_PROTECTED);
+    else
+        make(c);
+}
+
+/* The name that is not there may have been a file's short name until just now. */
+static struct str remembered(struct smb_create *c, struct str path)
+{
+    struct smb_server *server = c->q->conn->server;
+    struct str known = smb_tunnel_find(smb_server_tunnel(server), c->q->arena,
+                                       c->look.at.incarnation, c->path, smb_server_now(server));
+    if (!str_given(known))
+        return path;
+    struct buf b = buf_in(c->q->arena);
+    buf_put(&b, str_head(path, path.n - path_last(path).n));
+    buf_put(&b, path_last(known));
+    return buf_str(&b);
+}
+
+static void lengthened(struct smb_request *q, struct err outcome)
+{
+    struct smb_create *c = q->work;
+    struct smb_server *server = q->conn->server;
+    struct str path = c->lengthen.long_path;
+    if (err_is(outcome)) {
+        smb_create_fail(c, err_ntstatus(outcome.code));
+        return;
+    }
+    if (c->lengthen.exists)
+        smb_tunnel_keep(smb_server_tunnel(server), c->look.at.incarnation, c->path, path,
+                        smb_server_now(server));
+    else
+        path = remembered(c, path);
+    c->path = path;
+    look(c);
+}
+
+/* Only when nothing is found by the names as they are is one of them taken for a short name. */
+static bool lengthens(struct smb_create *c)
+{
+    if (c->lengthened || !short_name_in_path(c->path))
+        return false;
+    c->lengthened = true;
+    c->lengthen = (struct file_long_path_args){.at = c->look.at, .path = c->path};
+    smb_view_in_pool(c->q, file_long_path, &c->lengthen, lengthened);
+    return true;
+}
+
 static void looked(struct smb_request *q, struct err outcome)
 {
     struct smb_create *c = q->work;
+    bool lost = outcome.code == ERR_PARENT_NOT_FOUND;
+    if ((lost || (!err_is(outcome) && !c->look.seen.exists)) && lengthens(c))
+        return;
     if (err_is(outcome)) {
         smb_create_fail(c, err_ntstatus(outcome.code));
         return;
     }
     if (!c->look.seen.exists) {
-        if (c->disposition == SMB_OPEN || c->disposition == SMB_OVERWRITE)
-            smb_create_fail(c, STATUS_OBJECT_NAME_NOT_FOUND);
-        else if (c->snapshot != 0)
-            smb_create_fail(c, STATUS_MEDIA_WRITE_PROTECTED);
-        else
-            make(c);
+        absent(c);
         return;
     }
     uint32_t status = check_existing(c);

@@ -10,7 +10,7 @@
 #ifndef SMB_CREATE_H
 #define SMB_CREATE_H
 
-#include "service/file/by_id.h"
+#include "service/file/short_name.h"
 #include "smb/open.h"
 
 enum { SMB_CREATE_TRIES = 8 };
@@ -49,6 +49,8 @@ struct smb_create {
     struct smb_open *replayed; /* held: the handle that an earlier sending of the same has made */
     uint8_t answer_oplock;     /* the level that is told */
     struct file_look_args look;
+    bool lengthened; /* long names have been looked for in the place of short ones */
+    struct file_long_path_args lengthen;
     struct file_make_args make;
     struct file_overwrite_args overwrite;
     unsigned tries;

@@ -10,6 +10,7 @@
 #include "core/utf16.h"
 #include "service/file/by_id.h"
 #include "service/file/ea.h"
+#include "service/file/short_name.h"
 #include "smb/drive.h"
 #include "smb/info.h"
 #include "smb/io.h"
@@ -61,6 +62,8 @@ struct query {
     uint8_t flags;
     size_t room;
     struct str pattern; /* folded */
+    bool asks_short;    /* it may be a short name */
+    char first[1];      /* its first letter, then */
     /* Of one run of the view. */
     struct file_seen self;
     size_t last; /* where the last entry begins in the output */
@@ -81,8 +84,30 @@ static void link_last(struct query *d)
         out->p[d->last + i] = (char)(next >> (8 * i));
 }
 
-static void put_entry(struct query *d, const struct node *n, uint64_t index, struct str name)
+/* Empty for a name that is short by itself. */
+static void put_short_name(struct buf *out, struct str key)
 {
+    char bytes[SHORT_NAME_BYTES_MAX];
+    struct str name = short_name_fits(key) ? STR("") : short_name_of(key, bytes);
+    size_t end = out->n + 2 + SHORT_NAME_BYTES;
+    buf_put_le16(out, (uint16_t)(2 * name.n));
+    for (size_t i = 0; i < name.n; i++)
+        buf_put_le16(out, (uint16_t)name.p[i]);
+    while (out->n < end)
+        buf_putc(out, 0);
+}
+
+/* What of a directory's entries a listing tells. */
+struct told {
+    const struct node *node;
+    uint64_t id;
+    struct str name; /* as stored */
+    struct str key;
+};
+
+static void put_entry(struct query *d, const struct told *e, struct str name)
+{
+    const struct node *n = e->node;
     struct buf *out = &d->q->out;
     bool both = d->class == CLASS_BOTH || d->class == CLASS_ID_BOTH;
     buf_put_le32(out, 0);
@@ -96,26 +121,24 @@ static void put_entry(struct query *d, const struct node *n, uint64_t index, str
     buf_put_le32(out, (uint32_t)name.n);
     if (both || d->class == CLASS_FULL || d->class == CLASS_ID_FULL)
         buf_put_le32(out, ea_size(n->eas));
-    if (both) {
-        memset(buf_reserve(out, 2 + SHORT_NAME_BYTES), 0, 2 + SHORT_NAME_BYTES);
-        out->n += 2 + SHORT_NAME_BYTES;
-    }
+    if (both)
+        put_short_name(out, e->key);
     if (d->class == CLASS_ID_BOTH)
         buf_put_le16(out, 0);
     if (d->class == CLASS_ID_FULL)
         buf_put_le32(out, 0);
     if (d->class == CLASS_ID_BOTH || d->class == CLASS_ID_FULL)
-        buf_put_le64(out, index);
+        buf_put_le64(out, smb_file_index(d->q->open->incarnation, e->id));
     buf_put(out, name);
 }
 
 /* False: no room. */
-static bool add_entry(struct query *d, const struct node *n, uint64_t node, struct str name)
+static bool add_entry(struct query *d, const struct told *e)
 {
     enum { ANSWER_HEAD = 8 };
     struct buf *out = &d->q->out;
     struct buf utf16 = buf_in(d->q->arena);
-    utf16_put(&utf16, name);
+    utf16_put(&utf16, e->name);
     size_t begin = d->count == 0 ? out->n : (out->n + 7) & ~(size_t)7;
     if (begin - ANSWER_HEAD + fixed_bytes(d->class) + utf16.n > d->room) {
         d->too_small = d->count == 0;
@@ -128,7 +151,7 @@ static bool add_entry(struct query *d, const struct node *n, uint64_t node, stru
     }
     d->last = begin;
     d->count++;
-    put_entry(d, n, smb_file_index(d->q->open->incarnation, node), buf_str(&utf16));
+    put_entry(d, e, buf_str(&utf16));
     return true;
 }
 
@@ -144,8 +167,11 @@ static bool add_dots(struct query *d)
     for (; d->dots < 2; d->dots++) {
         if (!smb_pattern_matches(d->pattern, NAMES[d->dots]))
             continue;
-        uint64_t node = d->dots == 0 ? d->self.id : d->self.parent;
-        if (full(d) || !add_entry(d, &d->self.node, node, NAMES[d->dots]))
+        struct told dot = {.node = &d->self.node,
+                           .id = d->dots == 0 ? d->self.id : d->self.parent,
+                           .name = NAMES[d->dots],
+                           .key = STR("A")}; /* dots have no short name */
+        if (full(d) || !add_entry(d, &dot))
             return false;
     }
     return true;
@@ -177,9 +203,11 @@ static bool take_entry(void *sink, const struct file_found *found, struct str ke
         return false;
     if (d->looked_at++ >= d->looked_at_max)
         return false;
-    if (!smb_pattern_matches(d->pattern, key))
+    if (!smb_pattern_matches(d->pattern, key) &&
+        !(d->asks_short && short_name_is_of(d->pattern, key)))
         return true;
-    return add_entry(d, &found->node, found->id, found->entry.name);
+    struct told e = {&found->node, found->id, found->entry.name, key};
+    return add_entry(d, &e);
 }
 
 /* ---- pages ---- */
@@ -246,11 +274,13 @@ static void list(struct query *d)
 {
     struct smb_listing *listing = d->listing;
     d->pattern = arena_copy(d->q->arena, (struct str){listing->pattern, listing->pattern_n});
+    d->asks_short = short_name_like(d->pattern);
     d->looked_at_max = ON_LOOP_ENTRIES;
     d->walk = (struct file_walk_args){
         .at = smb_at(d->q),
         .from = arena_copy(d->q->arena, (struct str){listing->marker, listing->marker_n}),
-        .prefix = literal_prefix(d->pattern),
+        .prefix =
+            d->asks_short ? short_name_prefix(d->pattern, d->first) : literal_prefix(d->pattern),
         .sink = d,
         .begin = begin_walk,
         .item = take_entry,

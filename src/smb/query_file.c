@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The information classes of files ([MS-FSCC] 2.4). */
+#include "core/casefold.h"
 #include "core/utf16.h"
 #include "service/file/ea.h"
+#include "service/file/short_name.h"
 #include "smb/ea.h"
 #include "smb/info.h"
 #include "smb/query.h"
@@ -80,6 +82,20 @@ static void put_name(struct smb_query *query, bool normalized)
     buf_put(&query->out, buf_str(&name));
 }
 
+/* A name that is short by itself is its own; the root has none, and none is no error, since
+ * smbclient's allinfo gives up when it gets one. */
+static void put_short_name(struct smb_query *query)
+{
+    char bytes[SHORT_NAME_BYTES_MAX];
+    struct buf utf16 = buf_in(query->q->arena);
+    struct str name = path_last(query->look.seen.path);
+    if (name.n > 0 && !short_name_fits(name))
+        name = short_name_of(casefold_utf8(query->q->arena, name), bytes);
+    utf16_put(&utf16, name);
+    buf_put_le32(&query->out, (uint32_t)utf16.n);
+    buf_put(&query->out, buf_str(&utf16));
+}
+
 static void put_all(struct smb_query *query)
 {
     const struct smb_open *o = query->q->open;
@@ -139,9 +155,7 @@ static uint32_t query_names(struct smb_query *query)
         query->fixed = ALL_BYTES_MIN;
         return STATUS_SUCCESS;
     case FILE_ALTERNATE_NAME:
-        /* There are no short names, as listings say too: an empty one. smbclient's allinfo gives
-         * up when it gets an error. */
-        buf_put_le32(&query->out, 0);
+        put_short_name(query);
         query->fixed = NAME_BYTES_MIN;
         return STATUS_SUCCESS;
     case FILE_STREAM:

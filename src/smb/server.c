@@ -17,6 +17,7 @@
 #include "smb/open.h"
 #include "smb/persist.h"
 #include "smb/session.h"
+#include "smb/tunnel.h"
 
 enum { CONNECTIONS_MAX = 4096 };
 
@@ -39,6 +40,7 @@ struct smb_server {
     struct smb_opens *opens;
     struct smb_cards *cards;
     struct smb_clients *clients;
+    struct smb_tunnel *tunnel;
     struct guid guid;
     int64_t started;
     atomic_uint_fast64_t last_session;
@@ -61,6 +63,7 @@ struct err smb_server_new(const struct smb_world *world, const struct smb_option
     s->opens = smb_opens_new(s);
     s->cards = smb_cards_new();
     s->clients = smb_clients_new();
+    s->tunnel = smb_tunnel_new();
     s->guid = guid_random();
     s->started = store_now(world->store);
     /* Ids of an earlier run are not met again soon. They have 32 bits: some clients keep no more.
@@ -94,6 +97,11 @@ struct smb_cards *smb_server_cards(const struct smb_server *s)
 struct smb_clients *smb_server_clients(const struct smb_server *s)
 {
     return s->clients;
+}
+
+struct smb_tunnel *smb_server_tunnel(const struct smb_server *s)
+{
+    return s->tunnel;
 }
 
 struct smb_opens *smb_server_opens(const struct smb_server *s)
@@ -325,6 +333,7 @@ void smb_server_free(struct smb_server *s)
     }
     smb_opens_free(s->opens);
     smb_cards_free(s->cards);
+    smb_tunnel_free(s->tunnel);
     smb_clients_free(s->clients);
     free(s);
 }

@@ -50,6 +50,7 @@ const struct smb_options *smb_server_options(const struct smb_server *s);
 const struct smb_world *smb_server_world(const struct smb_server *s);
 struct smb_clients *smb_server_clients(const struct smb_server *s);
 struct smb_cards *smb_server_cards(const struct smb_server *s);
+struct smb_tunnel *smb_server_tunnel(const struct smb_server *s);
 struct smb_opens *smb_server_opens(const struct smb_server *s);
 const struct guid *smb_server_guid(const struct smb_server *s);
 int64_t smb_server_started(const struct smb_server *s);
