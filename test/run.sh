@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.." || exit 2
 FUZZ_SECONDS=${FUZZ_SECONDS:-3}
 logs=build/test
 mkdir -p $logs
-rm -rf $logs/*.log $logs/*.count $logs/*.claim
+rm -rf $logs/*.log $logs/*.count $logs/*.claim $logs/*.times
 wanted=${*:-build style lint unit unit-asan unit-tsan power-cut node node-asan smb fuzz}
 
 # ---- the parts; each is a shell function of its name with '-' as '_' ----
@@ -117,12 +117,22 @@ counts() {
 run_part() {
     name=$1
     started=$(date +%s)
-    ("part_$(echo "$name" | tr - _)") >"$logs/$name.log" 2>&1
+    (
+        "part_$(echo "$name" | tr - _)"
+        status=$?
+        times >"$logs/$name.times"
+        exit $status
+    ) >"$logs/$name.log" 2>&1
     status=$?
     counts "$name" $status >"$logs/$name.count"
     read -r passed failed <"$logs/$name.count"
     [ "$failed" -eq 0 ] || report_failure "$name"
-    echo "$name: $passed passed, $failed failed ($(($(date +%s) - started)) s)"
+    echo "$name: $passed passed, $failed failed ($(($(date +%s) - started)) s, $(cpu_seconds "$name") s of CPU)"
+}
+
+# What the part's commands took: the second line of `times`, "1m2.3s 0m4.5s".
+cpu_seconds() {
+    sed -n '2s/[ms]/ /gp' "$logs/$1.times" | awk '{ printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }'
 }
 
 report_failure() {

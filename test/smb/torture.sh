@@ -40,6 +40,7 @@ sum_up() {
 sum_up
 # Many of these tests measure time, and a busy machine or a suite cut short loses some: each gets a second chance, alone.
 if [ -s "$out/lost" ]; then
+    sed 's/^/second chance: /' "$out/lost"
     xargs -d '\n' -n 1 bash -c 'run_suite "$1"' _ <"$out/lost"
     sum_up
 fi
