@@ -327,8 +327,8 @@ struct err file_change(struct txn *t, void *arg)
     if (resizes) {
         if (args->size > NODE_SIZE_MAX)
             return err_new(ERR_SHARE_SIZE_LIMIT_REACHED);
-        if (args->size != found.node.size && !args->keep_times)
-            found.node.last_write = txn_now(t);
+        if (!args->keep_times)
+            found.node.last_write = txn_now(t); /* also when the size is the same: Windows does */
         TRY(file_resize(&s, &found, args->size));
     }
     int64_t changed = found.node.changed;

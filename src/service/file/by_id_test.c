@@ -140,6 +140,43 @@ void test_file_by_id_zero_and_extents(void)
     world_end(&w);
 }
 
+static int64_t last_write_of(struct world *w, const char *path)
+{
+    struct file_look_args look = {.at = at_path(w, path)};
+    CHECK_OK(world_update(w, file_look, &look));
+    return look.seen.node.last_write;
+}
+
+/* As with Windows Server 2022: a write is seen in the time at once, and so is an end of file that
+ * is set, even to where it is; room set aside is not, and a handle that keeps the time keeps it. */
+void test_file_by_id_write_time_is_true_at_once(void)
+{
+    struct world w;
+    world_begin(&w);
+    (void)make(&w, "f", NODE_FILE);
+    for (unsigned i = 0; i < 2; i++) {
+        clock_advance(&w.clock, TICKS_PER_SECOND);
+        CHECK_OK(write_at(&w, "f", 0, STR("x")));
+        CHECK_INT(last_write_of(&w, "f"), clock_now(&w.clock));
+    }
+    clock_advance(&w.clock, TICKS_PER_SECOND);
+    struct file_change_args end = {.at = at_path(&w, "f"), .has_size = true, .size = 1};
+    CHECK_OK(world_update(&w, file_change, &end));
+    int64_t written = last_write_of(&w, "f");
+    CHECK_INT(written, clock_now(&w.clock));
+    clock_advance(&w.clock, TICKS_PER_SECOND);
+    struct file_change_args aside = {
+        .at = at_path(&w, "f"), .has_size = true, .size = 4096, .only_shrinks = true};
+    CHECK_OK(world_update(&w, file_change, &aside));
+    end.keep_times = true;
+    CHECK_OK(world_update(&w, file_change, &end));
+    CHECK_INT(last_write_of(&w, "f"), written);
+    aside.size = 0;
+    CHECK_OK(world_update(&w, file_change, &aside));
+    CHECK_INT(last_write_of(&w, "f"), clock_now(&w.clock));
+    world_end(&w);
+}
+
 static uint32_t rights_in(struct world *w, const char *text)
 {
     struct sd sd;
