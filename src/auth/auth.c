@@ -144,7 +144,12 @@ struct err auth_check(const struct auth_server *server, const struct auth_input 
     if (!bearer_is(authorization))
         return err_new(ERR_INVALID_AUTHENTICATION_INFO);
     struct err error = bearer_check(server, input, demand, authorization, arena, result);
-    if (error.code == ERR_AUTHENTICATION_FAILED)
-        challenge_for(server, input, challenge);
+    if (error.code != ERR_AUTHENTICATION_FAILED)
+        return error;
+    challenge_for(server, input, challenge);
+    /* SDKs get a new token, for the audience that the challenge names, when told so by a 401. Where
+     * no token would do, they are to give up. */
+    if (str_given(*challenge) && input->secure && server->oauth != NULL)
+        error.code = ERR_TOKEN_REFUSED;
     return error;
 }

@@ -71,7 +71,7 @@ void test_bearer_basic_claims(void)
             CHECK_OK(error);
             CHECK_INT(f.result.kind, AUTH_BEARER);
         } else {
-            CHECK_ERR(error, ERR_AUTHENTICATION_FAILED);
+            CHECK_ERR(error, ERR_TOKEN_REFUSED);
             CHECK_STR(str_from(str_of(error.detail), STR("AuthenticationErrorDetail\t").n),
                       str_of(CASES[i].refusal));
             CHECK(str_given(f.challenge));
@@ -95,8 +95,8 @@ void test_bearer_needs_tls_version_and_setting(void)
     f.input.version = 20170729;
     CHECK_ERR(send_token(&f, token), ERR_AUTHENTICATION_FAILED);
     f.input.version = 20210806;
-    CHECK_ERR(send_token(&f, STR("")), ERR_AUTHENTICATION_FAILED);
-    CHECK_ERR(send_token(&f, STR("a.b.c")), ERR_AUTHENTICATION_FAILED);
+    CHECK_ERR(send_token(&f, STR("")), ERR_TOKEN_REFUSED);
+    CHECK_ERR(send_token(&f, STR("a.b.c")), ERR_TOKEN_REFUSED);
     f.demand.account_sas = f.demand.service_sas = NULL;
     CHECK_ERR(send_token(&f, token), ERR_AUTHORIZATION_FAILURE);
     f.demand.operation = "GetUserDelegationKey";
@@ -151,16 +151,16 @@ void test_bearer_jwks_checks_signature_and_claims(void)
     } CASES[] = {
         {HEADER, "{" TIMES "," ISSUER ",\"aud\":\"first\"," WHO "}", ERR_OK},
         {HEADER, "{" TIMES "," ISSUER ",\"aud\":[\"x\",\"https://second\"]," WHO "}", ERR_OK},
-        {HEADER, "{" TIMES "," ISSUER ",\"aud\":\"third\"," WHO "}", ERR_AUTHENTICATION_FAILED},
-        {HEADER, "{" TIMES "," ISS ",\"aud\":\"first\"," WHO "}", ERR_AUTHENTICATION_FAILED},
-        {HEADER, "{" TIMES "," ISSUER "," AUD "," WHO "}", ERR_AUTHENTICATION_FAILED},
+        {HEADER, "{" TIMES "," ISSUER ",\"aud\":\"third\"," WHO "}", ERR_TOKEN_REFUSED},
+        {HEADER, "{" TIMES "," ISS ",\"aud\":\"first\"," WHO "}", ERR_TOKEN_REFUSED},
+        {HEADER, "{" TIMES "," ISSUER "," AUD "," WHO "}", ERR_TOKEN_REFUSED},
         {HEADER, "{" TIMES "," ISSUER ",\"aud\":\"first\",\"oid\":\"nobody\"}",
          ERR_AUTHORIZATION_PERMISSION_MISMATCH},
         {HEADER, "{" TIMES "," ISSUER ",\"aud\":\"first\",\"groups\":[\"someone\"]}", ERR_OK},
         {"{\"alg\":\"ES256\",\"kid\":\"z\"}", "{" TIMES "," ISSUER ",\"aud\":\"first\"," WHO "}",
-         ERR_AUTHENTICATION_FAILED},
+         ERR_TOKEN_REFUSED},
         {"{\"alg\":\"none\"}", "{" TIMES "," ISSUER ",\"aud\":\"first\"," WHO "}",
-         ERR_AUTHENTICATION_FAILED},
+         ERR_TOKEN_REFUSED},
     };
     EVP_PKEY *key = EVP_EC_gen("P-256"), *other = EVP_EC_gen("P-256");
     struct auth_fixture f;
@@ -169,7 +169,7 @@ void test_bearer_jwks_checks_signature_and_claims(void)
         CHECK_ERR(send_token(&f, make_token(&f.arena, key, CASES[i].header, CASES[i].claims)),
                   CASES[i].code);
         CHECK_ERR(send_token(&f, make_token(&f.arena, other, CASES[i].header, CASES[i].claims)),
-                  ERR_AUTHENTICATION_FAILED);
+                  ERR_TOKEN_REFUSED);
     }
     end(&f);
     EVP_PKEY_free(key);

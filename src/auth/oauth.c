@@ -168,7 +168,13 @@ static struct err read_settings(struct oauth *oauth)
     return OK;
 }
 
-/* SDKs take the tenant from the first segment of authorization_uri's path. */
+static struct str without_slash(struct str url)
+{
+    return str_ends(url, STR("/")) ? str_head(url, url.n - 1) : url;
+}
+
+/* SDKs take the tenant from the first segment of authorization_uri's path, and ask there for a
+ * token whose audience is resource_id. */
 static void make_challenge(struct oauth *oauth)
 {
     struct str tenant = STR("00000000-0000-0000-0000-000000000000");
@@ -177,11 +183,13 @@ static void make_challenge(struct oauth *oauth)
     struct str segment = str_head(rest, str_find(rest, '/', 0));
     if (segment.n == tenant.n)
         tenant = segment;
+    struct str resource = oauth->audience_count > 0 ? without_slash(oauth->audiences[0])
+                                                    : STR("https://storage.azure.com");
     (void)snprintf(
         oauth->challenge, sizeof oauth->challenge,
         "Bearer authorization_uri=https://login.microsoftonline.com/%.*s/oauth2/authorize "
-        "resource_id=https://storage.azure.com",
-        STR_ARG(tenant));
+        "resource_id=%.*s",
+        STR_ARG(tenant), STR_ARG(resource));
 }
 
 static struct err start(struct oauth *oauth)
@@ -247,11 +255,6 @@ struct str oauth_challenge(const struct oauth *oauth)
 }
 
 /* ---- claims ---- */
-
-static struct str without_slash(struct str url)
-{
-    return str_ends(url, STR("/")) ? str_head(url, url.n - 1) : url;
-}
 
 bool oauth_is_cloud(struct str domain)
 {

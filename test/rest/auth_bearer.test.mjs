@@ -78,9 +78,9 @@ test('basic: claims are checked, signatures are not', async () => {
     assert.equal((await container.getAccessPolicy()).signedIdentifiers[0].id, 'p');
     for (const claims of [{ exp: seconds() - 1 }, { nbf: seconds() + 60 }, { aud: 'https://other.test' }, { iss: 'https://other.test/' },
         { aud: 'https://another.blob.core.windows.net' }, { exp: undefined }, { aud: undefined }, { exp: 'soon' }])
-        await assertRejects(list(client(basic, unsigned(claims))), 403, 'AuthenticationFailed');
+        await assertRejects(list(client(basic, unsigned(claims))), 401, 'InvalidAuthenticationInfo');
     for (const text of ['', 'x', 'a.b.c', `${part('{}')}.${part('{}')}.`])
-        await assertRejects(list(client(basic, text)), 403, 'AuthenticationFailed');
+        await assertRejects(list(client(basic, text)), 401, 'InvalidAuthenticationInfo');
 });
 
 test('the file service wants to know what a token is used for', async () => {
@@ -105,6 +105,21 @@ test('a token is not taken over HTTP, nor by a server that was not told to', asy
     assert.equal(plain.status, 403);
     assert.match(plain.text, /Authentication scheme Bearer is not allowed with HTTP/);
     assert.match(plain.headers['www-authenticate'], /^Bearer authorization_uri=/);
+});
+
+// As the cloud was recorded to answer, and as every SDK wants it to get a new token by itself.
+test('a token that is refused is asked for again, for the audience of the challenge', async () => {
+    const asked = [];
+    const renewing = (server, aud, make) => new blobs.BlobServiceClient(httpsUrl(server), {
+        getToken: async (scopes) => {
+            asked.push([scopes].flat()[0]);
+            return { token: asked.length === 1 ? make({ aud: 'https://disk.compute.azure.com' }) : make({ aud }), expiresOnTimestamp: Date.now() + 3600e3 };
+        },
+    }, noRetry);
+    await list(renewing(basic, 'https://storage.azure.com', unsigned));
+    assert.deepEqual(asked.splice(0), ['https://storage.azure.com/.default', 'https://storage.azure.com/.default']);
+    await list(renewing(strict, ours.aud, (claims) => token({ ...ours, oid: owner, ...claims })));
+    assert.deepEqual(asked.splice(0), ['https://storage.azure.com/.default', `${ours.aud}/.default`]);
 });
 
 // ---- delegation -----------------------------------------------------------------------------------------------------
@@ -173,13 +188,13 @@ test('jwks: only what one of the keys signed', async () => {
         await list(client(strict, token({ ...ours, oid: owner }, options)));
     for (const options of [{ pair: stranger }, { kid: 'unknown' }, { pair: null, alg: 'none' }, { pair: null }, { alg: 'HS256' },
         { alg: 'ES256', kid: 'e', pair: rsa }, { alg: 'ES256', kid: 'r', pair: ec }])
-        await assertRejects(list(client(strict, token({ ...ours, oid: owner }, options))), 403, 'AuthenticationFailed');
+        await assertRejects(list(client(strict, token({ ...ours, oid: owner }, options))), 401, 'InvalidAuthenticationInfo');
     for (const claims of [{ iss: azure.iss }, { aud: azure.aud }, { exp: seconds() - 1 }])
-        await assertRejects(list(client(strict, token({ ...ours, oid: owner, ...claims }))), 403, 'AuthenticationFailed');
+        await assertRejects(list(client(strict, token({ ...ours, oid: owner, ...claims }))), 401, 'InvalidAuthenticationInfo');
     const good = token({ ...ours, oid: owner });
     const [header, claims, signature] = good.split('.');
     const forged = `${header}.${part({ ...JSON.parse(Buffer.from(claims, 'base64url')), oid: 'king' })}.${signature}`;
-    await assertRejects(list(client(strict, forged)), 403, 'AuthenticationFailed');
+    await assertRejects(list(client(strict, forged)), 401, 'InvalidAuthenticationInfo');
 });
 
 test('roles: reader, owner, delegator, group, nobody', async () => {

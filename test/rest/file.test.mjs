@@ -152,7 +152,7 @@ describe('shares', () => {
         const { filePermissionKey } = await share.createPermission(sddl);
         assert.match(filePermissionKey, /^\d+\*\d+$/);
         assert.equal((await share.getPermission(filePermissionKey)).permission, sddl);
-        await rejects(share.createPermission('nonsense'), 400, 'InvalidFilePermission');
+        await rejects(share.createPermission('nonsense'), 400, 'FileInvalidPermission');
         await rejects(share.getPermission('1*2'), 404);
         const file = share.getDirectoryClient('').getFileClient('f');
         await file.create(0, { filePermissionKey });

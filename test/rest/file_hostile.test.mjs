@@ -132,18 +132,18 @@ describe('headers', () => {
         const key = (value) => permission({ 'x-ms-file-permission-key': value });
         const body = (value) => send('PUT', share, 'restype=share&comp=filepermission', {}, value);
         await refused([
-            ...['', 'O:', 'O:XX', 'D:(A;;FA;;;BA', 'D:(A;;FA;;;BA))', 'S-1-5-18'].map((v) => [text(v), 'InvalidFilePermission']),
+            ...['', 'O:', 'O:XX', 'D:(A;;FA;;;BA', 'D:(A;;FA;;;BA))', 'S-1-5-18'].map((v) => [text(v), 'FileInvalidPermission']),
             [text(`O:BA${'x'.repeat(9000)}`), 'InvalidHeaderValue'],
             ...['', '1*', '*', 'abc', '99999999999999999999999*1'].map((v) => [key(v), 'InvalidHeaderValue']),
             [key('1*2'), 'FilePermissionNotFound', 404],
             [permission({ 'x-ms-file-permission': 'inherit', 'x-ms-file-permission-key': '1*2' }), 'InvalidHeaderValue'],
             [permission({ 'x-ms-file-permission': 'O:BA', 'x-ms-file-permission-format': 'xml' }), 'InvalidHeaderValue'],
-            [permission({ 'x-ms-file-permission': 'O:BA', 'x-ms-file-permission-format': 'binary' }), 'InvalidFilePermission'],
+            [permission({ 'x-ms-file-permission': 'O:BA', 'x-ms-file-permission-format': 'binary' }), 'FileInvalidPermission'],
             ...['', '{}', '[]', '{"permission":5}', '{"permission":"O:BA"', '{"permission":"O:BA","format":"zip"}', 'null']
                 .map((v) => [body(v), 'InvalidInput']),
             ...['{"permission":""}', '{"permission":"\\u0000"}', '{"permission":"O:BA","format":"binary"}',
-                '{"permission":"AQAA","format":"binary"}'].map((v) => [body(v), 'InvalidFilePermission']),
-            [body(`{"permission":"O:S-1-5${'-1'.repeat(14)}D:${'(A;OICI;FA;;;CO)'.repeat(900)}"}`), 'InvalidFilePermission'],
+                '{"permission":"AQAA","format":"binary"}'].map((v) => [body(v), 'FileInvalidPermission']),
+            [body(`{"permission":"O:S-1-5${'-1'.repeat(14)}D:${'(A;OICI;FA;;;CO)'.repeat(900)}"}`), 'FileInvalidPermission'],
             [body('x'.repeat(70000)), 'RequestBodyTooLarge', 413],
             [send('GET', share, 'restype=share&comp=filepermission'), 'MissingRequiredHeader'],
             [send('GET', share, 'restype=share&comp=filepermission', { 'x-ms-file-permission-key': '1*1' }), 'FilePermissionNotFound', 404],

@@ -94,16 +94,6 @@ struct err blob_load(struct txn *t, const struct blob_request *request, struct b
     return OK;
 }
 
-static struct err check_conditions(const struct blob_request *request, enum blob_use use,
-                                   const struct blob *blob)
-{
-    struct condition_target target = {.exists = blob->exists,
-                                      .etag = blob->head.etag,
-                                      .last_modified = blob->head.last_modified,
-                                      .tags = blob->head.tags};
-    return conditions_check(&request->conditions, condition_use_of(use), &target);
-}
-
 static struct err check_existence(const struct blob_request *request, enum blob_use use,
                                   const struct blob *blob)
 {
@@ -127,6 +117,26 @@ static struct err check_lease(struct txn *t, const struct blob_request *request,
     if (use == BLOB_READ || use == BLOB_READ_STORED || use == BLOB_CHANGE_SHARED)
         return lease_check_read(lease, LEASE_BLOB, &request->lease, txn_now(t));
     return lease_check_write(lease, LEASE_BLOB, &request->lease, txn_now(t));
+}
+
+/* A create with "If-None-Match: *", which SDKs send by themselves: the cloud looks at the lease
+ * before it says that the blob exists, and lets the lease's holder write over it. */
+static struct err check_conditions(struct txn *t, const struct blob_request *request,
+                                   enum blob_use use, const struct blob *blob)
+{
+    struct condition_target target = {.exists = blob->exists,
+                                      .etag = blob->head.etag,
+                                      .last_modified = blob->head.last_modified,
+                                      .tags = blob->head.tags};
+    struct err error = conditions_check(&request->conditions, condition_use_of(use), &target);
+    if (error.code != ERR_BLOB_ALREADY_EXISTS)
+        return error;
+    TRY(check_lease(t, request, use, blob));
+    if (!request->lease.given)
+        return error;
+    struct conditions others = request->conditions;
+    others.if_none_match = STR_NONE;
+    return conditions_check(&others, condition_use_of(use), &target);
 }
 
 /* What has expired is not there. Who makes a blob in its place takes it away first. */
@@ -204,7 +214,7 @@ struct err blob_open(struct txn *t, const struct blob_request *request, enum blo
     TRY(blob_load(t, request, out));
     TRY(pass_over_expired(t, request, use, out));
     out->tracks_access = request->tracks_access;
-    TRY(check_conditions(request, use, out));
+    TRY(check_conditions(t, request, use, out));
     TRY(check_existence(request, use, out));
     TRY(check_lease(t, request, use, out));
     TRY(check_protection(t, request, use, out));

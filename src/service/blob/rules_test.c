@@ -250,6 +250,29 @@ void test_rule_B3_create_only_if_absent(void)
     bf_release(&f);
 }
 
+void test_rule_B3_the_holder_of_a_lease_may_create_over_his_blob(void)
+{
+    struct blob_fixture f;
+    bf_init(&f);
+    CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("first"), NULL));
+    CHECK_OK(bf_acquire(&f, "b", 'A', 15));
+    struct blob_request absent = bf_blob(&f, "b");
+    absent.conditions.if_none_match = STR("*");
+    CHECK_ERR(bf_put(&f, absent, STR("second"), NULL), ERR_LEASE_ID_MISSING);
+    absent.lease = (struct lease_id){true, bf_guid('B')};
+    CHECK_ERR(bf_commit(&f, absent, "", NULL), ERR_LEASE_ID_MISMATCH_WITH_BLOB_OPERATION);
+    absent.lease.id = bf_guid('A');
+    CHECK_OK(bf_put(&f, absent, STR("third"), NULL));
+    CHECK_OK(bf_commit(&f, absent, "", NULL));
+    CHECK_OK(bf_put(&f, absent, STR("fourth"), NULL));
+    bf_seconds(&f, 16);
+    CHECK_ERR(bf_put(&f, absent, STR("fifth"), NULL), ERR_LEASE_LOST);
+    absent.lease = (struct lease_id){0};
+    CHECK_ERR(bf_put(&f, absent, STR("sixth"), NULL), ERR_BLOB_ALREADY_EXISTS);
+    CHECK_STR(bf_content(&f, "b"), STR("fourth"));
+    bf_release(&f);
+}
+
 void test_rule_B3_conditions_come_before_existence_and_lease(void)
 {
     struct blob_fixture f;
@@ -469,8 +492,7 @@ void test_rule_L7_a_containers_lease_that_is_over(void)
     CHECK_OK(bf_update(&f, blob_lease_container, &args));
     bf_seconds(&f, 15);
     args.request.lease = (struct lease_id){true, bf_guid('A')};
-    CHECK_ERR(bf_update(&f, blob_delete_container, &args),
-              ERR_LEASE_NOT_PRESENT_WITH_CONTAINER_OPERATION);
+    CHECK_ERR(bf_update(&f, blob_delete_container, &args), ERR_LEASE_LOST);
     /* A write to the container does not take the lease from who held it. */
     args.request.lease = (struct lease_id){0};
     CHECK_OK(bf_update(&f, blob_set_container_metadata, &args));

@@ -143,17 +143,15 @@ struct kind_codes {
     enum err_code lost; /* for an id whose lease is expired or broken */
 };
 
-/* LeaseLost is what the cloud is known to answer for a blob's expired lease; containers and shares
- * answer that there is none (facts §2.3, §2.4). */
+/* LeaseLost is what the cloud is known to answer for a lease that has expired or is broken: of
+ * blobs (facts §2.3), and recorded of containers and shares too (§2.4 leaves it open). */
 static const struct kind_codes CODES[] = {
     [LEASE_BLOB] = {ERR_LEASE_ID_MISMATCH_WITH_BLOB_OPERATION,
                     ERR_LEASE_NOT_PRESENT_WITH_BLOB_OPERATION, ERR_LEASE_LOST},
     [LEASE_CONTAINER] = {ERR_LEASE_ID_MISMATCH_WITH_CONTAINER_OPERATION,
-                         ERR_LEASE_NOT_PRESENT_WITH_CONTAINER_OPERATION,
-                         ERR_LEASE_NOT_PRESENT_WITH_CONTAINER_OPERATION},
+                         ERR_LEASE_NOT_PRESENT_WITH_CONTAINER_OPERATION, ERR_LEASE_LOST},
     [LEASE_SHARE] = {ERR_LEASE_ID_MISMATCH_WITH_SHARE_OPERATION,
-                     ERR_LEASE_NOT_PRESENT_WITH_SHARE_OPERATION,
-                     ERR_LEASE_NOT_PRESENT_WITH_SHARE_OPERATION},
+                     ERR_LEASE_NOT_PRESENT_WITH_SHARE_OPERATION, ERR_LEASE_LOST},
     [LEASE_FILE] = {ERR_LEASE_ID_MISMATCH_WITH_FILE_OPERATION,
                     ERR_LEASE_NOT_PRESENT_WITH_FILE_OPERATION, ERR_LEASE_LOST},
 };

@@ -138,6 +138,9 @@ static struct err replace(struct file_scope *s, struct copy_args *args, struct f
         found->node.attributes &= ~(uint32_t)NODE_READ_ONLY;
     struct err claimed = file_claim(s, &args->request, found, OPENS_REST_CREATE);
     found->node.attributes = attributes;
+    /* Recorded of the cloud: 409 as for the target of a rename, not the 412 of other writes. */
+    if (claimed.code == ERR_READ_ONLY_ATTRIBUTE)
+        return err_new(ERR_READ_ONLY_TARGET);
     TRY(claimed);
     if (found->node.copy.status == COPY_PENDING)
         return err_new(ERR_PENDING_COPY_OPERATION);

@@ -27,7 +27,7 @@ static enum err_code wanted(enum state state, enum id id, bool reads, bool share
         return share ? ERR_LEASE_NOT_PRESENT_WITH_SHARE_OPERATION
                      : ERR_LEASE_NOT_PRESENT_WITH_FILE_OPERATION;
     if (!locked)
-        return share ? ERR_LEASE_NOT_PRESENT_WITH_SHARE_OPERATION : ERR_LEASE_LOST;
+        return ERR_LEASE_LOST;
     if (id == ID_A)
         return ERR_OK;
     return share ? ERR_LEASE_ID_MISMATCH_WITH_SHARE_OPERATION

@@ -186,7 +186,7 @@ void test_snapshot_share(void)
     CHECK_OK(engine_view(w.store.engine, w.partition, ENGINE_WAIT, file_get_share, &args));
     CHECK_INT(args.of_snapshot.usage, 50005);
     CHECK_OK(world_update(&w, file_delete_share, &args));
-    CHECK_ERR(world_update(&w, file_delete_share, &args), ERR_SHARE_SNAPSHOT_NOT_FOUND);
+    CHECK_ERR(world_update(&w, file_delete_share, &args), ERR_SHARE_NOT_FOUND);
     world_sweep(&w);
     struct engine_usage usage;
     engine_usage(w.store.engine, &usage);

@@ -287,7 +287,7 @@ struct err share_load_snapshot(struct txn *t, const struct share *s, int64_t sta
 {
     struct str row;
     if (!share_has_snapshot(s, stamp))
-        return err_new(ERR_SHARE_SNAPSHOT_NOT_FOUND);
+        return err_new(ERR_SHARE_NOT_FOUND);
     TRY(txn_get(t, file_key_snapshot(txn_arena(t), s->incarnation, stamp), &row));
     return str_given(row) ? share_decode_snapshot(row, stamp, out) : err_new(ERR_CORRUPT);
 }

@@ -69,7 +69,7 @@ struct err share_load(struct txn *t, struct share *out);
 struct err share_save(struct txn *t, const struct share *s);
 /* A share's or a deleted share's row, as listings find it. */
 struct err share_decode(struct str row, struct share *out);
-/* ERR_SHARE_SNAPSHOT_NOT_FOUND. */
+/* ERR_SHARE_NOT_FOUND, as the cloud has it of a snapshot that is asked for as a share. */
 struct err share_load_snapshot(struct txn *t, const struct share *s, int64_t stamp,
                                struct share_snapshot *out);
 struct err share_save_snapshot(struct txn *t, const struct share *s,

@@ -36,7 +36,7 @@ void test_get_share_properties(void)
     CHECK_INT(args.share.settings.quota_gib, SHARE_QUOTA_DEFAULT_GIB);
     args.snapshot = 5;
     CHECK_ERR(engine_view(w.store.engine, w.partition, ENGINE_WAIT, file_get_share, &args),
-              ERR_SHARE_SNAPSHOT_NOT_FOUND);
+              ERR_SHARE_NOT_FOUND);
     world_end(&w);
 }
 
@@ -86,8 +86,7 @@ void test_lease_share(void)
     args.lease.id = id;
     CHECK_OK(world_update(&w, file_set_share_acl, &args));
     clock_advance(&w.clock, 20 * TICKS_PER_SECOND);
-    CHECK_ERR(world_update(&w, file_set_share_acl, &args),
-              ERR_LEASE_NOT_PRESENT_WITH_SHARE_OPERATION);
+    CHECK_ERR(world_update(&w, file_set_share_acl, &args), ERR_LEASE_LOST);
     args.lease_request = (struct lease_request){.action = LEASE_RENEW, .id = id};
     CHECK_OK(world_update(&w, file_lease_share, &args));
     args.lease_request = (struct lease_request){.action = LEASE_BREAK, .break_seconds = 5};

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers that the cloud was recorded to give where its documentation leaves them open or says otherwise: the recordings
+// that the suites of the Python SDKs were once kept with, replayed request by request against this server.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertError, assertRejects, startServer, uniqueName } from './lib.mjs';
+
+let server;
+let service;
+let share;
+
+before(async () => {
+    server = await startServer({ inMemory: true, services: ['blob', 'file'] });
+    service = await server.blobs();
+    share = (await server.shares()).getShareClient(uniqueName('s'));
+    await share.create();
+});
+after(() => server.stop());
+
+const A = 'aaaaaaaa-0000-4000-8000-000000000001';
+const B = 'bbbbbbbb-0000-4000-8000-000000000002';
+
+async function freshContainer() {
+    const container = service.getContainerClient(uniqueName('c'));
+    await container.create();
+    return container;
+}
+
+// Python's upload_blob sends If-None-Match: * unless it is told to overwrite, also when it is given a lease.
+test('If-None-Match: * of a create, and the lease', async () => {
+    const blob = (await freshContainer()).getBlockBlobClient('b');
+    const upload = (text, conditions) => blob.upload(text, text.length, { conditions: { ifNoneMatch: '*', ...conditions } });
+    await upload('first');
+    await assertRejects(upload('second'), 409, 'BlobAlreadyExists');
+    await assertRejects(upload('second', { leaseId: A }), 412, 'LeaseNotPresentWithBlobOperation');
+    await blob.getBlobLeaseClient(A).acquireLease(15);
+    await assertRejects(upload('second'), 412, 'LeaseIdMissing');
+    await assertRejects(upload('second', { leaseId: B }), 412, 'LeaseIdMismatchWithBlobOperation');
+    await upload('third', { leaseId: A });
+    await blob.stageBlock('MQ==', 'fourth', 6, { conditions: { leaseId: A } });
+    await blob.commitBlockList(['MQ=='], { conditions: { ifNoneMatch: '*', leaseId: A } });
+    assert.equal((await blob.downloadToBuffer()).toString(), 'fourth');
+    await assertRejects(upload('fifth', { leaseId: A, tagConditions: '"a"=\'b\'' }), 412, 'ConditionNotMet');
+    server.advance(16000);
+    await assertRejects(upload('fifth', { leaseId: A }), 412, 'LeaseLost');
+    await assertRejects(upload('fifth'), 409, 'BlobAlreadyExists');
+});
+
+test('the id of a container\'s or share\'s lease that is over: LeaseLost', async () => {
+    const container = await freshContainer();
+    const lease = container.getBlobLeaseClient(A);
+    await lease.acquireLease(15);
+    await lease.breakLease(5);
+    server.advance(6000);
+    await assertRejects(container.delete({ conditions: { leaseId: A } }), 412, 'LeaseLost');
+    await container.delete();
+    const path = `/${share.name}`;
+    const leaseShare = (headers) => server.request('file', 'PUT', path, { query: { restype: 'share', comp: 'lease' }, headers });
+    assert.equal((await leaseShare({ 'x-ms-lease-action': 'acquire', 'x-ms-lease-duration': '15', 'x-ms-proposed-lease-id': A })).status, 201);
+    const get = (id) => server.request('file', 'GET', path, { query: { restype: 'share' }, headers: { 'x-ms-lease-id': id } });
+    assertError(await get(B), 412, 'LeaseIdMismatchWithContainerOperation');
+    assert.equal((await get(A)).status, 200);
+    server.advance(16000);
+    assertError(await get(A), 412, 'LeaseLost');
+});
+
+test('files: a permission that is none, a copy over a read-only file, a snapshot that is not there', async () => {
+    const { FileSystemAttributes } = await import('@azure/storage-file-share');
+    const directory = share.rootDirectoryClient;
+    await assertRejects(directory.getFileClient('f').create(1024, { filePermission: 'abcde' }), 400, 'FileInvalidPermission');
+    const source = directory.getFileClient('source');
+    const target = directory.getFileClient('target');
+    await source.create(3);
+    await target.create(3, { fileAttributes: FileSystemAttributes.parse('ReadOnly') });
+    await assertRejects(target.startCopyFromURL(source.url), 409, 'ReadOnlyAttribute');
+    await target.startCopyFromURL(source.url, { copyFileSmbInfo: { ignoreReadOnly: true } });
+    const query = { restype: 'share', sharesnapshot: '2017-07-19T06:53:46.0000000Z' };
+    assertError(await server.request('file', 'GET', `/${share.name}`, { query }), 404, 'ShareNotFound');
+});
