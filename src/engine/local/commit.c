@@ -160,9 +160,9 @@ static void add_to_journal(void *arg, struct row *row)
     else if (!goes_to_journal(row, &value, &large) && str_given(value))
         journal_add_stored(j, row_key(row), row_value(row));
     else if (str_given(value))
-        journal_add_large_body(j, row_key(row), value, large);
+        journal_add_large_body(j, row, value, large);
     else if (large.n >= VALUE_LARGE_MIN)
-        journal_add_large(j, row_key(row), large);
+        journal_add_large(j, row, large);
     else
         journal_add_small(j, row_key(row), large);
 }
@@ -225,6 +225,13 @@ static void add_number(struct local_engine *e, struct str key, uint64_t number)
     put_stored(e->write, key, buf_str(&b));
 }
 
+/* To those who remember rows, or where they are. */
+static void announce(struct local_engine *e, uint64_t commit)
+{
+    row_cache_announce(e->cache, commit);
+    row_places_announce(e->places, commit);
+}
+
 /* ---- after a failed flush of the journal ---- */
 
 /* A large value or body that was visible and may not be on the disk: if the row still has it,
@@ -235,6 +242,7 @@ static struct err save_large(struct local_engine *e, const struct record_entry *
     struct value_place now;
     bool found;
     row_cache_renew(e->cache, entry->key, STR_NONE);
+    row_places_drop(e->places, row_cache_hash(entry->key));
     struct err error = state_read_small(e->published, entry->key, &stored, &found);
     if (!err_is(error) && found && value_is_elsewhere(buf_str(&stored), &now) &&
         now.file == entry->place.file && now.offset == entry->place.offset) {
@@ -270,7 +278,7 @@ static struct err save_visible(struct local_engine *e)
     TRY(journal_walk_init(&w, j, j->active->id, j->durable_offset));
     /* Nothing read from now on until the next commit may be cached: the old file may be collected
      * while a cached row still names a place in it. */
-    row_cache_announce(e->cache, e->commit + 1);
+    announce(e, e->commit + 1);
     struct err error = OK;
     while (!err_is(error) && w.next < j->end.offset)
         error = journal_walk_next(&w) ? save_record(e, &w) : err_new(ERR_CORRUPT);
@@ -451,19 +459,36 @@ struct state *local_state(struct local_engine *e)
     return s;
 }
 
+static void renew_place(struct row_writer *w, const struct row *row)
+{
+    uint64_t hash = row_cache_hash(row_key(row));
+    struct str value;
+    struct str large;
+    if (row->deleted || !goes_to_journal(row, &value, &large)) {
+        row_places_drop(w->engine->places, hash);
+        return;
+    }
+    struct value_place place = journal_value_place(&w->engine->journal, w->large++);
+    struct row_place whole = journal_row_place(&place, row->key_n, row->value_n - large.n);
+    row_places_put(w->engine->places, hash, &whole);
+}
+
 static void renew_row(void *arg, struct row *row)
 {
+    struct row_writer *w = arg;
     if (row->hot)
-        row_cache_add(arg, row_key(row), row_value(row));
+        row_cache_add(w->engine->cache, row_key(row), row_value(row));
     else
-        row_cache_renew(arg, row_key(row), row->deleted ? STR_NONE : row_value(row));
+        row_cache_renew(w->engine->cache, row_key(row), row->deleted ? STR_NONE : row_value(row));
+    renew_place(w, row);
 }
 
 static void publish(struct local_engine *e)
 {
     e->commit++;
-    row_cache_announce(e->cache, e->commit);
-    tree_each(&e->batch.overlay, renew_row, e->cache);
+    announce(e, e->commit);
+    struct row_writer writer = {.engine = e};
+    tree_each(&e->batch.overlay, renew_row, &writer);
     pins_advance(&e->readers, e->commit);
     struct state *state = state_new(&e->rows, e->commit, &e->readers);
     pthread_mutex_lock(&e->publish_lock);

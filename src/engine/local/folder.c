@@ -19,8 +19,10 @@
 #define MARKER_NEW  "LAZULI.new"
 #define MARKER_HEAD "lazuli store, format "
 
-/* Since 2 rows have bodies; all that 1 had is as it was. */
-enum { FORMAT_OLDEST = 1, FORMAT = 2, MARKER_BYTES_MAX = 64 };
+/* Since 2 rows have bodies, since 3 they lie whole in the journal; all that was before is as it
+ * was.
+ */
+enum { FORMAT_OLDEST = 1, FORMAT = 3, MARKER_BYTES_MAX = 64 };
 
 static struct err folder_error(const char *folder, const char *doing)
 {

@@ -54,6 +54,7 @@ void journal_release(struct journal *j)
     segments_release(&j->files);
     buf_release(&j->head);
     buf_release(&j->entries);
+    buf_release(&j->leads);
     free(j->values);
     free(j->places);
 }
@@ -175,6 +176,7 @@ struct err journal_begin(struct journal *j)
         TRY(start_file(j));
     }
     buf_clear(&j->entries);
+    buf_clear(&j->leads);
     j->value_count = 0;
     j->value_bytes = 0;
     j->entry_count = 0;
@@ -209,35 +211,56 @@ void journal_add_stored(struct journal *j, struct str key, struct str stored)
 static void grow_values(struct journal *j)
 {
     j->value_capacity = j->value_capacity == 0 ? 64 : j->value_capacity * 2;
-    j->values = mem_realloc(j->values, j->value_capacity * sizeof *j->values);
+    j->values = mem_realloc(j->values, 2 * j->value_capacity * sizeof *j->values);
     j->places = mem_realloc(j->places, j->value_capacity * sizeof *j->places);
 }
 
+static void add_lead(struct journal *j, const struct row *row, size_t before_n,
+                     const struct value_place *place)
+{
+    size_t at = j->leads.n;
+    buf_put_le32(&j->leads, 0); /* the checksum of what follows and of the row up to the value */
+    buf_put_le32(&j->leads, place->check);
+    buf_put_le32(&j->leads, row->key_n);
+    buf_put_le32(&j->leads, (uint32_t)before_n - row->key_n);
+    buf_put_le32(&j->leads, place->length);
+    uint32_t check = journal_sum(str_from(buf_str(&j->leads), at + 4), lead_seed(j->record_at.file));
+    struct buf first = {.p = j->leads.p + at, .n = 0, .capacity = 4};
+    buf_put_le32(&first, journal_sum((struct str){row->bytes, before_n}, check));
+}
+
 /* Notes the bytes, and ends the entry with what is to be known of them. */
-static void add_value(struct journal *j, struct str value)
+static void add_value(struct journal *j, const struct row *row, struct str value)
 {
     if (j->value_count == j->value_capacity)
         grow_values(j);
-    struct value_place place = {
-        .offset = j->value_bytes, .length = (uint32_t)value.n, .check = journal_sum(value, 0)};
-    j->values[j->value_count] = (struct iovec){(void *)(uintptr_t)value.p, value.n};
+    size_t row_n = (size_t)row->key_n + row->value_n;
+    size_t before_n = row_n - value.n;
+    assert(value.p == row->bytes + before_n);
+    struct value_place place = {.offset = j->value_bytes + LEAD_BYTES + before_n,
+                                .length = (uint32_t)value.n,
+                                .check = journal_sum(value, 0),
+                                .led = true};
+    add_lead(j, row, before_n, &place);
+    j->values[2 * j->value_count + 1] = (struct iovec){(void *)(uintptr_t)row->bytes, row_n};
     j->places[j->value_count++] = place;
-    j->value_bytes += value.n;
+    j->value_bytes += LEAD_BYTES + row_n;
     buf_put_varint(&j->entries, value.n);
     buf_put_le32(&j->entries, place.check);
 }
 
-void journal_add_large(struct journal *j, struct str key, struct str value)
+void journal_add_large(struct journal *j, const struct row *row, struct str value)
 {
-    add_key(j, ENTRY_LARGE, key);
-    add_value(j, value);
+    add_key(j, ENTRY_LARGE, row_key(row));
+    add_value(j, row, value);
 }
 
-void journal_add_large_body(struct journal *j, struct str key, struct str value, struct str body)
+void journal_add_large_body(struct journal *j, const struct row *row, struct str value,
+                            struct str body)
 {
-    add_key(j, ENTRY_LARGE_BODY, key);
+    add_key(j, ENTRY_LARGE_BODY, row_key(row));
     buf_put_bytes(&j->entries, value);
-    add_value(j, body);
+    add_value(j, row, body);
 }
 
 struct value_place journal_value_place(const struct journal *j, size_t n)
@@ -282,10 +305,13 @@ static void make_head(struct journal *j, bool flush)
 /* The first write carries the head, the entries and as many values as fit. */
 static struct err write_record(struct journal *j)
 {
-    enum { FIRST = 64 };
+    enum { FIRST = 128 };
     struct iovec first[2 + FIRST];
-    size_t taken = j->value_count < FIRST ? j->value_count : FIRST;
+    size_t count = 2 * j->value_count;
+    size_t taken = count < FIRST ? count : FIRST;
     size_t bytes = j->head.n + j->entries.n;
+    for (size_t i = 0; i < j->value_count; i++)
+        j->values[2 * i] = (struct iovec){j->leads.p + i * LEAD_BYTES, LEAD_BYTES};
     first[0] = (struct iovec){j->head.p, j->head.n};
     first[1] = (struct iovec){j->entries.p, j->entries.n};
     for (size_t i = 0; i < taken; i++) {
@@ -293,8 +319,7 @@ static struct err write_record(struct journal *j)
         bytes += j->values[i].iov_len;
     }
     TRY(write_parts(j->active->fd, first, 2 + taken, j->end.offset));
-    return write_parts(j->active->fd, j->values + taken, j->value_count - taken,
-                       j->end.offset + bytes);
+    return write_parts(j->active->fd, j->values + taken, count - taken, j->end.offset + bytes);
 }
 
 /* Zeros behind the record, so that the flushes of the next ones find their blocks in place: a flush
@@ -412,12 +437,15 @@ void journal_mended(struct journal *j)
 
 /* ---- values ---- */
 
+/* In the length, which is far below it: there were places before there were leads. */
+#define LENGTH_LED (UINT32_C(1) << 31)
+
 void value_place_write(char to[VALUE_PLACE_BYTES], const struct value_place *place)
 {
     struct buf b = {.p = to, .capacity = VALUE_PLACE_BYTES};
     buf_put_le64(&b, place->file);
     buf_put_le64(&b, place->offset);
-    buf_put_le32(&b, place->length);
+    buf_put_le32(&b, place->length | (place->led ? LENGTH_LED : 0));
     buf_put_le32(&b, place->check);
 }
 
@@ -426,19 +454,22 @@ bool value_place_read(struct str from, struct value_place *place)
     struct reader r = reader_of(from);
     place->file = read_le64(&r);
     place->offset = read_le64(&r);
-    place->length = read_le32(&r);
+    uint32_t length = read_le32(&r);
+    place->length = length & ~LENGTH_LED;
+    place->led = (length & LENGTH_LED) != 0;
     place->check = read_le32(&r);
     return reader_done(&r);
 }
 
-static struct err read_value_bytes(int fd, const struct value_place *place, enum engine_wait wait,
-                                   char *to)
+/* As many of n bytes as there are up to the end of the file. */
+static struct err read_there(int fd, struct iovec to, uint64_t offset, enum engine_wait wait,
+                             size_t *done)
 {
-    size_t done = 0;
-    while (done < place->length) {
-        struct iovec part = {to + done, place->length - done};
-        ssize_t n = preadv2(fd, &part, 1, (off_t)(place->offset + done),
-                            wait == ENGINE_NOWAIT ? RWF_NOWAIT : 0);
+    *done = 0;
+    while (*done < to.iov_len) {
+        struct iovec rest = {(char *)to.iov_base + *done, to.iov_len - *done};
+        ssize_t n =
+            preadv2(fd, &rest, 1, (off_t)(offset + *done), wait == ENGINE_NOWAIT ? RWF_NOWAIT : 0);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && segment_read_would_block(errno))
@@ -446,20 +477,65 @@ static struct err read_value_bytes(int fd, const struct value_place *place, enum
         if (n < 0)
             return err_cause(ERR_IO, errno);
         if (n == 0)
-            return err_new(ERR_CORRUPT);
-        done += (size_t)n;
+            break;
+        *done += (size_t)n;
     }
     return OK;
+}
+
+/* The same from a file of the journal. */
+static struct err read_from(struct journal *j, const struct row_place *from, enum engine_wait wait,
+                            char *to, size_t *done)
+{
+    struct segment *file;
+    TRY(segments_use(&j->files, from->file, 0, &file));
+    struct err e = read_there(file->fd, (struct iovec){to, from->bytes}, from->offset, wait, done);
+    segment_put(&j->files, file);
+    return e;
 }
 
 struct err journal_read_value(struct journal *j, const struct value_place *place,
                               enum engine_wait wait, char *to)
 {
-    struct segment *file;
-    TRY(segments_use(&j->files, place->file, 0, &file));
-    struct err e = read_value_bytes(file->fd, place, wait, to);
-    segment_put(&j->files, file);
-    if (!err_is(e) && journal_sum((struct str){to, place->length}, 0) != place->check)
-        e = err_new(ERR_CORRUPT);
-    return e;
+    struct row_place from = {place->file, place->offset, place->length};
+    size_t n;
+    TRY(read_from(j, &from, wait, to, &n));
+    return n == place->length && journal_sum((struct str){to, n}, 0) == place->check
+               ? OK
+               : err_new(ERR_CORRUPT);
+}
+
+struct row_place journal_row_place(const struct value_place *place, size_t key_n, size_t head_n)
+{
+    uint64_t before = LEAD_BYTES + key_n + head_n;
+    return (struct row_place){place->file, place->offset - before, before + place->length};
+}
+
+/* Whether what was read is the row of this key, whole. */
+static bool parse_row(struct str bytes, uint64_t file, struct str key, struct str *stored)
+{
+    struct reader r = reader_of(bytes);
+    uint32_t check = read_le32(&r);
+    const char *checked = r.p;
+    uint32_t large_check = read_le32(&r);
+    size_t key_n = read_le32(&r);
+    size_t head_n = read_le32(&r);
+    size_t large_n = read_le32(&r);
+    struct str found = read_raw(&r, key_n);
+    struct str head = read_raw(&r, head_n);
+    struct str large = read_raw(&r, large_n);
+    struct str summed = {checked, LEAD_BYTES - 4 + key_n + head_n};
+    if (!reader_ok(&r) || !str_eq(found, key) || journal_sum(summed, lead_seed(file)) != check ||
+        journal_sum(large, 0) != large_check)
+        return false;
+    *stored = (struct str){head.p, head_n + large_n};
+    return true;
+}
+
+struct err journal_read_row(struct journal *j, const struct row_place *place, enum engine_wait wait,
+                            struct str key, char *room, struct str *stored)
+{
+    size_t n;
+    TRY(read_from(j, place, wait, room, &n));
+    return parse_row((struct str){room, n}, place->file, key, stored) ? OK : err_new(ERR_CORRUPT);
 }

@@ -8,7 +8,8 @@
  *
  * A file: a header, then records at multiples of RECORD_ALIGN. A record: a header, the entries
  * (keys, small values, lengths and checksums of large values), the large values. Header, entries
- * and each large value have checksums of their own. Numbers are little-endian.
+ * and each large value have checksums of their own. Numbers are little-endian. Before a large value
+ * its row is written once more, so that all of the row can be read at once (see row_places.h).
  *
  * RocksDB holds, written with every commit, the place up to which the journal is in it; after a
  * crash it comes back with a prefix of the commits, and what follows that place is applied anew. */
@@ -27,6 +28,9 @@ enum {
     JOURNAL_HEAD_BYTES = 64,
     RECORD_ALIGN = 64,
     RECORD_HEAD_BYTES = 48,
+    /* What a row is stored as begins so, where its value or its body is there itself (value.h). */
+    VALUE_HERE_HEAD_BYTES = 1,
+    BODY_HERE_HEAD_BYTES = 1 + 4,
 };
 
 /* Where a record ends: all before it, and the record's number. */
@@ -42,6 +46,14 @@ struct value_place {
     uint64_t offset;
     uint32_t length;
     uint32_t check;
+    bool led; /* the rest of the row stands before it */
+};
+
+/* Where a row lies whole; `bytes` may be more than it takes. */
+struct row_place {
+    uint64_t file;
+    uint64_t offset;
+    uint64_t bytes;
 };
 
 struct journal {
@@ -59,7 +71,8 @@ struct journal {
     struct journal_place record_at; /* where it begins */
     struct buf head;
     struct buf entries;
-    struct iovec *values;
+    struct buf leads;
+    struct iovec *values;       /* a lead and a row by turns */
     struct value_place *places; /* of the values, counted from the first */
     size_t value_count;
     size_t value_capacity;
@@ -84,11 +97,13 @@ void journal_add_delete(struct journal *j, struct str key);
 void journal_add_small(struct journal *j, struct str key, struct str value);
 /* As RocksDB will store it (value.h): a value with a small body. */
 void journal_add_stored(struct journal *j, struct str key, struct str stored);
-/* The value is borrowed until the record is written. */
-void journal_add_large(struct journal *j, struct str key, struct str value);
+/* The value ends the row, which is borrowed until the record is written. */
+void journal_add_large(struct journal *j, const struct row *row, struct str value);
 /* The same for a body; the value beside it is copied. */
-void journal_add_large_body(struct journal *j, struct str key, struct str value, struct str body);
-/* Where the n-th large value is: known when the last entry has been added. */
+void journal_add_large_body(struct journal *j, const struct row *row, struct str value,
+                            struct str body);
+/* Where the n-th large value is: known from when the last entry has been added until the next
+ * record begins. */
 struct value_place journal_value_place(const struct journal *j, size_t n);
 /* Where the record ends. */
 struct journal_place journal_record_end(const struct journal *j);
@@ -114,6 +129,13 @@ void journal_mended(struct journal *j);
 enum { VALUE_PLACE_BYTES = 24 };
 void value_place_write(char to[VALUE_PLACE_BYTES], const struct value_place *place);
 bool value_place_read(struct str from, struct value_place *place);
+/* Where the row of this key lies whole, whose value or body is at that place, with so many bytes
+ * stored before it. */
+struct row_place journal_row_place(const struct value_place *place, size_t key_n, size_t head_n);
+/* Reads the row of that key as it is stored with all of it here, into room for place->bytes, and
+ * checks it. ERR_WOULD_BLOCK, ERR_IO; ERR_CORRUPT when there is something else. */
+struct err journal_read_row(struct journal *j, const struct row_place *place, enum engine_wait wait,
+                            struct str key, char *room, struct str *stored);
 /* Reads and checks. ERR_WOULD_BLOCK, ERR_CORRUPT, ERR_IO. */
 struct err journal_read_value(struct journal *j, const struct value_place *place,
                               enum engine_wait wait, char *to);
@@ -161,6 +183,7 @@ struct err journal_file_blank(struct journal *j, uint64_t file, bool *blank);
 struct journal_walk {
     struct segment *file;
     uint64_t salt;
+    bool led;        /* rows stand before their large values */
     uint64_t offset; /* of the record at hand */
     uint64_t next;
     struct record_head head;

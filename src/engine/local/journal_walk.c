@@ -49,7 +49,8 @@ static struct err read_file_head(struct journal_walk *w)
     uint64_t id = read_le64(&r);
     w->salt = read_le64(&r);
     struct str summed = {bytes, (size_t)(r.p - bytes)};
-    if (!str_eq(magic, STR(JOURNAL_MAGIC)) || id != w->file->id ||
+    w->led = str_eq(magic, STR(JOURNAL_MAGIC));
+    if ((!w->led && !str_eq(magic, STR(JOURNAL_MAGIC_BARE))) || id != w->file->id ||
         read_le32(&r) != journal_sum(summed, 0))
         return err_new(ERR_CORRUPT);
     return OK;
@@ -135,6 +136,14 @@ bool journal_walk_load(struct journal_walk *w)
     return journal_sum(buf_str(&w->entries), (uint32_t)w->salt) == w->head.entry_check;
 }
 
+/* How much of the row stands before its large part. */
+static uint64_t lead_before(const struct record_entry *entry)
+{
+    size_t stored_n = entry->kind == ENTRY_LARGE ? (size_t)VALUE_HERE_HEAD_BYTES
+                                                 : BODY_HERE_HEAD_BYTES + entry->value.n;
+    return LEAD_BYTES + entry->key.n + stored_n;
+}
+
 bool journal_walk_entry(struct journal_walk *w, struct record_entry *entry)
 {
     struct reader *r = &w->reader;
@@ -150,8 +159,9 @@ bool journal_walk_entry(struct journal_walk *w, struct record_entry *entry)
         entry->value = read_bytes(r);
     if (record_entry_placed(entry)) {
         uint64_t length = read_varint(r);
+        w->value_at += w->led ? lead_before(entry) : 0;
         entry->place =
-            (struct value_place){w->file->id, w->value_at, (uint32_t)length, read_le32(r)};
+            (struct value_place){w->file->id, w->value_at, (uint32_t)length, read_le32(r), w->led};
         w->value_at += length;
     }
     return reader_ok(r);

@@ -14,6 +14,8 @@ enum {
     FIRST_COMMIT = 1, /* the number of the state that a run begins with */
     CACHE_BYTES_DEFAULT = 64 << 20,
     CACHE_ROWS_PART = 3,
+    CACHE_PLACES_PART = 1,
+    PLACES_BYTES_MAX = 32 << 20, /* of four million rows */
 };
 
 static struct err view_of(struct local_txn *t, engine_fn *fn, void *arg)
@@ -144,6 +146,7 @@ static void local_free(struct local_engine *e)
     pins_release(&e->readers);
     collect_release(&e->collector);
     row_cache_free(e->cache);
+    row_places_free(e->places);
     verified_free(e->verified);
     update_queue_release(&e->queue);
     pthread_mutex_destroy(&e->publish_lock);
@@ -184,10 +187,22 @@ static const struct engine_ops LOCAL_OPS = {
     .close = local_close,
 };
 
-/* The row cache gets CACHE_ROWS_PART eighths of the memory, RocksDB's blocks the rest. */
 static uint64_t cache_share(uint64_t cache_bytes, uint64_t eighths)
 {
     return (cache_bytes == 0 ? CACHE_BYTES_DEFAULT : cache_bytes) / 8 * eighths;
+}
+
+static uint64_t places_share(uint64_t cache_bytes)
+{
+    uint64_t share = cache_share(cache_bytes, CACHE_PLACES_PART);
+    return share < PLACES_BYTES_MAX ? share : PLACES_BYTES_MAX;
+}
+
+/* Rows get CACHE_ROWS_PART eighths of the memory, their places up to CACHE_PLACES_PART, RocksDB's
+ * blocks the rest. */
+static uint64_t blocks_share(uint64_t cache_bytes)
+{
+    return cache_share(cache_bytes, 8 - CACHE_ROWS_PART) - places_share(cache_bytes);
 }
 
 static struct local_engine *local_new(const struct engine_local_options *options)
@@ -205,6 +220,7 @@ static struct local_engine *local_new(const struct engine_local_options *options
     atomic_init(&e->commits, FIRST_COMMIT);
     atomic_init(&e->durable_commit, FIRST_COMMIT);
     e->cache = row_cache_new(cache_share(options->cache_bytes, CACHE_ROWS_PART), FIRST_COMMIT);
+    e->places = row_places_new(places_share(options->cache_bytes), FIRST_COMMIT);
     e->verified = verified_new();
     pins_init(&e->pins);
     pins_advance(&e->pins, FIRST_COMMIT);
@@ -302,8 +318,7 @@ static struct err local_open_parts(struct local_engine *e, const struct engine_l
 {
     TRY(folder_open(o->folder, o->read_only, &e->lock_fd));
     char *path = folder_path(o->folder, "rows");
-    struct err error =
-        rows_open(&e->rows, path, cache_share(o->cache_bytes, 8 - CACHE_ROWS_PART), o->read_only);
+    struct err error = rows_open(&e->rows, path, blocks_share(o->cache_bytes), o->read_only);
     free(path);
     TRY(error);
     path = folder_path(o->folder, "journal");

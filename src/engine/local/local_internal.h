@@ -10,6 +10,7 @@
 #include "engine/local/local.h"
 #include "engine/local/reap.h"
 #include "engine/local/row_cache.h"
+#include "engine/local/row_places.h"
 #include "engine/local/rows.h"
 #include "engine/local/segment.h"
 #include "engine/local/value.h"
@@ -49,6 +50,7 @@ struct local_engine {
     struct journal journal;
     struct segments segments;
     struct row_cache *cache;
+    struct row_places *places;
     struct verified *verified;
     struct pins pins;
     struct pins readers; /* the states in use */

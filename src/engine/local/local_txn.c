@@ -119,6 +119,47 @@ static struct err local_load_cached(struct local_txn *t, const struct cached_row
     return OK;
 }
 
+/* All of the row, from where it lies whole in the journal; absent when that is not known. What is
+ * wrong there the other way finds out as well, and says so. */
+static struct err local_find_whole(struct local_txn *t, struct row_offer *asked)
+{
+    struct row_place place;
+    if (!row_places_find(t->engine->places, asked->hash, asked->commit, &place))
+        return OK;
+    char *room = arena_bytes(&t->arena, place.bytes);
+    struct err e =
+        journal_read_row(&t->engine->journal, &place, t->wait, asked->key, room, &asked->value);
+    return e.code == ERR_WOULD_BLOCK ? e : OK;
+}
+
+/* Remembers where a row that was searched for lies whole, if it does. */
+static void local_note_place(struct local_txn *t, const struct row_offer *found)
+{
+    struct value_place place;
+    struct str value;
+    if (!value_is_elsewhere(found->value, &place) || !place.led)
+        return;
+    size_t head_n = value_beside_body(found->value, &value) ? BODY_HERE_HEAD_BYTES + value.n
+                                                            : (size_t)VALUE_HERE_HEAD_BYTES;
+    struct row_place whole = journal_row_place(&place, found->key.n, head_n);
+    row_places_offer(t->engine->places, found->hash, found->commit, &whole);
+}
+
+/* What is not in the cache; absent when it is nowhere. */
+static struct err local_find_uncached(struct local_txn *t, enum row_use use,
+                                      struct row_offer *asked)
+{
+    bool whole = use == ROW_BODY && t->batch == NULL;
+    if (whole)
+        TRY(local_find_whole(t, asked));
+    if (str_given(asked->value))
+        return OK;
+    TRY(local_find_below(t, asked->key, &asked->value));
+    if (whole && str_given(asked->value))
+        local_note_place(t, asked);
+    return OK;
+}
+
 static struct err local_find_cached(struct local_txn *t, struct str key, enum row_use use,
                                     struct str *stored)
 {
@@ -132,8 +173,8 @@ static struct err local_find_cached(struct local_txn *t, struct str key, enum ro
         /* What an update reads it mostly changes. */
         return hot || t->batch == NULL ? local_load_cached(t, row, use, stored) : OK;
     }
-    TRY(local_find_below(t, key, stored));
-    offer.value = *stored;
+    TRY(local_find_uncached(t, use, &offer));
+    *stored = offer.value;
     if (hot || t->batch == NULL)
         row_cache_offer(t->engine->cache, &offer);
     return OK;

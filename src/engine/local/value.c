@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/local/value.h"
 
-enum { BODY_HERE_HEAD_BYTES = 1 + 4 };
-
 struct row *value_row(struct str key, struct str value)
 {
     struct row *row = row_new_sized(key, value.n + 1);

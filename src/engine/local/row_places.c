@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/local/row_places.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "core/mem.h"
+
+/* A place: part of the hash, how many units long, where in the file, and the end of the file's
+ * number. Longer rows are not worth it, and those further back in a file do not come. */
+enum {
+    TAG_BITS = 12,
+    UNITS_BITS = 7,
+    OFFSET_BITS = 27,
+    FILE_BITS = 18,
+    UNIT_BYTES = 128,
+    UNITS_MAX = (1 << UNITS_BITS) - 1,
+};
+static_assert(TAG_BITS + UNITS_BITS + OFFSET_BITS + FILE_BITS == 64, "a place fills its word");
+
+#define FILE_MASK   ((UINT64_C(1) << FILE_BITS) - 1)
+#define OFFSET_MASK ((UINT64_C(1) << OFFSET_BITS) - 1)
+#define TAG_SHIFT   (64 - TAG_BITS)
+
+static uint64_t buckets_within(uint64_t bytes)
+{
+    uint64_t count = 1;
+    while (2 * count * PLACES_WAYS * sizeof(uint64_t) <= bytes)
+        count *= 2;
+    return count;
+}
+
+struct row_places *row_places_new(uint64_t bytes_max, uint64_t commit)
+{
+    struct row_places *p = MEM_NEW(struct row_places);
+    atomic_init(&p->announced, commit);
+    p->bucket_count = buckets_within(bytes_max);
+    p->memory = mem_calloc(p->bucket_count + 1, sizeof *p->buckets);
+    /* A bucket is a line of the processor's cache. */
+    uintptr_t at = (uintptr_t)p->memory;
+    p->buckets = (void *)(at + (sizeof *p->buckets - at % sizeof *p->buckets));
+    for (size_t i = 0; i < PLACES_LOCKS; i++)
+        pthread_mutex_init(&p->locks[i], NULL);
+    return p;
+}
+
+void row_places_free(struct row_places *p)
+{
+    for (size_t i = 0; i < PLACES_LOCKS; i++)
+        pthread_mutex_destroy(&p->locks[i]);
+    free(p->memory);
+    free(p);
+}
+
+static _Atomic uint64_t *bucket_of(const struct row_places *p, uint64_t hash)
+{
+    return p->buckets[hash & (p->bucket_count - 1)];
+}
+
+/* All of a bucket is under one lock. */
+static pthread_mutex_t *lock_of(struct row_places *p, uint64_t hash)
+{
+    return &p->locks[hash & (p->bucket_count - 1) & (PLACES_LOCKS - 1)];
+}
+
+static bool has_tag_of(uint64_t word, uint64_t hash)
+{
+    return word != 0 && word >> TAG_SHIFT == hash >> TAG_SHIFT;
+}
+
+/* The way that holds what looks like the key, NULL for none. */
+static _Atomic uint64_t *way_of(const struct row_places *p, uint64_t hash)
+{
+    _Atomic uint64_t *bucket = bucket_of(p, hash);
+    for (size_t way = 0; way < PLACES_WAYS; way++) {
+        if (has_tag_of(atomic_load_explicit(&bucket[way], memory_order_relaxed), hash))
+            return &bucket[way];
+    }
+    return NULL;
+}
+
+/* ---- finding ---- */
+
+bool row_places_find(const struct row_places *p, uint64_t hash, uint64_t commit,
+                     struct row_place *out)
+{
+    _Atomic uint64_t *way = way_of(p, hash);
+    uint64_t word = way == NULL ? 0 : atomic_load(way);
+    /* Looked at after the word: what a newer commit has changed it announced before. */
+    if (!has_tag_of(word, hash) || atomic_load(&p->announced) != commit)
+        return false;
+    uint64_t newest = atomic_load_explicit(&p->newest_file, memory_order_relaxed);
+    out->file = newest - ((newest - word) & FILE_MASK);
+    out->offset = word >> FILE_BITS & OFFSET_MASK;
+    out->bytes = (word >> (FILE_BITS + OFFSET_BITS) & UNITS_MAX) * UNIT_BYTES;
+    return true;
+}
+
+/* ---- changing ---- */
+
+/* 0 for one that cannot be noted. */
+static uint64_t word_of(struct row_places *p, uint64_t hash, const struct row_place *place)
+{
+    uint64_t units = (place->bytes + UNIT_BYTES - 1) / UNIT_BYTES;
+    uint64_t newest = atomic_load(&p->newest_file);
+    while (place->file > newest &&
+           !atomic_compare_exchange_weak(&p->newest_file, &newest, place->file))
+        ;
+    if (units > UNITS_MAX || place->offset > OFFSET_MASK ||
+        (place->file < newest && newest - place->file > FILE_MASK / 2))
+        return 0;
+    return hash >> TAG_SHIFT << TAG_SHIFT | units << (FILE_BITS + OFFSET_BITS) |
+           place->offset << FILE_BITS | (place->file & FILE_MASK);
+}
+
+/* The lock is held. In place of what looks like the key, or in an empty way, or of any. */
+static void note(struct row_places *p, uint64_t hash, uint64_t word)
+{
+    _Atomic uint64_t *bucket = bucket_of(p, hash);
+    _Atomic uint64_t *way = way_of(p, hash);
+    for (size_t i = 0; i < PLACES_WAYS && way == NULL; i++) {
+        if (atomic_load_explicit(&bucket[i], memory_order_relaxed) == 0)
+            way = &bucket[i];
+    }
+    if (way == NULL)
+        way = &bucket[(hash >> (TAG_SHIFT - 3)) % PLACES_WAYS];
+    atomic_store(way, word);
+}
+
+void row_places_offer(struct row_places *p, uint64_t hash, uint64_t commit,
+                      const struct row_place *place)
+{
+    uint64_t word = word_of(p, hash, place);
+    if (word == 0 || atomic_load(&p->announced) != commit)
+        return;
+    pthread_mutex_lock(lock_of(p, hash));
+    /* Looked at under the lock: a commit announced after this has its changes to come. */
+    if (atomic_load(&p->announced) == commit)
+        note(p, hash, word);
+    pthread_mutex_unlock(lock_of(p, hash));
+}
+
+void row_places_announce(struct row_places *p, uint64_t commit)
+{
+    atomic_store(&p->announced, commit);
+}
+
+void row_places_put(struct row_places *p, uint64_t hash, const struct row_place *place)
+{
+    uint64_t word = word_of(p, hash, place);
+    if (word == 0) {
+        row_places_drop(p, hash);
+        return;
+    }
+    pthread_mutex_lock(lock_of(p, hash));
+    note(p, hash, word);
+    pthread_mutex_unlock(lock_of(p, hash));
+}
+
+void row_places_drop(struct row_places *p, uint64_t hash)
+{
+    pthread_mutex_lock(lock_of(p, hash));
+    _Atomic uint64_t *way = way_of(p, hash);
+    if (way != NULL)
+        atomic_store(way, 0);
+    pthread_mutex_unlock(lock_of(p, hash));
+}

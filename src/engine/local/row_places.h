@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where rows lie whole in the journal: eight bytes for each, found by the hash of its key. Who
+ * reads one row among millions finds it with one read of a file, which the kernel has in memory for
+ * longer than RocksDB's cache has its block; a search of RocksDB would cost as much again, and then
+ * the large part would still have to be read.
+ *
+ * It is in step with the commits as the cache of rows is (row_cache.h), but notes no commit with a
+ * row: it answers for the newest announced one, and is of no use to older states. A place is a
+ * proposal: two keys may look the same here, and one crowds the other out. Whoever reads there sees
+ * by the key and the checksums whether it is the row. */
+#ifndef ENGINE_LOCAL_ROW_PLACES_H
+#define ENGINE_LOCAL_ROW_PLACES_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "engine/local/journal.h"
+
+enum { PLACES_LOCKS = 64, PLACES_WAYS = 8 };
+
+struct row_places {
+    _Atomic uint64_t announced;
+    _Atomic uint64_t newest_file;
+    uint64_t bucket_count;                    /* a power of two */
+    _Atomic uint64_t (*buckets)[PLACES_WAYS]; /* 0: empty */
+    void *memory;                             /* theirs */
+    pthread_mutex_t locks[PLACES_LOCKS];      /* for who changes them */
+};
+
+/* Untouched memory costs nothing: it takes what it gets filled with. */
+struct row_places *row_places_new(uint64_t bytes_max, uint64_t commit);
+void row_places_free(struct row_places *p);
+
+/* The hash is row_cache_hash's. False when nothing is known that holds for this commit. */
+bool row_places_find(const struct row_places *p, uint64_t hash, uint64_t commit,
+                     struct row_place *out);
+/* What the state of this commit has. */
+void row_places_offer(struct row_places *p, uint64_t hash, uint64_t commit,
+                      const struct row_place *place);
+
+/* The committer, as for the cache of rows: a row it has changed lies there; it lies nowhere whole,
+ * or is gone. */
+void row_places_announce(struct row_places *p, uint64_t commit);
+void row_places_put(struct row_places *p, uint64_t hash, const struct row_place *place);
+void row_places_drop(struct row_places *p, uint64_t hash);
+
+#endif
