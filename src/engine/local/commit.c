@@ -228,6 +228,7 @@ static void add_number(struct local_engine *e, struct str key, uint64_t number)
 /* To those who remember rows, or where they are. */
 static void announce(struct local_engine *e, uint64_t commit)
 {
+    (void)row_places_fetch_saved(e->places);
     row_cache_announce(e->cache, commit);
     row_places_announce(e->places, commit);
 }
@@ -685,8 +686,12 @@ static void commit_last(struct local_engine *e)
         error = write_rows(e, true);
     if (!err_is(error))
         error = rows_flush(&e->rows);
-    if (err_is(error))
+    if (err_is(error)) {
         log_line(LOG_ERROR, "the store could not be closed cleanly");
+        return;
+    }
+    (void)row_places_fetch_saved(e->places);
+    row_places_save(e->places, e->folder, &e->journal.end);
 }
 
 void commit_stop(struct local_engine *e)

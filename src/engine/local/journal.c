@@ -224,7 +224,8 @@ static void add_lead(struct journal *j, const struct row *row, size_t before_n,
     buf_put_le32(&j->leads, row->key_n);
     buf_put_le32(&j->leads, (uint32_t)before_n - row->key_n);
     buf_put_le32(&j->leads, place->length);
-    uint32_t check = journal_sum(str_from(buf_str(&j->leads), at + 4), lead_seed(j->record_at.file));
+    uint32_t check =
+        journal_sum(str_from(buf_str(&j->leads), at + 4), lead_seed(j->record_at.file));
     struct buf first = {.p = j->leads.p + at, .n = 0, .capacity = 4};
     buf_put_le32(&first, journal_sum((struct str){row->bytes, before_n}, check));
 }

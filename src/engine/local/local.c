@@ -145,6 +145,7 @@ static void local_free(struct local_engine *e)
     pins_release(&e->pins);
     pins_release(&e->readers);
     collect_release(&e->collector);
+    learn_release(&e->learner);
     row_cache_free(e->cache);
     row_places_free(e->places);
     verified_free(e->verified);
@@ -228,6 +229,7 @@ static struct local_engine *local_new(const struct engine_local_options *options
     pins_advance(&e->readers, FIRST_COMMIT);
     reap_init(&e->reaper);
     collect_init(&e->collector);
+    learn_init(&e->learner);
     update_queue_init(&e->queue);
     pthread_mutex_init(&e->publish_lock, NULL);
     return e;
@@ -326,6 +328,8 @@ static struct err local_open_parts(struct local_engine *e, const struct engine_l
     free(path);
     TRY(error);
     TRY(replay(e));
+    if (!o->read_only)
+        row_places_find_saved(e->places, e->folder, &e->journal.end);
     e->published = state_new(&e->rows, FIRST_COMMIT, &e->readers);
     TRY(local_open_segments(e, o->segment_bytes));
     if (o->read_only)

@@ -7,6 +7,7 @@
 #include "engine/extent_row.h"
 #include "engine/local/collect.h"
 #include "engine/local/journal.h"
+#include "engine/local/learn.h"
 #include "engine/local/local.h"
 #include "engine/local/reap.h"
 #include "engine/local/row_cache.h"
@@ -56,6 +57,7 @@ struct local_engine {
     struct pins readers; /* the states in use */
     struct reaper reaper;
     struct collector collector; /* the reaper's */
+    struct learner learner;     /* the same */
 
     struct update_queue queue;
     pthread_t committer;

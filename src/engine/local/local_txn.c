@@ -135,14 +135,11 @@ static struct err local_find_whole(struct local_txn *t, struct row_offer *asked)
 /* Remembers where a row that was searched for lies whole, if it does. */
 static void local_note_place(struct local_txn *t, const struct row_offer *found)
 {
-    struct value_place place;
-    struct str value;
-    if (!value_is_elsewhere(found->value, &place) || !place.led)
+    struct row_place whole;
+    if (!value_row_is_whole(found->key, found->value, &whole))
         return;
-    size_t head_n = value_beside_body(found->value, &value) ? BODY_HERE_HEAD_BYTES + value.n
-                                                            : (size_t)VALUE_HERE_HEAD_BYTES;
-    struct row_place whole = journal_row_place(&place, found->key.n, head_n);
     row_places_offer(t->engine->places, found->hash, found->commit, &whole);
+    learn_missed(t->engine, str_head(found->key, t->key.partition_n));
 }
 
 /* What is not in the cache; absent when it is nowhere. */

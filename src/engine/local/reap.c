@@ -261,14 +261,17 @@ static void *reap_loop(void *arg)
     while (!atomic_load(&r->stopping)) {
         size_t n = reap_take(e, waste);
         bool recovering = r->begin != NULL;
+        bool learning = learn_wanted(&e->learner);
         struct chores due = {0};
-        if (n == 0 && !recovering)
+        if (n == 0 && !recovering && !learning)
             due = reap_wait(e);
         pthread_mutex_unlock(&r->lock);
         if (n > 0)
             reap_waste(e, waste, n);
         if (recovering)
             recover_some(e);
+        if (learning)
+            learn_some(e);
         do_chores(e, due);
         pthread_mutex_lock(&r->lock);
     }
@@ -347,6 +350,11 @@ void reap_wake(struct local_engine *e)
     bool uncounted = something_only_visible(e) && !atomic_load(&r->counting);
     if (uncounted || atomic_load(&r->resting) || something_to_reap(e) || collect_due(e))
         reap_signal(r);
+}
+
+void reap_learn(struct local_engine *e)
+{
+    reap_signal(&e->reaper);
 }
 
 void reap_unpinned(struct local_engine *e)

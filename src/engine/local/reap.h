@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reaper: a thread that gives the space of dropped extents back to the file system, once nobody
  * can be reading them and the drop is durable; that clears up after a crash; that sees to it that
- * nothing stays merely visible for long; and that collects the journal. */
+ * nothing stays merely visible for long; that collects the journal; and that learns where rows are.
+ */
 #ifndef ENGINE_LOCAL_REAP_H
 #define ENGINE_LOCAL_REAP_H
 
@@ -64,5 +65,7 @@ void reap_wake(struct local_engine *e);
 /* A pin is gone. Every read ends so, and the thread is not disturbed unless something waits for it.
  */
 void reap_unpinned(struct local_engine *e);
+/* There is something to learn (learn.h). */
+void reap_learn(struct local_engine *e);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "core/mem.h"
 
@@ -41,6 +42,8 @@ struct row_places *row_places_new(uint64_t bytes_max, uint64_t commit)
     p->buckets = (void *)(at + (sizeof *p->buckets - at % sizeof *p->buckets));
     for (size_t i = 0; i < PLACES_LOCKS; i++)
         pthread_mutex_init(&p->locks[i], NULL);
+    pthread_mutex_init(&p->saved_lock, NULL);
+    p->saved_fd = -1;
     return p;
 }
 
@@ -48,6 +51,9 @@ void row_places_free(struct row_places *p)
 {
     for (size_t i = 0; i < PLACES_LOCKS; i++)
         pthread_mutex_destroy(&p->locks[i]);
+    pthread_mutex_destroy(&p->saved_lock);
+    if (p->saved_fd >= 0)
+        (void)close(p->saved_fd);
     free(p->memory);
     free(p);
 }
@@ -87,7 +93,7 @@ bool row_places_find(const struct row_places *p, uint64_t hash, uint64_t commit,
     _Atomic uint64_t *way = way_of(p, hash);
     uint64_t word = way == NULL ? 0 : atomic_load(way);
     /* Looked at after the word: what a newer commit has changed it announced before. */
-    if (!has_tag_of(word, hash) || atomic_load(&p->announced) != commit)
+    if (!has_tag_of(word, hash) || !row_places_in_step(p, commit))
         return false;
     uint64_t newest = atomic_load_explicit(&p->newest_file, memory_order_relaxed);
     out->file = newest - ((newest - word) & FILE_MASK);
@@ -113,8 +119,8 @@ static uint64_t word_of(struct row_places *p, uint64_t hash, const struct row_pl
            place->offset << FILE_BITS | (place->file & FILE_MASK);
 }
 
-/* The lock is held. In place of what looks like the key, or in an empty way, or of any. */
-static void note(struct row_places *p, uint64_t hash, uint64_t word)
+/* What looks like the key, or an empty way, or NULL. */
+static _Atomic uint64_t *way_with_room(const struct row_places *p, uint64_t hash)
 {
     _Atomic uint64_t *bucket = bucket_of(p, hash);
     _Atomic uint64_t *way = way_of(p, hash);
@@ -122,8 +128,15 @@ static void note(struct row_places *p, uint64_t hash, uint64_t word)
         if (atomic_load_explicit(&bucket[i], memory_order_relaxed) == 0)
             way = &bucket[i];
     }
+    return way;
+}
+
+/* The lock is held. Where there is room, or in place of any other. */
+static void note(struct row_places *p, uint64_t hash, uint64_t word)
+{
+    _Atomic uint64_t *way = way_with_room(p, hash);
     if (way == NULL)
-        way = &bucket[(hash >> (TAG_SHIFT - 3)) % PLACES_WAYS];
+        way = &bucket_of(p, hash)[(hash >> (TAG_SHIFT - 3)) % PLACES_WAYS];
     atomic_store(way, word);
 }
 
@@ -131,12 +144,32 @@ void row_places_offer(struct row_places *p, uint64_t hash, uint64_t commit,
                       const struct row_place *place)
 {
     uint64_t word = word_of(p, hash, place);
-    if (word == 0 || atomic_load(&p->announced) != commit)
+    if (word == 0 || !row_places_in_step(p, commit))
         return;
     pthread_mutex_lock(lock_of(p, hash));
     /* Looked at under the lock: a commit announced after this has its changes to come. */
-    if (atomic_load(&p->announced) == commit)
+    if (row_places_in_step(p, commit))
         note(p, hash, word);
+    pthread_mutex_unlock(lock_of(p, hash));
+}
+
+void row_places_offer_room(struct row_places *p, uint64_t hash, uint64_t commit,
+                           const struct row_place *place)
+{
+    /* Who takes the room meanwhile is crowded out, which harms nobody. */
+    if (way_with_room(p, hash) != NULL)
+        row_places_offer(p, hash, commit, place);
+}
+
+void row_places_restore(struct row_places *p, uint64_t bucket, uint64_t word)
+{
+    uint64_t hash = word >> TAG_SHIFT << TAG_SHIFT | bucket; /* as much of it as counts here */
+    if (word == 0 || bucket >= p->bucket_count)
+        return;
+    pthread_mutex_lock(lock_of(p, hash));
+    _Atomic uint64_t *way = way_with_room(p, hash);
+    if (way != NULL)
+        atomic_store(way, word);
     pthread_mutex_unlock(lock_of(p, hash));
 }
 

@@ -25,6 +25,9 @@ struct row_places {
     _Atomic uint64_t (*buckets)[PLACES_WAYS]; /* 0: empty */
     void *memory;                             /* theirs */
     pthread_mutex_t locks[PLACES_LOCKS];      /* for who changes them */
+    atomic_bool saved;                        /* there are more in a file of the last run */
+    pthread_mutex_t saved_lock;
+    int saved_fd; /* -1: none */
 };
 
 /* Untouched memory costs nothing: it takes what it gets filled with. */
@@ -37,6 +40,36 @@ bool row_places_find(const struct row_places *p, uint64_t hash, uint64_t commit,
 /* What the state of this commit has. */
 void row_places_offer(struct row_places *p, uint64_t hash, uint64_t commit,
                       const struct row_place *place);
+
+/* The same, but crowds nothing out. */
+void row_places_offer_room(struct row_places *p, uint64_t hash, uint64_t commit,
+                           const struct row_place *place);
+/* Whether offers of this commit are taken. */
+static inline bool row_places_in_step(const struct row_places *p, uint64_t commit)
+{
+    return atomic_load(&p->announced) == commit;
+}
+/* How many there is room for. */
+static inline uint64_t row_places_room(const struct row_places *p)
+{
+    return p->bucket_count * PLACES_WAYS;
+}
+
+/* ---- from run to run (row_places_file.c) ---- */
+
+/* Into the folder, when all is committed: the journal ends there, and no commit comes after. */
+void row_places_save(const struct row_places *p, const char *folder,
+                     const struct journal_place *at);
+/* What the last run has saved there, when the journal still ends there. Nothing is read yet: a
+ * store that nobody reads needs no memory for it. */
+void row_places_find_saved(struct row_places *p, const char *folder,
+                           const struct journal_place *at);
+/* Reads it; to be called before the first commit at the latest. False when there was nothing. */
+bool row_places_fetch_saved(struct row_places *p);
+/* One of them, if there is room. */
+void row_places_restore(struct row_places *p, uint64_t bucket, uint64_t word);
+
+/* ---- the committer ---- */
 
 /* The committer, as for the cache of rows: a row it has changed lies there; it lies nowhere whole,
  * or is gone. */

@@ -351,17 +351,29 @@ struct err state_none_between(struct state *s, struct str from, struct str past,
     return OK;
 }
 
-void walk_init(struct walk *w, struct state *s, enum engine_wait wait, struct str from,
-               struct str past)
+static void walk_set_options(struct walk *w, struct state *s, struct str from, struct str past)
 {
     w->rows = s->rows;
     w->steps = 0;
     w->options = rocksdb_readoptions_create();
     rocksdb_readoptions_set_snapshot(w->options, s->snapshot);
-    if (wait == ENGINE_NOWAIT)
-        rocksdb_readoptions_set_read_tier(w->options, READ_TIER_MEMORY);
     rocksdb_readoptions_set_iterate_lower_bound(w->options, from.p, from.n);
     rocksdb_readoptions_set_iterate_upper_bound(w->options, past.p, past.n);
+}
+
+void walk_init(struct walk *w, struct state *s, enum engine_wait wait, struct str from,
+               struct str past)
+{
+    walk_set_options(w, s, from, past);
+    if (wait == ENGINE_NOWAIT)
+        rocksdb_readoptions_set_read_tier(w->options, READ_TIER_MEMORY);
+    w->iterator = rocksdb_create_iterator(s->rows->db, w->options);
+}
+
+void walk_init_passing(struct walk *w, struct state *s, struct str from, struct str past)
+{
+    walk_set_options(w, s, from, past);
+    rocksdb_readoptions_set_fill_cache(w->options, 0);
     w->iterator = rocksdb_create_iterator(s->rows->db, w->options);
 }
 

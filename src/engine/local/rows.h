@@ -86,6 +86,8 @@ struct walk {
 };
 void walk_init(struct walk *w, struct state *s, enum engine_wait wait, struct str from,
                struct str past);
+/* The same for who comes by once: what it reads is not kept in RocksDB's cache. */
+void walk_init_passing(struct walk *w, struct state *s, struct str from, struct str past);
 void walk_release(struct walk *w);
 /* To the next key, also for those who go on for long: after WALK_FILL_ROWS of them, what is read is
  * no longer kept in RocksDB's cache, for it would push out all else there and not be found there

@@ -73,6 +73,18 @@ bool value_is_elsewhere(struct str stored, struct value_place *place)
     return placed && value_place_read((struct str){stored.p + 1, VALUE_PLACE_BYTES}, place);
 }
 
+bool value_row_is_whole(struct str key, struct str stored, struct row_place *place)
+{
+    struct value_place large;
+    struct str value;
+    if (!value_is_elsewhere(stored, &large) || !large.led)
+        return false;
+    size_t head_n = value_beside_body(stored, &value) ? BODY_HERE_HEAD_BYTES + value.n
+                                                      : (size_t)VALUE_HERE_HEAD_BYTES;
+    *place = journal_row_place(&large, key.n, head_n);
+    return true;
+}
+
 /* What lies at the row's place, read into the buffer. */
 static struct err load_placed(struct journal *j, struct str stored, enum engine_wait wait,
                               struct buf *into, struct str *bytes)

@@ -44,6 +44,9 @@ static inline bool value_is_here(struct str stored, struct str *value)
 /* The place, when the value or the body is elsewhere. */
 bool value_is_elsewhere(struct str stored, struct value_place *place);
 
+/* Where the row lies whole, when its value or body is elsewhere and the rest stands before it. */
+bool value_row_is_whole(struct str key, struct str stored, struct row_place *place);
+
 /* The value, wherever it is: borrowed from `stored`, or read into the buffer anew. ERR_WOULD_BLOCK,
  * ERR_CORRUPT, ERR_IO. */
 struct err value_load(struct journal *j, struct str stored, enum engine_wait wait, struct buf *into,
