@@ -4,7 +4,7 @@
 //
 //     const client = await SmbClient.connect(port, 'share1');
 //     const file = await client.open('dir\\file', { access: READ, share: 'rw' });   // or client.tryOpen: {status, …}
-import { createHmac, randomBytes } from 'node:crypto';
+import { createCipheriv, createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import net from 'node:net';
 import { ACCOUNT, KEY } from '../rest/lib.mjs';
@@ -19,9 +19,11 @@ export const LOCK_NOT_GRANTED = 0xC0000055;
 export const NOT_FOUND = 0xC0000034;
 export const FILE_CLOSED = 0xC0000128;
 export const NOT_AVAILABLE = 0xC0000467;
+export const NOT_ACCEPTED = 0xC00000D0;
 const PENDING = 0x103;
 const MORE = 0xC0000016;
-const REPLAY = 0x20000000; // a header's flag
+const SIGNED = 8, REPLAY = 0x20000000; // a header's flags
+const BINDING = 1; // a SESSION_SETUP's
 const NEGOTIATE = 0, SETUP = 1, TREE = 3, CREATE = 5, CLOSE = 6, READ_FILE = 8, WRITE_FILE = 9, LOCK = 10, NOTIFY = 15;
 const SET_INFO = 17, BREAK = 18;
 const LEASE_BITS = { r: 1, h: 2, w: 4 };
@@ -74,7 +76,8 @@ function ntlmAuthenticate(challenge) {
     const time = Buffer.alloc(8);
     time.writeBigInt64LE((BigInt(Date.now()) + 11644473600000n) * 10000n);
     const blob = Buffer.concat([Buffer.from([1, 1, 0, 0, 0, 0, 0, 0]), time, randomBytes(8), Buffer.alloc(4), target, Buffer.alloc(4)]);
-    const answer = Buffer.concat([hmacMd5(key, challenge.subarray(24, 32), blob), blob]);
+    const proof = hmacMd5(key, challenge.subarray(24, 32), blob);
+    const answer = Buffer.concat([proof, blob]);
     const fields = [Buffer.alloc(24), answer, utf16('AZURE'), utf16(ACCOUNT), utf16('TESTER'), Buffer.alloc(0)];
     const head = Buffer.alloc(64);
     head.write('NTLMSSP\0', 'latin1');
@@ -87,7 +90,36 @@ function ntlmAuthenticate(challenge) {
         at += field.length;
     });
     head.writeUInt32LE(FLAGS, 60);
-    return Buffer.concat([head, ...fields]);
+    return { token: Buffer.concat([head, ...fields]), sessionKey: hmacMd5(key, proof) };
+}
+
+// ---- signing in SMB 3.0 ---------------------------------------------------------------------------------------------
+
+/** SP 800-108 in counter mode: one block of HMAC-SHA256 is enough. */
+function signingKey(sessionKey) {
+    const input = Buffer.concat([Buffer.from([0, 0, 0, 1]), Buffer.from('SMB2AESCMAC\0\0SmbSign\0'), Buffer.from([0, 0, 0, 128])]);
+    return createHmac('sha256', sessionKey).update(input).digest().subarray(0, 16);
+}
+
+/** RFC 4493. */
+function aesCmac(key, message) {
+    const encrypt = (block) => createCipheriv('aes-128-ecb', key, null).setAutoPadding(false).update(block);
+    const mix = (a, b) => Buffer.from(a.map((byte, i) => byte ^ b[i]));
+    const double = (block) => {
+        const out = Buffer.from(block.map((byte, i) => byte << 1 | (block[i + 1] ?? 0) >> 7));
+        out[15] ^= block[0] & 0x80 ? 0x87 : 0;
+        return out;
+    };
+    const count = Math.max(1, Math.ceil(message.length / 16));
+    const last = Buffer.alloc(16);
+    const whole = message.copy(last, 0, (count - 1) * 16) === 16;
+    if (!whole)
+        last[message.length % 16] = 0x80;
+    let mac = Buffer.alloc(16);
+    for (let i = 0; i < count - 1; i++)
+        mac = encrypt(mix(mac, message.subarray(i * 16, i * 16 + 16)));
+    const subkey = double(encrypt(Buffer.alloc(16)));
+    return encrypt(mix(mix(mac, last), whole ? subkey : double(subkey)));
 }
 
 // ---- the client -----------------------------------------------------------------------------------------------------
@@ -119,25 +151,55 @@ export class SmbClient {
     #nextId = 0;
     #session = 0n;
     #tree = 0;
+    #dialect;
+    #sessionKey;
+    #signing; // the key that requests are signed with; undefined: they are not
     guid;
 
-    static async connect(port, share, guid = randomBytes(16), dialect = 0x0210) {
+    /** A connection that has negotiated, and no more. */
+    static async #greet(port, guid, dialect) {
         const client = new SmbClient();
         client.guid = guid;
+        client.#dialect = dialect;
         client.#socket = net.connect(port, '127.0.0.1');
         client.#socket.on('data', (bytes) => client.#take(bytes));
         client.#socket.on('error', () => {});
         await once(client.#socket, 'connect');
         await client.#must(NEGOTIATE, body([2, 36], [2, 1], [2, 1], [2, 0], [4, 0x7F], guid, [8, 0], [2, dialect]));
-        const setup = (token) => body([2, 25], [1, 0], [1, 1], [4, 0], [4, 0], [2, 88], [2, token.length], [8, 0], token);
-        const challenge = await client.request(SETUP, setup(ntlmNegotiate()));
+        return client;
+    }
+
+    /** Proves the account's key; the status that it ends with. */
+    async #logOn(flags) {
+        const setup = (token) => body([2, 25], [1, flags], [1, 1], [4, 0], [4, 0], [2, 88], [2, token.length], [8, 0], token);
+        const challenge = await this.request(SETUP, setup(ntlmNegotiate()));
         if (challenge.status !== MORE)
-            throw new Error(`challenge: ${challenge.status.toString(16)}`);
-        client.#session = challenge.session;
-        await client.#must(SETUP, setup(ntlmAuthenticate(challenge.body.subarray(8))));
+            return challenge.status;
+        this.#session = challenge.session;
+        const { token, sessionKey } = ntlmAuthenticate(challenge.body.subarray(8));
+        this.#sessionKey = sessionKey;
+        return (await this.request(SETUP, setup(token))).status;
+    }
+
+    static async connect(port, share, guid = randomBytes(16), dialect = 0x0210) {
+        const client = await SmbClient.#greet(port, guid, dialect);
+        const status = await client.#logOn(0);
+        if (status !== OK)
+            throw new Error(`log on: ${status.toString(16)}`);
         const path = utf16(`\\\\127.0.0.1\\${share}`);
         client.#tree = (await client.#must(TREE, body([2, 9], [2, 0], [2, 72], [2, path.length], path))).tree;
         return client;
+    }
+
+    /** One more connection to this one's session and tree (needs 3.0): {status, client}. */
+    async bind(port) {
+        const client = await SmbClient.#greet(port, this.guid, this.#dialect);
+        client.#session = this.#session;
+        client.#signing = signingKey(this.#sessionKey);
+        const status = await client.#logOn(BINDING);
+        client.#signing = undefined;
+        client.#tree = this.#tree;
+        return { status, client };
     }
 
     /** Cuts the connection, without a word. */
@@ -158,10 +220,12 @@ export class SmbClient {
         header.writeUInt16LE(1, 6);
         header.writeUInt16LE(command, 12);
         header.writeUInt16LE(64, 14);
-        header.writeUInt32LE(flags, 16);
+        header.writeUInt32LE(this.#signing === undefined ? flags : flags | SIGNED, 16);
         header.writeBigUInt64LE(BigInt(id), 24);
         header.writeUInt32LE(this.#tree, 36);
         header.writeBigUInt64LE(BigInt(this.#session), 40);
+        if (this.#signing !== undefined)
+            aesCmac(this.#signing, Buffer.concat([header, bytes])).copy(header, 48);
         const length = Buffer.alloc(4);
         length.writeUInt32BE(header.length + bytes.length);
         this.#socket.write(Buffer.concat([length, header, bytes]));

@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { ACCOUNT, freePorts, KEY, startServer } from '../rest/lib.mjs';
-import { OK, SmbClient } from './client.mjs';
+import { NOT_ACCEPTED, OK, SmbClient } from './client.mjs';
 
 const run = promisify(execFile);
 let server, port;
@@ -39,4 +39,21 @@ test('encryption in transit: who cannot encrypt is refused, who can does', async
     const client = await SmbClient.connect(port, 'share1');
     assert.equal((await client.tryOpen('new', { disposition: 2 })).status, OK);
     client.cut();
+});
+
+test('no multichannel: a session has one connection, and goes on over it', async () => {
+    const dialect = 0x0302;
+    await demand({ encryption: false, multichannel: false });
+    const only = await SmbClient.connect(port, 'share1', undefined, dialect);
+    const refused = await only.bind(port);
+    assert.equal(refused.status, NOT_ACCEPTED);
+    assert.notEqual((await refused.client.tryOpen('over-the-other', { disposition: 3 })).status, OK);
+    assert.equal((await only.tryOpen('over-the-first', { disposition: 3 })).status, OK);
+    await demand({ encryption: false, multichannel: true });
+    const { status, client } = await only.bind(port);
+    assert.equal(status, OK);
+    only.cut();
+    assert.equal((await client.tryOpen('over-the-second', { disposition: 3 })).status, OK);
+    for (const one of [refused.client, client])
+        one.cut();
 });
