@@ -202,6 +202,11 @@ struct err cursor_open_range(struct txn *t, struct str from, struct str to, stru
     return cursor_opened(t, t->ops->cursor_open(t, from, to, out), out);
 }
 
+void txn_pass_by(struct txn *t)
+{
+    t->passing = true;
+}
+
 struct err cursor_seek(struct cursor *c, struct str key)
 {
     return c->ops->seek(c, key);

@@ -113,6 +113,10 @@ int64_t txn_stamp(const struct txn *t);
 struct arena *txn_arena(struct txn *t);
 bool txn_writable(const struct txn *t);
 
+/* What cursors opened from now on read is not to be remembered: for a page of many rows whose next
+ * time, if there is one, is far off. It would push out what others read again and again. */
+void txn_pass_by(struct txn *t);
+
 /* A cursor over the keys of the partition that start with prefix, in order; it sees the
  * transaction's own writes made before it was opened or moved. Opened at the first such key; with
  * none, or moved past the last, it is not valid. A prefix may be longer than any key (it is what a

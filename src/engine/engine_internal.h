@@ -75,6 +75,7 @@ struct txn {
     int64_t now;
     int64_t stamp;
     bool writable;
+    bool passing;           /* see txn_pass_by */
     struct cursor *cursors; /* those open */
 };
 

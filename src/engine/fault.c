@@ -223,6 +223,7 @@ static struct err fault_cursor_open(struct txn *t, struct str from, struct str t
     struct fault_engine *f = fault_txn_of(t)->fault;
     struct cursor *inner;
     TRY(fault_point(f));
+    fault_txn_of(t)->inner->passing = t->passing;
     TRY(cursor_open_range(fault_txn_of(t)->inner, from, to, &inner));
     struct fault_cursor *c = MEM_NEW(struct fault_cursor);
     c->base.ops = &FAULT_CURSOR_OPS;

@@ -213,7 +213,10 @@ struct err local_cursor_between(struct local_txn *t, struct str first, struct st
     c->first = first;
     c->past = past;
     c->body = body;
-    walk_init(&c->below, t->state, t->wait, c->first, c->past);
+    if (t->base.passing && t->wait == ENGINE_WAIT)
+        walk_init_passing(&c->below, t->state, c->first, c->past);
+    else
+        walk_init(&c->below, t->state, t->wait, c->first, c->past);
     struct err e = cursor_seek_physical(c, c->first);
     if (err_is(e))
         local_cursor_close(&c->base);
