@@ -77,6 +77,8 @@ void smb_open_drop(struct smb_open *o)
     smb_open_close(o, &remove);
     if (remove && !survives)
         remove_detached(store, partition, key);
+    else if (!survives)
+        smb_persist_dropped(o, partition);
     smb_open_put(o);
     smb_tree_put(tree);
 }
@@ -122,6 +124,14 @@ static void removed(struct smb_request *q, struct err outcome)
         answer(q);
 }
 
+static void marked(struct smb_request *q, struct err outcome)
+{
+    if (err_is(outcome))
+        smb_complete_err(q, outcome);
+    else
+        answer(q);
+}
+
 static void close_now(struct smb_request *q)
 {
     struct closing *c = q->work;
@@ -129,7 +139,7 @@ static void close_now(struct smb_request *q)
     c->key = (struct opens_key){.share = q->open->incarnation, .node = q->open->node};
     smb_open_close(q->open, &remove);
     if (!remove) {
-        answer(q);
+        smb_persist_closed(q, marked);
         return;
     }
     c->removal.at = smb_at(q);

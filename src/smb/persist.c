@@ -111,44 +111,81 @@ void smb_persist_let_go(struct smb_request *q, const struct smb_open *o, smb_the
     smb_update(q, file_let_go, args, ENGINE_DURABLE, then);
 }
 
-struct forgetting {
+/* An update that nobody waits for. */
+struct detached {
     struct engine_update update;
-    struct file_let_go_args args;
+    struct file_let_go_args let_go;
+    struct file_mark_args mark;
     char partition[];
 };
 
 /* On an engine thread. A row that stays is found at the next start, and its time ends again. */
-static void forgotten(struct engine_update *u)
+static void detached_done(struct engine_update *u)
 {
     if (err_is(u->result))
-        log_line(LOG_WARN, "a persistent handle's row could not be removed: error %d",
+        log_line(LOG_WARN, "a persistent handle's row could not be written: error %d",
                  u->result.code);
     free(u);
 }
 
-void smb_persist_forget(const struct smb_open *o, struct str partition)
+static struct detached *new_detached(struct str partition)
 {
-    struct forgetting *f = mem_calloc(1, sizeof *f + partition.n);
-    memcpy(f->partition, partition.p, partition.n);
-    f->args = (struct file_let_go_args){o->incarnation, o->id.persistent};
-    f->update = (struct engine_update){.partition = {f->partition, partition.n},
-                                       .fn = file_let_go,
-                                       .arg = &f->args,
-                                       .ack = ENGINE_VISIBLE,
-                                       .done = forgotten};
-    store_write(smb_server_world(o->server)->store, &f->update);
+    struct detached *d = mem_calloc(1, sizeof *d + partition.n);
+    memcpy(d->partition, partition.p, partition.n);
+    d->update = (struct engine_update){
+        .partition = {d->partition, partition.n}, .ack = ENGINE_VISIBLE, .done = detached_done};
+    return d;
 }
 
-void smb_persist_spare(struct smb_request *q, smb_then *then)
+void smb_persist_forget(const struct smb_open *o, struct str partition)
+{
+    struct detached *d = new_detached(partition);
+    d->let_go = (struct file_let_go_args){o->incarnation, o->id.persistent};
+    d->update.fn = file_let_go;
+    d->update.arg = &d->let_go;
+    store_write(smb_server_world(o->server)->store, &d->update);
+}
+
+void smb_persist_mark(struct smb_request *q, bool delete_pending, smb_then *then)
 {
     struct opens_key key = {.share = q->open->incarnation, .node = q->open->node};
     if (!opens_any_persistent(smb_opens_table(q), key)) {
         then(q, OK);
         return;
     }
-    struct file_spare_args *args = ARENA_NEW(q->arena, struct file_spare_args);
+    struct file_mark_args *args = ARENA_NEW(q->arena, struct file_mark_args);
     args->at = (struct file_at){.arena = q->arena, .incarnation = key.share, .id = key.node};
-    smb_update(q, file_spare_held, args, ENGINE_DURABLE, then);
+    args->delete_pending = delete_pending;
+    smb_update(q, file_mark_held, args, ENGINE_DURABLE, then);
+}
+
+/* Only CREATE's option has its effect at the end; it may have been taken back since. */
+static bool leaves_doomed(const struct smb_open *o, struct opens *opens)
+{
+    struct opens_key key = {.share = o->incarnation, .node = o->node};
+    return (o->options & SMB_OPTION_DELETE_ON_CLOSE) != 0 && opens_any_persistent(opens, key) &&
+           opens_delete_pending(opens, key);
+}
+
+void smb_persist_closed(struct smb_request *q, smb_then *then)
+{
+    if (leaves_doomed(q->open, smb_opens_table(q)))
+        smb_persist_mark(q, true, then);
+    else
+        then(q, OK);
+}
+
+void smb_persist_dropped(const struct smb_open *o, struct str partition)
+{
+    struct store *store = smb_server_world(o->server)->store;
+    if (!leaves_doomed(o, store->opens))
+        return;
+    struct detached *d = new_detached(partition);
+    d->mark.at = (struct file_at){.incarnation = o->incarnation, .id = o->node};
+    d->mark.delete_pending = true;
+    d->update.fn = file_mark_held;
+    d->update.arg = &d->mark;
+    store_write(store, &d->update);
 }
 
 /* ---- start-up ---- */

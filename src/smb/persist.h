@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Handles that survive the server itself ([MS-SMB2] 3.3.5.9.10, .12: persistent ones). They are
  * durable handles of which all that matters is written down, durably, before the client is told:
- * the handle, its locks, that its file is to be deleted. After a restart they are in the parking
- * again, with their share modes and locks in force, before the first client can ask for anything.
+ * the handle, its locks, that its file is to be deleted (whoever said so). After a restart they are
+ * in the parking again, with their share modes and locks in force, before the first client can ask
+ * for anything.
  *
  * What is not written down is what a cache was broken to: the file comes back with at most the
  * caches that its clients have, and a client is only ever asked for more than it has, never for
@@ -27,8 +28,13 @@ void smb_persist_save(struct smb_request *q, struct smb_open *o, smb_then *then)
 void smb_persist_let_go(struct smb_request *q, const struct smb_open *o, smb_then *then);
 /* The same for nobody to wait for. */
 void smb_persist_forget(const struct smb_open *o, struct str partition);
-/* The request's file is not to be deleted after all: other such handles on it must not remember. */
-void smb_persist_spare(struct smb_request *q, smb_then *then);
+/* Whether the request's file is to be deleted has changed, through whatever handle: all such
+ * handles on it remember. At once where there are none. */
+void smb_persist_mark(struct smb_request *q, bool delete_pending, smb_then *then);
+/* The request's handle, or one that nobody waits for, was to delete its file and has been closed:
+ * those that are left remember. */
+void smb_persist_closed(struct smb_request *q, smb_then *then);
+void smb_persist_dropped(const struct smb_open *o, struct str partition);
 /* All that are written down, into the parking. Before the loops run. */
 struct err smb_persist_restore(struct smb_server *s);
 

@@ -182,7 +182,7 @@ static void dispose(struct smb_request *q, struct err outcome)
     if (err_is(error))
         finish(q, error);
     else
-        smb_persist_save(q, q->open, finish);
+        smb_persist_mark(q, true, finish);
 }
 
 static void spare(struct smb_request *q, struct err outcome)
@@ -190,7 +190,7 @@ static void spare(struct smb_request *q, struct err outcome)
     if (err_is(outcome))
         finish(q, outcome);
     else
-        smb_persist_spare(q, finish);
+        smb_persist_mark(q, false, finish);
 }
 
 static void set_disposition(struct setting *s)

@@ -121,9 +121,9 @@ struct err file_let_go(struct txn *t, void *arg)
     return txn_del(t, file_key_id(txn_arena(t), KIND, args->incarnation, args->id));
 }
 
-struct err file_spare_held(struct txn *t, void *arg)
+struct err file_mark_held(struct txn *t, void *arg)
 {
-    const struct file_spare_args *args = arg;
+    const struct file_mark_args *args = arg;
     struct arena *a = txn_arena(t);
     struct cursor *c;
     TRY(cursor_open(t, file_key_kind(a, KIND, args->at.incarnation), &c));
@@ -132,9 +132,9 @@ struct err file_spare_held(struct txn *t, void *arg)
         struct str key = arena_copy(a, cursor_key(c));
         TRY(file_held_read(a, key, arena_copy(a, cursor_value(c)), &held));
         TRY(cursor_next(c));
-        if (held.open.key.node != args->at.id || !held.open.delete_pending)
+        if (held.open.key.node != args->at.id || held.open.delete_pending == args->delete_pending)
             continue;
-        held.open.delete_pending = false;
+        held.open.delete_pending = args->delete_pending;
         TRY(file_held_put(t, &held));
     }
     cursor_close(c);

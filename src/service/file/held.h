@@ -34,11 +34,13 @@ struct file_let_go_args {
 };
 engine_fn file_let_go;
 
-/* The file at.id is not to be deleted after all: no open of it remembers otherwise. */
-struct file_spare_args {
+/* Whether the file at.id is to be deleted, told to all opens of it that survive: that is the file's
+ * and not that of the open it was said through ([MS-FSA] 2.1.5.15.3), which may be gone first. */
+struct file_mark_args {
     struct file_at at;
+    bool delete_pending;
 };
-engine_fn file_spare_held;
+engine_fn file_mark_held;
 
 /* All rows of all shares, at start-up, one call each; `seen` tells where the file is now, and that
  * it does not exist when the row is stale. An error of `visit` ends the walk. */

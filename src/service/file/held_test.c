@@ -164,9 +164,9 @@ void test_held_rows_end_with_the_open_and_with_the_file(void)
 
     struct file_let_go_args gone = {key.share, 1};
     CHECK_OK(world_update(&w, file_let_go, &gone));
-    struct file_spare_args spared = {
+    struct file_mark_args spared = {
         .at = {.arena = &w.arena, .incarnation = key.share, .id = key.node}};
-    CHECK_OK(world_update(&w, file_spare_held, &spared));
+    CHECK_OK(world_update(&w, file_mark_held, &spared));
     opens_close(w.opens, h, &remove);
     opens_removed(w.opens, key);
     struct found found = {.table = opens_new()};
@@ -184,5 +184,40 @@ void test_held_rows_end_with_the_open_and_with_the_file(void)
     opens_free(found.table);
     gone.id = 2;
     CHECK_OK(world_update(&w, file_let_go, &gone));
+    world_end(&w);
+}
+
+/* That a file is to be deleted is the file's: said through one open, it is known to those that
+ * survive, and to those of no other file. */
+void test_held_rows_remember_that_the_file_is_to_be_deleted(void)
+{
+    struct world w;
+    struct opens_handle *h, *other;
+    bool remove;
+    world_begin(&w);
+    CHECK_OK(create_file(&w, "f", 100));
+    CHECK_OK(create_file(&w, "g", 100));
+    struct opens_key key = key_of(&w, "f");
+    struct opens_request wish = {.access = OPENS_READ, .sharing = OPENS_ALL, .persistent = true};
+    CHECK_OK(try_open(w.opens, key_of(&w, "g"), wish, &other));
+    hold(&w, other, 1);
+    CHECK_OK(try_open(w.opens, key, wish, &h));
+    hold(&w, h, 2);
+    struct file_mark_args mark = {
+        .at = {.arena = &w.arena, .incarnation = key.share, .id = key.node},
+        .delete_pending = true};
+    CHECK_OK(world_update(&w, file_mark_held, &mark));
+    struct found found = {.table = opens_new()};
+    CHECK_OK(file_held_walk(&w.store, restore, &found));
+    CHECK_INT(found.count, 2);
+    CHECK(opens_delete_pending(found.table, key));
+    CHECK(!opens_delete_pending(found.table, key_of(&w, "g")));
+    opens_free(found.table);
+    opens_close(w.opens, h, &remove);
+    opens_close(w.opens, other, &remove);
+    for (uint64_t id = 1; id <= 2; id++) {
+        struct file_let_go_args gone = {key.share, id};
+        CHECK_OK(world_update(&w, file_let_go, &gone));
+    }
     world_end(&w);
 }
