@@ -2,6 +2,7 @@
 #include "core/buf.h"
 
 #include <assert.h>
+#include <endian.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,20 +119,10 @@ void buf_printf(struct buf *b, const char *format, ...)
     b->n += (size_t)length;
 }
 
-static void buf_put_low_first(struct buf *b, uint64_t value, size_t bytes)
+static void buf_put_word(struct buf *b, const void *word, size_t n)
 {
-    char *out = buf_reserve(b, bytes);
-    for (size_t i = 0; i < bytes; i++)
-        out[i] = (char)(value >> (8 * i));
-    b->n += bytes;
-}
-
-static void buf_put_high_first(struct buf *b, uint64_t value, size_t bytes)
-{
-    char *out = buf_reserve(b, bytes);
-    for (size_t i = 0; i < bytes; i++)
-        out[i] = (char)(value >> (8 * (bytes - 1 - i)));
-    b->n += bytes;
+    memcpy(buf_reserve(b, n), word, n);
+    b->n += n;
 }
 
 void buf_put_u8(struct buf *b, uint8_t value)
@@ -141,41 +132,64 @@ void buf_put_u8(struct buf *b, uint8_t value)
 
 void buf_put_le16(struct buf *b, uint16_t value)
 {
-    buf_put_low_first(b, value, 2);
+    uint16_t word = htole16(value);
+    buf_put_word(b, &word, sizeof word);
 }
 
 void buf_put_le32(struct buf *b, uint32_t value)
 {
-    buf_put_low_first(b, value, 4);
+    uint32_t word = htole32(value);
+    buf_put_word(b, &word, sizeof word);
 }
 
 void buf_put_le64(struct buf *b, uint64_t value)
 {
-    buf_put_low_first(b, value, 8);
+    uint64_t word = htole64(value);
+    buf_put_word(b, &word, sizeof word);
 }
 
 void buf_put_be16(struct buf *b, uint16_t value)
 {
-    buf_put_high_first(b, value, 2);
+    uint16_t word = htobe16(value);
+    buf_put_word(b, &word, sizeof word);
 }
 
 void buf_put_be32(struct buf *b, uint32_t value)
 {
-    buf_put_high_first(b, value, 4);
+    uint32_t word = htobe32(value);
+    buf_put_word(b, &word, sizeof word);
 }
 
 void buf_put_be64(struct buf *b, uint64_t value)
 {
-    buf_put_high_first(b, value, 8);
+    uint64_t word = htobe64(value);
+    buf_put_word(b, &word, sizeof word);
 }
 
-void buf_put_varint(struct buf *b, uint64_t value)
+/* Eight groups of seven bits, each moved into a byte of its own. */
+static uint64_t spread_sevens(uint64_t value)
 {
-    while (value >= 0x80) {
-        buf_putc(b, (char)(0x80 | (value & 0x7F)));
-        value >>= 7;
+    value = (value & 0x000000000FFFFFFFULL) | (value & 0x00FFFFFFF0000000ULL) << 4;
+    value = (value & 0x00003FFF00003FFFULL) | (value & 0x0FFFC0000FFFC000ULL) << 2;
+    return (value & 0x007F007F007F007FULL) | (value & 0x3F803F803F803F80ULL) << 1;
+}
+
+/* One of up to eight bytes is written as a word, where there is room for one: times and stamps have
+ * eight, and rows are full of them. */
+void buf_put_long_varint(struct buf *b, uint64_t value)
+{
+    size_t n = (70 - (size_t)__builtin_clzll(value | 1)) / 7;
+    char *out = buf_reserve(b, n);
+    if (n <= sizeof value && b->capacity - b->n >= sizeof value) {
+        uint64_t more = 0x8080808080808080ULL >> 8 * (sizeof value - n) >> 8;
+        uint64_t word = htole64(spread_sevens(value) | more);
+        memcpy(out, &word, sizeof word);
+    } else {
+        for (size_t i = 0; i + 1 < n; i++, value >>= 7)
+            out[i] = (char)(0x80 | (value & 0x7F));
+        out[n - 1] = (char)value;
     }
-    buf_putc(b, (char)value);
+    b->n += n;
 }
 
 void buf_put_bytes(struct buf *b, struct str s)

@@ -56,7 +56,14 @@ void buf_put_be32(struct buf *b, uint32_t value);
 /* Big-endian: byte order is number order, for keys. */
 void buf_put_be64(struct buf *b, uint64_t value);
 /* 1 to 10 bytes, 7 bits each, low first. */
-void buf_put_varint(struct buf *b, uint64_t value);
+void buf_put_long_varint(struct buf *b, uint64_t value);
+static inline void buf_put_varint(struct buf *b, uint64_t value)
+{
+    if (value < 0x80)
+        buf_putc(b, (char)value);
+    else
+        buf_put_long_varint(b, value);
+}
 /* A varint length, then the bytes. An absent slice is written as an empty one. */
 void buf_put_bytes(struct buf *b, struct str s);
 

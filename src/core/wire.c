@@ -18,57 +18,62 @@ struct str read_raw(struct reader *r, size_t n)
     return bytes;
 }
 
-static uint64_t read_low_first(struct reader *r, size_t bytes)
+/* Rows are full of numbers of fixed size: a word is copied at once, not byte by byte. Leaves `to`
+ * as it is when there are not so many bytes. */
+static void read_word(struct reader *r, void *to, size_t n)
 {
-    struct str raw = read_raw(r, bytes);
-    uint64_t value = 0;
-    for (size_t i = raw.n; i > 0; i--)
-        value = value << 8 | (unsigned char)raw.p[i - 1];
-    return value;
-}
-
-static uint64_t read_high_first(struct reader *r, size_t bytes)
-{
-    struct str raw = read_raw(r, bytes);
-    uint64_t value = 0;
-    for (size_t i = 0; i < raw.n; i++)
-        value = value << 8 | (unsigned char)raw.p[i];
-    return value;
+    struct str raw = read_raw(r, n);
+    if (raw.n == n)
+        memcpy(to, raw.p, n);
 }
 
 uint8_t read_u8(struct reader *r)
 {
-    return (uint8_t)read_low_first(r, 1);
+    uint8_t value = 0;
+    read_word(r, &value, sizeof value);
+    return value;
 }
 
 uint16_t read_le16(struct reader *r)
 {
-    return (uint16_t)read_low_first(r, 2);
+    uint16_t value = 0;
+    read_word(r, &value, sizeof value);
+    return le16toh(value);
 }
 
 uint32_t read_le32(struct reader *r)
 {
-    return (uint32_t)read_low_first(r, 4);
+    uint32_t value = 0;
+    read_word(r, &value, sizeof value);
+    return le32toh(value);
 }
 
 uint64_t read_le64(struct reader *r)
 {
-    return read_low_first(r, 8);
+    uint64_t value = 0;
+    read_word(r, &value, sizeof value);
+    return le64toh(value);
 }
 
 uint16_t read_be16(struct reader *r)
 {
-    return (uint16_t)read_high_first(r, 2);
+    uint16_t value = 0;
+    read_word(r, &value, sizeof value);
+    return be16toh(value);
 }
 
 uint32_t read_be32(struct reader *r)
 {
-    return (uint32_t)read_high_first(r, 4);
+    uint32_t value = 0;
+    read_word(r, &value, sizeof value);
+    return be32toh(value);
 }
 
 uint64_t read_be64(struct reader *r)
 {
-    return read_high_first(r, 8);
+    uint64_t value = 0;
+    read_word(r, &value, sizeof value);
+    return be64toh(value);
 }
 
 /* Eight groups of seven bits, each in a byte of its own, moved together. */
@@ -97,7 +102,7 @@ static bool read_short_varint(struct reader *r, uint64_t *value)
     return true;
 }
 
-uint64_t read_varint(struct reader *r)
+uint64_t read_long_varint(struct reader *r)
 {
     uint64_t value = 0;
     if (read_short_varint(r, &value))

@@ -37,7 +37,15 @@ uint64_t read_le64(struct reader *r);
 uint16_t read_be16(struct reader *r);
 uint32_t read_be32(struct reader *r);
 uint64_t read_be64(struct reader *r);
-uint64_t read_varint(struct reader *r);
+uint64_t read_long_varint(struct reader *r);
+/* Most are of one byte: the numbers of fields, lengths. */
+static inline uint64_t read_varint(struct reader *r)
+{
+    if (r->n == 0 || ((unsigned char)*r->p & 0x80) != 0)
+        return read_long_varint(r);
+    r->n--;
+    return (unsigned char)*r->p++;
+}
 /* What buf_put_bytes wrote, borrowed. */
 struct str read_bytes(struct reader *r);
 

@@ -48,6 +48,30 @@ void test_wire_varints_among_others(void)
     }
 }
 
+/* Each order, in a buffer that has room for no more than these. */
+void test_wire_numbers_of_fixed_size(void)
+{
+    static const char bytes[] = "\x02\x01\x04\x03\x02\x01\x08\x07\x06\x05\x04\x03\x02\x01"
+                                "\x01\x02\x01\x02\x03\x04\x01\x02\x03\x04\x05\x06\x07\x08\x7F";
+    char room[sizeof bytes - 1];
+    struct buf b = {.p = room, .capacity = sizeof room};
+    buf_put_le16(&b, 0x0102);
+    buf_put_le32(&b, 0x01020304);
+    buf_put_le64(&b, 0x0102030405060708);
+    buf_put_be16(&b, 0x0102);
+    buf_put_be32(&b, 0x01020304);
+    buf_put_be64(&b, 0x0102030405060708);
+    buf_put_varint(&b, 127);
+    CHECK(b.p == room && str_eq(buf_str(&b), STR(bytes)));
+    struct reader r = reader_of(buf_str(&b));
+    CHECK(read_le16(&r) == 0x0102 && read_le32(&r) == 0x01020304);
+    CHECK(read_le64(&r) == 0x0102030405060708 && read_be16(&r) == 0x0102);
+    CHECK(read_be32(&r) == 0x01020304 && read_be64(&r) == 0x0102030405060708);
+    CHECK(read_u8(&r) == 0x7F && reader_done(&r));
+    struct reader cut = reader_of(STR("\x01\x02\x03\x04\x05\x06\x07"));
+    CHECK(read_be64(&cut) == 0 && !reader_ok(&cut) && read_u8(&cut) == 0);
+}
+
 void test_wire_varints_have_an_end(void)
 {
     struct reader too_large = reader_of(STR("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02"));
