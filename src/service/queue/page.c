@@ -2,6 +2,7 @@
 #include "service/queue/page.h"
 
 #include <assert.h>
+#include <endian.h>
 
 /* A page's row: its messages one after the other, each
  *     inserted 8, expires 8, receipt 8, length of the text 4, text
@@ -11,7 +12,9 @@
 enum {
     FORM = 1,
     ENTRY_HEAD_BYTES = 28,
+    SLOTS_HEAD_BYTES = 9,
     SLOT_BYTES = 33,
+    SLOTS_BYTES_MAX = SLOTS_HEAD_BYTES + SLOT_BYTES * PAGE_SLOTS_MAX,
     SLOT_GONE = 1,
     SLOT_TIMED = 2,
     SLOT_CHANGED = 4,
@@ -63,26 +66,57 @@ static bool page_decode(struct str row, struct page *page)
     return reader_done(&r) && page->count > 0;
 }
 
+/* Every get and delete reads and writes the slots of a page: as words at known places, not field by
+ * field through a reader. */
+static uint64_t word_at(const char *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    return le64toh(word);
+}
+
+static void put_word_at(char *p, uint64_t value)
+{
+    uint64_t word = htole64(value);
+    memcpy(p, &word, sizeof word);
+}
+
+static bool slot_decode(const char *p, struct slot *slot)
+{
+    unsigned char flags = (unsigned char)p[0];
+    slot->gone = (flags & SLOT_GONE) != 0;
+    slot->timed = (flags & SLOT_TIMED) != 0;
+    slot->changed = (flags & SLOT_CHANGED) != 0;
+    slot->expires = (int64_t)word_at(p + 1);
+    slot->next_visible = (int64_t)word_at(p + 9);
+    slot->receipt = word_at(p + 17);
+    slot->dequeues = word_at(p + 25);
+    return slot->expires >= 0 && slot->next_visible >= 0;
+}
+
+static void slot_encode(char *p, const struct slot *slot)
+{
+    p[0] = (char)((slot->gone ? SLOT_GONE : 0) | (slot->timed ? SLOT_TIMED : 0) |
+                  (slot->changed ? SLOT_CHANGED : 0));
+    put_word_at(p + 1, (uint64_t)slot->expires);
+    put_word_at(p + 9, (uint64_t)slot->next_visible);
+    put_word_at(p + 17, slot->receipt);
+    put_word_at(p + 25, slot->dequeues);
+}
+
 static bool slots_decode(struct str row, struct page *page)
 {
-    struct reader r = reader_of(row);
+    size_t count = row.n < SLOTS_HEAD_BYTES ? 0 : (row.n - SLOTS_HEAD_BYTES) / SLOT_BYTES;
+    if (count == 0 || count > PAGE_SLOTS_MAX || row.n != SLOTS_HEAD_BYTES + count * SLOT_BYTES ||
+        row.p[0] != FORM)
+        return false;
     page->stored = true;
-    page->count = 0;
-    bool sound = form_begin(&r);
-    page->expires_at = (int64_t)read_le64(&r);
-    while (sound && r.n > 0 && !r.bad && page->count < PAGE_SLOTS_MAX) {
-        struct slot *slot = &page->slots[page->count++];
-        uint8_t flags = read_u8(&r);
-        slot->gone = (flags & SLOT_GONE) != 0;
-        slot->timed = (flags & SLOT_TIMED) != 0;
-        slot->changed = (flags & SLOT_CHANGED) != 0;
-        slot->expires = (int64_t)read_le64(&r);
-        slot->next_visible = (int64_t)read_le64(&r);
-        slot->receipt = read_le64(&r);
-        slot->dequeues = read_le64(&r);
-        sound = slot->expires >= 0 && slot->next_visible >= 0;
-    }
-    return sound && reader_done(&r) && page->count > 0 && page->expires_at >= 0;
+    page->count = (unsigned)count;
+    page->expires_at = (int64_t)word_at(row.p + 1);
+    bool sound = page->expires_at >= 0;
+    for (size_t i = 0; i < count; i++)
+        sound = slot_decode(row.p + SLOTS_HEAD_BYTES + i * SLOT_BYTES, &page->slots[i]) && sound;
+    return sound;
 }
 
 struct err page_load(struct txn *t, const struct queue_state *s, uint64_t id, struct page *page,
@@ -281,22 +315,15 @@ static bool all_gone(const struct page *page)
 
 static struct err slots_save(struct txn *t, const struct queue_state *s, struct page *page)
 {
-    struct buf b = buf_in(txn_arena(t));
-    (void)buf_reserve(&b, 9 + SLOT_BYTES * page->count);
-    buf_put_u8(&b, FORM);
-    buf_put_le64(&b, (uint64_t)page->expires_at);
-    for (unsigned i = 0; i < page->count; i++) {
-        const struct slot *slot = &page->slots[i];
-        buf_put_u8(&b, (uint8_t)((slot->gone ? SLOT_GONE : 0) | (slot->timed ? SLOT_TIMED : 0) |
-                                 (slot->changed ? SLOT_CHANGED : 0)));
-        buf_put_le64(&b, (uint64_t)slot->expires);
-        buf_put_le64(&b, (uint64_t)slot->next_visible);
-        buf_put_le64(&b, slot->receipt);
-        buf_put_le64(&b, slot->dequeues);
-    }
+    char bytes[SLOTS_BYTES_MAX];
+    bytes[0] = FORM;
+    put_word_at(bytes + 1, (uint64_t)page->expires_at);
+    for (unsigned i = 0; i < page->count; i++)
+        slot_encode(bytes + SLOTS_HEAD_BYTES + (size_t)i * SLOT_BYTES, &page->slots[i]);
     page->stored = true;
     struct queue_key key = queue_key_of(s, KEY_SLOTS, page->id);
-    return txn_put(t, queue_key_str(&key), buf_str(&b));
+    struct str row = {bytes, SLOTS_HEAD_BYTES + (size_t)SLOT_BYTES * page->count};
+    return txn_put(t, queue_key_str(&key), row);
 }
 
 static struct err page_drop(struct txn *t, struct queue_state *s, const struct page *page)

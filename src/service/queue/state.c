@@ -68,6 +68,8 @@ enum state_field {
     STATE_VISIBLE_FROM, /* left out for QUEUE_TIME_NEVER, one more than it is */
     STATE_EXPIRES_FROM,
     STATE_DEAD_FROM,
+    /* Eight numbers of ten bytes at most, a key of one incarnation, and what heads each. */
+    STATE_BYTES_MAX = 8 * 11 + QUEUE_KEY_BYTES_MAX + 2,
 };
 
 static void state_take(struct queue_state *s, const struct record_field *f)
@@ -113,8 +115,8 @@ struct err queue_state_decode(struct str value, struct queue_state *s)
     struct record_field f;
     while (record_next(&r, &f))
         state_take(s, &f);
-    bool sound =
-        reader_done(&r) && s->visible_from >= 0 && s->expires_from >= 0 && s->head <= s->tail;
+    bool sound = reader_done(&r) && s->visible_from >= 0 && s->expires_from >= 0 &&
+                 s->head <= s->tail && s->dead_from.n <= QUEUE_KEY_BYTES_MAX;
     return sound ? OK : err_new(ERR_CORRUPT);
 }
 
@@ -142,7 +144,8 @@ struct err queue_state_save(struct txn *t, const struct queue_state *s)
     if (!s->exists && !str_given(s->dead_from))
         return txn_del(t, QUEUE_KEY_STATE);
     assert(s->head <= s->tail);
-    struct buf b = buf_in(txn_arena(t));
+    char bytes[STATE_BYTES_MAX];
+    struct buf b = {.p = bytes, .capacity = sizeof bytes};
     if (s->exists) {
         record_put(&b, STATE_INCARNATION, s->incarnation);
         record_put(&b, STATE_HEAD, s->head);
@@ -153,6 +156,7 @@ struct err queue_state_save(struct txn *t, const struct queue_state *s)
         state_put_time(&b, STATE_VISIBLE_FROM, s->visible_from);
         state_put_time(&b, STATE_EXPIRES_FROM, s->expires_from);
     }
+    assert(s->dead_from.n <= QUEUE_KEY_BYTES_MAX);
     record_put_bytes(&b, STATE_DEAD_FROM, s->dead_from);
     return txn_put(t, QUEUE_KEY_STATE, buf_str(&b));
 }
