@@ -124,21 +124,23 @@ static struct tree_node *node_rotate_left(struct tree_node *n)
     return up;
 }
 
-static struct tree_node *node_insert(struct tree_node *n, struct row *row, uint32_t priority)
+/* A row that is in the way goes to *replaced. */
+static struct tree_node *node_insert(struct tree_node *n, struct row *row, uint32_t priority,
+                                     struct row **replaced)
 {
     if (n == NULL)
         return node_new(row, priority);
     int order = str_cmp(row_key(row), row_key(n->row));
     n = node_own(n);
     if (order == 0) {
-        row_put(n->row);
+        *replaced = n->row;
         n->row = row;
     } else if (order < 0) {
-        n->left = node_insert(n->left, row, priority);
+        n->left = node_insert(n->left, row, priority, replaced);
         if (n->left->priority > n->priority)
             n = node_rotate_right(n);
     } else {
-        n->right = node_insert(n->right, row, priority);
+        n->right = node_insert(n->right, row, priority, replaced);
         if (n->right->priority > n->priority)
             n = node_rotate_left(n);
     }
@@ -205,9 +207,18 @@ static uint32_t tree_random(struct tree *t)
     return (uint32_t)(x >> 32);
 }
 
+struct row *tree_exchange(struct tree *t, struct row *row)
+{
+    struct row *replaced = NULL;
+    t->root = node_insert(t->root, row, tree_random(t), &replaced);
+    return replaced;
+}
+
 void tree_insert(struct tree *t, struct row *row)
 {
-    t->root = node_insert(t->root, row, tree_random(t));
+    struct row *replaced = tree_exchange(t, row);
+    if (replaced != NULL)
+        row_put(replaced);
 }
 
 void tree_remove(struct tree *t, struct str key)

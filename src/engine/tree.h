@@ -58,6 +58,8 @@ void tree_put(struct tree *t);
 
 /* Takes over the reference to row; replaces the row of the same key. */
 void tree_insert(struct tree *t, struct row *row);
+/* The same; the row that was replaced comes back with its reference, NULL when there was none. */
+struct row *tree_exchange(struct tree *t, struct row *row);
 /* Absent is no error. */
 void tree_remove(struct tree *t, struct str key);
 

@@ -296,6 +296,87 @@ ENGINE_CASE(updates_share_commits)
     free(flights);
 }
 
+enum { SCRIBBLE_KEYS = 6, SCRIBBLES = 60, SCRIBBLE_WRITES = 5 };
+
+/* Writes rows, some of them twice, and fails or not. */
+struct scribble {
+    struct engine_update update; /* first */
+    bool fails;
+    struct {
+        uint32_t key;
+        bool deletes;
+        char value;
+    } writes[SCRIBBLE_WRITES];
+    char wanted[SCRIBBLE_KEYS]; /* what is there before it: of each row the value, or 0 */
+};
+
+static struct err check_scribbles(struct txn *t, const char wanted[SCRIBBLE_KEYS])
+{
+    for (uint32_t i = 0; i < SCRIBBLE_KEYS; i++) {
+        char text[8];
+        struct str value;
+        TRY(txn_get(t, account_key(text, i), &value));
+        CHECK_INT(value.n, wanted[i] != 0);
+        CHECK(wanted[i] == 0 || value.p[0] == wanted[i]);
+    }
+    return OK;
+}
+
+static struct err do_scribble(struct txn *t, void *arg)
+{
+    const struct scribble *s = arg;
+    TRY(check_scribbles(t, s->wanted));
+    for (size_t i = 0; i < SCRIBBLE_WRITES; i++) {
+        char text[8];
+        struct str key = account_key(text, s->writes[i].key);
+        TRY(s->writes[i].deletes ? txn_del(t, key)
+                                 : txn_put(t, key, (struct str){&s->writes[i].value, 1}));
+    }
+    return s->fails ? err_new(ERR_CONDITION_NOT_MET) : OK;
+}
+
+/* Draws what it writes, and makes `rows` what is there after it. */
+static void plan_scribble(struct scribble *s, char rows[SCRIBBLE_KEYS], uint32_t *random)
+{
+    memcpy(s->wanted, rows, SCRIBBLE_KEYS);
+    s->fails = (*random >> 16) % 2 == 0;
+    for (size_t i = 0; i < SCRIBBLE_WRITES; i++) {
+        *random = *random * 1664525 + 1013904223;
+        s->writes[i].key = (*random >> 16) % SCRIBBLE_KEYS;
+        s->writes[i].deletes = (*random >> 28) % 3 == 0;
+        s->writes[i].value = (char)('a' + (*random >> 20) % 26);
+        if (!s->fails)
+            rows[s->writes[i].key] = s->writes[i].deletes ? 0 : s->writes[i].value;
+    }
+}
+
+/* Each sees what those before it left, and nothing of those that failed. */
+ENGINE_CASE(updates_that_fail_leave_nothing_to_those_of_their_commit)
+{
+    static struct scribble scribbles[SCRIBBLES];
+    char rows[SCRIBBLE_KEYS] = {0};
+    char text[8];
+    uint32_t random = 99;
+    struct gate gate;
+    gate_close(&gate, s->engine);
+    for (size_t i = 0; i < SCRIBBLES; i++) {
+        plan_scribble(&scribbles[i], rows, &random);
+        scribbles[i].update = (struct engine_update){
+            .partition = STR("p"), .fn = do_scribble, .arg = &scribbles[i], .done = gate_done};
+        engine_submit(s->engine, &scribbles[i].update);
+    }
+    gate_open(&gate);
+    CHECK_OK(engine_flush(s->engine));
+    for (size_t i = 0; i < SCRIBBLES; i++)
+        CHECK_INT(scribbles[i].update.result.code, scribbles[i].fails ? ERR_CONDITION_NOT_MET : 0);
+    for (uint32_t i = 0; i < SCRIBBLE_KEYS; i++) {
+        struct str wanted = {&rows[i], rows[i] != 0};
+        struct str value = get_row(s, STR("p"), account_key(text, i));
+        CHECK_STR(value, wanted);
+        CHECK(str_given(value) == (rows[i] != 0));
+    }
+}
+
 ENGINE_CASE(updates_visible_then_flushed)
 {
     atomic_uint landed = 0;

@@ -67,11 +67,46 @@ static bool needs_room(const struct local_engine *e, size_t coming_before, size_
     return b->coming - coming_before > e->coming_max && b->going == going_before;
 }
 
+/* What is replaced is kept until the update's outcome is known. (To keep the tree's old root
+ * instead would cost every update a copy of the paths to its rows.) */
+void batch_insert(struct batch *b, struct row *row)
+{
+    if (b->overlaid_count == b->overlaid_capacity) {
+        b->overlaid_capacity = b->overlaid_capacity == 0 ? 64 : b->overlaid_capacity * 2;
+        b->overlaid = mem_realloc(b->overlaid, b->overlaid_capacity * sizeof *b->overlaid);
+    }
+    struct row *before = tree_exchange(&b->overlay, row);
+    b->overlaid[b->overlaid_count++] = (struct overlaid){row, before};
+}
+
+static void batch_keep(struct batch *b)
+{
+    for (size_t i = 0; i < b->overlaid_count; i++) {
+        if (b->overlaid[i].before != NULL)
+            row_put(b->overlaid[i].before);
+    }
+    b->overlaid_count = 0;
+}
+
+/* From the last to the first, so that a row written twice is what it was before both. */
+static void batch_take_back(struct batch *b)
+{
+    for (size_t i = b->overlaid_count; i > 0; i--) {
+        const struct overlaid *o = &b->overlaid[i - 1];
+        struct row *row = row_get(o->row); /* its key is needed until it is out */
+        if (o->before != NULL)
+            tree_insert(&b->overlay, o->before);
+        else
+            tree_remove(&b->overlay, row_key(row));
+        row_put(row);
+    }
+    b->overlaid_count = 0;
+}
+
 /* An error leaves the batch as it was. */
 static void run_update(struct local_engine *e, struct engine_update *u)
 {
     struct batch *b = &e->batch;
-    struct tree before = tree_get(&b->overlay);
     size_t adopted_before = b->adopted_count;
     size_t dropped_before = b->dropped_count;
     size_t coming_before = b->coming;
@@ -88,11 +123,10 @@ static void run_update(struct local_engine *e, struct engine_update *u)
         needs_room(e, coming_before, going_before))
         u->result = err_cause(ERR_NO_SPACE, ENOSPC);
     if (!err_is(u->result)) {
-        tree_put(&before);
+        batch_keep(b);
         return;
     }
-    tree_put(&b->overlay);
-    b->overlay = before;
+    batch_take_back(b);
     b->adopted_count = adopted_before;
     b->dropped_count = dropped_before;
 }
@@ -702,6 +736,7 @@ void commit_stop(struct local_engine *e)
         commit_last(e);
     }
     batch_clear(&e->batch);
+    free(e->batch.overlaid);
     free(e->batch.adopted);
     free(e->batch.dropped);
     free(e->unsynced);

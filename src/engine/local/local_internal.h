@@ -26,9 +26,19 @@
 #define KEY_STAMP   STR("estamp")   /* the last stamp given out */
 #define KEY_TAIL    STR("etail")    /* the oldest segment that may hold ranges no row names */
 
+/* A row that an update has written, and the one that it took the place of in the overlay, if there
+ * was one. */
+struct overlaid {
+    struct row *row; /* borrowed */
+    struct row *before;
+};
+
 /* What the committer is putting together; its thread's alone. */
 struct batch {
     struct tree overlay; /* rows written and not yet in RocksDB, with marks for those deleted */
+    struct overlaid *overlaid; /* by the update that is running, so that it can be taken back */
+    size_t overlaid_count;
+    size_t overlaid_capacity;
     size_t bytes;
     size_t coming;     /* bytes of rows that were not there, while the disk is nearly full */
     size_t going;      /* rows deleted in it, and values that the collector moves */
@@ -140,6 +150,9 @@ struct err local_scan_open(struct txn *txn, struct str prefix, struct scan **out
 struct err local_move_value(struct txn *txn, struct str key, const struct value_place *place);
 
 /* ---- the committer (commit.c) ---- */
+
+/* A row that the running update writes. Takes over the reference. */
+void batch_insert(struct batch *b, struct row *row);
 
 /* Adds a row to a batch of RocksDB's. */
 void put_stored(rocksdb_writebatch_t *batch, struct str key, struct str stored);

@@ -243,7 +243,7 @@ static struct err local_none_between(struct txn *txn, struct str from, struct st
 
 static void batch_put(struct batch *b, struct str key, struct str value)
 {
-    tree_insert(&b->overlay, str_given(value) ? value_row(key, value) : row_new(key, STR_NONE));
+    batch_insert(b, str_given(value) ? value_row(key, value) : row_new(key, STR_NONE));
     b->bytes += key.n + value.n;
     b->going += str_given(value) ? 0 : 1;
 }
@@ -274,7 +274,7 @@ static struct err local_put_with_body(struct txn *txn, struct str key, struct st
     struct local_txn *t = local_txn_of(txn);
     struct str physical = rowkey_of(&t->key, key);
     note_coming(t, physical, value.n + body.n);
-    tree_insert(&t->batch->overlay, value_row_with_body(physical, value, body));
+    batch_insert(t->batch, value_row_with_body(physical, value, body));
     t->batch->bytes += physical.n + value.n + body.n;
     return OK;
 }
@@ -287,7 +287,7 @@ static struct err local_put_hot(struct txn *txn, struct str key, struct str valu
     struct row *row = value_row(physical, value);
     row->hot = true;
     t->batch->bytes += row->key_n + row->value_n;
-    tree_insert(&t->batch->overlay, row);
+    batch_insert(t->batch, row);
     return OK;
 }
 
@@ -311,7 +311,7 @@ struct err local_move_value(struct txn *txn, struct str key, const struct value_
     size_t n = value_gathered_bytes(stored, &now);
     char *gathered = arena_bytes(&t->arena, n);
     TRY(value_gather(&t->engine->journal, stored, ENGINE_WAIT, gathered));
-    tree_insert(&t->batch->overlay, row_new(key, (struct str){gathered, n}));
+    batch_insert(t->batch, row_new(key, (struct str){gathered, n}));
     t->batch->bytes += key.n + n;
     t->batch->going++; /* the file that it lies in, soon */
     return OK;
