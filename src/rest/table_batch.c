@@ -23,6 +23,7 @@ struct batch {
     struct batch_part *parts[BATCH_OPERATIONS_MAX];
     size_t count;
     bool query;       /* one GET, no change set */
+    bool overfull;    /* there are more operations than may be */
     struct err error; /* of the part `failed` */
     size_t failed;
     struct entity_group group;
@@ -70,7 +71,10 @@ static struct err part_decode(struct batch *b, struct batch_part *part)
 
 static struct err read_operation(struct batch *b, struct str text)
 {
-    if (b->count == BATCH_OPERATIONS_MAX || !batch_part_read(b->call, text, &b->parts[b->count]))
+    b->overfull = b->count == BATCH_OPERATIONS_MAX;
+    if (b->overfull)
+        return OK;
+    if (!batch_part_read(b->call, text, &b->parts[b->count]))
         return bad_batch();
     b->count++;
     return OK;
@@ -163,7 +167,13 @@ struct err rest_entity_group_transaction_decode(struct rest_call *call)
     if (!str_given(boundary))
         return bad_batch();
     TRY(read_batch(b, boundary));
-    decode_parts(b);
+    if (!b->overfull) {
+        decode_parts(b);
+        return OK;
+    }
+    /* The service counts as it goes: this is the error of the last operation that may be. */
+    b->failed = BATCH_OPERATIONS_MAX - 1;
+    b->error = err_new(ERR_TOO_MANY_CHANGES);
     return OK;
 }
 

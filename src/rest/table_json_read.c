@@ -164,7 +164,8 @@ static struct err take_key(const struct member *member, struct str *out)
 {
     if (member->value.kind == JSON_NULL)
         return OK;
-    if (member->value.kind != JSON_STRING)
+    bool other_type = str_given(member->type) && !str_eq(member->type, STR("Edm.String"));
+    if (member->value.kind != JSON_STRING || other_type)
         return bad_json();
     *out = member->value.text;
     return OK;

@@ -10,7 +10,7 @@ let service;
 let share;
 
 before(async () => {
-    server = await startServer({ inMemory: true, services: ['blob', 'file'] });
+    server = await startServer({ inMemory: true, services: ['blob', 'file', 'table'] });
     service = await server.blobs();
     share = (await server.shares()).getShareClient(uniqueName('s'));
     await share.create();
@@ -76,4 +76,29 @@ test('files: a permission that is none, a copy over a read-only file, a snapshot
     await target.startCopyFromURL(source.url, { copyFileSmbInfo: { ignoreReadOnly: true } });
     const query = { restype: 'share', sharesnapshot: '2017-07-19T06:53:46.0000000Z' };
     assertError(await server.request('file', 'GET', `/${share.name}`, { query }), 404, 'ShareNotFound');
+});
+
+test('tables: keys are texts, whatever type they are said to have', async () => {
+    const table = uniqueName('t').replaceAll('-', '');
+    await (await server.tables()).createTable(table);
+    const insert = (type) => server.request('table', 'POST', `/${table}`, {
+        headers: { 'Content-Type': 'application/json', Accept: 'application/json;odata=nometadata' },
+        body: JSON.stringify({ PartitionKey: '2022-04-01T09:30:45Z', 'PartitionKey@odata.type': type, RowKey: 'r' }),
+    });
+    assertError(await insert('Edm.DateTime'), 400, 'InvalidInput');
+    assert.equal((await insert('Edm.String')).status, 201);
+});
+
+// A client that backs up permissions compares the bytes that it gave with those that it gets.
+test('files: a descriptor in binary form comes back as Windows lays it out', async () => {
+    const binary = 'AQAUhGwAAACIAAAAAAAAABQAAAACAFgAAwAAAAAAFAD/AR8AAQEAAAAAAAUSAAAAAAAYAP8BHwABAgAAAAAABSAAAAAgAgAAAAAkAKkAEgABBQAAAAAABRUA' +
+        'AABZUbgXZnJdJWRjOwuMmS4AAQUAAAAAAAUVAAAAoGXPfnhLm1/nfIdwr/1IAQEFAAAAAAAFFQAAAKBlz354S5tf53yHcAECAAA=';
+    const query = { restype: 'share', comp: 'filepermission' };
+    const made = await server.request('file', 'PUT', `/${share.name}`, {
+        query, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ permission: binary, format: 'binary' }),
+    });
+    assert.equal(made.status, 201, made.text);
+    const headers = { 'x-ms-file-permission-key': made.headers['x-ms-file-permission-key'], 'x-ms-file-permission-format': 'binary' };
+    const got = await server.request('file', 'GET', `/${share.name}`, { query, headers });
+    assert.equal(JSON.parse(got.text).permission, binary);
 });

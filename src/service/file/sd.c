@@ -161,10 +161,11 @@ struct str sd_encode(struct arena *a, const struct sd *sd)
 {
     struct buf parts = buf_in(a);
     struct buf b = buf_in(a);
-    uint32_t owner = put_part(&parts, sd->owner);
-    uint32_t group = put_part(&parts, sd->group);
+    /* In the order that Windows and the cloud have them: clients compare what comes back. */
     uint32_t sacl = put_list(&parts, &sd->sacl, (sd->control & SD_SACL_PRESENT) != 0);
     uint32_t dacl = put_list(&parts, &sd->dacl, (sd->control & SD_DACL_PRESENT) != 0);
+    uint32_t owner = put_part(&parts, sd->owner);
+    uint32_t group = put_part(&parts, sd->group);
     buf_put_u8(&b, SD_REVISION);
     buf_put_u8(&b, 0);
     buf_put_le16(&b, sd->control | SD_SELF_RELATIVE);
