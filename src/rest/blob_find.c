@@ -25,7 +25,10 @@ static void begin_found(void *sink)
     struct rest_call *call = ((struct find_blobs *)sink)->call;
     listing_open(call);
     listing_opened(call);
+    struct str max = call_query(call, STR("maxresults"));
     xml_element(&call->out, STR("Where"), call_query(call, STR("where")));
+    if (str_given(max))
+        xml_element(&call->out, STR("MaxResults"), max);
     buf_put(&call->out, STR("<Blobs>"));
 }
 

@@ -103,6 +103,7 @@ struct err rest_copy_blob_from_url_encode(struct rest_call *call)
     blob_put_etag(call, args->head.etag, args->head.last_modified);
     from_url_put_checksums(call, &copy->from);
     blob_put_version_id(call, args->head.version);
+    blob_put_encrypted(call, args->head.encryption_scope);
     blob_put_copy_outcome(call, &args->id, STR("success"));
     return OK;
 }

@@ -155,6 +155,8 @@ static void put_tier(struct buf *b, const struct blob_head *head)
     PUT(b, "<AccessTier>");
     buf_put(b, blob_tier_text(head->tier));
     PUT(b, "</AccessTier>");
+    if (head->tier == BLOB_TIER_SMART)
+        PUT(b, "<SmartAccessTier>Hot</SmartAccessTier>");
     if (head->tier == BLOB_TIER_NONE) {
         PUT(b, "<AccessTierInferred>true</AccessTierInferred>");
         return;

@@ -7,6 +7,7 @@
 #include "http/range.h"
 #include "rest/blob_ops.h"
 #include "rest/blob_request.h"
+#include "rest/blob_upload.h"
 #include "service/common/interval_upload.h"
 
 enum { PAGE_WRITE_MAX = 4 << 20, VERSION_PAGED = 20201002 };
@@ -185,11 +186,8 @@ struct err rest_put_page_encode(struct rest_call *call)
 {
     const struct put_page *put = call->args;
     blob_put_etag(call, put->args.head.etag, put->args.head.last_modified);
-    if (put->has_md5)
-        blob_put_base64(call, STR("Content-MD5"),
-                        (struct str){(const char *)put->upload.md5, MD5_BYTES});
-    else if (put->args.pieces != NULL)
-        blob_put_crc64(call, put->upload.crc64);
+    if (put->args.pieces != NULL)
+        blob_put_checksums(call, put->has_md5 ? put->upload.md5 : NULL, &put->upload.crc64);
     call_put_u64(call, NUMBER, put->args.head.sequence);
     blob_put_encrypted(call, put->args.head.encryption_scope);
     call->status = 201;

@@ -106,15 +106,23 @@ struct err blob_check_body_checksums(struct rest_call *call, struct str body)
     return OK;
 }
 
+void blob_put_checksums(struct rest_call *call, const unsigned char *md5, const uint64_t *crc64)
+{
+    if (md5 != NULL)
+        blob_put_base64(call, STR("Content-MD5"), (struct str){(const char *)md5, MD5_BYTES});
+    bool wanted = call->version >= (md5 != NULL ? VERSION_BOTH : VERSION_CRC64);
+    if (crc64 != NULL && wanted)
+        blob_put_crc64(call, *crc64);
+}
+
 void blob_put_body_checksums(struct rest_call *call, struct str body)
 {
+    bool has_md5 = str_given(call_header(call, STR("Content-MD5")));
     unsigned char md5[MD5_BYTES];
-    if (str_given(call_header(call, STR("Content-MD5")))) {
+    uint64_t crc = crc64(0, body);
+    if (has_md5)
         md5_of(body, md5);
-        blob_put_base64(call, STR("Content-MD5"), (struct str){(const char *)md5, MD5_BYTES});
-    } else if (call->version >= VERSION_CRC64) {
-        blob_put_crc64(call, crc64(0, body));
-    }
+    blob_put_checksums(call, has_md5 ? md5 : NULL, &crc);
 }
 
 struct err blob_upload_begin(struct rest_call *call, const struct blob_upload_options *options,
@@ -139,14 +147,11 @@ struct err blob_upload_begin(struct rest_call *call, const struct blob_upload_op
     return OK;
 }
 
-/* Put Blob always answers with both. The others have the MD5 when one was sent, else the CRC64;
- * from 2026-10-06 both when an MD5 was sent. */
+/* Put Blob has always answered with both. */
 void blob_upload_put_checksums(struct rest_call *call, const struct blob_upload *u)
 {
-    bool both = u->always_md5 || call->version >= VERSION_BOTH;
-    if (u->upload.md5_how != UPLOAD_NO_MD5)
-        blob_put_base64(call, STR("Content-MD5"),
-                        (struct str){(const char *)u->upload.md5, MD5_BYTES});
-    if (call->version >= VERSION_CRC64 && (both || !u->has_md5))
+    const unsigned char *md5 = u->upload.md5_how != UPLOAD_NO_MD5 ? u->upload.md5 : NULL;
+    blob_put_checksums(call, md5, &u->upload.crc64);
+    if (u->always_md5 && call->version >= VERSION_CRC64 && call->version < VERSION_BOTH)
         blob_put_crc64(call, u->upload.crc64);
 }

@@ -35,6 +35,10 @@ struct err blob_upload_end(struct blob_upload *u);
 /* Content-MD5 and x-ms-content-crc64 of the answer. */
 void blob_upload_put_checksums(struct rest_call *call, const struct blob_upload *u);
 
+/* The same of what was computed otherwise; NULL where it was not. With an MD5, which is for those
+ * who sent one, the CRC64 goes only from 2026-10-06 on. */
+void blob_put_checksums(struct rest_call *call, const unsigned char *md5, const uint64_t *crc64);
+
 /* The same for a body that was collected whole. */
 struct err blob_check_body_checksums(struct rest_call *call, struct str body);
 void blob_put_body_checksums(struct rest_call *call, struct str body);

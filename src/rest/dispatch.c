@@ -268,7 +268,7 @@ static struct err parse_target(struct rest_call *call, enum op_resource *resourc
         .host = request->host,
         .path = request->path,
         .product_style = call->server->options.product_style,
-        .names_container = str_given(restype) && !str_ieq(restype, STR("account")),
+        .names_container = str_given(restype),
         .rename_source = call_header(call, STR("x-ms-file-rename-source")),
     };
     struct target target;

@@ -4,6 +4,7 @@
 #include "core/crc64.h"
 #include "http/range.h"
 #include "rest/blob_request.h"
+#include "rest/blob_upload.h"
 #include "rest/fetch.h"
 #include "rest/server.h"
 #include "service/common/name.h"
@@ -310,9 +311,6 @@ void from_url_drop(struct from_url *f)
 
 void from_url_put_checksums(struct rest_call *call, const struct from_url *f)
 {
-    if (f->has_md5)
-        blob_put_base64(call, STR("Content-MD5"),
-                        (struct str){(const char *)f->md5_found, MD5_BYTES});
-    else if (f->has_crc64 || f->wants_crc64)
-        blob_put_crc64(call, f->crc64_found);
+    blob_put_checksums(call, f->has_md5 ? f->md5_found : NULL,
+                       wants_bytes(f) ? &f->crc64_found : NULL);
 }

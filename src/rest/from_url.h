@@ -63,7 +63,7 @@ struct err from_url_fetch(struct rest_call *call, struct from_url *f);
 struct pool *from_url_pool(const struct rest_call *call, const struct from_url *f);
 /* Gives back what was uploaded, unless an update adopted it. */
 void from_url_drop(struct from_url *f);
-/* Content-MD5 when the client sent one, else x-ms-content-crc64 when it is known. */
+/* Content-MD5 when the client sent one, x-ms-content-crc64 when it is known. */
 void from_url_put_checksums(struct rest_call *call, const struct from_url *f);
 
 #endif

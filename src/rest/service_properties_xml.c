@@ -206,15 +206,12 @@ static struct err read_protocol(struct arena *a, const struct xml_node *node,
 
 /* ---- writing parts ---- */
 
-static void put_retention(struct buf *out, struct str name, const struct service_retention *r,
-                          bool with_permanent)
+static void put_retention(struct buf *out, struct str name, const struct service_retention *r)
 {
     xml_open(out, name);
     xml_element_bool(out, STR("Enabled"), r->enabled);
     if (r->enabled)
         xml_element_u64(out, STR("Days"), r->days);
-    if (with_permanent && r->enabled)
-        xml_element_bool(out, STR("AllowPermanentDelete"), r->permanent_delete);
     xml_close(out, name);
 }
 
@@ -230,7 +227,7 @@ static void put_logging(struct buf *out, const struct service_properties *p)
     xml_element_bool(out, STR("Delete"), l->delete_calls);
     xml_element_bool(out, STR("Read"), l->read_calls);
     xml_element_bool(out, STR("Write"), l->write_calls);
-    put_retention(out, STR("RetentionPolicy"), &l->retention, false);
+    put_retention(out, STR("RetentionPolicy"), &l->retention);
 }
 
 static void put_metrics(struct buf *out, const struct service_metrics *m)
@@ -239,7 +236,7 @@ static void put_metrics(struct buf *out, const struct service_metrics *m)
     xml_element_bool(out, STR("Enabled"), m->enabled);
     if (m->enabled)
         xml_element_bool(out, STR("IncludeAPIs"), m->include_apis);
-    put_retention(out, STR("RetentionPolicy"), &m->retention, false);
+    put_retention(out, STR("RetentionPolicy"), &m->retention);
 }
 
 static void put_hour_metrics(struct buf *out, const struct service_properties *p)
@@ -274,9 +271,8 @@ static void put_default_version(struct buf *out, const struct service_properties
 static void put_delete_retention(struct buf *out, const struct service_properties *p)
 {
     xml_element_bool(out, STR("Enabled"), p->delete_retention.enabled);
-    if (!p->delete_retention.enabled)
-        return;
-    xml_element_u64(out, STR("Days"), p->delete_retention.days);
+    if (p->delete_retention.enabled)
+        xml_element_u64(out, STR("Days"), p->delete_retention.days);
     xml_element_bool(out, STR("AllowPermanentDelete"), p->delete_retention.permanent_delete);
 }
 

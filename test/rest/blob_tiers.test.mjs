@@ -39,9 +39,14 @@ test('Smart, from 2026-06-06 on', async () => {
     assert.equal((await raw('GET', 'smart')).text, 'x');
     const set = (tier, v = SMART) => raw('PUT', 'smart', { query: 'comp=tier', headers: { 'x-ms-version': v, 'x-ms-access-tier': tier } });
     assert.equal((await set('Archive')).status, 200);
-    assertError(await set('Smart'), 400, 'InvalidBlobTier');
     assert.equal((await set('Cool')).status, 202);
     assert.equal((await set('Smart')).status, 200);
+    const listed = await server.request('blob', 'GET', '/tiers', { query: 'restype=container&comp=list&prefix=smart' });
+    assert.match(listed.text, /<AccessTier>Smart<\/AccessTier><SmartAccessTier>Hot<\/SmartAccessTier>/);
+    // Out of the archive it comes like the others (a blob that takes its time: tier_test.c).
+    assert.equal((await set('Archive')).status, 200);
+    assert.equal((await set('Smart')).status, 202);
+    assert.equal((await raw('HEAD', 'smart')).headers['x-ms-access-tier'], 'Smart');
     assertError(await set('Smart', '2025-11-05'), 400, 'InvalidHeaderValue');
 });
 

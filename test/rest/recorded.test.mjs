@@ -2,7 +2,9 @@
 // Answers that the cloud was recorded to give where its documentation leaves them open or says otherwise: the recordings
 // that the suites of the Python SDKs were once kept with, replayed request by request against this server.
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { BlobSASPermissions, ContainerSASPermissions } from '@azure/storage-blob';
 import { assertError, assertRejects, startServer, uniqueName } from './lib.mjs';
 
 let server;
@@ -62,6 +64,50 @@ test('the id of a container\'s or share\'s lease that is over: LeaseLost', async
     assert.equal((await get(A)).status, 200);
     server.advance(16000);
     assertError(await get(A), 412, 'LeaseLost');
+});
+
+test('from 2026-10-06 the CRC64 comes with the MD5 that was sent', async () => {
+    const container = await freshContainer();
+    const pages = Buffer.alloc(512, 'p');
+    const page = container.getPageBlobClient('p');
+    await page.create(512);
+    await container.getAppendBlobClient('a').create();
+    const md5 = (bytes) => createHash('md5').update(bytes).digest('base64');
+    const sas = await page.generateSasUrl({ permissions: BlobSASPermissions.parse('r'), expiresOn: new Date(Date.now() + 3600e3) });
+    const write = { 'x-ms-page-write': 'update', 'x-ms-range': 'bytes=0-511' };
+    const from = { 'x-ms-copy-source': sas, 'x-ms-source-content-md5': md5(pages) };
+    const cases = [
+        ['p', 'comp=page', { ...write, 'Content-MD5': md5(pages) }, pages],
+        ['a', 'comp=appendblock', { 'Content-MD5': md5('x') }, 'x'],
+        ['b', 'comp=block&blockid=MQ==', { 'Content-MD5': md5('x') }, 'x'],
+        ['b', 'comp=blocklist', { 'Content-MD5': md5('<BlockList/>') }, '<BlockList/>'],
+        ['p', 'comp=page', { ...write, ...from, 'x-ms-source-range': 'bytes=0-511' }],
+        ['a', 'comp=appendblock', from],
+        ['b', 'comp=block&blockid=Mg==', from],
+    ];
+    for (const [name, query, headers, body] of cases) {
+        const put = (version) => server.request('blob', 'PUT', `/${container.containerName}/${name}`,
+            { query, headers: { 'x-ms-version': version, ...headers }, body });
+        for (const [version, both] of [['2026-06-06', false], ['2026-10-06', true]]) {
+            const answer = await put(version);
+            assert.equal(answer.status, 201, answer.text);
+            assert.ok(answer.headers['content-md5'], query);
+            assert.equal(answer.headers['x-ms-content-crc64'] !== undefined, both, `${query} ${version}`);
+        }
+    }
+});
+
+test('account information by a container\'s SAS, MaxResults of a search, retention that is off', async () => {
+    const container = await freshContainer();
+    const expiresOn = new Date(Date.now() + 3600e3);
+    const url = await container.generateSasUrl({ permissions: ContainerSASPermissions.parse('r'), expiresOn });
+    const info = await fetch(`${url}&restype=account&comp=properties`);
+    assert.equal(info.status, 200);
+    assert.equal(info.headers.get('x-ms-account-kind'), 'StorageV2');
+    const found = await server.request('blob', 'GET', '/', { query: { comp: 'blobs', where: "a='b'", maxresults: '2' } });
+    assert.match(found.text, /<Where>[^<]*<\/Where><MaxResults>2<\/MaxResults><Blobs/);
+    const properties = await server.request('blob', 'GET', '/', { query: { restype: 'service', comp: 'properties' } });
+    assert.match(properties.text, /<DeleteRetentionPolicy><Enabled>false<\/Enabled><AllowPermanentDelete>false<\/AllowPermanentDelete>/);
 });
 
 test('files: a permission that is none, a copy over a read-only file, a snapshot that is not there', async () => {

@@ -278,7 +278,8 @@ struct err blob_head_decode(struct str row, struct blob_head *out)
         take_bytes(out, field.number, field.bytes);
     }
     bool known = out->type >= BLOB_BLOCK && out->type <= BLOB_APPEND &&
-                 out->tier <= BLOB_TIER_SMART && out->rehydrate < BLOB_TIER_ARCHIVE;
+                 out->tier <= BLOB_TIER_SMART &&
+                 (out->rehydrate < BLOB_TIER_ARCHIVE || out->rehydrate == BLOB_TIER_SMART);
     return reader_ok(&r) && known ? OK : err_new(ERR_CORRUPT);
 }
 
@@ -342,10 +343,11 @@ struct err blob_head_check_online(const struct blob_head *head)
 
 struct str blob_archive_status_text(const struct blob_head *head)
 {
-    static const struct str TEXTS[BLOB_TIER_ARCHIVE] = {
+    static const struct str TEXTS[BLOB_TIER_SMART + 1] = {
         [BLOB_TIER_HOT] = STR_INIT("rehydrate-pending-to-hot"),
         [BLOB_TIER_COOL] = STR_INIT("rehydrate-pending-to-cool"),
         [BLOB_TIER_COLD] = STR_INIT("rehydrate-pending-to-cold"),
+        [BLOB_TIER_SMART] = STR_INIT("rehydrate-pending-to-smart"),
     };
     return TEXTS[head->rehydrate];
 }

@@ -31,9 +31,6 @@ static struct err set_of_pages(struct txn *t, struct blob_head *head, enum blob_
 static struct err rehydrate(struct txn *t, struct blob_head *head, struct blob_tier_args *args)
 {
     bool under_way = head->rehydrate != BLOB_TIER_NONE;
-    /* A blob comes back to a tier of its own first. */
-    if (args->tier == BLOB_TIER_SMART)
-        return err_new(ERR_INVALID_BLOB_TIER);
     if (under_way && head->rehydrate != args->tier)
         return err_new(ERR_BLOB_BEING_REHYDRATED);
     args->rehydrates = true;

@@ -84,6 +84,19 @@ void test_set_blob_tier_archive_and_back(void)
     bf_release(&f);
 }
 
+void test_set_blob_tier_back_to_smart(void)
+{
+    struct blob_fixture f;
+    bf_init(&f);
+    CHECK_OK(bf_put(&f, bf_blob(&f, "b"), STR("x"), NULL));
+    CHECK_OK(to(&f, "b", BLOB_TIER_ARCHIVE));
+    bring_back(&f, "b", (struct blob_tier_args){.tier = BLOB_TIER_SMART});
+    check_tier(&f, bf_blob(&f, "b"), BLOB_TIER_ARCHIVE, "rehydrate-pending-to-smart");
+    bf_seconds(&f, HOUR);
+    check_tier(&f, bf_blob(&f, "b"), BLOB_TIER_SMART, "");
+    bf_release(&f);
+}
+
 void test_set_blob_tier_at_once_and_priority(void)
 {
     struct blob_fixture f;
