@@ -120,6 +120,24 @@ static int by_bytes(const void *a, const void *b)
     return str_cmp(((const struct auth_pair *)a)->name, ((const struct auth_pair *)b)->name);
 }
 
+/* There are few of them as a rule, and qsort's preparations cost more than that. */
+static void sort_pairs(struct auth_pair *pairs, size_t count,
+                       int (*compare)(const void *a, const void *b))
+{
+    enum { FEW = 12 };
+    if (count > FEW) {
+        qsort(pairs, count, sizeof pairs[0], compare);
+        return;
+    }
+    for (size_t i = 1; i < count; i++) {
+        struct auth_pair pair = pairs[i];
+        size_t at = i;
+        for (; at > 0 && compare(&pairs[at - 1], &pair) > 0; at--)
+            pairs[at] = pairs[at - 1];
+        pairs[at] = pair;
+    }
+}
+
 static bool is_space(char c)
 {
     return c == ' ' || c == '\t';
@@ -137,7 +155,7 @@ static bool folds(struct str value)
 /* Sorts, refuses names that are there twice, and finds which variants differ. */
 static struct err order(struct signing *s)
 {
-    qsort(s->ms, s->ms_count, sizeof s->ms[0], by_collation);
+    sort_pairs(s->ms, s->ms_count, by_collation);
     for (size_t i = 0; i < s->ms_count; i++) {
         if (i > 0) {
             int before = str_cmp(s->ms[i - 1].name, s->ms[i].name);
@@ -229,7 +247,7 @@ static void put_query(struct signing *s)
     for (size_t i = 0; i < count; i++)
         sorted[i] =
             (struct auth_pair){lower(s->arena, s->input->query[i].name), s->input->query[i].value};
-    qsort(sorted, count, sizeof sorted[0], by_name_and_value);
+    sort_pairs(sorted, count, by_name_and_value);
     for (size_t i = 0; i < count; i++) {
         if (i > 0 && str_eq(sorted[i].name, sorted[i - 1].name)) {
             buf_putc(&s->text, ',');
@@ -309,7 +327,7 @@ static struct str text_to_sign(struct signing *s, unsigned variant)
     buf_clear(&s->text);
     buf_reserve(&s->text, 1024);
     if (variant & VARIANT_ORDINAL)
-        qsort(s->ms, s->ms_count, sizeof s->ms[0], by_bytes);
+        sort_pairs(s->ms, s->ms_count, by_bytes);
     if (s->input->service == SERVICE_TABLE)
         put_table(s, variant);
     else if (s->scheme == SCHEME_KEY)
@@ -339,7 +357,7 @@ static struct err check_date(const struct signing *s, const struct clock *clock)
 /* The client is shown what the server signed, never the signature that would have been right. */
 static struct err mismatch(struct signing *s, struct str signature)
 {
-    qsort(s->ms, s->ms_count, sizeof s->ms[0], by_collation);
+    sort_pairs(s->ms, s->ms_count, by_collation);
     struct str text = text_to_sign(s, 0);
     return auth_failed(
         s->arena,
@@ -360,7 +378,7 @@ static struct err check_signature(struct signing *s, const struct account *accou
         if (variant & ~s->variants)
             continue;
         if (variant != 0 && !(variant & VARIANT_ORDINAL))
-            qsort(s->ms, s->ms_count, sizeof s->ms[0], by_collation);
+            sort_pairs(s->ms, s->ms_count, by_collation);
         if (auth_signature_matches(account, text_to_sign(s, variant), signature))
             return OK;
     }

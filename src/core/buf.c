@@ -52,22 +52,18 @@ char *buf_grow(struct buf *b, size_t more)
     return b->p + b->n;
 }
 
-void buf_put(struct buf *b, struct str s)
-{
-    if (s.n == 0)
-        return;
-    memcpy(buf_reserve(b, s.n), s.p, s.n);
-    b->n += s.n;
-}
-
 void buf_put_u64(struct buf *b, uint64_t value)
 {
-    char digits[20];
+    char digits[BUF_U64_BYTES_MAX];
     size_t at = sizeof digits;
-    do {
-        digits[--at] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value != 0);
+    for (; value >= 100; value /= 100) {
+        unsigned two = (unsigned)(value % 100);
+        digits[--at] = (char)('0' + two % 10);
+        digits[--at] = (char)('0' + two / 10);
+    }
+    digits[--at] = (char)('0' + value % 10);
+    if (value >= 10)
+        digits[--at] = (char)('0' + value / 10);
     buf_put(b, (struct str){digits + at, sizeof digits - at});
 }
 

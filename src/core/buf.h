@@ -32,12 +32,21 @@ static inline char *buf_reserve(struct buf *b, size_t more)
 {
     return more <= b->capacity - b->n && b->p != NULL ? b->p + b->n : buf_grow(b, more);
 }
-void buf_put(struct buf *b, struct str s);
+/* Inline, because most of what is put is a constant, and to copy so many bytes takes a few moves.
+ */
+static inline void buf_put(struct buf *b, struct str s)
+{
+    if (s.n == 0)
+        return;
+    memcpy(buf_reserve(b, s.n), s.p, s.n);
+    b->n += s.n;
+}
 static inline void buf_putc(struct buf *b, char c)
 {
     *buf_reserve(b, 1) = c;
     b->n++;
 }
+enum { BUF_U64_BYTES_MAX = 20 };
 /* Decimal. */
 void buf_put_u64(struct buf *b, uint64_t value);
 void buf_put_i64(struct buf *b, int64_t value);

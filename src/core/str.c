@@ -12,11 +12,6 @@ int ascii_hex(char c)
     return -1;
 }
 
-bool str_ieq(struct str a, struct str b)
-{
-    return a.n == b.n && str_istarts(a, b);
-}
-
 /* The lower case of eight letters at once; what is no ASCII letter stays as it is. */
 static uint64_t lower_eight(const char *p)
 {
@@ -44,6 +39,48 @@ bool str_istarts(struct str s, struct str prefix)
         if (ascii_lower(s.p[i]) != ascii_lower(prefix.p[i]))
             return false;
     return true;
+}
+
+/* One to eight bytes as a word; those that are wanting repeat others or are spaces. */
+static uint64_t word_of_few(const char *p, size_t n)
+{
+    uint64_t word;
+    uint32_t first;
+    uint32_t last;
+    if (n == sizeof word) {
+        memcpy(&word, p, sizeof word);
+        return word;
+    }
+    if (n < sizeof first)
+        return 0x2020202020000000ULL | (uint64_t)(unsigned char)p[0] << 16 |
+               (uint64_t)(unsigned char)p[n / 2] << 8 | (unsigned char)p[n - 1];
+    memcpy(&first, p, sizeof first);
+    memcpy(&last, p + n - sizeof last, sizeof last);
+    return (uint64_t)first << 32 | last;
+}
+
+/* Bytes from 0x80 on are none of these. */
+static bool word_has_control(uint64_t word)
+{
+    const uint64_t ones = 0x0101010101010101ULL;
+    const uint64_t highs = ones * 0x80;
+    uint64_t below = (word - ones * 0x20) & ~word & highs;
+    uint64_t delete = word ^ ones * 0x7F;
+    return (below | ((delete - ones) & ~delete &highs)) != 0;
+}
+
+/* In words, of which the last two may overlap: it is asked of every value of every header. */
+bool str_has_control(struct str s)
+{
+    const size_t word = sizeof(uint64_t);
+    if (s.n == 0)
+        return false;
+    if (s.n < word)
+        return word_has_control(word_of_few(s.p, s.n));
+    for (size_t i = 0; i + word < s.n; i += word)
+        if (word_has_control(word_of_few(s.p + i, word)))
+            return true;
+    return word_has_control(word_of_few(s.p + s.n - word, word));
 }
 
 int str_cmp(struct str a, struct str b)

@@ -81,8 +81,14 @@ static inline bool ascii_alpha(char c)
 int ascii_hex(char c);
 
 /* ASCII case-insensitive. */
-bool str_ieq(struct str a, struct str b);
 bool str_istarts(struct str s, struct str prefix);
+/* Most that are compared differ in length. */
+static inline bool str_ieq(struct str a, struct str b)
+{
+    return a.n == b.n && str_istarts(a, b);
+}
+/* Whether any byte is below 0x20 (a tab, for one) or is 0x7F. */
+bool str_has_control(struct str s);
 /* memcmp order, the shorter first. */
 int str_cmp(struct str a, struct str b);
 bool str_ends(struct str s, struct str suffix);

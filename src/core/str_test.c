@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/str.h"
 
+#include "core/buf.h"
 #include "core/test.h"
 
 void test_str_numbers(void)
@@ -55,4 +56,52 @@ void test_str_istarts(void)
         }
         CHECK(!str_ieq((struct str){a, n}, (struct str){b, n + 1}));
     }
+}
+
+static bool has_control_by_bytes(struct str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7F)
+            return true;
+    return false;
+}
+
+/* Every byte at every place of texts of every length up to three words. */
+void test_str_has_control(void)
+{
+    char text[24];
+    for (size_t n = 0; n <= sizeof text; n++) {
+        for (size_t at = 0; at < n; at++) {
+            for (unsigned c = 0; c < 256; c++) {
+                memset(text, '~', sizeof text);
+                text[at] = (char)c;
+                struct str s = {text, n};
+                CHECK_INT(str_has_control(s), has_control_by_bytes(s));
+            }
+        }
+    }
+    CHECK(!str_has_control(STR("")));
+    CHECK(!str_has_control(STR_NONE));
+}
+
+static void check_decimal(uint64_t value, struct str want)
+{
+    struct buf b = buf_heap();
+    buf_put_u64(&b, value);
+    CHECK_STR(buf_str(&b), want);
+    buf_release(&b);
+}
+
+void test_buf_put_u64(void)
+{
+    check_decimal(0, STR("0"));
+    check_decimal(9, STR("9"));
+    check_decimal(10, STR("10"));
+    check_decimal(99, STR("99"));
+    check_decimal(100, STR("100"));
+    check_decimal(101, STR("101"));
+    check_decimal(1009, STR("1009"));
+    check_decimal(10000, STR("10000"));
+    check_decimal(UINT64_MAX, STR("18446744073709551615"));
+    check_decimal(9999999999999999999U, STR("9999999999999999999"));
 }

@@ -20,6 +20,12 @@ void test_time_http_forms(void)
     CHECK(!time_parse_http(STR("Sun, 31 Feb 1994 08:49:37 GMT"), &t));
     CHECK(!time_parse_http(STR("Sun, 06 Nov 1994 24:00:00 GMT"), &t));
     CHECK(!time_parse_http(STR("yesterday"), &t));
+    check_http(STR("sun, 06 nOV 1994 08:49:37 GMT"), 784111777);
+    CHECK(!time_parse_http(STR("Sun, 06 \x0Eov 1994 08:49:37 GMT"), &t));
+    CHECK(!time_parse_http(STR("Sun, 06 Nob 1994 08:49:37 GMT"), &t));
+    CHECK(!time_parse_http(STR("Sun, +6 Nov 1994 08:49:37 GMT"), &t));
+    CHECK(!time_parse_http(STR("Sun, 06 Nov 199x 08:49:37 GMT"), &t));
+    CHECK(!time_parse_http(STR("Sun, 06 No"), &t));
     CHECK(!time_parse_http(STR("Sun, 06 Nov 1994 08:49:37 GMT "), &t));
 }
 
@@ -62,4 +68,12 @@ void test_time_weekday(void)
     CHECK_STR(((struct str){http, sizeof http}), STR("Thu, 01 Jan 1970 00:00:00 GMT"));
     time_rfc1123(-TICKS_PER_DAY, http);
     CHECK_STR(((struct str){http, sizeof http}), STR("Wed, 31 Dec 1969 00:00:00 GMT"));
+    /* The last second of a leap day that ends an era, the first of the next era, and a long way
+     * before: each is known from another calendar. */
+    time_rfc1123(951868799LL * TICKS_PER_SECOND, http);
+    CHECK_STR(((struct str){http, sizeof http}), STR("Tue, 29 Feb 2000 23:59:59 GMT"));
+    time_rfc1123(951868800LL * TICKS_PER_SECOND, http);
+    CHECK_STR(((struct str){http, sizeof http}), STR("Wed, 01 Mar 2000 00:00:00 GMT"));
+    time_rfc1123(-TIME_TICKS_YEAR_1, http);
+    CHECK_STR(((struct str){http, sizeof http}), STR("Mon, 01 Jan 0001 00:00:00 GMT"));
 }

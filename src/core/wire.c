@@ -5,17 +5,11 @@
 
 enum { VARINT_BYTES_MAX = 10 }; /* seven bits in each, and one in the last */
 
-struct str read_raw(struct reader *r, size_t n)
+struct str read_past_end(struct reader *r)
 {
-    if (n > r->n) {
-        r->bad = true;
-        r->n = 0;
-        return (struct str){"", 0};
-    }
-    struct str bytes = {r->p, n};
-    r->p += n;
-    r->n -= n;
-    return bytes;
+    r->bad = true;
+    r->n = 0;
+    return (struct str){"", 0};
 }
 
 /* Rows are full of numbers of fixed size: a word is copied at once, not byte by byte. Leaves `to`
@@ -121,10 +115,4 @@ uint64_t read_long_varint(struct reader *r)
     r->bad = true;
     r->n = 0;
     return 0;
-}
-
-struct str read_bytes(struct reader *r)
-{
-    uint64_t n = read_varint(r);
-    return read_raw(r, n);
 }

@@ -29,7 +29,16 @@ static inline bool reader_done(const struct reader *r)
 }
 
 /* The next n bytes, borrowed; empty when there are fewer. */
-struct str read_raw(struct reader *r, size_t n);
+struct str read_past_end(struct reader *r);
+static inline struct str read_raw(struct reader *r, size_t n)
+{
+    if (n > r->n)
+        return read_past_end(r);
+    struct str bytes = {r->p, n};
+    r->p += n;
+    r->n -= n;
+    return bytes;
+}
 uint8_t read_u8(struct reader *r);
 uint16_t read_le16(struct reader *r);
 uint32_t read_le32(struct reader *r);
@@ -47,6 +56,10 @@ static inline uint64_t read_varint(struct reader *r)
     return (unsigned char)*r->p++;
 }
 /* What buf_put_bytes wrote, borrowed. */
-struct str read_bytes(struct reader *r);
+static inline struct str read_bytes(struct reader *r)
+{
+    uint64_t n = read_varint(r);
+    return read_raw(r, n);
+}
 
 #endif

@@ -21,44 +21,14 @@ size_t http_header_count(const struct http_request *request, struct str name)
     return count;
 }
 
-/* Eight bytes at a time: whether any of them is below 0x20 or is 0x7F. Bytes from 0x80 on are none
- * of these. A tab is caught here too, and sorted out by the caller. */
-static bool has_control(const char *p)
-{
-    const uint64_t ones = 0x0101010101010101ULL;
-    const uint64_t highs = 0x8080808080808080ULL;
-    uint64_t word;
-    memcpy(&word, p, sizeof word);
-    uint64_t below = (word - ones * 0x20) & ~word & highs;
-    uint64_t delete = word ^ ones * 0x7F;
-    return (below | ((delete - ones) & ~delete &highs)) != 0;
-}
-
-/* A value of eight bytes and more is looked at in words, of which the last two may overlap. */
-static bool may_have_controls(const char *p, size_t n)
-{
-    const size_t word = sizeof(uint64_t);
-    if (n < word)
-        return true;
-    for (size_t i = 0; i + word < n; i += word)
-        if (has_control(p + i))
-            return true;
-    return has_control(p + n - word);
-}
-
 static void replace_controls(char *p, size_t n)
 {
-    if (!may_have_controls(p, n))
+    if (!str_has_control((struct str){p, n}))
         return;
-    for (size_t i = 0; i < n;) {
-        if (i + sizeof(uint64_t) <= n && !has_control(p + i)) {
-            i += sizeof(uint64_t);
-            continue;
-        }
+    for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)p[i];
         if ((c < 0x20 && c != '\t') || c == 0x7F)
             p[i] = '?';
-        i++;
     }
 }
 

@@ -48,7 +48,7 @@ bool http_is_token(struct str s)
 
 bool http_is_field_value(struct str s)
 {
-    return all_in(s, IN_VALUE);
+    return !str_has_control(s) || all_in(s, IN_VALUE);
 }
 
 static struct err bad(const char *why)
@@ -124,7 +124,7 @@ static struct err parse_method(struct str text, struct http_request *out)
         return bad("Reason\tThe method is not a token.");
     out->method_text = text;
     out->method = HTTP_METHOD_OTHER;
-    for (size_t i = 0; i < METHOD_COUNT; i++)
+    for (size_t i = 0; i < METHOD_COUNT && out->method == HTTP_METHOD_OTHER; i++)
         if (str_eq(METHODS[i].name, text))
             out->method = METHODS[i].method;
     return OK;
@@ -209,12 +209,15 @@ struct err http_parse_header(struct str line, struct http_header *out)
 {
     if (line.p[0] == ' ' || line.p[0] == '\t')
         return bad("Reason\tA header is folded over several lines.");
-    size_t colon = str_find(line, ':', 0);
-    if (colon == line.n)
-        return bad("Reason\tA header has no colon.");
+    size_t colon = 0;
+    while (colon < line.n && (BYTE_IN[(unsigned char)line.p[colon]] & IN_TOKEN))
+        colon++; /* which is not part of a token */
+    if (colon == 0 || colon == line.n || line.p[colon] != ':')
+        return bad(
+            str_find(line, ':', 0) == line.n
+                ? "Reason\tA header has no colon."
+                : "Reason\tA header's name is empty or has characters that are not allowed.");
     out->name = str_head(line, colon);
-    if (!http_is_token(out->name))
-        return bad("Reason\tA header's name is empty or has characters that are not allowed.");
     out->value = str_trim(str_from(line, colon + 1));
     if (!http_is_field_value(out->value))
         return bad("Reason\tA header's value has control characters.");

@@ -119,7 +119,8 @@ void call_put_if(struct rest_call *call, struct str name, struct str value)
 
 void call_put_u64(struct rest_call *call, struct str name, uint64_t value)
 {
-    struct buf text = buf_in(call->arena);
+    char digits[BUF_U64_BYTES_MAX];
+    struct buf text = {.p = digits, .capacity = sizeof digits};
     buf_put_u64(&text, value);
     call_put(call, name, buf_str(&text));
 }

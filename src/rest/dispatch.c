@@ -350,9 +350,10 @@ static struct err check_conditions(struct rest_call *call)
  */
 static bool promises_protection(struct str header)
 {
-    return str_istarts(header, STR("x-ms-encryption-key")) ||
-           str_istarts(header, STR("x-ms-source-encryption-key")) ||
-           str_ieq(header, STR("x-ms-encryption-algorithm"));
+    return header.n >= sizeof "x-ms-encryption-key" - 1 &&
+           (str_istarts(header, STR("x-ms-encryption-key")) ||
+            str_istarts(header, STR("x-ms-source-encryption-key")) ||
+            str_ieq(header, STR("x-ms-encryption-algorithm")));
 }
 
 /* To pass over such a wish would be to store unprotected what was to be protected, so it is
