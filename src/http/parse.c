@@ -51,7 +51,7 @@ bool http_is_field_value(struct str s)
     return !str_has_control(s) || all_in(s, IN_VALUE);
 }
 
-static struct err bad(const char *why)
+COLD static struct err bad(const char *why)
 {
     return err_detail(ERR_BAD_REQUEST, why);
 }

@@ -96,13 +96,13 @@ struct err call_header_bool(struct rest_call *call, struct str name, bool *out);
 struct err call_query_u64(struct rest_call *call, struct str name, uint64_t min, uint64_t max,
                           uint64_t *out);
 /* Errors that name what was wrong. */
-struct err call_bad_header(struct rest_call *call, struct str name);
-struct err call_missing_header(struct rest_call *call, struct str name);
-struct err call_bad_query(struct rest_call *call, struct str name);
-struct err call_missing_query(struct rest_call *call, struct str name);
+COLD struct err call_bad_header(struct rest_call *call, struct str name);
+COLD struct err call_missing_header(struct rest_call *call, struct str name);
+COLD struct err call_bad_query(struct rest_call *call, struct str name);
+COLD struct err call_missing_query(struct rest_call *call, struct str name);
 /* One detail line as struct err wants it, in the call's arena. */
-struct err call_error(struct rest_call *call, enum err_code code, const char *element,
-                      struct str value);
+COLD struct err call_error(struct rest_call *call, enum err_code code, const char *element,
+                           struct str value);
 
 /* ---- writing the response ---- */
 

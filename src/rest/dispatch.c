@@ -47,7 +47,7 @@ static void give_back(struct dispatch *d)
     }
 }
 
-static void fail(struct dispatch *d, struct err error)
+COLD static void fail(struct dispatch *d, struct err error)
 {
     assert(!d->replied);
     give_back(d);

@@ -61,8 +61,8 @@ static bool row_fits(const struct rest_call *call, const struct op *op, const st
 }
 
 /* Says what is wrong by finding how far the closest rows go. */
-static struct err explain(struct rest_call *call, const struct op_table *table,
-                          const struct selectors *s)
+COLD static struct err explain(struct rest_call *call, const struct op_table *table,
+                               const struct selectors *s)
 {
     bool place = false;
     bool comp = false;

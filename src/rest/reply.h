@@ -9,7 +9,7 @@
 /* Sends what encode made. */
 void reply_success(struct rest_call *call);
 /* Sends the error; what encode may have begun is dropped. */
-void reply_error(struct rest_call *call, struct err error);
+COLD void reply_error(struct rest_call *call, struct err error);
 /* For what is not even HTTP, so that no call was made of it: the handler's on_bad. */
 void reply_bad(struct err error, struct buf *headers, struct buf *body);
 /* The error's body in the form of the call's service, into out; Content-Type into headers. Batches
