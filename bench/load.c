@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base64.h"
+#include "core/clock.h"
 #include "core/mem.h"
 #include "core/uri.h"
 #include "load/client.h"
@@ -33,7 +34,8 @@ static const char HELP[] =
     "  --connections N (64)   --seconds N (5)   --warm-up N (1)   --requests N: stop after so many\n"
     "  --keys N: size of the range (1000)       --in-order: one key after the other, not at random\n"
     "  --pid N: the server, for its CPU time    --name TEXT: of the row\n"
-    "  --titles: print the table's head too     --base N: where {seq} begins\n";
+    "  --titles: print the table's head too     --base N: where {seq} begins\n"
+    "  --seed N: the same keys at random each time, instead of others\n";
 
 struct settings {
     struct load_plan plan;
@@ -63,6 +65,12 @@ static uint64_t number(const char *text)
     return value;
 }
 
+/* Numbers that are near each other become seeds that are not; never 0. */
+static uint64_t spread(uint64_t seed)
+{
+    return seed * 0x9E3779B97F4A7C15ULL | 1;
+}
+
 /* ---- options ---- */
 
 enum option_id {
@@ -86,6 +94,7 @@ enum option_id {
     OPT_NAME,
     OPT_TITLES,
     OPT_BASE,
+    OPT_SEED,
     OPT_HELP,
 };
 
@@ -110,6 +119,7 @@ static const struct option OPTIONS[] = {
     {"name", required_argument, NULL, OPT_NAME},
     {"titles", no_argument, NULL, OPT_TITLES},
     {"base", required_argument, NULL, OPT_BASE},
+    {"seed", required_argument, NULL, OPT_SEED},
     {"help", no_argument, NULL, OPT_HELP},
     {NULL, 0, NULL, 0},
 };
@@ -212,6 +222,9 @@ static void take_option(struct settings *s, int id, const char *value)
         break;
     case OPT_BASE:
         s->ops.sequence = number(value);
+        break;
+    case OPT_SEED:
+        s->plan.seed = spread(number(value));
         break;
     default:
         (void)fputs(HELP, id == OPT_HELP ? stdout : stderr);
@@ -324,6 +337,7 @@ int main(int argc, char **argv)
     };
     static struct load_result result;
     arena_init(&s.ops.arena, SIZE_MAX);
+    s.plan.seed = spread((uint64_t)clock_mono_us());
     read_options(argc, argv, &s);
     s.plan.ops = &s.ops;
     struct cpu_mark mark = {.pid = s.pid};

@@ -307,12 +307,14 @@ part_file() {
 }
 
 # Does a rewrite of 4 KiB of a file of 10 GiB keep its cost while the file is written over and over? (BENCH_PAGES=262144
-# BENCH_REWRITES=10: a file of 1 GiB until each page was written seven times.)
+# BENCH_REWRITES=10: a file of 1 GiB until each page was written seven times. BENCH_FILLED=1: all of it is there before.)
 part_rewrite() {
     pages=${BENCH_PAGES:-2621440}
     say "## Rewrites of 4 KiB at random in a file of $((pages / 256)) MiB, ${BENCH_REWRITES:-5} rows of 200,000"
     once $file_port --op "PUT $account/rewrite?restype=share"
     once $file_port --op "PUT $account/rewrite/f" --header 'x-ms-type: file' --header "x-ms-content-length: $((pages * 4096))"
+    [ -z "${BENCH_FILLED:-}" ] || once $file_port --requests $((pages / 1024)) --keys $((pages / 1024)) --in-order --connections 8 --seconds 3600 \
+        --op "PUT $account/rewrite/f?comp=range" --header 'x-ms-write: update' --header 'x-ms-range: {range:4194304}' --body-bytes 4194304
     titles
     for i in $(seq "${BENCH_REWRITES:-5}"); do
         row $file_port "rewrites, row $i" --warm-up 0 --seconds 600 --requests 200000 --keys $pages --op "PUT $account/rewrite/f?comp=range" --header 'x-ms-write: update' --header 'x-ms-range: {range:4096}' --body-bytes 4096

@@ -323,7 +323,7 @@ static void load_close(struct load *l)
 void load_run(const struct load_plan *plan, int64_t warm_up_ms, int64_t run_ms,
               void (*started)(void *arg), void *arg, struct load_result *out)
 {
-    struct load l = {.plan = plan, .result = out, .random = 88172645463325252U};
+    struct load l = {.plan = plan, .result = out, .random = plan->seed};
     *out = (struct load_result){0};
     l.counting = warm_up_ms == 0;
     load_open(&l);

@@ -106,7 +106,7 @@ struct state *local_state(struct local_engine *e);
 
 /* ---- transactions (local_txn.c, local_cursor.c, local_scan.c) ---- */
 
-enum { TXN_HOLDS = 12, TXN_ROOM_BYTES = 2048 };
+enum { TXN_HOLDS = 12, TXN_ROOM_BYTES = 8192 };
 
 /* What a transaction has handed out and must keep until its function returns. */
 struct txn_hold {

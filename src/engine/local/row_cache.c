@@ -73,12 +73,18 @@ static bool is_row_of(const struct cached_row *row, struct str key, uint64_t has
     return row != NULL && row->hash == hash && str_eq(key, (struct str){row->bytes, row->key_n});
 }
 
+static uint32_t tag_of(uint64_t hash)
+{
+    return (uint32_t)(hash >> 32);
+}
+
 /* The lock is held. */
 static struct cached_row **way_of(struct row_cache *c, struct str key, uint64_t hash)
 {
     struct cached_row **bucket = bucket_of(c, hash);
+    const uint32_t *tags = c->tags[hash & (CACHE_BUCKETS - 1)];
     for (size_t way = 0; way < CACHE_WAYS; way++) {
-        if (is_row_of(bucket[way], key, hash))
+        if (tags[way] == tag_of(hash) && is_row_of(bucket[way], key, hash))
             return &bucket[way];
     }
     return NULL;
@@ -152,6 +158,7 @@ static struct cached_row *take_out(struct row_cache *c, struct cached_row **way)
 static void put_in(struct row_cache *c, struct cached_row **way, struct cached_row *row)
 {
     *way = row;
+    c->tags[row->hash & (CACHE_BUCKETS - 1)][way - bucket_of(c, row->hash)] = tag_of(row->hash);
     atomic_fetch_add_explicit(&c->bytes, row_bytes(row), memory_order_relaxed);
 }
 

@@ -44,6 +44,8 @@ struct row_cache {
     _Atomic uint32_t hand; /* the bucket where the next row is thrown out for want of room */
     pthread_mutex_t locks[CACHE_LOCKS];
     struct cached_row *buckets[CACHE_BUCKETS][CACHE_WAYS];
+    /* Part of each one's hash: to look at a row takes longer than to look at its bucket. */
+    uint32_t tags[CACHE_BUCKETS][CACHE_WAYS];
     _Atomic uint16_t seen[CACHE_SEEN]; /* what was asked for lately and not found */
 };
 
