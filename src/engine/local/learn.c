@@ -4,7 +4,7 @@
 #include "engine/local/local_internal.h"
 
 enum {
-    MISSED_MIN = 128,
+    MISSED_MIN = 32,
     MISSED_SHARE = 8, /* of the rows walked over the last time: a walk is to be worth it */
     TURN_ROWS = 1024, /* in a state of their own: walks are not to keep old states */
 };

@@ -161,16 +161,16 @@ void row_places_offer_room(struct row_places *p, uint64_t hash, uint64_t commit,
         row_places_offer(p, hash, commit, place);
 }
 
-void row_places_restore(struct row_places *p, uint64_t bucket, uint64_t word)
+void row_places_restore(struct row_places *p, uint64_t bucket, const uint64_t words[PLACES_WAYS])
 {
-    uint64_t hash = word >> TAG_SHIFT << TAG_SHIFT | bucket; /* as much of it as counts here */
-    if (word == 0 || bucket >= p->bucket_count)
-        return;
-    pthread_mutex_lock(lock_of(p, hash));
-    _Atomic uint64_t *way = way_with_room(p, hash);
-    if (way != NULL)
-        atomic_store(way, word);
-    pthread_mutex_unlock(lock_of(p, hash));
+    pthread_mutex_lock(lock_of(p, bucket));
+    for (size_t i = 0; i < PLACES_WAYS; i++) {
+        uint64_t hash = words[i] >> TAG_SHIFT << TAG_SHIFT | bucket; /* as much as counts here */
+        _Atomic uint64_t *way = words[i] == 0 ? NULL : way_with_room(p, hash);
+        if (way != NULL)
+            atomic_store_explicit(way, words[i], memory_order_relaxed);
+    }
+    pthread_mutex_unlock(lock_of(p, bucket));
 }
 
 void row_places_announce(struct row_places *p, uint64_t commit)

@@ -66,8 +66,8 @@ void row_places_find_saved(struct row_places *p, const char *folder,
                            const struct journal_place *at);
 /* Reads it; to be called before the first commit at the latest. False when there was nothing. */
 bool row_places_fetch_saved(struct row_places *p);
-/* One of them, if there is room. */
-void row_places_restore(struct row_places *p, uint64_t bucket, uint64_t word);
+/* Those of one bucket, if there is room. */
+void row_places_restore(struct row_places *p, uint64_t bucket, const uint64_t words[PLACES_WAYS]);
 
 /* ---- the committer ---- */
 

@@ -109,24 +109,18 @@ void row_places_find_saved(struct row_places *p, const char *folder, const struc
     atomic_store(&p->saved, true);
 }
 
-static void take_piece(struct row_places *p, uint64_t bucket, const uint64_t *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        row_places_restore(p, bucket + i / PLACES_WAYS, words[i]);
-}
-
 /* The lock is held. */
 static void fetch(struct row_places *p)
 {
-    uint64_t *words = mem_alloc(PIECE_BYTES);
+    uint64_t(*piece)[PLACES_WAYS] = mem_alloc(PIECE_BYTES);
     uint64_t bucket = 0;
     ssize_t n;
     (void)lseek(p->saved_fd, SAVED_HEAD_BYTES, SEEK_SET);
-    while (bucket < p->bucket_count && (n = read(p->saved_fd, words, PIECE_BYTES)) > 0) {
-        take_piece(p, bucket, words, (size_t)n / sizeof *words);
-        bucket += (size_t)n / sizeof *p->buckets;
+    while ((n = read(p->saved_fd, piece, PIECE_BYTES)) > 0) {
+        for (size_t i = 0; i < (size_t)n / sizeof *piece && bucket < p->bucket_count; i++)
+            row_places_restore(p, bucket++, piece[i]);
     }
-    free(words);
+    free(piece);
     (void)close(p->saved_fd);
     p->saved_fd = -1;
 }
