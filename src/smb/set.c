@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SET_INFO ([MS-FSCC] 2.4): times, attributes, extended ones, size, name, deletion, security. */
 #include "core/time.h"
+#include "service/file/short_name.h"
 #include "smb/create.h"
 #include "smb/drive.h"
 #include "smb/ea.h"
@@ -36,6 +37,7 @@ struct setting {
     struct str data;
     struct file_change_args change;
     struct file_rename_args rename;
+    struct file_long_path_args lengthen;
     struct smb_waiting waiting;
     struct file_security_args security;
     struct file_look_args look;
@@ -254,6 +256,26 @@ static void rename_now(struct smb_request *q)
         smb_update(q, file_rename_at, &s->rename, ENGINE_VISIBLE, renamed);
 }
 
+/* The new path's directories may be given by short names; its last name is what it shall be. */
+static struct str directory_of(struct str path)
+{
+    size_t last = path_last(path).n;
+    return str_head(path, last == path.n ? 0 : path.n - last - 1);
+}
+
+static void lengthened(struct smb_request *q, struct err outcome)
+{
+    struct setting *s = q->work;
+    if (!err_is(outcome) && s->lengthen.exists) {
+        struct buf path = buf_in(q->arena);
+        buf_put(&path, s->lengthen.long_path);
+        buf_putc(&path, '/');
+        buf_put(&path, path_last(s->rename.path));
+        s->rename.path = buf_str(&path);
+    }
+    rename_now(q);
+}
+
 static void set_name(struct setting *s)
 {
     struct reader r = reader_of(s->data);
@@ -285,7 +307,12 @@ static void set_name(struct setting *s)
     s->rename.pass.opens = smb_opens_table(s->q);
     s->rename.pass.wait.done = nobody_waits;
     smb_waiting_init(&s->waiting, s->q, rename_now);
-    rename_now(s->q);
+    if (!short_name_in_path(directory_of(path))) {
+        rename_now(s->q);
+        return;
+    }
+    s->lengthen = (struct file_long_path_args){.at = s->rename.at, .path = directory_of(path)};
+    smb_view_in_pool(s->q, file_long_path, &s->lengthen, lengthened);
 }
 
 /* ---- security ---- */

@@ -6,7 +6,12 @@
 #include "smb/smb_fixture.h"
 #include "smb/tunnel.h"
 
-enum { CLASS_ALTERNATE_NAME = 21, CLASS_BOTH = 3, PATTERN_OFFSET = SMB_HEADER_BYTES + 32 };
+enum {
+    CLASS_RENAME = 10,
+    CLASS_ALTERNATE_NAME = 21,
+    CLASS_BOTH = 3,
+    PATTERN_OFFSET = SMB_HEADER_BYTES + 32
+};
 
 /* What the file's alternate name is, NUL-terminated, in the arena. */
 static const char *short_name(struct smb_peer *p, struct smb_file_id id)
@@ -134,5 +139,29 @@ void test_smb_short_name_is_listed_and_looked_for(void)
     CHECK_INT(a.header.status, STATUS_SUCCESS);
     CHECK_INT(a.body.p[SHORT_AT], 0);
     CHECK_INT(find(&p, root, "a~000000").header.status, STATUS_NO_SUCH_FILE);
+    smb_fixture_end(&f);
+}
+
+/* The directories of a rename's new path may be short names; the new name is one as it is given. */
+void test_smb_short_name_of_a_directory_to_rename_into(void)
+{
+    struct smb_fixture f;
+    smb_fixture_begin(&f);
+    struct smb_peer p = smb_peer_in_session(&f);
+    struct smb_answer a = open_as(&p, "a long directory", SMB_CREATE_NEW, SMB_OPTION_DIRECTORY);
+    char path[64];
+    (void)snprintf(path, sizeof path, "%s\\A~000000.TXT", short_name(&p, smb_created(&a)));
+    struct smb_file_id id = smb_peer_open(&p, "file");
+    struct buf b = buf_in(&f.arena);
+    buf_put_le64(&b, 0);
+    buf_put_le64(&b, 0);
+    buf_put_le32(&b, (uint32_t)(2 * strlen(path)));
+    utf16_put(&b, str_of(path));
+    CHECK_INT(smb_peer_ask(&p, SMB_CLOSE, smb_body_close(&f, smb_created(&a))).header.status,
+              STATUS_SUCCESS);
+    struct str body = smb_body_set(&f, id, CLASS_RENAME, buf_str(&b));
+    CHECK_INT(smb_peer_ask(&p, SMB_SET_INFO, body).header.status, STATUS_SUCCESS);
+    a = open_as(&p, "a long directory\\A~000000.TXT", SMB_OPEN, 0);
+    CHECK_INT(a.header.status, STATUS_SUCCESS);
     smb_fixture_end(&f);
 }
