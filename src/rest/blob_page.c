@@ -92,8 +92,8 @@ static struct err page_end(struct rest_sink *sink)
     if (put->upload.left > 0)
         return call_bad_header(put->call, STR("Content-Length"));
     TRY(interval_upload_end(&put->upload));
-    if (put->has_md5 && memcmp(put->md5, put->upload.md5, MD5_BYTES) != 0)
-        return err_new(ERR_MD5_MISMATCH);
+    if (put->has_md5)
+        TRY(blob_compare_md5(put->call->arena, put->md5, put->upload.md5));
     struct reader r = reader_of((struct str){put->crc64, sizeof put->crc64});
     return put->has_crc64 && read_le64(&r) != put->upload.crc64 ? err_new(ERR_CRC64_MISMATCH) : OK;
 }

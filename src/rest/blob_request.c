@@ -396,6 +396,18 @@ void blob_put_version_id(struct rest_call *call, int64_t version)
     call_put(call, STR("x-ms-version-id"), (struct str){text, sizeof text});
 }
 
+struct err blob_compare_md5(struct arena *a, const unsigned char *sent, const unsigned char *found)
+{
+    if (memcmp(sent, found, MD5_BYTES) == 0)
+        return OK;
+    struct str specified = base64_encode(a, (struct str){(const char *)sent, MD5_BYTES});
+    struct str calculated = base64_encode(a, (struct str){(const char *)found, MD5_BYTES});
+    return err_detail(ERR_MD5_MISMATCH,
+                      arena_printf(a, "UserSpecifiedMd5\t%.*s\nServerCalculatedMd5\t%.*s",
+                                   STR_ARG(specified), STR_ARG(calculated))
+                          .p);
+}
+
 void blob_put_base64(struct rest_call *call, struct str name, struct str bytes)
 {
     call_put(call, name, base64_encode(call->arena, bytes));

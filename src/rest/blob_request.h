@@ -72,6 +72,8 @@ void blob_put_lease_outcome(struct rest_call *call, const struct lease_request *
 enum { VERSION_BLOB_VERSIONS = 20191212 };
 /* x-ms-version-id; nothing when the blob has none, or the client does not know of versions. */
 void blob_put_version_id(struct rest_call *call, int64_t version);
+/* ERR_MD5_MISMATCH, with both in the answer, unless they are the same. */
+struct err blob_compare_md5(struct arena *a, const unsigned char *sent, const unsigned char *found);
 /* A base64 header. */
 void blob_put_base64(struct rest_call *call, struct str name, struct str bytes);
 void blob_put_crc64(struct rest_call *call, uint64_t crc64);

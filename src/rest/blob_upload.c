@@ -46,8 +46,8 @@ struct err blob_upload_end(struct blob_upload *u)
     TRY(upload_end(&u->upload));
     if (u->upload.size < u->size_min)
         return call_bad_header(u->call, STR("Content-Length"));
-    if (u->has_md5 && memcmp(u->md5, u->upload.md5, MD5_BYTES) != 0)
-        return err_new(ERR_MD5_MISMATCH);
+    if (u->has_md5)
+        TRY(blob_compare_md5(u->call->arena, u->md5, u->upload.md5));
     if (u->has_crc64 && u->crc64 != u->upload.crc64)
         return err_new(ERR_CRC64_MISMATCH);
     return OK;
@@ -98,8 +98,7 @@ struct err blob_check_body_checksums(struct rest_call *call, struct str body)
     TRY(read_checksums(call, &sent));
     if (sent.has_md5) {
         md5_of(body, md5);
-        if (memcmp(md5, sent.md5, MD5_BYTES) != 0)
-            return err_new(ERR_MD5_MISMATCH);
+        TRY(blob_compare_md5(call->arena, sent.md5, md5));
     }
     if (sent.has_crc64 && sent.crc64 != crc64(0, body))
         return err_new(ERR_CRC64_MISMATCH);

@@ -19,8 +19,8 @@ static struct err end(struct rest_sink *sink)
 {
     struct file_upload *u = upload_of(sink);
     TRY(interval_upload_end(&u->upload));
-    if (u->has_md5 && memcmp(u->md5, u->upload.md5, MD5_BYTES) != 0)
-        return err_new(ERR_MD5_MISMATCH);
+    if (u->has_md5)
+        TRY(blob_compare_md5(u->arena, u->md5, u->upload.md5));
     *u->to = &u->upload.pieces;
     return OK;
 }
@@ -39,6 +39,7 @@ struct err file_upload_begin(struct rest_call *call, struct file_upload *u, uint
                            &u->has_md5));
     interval_upload_init(&u->upload, call->store->engine, call->arena, offset, length);
     u->upload.wants_md5 = true;
+    u->arena = call->arena;
     u->to = to;
     u->sink = (struct rest_sink){take, end, drop, NULL};
     call->sink = &u->sink;

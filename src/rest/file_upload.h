@@ -12,6 +12,7 @@ struct file_upload {
     struct rest_sink sink;
     struct interval_upload upload;
     bool has_md5;
+    struct arena *arena;
     unsigned char md5[MD5_BYTES];
     const struct pieces **to; /* NULL: not begun */
 };

@@ -127,12 +127,12 @@ static struct err end_upload(struct from_url *f)
     return OK;
 }
 
-static struct err check_checksums(struct from_url *f)
+static struct err check_checksums(struct rest_call *call, struct from_url *f)
 {
-    if (f->has_md5)
+    if (f->has_md5) {
         md5_final(&f->md5_state, f->md5_found);
-    if (f->has_md5 && memcmp(f->md5, f->md5_found, MD5_BYTES) != 0)
-        return err_new(ERR_MD5_MISMATCH);
+        TRY(blob_compare_md5(call->arena, f->md5, f->md5_found));
+    }
     return f->has_crc64 && f->crc64 != f->crc64_found ? err_new(ERR_CRC64_MISMATCH) : OK;
 }
 
@@ -296,7 +296,7 @@ struct err from_url_fetch(struct rest_call *call, struct from_url *f)
                        : f->url.here                ? fetch_here(call, f)
                                                     : fetch_there(call, f);
     if (!err_is(error))
-        error = check_checksums(f);
+        error = check_checksums(call, f);
     if (err_is(error))
         from_url_drop(f);
     return error;

@@ -107,7 +107,10 @@ void test_service_properties_refuse(void)
         {"<HourMetrics><Enabled>maybe</Enabled></HourMetrics>", ERR_INVALID_XML_NODE_VALUE},
         {"<HourMetrics><Enabled>true</Enabled><RetentionPolicy><Enabled>true</Enabled>"
          "<Days>366</Days></RetentionPolicy></HourMetrics>",
-         ERR_INVALID_XML_NODE_VALUE},
+         ERR_INVALID_XML_DOCUMENT},
+        {"<HourMetrics><Enabled>true</Enabled><RetentionPolicy><Enabled>true</Enabled>"
+         "<Days>0</Days></RetentionPolicy></HourMetrics>",
+         ERR_INVALID_XML_DOCUMENT},
         {"<HourMetrics><Enabled>true</Enabled><RetentionPolicy><Enabled>true</Enabled>"
          "</RetentionPolicy></HourMetrics>",
          ERR_MISSING_REQUIRED_XML_NODE},

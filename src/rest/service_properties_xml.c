@@ -13,6 +13,13 @@ static struct err bad_value(struct arena *a, struct str name, struct str text)
         arena_printf(a, "XmlNodeName\t%.*s\nXmlNodeValue\t%.*s", STR_ARG(name), STR_ARG(text)).p);
 }
 
+/* As the service words it, which has a schema for these alone. */
+static struct err bad_days(void)
+{
+    return err_detail(ERR_INVALID_XML_DOCUMENT, "Reason\tRetention days must be greater than 0 and "
+                                                "less than or equal to 365 days.");
+}
+
 static struct err missing(struct arena *a, struct str name)
 {
     return err_detail(ERR_MISSING_REQUIRED_XML_NODE,
@@ -61,9 +68,9 @@ static struct err read_retention(struct arena *a, const struct xml_node *node,
     TRY(read_bool_if(a, node, STR("AllowPermanentDelete"), &r->permanent_delete));
     if (!r->enabled)
         return OK;
-    TRY(read_number(a, node, STR("Days"), RETENTION_DAYS_MAX, &days));
+    TRY(read_number(a, node, STR("Days"), UINT32_MAX, &days));
     r->days = (uint32_t)days;
-    return days > 0 ? OK : bad_value(a, STR("Days"), STR("0"));
+    return days > 0 && days <= RETENTION_DAYS_MAX ? OK : bad_days();
 }
 
 static struct err read_logging(struct arena *a, const struct xml_node *node,

@@ -154,7 +154,7 @@ it('a snapshot shows the names of its time, and differences follow a rename when
     assert.equal(await read(`${share}/old/f`, { sharesnapshot }), 'x'.repeat(16384));
     assertError(await send('GET', `${share}/new/g`, { sharesnapshot }), 404, 'ParentNotFound');
     const differences = (headers) => send('GET', `${share}/new/g`, { comp: 'rangelist', prevsharesnapshot: sharesnapshot }, headers);
-    assertError(await differences({}), 404, 'ResourceNotFound');
+    assertError(await differences({}), 409, 'PreviousSnapshotNotFound');
     const { text } = await differences({ 'x-ms-file-support-rename': 'true' });
     assert.match(text, /<Ranges><Range><Start>4096<\/Start><End>8191<\/End><\/Range><ClearRange><Start>8192<\/Start><End>12287<\/End><\/ClearRange><\/Ranges>/);
     const pages = [];

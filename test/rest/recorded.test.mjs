@@ -148,3 +148,35 @@ test('files: a descriptor in binary form comes back as Windows lays it out', asy
     const got = await server.request('file', 'GET', `/${share.name}`, { query, headers });
     assert.equal(JSON.parse(got.text).permission, binary);
 });
+
+test('what an error says: both MD5s, how long things may be kept', async () => {
+    const container = await freshContainer();
+    const md5 = (text) => createHash('md5').update(text).digest('base64');
+    const put = (service, path, query, headers, body) => server.request(service, 'PUT', path, { query, headers: { 'Content-MD5': md5('other'), ...headers }, body });
+    const file = share.rootDirectoryClient.getFileClient('checked');
+    await file.create(4);
+    await container.getPageBlobClient('p').create(512);
+    const pages = 'p'.repeat(512);
+    const answers = [
+        ['body', await put('blob', `/${container.containerName}/b`, '', { 'x-ms-blob-type': 'BlockBlob' }, 'body')],
+        ['<BlockList/>', await put('blob', `/${container.containerName}/b`, 'comp=blocklist', {}, '<BlockList/>')],
+        [pages, await put('blob', `/${container.containerName}/p`, 'comp=page', { 'x-ms-page-write': 'update', 'x-ms-range': 'bytes=0-511' }, pages)],
+        ['body', await put('file', `/${share.name}/checked`, 'comp=range', { 'x-ms-write': 'update', 'x-ms-range': 'bytes=0-3' }, 'body')],
+    ];
+    for (const [text, answer] of answers) {
+        assertError(answer, 400, 'Md5Mismatch');
+        assert.ok(answer.text.includes(`<UserSpecifiedMd5>${md5('other')}</UserSpecifiedMd5><ServerCalculatedMd5>${md5(text)}</ServerCalculatedMd5>`), answer.text);
+    }
+    for (const days of [0, 366]) {
+        const body = `<StorageServiceProperties><DeleteRetentionPolicy><Enabled>true</Enabled><Days>${days}</Days></DeleteRetentionPolicy></StorageServiceProperties>`;
+        const set = await server.request('blob', 'PUT', '/', { query: { restype: 'service', comp: 'properties' }, body });
+        assertError(set, 400, 'InvalidXmlDocument');
+        assert.match(set.text, /<Reason>Retention days must be/);
+    }
+});
+
+test('files: a share of SMB that squashes no root', async () => {
+    const set = (squash) => server.request('file', 'PUT', `/${share.name}`, { query: 'restype=share&comp=properties', headers: { 'x-ms-root-squash': squash } });
+    assert.equal((await set('NoRootSquash')).status, 200);
+    assertError(await set('AllSquash'), 400, 'InvalidInput');
+});

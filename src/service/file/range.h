@@ -89,7 +89,8 @@ struct file_ranges_args {
     uint64_t next; /* where to go on; 0: all told */
 };
 /* List Ranges, in sectors of 512 bytes. ERR_SHARE_SNAPSHOT_NOT_FOUND for the previous one,
- * ERR_RESOURCE_NOT_FOUND when the file was not there then. */
+ * ERR_RESOURCE_NOT_FOUND when the file was not there then, ERR_PREVIOUS_SNAPSHOT_NOT_FOUND when it
+ * had another name and renames are not followed. */
 engine_fn file_list_ranges;
 
 #endif

@@ -166,7 +166,7 @@ static struct err find_previous(struct txn *t, struct file_ranges_args *args,
     if (!out->exists)
         return err_new(ERR_RESOURCE_NOT_FOUND);
     bool same_name = out->parent == found->parent && str_eq(out->entry.key, found->entry.key);
-    return same_name || args->follow_rename ? OK : err_new(ERR_RESOURCE_NOT_FOUND);
+    return same_name || args->follow_rename ? OK : err_new(ERR_PREVIOUS_SNAPSHOT_NOT_FOUND);
 }
 
 static struct err list_differences(struct txn *t, struct gathered *g, struct file_scope *s,

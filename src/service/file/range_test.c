@@ -144,7 +144,7 @@ void test_list_ranges_differences(void)
     CHECK_OK(world_write(&w, file_rename, &rename));
     struct file_ranges_args args = {
         .request = request_of(&w, "g"), .differences = true, .previous = second, .max = 10};
-    CHECK_ERR(world_read(&w, file_list_ranges, &args), ERR_RESOURCE_NOT_FOUND);
+    CHECK_ERR(world_read(&w, file_list_ranges, &args), ERR_PREVIOUS_SNAPSHOT_NOT_FOUND);
     args.follow_rename = true;
     CHECK_OK(world_read(&w, file_list_ranges, &args));
     CHECK_INT(args.count, 2);

@@ -65,7 +65,9 @@ static struct err apply_settings(struct txn *t, const struct share_args *args, s
     const struct share_settings *given = &args->settings;
     struct share_settings *to = &s->settings;
     bool nfs = s->protocol == SHARE_NFS;
-    if (!nfs && (args->set & (SHARE_SET_SQUASH | SHARE_SET_SNAPSHOT_DIRECTORY)) != 0)
+    /* A share without root to squash squashes none: that much may be said of it. */
+    bool squashes = (args->set & SHARE_SET_SQUASH) != 0 && given->squash != SHARE_SQUASH_NONE;
+    if (!nfs && (squashes || (args->set & SHARE_SET_SNAPSHOT_DIRECTORY) != 0))
         return err_new(ERR_INVALID_INPUT);
     if (changes(args, SHARE_SET_QUOTA))
         to->quota_gib = given->quota_gib;

@@ -23,6 +23,8 @@ void test_create_share(void)
     CHECK_ERR(create_file(&w, "g", 1), ERR_SHARE_SIZE_LIMIT_REACHED);
     struct share_args squash = args_of(&w);
     squash.set = SHARE_SET_SQUASH;
+    CHECK_OK(world_update(&w, file_set_share_properties, &squash));
+    squash.settings.squash = SHARE_SQUASH_ROOT;
     CHECK_ERR(world_update(&w, file_set_share_properties, &squash), ERR_INVALID_INPUT);
     world_end(&w);
 }
