@@ -136,6 +136,9 @@ struct http_response {
 
 /* Appends a header line. Control characters in the value are replaced: no response splitting. */
 void http_put_header(struct buf *headers, struct str name, struct str value);
+/* The same for a value that the program has made itself, a number or a date: nothing in it needs to
+ * be looked for. Never for one that has come from outside. */
+void http_put_own_header(struct buf *headers, struct str name, struct str value);
 
 /* Everything that the response points to must stay until on_done; *response itself need not. For
  * HEAD, 204 and 304 no body is sent, whatever the response says. Called from within on_head,

@@ -32,7 +32,8 @@ static void replace_controls(char *p, size_t n)
     }
 }
 
-void http_put_header(struct buf *headers, struct str name, struct str value)
+/* Returns where the value is. */
+static char *put_header(struct buf *headers, struct str name, struct str value)
 {
     char *at = buf_reserve(headers, name.n + value.n + 4);
     memcpy(at, name.p, name.n);
@@ -41,10 +42,20 @@ void http_put_header(struct buf *headers, struct str name, struct str value)
     *at++ = ' ';
     if (value.n > 0)
         memcpy(at, value.p, value.n);
-    replace_controls(at, value.n);
     at[value.n] = '\r';
     at[value.n + 1] = '\n';
     headers->n += name.n + value.n + 4;
+    return at;
+}
+
+void http_put_header(struct buf *headers, struct str name, struct str value)
+{
+    replace_controls(put_header(headers, name, value), value.n);
+}
+
+void http_put_own_header(struct buf *headers, struct str name, struct str value)
+{
+    (void)put_header(headers, name, value);
 }
 
 #define LINE(status, reason)                                    \

@@ -118,6 +118,17 @@ static struct str render_head(struct http_call *call, const struct http_response
     return buf_str(&head);
 }
 
+/* Where a body from memory is sent from: a small one is copied to the end of its head, so that both
+ * are one part, for which the kernel has less to do. */
+static struct str body_beside_head(struct http_call *call, struct str head, struct str body)
+{
+    if (head.p != call->reply_head || body.n > sizeof call->reply_head - head.n || body.n == 0)
+        return body;
+    char *end = call->reply_head + head.n;
+    memcpy(end, body.p, body.n);
+    return (struct str){end, body.n};
+}
+
 void http_out_begin(struct http_call *call, const struct http_response *response)
 {
     struct http_out *out = &call->out;
@@ -126,11 +137,13 @@ void http_out_begin(struct http_call *call, const struct http_response *response
     out->waiting = false;
     out->fresh = out->may_wait = true;
     out_add(out, call->interim);
-    out_add(out, render_head(call, response));
+    struct str head = render_head(call, response);
+    out_add(out, head);
     out->source = bodiless ? NULL : response->source;
-    if (!bodiless && response->source == NULL)
-        out_add_body(out, &(struct http_span){
-                              .memory = response->body.p, .fd = -1, .length = response->body.n});
+    if (bodiless || response->source != NULL)
+        return;
+    struct str body = body_beside_head(call, head, response->body);
+    out_add_body(out, &(struct http_span){.memory = body.p, .fd = -1, .length = body.n});
 }
 
 void http_reply(struct http_exchange *x, const struct http_response *response)
@@ -243,14 +256,23 @@ static size_t out_consume(struct http_out *out, size_t n)
     return body;
 }
 
+static bool follows(const struct iovec *part, const struct http_span *span)
+{
+    return (const char *)part->iov_base + part->iov_len == span->memory;
+}
+
 static ssize_t out_send_memory(struct http_conn *c, struct http_out *out)
 {
     struct iovec parts[sizeof out->spans / sizeof out->spans[0]];
     size_t count = 0;
     unsigned i = out->at;
-    for (; i < out->count && out->spans[i].fd < 0; i++)
-        parts[count++] =
-            (struct iovec){(void *)(uintptr_t)out->spans[i].memory, out->spans[i].length};
+    for (; i < out->count && out->spans[i].fd < 0; i++) {
+        const struct http_span *span = &out->spans[i];
+        if (count > 0 && follows(&parts[count - 1], span))
+            parts[count - 1].iov_len += span->length;
+        else
+            parts[count++] = (struct iovec){(void *)(uintptr_t)span->memory, span->length};
+    }
     /* The last part must not be held back for more: the kernel would keep it for 200 ms. */
     bool more = i < out->count || (out->source != NULL && out->left != 0);
     return stream_send(&c->stream, parts, count, more && !out->waiting);

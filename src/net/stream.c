@@ -97,9 +97,11 @@ ssize_t stream_send(struct stream *s, const struct iovec *parts, size_t count, b
         return tls_send(s, parts, count);
     /* sendmsg does not change what the iovec points to; its type just cannot say so. */
     struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = count};
+    int flags = MSG_NOSIGNAL | (more ? MSG_MORE : 0);
     ssize_t sent;
-    do
-        sent = sendmsg(s->fd, &message, MSG_NOSIGNAL | (more ? MSG_MORE : 0));
+    do /* of one part, send need not be told in a structure that the kernel copies first */
+        sent = count == 1 ? send(s->fd, parts[0].iov_base, parts[0].iov_len, flags)
+                          : sendmsg(s->fd, &message, flags);
     while (sent < 0 && errno == EINTR);
     return stream_sent(s, sent);
 }

@@ -351,9 +351,10 @@ void blob_put_name_xml(struct rest_call *call, struct str name)
 
 void blob_put_etag(struct rest_call *call, int64_t etag, int64_t last_modified)
 {
-    struct buf text = buf_in(call->arena);
+    char room[ETAG_TEXT_MAX + 2];
+    struct buf text = {.p = room, .capacity = sizeof room, .arena = call->arena};
     etag_put_quoted(&text, etag);
-    call_put(call, STR("ETag"), buf_str(&text));
+    call_put_own(call, STR("ETag"), buf_str(&text));
     call_put_time(call, STR("Last-Modified"), last_modified);
 }
 

@@ -111,6 +111,11 @@ void call_put(struct rest_call *call, struct str name, struct str value)
     http_put_header(&call->headers, name, value);
 }
 
+void call_put_own(struct rest_call *call, struct str name, struct str value)
+{
+    http_put_own_header(&call->headers, name, value);
+}
+
 void call_put_if(struct rest_call *call, struct str name, struct str value)
 {
     if (str_given(value))
@@ -120,21 +125,21 @@ void call_put_if(struct rest_call *call, struct str name, struct str value)
 void call_put_u64(struct rest_call *call, struct str name, uint64_t value)
 {
     char digits[BUF_U64_BYTES_MAX];
-    struct buf text = {.p = digits, .capacity = sizeof digits};
+    struct buf text = {.p = digits, .capacity = sizeof digits, .arena = call->arena};
     buf_put_u64(&text, value);
-    call_put(call, name, buf_str(&text));
+    call_put_own(call, name, buf_str(&text));
 }
 
 void call_put_bool(struct rest_call *call, struct str name, bool value)
 {
-    call_put(call, name, value ? STR("true") : STR("false"));
+    call_put_own(call, name, value ? STR("true") : STR("false"));
 }
 
 void call_put_time(struct rest_call *call, struct str name, int64_t ticks)
 {
     char text[TIME_RFC1123_BYTES];
     time_rfc1123(ticks, text);
-    call_put(call, name, (struct str){text, sizeof text});
+    call_put_own(call, name, (struct str){text, sizeof text});
 }
 
 void call_begin_xml(struct rest_call *call)

@@ -107,6 +107,8 @@ COLD struct err call_error(struct rest_call *call, enum err_code code, const cha
 /* ---- writing the response ---- */
 
 void call_put(struct rest_call *call, struct str name, struct str value);
+/* See http_put_own_header. */
+void call_put_own(struct rest_call *call, struct str name, struct str value);
 /* Nothing when the value is absent. */
 void call_put_if(struct rest_call *call, struct str name, struct str value);
 void call_put_u64(struct rest_call *call, struct str name, uint64_t value);

@@ -32,6 +32,8 @@ struct dispatch {
     bool sink_open; /* take or end may still be called, drop is owed */
 };
 
+enum { HEADERS_BYTES_USUAL = 1024 }; /* of an answer: room from the start, not by and by */
+
 static struct dispatch *dispatch_of(struct http_exchange *x)
 {
     return x->user;
@@ -482,6 +484,7 @@ static void on_head(struct http_exchange *x)
     call->arena = x->arena;
     call->now = store_now(call->store);
     call->headers = buf_in(x->arena);
+    (void)buf_reserve(&call->headers, HEADERS_BYTES_USUAL);
     call->out = buf_in(x->arena);
     call->error_headers = buf_in(x->arena);
     call->content_length = -1;

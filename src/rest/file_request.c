@@ -269,7 +269,7 @@ void file_put_iso(struct rest_call *call, struct str name, int64_t ticks)
 {
     char text[TIME_ISO_BYTES];
     time_iso(ticks, text);
-    call_put(call, name, (struct str){text, sizeof text});
+    call_put_own(call, name, (struct str){text, sizeof text});
 }
 
 void file_put_etag(struct rest_call *call, const struct node *n)
@@ -296,9 +296,10 @@ void file_put_attributes_text(struct buf *b, const struct node *n)
 
 void file_put_permission_key(struct rest_call *call, const struct permission_key *key)
 {
-    struct buf text = buf_in(call->arena);
+    char room[2 * BUF_U64_BYTES_MAX + 1];
+    struct buf text = {.p = room, .capacity = sizeof room, .arena = call->arena};
     permission_key_put(&text, key);
-    call_put(call, STR("x-ms-file-permission-key"), buf_str(&text));
+    call_put_own(call, STR("x-ms-file-permission-key"), buf_str(&text));
 }
 
 static void put_nfs(struct rest_call *call, const struct node *n)

@@ -11,7 +11,7 @@ struct row_cache *row_cache_new(uint64_t bytes_max, uint64_t commit)
     c->bytes_max = bytes_max;
     atomic_init(&c->announced, commit);
     for (size_t i = 0; i < CACHE_LOCKS; i++)
-        pthread_mutex_init(&c->locks[i], NULL);
+        pthread_mutex_init(&c->locks[i].mutex, NULL);
     return c;
 }
 
@@ -24,7 +24,7 @@ void row_cache_free(struct row_cache *c)
         }
     }
     for (size_t i = 0; i < CACHE_LOCKS; i++)
-        pthread_mutex_destroy(&c->locks[i]);
+        pthread_mutex_destroy(&c->locks[i].mutex);
     free(c);
 }
 
@@ -59,7 +59,7 @@ static struct cached_row **bucket_of(struct row_cache *c, uint64_t hash)
 /* All of a bucket is under one lock. */
 static pthread_mutex_t *lock_of(struct row_cache *c, uint64_t hash)
 {
-    return &c->locks[hash & (CACHE_LOCKS - 1)];
+    return &c->locks[hash & (CACHE_LOCKS - 1)].mutex;
 }
 
 void cached_row_put(struct cached_row *row)

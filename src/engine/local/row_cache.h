@@ -37,12 +37,18 @@ struct cached_row {
     char bytes[];
 };
 
+/* With room around it: a lock that is taken must not slow down its neighbours' takers. */
+union cache_lock {
+    pthread_mutex_t mutex;
+    char room[64];
+};
+
 struct row_cache {
     _Atomic uint64_t announced;
     uint64_t bytes_max;
     _Atomic uint64_t bytes;
     _Atomic uint32_t hand; /* the bucket where the next row is thrown out for want of room */
-    pthread_mutex_t locks[CACHE_LOCKS];
+    union cache_lock locks[CACHE_LOCKS];
     struct cached_row *buckets[CACHE_BUCKETS][CACHE_WAYS];
     /* Part of each one's hash: to look at a row takes longer than to look at its bucket. */
     uint32_t tags[CACHE_BUCKETS][CACHE_WAYS];
