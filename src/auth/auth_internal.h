@@ -17,7 +17,7 @@ size_t auth_header_count(const struct auth_input *input, struct str name);
 
 /* 403 AuthenticationFailed whose AuthenticationErrorDetail is the text (which may hold newlines).
  */
-COLD struct err auth_failed(struct arena *arena, struct str text);
+struct err auth_failed(struct arena *arena, struct str text);
 
 /* Whether one of the account's keys signs the text so. The comparison takes the same time whatever
  * the difference. */

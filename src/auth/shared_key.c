@@ -73,7 +73,7 @@ static struct str lower(struct arena *arena, struct str s)
 
 /* ---- gathering ---- */
 
-COLD static struct err repeated_header(struct arena *arena, struct str name)
+static struct err repeated_header(struct arena *arena, struct str name)
 {
     struct str detail = arena_printf(arena, "HeaderName\t%.*s", STR_ARG(name));
     return err_detail(ERR_INVALID_HEADER_VALUE, detail.p);
@@ -355,7 +355,7 @@ static struct err check_date(const struct signing *s, const struct clock *clock)
 }
 
 /* The client is shown what the server signed, never the signature that would have been right. */
-COLD static struct err mismatch(struct signing *s, struct str signature)
+static struct err mismatch(struct signing *s, struct str signature)
 {
     sort_pairs(s->ms, s->ms_count, by_collation);
     struct str text = text_to_sign(s, 0);
