@@ -34,3 +34,15 @@ test('what is overwritten or deleted stays as a protected version', async () => 
     await version.delete();
     await container.delete();
 });
+
+test('what is on hold is overwritten, not deleted', async () => {
+    const container = (await server.blobs()).getContainerClient('holds');
+    await container.create();
+    const blob = container.getBlockBlobClient('b');
+    const { versionId } = await blob.upload('old', 3);
+    await blob.setLegalHold(true);
+    await assertRejects(blob.delete(), 409, 'BlobImmutableDueToLegalHold');
+    await blob.upload('new', 3);
+    await blob.delete();
+    assert.equal((await blob.withVersion(versionId).getProperties()).legalHold, true);
+});

@@ -153,14 +153,15 @@ static struct err pass_over_expired(struct txn *t, const struct blob_request *re
 }
 
 /* Where there are versions, what is overwritten or deleted stays as a previous one, protected as it
- * was: so that is no harm. */
+ * was: so that is no harm. All the same the cloud does not delete what is on hold. */
 static struct err check_protection(struct txn *t, const struct blob_request *request,
                                    enum blob_use use, const struct blob *blob)
 {
     bool kept = blob->at.item == BLOB_BASE &&
                 (request->versioning || (use == BLOB_CREATE && blob->head.version != 0));
+    bool holds = use == BLOB_DELETE && blob->head.protection.hold;
     if (!blob->exists || (use != BLOB_ALTER && use != BLOB_CREATE && use != BLOB_DELETE) ||
-        (kept && use != BLOB_ALTER))
+        (kept && use != BLOB_ALTER && !holds))
         return OK;
     return blob_check_mutable(&blob->head, txn_now(t));
 }
