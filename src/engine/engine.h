@@ -63,6 +63,9 @@ struct engine_update {
     engine_fn *fn;
     void *arg;
     enum engine_ack ack;
+    /* It brings little, and rows go because of it (a message is got, and deleted next): it is taken
+     * on a disk that is nearly full, as an update that deletes rows is. */
+    bool makes_way;
     /* Once; on an engine thread, or within engine_submit. Must be short: hand over. */
     void (*done)(struct engine_update *u);
     struct err result;          /* fn's error, or the engine's; ERR_UNKNOWN_OUTCOME is

@@ -365,6 +365,7 @@ static void fault_submit(struct engine *e, struct engine_update *outer)
                                       .fn = fault_update_run,
                                       .arg = u,
                                       .ack = outer->ack,
+                                      .makes_way = outer->makes_way,
                                       .done = fault_update_done};
     engine_submit(u->fault->inner, &u->inner);
 }

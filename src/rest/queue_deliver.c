@@ -77,6 +77,7 @@ struct err rest_get_messages_start(struct rest_call *call)
         .fn = queue_get_messages,
         .arg = &g->get,
         .ack = ENGINE_DURABLE,
+        .makes_way = true, /* who gets messages deletes them, also from a full disk */
         .done = get_done,
     };
     get_submit(g);

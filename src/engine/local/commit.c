@@ -15,8 +15,7 @@ enum {
     /* Of what extents leave free: rows that come leave this part for rows that go. It is looked at
      * again whenever the journal has grown by that part of it. */
     ROOM_SHARE = 2,
-    COMING_SMALL =
-        2048, /* taken until only half of that is left: what is noted when messages are got */
+    COMING_SMALL = 2048, /* taken until only half of that is left */
     ROOM_LOOK_SHARE = 16,
 };
 
@@ -46,8 +45,8 @@ static void batch_clear(struct batch *b)
 }
 
 /* To write down that a row goes takes room as well. So a disk that is nearly full takes only
- * updates that bring no or small new rows, or that delete some: messages can be got and deleted
- * then, what has filled the disk can go, and the collector goes on. */
+ * updates that bring no or small new rows, or that delete some or lead to that: messages can be got
+ * and deleted then, what has filled the disk can go, and the collector goes on. */
 static void look_for_room(struct local_engine *e)
 {
     struct disk_room room;
@@ -119,7 +118,7 @@ static void run_update(struct local_engine *e, struct engine_update *u)
     t.batch = b;
     u->result = u->fn(&t.base, u->arg);
     local_txn_release(&t);
-    if (!err_is(u->result) && atomic_load(&e->room_short) &&
+    if (!err_is(u->result) && !u->makes_way && atomic_load(&e->room_short) &&
         needs_room(e, coming_before, going_before))
         u->result = err_cause(ERR_NO_SPACE, ENOSPC);
     if (!err_is(u->result)) {
