@@ -170,8 +170,8 @@ static bool has_less_live(const struct file_sample *a, const struct file_sample 
            (double)b->live_bytes * (double)a->file_bytes;
 }
 
-/* The file to collect next; NULL for none. */
-static const struct file_sample *choose_file(const struct collector *c)
+/* The file to collect next; NULL for none. With `join`, a small one is, whatever is in it. */
+static const struct file_sample *choose_file(const struct collector *c, bool join)
 {
     const struct file_sample *least = NULL;
     uint64_t bytes = c->fresh_bytes;
@@ -180,7 +180,7 @@ static const struct file_sample *choose_file(const struct collector *c)
         const struct file_sample *s = c->samples[i];
         bytes += s->file_bytes;
         live_bytes += s->live_bytes;
-        if (s->file_bytes < SMALL_FILE_BYTES)
+        if (join && s->file_bytes < SMALL_FILE_BYTES)
             return s;
         if (least == NULL || has_less_live(s, least))
             least = s;
@@ -397,10 +397,19 @@ static struct err judge_file(struct local_engine *e, uint64_t file)
     return judge(e, c->samples[at]);
 }
 
+/* To join small files takes room before it gives any: not what a disk that is nearly full has left
+ * for rows that go. */
+static bool room_to_join(struct local_engine *e)
+{
+    struct disk_room room;
+    return !err_is(local_disk_room(e, &room)) && room.free >= room.reserve;
+}
+
 static struct err collect_chosen(struct local_engine *e)
 {
+    bool join = room_to_join(e);
     const struct file_sample *chosen;
-    for (int n = 0; n < LOOK_FILES_MAX && (chosen = choose_file(&e->collector)) != NULL; n++)
+    for (int n = 0; n < LOOK_FILES_MAX && (chosen = choose_file(&e->collector, join)) != NULL; n++)
         TRY(collect_file(e, chosen->file));
     return OK;
 }

@@ -709,6 +709,17 @@ struct err commit_start(struct local_engine *e)
     return OK;
 }
 
+/* On a disk that is nearly full, the room is for rows that go: the file would lie there until the
+ * first commit of the next start, which then found none. */
+static void save_places(struct local_engine *e)
+{
+    struct disk_room room;
+    uint64_t bytes = row_places_room(e->places) * sizeof(uint64_t);
+    (void)row_places_fetch_saved(e->places);
+    if (!err_is(local_disk_room(e, &room)) && room.free >= room.reserve + bytes)
+        row_places_save(e->places, e->folder, &e->journal.end);
+}
+
 /* What was only visible becomes durable, and the next start learns that nothing is left over. */
 static void commit_last(struct local_engine *e)
 {
@@ -723,8 +734,7 @@ static void commit_last(struct local_engine *e)
         log_line(LOG_ERROR, "the store could not be closed cleanly");
         return;
     }
-    (void)row_places_fetch_saved(e->places);
-    row_places_save(e->places, e->folder, &e->journal.end);
+    save_places(e);
 }
 
 void commit_stop(struct local_engine *e)
