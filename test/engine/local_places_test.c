@@ -14,7 +14,7 @@
 #include "engine/local/local_internal.h"
 #include "subject.h"
 
-enum { ROWS = 600, BODY_BYTES = 700 };
+enum { ROWS = 2 * PLACES_SAVED_MIN, BODY_BYTES = 600 };
 
 static struct subject new_subject(void)
 {
@@ -133,7 +133,7 @@ void test_local_places_are_noted_by_commits(void)
     struct subject s = new_subject();
     s.engine = s.kind->open(&s);
     put_all(&s, 1);
-    CHECK(known_places(&s) > ROWS - 10); /* a few may look the same */
+    CHECK(known_places(&s) > ROWS - ROWS / 50); /* a few may look the same */
     check_all(&s, 1, 1);
     change_some(&s, 2);
     CHECK(known_places(&s) <= ROWS - ROWS / 3);
@@ -152,14 +152,14 @@ void test_local_places_are_kept_for_the_next_run(void)
         if (run == 3)
             check_all(&s, 1, run - 1); /* before the first commit */
         change_some(&s, run);
-        CHECK(known_places(&s) > ROWS - ROWS / 3 - 10);
+        CHECK(known_places(&s) > ROWS - ROWS / 3 - ROWS / 50);
         check_all(&s, 1, run);
     }
     subject_reopen(&s);
     subject_reopen(&s); /* a run that has no use for them hands them on */
     check_all(&s, 1, 4);
     change_some(&s, 5);
-    CHECK(known_places(&s) > ROWS - ROWS / 3 - 10);
+    CHECK(known_places(&s) > ROWS - ROWS / 3 - ROWS / 50);
     engine_close(s.engine);
     arena_release(&s.arena);
 }
@@ -176,9 +176,9 @@ void test_local_places_are_learned_after_a_crash(void)
     run_and_crash(&s, write_versions);
     s.engine = s.kind->open(&s);
     check_all(&s, 1, 2); /* more than are waited for before all are walked over */
-    for (int tries = 0; tries < 1500 && known_places(&s) < ROWS - ROWS / 3 - 10; tries++)
+    for (int tries = 0; tries < 1500 && known_places(&s) < ROWS - ROWS / 3 - ROWS / 50; tries++)
         (void)nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
-    CHECK(known_places(&s) >= ROWS - ROWS / 3 - 10);
+    CHECK(known_places(&s) >= ROWS - ROWS / 3 - ROWS / 50);
     check_all(&s, 1, 2);
     change_some(&s, 3);
     check_all(&s, 1, 3);

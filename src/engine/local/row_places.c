@@ -137,7 +137,8 @@ static void note(struct row_places *p, uint64_t hash, uint64_t word)
     _Atomic uint64_t *way = way_with_room(p, hash);
     if (way == NULL)
         way = &bucket_of(p, hash)[(hash >> (TAG_SHIFT - 3)) % PLACES_WAYS];
-    atomic_store(way, word);
+    if (atomic_exchange(way, word) == 0)
+        atomic_fetch_add_explicit(&p->noted, 1, memory_order_relaxed);
 }
 
 void row_places_offer(struct row_places *p, uint64_t hash, uint64_t commit,
@@ -167,8 +168,8 @@ void row_places_restore(struct row_places *p, uint64_t bucket, const uint64_t wo
     for (size_t i = 0; i < PLACES_WAYS; i++) {
         uint64_t hash = words[i] >> TAG_SHIFT << TAG_SHIFT | bucket; /* as much as counts here */
         _Atomic uint64_t *way = words[i] == 0 ? NULL : way_with_room(p, hash);
-        if (way != NULL)
-            atomic_store_explicit(way, words[i], memory_order_relaxed);
+        if (way != NULL && atomic_exchange_explicit(way, words[i], memory_order_relaxed) == 0)
+            atomic_fetch_add_explicit(&p->noted, 1, memory_order_relaxed);
     }
     pthread_mutex_unlock(lock_of(p, bucket));
 }
@@ -194,7 +195,9 @@ void row_places_drop(struct row_places *p, uint64_t hash)
 {
     pthread_mutex_lock(lock_of(p, hash));
     _Atomic uint64_t *way = way_of(p, hash);
-    if (way != NULL)
+    if (way != NULL) {
         atomic_store(way, 0);
+        atomic_fetch_sub_explicit(&p->noted, 1, memory_order_relaxed);
+    }
     pthread_mutex_unlock(lock_of(p, hash));
 }

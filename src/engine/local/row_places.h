@@ -16,11 +16,16 @@
 
 #include "engine/local/journal.h"
 
-enum { PLACES_LOCKS = 64, PLACES_WAYS = 8 };
+enum {
+    PLACES_LOCKS = 64,
+    PLACES_WAYS = 8,
+    PLACES_SAVED_MIN = 4096, /* fewer are soon learned, and not worth a file as long as the table */
+};
 
 struct row_places {
     _Atomic uint64_t announced;
     _Atomic uint64_t newest_file;
+    _Atomic uint64_t noted;                   /* how many there are */
     uint64_t bucket_count;                    /* a power of two */
     _Atomic uint64_t (*buckets)[PLACES_WAYS]; /* 0: empty */
     void *memory;                             /* theirs */

@@ -59,8 +59,8 @@ static bool write_saved(int fd, const struct row_places *p, const struct journal
 
 void row_places_save(const struct row_places *p, const char *folder, const struct journal_place *at)
 {
-    if (atomic_load(&p->newest_file) == 0)
-        return; /* there are none */
+    if (atomic_load(&p->noted) < PLACES_SAVED_MIN)
+        return;
     char *path = folder_path(folder, SAVED_NAME);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     bool whole = fd >= 0 && write_saved(fd, p, at);

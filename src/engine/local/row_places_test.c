@@ -4,7 +4,7 @@
 #include "core/test.h"
 #include "engine/local/row_cache.h"
 
-enum { TABLE_BYTES = 64 << 10 };
+enum { TABLE_BYTES = 256 << 10 };
 
 static bool finds(struct row_places *p, uint64_t hash, uint64_t commit, struct row_place want)
 {
@@ -87,7 +87,12 @@ void test_row_places_are_saved(void)
     struct row_place any;
     struct row_places *p = row_places_new(TABLE_BYTES, 1);
     row_places_put(p, 5ULL << 52 | 77, &place);
+    row_places_save(p, folder, &at); /* too few */
+    row_places_find_saved(p, folder, &at);
+    CHECK(!row_places_fetch_saved(p));
     row_places_put(p, 6ULL << 52 | 77, &place);
+    for (uint64_t i = 0; i < PLACES_SAVED_MIN; i++)
+        row_places_put(p, (8 + i % 4) << 52 | (100 + i / 4), &place);
     row_places_save(p, folder, &at);
     row_places_free(p);
     p = row_places_new(TABLE_BYTES, 1);
