@@ -380,9 +380,6 @@ struct err journal_write(struct journal *j, bool flush)
     j->end = end;
     if (flush) {
         write_ahead(j, bytes);
-        /* Only a hint: an error shows when the journal is flushed. */
-        (void)sync_file_range(j->active->fd, (off_t)j->record_at.offset, (off_t)bytes,
-                              SYNC_FILE_RANGE_WRITE);
     }
     return OK;
 }

@@ -107,8 +107,7 @@ void journal_add_large_body(struct journal *j, const struct row *row, struct str
 struct value_place journal_value_place(const struct journal *j, size_t n);
 /* Where the record ends. */
 struct journal_place journal_record_end(const struct journal *j);
-/* Writes the record. With flush, journal_flush is to follow, and the record is on its way to the
- * disk already. With an error nothing was added. */
+/* Writes the record. With flush, journal_flush is to follow. With an error nothing was added. */
 struct err journal_write(struct journal *j, bool flush);
 /* Takes back the record just written, which RocksDB would not have. ERR_UNKNOWN_OUTCOME when that
  * fails as well. */
