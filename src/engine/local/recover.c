@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/local/recover.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "core/log.h"
 #include "engine/local/local_internal.h"
 
@@ -14,16 +11,6 @@ enum { SWEEP_ROWS_MAX = 256 };
 static struct err punch_gap(struct segment *segment, uint64_t from, uint64_t to)
 {
     return to == from || segment_punch(segment, from, to - from) ? OK : err_new(ERR_IO);
-}
-
-/* Past the last extent the file can simply end, also where there is none: it is unlinked then, but
- * a power cut may bring it back when nobody looks at it any more. */
-static struct err cut_end(struct segment *segment, uint64_t at)
-{
-    struct stat stat;
-    if (fstat(segment->fd, &stat) != 0 || (uint64_t)stat.st_size <= at)
-        return OK;
-    return ftruncate(segment->fd, (off_t)at) == 0 ? OK : err_new(ERR_IO);
 }
 
 /* Walks the segment's extents as they were when this run began: what was dropped since is still
@@ -48,7 +35,9 @@ static struct err clear_gaps(struct local_engine *e, struct segment *segment, st
         if (atomic_load(&e->reaper.stopping))
             return err_new(ERR_STOPPING);
     }
-    return cut_end(segment, at);
+    /* Past the last extent the file can simply end, also where there is none: it is unlinked then,
+     * but a power cut may bring it back when nobody looks at it any more. */
+    return segment_cut(segment, at);
 }
 
 static struct err recover_segment(struct local_engine *e, uint64_t id)

@@ -10,7 +10,6 @@
  * takes it for written, and to flush it again would mean nothing. */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/log.h"
@@ -322,12 +321,8 @@ static struct err settle_extents(struct replay *r)
 static struct err settle_file(struct replay *r, const struct cut *cut)
 {
     struct segment *file;
-    struct stat stat;
     TRY(segments_use(&r->journal->files, cut->file, 0, &file));
-    struct err error = fstat(file->fd, &stat) == 0 ? OK : settle_error("look at a file");
-    if (!err_is(error) && (uint64_t)stat.st_size > cut->offset &&
-        ftruncate(file->fd, (off_t)cut->offset) != 0)
-        error = settle_error("cut off");
+    struct err error = segment_cut(file, cut->offset);
     if (!err_is(error))
         error = write_again(file->fd, cut->unsure, cut->offset);
     if (!err_is(error))

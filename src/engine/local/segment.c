@@ -328,6 +328,20 @@ struct err segment_sync(struct segments *s, struct segment *segment)
     return e;
 }
 
+struct err segment_cut(struct segment *segment, uint64_t at)
+{
+    struct stat stat;
+    if (fstat(segment->fd, &stat) != 0)
+        return err_cause(ERR_IO, errno);
+    off_t end = (uint64_t)stat.st_size < at ? stat.st_size : (off_t)at;
+    /* Longer first, so that the second call has something to do. */
+    if (ftruncate(segment->fd, end + 1) == 0 && ftruncate(segment->fd, end) == 0)
+        return OK;
+    struct err error = err_cause(errno == ENOSPC || errno == EDQUOT ? ERR_NO_SPACE : ERR_IO, errno);
+    log_errno("cut off", segment->id);
+    return error;
+}
+
 bool segment_punch(struct segment *segment, uint64_t offset, uint64_t bytes)
 {
     assert(offset % SEGMENT_ALIGN == 0);

@@ -88,6 +88,11 @@ void segments_note_unsynced(struct segments *s, uint64_t id);
 /* Makes all that was written to it durable. ERR_IO or ERR_NO_SPACE, and the segment is poisoned. */
 struct err segment_sync(struct segments *s, struct segment *segment);
 
+/* Ends the file there, if it is longer. To be flushed; also when the file seems to end there: a
+ * flush of the program before may have failed, and then it ends there in the kernel's memory alone,
+ * which takes that for written. */
+struct err segment_cut(struct segment *segment, uint64_t at);
+
 /* Gives whole blocks back to the file system. False when it could not, which is logged: the space
  * then comes back when the whole segment goes. */
 bool segment_punch(struct segment *segment, uint64_t offset, uint64_t bytes);
