@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "smb/server.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -160,12 +161,15 @@ static void check_drained(struct smb_worker *w)
     }
 }
 
+/* The loop is one of the server's. */
 static struct smb_worker *worker_of(struct smb_server *s, const struct loop *loop)
 {
-    for (size_t i = 0; i < s->world.loop_count; i++)
-        if (s->workers[i].loop == loop)
-            return &s->workers[i];
-    return NULL;
+    size_t i = 0;
+    while (s->workers[i].loop != loop) {
+        i++;
+        assert(i < s->world.loop_count);
+    }
+    return &s->workers[i];
 }
 
 struct smb_blocks *smb_server_blocks(struct smb_server *s, const struct loop *loop)
