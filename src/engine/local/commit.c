@@ -382,11 +382,6 @@ static struct err write_rows(struct local_engine *e, bool flush)
     struct journal_place before = j->end;
     struct journal_place after = journal_record_end(j);
     struct err error = journal_write(j, flush);
-    if (!err_is(error) && flush) {
-        error = journal_flush(j);
-        if (err_is(error))
-            journal_leave_record(j);
-    }
     if (err_is(error))
         return refuse_record(e, error);
     error = put_rows(e, &after);

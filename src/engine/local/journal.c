@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <isa-l.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -380,8 +379,11 @@ struct err journal_write(struct journal *j, bool flush)
     j->end = end;
     if (flush) {
         write_ahead(j, bytes);
+        e = journal_flush(j);
     }
-    return OK;
+    if (err_is(e))
+        j->end = j->record_at;
+    return e;
 }
 
 struct err journal_flush(struct journal *j)
@@ -396,12 +398,6 @@ struct err journal_flush(struct journal *j)
     j->durable_sequence = j->end.sequence;
     j->durable_offset = j->end.offset;
     return OK;
-}
-
-void journal_leave_record(struct journal *j)
-{
-    assert(j->broken);
-    j->end = j->record_at;
 }
 
 struct err journal_take_back(struct journal *j)
