@@ -247,6 +247,7 @@ struct err copy_job_undo(struct txn *t, struct blob *blob, const struct copy_job
         head->content_shared = false;
         head->page_rows = 0;
         head->page_voids = STR_NONE;
+        head->page_clears = STR_NONE;
         head->size = 0;
         return OK;
     }

@@ -49,6 +49,7 @@ enum field {
     FIELD_ACCESSED,
     FIELD_ENCRYPTION_SCOPE,
     FIELD_CONTENT_BESIDE,
+    FIELD_PAGE_CLEARS,
 };
 
 /* The fields that are bytes, and where they are. */
@@ -65,6 +66,7 @@ static const struct {
     {FIELD_METADATA, offsetof(struct blob_head, metadata)},
     {FIELD_TAGS, offsetof(struct blob_head, tags)},
     {FIELD_PAGE_VOIDS, offsetof(struct blob_head, page_voids)},
+    {FIELD_PAGE_CLEARS, offsetof(struct blob_head, page_clears)},
     {FIELD_ENCRYPTION_SCOPE, offsetof(struct blob_head, encryption_scope)},
     {FIELD_COPY, offsetof(struct blob_head, copy)},
 };

@@ -76,9 +76,10 @@ struct blob_head {
     uint64_t sequence;  /* of a page blob */
     unsigned page_rows; /* which kinds of rows its pages have: BLOB_PAGE_HAS_… */
     struct str page_voids;
-    int64_t pages_at;    /* of a version: the last stamp whose pages it has; 0: see page.h */
-    bool sealed;         /* an append blob that grows no more */
-    struct str metadata; /* as pairs.h encodes them; absent when none */
+    struct str page_clears; /* as page_clears.h encodes them; absent when none */
+    int64_t pages_at;       /* of a version: the last stamp whose pages it has; 0: see page.h */
+    bool sealed;            /* an append blob that grows no more */
+    struct str metadata;    /* as pairs.h encodes them; absent when none */
     struct str tags;
     struct str copy; /* as copy_state.h encodes it; absent unless it came about by a copy */
     struct lease lease;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "service/blob/page_clears.h"
 #include "service/blob/sweep.h"
 #include "service/blob/tier.h"
 
@@ -131,13 +132,28 @@ struct err blob_pages_write(struct txn *t, const struct blob_request *request, s
     return blob_pages_keep(t, request, blob, &map.map);
 }
 
+/* Takes [from, to) out, and has the head say so while there are snapshots. */
+static struct err clear_pages(struct txn *t, struct blob *blob, struct blob_pages *pages,
+                              struct interval_range range)
+{
+    struct page_clears clears;
+    struct buf text = buf_in(txn_arena(t));
+    TRY(interval_cut(&pages->map, range.from, range.to));
+    if (!page_clears_decode(blob->head.page_clears, &clears))
+        return err_new(ERR_CORRUPT);
+    page_clears_add(&clears, &pages->rows, range.from, range.to);
+    page_clears_encode(&text, &clears);
+    blob->head.page_clears = clears.count == 0 ? STR_NONE : buf_str(&text);
+    return OK;
+}
+
 struct err blob_pages_cut(struct txn *t, const struct blob_request *request, struct blob *blob,
                           uint64_t size)
 {
-    struct blob_pages map;
-    TRY(blob_pages_open(t, request, blob, &map));
-    TRY(interval_cut(&map.map, size, blob->head.size));
-    return blob_pages_keep(t, request, blob, &map.map);
+    struct blob_pages pages;
+    TRY(blob_pages_open(t, request, blob, &pages));
+    TRY(clear_pages(t, blob, &pages, (struct interval_range){size, blob->head.size}));
+    return blob_pages_keep(t, request, blob, &pages.map);
 }
 
 /* ---- Put Blob ---- */
@@ -180,7 +196,8 @@ struct err blob_put_page(struct txn *t, void *arg)
         return err_new(ERR_INVALID_PAGE_RANGE);
     TRY(blob_pages_open(t, &args->request, &blob, &pages));
     if (args->pieces == NULL)
-        TRY(interval_cut(&pages.map, args->offset, args->offset + args->length));
+        TRY(clear_pages(t, &blob, &pages,
+                        (struct interval_range){args->offset, args->offset + args->length}));
     else
         TRY(interval_write(&pages.map, args->offset, args->pieces, PIECE_ADOPT));
     TRY(blob_pages_keep(t, &args->request, &blob, &pages.map));

@@ -47,7 +47,7 @@ engine_fn blob_put_page;
 
 struct blob_page_range {
     uint64_t start, end; /* past the last byte */
-    bool cleared;        /* differences only: was written then, is not now */
+    bool cleared; /* differences only: was written then, or has been cleared since; is not now */
 };
 
 struct blob_page_ranges_args {

@@ -2,6 +2,7 @@
 /* Get Page Ranges: what is written now, or what has changed since a snapshot. The work is in
  * proportion to the parts that were written, however large the blob is. */
 #include "service/blob/page.h"
+#include "service/blob/page_clears.h"
 
 enum { LOOP_BYTES_MAX = 64 << 20 }; /* of a blob, that are looked at on an event loop */
 
@@ -50,6 +51,28 @@ static struct err visit_part(void *arg, const struct interval_part *part, bool *
 }
 
 /* ---- differences ---- */
+
+/* Adds to what was written then, `then`, what has been cleared since, within the range; both are in
+ * order. */
+static void unite(const struct parts *then, const struct page_clears *clears, int64_t since,
+                  struct interval_range range, struct parts *out)
+{
+    size_t n = 0;
+    size_t i = 0;
+    while (n < then->count || i < clears->count) {
+        bool written =
+            i == clears->count || (n < then->count && then->items[n].start < clears->items[i].from);
+        uint64_t from = written ? then->items[n].start : clears->items[i].from;
+        uint64_t to = written ? then->items[n].end : clears->items[i].to;
+        bool counts = written || clears->items[i].stamp > since;
+        *(written ? &n : &i) += 1;
+        uint64_t told = out->count == 0 ? range.from : out->items[out->count - 1].end;
+        from = from < told ? told : from;
+        to = to < range.to ? to : range.to;
+        if (counts && from < to)
+            add_part(out, from, to);
+    }
+}
 
 /* What was written then and is not now: `then` without `now`, both joined and in order. */
 static void subtract(const struct parts *then, const struct parts *now, uint64_t until,
@@ -150,7 +173,11 @@ static struct err find_differences(struct txn *t, struct blob_page_ranges_args *
                           .all = {.arena = a, .max = PARTS_MAX},
                           .changed = {.arena = a, .max = args->max, .until = range.to}};
     struct parts before = {.arena = a, .max = PARTS_MAX};
+    struct parts touched = {.arena = a, .max = PARTS_MAX};
     struct parts cleared = {.arena = a, .max = PARTS_MAX};
+    struct page_clears clears;
+    if (!page_clears_decode(blob->head.page_clears, &clears))
+        return err_new(ERR_CORRUPT);
     TRY(load_previous(t, args, blob, &previous));
     TRY(blob_pages_open(t, &args->request, blob, &now));
     TRY(blob_pages_open(t, &args->request, &previous, &then));
@@ -164,9 +191,10 @@ static struct err find_differences(struct txn *t, struct blob_page_ranges_args *
         TRY(interval_walk_changed(&then.map, past, now.rows.at, visit_part, &before));
     else
         TRY(interval_walk(&then.map, past.from, past.to, visit_part, &before));
-    if (since.all.full || before.full)
+    unite(&before, &clears, args->previous, (struct interval_range){range.from, until}, &touched);
+    if (since.all.full || before.full || touched.full)
         return err_new(ERR_SERVER_BUSY);
-    subtract(&before, &since.all, until, &cleared);
+    subtract(&touched, &since.all, until, &cleared);
     args->more = since.changed.full;
     merge(args, &since.changed, &cleared, until);
     return OK;

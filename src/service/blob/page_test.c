@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/page.h"
+#include "service/blob/page_clears.h"
 
 #include "engine/fault.h"
 #include "service/blob/blob_fixture.h"
@@ -191,6 +192,57 @@ void test_get_page_ranges_differences(void)
     CHECK_ERR(bf_view(&f, blob_get_page_ranges, &old), ERR_BLOB_OVERWRITTEN);
     old.previous = first + 1;
     CHECK_ERR(bf_view(&f, blob_get_page_ranges, &old), ERR_PREVIOUS_SNAPSHOT_NOT_FOUND);
+    bf_release(&f);
+}
+
+/* What was written after the snapshot and cleared again is told as cleared, though the snapshot has
+ * nothing there either. What was cleared before it is not. */
+void test_get_page_ranges_differences_of_pages_that_came_and_went(void)
+{
+    struct blob_fixture f;
+    int64_t first = 0;
+    int64_t second = 0;
+    int64_t third = 0;
+    bf_init(&f);
+    CHECK_OK(create(&f, "p", 64 * KIB));
+    CHECK_OK(write_at(&f, "p", 4096, bf_bytes(&f, 4096, 1)));
+    CHECK_OK(clear_at(&f, "p", 4096, 4096));
+    CHECK_OK(bf_take_snapshot(&f, bf_blob(&f, "p"), &first));
+    CHECK_OK(write_at(&f, "p", 0, bf_bytes(&f, 1536, 1)));
+    CHECK_OK(bf_take_snapshot(&f, bf_blob(&f, "p"), &second));
+    CHECK_OK(clear_at(&f, "p", 512, 512));
+    CHECK_STR(differences(&f, bf_blob(&f, "p"), first), STR("0-512 !512-1024 1024-1536 "));
+    CHECK_STR(differences(&f, bf_blob(&f, "p"), second), STR("!512-1024 "));
+    CHECK_STR(differences(&f, bf_snapshot(&f, "p", second), first), STR("0-1536 "));
+    CHECK_OK(bf_take_snapshot(&f, bf_blob(&f, "p"), &third));
+    CHECK_OK(write_at(&f, "p", 512, bf_bytes(&f, 512, 1)));
+    CHECK_STR(differences(&f, bf_blob(&f, "p"), first), STR("0-1536 "));
+    CHECK_STR(differences(&f, bf_snapshot(&f, "p", third), first),
+              STR("0-512 !512-1024 1024-1536 "));
+    CHECK_STR(differences(&f, bf_snapshot(&f, "p", third), second), STR("!512-1024 "));
+    bf_release(&f);
+}
+
+/* A head keeps only so many of them in mind, and the others are not told: the snapshot has nothing
+ * where they are. */
+void test_get_page_ranges_differences_of_many_clears(void)
+{
+    struct blob_fixture f;
+    int64_t first = 0;
+    bf_init(&f);
+    CHECK_OK(create(&f, "p", 256 * KIB));
+    CHECK_OK(bf_take_snapshot(&f, bf_blob(&f, "p"), &first));
+    for (uint64_t i = 0; i < 100; i++)
+        CHECK_OK(clear_at(&f, "p", i * 1024, 512));
+    struct blob_page_ranges_args args = {
+        .request = bf_blob(&f, "p"), .max = 100, .differences = true, .previous = first};
+    args.in_pool = true;
+    CHECK_OK(bf_view(&f, blob_get_page_ranges, &args));
+    CHECK_INT(args.count, PAGE_CLEARS_MAX);
+    CHECK_INT(args.ranges[0].start, (100 - PAGE_CLEARS_MAX) * 1024);
+    CHECK(args.ranges[0].cleared);
+    CHECK_OK(clear_at(&f, "p", 0, 256 * KIB));
+    CHECK_STR(differences(&f, bf_blob(&f, "p"), first), STR("!0-262144 "));
     bf_release(&f);
 }
 
@@ -409,10 +461,11 @@ void test_put_page_fold_that_fails_changes_nothing(void)
 
 enum { MODEL_PAGES = (9 << 20) / 512, MODEL_SNAPSHOTS = 5 };
 
-/* What each page is: when it was written, 0 where it is clear. */
+/* What each page is: when it was written, 0 where it is clear, and when it was last cleared. */
 struct page_state {
     int64_t snapshot; /* its time; 0: as of now */
     unsigned written[MODEL_PAGES];
+    unsigned cleared[MODEL_PAGES];
     unsigned clock; /* of writes */
 };
 
@@ -444,8 +497,11 @@ static void change_pages(struct page_model *m)
     else
         CHECK_OK(write_at(&m->f, "p", first * 512, bf_bytes(&m->f, count * 512, 1)));
     m->now.clock++;
-    for (uint64_t i = first; i < first + count; i++)
+    for (uint64_t i = first; i < first + count; i++) {
         m->now.written[i] = clear ? 0 : m->now.clock;
+        if (clear)
+            m->now.cleared[i] = m->now.clock;
+    }
 }
 
 static void model_snapshot(struct page_model *m)
@@ -460,7 +516,8 @@ static int difference_of(const struct page_state *then, const struct page_state 
 {
     if (now->written[page] > then->clock)
         return 1;
-    return then->written[page] != 0 && now->written[page] == 0 ? 2 : 0;
+    bool touched = then->written[page] != 0 || now->cleared[page] > then->clock;
+    return touched && now->written[page] == 0 ? 2 : 0;
 }
 
 static struct str expected(struct page_model *m, const struct page_state *then,
