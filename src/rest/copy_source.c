@@ -37,7 +37,8 @@ static enum err_code refusal_of(int status)
     }
 }
 
-struct err copy_source_answered(struct rest_call *call, int status, struct str code)
+/* What the source has answered; code and message may be absent. */
+static struct err answered(struct rest_call *call, int status, struct str code, struct str message)
 {
     struct str number = arena_printf(call->arena, "%d", status);
     struct buf detail = buf_in(call->arena);
@@ -47,8 +48,15 @@ struct err copy_source_answered(struct rest_call *call, int status, struct str c
         http_put_header(&call->error_headers, STR("x-ms-copy-source-error-code"), code);
         buf_printf(&detail, "\nCopySourceErrorCode\t%.*s", STR_ARG(code));
     }
+    if (str_given(message))
+        buf_printf(&detail, "\nCopySourceErrorMessage\t%.*s", STR_ARG(message));
     buf_putc(&detail, 0);
     return err_detail(refusal_of(status), detail.p);
+}
+
+struct err copy_source_answered(struct rest_call *call, int status, struct str code)
+{
+    return answered(call, status, code, STR_NONE);
 }
 
 /* A missing or forbidden source is told as such. Conditions, archived and locked sources and bad
@@ -59,7 +67,8 @@ struct err copy_source_refused(struct rest_call *call, struct err error)
     int status = err_http_status(error.code);
     if (!err_is(error) || (status != 401 && status != 403 && status != 404))
         return error;
-    return copy_source_answered(call, status, str_of(err_azure_code(error.code)));
+    return answered(call, status, str_of(err_azure_code(error.code)),
+                    str_of(err_message(error.code)));
 }
 
 /* ---- is it here ---- */
@@ -214,8 +223,20 @@ static struct err read_place(struct rest_call *call, struct source_url *out)
 
 /* ---- may it be read ---- */
 
-/* By credentials of its own, else by the request's where both are of one account and those can do
- * anything in it, else as anybody. */
+/* The request's own credentials serve for a source of the same account, when they can do anything
+ * in it. But where the service fetches the source while the request waits, it does so with what can
+ * be handed on: a token, not a signature by the account's key. So Put Blob From URL and its like
+ * with the key alone are refused with the source's 401 (what the SDKs' live tests see), while a
+ * Copy Blob that is signed with the key goes through. */
+static bool request_serves(const struct rest_call *call, const struct source_url *source)
+{
+    bool whole =
+        call->who.kind == AUTH_BEARER || (call->who.kind == AUTH_SHARED_KEY && !source->fetched);
+    return whole && !str_given(source->authorization) && !str_given(query_of(source, STR("sig"))) &&
+           str_eq(source->account, call->account);
+}
+
+/* By credentials of its own, else by the request's, else as anybody. */
 static struct err authorize(struct rest_call *call, struct source_url *source)
 {
     struct auth_pair header = {STR("Authorization"), source->authorization};
@@ -245,9 +266,7 @@ static struct err authorize(struct rest_call *call, struct source_url *source)
                                  .service_sas = "r",
                                  .anonymous = blob ? AUTH_ANONYMOUS_BLOB : AUTH_ANONYMOUS_NEVER};
     struct str challenge = STR_NONE;
-    source->by_request = !bearer && !str_given(query_of(source, STR("sig"))) &&
-                         str_eq(source->account, call->account) &&
-                         (call->who.kind == AUTH_SHARED_KEY || call->who.kind == AUTH_BEARER);
+    source->by_request = request_serves(call, source);
     if (source->by_request)
         return OK;
     struct err error =

@@ -26,6 +26,7 @@ struct source_url {
     int64_t version;        /* the same */
     struct auth_result who; /* with what it was let in; zero where it is by the request's own */
     bool by_request;
+    bool fetched; /* set before it is read: by an operation that has it fetched while it waits */
 };
 
 /* Reads the headers and, when the source is of this server, sees that it may be read.

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import { after, before, test } from 'node:test';
 import { asBatch, readTable } from './blob_lib.mjs';
-import { queryText, startServer, uniqueName, until } from './lib.mjs';
+import { queryText, readable, startServer, uniqueName, until } from './lib.mjs';
 
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
 const B = 'bbbbbbbb-0000-4000-8000-000000000002';
@@ -77,7 +77,7 @@ async function nextSnapshot(path) {
 const RANGE = { 'x-ms-range': 'bytes=0-511' };
 const put = (query, headers = {}, body = undefined) => () => ({ method: 'PUT', query, headers, body });
 const copy = (query, headers, source = 'block') => (path, from = SOURCES[source]) =>
-    ({ method: 'PUT', query, headers: { ...headers, 'x-ms-copy-source': urlOf(from) } });
+    ({ method: 'PUT', query, headers: { ...headers, 'x-ms-copy-source': readable(urlOf(from)) } });
 const SOON = () => new Date(Date.now() + 86400e3).toUTCString();
 
 // Each: the type of the blob that it is tried on, and the request for one at a path (from a source).

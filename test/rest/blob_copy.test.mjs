@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { KEY, assertError, assertRejects, startServer, uniqueName } from './lib.mjs';
+import { KEY, assertError, assertRejects, readable, startServer, uniqueName } from './lib.mjs';
 
 const OTHER = { account: 'other', key: KEY };
 let server;
@@ -109,8 +109,8 @@ test('Copy Blob: leases of the destination', async () => {
     // A copy that is made at once takes any lease.
     await lease.releaseLease();
     await lease.acquireLease(15);
-    await to.syncCopyFromURL(from.url, { conditions: { leaseId: lease.leaseId } });
-    await assertRejects(to.syncCopyFromURL(from.url), 412, 'LeaseIdMissing');
+    await to.syncCopyFromURL(readable(from.url), { conditions: { leaseId: lease.leaseId } });
+    await assertRejects(to.syncCopyFromURL(readable(from.url)), 412, 'LeaseIdMissing');
 });
 
 test('Copy Blob: snapshots, promotion, page and append blobs', async () => {
@@ -150,7 +150,7 @@ test('Copy Blob: archived sources come back in the copy', async () => {
     await from.setAccessTier('Archive');
     const to = container.getBlobClient(uniqueName('dst'));
     await assertRejects(to.beginCopyFromURL(from.url), 409, 'BlobArchived');
-    await assertRejects(to.syncCopyFromURL(from.url), 409, 'BlobArchived');
+    await assertRejects(to.syncCopyFromURL(readable(from.url)), 409, 'BlobArchived');
     await to.beginCopyFromURL(from.url, { tier: 'Hot', rehydratePriority: 'High' });
     const properties = await to.getProperties();
     assert.equal(properties.archiveStatus, 'rehydrate-pending-to-hot');
@@ -257,7 +257,7 @@ test('CopyBlobFromURL', async () => {
     const from = await source(content, { metadata: { a: '1' }, tags: { t: 'x' } });
     const to = container.getBlockBlobClient(uniqueName('dst'));
     const md5 = createHash('md5').update(content).digest();
-    const result = await to.syncCopyFromURL(from.url, { sourceContentMD5: md5, copySourceTags: 'COPY' });
+    const result = await to.syncCopyFromURL(readable(from.url), { sourceContentMD5: md5, copySourceTags: 'COPY' });
     assert.equal(result.copyStatus, 'success');
     assert.deepEqual(Buffer.from(result.contentMD5), md5);
     assert.deepEqual(await to.downloadToBuffer(), content);
@@ -265,14 +265,14 @@ test('CopyBlobFromURL', async () => {
     const properties = await to.getProperties();
     assert.deepEqual(properties.metadata, { a: '1' });
     assert.equal(properties.copyStatus, 'success');
-    await assertRejects(to.syncCopyFromURL(from.url, { sourceContentMD5: Buffer.alloc(16) }), 400, 'Md5Mismatch');
-    await assertRejects(to.syncCopyFromURL(from.url, { sourceConditions: { ifMatch: '"0x1"' } }), 412,
+    await assertRejects(to.syncCopyFromURL(readable(from.url), { sourceContentMD5: Buffer.alloc(16) }), 400, 'Md5Mismatch');
+    await assertRejects(to.syncCopyFromURL(readable(from.url), { sourceConditions: { ifMatch: '"0x1"' } }), 412,
         'SourceConditionNotMet');
     // Whatever it is made of, it is a block blob.
     const page = container.getPageBlobClient(uniqueName('page'));
     await page.create(4096);
     await page.uploadPages(bytes(512), 512, 512);
-    await to.syncCopyFromURL(page.url);
+    await to.syncCopyFromURL(readable(page.url));
     assert.equal((await to.getProperties()).blobType, 'BlockBlob');
     assert.deepEqual(await to.downloadToBuffer(), Buffer.concat([Buffer.alloc(512), bytes(512), Buffer.alloc(3072)]));
 });
@@ -283,19 +283,19 @@ test('PutBlobFromURL', async () => {
         blobHTTPHeaders: { blobContentType: 'text/x', blobContentLanguage: 'en' }, tags: { t: 'x' },
     });
     const to = container.getBlockBlobClient(uniqueName('dst'));
-    await to.syncUploadFromURL(from.url, { blobHTTPHeaders: { blobContentType: 'text/y' }, metadata: { m: '1' } });
+    await to.syncUploadFromURL(readable(from.url), { blobHTTPHeaders: { blobContentType: 'text/y' }, metadata: { m: '1' } });
     assert.deepEqual(await to.downloadToBuffer(), content);
     let properties = await to.getProperties();
     assert.equal(properties.contentType, 'text/y');
     assert.equal(properties.contentLanguage, 'en');
     assert.deepEqual(properties.metadata, { m: '1' });
     assert.equal(properties.copyId, undefined);
-    await to.syncUploadFromURL(from.url, { copySourceBlobProperties: false, copySourceTags: 'COPY', tier: 'Cool' });
+    await to.syncUploadFromURL(readable(from.url), { copySourceBlobProperties: false, copySourceTags: 'COPY', tier: 'Cool' });
     properties = await to.getProperties();
     assert.equal(properties.contentType, 'application/octet-stream');
     assert.equal(properties.accessTier, 'Cool');
     assert.deepEqual((await to.getTags()).tags, { t: 'x' });
-    const put = (options) => to.syncUploadFromURL(from.url, options);
+    const put = (options) => to.syncUploadFromURL(readable(from.url), options);
     await assertRejects(put({ conditions: { ifMatch: '"0x1"' } }), 412, 'TargetConditionNotMet');
     await assertRejects(put({ conditions: { ifNoneMatch: '*' } }), 409, 'BlobAlreadyExists');
     await assertRejects(put({ conditions: { ifUnmodifiedSince: new Date(0) } }), 412, 'ConditionNotMet');
@@ -314,22 +314,22 @@ test('PutBlockFromURL', async () => {
     const from = await source(content);
     const to = container.getBlockBlobClient(uniqueName('dst'));
     const id = (n) => Buffer.from(`block-${n}`).toString('base64');
-    await to.stageBlockFromURL(id(0), from.url);
-    await to.stageBlockFromURL(id(1), from.url, 5 << 20, 1 << 20);
-    await to.stageBlockFromURL(id(2), from.url, 100, 200);
+    await to.stageBlockFromURL(id(0), readable(from.url));
+    await to.stageBlockFromURL(id(1), readable(from.url), 5 << 20, 1 << 20);
+    await to.stageBlockFromURL(id(2), readable(from.url), 100, 200);
     await to.commitBlockList([id(0), id(1), id(2)]);
     const wanted = Buffer.concat([content, content.subarray(5 << 20, 6 << 20), content.subarray(100, 300)]);
     assert.ok((await to.downloadToBuffer()).equals(wanted));
     await from.delete();
     assert.ok((await to.downloadToBuffer()).equals(wanted));
-    await assertRejects(to.stageBlockFromURL(id(3), from.url), 404, 'CannotVerifyCopySource');
-    await assertRejects(to.stageBlockFromURL(id(3), to.url, 1 << 30, 10), 416, 'InvalidRange');
-    await assertRejects(to.stageBlockFromURL(id(3), to.url, 0, 10, { sourceContentMD5: Buffer.alloc(16) }), 400,
+    await assertRejects(to.stageBlockFromURL(id(3), readable(from.url)), 404, 'CannotVerifyCopySource');
+    await assertRejects(to.stageBlockFromURL(id(3), readable(to.url), 1 << 30, 10), 416, 'InvalidRange');
+    await assertRejects(to.stageBlockFromURL(id(3), readable(to.url), 0, 10, { sourceContentMD5: Buffer.alloc(16) }), 400,
         'Md5Mismatch');
-    await assertRejects(to.stageBlockFromURL(id(3), to.url, 0, 10, { sourceContentCrc64: Buffer.alloc(8, 1) }), 400,
+    await assertRejects(to.stageBlockFromURL(id(3), readable(to.url), 0, 10, { sourceContentCrc64: Buffer.alloc(8, 1) }), 400,
         'Crc64Mismatch');
     const put = (headers) => server.request('blob', 'PUT', `/copies/${to.name}`, {
-        query: { comp: 'block', blockid: id(3) }, headers: { 'x-ms-copy-source': to.url, ...headers },
+        query: { comp: 'block', blockid: id(3) }, headers: { 'x-ms-copy-source': readable(to.url), ...headers },
     });
     assertError(await put({ 'x-ms-source-if-match': '"0x1"' }), 412, 'SourceConditionNotMet');
     assertError(await put({ 'x-ms-source-if-tags': "a='b'" }), 400, 'ConditionHeadersNotSupported');
@@ -345,19 +345,19 @@ test('AppendBlockFromURL', async () => {
     const from = await source(content);
     const to = container.getAppendBlobClient(uniqueName('log'));
     await to.create();
-    const first = await to.appendBlockFromURL(from.url, 0, 100000);
+    const first = await to.appendBlockFromURL(readable(from.url), 0, 100000);
     assert.equal(first.blobAppendOffset, '0');
-    const second = await to.appendBlockFromURL(from.url, 10, 20);
+    const second = await to.appendBlockFromURL(readable(from.url), 10, 20);
     assert.equal(second.blobAppendOffset, '100000');
     assert.equal(second.blobCommittedBlockCount, 2);
     assert.deepEqual(await to.downloadToBuffer(), Buffer.concat([content, content.subarray(10, 30)]));
-    await assertRejects(to.appendBlockFromURL(from.url, 0, 10, { conditions: { appendPosition: 5 } }), 412,
+    await assertRejects(to.appendBlockFromURL(readable(from.url), 0, 10, { conditions: { appendPosition: 5 } }), 412,
         'AppendPositionConditionNotMet');
-    await assertRejects(to.appendBlockFromURL(from.url, 0, 10, { conditions: { maxSize: 5 } }), 412,
+    await assertRejects(to.appendBlockFromURL(readable(from.url), 0, 10, { conditions: { maxSize: 5 } }), 412,
         'MaxBlobSizeConditionNotMet');
-    await assertRejects(to.appendBlockFromURL(from.url, 0, 10, { conditions: { ifMatch: '"0x1"' } }), 412,
+    await assertRejects(to.appendBlockFromURL(readable(from.url), 0, 10, { conditions: { ifMatch: '"0x1"' } }), 412,
         'ConditionNotMet');
-    await assertRejects(to.appendBlockFromURL(from.url, 0, 10, { sourceConditions: { ifNoneMatch: '*' } }), 400,
+    await assertRejects(to.appendBlockFromURL(readable(from.url), 0, 10, { sourceConditions: { ifNoneMatch: '*' } }), 400,
         'UnsatisfiableCondition');
 });
 
@@ -366,15 +366,15 @@ test('PutPageFromURL', async () => {
     const from = await source(content);
     const to = container.getPageBlobClient(uniqueName('page'));
     await to.create(1 << 20, { blobSequenceNumber: 5 });
-    await to.uploadPagesFromURL(from.url, 512, 1024, 4096);
+    await to.uploadPagesFromURL(readable(from.url), 512, 1024, 4096);
     assert.deepEqual(await to.downloadToBuffer(1024, 4096), content.subarray(512, 4608));
-    const put = (options, offset = 0) => to.uploadPagesFromURL(from.url, 0, offset, 512, options);
+    const put = (options, offset = 0) => to.uploadPagesFromURL(readable(from.url), 0, offset, 512, options);
     await assertRejects(put({ conditions: { ifSequenceNumberLessThan: 5 } }), 412, 'SequenceNumberConditionNotMet');
     await assertRejects(put({ conditions: { ifMatch: '"0x1"' } }), 412, 'ConditionNotMet');
     await assertRejects(put({ sourceConditions: { ifMatch: '"0x1"' } }), 412, 'SourceConditionNotMet');
     await assertRejects(put({ sourceContentMD5: Buffer.alloc(16) }), 400, 'Md5Mismatch');
     await assertRejects(put({}, 1 << 20), 416, 'InvalidPageRange');
-    await assertRejects(to.uploadPagesFromURL(from.url, 8000, 0, 512), 416, 'InvalidRange');
+    await assertRejects(to.uploadPagesFromURL(readable(from.url), 8000, 0, 512), 416, 'InvalidRange');
     const lease = to.getBlobLeaseClient();
     await lease.acquireLease(15);
     await assertRejects(put({}), 412, 'LeaseIdMissing');
@@ -387,9 +387,34 @@ test('a SAS that may only create does not overwrite by copying', async () => {
     const name = uniqueName('dst');
     const url = await sasOf(container.getBlobClient(name), await permissions('c'));
     const create = new BlockBlobClient(url);
-    const readable = await sasOf(from, await permissions('r'));
-    await create.syncCopyFromURL(readable);
-    await assertRejects(create.syncCopyFromURL(readable), 403, 'UnauthorizedBlobOverwrite');
+    await create.syncCopyFromURL(readable(from.url));
+    await assertRejects(create.syncCopyFromURL(readable(from.url)), 403, 'UnauthorizedBlobOverwrite');
     // The request's SAS says nothing of the source.
     await assertRejects(create.syncCopyFromURL(from.url), 401, 'CannotVerifyCopySource');
+});
+
+test('From URL: the account key signs for the destination alone, also within one account', async () => {
+    const from = await source(bytes(1024));
+    const to = container.getBlockBlobClient(uniqueName('dst'));
+    const log = container.getAppendBlobClient(uniqueName('log'));
+    const page = container.getPageBlobClient(uniqueName('page'));
+    await log.create();
+    await page.create(1024);
+    for (const copy of [
+        (url) => to.syncUploadFromURL(url), (url) => to.syncCopyFromURL(url), (url) => to.stageBlockFromURL('MQ==', url),
+        (url) => log.appendBlockFromURL(url, 0, 512), (url) => page.uploadPagesFromURL(url, 0, 0, 512),
+    ]) {
+        const error = await copy(from.url).catch((refused) => refused);
+        assert.equal(error.statusCode, 401);
+        assert.equal(error.code, 'CannotVerifyCopySource');
+        assert.equal(error.response.headers.get('x-ms-copy-source-status-code'), '401');
+        assert.equal(error.response.headers.get('x-ms-copy-source-error-code'), 'NoAuthenticationInformation');
+        const wrong = await copy(await sasOf(from, await permissions('d'))).catch((refused) => refused);
+        assert.equal(Number(wrong.details.copySourceStatusCode), 403);
+        assert.equal(wrong.details.copySourceErrorCode, 'AuthorizationPermissionMismatch');
+        assert.equal(wrong.details.copySourceErrorMessage,
+            'This request is not authorized to perform this operation using this permission.');
+        await copy(readable(from.url));
+    }
+    await (await to.beginCopyFromURL(from.url)).pollUntilDone();
 });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { assertRejects, fileShareSdk, startServer, uniqueName } from './lib.mjs';
+import { assertRejects, fileShareSdk, readable, startServer, uniqueName } from './lib.mjs';
 
 let server;
 let container;
@@ -79,7 +79,7 @@ test('a file of a share\'s snapshot', async () => {
     const { snapshot } = await share.createSnapshot();
     await client.uploadRange('changed', 0, 7);
     const to = container.getBlockBlobClient(uniqueName('dst'));
-    await to.syncUploadFromURL(`${client.url}?sharesnapshot=${snapshot}`);
+    await to.syncUploadFromURL(readable(`${client.url}?sharesnapshot=${snapshot}`));
     assert.deepEqual(await to.downloadToBuffer(), content);
 });
 
@@ -87,11 +87,12 @@ test('files that may not be read, are not there, or are asked for with condition
     const { client } = await file(100);
     const to = container.getBlockBlobClient(uniqueName('dst'));
     await assertRejects(to.syncUploadFromURL(await withSas(client, 'w')), 403, 'CannotVerifyCopySource');
-    await assertRejects(to.syncUploadFromURL(`${share.url}/none`), 404, 'CannotVerifyCopySource');
+    await assertRejects(to.syncUploadFromURL(readable(`${share.url}/none`)), 404, 'CannotVerifyCopySource');
     await assertRejects(to.beginCopyFromURL(`${share.url}/none`), 404, 'CannotVerifyCopySource');
-    for (const copy of [(o) => to.syncUploadFromURL(client.url, o), (o) => to.beginCopyFromURL(client.url, o)])
+    await assertRejects(to.syncUploadFromURL(client.url), 401, 'CannotVerifyCopySource');
+    for (const copy of [(o) => to.syncUploadFromURL(readable(client.url), o), (o) => to.beginCopyFromURL(client.url, o)])
         await assertRejects(copy({ sourceConditions: { ifMatch: '"0x1"' } }), 400, 'ConditionHeadersNotSupported');
-    await assertRejects(to.syncUploadFromURL(client.url, { copySourceTags: 'COPY' }), 400, 'InvalidHeaderValue');
+    await assertRejects(to.syncUploadFromURL(readable(client.url), { copySourceTags: 'COPY' }), 400, 'InvalidHeaderValue');
     assert.equal(await to.exists(), false);
     // A destination that is refused leaves nothing behind, and the source is as it was.
     const lease = to.getBlobLeaseClient();

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { assertError, startServer, uniqueName } from './lib.mjs';
+import { assertError, readable, startServer, uniqueName } from './lib.mjs';
 
 let server, service;
 before(async () => {
@@ -343,7 +343,7 @@ describe('files', () => {
         const raw = await server.request('file', 'PUT', `/${share.name}/target`, {
             query: 'comp=range', headers: {
                 'x-ms-range': 'bytes=0-49999', 'x-ms-source-range': 'bytes=1000-50999', 'x-ms-write': 'update',
-                'x-ms-copy-source': source.url } });
+                'x-ms-copy-source': readable(source.url) } });
         assert.equal(raw.status, 201, raw.text);
         assert.deepEqual(await target.downloadToBuffer(), bytes.subarray(1000, 51000));
         const copy = share.getDirectoryClient('').getFileClient('copy');

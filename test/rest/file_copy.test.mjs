@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import http from 'node:http';
 import { once } from 'node:events';
-import { KEY, assertError, assertRejects, startServer, uniqueName, until } from './lib.mjs';
+import { KEY, assertError, assertRejects, readable, startServer, uniqueName, until } from './lib.mjs';
 
 let server;
 let far;
@@ -176,12 +176,12 @@ test('Put Range From URL of blobs, and of what another server has', async () => 
     await to.create(300000);
     for (const blob of [near, there]) {
         await to.clearRange(0, 300000);
-        await to.uploadRangeFromURL(blob.url, 1000, 0, 200000);
+        await to.uploadRangeFromURL(readable(blob.url), 1000, 0, 200000);
         assert.deepEqual(await to.downloadToBuffer(0, 200000), content.subarray(1000, 201000));
         const raw = (headers) => server.request('file', 'PUT', `/share/${to.name}`, {
             query: 'comp=range', headers: {
                 'x-ms-write': 'update', 'x-ms-range': 'bytes=0-99', 'x-ms-source-range': 'bytes=0-99',
-                'x-ms-copy-source': blob.url, ...headers,
+                'x-ms-copy-source': readable(blob.url), ...headers,
             },
         });
         const done = await raw({});
@@ -196,12 +196,13 @@ test('Put Range From URL of blobs, and of what another server has', async () => 
         assertError(await raw({ 'x-ms-source-if-match': '"0x1"' }), 412, 'SourceConditionNotMet');
         assertError(await raw({ 'x-ms-source-range': 'bytes=299990-300089' }), 416, 'InvalidRange');
         assertError(await raw({ 'x-ms-source-range': 'bytes=0-5' }), 400, 'InvalidHeaderValue');
-        assertError(await raw({ 'x-ms-copy-source': `${blob.url}x` }), 404, 'CannotVerifyCopySource');
+        assertError(await raw({ 'x-ms-copy-source': readable(`${blob.url}x`) }), 404, 'CannotVerifyCopySource');
     }
     const other = file();
     await other.create(100);
     await other.uploadRange(bytes(100, 2), 0, 100);
-    await to.uploadRangeFromURL(other.url, 0, 50, 100);
+    await assertRejects(to.uploadRangeFromURL(other.url, 0, 50, 100), 401, 'CannotVerifyCopySource');
+    await to.uploadRangeFromURL(readable(other.url), 0, 50, 100);
     assert.deepEqual(await to.downloadToBuffer(50, 100), bytes(100, 2));
 });
 
@@ -220,7 +221,7 @@ test('sources by the names that accounts have in the cloud', async () => {
     const copy = blobs.getBlockBlobClient('copied');
     await (await copy.beginCopyFromURL(cloud(blob.url))).pollUntilDone();
     assert.equal((await copy.downloadToBuffer()).toString(), 'abc');
-    await to.uploadRangeFromURL(cloud(from.url), 0, 0, 3);
+    await to.uploadRangeFromURL(cloud(readable(from.url)), 0, 0, 3);
     // The name opens nothing: another account's source wants its own credentials.
     const theirShare = (await server.shares({ account: 'other' })).getShareClient('theirs');
     await theirShare.createIfNotExists();

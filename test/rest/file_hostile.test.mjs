@@ -2,7 +2,7 @@
 // Hostile input to every operation of the file service: the right code, and nothing changed.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { assertError, startServer, uniqueName } from './lib.mjs';
+import { assertError, readable, startServer, uniqueName } from './lib.mjs';
 
 const VERSION = '2026-10-06';
 let server, share, untouched;
@@ -238,7 +238,7 @@ describe('sources of renames, copies and links', () => {
 describe('Put Range From URL', () => {
     it('says that it writes, what, where and when', async () => {
         const put = (headers) => send('PUT', `${share}/f`, 'comp=range', {
-            'x-ms-copy-source': `${server.url('file')}${share}/f`, 'x-ms-range': 'bytes=0-3', 'x-ms-source-range': 'bytes=0-3', ...headers,
+            'x-ms-copy-source': readable(`${server.url('file')}${share}/f`), 'x-ms-range': 'bytes=0-3', 'x-ms-source-range': 'bytes=0-3', ...headers,
         });
         await refused([
             [put({}), 'MissingRequiredHeader', 400, 'x-ms-write'],

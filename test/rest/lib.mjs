@@ -65,6 +65,13 @@ function writeClock(file, ms) {
 
 // ---- the server -----------------------------------------------------------------------------------------------------
 
+/** The URL with a SAS of the account that may read objects and their tags: what the source of a copy wants. */
+export function readable(url) {
+    const sas = { sv: VERSION, ss: 'bf', srt: 'o', sp: 'rt', se: new Date(Date.now() + 3600e3).toISOString() };
+    const text = [ACCOUNT, sas.sp, sas.ss, sas.srt, '', sas.se, '', '', sas.sv, '', ''].join('\n');
+    return `${url}${url.includes('?') ? '&' : '?'}${new URLSearchParams({ ...sas, sig: hmac(text) })}`;
+}
+
 /** The file service's SDK, for tests in other folders too: packages are installed beside this file. */
 export function fileShareSdk() {
     return import('@azure/storage-file-share');

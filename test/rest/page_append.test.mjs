@@ -60,6 +60,12 @@ test('page blobs: what changed since a snapshot', async () => {
     assert.deepEqual(diff.pageRange, [range(8192, 512)]);
     assert.deepEqual(diff.clearRange, [range(0, 512)]);
     assert.equal((await page.withSnapshot(snapshot).downloadToBuffer())[0], 97);
+    // What came and went since is cleared, too.
+    await page.uploadPages(filled(1536, 'c'), 16384, 1536);
+    await page.clearPages(16896, 512);
+    const second = await page.getPageRangesDiff(16384, 4096, snapshot);
+    assert.deepEqual(second.pageRange, [range(16384, 512), range(17408, 512)]);
+    assert.deepEqual(second.clearRange, [range(16896, 512)]);
 });
 
 test('page blobs: bad ranges and sizes are refused', async () => {
