@@ -2,6 +2,7 @@
 /* Segments: space that really goes back to the file system, checksums, and what crashes leave. */
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "subject.h"
@@ -69,14 +70,81 @@ void test_local_full_segments_are_unlinked(void)
     arena_release(&s.arena);
 }
 
-static void flip_byte(const struct extent *x, uint32_t at)
+/* The file that the extent lies in. */
+static int segment_file(const struct extent *x)
 {
     char path[256];
-    char byte;
     (void)snprintf(path, sizeof path, "%s/segments/%016llx.seg", subject_folder(),
                    (unsigned long long)x->segment);
     int fd = open(path, O_RDWR);
     CHECK(fd >= 0);
+    return fd;
+}
+
+static off_t segment_size(const struct extent *x)
+{
+    struct stat stat;
+    int fd = segment_file(x);
+    CHECK(fstat(fd, &stat) == 0 && close(fd) == 0);
+    return stat.st_size;
+}
+
+/* Room is taken ahead of the extents, a sixteenth of the segment, once there are that many; it
+ * counts as free, and goes back when the segment is full, or when the store is closed. */
+void test_local_room_is_taken_ahead_and_given_back(void)
+{
+    enum { EXTENTS = 20, BYTES = 1000000, ROOM = 1003520 };
+    struct subject s = new_subject();
+    s.segment_bytes = 16 * MIB;
+    s.engine = s.kind->open(&s);
+    struct extent x[EXTENTS];
+    for (uint32_t i = 0; i < EXTENTS; i++) {
+        x[i] = write_extent(s.engine, BYTES, i);
+        adopt_extent(&s, &x[i]);
+        if (i == 0)
+            CHECK(segment_size(&x[0]) <= ROOM);
+        if (i == 4)
+            CHECK(segment_size(&x[4]) >= 5 * ROOM + MIB / 2);
+    }
+    CHECK_INT(x[15].segment, x[0].segment);
+    CHECK(x[16].segment != x[0].segment);
+    CHECK_INT(segment_size(&x[0]), 16 * ROOM);
+    CHECK(segment_size(&x[16]) > 4 * ROOM);
+    struct engine_usage usage;
+    engine_usage(s.engine, &usage);
+    CHECK(usage.segment_bytes <= EXTENTS * ROOM + 65536);
+    subject_reopen(&s);
+    CHECK_INT(segment_size(&x[16]), 4 * ROOM);
+    for (uint32_t i = 0; i < EXTENTS; i++)
+        check_extent(s.engine, &x[i], i);
+    engine_close(s.engine);
+    arena_release(&s.arena);
+}
+
+static void take_ahead_and_leave(struct subject *s)
+{
+    for (uint32_t i = 0; i < 3; i++) {
+        struct extent x = write_extent(s->engine, MIB, i);
+        adopt_extent(s, &x);
+    }
+}
+
+void test_local_room_ahead_returns_after_a_crash(void)
+{
+    struct subject s = new_subject();
+    s.segment_bytes = 16 * MIB;
+    run_and_crash(&s, take_ahead_and_leave);
+    CHECK(allocated() >= 4 * MIB);
+    s.engine = s.kind->open(&s);
+    wait_for_bytes(s.engine, 3 * (MIB + 4096) + 65536);
+    engine_close(s.engine);
+    arena_release(&s.arena);
+}
+
+static void flip_byte(const struct extent *x, uint32_t at)
+{
+    char byte;
+    int fd = segment_file(x);
     CHECK(pread(fd, &byte, 1, (off_t)(x->offset + at)) == 1);
     byte ^= 0x40;
     CHECK(pwrite(fd, &byte, 1, (off_t)(x->offset + at)) == 1 && close(fd) == 0);

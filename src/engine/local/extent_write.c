@@ -153,30 +153,36 @@ struct err local_disk_room(struct local_engine *e, struct disk_room *room)
     return OK;
 }
 
-/* Bulk data stops short of filling the disk to the last block. */
-static struct err check_free_space(struct local_engine *e, uint32_t bytes)
+/* Bulk data stops short of filling the disk to the last block. `spare`: what is left for more. */
+static struct err check_free_space(struct local_engine *e, uint32_t bytes, uint64_t *spare)
 {
     struct disk_room room;
     TRY(local_disk_room(e, &room));
-    return room.free < room.reserve + bytes ? err_cause(ERR_NO_SPACE, ENOSPC) : OK;
+    if (room.free < room.reserve + bytes)
+        return err_cause(ERR_NO_SPACE, ENOSPC);
+    *spare = room.free - room.reserve - bytes;
+    return OK;
 }
 
 struct err local_extent_begin(struct engine *engine, uint32_t size_max, struct extent_writer **out)
 {
     struct local_engine *e = local_of(engine);
+    uint64_t spare;
     if (e->read_only)
         return err_cause(ERR_IO, EROFS);
-    TRY(check_free_space(e, size_max));
+    TRY(check_free_space(e, size_max, &spare));
     struct local_writer *w = MEM_NEW(struct local_writer);
     w->base = (struct extent_writer){.ops = &LOCAL_WRITER_OPS, .size_max = size_max};
     w->engine = e;
     w->reserved = extent_room(size_max);
     struct err error = segments_reserve(&e->segments, w->reserved, &w->segment, &w->offset);
-    if (err_is(error))
+    if (err_is(error)) {
         free(w);
-    else
-        *out = &w->base;
-    return error;
+        return error;
+    }
+    segments_take_ahead(&e->segments, w->segment, w->offset, spare);
+    *out = &w->base;
+    return OK;
 }
 
 void local_extent_discard(struct engine *engine, const struct extent *x)

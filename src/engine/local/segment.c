@@ -176,6 +176,26 @@ struct err segments_add(struct segments *s, struct segment **out)
     return e;
 }
 
+/* Gives back what was taken ahead, when nobody will need it. The lock is held. That nobody uses the
+ * segment means that nobody is about to write to it, or to take more. */
+static void give_ahead_back(struct segments *s, struct segment *segment)
+{
+    if (segment == s->active || segment->users > 0 || segment->ahead <= segment->end)
+        return;
+    segment->ahead = 0;
+    if (ftruncate(segment->fd, (off_t)segment->end) != 0)
+        log_errno("cut off", segment->id); /* the room comes back when the whole segment goes */
+}
+
+/* The same. */
+static void seal_active(struct segments *s)
+{
+    struct segment *segment = s->active;
+    s->active = NULL;
+    if (segment != NULL)
+        give_ahead_back(s, segment);
+}
+
 struct err segments_reserve(struct segments *s, uint32_t bytes, struct segment **out,
                             uint64_t *offset)
 {
@@ -183,7 +203,7 @@ struct err segments_reserve(struct segments *s, uint32_t bytes, struct segment *
     struct err e = OK;
     pthread_mutex_lock(&s->lock);
     if (s->active != NULL && (s->active->end + need > s->file_bytes || s->active->poisoned))
-        s->active = NULL;
+        seal_active(s);
     if (s->active == NULL)
         e = make_file(s, &s->active);
     if (!err_is(e)) {
@@ -195,6 +215,38 @@ struct err segments_reserve(struct segments *s, uint32_t bytes, struct segment *
     }
     pthread_mutex_unlock(&s->lock);
     return e;
+}
+
+/* Segments that stay small take nothing. */
+static uint64_t ahead_bytes(const struct segments *s)
+{
+    enum { SHARE = 16 };
+    uint64_t part = s->file_bytes / SHARE / SEGMENT_ALIGN * SEGMENT_ALIGN;
+    return part < SEGMENT_AHEAD_BYTES ? part : SEGMENT_AHEAD_BYTES;
+}
+
+void segments_take_ahead(struct segments *s, struct segment *segment, uint64_t offset,
+                         uint64_t free)
+{
+    uint64_t step = ahead_bytes(s);
+    uint64_t from = 0;
+    uint64_t to = 0;
+    pthread_mutex_lock(&s->lock);
+    if (segment == s->active && offset >= step && segment->end > segment->ahead &&
+        free >= 2 * step && !s->no_ahead) {
+        from = segment->ahead > offset ? segment->ahead : offset;
+        to = segment->end + step < s->file_bytes ? segment->end + step : s->file_bytes;
+        segment->ahead = to > from ? to : segment->ahead;
+    }
+    pthread_mutex_unlock(&s->lock);
+    /* The file becomes longer by it. Otherwise it could not be cut off where the segment ends
+     * without losing what is being written behind the end that the file has by then. */
+    if (to <= from || fallocate(segment->fd, 0, (off_t)from, (off_t)(to - from)) == 0)
+        return;
+    bool never = errno != ENOSPC && errno != EDQUOT && errno != EINTR;
+    pthread_mutex_lock(&s->lock);
+    s->no_ahead = s->no_ahead || never;
+    pthread_mutex_unlock(&s->lock);
 }
 
 void segments_trim(struct segments *s, struct segment *segment, uint64_t range_end,
@@ -241,6 +293,7 @@ void segment_put(struct segments *s, struct segment *segment)
     pthread_mutex_lock(&s->lock);
     assert(segment->users > 0);
     segment->users--;
+    give_ahead_back(s, segment);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -433,7 +486,7 @@ uint64_t segments_oldest_open(struct segments *s)
 uint64_t segments_seal(struct segments *s)
 {
     pthread_mutex_lock(&s->lock);
-    s->active = NULL;
+    seal_active(s);
     pthread_mutex_unlock(&s->lock);
     return segments_oldest_open(s);
 }
@@ -457,8 +510,19 @@ uint64_t segments_newest(struct segments *s)
     return id;
 }
 
+/* What was taken ahead and holds nothing yet. */
+static uint64_t bytes_ahead(struct segments *s)
+{
+    pthread_mutex_lock(&s->lock);
+    const struct segment *a = s->active;
+    uint64_t bytes = a != NULL && a->ahead > a->end ? a->ahead - a->end : 0;
+    pthread_mutex_unlock(&s->lock);
+    return bytes;
+}
+
 void segments_usage(struct segments *s, uint64_t *count, uint64_t *bytes)
 {
+    uint64_t ahead = bytes_ahead(s);
     *count = 0;
     *bytes = 0;
     for (uint64_t id = 0; segments_next(s, id, &id); id++) {
@@ -470,4 +534,5 @@ void segments_usage(struct segments *s, uint64_t *count, uint64_t *bytes)
             *bytes += (uint64_t)stat.st_blocks * 512;
         }
     }
+    *bytes -= ahead < *bytes ? ahead : *bytes;
 }

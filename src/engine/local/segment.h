@@ -16,6 +16,8 @@
 
 enum { SEGMENT_ALIGN = 4096, SEGMENTS_OPEN_MAX = 256 };
 #define SEGMENT_BYTES_MAX (1ULL << 30)
+/* How much room a segment that fills up takes on the disk before it is needed. */
+#define SEGMENT_AHEAD_BYTES (8ULL << 20)
 
 struct segment {
     uint64_t id;
@@ -25,6 +27,7 @@ struct segment {
     bool unsynced;      /* rows name bytes in it that no flush has covered */
     bool named_durably; /* the folder was flushed since the file was made, or first seen */
     uint64_t end;       /* where the next range starts */
+    uint64_t ahead;     /* how far room was taken on the disk, 0: not at all */
     uint64_t pending;   /* ranges neither adopted nor given back */
     uint64_t wasted;    /* ranges dropped or discarded, not yet punched out */
     uint64_t used_at;   /* the newest commit at which someone was told the descriptor */
@@ -41,6 +44,7 @@ struct segments {
     size_t capacity;
     size_t open_count;
     struct segment *active;
+    bool no_ahead;          /* the file system cannot take room ahead */
     uint64_t first_open_id; /* older ones have nothing pending */
     uint64_t next_id;
 };
@@ -65,6 +69,12 @@ struct err segments_add(struct segments *s, struct segment **out);
  * in use until segment_put. ERR_IO, ERR_NO_SPACE. */
 struct err segments_reserve(struct segments *s, uint32_t bytes, struct segment **out,
                             uint64_t *offset);
+/* Takes room on the disk for the range at `offset`, the caller's, and a good deal of what will
+ * follow it: a file system that is asked for each page by itself, as it is written, takes half as
+ * long again for the writing. Nothing is lost when it cannot be had. What is left of it when the
+ * segment is sealed is given back. `free`: how much may be taken at all. */
+void segments_take_ahead(struct segments *s, struct segment *segment, uint64_t offset,
+                         uint64_t free);
 /* The end of a range that was not needed, when it is the newest. */
 void segments_trim(struct segments *s, struct segment *segment, uint64_t range_end,
                    uint64_t used_end);
@@ -123,6 +133,7 @@ uint64_t segments_seal(struct segments *s);
 bool segments_next(struct segments *s, uint64_t from, uint64_t *id);
 /* The newest id, 0 when there is none. */
 uint64_t segments_newest(struct segments *s);
+/* What the files take of the disk, less what was taken ahead. */
 void segments_usage(struct segments *s, uint64_t *count, uint64_t *bytes);
 /* The file's name within its folder. */
 enum { SEGMENT_NAME_BYTES = 24 };
