@@ -135,9 +135,16 @@ cpu_seconds() {
     sed -n '2s/[ms]/ /gp' "$logs/$1.times" | awk '{ printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }'
 }
 
+# failures PART: the tests that failed, each with the lines above it, which say why.
+failures() {
+    echo "---- what failed in $1 ($logs/$1.log):"
+    grep -E -B 3 -A 12 '^FAIL|^ *not ok|error:|ERROR: |runtime error|WARNING: ThreadSanitizer' "$logs/$1.log" |
+        grep -v '^slow: ' | head -n 40
+}
+
 report_failure() {
-    echo "---- $1 failed; the end of $logs/$1.log:"
-    grep -nE '^(FAIL|not ok|  *not ok)|error:|ERROR: |runtime error|WARNING: ThreadSanitizer' "$logs/$1.log" | head -40
+    failures "$1"
+    echo "---- the end of $logs/$1.log:"
     tail -n 15 "$logs/$1.log"
     echo "----"
 }
@@ -167,6 +174,11 @@ lane $parts &
 # shellcheck disable=SC2086
 lane $parts
 wait
+
+# A log that was cut short still ends with what failed.
+for name in $wanted; do
+    [ "$(awk '{ print $2 }' "$logs/$name.count" 2>/dev/null)" = 0 ] || failures "$name"
+done
 
 # A part that left no count (its name is not known, or its lane died) has failed like any other.
 for name in $wanted; do

@@ -8,11 +8,12 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/clock.h"
 
-enum { TEST_SECONDS_MAX = 120, TEST_SLOW_MS = 1000 };
+enum { TEST_SECONDS_MAX = 600, TEST_SLOW_MS = 1000, NAP_MS = 10, NAPS_MAX = 200 * 1000 / NAP_MS };
 
 _Noreturn void test_fail(const char *file, int line, const char *format, ...)
 {
@@ -43,6 +44,13 @@ void test_check_err(const char *file, int line, struct err got, enum err_code wa
         test_fail(file, line, "error %d %s (cause %d, %s), want %d %s", got.code,
                   err_azure_code(got.code), got.cause, got.detail == NULL ? "-" : got.detail, want,
                   err_azure_code(want));
+}
+
+void test_nap(const char *file, int line, const char *until, unsigned naps)
+{
+    if (naps >= NAPS_MAX)
+        test_fail(file, line, "waited in vain until %s", until);
+    (void)nanosleep(&(struct timespec){.tv_nsec = NAP_MS * 1000 * 1000}, NULL);
 }
 
 static int remove_entry(const char *path, const struct stat *s, int flag, struct FTW *walk)

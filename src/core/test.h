@@ -22,6 +22,8 @@ _Noreturn void test_fail(const char *file, int line, const char *format, ...)
 void test_check_str(const char *file, int line, struct str got, struct str want);
 void test_check_int(const char *file, int line, const char *what, long long got, long long want);
 void test_check_err(const char *file, int line, struct err got, enum err_code want);
+/* Sleeps for ten milliseconds, and fails the test after very many `naps`. */
+void test_nap(const char *file, int line, const char *until, unsigned naps);
 /* A new empty folder, removed when the test's process ends. Lives as long as the process. */
 const char *test_folder(void);
 
@@ -35,6 +37,14 @@ const char *test_folder(void);
     test_check_int(__FILE__, __LINE__, #got, (long long)(got), (long long)(want))
 #define CHECK_ERR(got, code) test_check_err(__FILE__, __LINE__, (got), (code))
 #define CHECK_OK(got)        test_check_err(__FILE__, __LINE__, (got), ERR_OK)
+
+/* For what other threads do in their own time: looks again and again until it is so. With the
+ * patience of minutes: how fast the machine is must not decide. */
+#define WAIT_UNTIL(condition)                               \
+    do {                                                    \
+        for (unsigned naps = 0; !(condition); naps++)       \
+            test_nap(__FILE__, __LINE__, #condition, naps); \
+    } while (0)
 
 /* How often a test with random steps repeats them: all of `times`, and an eighth (once at least)
  * under the thread sanitizer, which looks for races and takes ten times as long for each. */

@@ -4,11 +4,10 @@
 #include "rest/copier.h"
 
 #include <pthread.h>
-#include <sched.h>
 
 #include "service/blob/copy_fixture.h"
 
-enum { COPIES = 6, HANDS = 3, SPINS_MAX = 50 * 1000 * 1000 };
+enum { COPIES = 6, HANDS = 3 };
 
 static const char *const NAMES[COPIES] = {"to0", "to1", "to2", "to3", "to4", "to5"};
 
@@ -26,9 +25,7 @@ static void begin_copies(struct blob_fixture *f)
 static void wait_for_all(struct blob_fixture *f)
 {
     for (size_t i = 0; i < COPIES; i++) {
-        unsigned spins = 0;
-        while (cf_state(f, NAMES[i]).status == BLOB_COPY_PENDING && spins++ < SPINS_MAX)
-            (void)sched_yield();
+        WAIT_UNTIL(cf_state(f, NAMES[i]).status != BLOB_COPY_PENDING);
         CHECK_INT(cf_state(f, NAMES[i]).status, BLOB_COPY_SUCCESS);
         CHECK_STR(bf_content(f, NAMES[i]), bf_content(f, "from"));
     }

@@ -13,7 +13,7 @@
 #include "service/file/share.h"
 #include "smb/session.h"
 
-enum { PATIENCE_MS = 20000, GRANTED = 512, NAME_OFFSET = SMB_HEADER_BYTES + 56 };
+enum { PATIENCE_MS = 200 * 1000, GRANTED = 512, NAME_OFFSET = SMB_HEADER_BYTES + 56 };
 
 const struct smb_file_id SMB_ID_OF_BEFORE = {UINT64_MAX, UINT64_MAX};
 
@@ -139,10 +139,7 @@ void smb_peer_cut(struct smb_peer *p)
     unsigned before = smb_server_connections(p->f->server);
     CHECK(close(p->fd) == 0);
     p->fd = -1;
-    for (int ms = 0; smb_server_connections(p->f->server) >= before; ms++) {
-        CHECK(ms < PATIENCE_MS);
-        (void)poll(NULL, 0, 1);
-    }
+    WAIT_UNTIL(smb_server_connections(p->f->server) < before);
 }
 
 static void wait_for_bytes(struct smb_peer *p)

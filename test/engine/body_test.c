@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows with a body beside their value. */
 #include <stdio.h>
-#include <time.h>
 
 #include "engine/local/local.h"
 #include "subject.h"
@@ -231,9 +230,7 @@ static void overwrite_bodies(struct subject *s)
     }
     char folder[300];
     (void)snprintf(folder, sizeof folder, "%s/journal", subject_folder());
-    for (int tries = 0; tries < 1500 && folder_bytes(folder) > 5 * FILE_BYTES; tries++)
-        (void)nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
-    CHECK(folder_bytes(folder) <= 5 * FILE_BYTES);
+    WAIT_UNTIL(folder_bytes(folder) <= 5 * FILE_BYTES);
 }
 
 void test_local_bodies_are_collected(void)

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "engine/local/local.h"
@@ -226,14 +225,7 @@ enum { FILE_BYTES = 1 << 20, KEYS = 50, VALUE = 20000, ROUNDS = 12 };
 
 static void wait_for_journal(uint64_t bytes_max)
 {
-    uint64_t bytes = 0;
-    for (int tries = 0; tries < 1500; tries++) {
-        bytes = folder_bytes(journal_folder());
-        if (bytes <= bytes_max)
-            return;
-        (void)nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
-    }
-    CHECK_INT(bytes, bytes_max);
+    WAIT_UNTIL(folder_bytes(journal_folder()) <= bytes_max);
 }
 
 void test_local_journal_is_collected(void)
@@ -271,9 +263,7 @@ void test_local_journal_file_without_a_header_is_collected(void)
     s.engine = s.kind->open(&s);
     for (uint32_t n = 0; n < ROUNDS * KEYS; n++)
         put_number(&s, n % KEYS, VALUE, n);
-    for (int tries = 0; tries < 1500 && access(path, F_OK) == 0; tries++)
-        (void)nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
-    CHECK(access(path, F_OK) != 0);
+    WAIT_UNTIL(access(path, F_OK) != 0);
     engine_close(s.engine);
     arena_release(&s.arena);
 }
@@ -339,10 +329,7 @@ void test_local_journal_of_many_short_runs_is_collected(void)
         engine_close(s.engine);
     }
     s.engine = s.kind->open(&s);
-    for (int tries = 0; folder_bytes(journal_folder()) > 3 * ROWS * ROW_BYTES && tries < 50;
-         tries++)
-        (void)nanosleep(&(struct timespec){.tv_nsec = 100 * 1000 * 1000}, NULL);
-    CHECK(folder_bytes(journal_folder()) <= 3 * ROWS * ROW_BYTES);
+    wait_for_journal(3 * ROWS * ROW_BYTES);
     for (uint32_t i = 0; i < ROWS; i++)
         check_number(&s, i, ROW_BYTES, RUNS - 1 + i);
     engine_close(s.engine);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/mem.h"
@@ -176,9 +175,7 @@ void test_local_places_are_learned_after_a_crash(void)
     run_and_crash(&s, write_versions);
     s.engine = s.kind->open(&s);
     check_all(&s, 1, 2); /* more than are waited for before all are walked over */
-    for (int tries = 0; tries < 1500 && known_places(&s) < ROWS - ROWS / 3 - ROWS / 50; tries++)
-        (void)nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
-    CHECK(known_places(&s) >= ROWS - ROWS / 3 - ROWS / 50);
+    WAIT_UNTIL(known_places(&s) >= ROWS - ROWS / 3 - ROWS / 50);
     check_all(&s, 1, 2);
     change_some(&s, 3);
     check_all(&s, 1, 3);

@@ -64,6 +64,8 @@ void view_ok(struct subject *s, struct str partition, engine_fn *fn, void *arg);
 
 /* Rows "key number", with values of `bytes` drawn from the seed, in partition "n"; and whether they
  * are there. */
+/* "key 7" and its like. */
+struct str number_key(char text[16], uint32_t number);
 void put_number(struct subject *s, uint32_t number, size_t bytes, uint32_t seed);
 void check_number(struct subject *s, uint32_t number, size_t bytes, uint32_t seed);
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/mem.h"
@@ -197,7 +196,7 @@ void drop_extent(struct subject *s, const struct extent *x)
     update_ok(s, STR("x"), drop_fn, &copy);
 }
 
-static struct str number_key(char text[16], uint32_t number)
+struct str number_key(char text[16], uint32_t number)
 {
     return (struct str){text, (size_t)snprintf(text, 16, "key %u", number)};
 }
@@ -251,26 +250,19 @@ uint64_t folder_bytes(const char *folder)
     return bytes;
 }
 
-void wait_for_bytes(struct engine *e, uint64_t segment_bytes_max)
+static struct engine_usage usage_of(struct engine *e)
 {
     struct engine_usage usage;
-    for (int tries = 0; tries < 500; tries++) {
-        engine_usage(e, &usage);
-        if (usage.segment_bytes <= segment_bytes_max)
-            return;
-        (void)nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
-    }
-    CHECK_INT(usage.segment_bytes, segment_bytes_max);
+    engine_usage(e, &usage);
+    return usage;
+}
+
+void wait_for_bytes(struct engine *e, uint64_t segment_bytes_max)
+{
+    WAIT_UNTIL(usage_of(e).segment_bytes <= segment_bytes_max);
 }
 
 void wait_for_segments(struct engine *e, uint64_t segments)
 {
-    struct engine_usage usage;
-    for (int tries = 0; tries < 500; tries++) {
-        engine_usage(e, &usage);
-        if (usage.segments == segments)
-            return;
-        (void)nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
-    }
-    CHECK_INT(usage.segments, segments);
+    WAIT_UNTIL(usage_of(e).segments == segments);
 }
