@@ -5,8 +5,9 @@
 #
 #   torture.sh [--add] [SUITE...]       LAZULI_BIN: the program, default build/lazuli
 #
-# A suite is a line of suites.txt; each has a share of its own, and several run at one time, since most of a suite's time
-# is waiting. Lines with "slow" wait for real timeouts of half a minute: they run when SMB_TORTURE=all.
+# A suite is a line of suites.txt, the longest first; each has a share of its own, and several run at one time, since
+# most of a suite's time is waiting. Lines with "slow" wait for real timeouts of half a minute: they run when
+# SMB_TORTURE=all.
 cd "$(dirname "$0")/../.." || exit 2
 . test/smb/server.sh
 add=0
@@ -23,9 +24,11 @@ run_suite() {
     share=${share%-}
     python3 test/smb/share.py "$FILE_PORT" create "$share" >/dev/null
     python3 test/smb/share.py "$FILE_PORT" create "$share-two" >/dev/null
-    timeout 240 smbtorture "//127.0.0.1/$share" -p "$SMB_PORT" -U "$SMB_USER" --option=torture:progress=no \
+    began=$SECONDS
+    timeout 480 smbtorture "//127.0.0.1/$share" -p "$SMB_PORT" -U "$SMB_USER" --option=torture:progress=no \
         --option="torture:share2=$share-two" --format=subunit --fullname "$1" >"$out/$1.log" 2>&1
     sed -n 's/^success: //p' "$out/$1.log" >"$out/$1.passed"
+    [ $((SECONDS - began)) -lt 20 ] || echo "slow: $1 took $((SECONDS - began)) s"
 }
 export -f run_suite
 export out FILE_PORT SMB_PORT SMB_USER
@@ -38,10 +41,11 @@ sum_up() {
     comm -13 "$out/passed" "$out/expected" >"$out/lost"
 }
 sum_up
-# Many of these tests measure time, and a busy machine or a suite cut short loses some: each gets a second chance, alone.
+# Many of these tests measure time, and a busy machine or a suite cut short loses some: each gets a second chance,
+# beside one other.
 if [ -s "$out/lost" ]; then
     sed 's/^/second chance: /' "$out/lost"
-    xargs -d '\n' -n 1 bash -c 'run_suite "$1"' _ <"$out/lost"
+    xargs -d '\n' -n 1 -P 2 bash -c 'run_suite "$1"' _ <"$out/lost"
     sum_up
 fi
 comm -23 "$out/passed" "$out/expected" >"$out/new"
