@@ -348,6 +348,60 @@ static struct err refuse_record(struct local_engine *e, struct err why)
 
 /* ---- both ---- */
 
+struct restorer {
+    struct local_engine *engine;
+    struct err error; /* the first */
+};
+
+static void restore_key(struct restorer *r, struct str key)
+{
+    struct local_engine *e = r->engine;
+    struct buf stored = buf_heap();
+    bool found = false;
+    if (err_is(r->error))
+        return;
+    r->error = state_read_small(e->published, key, &stored, &found);
+    if (!err_is(r->error) && found)
+        put_stored(e->write, key, buf_str(&stored));
+    else if (!err_is(r->error))
+        rocksdb_writebatch_delete(e->write, key.p, key.n);
+    buf_release(&stored);
+}
+
+static void restore_row(void *arg, struct row *row)
+{
+    restore_key(arg, row_key(row));
+}
+
+/* RocksDB's memory gets back what is published, in place of rows whose record is not durable. */
+static struct err restore_rows(struct local_engine *e)
+{
+    struct restorer r = {.engine = e};
+    rocksdb_writebatch_clear(e->write);
+    tree_each(&e->batch.overlay, restore_row, &r);
+    restore_key(&r, KEY_STAMP);
+    restore_key(&r, KEY_TAIL);
+    restore_key(&r, KEY_JOURNAL);
+    return err_is(r.error) ? r.error : rows_write(&e->rows, e->write);
+}
+
+/* RocksDB has the rows by now, in its memory, and nobody has seen them. If it cannot be given the
+ * old ones back, nothing that is there may go to a table any more: the next start knows what is
+ * durable. */
+static struct err flush_record(struct local_engine *e)
+{
+    struct err error = journal_flush(&e->journal);
+    if (!err_is(error))
+        return OK;
+    journal_leave_record(&e->journal);
+    if (!err_is(restore_rows(e)))
+        return refuse_record(e, error);
+    e->lost = true;
+    log_line(LOG_ERROR, "rows that could not be flushed could not be taken back: no update is "
+                        "taken until the next start");
+    return err_cause(ERR_UNKNOWN_OUTCOME, error.cause);
+}
+
 /* Puts the record together. Says which tail it names. */
 static struct err make_record(struct local_engine *e, uint64_t *tail)
 {
@@ -370,7 +424,9 @@ static struct err put_rows(struct local_engine *e, const struct journal_place *a
     return rows_write(&e->rows, e->write);
 }
 
-/* The journal first; when RocksDB then cannot take the rows, the record is taken back. */
+/* The journal first. While the disk takes the record, RocksDB's memory takes the rows: about half
+ * of what the committer would wait. When RocksDB will not have them, the record is taken back; when
+ * the flush fails, the rows are. */
 static struct err write_rows(struct local_engine *e, bool flush)
 {
     struct journal *j = &e->journal;
@@ -389,6 +445,8 @@ static struct err write_rows(struct local_engine *e, bool flush)
         TRY(journal_take_back(j));
         return error;
     }
+    if (flush)
+        TRY(flush_record(e));
     e->tail_written = tail;
     e->unvouched = !flush;
     atomic_fetch_add(&e->journal_bytes, after.offset - before.offset);

@@ -107,14 +107,17 @@ void journal_add_large_body(struct journal *j, const struct row *row, struct str
 struct value_place journal_value_place(const struct journal *j, size_t n);
 /* Where the record ends. */
 struct journal_place journal_record_end(const struct journal *j);
-/* Writes the record; with flush, comes back when it and all before it are durable. With an error
- * nothing was added. */
+/* Writes the record. With flush, journal_flush is to follow, and the record is on its way to the
+ * disk already. With an error nothing was added. */
 struct err journal_write(struct journal *j, bool flush);
 /* Takes back the record just written, which RocksDB would not have. ERR_UNKNOWN_OUTCOME when that
  * fails as well. */
 struct err journal_take_back(struct journal *j);
 /* All before is durable. */
 struct err journal_flush(struct journal *j);
+/* The flush of the record just written has failed: it does not count, whether it is on the disk or
+ * not. */
+void journal_leave_record(struct journal *j);
 /* After a failed flush the next record goes to a new file, once RocksDB has noted this place, and
  * flushed it and all that came before. What lies between durable_offset and `end` may not be on the
  * disk although it can be read: RocksDB has to take its large values as well. */
