@@ -8,10 +8,10 @@
 //
 // LAZULI_BIN names the program (default build/lazuli); the test run uses it to repeat everything with the ASan build.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
@@ -77,6 +77,15 @@ export function fileShareSdk() {
     return import('@azure/storage-file-share');
 }
 
+// Runs a program that sees a file system in memory, of the size $0, in place of the folder $1. Nobody else sees it.
+const WITH_DISK = ['unshare', '--mount', 'sh', '-c', 'mount -t tmpfs -o size="$0" none "$1" && shift && exec "$@"'];
+
+/** Whether this user may mount file systems: a server can have a small disk of its own then. */
+export function disksCanBeMade() {
+    const [program, ...args] = [...WITH_DISK, '1m', tmpdir(), 'true'];
+    return spawnSync(program, args).status === 0;
+}
+
 /** Ports that were free a moment ago, all different. */
 export async function freePorts(count) {
     const holders = [];
@@ -107,10 +116,11 @@ async function answers(port) {
  *   inMemory   true: no files (nothing is left after restart)
  *   services   which services to turn on; all by default
  *   args, env  further flags and variables
+ *   disk       how large a disk of its own it gets for its data ('32m'), if disksCanBeMade(); it goes with the process
  */
-export async function startServer({ inMemory = false, services = SERVICES, args = [], env = {} } = {}) {
+export async function startServer({ inMemory = false, services = SERVICES, args = [], env = {}, disk = null } = {}) {
     for (let attempt = 0; ; attempt++) {
-        const server = new Server({ inMemory, services, args, env });
+        const server = new Server({ inMemory, services, args, env, disk });
         try {
             await server.start();
             return server;
@@ -146,7 +156,7 @@ class Server {
 
     /** After stop() or kill(): again with the same ports and data. */
     async start() {
-        const { inMemory, services, args, env } = this.options;
+        const { inMemory, services, args, env, disk } = this.options;
         if (this.ports === null) {
             const free = await freePorts(SERVICES.length);
             this.ports = Object.fromEntries(SERVICES.map((s, i) => [s, services.includes(s) ? free[i] : 0]));
@@ -154,7 +164,10 @@ class Server {
         const flags = SERVICES.flatMap((s) => [`--${s}-port`, String(this.ports[s])]);
         flags.push('--smb-port', '0', '--clock-file', this.clockFile);
         flags.push(...(inMemory ? ['--in-memory'] : ['--data', this.data]), ...args);
-        this.child = spawn(BIN, flags, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+        if (disk !== null)
+            mkdirSync(this.data, { recursive: true });
+        const [program, ...line] = disk === null ? [BIN, ...flags] : [...WITH_DISK, disk, this.data, BIN, ...flags];
+        this.child = spawn(program, line, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
         this.child.unref();
         running.add(this);
         this.output = '';
