@@ -113,9 +113,9 @@ struct err rest_restore_container_decode(struct rest_call *call)
     const struct str version = STR("x-ms-deleted-container-version");
     struct container_args *args;
     TRY(decode_container(call, &args));
-    if (!str_given(call_header(call, name)))
+    if (call_header(call, name).n == 0)
         return call_missing_header(call, name);
-    if (!str_given(call_header(call, version)))
+    if (call_header(call, version).n == 0)
         return call_missing_header(call, version);
     if (!str_eq(call_header(call, name), call->container))
         return call_bad_header(call, name);

@@ -10,6 +10,7 @@
 #include "rest/blob_request.h"
 #include "rest/blob_tags.h"
 #include "rest/listing.h"
+#include "service/blob/tags.h"
 #include "service/common/name.h"
 #include "service/common/pairs.h"
 
@@ -77,11 +78,16 @@ static struct err read_where(struct rest_call *call, const struct tag_expression
         return call_missing_query(call, name);
     struct tag_fault fault = {1, "more tags than a query may name"};
     *out = tag_expression_compile(call->arena, TAG_WHERE, text, &fault);
-    if (*out != NULL && blob_find_can(*out))
+    bool many = *out != NULL && blob_find_tags(*out) > BLOB_TAGS_MAX;
+    if (*out != NULL && !many && blob_find_can(*out))
         return OK;
     call->error_prefix =
-        arena_printf(call->arena, "Error parsing query at or near character position %zu: %s\n",
-                     fault.position, fault.reason);
+        many ? arena_printf(call->arena,
+                            "Error parsing query: there can be at most %d unique tags in a query\n",
+                            BLOB_TAGS_MAX)
+             : arena_printf(call->arena,
+                            "Error parsing query at or near character position %zu: %s\n",
+                            fault.position, fault.reason);
     return call_bad_query(call, name);
 }
 

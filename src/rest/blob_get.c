@@ -152,7 +152,8 @@ static void put_head(struct rest_call *call, const struct get_blob *get)
     blob_get_put_http(call, &head->http);
     call_put(call, STR("x-ms-blob-type"), blob_type_text(head->type));
     put_version(call, get);
-    if (get->args.at.item == BLOB_BASE)
+    /* The lease is the blob's: who names its current version is not told of it. */
+    if (get->args.at.item == BLOB_BASE && get->args.request.at.item == BLOB_BASE)
         blob_put_lease(call, &head->lease);
     if (head->type == BLOB_PAGE)
         call_put_u64(call, STR("x-ms-blob-sequence-number"), head->sequence);

@@ -168,7 +168,10 @@ static struct err read_delete_snapshots(struct rest_call *call, struct blob_dele
         args->snapshots = BLOB_SNAPSHOTS_ONLY;
     else
         return call_bad_header(call, name);
-    /* A snapshot or a version has none of its own. */
+    /* A snapshot or a version has none of its own. (The service finds the fault with the version's
+     * id, not with the header.) */
+    if (args->request.at.item == BLOB_VERSION)
+        return call_bad_query(call, STR("versionid"));
     return args->request.at.item != BLOB_BASE ? call_bad_header(call, name) : OK;
 }
 

@@ -135,7 +135,11 @@ struct err blob_read_sequence_conditions(struct rest_call *call, struct blob_seq
         {STR("x-ms-if-sequence-number-eq"), &c->has_eq, &c->eq},
     };
     for (size_t i = 0; i < 3; i++) {
-        *all[i].has = str_given(call_header(call, all[i].name));
+        struct str text = call_header(call, all[i].name);
+        *all[i].has = str_given(text);
+        /* A number, but none that a sequence number can be: the service tells the two apart. */
+        if (str_starts(text, STR("-")))
+            return err_new(ERR_INVALID_INPUT);
         TRY(call_header_u64(call, all[i].name, all[i].value));
     }
     return OK;
@@ -229,10 +233,12 @@ struct err rest_get_page_ranges_decode(struct rest_call *call)
     if (!str_given(text))
         text = call_header(call, STR("Range"));
     if (str_given(text) && http_range_parse(text, &range)) {
+        /* All pages that it touches. */
         args->has_range = true;
-        args->range_offset = range.first;
-        args->range_length =
-            range.last == HTTP_RANGE_TO_END ? UINT64_MAX : range.last - range.first + 1;
+        args->range_offset = range.first - range.first % BLOB_PAGE_BYTES;
+        args->range_length = UINT64_MAX;
+        if (range.last < BLOB_PAGE_SIZE_MAX)
+            args->range_length = (range.last | (BLOB_PAGE_BYTES - 1)) - args->range_offset + 1;
     }
     struct str marker = call_query(call, STR("marker"));
     if (str_given(marker) && marker.n > 0 && !str_to_u64(marker, &args->marker))
@@ -267,6 +273,8 @@ struct err rest_get_page_ranges_encode(struct rest_call *call)
     put_ranges(&call->out, args);
     if (args->more)
         xml_element_u64(&call->out, STR("NextMarker"), args->next);
+    else if (str_given(call_query(call, STR("maxresults")))) /* the last of some pages says so */
+        xml_element(&call->out, STR("NextMarker"), STR(""));
     xml_close(&call->out, STR("PageList"));
     return OK;
 }

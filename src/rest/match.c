@@ -67,6 +67,7 @@ COLD static struct err explain(struct rest_call *call, const struct op_table *ta
     bool place = false;
     bool comp = false;
     bool restype = false;
+    bool both = false;
     for (size_t i = 0; i < table->count; i++) {
         const struct op *op = &table->rows[i];
         if (!place_fits(op, s))
@@ -76,6 +77,7 @@ COLD static struct err explain(struct rest_call *call, const struct op_table *ta
         place = true;
         comp = comp || comp_fits;
         restype = restype || restype_fits;
+        both = both || (comp_fits && restype_fits);
         if (!comp_fits || !restype_fits || (op->methods & s->method) == 0)
             continue;
         /* All but the header that tells rows apart. */
@@ -90,6 +92,9 @@ COLD static struct err explain(struct rest_call *call, const struct op_table *ta
         return call_bad_query(call, STR("comp"));
     if (str_given(s->restype) && !restype)
         return call_bad_query(call, STR("restype"));
+    /* Each is of some operation, but of none together: a container that has no name, say. */
+    if (!both && (str_given(s->comp) || str_given(s->restype)))
+        return call_bad_query(call, STR("comp"));
     return err_new(ERR_UNSUPPORTED_HTTP_VERB);
 }
 

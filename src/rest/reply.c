@@ -110,6 +110,20 @@ static void put_xml_error(struct rest_call *call, struct err error, struct buf *
     buf_put(out, STR("</Error>"));
 }
 
+/* Of the table operations that speak XML (properties, statistics, policies): its own kind of it. */
+static void put_table_xml_error(struct rest_call *call, struct err error, struct buf *headers,
+                                struct buf *out)
+{
+    http_put_header(headers, STR("Content-Type"), STR("application/xml"));
+    buf_put(out,
+            STR("<?xml version=\"1.0\" encoding=\"utf-8\"?><m:error "
+                "xmlns:m=\"http://schemas.microsoft.com/ado/2007/08/dataservices/metadata\">"));
+    xml_element(out, STR("m:code"), str_of(err_azure_code(error.code)));
+    buf_put(out, STR("<m:message xml:lang=\"en-US\">"));
+    xml_put_text(out, error_message(call, error));
+    buf_put(out, STR("</m:message></m:error>"));
+}
+
 void reply_error_body(struct rest_call *call, struct err error, struct buf *headers,
                       struct buf *out)
 {
@@ -120,7 +134,9 @@ void reply_error_body(struct rest_call *call, struct err error, struct buf *head
     /* An answer without a body has no type of one either. */
     if (err_http_status(error.code) == 304 || call->x->request.method == HTTP_HEAD)
         return;
-    if (call->service == SERVICE_TABLE)
+    if (call->service == SERVICE_TABLE && call->op != NULL && call->op->comp != NULL)
+        put_table_xml_error(call, error, headers, out);
+    else if (call->service == SERVICE_TABLE)
         put_json_error(call, error, headers, out);
     else
         put_xml_error(call, error, headers, out);

@@ -41,7 +41,7 @@ struct err service_cors_rules(struct store *store, const struct auth_place *plac
 /* ---- inside: the XML ---- */
 
 /* The body <StorageServiceProperties>; texts live in the arena. ERR_INVALID_XML_DOCUMENT,
- * ERR_INVALID_XML_NODE_VALUE, ERR_MISSING_REQUIRED_XML_NODE, ERR_UNSUPPORTED_XML_NODE. */
+ * ERR_INVALID_XML_NODE_VALUE, ERR_UNSUPPORTED_XML_NODE. */
 struct err service_properties_from_xml(struct arena *a, enum service_kind service, struct str body,
                                        struct service_properties *out);
 /* All that the service has, with its defaults where nothing was set. */

@@ -101,9 +101,9 @@ void test_service_properties_refuse(void)
         const char *inside;
         enum err_code code;
     } bad[] = {
-        {"<Logging />", ERR_MISSING_REQUIRED_XML_NODE},
+        {"<Logging />", ERR_INVALID_XML_DOCUMENT},
         {"<Logging><Delete>true</Delete><Read>true</Read><Write>true</Write></Logging>",
-         ERR_MISSING_REQUIRED_XML_NODE},
+         ERR_INVALID_XML_DOCUMENT},
         {"<HourMetrics><Enabled>maybe</Enabled></HourMetrics>", ERR_INVALID_XML_NODE_VALUE},
         {"<HourMetrics><Enabled>true</Enabled><RetentionPolicy><Enabled>true</Enabled>"
          "<Days>366</Days></RetentionPolicy></HourMetrics>",
@@ -113,7 +113,7 @@ void test_service_properties_refuse(void)
          ERR_INVALID_XML_DOCUMENT},
         {"<HourMetrics><Enabled>true</Enabled><RetentionPolicy><Enabled>true</Enabled>"
          "</RetentionPolicy></HourMetrics>",
-         ERR_MISSING_REQUIRED_XML_NODE},
+         ERR_INVALID_XML_DOCUMENT},
         {"<StaticWebsite><Enabled>true</Enabled></StaticWebsite>", ERR_UNSUPPORTED_XML_NODE},
         {"<Cors /><Cors />", ERR_INVALID_XML_DOCUMENT},
         {"<Cors><CorsRule><AllowedOrigins>*</AllowedOrigins><AllowedMethods>FETCH</AllowedMethods>"

@@ -20,10 +20,11 @@ static struct err bad_days(void)
                                                 "less than or equal to 365 days.");
 }
 
+/* Not MissingRequiredXmlNode, whatever the list of codes says: the live service was recorded so. */
 static struct err missing(struct arena *a, struct str name)
 {
-    return err_detail(ERR_MISSING_REQUIRED_XML_NODE,
-                      arena_printf(a, "XmlNodeName\t%.*s", STR_ARG(name)).p);
+    return err_detail(ERR_INVALID_XML_DOCUMENT,
+                      arena_printf(a, "Reason\tElement is missing: %.*s.", STR_ARG(name)).p);
 }
 
 static struct err read_bool(struct arena *a, const struct xml_node *node, struct str name,

@@ -224,7 +224,7 @@ test('GetBlobServiceProperties, SetBlobServiceProperties: omitted parts stay', a
 
 test('GetAccountInformation: at every level', async () => {
     const info = await service.getAccountInfo();
-    assert.deepEqual([info.skuName, info.accountKind], ['Standard_LRS', 'StorageV2']);
+    assert.deepEqual([info.skuName, info.accountKind], ['Standard_RAGRS', 'StorageV2']);
     const query = { restype: 'account', comp: 'properties' };
     for (const path of ['', '/none1', '/none1/blob'])
         for (const method of ['GET', 'HEAD'])

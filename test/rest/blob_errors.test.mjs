@@ -2,7 +2,7 @@
 // What errors say besides their code.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { startServer, uniqueName } from './lib.mjs';
+import { assertError, startServer, uniqueName } from './lib.mjs';
 
 let server;
 let path;
@@ -14,6 +14,11 @@ before(async () => {
     path = `/${container.containerName}/b`;
 });
 after(() => server.stop());
+
+test('a container without a name', async () => {
+    for (const method of ['PUT', 'DELETE'])
+        assertError(await server.request('blob', method, '/', { query: 'restype=container' }), 400, 'InvalidQueryParameterValue');
+});
 
 test('a 304 names the state that the client has', async () => {
     const first = await server.request('blob', 'GET', path);

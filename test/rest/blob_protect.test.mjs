@@ -179,6 +179,13 @@ test('encryption scopes are kept, checked and told', async () => {
     assert.equal((await log.create({ encryptionScope: 'mine' })).encryptionScope, 'mine');
     assert.equal((await log.appendBlock('x', 1, { encryptionScope: 'mine' })).encryptionScope, 'mine');
     await assertRejects(log.appendBlock('x', 1, { encryptionScope: 'other' }), 409, 'BlobCustomerSpecifiedEncryptionMismatch');
+    // Who writes names the scope, unless it is the container's usual one; reads need not.
+    for (const write of [() => log.appendBlock('x', 1), () => log.setMetadata({ a: '1' }), () => log.createSnapshot()])
+        await assertRejects(write(), 409, 'BlobUsesCustomerSpecifiedEncryption');
+    await log.setMetadata({ a: '1' }, { encryptionScope: 'mine' });
+    await log.createSnapshot({ encryptionScope: 'mine' });
+    await blob.setMetadata({ a: '1' });
+    await blob.createSnapshot();
     assert.equal((await log.getProperties()).encryptionScope, 'mine');
     assert.equal((await raw(log, 'GET')).headers['x-ms-encryption-scope'], 'mine');
     const [listed] = (await open.listBlobsFlat().byPage().next()).value.segment.blobItems;

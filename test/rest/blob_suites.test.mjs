@@ -114,12 +114,18 @@ test('FindBlobsByTags tells where a query is none', async () => {
     const find = (where) => service.findBlobsByTags(where).byPage().next();
     for (const [where, text] of [['astring', 'expected an operator'], ["k='@'", 'not permitted in tag name or value'],
         [`${'k'.repeat(129)}='v'`, 'tag must be between 1 and 128 characters'],
-        [`k='${'v'.repeat(257)}'`, 'tag value must be between 0 and 256 characters'], ["'k'='v'", 'expected a tag']]) {
+        [`k='${'v'.repeat(257)}'`, 'tag value must be between 0 and 256 characters'], ["'k'='v'", 'expected a tag'],
+        ["@containers='v'", 'unsupported parameter']]) {
         const error = await find(where).catch((e) => e);
         assert.equal(error.code, 'InvalidQueryParameterValue', where);
         assert.match(error.message, /^Error parsing query at or near character position \d+: /);
         assert.ok(error.message.includes(text), error.message);
     }
+    const tags = (count) => Array.from({ length: count }, (_, i) => `k${i}='v'`).join(' and ');
+    const many = await find(tags(11)).catch((e) => e);
+    assert.equal(many.code, 'InvalidQueryParameterValue');
+    assert.match(many.message, /^Error parsing query: there can be at most 10 unique tags in a query/);
+    await find(`${tags(10)} and @container='abc'`);
 });
 
 test('BreakLease tells the time that is left to the nearest second', async () => {

@@ -25,8 +25,11 @@ test('a snapshot has a tier of its own', async () => {
     assert.equal((await past.getProperties()).accessTier, 'Archive');
     assert.equal((await blob.getProperties()).accessTier, 'Hot');
     await assertRejects(past.download(), 409, 'BlobArchived');
-    await past.setAccessTier('Cool');
-    assert.equal((await past.getProperties()).accessTier, 'Cool');
+    // It comes back by a copy alone.
+    await assertRejects(past.setAccessTier('Cool'), 409, 'BlobOperationNotSupported');
+    const second = blob.withSnapshot((await blob.createSnapshot()).snapshot);
+    await second.setAccessTier('Cool');
+    assert.equal((await second.getProperties()).accessTier, 'Cool');
 });
 
 test('Smart, from 2026-06-06 on', async () => {

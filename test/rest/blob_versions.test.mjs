@@ -112,7 +112,8 @@ test('GetBlob and GetBlobProperties of a version', async () => {
     assert.equal(old.isCurrentVersion, undefined);
     assert.equal(old.leaseState, undefined);
     assert.deepEqual(old.metadata, { n: '1' });
-    assert.equal((await blob.withVersion(current).getProperties()).isCurrentVersion, true);
+    const named = await blob.withVersion(current).getProperties();
+    assert.deepEqual([named.isCurrentVersion, named.leaseState, named.leaseStatus], [true, undefined, undefined]);
     await assertRejects(blob.withVersion('2020-01-01T00:00:00.0000000Z').downloadToBuffer(), 404, 'BlobNotFound');
 });
 
@@ -123,6 +124,9 @@ test('a versionid that is none', async () => {
     const options = { account: 'versioned', key: KEY };
     for (const query of ['versionid=yesterday', 'versionid=1', 'versionid=2020-01-01&snapshot=2020-01-01'])
         assertError(await server.request('blob', 'GET', path, { ...options, query }), 400, 'InvalidQueryParameterValue');
+    const headers = { 'x-ms-delete-snapshots': 'include' };
+    const query = 'versionid=2020-01-01T00:00:00.0000000Z';
+    assertError(await server.request('blob', 'DELETE', path, { ...options, query, headers }), 400, 'InvalidQueryParameterValue');
 });
 
 test('a deleted blob is a version, and comes back by writing over it', async () => {
@@ -198,7 +202,9 @@ test('x-ms-delete-snapshots is for the blob itself', async () => {
     const blob = container.getBlockBlobClient('b');
     const { versionId } = await blob.upload('one', 3);
     await blob.upload('two', 3);
-    await assertRejects(blob.withVersion(versionId).delete({ deleteSnapshots: 'include' }), 400, 'InvalidHeaderValue');
+    await assertRejects(blob.withVersion(versionId).delete({ deleteSnapshots: 'include' }), 400, 'InvalidQueryParameterValue');
+    const { snapshot } = await blob.createSnapshot();
+    await assertRejects(blob.withSnapshot(snapshot).delete({ deleteSnapshots: 'include' }), 400, 'InvalidHeaderValue');
 });
 
 test('tags and tier of a version; only the current one is found by tags', async () => {
@@ -321,7 +327,7 @@ test('soft-deleted versions: delete, undelete, permanent delete', async () => {
     const permanently = () => server.request('blob', 'DELETE', `/${container.containerName}/b`, {
         account: 'versioned', key: KEY, query: { versionid: versionId, deletetype: 'permanent' },
     });
-    assertError(await permanently(), 409, 'PermanentDeleteNotAllowed');
+    assertError(await permanently(), 409, 'PermanentDeleteIsOff');
     await allowPermanentDelete('versioned', 2);
     const done = await permanently();
     assert.equal(done.status, 202);

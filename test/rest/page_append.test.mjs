@@ -2,7 +2,7 @@
 // Page and append blobs through the SDK.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { startServer } from './lib.mjs';
+import { assertError, startServer } from './lib.mjs';
 
 let server;
 let container;
@@ -66,6 +66,32 @@ test('page blobs: what changed since a snapshot', async () => {
     const second = await page.getPageRangesDiff(16384, 4096, snapshot);
     assert.deepEqual(second.pageRange, [range(16384, 512), range(17408, 512)]);
     assert.deepEqual(second.clearRange, [range(16896, 512)]);
+});
+
+test('page blobs: page ranges in pages, the last of which says so', async () => {
+    const page = container.getPageBlobClient('paged');
+    await page.create(8192);
+    for (const offset of [0, 1024, 2048])
+        await page.uploadPages(filled(512, 'a'), offset, 512);
+    const get = (query) => server.request('blob', 'GET', `/${container.containerName}/paged`, { query: { comp: 'pagelist', ...query } });
+    const [marker] = (await get({ maxresults: 2 })).xml('NextMarker');
+    const last = await get({ maxresults: 2, marker });
+    assert.deepEqual([last.xml('Start'), last.xml('NextMarker')], [['2048'], ['']]);
+    assert.deepEqual((await get({})).xml('NextMarker'), []);
+    // A range that ends within a page takes all of it.
+    const whole = await server.request('blob', 'GET', '/pages/paged', { query: 'comp=pagelist', headers: { 'x-ms-range': 'bytes=100-1030' } });
+    assert.deepEqual([whole.xml('Start'), whole.xml('End')], [['0', '1024'], ['511', '1535']]);
+});
+
+test('page blobs: a condition that no sequence number can meet', async () => {
+    const page = container.getPageBlobClient('negative');
+    await page.create(512);
+    for (const name of ['le', 'lt', 'eq']) {
+        const put = (value) => server.request('blob', 'PUT', `/${container.containerName}/negative`, { query: { comp: 'page' },
+            headers: { 'x-ms-page-write': 'clear', 'x-ms-range': 'bytes=0-511', [`x-ms-if-sequence-number-${name}`]: value } });
+        assertError(await put('-1'), 400, 'InvalidInput');
+        assertError(await put('x'), 400, 'InvalidHeaderValue');
+    }
 });
 
 test('page blobs: bad ranges and sizes are refused', async () => {

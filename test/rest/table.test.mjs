@@ -118,6 +118,9 @@ test('SetTableACL, GetTableACL', async () => {
     assertError(await server.request('table', 'GET', '/missing', { query: 'comp=acl' }), 404, 'TableNotFound');
     const body = '<SignedIdentifiers><SignedIdentifier><Id>a</Id><AccessPolicy><Permission>rw</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>';
     assertError(await server.request('table', 'PUT', `/${table.tableName}`, { query: 'comp=acl', body }), 400, 'InvalidXmlDocument');
+    const refused = await server.request('table', 'PUT', '/', { query: 'restype=service&comp=properties', body: '<x/>' });
+    assertError(refused, 400, 'InvalidXmlDocument');
+    assert.deepEqual(refused.xml('m:code'), ['InvalidXmlDocument']);
 });
 
 test('SetTableServiceProperties, GetTableServiceProperties, GetTableServiceStats', async () => {

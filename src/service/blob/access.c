@@ -152,16 +152,15 @@ static struct err pass_over_expired(struct txn *t, const struct blob_request *re
     return OK;
 }
 
-/* Where there are versions, what is overwritten or deleted stays as a previous one, protected as it
- * was: so that is no harm. All the same the cloud does not delete what is on hold. */
+/* Where there are versions, what is overwritten stays as a previous one, protected as it was: so
+ * that is no harm. What is deleted stays, too; all the same the cloud was recorded to refuse that,
+ * under a policy as under a hold. */
 static struct err check_protection(struct txn *t, const struct blob_request *request,
                                    enum blob_use use, const struct blob *blob)
 {
-    bool kept = blob->at.item == BLOB_BASE &&
-                (request->versioning || (use == BLOB_CREATE && blob->head.version != 0));
-    bool holds = use == BLOB_DELETE && blob->head.protection.hold;
-    if (!blob->exists || (use != BLOB_ALTER && use != BLOB_CREATE && use != BLOB_DELETE) ||
-        (kept && use != BLOB_ALTER && !holds))
+    bool kept = use == BLOB_CREATE && blob->at.item == BLOB_BASE &&
+                (request->versioning || blob->head.version != 0);
+    if (!blob->exists || kept || (use != BLOB_ALTER && use != BLOB_CREATE && use != BLOB_DELETE))
         return OK;
     return blob_check_mutable(&blob->head, txn_now(t));
 }
@@ -186,6 +185,15 @@ static struct err check_encryption_scope(const struct blob_request *request, enu
     return str_eq(wanted, str_given(own) ? own : BLOB_ACCOUNT_SCOPE)
                ? OK
                : err_new(ERR_BLOB_CUSTOMER_SPECIFIED_ENCRYPTION_MISMATCH);
+}
+
+struct err blob_check_scope_said(const struct blob_request *request, const struct blob *blob)
+{
+    struct str own = blob->head.encryption_scope;
+    return !str_given(own) || str_given(request->encryption_scope) ||
+                   str_eq(own, container_scope(&blob->container))
+               ? OK
+               : err_new(ERR_BLOB_USES_CUSTOMER_SPECIFIED_ENCRYPTION);
 }
 
 /* Whether the use changes what an incremental copy is made of. What may be done with one is to read

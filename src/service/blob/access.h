@@ -70,6 +70,10 @@ enum blob_use {
 struct err blob_open(struct txn *t, const struct blob_request *request, enum blob_use use,
                      struct blob *out);
 
+/* Of a blob that is there: ERR_BLOB_USES_CUSTOMER_SPECIFIED_ENCRYPTION when it has an encryption
+ * scope of its own that the request does not name. For writes that encrypt; reads need no scope. */
+struct err blob_check_scope_said(const struct blob_request *request, const struct blob *blob);
+
 /* The first part of that alone: the container, and what is there. */
 struct err blob_load(struct txn *t, const struct blob_request *request, struct blob *out);
 

@@ -49,6 +49,7 @@ struct err blob_append_block(struct txn *t, void *arg)
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_ALTER, &blob));
     TRY(blob_check_type(&blob, BLOB_APPEND));
+    TRY(blob_check_scope_said(&args->request, &blob));
     if (blob.head.sealed)
         return err_new(ERR_BLOB_IS_SEALED);
     TRY(check_position(args, &blob.head));

@@ -190,6 +190,7 @@ struct err blob_set_blob_metadata(struct txn *t, void *arg)
     struct blob_set_args *args = arg;
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_ALTER, &blob));
+    TRY(blob_check_scope_said(&args->request, &blob));
     TRY(blob_keep_version(t, &args->request, &blob));
     blob.head.metadata = args->metadata;
     TRY(blob_save_written(t, &blob));
@@ -216,6 +217,7 @@ struct err blob_snapshot_blob(struct txn *t, void *arg)
     struct blob_set_args *args = arg;
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_CHANGE_SHARED, &blob));
+    TRY(blob_check_scope_said(&args->request, &blob));
     TRY(blob_head_check_online(&blob.head));
     TRY(blob_share_content(t, &blob));
     if (args->request.versioning)

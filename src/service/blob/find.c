@@ -42,6 +42,22 @@ static bool names_tag(const struct tag_step *step)
     return is_comparison(step) && !step->container;
 }
 
+static bool was_named(const struct tag_expression *where, size_t until)
+{
+    for (size_t i = 0; i < until; i++)
+        if (names_tag(&where->steps[i]) && str_eq(where->steps[i].name, where->steps[until].name))
+            return true;
+    return false;
+}
+
+size_t blob_find_tags(const struct tag_expression *where)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < where->count; i++)
+        count += names_tag(&where->steps[i]) && !was_named(where, i);
+    return count;
+}
+
 bool blob_find_can(const struct tag_expression *where)
 {
     size_t tags = 0;

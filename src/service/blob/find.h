@@ -41,6 +41,8 @@ struct blob_find_args {
 /* Whether the index can answer it: it names a tag, and compares only with what tags and names of
  * containers can be. */
 bool blob_find_can(const struct tag_expression *where);
+/* How many tags it names, each once. */
+size_t blob_find_tags(const struct tag_expression *where);
 /* Spans the partitions of the account's containers; runs in any one, as a read.
  * ERR_CONTAINER_NOT_FOUND when it is for one that is not there. */
 engine_fn blob_find_blobs;

@@ -191,6 +191,7 @@ struct err blob_put_page(struct txn *t, void *arg)
     struct blob_pages pages;
     TRY(blob_open(t, &args->request, BLOB_ALTER, &blob));
     TRY(blob_check_type(&blob, BLOB_PAGE));
+    TRY(blob_check_scope_said(&args->request, &blob));
     TRY(check_sequence(&args->sequence, blob.head.sequence));
     if (args->offset > blob.head.size || args->length > blob.head.size - args->offset)
         return err_new(ERR_INVALID_PAGE_RANGE);

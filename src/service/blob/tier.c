@@ -48,8 +48,12 @@ static struct err set_of_block(struct txn *t, struct blob_head *head, struct blo
     if (blob_tier_is_for_pages(args->tier))
         return err_new(ERR_INVALID_BLOB_TIER);
     if (head->rehydrate != BLOB_TIER_NONE ||
-        (head->tier == BLOB_TIER_ARCHIVE && args->tier != BLOB_TIER_ARCHIVE))
+        (head->tier == BLOB_TIER_ARCHIVE && args->tier != BLOB_TIER_ARCHIVE)) {
+        /* A snapshot comes back from the archive by a copy alone: the service was recorded so. */
+        if (args->request.at.item == BLOB_SNAPSHOT)
+            return err_new(ERR_BLOB_OPERATION_NOT_SUPPORTED);
         return rehydrate(t, head, args);
+    }
     change(t, head, args->tier);
     return OK;
 }

@@ -168,7 +168,8 @@ static bool parse_term(struct parser *p)
     }
     struct tag_step step = {0};
     if (!take_name(p, &step))
-        return fault(p, "expected a tag's name");
+        return fault(p, p->rest.n > 0 && p->rest.p[0] == '@' ? "unsupported parameter"
+                                                             : "expected a tag's name");
     if (!take_operator(p, &step.op))
         return fault(p, "expected an operator");
     if (!take_quoted(p, '\'', &step.value))
