@@ -13,6 +13,7 @@
 #include "smb/query.h"
 #include "smb/session.h"
 #include "smb/tree.h"
+#include "smb/write.h"
 
 static void smb_echo(struct smb_request *q)
 {

@@ -14,6 +14,7 @@
 #include "smb/message.h"
 #include "smb/server.h"
 #include "smb/session.h"
+#include "smb/write.h"
 
 enum { MESSAGE_ARENA_MAX = 16 << 20, OUTPUT_PARTS = 16, MESSAGES_PER_TURN = 32 };
 
@@ -292,8 +293,12 @@ static void conn_receive(struct smb_conn *c)
             smb_conn_close(c);
             return;
         }
-        if (c->incoming == NULL || c->incoming_have < c->incoming->input->end)
+        if (c->incoming == NULL)
             continue;
+        if (c->incoming_have < c->incoming->input->end) {
+            smb_write_early(c->incoming, c->incoming_have);
+            continue;
+        }
         struct smb_message *m = c->incoming;
         c->incoming = NULL;
         c->length_have = 0;

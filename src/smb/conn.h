@@ -43,6 +43,7 @@ struct smb_tree;
 struct smb_open;
 struct smb_control;
 struct smb_message;
+struct smb_early;
 
 struct smb_conn {
     struct loop_watch watch; /* first: the loop hands it back */
@@ -135,7 +136,9 @@ struct smb_message {
     struct smb_conn *conn;
     struct arena arena;
     struct smb_block *input; /* as received; decrypted in place */
-    struct str plain;        /* the SMB2 part still to be run */
+    struct smb_early *early; /* what of it is on its way to the disk already (write.h) */
+    bool early_asked;
+    struct str plain; /* the SMB2 part still to be run */
     bool encrypted;
     uint64_t encrypted_session;
     struct smb_request request; /* the one that runs now */

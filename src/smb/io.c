@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "smb/io.h"
 
-#include "service/common/interval_upload.h"
 #include "smb/drive.h"
 #include "smb/pipe.h"
 #include "smb/server.h"
@@ -9,13 +8,8 @@
 
 enum {
     READ_HEAD_BYTES = 16,
-    WRITE_THROUGH = 1,
-    ON_LOOP_MAX = 1 << 20,    /* more is read or written in the pool */
     FROM_FILE_MIN = 32 << 10, /* less is copied, not sent from where it lies */
 };
-
-/* Past it a write is wrong, below it the disk may be too small: Windows tells the two apart. */
-#define FILE_BYTES_MAX 0xFFFFFFF0000ULL
 
 struct file_at smb_at(struct smb_request *q)
 {
@@ -188,7 +182,7 @@ static void read_file(struct smb_request *q)
     smb_reserve_answer(q, READ_HEAD_BYTES + r->length + 1);
     r->bytes = q->out.p + READ_HEAD_BYTES;
     r->bare = r->length >= FROM_FILE_MIN && smb_answer_is_bare(q);
-    if (r->length > ON_LOOP_MAX) {
+    if (r->length > SMB_ON_LOOP_MAX) {
         smb_in_pool(q, read_in_pool, read_done);
         return;
     }
@@ -215,127 +209,6 @@ void smb_read(struct smb_request *q)
         smb_pipe_read(q, r->length);
     else
         read_file(q);
-}
-
-/* ---- writing ---- */
-
-struct writing {
-    struct file_write_args args;
-    struct interval_upload upload;
-    struct str bytes;
-    uint64_t offset;
-    uint32_t flags;
-};
-
-static bool is_written_through(const struct smb_request *q)
-{
-    const struct writing *w = q->work;
-    return (w->flags & WRITE_THROUGH) != 0 || (q->open->options & SMB_OPTION_WRITE_THROUGH) != 0;
-}
-
-static void written(struct smb_request *q, struct err outcome)
-{
-    struct writing *w = q->work;
-    if (err_is(outcome)) {
-        if (outcome.code != ERR_UNKNOWN_OUTCOME)
-            interval_upload_discard(&w->upload);
-        smb_complete_err(q, outcome);
-        return;
-    }
-    q->open->position = w->offset + w->bytes.n;
-    buf_put_le16(&q->out, 17);
-    buf_put_le16(&q->out, 0);
-    buf_put_le32(&q->out, (uint32_t)w->bytes.n);
-    buf_put_le32(&q->out, 0);
-    buf_put_le32(&q->out, 0);
-    smb_complete(q, STATUS_SUCCESS);
-}
-
-static struct err upload(struct smb_request *q)
-{
-    struct writing *w = q->work;
-    interval_upload_init(&w->upload, smb_store(q)->engine, q->arena, w->offset, w->bytes.n);
-    w->upload.unhurried = !is_written_through(q);
-    TRY(interval_upload_take(&w->upload, w->bytes));
-    return interval_upload_end(&w->upload);
-}
-
-static void uploaded(struct smb_request *q, struct err outcome)
-{
-    struct writing *w = q->work;
-    enum engine_ack ack = is_written_through(q) ? ENGINE_DURABLE : ENGINE_VISIBLE;
-    if (err_is(outcome)) {
-        written(q, outcome);
-        return;
-    }
-    w->args = (struct file_write_args){.at = smb_at(q),
-                                       .offset = w->offset,
-                                       .length = w->bytes.n,
-                                       .pieces = &w->upload.pieces,
-                                       .keep_times = q->open->times_kept};
-    smb_update(q, file_write_at, &w->args, ack, written);
-}
-
-static uint32_t check_write(struct smb_request *q, const struct writing *w)
-{
-    struct smb_open *o = q->open;
-    if (w->bytes.n > SMB_IO_BYTES_MAX || !smb_charge_covers(q, w->bytes.n) ||
-        w->offset > INT64_MAX || (w->bytes.n > 0 && w->offset + w->bytes.n > FILE_BYTES_MAX))
-        return STATUS_INVALID_PARAMETER;
-    if (o->directory)
-        return STATUS_INVALID_DEVICE_REQUEST;
-    if ((o->access & (SMB_WRITE_DATA | SMB_APPEND_DATA)) == 0)
-        return STATUS_ACCESS_DENIED;
-    if (o->handle == NULL)
-        return STATUS_MEDIA_WRITE_PROTECTED;
-    struct err error = opens_lock_check(smb_opens_table(q), o->handle, w->offset, w->bytes.n, true);
-    return err_is(error) ? err_ntstatus(error.code) : STATUS_SUCCESS;
-}
-
-static void write_file(struct smb_request *q)
-{
-    struct writing *w = q->work;
-    uint32_t status = check_write(q, w);
-    if (status != STATUS_SUCCESS) {
-        smb_complete(q, status);
-        return;
-    }
-    if (w->bytes.n == 0) {
-        written(q, OK);
-        return;
-    }
-    opens_io(smb_opens_table(q), q->open->handle, true);
-    if (w->bytes.n > ON_LOOP_MAX)
-        smb_in_pool(q, upload, uploaded);
-    else
-        uploaded(q, upload(q));
-}
-
-void smb_write(struct smb_request *q)
-{
-    struct writing *w = ARENA_NEW(q->arena, struct writing);
-    struct reader in = reader_of(str_from(q->body, 2));
-    q->work = w;
-    uint16_t data_offset = read_le16(&in);
-    uint32_t length = read_le32(&in);
-    w->offset = read_le64(&in);
-    struct smb_file_id id = smb_read_file_id(&in);
-    (void)read_raw(&in, 12);
-    w->flags = read_le32(&in);
-    if (!reader_ok(&in) ||
-        (length > 0 && (data_offset < SMB_HEADER_BYTES || data_offset > q->packet.n ||
-                        length > q->packet.n - data_offset))) {
-        smb_complete(q, STATUS_INVALID_PARAMETER);
-        return;
-    }
-    w->bytes = length == 0 ? STR("") : (struct str){q->packet.p + data_offset, length};
-    uint32_t status = smb_open_find(q, id);
-    if (status != STATUS_SUCCESS)
-        smb_complete(q, status);
-    else if (q->open->pipe)
-        smb_pipe_write(q, w->bytes);
-    else
-        write_file(q);
 }
 
 /* ---- flushing ---- */

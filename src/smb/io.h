@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* READ, WRITE and FLUSH. */
+/* READ and FLUSH, and what they share with others. */
 #ifndef SMB_IO_H
 #define SMB_IO_H
 
 #include "service/file/by_id.h"
 #include "smb/open.h"
 
-enum { SMB_CREDIT_BYTES = 65536 };
+enum {
+    SMB_CREDIT_BYTES = 65536,
+    SMB_ON_LOOP_MAX = 1 << 20, /* more is read or written in the pool */
+};
 
 void smb_read(struct smb_request *q);
-void smb_write(struct smb_request *q);
 void smb_flush(struct smb_request *q);
 
 /* Where the handle's file is. */

@@ -247,7 +247,7 @@ void smb_copy_chunks(struct smb_control *c)
         return;
     }
     if (status == STATUS_SUCCESS) {
-        y->source = smb_open_of_session(c->q, key);
+        y->source = smb_open_of_session(c->q->session, key);
         status = y->source == NULL ? STATUS_OBJECT_NAME_NOT_FOUND : check_access(y);
         smb_open_get(y->source);
     }

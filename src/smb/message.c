@@ -10,11 +10,13 @@
 #include "smb/open.h"
 #include "smb/server.h"
 #include "smb/session.h"
+#include "smb/write.h"
 
 static void run_next(struct smb_message *m);
 
 void smb_message_free(struct smb_message *m)
 {
+    smb_write_forget(m);
     arena_release(&m->arena);
     smb_block_give(m->conn->blocks, m->input);
     smb_block_give(m->conn->blocks, m->block);

@@ -198,13 +198,13 @@ void smb_put_file_id(struct buf *b, struct smb_file_id id)
     buf_put_le64(b, id.fleeting);
 }
 
-struct smb_open *smb_open_of_session(struct smb_request *q, struct smb_file_id id)
+struct smb_open *smb_open_of_session(const struct smb_session *s, struct smb_file_id id)
 {
-    struct smb_opens *t = smb_server_opens(q->conn->server);
+    struct smb_opens *t = smb_server_opens(s->server);
     (void)pthread_mutex_lock(&t->lock);
     struct smb_open *o = *place_of(t, id.fleeting);
     /* Its fields are another thread's unless it is of this session. */
-    bool ours = o != NULL && o->session == q->session;
+    bool ours = o != NULL && o->session == s;
     (void)pthread_mutex_unlock(&t->lock);
     return ours && o->listed && o->id.persistent == id.persistent ? o : NULL;
 }
@@ -214,7 +214,7 @@ uint32_t smb_open_find(struct smb_request *q, struct smb_file_id id)
     struct smb_message *m = q->message;
     if ((q->header.flags & SMB_FLAG_RELATED) != 0 && m->related_file_given)
         id = (struct smb_file_id){m->related_file[0], m->related_file[1]};
-    struct smb_open *o = smb_open_of_session(q, id);
+    struct smb_open *o = smb_open_of_session(q->session, id);
     if (o == NULL || o->tree != q->tree)
         return STATUS_FILE_CLOSED;
     m->related_file[0] = id.persistent;

@@ -129,8 +129,8 @@ void smb_open_put(struct smb_open *o);
 /* The handle that a request names, into q->open; related requests of a compound take the one of the
  * command before. STATUS_FILE_CLOSED; the error that the compound's CREATE ended with. */
 uint32_t smb_open_find(struct smb_request *q, struct smb_file_id id);
-/* A handle of the request's session, through whichever tree; NULL: none. Not held. */
-struct smb_open *smb_open_of_session(struct smb_request *q, struct smb_file_id id);
+/* A handle of the session, through whichever tree; NULL: none. Not held. */
+struct smb_open *smb_open_of_session(const struct smb_session *s, struct smb_file_id id);
 struct smb_file_id smb_read_file_id(struct reader *r);
 void smb_put_file_id(struct buf *b, struct smb_file_id id);
 
