@@ -20,7 +20,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { TURNS_MAX = 20000, COMMANDS_MAX = 16, SESSION_ID = 7, CREDITS = 4096 };
+enum { TURNS_MAX = 20000, COMMANDS_MAX = 16, SESSION_ID = 7, CREDITS = 4096, ZEROS_MAX = 1 << 20 };
+
+static const char ZEROS[4096];
 
 struct world {
     struct loop_task task; /* first: looks at every turn of the loop */
@@ -123,7 +125,8 @@ static void send_framed(struct world *w, struct str message)
     (void)!write(w->client, message.p, message.n);
 }
 
-/* Record: command, flags (1: related, 2: ends the message, 4: the pipe's tree), length, body. */
+/* Record: command, flags (1: related, 2: ends the message, 4: the pipe's tree, 8: a great many
+ * zeros behind it, as much as the socket takes), length, body. */
 static void send_records(struct world *w, struct str input)
 {
     struct reader r = reader_of(input);
@@ -143,6 +146,8 @@ static void send_records(struct world *w, struct str input)
         smb_header_put(&message, &h);
         buf_put_le16(&message, SMB_COMMANDS[h.command].body_bytes);
         buf_put(&message, body);
+        for (unsigned i = 0; (flags & 8) != 0 && i < ZEROS_MAX / sizeof ZEROS; i++)
+            buf_put(&message, (struct str){ZEROS, sizeof ZEROS});
         while (message.n % 8 != 0)
             buf_putc(&message, 0);
         bool ends = (flags & 2) != 0 || r.n == 0 || id == COMMANDS_MAX;
