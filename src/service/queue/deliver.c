@@ -289,6 +289,7 @@ struct err queue_peek_messages(struct txn *t, void *arg)
     TRY(queue_state_load(t, &s));
     TRY(find(&f, t, &s, get->count_max, &found));
     get->count = 0;
+    get->messages = ARENA_ARRAY(get->arena, struct queue_message, found.count);
     for (unsigned i = 0; i < found.count; i++)
         TRY(show(t, &s, &found.messages[i], get));
     return OK;
@@ -316,6 +317,7 @@ static struct err take(struct txn *t, struct queue_state *s, const struct search
         TRY(page_remove(t, s, &e->message.at->page, e->message.slot));
         e->message.at->changed = true;
     }
+    get->messages = ARENA_ARRAY(get->arena, struct queue_message, found->count);
     for (unsigned i = 0; i < found->count; i++)
         TRY(hand_out(t, s, &found->messages[i], get));
     for (struct loaded *l = f->pages; l != NULL; l = l->next)

@@ -88,12 +88,12 @@ struct queue_put_message {
 };
 engine_fn queue_put_message;
 
-/* For get and peek. The texts live in the arena. */
+/* For get and peek. The messages and their texts live in the arena. */
 struct queue_get_messages {
     struct arena *arena;
     unsigned count_max;    /* 1 to QUEUE_MESSAGES_MAX */
     uint32_t visibility_s; /* of get: at least 1 */
-    struct queue_message messages[QUEUE_MESSAGES_MAX];
+    struct queue_message *messages;
     unsigned count;
     /* Nothing was found before the transaction had looked at as much as one should (many messages
      * at the head have expired, say): its progress is kept, and it is to be run again. */
