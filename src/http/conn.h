@@ -116,6 +116,7 @@ struct http_worker {
     struct http_call *calls; /* the pool */
     size_t call_count;
     size_t held_count;   /* replies that wait for the end of the turn */
+    int64_t date_ms;     /* the loop's time when date_line was last looked at */
     int64_t date_second; /* the one that date_line tells */
     char date_line[40];
     bool draining;

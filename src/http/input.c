@@ -120,7 +120,7 @@ bool http_step_head(struct http_conn *c)
     if (c->in.n == 0 && !input_fill(c, HTTP_READ_BYTES))
         return false;
     if (c->started_us == 0) {
-        c->started_us = clock_mono_us();
+        c->started_us = loop_now_us(c->worker->loop);
         c->since_ms = loop_now_ms(c->worker->loop);
         skip_empty_line(c);
         if (c->in.n == 0)

@@ -9,9 +9,14 @@
 
 /* ---- the reply's head ---- */
 
-/* "Date: …\r\n", written anew once a second. */
+/* "Date: …\r\n", written anew once a second; the clock is asked no more than once a turn. */
 static struct str date_line(struct http_worker *w)
 {
+    struct str line = {w->date_line, 6 + TIME_RFC1123_BYTES + 2};
+    int64_t now_ms = loop_now_ms(w->loop);
+    if (now_ms == w->date_ms)
+        return line;
+    w->date_ms = now_ms;
     int64_t second = http_server_now(w->server) / TICKS_PER_SECOND;
     if (second != w->date_second) {
         w->date_second = second;
@@ -19,7 +24,7 @@ static struct str date_line(struct http_worker *w)
         time_rfc1123(second * TICKS_PER_SECOND, w->date_line + 6);
         memcpy(w->date_line + 6 + TIME_RFC1123_BYTES, "\r\n", 2);
     }
-    return (struct str){w->date_line, 6 + TIME_RFC1123_BYTES + 2};
+    return line;
 }
 
 static bool status_has_no_body(int status)

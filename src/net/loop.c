@@ -24,7 +24,8 @@ struct loop {
     _Atomic(struct loop_task *) mailbox; /* a stack: the last posted is on top */
     struct loop_task *ending;            /* for the end of this turn, the first first */
     struct loop_task **ending_last;      /* where the next goes */
-    int64_t now_ms;
+    int64_t now_us;
+    int64_t now_ms; /* the same */
     /* A binary heap by due_ms, from index 1 on: index 0 means "not set", so that a zeroed timer is
      * one that is not set. */
     struct loop_timer **heap;
@@ -34,6 +35,12 @@ struct loop {
     int event_at;
     int event_count;
 };
+
+static void loop_read_clock(struct loop *l)
+{
+    l->now_us = clock_mono_us();
+    l->now_ms = l->now_us / 1000;
+}
 
 struct err loop_new(struct loop **out)
 {
@@ -50,7 +57,7 @@ struct err loop_new(struct loop **out)
     }
     l->heap_capacity = LOOP_HEAP_FIRST;
     l->heap = mem_alloc(sizeof(struct loop_timer *) * l->heap_capacity);
-    l->now_ms = clock_mono_ms();
+    loop_read_clock(l);
     l->ending_last = &l->ending;
     *out = l;
     return OK;
@@ -103,6 +110,11 @@ void loop_at_end_of_turn(struct loop *l, struct loop_task *task)
 int64_t loop_now_ms(const struct loop *l)
 {
     return l->now_ms;
+}
+
+int64_t loop_now_us(const struct loop *l)
+{
+    return l->now_us;
 }
 
 /* ---- timers ---- */
@@ -269,7 +281,7 @@ static void loop_collect(struct loop *l)
     l->event_count = epoll_wait(l->epoll_fd, l->events, LOOP_EVENTS_MAX, wait);
     assert(l->event_count >= 0 || errno == EINTR);
     atomic_store(&l->asleep, false);
-    l->now_ms = clock_mono_ms();
+    loop_read_clock(l);
 }
 
 static void loop_run_events(struct loop *l)

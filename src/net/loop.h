@@ -46,6 +46,7 @@ static inline bool loop_timer_is_set(const struct loop_timer *timer)
 }
 /* Monotonic time, read once per turn. */
 int64_t loop_now_ms(const struct loop *l);
+int64_t loop_now_us(const struct loop *l);
 
 /* A watched descriptor, embedded. `events` are EPOLLIN, EPOLLOUT, …, edge-triggered when EPOLLET is
  * among them. */
