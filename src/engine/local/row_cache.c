@@ -9,6 +9,9 @@ struct row_cache *row_cache_new(uint64_t bytes_max, uint64_t commit)
 {
     struct row_cache *c = MEM_NEW(struct row_cache);
     c->bytes_max = bytes_max;
+    c->memory = mem_calloc(CACHE_BUCKETS + 1, sizeof *c->buckets);
+    uintptr_t at = (uintptr_t)c->memory;
+    c->buckets = (void *)(at + (sizeof *c->buckets - at % sizeof *c->buckets));
     atomic_init(&c->announced, commit);
     for (size_t i = 0; i < CACHE_LOCKS; i++)
         pthread_mutex_init(&c->locks[i].mutex, NULL);
@@ -19,12 +22,13 @@ void row_cache_free(struct row_cache *c)
 {
     for (size_t i = 0; i < CACHE_BUCKETS; i++) {
         for (size_t way = 0; way < CACHE_WAYS; way++) {
-            if (c->buckets[i][way] != NULL)
-                cached_row_put(c->buckets[i][way]);
+            if (c->buckets[i].rows[way] != NULL)
+                cached_row_put(c->buckets[i].rows[way]);
         }
     }
     for (size_t i = 0; i < CACHE_LOCKS; i++)
         pthread_mutex_destroy(&c->locks[i].mutex);
+    free(c->memory);
     free(c);
 }
 
@@ -51,9 +55,9 @@ uint64_t row_cache_hash(struct str key)
     return mix(hash ^ word);
 }
 
-static struct cached_row **bucket_of(struct row_cache *c, uint64_t hash)
+static struct cache_bucket *bucket_of(struct row_cache *c, uint64_t hash)
 {
-    return c->buckets[hash & (CACHE_BUCKETS - 1)];
+    return &c->buckets[hash & (CACHE_BUCKETS - 1)];
 }
 
 /* All of a bucket is under one lock. */
@@ -81,11 +85,10 @@ static uint32_t tag_of(uint64_t hash)
 /* The lock is held. */
 static struct cached_row **way_of(struct row_cache *c, struct str key, uint64_t hash)
 {
-    struct cached_row **bucket = bucket_of(c, hash);
-    const uint32_t *tags = c->tags[hash & (CACHE_BUCKETS - 1)];
+    struct cache_bucket *bucket = bucket_of(c, hash);
     for (size_t way = 0; way < CACHE_WAYS; way++) {
-        if (tags[way] == tag_of(hash) && is_row_of(bucket[way], key, hash))
-            return &bucket[way];
+        if (bucket->tags[way] == tag_of(hash) && is_row_of(bucket->rows[way], key, hash))
+            return &bucket->rows[way];
     }
     return NULL;
 }
@@ -157,8 +160,9 @@ static struct cached_row *take_out(struct row_cache *c, struct cached_row **way)
 /* The same. */
 static void put_in(struct row_cache *c, struct cached_row **way, struct cached_row *row)
 {
+    struct cache_bucket *bucket = bucket_of(c, row->hash);
     *way = row;
-    c->tags[row->hash & (CACHE_BUCKETS - 1)][way - bucket_of(c, row->hash)] = tag_of(row->hash);
+    bucket->tags[way - bucket->rows] = tag_of(row->hash);
     atomic_fetch_add_explicit(&c->bytes, row_bytes(row), memory_order_relaxed);
 }
 
@@ -193,7 +197,7 @@ static void make_room(struct row_cache *c)
     enum { BUCKETS_AT_ONCE = 8 };
     for (int i = 0; i < BUCKETS_AT_ONCE && atomic_load(&c->bytes) > c->bytes_max; i++) {
         uint32_t at = atomic_fetch_add(&c->hand, 1);
-        struct cached_row **bucket = bucket_of(c, at);
+        struct cached_row **bucket = bucket_of(c, at)->rows;
         struct cached_row *out[CACHE_WAYS] = {NULL};
         pthread_mutex_lock(lock_of(c, at));
         for (size_t way = 0; way < CACHE_WAYS; way++) {
@@ -215,7 +219,7 @@ void row_cache_keep(struct row_cache *c, struct cached_row *row, uint64_t commit
     pthread_mutex_lock(lock_of(c, row->hash));
     /* Looked at under the lock: a commit announced after this has its row_cache_renew to come. */
     if (atomic_load(&c->announced) == commit) {
-        struct cached_row **way = choose_way(bucket_of(c, row->hash), key, row->hash);
+        struct cached_row **way = choose_way(bucket_of(c, row->hash)->rows, key, row->hash);
         out = take_out(c, way);
         atomic_fetch_add_explicit(&row->refs, 1, memory_order_relaxed);
         put_in(c, way, row);

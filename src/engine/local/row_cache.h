@@ -13,6 +13,7 @@
 #ifndef ENGINE_LOCAL_ROW_CACHE_H
 #define ENGINE_LOCAL_ROW_CACHE_H
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -43,15 +44,23 @@ union cache_lock {
     char room[64];
 };
 
+/* As large as a line of the processor's caches, and in one: most looks for a row miss there. */
+struct cache_bucket {
+    struct cached_row *rows[CACHE_WAYS];
+    /* Part of each one's hash: to look at a row takes longer than to look at its bucket. */
+    uint32_t tags[CACHE_WAYS];
+    char room[16];
+};
+static_assert(sizeof(struct cache_bucket) == 64, "a bucket is a line");
+
 struct row_cache {
     _Atomic uint64_t announced;
     uint64_t bytes_max;
     _Atomic uint64_t bytes;
     _Atomic uint32_t hand; /* the bucket where the next row is thrown out for want of room */
     union cache_lock locks[CACHE_LOCKS];
-    struct cached_row *buckets[CACHE_BUCKETS][CACHE_WAYS];
-    /* Part of each one's hash: to look at a row takes longer than to look at its bucket. */
-    uint32_t tags[CACHE_BUCKETS][CACHE_WAYS];
+    struct cache_bucket *buckets;
+    void *memory;                      /* what they are in */
     _Atomic uint16_t seen[CACHE_SEEN]; /* what was asked for lately and not found */
 };
 
