@@ -133,6 +133,20 @@ struct err txn_put_with_body(struct txn *t, struct str key, struct str value, st
     return body.n == 0 ? t->ops->put(t, key, value) : t->ops->put_with_body(t, key, value, body);
 }
 
+bool txn_lend(struct txn *t, struct str bytes, struct engine_loan *loan)
+{
+    assert(!t->writable);
+    engine_loan_end(loan);
+    return t->ops->lend != NULL && t->ops->lend(t, bytes, loan);
+}
+
+void engine_loan_end(struct engine_loan *loan)
+{
+    if (loan->end != NULL)
+        loan->end(loan->thing);
+    *loan = (struct engine_loan){0};
+}
+
 struct err txn_put_hot(struct txn *t, struct str key, struct str value)
 {
     assert(t->writable);

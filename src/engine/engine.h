@@ -103,6 +103,17 @@ struct err txn_get_with_body(struct txn *t, struct str key, struct str *value, s
 struct err txn_put_with_body(struct txn *t, struct str key, struct str value, struct str body);
 /* The same, with the hint that the row is read again soon (a message just put). */
 struct err txn_put_hot(struct txn *t, struct str key, struct str value);
+/* A loan keeps a body in place after the function has returned, so that it need not be copied in
+ * order to be sent. All zero is none. */
+struct engine_loan {
+    void (*end)(void *thing);
+    void *thing;
+};
+/* In a view: whether what txn_get_with_body gave as a body, or this part of it, stays where it is
+ * until the loan ends; when it does not it has to be copied. A loan that is there already (that of
+ * a function that is run again) ends. */
+bool txn_lend(struct txn *t, struct str bytes, struct engine_loan *loan);
+void engine_loan_end(struct engine_loan *loan);
 /* Absent is no error. */
 struct err txn_del(struct txn *t, struct str key);
 

@@ -56,6 +56,8 @@ struct txn_ops {
     struct err (*put)(struct txn *t, struct str key, struct str value);
     struct err (*get_with_body)(struct txn *t, struct str key, struct str *value, struct str *body);
     struct err (*put_with_body)(struct txn *t, struct str key, struct str value, struct str body);
+    /* NULL where nothing can be lent. The loan is none yet. */
+    bool (*lend)(struct txn *t, struct str bytes, struct engine_loan *loan);
     struct err (*put_hot)(struct txn *t, struct str key, struct str value);
     struct err (*del)(struct txn *t, struct str key);
     /* The keys from <= key < to, to the partition's end when `to` is absent; both are borrowed for

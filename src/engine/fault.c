@@ -265,6 +265,11 @@ static struct err fault_extent_drop(struct txn *t, const struct extent *x)
     return txn_extent_drop(fault_txn_of(t)->inner, x);
 }
 
+static bool fault_lend(struct txn *t, struct str bytes, struct engine_loan *loan)
+{
+    return txn_lend(fault_txn_of(t)->inner, bytes, loan);
+}
+
 static void fault_keep_state(struct txn *t, struct engine_state **kept)
 {
     txn_keep_state(fault_txn_of(t)->inner, kept);
@@ -278,6 +283,7 @@ static const struct txn_ops FAULT_TXN_OPS = {
     .put = fault_put,
     .get_with_body = fault_get_with_body,
     .put_with_body = fault_put_with_body,
+    .lend = fault_lend,
     .put_hot = fault_put_hot,
     .del = fault_del,
     .cursor_open = fault_cursor_open,

@@ -55,6 +55,7 @@ struct err rest_get_blob_decode(struct rest_call *call)
     TRY(blob_read_request(call, &get->args.request));
     get->args.store = call->store;
     get->args.wants_content = true;
+    get->args.loan = &call->loan;
     call->wants_pin = true;
     TRY(blob_get_read_range(call, &get->args));
     return read_range_checksums(call, get);

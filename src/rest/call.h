@@ -69,6 +69,7 @@ struct rest_call {
      * when the response is sent. */
     bool wants_pin;
     struct engine_pin *pin;
+    struct engine_loan loan; /* of what is sent; ends with it */
     /* Of an answer that takes several views: the state they see, and what the last one found. Both
      * are released with the pin. */
     struct engine_state *state;

@@ -566,6 +566,7 @@ static void on_done(struct http_exchange *x)
     give_back(d);
     if (call->state != NULL)
         engine_state_release(call->store->engine, call->state);
+    engine_loan_end(&call->loan);
     arena_release(&call->list_arena);
     if (call->pin != NULL)
         engine_unpin(call->store->engine, call->pin);

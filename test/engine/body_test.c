@@ -162,6 +162,38 @@ ENGINE_CASE(body_in_transactions_and_cursors)
     view_ok(s, STR("b"), look, NULL);
 }
 
+struct lent {
+    struct str key;
+    struct str body;
+    struct engine_loan loan;
+    bool stays;
+};
+
+static struct err lend_body(struct txn *t, void *arg)
+{
+    struct lent *l = arg;
+    struct str value;
+    TRY(txn_get_with_body(t, l->key, &value, &l->body));
+    l->stays = txn_lend(t, str_from(l->body, 1), &l->loan);
+    return OK;
+}
+
+/* What is lent stays as it was, whatever becomes of its row. */
+ENGINE_CASE(body_is_lent)
+{
+    struct lent lent = {.key = STR("key 1")};
+    put_body(s, 1, LARGE_BODY, 1);
+    check_body(s, 1, LARGE_BODY, 1);
+    for (int i = 0; i < 2; i++) /* again, as a function that would have had to wait */
+        view_ok(s, STR("b"), lend_body, &lent);
+    put_body(s, 1, LARGE_BODY, 2);
+    check_body(s, 1, LARGE_BODY, 2);
+    del_row(s, STR("b"), STR("key 1"));
+    CHECK(!lent.stays || str_eq(lent.body, bodied_of(s, 1, LARGE_BODY, 1).body));
+    engine_loan_end(&lent.loan);
+    engine_loan_end(&lent.loan);
+}
+
 /* ---- the local engine ---- */
 
 static struct subject local_subject(void)
@@ -193,6 +225,21 @@ static void count_problem(void *arg, const char *text)
 {
     (void)text;
     ++*(int *)arg;
+}
+
+void test_local_lends_bodies_that_are_read_again(void)
+{
+    struct subject s = local_subject();
+    struct lent lent = {.key = STR("key 1")};
+    s.engine = s.kind->open(&s);
+    put_body(&s, 1, LARGE_BODY, 1);
+    check_body(&s, 1, LARGE_BODY, 1);
+    view_ok(&s, STR("b"), lend_body, &lent);
+    CHECK(lent.stays);
+    engine_close(s.engine);
+    CHECK_STR(lent.body, bodied_of(&s, 1, LARGE_BODY, 1).body);
+    engine_loan_end(&lent.loan);
+    arena_release(&s.arena);
 }
 
 void test_local_bodies_survive_crashes(void)

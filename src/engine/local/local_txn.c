@@ -218,6 +218,26 @@ static struct err local_get_with_body(struct txn *txn, struct str key, struct st
     return value_load_with_body(&t->engine->journal, stored, t->wait, &into, value, body);
 }
 
+static bool is_in(const struct cached_row *row, struct str bytes)
+{
+    struct str value = cached_row_value(row);
+    return bytes.p >= value.p && bytes.p + bytes.n <= value.p + value.n;
+}
+
+/* The transaction's reference to the row becomes the loan's. */
+static bool local_lend(struct txn *txn, struct str bytes, struct engine_loan *loan)
+{
+    struct txn_holds *h = &local_txn_of(txn)->holds;
+    for (size_t i = 0; i < h->count; i++) {
+        if (h->some[i].release != release_cached || !is_in(h->some[i].thing, bytes))
+            continue;
+        *loan = (struct engine_loan){release_cached, h->some[i].thing};
+        h->some[i] = h->some[--h->count];
+        return true;
+    }
+    return false;
+}
+
 /* A parent that must exist is as hot as a row gets. */
 static struct err local_peek(struct txn *txn, struct str partition, struct str key,
                              struct str *value)
@@ -409,6 +429,7 @@ static const struct txn_ops LOCAL_TXN_OPS = {
     .put = local_put,
     .get_with_body = local_get_with_body,
     .put_with_body = local_put_with_body,
+    .lend = local_lend,
     .put_hot = local_put_hot,
     .del = local_del,
     .cursor_open = local_cursor_open,

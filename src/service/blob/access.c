@@ -302,23 +302,25 @@ struct err blob_give(const struct blob_request *request, const struct blob_head 
 /* ---- contents ---- */
 
 struct err blob_read_content(struct txn *t, const struct blob *blob, struct content_part part,
-                             struct arena *a, struct pieces *out)
+                             struct blob_room room, struct pieces *out)
 {
     if (!blob->head.content_beside) {
         struct str map =
             blob_key_content(txn_arena(t), blob->container.incarnation, blob->head.content);
-        return content_read_some(t, map, part, a, out);
+        return content_read_some(t, map, part, room.arena, out);
     }
     struct str body = blob->body;
     if (!str_given(body))
         TRY(load_body(t, blob->key, &blob->head, &body));
     if (part.offset > body.n || part.length > body.n - part.offset)
         return err_new(ERR_CORRUPT);
-    struct str bytes = arena_copy(a, str_head(str_from(body, part.offset), part.length));
+    struct str bytes = str_head(str_from(body, part.offset), part.length);
+    if (room.loan == NULL || !txn_lend(t, bytes, room.loan))
+        bytes = arena_copy(room.arena, bytes);
     struct piece piece = {.kind = PIECE_INLINE, .length = bytes.n, .bytes = bytes.p};
     *out = (struct pieces){0};
     if (bytes.n > 0)
-        pieces_add(out, a, &piece);
+        pieces_add(out, room.arena, &piece);
     return OK;
 }
 

@@ -97,10 +97,15 @@ struct err blob_give(const struct blob_request *request, const struct blob_head 
 
 /* ---- contents, which heads may share ---- */
 
+/* Where the bytes live that are read of a content. */
+struct blob_room {
+    struct arena *arena;
+    struct engine_loan *loan; /* NULL when all are to be in the arena */
+};
 /* A small content lies beside its head (content_beside): one search finds both. What is read of it,
  * or of any other but a page blob's; not empty. */
 struct err blob_read_content(struct txn *t, const struct blob *blob, struct content_part part,
-                             struct arena *a, struct pieces *out);
+                             struct blob_room room, struct pieces *out);
 /* The content lies in rows of its own from now on, which more than one head can name; those who
  * share or move one see to it. `key` is that of the row where the head was. */
 struct err blob_settle_content(struct txn *t, uint64_t incarnation, struct str key,

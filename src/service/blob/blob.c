@@ -166,7 +166,8 @@ struct err blob_get_blob(struct txn *t, void *arg)
         return args->wants_bytes ? read_bytes_of_range(args) : OK;
     }
     struct content_part all = {args->offset, args->length, SIZE_MAX};
-    TRY(blob_read_content(t, &blob, all, args->request.arena, &args->pieces));
+    struct blob_room room = {args->request.arena, args->loan};
+    TRY(blob_read_content(t, &blob, all, room, &args->pieces));
     return args->wants_bytes ? read_bytes_of_range(args) : OK;
 }
 

@@ -63,6 +63,8 @@ struct blob_get_args {
     bool has_range;
     uint64_t range_offset;
     uint64_t range_length; /* at most this much */
+    /* NULL, or what the front end ends when it has sent the pieces: their bytes may be lent. */
+    struct engine_loan *loan;
     /* out */
     struct blob_head head;
     struct blob_at at; /* what was found: the base for the id of the current version */

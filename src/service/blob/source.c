@@ -83,7 +83,8 @@ static struct err read_pieces(struct txn *t, struct blob_source *source,
                                          &source->marks);
     }
     struct content_part part = {source->offset, length, source->pieces_max};
-    TRY(blob_read_content(t, blob, part, source->arena, &source->pieces));
+    struct blob_room room = {.arena = source->arena};
+    TRY(blob_read_content(t, blob, part, room, &source->pieces));
     source->until = source->offset + pieces_length(&source->pieces);
     return OK;
 }
