@@ -393,7 +393,7 @@ test('a SAS that may only create does not overwrite by copying', async () => {
     await assertRejects(create.syncCopyFromURL(from.url), 401, 'CannotVerifyCopySource');
 });
 
-test('From URL: the account key signs for the destination alone, also within one account', async () => {
+test('From URL: but for a copy, the account key signs for the destination alone, also within one account', async () => {
     const from = await source(bytes(1024));
     const to = container.getBlockBlobClient(uniqueName('dst'));
     const log = container.getAppendBlobClient(uniqueName('log'));
@@ -401,7 +401,7 @@ test('From URL: the account key signs for the destination alone, also within one
     await log.create();
     await page.create(1024);
     for (const copy of [
-        (url) => to.syncUploadFromURL(url), (url) => to.syncCopyFromURL(url), (url) => to.stageBlockFromURL('MQ==', url),
+        (url) => to.syncUploadFromURL(url), (url) => to.stageBlockFromURL('MQ==', url),
         (url) => log.appendBlockFromURL(url, 0, 512), (url) => page.uploadPagesFromURL(url, 0, 0, 512),
     ]) {
         const error = await copy(from.url).catch((refused) => refused);
@@ -417,4 +417,6 @@ test('From URL: the account key signs for the destination alone, also within one
         await copy(readable(from.url));
     }
     await (await to.beginCopyFromURL(from.url)).pollUntilDone();
+    await to.syncCopyFromURL(from.url);
+    await assertRejects(to.syncCopyFromURL(await sasOf(from, await permissions('d'))), 403, 'CannotVerifyCopySource');
 });
