@@ -239,7 +239,7 @@ test('a SAS for https is taken over https', async () => {
 test('openssl s_client: TLS 1.2 and 1.3, nothing older, no renegotiation', () => {
     const request = `GET /${ACCOUNT}?comp=list HTTP/1.1\r\nHost: x\r\nx-ms-version: 2021-08-06\r\nConnection: close\r\n\r\n`;
     const connect = (...args) => spawnSync('openssl', ['s_client', '-connect', `127.0.0.1:${basic.ports.blob}`, '-CAfile', file('cert.pem'),
-        '-verify_return_error', '-quiet', '-ign_eof', ...args], { input: request, encoding: 'utf8', timeout: 10000 });
+        '-verify_return_error', '-quiet', '-ign_eof', ...args], { input: request, encoding: 'utf8', timeout: 90000 });
     for (const version of ['-tls1_2', '-tls1_3'])
         assert.match(connect(version).stdout, /^HTTP\/1\.1 401 /, version);
     for (const version of ['-tls1', '-tls1_1'])

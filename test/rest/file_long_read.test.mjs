@@ -30,7 +30,7 @@ async function write(file, letter, first) {
     await Promise.all(Array.from({ length: 64 }, worker));
 }
 
-it('rule_F3: a long GetFile beside writes and a delete sees one state', { timeout: 120000 }, async () => {
+it('rule_F3: a long GetFile beside writes and a delete sees one state', { timeout: 300000 }, async () => {
     const file = share.getDirectoryClient('').getFileClient('f');
     await file.create(PIECES * STEP);
     await write(file, 'a', 0);

@@ -73,7 +73,7 @@ async function work(share, { workers, steps, seed }) {
     return statuses;
 }
 
-it('usage is the sum of the sizes after concurrent writes, a restart and a crash', { timeout: 120000 }, async () => {
+it('usage is the sum of the sizes after concurrent writes, a restart and a crash', { timeout: 300000 }, async () => {
     const share = await newShare();
     for (const d of ['/d1', '/d2'])
         await send('PUT', share + d, 'restype=directory');
@@ -94,7 +94,7 @@ it('usage is the sum of the sizes after concurrent writes, a restart and a crash
     assert.equal(await usage(share), before);
 });
 
-it('a crash in the midst of writes leaves the sum right', { timeout: 120000 }, async () => {
+it('a crash in the midst of writes leaves the sum right', { timeout: 300000 }, async () => {
     const share = await newShare();
     for (const d of ['/d1', '/d2'])
         await send('PUT', share + d, 'restype=directory');

@@ -26,8 +26,8 @@ export const VERSION = '2025-11-05';
 
 /** The program under test. */
 export const BIN = process.env.LAZULI_BIN ?? new URL('../../build/lazuli', import.meta.url).pathname;
-const START_MS_MAX = 20000;
-const STOP_MS_MAX = 30000;
+const START_MS_MAX = 90000;
+const STOP_MS_MAX = 90000;
 const LOG_BYTES_MAX = 1 << 20;
 // A failure is to be seen, not retried.
 const NO_RETRY = { retryOptions: { maxTries: 1 } };
