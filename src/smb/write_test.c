@@ -3,8 +3,6 @@
  * end of an extent, so that one is finished by that part, and the engine tells. */
 #include "smb/write.h"
 
-#include <poll.h>
-
 #include "service/common/interval.h"
 #include "smb/smb_fixture.h"
 
@@ -13,18 +11,20 @@ enum {
     FIRST = LENGTH / 2, /* of the message, sent first */
     IN_EXTENT = 200000,
     CHARGE = LENGTH / 65536,
-    PATIENCE_MS = 20000,
 };
 
 #define OFFSET (INTERVAL_CHUNK_BYTES - IN_EXTENT)
 
-static void wait_for_extents(struct smb_fixture *f, uint64_t count)
+static uint64_t extents_of(struct smb_fixture *f)
 {
     struct engine_usage usage;
-    for (int ms = 0; engine_usage(f->store.engine, &usage), usage.segments != count; ms++) {
-        CHECK(ms < PATIENCE_MS);
-        (void)poll(NULL, 0, 1);
-    }
+    engine_usage(f->store.engine, &usage);
+    return usage.segments;
+}
+
+static void wait_for_extents(struct smb_fixture *f, uint64_t count)
+{
+    WAIT_UNTIL(extents_of(f) == count);
 }
 
 static struct str some_bytes(struct smb_fixture *f)
@@ -51,11 +51,10 @@ static struct str framed_write(struct smb_peer *p, struct smb_file_id id, struct
 /* The answer to the write, the rest of which comes when its first part is stored. */
 static uint32_t write_in_two(struct smb_peer *p, struct smb_file_id id, struct str bytes)
 {
-    struct engine_usage before;
-    engine_usage(p->f->store.engine, &before);
+    uint64_t before = extents_of(p->f);
     struct str framed = framed_write(p, id, bytes);
     smb_peer_send_raw(p, str_head(framed, FIRST));
-    wait_for_extents(p->f, before.segments + 1);
+    wait_for_extents(p->f, before + 1);
     smb_peer_send_raw(p, str_from(framed, FIRST));
     return smb_peer_receive(p).header.status;
 }
