@@ -151,7 +151,7 @@ static void put_head(struct rest_call *call, const struct get_blob *get)
     call_put_time(call, STR("x-ms-creation-time"), head->created);
     metadata_put_headers(call, head->metadata);
     blob_get_put_http(call, &head->http);
-    call_put(call, STR("x-ms-blob-type"), blob_type_text(head->type));
+    call_put_own(call, STR("x-ms-blob-type"), blob_type_text(head->type));
     put_version(call, get);
     /* The lease is the blob's: who names its current version is not told of it. */
     if (get->args.at.item == BLOB_BASE && get->args.request.at.item == BLOB_BASE)
@@ -171,7 +171,7 @@ static void put_head(struct rest_call *call, const struct get_blob *get)
     blob_put_protection(call, head);
     if (head->accessed != 0)
         call_put_time(call, STR("x-ms-last-access-time"), head->accessed);
-    call_put(call, STR("Accept-Ranges"), STR("bytes"));
+    call_put_own(call, STR("Accept-Ranges"), STR("bytes"));
 }
 
 static void put_range_checksum(struct rest_call *call, const struct get_blob *get)
@@ -222,6 +222,18 @@ void rest_get_blob_explain(struct rest_call *call, struct err error)
     }
 }
 
+/* One piece of memory that is sent as it is needs nobody to be asked for it. */
+static struct err put_content(struct rest_call *call, const struct pieces *pieces)
+{
+    bool whole = pieces->count == 1 && pieces->items[0].kind == PIECE_INLINE;
+    if (whole && !structured_body_is_wanted(call)) {
+        call->content = (struct str){pieces->items[0].bytes, (size_t)pieces->items[0].length};
+        return OK;
+    }
+    content_source_set(call, pieces);
+    return structured_body_wrap(call);
+}
+
 struct err rest_get_blob_encode(struct rest_call *call)
 {
     struct get_blob *get = call->args;
@@ -233,8 +245,7 @@ struct err rest_get_blob_encode(struct rest_call *call)
     blob_get_put_range(call, get);
     if (call->version >= VERSION_TIER_ON_GET)
         put_tier(call, &get->args.head);
-    content_source_set(call, &get->args.pieces);
-    return structured_body_wrap(call);
+    return put_content(call, &get->args.pieces);
 }
 
 struct err rest_get_blob_properties_encode(struct rest_call *call)

@@ -367,8 +367,8 @@ void blob_put_encrypted(struct rest_call *call, struct str scope)
 void blob_put_lease(struct rest_call *call, const struct lease *lease)
 {
     enum lease_state state = lease_state(lease, call->now);
-    call_put(call, STR("x-ms-lease-status"), lease_status_text(state));
-    call_put(call, STR("x-ms-lease-state"), lease_state_text(state));
+    call_put_own(call, STR("x-ms-lease-status"), lease_status_text(state));
+    call_put_own(call, STR("x-ms-lease-state"), lease_state_text(state));
     call_put_if(call, STR("x-ms-lease-duration"), lease_duration_text(lease, call->now));
 }
 
@@ -411,7 +411,7 @@ struct err blob_compare_md5(struct arena *a, const unsigned char *sent, const un
 
 void blob_put_base64(struct rest_call *call, struct str name, struct str bytes)
 {
-    call_put(call, name, base64_encode(call->arena, bytes));
+    call_put_own(call, name, base64_encode(call->arena, bytes));
 }
 
 void blob_put_crc64(struct rest_call *call, uint64_t crc64)

@@ -79,6 +79,8 @@ struct rest_call {
     int status;
     struct buf headers;
     struct buf out;
+    struct str
+        content; /* in place of out, when it is given: what lies elsewhere until it is sent */
     struct buf error_headers; /* what an error's answer has besides */
     struct http_source *source;
     int64_t content_length; /* -1: that of out */

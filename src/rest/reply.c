@@ -26,7 +26,7 @@ static void echo_client_request_id(struct rest_call *call, struct buf *headers)
 
 void reply_common_headers(struct rest_call *call, struct buf *headers)
 {
-    http_put_header(headers, STR("Server"), str_of(call->server->options.server_name));
+    http_put_own_header(headers, STR("Server"), str_of(call->server->options.server_name));
     http_put_own_header(headers, STR("x-ms-request-id"), str_of(call->request_id));
     http_put_header(headers, STR("x-ms-version"), call->version_text);
     echo_client_request_id(call, headers);
@@ -43,7 +43,7 @@ void reply_success(struct rest_call *call)
     struct http_response response = {
         .status = call->status,
         .headers = buf_str(&call->headers),
-        .body = buf_str(&call->out),
+        .body = str_given(call->content) ? call->content : buf_str(&call->out),
         .content_length = call->content_length,
         .source = call->source,
     };

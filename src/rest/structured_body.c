@@ -203,6 +203,11 @@ static enum http_pull wrap_pull(struct http_source *source, struct http_span *ou
     return HTTP_PULL_END;
 }
 
+bool structured_body_is_wanted(const struct rest_call *call)
+{
+    return str_given(call_header(call, HEADER));
+}
+
 struct err structured_body_wrap(struct rest_call *call)
 {
     struct str named = call_header(call, HEADER);

@@ -13,6 +13,8 @@ struct err structured_body_announced(struct rest_call *call);
  * passed on as it comes: what it has become is given back when a checksum is wrong in the end. */
 void structured_body_unwrap(struct rest_call *call);
 
+/* Whether the request asks for a structured answer, in a way that is known or not. */
+bool structured_body_is_wanted(const struct rest_call *call);
 /* For an answer whose source and content length are set: structured when the request asks for it.
  */
 struct err structured_body_wrap(struct rest_call *call);
