@@ -27,6 +27,7 @@ static void begin_found(void *sink)
     listing_open(call);
     listing_opened(call);
     struct str max = call_query(call, STR("maxresults"));
+    listing_echo(call, STR("marker"), STR("Marker"));
     xml_element(&call->out, STR("Where"), call_query(call, STR("where")));
     if (str_given(max))
         xml_element(&call->out, STR("MaxResults"), max);

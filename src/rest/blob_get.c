@@ -37,7 +37,7 @@ static struct err read_range_checksums(struct rest_call *call, struct get_blob *
     if (!get->wants_md5 && !get->wants_crc64)
         return OK;
     if (get->wants_md5 && get->wants_crc64)
-        return call_bad_header(call, crc64);
+        return err_new(ERR_BOTH_CRC64_AND_MD5_RANGE_HEADER_PRESENT);
     if (!get->args.has_range)
         return call_bad_header(call, get->wants_md5 ? md5 : crc64);
     /* How much an open range is, the blob's size tells. */

@@ -210,7 +210,9 @@ static struct err read_at(struct rest_call *call, struct blob_at *out)
     }
     if (version.n == 0)
         return OK;
-    if (out->item == BLOB_SNAPSHOT || !time_parse_iso(version, &out->time))
+    if (out->item == BLOB_SNAPSHOT)
+        return err_new(ERR_MUTUALLY_EXCLUSIVE_QUERY_PARAMETERS);
+    if (!time_parse_iso(version, &out->time))
         return call_bad_query(call, STR("versionid"));
     out->item = BLOB_VERSION;
     return OK;

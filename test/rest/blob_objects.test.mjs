@@ -170,7 +170,7 @@ test('GetBlob: checksums of ranges', async () => {
     assertError(await get({ Range: 'bytes=0-', 'x-ms-range-get-content-md5': 'true' }), 400, 'OutOfRangeInput');
     assertError(await get({ Range: `bytes=0-${4 << 20}`, 'x-ms-range-get-content-md5': 'true' }), 400, 'OutOfRangeInput');
     assert.equal((await get({ Range: `bytes=0-${(4 << 20) - 1}`, 'x-ms-range-get-content-md5': 'true' })).status, 206);
-    assertError(await get({ Range: 'bytes=0-9', 'x-ms-range-get-content-md5': 'true', 'x-ms-range-get-content-crc64': 'true' }), 400, 'InvalidHeaderValue');
+    assertError(await get({ Range: 'bytes=0-9', 'x-ms-range-get-content-md5': 'true', 'x-ms-range-get-content-crc64': 'true' }), 400, 'BothCrc64AndMd5RangeHeaderPresent');
 });
 
 test('GetBlobProperties, GetBlobMetadata', async () => {

@@ -122,8 +122,10 @@ test('a versionid that is none', async () => {
     await container.getBlockBlobClient('b').upload('one', 3);
     const path = `/${container.containerName}/b`;
     const options = { account: 'versioned', key: KEY };
-    for (const query of ['versionid=yesterday', 'versionid=1', 'versionid=2020-01-01&snapshot=2020-01-01'])
+    for (const query of ['versionid=yesterday', 'versionid=1'])
         assertError(await server.request('blob', 'GET', path, { ...options, query }), 400, 'InvalidQueryParameterValue');
+    assertError(await server.request('blob', 'GET', path, { ...options, query: 'versionid=2020-01-01&snapshot=2020-01-01' }), 400,
+        'MutuallyExclusiveQueryParameters');
     const headers = { 'x-ms-delete-snapshots': 'include' };
     const query = 'versionid=2020-01-01T00:00:00.0000000Z';
     assertError(await server.request('blob', 'DELETE', path, { ...options, query, headers }), 400, 'InvalidQueryParameterValue');
