@@ -119,13 +119,20 @@ static bool slots_decode(struct str row, struct page *page)
     return sound;
 }
 
+/* Pages of messages that were put to be seen later have an s row from the start. */
+static bool in_log(uint64_t page)
+{
+    return page < page_of(QUEUE_NUMBER_DELAYED);
+}
+
 struct err page_load(struct txn *t, const struct queue_state *s, uint64_t id, struct page *page,
                      bool *found)
 {
     struct queue_key key = queue_key_of(s, KEY_SLOTS, id);
-    struct str row;
+    struct str row = STR_NONE;
     page->id = id;
-    TRY(txn_get_hot(t, queue_key_str(&key), &row));
+    if (!in_log(id) || id < s->untouched)
+        TRY(txn_get_hot(t, queue_key_str(&key), &row));
     *found = true;
     if (str_given(row))
         return slots_decode(row, page) ? OK : err_new(ERR_CORRUPT);
@@ -313,7 +320,7 @@ static bool all_gone(const struct page *page)
     return true;
 }
 
-static struct err slots_save(struct txn *t, const struct queue_state *s, struct page *page)
+static struct err slots_save(struct txn *t, struct queue_state *s, struct page *page)
 {
     char bytes[SLOTS_BYTES_MAX];
     bytes[0] = FORM;
@@ -323,7 +330,11 @@ static struct err slots_save(struct txn *t, const struct queue_state *s, struct 
     page->stored = true;
     struct queue_key key = queue_key_of(s, KEY_SLOTS, page->id);
     struct str row = {bytes, SLOTS_HEAD_BYTES + (size_t)SLOT_BYTES * page->count};
-    return txn_put(t, queue_key_str(&key), row);
+    if (!in_log(page->id))
+        return txn_put(t, queue_key_str(&key), row);
+    if (page->id >= s->untouched)
+        s->untouched = page->id + 1;
+    return txn_put_hot(t, queue_key_str(&key), row); /* the next get or the delete reads it */
 }
 
 static struct err page_drop(struct txn *t, struct queue_state *s, const struct page *page)

@@ -3,12 +3,29 @@
 #include "service/queue/queue_fixture.h"
 
 #include "service/common/pairs.h"
+#include "service/common/record.h"
+#include "service/queue/state.h"
 
 static struct str metadata(struct fixture *f, const char *name, const char *value)
 {
     struct buf b = buf_in(&f->arena);
     pairs_put(&b, str_of(name), str_of(value));
     return buf_str(&b);
+}
+
+/* Queues that were there before it was noted which pages have no s row: any may have one. */
+void test_queue_state_without_untouched(void)
+{
+    char bytes[32];
+    struct buf b = {.p = bytes, .capacity = sizeof bytes};
+    struct queue_state s;
+    enum { INCARNATION = 1, TAIL = 3, TAIL_PAGE = 7 };
+    record_put(&b, INCARNATION, 5);
+    record_put(&b, TAIL, TAIL_PAGE << PAGE_SHIFT | 3);
+    CHECK_OK(queue_state_decode(buf_str(&b), &s));
+    CHECK(s.exists && s.untouched == TAIL_PAGE + 1);
+    CHECK_OK(queue_state_decode(STR_NONE, &s));
+    CHECK(!s.exists && s.untouched == 0);
 }
 
 void test_create_queue(void)

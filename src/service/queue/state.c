@@ -68,8 +68,9 @@ enum state_field {
     STATE_VISIBLE_FROM, /* left out for QUEUE_TIME_NEVER, one more than it is */
     STATE_EXPIRES_FROM,
     STATE_DEAD_FROM,
-    /* Eight numbers of ten bytes at most, a key of one incarnation, and what heads each. */
-    STATE_BYTES_MAX = 8 * 11 + QUEUE_KEY_BYTES_MAX + 2,
+    STATE_UNTOUCHED, /* one more than it is: queues from before there was the field have none */
+    /* Nine numbers of ten bytes at most, a key of one incarnation, and what heads each. */
+    STATE_BYTES_MAX = 9 * 11 + QUEUE_KEY_BYTES_MAX + 2,
 };
 
 static void state_take(struct queue_state *s, const struct record_field *f)
@@ -103,6 +104,9 @@ static void state_take(struct queue_state *s, const struct record_field *f)
     case STATE_DEAD_FROM:
         s->dead_from = f->bytes;
         break;
+    case STATE_UNTOUCHED:
+        s->untouched = f->value;
+        break;
     default:
         break;
     }
@@ -115,6 +119,10 @@ struct err queue_state_decode(struct str value, struct queue_state *s)
     struct record_field f;
     while (record_next(&r, &f))
         state_take(s, &f);
+    if (s->untouched > 0)
+        s->untouched--;
+    else if (s->exists)
+        s->untouched = (s->tail >> PAGE_SHIFT) + 1;
     bool sound = reader_done(&r) && s->visible_from >= 0 && s->expires_from >= 0 &&
                  s->head <= s->tail && s->dead_from.n <= QUEUE_KEY_BYTES_MAX;
     return sound ? OK : err_new(ERR_CORRUPT);
@@ -153,6 +161,7 @@ struct err queue_state_save(struct txn *t, const struct queue_state *s)
         record_put(&b, STATE_TAIL_SINCE, (uint64_t)s->tail_since);
         record_put(&b, STATE_DELAYED, s->delayed);
         record_put(&b, STATE_COUNT, s->count);
+        record_put(&b, STATE_UNTOUCHED, s->untouched + 1);
         state_put_time(&b, STATE_VISIBLE_FROM, s->visible_from);
         state_put_time(&b, STATE_EXPIRES_FROM, s->expires_from);
     }

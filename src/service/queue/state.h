@@ -32,6 +32,9 @@ struct queue_state {
     uint64_t head;
     uint64_t tail;
     int64_t tail_since; /* when the first message of the log's last page was put */
+    /* The log's pages from this one on have no s row: nobody need look for one when the first of a
+     * page's messages is got, and a search that finds nothing is the dearest. */
+    uint64_t untouched;
     uint64_t delayed;   /* how many messages were put to be seen later */
     uint64_t count;     /* of messages, visible or not */
     /* Lower bounds: no v row, no e row is earlier. QUEUE_TIME_NEVER when there are none. A scan
