@@ -35,8 +35,8 @@ struct queue_state {
     /* The log's pages from this one on have no s row: nobody need look for one when the first of a
      * page's messages is got, and a search that finds nothing is the dearest. */
     uint64_t untouched;
-    uint64_t delayed;   /* how many messages were put to be seen later */
-    uint64_t count;     /* of messages, visible or not */
+    uint64_t delayed; /* how many messages were put to be seen later */
+    uint64_t count;   /* of messages, visible or not */
     /* Lower bounds: no v row, no e row is earlier. QUEUE_TIME_NEVER when there are none. A scan
      * starts here, past all the keys that were deleted before. */
     int64_t visible_from;
