@@ -96,6 +96,7 @@ void smb_persist_save(struct smb_request *q, struct smb_open *o, smb_then *then)
     }
     struct file_hold_args *args = ARENA_NEW(q->arena, struct file_hold_args);
     args->at = (struct file_at){.arena = q->arena, .incarnation = o->incarnation, .id = o->node};
+    args->opens = smb_opens_table(q);
     smb_persist_describe(o, q->arena, &args->held);
     smb_update(q, file_hold, args, ENGINE_DURABLE, then);
 }
@@ -146,7 +147,7 @@ void smb_persist_forget(const struct smb_open *o, struct str partition)
     store_write(smb_server_world(o->server)->store, &d->update);
 }
 
-void smb_persist_mark(struct smb_request *q, bool delete_pending, smb_then *then)
+void smb_persist_mark(struct smb_request *q, smb_then *then)
 {
     struct opens_key key = {.share = q->open->incarnation, .node = q->open->node};
     if (!opens_any_persistent(smb_opens_table(q), key)) {
@@ -155,7 +156,7 @@ void smb_persist_mark(struct smb_request *q, bool delete_pending, smb_then *then
     }
     struct file_mark_args *args = ARENA_NEW(q->arena, struct file_mark_args);
     args->at = (struct file_at){.arena = q->arena, .incarnation = key.share, .id = key.node};
-    args->delete_pending = delete_pending;
+    args->opens = smb_opens_table(q);
     smb_update(q, file_mark_held, args, ENGINE_DURABLE, then);
 }
 
@@ -170,7 +171,7 @@ static bool leaves_doomed(const struct smb_open *o, struct opens *opens)
 void smb_persist_closed(struct smb_request *q, smb_then *then)
 {
     if (leaves_doomed(q->open, smb_opens_table(q)))
-        smb_persist_mark(q, true, then);
+        smb_persist_mark(q, then);
     else
         then(q, OK);
 }
@@ -182,7 +183,7 @@ void smb_persist_dropped(const struct smb_open *o, struct str partition)
         return;
     struct detached *d = new_detached(partition);
     d->mark.at = (struct file_at){.incarnation = o->incarnation, .id = o->node};
-    d->mark.delete_pending = true;
+    d->mark.opens = store->opens;
     d->update.fn = file_mark_held;
     d->update.arg = &d->mark;
     store_write(store, &d->update);

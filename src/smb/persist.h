@@ -30,7 +30,7 @@ void smb_persist_let_go(struct smb_request *q, const struct smb_open *o, smb_the
 void smb_persist_forget(const struct smb_open *o, struct str partition);
 /* Whether the request's file is to be deleted has changed, through whatever handle: all such
  * handles on it remember. At once where there are none. */
-void smb_persist_mark(struct smb_request *q, bool delete_pending, smb_then *then);
+void smb_persist_mark(struct smb_request *q, smb_then *then);
 /* The request's handle, or one that nobody waits for, was to delete its file and has been closed:
  * those that are left remember. */
 void smb_persist_closed(struct smb_request *q, smb_then *then);

@@ -184,7 +184,7 @@ static void dispose(struct smb_request *q, struct err outcome)
     if (err_is(error))
         finish(q, error);
     else
-        smb_persist_mark(q, true, finish);
+        smb_persist_mark(q, finish);
 }
 
 static void spare(struct smb_request *q, struct err outcome)
@@ -192,7 +192,7 @@ static void spare(struct smb_request *q, struct err outcome)
     if (err_is(outcome))
         finish(q, outcome);
     else
-        smb_persist_mark(q, false, finish);
+        smb_persist_mark(q, finish);
 }
 
 static void set_disposition(struct setting *s)

@@ -109,8 +109,10 @@ struct err file_held_read(struct arena *a, struct str key, struct str value, str
 
 struct err file_hold(struct txn *t, void *arg)
 {
-    const struct file_hold_args *args = arg;
+    struct file_hold_args *args = arg;
     struct file_scope s;
+    struct opens_kept *open = &args->held.open;
+    open->delete_pending = opens_is_doomed(args->opens, open->key);
     TRY(file_scope_open_incarnation(t, args->at.incarnation, 0, &s));
     return file_held_put(t, &args->held);
 }
@@ -125,6 +127,8 @@ struct err file_mark_held(struct txn *t, void *arg)
 {
     const struct file_mark_args *args = arg;
     struct arena *a = txn_arena(t);
+    struct opens_key file = {.share = args->at.incarnation, .node = args->at.id};
+    bool doomed = opens_is_doomed(args->opens, file);
     struct cursor *c;
     TRY(cursor_open(t, file_key_kind(a, KIND, args->at.incarnation), &c));
     for (; cursor_valid(c);) {
@@ -132,9 +136,9 @@ struct err file_mark_held(struct txn *t, void *arg)
         struct str key = arena_copy(a, cursor_key(c));
         TRY(file_held_read(a, key, arena_copy(a, cursor_value(c)), &held));
         TRY(cursor_next(c));
-        if (held.open.key.node != args->at.id || held.open.delete_pending == args->delete_pending)
+        if (held.open.key.node != file.node || held.open.delete_pending == doomed)
             continue;
-        held.open.delete_pending = args->delete_pending;
+        held.open.delete_pending = doomed;
         TRY(file_held_put(t, &held));
     }
     cursor_close(c);

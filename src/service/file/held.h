@@ -20,9 +20,12 @@ struct err file_held_put(struct txn *t, const struct file_held *held);
 /* Reads a row; what it holds is borrowed from it, and the locks lie in the arena. ERR_CORRUPT. */
 struct err file_held_read(struct arena *a, struct str key, struct str value, struct file_held *out);
 
-/* Writes the row, new or again. ERR_SHARE_NOT_FOUND. */
+/* Writes the row, new or again. ERR_SHARE_NOT_FOUND. Whether the file is to be deleted is asked of
+ * the table then, not told: it may have changed since the open was described, and who has changed
+ * it found no row to mark. */
 struct file_hold_args {
     struct file_at at;
+    struct opens *opens;
     struct file_held held;
 };
 engine_fn file_hold;
@@ -35,10 +38,11 @@ struct file_let_go_args {
 engine_fn file_let_go;
 
 /* Whether the file at.id is to be deleted, told to all opens of it that survive: that is the file's
- * and not that of the open it was said through ([MS-FSA] 2.1.5.15.3), which may be gone first. */
+ * and not that of the open it was said through ([MS-FSA] 2.1.5.15.3), which may be gone first. The
+ * table is asked here too, after it has changed: of two changes, the later one's word stays. */
 struct file_mark_args {
     struct file_at at;
-    bool delete_pending;
+    struct opens *opens;
 };
 engine_fn file_mark_held;
 

@@ -54,9 +54,17 @@ static struct opens_key key_of(struct world *w, const char *path)
 static void hold(struct world *w, struct opens_handle *h, uint64_t id)
 {
     struct file_hold_args args = {.at = {.arena = &w->arena, .incarnation = opens_key_of(h).share},
+                                  .opens = w->opens,
                                   .held = {.id = id, .front = STR("front")}};
     opens_keep(w->opens, h, &w->arena, &args.held.open);
     CHECK_OK(world_update(w, file_hold, &args));
+}
+
+static void mark(struct world *w, struct opens_key key)
+{
+    struct file_mark_args args = {
+        .at = {.arena = &w->arena, .incarnation = key.share, .id = key.node}, .opens = w->opens};
+    CHECK_OK(world_update(w, file_mark_held, &args));
 }
 
 struct found {
@@ -164,9 +172,8 @@ void test_held_rows_end_with_the_open_and_with_the_file(void)
 
     struct file_let_go_args gone = {key.share, 1};
     CHECK_OK(world_update(&w, file_let_go, &gone));
-    struct file_mark_args spared = {
-        .at = {.arena = &w.arena, .incarnation = key.share, .id = key.node}};
-    CHECK_OK(world_update(&w, file_mark_held, &spared));
+    CHECK_OK(opens_set_delete(w.opens, h, false));
+    mark(&w, key);
     opens_close(w.opens, h, &remove);
     opens_removed(w.opens, key);
     struct found found = {.table = opens_new()};
@@ -192,7 +199,7 @@ void test_held_rows_end_with_the_open_and_with_the_file(void)
 void test_held_rows_remember_that_the_file_is_to_be_deleted(void)
 {
     struct world w;
-    struct opens_handle *h, *other;
+    struct opens_handle *h, *other, *deleter;
     bool remove;
     world_begin(&w);
     CHECK_OK(create_file(&w, "f", 100));
@@ -203,21 +210,66 @@ void test_held_rows_remember_that_the_file_is_to_be_deleted(void)
     hold(&w, other, 1);
     CHECK_OK(try_open(w.opens, key, wish, &h));
     hold(&w, h, 2);
-    struct file_mark_args mark = {
-        .at = {.arena = &w.arena, .incarnation = key.share, .id = key.node},
-        .delete_pending = true};
-    CHECK_OK(world_update(&w, file_mark_held, &mark));
+    struct opens_request deleting = {.access = OPENS_DELETE, .sharing = OPENS_ALL};
+    CHECK_OK(try_open(w.opens, key, deleting, &deleter));
+    CHECK_OK(opens_set_delete(w.opens, deleter, true));
+    mark(&w, key);
     struct found found = {.table = opens_new()};
     CHECK_OK(file_held_walk(&w.store, restore, &found));
     CHECK_INT(found.count, 2);
     CHECK(opens_delete_pending(found.table, key));
     CHECK(!opens_delete_pending(found.table, key_of(&w, "g")));
     opens_free(found.table);
+    CHECK_OK(opens_set_delete(w.opens, deleter, false));
+    opens_close(w.opens, deleter, &remove);
     opens_close(w.opens, h, &remove);
     opens_close(w.opens, other, &remove);
     for (uint64_t id = 1; id <= 2; id++) {
         struct file_let_go_args gone = {key.share, id};
         CHECK_OK(world_update(&w, file_let_go, &gone));
     }
+    world_end(&w);
+}
+
+/* Whether the file would be deleted after a restart. */
+static bool comes_back_doomed(struct world *w, struct opens_key key)
+{
+    struct found found = {.table = opens_new()};
+    CHECK_OK(file_held_walk(&w->store, restore, &found));
+    CHECK_INT(found.count, 1);
+    bool doomed = opens_is_doomed(found.table, key);
+    opens_free(found.table);
+    return doomed;
+}
+
+/* Between the description of an open and its row, the file's fate may change through another: who
+ * has changed it marks the rows that are there, and this one is not yet. */
+void test_held_row_says_what_the_file_is_when_it_is_written(void)
+{
+    struct world w;
+    struct opens_handle *h, *deleter;
+    bool remove;
+    world_begin(&w);
+    CHECK_OK(create_file(&w, "f", 100));
+    struct opens_key key = key_of(&w, "f");
+    struct opens_request deleting = {.access = OPENS_DELETE, .sharing = OPENS_ALL};
+    struct opens_request wish = {.access = OPENS_READ, .sharing = OPENS_ALL, .persistent = true};
+    CHECK_OK(try_open(w.opens, key, deleting, &deleter));
+    CHECK_OK(try_open(w.opens, key, wish, &h));
+    struct file_hold_args under_way = {.at = {.arena = &w.arena, .incarnation = key.share},
+                                       .opens = w.opens,
+                                       .held = {.id = FRONT_ID, .front = STR("front")}};
+    opens_keep(w.opens, h, &w.arena, &under_way.held.open);
+    CHECK_OK(opens_set_delete(w.opens, deleter, true));
+    mark(&w, key);
+    CHECK_OK(world_update(&w, file_hold, &under_way));
+    CHECK(comes_back_doomed(&w, key));
+    /* Said and taken back at one time: the rows hear of both in any order. */
+    CHECK_OK(opens_set_delete(w.opens, deleter, false));
+    mark(&w, key);
+    mark(&w, key);
+    CHECK(!comes_back_doomed(&w, key));
+    opens_close(w.opens, deleter, &remove);
+    opens_close(w.opens, h, &remove);
     world_end(&w);
 }

@@ -139,6 +139,16 @@ void opens_restored(struct opens *t)
     opens_leave(t, &news);
 }
 
+bool opens_is_doomed(struct opens *t, struct opens_key key)
+{
+    struct opens_news news;
+    opens_enter(t, &news);
+    const struct opens_file *f = opens_find(t, key);
+    bool doomed = f != NULL && f->delete_pending;
+    opens_leave(t, &news);
+    return doomed;
+}
+
 bool opens_any_persistent(struct opens *t, struct opens_key key)
 {
     struct opens_news news;

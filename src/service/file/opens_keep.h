@@ -42,6 +42,8 @@ struct opens_handle *opens_restore(struct opens *t, const struct opens_kept *kep
                                    const struct opens_place *place);
 /* After the last: caches that were given up for an open that came later are not granted again. */
 void opens_restored(struct opens *t);
+/* Whether the file itself is to be deleted, as opens_kept has it: not by an open's end alone. */
+bool opens_is_doomed(struct opens *t, struct opens_key key);
 /* Whether any open that survives is on the file. */
 bool opens_any_persistent(struct opens *t, struct opens_key key);
 
