@@ -12,35 +12,6 @@ int ascii_hex(char c)
     return -1;
 }
 
-/* The lower case of eight letters at once; what is no ASCII letter stays as it is. */
-static uint64_t lower_eight(const char *p)
-{
-    const uint64_t ones = 0x0101010101010101ULL;
-    uint64_t word;
-    memcpy(&word, p, sizeof word);
-    uint64_t low = word & ones * 0x7F;
-    uint64_t from_a = low + ones * (0x80 - 'A');
-    uint64_t past_z = low + ones * (0x7F - 'Z');
-    uint64_t capital = (from_a ^ past_z) & ~word & ones * 0x80;
-    return word | capital >> 2;
-}
-
-bool str_istarts(struct str s, struct str prefix)
-{
-    size_t i = 0;
-    /* The last letter first: many names begin with the same ones. */
-    if (s.n < prefix.n ||
-        (prefix.n > 0 && ascii_lower(s.p[prefix.n - 1]) != ascii_lower(prefix.p[prefix.n - 1])))
-        return false;
-    for (; i + sizeof(uint64_t) <= prefix.n; i += sizeof(uint64_t))
-        if (lower_eight(s.p + i) != lower_eight(prefix.p + i))
-            return false;
-    for (; i < prefix.n; i++)
-        if (ascii_lower(s.p[i]) != ascii_lower(prefix.p[i]))
-            return false;
-    return true;
-}
-
 /* One to eight bytes as a word; those that are wanting repeat others or are spaces. */
 static uint64_t word_of_few(const char *p, size_t n)
 {
@@ -57,6 +28,46 @@ static uint64_t word_of_few(const char *p, size_t n)
     memcpy(&first, p, sizeof first);
     memcpy(&last, p + n - sizeof last, sizeof last);
     return (uint64_t)first << 32 | last;
+}
+
+/* The lower case of eight letters at once; what is no ASCII letter stays as it is. */
+static uint64_t lower_eight(uint64_t word)
+{
+    const uint64_t ones = 0x0101010101010101ULL;
+    uint64_t low = word & ones * 0x7F;
+    uint64_t from_a = low + ones * (0x80 - 'A');
+    uint64_t past_z = low + ones * (0x7F - 'Z');
+    uint64_t capital = (from_a ^ past_z) & ~word & ones * 0x80;
+    return word | capital >> 2;
+}
+
+/* But for the case of letters. Most words are the same, or differ in more than that. */
+static bool words_are_alike(uint64_t a, uint64_t b)
+{
+    const uint64_t case_bits = 0x2020202020202020ULL;
+    uint64_t differ = a ^ b;
+    if (differ == 0)
+        return true;
+    return (differ & ~case_bits) == 0 && lower_eight(a) == lower_eight(b);
+}
+
+/* In words, of which the last two may overlap. The last comes first: many names begin with the same
+ * letters. */
+bool str_istarts(struct str s, struct str prefix)
+{
+    const size_t word = sizeof(uint64_t);
+    if (s.n < prefix.n)
+        return false;
+    if (prefix.n < word)
+        return prefix.n == 0 ||
+               words_are_alike(word_of_few(s.p, prefix.n), word_of_few(prefix.p, prefix.n));
+    size_t last = prefix.n - word;
+    if (!words_are_alike(word_of_few(s.p + last, word), word_of_few(prefix.p + last, word)))
+        return false;
+    for (size_t i = 0; i < last; i += word)
+        if (!words_are_alike(word_of_few(s.p + i, word), word_of_few(prefix.p + i, word)))
+            return false;
+    return true;
 }
 
 /* Bytes from 0x80 on are none of these. */

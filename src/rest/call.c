@@ -144,6 +144,6 @@ void call_put_time(struct rest_call *call, struct str name, int64_t ticks)
 
 void call_begin_xml(struct rest_call *call)
 {
-    call_put(call, STR("Content-Type"), STR("application/xml"));
+    call_put_own(call, STR("Content-Type"), STR("application/xml"));
     buf_put(&call->out, STR("<?xml version=\"1.0\" encoding=\"utf-8\"?>"));
 }
