@@ -12,9 +12,6 @@ struct err range_read(struct rest_call *call, bool *given, uint64_t *offset, uin
     if (!is_own)
         text = call_header(call, STR("Range"));
     *given = str_given(text) && http_range_parse(text, &range);
-    /* Ranges from the end are not served: the whole is, whatever header asks for one. */
-    if (!*given && str_istarts(text, STR("bytes=-")))
-        return OK;
     if (!*given)
         return is_own ? call_bad_header(call, own) : OK;
     *offset = range.first;

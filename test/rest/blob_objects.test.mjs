@@ -149,6 +149,7 @@ test('GetBlob: ranges', async () => {
     assert.ok(own.bytes.equals(content.subarray(10, 20)));
     for (const range of ['bytes=-5', 'bytes=5-1', 'bytes=a-b', 'items=0-1', 'bytes=0-1,3-4'])
         assert.equal((await get({ Range: range })).status, 200, range);
+    assert.equal((await get({ 'x-ms-range': 'bytes=-1-' })).status, 200);
     assertError(await get({ 'x-ms-range': 'bytes=5-1' }), 400, 'InvalidHeaderValue');
     assertError(await get({ Range: 'bytes=3145728-' }), 416, 'InvalidRange');
     await container.getBlockBlobClient('empty').upload('', 0);
