@@ -20,10 +20,10 @@ void verified_free(struct verified *v)
     free(v);
 }
 
-static size_t verified_index(const struct extent *x)
+static size_t set_of(const struct extent *x)
 {
     uint64_t hash = (x->segment * 0x9E3779B97F4A7C15ULL ^ x->offset >> 12) * 0xD6E8FEB86659FD93ULL;
-    return (size_t)(hash >> 32) & (VERIFIED_SLOTS - 1);
+    return (size_t)(hash >> 32) & (VERIFIED_SETS - 1);
 }
 
 static bool same_extent(const struct extent *a, const struct extent *b)
@@ -32,28 +32,45 @@ static bool same_extent(const struct extent *a, const struct extent *b)
            a->check == b->check;
 }
 
+/* The extent's slot, or the one that it may take: that of the set which has been there longest. */
+static struct verified_slot *slot_of(struct verified *v, size_t set, const struct extent *x)
+{
+    struct verified_slot *found = &v->sets[set][0];
+    for (size_t way = 0; way < VERIFIED_WAYS; way++) {
+        struct verified_slot *slot = &v->sets[set][way];
+        if (same_extent(&slot->extent, x))
+            return slot;
+        if (slot->at_ms < found->at_ms)
+            found = slot;
+    }
+    return found;
+}
+
+static bool is_known(const struct verified_slot *slot, const struct extent *x, int64_t now_ms)
+{
+    return slot->chunks != 0 && same_extent(&slot->extent, x) && now_ms - slot->at_ms < VERIFIED_MS;
+}
+
 uint64_t verified_chunks(struct verified *v, const struct extent *x)
 {
-    size_t index = verified_index(x);
-    pthread_mutex_t *lock = &v->locks[index % VERIFIED_LOCKS];
-    const struct verified_slot *slot = &v->slots[index];
-    uint64_t chunks = 0;
+    size_t set = set_of(x);
+    pthread_mutex_t *lock = &v->locks[set % VERIFIED_LOCKS];
+    int64_t now_ms = clock_mono_ms();
     pthread_mutex_lock(lock);
-    if (slot->chunks != 0 && same_extent(&slot->extent, x) &&
-        clock_mono_ms() - slot->at_ms < VERIFIED_MS)
-        chunks = slot->chunks;
+    const struct verified_slot *slot = slot_of(v, set, x);
+    uint64_t chunks = is_known(slot, x, now_ms) ? slot->chunks : 0;
     pthread_mutex_unlock(lock);
     return chunks;
 }
 
 void verified_add(struct verified *v, const struct extent *x, uint64_t chunks)
 {
-    size_t index = verified_index(x);
-    pthread_mutex_t *lock = &v->locks[index % VERIFIED_LOCKS];
-    struct verified_slot *slot = &v->slots[index];
+    size_t set = set_of(x);
+    pthread_mutex_t *lock = &v->locks[set % VERIFIED_LOCKS];
     int64_t now_ms = clock_mono_ms();
     pthread_mutex_lock(lock);
-    if (same_extent(&slot->extent, x) && now_ms - slot->at_ms < VERIFIED_MS)
+    struct verified_slot *slot = slot_of(v, set, x);
+    if (is_known(slot, x, now_ms))
         slot->chunks |= chunks;
     else
         *slot = (struct verified_slot){*x, chunks, now_ms};
