@@ -51,7 +51,7 @@ part_style() {
 }
 
 part_lint() {
-    make -k tidy-quick
+    make -k -j"$(nproc)" tidy-quick
 }
 
 part_unit() {
@@ -94,7 +94,7 @@ part_smb() {
 }
 
 part_fuzz() {
-    make fuzz FUZZ_SECONDS="$FUZZ_SECONDS"
+    make -j"$(nproc)" fuzz FUZZ_SECONDS="$FUZZ_SECONDS"
 }
 
 # ---- running and counting ----
@@ -165,9 +165,9 @@ install_sdks() {
 if wants node node-asan; then install_sdks & fi
 run_part build
 wait
-# Two cores: three parts at a time, the longest first, since each waits for a quarter of its time; and beside them smb
-# and unit, which wait for most of theirs, the one for its clock, the other for the disk.
-parts='unit-tsan lint node node-asan fuzz unit-asan power-cut style unit'
+# Two cores: three parts at a time, first those that take long alone, since each waits for a quarter of its time; and
+# beside them smb and unit, which wait for most of theirs, the one for its clock, the other for the disk.
+parts='unit-tsan unit-asan node node-asan fuzz lint power-cut style unit'
 lane smb unit &
 # shellcheck disable=SC2086
 { lane $parts & lane $parts & lane $parts; }
