@@ -82,6 +82,7 @@ struct err rest_copy_blob_decode(struct rest_call *call)
     /* With a type it would be Put Blob From URL, which is for block blobs only. */
     if (str_given(call_header(call, STR("x-ms-blob-type"))))
         return call_bad_header(call, STR("x-ms-blob-type"));
+    copy->source.key_signs = true;
     TRY(copy_source_read(call, &copy->source));
     TRY(blob_read_copy_wishes(call, &args->wishes));
     args->id = guid_random();
@@ -234,6 +235,7 @@ struct err rest_incremental_copy_blob_decode(struct rest_call *call)
     struct incremental_copy *copy = ARENA_NEW(call->arena, struct incremental_copy);
     call->args = copy;
     TRY(blob_read_base_request(call, &copy->args.request));
+    copy->source.key_signs = true;
     TRY(copy_source_read(call, &copy->source));
     if (!copy->source.here)
         return err_new(ERR_INVALID_SOURCE_BLOB_URL);

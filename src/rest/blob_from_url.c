@@ -53,7 +53,7 @@ struct err rest_copy_blob_from_url_decode(struct rest_call *call)
     struct blob_copy_args *args = &copy->args;
     call->args = copy;
     TRY(blob_read_base_request(call, &args->request));
-    copy->from.key_signs = true;
+    copy->from.url.key_signs = true;
     TRY(from_url_read(call, false, &copy->from));
     TRY(from_url_read_checksums(call, &copy->from));
     TRY(blob_read_copy_wishes(call, &args->wishes));

@@ -232,8 +232,8 @@ static struct err read_place(struct rest_call *call, struct source_url *out)
  * goes through, and opens nothing that the key would not. */
 static bool request_serves(const struct rest_call *call, const struct source_url *source)
 {
-    bool whole = call->who.kind == AUTH_BEARER ||
-                 (call->who.kind == AUTH_SHARED_KEY && !source->key_signs_not);
+    bool whole =
+        call->who.kind == AUTH_BEARER || (call->who.kind == AUTH_SHARED_KEY && source->key_signs);
     return whole && !str_given(source->authorization) && !str_given(query_of(source, STR("sig"))) &&
            str_eq(source->account, call->account);
 }

@@ -26,8 +26,8 @@ struct source_url {
     int64_t version;        /* the same */
     struct auth_result who; /* with what it was let in; zero where it is by the request's own */
     bool by_request;
-    /* Set before it is read: the account's key, which signs the request, does not sign for it. */
-    bool key_signs_not;
+    /* Set before it is read: the account's key, which signs the request, signs for it as well. */
+    bool key_signs;
 };
 
 /* Reads the headers and, when the source is of this server, sees that it may be read.

@@ -92,6 +92,7 @@ struct err rest_copy_file_decode(struct rest_call *call)
     struct copy_args *args = &copy->args;
     call->args = copy;
     TRY(file_read_request(call, false, &args->request));
+    copy->url.key_signs = true;
     TRY(copy_source_read(call, &copy->url));
     TRY(read_source(call, copy));
     args->url = copy->url.shown;

@@ -18,7 +18,6 @@ struct err from_url_read(struct rest_call *call, bool with_tags, struct from_url
 {
     if (call->x->request.content_length > 0 || call->x->request.chunked)
         return call_bad_header(call, STR("Content-Length"));
-    out->url.key_signs_not = !out->key_signs;
     TRY(copy_source_read(call, &out->url));
     out->too_large = ERR_REQUEST_BODY_TOO_LARGE;
     if (copy_source_is_file(&out->url))

@@ -14,7 +14,6 @@
 
 struct from_url {
     struct source_url url;
-    bool key_signs; /* set before it is read: for the source as well, within one account */
     struct blob_source found; /* of this server; its conditions are those on any source */
     struct file_source {
         struct str partition;
