@@ -12,6 +12,7 @@
 enum {
     BATCH_BYTES_MAX = 16 << 20,
     GATHER_US_MAX = 2000,
+    RETURN_US = 20, /* to send an answer and to read the request that follows it, on a slow core */
     /* Of what extents leave free: rows that come leave this part for rows that go. It is looked at
      * again whenever the journal has grown by that part of it. */
     ROOM_SHARE = 2,
@@ -625,14 +626,18 @@ static void commit_turn(struct local_engine *e, struct turn *turn)
 }
 
 /* Clients that were answered come back with their next updates. To take the first few of them at
- * once would make two or three groups that flush by turns; to wait as long as one flush takes lets
- * nearly all share the next. Measured with 64 connections and queue messages: 57 updates a commit
- * for 29, and of server CPU 71 us for 86 in a message's life. */
+ * once would make two or three groups that flush by turns; to wait as long as one flush takes, and
+ * as the answers and the next requests need to pass through one core, lets nearly all share the
+ * next. Measured with 64 connections, queue messages and a core for the server: 55 updates a commit
+ * and 17,500 messages a second; 26 and 13,500 when only the flush's time was waited, of which all
+ * went by before the last answer was sent. */
 static void gather(struct local_engine *e, size_t answered)
 {
-    int64_t patience_us = e->flush_us < GATHER_US_MAX ? e->flush_us : GATHER_US_MAX;
-    if (patience_us > 0 && answered > 1)
-        update_queue_gather(&e->queue, answered, patience_us);
+    if (e->flush_us <= 0 || answered <= 1)
+        return;
+    int64_t patience_us = e->flush_us + RETURN_US * (int64_t)answered;
+    update_queue_gather(&e->queue, answered,
+                        patience_us < GATHER_US_MAX ? patience_us : GATHER_US_MAX);
 }
 
 /* Runs what waited for all to be durable. */
