@@ -6,8 +6,16 @@
 #include "service/queue/page.h"
 
 enum {
-    /* What one search looks at in vain: pages that are gone, messages that have expired. */
-    LOOK_MAX = 512,
+    /* What one search looks at in vain: pages that are gone, messages that have expired. A get that
+     * has looked enough takes away what it met and goes on in another transaction. A peek only
+     * reads, and there is no other to go on: it looks much further before it says that there is
+     * nothing. */
+    GET_LOOK_MAX = 512,
+    PEEK_LOOK_MAX = 4096,
+    /* How many pages with v rows of one time are looked at together. The rows say the time only to
+     * their grain, so the order within it is known once the pages are loaded; where so many share a
+     * grain, 16 at a time are put in order. */
+    DUE_ROWS_MAX = 16,
 };
 
 /* How far past the present a search for due messages goes. When it finds none, the next search need
@@ -34,11 +42,18 @@ struct expired {
     struct expired *next;
 };
 
+/* A v row that was read. */
+struct due_row {
+    struct loaded *at;
+    uint32_t passed; /* the slots that were looked at */
+    bool over;       /* nothing of it is due any more */
+};
+
 struct search {
     struct txn *t;
     const struct queue_state *s;
     int64_t now;
-    unsigned left; /* of LOOK_MAX */
+    unsigned left; /* of how many more it may look at in vain */
     struct loaded *pages;
     struct expired *expired; /* met on the way */
 
@@ -47,8 +62,9 @@ struct search {
     struct chosen logged; /* the one at head */
 
     struct cursor *due; /* open while v rows may be due */
-    struct loaded *due_page;
-    uint32_t due_passed; /* the slots of due_page that were looked at */
+    int64_t due_time;   /* of the rows that were read last */
+    unsigned due_count;
+    struct due_row due_rows[DUE_ROWS_MAX];
     bool has_timed;
     struct chosen timed;
     int64_t visible_from; /* the bound for the next search */
@@ -89,7 +105,15 @@ static bool search_wants(struct search *f, const struct chosen *c)
 
 static struct err search_begin(struct search *f, struct txn *t, const struct queue_state *s)
 {
-    *f = (struct search){.t = t, .s = s, .now = txn_now(t), .left = LOOK_MAX, .head = s->head};
+    f->t = t;
+    f->s = s;
+    f->now = txn_now(t);
+    f->pages = NULL;
+    f->expired = NULL;
+    f->head = s->head;
+    f->has_logged = f->has_timed = false;
+    f->due = NULL;
+    f->due_count = 0;
     f->visible_from = s->visible_from;
     if (s->visible_from > f->now)
         return OK;
@@ -127,57 +151,75 @@ static void search_remember(struct search *f, int64_t time)
         f->visible_from = time;
 }
 
-/* The earliest message of due_page that the v row at `time` stands for and that was not looked at
- * yet; NULL when there is none. */
-static const struct slot *due_earliest(const struct search *f, int64_t time)
+/* The earliest message that the row stands for and that was not looked at yet; NULL when there is
+ * none. */
+static const struct slot *due_earliest(const struct search *f, const struct due_row *row)
 {
-    const struct page *page = &f->due_page->page;
+    const struct page *page = &row->at->page;
     const struct slot *earliest = NULL;
     for (unsigned i = 0; i < page->count; i++) {
         const struct slot *slot = &page->slots[i];
-        if (!slot->gone && slot->timed && (f->due_passed & 1U << i) == 0 &&
-            slot->next_visible >> VISIBLE_GRAIN_BITS == time >> VISIBLE_GRAIN_BITS &&
+        if (!slot->gone && slot->timed && (row->passed & 1U << i) == 0 &&
+            slot->next_visible >> VISIBLE_GRAIN_BITS == f->due_time >> VISIBLE_GRAIN_BITS &&
             (earliest == NULL || slot->next_visible < earliest->next_visible))
             earliest = slot;
     }
     return earliest;
 }
 
-static struct err due_next_row(struct search *f)
+/* Reads the next rows, all of one time; none when no more are due. */
+static struct err due_read(struct search *f)
 {
-    f->due_page = NULL;
-    f->due_passed = 0;
-    return cursor_next(f->due);
+    f->due_count = 0;
+    while (f->due_count < DUE_ROWS_MAX && cursor_valid(f->due)) {
+        int64_t time;
+        uint64_t id;
+        TRY(queue_key_read(cursor_key(f->due), &time, &id));
+        if (time > f->now || (f->due_count > 0 && time != f->due_time))
+            return OK;
+        struct due_row *row = &f->due_rows[f->due_count++];
+        *row = (struct due_row){.passed = 0};
+        TRY(search_page(f, id, &row->at));
+        if (!row->at->found)
+            return err_new(ERR_CORRUPT);
+        f->due_time = time;
+        TRY(cursor_next(f->due));
+    }
+    return OK;
 }
 
-/* Looks at one message of the v row at the cursor, or goes to the next row. */
-static struct err search_due_row(struct search *f, int64_t time, uint64_t id)
+/* The row whose earliest message is due first; NULL when the rows that were read are over. */
+static struct due_row *due_first(struct search *f, const struct slot **slot)
 {
-    if (f->due_page == NULL)
-        TRY(search_page(f, id, &f->due_page));
-    if (!f->due_page->found)
-        return err_new(ERR_CORRUPT);
-    const struct slot *slot = due_earliest(f, time);
-    if (slot == NULL || slot->next_visible > f->now) {
-        if (slot != NULL)
-            search_remember(f, slot->next_visible);
-        return due_next_row(f);
+    struct due_row *first = NULL;
+    for (unsigned i = 0; i < f->due_count; i++) {
+        struct due_row *row = &f->due_rows[i];
+        const struct slot *earliest = row->over ? NULL : due_earliest(f, row);
+        row->over = earliest == NULL || earliest->next_visible > f->now;
+        if (earliest != NULL && row->over)
+            search_remember(f, earliest->next_visible);
+        if (row->over || (first != NULL && (*slot)->next_visible <= earliest->next_visible))
+            continue;
+        first = row;
+        *slot = earliest;
     }
-    f->timed = (struct chosen){f->due_page, (unsigned)(slot - f->due_page->page.slots)};
-    f->due_passed |= 1U << f->timed.slot;
-    f->has_timed = search_wants(f, &f->timed);
-    return OK;
+    return first;
 }
 
 static struct err search_due(struct search *f)
 {
-    while (!f->has_timed && f->due != NULL && f->left > 0 && cursor_valid(f->due)) {
-        int64_t time;
-        uint64_t id;
-        TRY(queue_key_read(cursor_key(f->due), &time, &id));
-        if (time > f->now)
-            return OK;
-        TRY(search_due_row(f, time, id));
+    while (!f->has_timed && f->due != NULL && f->left > 0) {
+        const struct slot *slot = NULL;
+        struct due_row *row = due_first(f, &slot);
+        if (row == NULL) {
+            TRY(due_read(f));
+            if (f->due_count == 0)
+                return OK;
+            continue;
+        }
+        f->timed = (struct chosen){row->at, (unsigned)(slot - row->at->page.slots)};
+        row->passed |= 1U << f->timed.slot;
+        f->has_timed = search_wants(f, &f->timed);
     }
     return OK;
 }
@@ -211,15 +253,14 @@ static struct err search_end(struct search *f)
 {
     int64_t time;
     uint64_t id;
-    if (f->due == NULL || !cursor_valid(f->due))
+    const struct slot *slot = NULL;
+    if (f->due == NULL)
+        return OK;
+    if (f->has_timed || due_first(f, &slot) != NULL)
+        search_remember(f, f->due_time);
+    if (!cursor_valid(f->due))
         return OK;
     TRY(queue_key_read(cursor_key(f->due), &time, &id));
-    if (f->due_page != NULL && !f->has_timed && due_earliest(f, time) == NULL) {
-        TRY(due_next_row(f));
-        if (!cursor_valid(f->due))
-            return OK;
-        TRY(queue_key_read(cursor_key(f->due), &time, &id));
-    }
     search_remember(f, time);
     return OK;
 }
@@ -240,6 +281,7 @@ static struct err search_run(struct search *f, unsigned count_max, struct found 
     return search_end(f);
 }
 
+/* `left` of the search is set by the caller. */
 static struct err find(struct search *f, struct txn *t, const struct queue_state *s,
                        unsigned count_max, struct found *out)
 {
@@ -287,6 +329,7 @@ struct err queue_peek_messages(struct txn *t, void *arg)
     struct search f;
     struct found found;
     TRY(queue_state_load(t, &s));
+    f.left = PEEK_LOOK_MAX;
     TRY(find(&f, t, &s, get->count_max, &found));
     get->count = 0;
     get->messages = ARENA_ARRAY(get->arena, struct queue_message, found.count);
@@ -333,6 +376,7 @@ struct err queue_get_messages(struct txn *t, void *arg)
     struct search f;
     struct found found;
     TRY(queue_state_load(t, &s));
+    f.left = GET_LOOK_MAX;
     TRY(find(&f, t, &s, get->count_max, &found));
     get->count = 0;
     get->again = found.count == 0 && f.left == 0;

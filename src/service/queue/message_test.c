@@ -133,6 +133,34 @@ void test_queue_order(void)
     fixture_release(&f);
 }
 
+/* Also where the times are nearer to each other than the grain of the v rows, and the messages are
+ * of different pages. */
+void test_queue_order_within_a_grain(void)
+{
+    static const int ORDER[] = {3, 1, 4, 0, 2};
+    struct fixture f;
+    struct queue_message m[5];
+    fixture_init(&f);
+    for (int i = 0; i < 5; i++) {
+        m[i] = fixture_put(&f, (const char[]){(char)('a' + i), '\0'});
+        fixture_seconds(&f, 1);
+    }
+    for (int i = 0; i < 5; i++) {
+        const struct queue_message *next = &m[ORDER[i]];
+        struct queue_change_message u = {.id = next->id, .receipt = next->receipt};
+        CHECK_OK(fixture_update(&f, queue_update_message, &u));
+        clock_advance(&f.clock, 10);
+    }
+    CHECK_STR(fixture_texts(&f, fixture_peek(&f, 32)), STR("d b e a c "));
+    CHECK_STR(fixture_texts(&f, fixture_get(&f, 1, 9)), STR("d "));
+    clock_advance(&f.clock, 10);
+    CHECK_STR(fixture_texts(&f, fixture_get(&f, 2, 9)), STR("b e "));
+    CHECK_STR(fixture_texts(&f, fixture_get(&f, 32, 8)), STR("a c "));
+    fixture_seconds(&f, 9);
+    CHECK_STR(fixture_texts(&f, fixture_get(&f, 32, 9)), STR("a c d b e "));
+    fixture_release(&f);
+}
+
 void test_update_message(void)
 {
     struct fixture f;
@@ -291,6 +319,7 @@ void test_queue_many_expired_at_the_head(void)
         (void)fixture_put_for(&f, "old", 0, 5);
     (void)fixture_put(&f, "alive");
     fixture_seconds(&f, 5);
+    CHECK_STR(fixture_texts(&f, fixture_peek(&f, 32)), STR("alive "));
     CHECK_STR(fixture_texts(&f, fixture_get(&f, 32, 60)), STR("alive "));
     CHECK_INT(fixture_count(&f), 1);
     fixture_release(&f);

@@ -13,7 +13,7 @@
 #include "service/queue/state.h"
 
 /* v rows stand at times cut to this many bits, about 7 ms: what one burst of gets hands out is
- * found through few of them. Messages that come back are in order to within that. */
+ * found through few of them. Which of the messages comes first the pages say, see deliver.c. */
 enum { VISIBLE_GRAIN_BITS = 16 };
 
 struct slot {
