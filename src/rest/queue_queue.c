@@ -2,6 +2,7 @@
 /* Operations on queues: create, metadata, policies, list. */
 #include "service/queue/queue.h"
 #include "core/xml.h"
+#include "rest/blob_upload.h"
 #include "rest/metadata.h"
 #include "rest/policy_xml.h"
 #include "rest/queue_rest.h"
@@ -66,6 +67,7 @@ struct err rest_set_queue_acl_decode(struct rest_call *call)
     struct queue_acl *acl = ARENA_NEW(call->arena, struct queue_acl);
     call->args = acl;
     TRY(queue_place(call));
+    TRY(blob_check_body_checksums(call, call->body));
     return policies_from_xml(call, STR("raup"), &acl->policies);
 }
 

@@ -4,6 +4,7 @@
 #include "core/base64.h"
 #include "core/time.h"
 #include "core/xml.h"
+#include "rest/blob_upload.h"
 
 /* ---- reading ---- */
 
@@ -47,15 +48,29 @@ static bool plain_message_text(struct str body, struct str *text)
     return false;
 }
 
+/* A text with markup that its sender forgot to escape is refused: what would be left of it is not
+ * what was sent. The same for a second text, and for one outside its element. */
+static struct err parsed_message_text(struct rest_call *call, struct str *text)
+{
+    const struct str name = STR("MessageText");
+    struct xml_node *root;
+    TRY(xml_parse(call->arena, call->body, &root));
+    const struct xml_node *node = xml_child(root, name);
+    if (!str_eq(root->name, STR("QueueMessage")) || str_trim(root->text).n > 0 || node == NULL ||
+        node->first_child != NULL)
+        return err_new(ERR_INVALID_XML_DOCUMENT);
+    for (const struct xml_node *other = node->next; other != NULL; other = other->next)
+        if (str_eq(other->name, name))
+            return err_new(ERR_INVALID_XML_DOCUMENT);
+    *text = node->text;
+    return OK;
+}
+
 struct err queue_xml_message_text(struct rest_call *call, struct str *text)
 {
-    if (!plain_message_text(call->body, text)) {
-        struct xml_node *root;
-        TRY(xml_parse(call->arena, call->body, &root));
-        *text = xml_child_text(root, STR("MessageText"));
-        if (!str_eq(root->name, STR("QueueMessage")) || !str_given(*text))
-            return err_new(ERR_INVALID_XML_DOCUMENT);
-    }
+    TRY(blob_check_body_checksums(call, call->body));
+    if (!plain_message_text(call->body, text))
+        TRY(parsed_message_text(call, text));
     if (text->n > QUEUE_TEXT_BYTES_MAX)
         return err_detail(ERR_REQUEST_BODY_TOO_LARGE,
                           arena_printf(call->arena, "MaxLimit\t%d", QUEUE_TEXT_BYTES_MAX).p);

@@ -7,7 +7,7 @@
 #include "service/queue/queue.h"
 
 /* The text in the body <QueueMessage><MessageText>…</MessageText></QueueMessage>; lives in the
- * call's arena or its body. ERR_INVALID_XML_DOCUMENT when it is not that;
+ * call's arena or its body. ERR_INVALID_XML_DOCUMENT when it is not that; ERR_MD5_MISMATCH;
  * ERR_REQUEST_BODY_TOO_LARGE when the text has more than 64 KiB in UTF-8. (The live service answers
  * 413 with MaxLimit for both the body and the text; the MessageTooLarge of the code list is not
  * seen.) */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The queue service through the official SDK and through raw requests.
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { assertError, startServer, uniqueName } from './lib.mjs';
 
@@ -254,6 +255,9 @@ test('malformed input: the right code, and nothing changed', async () => {
         [post('<QueueMessage></QueueMessage>'), 400, 'InvalidXmlDocument'],
         [post('<QueueMessage><Text>x</Text></QueueMessage>'), 400, 'InvalidXmlDocument'],
         [post('<Message><MessageText>x</MessageText></Message>'), 400, 'InvalidXmlDocument'],
+        [post(message('a<b>c</b>d')), 400, 'InvalidXmlDocument'],
+        [post('<QueueMessage><MessageText>a</MessageText><MessageText>b</MessageText></QueueMessage>'), 400, 'InvalidXmlDocument'],
+        [post('<QueueMessage>a<MessageText>b</MessageText></QueueMessage>'), 400, 'InvalidXmlDocument'],
         [post(`<!DOCTYPE q [<!ENTITY a "b">]>${message('&a;')}`), 400, 'InvalidXmlDocument'],
         [post(message('&a;')), 400, 'InvalidXmlDocument'],
         [post(message('a & b')), 400, 'InvalidXmlDocument'],
@@ -285,6 +289,7 @@ test('malformed input: the right code, and nothing changed', async () => {
         [put(`popreceipt=${escaped}&visibilitytimeout=-1`, message('x')), 400, 'OutOfRangeQueryParameterValue'],
         [put(`popreceipt=${escaped}&visibilitytimeout=604801`, message('x')), 400, 'OutOfRangeQueryParameterValue'],
         [put(`popreceipt=${escaped}&visibilitytimeout=0`, 'x'), 400, 'InvalidXmlDocument'],
+        [put(`popreceipt=${escaped}&visibilitytimeout=0`, message('<b/>')), 400, 'InvalidXmlDocument'],
         [put(`popreceipt=${escaped}&visibilitytimeout=0`, message('x'.repeat(65537))), 413, 'RequestBodyTooLarge'],
         [put('popreceipt=nonsense&visibilitytimeout=0', message('x')), 400, 'InvalidQueryParameterValue'],
         [put(`popreceipt=${encodeURIComponent(other.toString('base64'))}&visibilitytimeout=0`, message('x')), 400, 'PopReceiptMismatch'],
@@ -308,6 +313,29 @@ test('malformed input: the right code, and nothing changed', async () => {
     assert.deepEqual(await texts(queue), ['witness']);
     assert.equal((await queue.getProperties()).approximateMessagesCount, 1);
     await queue.deleteMessage(sent.messageId, receipt);
+});
+
+test('Content-MD5 of a message or of policies is checked, and nothing changed when it is not right', async () => {
+    const queue = await newQueue();
+    const body = message('m');
+    const md5 = (text) => createHash('md5').update(text).digest('base64');
+    const post = (value) => raw('POST', `/${queue.name}/messages`, { body, headers: { 'Content-MD5': value } });
+    const wrong = await post(md5('another'));
+    assertError(wrong, 400, 'Md5Mismatch');
+    assert.deepEqual([wrong.xml('UserSpecifiedMd5')[0], wrong.xml('ServerCalculatedMd5')[0]], [md5('another'), md5(body)]);
+    assertError(await post('nonsense'), 400, 'InvalidMd5');
+    assert.deepEqual(await texts(queue), []);
+    const sent = await post(md5(body));
+    assert.equal(sent.status, 201);
+    const query = { popreceipt: sent.xml('PopReceipt')[0], visibilitytimeout: '0' };
+    const path = `/${queue.name}/messages/${sent.xml('MessageId')[0]}`;
+    assertError(await raw('PUT', path, { query, body: message('n'), headers: { 'Content-MD5': md5(body) } }), 400, 'Md5Mismatch');
+    assert.deepEqual(await texts(queue), ['m']);
+    const policies = '<SignedIdentifiers><SignedIdentifier><Id>i</Id></SignedIdentifier></SignedIdentifiers>';
+    const set = (value) => raw('PUT', `/${queue.name}`, { query: 'comp=acl', body: policies, headers: { 'Content-MD5': value } });
+    assertError(await set(md5('another')), 400, 'Md5Mismatch');
+    assert.deepEqual((await queue.getAccessPolicy()).signedIdentifiers, []);
+    assert.equal((await set(md5(policies))).status, 204);
 });
 
 test('answers name what was wrong', async () => {
