@@ -48,6 +48,14 @@ static bool plain_message_text(struct str body, struct str *text)
     return false;
 }
 
+static bool is_blank(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if (strchr(" \t\r\n", text.p[i]) == NULL)
+            return false;
+    return true;
+}
+
 /* A text with markup that its sender forgot to escape is refused: what would be left of it is not
  * what was sent. The same for a second text, and for one outside its element. */
 static struct err parsed_message_text(struct rest_call *call, struct str *text)
@@ -56,7 +64,7 @@ static struct err parsed_message_text(struct rest_call *call, struct str *text)
     struct xml_node *root;
     TRY(xml_parse(call->arena, call->body, &root));
     const struct xml_node *node = xml_child(root, name);
-    if (!str_eq(root->name, STR("QueueMessage")) || str_trim(root->text).n > 0 || node == NULL ||
+    if (!str_eq(root->name, STR("QueueMessage")) || !is_blank(root->text) || node == NULL ||
         node->first_child != NULL)
         return err_new(ERR_INVALID_XML_DOCUMENT);
     for (const struct xml_node *other = node->next; other != NULL; other = other->next)

@@ -237,6 +237,18 @@ test('texts: hostile to XML, in every script, long', async () => {
     }
 });
 
+test('PutMessage: XML as clients may write it', async () => {
+    const queue = await newQueue();
+    const text = '<MessageText>a &lt; b</MessageText>';
+    for (const body of [`<QueueMessage>\n  ${text}\r\n\t</QueueMessage>\n`, `<?xml version="1.0"?>\n<!-- c --><QueueMessage>${text}</QueueMessage>`,
+        `<QueueMessage ><Other>1</Other>${text}<!-- c --></QueueMessage >`, `<QueueMessage xmlns:x="urn:x" x:y="z">${text}</QueueMessage>`,
+        `\ufeff<QueueMessage>${text}</QueueMessage>`, Buffer.from(`\ufeff<QueueMessage>${text}</QueueMessage>`, 'utf16le')]) {
+        assert.equal((await raw('POST', `/${queue.name}/messages`, { body })).status, 201, body.toString());
+        assert.deepEqual(await texts(queue), ['a < b']);
+        await queue.clearMessages();
+    }
+});
+
 test('malformed input: the right code, and nothing changed', async () => {
     const queue = await newQueue();
     const sent = await queue.sendMessage('witness');
