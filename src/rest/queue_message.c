@@ -77,16 +77,22 @@ struct err rest_put_message_encode(struct rest_call *call)
 
 /* ---- update and delete ---- */
 
-/* An id that is no GUID names no message: nothing else is known to be wrong with it. */
+/* An id that is no GUID names no message. The cloud says so when the receipt is base64 at all, be
+ * it as long as a receipt or not, and says that a receipt is malformed before it looks for a
+ * message.
+ */
 static struct err decode_held(struct rest_call *call, struct queue_change_message *change)
 {
     struct str receipt = call_query(call, STR("popreceipt"));
     TRY(queue_place(call));
     if (!str_given(receipt))
         return call_missing_query(call, STR("popreceipt"));
-    if (!base64_decode_exact(receipt, change->receipt.bytes, sizeof change->receipt.bytes))
+    bool sound = base64_decode_exact(receipt, change->receipt.bytes, sizeof change->receipt.bytes);
+    bool named = guid_parse(call->object, &change->id);
+    struct str other;
+    if (!sound && (named || receipt.n == 0 || !base64_decode(call->arena, receipt, &other)))
         return bad_query_because(call, STR("popreceipt"), "Invalid pop receipt format.");
-    if (!guid_parse(call->object, &change->id))
+    if (!named)
         return err_new(ERR_MESSAGE_NOT_FOUND);
     call->args = change;
     return OK;

@@ -312,6 +312,10 @@ test('malformed input: the right code, and nothing changed', async () => {
         [del('popreceipt=AAAA'), 400, 'InvalidQueryParameterValue'],
         [del(`popreceipt=${encodeURIComponent(other.toString('base64'))}`), 400, 'PopReceiptMismatch'],
         [del(`popreceipt=${escaped}`, 'no-such-id'), 404, 'MessageNotFound'],
+        [del('popreceipt=qmxrggowdtcgoasmqqsw', 'test-message-73dd8400'), 404, 'MessageNotFound'],
+        [put('popreceipt=qmxrggowdtcgoasmqqsw&visibilitytimeout=0', message('x'), 'test-message-73dd8400'), 404, 'MessageNotFound'],
+        [del(`popreceipt=${escaped}Random`), 400, 'InvalidQueryParameterValue'],
+        [del(`popreceipt=${escaped}Random`, `${sent.messageId}Random`), 400, 'InvalidQueryParameterValue'],
     ];
     for (const [request, status, code] of table) {
         const answer = await raw(...request);
