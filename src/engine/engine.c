@@ -147,11 +147,11 @@ void engine_loan_end(struct engine_loan *loan)
     *loan = (struct engine_loan){0};
 }
 
-struct err txn_put_hot(struct txn *t, struct str key, struct str value)
+struct err txn_put_hinted(struct txn *t, struct str key, struct str value, unsigned hints)
 {
     assert(t->writable);
     assert(key.n <= ENGINE_KEY_MAX && value.n <= ENGINE_VALUE_MAX && str_given(value));
-    return t->ops->put_hot(t, key, value);
+    return t->ops->put_hinted(t, key, value, hints);
 }
 
 struct err txn_del(struct txn *t, struct str key)

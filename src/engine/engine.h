@@ -101,8 +101,13 @@ struct err txn_put(struct txn *t, struct str key, struct str value);
  * be. */
 struct err txn_get_with_body(struct txn *t, struct str key, struct str *value, struct str *body);
 struct err txn_put_with_body(struct txn *t, struct str key, struct str value, struct str body);
-/* The same, with the hint that the row is read again soon (a message just put). */
-struct err txn_put_hot(struct txn *t, struct str key, struct str value);
+/* What is known of a row that is put. */
+enum put_hint {
+    PUT_HOT = 1, /* it is read again soon (a message just put) */
+    /* No row of the key is there now. When this one is gone soon, hardly a trace is left of it. */
+    PUT_NEW = 2,
+};
+struct err txn_put_hinted(struct txn *t, struct str key, struct str value, unsigned hints);
 /* A loan keeps a body in place after the function has returned, so that it need not be copied in
  * order to be sent. All zero is none. */
 struct engine_loan {

@@ -58,7 +58,7 @@ struct txn_ops {
     struct err (*put_with_body)(struct txn *t, struct str key, struct str value, struct str body);
     /* NULL where nothing can be lent. The loan is none yet. */
     bool (*lend)(struct txn *t, struct str bytes, struct engine_loan *loan);
-    struct err (*put_hot)(struct txn *t, struct str key, struct str value);
+    struct err (*put_hinted)(struct txn *t, struct str key, struct str value, unsigned hints);
     struct err (*del)(struct txn *t, struct str key);
     /* The keys from <= key < to, to the partition's end when `to` is absent; both are borrowed for
      * the call only. */

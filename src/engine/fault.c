@@ -205,10 +205,10 @@ static struct err fault_put_with_body(struct txn *t, struct str key, struct str 
     return txn_put_with_body(fault_txn_of(t)->inner, key, value, body);
 }
 
-static struct err fault_put_hot(struct txn *t, struct str key, struct str value)
+static struct err fault_put_hinted(struct txn *t, struct str key, struct str value, unsigned hints)
 {
     TRY(fault_point(fault_txn_of(t)->fault));
-    return txn_put_hot(fault_txn_of(t)->inner, key, value);
+    return txn_put_hinted(fault_txn_of(t)->inner, key, value, hints);
 }
 
 static struct err fault_del(struct txn *t, struct str key)
@@ -284,7 +284,7 @@ static const struct txn_ops FAULT_TXN_OPS = {
     .get_with_body = fault_get_with_body,
     .put_with_body = fault_put_with_body,
     .lend = fault_lend,
-    .put_hot = fault_put_hot,
+    .put_hinted = fault_put_hinted,
     .del = fault_del,
     .cursor_open = fault_cursor_open,
     .scan_open = fault_scan_open,

@@ -19,6 +19,7 @@ struct row {
     uint32_t body_n;
     bool deleted; /* a mark that the row is gone from what lies below this tree */
     bool hot;     /* likely to be read soon */
+    bool born;    /* what lies below this tree has no row of the key: when it is gone, all is */
     char bytes[]; /* key, then value, then body */
 };
 

@@ -110,7 +110,7 @@ static struct err skip_row(struct checker *c, struct buf *from, bool *found)
     struct walk walk;
     struct str key;
     walk_init(&walk, c->txn.state, ENGINE_WAIT, buf_str(from), (struct str){past, 1});
-    rocksdb_iter_seek_to_first(walk.iterator);
+    walk_seek_first(&walk);
     struct err e = walk_key(&walk, &key);
     if (c->txn.batch != NULL) {
         const struct row *row = tree_at_or_after(&c->txn.batch->overlay, buf_str(from));

@@ -131,17 +131,13 @@ static struct err sample_new(struct local_engine *e, uint64_t file, struct file_
 static struct err is_live(struct state *state, struct str key, const struct value_place *place,
                           bool *live)
 {
-    rocksdb_pinnableslice_t *slice;
-    *live = false;
-    TRY(state_read(state, ENGINE_WAIT, key, &slice));
-    if (slice == NULL)
-        return OK;
-    struct str stored;
+    struct state_row row;
     struct value_place now;
-    stored.p = rocksdb_pinnableslice_value(slice, &stored.n);
-    *live =
-        value_is_elsewhere(stored, &now) && now.file == place->file && now.offset == place->offset;
-    rocksdb_pinnableslice_destroy(slice);
+    *live = false;
+    TRY(state_read(state, ENGINE_WAIT, key, &row));
+    *live = str_given(row.stored) && value_is_elsewhere(row.stored, &now) &&
+            now.file == place->file && now.offset == place->offset;
+    state_row_release(&row);
     return OK;
 }
 

@@ -76,6 +76,8 @@ void batch_insert(struct batch *b, struct row *row)
         b->overlaid = mem_realloc(b->overlaid, b->overlaid_capacity * sizeof *b->overlaid);
     }
     struct row *before = tree_exchange(&b->overlay, row);
+    if (before != NULL)
+        row->born = before->born;
     b->overlaid[b->overlaid_count++] = (struct overlaid){row, before};
 }
 
@@ -169,7 +171,7 @@ struct err commit_sync_extents(struct local_engine *e)
     return result;
 }
 
-/* ---- the record, and RocksDB's batch ---- */
+/* ---- the record ---- */
 
 /* What stays where the record has it: a large value, or a large body, and then the value beside it.
  */
@@ -201,62 +203,13 @@ static void add_to_journal(void *arg, struct row *row)
         journal_add_small(j, row_key(row), large);
 }
 
-void put_stored(rocksdb_writebatch_t *batch, struct str key, struct str stored)
-{
-    rocksdb_writebatch_put(batch, key.p, key.n, stored.p, stored.n);
-}
-
-void put_place(rocksdb_writebatch_t *batch, struct str key, const struct value_place *place,
-               struct str value)
-{
-    char placed[VALUE_PLACED_BYTES];
-    value_placed_write(placed, place, str_given(value));
-    const char *parts[] = {placed, value.p};
-    const size_t sizes[] = {sizeof placed, value.n};
-    rocksdb_writebatch_putv(batch, 1, &key.p, &key.n, str_given(value) ? 2 : 1, parts, sizes);
-}
-
-void put_journal_place(rocksdb_writebatch_t *batch, const struct journal_place *place)
-{
-    char bytes[32];
-    struct buf b = {.p = bytes, .capacity = sizeof bytes};
-    buf_put_u8(&b, VALUE_HERE);
-    buf_put_le64(&b, place->file);
-    buf_put_le64(&b, place->offset);
-    buf_put_le64(&b, place->sequence);
-    put_stored(batch, KEY_JOURNAL, buf_str(&b));
-}
-
-struct row_writer {
-    struct local_engine *engine;
-    size_t large; /* how many of the large values came before */
-};
-
-static void add_to_rows(void *arg, struct row *row)
-{
-    struct row_writer *w = arg;
-    struct str key = row_key(row);
-    struct str value;
-    struct str large;
-    if (row->deleted) {
-        rocksdb_writebatch_delete(w->engine->write, key.p, key.n);
-    } else if (goes_to_journal(row, &value, &large)) {
-        struct value_place place = journal_value_place(&w->engine->journal, w->large++);
-        put_place(w->engine->write, key, &place, value);
-    } else {
-        put_stored(w->engine->write, key, row_value(row));
-    }
-}
-
-/* One of the engine's own numbers, to both. */
+/* One of the engine's own numbers. */
 static void add_number(struct local_engine *e, struct str key, uint64_t number)
 {
-    char bytes[16];
+    char bytes[8];
     struct buf b = {.p = bytes, .capacity = sizeof bytes};
-    buf_put_u8(&b, VALUE_HERE);
     buf_put_le64(&b, number);
-    journal_add_small(&e->journal, key, str_from(buf_str(&b), 1));
-    put_stored(e->write, key, buf_str(&b));
+    journal_add_small(&e->journal, key, buf_str(&b));
 }
 
 /* To those who remember rows, or where they are. */
@@ -328,6 +281,7 @@ static struct err mend_journal(struct local_engine *e)
     if (!e->journal.broken)
         return OK;
     TRY(commit_sync_extents(e));
+    TRY(fold_rows(e));
     struct journal_place place = journal_mend_place(&e->journal);
     rocksdb_writebatch_clear(e->write);
     TRY(save_visible(e));
@@ -335,6 +289,8 @@ static struct err mend_journal(struct local_engine *e)
     TRY(rows_write(&e->rows, e->write));
     TRY(rows_flush(&e->rows));
     journal_mended(&e->journal);
+    e->applied = e->folded = place;
+    commit_publish(e, state_new(&e->rows, e->commit, &e->readers));
     return OK;
 }
 
@@ -349,66 +305,11 @@ static struct err refuse_record(struct local_engine *e, struct err why)
 
 /* ---- both ---- */
 
-struct restorer {
-    struct local_engine *engine;
-    struct err error; /* the first */
-};
-
-static void restore_key(struct restorer *r, struct str key)
-{
-    struct local_engine *e = r->engine;
-    struct buf stored = buf_heap();
-    bool found = false;
-    if (err_is(r->error))
-        return;
-    r->error = state_read_small(e->published, key, &stored, &found);
-    if (!err_is(r->error) && found)
-        put_stored(e->write, key, buf_str(&stored));
-    else if (!err_is(r->error))
-        rocksdb_writebatch_delete(e->write, key.p, key.n);
-    buf_release(&stored);
-}
-
-static void restore_row(void *arg, struct row *row)
-{
-    restore_key(arg, row_key(row));
-}
-
-/* RocksDB's memory gets back what is published, in place of rows whose record is not durable. */
-static struct err restore_rows(struct local_engine *e)
-{
-    struct restorer r = {.engine = e};
-    rocksdb_writebatch_clear(e->write);
-    tree_each(&e->batch.overlay, restore_row, &r);
-    restore_key(&r, KEY_STAMP);
-    restore_key(&r, KEY_TAIL);
-    restore_key(&r, KEY_JOURNAL);
-    return err_is(r.error) ? r.error : rows_write(&e->rows, e->write);
-}
-
-/* RocksDB has the rows by now, in its memory, and nobody has seen them. If it cannot be given the
- * old ones back, nothing that is there may go to a table any more: the next start knows what is
- * durable. */
-static struct err flush_record(struct local_engine *e)
-{
-    struct err error = journal_flush(&e->journal);
-    if (!err_is(error))
-        return OK;
-    journal_leave_record(&e->journal);
-    if (!err_is(restore_rows(e)))
-        return refuse_record(e, error);
-    e->lost = true;
-    log_line(LOG_ERROR, "rows that could not be flushed could not be taken back: no update is "
-                        "taken until the next start");
-    return err_cause(ERR_UNKNOWN_OUTCOME, error.cause);
-}
-
 /* Puts the record together. Says which tail it names. */
 static struct err make_record(struct local_engine *e, uint64_t *tail)
 {
     struct journal *j = &e->journal;
     TRY(journal_begin(j));
-    rocksdb_writebatch_clear(e->write);
     tree_each(&e->batch.overlay, add_to_journal, j);
     add_number(e, KEY_STAMP, (uint64_t)e->last_stamp);
     *tail = segments_oldest_open(&e->segments);
@@ -417,22 +318,26 @@ static struct err make_record(struct local_engine *e, uint64_t *tail)
     return OK;
 }
 
-static struct err put_rows(struct local_engine *e, const struct journal_place *after)
+/* The disk has the record, or says that it has not: then it is as if it had never been written. */
+static struct err flush_record(struct local_engine *e)
 {
-    struct row_writer writer = {.engine = e};
-    tree_each(&e->batch.overlay, add_to_rows, &writer);
-    put_journal_place(e->write, after);
-    return rows_write(&e->rows, e->write);
+    struct err error = journal_flush(&e->journal);
+    if (!err_is(error))
+        return OK;
+    journal_leave_record(&e->journal);
+    return refuse_record(e, error);
 }
 
-/* The journal first. While the disk takes the record, RocksDB's memory takes the rows: about half
- * of what the committer would wait. When RocksDB will not have them, the record is taken back; when
- * the flush fails, the rows are. */
+/* While the disk takes the record, RocksDB takes rows of the commits before it, when it is time for
+ * that: about half of what the committer would wait. When it does not take them, they stay where
+ * they are, and the next commit waits until it does. */
 static struct err write_rows(struct local_engine *e, bool flush)
 {
     struct journal *j = &e->journal;
     uint64_t tail;
     TRY(mend_journal(e));
+    if (e->fold_failed)
+        TRY(fold_rows(e));
     if (journal_needs_file(j))
         TRY(commit_sync_extents(e)); /* records that are flushed vouch for their extents */
     TRY(make_record(e, &tail));
@@ -441,15 +346,14 @@ static struct err write_rows(struct local_engine *e, bool flush)
     struct err error = journal_write(j, flush);
     if (err_is(error))
         return refuse_record(e, error);
-    error = put_rows(e, &after);
-    if (err_is(error)) {
-        TRY(journal_take_back(j));
-        return error;
-    }
+    if (fold_due(e))
+        (void)fold_rows(e);
     if (flush)
         TRY(flush_record(e));
+    e->applied = after;
     e->tail_written = tail;
     e->unvouched = !flush;
+    rows_count(&e->rows, j->entries.n + (uint64_t)j->entry_count * FRESH_ROW_BYTES);
     atomic_fetch_add(&e->journal_bytes, after.offset - before.offset);
     return OK;
 }
@@ -494,43 +398,65 @@ struct state *local_state(struct local_engine *e)
     return s;
 }
 
-static void renew_place(struct row_writer *w, const struct row *row)
+void commit_publish(struct local_engine *e, struct state *state)
 {
+    pthread_mutex_lock(&e->publish_lock);
+    struct state *old = e->published;
+    e->published = state;
+    pthread_mutex_unlock(&e->publish_lock);
+    state_put(old);
+}
+
+struct publisher {
+    struct local_engine *engine;
+    struct tree fresh;
+    size_t large; /* how many of the large values came before */
+};
+
+/* Where the row's large part lies from now on. */
+static struct row *place_row(struct publisher *p, const struct row *row, uint64_t hash,
+                             struct str value, struct str large)
+{
+    struct value_place place = journal_value_place(&p->engine->journal, p->large++);
+    struct row_place whole = journal_row_place(&place, row->key_n, row->value_n - large.n);
+    row_places_put(p->engine->places, hash, &whole);
+    struct row *placed = value_row_placed(row_key(row), &place, value);
+    placed->born = row->born;
+    return placed;
+}
+
+static void publish_row(void *arg, struct row *row)
+{
+    struct publisher *p = arg;
+    struct local_engine *e = p->engine;
     uint64_t hash = row_cache_hash(row_key(row));
     struct str value;
     struct str large;
-    if (row->deleted || !goes_to_journal(row, &value, &large)) {
-        row_places_drop(w->engine->places, hash);
+    if (row->hot)
+        row_cache_add(e->cache, row_key(row), row_value(row));
+    else
+        row_cache_renew(e->cache, row_key(row), row->deleted ? STR_NONE : row_value(row));
+    if (!row->deleted && goes_to_journal(row, &value, &large)) {
+        fresh_add(e, &p->fresh, place_row(p, row, hash, value, large));
         return;
     }
-    struct value_place place = journal_value_place(&w->engine->journal, w->large++);
-    struct row_place whole = journal_row_place(&place, row->key_n, row->value_n - large.n);
-    row_places_put(w->engine->places, hash, &whole);
-}
-
-static void renew_row(void *arg, struct row *row)
-{
-    struct row_writer *w = arg;
-    if (row->hot)
-        row_cache_add(w->engine->cache, row_key(row), row_value(row));
-    else
-        row_cache_renew(w->engine->cache, row_key(row), row->deleted ? STR_NONE : row_value(row));
-    renew_place(w, row);
+    row_places_drop(e->places, hash);
+    fresh_add(e, &p->fresh, row_get(row));
 }
 
 static void publish(struct local_engine *e)
 {
     e->commit++;
     announce(e, e->commit);
-    struct row_writer writer = {.engine = e};
-    tree_each(&e->batch.overlay, renew_row, &writer);
+    struct publisher p = {.engine = e, .fresh = tree_get(&e->published->fresh)};
+    if (p.fresh.root == NULL)
+        p.fresh.random = OVERLAY_SEED;
+    tree_each(&e->batch.overlay, publish_row, &p);
     pins_advance(&e->readers, e->commit);
-    struct state *state = state_new(&e->rows, e->commit, &e->readers);
-    pthread_mutex_lock(&e->publish_lock);
-    struct state *old = e->published;
-    e->published = state;
-    pthread_mutex_unlock(&e->publish_lock);
-    state_put(old);
+    commit_publish(e, state_after(e->published, p.fresh, e->commit));
+    /* The reaper takes the marks of what was dropped away from RocksDB: they have to be there. */
+    if (e->batch.dropped_count > 0)
+        (void)fold_rows(e);
     pins_advance(&e->pins, e->commit);
     atomic_fetch_add(&e->commits, 1);
 }
@@ -646,6 +572,8 @@ static void run_rests(struct local_engine *e, const struct turn *turn)
     for (struct engine_update *u = turn->first; u != turn->past; u = u->next) {
         const struct rest *rest = u->fn == nothing_to_do ? u->arg : NULL;
         if (rest != NULL && !err_is(u->result))
+            u->result = fold_rows(e);
+        if (rest != NULL && !err_is(u->result))
             u->result = rest->run(e, rest->arg);
     }
 }
@@ -657,6 +585,8 @@ static void fill_tables(struct local_engine *e)
         return;
     if (something_unsynced(e) && err_is(make_durable(e, true)))
         return; /* logged, and told to the next who flushes */
+    if (err_is(fold_rows(e)))
+        return;
     (void)rows_switch(
         &e->rows); /* logged; a table that cannot be written fails the writes to come */
 }
@@ -736,6 +666,8 @@ static void commit_last(struct local_engine *e)
     uint64_t tail = segments_seal(&e->segments);
     if (!err_is(error) && tail != e->tail_written)
         error = write_rows(e, true);
+    if (!err_is(error))
+        error = fold_rows(e);
     if (!err_is(error))
         error = rows_flush(&e->rows);
     if (err_is(error)) {

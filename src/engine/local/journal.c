@@ -407,23 +407,6 @@ void journal_leave_record(struct journal *j)
     j->end = j->record_at;
 }
 
-struct err journal_take_back(struct journal *j)
-{
-    struct journal_place before = j->record_at;
-    j->end = before;
-    if (j->durable_sequence > before.sequence) {
-        j->durable_sequence = before.sequence;
-        j->durable_offset = before.offset;
-    }
-    struct err e = cut_back(j);
-    if (!err_is(e))
-        e = segment_sync(&j->files, j->active);
-    if (!err_is(e))
-        return OK;
-    j->broken = true;
-    return err_cause(ERR_UNKNOWN_OUTCOME, e.cause);
-}
-
 struct journal_place journal_mend_place(const struct journal *j)
 {
     return (struct journal_place){j->files.next_id, 0, j->end.sequence};

@@ -110,9 +110,6 @@ struct journal_place journal_record_end(const struct journal *j);
 /* Writes the record. With flush, journal_flush is to follow, and the record is on its way to the
  * disk already. With an error nothing was added. */
 struct err journal_write(struct journal *j, bool flush);
-/* Takes back the record just written, which RocksDB would not have. ERR_UNKNOWN_OUTCOME when that
- * fails as well. */
-struct err journal_take_back(struct journal *j);
 /* All before is durable. */
 struct err journal_flush(struct journal *j);
 /* The flush of the record just written has failed: it does not count, whether it is on the disk or

@@ -59,8 +59,8 @@ static bool walk_turn(struct local_engine *e, struct walk *walk, uint64_t commit
 {
     struct learner *l = &e->learner;
     struct str key;
-    rocksdb_iter_seek_to_first(walk->iterator);
-    for (int n = 0;; n++, l->walked++, rocksdb_iter_next(walk->iterator)) {
+    walk_seek_first(walk);
+    for (int n = 0;; n++, l->walked++, walk_next(walk)) {
         if (err_is(walk_key(walk, &key)) || !str_given(key))
             return true; /* logged, and told to whoever reads there */
         if (n > 0 && (n == TURN_ROWS || !row_places_in_step(e->places, commit)))

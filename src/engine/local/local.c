@@ -72,30 +72,26 @@ struct local_hop {
     struct state *state;
     struct journal *journal;
     struct walk walk;
-    rocksdb_pinnableslice_t *slice;
+    struct state_row row; /* the one last asked for */
     struct buf large;
 };
 
 static struct err local_hop_seek(struct hop_source *s, struct str at, struct str *found)
 {
     struct local_hop *hop = (struct local_hop *)(void *)s;
-    rocksdb_iter_seek(hop->walk.iterator, at.p, at.n);
+    walk_seek(&hop->walk, at);
     return walk_key(&hop->walk, found);
 }
 
 static struct err local_hop_get(struct hop_source *s, struct str key, struct str *value)
 {
     struct local_hop *hop = (struct local_hop *)(void *)s;
-    if (hop->slice != NULL)
-        rocksdb_pinnableslice_destroy(hop->slice);
-    hop->slice = NULL;
-    TRY(state_read(hop->state, ENGINE_WAIT, key, &hop->slice));
+    state_row_release(&hop->row);
+    TRY(state_read(hop->state, ENGINE_WAIT, key, &hop->row));
     *value = STR_NONE;
-    if (hop->slice == NULL)
+    if (!str_given(hop->row.stored))
         return OK;
-    struct str stored;
-    stored.p = rocksdb_pinnableslice_value(hop->slice, &stored.n);
-    return value_load(hop->journal, stored, ENGINE_WAIT, &hop->large, value);
+    return value_load(hop->journal, hop->row.stored, ENGINE_WAIT, &hop->large, value);
 }
 
 static struct err local_partitions(struct engine *engine, const struct partition_walk *walk)
@@ -107,8 +103,7 @@ static struct err local_partitions(struct engine *engine, const struct partition
                             .journal = &local_of(engine)->journal};
     walk_init(&hop.walk, hop.state, ENGINE_WAIT, (struct str){first, 1}, (struct str){past, 1});
     struct err result = hop_partitions(&hop.base, walk);
-    if (hop.slice != NULL)
-        rocksdb_pinnableslice_destroy(hop.slice);
+    state_row_release(&hop.row);
     walk_release(&hop.walk);
     buf_release(&hop.large);
     state_put(hop.state);
@@ -262,7 +257,7 @@ static struct err pass_segments_named(struct state *s, char space, uint64_t *nex
     uint64_t segment;
     uint64_t offset;
     walk_init(&walk, s, ENGINE_WAIT, (struct str){first, 1}, (struct str){past, 1});
-    rocksdb_iter_seek_to_last(walk.iterator);
+    walk_seek_before(&walk, walk.past);
     struct err e = walk_key(&walk, &key);
     if (!err_is(e) && str_given(key)) {
         if (!extent_key_read(key, &segment, &offset))

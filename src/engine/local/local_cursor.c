@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cursors: RocksDB's iterator over the state below, merged with what the batch has written. The
+/* Cursors: a walk over the state below, merged with what the batch has written. The
  * batch is searched anew at every move, so writes under a standing cursor are seen by the next. */
 #include <stdlib.h>
 
@@ -94,7 +94,7 @@ static struct err cursor_settle_forward(struct local_cursor *c, struct row *row)
         if (!row->deleted)
             return cursor_stand_on_row(c, row);
         if (order == 0)
-            rocksdb_iter_next(c->below.iterator);
+            walk_next(&c->below);
         row = tree_after(cursor_overlay(c), row_key(row));
     }
 }
@@ -103,7 +103,7 @@ static struct err cursor_seek_physical(struct local_cursor *c, struct str at)
 {
     if (str_cmp(at, c->first) < 0)
         at = c->first;
-    rocksdb_iter_seek(c->below.iterator, at.p, at.n);
+    walk_seek(&c->below, at);
     return cursor_settle_forward(c, tree_at_or_after(cursor_overlay(c), at));
 }
 
@@ -123,13 +123,13 @@ static struct err local_cursor_skip(struct cursor *cursor, struct str skip)
 static struct err cursor_step_below(struct local_cursor *c)
 {
     if (!c->below_ahead) {
-        rocksdb_iter_seek(c->below.iterator, c->stand.p, c->stand.n);
+        walk_seek(&c->below, c->stand);
         c->below_ahead = true;
     }
     struct str key;
     TRY(walk_key(&c->below, &key));
     if (str_given(key) && str_eq(key, c->stand))
-        rocksdb_iter_next(c->below.iterator);
+        walk_next(&c->below);
     return OK;
 }
 
@@ -164,7 +164,7 @@ static struct err cursor_settle_backward(struct local_cursor *c, struct row *row
         if (!row->deleted)
             return cursor_stand_on_row(c, row);
         if (order == 0)
-            rocksdb_iter_prev(c->below.iterator);
+            walk_before(&c->below);
         row = tree_before(cursor_overlay(c), row_key(row));
     }
 }
@@ -177,11 +177,7 @@ static struct err local_cursor_seek_before(struct cursor *cursor, struct str key
         at = c->past;
     if (str_cmp(at, c->first) <= 0)
         return cursor_stand_nowhere(c);
-    struct str found;
-    rocksdb_iter_seek_for_prev(c->below.iterator, at.p, at.n);
-    TRY(walk_key(&c->below, &found));
-    if (str_given(found) && str_eq(found, at))
-        rocksdb_iter_prev(c->below.iterator);
+    walk_seek_before(&c->below, at);
     return cursor_settle_backward(c, tree_before(cursor_overlay(c), at));
 }
 

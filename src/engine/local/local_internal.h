@@ -82,15 +82,20 @@ struct local_engine {
 
     /* the committer's */
     struct batch batch;
-    rocksdb_writebatch_t *write;
+    rocksdb_writebatch_t *write; /* fold_rows' and mend_journal's */
     int64_t last_stamp;
     uint64_t commit;
     int64_t flush_us; /* what making a commit durable takes, of late; 0 when the last was not */
     uint64_t tail_written;
-    size_t coming_max;     /* in an update that deletes nothing, while room_short */
-    uint64_t room_look_at; /* by how many journal_bytes to look at the disk's room again */
-    bool visible_unsynced; /* views see rows that name some of them */
-    bool lost;             /* such a segment could not be flushed */
+    struct journal_place applied; /* up to where the journal is in the published state, */
+    struct journal_place folded;  /* and in RocksDB */
+    size_t fresh_rows;            /* in the published state, and not in RocksDB */
+    size_t fresh_bytes;           /* of all that were, since rows last went there */
+    bool fold_failed;             /* RocksDB did not take them */
+    size_t coming_max;            /* in an update that deletes nothing, while room_short */
+    uint64_t room_look_at;        /* by how many journal_bytes to look at the disk's room again */
+    bool visible_unsynced;        /* views see rows that name some of them */
+    bool lost;                    /* such a segment could not be flushed */
     bool unvouched;     /* the newest record was written without a flush of the extents before it */
     uint64_t *unsynced; /* segments with bytes that rows name and no flush has covered */
     size_t unsynced_count;
@@ -153,6 +158,18 @@ struct err local_move_value(struct txn *txn, struct str key, const struct value_
 
 /* A row that the running update writes. Takes over the reference. */
 void batch_insert(struct batch *b, struct row *row);
+
+/* From now on this is what views see. Takes over the reference. */
+void commit_publish(struct local_engine *e, struct state *state);
+
+/* ---- from the journal to RocksDB (fold.c) ---- */
+
+/* A row as stored, of the commit that is to be published. Takes over the reference. */
+void fresh_add(struct local_engine *e, struct tree *fresh, struct row *row);
+bool fold_due(const struct local_engine *e);
+/* RocksDB gets what is fresh in the published state, in memory, and the state becomes one with
+ * nothing fresh. The committer only. */
+struct err fold_rows(struct local_engine *e);
 
 /* Adds a row to a batch of RocksDB's. */
 void put_stored(rocksdb_writebatch_t *batch, struct str key, struct str stored);

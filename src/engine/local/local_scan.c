@@ -42,7 +42,7 @@ static struct err local_scan_seek(struct scan *scan, struct str partition, struc
     struct str at = buf_str(&s->at);
     if (str_cmp(at, s->first) < 0)
         at = s->first;
-    rocksdb_iter_seek(s->walk.iterator, at.p, at.n);
+    walk_seek(&s->walk, at);
     return scan_stand(s);
 }
 

@@ -76,16 +76,15 @@ static struct err local_load(struct local_txn *t, struct str stored, struct str 
     return value_load(&t->engine->journal, stored, t->wait, &into, value);
 }
 
-/* What RocksDB holds; absent when it is nothing. */
+/* What the state holds; absent when it is nothing. */
 static struct err local_find_below(struct local_txn *t, struct str key, struct str *stored)
 {
-    rocksdb_pinnableslice_t *slice;
+    struct state_row row;
     *stored = STR_NONE;
-    TRY(state_read(t->state, t->wait, key, &slice));
-    if (slice != NULL) {
-        local_hold(t, release_slice, slice);
-        stored->p = rocksdb_pinnableslice_value(slice, &stored->n);
-    }
+    TRY(state_read(t->state, t->wait, key, &row));
+    if (row.slice != NULL)
+        local_hold(t, release_slice, row.slice);
+    *stored = row.stored;
     return OK;
 }
 
@@ -299,13 +298,15 @@ static struct err local_put_with_body(struct txn *txn, struct str key, struct st
     return OK;
 }
 
-static struct err local_put_hot(struct txn *txn, struct str key, struct str value)
+static struct err local_put_hinted(struct txn *txn, struct str key, struct str value,
+                                   unsigned hints)
 {
     struct local_txn *t = local_txn_of(txn);
     struct str physical = rowkey_of(&t->key, key);
     note_coming(t, physical, value.n);
     struct row *row = value_row(physical, value);
-    row->hot = true;
+    row->hot = (hints & PUT_HOT) != 0;
+    row->born = (hints & PUT_NEW) != 0;
     t->batch->bytes += row->key_n + row->value_n;
     batch_insert(t->batch, row);
     return OK;
@@ -430,7 +431,7 @@ static const struct txn_ops LOCAL_TXN_OPS = {
     .get_with_body = local_get_with_body,
     .put_with_body = local_put_with_body,
     .lend = local_lend,
-    .put_hot = local_put_hot,
+    .put_hinted = local_put_hinted,
     .del = local_del,
     .cursor_open = local_cursor_open,
     .scan_open = local_scan_open,

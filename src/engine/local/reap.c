@@ -147,7 +147,7 @@ void reap_unlink_if_empty(struct local_engine *e, uint64_t segment)
     struct str key;
     walk_init(&walk, state, ENGINE_WAIT, (struct str){first, sizeof first},
               (struct str){past, sizeof past});
-    rocksdb_iter_seek_to_first(walk.iterator);
+    walk_seek_first(&walk);
     struct err error = walk_key(&walk, &key);
     walk_release(&walk);
     state_put(state);

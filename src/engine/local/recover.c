@@ -18,8 +18,8 @@ static struct err punch_gap(struct segment *segment, uint64_t from, uint64_t to)
 static struct err clear_gaps(struct local_engine *e, struct segment *segment, struct walk *walk)
 {
     uint64_t at = 0;
-    rocksdb_iter_seek_to_first(walk->iterator);
-    for (;; rocksdb_iter_next(walk->iterator)) {
+    walk_seek_first(walk);
+    for (;; walk_next(walk)) {
         struct str key;
         TRY(walk_key(walk, &key));
         if (!str_given(key))
@@ -88,8 +88,8 @@ static struct err take_garbage(struct reaper *r, struct waste *waste, size_t *co
     struct err error = OK;
     walk_init(&walk, r->begin, ENGINE_WAIT, (struct str){r->sweep_from, sizeof r->sweep_from},
               (struct str){past, sizeof past});
-    rocksdb_iter_seek_to_first(walk.iterator);
-    for (*count = 0; *count < SWEEP_ROWS_MAX; rocksdb_iter_next(walk.iterator)) {
+    walk_seek_first(&walk);
+    for (*count = 0; *count < SWEEP_ROWS_MAX; walk_next(&walk)) {
         struct str key;
         struct extent_row row;
         struct waste *w = &waste[*count];

@@ -375,5 +375,6 @@ struct err replay_journal(struct local_engine *e)
     if (r.applied > 0)
         log_line(LOG_INFO, "journal: %llu commits applied anew", (unsigned long long)r.applied);
     journal_resume(&e->journal, r.place);
+    e->applied = e->folded = r.place;
     return OK;
 }

@@ -12,7 +12,6 @@
 enum {
     /* What a start after a crash has to replay, and what an idle server may keep in memory. */
     FRESH_BYTES_MAX = 8 << 20,
-    FRESH_ROW_BYTES = 64, /* about what RocksDB's memory takes besides key and value */
     /* More than is ever in memory, also after a batch of the smallest rows: RocksDB is not to begin
      * a table by itself (see rows_switch). But it is also what must be free on a disk that was full
      * before RocksDB tries again. */
@@ -247,14 +246,24 @@ static uint64_t memory_for(rocksdb_writebatch_t *batch)
     return bytes + (uint64_t)rocksdb_writebatch_count(batch) * FRESH_ROW_BYTES;
 }
 
+void rows_count(struct rows *r, uint64_t bytes)
+{
+    atomic_fetch_add(&r->fresh_bytes, bytes);
+}
+
 struct err rows_write(struct rows *r, rocksdb_writebatch_t *batch)
+{
+    TRY(rows_write_counted(r, batch));
+    rows_count(r, memory_for(batch));
+    return OK;
+}
+
+struct err rows_write_counted(struct rows *r, rocksdb_writebatch_t *batch)
 {
     char *text = NULL;
     rocksdb_write(r->db, r->write, batch, &text);
-    if (text == NULL) {
-        atomic_fetch_add(&r->fresh_bytes, memory_for(batch));
+    if (text == NULL)
         return OK;
-    }
     /* A full disk fails every write: said when it begins. */
     int64_t now_ms = clock_mono_ms();
     bool logged = now_ms - atomic_exchange(&r->write_failed_ms, now_ms) >= 1000;
@@ -284,20 +293,51 @@ struct err rows_read_persisted(struct rows *r, struct str key, struct buf *store
 
 /* ---- states ---- */
 
-struct state *state_new(struct rows *r, uint64_t commit, struct pins *readers)
+static struct snapshot *snapshot_new(struct rows *r)
+{
+    struct snapshot *s = MEM_NEW(struct snapshot);
+    atomic_init(&s->refs, 1);
+    s->rows = r;
+    s->of = rocksdb_create_snapshot(r->db);
+    s->wait = rocksdb_readoptions_create();
+    s->nowait = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_snapshot(s->wait, s->of);
+    rocksdb_readoptions_set_snapshot(s->nowait, s->of);
+    rocksdb_readoptions_set_read_tier(s->nowait, READ_TIER_MEMORY);
+    return s;
+}
+
+static void snapshot_put(struct snapshot *s)
+{
+    if (atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    rocksdb_readoptions_destroy(s->wait);
+    rocksdb_readoptions_destroy(s->nowait);
+    rocksdb_release_snapshot(s->rows->db, s->of);
+    free(s);
+}
+
+static struct state *state_over(struct snapshot *below, struct pins *readers, uint64_t commit)
 {
     struct state *s = MEM_NEW(struct state);
     atomic_init(&s->refs, 1);
-    s->rows = r;
     s->commit = commit;
     s->readers = readers;
     s->pin = readers == NULL ? NULL : pins_take(readers);
-    s->snapshot = rocksdb_create_snapshot(r->db);
-    s->wait = rocksdb_readoptions_create();
-    s->nowait = rocksdb_readoptions_create();
-    rocksdb_readoptions_set_snapshot(s->wait, s->snapshot);
-    rocksdb_readoptions_set_snapshot(s->nowait, s->snapshot);
-    rocksdb_readoptions_set_read_tier(s->nowait, READ_TIER_MEMORY);
+    s->below = below;
+    return s;
+}
+
+struct state *state_new(struct rows *r, uint64_t commit, struct pins *readers)
+{
+    return state_over(snapshot_new(r), readers, commit);
+}
+
+struct state *state_after(const struct state *before, struct tree fresh, uint64_t commit)
+{
+    atomic_fetch_add_explicit(&before->below->refs, 1, memory_order_relaxed);
+    struct state *s = state_over(before->below, before->readers, commit);
+    s->fresh = fresh;
     return s;
 }
 
@@ -305,28 +345,46 @@ void state_put(struct state *s)
 {
     if (atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
         return;
-    rocksdb_readoptions_destroy(s->wait);
-    rocksdb_readoptions_destroy(s->nowait);
-    rocksdb_release_snapshot(s->rows->db, s->snapshot);
+    snapshot_put(s->below);
+    tree_put(&s->fresh);
     if (s->pin != NULL)
         (void)pins_drop(s->readers, s->pin);
     free(s);
 }
 
-struct err state_read(struct state *s, enum engine_wait wait, struct str key,
-                      rocksdb_pinnableslice_t **out)
+struct err state_read(struct state *s, enum engine_wait wait, struct str key, struct state_row *out)
 {
+    *out = (struct state_row){STR_NONE, NULL};
+    const struct row *row = tree_find(&s->fresh, key);
+    if (row != NULL) {
+        out->stored = row->deleted ? STR_NONE : row_value(row);
+        return OK;
+    }
     char *text = NULL;
-    *out = rocksdb_get_pinned(s->rows->db, wait == ENGINE_WAIT ? s->wait : s->nowait, key.p, key.n,
-                              &text);
-    return text == NULL ? OK : rows_error("read", text);
+    const struct snapshot *below = s->below;
+    out->slice = rocksdb_get_pinned(
+        below->rows->db, wait == ENGINE_WAIT ? below->wait : below->nowait, key.p, key.n, &text);
+    if (text != NULL)
+        return rows_error("read", text);
+    if (out->slice != NULL)
+        out->stored.p = rocksdb_pinnableslice_value(out->slice, &out->stored.n);
+    return OK;
+}
+
+void state_row_release(struct state_row *row)
+{
+    if (row->slice != NULL)
+        rocksdb_pinnableslice_destroy(row->slice);
+    *row = (struct state_row){STR_NONE, NULL};
 }
 
 struct err state_read_small(struct state *s, struct str key, struct buf *stored, bool *found)
 {
-    rocksdb_pinnableslice_t *slice;
-    TRY(state_read(s, ENGINE_WAIT, key, &slice));
-    take_slice(slice, stored, found);
+    struct state_row row;
+    TRY(state_read(s, ENGINE_WAIT, key, &row));
+    *found = str_given(row.stored);
+    buf_put(stored, row.stored);
+    state_row_release(&row);
     return OK;
 }
 
@@ -334,11 +392,15 @@ struct err state_none_between(struct state *s, struct str from, struct str past,
 {
     enum { GONE_MAX = 16 };
     char *text = NULL;
+    const struct row *row = tree_at_or_after(&s->fresh, from);
+    *none = row == NULL || str_cmp(row_key(row), past) >= 0;
+    if (!*none)
+        return OK; /* or it is a mark that there is none: this is only a look */
     rocksdb_readoptions_t *options = rocksdb_readoptions_create();
-    rocksdb_readoptions_set_snapshot(options, s->snapshot);
+    rocksdb_readoptions_set_snapshot(options, s->below->of);
     rocksdb_readoptions_set_iterate_upper_bound(options, past.p, past.n);
     rocksdb_readoptions_set_max_skippable_internal_keys(options, GONE_MAX);
-    rocksdb_iterator_t *iterator = rocksdb_create_iterator(s->rows->db, options);
+    rocksdb_iterator_t *iterator = rocksdb_create_iterator(s->below->rows->db, options);
     rocksdb_iter_seek(iterator, from.p, from.n);
     *none = !rocksdb_iter_valid(iterator);
     rocksdb_iter_get_error(iterator, &text);
@@ -351,12 +413,13 @@ struct err state_none_between(struct state *s, struct str from, struct str past,
     return OK;
 }
 
+/* ---- walks ---- */
+
 static void walk_set_options(struct walk *w, struct state *s, struct str from, struct str past)
 {
-    w->rows = s->rows;
-    w->steps = 0;
+    *w = (struct walk){.state = s, .from = from, .past = past};
     w->options = rocksdb_readoptions_create();
-    rocksdb_readoptions_set_snapshot(w->options, s->snapshot);
+    rocksdb_readoptions_set_snapshot(w->options, s->below->of);
     rocksdb_readoptions_set_iterate_lower_bound(w->options, from.p, from.n);
     rocksdb_readoptions_set_iterate_upper_bound(w->options, past.p, past.n);
 }
@@ -367,14 +430,14 @@ void walk_init(struct walk *w, struct state *s, enum engine_wait wait, struct st
     walk_set_options(w, s, from, past);
     if (wait == ENGINE_NOWAIT)
         rocksdb_readoptions_set_read_tier(w->options, READ_TIER_MEMORY);
-    w->iterator = rocksdb_create_iterator(s->rows->db, w->options);
+    w->iterator = rocksdb_create_iterator(s->below->rows->db, w->options);
 }
 
 void walk_init_passing(struct walk *w, struct state *s, struct str from, struct str past)
 {
     walk_set_options(w, s, from, past);
     rocksdb_readoptions_set_fill_cache(w->options, 0);
-    w->iterator = rocksdb_create_iterator(s->rows->db, w->options);
+    w->iterator = rocksdb_create_iterator(s->below->rows->db, w->options);
 }
 
 void walk_release(struct walk *w)
@@ -386,13 +449,110 @@ void walk_release(struct walk *w)
     *w = (struct walk){0};
 }
 
+/* Whether the iterator has ended by an error: what it would have found is not known then, and no
+ * fresh row may be taken for the next. */
+static bool walk_failed(const struct walk *w)
+{
+    char *text = NULL;
+    if (rocksdb_iter_valid(w->iterator))
+        return false;
+    rocksdb_iter_get_error(w->iterator, &text);
+    rocksdb_free(text);
+    return text != NULL;
+}
+
+/* How the fresh row's key and the iterator's lie to each other; `alone` when there is only the row.
+ */
+static int walk_order(const struct walk *w, int alone)
+{
+    struct str key;
+    if (!rocksdb_iter_valid(w->iterator))
+        return alone;
+    key.p = rocksdb_iter_key(w->iterator, &key.n);
+    return str_cmp(row_key(w->row), key);
+}
+
+/* Stands on the smaller of the two; a fresh row hides the iterator's of the same key. */
+static void walk_settle(struct walk *w)
+{
+    w->on_row = false;
+    while (w->row != NULL && str_cmp(row_key(w->row), w->past) < 0 && !walk_failed(w)) {
+        int order = walk_order(w, -1);
+        if (order > 0)
+            return;
+        w->both = order == 0;
+        w->on_row = !w->row->deleted;
+        if (w->on_row)
+            return;
+        if (w->both)
+            rocksdb_iter_next(w->iterator);
+        w->row = tree_after(&w->state->fresh, row_key(w->row));
+    }
+    w->row = NULL;
+}
+
+/* The same towards the first key. */
+static void walk_settle_before(struct walk *w)
+{
+    w->on_row = false;
+    while (w->row != NULL && str_cmp(row_key(w->row), w->from) >= 0 && !walk_failed(w)) {
+        int order = walk_order(w, 1);
+        if (order < 0)
+            return;
+        w->both = order == 0;
+        w->on_row = !w->row->deleted;
+        if (w->on_row)
+            return;
+        if (w->both)
+            rocksdb_iter_prev(w->iterator);
+        w->row = tree_before(&w->state->fresh, row_key(w->row));
+    }
+    w->row = NULL;
+}
+
+void walk_seek_first(struct walk *w)
+{
+    rocksdb_iter_seek_to_first(w->iterator);
+    w->row = tree_at_or_after(&w->state->fresh, w->from);
+    walk_settle(w);
+}
+
+void walk_seek(struct walk *w, struct str key)
+{
+    rocksdb_iter_seek(w->iterator, key.p, key.n);
+    w->row = tree_at_or_after(&w->state->fresh, str_cmp(key, w->from) < 0 ? w->from : key);
+    walk_settle(w);
+}
+
+void walk_seek_before(struct walk *w, struct str key)
+{
+    struct str found;
+    rocksdb_iter_seek_for_prev(w->iterator, key.p, key.n);
+    if (rocksdb_iter_valid(w->iterator)) {
+        found.p = rocksdb_iter_key(w->iterator, &found.n);
+        if (str_eq(found, key))
+            rocksdb_iter_prev(w->iterator);
+    }
+    w->row = tree_before(&w->state->fresh, key);
+    walk_settle_before(w);
+}
+
+void walk_before(struct walk *w)
+{
+    if (!w->on_row || w->both)
+        rocksdb_iter_prev(w->iterator);
+    if (w->on_row)
+        w->row = tree_before(&w->state->fresh, row_key(w->row));
+    walk_settle_before(w);
+}
+
 static void stop_filling(struct walk *w)
 {
     struct str key;
     if (!rocksdb_iter_valid(w->iterator))
         return;
     rocksdb_readoptions_set_fill_cache(w->options, 0);
-    rocksdb_iterator_t *onward = rocksdb_create_iterator(w->rows->db, w->options);
+    rocksdb_iterator_t *onward = rocksdb_create_iterator(w->state->below->rows->db, w->options);
     key.p = rocksdb_iter_key(w->iterator, &key.n);
     rocksdb_iter_seek(onward, key.p, key.n);
     rocksdb_iter_destroy(w->iterator);
@@ -401,13 +561,21 @@ static void stop_filling(struct walk *w)
 
 void walk_next(struct walk *w)
 {
-    rocksdb_iter_next(w->iterator);
+    if (!w->on_row || w->both)
+        rocksdb_iter_next(w->iterator);
     if (++w->steps == WALK_FILL_ROWS)
         stop_filling(w);
+    if (w->on_row)
+        w->row = tree_after(&w->state->fresh, row_key(w->row));
+    walk_settle(w);
 }
 
 struct err walk_key(const struct walk *w, struct str *key)
 {
+    if (w->on_row) {
+        *key = row_key(w->row);
+        return OK;
+    }
     if (rocksdb_iter_valid(w->iterator)) {
         key->p = rocksdb_iter_key(w->iterator, &key->n);
         return OK;
@@ -420,6 +588,8 @@ struct err walk_key(const struct walk *w, struct str *key)
 
 struct str walk_value(const struct walk *w)
 {
+    if (w->on_row)
+        return row_value(w->row);
     struct str value;
     value.p = rocksdb_iter_value(w->iterator, &value.n);
     return value;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows and cursors of the memory engine, over one state of the tree. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "core/mem.h"
@@ -73,6 +74,14 @@ static struct err mem_put_with_body(struct txn *txn, struct str key, struct str 
     struct mem_txn *t = mem_txn_of(txn);
     tree_insert(t->tree, row_new_with_body(rowkey_of(&t->key, key), value, body));
     return OK;
+}
+
+/* The reference looks whether what is said of the row is true. */
+static struct err mem_put_hinted(struct txn *txn, struct str key, struct str value, unsigned hints)
+{
+    struct mem_txn *t = mem_txn_of(txn);
+    assert((hints & PUT_NEW) == 0 || tree_find(t->tree, rowkey_of(&t->key, key)) == NULL);
+    return mem_put(txn, key, value);
 }
 
 static struct err mem_del(struct txn *txn, struct str key)
@@ -309,7 +318,7 @@ static const struct txn_ops MEM_TXN_OPS = {
     .put = mem_put,
     .get_with_body = mem_get_with_body,
     .put_with_body = mem_put_with_body,
-    .put_hot = mem_put,
+    .put_hinted = mem_put_hinted,
     .del = mem_del,
     .cursor_open = mem_cursor_open,
     .scan_open = mem_scan_open,

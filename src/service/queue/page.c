@@ -177,7 +177,7 @@ static struct err move_expiry(struct txn *t, struct queue_state *s, uint64_t pag
     if (to < s->expires_from)
         s->expires_from = to;
     key = queue_key_timed(s, KEY_EXPIRES, to, page);
-    return txn_put(t, queue_key_str(&key), STR(""));
+    return txn_put_hinted(t, queue_key_str(&key), STR(""), PUT_NEW);
 }
 
 /* The row of the log's last page, if the message still goes into it; absent when it starts one. */
@@ -219,7 +219,8 @@ static struct err put_page(struct txn *t, struct queue_state *s, uint64_t id, st
     else
         buf_put_u8(&b, FORM);
     put_entry(&b, e);
-    TRY(txn_put_hot(t, queue_key_str(&key), buf_str(&b)));
+    TRY(txn_put_hinted(t, queue_key_str(&key), buf_str(&b),
+                       PUT_HOT | (str_given(row) ? 0 : PUT_NEW)));
     if (str_given(row) && !page_decode(row, &page))
         return err_new(ERR_CORRUPT);
     return e->expires < page.expires_at ? move_expiry(t, s, id, page.expires_at, e->expires) : OK;
@@ -261,19 +262,25 @@ static struct queue_key visible_key(const struct queue_state *s, int64_t time, u
     return queue_key_timed(s, KEY_VISIBLE, (int64_t)(grain_of(time) << VISIBLE_GRAIN_BITS), page);
 }
 
+/* Whether a message of the page besides this one needs the v row at that time. So it is there. */
+static bool others_need(const struct page *page, unsigned slot, int64_t time)
+{
+    for (unsigned i = 0; i < page->count; i++) {
+        const struct slot *other = &page->slots[i];
+        if (i != slot && other->timed && !other->gone &&
+            grain_of(other->next_visible) == grain_of(time))
+            return true;
+    }
+    return false;
+}
+
 /* Takes away the v row of a message, unless another of the page needs it too. */
 static struct err drop_visible(struct txn *t, const struct queue_state *s, const struct page *page,
                                unsigned slot)
 {
     const struct slot *dropped = &page->slots[slot];
-    if (!dropped->timed)
+    if (!dropped->timed || others_need(page, slot, dropped->next_visible))
         return OK;
-    for (unsigned i = 0; i < page->count; i++) {
-        const struct slot *other = &page->slots[i];
-        if (i != slot && other->timed && !other->gone &&
-            grain_of(other->next_visible) == grain_of(dropped->next_visible))
-            return OK;
-    }
     struct queue_key key = visible_key(s, dropped->next_visible, page->id);
     return txn_del(t, queue_key_str(&key));
 }
@@ -286,8 +293,10 @@ struct err page_show_at(struct txn *t, struct queue_state *s, struct page *page,
     page->slots[slot].next_visible = time;
     if (time < s->visible_from)
         s->visible_from = time;
+    if (others_need(page, slot, time))
+        return OK;
     struct queue_key key = visible_key(s, time, page->id);
-    return txn_put(t, queue_key_str(&key), STR(""));
+    return txn_put_hinted(t, queue_key_str(&key), STR(""), PUT_NEW);
 }
 
 struct err page_set_text(struct txn *t, const struct queue_state *s, struct page *page,
@@ -327,14 +336,16 @@ static struct err slots_save(struct txn *t, struct queue_state *s, struct page *
     put_word_at(bytes + 1, (uint64_t)page->expires_at);
     for (unsigned i = 0; i < page->count; i++)
         slot_encode(bytes + SLOTS_HEAD_BYTES + (size_t)i * SLOT_BYTES, &page->slots[i]);
+    unsigned hints = page->stored ? 0 : PUT_NEW;
     page->stored = true;
     struct queue_key key = queue_key_of(s, KEY_SLOTS, page->id);
     struct str row = {bytes, SLOTS_HEAD_BYTES + (size_t)SLOT_BYTES * page->count};
-    if (!in_log(page->id))
-        return txn_put(t, queue_key_str(&key), row);
-    if (page->id >= s->untouched)
-        s->untouched = page->id + 1;
-    return txn_put_hot(t, queue_key_str(&key), row); /* the next get or the delete reads it */
+    if (in_log(page->id)) {
+        hints |= PUT_HOT; /* the next get or the delete reads it */
+        if (page->id >= s->untouched)
+            s->untouched = page->id + 1;
+    }
+    return txn_put_hinted(t, queue_key_str(&key), row, hints);
 }
 
 static struct err page_drop(struct txn *t, struct queue_state *s, const struct page *page)
