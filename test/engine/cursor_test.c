@@ -368,7 +368,9 @@ static struct err model_change(struct model *m, struct txn *t)
     }
     m->values[number] = (int)model_random(m, 256);
     char value = (char)m->values[number];
-    return txn_put(t, key, (struct str){&value, 1});
+    struct str before;
+    TRY(txn_get(t, key, &before));
+    return txn_put_hinted(t, key, (struct str){&value, 1}, str_given(before) ? 0 : PUT_NEW);
 }
 
 static struct err model_moves(struct txn *t, void *arg)

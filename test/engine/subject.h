@@ -29,6 +29,8 @@ struct subject {
 extern const struct subject_kind SUBJECT_MEM;
 extern const struct subject_kind SUBJECT_FAULT;
 extern const struct subject_kind SUBJECT_LOCAL;
+/* The same, and hardly a row waits for RocksDB: what is read is partly there, partly not. */
+extern const struct subject_kind SUBJECT_FOLDING;
 
 /* The folder of the local engine's store. */
 const char *subject_folder(void);
@@ -37,20 +39,24 @@ void subject_run(const struct subject_kind *kind, void (*run)(struct subject *s)
 /* Closes and opens, when the kind is persistent. */
 void subject_reopen(struct subject *s);
 
-#define ENGINE_CASE(name)                  \
-    static void name(struct subject *s);   \
-    void test_mem_##name(void)             \
-    {                                      \
-        subject_run(&SUBJECT_MEM, name);   \
-    }                                      \
-    void test_fault_##name(void)           \
-    {                                      \
-        subject_run(&SUBJECT_FAULT, name); \
-    }                                      \
-    void test_local_##name(void)           \
-    {                                      \
-        subject_run(&SUBJECT_LOCAL, name); \
-    }                                      \
+#define ENGINE_CASE(name)                    \
+    static void name(struct subject *s);     \
+    void test_mem_##name(void)               \
+    {                                        \
+        subject_run(&SUBJECT_MEM, name);     \
+    }                                        \
+    void test_fault_##name(void)             \
+    {                                        \
+        subject_run(&SUBJECT_FAULT, name);   \
+    }                                        \
+    void test_local_##name(void)             \
+    {                                        \
+        subject_run(&SUBJECT_LOCAL, name);   \
+    }                                        \
+    void test_local_folding_##name(void)     \
+    {                                        \
+        subject_run(&SUBJECT_FOLDING, name); \
+    }                                        \
     static void name(struct subject *s)
 
 /* One row each, in a transaction of its own. */

@@ -34,22 +34,34 @@ const char *subject_folder(void)
     return folder;
 }
 
-static struct engine *open_local(struct subject *s)
+static struct engine *open_with(struct subject *s, size_t fold_rows)
 {
     struct engine_local_options options = {.folder = subject_folder(),
                                            .clock = &s->clock,
                                            .relaxed = s->relaxed,
                                            .read_only = s->read_only,
                                            .journal_file_bytes = s->journal_file_bytes,
-                                           .segment_bytes = s->segment_bytes};
+                                           .segment_bytes = s->segment_bytes,
+                                           .fold_rows = fold_rows};
     struct engine *e;
     CHECK_OK(engine_local_open(&options, &e));
     return e;
 }
 
+static struct engine *open_local(struct subject *s)
+{
+    return open_with(s, 0);
+}
+
+static struct engine *open_folding(struct subject *s)
+{
+    return open_with(s, 3);
+}
+
 const struct subject_kind SUBJECT_MEM = {.open = open_mem};
 const struct subject_kind SUBJECT_FAULT = {.open = open_fault};
 const struct subject_kind SUBJECT_LOCAL = {.open = open_local, .persistent = true};
+const struct subject_kind SUBJECT_FOLDING = {.open = open_folding, .persistent = true};
 
 void subject_run(const struct subject_kind *kind, void (*run)(struct subject *s))
 {

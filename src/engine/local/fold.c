@@ -11,11 +11,7 @@
  * from the journal. */
 #include "engine/local/local_internal.h"
 
-enum {
-    /* So many that most of what goes soon is gone, and so few that a search among them is short. */
-    FOLD_ROWS = 1024,
-    FOLD_BYTES = 2 << 20,
-};
+enum { FOLD_BYTES = 2 << 20 };
 
 /* A row that is not below the tree, and is gone, leaves no mark. */
 static bool leaves_nothing(const struct row *row, const struct row *before)
@@ -46,7 +42,7 @@ void fresh_add(struct local_engine *e, struct tree *fresh, struct row *row)
 
 bool fold_due(const struct local_engine *e)
 {
-    return e->fresh_rows >= FOLD_ROWS || e->fresh_bytes >= FOLD_BYTES;
+    return e->fresh_rows >= e->fold_rows || e->fresh_bytes >= FOLD_BYTES;
 }
 
 /* ---- RocksDB's batch ---- */

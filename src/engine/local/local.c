@@ -16,6 +16,8 @@ enum {
     CACHE_ROWS_PART = 3,
     CACHE_PLACES_PART = 1,
     PLACES_BYTES_MAX = 32 << 20, /* of four million rows */
+    /* So many that most of what goes soon is gone, and so few that a search among them is short. */
+    FOLD_ROWS = 1024,
 };
 
 static struct err view_of(struct local_txn *t, engine_fn *fn, void *arg)
@@ -212,6 +214,7 @@ static struct local_engine *local_new(const struct engine_local_options *options
     e->lock_fd = -1;
     e->segments.folder_fd = -1;
     e->journal.files.folder_fd = -1;
+    e->fold_rows = options->fold_rows == 0 ? FOLD_ROWS : options->fold_rows;
     e->commit = FIRST_COMMIT;
     atomic_init(&e->commits, FIRST_COMMIT);
     atomic_init(&e->durable_commit, FIRST_COMMIT);

@@ -14,6 +14,7 @@ struct engine_local_options {
     /* How large files get; 0: the defaults. Tests make them small. */
     uint64_t journal_file_bytes;
     uint64_t segment_bytes;
+    size_t fold_rows; /* how many rows wait for RocksDB (fold.c); the same */
 };
 
 /* ERR_FOREIGN_STORE: the folder holds something else, or a newer format. ERR_STORE_IN_USE. ERR_IO.

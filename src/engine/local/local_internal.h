@@ -89,6 +89,7 @@ struct local_engine {
     uint64_t tail_written;
     struct journal_place applied; /* up to where the journal is in the published state, */
     struct journal_place folded;  /* and in RocksDB */
+    size_t fold_rows;             /* how many may be fresh */
     size_t fresh_rows;            /* in the published state, and not in RocksDB */
     size_t fresh_bytes;           /* of all that were, since rows last went there */
     bool fold_failed;             /* RocksDB did not take them */
