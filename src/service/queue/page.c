@@ -2,7 +2,6 @@
 #include "service/queue/page.h"
 
 #include <assert.h>
-#include <endian.h>
 
 /* A page's row: its messages one after the other, each
  *     inserted 8, expires 8, receipt 8, length of the text 4, text
@@ -11,6 +10,9 @@
  * Little-endian. Both begin with a byte that names the form. */
 enum {
     FORM = 1,
+    ENTRY_EXPIRES_AT = 8,
+    ENTRY_RECEIPT_AT = 16,
+    ENTRY_TEXT_AT = 24,
     ENTRY_HEAD_BYTES = 28,
     SLOTS_HEAD_BYTES = 9,
     SLOT_BYTES = 33,
@@ -32,14 +34,19 @@ enum {
 
 /* ---- reading ---- */
 
+/* Every operation goes through entries or slots: as words at known places, not field by field
+ * through the reader. */
 static bool entry_next(struct reader *r, struct page_entry *e)
 {
-    if (r->n == 0 || r->bad)
+    if (r->n < ENTRY_HEAD_BYTES)
         return false;
-    e->inserted = (int64_t)read_le64(r);
-    e->expires = (int64_t)read_le64(r);
-    e->receipt = read_le64(r);
-    e->text = read_raw(r, read_le32(r));
+    uint32_t text_n;
+    memcpy(&text_n, r->p + ENTRY_TEXT_AT, sizeof text_n);
+    e->inserted = (int64_t)queue_word_at(r->p);
+    e->expires = (int64_t)queue_word_at(r->p + ENTRY_EXPIRES_AT);
+    e->receipt = queue_word_at(r->p + ENTRY_RECEIPT_AT);
+    (void)read_raw(r, ENTRY_HEAD_BYTES);
+    e->text = read_raw(r, le32toh(text_n));
     return !r->bad && e->inserted >= 0 && e->expires >= 0;
 }
 
@@ -66,31 +73,16 @@ static bool page_decode(struct str row, struct page *page)
     return reader_done(&r) && page->count > 0;
 }
 
-/* Every get and delete reads and writes the slots of a page: as words at known places, not field by
- * field through a reader. */
-static uint64_t word_at(const char *p)
-{
-    uint64_t word;
-    memcpy(&word, p, sizeof word);
-    return le64toh(word);
-}
-
-static void put_word_at(char *p, uint64_t value)
-{
-    uint64_t word = htole64(value);
-    memcpy(p, &word, sizeof word);
-}
-
 static bool slot_decode(const char *p, struct slot *slot)
 {
     unsigned char flags = (unsigned char)p[0];
     slot->gone = (flags & SLOT_GONE) != 0;
     slot->timed = (flags & SLOT_TIMED) != 0;
     slot->changed = (flags & SLOT_CHANGED) != 0;
-    slot->expires = (int64_t)word_at(p + 1);
-    slot->next_visible = (int64_t)word_at(p + 9);
-    slot->receipt = word_at(p + 17);
-    slot->dequeues = word_at(p + 25);
+    slot->expires = (int64_t)queue_word_at(p + 1);
+    slot->next_visible = (int64_t)queue_word_at(p + 9);
+    slot->receipt = queue_word_at(p + 17);
+    slot->dequeues = queue_word_at(p + 25);
     return slot->expires >= 0 && slot->next_visible >= 0;
 }
 
@@ -98,10 +90,10 @@ static void slot_encode(char *p, const struct slot *slot)
 {
     p[0] = (char)((slot->gone ? SLOT_GONE : 0) | (slot->timed ? SLOT_TIMED : 0) |
                   (slot->changed ? SLOT_CHANGED : 0));
-    put_word_at(p + 1, (uint64_t)slot->expires);
-    put_word_at(p + 9, (uint64_t)slot->next_visible);
-    put_word_at(p + 17, slot->receipt);
-    put_word_at(p + 25, slot->dequeues);
+    queue_put_word_at(p + 1, (uint64_t)slot->expires);
+    queue_put_word_at(p + 9, (uint64_t)slot->next_visible);
+    queue_put_word_at(p + 17, slot->receipt);
+    queue_put_word_at(p + 25, slot->dequeues);
 }
 
 static bool slots_decode(struct str row, struct page *page)
@@ -112,7 +104,7 @@ static bool slots_decode(struct str row, struct page *page)
         return false;
     page->stored = true;
     page->count = (unsigned)count;
-    page->expires_at = (int64_t)word_at(row.p + 1);
+    page->expires_at = (int64_t)queue_word_at(row.p + 1);
     bool sound = page->expires_at >= 0;
     for (size_t i = 0; i < count; i++)
         sound = slot_decode(row.p + SLOTS_HEAD_BYTES + i * SLOT_BYTES, &page->slots[i]) && sound;
@@ -197,33 +189,48 @@ static struct err open_page(struct txn *t, const struct queue_state *s, const st
     return OK;
 }
 
-static void put_entry(struct buf *b, const struct page_entry *e)
+static void put_entry(char *to, const struct page_entry *e)
 {
-    buf_put_le64(b, (uint64_t)e->inserted);
-    buf_put_le64(b, (uint64_t)e->expires);
-    buf_put_le64(b, e->receipt);
-    buf_put_le32(b, (uint32_t)e->text.n);
-    buf_put(b, e->text);
+    uint32_t text_n = htole32((uint32_t)e->text.n);
+    queue_put_word_at(to, (uint64_t)e->inserted);
+    queue_put_word_at(to + ENTRY_EXPIRES_AT, (uint64_t)e->expires);
+    queue_put_word_at(to + ENTRY_RECEIPT_AT, e->receipt);
+    memcpy(to + ENTRY_TEXT_AT, &text_n, sizeof text_n);
+    if (e->text.n > 0)
+        memcpy(to + ENTRY_HEAD_BYTES, e->text.p, e->text.n);
+}
+
+/* Where the e row of a page stands of whose messages nothing has become yet. */
+static bool earliest_expiry(struct str row, int64_t *earliest)
+{
+    struct reader r = reader_of(row);
+    struct page_entry e;
+    *earliest = QUEUE_EXPIRES_NEVER;
+    if (!form_begin(&r))
+        return false;
+    while (entry_next(&r, &e))
+        *earliest = e.expires < *earliest ? e.expires : *earliest;
+    return reader_done(&r);
 }
 
 /* Writes the page's row: what it was (absent for a new page) and the message. */
 static struct err put_page(struct txn *t, struct queue_state *s, uint64_t id, struct str row,
                            const struct page_entry *e)
 {
+    static const char form[] = {FORM};
     struct queue_key key = queue_key_of(s, KEY_PAGE, id);
-    struct buf b = buf_in(txn_arena(t));
-    struct page page = {.expires_at = QUEUE_EXPIRES_NEVER};
-    (void)buf_reserve(&b, row.n + ENTRY_HEAD_BYTES + e->text.n + 1);
-    if (str_given(row))
-        buf_put(&b, row);
-    else
-        buf_put_u8(&b, FORM);
-    put_entry(&b, e);
-    TRY(txn_put_hinted(t, queue_key_str(&key), buf_str(&b),
-                       PUT_HOT | (str_given(row) ? 0 : PUT_NEW)));
-    if (str_given(row) && !page_decode(row, &page))
+    unsigned hints = PUT_HOT | (str_given(row) ? 0 : PUT_NEW);
+    int64_t expires_at = QUEUE_EXPIRES_NEVER;
+    if (!str_given(row))
+        row = (struct str){form, sizeof form};
+    else if (!earliest_expiry(row, &expires_at))
         return err_new(ERR_CORRUPT);
-    return e->expires < page.expires_at ? move_expiry(t, s, id, page.expires_at, e->expires) : OK;
+    size_t n = row.n + ENTRY_HEAD_BYTES + e->text.n;
+    char *bytes = arena_bytes(txn_arena(t), n);
+    memcpy(bytes, row.p, row.n);
+    put_entry(bytes + row.n, e);
+    TRY(txn_put_hinted(t, queue_key_str(&key), (struct str){bytes, n}, hints));
+    return e->expires < expires_at ? move_expiry(t, s, id, expires_at, e->expires) : OK;
 }
 
 struct err page_append(struct txn *t, struct queue_state *s, const struct page_entry *e,
@@ -333,7 +340,7 @@ static struct err slots_save(struct txn *t, struct queue_state *s, struct page *
 {
     char bytes[SLOTS_BYTES_MAX];
     bytes[0] = FORM;
-    put_word_at(bytes + 1, (uint64_t)page->expires_at);
+    queue_put_word_at(bytes + 1, (uint64_t)page->expires_at);
     for (unsigned i = 0; i < page->count; i++)
         slot_encode(bytes + SLOTS_HEAD_BYTES + (size_t)i * SLOT_BYTES, &page->slots[i]);
     unsigned hints = page->stored ? 0 : PUT_NEW;

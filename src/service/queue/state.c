@@ -9,15 +9,6 @@
 
 enum { KEY_HEAD_BYTES = 10, KEY_TIMED_BYTES = KEY_HEAD_BYTES + 16 };
 
-void queue_put_be64(void *to, uint64_t value)
-{
-    unsigned char *p = to;
-    for (int i = 7; i >= 0; i--) {
-        p[i] = (unsigned char)(value & 0xFF);
-        value >>= 8;
-    }
-}
-
 struct queue_key queue_key_incarnation(uint64_t incarnation)
 {
     struct queue_key k = {.n = KEY_HEAD_BYTES - 1};
@@ -58,6 +49,40 @@ struct err queue_key_read(struct str key, int64_t *time, uint64_t *page)
 
 /* ---- the state ---- */
 
+/* A state row: a byte that names the form, the numbers as words at known places (every operation
+ * reads them, and nearly every one writes them), then dead_from if there is one. Little-endian. */
+enum {
+    STATE_FORM = 0,
+    STATE_AT_INCARNATION = 1, /* 0 when the queue does not exist */
+    STATE_AT_HEAD = 9,
+    STATE_AT_TAIL = 17,
+    STATE_AT_TAIL_SINCE = 25,
+    STATE_AT_UNTOUCHED = 33,
+    STATE_AT_DELAYED = 41,
+    STATE_AT_COUNT = 49,
+    STATE_AT_VISIBLE_FROM = 57,
+    STATE_AT_EXPIRES_FROM = 65,
+    STATE_WORDS_BYTES = 73,
+    STATE_BYTES_MAX = STATE_WORDS_BYTES + QUEUE_KEY_BYTES_MAX,
+};
+
+static void state_take_words(struct queue_state *s, struct str row)
+{
+    s->incarnation = queue_word_at(row.p + STATE_AT_INCARNATION);
+    s->exists = s->incarnation != 0;
+    s->head = queue_word_at(row.p + STATE_AT_HEAD);
+    s->tail = queue_word_at(row.p + STATE_AT_TAIL);
+    s->tail_since = (int64_t)queue_word_at(row.p + STATE_AT_TAIL_SINCE);
+    s->untouched = queue_word_at(row.p + STATE_AT_UNTOUCHED);
+    s->delayed = queue_word_at(row.p + STATE_AT_DELAYED);
+    s->count = queue_word_at(row.p + STATE_AT_COUNT);
+    s->visible_from = (int64_t)queue_word_at(row.p + STATE_AT_VISIBLE_FROM);
+    s->expires_from = (int64_t)queue_word_at(row.p + STATE_AT_EXPIRES_FROM);
+    s->dead_from = row.n == STATE_WORDS_BYTES ? STR_NONE : str_from(row, STATE_WORDS_BYTES);
+}
+
+/* How it was stored before: as a record (service/common/record.h), which has no field 0. Such rows
+ * are read, and are written in the new form when they change. */
 enum state_field {
     STATE_INCARNATION = 1, /* 0 when the queue does not exist */
     STATE_HEAD,
@@ -69,8 +94,6 @@ enum state_field {
     STATE_EXPIRES_FROM,
     STATE_DEAD_FROM,
     STATE_UNTOUCHED, /* one more than it is: queues from before there was the field have none */
-    /* Nine numbers of ten bytes at most, a key of one incarnation, and what heads each. */
-    STATE_BYTES_MAX = 9 * 11 + QUEUE_KEY_BYTES_MAX + 2,
 };
 
 static void state_take(struct queue_state *s, const struct record_field *f)
@@ -112,10 +135,10 @@ static void state_take(struct queue_state *s, const struct record_field *f)
     }
 }
 
-struct err queue_state_decode(struct str value, struct queue_state *s)
+static bool state_take_record(struct queue_state *s, struct str row)
 {
     *s = (struct queue_state){.visible_from = QUEUE_TIME_NEVER, .expires_from = QUEUE_TIME_NEVER};
-    struct reader r = reader_of(value);
+    struct reader r = reader_of(row);
     struct record_field f;
     while (record_next(&r, &f))
         state_take(s, &f);
@@ -123,8 +146,18 @@ struct err queue_state_decode(struct str value, struct queue_state *s)
         s->untouched--;
     else if (s->exists)
         s->untouched = (s->tail >> PAGE_SHIFT) + 1;
-    bool sound = reader_done(&r) && s->visible_from >= 0 && s->expires_from >= 0 &&
-                 s->head <= s->tail && s->dead_from.n <= QUEUE_KEY_BYTES_MAX;
+    return reader_done(&r);
+}
+
+struct err queue_state_decode(struct str value, struct queue_state *s)
+{
+    bool sound = true;
+    if (value.n >= STATE_WORDS_BYTES && value.p[0] == STATE_FORM)
+        state_take_words(s, value);
+    else
+        sound = state_take_record(s, value);
+    sound = sound && s->visible_from >= 0 && s->expires_from >= 0 && s->head <= s->tail &&
+            s->dead_from.n <= QUEUE_KEY_BYTES_MAX;
     return sound ? OK : err_new(ERR_CORRUPT);
 }
 
@@ -141,33 +174,35 @@ struct err queue_state_load(struct txn *t, struct queue_state *s)
     return s->exists ? OK : err_new(ERR_QUEUE_NOT_FOUND);
 }
 
-static void state_put_time(struct buf *b, unsigned field, int64_t time)
+/* One that does not exist has nothing but dead_from. */
+static void state_put_words(char *row, const struct queue_state *s)
 {
-    if (time != QUEUE_TIME_NEVER)
-        record_put(b, field, (uint64_t)time + 1);
+    static const struct queue_state none = {.visible_from = QUEUE_TIME_NEVER,
+                                            .expires_from = QUEUE_TIME_NEVER};
+    if (!s->exists)
+        s = &none;
+    row[0] = STATE_FORM;
+    queue_put_word_at(row + STATE_AT_INCARNATION, s->incarnation);
+    queue_put_word_at(row + STATE_AT_HEAD, s->head);
+    queue_put_word_at(row + STATE_AT_TAIL, s->tail);
+    queue_put_word_at(row + STATE_AT_TAIL_SINCE, (uint64_t)s->tail_since);
+    queue_put_word_at(row + STATE_AT_UNTOUCHED, s->untouched);
+    queue_put_word_at(row + STATE_AT_DELAYED, s->delayed);
+    queue_put_word_at(row + STATE_AT_COUNT, s->count);
+    queue_put_word_at(row + STATE_AT_VISIBLE_FROM, (uint64_t)s->visible_from);
+    queue_put_word_at(row + STATE_AT_EXPIRES_FROM, (uint64_t)s->expires_from);
 }
 
 struct err queue_state_save(struct txn *t, const struct queue_state *s)
 {
     if (!s->exists && !str_given(s->dead_from))
         return txn_del(t, QUEUE_KEY_STATE);
-    assert(s->head <= s->tail);
-    char bytes[STATE_BYTES_MAX];
-    struct buf b = {.p = bytes, .capacity = sizeof bytes};
-    if (s->exists) {
-        record_put(&b, STATE_INCARNATION, s->incarnation);
-        record_put(&b, STATE_HEAD, s->head);
-        record_put(&b, STATE_TAIL, s->tail);
-        record_put(&b, STATE_TAIL_SINCE, (uint64_t)s->tail_since);
-        record_put(&b, STATE_DELAYED, s->delayed);
-        record_put(&b, STATE_COUNT, s->count);
-        record_put(&b, STATE_UNTOUCHED, s->untouched + 1);
-        state_put_time(&b, STATE_VISIBLE_FROM, s->visible_from);
-        state_put_time(&b, STATE_EXPIRES_FROM, s->expires_from);
-    }
-    assert(s->dead_from.n <= QUEUE_KEY_BYTES_MAX);
-    record_put_bytes(&b, STATE_DEAD_FROM, s->dead_from);
-    return txn_put(t, QUEUE_KEY_STATE, buf_str(&b));
+    assert(s->head <= s->tail && s->dead_from.n <= QUEUE_KEY_BYTES_MAX);
+    char row[STATE_BYTES_MAX];
+    state_put_words(row, s);
+    if (str_given(s->dead_from))
+        memcpy(row + STATE_WORDS_BYTES, s->dead_from.p, s->dead_from.n);
+    return txn_put(t, QUEUE_KEY_STATE, (struct str){row, STATE_WORDS_BYTES + s->dead_from.n});
 }
 
 void queue_state_bury(struct txn *t, struct queue_state *s)

@@ -16,6 +16,8 @@
 #ifndef SERVICE_QUEUE_STATE_H
 #define SERVICE_QUEUE_STATE_H
 
+#include <endian.h>
+
 #include "service/queue/queue.h"
 
 /* A message's number is that of its page and its place in it. */
@@ -93,6 +95,25 @@ struct queue_key queue_key_timed(const struct queue_state *s, enum queue_key_kin
 /* Takes a v or e key apart. ERR_CORRUPT. */
 struct err queue_key_read(struct str key, int64_t *time, uint64_t *page);
 
-void queue_put_be64(void *to, uint64_t value);
+/* ---- words of keys (big-endian: byte order is number order), and of rows (little-endian) ---- */
+
+static inline void queue_put_be64(void *to, uint64_t value)
+{
+    uint64_t word = htobe64(value);
+    memcpy(to, &word, sizeof word);
+}
+
+static inline uint64_t queue_word_at(const char *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    return le64toh(word);
+}
+
+static inline void queue_put_word_at(char *p, uint64_t value)
+{
+    uint64_t word = htole64(value);
+    memcpy(p, &word, sizeof word);
+}
 
 #endif
