@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "auth/sas.h"
 
-static const struct str NAMES[SAS_FIELD_COUNT] = {
-#define X(constant, name) STR_INIT(name),
+#include "core/time.h"
+#include "core/word.h"
+
+enum { LONGEST_NAME = 9, NAME_WORDS = 2 };
+
+/* As words of eight letters, filled up with zeros, so that a name is found without comparing
+ * letters. */
+union name {
+    char text[NAME_WORDS * WORD_BYTES];
+    uint64_t words[NAME_WORDS];
+};
+static const union name NAMES[SAS_FIELD_COUNT] = {
+#define X(constant, name) {name},
     SAS_PARAMETERS(X)
 #undef X
 };
-
-enum { LONGEST_NAME = 9 };
 
 bool sas_present(const struct auth_input *input)
 {
@@ -15,35 +24,22 @@ bool sas_present(const struct auth_input *input)
 }
 
 /* Names are compared without case, as the operations compare theirs: what is signed is what is
- * acted on. */
+ * acted on. One that ends in NUL is none of ours, though it would fill up alike. */
 static void take(struct sas *sas, const struct auth_pair *parameter)
 {
-    if (parameter->name.n > LONGEST_NAME)
+    union name name = {.words = {0}};
+    struct str given = parameter->name;
+    if (given.n == 0 || given.n > LONGEST_NAME || given.p[given.n - 1] == '\0')
         return;
+    for (size_t i = 0; i < given.n; i++)
+        name.text[i] = ascii_lower(given.p[i]);
     for (size_t i = 0; i < SAS_FIELD_COUNT; i++) {
-        if (parameter->name.n != NAMES[i].n || !str_ieq(parameter->name, NAMES[i]))
+        if (name.words[0] != NAMES[i].words[0] || name.words[1] != NAMES[i].words[1])
             continue;
         sas->repeated |= str_given(sas->value[i]);
         sas->value[i] = parameter->value;
         return;
     }
-}
-
-/* "2020-12-06" is 20201206. */
-static bool parse_version(struct str text, int *out)
-{
-    if (text.n != 10 || text.p[4] != '-' || text.p[7] != '-')
-        return false;
-    int number = 0;
-    for (size_t i = 0; i < text.n; i++) {
-        if (i == 4 || i == 7)
-            continue;
-        if (!ascii_digit(text.p[i]))
-            return false;
-        number = number * 10 + (text.p[i] - '0');
-    }
-    *out = number;
-    return true;
 }
 
 static enum sas_scope blob_scope(struct str sr)
@@ -95,7 +91,7 @@ bool sas_read(struct sas *sas, const struct auth_input *input, struct arena *are
     *sas = (struct sas){.input = input, .arena = arena, .text = buf_in(arena)};
     for (size_t i = 0; i < input->query_count; i++)
         take(sas, &input->query[i]);
-    if (sas->repeated || !parse_version(sas->value[SAS_SV], &sas->version))
+    if (sas->repeated || !time_parse_day(sas->value[SAS_SV], &sas->version))
         return false;
     sas->kind = kind_of(sas);
     if (sas->kind == AUTH_ACCOUNT_SAS)

@@ -304,6 +304,26 @@ void test_sas_repeated_parameters(void)
     struct token t = GOOD;
     t.extra = "&SNAPSHOT=1";
     expect_token(&t, ERR_OK);
+    /* A name that only begins like one of them is another's. */
+    t.extra = "&sp%00=rw&sp%00%00%00%00%00%00=rw&=x&spp=rw&versionids=1";
+    expect_token(&t, ERR_OK);
+}
+
+/* What lacks a parameter does not get it from a name that is longer by a NUL. */
+void test_sas_names_are_whole(void)
+{
+    struct auth_fixture f;
+    fixture_init(&f);
+    set_blob_token(&f, &GOOD);
+    for (size_t i = 1; i < f.input.query_count; i++) { /* the first is none of its own */
+        struct str name = f.query[i].name;
+        f.query[i].name = (struct str){arena_cstr(&f.arena, name), name.n + 1};
+        CHECK_ERR(fixture_check(&f), str_eq(name, STR("sig")) ? ERR_NO_AUTHENTICATION_INFORMATION
+                                                              : ERR_AUTHENTICATION_FAILED);
+        f.query[i].name = name;
+    }
+    CHECK_OK(fixture_check(&f));
+    fixture_release(&f);
 }
 
 void test_sas_names_in_any_case(void)

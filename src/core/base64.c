@@ -41,24 +41,26 @@ struct str base64_encode(struct arena *a, struct str bytes)
     return buf_str(&out);
 }
 
-/* The six bits of a character, and one more, for those of the alphabet. */
+/* The six bits of a character, 255 when it is none of the alphabet. */
 #define SEXTET(c)                                               \
-    (unsigned char)((c) >= 'A' && (c) <= 'Z'   ? (c) - 'A' + 1  \
-                    : (c) >= 'a' && (c) <= 'z' ? (c) - 'a' + 27 \
-                    : (c) >= '0' && (c) <= '9' ? (c) - '0' + 53 \
-                    : (c) == '+'               ? 63             \
-                                               : ((c) == '/' ? 64 : 0))
+    (unsigned char)((c) >= 'A' && (c) <= 'Z'   ? (c) - 'A'      \
+                    : (c) >= 'a' && (c) <= 'z' ? (c) - 'a' + 26 \
+                    : (c) >= '0' && (c) <= '9' ? (c) - '0' + 52 \
+                    : (c) == '+'               ? 62             \
+                                               : ((c) == '/' ? 63 : 255))
 #define SEXTETS4(c)  SEXTET(c), SEXTET((c) + 1), SEXTET((c) + 2), SEXTET((c) + 3)
 #define SEXTETS16(c) SEXTETS4(c), SEXTETS4((c) + 4), SEXTETS4((c) + 8), SEXTETS4((c) + 12)
+#define SEXTETS64(c) SEXTETS16(c), SEXTETS16((c) + 16), SEXTETS16((c) + 32), SEXTETS16((c) + 48)
 static const unsigned char SEXTETS[256] = {
-    SEXTETS16(0),  SEXTETS16(16), SEXTETS16(32), SEXTETS16(48),
-    SEXTETS16(64), SEXTETS16(80), SEXTETS16(96), SEXTETS16(112),
+    SEXTETS64(0),
+    SEXTETS64(64),
+    SEXTETS64(128),
+    SEXTETS64(192),
 };
 
-/* The six bits of a character; a value of 64 or more when it is none. */
 static uint32_t sextet(char c)
 {
-    return (uint32_t)SEXTETS[(unsigned char)c] - 1;
+    return SEXTETS[(unsigned char)c];
 }
 
 /* Length of what the text decodes to, judged by its length and padding alone. */
@@ -80,9 +82,10 @@ static bool decode_groups(struct str text, unsigned char *out, size_t n)
         uint32_t a = sextet(in[0]), b = sextet(in[1]), c = sextet(in[2]), d = sextet(in[3]);
         if ((a | b | c | d) > 63)
             return false;
-        out[0] = (unsigned char)(a << 2 | b >> 4);
-        out[1] = (unsigned char)(b << 4 | c >> 2);
-        out[2] = (unsigned char)(c << 6 | d);
+        uint32_t bits = a << 18 | b << 12 | c << 6 | d;
+        out[0] = (unsigned char)(bits >> 16);
+        out[1] = (unsigned char)(bits >> 8);
+        out[2] = (unsigned char)bits;
     }
     size_t left = n % 3;
     if (left == 0)

@@ -2,9 +2,12 @@
 #include "core/guid.h"
 
 #include <assert.h>
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/random.h>
+
+#include "core/word.h"
 
 enum { POOL_BYTES = 2048 };
 
@@ -68,14 +71,31 @@ struct guid guid_random(void)
 static const unsigned char DASHED[GUID_BYTES] = {0,  2,  4,  6,  9,  11, 14, 16,
                                                  19, 21, 24, 26, 28, 30, 32, 34};
 
+/* Four bytes as eight digits: each half of a byte gets a byte of its own, in the order of text. */
+static uint64_t eight_digits(const unsigned char *bytes)
+{
+    uint32_t four;
+    memcpy(&four, bytes, sizeof four);
+    uint64_t spread = le32toh(four);
+    spread = (spread | spread << 16) & 0x0000FFFF0000FFFFULL;
+    spread = (spread | spread << 8) & 0x00FF00FF00FF00FFULL;
+    uint64_t halves = (spread >> 4 & word_all(0x0F)) | (spread & word_all(0x0F)) << 8;
+    uint64_t letters = (halves + word_all(6)) >> 4 & word_all(1);
+    return htole64(halves + word_all('0') + letters * ('a' - '0' - 10));
+}
+
 void guid_text(const struct guid *g, char out[GUID_TEXT_BYTES])
 {
-    static const char digits[] = "0123456789abcdef";
-    memset(out, '-', GUID_TEXT_BYTES);
-    for (size_t i = 0; i < GUID_BYTES; i++) {
-        out[DASHED[i]] = digits[g->bytes[i] >> 4];
-        out[DASHED[i] + 1] = digits[g->bytes[i] & 15];
-    }
+    uint64_t digits[GUID_BYTES / 4];
+    for (size_t i = 0; i < GUID_BYTES / 4; i++)
+        digits[i] = eight_digits(g->bytes + i * 4);
+    const char *text = (const char *)digits;
+    memcpy(out, text, 8);
+    memcpy(out + 9, text + 8, 4);
+    memcpy(out + 14, text + 12, 4);
+    memcpy(out + 19, text + 16, 4);
+    memcpy(out + 24, text + 20, 12);
+    out[8] = out[13] = out[18] = out[23] = '-';
 }
 
 void guid_put(struct buf *out, const struct guid *g)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/hmac.h"
 
+#include <openssl/hmac.h>
+
 #include "core/buf.h"
 #include "core/test.h"
 
@@ -41,6 +43,36 @@ void test_hmac_sign(void)
     check_hex(digest, STR("b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"));
     hmac_key_wipe(&key);
     CHECK(key.inner[0] == 0 && key.outer[SHA256_STATE_BYTES - 1] == 0);
+}
+
+/* Of every length around the ends of blocks, where the padding changes. */
+void test_hmac_sign_of_every_length(void)
+{
+    char text[300];
+    struct hmac_key key;
+    hmac_key_init(&key, STR("Jefe"));
+    for (size_t n = 0; n <= sizeof text; n++) {
+        unsigned char digest[SHA256_BYTES], expected[SHA256_BYTES];
+        if (n > 0)
+            text[n - 1] = (char)(n * 7);
+        hmac_sign(&key, (struct str){text, n}, digest);
+        HMAC(EVP_sha256(), "Jefe", 4, (const unsigned char *)text, n, expected, NULL);
+        CHECK(memcmp(digest, expected, sizeof digest) == 0);
+    }
+}
+
+/* One bit that differs, at each place of each length. */
+void test_str_eq_secret_sees_every_bit(void)
+{
+    char a[40] = {0}, b[40] = {0};
+    for (size_t n = 0; n <= sizeof a; n++) {
+        CHECK(str_eq_secret((struct str){a, n}, (struct str){b, n}));
+        for (size_t bit = 0; bit < n * 8; bit++) {
+            b[bit / 8] = (char)(1U << bit % 8);
+            CHECK(!str_eq_secret((struct str){a, n}, (struct str){b, n}));
+            b[bit / 8] = 0;
+        }
+    }
 }
 
 void test_str_eq_secret(void)

@@ -1,71 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/str.h"
 
-int ascii_hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
-/* One to eight bytes as a word; those that are wanting repeat others or are spaces. */
-static uint64_t word_of_few(const char *p, size_t n)
-{
-    uint64_t word;
-    uint32_t first;
-    uint32_t last;
-    if (n == sizeof word) {
-        memcpy(&word, p, sizeof word);
-        return word;
-    }
-    if (n < sizeof first)
-        return 0x2020202020000000ULL | (uint64_t)(unsigned char)p[0] << 16 |
-               (uint64_t)(unsigned char)p[n / 2] << 8 | (unsigned char)p[n - 1];
-    memcpy(&first, p, sizeof first);
-    memcpy(&last, p + n - sizeof last, sizeof last);
-    return (uint64_t)first << 32 | last;
-}
-
-/* The lower case of eight letters at once; what is no ASCII letter stays as it is. */
-static uint64_t lower_eight(uint64_t word)
-{
-    const uint64_t ones = 0x0101010101010101ULL;
-    uint64_t low = word & ones * 0x7F;
-    uint64_t from_a = low + ones * (0x80 - 'A');
-    uint64_t past_z = low + ones * (0x7F - 'Z');
-    uint64_t capital = (from_a ^ past_z) & ~word & ones * 0x80;
-    return word | capital >> 2;
-}
+#include "core/word.h"
 
 /* But for the case of letters. Most words are the same, or differ in more than that. */
 static bool words_are_alike(uint64_t a, uint64_t b)
 {
-    const uint64_t case_bits = 0x2020202020202020ULL;
     uint64_t differ = a ^ b;
     if (differ == 0)
         return true;
-    return (differ & ~case_bits) == 0 && lower_eight(a) == lower_eight(b);
+    return (differ & ~word_all(0x20)) == 0 && word_lower(a) == word_lower(b);
 }
 
 /* In words, of which the last two may overlap. The last comes first: many names begin with the same
  * letters. */
 bool str_istarts(struct str s, struct str prefix)
 {
-    const size_t word = sizeof(uint64_t);
     if (s.n < prefix.n)
         return false;
-    if (prefix.n < word)
+    if (prefix.n < WORD_BYTES)
         return prefix.n == 0 ||
                words_are_alike(word_of_few(s.p, prefix.n), word_of_few(prefix.p, prefix.n));
-    size_t last = prefix.n - word;
-    if (!words_are_alike(word_of_few(s.p + last, word), word_of_few(prefix.p + last, word)))
+    size_t last = prefix.n - WORD_BYTES;
+    if (!words_are_alike(word_load(s.p + last), word_load(prefix.p + last)))
         return false;
-    for (size_t i = 0; i < last; i += word)
-        if (!words_are_alike(word_of_few(s.p + i, word), word_of_few(prefix.p + i, word)))
+    for (size_t i = 0; i < last; i += WORD_BYTES)
+        if (!words_are_alike(word_load(s.p + i), word_load(prefix.p + i)))
             return false;
     return true;
 }
@@ -73,25 +33,20 @@ bool str_istarts(struct str s, struct str prefix)
 /* Bytes from 0x80 on are none of these. */
 static bool word_has_control(uint64_t word)
 {
-    const uint64_t ones = 0x0101010101010101ULL;
-    const uint64_t highs = ones * 0x80;
-    uint64_t below = (word - ones * 0x20) & ~word & highs;
-    uint64_t delete = word ^ ones * 0x7F;
-    return (below | ((delete - ones) & ~delete &highs)) != 0;
+    uint64_t below = word - word_all(0x20);
+    uint64_t delete = (word ^ word_all(0x7F)) - word_all(1);
+    return ((below | delete) & ~word & word_all(0x80)) != 0;
 }
 
 /* In words, of which the last two may overlap: it is asked of every value of every header. */
 bool str_has_control(struct str s)
 {
-    const size_t word = sizeof(uint64_t);
-    if (s.n == 0)
-        return false;
-    if (s.n < word)
-        return word_has_control(word_of_few(s.p, s.n));
-    for (size_t i = 0; i + word < s.n; i += word)
-        if (word_has_control(word_of_few(s.p + i, word)))
+    if (s.n < WORD_BYTES)
+        return s.n > 0 && word_has_control(word_of_few(s.p, s.n));
+    for (size_t i = 0; i + WORD_BYTES < s.n; i += WORD_BYTES)
+        if (word_has_control(word_load(s.p + i)))
             return true;
-    return word_has_control(word_of_few(s.p + s.n - word, word));
+    return word_has_control(word_load(s.p + s.n - WORD_BYTES));
 }
 
 int str_cmp(struct str a, struct str b)
@@ -198,17 +153,16 @@ size_t str_utf8_length(struct str s)
     return n;
 }
 
-/* Length of the run of ASCII that s begins with, in whole words: most text is nothing else. */
+/* Length of the run of ASCII that s begins with, but for less than a word at its end: most text is
+ * nothing else. */
 static size_t ascii_words(struct str s)
 {
     size_t n = 0;
-    uint64_t word;
-    for (; s.n - n >= sizeof word; n += sizeof word) {
-        memcpy(&word, s.p + n, sizeof word);
-        if ((word & 0x8080808080808080U) != 0)
-            break;
-    }
-    return n;
+    for (; s.n - n >= WORD_BYTES; n += WORD_BYTES)
+        if ((word_load(s.p + n) & word_all(0x80)) != 0)
+            return n;
+    bool ends_so = n < s.n && (word_of_few(s.p + n, s.n - n) & word_all(0x80)) == 0;
+    return ends_so ? s.n : n;
 }
 
 bool str_is_utf8(struct str s)

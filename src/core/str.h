@@ -78,7 +78,12 @@ static inline bool ascii_alpha(char c)
 }
 
 /* Value of a hex digit, -1 when it is none. */
-int ascii_hex(char c);
+static inline int ascii_hex(char c)
+{
+    unsigned digit = (unsigned char)c - (unsigned)'0';
+    unsigned letter = ((unsigned char)c | 0x20U) - (unsigned)'a';
+    return digit < 10 ? (int)digit : letter < 6 ? (int)letter + 10 : -1;
+}
 
 /* ASCII case-insensitive. */
 bool str_istarts(struct str s, struct str prefix);

@@ -285,3 +285,18 @@ bool time_parse_iso(struct str text, int64_t *ticks)
     return *ticks >= days_of(1, 1, 1) * TICKS_PER_DAY &&
            *ticks < days_of(10000, 1, 1) * TICKS_PER_DAY;
 }
+
+bool time_parse_day(struct str text, int *out)
+{
+    static const unsigned char DIGITS[] = {0, 1, 2, 3, 5, 6, 8, 9};
+    int number = 0;
+    if (text.n != 10 || text.p[4] != '-' || text.p[7] != '-')
+        return false;
+    for (size_t i = 0; i < sizeof DIGITS; i++) {
+        if (!ascii_digit(text.p[DIGITS[i]]))
+            return false;
+        number = number * 10 + (text.p[DIGITS[i]] - '0');
+    }
+    *out = number;
+    return true;
+}

@@ -45,6 +45,17 @@ void test_time_iso_forms(void)
     CHECK(!time_parse_iso(STR("0001-01-01T00:00:00+01:00"), &t));
 }
 
+void test_time_parse_day(void)
+{
+    static const struct str REFUSED[] = {STR_INIT(""),           STR_INIT("2020-12-6"),
+                                         STR_INIT("2020/12/06"), STR_INIT("2020-12-0x"),
+                                         STR_INIT("-020-12-06"), STR_INIT("2020-12-061")};
+    int day = 0;
+    CHECK(time_parse_day(STR("2020-12-06"), &day) && day == 20201206);
+    for (size_t i = 0; i < sizeof REFUSED / sizeof REFUSED[0]; i++)
+        CHECK(!time_parse_day(REFUSED[i], &day));
+}
+
 void test_time_round_trip(void)
 {
     for (int64_t ticks = -621355968000000000LL; ticks < 2534023007999999999LL;

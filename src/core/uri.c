@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "core/word.h"
+
 /* The byte that the escape at s[at] stands for, -1 when it is malformed. */
 static int escaped_byte(struct str s, size_t at)
 {
@@ -21,14 +23,14 @@ static bool decode_from(struct arena *a, struct str s, size_t first, struct str 
     bool good = true;
     memcpy(to, s.p, first);
     for (size_t i = first; i < s.n; i++) {
-        int byte = s.p[i] == '%' ? escaped_byte(s, i) : -1;
-        if (byte >= 0) {
-            to[n++] = (char)byte;
-            i += 2;
-        } else {
-            good = good && s.p[i] != '%';
+        if (s.p[i] != '%') {
             to[n++] = s.p[i];
+            continue;
         }
+        int byte = escaped_byte(s, i);
+        good = good && byte >= 0;
+        to[n++] = byte >= 0 ? (char)byte : '%';
+        i += byte >= 0 ? 2 : 0;
     }
     *out = (struct str){to, n};
     return good;
@@ -59,6 +61,23 @@ struct str uri_decode_loose(struct arena *a, struct str s)
     return decoded;
 }
 
+static bool word_is_plain(uint64_t word)
+{
+    uint64_t escape = (word ^ word_all('%')) - word_all(1);
+    uint64_t nul = word - word_all(1);
+    return ((word | escape | nul) & word_all(0x80)) == 0;
+}
+
+bool uri_is_plain(struct str s)
+{
+    if (s.n < WORD_BYTES)
+        return s.n == 0 || word_is_plain(word_of_few(s.p, s.n));
+    for (size_t i = 0; i + WORD_BYTES < s.n; i += WORD_BYTES)
+        if (!word_is_plain(word_load(s.p + i)))
+            return false;
+    return word_is_plain(word_load(s.p + s.n - WORD_BYTES));
+}
+
 static bool kept(char c, enum uri_keep keep)
 {
     if (ascii_alpha(c) || ascii_digit(c) || c == '-' || c == '.' || c == '_' || c == '~')
@@ -86,7 +105,7 @@ void uri_encode(struct buf *out, struct str s, enum uri_keep keep)
 
 struct uri_query uri_query_of(struct str query)
 {
-    return (struct uri_query){query, false};
+    return (struct uri_query){.rest = query};
 }
 
 bool uri_query_next(struct uri_query *q, struct arena *a, struct uri_param *out)
@@ -96,11 +115,15 @@ bool uri_query_next(struct uri_query *q, struct arena *a, struct uri_param *out)
         if (!str_given(q->rest))
             return false;
         part = str_cut(&q->rest, '&');
+        q->parts++;
     }
     struct str raw = part;
-    struct str name = str_cut(&raw, '=');
-    out->raw = str_given(raw) ? raw : STR("");
-    if (!decode_any(a, name, &out->name))
+    out->name = str_cut(&raw, '=');
+    out->value = out->raw = str_given(raw) ? raw : STR("");
+    out->plain = uri_is_plain(part);
+    if (out->plain)
+        return true;
+    if (!decode_any(a, out->name, &out->name))
         q->malformed = true;
     if (!decode_any(a, out->raw, &out->value))
         q->malformed = true;

@@ -18,6 +18,9 @@ bool uri_decode(struct arena *a, struct str s, struct str *out);
 /* The same, leaving a malformed '%' as it stands. */
 struct str uri_decode_loose(struct arena *a, struct str s);
 
+/* Whether the text is ASCII without '%' and NUL: then it is what it decodes to, and is UTF-8. */
+bool uri_is_plain(struct str s);
+
 /* What goes unescaped beside letters, digits and "-._~". */
 enum uri_keep {
     URI_KEEP_NONE, /* for a query value or one path segment */
@@ -30,11 +33,13 @@ struct uri_param {
     struct str name;  /* decoded */
     struct str raw;   /* the value as sent; empty when there is no '=' */
     struct str value; /* decoded; may be any bytes */
+    bool plain;       /* name and value are as sent, and ASCII without NUL */
 };
 
 /* Walks a query string (without its '?'). Empty parts ("&&") are passed over. */
 struct uri_query {
     struct str rest;
+    size_t parts;   /* so far, those that are empty too */
     bool malformed; /* a name or a value had a bad escape; it was decoded loosely */
 };
 

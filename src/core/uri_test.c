@@ -22,6 +22,24 @@ void test_uri_decode(void)
     arena_release(&a);
 }
 
+/* Each byte at each place. */
+void test_uri_is_plain(void)
+{
+    char text[20];
+    for (size_t n = 1; n <= sizeof text; n++) {
+        memset(text, '~', sizeof text);
+        CHECK(uri_is_plain((struct str){text, n}));
+        for (size_t at = 0; at < n; at++) {
+            for (int c = 0; c < 256; c++) {
+                text[at] = (char)c;
+                CHECK_INT(uri_is_plain((struct str){text, n}), c != 0 && c != '%' && c < 0x80);
+            }
+            text[at] = '~';
+        }
+    }
+    CHECK(uri_is_plain(STR_NONE));
+}
+
 void test_uri_encode(void)
 {
     struct buf out = buf_heap();
@@ -54,6 +72,7 @@ void test_uri_query(void)
     CHECK(uri_query_next(&q, &a, &p));
     CHECK(p.value.n == 0 && str_given(p.value));
     CHECK(!uri_query_next(&q, &a, &p) && !q.malformed);
+    CHECK_INT(q.parts, 6); /* with the empty one */
     q = uri_query_of(STR("a=%zz&b=1"));
     CHECK(uri_query_next(&q, &a, &p) && q.malformed);
     CHECK_STR(p.value, STR("%zz"));

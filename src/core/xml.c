@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/mem.h"
+#include "core/word.h"
 
 /* --- writing ------------------------------------------------------------------------------- */
 
@@ -21,36 +22,41 @@ static bool noncharacter(struct str s, size_t at)
            (unsigned char)s.p[at + 2] >= 0xBE;
 }
 
-/* A word with this byte in each of its eight places. */
-static uint64_t all_bytes(unsigned char c)
-{
-    return 0x0101010101010101ULL * c;
-}
-
 /* Not zero when one of the word's eight bytes is a control, markup or beyond ASCII. '<' and '>'
  * differ in one bit, and so do '"' and '&': each pair is found with that bit set. (Subtracting from
  * a byte borrows into its top bit only when it is smaller, or past ASCII; a borrow that a smaller
  * neighbour passes on does no harm, for then that neighbour is found.) */
 static uint64_t word_marks(uint64_t word)
 {
-    uint64_t angle = (word | all_bytes(0x02)) ^ all_bytes('>');
-    uint64_t quote = (word | all_bytes(0x04)) ^ all_bytes('&');
-    return (word | (word - all_bytes(0x20)) | (angle - all_bytes(1)) | (quote - all_bytes(1))) &
-           all_bytes(0x80);
+    uint64_t angle = (word | word_all(0x02)) ^ word_all('>');
+    uint64_t quote = (word | word_all(0x04)) ^ word_all('&');
+    return (word | (word - word_all(0x20)) | (angle - word_all(1)) | (quote - word_all(1))) &
+           word_all(0x80);
 }
 
-/* Many words are looked at together: texts are plain as a rule. */
+/* Sixteen bytes in a register: every machine that this runs on has such. */
+typedef unsigned char chars __attribute__((vector_size(16)));
+
+/* The same of sixteen bytes at once, each of which is reckoned for itself; the top bits count. */
+static chars char_marks(const char *p)
+{
+    chars c;
+    memcpy(&c, p, sizeof c);
+    return (c | (c - 0x20)) | ((((c | 0x02) ^ '>') - 1) | (((c | 0x04) ^ '&') - 1));
+}
+
+/* Many are looked at together: texts are plain as a rule. */
 static size_t plain_blocks(struct str text)
 {
-    enum { WORDS = 8 };
-    uint64_t words[WORDS];
+    enum { BLOCK_BYTES = 4 * sizeof(chars) };
     size_t i = 0;
-    for (; i + sizeof words <= text.n; i += sizeof words) {
-        uint64_t marks = 0;
-        memcpy(words, text.p + i, sizeof words);
-        for (int k = 0; k < WORDS; k++)
-            marks |= word_marks(words[k]);
-        if (marks != 0)
+    for (; i + BLOCK_BYTES <= text.n; i += BLOCK_BYTES) {
+        const char *p = text.p + i;
+        chars marks =
+            (char_marks(p) | char_marks(p + 16)) | (char_marks(p + 32) | char_marks(p + 48));
+        uint64_t halves[2];
+        memcpy(halves, &marks, sizeof halves);
+        if (((halves[0] | halves[1]) & word_all(0x80)) != 0)
             break;
     }
     return i;
@@ -73,13 +79,19 @@ size_t xml_plain(struct str text)
     return word_marks(word) == 0 ? text.n : i;
 }
 
-bool xml_can_hold(struct str text)
+/* Of a text whose beginning is known to be plain. */
+static bool can_hold_from(struct str text, size_t plain)
 {
-    text = str_from(text, xml_plain(text));
+    text = str_from(text, plain);
     for (size_t i = 0; i < text.n; i++)
         if (control_forbidden((unsigned char)text.p[i]) || noncharacter(text, i))
             return false;
     return str_is_utf8(text);
+}
+
+bool xml_can_hold(struct str text)
+{
+    return can_hold_from(text, xml_plain(text));
 }
 
 /* What stands for a character, absent when it stands for itself. */
@@ -105,10 +117,11 @@ static struct str escape_of(char c, bool attribute)
     }
 }
 
-static void put_escaped(struct buf *out, struct str text, bool attribute)
+/* `plain`: how much of its beginning is known to need no escape. */
+static void put_escaped(struct buf *out, struct str text, size_t plain, bool attribute)
 {
     size_t done = 0;
-    for (size_t i = xml_plain(text); i < text.n; i++) {
+    for (size_t i = plain; i < text.n; i++) {
         if ((unsigned char)text.p[i] > '>')
             continue;
         struct str escape = escape_of(text.p[i], attribute);
@@ -138,7 +151,7 @@ static void put_replacing(struct buf *out, struct str text, bool attribute)
 {
     while (text.n > 0) {
         size_t good = holdable(text);
-        put_escaped(out, str_head(text, good), attribute);
+        put_escaped(out, str_head(text, good), 0, attribute);
         text = str_from(text, good);
         if (text.n > 0) {
             buf_put(out, STR("\xEF\xBF\xBD"));
@@ -147,20 +160,25 @@ static void put_replacing(struct buf *out, struct str text, bool attribute)
     }
 }
 
+static void put_any(struct buf *out, struct str text, bool attribute)
+{
+    size_t plain = xml_plain(text);
+    if (plain == text.n)
+        buf_put(out, text);
+    else if (can_hold_from(text, plain))
+        put_escaped(out, text, plain, attribute);
+    else
+        put_replacing(out, text, attribute);
+}
+
 void xml_put_text(struct buf *out, struct str text)
 {
-    if (xml_can_hold(text))
-        put_escaped(out, text, false);
-    else
-        put_replacing(out, text, false);
+    put_any(out, text, false);
 }
 
 void xml_put_attribute(struct buf *out, struct str value)
 {
-    if (xml_can_hold(value))
-        put_escaped(out, value, true);
-    else
-        put_replacing(out, value, true);
+    put_any(out, value, true);
 }
 
 void xml_open(struct buf *out, struct str name)

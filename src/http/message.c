@@ -3,10 +3,8 @@
 
 #include "http/exchange.h"
 
-struct str http_header_get(const struct http_request *request, struct str name)
+struct str http_find_header(const struct http_request *request, struct str name)
 {
-    if (request->names != 0 && (request->names & http_name_mark(name)) == 0)
-        return STR_NONE;
     for (size_t i = 0; i < request->header_count; i++)
         if (str_ieq(request->headers[i].name, name))
             return request->headers[i].value;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/parse.h"
 
+#include "core/word.h"
+
 /* What a byte may be part of. */
 enum { IN_TOKEN = 1, IN_VALUE = 2, IN_TARGET = 4, IN_HOST = 8 };
 
@@ -163,11 +165,31 @@ static struct err parse_absolute(struct str target, struct http_request *out)
     return OK;
 }
 
+/* All that is visible in ASCII may stand in a target, but for '#': a fragment is not sent. */
+static bool word_is_target(uint64_t word)
+{
+    uint64_t space = word - word_all(0x21);
+    uint64_t delete = (word ^ word_all(0x7F)) - word_all(1);
+    uint64_t hash = (word ^ word_all('#')) - word_all(1);
+    return ((word | space | delete | hash) & word_all(0x80)) == 0;
+}
+
+/* In words, of which the last two may overlap; the shortest go byte by byte. */
+static bool is_target(struct str s)
+{
+    if (s.n < WORD_BYTES)
+        return all_in(s, IN_TARGET);
+    for (size_t i = 0; i + WORD_BYTES < s.n; i += WORD_BYTES)
+        if (!word_is_target(word_load(s.p + i)))
+            return false;
+    return word_is_target(word_load(s.p + s.n - WORD_BYTES));
+}
+
 static struct err parse_target(struct str target, struct http_request *out)
 {
     if (target.n > HTTP_TARGET_BYTES_MAX)
         return err_new(ERR_URI_TOO_LONG);
-    if (target.n == 0 || !all_in(target, IN_TARGET))
+    if (target.n == 0 || !is_target(target))
         return bad("Reason\tThe request target has characters that must be percent-encoded.");
     out->target = target;
     if (target.p[0] == '/') {

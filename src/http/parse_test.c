@@ -114,6 +114,29 @@ void test_parse_methods(void)
     CHECK_INT(r.method, HTTP_METHOD_OTHER);
 }
 
+/* Each byte at each place of a target. */
+void test_parse_targets_are_visible(void)
+{
+    for (size_t n = 1; n <= 20; n++) {
+        for (size_t at = 1; at < n; at++) {
+            for (int c = 0; c < 256; c++) {
+                char target[20];
+                struct buf text = buf_heap();
+                struct http_request r;
+                memset(target, 'x', sizeof target);
+                target[0] = '/';
+                target[at] = (char)c;
+                buf_put(&text, STR("GET "));
+                buf_put(&text, (struct str){target, n});
+                buf_put(&text, STR(" HTTP/1.1\r\nHost: a\r\n\r\n"));
+                bool fine = c > ' ' && c < 0x7F && c != '#';
+                CHECK_INT(parse(buf_str(&text), &r).code == ERR_OK, fine);
+                buf_release(&text);
+            }
+        }
+    }
+}
+
 void test_parse_refuses_request_lines(void)
 {
     static const struct str refused[] = {

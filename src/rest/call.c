@@ -3,12 +3,7 @@
 
 #include "core/time.h"
 
-struct str call_header(const struct rest_call *call, struct str name)
-{
-    return http_header_get(&call->x->request, name);
-}
-
-struct str call_query(const struct rest_call *call, struct str name)
+struct str call_find_query(const struct rest_call *call, struct str name)
 {
     for (size_t i = 0; i < call->query_count; i++)
         if (str_ieq(call->query[i].name, name))

@@ -48,7 +48,8 @@ struct rest_call {
 
     struct auth_pair *query; /* names as sent, values decoded */
     size_t query_count;
-    int version; /* yyyymmdd, as served */
+    uint64_t query_names; /* the marks of their names, as http_name_mark has them; 0: not known */
+    int version;          /* yyyymmdd, as served */
     struct str version_text;
     char request_id[37];
     struct auth_result who;
@@ -88,9 +89,18 @@ struct rest_call {
 
 /* ---- reading the request ---- */
 
-/* Absent when not sent. */
-struct str call_header(const struct rest_call *call, struct str name);
-struct str call_query(const struct rest_call *call, struct str name);
+/* Absent when not sent. Inline, because most that are asked for are not there, and the mark of a
+ * name that is known when this is compiled is too. */
+static inline struct str call_header(const struct rest_call *call, struct str name)
+{
+    return http_header_get(&call->x->request, name);
+}
+struct str call_find_query(const struct rest_call *call, struct str name);
+static inline struct str call_query(const struct rest_call *call, struct str name)
+{
+    bool wanting = call->query_names != 0 && (call->query_names & http_name_mark(name)) == 0;
+    return wanting ? STR_NONE : call_find_query(call, name);
+}
 /* Optional numbers and booleans: *out stays when not sent. Not in form:
  * ERR_INVALID_HEADER_VALUE, ERR_INVALID_QUERY_PARAMETER_VALUE; out of range:
  * ERR_OUT_OF_RANGE_QUERY_PARAMETER_VALUE; all with their details. */

@@ -202,21 +202,21 @@ static struct str query_value(const struct rest_call *call, const struct uri_par
 
 static struct err parse_query(struct rest_call *call)
 {
-    struct str query = call->x->request.query;
-    struct uri_query walk = uri_query_of(query);
+    struct uri_query walk = uri_query_of(call->x->request.query);
+    struct auth_pair pairs[REST_QUERY_MAX];
     struct uri_param param;
     size_t count = 0;
-    for (size_t i = 0; i < query.n; i++)
-        count += query.p[i] == '&';
-    if (count >= REST_QUERY_MAX)
-        return err_new(ERR_INVALID_URI);
-    call->query = ARENA_ARRAY(call->arena, struct auth_pair, query.n == 0 ? 1 : count + 1);
-    while (str_given(query) && uri_query_next(&walk, call->arena, &param)) {
-        if (!str_is_utf8(param.name) || !str_is_utf8(param.value))
+    while (uri_query_next(&walk, call->arena, &param) && walk.parts <= REST_QUERY_MAX) {
+        if (!param.plain && (!str_is_utf8(param.name) || !str_is_utf8(param.value)))
             return err_new(ERR_INVALID_URI);
-        call->query[call->query_count++] =
-            (struct auth_pair){param.name, query_value(call, &param)};
+        pairs[count++] = (struct auth_pair){param.name, query_value(call, &param)};
+        call->query_names |= http_name_mark(param.name);
     }
+    if (walk.parts > REST_QUERY_MAX)
+        return err_new(ERR_INVALID_URI);
+    call->query = ARENA_ARRAY(call->arena, struct auth_pair, count + 1);
+    memcpy(call->query, pairs, count * sizeof pairs[0]);
+    call->query_count = count;
     return walk.malformed ? err_new(ERR_REQUEST_URL_FAILED_TO_PARSE) : OK;
 }
 
@@ -337,7 +337,13 @@ static struct err check_conditions(struct rest_call *call)
         {STR_INIT("If-Modified-Since"), COND_S}, {STR_INIT("If-Unmodified-Since"), COND_U},
         {STR_INIT("x-ms-if-tags"), COND_T},
     };
-    if ((call->op->conditions & COND_IGNORED) != 0)
+    /* Known when this is compiled: most requests have none, and one look tells. */
+    uint64_t marks = http_name_mark(STR("If-Match")) | http_name_mark(STR("If-None-Match")) |
+                     http_name_mark(STR("If-Modified-Since")) |
+                     http_name_mark(STR("If-Unmodified-Since")) |
+                     http_name_mark(STR("x-ms-if-tags"));
+    uint64_t names = call->x->request.names;
+    if ((call->op->conditions & COND_IGNORED) != 0 || (names != 0 && (names & marks) == 0))
         return OK;
     for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; i++) {
         if ((call->op->conditions & conditions[i].bit) == 0 &&

@@ -92,26 +92,22 @@ void queue_xml_put_receipt(struct buf *out, const struct queue_receipt *receipt)
     base64_put(out, (struct str){(const char *)receipt->bytes, sizeof receipt->bytes});
 }
 
-static void put_time(struct buf *out, struct str name, int64_t ticks)
-{
-    xml_open(out, name);
-    time_put_rfc1123(out, ticks);
-    xml_close(out, name);
-}
-
 void queue_xml_put_message(struct buf *out, const struct queue_message *m, enum queue_xml_view view)
 {
     (void)buf_reserve(out, m->text.n + 600);
     buf_put(out, STR("<QueueMessage><MessageId>"));
     guid_put(out, &m->id);
-    buf_put(out, STR("</MessageId>"));
-    put_time(out, STR("InsertionTime"), m->inserted);
-    put_time(out, STR("ExpirationTime"), m->expires);
+    buf_put(out, STR("</MessageId><InsertionTime>"));
+    time_put_rfc1123(out, m->inserted);
+    buf_put(out, STR("</InsertionTime><ExpirationTime>"));
+    time_put_rfc1123(out, m->expires);
+    buf_put(out, STR("</ExpirationTime>"));
     if (view != QUEUE_XML_PEEK) {
         buf_put(out, STR("<PopReceipt>"));
         queue_xml_put_receipt(out, &m->receipt);
-        buf_put(out, STR("</PopReceipt>"));
-        put_time(out, STR("TimeNextVisible"), m->next_visible);
+        buf_put(out, STR("</PopReceipt><TimeNextVisible>"));
+        time_put_rfc1123(out, m->next_visible);
+        buf_put(out, STR("</TimeNextVisible>"));
     }
     if (view != QUEUE_XML_PUT) {
         xml_element_u64(out, STR("DequeueCount"), m->dequeue_count);

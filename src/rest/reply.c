@@ -24,11 +24,17 @@ static void echo_client_request_id(struct rest_call *call, struct buf *headers)
     http_put_header(headers, STR("x-ms-client-request-id"), id);
 }
 
+/* In one piece, because every answer has them; there is nothing to look for in their values, which
+ * are ours, or have the form of a version. */
 void reply_common_headers(struct rest_call *call, struct buf *headers)
 {
-    http_put_own_header(headers, STR("Server"), str_of(call->server->options.server_name));
-    http_put_own_header(headers, STR("x-ms-request-id"), str_of(call->request_id));
-    http_put_header(headers, STR("x-ms-version"), call->version_text);
+    buf_put(headers, STR("Server: "));
+    buf_put(headers, str_of(call->server->options.server_name));
+    buf_put(headers, STR("\r\nx-ms-request-id: "));
+    buf_put(headers, (struct str){call->request_id, GUID_TEXT_BYTES});
+    buf_put(headers, STR("\r\nx-ms-version: "));
+    buf_put(headers, call->version_text);
+    buf_put(headers, STR("\r\n"));
     echo_client_request_id(call, headers);
 }
 

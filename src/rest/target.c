@@ -59,6 +59,10 @@ static void take_secondary(struct target *out)
 
 static struct err decode_part(struct arena *arena, struct str part, struct str *out)
 {
+    if (uri_is_plain(part)) {
+        *out = part;
+        return OK;
+    }
     if (!uri_decode(arena, part, out) || !str_is_utf8(*out) || memchr(out->p, 0, out->n) != NULL)
         return err_new(ERR_INVALID_URI);
     return OK;

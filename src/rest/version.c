@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/version.h"
 
+#include "core/time.h"
+
 static const int VERSIONS[] = {
     20090414, 20090717, 20090919, 20110818, 20120212, 20120919, 20130815,       20140214, 20150221,
     20150405, 20150708, 20151211, 20160531, 20170417, 20170729, 20171109,       20180328, 20180617,
@@ -12,18 +14,19 @@ static const int VERSIONS[] = {
 
 static bool version_shape(struct str text, int *out)
 {
-    struct str year = str_head(text, 4);
-    uint64_t y;
-    uint64_t m;
-    uint64_t d;
-    if (text.n != 10 || text.p[4] != '-' || text.p[7] != '-' || !str_to_u64(year, &y) ||
-        !str_to_u64((struct str){text.p + 5, 2}, &m) ||
-        !str_to_u64((struct str){text.p + 8, 2}, &d))
+    if (!time_parse_day(text, out))
         return false;
-    if (m < 1 || m > 12 || d < 1 || d > 31)
-        return false;
-    *out = (int)(y * 10000 + m * 100 + d);
-    return true;
+    int month = *out / 100 % 100, day = *out % 100;
+    return month >= 1 && month <= 12 && day >= 1 && day <= 31;
+}
+
+/* From the newest on: most clients are not old. */
+static bool is_served(int version)
+{
+    for (size_t i = sizeof VERSIONS / sizeof VERSIONS[0]; i-- > 0 && VERSIONS[i] >= version;)
+        if (VERSIONS[i] == version)
+            return true;
+    return false;
 }
 
 bool version_parse(struct str text, bool any, int *out)
@@ -32,10 +35,5 @@ bool version_parse(struct str text, bool any, int *out)
     if (!version_shape(text, &version))
         return false;
     *out = version > VERSION_NEWEST ? VERSION_NEWEST : version;
-    if (any || version >= VERSION_NEWEST)
-        return true;
-    for (size_t i = 0; i < sizeof VERSIONS / sizeof VERSIONS[0]; i++)
-        if (VERSIONS[i] == version)
-            return true;
-    return false;
+    return any || version >= VERSION_NEWEST || is_served(version);
 }

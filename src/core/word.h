@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Eight bytes at a time, for what looks at every byte of every request. */
+#ifndef CORE_WORD_H
+#define CORE_WORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { WORD_BYTES = sizeof(uint64_t) };
+
+/* This byte in each of the eight places. */
+static inline uint64_t word_all(unsigned char c)
+{
+    return 0x0101010101010101ULL * c;
+}
+
+static inline uint64_t word_load(const char *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    return word;
+}
+
+/* One to eight bytes as a word; those that are wanting repeat others or are spaces. */
+static inline uint64_t word_of_few(const char *p, size_t n)
+{
+    uint32_t first;
+    uint32_t last;
+    if (n == WORD_BYTES)
+        return word_load(p);
+    if (n < sizeof first)
+        return 0x2020202020000000ULL | (uint64_t)(unsigned char)p[0] << 16 |
+               (uint64_t)(unsigned char)p[n / 2] << 8 | (unsigned char)p[n - 1];
+    memcpy(&first, p, sizeof first);
+    memcpy(&last, p + n - sizeof last, sizeof last);
+    return (uint64_t)first << 32 | last;
+}
+
+/* The lower case of eight letters at once; what is no ASCII letter stays as it is. */
+static inline uint64_t word_lower(uint64_t word)
+{
+    uint64_t low = word & word_all(0x7F);
+    uint64_t from_a = low + word_all(0x80 - 'A');
+    uint64_t past_z = low + word_all(0x7F - 'Z');
+    uint64_t capital = (from_a ^ past_z) & ~word & word_all(0x80);
+    return word | capital >> 2;
+}
+
+#endif
