@@ -94,6 +94,21 @@ static struct err decode_include(struct rest_call *call, bool *with_metadata)
     return OK;
 }
 
+/* A marker is the account and the last queue that was shown, in the cloud's form. Anything else was
+ * not given out by us: the cloud says so, too. */
+static struct err decode_marker(struct rest_call *call, struct list_call *l)
+{
+    struct str rest = call_query(call, STR("marker"));
+    l->marker = rest;
+    if (rest.n == 0)
+        return OK;
+    bool rooted = str_cut(&rest, '/').n == 0;
+    if (!rooted || !str_eq(str_cut(&rest, '/'), call->account) || rest.n == 0)
+        return err_new(ERR_OUT_OF_RANGE_INPUT);
+    l->list.after = rest;
+    return OK;
+}
+
 struct err rest_list_queues_decode(struct rest_call *call)
 {
     struct list_call *l = ARENA_NEW(call->arena, struct list_call);
@@ -101,18 +116,25 @@ struct err rest_list_queues_decode(struct rest_call *call)
     TRY(call_query_u64(call, STR("maxresults"), 1, INT32_MAX, &count_max));
     TRY(decode_include(call, &l->with_metadata));
     l->with_max = str_given(call_query(call, STR("maxresults")));
-    l->marker = call_query(call, STR("marker"));
     struct str prefix = call_query(call, STR("prefix"));
     l->list = (struct queue_list){
         .arena = call->arena,
         .account = call->account,
         .prefix = str_given(prefix) ? prefix : STR(""),
-        .after = l->marker.n > 0 ? l->marker : STR_NONE,
+        .after = STR_NONE,
         .count_max = count_max < LIST_QUEUES_MAX ? (size_t)count_max : LIST_QUEUES_MAX,
     };
+    TRY(decode_marker(call, l));
     call->partition = queue_partition(call->arena, call->account, STR(""));
     call->args = l;
     return OK;
+}
+
+static struct str marker_of(const struct rest_call *call, struct str queue)
+{
+    if (!str_given(queue))
+        return queue;
+    return arena_printf(call->arena, "/%.*s/%.*s", STR_ARG(call->account), STR_ARG(queue));
 }
 
 static void put_asked(struct buf *out, const struct list_call *l)
@@ -147,7 +169,7 @@ struct err rest_list_queues_encode(struct rest_call *call)
     for (size_t i = 0; i < l->list.count; i++)
         put_queue(out, &l->list.queues[i], l->with_metadata);
     xml_close(out, STR("Queues"));
-    xml_element(out, STR("NextMarker"), l->list.next);
+    xml_element(out, STR("NextMarker"), marker_of(call, l->list.next));
     xml_close(out, STR("EnumerationResults"));
     return OK;
 }

@@ -108,6 +108,13 @@ test('ListQueues', async () => {
     assert.deepEqual(answer.xml('Prefix'), [prefix]);
     assert.match(answer.text, new RegExp(`<EnumerationResults ServiceEndpoint="${server.url('queue')}/">`));
     assert.doesNotMatch(answer.text, /Metadata/);
+    const [marker] = answer.xml('NextMarker');
+    assert.match(marker, /^\/devstoreaccount1\/[a-z]/);
+    const rest = await raw('GET', '', { query: { comp: 'list', prefix, marker } });
+    assert.deepEqual([rest.xml('Name'), rest.xml('Marker'), rest.xml('NextMarker')], [[`${prefix}c`], [marker], ['']]);
+    for (const other of ['garbage', `${prefix}b`, '/', '/devstoreaccount1', '/devstoreaccount1/', '/another/queue'])
+        assertError(await raw('GET', '', { query: { comp: 'list', marker: other } }), 400, 'OutOfRangeInput');
+    assert.equal((await raw('GET', '', { query: 'comp=list&marker=' })).status, 200);
     assertError(await raw('GET', '', { query: 'comp=list&maxresults=0' }), 400, 'OutOfRangeQueryParameterValue');
     assertError(await raw('GET', '', { query: 'comp=list&include=everything' }), 400, 'InvalidQueryParameterValue');
 });
