@@ -154,6 +154,21 @@ struct err txn_put_hinted(struct txn *t, struct str key, struct str value, unsig
     return t->ops->put_hinted(t, key, value, hints);
 }
 
+struct err txn_append(struct txn *t, struct str key, struct str bytes, unsigned hints)
+{
+    assert(t->writable && key.n <= ENGINE_KEY_MAX);
+    if (t->ops->append != NULL)
+        return t->ops->append(t, key, bytes, hints);
+    struct str before;
+    TRY(t->ops->get_hot(t, key, &before));
+    assert(str_given(before));
+    struct buf value = buf_in(t->arena);
+    (void)buf_reserve(&value, before.n + bytes.n);
+    buf_put(&value, before);
+    buf_put(&value, bytes);
+    return txn_put_hinted(t, key, buf_str(&value), hints);
+}
+
 struct err txn_del(struct txn *t, struct str key)
 {
     assert(t->writable);

@@ -108,6 +108,9 @@ enum put_hint {
     PUT_NEW = 2,
 };
 struct err txn_put_hinted(struct txn *t, struct str key, struct str value, unsigned hints);
+/* Adds to the end of the value of a row that is there and has no body, as if it were read and put
+ * anew: for one that grows bit by bit. */
+struct err txn_append(struct txn *t, struct str key, struct str bytes, unsigned hints);
 /* A loan keeps a body in place after the function has returned, so that it need not be copied in
  * order to be sent. All zero is none. */
 struct engine_loan {

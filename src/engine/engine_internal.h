@@ -59,6 +59,8 @@ struct txn_ops {
     /* NULL where nothing can be lent. The loan is none yet. */
     bool (*lend)(struct txn *t, struct str bytes, struct engine_loan *loan);
     struct err (*put_hinted)(struct txn *t, struct str key, struct str value, unsigned hints);
+    /* NULL where it is no more than a get and a put. */
+    struct err (*append)(struct txn *t, struct str key, struct str bytes, unsigned hints);
     struct err (*del)(struct txn *t, struct str key);
     /* The keys from <= key < to, to the partition's end when `to` is absent; both are borrowed for
      * the call only. */

@@ -14,14 +14,15 @@ struct tree_node {
     struct tree_node *right;
 };
 
-static struct row *row_with_room(struct str key, size_t value_n, size_t body_n)
+static struct row *row_with_room(struct str key, size_t value_n, size_t body_n, size_t room)
 {
-    assert(key.n <= UINT32_MAX && value_n <= UINT32_MAX && body_n <= UINT32_MAX);
-    struct row *r = mem_alloc(sizeof *r + key.n + value_n + body_n);
+    assert(key.n <= UINT32_MAX && value_n + room <= UINT32_MAX && body_n <= UINT32_MAX);
+    struct row *r = mem_alloc(sizeof *r + key.n + value_n + body_n + room);
     atomic_init(&r->refs, 1);
     r->key_n = (uint32_t)key.n;
     r->value_n = (uint32_t)value_n;
     r->body_n = (uint32_t)body_n;
+    r->room = (uint32_t)room;
     r->deleted = false;
     r->hot = false;
     r->born = false;
@@ -32,12 +33,17 @@ static struct row *row_with_room(struct str key, size_t value_n, size_t body_n)
 
 struct row *row_new_sized(struct str key, size_t value_n)
 {
-    return row_with_room(key, value_n, 0);
+    return row_with_room(key, value_n, 0, 0);
+}
+
+struct row *row_new_roomy(struct str key, size_t value_n, size_t room)
+{
+    return row_with_room(key, value_n, 0, room);
 }
 
 struct row *row_new_with_body(struct str key, struct str value, struct str body)
 {
-    struct row *r = row_with_room(key, value.n, body.n);
+    struct row *r = row_with_room(key, value.n, body.n, 0);
     r->deleted = !str_given(value);
     if (value.n > 0)
         memcpy(r->bytes + key.n, value.p, value.n);
@@ -108,44 +114,61 @@ static struct tree_node *node_new(struct row *row, uint32_t priority)
     return n;
 }
 
-/* The left child, which is owned, becomes the parent. */
-static struct tree_node *node_rotate_right(struct tree_node *n)
+/* Only a look: nothing on the way is owned. */
+static struct tree_node *node_find(struct tree_node *n, struct str key)
 {
-    struct tree_node *up = n->left;
-    n->left = up->right;
-    up->right = n;
-    return up;
-}
-
-static struct tree_node *node_rotate_left(struct tree_node *n)
-{
-    struct tree_node *up = n->right;
-    n->right = up->left;
-    up->left = n;
-    return up;
-}
-
-/* A row that is in the way goes to *replaced. */
-static struct tree_node *node_insert(struct tree_node *n, struct row *row, uint32_t priority,
-                                     struct row **replaced)
-{
-    if (n == NULL)
-        return node_new(row, priority);
-    int order = str_cmp(row_key(row), row_key(n->row));
-    n = node_own(n);
-    if (order == 0) {
-        *replaced = n->row;
-        n->row = row;
-    } else if (order < 0) {
-        n->left = node_insert(n->left, row, priority, replaced);
-        if (n->left->priority > n->priority)
-            n = node_rotate_right(n);
-    } else {
-        n->right = node_insert(n->right, row, priority, replaced);
-        if (n->right->priority > n->priority)
-            n = node_rotate_left(n);
+    while (n != NULL) {
+        int order = str_cmp(key, row_key(n->row));
+        if (order == 0)
+            return n;
+        n = order < 0 ? n->left : n->right;
     }
-    return n;
+    return NULL;
+}
+
+/* Divides a tree in which the key is not: what is smaller goes to *smaller, the rest to *greater.
+ */
+static void node_split(struct tree_node *n, struct str key, struct tree_node **smaller,
+                       struct tree_node **greater)
+{
+    while (n != NULL) {
+        n = node_own(n);
+        if (str_cmp(key, row_key(n->row)) < 0) {
+            *greater = n;
+            greater = &n->left;
+            n = n->left;
+        } else {
+            *smaller = n;
+            smaller = &n->right;
+            n = n->right;
+        }
+    }
+    *smaller = NULL;
+    *greater = NULL;
+}
+
+/* The link to the owned node of the key, or to where a new one of that priority has its place: all
+ * above it have a greater one. */
+static struct tree_node **node_link(struct tree_node **link, struct str key, uint32_t priority,
+                                    bool *found)
+{
+    bool known = false; /* that it is there, however far below */
+    *found = false;
+    while (*link != NULL) {
+        struct tree_node *n = *link;
+        if (!known && n->priority < priority) {
+            if (node_find(n, key) == NULL)
+                return link;
+            known = true;
+        }
+        n = *link = node_own(n);
+        int order = str_cmp(key, row_key(n->row));
+        *found = order == 0;
+        if (*found)
+            return link;
+        link = order < 0 ? &n->left : &n->right;
+    }
+    return link;
 }
 
 /* One tree of two, all of whose keys in a are smaller than those in b. */
@@ -163,26 +186,6 @@ static struct tree_node *node_join(struct tree_node *a, struct tree_node *b)
     b = node_own(b);
     b->left = node_join(a, b->left);
     return b;
-}
-
-/* The key is there. */
-static struct tree_node *node_remove(struct tree_node *n, struct str key)
-{
-    int order = str_cmp(key, row_key(n->row));
-    n = node_own(n);
-    if (order < 0) {
-        n->left = node_remove(n->left, key);
-        return n;
-    }
-    if (order > 0) {
-        n->right = node_remove(n->right, key);
-        return n;
-    }
-    struct tree_node *rest = node_join(n->left, n->right);
-    n->left = NULL;
-    n->right = NULL;
-    node_put(n);
-    return rest;
 }
 
 struct tree tree_get(const struct tree *t)
@@ -210,9 +213,18 @@ static uint32_t tree_random(struct tree *t)
 
 struct row *tree_exchange(struct tree *t, struct row *row)
 {
-    struct row *replaced = NULL;
-    t->root = node_insert(t->root, row, tree_random(t), &replaced);
-    return replaced;
+    bool found;
+    uint32_t priority = tree_random(t);
+    struct tree_node **link = node_link(&t->root, row_key(row), priority, &found);
+    struct tree_node *n = *link;
+    if (found) {
+        struct row *replaced = n->row;
+        n->row = row;
+        return replaced;
+    }
+    *link = node_new(row, priority);
+    node_split(n, row_key(row), &(*link)->left, &(*link)->right);
+    return NULL;
 }
 
 void tree_insert(struct tree *t, struct row *row)
@@ -224,20 +236,27 @@ void tree_insert(struct tree *t, struct row *row)
 
 void tree_remove(struct tree *t, struct str key)
 {
-    if (tree_find(t, key) != NULL)
-        t->root = node_remove(t->root, key);
+    bool found;
+    if (node_find(t->root, key) == NULL)
+        return;
+    struct tree_node **link = node_link(&t->root, key, 0, &found);
+    struct tree_node *n = *link;
+    *link = node_join(n->left, n->right);
+    n->left = NULL;
+    n->right = NULL;
+    node_put(n);
+}
+
+struct row **tree_place(const struct tree *t, struct str key)
+{
+    struct tree_node *n = node_find(t->root, key);
+    return n == NULL ? NULL : &n->row;
 }
 
 struct row *tree_find(const struct tree *t, struct str key)
 {
-    const struct tree_node *n = t->root;
-    while (n != NULL) {
-        int order = str_cmp(key, row_key(n->row));
-        if (order == 0)
-            return n->row;
-        n = order < 0 ? n->left : n->right;
-    }
-    return NULL;
+    const struct tree_node *n = node_find(t->root, key);
+    return n == NULL ? NULL : n->row;
 }
 
 struct row *tree_at_or_after(const struct tree *t, struct str key)

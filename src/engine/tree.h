@@ -17,10 +17,11 @@ struct row {
     uint32_t key_n;
     uint32_t value_n;
     uint32_t body_n;
-    bool deleted; /* a mark that the row is gone from what lies below this tree */
-    bool hot;     /* likely to be read soon */
-    bool born;    /* what lies below this tree has no row of the key: when it is gone, all is */
-    char bytes[]; /* key, then value, then body */
+    uint32_t room; /* that is left behind them */
+    bool deleted;  /* a mark that the row is gone from what lies below this tree */
+    bool hot;      /* likely to be read soon */
+    bool born;     /* what lies below this tree has no row of the key: when it is gone, all is */
+    char bytes[];  /* key, then value, then body */
 };
 
 static inline struct str row_key(const struct row *r)
@@ -43,6 +44,8 @@ struct row *row_new(struct str key, struct str value);
 struct row *row_new_with_body(struct str key, struct str value, struct str body);
 /* The same with room for a value of this size, to be filled in before anyone else sees the row. */
 struct row *row_new_sized(struct str key, size_t value_n);
+/* The same with some more room, for a value that grows. */
+struct row *row_new_roomy(struct str key, size_t value_n, size_t room);
 struct row *row_get(struct row *r);
 void row_put(struct row *r);
 
@@ -63,6 +66,10 @@ void tree_insert(struct tree *t, struct row *row);
 struct row *tree_exchange(struct tree *t, struct row *row);
 /* Absent is no error. */
 void tree_remove(struct tree *t, struct str key);
+
+/* Where the tree has the row of the key, NULL when it has none. Who holds the tree alone may put
+ * another row of the same key there; it stays the place until a row is removed from the tree. */
+struct row **tree_place(const struct tree *t, struct str key);
 
 /* Borrowed from the state; NULL when there is none. */
 struct row *tree_find(const struct tree *t, struct str key);

@@ -224,6 +224,62 @@ ENGINE_CASE(rows_error_rolls_back)
         CHECK_STR(get_row(s, STR("p"), STR("c")), STR("old"));
 }
 
+/* ---- rows that grow ---- */
+
+enum { APPENDS = 64, APPENDED_BYTES = 40, APPENDS_FAIL_EVERY = 4 };
+
+struct append {
+    struct engine_update update; /* first */
+    char letter;
+};
+
+static void append_done(struct engine_update *u)
+{
+    (void)u; /* an update that is waited for comes after it */
+}
+
+static struct err append_letters(struct txn *t, void *arg)
+{
+    const struct append *a = arg;
+    char bytes[APPENDED_BYTES];
+    struct str before;
+    struct str after;
+    memset(bytes, a->letter, sizeof bytes);
+    TRY(txn_get(t, STR("grows"), &before));
+    TRY(txn_append(t, STR("grows"), (struct str){bytes, 1}, 0));
+    TRY(txn_append(t, STR("grows"), (struct str){bytes, sizeof bytes - 1}, PUT_HOT));
+    TRY(txn_get(t, STR("grows"), &after));
+    CHECK_INT(after.n, before.n + sizeof bytes);
+    CHECK_STR(str_head(after, before.n), before);
+    return a->letter == 'x' ? err_new(ERR_CONDITION_NOT_MET) : OK;
+}
+
+/* Many at a time, of which some fail: they find what those before them have left. */
+ENGINE_CASE(rows_grow_by_what_is_appended)
+{
+    static struct append appends[APPENDS];
+    char want[1 + APPENDS * APPENDED_BYTES];
+    size_t want_n = 1;
+    want[0] = '=';
+    put_row(s, STR("p"), STR("grows"), STR("="));
+    for (int i = 0; i < APPENDS; i++) {
+        struct append *a = &appends[i];
+        a->letter = i % APPENDS_FAIL_EVERY == 0 ? 'x' : (char)('a' + i % 20);
+        a->update = (struct engine_update){
+            .partition = STR("p"), .fn = append_letters, .arg = a, .done = append_done};
+        engine_submit(s->engine, &a->update);
+        if (a->letter == 'x')
+            continue;
+        memset(want + want_n, a->letter, APPENDED_BYTES);
+        want_n += APPENDED_BYTES;
+    }
+    put_row(s, STR("p"), STR("last"), STR(""));
+    CHECK_STR(get_row(s, STR("p"), STR("grows")), ((struct str){want, want_n}));
+    subject_reopen(s);
+    if (s->kind->persistent)
+        CHECK_STR(get_row(s, STR("p"), STR("grows")), ((struct str){want, want_n}));
+}
+
 static struct err view_fails(struct txn *t, void *arg)
 {
     (void)arg;

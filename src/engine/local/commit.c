@@ -38,6 +38,7 @@ static void batch_clear(struct batch *b)
 {
     tree_put(&b->overlay);
     b->overlay.random = OVERLAY_SEED;
+    memset(b->places, 0, sizeof b->places);
     b->bytes = 0;
     b->coming = 0;
     b->going = 0;
@@ -67,25 +68,76 @@ static bool needs_room(const struct local_engine *e, size_t coming_before, size_
     return b->coming - coming_before > e->coming_max && b->going == going_before;
 }
 
-/* What is replaced is kept until the update's outcome is known. (To keep the tree's old root
- * instead would cost every update a copy of the paths to its rows.) */
-void batch_insert(struct batch *b, struct row *row)
+/* The updates of one turn read and write a few rows over and over: their places in the overlay are
+ * remembered, by some of the bytes in which keys mostly differ. */
+static struct row ***place_of(struct batch *b, struct str key)
+{
+    enum { WORD = 8 };
+    unsigned char last = key.n == 0 ? 0 : (unsigned char)key.p[key.n - 1];
+    unsigned char before = key.n <= WORD ? 0 : (unsigned char)key.p[key.n - 1 - WORD];
+    return &b->places[(last + 3U * before + key.n) % BATCH_PLACES];
+}
+
+static struct row **batch_place(struct batch *b, struct str key)
+{
+    struct row ***known = place_of(b, key);
+    if (*known == NULL || !str_eq(row_key(**known), key)) {
+        struct row **place = tree_place(&b->overlay, key);
+        if (place == NULL)
+            return NULL;
+        *known = place;
+    }
+    return *known;
+}
+
+struct row *batch_find(struct batch *b, struct str key)
+{
+    struct row **place = b->overlay.root == NULL ? NULL : batch_place(b, key);
+    return place == NULL ? NULL : *place;
+}
+
+static void note_overlaid(struct batch *b, struct overlaid o)
 {
     if (b->overlaid_count == b->overlaid_capacity) {
         b->overlaid_capacity = b->overlaid_capacity == 0 ? 64 : b->overlaid_capacity * 2;
         b->overlaid = mem_realloc(b->overlaid, b->overlaid_capacity * sizeof *b->overlaid);
     }
-    struct row *before = tree_exchange(&b->overlay, row);
+    b->overlaid[b->overlaid_count++] = o;
+}
+
+/* What is replaced is kept until the update's outcome is known. (To keep the tree's old root
+ * instead would cost every update a copy of the paths to its rows.) */
+void batch_insert(struct batch *b, struct row *row)
+{
+    struct row **known = *place_of(b, row_key(row));
+    struct row *before;
+    if (known != NULL && str_eq(row_key(*known), row_key(row))) {
+        before = *known;
+        *known = row;
+    } else {
+        before = tree_exchange(&b->overlay, row);
+    }
     if (before != NULL)
         row->born = before->born;
-    b->overlaid[b->overlaid_count++] = (struct overlaid){row, before};
+    note_overlaid(b, (struct overlaid){row, before, 0});
+}
+
+void batch_append(struct batch *b, struct row *row, struct str bytes)
+{
+    assert(bytes.n <= row->room && row->body_n == 0);
+    note_overlaid(b, (struct overlaid){row, row, row->value_n});
+    if (bytes.n > 0)
+        memcpy(row->bytes + row->key_n + row->value_n, bytes.p, bytes.n);
+    row->value_n += (uint32_t)bytes.n;
+    row->room -= (uint32_t)bytes.n;
 }
 
 static void batch_keep(struct batch *b)
 {
     for (size_t i = 0; i < b->overlaid_count; i++) {
-        if (b->overlaid[i].before != NULL)
-            row_put(b->overlaid[i].before);
+        const struct overlaid *o = &b->overlaid[i];
+        if (o->before != NULL && o->before != o->row)
+            row_put(o->before);
     }
     b->overlaid_count = 0;
 }
@@ -96,13 +148,18 @@ static void batch_take_back(struct batch *b)
     for (size_t i = b->overlaid_count; i > 0; i--) {
         const struct overlaid *o = &b->overlaid[i - 1];
         struct row *row = row_get(o->row); /* its key is needed until it is out */
-        if (o->before != NULL)
+        if (o->before == row) {
+            row->room += row->value_n - o->value_n;
+            row->value_n = o->value_n;
+        } else if (o->before != NULL) {
             tree_insert(&b->overlay, o->before);
-        else
+        } else {
             tree_remove(&b->overlay, row_key(row));
+        }
         row_put(row);
     }
     b->overlaid_count = 0;
+    memset(b->places, 0, sizeof b->places);
 }
 
 /* An error leaves the batch as it was. */

@@ -27,15 +27,19 @@
 #define KEY_TAIL    STR("etail")    /* the oldest segment that may hold ranges no row names */
 
 /* A row that an update has written, and the one that it took the place of in the overlay, if there
- * was one. */
+ * was one: itself, when it was only appended to. */
 struct overlaid {
     struct row *row; /* borrowed */
     struct row *before;
+    uint32_t value_n; /* as it was, when it was appended to */
 };
+
+enum { BATCH_PLACES = 16 };
 
 /* What the committer is putting together; its thread's alone. */
 struct batch {
     struct tree overlay; /* rows written and not yet in RocksDB, with marks for those deleted */
+    struct row **places[BATCH_PLACES]; /* in the overlay, of rows asked for lately; see place_of */
     struct overlaid *overlaid; /* by the update that is running, so that it can be taken back */
     size_t overlaid_count;
     size_t overlaid_capacity;
@@ -159,6 +163,10 @@ struct err local_move_value(struct txn *txn, struct str key, const struct value_
 
 /* A row that the running update writes. Takes over the reference. */
 void batch_insert(struct batch *b, struct row *row);
+/* The same in place: a row of the batch's own gets longer by what there is room for in it. */
+void batch_append(struct batch *b, struct row *row, struct str bytes);
+/* What the batch holds of the key; NULL when nothing. */
+struct row *batch_find(struct batch *b, struct str key);
 
 /* From now on this is what views see. Takes over the reference. */
 void commit_publish(struct local_engine *e, struct state *state);

@@ -53,9 +53,10 @@ static void release_cached(void *row)
 /* A row the batch has written. False when it has not touched it. */
 static bool local_find_written(struct local_txn *t, struct str key, struct str *stored)
 {
-    if (t->batch == NULL || t->batch->overlay.root == NULL)
-        return false;
-    struct row *row = tree_find(&t->batch->overlay, key);
+    struct row *row = t->batch == NULL ? NULL
+                      : t->base.writable
+                          ? batch_find(t->batch, key)
+                          : tree_find(&t->batch->overlay, key); /* a read-only store's */
     if (row == NULL)
         return false;
     *stored = STR_NONE;
@@ -312,6 +313,27 @@ static struct err local_put_hinted(struct txn *txn, struct str key, struct str v
     return OK;
 }
 
+/* A row that an update before this one, in the same batch, has made room in: it grows in place. */
+static struct err local_append(struct txn *txn, struct str key, struct str bytes, unsigned hints)
+{
+    struct local_txn *t = local_txn_of(txn);
+    struct str physical = rowkey_of(&t->key, key);
+    struct row *row = batch_find(t->batch, physical);
+    t->batch->bytes += bytes.n;
+    if (row != NULL && bytes.n <= row->room) {
+        batch_append(t->batch, row, bytes);
+        return OK;
+    }
+    struct str before;
+    TRY(local_find(t, physical, ROW_HOT, &before));
+    assert(str_given(before));
+    row = value_row_roomy(physical, before, bytes);
+    row->hot = (hints & PUT_HOT) != 0;
+    t->batch->bytes += row->key_n + before.n;
+    batch_insert(t->batch, row);
+    return OK;
+}
+
 static struct err local_del(struct txn *txn, struct str key)
 {
     struct local_txn *t = local_txn_of(txn);
@@ -432,6 +454,7 @@ static const struct txn_ops LOCAL_TXN_OPS = {
     .put_with_body = local_put_with_body,
     .lend = local_lend,
     .put_hinted = local_put_hinted,
+    .append = local_append,
     .del = local_del,
     .cursor_open = local_cursor_open,
     .scan_open = local_scan_open,

@@ -11,6 +11,19 @@ struct row *value_row(struct str key, struct str value)
     return row;
 }
 
+struct row *value_row_roomy(struct str key, struct str value, struct str more)
+{
+    size_t n = 1 + value.n + more.n;
+    struct row *row = row_new_roomy(key, n, n);
+    char *to = row->bytes + row->key_n;
+    to[0] = VALUE_HERE;
+    if (value.n > 0)
+        memcpy(to + 1, value.p, value.n);
+    if (more.n > 0)
+        memcpy(to + 1 + value.n, more.p, more.n);
+    return row;
+}
+
 /* All but the body. Returns where that goes. */
 static char *write_before_body(char *to, struct str value)
 {

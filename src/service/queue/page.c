@@ -213,23 +213,23 @@ static bool earliest_expiry(struct str row, int64_t *earliest)
     return reader_done(&r);
 }
 
-/* Writes the page's row: what it was (absent for a new page) and the message. */
+/* Writes the message to the end of the page's row, which is absent for a new page. */
 static struct err put_page(struct txn *t, struct queue_state *s, uint64_t id, struct str row,
                            const struct page_entry *e)
 {
-    static const char form[] = {FORM};
     struct queue_key key = queue_key_of(s, KEY_PAGE, id);
-    unsigned hints = PUT_HOT | (str_given(row) ? 0 : PUT_NEW);
     int64_t expires_at = QUEUE_EXPIRES_NEVER;
-    if (!str_given(row))
-        row = (struct str){form, sizeof form};
-    else if (!earliest_expiry(row, &expires_at))
-        return err_new(ERR_CORRUPT);
-    size_t n = row.n + ENTRY_HEAD_BYTES + e->text.n;
-    char *bytes = arena_bytes(txn_arena(t), n);
-    memcpy(bytes, row.p, row.n);
-    put_entry(bytes + row.n, e);
-    TRY(txn_put_hinted(t, queue_key_str(&key), (struct str){bytes, n}, hints));
+    size_t n = ENTRY_HEAD_BYTES + e->text.n;
+    char *bytes = arena_bytes(txn_arena(t), 1 + n);
+    bytes[0] = FORM;
+    put_entry(bytes + 1, e);
+    if (!str_given(row)) {
+        TRY(txn_put_hinted(t, queue_key_str(&key), (struct str){bytes, 1 + n}, PUT_HOT | PUT_NEW));
+    } else {
+        if (!earliest_expiry(row, &expires_at))
+            return err_new(ERR_CORRUPT);
+        TRY(txn_append(t, queue_key_str(&key), (struct str){bytes + 1, n}, PUT_HOT));
+    }
     return e->expires < expires_at ? move_expiry(t, s, id, expires_at, e->expires) : OK;
 }
 
