@@ -205,6 +205,8 @@ static void start_rest(struct server *s, const char *server_name)
         .digests = digests_new(s->loops, s->loop_count),
         .log = c->silent ? NULL : access_log_new(STDOUT_FILENO),
     };
+    for (unsigned i = 0; i < SERVICE_KIND_COUNT; i++)
+        match_index_init(&s->rest.match[i], (enum service_kind)i);
     if (s->rest.log != NULL) {
         s->log_timer.fire = flush_log;
         loop_timer_set(s->loops[0], &s->log_timer, LOG_FLUSH_MS);

@@ -8,6 +8,7 @@
 #include "auth/auth_internal.h"
 #include "auth/collate.h"
 #include "core/time.h"
+#include "core/word.h"
 
 enum scheme { SCHEME_KEY, SCHEME_LITE };
 
@@ -66,8 +67,7 @@ struct signing {
 static struct str lower(struct arena *arena, struct str s)
 {
     char *to = arena_bytes(arena, s.n);
-    for (size_t i = 0; i < s.n; i++)
-        to[i] = ascii_lower(s.p[i]);
+    str_lower(s, to);
     return (struct str){to, s.n};
 }
 
@@ -143,13 +143,25 @@ static bool is_space(char c)
     return c == ' ' || c == '\t';
 }
 
+/* Whether there is a tab, or are two spaces side by side. */
+static bool word_folds(uint64_t word)
+{
+    uint64_t spaces = word_zeros(word ^ word_all(' '));
+    return ((spaces & spaces >> 8) | word_zeros(word ^ word_all('\t'))) != 0;
+}
+
+/* In words that share a byte with their neighbours. It may say so of what does not fold: then a
+ * text is tried that is the same as the one before. */
 static bool folds(struct str value)
 {
-    for (size_t i = 0; i < value.n; i++)
-        if (value.p[i] == '\t' ||
-            (value.p[i] == ' ' && i + 1 < value.n && is_space(value.p[i + 1])))
+    size_t i = 0;
+    for (; i + WORD_BYTES <= value.n; i += WORD_BYTES - 1)
+        if (word_folds(word_load(value.p + i)))
             return true;
-    return false;
+    char rest[WORD_BYTES] = {0};
+    if (i < value.n)
+        memcpy(rest, value.p + i, value.n - i);
+    return word_folds(word_load(rest));
 }
 
 /* Sorts, refuses names that are there twice, and finds which variants differ. */

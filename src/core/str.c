@@ -30,6 +30,23 @@ bool str_istarts(struct str s, struct str prefix)
     return true;
 }
 
+/* In words, of which the last two may overlap. */
+void str_lower(struct str s, char *to)
+{
+    uint64_t word;
+    if (s.n < WORD_BYTES) {
+        for (size_t i = 0; i < s.n; i++)
+            to[i] = ascii_lower(s.p[i]);
+        return;
+    }
+    for (size_t i = 0; i + WORD_BYTES < s.n; i += WORD_BYTES) {
+        word = word_lower(word_load(s.p + i));
+        memcpy(to + i, &word, sizeof word);
+    }
+    word = word_lower(word_load(s.p + s.n - WORD_BYTES));
+    memcpy(to + s.n - WORD_BYTES, &word, sizeof word);
+}
+
 /* Bytes from 0x80 on are none of these. */
 static bool word_has_control(uint64_t word)
 {
@@ -92,10 +109,15 @@ struct str str_trim(struct str s)
 
 struct str str_cut(struct str *rest, char sep)
 {
-    size_t at = str_find(*rest, sep, 0);
-    struct str head = str_head(*rest, at);
-    *rest = at == rest->n ? STR_NONE : str_from(*rest, at + 1);
-    return head;
+    struct str whole = *rest;
+    const char *at = whole.n == 0 ? NULL : memchr(whole.p, sep, whole.n);
+    if (at == NULL) {
+        *rest = STR_NONE;
+        return whole;
+    }
+    size_t head = (size_t)(at - whole.p);
+    *rest = (struct str){at + 1, whole.n - head - 1};
+    return (struct str){whole.p, head};
 }
 
 bool str_to_u64(struct str s, uint64_t *out)

@@ -92,6 +92,8 @@ static inline bool str_ieq(struct str a, struct str b)
 {
     return a.n == b.n && str_istarts(a, b);
 }
+/* Writes s.n bytes: s with its ASCII letters in lower case. */
+void str_lower(struct str s, char *to);
 /* Whether any byte is below 0x20 (a tab, for one) or is 0x7F. */
 bool str_has_control(struct str s);
 /* memcmp order, the shorter first. */

@@ -139,18 +139,21 @@ static bool take_number(struct str *rest, size_t digits, unsigned *out)
 }
 
 /* Three letters in lower case, as one number. What is no letter does not become one by that bit. */
-static uint32_t three_letters(const char *p)
-{
-    uint32_t word = (uint32_t)(unsigned char)p[0] << 16 | (uint32_t)(unsigned char)p[1] << 8 |
-                    (unsigned char)p[2];
-    return word | 0x202020;
-}
+#define THREE(a, b, c)                                                         \
+    (((uint32_t)(unsigned char)(a) << 16 | (uint32_t)(unsigned char)(b) << 8 | \
+      (unsigned char)(c)) |                                                    \
+     0x202020U)
+static const uint32_t MONTH_NAMES[] = {
+    THREE('j', 'a', 'n'), THREE('f', 'e', 'b'), THREE('m', 'a', 'r'), THREE('a', 'p', 'r'),
+    THREE('m', 'a', 'y'), THREE('j', 'u', 'n'), THREE('j', 'u', 'l'), THREE('a', 'u', 'g'),
+    THREE('s', 'e', 'p'), THREE('o', 'c', 't'), THREE('n', 'o', 'v'), THREE('d', 'e', 'c'),
+};
 
 static bool take_month(struct str *rest, unsigned *out)
 {
-    uint32_t name = rest->n < 3 ? 0 : three_letters(rest->p);
+    uint32_t name = rest->n < 3 ? 0 : THREE(rest->p[0], rest->p[1], rest->p[2]);
     for (unsigned i = 0; i < 12; i++) {
-        if (three_letters(MONTHS + (size_t)i * 3) == name) {
+        if (MONTH_NAMES[i] == name) {
             *out = i + 1;
             *rest = str_from(*rest, 3);
             return true;
@@ -288,15 +291,10 @@ bool time_parse_iso(struct str text, int64_t *ticks)
 
 bool time_parse_day(struct str text, int *out)
 {
-    static const unsigned char DIGITS[] = {0, 1, 2, 3, 5, 6, 8, 9};
-    int number = 0;
-    if (text.n != 10 || text.p[4] != '-' || text.p[7] != '-')
+    unsigned year, month, day;
+    if (!take_number(&text, 4, &year) || !take_char(&text, '-') || !take_number(&text, 2, &month) ||
+        !take_char(&text, '-') || !take_number(&text, 2, &day) || text.n > 0)
         return false;
-    for (size_t i = 0; i < sizeof DIGITS; i++) {
-        if (!ascii_digit(text.p[DIGITS[i]]))
-            return false;
-        number = number * 10 + (text.p[DIGITS[i]] - '0');
-    }
-    *out = number;
+    *out = (int)(year * 10000 + month * 100 + day);
     return true;
 }

@@ -117,9 +117,11 @@ bool uri_query_next(struct uri_query *q, struct arena *a, struct uri_param *out)
         part = str_cut(&q->rest, '&');
         q->parts++;
     }
-    struct str raw = part;
-    out->name = str_cut(&raw, '=');
-    out->value = out->raw = str_given(raw) ? raw : STR("");
+    size_t name = 0; /* it is short: no need to call anybody */
+    while (name < part.n && part.p[name] != '=')
+        name++;
+    out->name = str_head(part, name);
+    out->value = out->raw = name < part.n ? str_from(part, name + 1) : STR("");
     out->plain = uri_is_plain(part);
     if (out->plain)
         return true;

@@ -37,6 +37,12 @@ static inline uint64_t word_of_few(const char *p, size_t n)
     return (uint64_t)first << 32 | last;
 }
 
+/* The top bit of each byte that is zero; maybe also of a byte above such a one. */
+static inline uint64_t word_zeros(uint64_t word)
+{
+    return (word - word_all(1)) & ~word & word_all(0x80);
+}
+
 /* The lower case of eight letters at once; what is no ASCII letter stays as it is. */
 static inline uint64_t word_lower(uint64_t word)
 {

@@ -169,7 +169,7 @@ static struct err parse_absolute(struct str target, struct http_request *out)
 static bool word_is_target(uint64_t word)
 {
     uint64_t space = word - word_all(0x21);
-    uint64_t delete = (word ^ word_all(0x7F)) - word_all(1);
+    uint64_t delete = word + word_all(1);
     uint64_t hash = (word ^ word_all('#')) - word_all(1);
     return ((word | space | delete | hash) & word_all(0x80)) == 0;
 }

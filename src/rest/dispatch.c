@@ -206,6 +206,7 @@ static struct err parse_query(struct rest_call *call)
     struct auth_pair pairs[REST_QUERY_MAX];
     struct uri_param param;
     size_t count = 0;
+    call->query_names = http_name_mark(STR("")); /* known, also when there are none */
     while (uri_query_next(&walk, call->arena, &param) && walk.parts <= REST_QUERY_MAX) {
         if (!param.plain && (!str_is_utf8(param.name) || !str_is_utf8(param.value)))
             return err_new(ERR_INVALID_URI);

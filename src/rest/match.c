@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/match.h"
 
+#include <assert.h>
+
 #include "rest/cors.h"
+#include "rest/server.h"
 #include "rest/table_format.h"
 #include "rest/website.h"
 
@@ -32,7 +35,9 @@ static struct str wish_name(const char *wish)
 
 static bool selector_fits(const char *wanted, struct str given)
 {
-    return wanted == NULL ? !str_given(given) : str_ieq(str_of(wanted), given);
+    if (wanted == NULL || !str_given(given))
+        return wanted == NULL && !str_given(given);
+    return str_ieq(str_of(wanted), given);
 }
 
 struct selectors {
@@ -42,9 +47,23 @@ struct selectors {
     enum op_resource resource;
 };
 
-static bool place_fits(const struct op *op, const struct selectors *s)
+static bool place_fits(const struct op *op, enum op_resource resource)
 {
-    return op->resource == s->resource || op->resource == R_ANY;
+    return op->resource == resource || op->resource == R_ANY;
+}
+
+void match_index_init(struct match_index *index, enum service_kind service)
+{
+    const struct op_table *table = match_table(service);
+    *index = (struct match_index){0};
+    assert(table->count <= MATCH_ROWS_MAX);
+    for (size_t i = 0; i < table->count; i++) {
+        const struct op *op = &table->rows[i];
+        for (unsigned method = 0; method < HTTP_METHOD_OTHER; method++)
+            for (unsigned resource = 0; resource < R_ANY; resource++)
+                if ((op->methods & 1U << method) != 0 && place_fits(op, resource))
+                    index->rows[method][resource][op->comp != NULL] |= 1ULL << i;
+    }
 }
 
 static bool header_fits(const struct rest_call *call, const char *wish)
@@ -52,10 +71,10 @@ static bool header_fits(const struct rest_call *call, const char *wish)
     return wish == NULL || wish_holds(wish, call_header(call, wish_name(wish)));
 }
 
+/* Of one that serves the method and the resource. */
 static bool row_fits(const struct rest_call *call, const struct op *op, const struct selectors *s)
 {
-    return (op->methods & s->method) != 0 && place_fits(op, s) &&
-           selector_fits(op->comp, s->comp) && selector_fits(op->restype, s->restype) &&
+    return selector_fits(op->comp, s->comp) && selector_fits(op->restype, s->restype) &&
            header_fits(call, op->header) && header_fits(call, op->header_too) &&
            (op->query == NULL || wish_holds(op->query, call_query(call, wish_name(op->query))));
 }
@@ -70,7 +89,7 @@ COLD static struct err explain(struct rest_call *call, const struct op_table *ta
     bool both = false;
     for (size_t i = 0; i < table->count; i++) {
         const struct op *op = &table->rows[i];
-        if (!place_fits(op, s))
+        if (!place_fits(op, s->resource))
             continue;
         bool comp_fits = selector_fits(op->comp, s->comp);
         bool restype_fits = selector_fits(op->restype, s->restype);
@@ -120,9 +139,12 @@ struct err match_op(struct rest_call *call, enum op_resource resource)
         call->op = &OP_WEBSITE;
         return (OP_WEBSITE.methods & s.method) != 0 ? OK : err_new(ERR_UNSUPPORTED_HTTP_VERB);
     }
-    for (size_t i = 0; i < table->count; i++) {
-        if (row_fits(call, &table->rows[i], &s)) {
-            call->op = &table->rows[i];
+    const struct match_index *index = &call->server->match[call->service];
+    uint64_t rows = index->rows[method][resource][str_given(s.comp)];
+    for (; rows != 0; rows &= rows - 1) {
+        const struct op *op = &table->rows[__builtin_ctzll(rows)];
+        if (row_fits(call, op, &s)) {
+            call->op = op;
             return OK;
         }
     }

@@ -8,6 +8,14 @@
 
 const struct op_table *match_table(enum service_kind service);
 
+/* Which rows of a service can serve a method on a kind of resource, with `comp` or without: a bit
+ * for each, in their order. A request looks at those few, and not through the whole table. */
+enum { MATCH_ROWS_MAX = 64 };
+struct match_index {
+    uint64_t rows[HTTP_METHOD_OTHER][R_ANY][2];
+};
+void match_index_init(struct match_index *index, enum service_kind service);
+
 /* Sets call->op. No row: ERR_UNSUPPORTED_HTTP_VERB, ERR_INVALID_QUERY_PARAMETER_VALUE (restype or
  * comp not known here), ERR_MISSING_REQUIRED_… or ERR_INVALID_HEADER_VALUE for the header that
  * tells rows apart. */

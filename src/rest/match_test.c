@@ -2,11 +2,13 @@
 #include "rest/match.h"
 
 #include "core/test.h"
+#include "rest/server.h"
 
 /* A request made from a row, as bare as the row allows. */
 struct made {
     struct arena arena;
     struct http_exchange x;
+    struct rest_server server;
     struct rest_call call;
     struct http_header headers[2];
     struct auth_pair query[3];
@@ -27,6 +29,8 @@ static void make(struct made *m, enum service_kind service, const struct op *op,
     m->x.request.method = method;
     m->x.request.headers = m->headers;
     m->call.x = &m->x;
+    m->call.server = &m->server;
+    match_index_init(&m->server.match[service], service);
     m->call.arena = &m->arena;
     m->call.service = service;
     m->call.query = m->query;

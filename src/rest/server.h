@@ -7,6 +7,7 @@
 #include "http/exchange.h"
 #include "http/server.h"
 #include "net/pool.h"
+#include "rest/match.h"
 #include "service/common/store.h"
 
 struct rest_options {
@@ -37,6 +38,7 @@ struct rest_server {
     struct copier *copier;   /* carries on with copies that were not done at once */
     struct digests *digests; /* NULL: each body is summed up by itself */
     struct access_log *log;
+    struct match_index match[SERVICE_KIND_COUNT];
     uint16_t ports[SERVICE_KIND_COUNT]; /* where this server answers; 0: not at all */
 };
 

@@ -20,13 +20,17 @@ static bool version_shape(struct str text, int *out)
     return month >= 1 && month <= 12 && day >= 1 && day <= 31;
 }
 
-/* From the newest on: most clients are not old. */
+/* They are in order: halving finds the last that is not newer. */
 static bool is_served(int version)
 {
-    for (size_t i = sizeof VERSIONS / sizeof VERSIONS[0]; i-- > 0 && VERSIONS[i] >= version;)
-        if (VERSIONS[i] == version)
-            return true;
-    return false;
+    size_t from = 0, count = sizeof VERSIONS / sizeof VERSIONS[0];
+    while (count > 1) {
+        size_t half = count / 2;
+        if (VERSIONS[from + half] <= version)
+            from += half;
+        count -= half;
+    }
+    return VERSIONS[from] == version;
 }
 
 bool version_parse(struct str text, bool any, int *out)
