@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/queue.h"
 
-#include <time.h>
-
 /* What a taker expects to come back of those it has answered: all of them at best, a quarter at
  * least. It learns: after a wait in vain it expects no more than came, and then a little more with
  * every time that as many came as it had expected. */
@@ -17,7 +15,6 @@ void update_queue_init(struct update_queue *q)
 {
     *q = (struct update_queue){0};
     q->tail = &q->head;
-    q->wanted = 1;
     q->share = RETURN_FIRST;
     pthread_mutex_init(&q->lock, NULL);
     pthread_cond_init(&q->filled, NULL);
@@ -37,16 +34,25 @@ bool update_queue_push(struct update_queue *q, struct engine_update *u)
     if (open) {
         *q->tail = u;
         q->tail = &u->next;
-        q->count++;
+        q->pushed++;
     }
     /* A committer that is busy looks again by itself: no system call for those who queue up. */
-    bool wake = open && q->taker_waits && !q->stepped_in && q->count >= q->wanted;
+    bool wake = open && q->taker_waits && !q->stepped_in && q->pushed >= q->wanted;
     if (wake)
         q->taker_waits = false;
     pthread_mutex_unlock(&q->lock);
     if (wake)
         pthread_cond_signal(&q->filled);
     return open;
+}
+
+/* The lock is held. */
+static struct engine_update *take_all(struct update_queue *q)
+{
+    struct engine_update *all = q->head;
+    q->head = NULL;
+    q->tail = &q->head;
+    return all;
 }
 
 struct engine_update *update_queue_take(struct update_queue *q)
@@ -57,10 +63,15 @@ struct engine_update *update_queue_take(struct update_queue *q)
         pthread_cond_wait(&q->filled, &q->lock);
     }
     q->taker_waits = false;
-    struct engine_update *all = q->head;
-    q->head = NULL;
-    q->tail = &q->head;
-    q->count = 0;
+    struct engine_update *all = take_all(q);
+    pthread_mutex_unlock(&q->lock);
+    return all;
+}
+
+struct engine_update *update_queue_take_more(struct update_queue *q)
+{
+    pthread_mutex_lock(&q->lock);
+    struct engine_update *all = take_all(q);
     pthread_mutex_unlock(&q->lock);
     return all;
 }
@@ -76,31 +87,42 @@ static struct timespec time_after_us(int64_t us)
     return at;
 }
 
-static void learn_share(struct update_queue *q, size_t came, size_t answered, bool late)
+struct update_return update_queue_expect(struct update_queue *q, size_t answered,
+                                         int64_t patience_us)
 {
-    if (late)
-        q->share = (unsigned)(came * RETURN_WHOLE / answered);
-    else
-        q->share += (RETURN_WHOLE - q->share) / RETURN_STEPS + 1;
-    q->share = q->share < RETURN_LEAST   ? RETURN_LEAST
-               : q->share > RETURN_WHOLE ? RETURN_WHOLE
-                                         : q->share;
+    struct update_return r = {.answered = answered, .until = time_after_us(patience_us)};
+    pthread_mutex_lock(&q->lock);
+    r.from = q->pushed;
+    r.all = q->pushed + (answered * q->share + RETURN_WHOLE / 2) / RETURN_WHOLE;
+    pthread_mutex_unlock(&q->lock);
+    return r;
 }
 
-void update_queue_gather(struct update_queue *q, size_t answered, int64_t patience_us)
+void update_queue_await(struct update_queue *q, struct update_return *r, uint64_t pushed,
+                        bool holds)
 {
-    struct timespec until = time_after_us(patience_us);
-    bool late = false;
     pthread_mutex_lock(&q->lock);
-    size_t before = q->count;
-    q->wanted = before + (answered * q->share + RETURN_WHOLE / 2) / RETURN_WHOLE;
-    while (q->count < q->wanted && !q->closed && !late) {
+    q->wanted = pushed;
+    q->taker_holds = holds;
+    while (q->pushed < pushed && !q->closed && !r->late) {
         q->taker_waits = true;
-        late = pthread_cond_clockwait(&q->filled, &q->lock, CLOCK_MONOTONIC, &until) != 0;
+        r->late = pthread_cond_clockwait(&q->filled, &q->lock, CLOCK_MONOTONIC, &r->until) != 0;
     }
     q->taker_waits = false;
-    q->wanted = 1;
-    learn_share(q, q->count - before, answered, late);
+    q->taker_holds = false;
+    q->wanted = 0;
+    pthread_mutex_unlock(&q->lock);
+}
+
+void update_queue_learn(struct update_queue *q, const struct update_return *r)
+{
+    pthread_mutex_lock(&q->lock);
+    unsigned share = q->share;
+    if (r->late)
+        share = (unsigned)((q->pushed - r->from) * RETURN_WHOLE / r->answered);
+    else
+        share += (RETURN_WHOLE - share) / RETURN_STEPS + 1;
+    q->share = share < RETURN_LEAST ? RETURN_LEAST : share > RETURN_WHOLE ? RETURN_WHOLE : share;
     pthread_mutex_unlock(&q->lock);
 }
 
@@ -115,7 +137,8 @@ void update_queue_close(struct update_queue *q)
 bool update_queue_step_in(struct update_queue *q)
 {
     pthread_mutex_lock(&q->lock);
-    bool free_to = q->taker_waits && q->head == NULL && !q->stepped_in && !q->closed;
+    bool free_to =
+        q->taker_waits && !q->taker_holds && q->head == NULL && !q->stepped_in && !q->closed;
     if (free_to)
         q->stepped_in = true;
     pthread_mutex_unlock(&q->lock);

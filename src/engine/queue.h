@@ -4,6 +4,7 @@
 #define ENGINE_QUEUE_H
 
 #include <pthread.h>
+#include <time.h>
 
 #include "engine/engine.h"
 
@@ -12,12 +13,22 @@ struct update_queue {
     pthread_cond_t filled;
     struct engine_update *head;
     struct engine_update **tail;
-    size_t count;
-    size_t wanted;  /* how many there must be before a taker that waits is woken */
+    uint64_t pushed; /* since the beginning */
+    uint64_t wanted; /* how many these must be before a taker that waits is woken */
     unsigned share; /* of those answered, how many in RETURN_WHOLE come back in time: the taker's */
     bool taker_waits;
-    bool stepped_in; /* somebody works in the taker's stead */
+    bool taker_holds; /* and is not done with those it has taken */
+    bool stepped_in;  /* somebody works in the taker's stead */
     bool closed;
+};
+
+/* Clients that were answered and may come back: numbers of `pushed`. */
+struct update_return {
+    size_t answered;
+    uint64_t from; /* none came yet */
+    uint64_t all;  /* all came that can be expected; 0: nobody is waited for */
+    struct timespec until;
+    bool late;
 };
 
 void update_queue_init(struct update_queue *q);
@@ -27,11 +38,18 @@ bool update_queue_push(struct update_queue *q, struct engine_update *u);
 /* All that is there, in order of arrival, linked by next; waits for at least one. NULL when the
  * queue is closed and empty. */
 struct engine_update *update_queue_take(struct update_queue *q);
-/* Waits for more to come together, so that they share a flush: until there are those that can be
- * expected, which is who waits here already and as large a share of those just answered
- * (`answered`) as came back the last times, and no longer than `patience_us`. With one client there
- * is nobody to wait for, and it comes back at once. */
-void update_queue_gather(struct update_queue *q, size_t answered, int64_t patience_us);
+/* The same without waiting: NULL when there is none. */
+struct engine_update *update_queue_take_more(struct update_queue *q);
+/* To wait for more, so that they share a flush: for as large a share of those just answered as came
+ * back the last times, and no longer than `patience_us`. With one client there is nobody to wait
+ * for, and it comes back at once. */
+struct update_return update_queue_expect(struct update_queue *q, size_t answered,
+                                         int64_t patience_us);
+/* Waits until `pushed` is as much or the time is over. `holds`: nobody may step in. */
+void update_queue_await(struct update_queue *q, struct update_return *r, uint64_t pushed,
+                        bool holds);
+/* In the end: what to expect the next time. */
+void update_queue_learn(struct update_queue *q, const struct update_return *r);
 void update_queue_close(struct update_queue *q);
 /* When the taker waits and nothing is there for it: keeps it waiting, so that the caller may do its
  * work, until update_queue_step_out. */
