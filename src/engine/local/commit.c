@@ -639,15 +639,14 @@ static struct update_return gather(struct local_engine *e, size_t answered)
  */
 static void run_last(struct local_engine *e, struct turn *turn, struct update_return *back)
 {
-    if (back->all == 0)
-        return;
-    if (turn->flush && turn->past == NULL) {
+    bool waits = back->all > 0 && turn->flush && turn->past == NULL;
+    if (waits) {
         update_queue_await(&e->queue, back, back->all, true);
+        update_queue_learn(&e->queue, back);
         struct engine_update *more = update_queue_take_more(&e->queue);
         turn->last->next = more;
         run_updates(e, turn, more);
     }
-    update_queue_learn(&e->queue, back);
     back->all = 0;
 }
 

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/queue.h"
+
+#include "core/test.h"
+
+enum { LONG_US = 600 * 1000000, SHORT_US = 1000 };
+
+static uint64_t expected(struct update_queue *q, size_t answered)
+{
+    struct update_return r = update_queue_expect(q, answered, SHORT_US);
+    return r.all - r.from;
+}
+
+void test_queue_who_came_back_is_not_waited_for(void)
+{
+    struct update_queue q;
+    struct engine_update updates[4];
+    update_queue_init(&q);
+    struct update_return r = update_queue_expect(&q, 4, LONG_US);
+    for (size_t i = 0; i < 4; i++)
+        CHECK(update_queue_push(&q, &updates[i]));
+    update_queue_await(&q, &r, r.from + 2, false);
+    CHECK(update_queue_take(&q) == &updates[0]);
+    update_queue_await(&q, &r, r.all, true);
+    CHECK(!r.late);
+    CHECK(update_queue_take_more(&q) == NULL);
+    update_queue_release(&q);
+}
+
+void test_queue_late_clients_are_expected_less_and_more_again(void)
+{
+    struct update_queue q;
+    update_queue_init(&q);
+    struct update_return r = update_queue_expect(&q, 64, SHORT_US);
+    CHECK_INT(r.all - r.from, 48);
+    update_queue_await(&q, &r, r.all, false);
+    CHECK(r.late);
+    update_queue_learn(&q, &r);
+    CHECK_INT(expected(&q, 64), 16);
+    for (int i = 0; i < 1000; i++)
+        update_queue_learn(&q, &(struct update_return){.answered = 64});
+    CHECK_INT(expected(&q, 64), 64);
+    update_queue_release(&q);
+}
+
+struct taker {
+    struct update_queue q;
+    struct update_return r;
+    bool holds;
+};
+
+static void *wait_for_one(void *arg)
+{
+    struct taker *t = arg;
+    update_queue_await(&t->q, &t->r, t->r.all, t->holds);
+    return NULL;
+}
+
+static bool taker_waits(struct update_queue *q)
+{
+    pthread_mutex_lock(&q->lock);
+    bool waits = q->taker_waits;
+    pthread_mutex_unlock(&q->lock);
+    return waits;
+}
+
+/* Whether somebody may step in while the taker waits for another to come back. */
+static bool may_step_in(bool holds)
+{
+    struct taker t = {.holds = holds};
+    struct engine_update update;
+    pthread_t thread;
+    update_queue_init(&t.q);
+    t.r = update_queue_expect(&t.q, 1, LONG_US);
+    CHECK(pthread_create(&thread, NULL, wait_for_one, &t) == 0);
+    WAIT_UNTIL(taker_waits(&t.q));
+    bool may = update_queue_step_in(&t.q);
+    if (may)
+        update_queue_step_out(&t.q);
+    CHECK(update_queue_push(&t.q, &update));
+    pthread_join(thread, NULL);
+    CHECK(!t.r.late);
+    update_queue_release(&t.q);
+    return may;
+}
+
+void test_queue_nobody_steps_in_while_the_taker_holds_some(void)
+{
+    CHECK(may_step_in(false));
+    CHECK(!may_step_in(true));
+}
