@@ -87,6 +87,7 @@ struct err rest_get_messages_start(struct rest_call *call)
 static struct err encode_list(struct rest_call *call, enum queue_xml_view view)
 {
     const struct queue_get_messages *get = call->args;
+    queue_put_uncached(call);
     call_begin_xml(call);
     if (get->count == 0) {
         buf_put(&call->out, STR("<QueueMessagesList />"));

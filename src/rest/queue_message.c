@@ -21,6 +21,11 @@ struct err rest_queue_no_content(struct rest_call *call)
     return OK;
 }
 
+void queue_put_uncached(struct rest_call *call)
+{
+    call_put(call, STR("Cache-Control"), STR("no-cache"));
+}
+
 static struct err bad_query_because(struct rest_call *call, struct str name, const char *reason)
 {
     struct err error = call_bad_query(call, name);
@@ -54,7 +59,7 @@ struct err rest_put_message_decode(struct rest_call *call)
     TRY(decode_ttl(call, &put->ttl_s));
     if (put->ttl_s != QUEUE_TTL_NEVER && (int64_t)visibility_s >= put->ttl_s)
         return bad_query_because(call, STR("visibilitytimeout"),
-                                 "messagettl must be greater than visibilitytimeout.");
+                                 "messagettl must be greater than visibilitytimeout");
     TRY(queue_xml_message_text(call, &put->text));
     put->visibility_s = (uint32_t)visibility_s;
     call->args = put;
@@ -91,7 +96,7 @@ static struct err decode_held(struct rest_call *call, struct queue_change_messag
     bool named = guid_parse(call->object, &change->id);
     struct str other;
     if (!sound && (named || receipt.n == 0 || !base64_decode(call->arena, receipt, &other)))
-        return bad_query_because(call, STR("popreceipt"), "Invalid pop receipt format.");
+        return bad_query_because(call, STR("popreceipt"), "Invalid pop receipt format");
     if (!named)
         return err_new(ERR_MESSAGE_NOT_FOUND);
     call->args = change;

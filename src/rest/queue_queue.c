@@ -33,6 +33,7 @@ struct err rest_get_queue_metadata_decode(struct rest_call *call)
 struct err rest_get_queue_metadata_encode(struct rest_call *call)
 {
     const struct queue_properties *properties = call->args;
+    queue_put_uncached(call);
     metadata_put_headers(call, properties->metadata);
     call_put_u64(call, STR("x-ms-approximate-messages-count"), properties->count);
     return OK;
@@ -57,6 +58,7 @@ struct err rest_get_queue_acl_decode(struct rest_call *call)
 struct err rest_get_queue_acl_encode(struct rest_call *call)
 {
     const struct queue_acl *acl = call->args;
+    queue_put_uncached(call);
     call_begin_xml(call);
     policies_put_xml(&call->out, acl->policies);
     return OK;
@@ -160,6 +162,7 @@ struct err rest_list_queues_encode(struct rest_call *call)
 {
     const struct list_call *l = call->args;
     struct buf *out = &call->out;
+    queue_put_uncached(call);
     call_begin_xml(call);
     buf_put(out, STR("<EnumerationResults ServiceEndpoint=\""));
     xml_put_attribute(out, call->endpoint);

@@ -11,6 +11,8 @@ enum { QUEUE_MESSAGE_BODY_MAX = 2 * (64 << 10) + 512 };
 
 /* Sets call->partition, having checked the queue's name. */
 struct err queue_place(struct rest_call *call);
+/* The header that every answer to a GET carries: what a queue holds is never what it held. */
+void queue_put_uncached(struct rest_call *call);
 /* 204, no body: what most queue operations answer. */
 struct err rest_queue_no_content(struct rest_call *call);
 

@@ -366,10 +366,23 @@ test('answers name what was wrong', async () => {
     const range = await raw('GET', `/${name}/messages`, { query: 'numofmessages=33' });
     assert.deepEqual(['QueryParameterName', 'QueryParameterValue', 'MinimumAllowed', 'MaximumAllowed'].map((e) => range.xml(e)[0]),
         ['numofmessages', '33', '1', '32']);
+    const path = `/${name}/messages`;
+    assert.deepEqual((await raw('POST', path, { query: 'visibilitytimeout=30&messagettl=20', body: message('x') })).xml('Reason'),
+        ['messagettl must be greater than visibilitytimeout']);
+    assert.deepEqual((await raw('DELETE', `${path}/00000000-0000-0000-0000-000000000000`, { query: 'popreceipt=invalid' })).xml('Reason'),
+        ['Invalid pop receipt format']);
     const large = await raw('POST', `/${name}/messages`, { body: message('x'.repeat(65537)) });
     assert.deepEqual(large.xml('MaxLimit'), ['65536']);
     const larger = await raw('POST', `/${name}/messages`, { body: message('x'.repeat(131584)) });
     assert.deepEqual(larger.xml('MaxLimit'), ['131584']);
+});
+
+test('what is read is not to be cached, as in the cloud: least of all messages that were got', async () => {
+    const { name } = await newQueue();
+    for (const [path, query] of [[`/${name}/messages`, ''], [`/${name}/messages`, 'peekonly=true'], [`/${name}`, 'comp=metadata'],
+        [`/${name}`, 'comp=acl'], ['', 'comp=list']])
+        assert.equal((await raw('GET', path, { query })).headers['cache-control'], 'no-cache', `${path}?${query}`);
+    assert.equal((await raw('POST', `/${name}/messages`, { body: message('m') })).headers['cache-control'], undefined);
 });
 
 test('shared access signatures: letters of a queue', async () => {
