@@ -96,8 +96,8 @@ static struct err decode_include(struct rest_call *call, bool *with_metadata)
     return OK;
 }
 
-/* A marker is the account and the last queue that was shown, in the cloud's form. Anything else was
- * not given out by us: the cloud says so, too. */
+/* A marker is the account and the page's first queue, in the cloud's form. Anything else was not
+ * given out by us: the cloud says so, too. */
 static struct err decode_marker(struct rest_call *call, struct list_call *l)
 {
     struct str rest = call_query(call, STR("marker"));
@@ -107,7 +107,7 @@ static struct err decode_marker(struct rest_call *call, struct list_call *l)
     bool rooted = str_cut(&rest, '/').n == 0;
     if (!rooted || !str_eq(str_cut(&rest, '/'), call->account) || rest.n == 0)
         return err_new(ERR_OUT_OF_RANGE_INPUT);
-    l->list.after = rest;
+    l->list.from = rest;
     return OK;
 }
 
@@ -123,7 +123,7 @@ struct err rest_list_queues_decode(struct rest_call *call)
         .arena = call->arena,
         .account = call->account,
         .prefix = str_given(prefix) ? prefix : STR(""),
-        .after = STR_NONE,
+        .from = STR_NONE,
         .count_max = count_max < LIST_QUEUES_MAX ? (size_t)count_max : LIST_QUEUES_MAX,
     };
     TRY(decode_marker(call, l));

@@ -200,13 +200,14 @@ static struct err list_take(struct queue_list *list, size_t head_n, const struct
     struct properties p;
     if (!str_eq(scan_key(scan), QUEUE_KEY_PROPERTIES))
         return OK;
+    struct str name = arena_copy(list->arena, str_from(scan_partition(scan), head_n));
     if (list->count == list->count_max) {
-        list->next = list->queues[list->count - 1].name;
+        list->next = name;
         return OK;
     }
     TRY(properties_decode(scan_value(scan), &p));
     list->queues[list->count++] = (struct queue_listed){
-        .name = arena_copy(list->arena, str_from(scan_partition(scan), head_n)),
+        .name = name,
         .metadata = arena_copy(list->arena, p.metadata),
     };
     return OK;
@@ -223,10 +224,10 @@ static struct err list_rows(struct queue_list *list, struct scan *scan)
 {
     struct str head = queue_partition(list->arena, list->account, STR(""));
     struct buf at = buf_in(list->arena);
-    if (str_given(list->after)) {
+    if (str_given(list->from)) {
         buf_put(&at, head);
-        buf_put(&at, list->after);
-        TRY(scan_past(scan, &at));
+        buf_put(&at, list->from);
+        TRY(scan_seek(scan, buf_str(&at), STR("")));
     }
     while (scan_valid(scan) && !str_given(list->next)) {
         TRY(list_take(list, head.n, scan));

@@ -132,11 +132,11 @@ struct queue_list {
     struct arena *arena;
     struct str account;
     struct str prefix; /* may be empty */
-    struct str after;  /* the last name of the page before; absent for the first page */
+    struct str from;   /* names before it are on earlier pages; absent for the first page */
     size_t count_max;
     struct queue_listed *queues;
     size_t count;
-    struct str next; /* the next page's `after`; absent at the end */
+    struct str next; /* the next page's `from`; absent at the end */
 };
 /* A read; in whatever partition, it looks at all of the account's. */
 engine_fn queue_list;

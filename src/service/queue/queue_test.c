@@ -171,11 +171,13 @@ void test_list_queues(void)
     struct queue_list list = {
         .arena = &f.arena, .account = STR("b"), .prefix = STR(""), .count_max = 3};
     CHECK_STR(list_page(&f, &list), STR("alp alpha beta "));
-    CHECK(str_given(list.next));
-    list.after = list.next;
+    CHECK_STR(list.next, STR("gamma"));
+    list.from = STR("gamm"); /* of a queue that was deleted meanwhile, say */
+    CHECK_STR(list_page(&f, &list), STR("gamma "));
+    list.from = STR("gamma");
     CHECK_STR(list_page(&f, &list), STR("gamma "));
     CHECK(!str_given(list.next));
-    list.after = STR_NONE;
+    list.from = STR_NONE;
     list.prefix = STR("alp");
     list.count_max = 2;
     CHECK_STR(list_page(&f, &list), STR("alp alpha "));
