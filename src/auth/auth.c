@@ -13,12 +13,23 @@ struct str auth_header(const struct auth_input *input, struct str name)
     return STR_NONE;
 }
 
-size_t auth_header_count(const struct auth_input *input, struct str name)
+/* How many there are of a header; *value is that of the last. */
+static size_t count_header(const struct auth_input *input, struct str name, struct str *value)
 {
     size_t count = 0;
-    for (size_t i = 0; i < input->header_count; i++)
-        count += str_ieq(input->headers[i].name, name);
+    *value = STR_NONE;
+    for (size_t i = 0; i < input->header_count; i++) {
+        if (!str_ieq(input->headers[i].name, name))
+            continue;
+        *value = input->headers[i].value;
+        count++;
+    }
     return count;
+}
+
+int64_t auth_now(const struct auth_server *server, const struct auth_input *input)
+{
+    return input->now != 0 ? input->now : clock_now(server->clock);
 }
 
 struct str auth_query(const struct auth_input *input, struct str name)
@@ -128,8 +139,8 @@ struct err auth_check(const struct auth_server *server, const struct auth_input 
 {
     *result = (struct auth_result){0};
     *challenge = STR_NONE;
-    struct str authorization = auth_header(input, STR("authorization"));
-    if (auth_header_count(input, STR("authorization")) > 1)
+    struct str authorization;
+    if (count_header(input, STR("authorization"), &authorization) > 1)
         return err_new(ERR_INVALID_AUTHENTICATION_INFO);
     /* A preflight carries no credentials; whatever it carries is not looked at. */
     if (demand->anonymous == AUTH_ANONYMOUS_ALWAYS)

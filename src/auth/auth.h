@@ -52,6 +52,7 @@ struct auth_input {
     const struct sockaddr_storage *peer;
     bool secure;
     int version; /* x-ms-version as yyyymmdd; 0 when not sent */
+    int64_t now; /* ticks, when the request came; 0: by the server's clock */
 };
 
 enum auth_kind {

@@ -12,8 +12,8 @@ enum { AUTH_CLOCK_SKEW_SECONDS = 15 * 60 };
 struct str auth_header(const struct auth_input *input, struct str name);
 /* The same for a query parameter. */
 struct str auth_query(const struct auth_input *input, struct str name);
-/* How many there are. */
-size_t auth_header_count(const struct auth_input *input, struct str name);
+/* The moment at which the request is judged. */
+int64_t auth_now(const struct auth_server *server, const struct auth_input *input);
 
 /* 403 AuthenticationFailed whose AuthenticationErrorDetail is the text (which may hold newlines).
  */

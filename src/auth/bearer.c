@@ -22,7 +22,7 @@ struct err bearer_verify(const struct auth_server *server, const struct auth_inp
     struct str token = str_trim(str_from(authorization, STR("Bearer").n));
     if (server->oauth == NULL || !jwt_parse(arena, token, out))
         return auth_failed(arena, STR("Authentication scheme Bearer is not supported."));
-    struct oauth_place place = {input->service, input->account, clock_now(server->clock)};
+    struct oauth_place place = {input->service, input->account, auth_now(server, input)};
     const char *refusal = oauth_refuses(server->oauth, out, &place);
     return refusal == NULL ? OK : auth_failed(arena, str_of(refusal));
 }

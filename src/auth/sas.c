@@ -144,7 +144,7 @@ static struct err check_delegated_user(const struct auth_server *server, const s
 static struct err check_limits(const struct auth_server *server, const struct sas *sas,
                                const struct sas_terms *terms)
 {
-    int64_t now = clock_now(server->clock);
+    int64_t now = auth_now(server, sas->input);
     TRY(sas_check_times(sas, terms, now));
     if (sas->kind == AUTH_DELEGATION_SAS)
         TRY(check_delegation(sas, now));

@@ -352,13 +352,13 @@ static struct str text_to_sign(struct signing *s, unsigned variant)
 /* ---- the check ---- */
 
 /* A request is good for a quarter of an hour before and after its date. */
-static struct err check_date(const struct signing *s, const struct clock *clock)
+static struct err check_date(const struct signing *s, int64_t now)
 {
     struct str date = str_given(s->ms_date) ? s->ms_date : s->standard[H_DATE];
     int64_t ticks;
     if (!str_given(date) || !time_parse_http(date, &ticks))
         return auth_failed(s->arena, STR("The Date header in the request is incorrect."));
-    int64_t off = clock_now(clock) - ticks;
+    int64_t off = now - ticks;
     if (off > AUTH_CLOCK_SKEW_SECONDS * TICKS_PER_SECOND ||
         off < -AUTH_CLOCK_SKEW_SECONDS * TICKS_PER_SECOND)
         return auth_failed(
@@ -418,7 +418,7 @@ struct err shared_key_check(const struct auth_server *server, const struct auth_
         return err_new(ERR_INVALID_AUTHENTICATION_INFO);
     TRY(gather(&s));
     TRY(order(&s));
-    TRY(check_date(&s, server->clock));
+    TRY(check_date(&s, auth_now(server, input)));
     struct account *account =
         str_eq(name, input->account) ? accounts_get(server->accounts, name) : NULL;
     struct err error =

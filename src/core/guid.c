@@ -2,7 +2,6 @@
 #include "core/guid.h"
 
 #include <assert.h>
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -71,24 +70,11 @@ struct guid guid_random(void)
 static const unsigned char DASHED[GUID_BYTES] = {0,  2,  4,  6,  9,  11, 14, 16,
                                                  19, 21, 24, 26, 28, 30, 32, 34};
 
-/* Four bytes as eight digits: each half of a byte gets a byte of its own, in the order of text. */
-static uint64_t eight_digits(const unsigned char *bytes)
-{
-    uint32_t four;
-    memcpy(&four, bytes, sizeof four);
-    uint64_t spread = le32toh(four);
-    spread = (spread | spread << 16) & 0x0000FFFF0000FFFFULL;
-    spread = (spread | spread << 8) & 0x00FF00FF00FF00FFULL;
-    uint64_t halves = (spread >> 4 & word_all(0x0F)) | (spread & word_all(0x0F)) << 8;
-    uint64_t letters = (halves + word_all(6)) >> 4 & word_all(1);
-    return htole64(halves + word_all('0') + letters * ('a' - '0' - 10));
-}
-
 void guid_text(const struct guid *g, char out[GUID_TEXT_BYTES])
 {
     uint64_t digits[GUID_BYTES / 4];
     for (size_t i = 0; i < GUID_BYTES / 4; i++)
-        digits[i] = eight_digits(g->bytes + i * 4);
+        digits[i] = word_hex(g->bytes + i * 4, 'a');
     const char *text = (const char *)digits;
     memcpy(out, text, 8);
     memcpy(out + 9, text + 8, 4);

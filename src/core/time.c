@@ -56,8 +56,12 @@ static struct civil civil_of(int64_t ticks)
 
 static void put_two(char *out, unsigned value)
 {
-    out[0] = (char)('0' + value / 10);
-    out[1] = (char)('0' + value % 10);
+    static const char TWO[] = "0001020304050607080910111213141516171819"
+                              "2021222324252627282930313233343536373839"
+                              "4041424344454647484950515253545556575859"
+                              "6061626364656667686970717273747576777879"
+                              "8081828384858687888990919293949596979899";
+    memcpy(out, TWO + (size_t)value * 2, 2);
 }
 
 static void put_year(char *out, int64_t year)

@@ -3,6 +3,7 @@
 #ifndef CORE_WORD_H
 #define CORE_WORD_H
 
+#include <endian.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -51,6 +52,20 @@ static inline uint64_t word_lower(uint64_t word)
     uint64_t past_z = low + word_all(0x7F - 'Z');
     uint64_t capital = (from_a ^ past_z) & ~word & word_all(0x80);
     return word | capital >> 2;
+}
+
+/* Four bytes as the text of eight digits, whose letters begin with 'a' or 'A': each half of a byte
+ * gets a byte of its own. */
+static inline uint64_t word_hex(const void *bytes, char ten)
+{
+    uint32_t four;
+    memcpy(&four, bytes, sizeof four);
+    uint64_t spread = le32toh(four);
+    spread = (spread | spread << 16) & 0x0000FFFF0000FFFFULL;
+    spread = (spread | spread << 8) & 0x00FF00FF00FF00FFULL;
+    uint64_t halves = (spread >> 4 & word_all(0x0F)) | (spread & word_all(0x0F)) << 8;
+    uint64_t letters = (halves + word_all(6)) >> 4 & word_all(1);
+    return htole64(halves + word_all('0') + letters * (uint64_t)(ten - '0' - 10));
 }
 
 #endif

@@ -14,6 +14,8 @@ struct str http_find_header(const struct http_request *request, struct str name)
 size_t http_header_count(const struct http_request *request, struct str name)
 {
     size_t count = 0;
+    if (request->names != 0 && (request->names & http_name_mark(name)) == 0)
+        return 0;
     for (size_t i = 0; i < request->header_count; i++)
         count += str_ieq(request->headers[i].name, name);
     return count;

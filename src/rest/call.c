@@ -11,6 +11,21 @@ struct str call_find_query(const struct rest_call *call, struct str name)
     return STR_NONE;
 }
 
+struct str call_endpoint(const struct rest_call *call)
+{
+    struct buf b = buf_in(call->arena);
+    buf_put(&b, call->x->secure ? STR("https://") : STR("http://"));
+    buf_put(&b, call->x->request.host);
+    buf_putc(&b, '/');
+    if (!call->path_style || call->account.n == 0)
+        return buf_str(&b);
+    buf_put(&b, call->account);
+    if (call->secondary)
+        buf_put(&b, STR("-secondary"));
+    buf_putc(&b, '/');
+    return buf_str(&b);
+}
+
 /* A client's text as the value of one detail line: a newline in it must not begin another. */
 static struct str on_one_line(struct arena *arena, struct str value)
 {

@@ -44,7 +44,6 @@ struct rest_call {
     struct str container;      /* container, queue, table, share; absent at service level */
     struct str object;         /* blob name, file path, message id; absent above it */
     struct str key_pk, key_rk; /* R_ENTITY */
-    struct str endpoint;       /* "http://host:port/account/", for bodies that name it */
 
     struct auth_pair *query; /* names as sent, values decoded */
     size_t query_count;
@@ -101,6 +100,8 @@ static inline struct str call_query(const struct rest_call *call, struct str nam
     bool wanting = call->query_names != 0 && (call->query_names & http_name_mark(name)) == 0;
     return wanting ? STR_NONE : call_find_query(call, name);
 }
+/* "http://host:port/account/", for bodies that name it; in the call's arena. */
+struct str call_endpoint(const struct rest_call *call);
 /* Optional numbers and booleans: *out stays when not sent. Not in form:
  * ERR_INVALID_HEADER_VALUE, ERR_INVALID_QUERY_PARAMETER_VALUE; out of range:
  * ERR_OUT_OF_RANGE_QUERY_PARAMETER_VALUE; all with their details. */

@@ -244,24 +244,6 @@ static struct err parse_version(struct rest_call *call)
                              : call_bad_query(call, STR("api-version"));
 }
 
-/* Put together by hand: it is done for every request, and for every part of a batch. */
-static struct str endpoint_of(struct rest_call *call, const struct target *target)
-{
-    struct str host = call->x->request.host;
-    struct buf b = buf_in(call->arena);
-    (void)buf_reserve(&b, host.n + target->account.n + sizeof "https:////-secondary");
-    buf_put(&b, call->x->secure ? STR("https://") : STR("http://"));
-    buf_put(&b, host);
-    buf_putc(&b, '/');
-    if (!target->path_style || target->account.n == 0)
-        return buf_str(&b);
-    buf_put(&b, target->account);
-    if (target->secondary)
-        buf_put(&b, STR("-secondary"));
-    buf_putc(&b, '/');
-    return buf_str(&b);
-}
-
 static struct err parse_target(struct rest_call *call, enum op_resource *resource)
 {
     const struct http_request *request = &call->x->request;
@@ -284,7 +266,6 @@ static struct err parse_target(struct rest_call *call, enum op_resource *resourc
     call->object = target.object;
     call->key_pk = target.key_pk;
     call->key_rk = target.key_rk;
-    call->endpoint = endpoint_of(call, &target);
     return OK;
 }
 
@@ -314,6 +295,7 @@ static struct err authenticate(struct rest_call *call, int version)
         .peer = call->x->peer,
         .secure = call->x->secure,
         .version = version,
+        .now = call->now,
     };
     const struct op *op = call->op;
     struct auth_demand demand = {

@@ -65,7 +65,7 @@ void listing_open(struct rest_call *call)
 {
     buf_clear(&call->out);
     buf_put(&call->out, STR(XML_DECLARATION "<EnumerationResults"));
-    listing_attribute(call, STR("ServiceEndpoint"), call->endpoint);
+    listing_attribute(call, STR("ServiceEndpoint"), call_endpoint(call));
 }
 
 void listing_attribute(struct rest_call *call, struct str name, struct str value)

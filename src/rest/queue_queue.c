@@ -165,7 +165,7 @@ struct err rest_list_queues_encode(struct rest_call *call)
     queue_put_uncached(call);
     call_begin_xml(call);
     buf_put(out, STR("<EnumerationResults ServiceEndpoint=\""));
-    xml_put_attribute(out, call->endpoint);
+    xml_put_attribute(out, call_endpoint(call));
     buf_put(out, STR("\">"));
     put_asked(out, l);
     xml_open(out, STR("Queues"));

@@ -21,16 +21,17 @@ static bool is_plain(char c)
 
 static struct str plain_endpoint(struct rest_call *call)
 {
+    struct str endpoint = call_endpoint(call);
     size_t plain = 0;
-    while (plain < call->endpoint.n && is_plain(call->endpoint.p[plain]))
+    while (plain < endpoint.n && is_plain(endpoint.p[plain]))
         plain++;
-    if (plain == call->endpoint.n)
-        return call->endpoint;
-    char *text = arena_cstr(call->arena, call->endpoint);
-    for (size_t i = plain; i < call->endpoint.n; i++)
+    if (plain == endpoint.n)
+        return endpoint;
+    char *text = arena_cstr(call->arena, endpoint);
+    for (size_t i = plain; i < endpoint.n; i++)
         if (!is_plain(text[i]))
             text[i] = '_';
-    return (struct str){text, call->endpoint.n};
+    return (struct str){text, endpoint.n};
 }
 
 struct err table_view_of(struct rest_call *call, struct entity_view *out)

@@ -2,19 +2,18 @@
 #include "service/common/etag.h"
 
 #include "core/time.h"
+#include "core/word.h"
 
 size_t etag_text(int64_t stamp, char out[ETAG_TEXT_MAX])
 {
-    static const char DIGITS[] = "0123456789ABCDEF";
     uint64_t value = (uint64_t)stamp + TIME_TICKS_YEAR_1;
-    unsigned digits = 1;
-    while (digits < 16 && value >> (4 * digits) != 0)
-        digits++;
+    uint64_t bytes = htobe64(value);
+    uint64_t text[2] = {word_hex(&bytes, 'A'), word_hex((const char *)&bytes + 4, 'A')};
+    size_t zeros = (size_t)__builtin_clzll(value | 1) / 4; /* those before it are not written */
     out[0] = '0';
     out[1] = 'x';
-    for (unsigned i = 0; i < digits; i++)
-        out[2 + i] = DIGITS[(value >> (4 * (digits - 1 - i))) & 15];
-    return 2 + digits;
+    memcpy(out + 2, (const char *)text + zeros, sizeof text - zeros);
+    return 2 + sizeof text - zeros;
 }
 
 void etag_put(struct buf *b, int64_t stamp)
