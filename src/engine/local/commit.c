@@ -22,9 +22,6 @@ enum {
     ROOM_LOOK_SHARE = 16,
 };
 
-/* Any number but 0: it only balances the tree. */
-#define OVERLAY_SEED 0x2545F4914F6CDD1DULL
-
 /* Changes nothing, and is done when all before it is durable. The argument, if there is one, is a
  * struct rest. */
 static struct err nothing_to_do(struct txn *t, void *arg)
@@ -39,7 +36,7 @@ static struct err nothing_to_do(struct txn *t, void *arg)
 static void batch_clear(struct batch *b)
 {
     tree_put(&b->overlay);
-    b->overlay.random = OVERLAY_SEED;
+    b->overlay.random = TREE_SEED;
     memset(b->places, 0, sizeof b->places);
     b->bytes = 0;
     b->coming = 0;
@@ -232,19 +229,6 @@ struct err commit_sync_extents(struct local_engine *e)
 
 /* ---- the record ---- */
 
-/* What stays where the record has it: a large value, or a large body, and then the value beside it.
- */
-static bool goes_to_journal(const struct row *row, struct str *value, struct str *large)
-{
-    struct str stored = row_value(row);
-    *value = STR_NONE;
-    if (stored.p[0] == VALUE_HERE) {
-        *large = str_from(stored, 1);
-        return large->n >= VALUE_LARGE_MIN;
-    }
-    return value_and_body_here(stored, value, large) && large->n >= BODY_LARGE_MIN;
-}
-
 static void add_to_journal(void *arg, struct row *row)
 {
     struct journal *j = arg;
@@ -271,14 +255,6 @@ static void add_number(struct local_engine *e, struct str key, uint64_t number)
     journal_add_small(&e->journal, key, buf_str(&b));
 }
 
-/* To those who remember rows, or where they are. */
-static void announce(struct local_engine *e, uint64_t commit)
-{
-    (void)row_places_fetch_saved(e->places);
-    row_cache_announce(e->cache, commit);
-    row_places_announce(e->places, commit);
-}
-
 /* ---- after a failed flush of the journal ---- */
 
 /* A large value or body that was visible and may not be on the disk: if the row still has it,
@@ -288,8 +264,9 @@ static struct err save_large(struct local_engine *e, const struct record_entry *
     struct buf stored = buf_heap();
     struct value_place now;
     bool found;
-    row_cache_renew(e->cache, entry->key, STR_NONE);
-    row_places_drop(e->places, row_cache_hash(entry->key));
+    uint64_t hash = row_cache_hash(entry->key);
+    row_cache_renew(e->cache, entry->key, hash, STR_NONE);
+    row_places_drop(e->places, hash);
     struct err error = state_read_small(e->published, entry->key, &stored, &found);
     if (!err_is(error) && found && value_is_elsewhere(buf_str(&stored), &now) &&
         now.file == entry->place.file && now.offset == entry->place.offset) {
@@ -325,7 +302,7 @@ static struct err save_visible(struct local_engine *e)
     TRY(journal_walk_init(&w, j, j->active->id, j->durable_offset));
     /* Nothing read from now on until the next commit may be cached: the old file may be collected
      * while a cached row still names a place in it. */
-    announce(e, e->commit + 1);
+    publish_announce(e, e->commit + 1);
     struct err error = OK;
     while (!err_is(error) && w.next < j->end.offset)
         error = journal_walk_next(&w) ? save_record(e, &w) : err_new(ERR_CORRUPT);
@@ -349,7 +326,7 @@ static struct err mend_journal(struct local_engine *e)
     TRY(rows_flush(&e->rows));
     journal_mended(&e->journal);
     e->applied = e->folded = place;
-    commit_publish(e, state_new(&e->rows, e->commit, &e->readers));
+    publish_state(e, state_new(&e->rows, e->commit, &e->readers));
     return OK;
 }
 
@@ -447,78 +424,7 @@ static struct err make_durable_timed(struct local_engine *e, bool flush)
     return error;
 }
 
-/* ---- publishing ---- */
-
-struct state *local_state(struct local_engine *e)
-{
-    pthread_mutex_lock(&e->publish_lock);
-    struct state *s = state_get(e->published);
-    pthread_mutex_unlock(&e->publish_lock);
-    return s;
-}
-
-void commit_publish(struct local_engine *e, struct state *state)
-{
-    pthread_mutex_lock(&e->publish_lock);
-    struct state *old = e->published;
-    e->published = state;
-    pthread_mutex_unlock(&e->publish_lock);
-    state_put(old);
-}
-
-struct publisher {
-    struct local_engine *engine;
-    struct tree fresh;
-    size_t large; /* how many of the large values came before */
-};
-
-/* Where the row's large part lies from now on. */
-static struct row *place_row(struct publisher *p, const struct row *row, uint64_t hash,
-                             struct str value, struct str large)
-{
-    struct value_place place = journal_value_place(&p->engine->journal, p->large++);
-    struct row_place whole = journal_row_place(&place, row->key_n, row->value_n - large.n);
-    row_places_put(p->engine->places, hash, &whole);
-    struct row *placed = value_row_placed(row_key(row), &place, value);
-    placed->born = row->born;
-    return placed;
-}
-
-static void publish_row(void *arg, struct row *row)
-{
-    struct publisher *p = arg;
-    struct local_engine *e = p->engine;
-    uint64_t hash = row_cache_hash(row_key(row));
-    struct str value;
-    struct str large;
-    if (row->hot)
-        row_cache_add(e->cache, row_key(row), row_value(row));
-    else
-        row_cache_renew(e->cache, row_key(row), row->deleted ? STR_NONE : row_value(row));
-    if (!row->deleted && goes_to_journal(row, &value, &large)) {
-        fresh_add(e, &p->fresh, place_row(p, row, hash, value, large));
-        return;
-    }
-    row_places_drop(e->places, hash);
-    fresh_add(e, &p->fresh, row_get(row));
-}
-
-static void publish(struct local_engine *e)
-{
-    e->commit++;
-    announce(e, e->commit);
-    struct publisher p = {.engine = e, .fresh = tree_get(&e->published->fresh)};
-    if (p.fresh.root == NULL)
-        p.fresh.random = OVERLAY_SEED;
-    tree_each(&e->batch.overlay, publish_row, &p);
-    pins_advance(&e->readers, e->commit);
-    commit_publish(e, state_after(e->published, p.fresh, e->commit));
-    /* The reaper takes the marks of what was dropped away from RocksDB: they have to be there. */
-    if (e->batch.dropped_count > 0)
-        (void)fold_rows(e);
-    pins_advance(&e->pins, e->commit);
-    atomic_fetch_add(&e->commits, 1);
-}
+/* ---- one commit ---- */
 
 static void settle_extents(struct local_engine *e)
 {
@@ -529,8 +435,6 @@ static void settle_extents(struct local_engine *e)
         reap_add(e, &e->batch.dropped[i]);
     }
 }
-
-/* ---- one commit ---- */
 
 struct turn {
     struct engine_update *first;
@@ -608,7 +512,7 @@ static void commit_turn(struct local_engine *e, struct turn *turn)
         return;
     }
     if (wrote) {
-        publish(e);
+        publish_batch(e);
         settle_extents(e);
         e->visible_unsynced = e->unsynced_count > 0;
     }
@@ -774,6 +678,7 @@ void commit_stop(struct local_engine *e)
     free(e->batch.overlaid);
     free(e->batch.adopted);
     free(e->batch.dropped);
+    free(e->batch.fresh);
     free(e->unsynced);
     if (e->write != NULL)
         rocksdb_writebatch_destroy(e->write);

@@ -13,31 +13,41 @@
 
 enum { FOLD_BYTES = 2 << 20 };
 
+static bool is_placed(const struct row *row)
+{
+    struct value_place place;
+    return !row->deleted && value_is_elsewhere(row_value(row), &place);
+}
+
 /* A row that is not below the tree, and is gone, leaves no mark. */
 static bool leaves_nothing(const struct row *row, const struct row *before)
 {
     return row->deleted && (before != NULL ? before->born : row->born);
 }
 
-void fresh_add(struct local_engine *e, struct tree *fresh, struct row *row)
+/* What is below the tree it knows nothing of, unless there is none. */
+bool fresh_add(struct local_engine *e, struct tree *fresh, struct row *row)
 {
     const struct row *there = row->deleted ? tree_find(fresh, row_key(row)) : NULL;
     if (leaves_nothing(row, there)) {
+        bool had_place = there != NULL && is_placed(there);
         if (there != NULL) {
             tree_remove(fresh, row_key(row));
             e->fresh_rows--;
         }
         row_put(row);
-        return;
+        return had_place;
     }
     e->fresh_bytes += sizeof *row + row->key_n + row->value_n;
     struct row *before = tree_exchange(fresh, row);
     if (before == NULL) {
         e->fresh_rows++;
-        return;
+        return !row->born && !is_placed(row);
     }
+    bool has_lost_it = is_placed(before) && !is_placed(row);
     row->born = before->born;
     row_put(before);
+    return has_lost_it;
 }
 
 bool fold_due(const struct local_engine *e)
@@ -105,6 +115,6 @@ struct err fold_rows(struct local_engine *e)
     e->folded = e->applied;
     e->fresh_rows = 0;
     e->fresh_bytes = 0;
-    commit_publish(e, state_new(&e->rows, e->commit, &e->readers));
+    publish_state(e, state_new(&e->rows, e->commit, &e->readers));
     return OK;
 }

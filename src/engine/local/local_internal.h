@@ -36,6 +36,12 @@ struct overlaid {
 
 enum { BATCH_PLACES = 16 };
 
+/* A row as it is stored, on its way into a state. */
+struct fresh_row {
+    struct row *row;
+    uint64_t hash; /* of its key */
+};
+
 /* What the committer is putting together; its thread's alone. */
 struct batch {
     struct tree overlay; /* rows written and not yet in RocksDB, with marks for those deleted */
@@ -49,6 +55,9 @@ struct batch {
     uint64_t *adopted; /* the segment of each adopted extent */
     size_t adopted_count;
     size_t adopted_capacity;
+    struct fresh_row *fresh; /* publish's */
+    size_t fresh_count;
+    size_t fresh_capacity;
     struct waste *dropped;
     size_t dropped_count;
     size_t dropped_capacity;
@@ -168,13 +177,26 @@ void batch_append(struct batch *b, struct row *row, struct str bytes);
 /* What the batch holds of the key; NULL when nothing. */
 struct row *batch_find(struct batch *b, struct str key);
 
+/* ---- what views see (publish.c) ---- */
+
+/* Any number but 0: it only balances the tree. */
+#define TREE_SEED 0x2545F4914F6CDD1DULL
+
+/* What stays where the record has it: a large value, or a large body, and then the value beside it.
+ */
+bool goes_to_journal(const struct row *row, struct str *value, struct str *large);
+/* To those who remember rows, or where they are. */
+void publish_announce(struct local_engine *e, uint64_t commit);
 /* From now on this is what views see. Takes over the reference. */
-void commit_publish(struct local_engine *e, struct state *state);
+void publish_state(struct local_engine *e, struct state *state);
+/* The batch, as the next commit. */
+void publish_batch(struct local_engine *e);
 
 /* ---- from the journal to RocksDB (fold.c) ---- */
 
-/* A row as stored, of the commit that is to be published. Takes over the reference. */
-void fresh_add(struct local_engine *e, struct tree *fresh, struct row *row);
+/* A row as stored, of the commit that is to be published. Takes over the reference. Says whether
+ * the row may have had a large part in the journal, and has none now. */
+bool fresh_add(struct local_engine *e, struct tree *fresh, struct row *row);
 bool fold_due(const struct local_engine *e);
 /* RocksDB gets what is fresh in the published state, in memory, and the state becomes one with
  * nothing fresh. The committer only. */

@@ -248,17 +248,18 @@ void row_cache_announce(struct row_cache *c, uint64_t commit)
     atomic_store(&c->announced, commit);
 }
 
-static struct row_offer offer_now(struct row_cache *c, struct str key, struct str value)
+static struct row_offer offer_now(struct row_cache *c, struct str key, uint64_t hash,
+                                  struct str value)
 {
     return (struct row_offer){.key = key,
                               .value = value,
-                              .hash = row_cache_hash(key),
+                              .hash = hash,
                               .commit = atomic_load_explicit(&c->announced, memory_order_relaxed)};
 }
 
-void row_cache_renew(struct row_cache *c, struct str key, struct str value)
+void row_cache_renew(struct row_cache *c, struct str key, uint64_t hash, struct str value)
 {
-    struct row_offer now = offer_now(c, key, value);
+    struct row_offer now = offer_now(c, key, hash, value);
     struct cached_row *out = NULL;
     pthread_mutex_lock(lock_of(c, now.hash));
     struct cached_row **way = way_of(c, key, now.hash);
@@ -272,11 +273,11 @@ void row_cache_renew(struct row_cache *c, struct str key, struct str value)
         cached_row_put(out);
 }
 
-void row_cache_add(struct row_cache *c, struct str key, struct str value)
+void row_cache_add(struct row_cache *c, struct str key, uint64_t hash, struct str value)
 {
-    struct row_offer now = offer_now(c, key, value);
+    struct row_offer now = offer_now(c, key, hash, value);
     if (key.n + value.n > CACHE_ROW_BYTES_MAX) {
-        row_cache_renew(c, key, value); /* throws an older one out */
+        row_cache_renew(c, key, hash, value); /* throws an older one out */
         return;
     }
     struct cached_row *row = row_of_offer(&now);

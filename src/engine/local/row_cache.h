@@ -103,8 +103,8 @@ static inline struct str cached_row_value(const struct cached_row *row)
  * with an absent value for one that is gone. What was kept is kept as it is now; nothing is added.
  */
 void row_cache_announce(struct row_cache *c, uint64_t commit);
-void row_cache_renew(struct row_cache *c, struct str key, struct str value);
+void row_cache_renew(struct row_cache *c, struct str key, uint64_t hash, struct str value);
 /* The same for a row that is to be kept in any case, if it is not too large. */
-void row_cache_add(struct row_cache *c, struct str key, struct str value);
+void row_cache_add(struct row_cache *c, struct str key, uint64_t hash, struct str value);
 
 #endif

@@ -35,21 +35,23 @@ void test_row_cache_renews_what_it_keeps(void)
     offer(c, STR("large"), STR("old"), 1);
     row_cache_announce(c, 2);
     char *large = mem_calloc(1, CACHE_ROW_BYTES_MAX);
-    row_cache_renew(c, STR("kept"), STR("new"));
-    row_cache_renew(c, STR("gone"), STR_NONE);
-    row_cache_renew(c, STR("large"), (struct str){large, CACHE_ROW_BYTES_MAX});
-    row_cache_renew(c, STR("other"), STR("new"));
+    row_cache_renew(c, STR("kept"), row_cache_hash(STR("kept")), STR("new"));
+    row_cache_renew(c, STR("gone"), row_cache_hash(STR("gone")), STR_NONE);
+    row_cache_renew(c, STR("large"), row_cache_hash(STR("large")),
+                    (struct str){large, CACHE_ROW_BYTES_MAX});
+    row_cache_renew(c, STR("other"), row_cache_hash(STR("other")), STR("new"));
     CHECK_STR(find(c, &a, STR("kept"), 2), STR("new"));
     CHECK(!str_given(find(c, &a, STR("kept"), 1))); /* an older state has to look below */
     CHECK(!str_given(find(c, &a, STR("gone"), 2)));
     CHECK(!str_given(find(c, &a, STR("large"), 2)));
     CHECK(!str_given(find(c, &a, STR("other"), 2)));
-    row_cache_add(c, STR("other"), STR("new"));
-    row_cache_add(c, STR("kept"), (struct str){large, CACHE_ROW_BYTES_MAX});
+    row_cache_add(c, STR("other"), row_cache_hash(STR("other")), STR("new"));
+    row_cache_add(c, STR("kept"), row_cache_hash(STR("kept")),
+                  (struct str){large, CACHE_ROW_BYTES_MAX});
     CHECK_STR(find(c, &a, STR("other"), 2), STR("new"));
     CHECK(!str_given(find(c, &a, STR("other"), 1)));
     CHECK(!str_given(find(c, &a, STR("kept"), 2)));
-    row_cache_add(c, STR("kept"), STR("new"));
+    row_cache_add(c, STR("kept"), row_cache_hash(STR("kept")), STR("new"));
     offer(c, STR("kept"), STR("old"), 1); /* too late */
     CHECK_STR(find(c, &a, STR("kept"), 2), STR("new"));
     free(large);

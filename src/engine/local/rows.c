@@ -341,6 +341,13 @@ struct state *state_after(const struct state *before, struct tree fresh, uint64_
     return s;
 }
 
+void state_renew_pin(struct state *s)
+{
+    struct engine_pin *old = s->pin;
+    s->pin = pins_take(s->readers);
+    (void)pins_drop(s->readers, old);
+}
+
 void state_put(struct state *s)
 {
     if (atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)

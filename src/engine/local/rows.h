@@ -76,6 +76,8 @@ struct state {
 struct state *state_new(struct rows *r, uint64_t commit, struct pins *readers);
 /* The same snapshot as `before`, and over it these rows, which are taken over. */
 struct state *state_after(const struct state *before, struct tree fresh, uint64_t commit);
+/* A state that was changed into the next takes the pin of that. Its only holder. */
+void state_renew_pin(struct state *s);
 void state_put(struct state *s);
 
 static inline struct state *state_get(struct state *s)
