@@ -397,6 +397,13 @@ static struct err check_intent(struct rest_call *call)
     return str_ieq(intent, STR("backup")) ? OK : call_bad_header(call, name);
 }
 
+static struct err too_large(struct rest_call *call)
+{
+    unsigned long long limit = call->op->body_max;
+    return err_detail(ERR_REQUEST_BODY_TOO_LARGE,
+                      arena_printf(call->arena, "MaxLimit\t%llu", limit).p);
+}
+
 static struct err check_body(struct rest_call *call)
 {
     const struct http_request *request = &call->x->request;
@@ -405,9 +412,7 @@ static struct err check_body(struct rest_call *call)
     if (request->content_length < 0 && !request->chunked)
         return err_new(ERR_MISSING_CONTENT_LENGTH_HEADER);
     if (call->body_length > 0 && (uint64_t)call->body_length > call->op->body_max)
-        return err_detail(
-            ERR_REQUEST_BODY_TOO_LARGE,
-            arena_printf(call->arena, "MaxLimit\t%llu", (unsigned long long)call->op->body_max).p);
+        return too_large(call);
     return OK;
 }
 
@@ -494,7 +499,7 @@ static void on_body(struct http_exchange *x, struct str bytes)
     if (call->op->body == BODY_STREAM)
         error = call->sink == NULL ? OK : call->sink->take(call->sink, bytes);
     else if (call->op->body == BODY_SMALL && d->small_body.n + bytes.n > call->op->body_max)
-        error = err_new(ERR_REQUEST_BODY_TOO_LARGE);
+        error = too_large(call);
     else if (call->op->body == BODY_SMALL)
         buf_put(&d->small_body, bytes);
     if (err_is(error))
