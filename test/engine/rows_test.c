@@ -264,7 +264,7 @@ ENGINE_CASE(rows_grow_by_what_is_appended)
     put_row(s, STR("p"), STR("grows"), STR("="));
     for (int i = 0; i < APPENDS; i++) {
         struct append *a = &appends[i];
-        a->letter = i % APPENDS_FAIL_EVERY == 0 ? 'x' : (char)('a' + i % 20);
+        a->letter = (char)(i % APPENDS_FAIL_EVERY == 0 ? 'x' : 'a' + i % 20);
         a->update = (struct engine_update){
             .partition = STR("p"), .fn = append_letters, .arg = a, .done = append_done};
         engine_submit(s->engine, &a->update);
