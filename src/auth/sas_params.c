@@ -27,18 +27,14 @@ bool sas_present(const struct auth_input *input)
  * acted on. One that ends in NUL is none of ours, though it would fill up alike. */
 static void take(struct sas *sas, const struct auth_pair *parameter)
 {
-    uint64_t first = 0, second = 0;
+    union name name = {.words = {0}};
     struct str given = parameter->name;
     if (given.n == 0 || given.n > LONGEST_NAME || given.p[given.n - 1] == '\0')
         return;
-    for (size_t i = 0; i < given.n && i < WORD_BYTES; i++)
-        first |= (uint64_t)(unsigned char)given.p[i] << 8 * i;
-    if (given.n > WORD_BYTES)
-        second = (unsigned char)given.p[WORD_BYTES];
-    first = htole64(word_lower(first));
-    second = htole64(word_lower(second));
+    for (size_t i = 0; i < given.n; i++)
+        name.text[i] = ascii_lower(given.p[i]);
     for (size_t i = 0; i < SAS_FIELD_COUNT; i++) {
-        if (first != NAMES[i].words[0] || second != NAMES[i].words[1])
+        if (name.words[0] != NAMES[i].words[0] || name.words[1] != NAMES[i].words[1])
             continue;
         sas->repeated |= str_given(sas->value[i]);
         sas->value[i] = parameter->value;
