@@ -5,7 +5,6 @@
 #include "core/hmac.h"
 
 #include <assert.h>
-#include <endian.h>
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 
@@ -14,7 +13,6 @@
 enum { HMAC_BLOCK_BYTES = 64 };
 
 _Static_assert(sizeof(SHA256_CTX) == SHA256_STATE_BYTES, "hmac_key holds whole states");
-_Static_assert(offsetof(SHA256_CTX, h) == 0, "and a state begins with its eight words");
 
 /* These three fail only for a NULL pointer. */
 static void absorb(SHA256_CTX *state, const void *bytes, size_t n)
@@ -73,40 +71,16 @@ void hmac_key_wipe(struct hmac_key *key)
     OPENSSL_cleanse(key, sizeof *key);
 }
 
-static void put_digest(const SHA256_CTX *state, unsigned char out[SHA256_BYTES])
-{
-    for (size_t i = 0; i < SHA256_BYTES / sizeof(uint32_t); i++) {
-        uint32_t word = htobe32(state->h[i]);
-        memcpy(out + i * sizeof word, &word, sizeof word);
-    }
-}
-
-/* The rest of a text of so many bytes, the padded key among them, and the padding of FIPS 180-4,
- * 5.1.1. SHA256_Final does the same, for five times as much beside the hash itself. */
-static void end_text(SHA256_CTX *state, struct str text, size_t before, unsigned char *out)
-{
-    unsigned char last[2 * HMAC_BLOCK_BYTES] = {0};
-    uint64_t bits = htobe64((before + text.n) * 8);
-    for (; text.n >= HMAC_BLOCK_BYTES; text = str_from(text, HMAC_BLOCK_BYTES))
-        SHA256_Transform(state, (const unsigned char *)text.p);
-    size_t size = text.n + 1 + sizeof bits <= HMAC_BLOCK_BYTES ? sizeof last / 2 : sizeof last;
-    if (text.n > 0)
-        memcpy(last, text.p, text.n);
-    last[text.n] = 0x80;
-    memcpy(last + size - sizeof bits, &bits, sizeof bits);
-    for (size_t at = 0; at < size; at += HMAC_BLOCK_BYTES)
-        SHA256_Transform(state, last + at);
-    put_digest(state, out);
-}
-
 void hmac_sign(const struct hmac_key *key, struct str text, unsigned char out[SHA256_BYTES])
 {
     SHA256_CTX state;
     unsigned char digest[SHA256_BYTES];
-    memcpy(state.h, key->inner, sizeof state.h);
-    end_text(&state, text, HMAC_BLOCK_BYTES, digest);
-    memcpy(state.h, key->outer, sizeof state.h);
-    end_text(&state, (struct str){(const char *)digest, sizeof digest}, HMAC_BLOCK_BYTES, out);
+    memcpy(&state, key->inner, sizeof state);
+    absorb(&state, text.p, text.n);
+    finish(&state, digest);
+    memcpy(&state, key->outer, sizeof state);
+    absorb(&state, digest, sizeof digest);
+    finish(&state, out);
 }
 
 /* No comparison is cut short: what the words so far say is hidden from the compiler. */
