@@ -97,7 +97,7 @@ static struct err put_change(struct txn *t, const struct change *change, const s
     TRY(drop_old(t, key, &hints));
     if (change->row.content == NO_ROW)
         return txn_del(t, key);
-    buf_put_u8(&row, change->row.content);
+    buf_put_u8(&row, (uint8_t)change->row.content);
     if (change->row.content == IN_EXTENT) {
         TRY(txn_extent_adopt(t, x));
         extent_encode(&row, x);

@@ -104,6 +104,7 @@ struct local_engine {
     struct journal_place folded;  /* and in RocksDB */
     size_t fold_rows;             /* how many may be fresh */
     size_t fresh_rows;            /* in the published state, and not in RocksDB */
+    size_t fresh_lasting;         /* those that RocksDB has, or that were not said to be new */
     size_t fresh_bytes;           /* of all that were, since rows last went there */
     bool fold_failed;             /* RocksDB did not take them */
     size_t coming_max;            /* in an update that deletes nothing, while room_short */

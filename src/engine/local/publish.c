@@ -6,8 +6,8 @@
 #include "engine/local/local_internal.h"
 
 /* So many rows are put into the state in place, with views kept waiting meanwhile: a few
- * microseconds. */
-enum { IN_PLACE_ROWS = 64 };
+ * microseconds, for the two rows each of 64 updates. */
+enum { IN_PLACE_ROWS = 128 };
 
 struct state *local_state(struct local_engine *e)
 {
