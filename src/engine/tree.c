@@ -234,6 +234,24 @@ void tree_insert(struct tree *t, struct row *row)
         row_put(replaced);
 }
 
+/* The middle one on top; priorities are those that random ones would have there on the whole. */
+static struct tree_node *node_fill(struct row **rows, size_t n, uint32_t priority)
+{
+    if (n == 0)
+        return NULL;
+    size_t middle = n / 2;
+    struct tree_node *top = node_new(rows[middle], priority);
+    top->left = node_fill(rows, middle, priority / 2);
+    top->right = node_fill(rows + middle + 1, n - middle - 1, priority / 2);
+    return top;
+}
+
+void tree_fill(struct tree *t, struct row **rows, size_t n)
+{
+    assert(t->root == NULL);
+    t->root = node_fill(rows, n, UINT32_MAX);
+}
+
 void tree_remove(struct tree *t, struct str key)
 {
     bool found;

@@ -64,6 +64,9 @@ void tree_put(struct tree *t);
 void tree_insert(struct tree *t, struct row *row);
 /* The same; the row that was replaced comes back with its reference, NULL when there was none. */
 struct row *tree_exchange(struct tree *t, struct row *row);
+/* An empty tree gets all of these rows, which are in the order of their keys; takes over the
+ * references. Much faster than one by one. */
+void tree_fill(struct tree *t, struct row **rows, size_t n);
 /* Absent is no error. */
 void tree_remove(struct tree *t, struct str key);
 

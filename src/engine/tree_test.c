@@ -74,6 +74,36 @@ void test_tree_states_live_on(void)
     tree_put(&old);
 }
 
+void test_tree_filled_at_once_takes_more(void)
+{
+    static int values[KEYS];
+    struct row *rows[KEYS];
+    size_t count = 0;
+    for (int i = 0; i < KEYS; i++) {
+        char text[16];
+        char value = (char)(i % 100);
+        values[i] = i % 3 == 0 ? value : -1;
+        if (values[i] >= 0)
+            rows[count++] = row_new(number_key(text, i), (struct str){&value, 1});
+    }
+    struct tree t = {.random = 1};
+    tree_fill(&t, rows, count);
+    check_like(&t, values);
+    for (int i = 0; i < KEYS; i += 2) {
+        char text[16];
+        char value = (char)(i % 90);
+        values[i] = i % 4 == 0 ? value : -1;
+        if (values[i] >= 0)
+            tree_insert(&t, row_new(number_key(text, i), (struct str){&value, 1}));
+        else
+            tree_remove(&t, number_key(text, i));
+    }
+    check_like(&t, values);
+    tree_put(&t);
+    tree_fill(&t, rows, 0);
+    CHECK(t.root == NULL);
+}
+
 void test_tree_before(void)
 {
     struct tree t = {.random = 7};

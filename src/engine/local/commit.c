@@ -679,6 +679,7 @@ void commit_stop(struct local_engine *e)
     free(e->batch.adopted);
     free(e->batch.dropped);
     free(e->batch.fresh);
+    free(e->batch.fresh_hashes);
     free(e->unsynced);
     if (e->write != NULL)
         rocksdb_writebatch_destroy(e->write);

@@ -31,30 +31,66 @@ static bool leaves_nothing(const struct row *row, const struct row *before)
     return row->deleted && (before != NULL ? before->born : row->born);
 }
 
-/* What is below the tree it knows nothing of, unless there is none. */
-bool fresh_add(struct local_engine *e, struct tree *fresh, struct row *row)
+static void count_in(struct local_engine *e, const struct row *row)
+{
+    e->fresh_rows++;
+    e->fresh_lasting += row->born ? 0 : 1;
+    e->fresh_bytes += sizeof *row + row->key_n + row->value_n;
+}
+
+/* The key's first row in the tree: what is below knows the place of an older one, unless there is
+ * none. */
+static void forget_place_below(struct local_engine *e, const struct row *row, uint64_t hash)
+{
+    if (!row->born && !is_placed(row))
+        row_places_drop(e->places, hash);
+}
+
+static void drop_born(struct local_engine *e, struct tree *fresh, const struct row *born,
+                      uint64_t hash)
+{
+    if (is_placed(born))
+        row_places_drop(e->places, hash);
+    tree_remove(fresh, row_key(born));
+    e->fresh_rows--;
+}
+
+void fresh_add(struct local_engine *e, struct tree *fresh, struct row *row, uint64_t hash)
 {
     const struct row *there = row->deleted ? tree_find(fresh, row_key(row)) : NULL;
     if (leaves_nothing(row, there)) {
-        bool had_place = there != NULL && is_placed(there);
-        if (there != NULL) {
-            tree_remove(fresh, row_key(row));
-            e->fresh_rows--;
-        }
+        if (there != NULL)
+            drop_born(e, fresh, there, hash);
         row_put(row);
-        return had_place;
+        return;
     }
-    e->fresh_bytes += sizeof *row + row->key_n + row->value_n;
     struct row *before = tree_exchange(fresh, row);
     if (before == NULL) {
-        e->fresh_rows++;
-        e->fresh_lasting += row->born ? 0 : 1;
-        return !row->born && !is_placed(row);
+        count_in(e, row);
+        forget_place_below(e, row, hash);
+        return;
     }
-    bool has_lost_it = is_placed(before) && !is_placed(row);
+    if (is_placed(before) && !is_placed(row))
+        row_places_drop(e->places, hash);
     row->born = before->born;
+    e->fresh_bytes += sizeof *row + row->key_n + row->value_n;
     row_put(before);
-    return has_lost_it;
+}
+
+void fresh_fill(struct local_engine *e, struct tree *fresh, const struct batch *b)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < b->fresh_count; i++) {
+        struct row *row = b->fresh[i];
+        if (leaves_nothing(row, NULL)) {
+            row_put(row);
+            continue;
+        }
+        count_in(e, row);
+        forget_place_below(e, row, b->fresh_hashes[i]);
+        b->fresh[count++] = row;
+    }
+    tree_fill(fresh, b->fresh, count);
 }
 
 bool fold_due(const struct local_engine *e)

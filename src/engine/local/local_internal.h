@@ -36,12 +36,6 @@ struct overlaid {
 
 enum { BATCH_PLACES = 16 };
 
-/* A row as it is stored, on its way into a state. */
-struct fresh_row {
-    struct row *row;
-    uint64_t hash; /* of its key */
-};
-
 /* What the committer is putting together; its thread's alone. */
 struct batch {
     struct tree overlay; /* rows written and not yet in RocksDB, with marks for those deleted */
@@ -55,7 +49,8 @@ struct batch {
     uint64_t *adopted; /* the segment of each adopted extent */
     size_t adopted_count;
     size_t adopted_capacity;
-    struct fresh_row *fresh; /* publish's */
+    struct row **fresh;     /* as they are stored, on their way into the state; publish.c's */
+    uint64_t *fresh_hashes; /* of their keys */
     size_t fresh_count;
     size_t fresh_capacity;
     struct waste *dropped;
@@ -195,9 +190,11 @@ void publish_batch(struct local_engine *e);
 
 /* ---- from the journal to RocksDB (fold.c) ---- */
 
-/* A row as stored, of the commit that is to be published. Takes over the reference. Says whether
- * the row may have had a large part in the journal, and has none now. */
-bool fresh_add(struct local_engine *e, struct tree *fresh, struct row *row);
+/* A row as stored, of the commit that is to be published. Takes over the reference. What is known
+ * of where the row lies in the journal, and is no longer so, is forgotten. */
+void fresh_add(struct local_engine *e, struct tree *fresh, struct row *row, uint64_t hash);
+/* The same of all that the batch has, in the order of keys, into a tree that is empty. */
+void fresh_fill(struct local_engine *e, struct tree *fresh, const struct batch *b);
 bool fold_due(const struct local_engine *e);
 /* RocksDB gets what is fresh in the published state, in memory, and the state becomes one with
  * nothing fresh. The committer only. */

@@ -46,13 +46,15 @@ bool goes_to_journal(const struct row *row, struct str *value, struct str *large
     return value_and_body_here(stored, value, large) && large->n >= BODY_LARGE_MIN;
 }
 
-static void batch_add_fresh(struct batch *b, struct fresh_row fresh)
+static void batch_add_fresh(struct batch *b, struct row *stored, uint64_t hash)
 {
     if (b->fresh_count == b->fresh_capacity) {
         b->fresh_capacity = b->fresh_capacity == 0 ? 64 : b->fresh_capacity * 2;
-        b->fresh = mem_realloc(b->fresh, b->fresh_capacity * sizeof *b->fresh);
+        b->fresh = mem_realloc(b->fresh, b->fresh_capacity * sizeof(struct row *));
+        b->fresh_hashes = mem_realloc(b->fresh_hashes, b->fresh_capacity * sizeof *b->fresh_hashes);
     }
-    b->fresh[b->fresh_count++] = fresh;
+    b->fresh[b->fresh_count] = stored;
+    b->fresh_hashes[b->fresh_count++] = hash;
 }
 
 struct publisher {
@@ -80,19 +82,20 @@ static void prepare_row(void *arg, struct row *row)
         stored = value_row_placed(row_key(row), &place, value);
         stored->born = row->born;
     }
-    batch_add_fresh(&e->batch, (struct fresh_row){stored, hash});
+    batch_add_fresh(&e->batch, stored, hash);
 }
 
 static void add_rows(struct local_engine *e, struct tree *fresh)
 {
-    if (fresh->root == NULL)
+    struct batch *b = &e->batch;
+    if (fresh->root == NULL) {
         fresh->random = TREE_SEED;
-    for (size_t i = 0; i < e->batch.fresh_count; i++) {
-        const struct fresh_row *f = &e->batch.fresh[i];
-        if (fresh_add(e, fresh, f->row))
-            row_places_drop(e->places, f->hash);
+        fresh_fill(e, fresh, b);
+    } else {
+        for (size_t i = 0; i < b->fresh_count; i++)
+            fresh_add(e, fresh, b->fresh[i], b->fresh_hashes[i]);
     }
-    e->batch.fresh_count = 0;
+    b->fresh_count = 0;
 }
 
 /* When nobody reads from the state, it is changed into the next: to copy what is on the way to each
