@@ -95,8 +95,8 @@ void fresh_fill(struct local_engine *e, struct tree *fresh, const struct batch *
 
 bool fold_due(const struct local_engine *e)
 {
-    return e->fresh_rows >= e->fold_rows || e->fresh_lasting >= FOLD_LASTING_ROWS ||
-           e->fresh_bytes >= FOLD_BYTES;
+    bool most_stay = e->fresh_lasting >= FOLD_LASTING_ROWS && e->fresh_lasting >= e->fresh_rows / 2;
+    return most_stay || e->fresh_rows >= e->fold_rows || e->fresh_bytes >= FOLD_BYTES;
 }
 
 /* ---- RocksDB's batch ---- */
