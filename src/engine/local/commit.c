@@ -13,8 +13,8 @@ enum {
     BATCH_BYTES_MAX = 16 << 20,
     GATHER_US_MAX = 2000,
     RETURN_US = 20, /* to send an answer and to read the request that follows it, on a slow core */
-    LAST_PART =
-        2, /* of those who come back, one in so many may come while the others' updates run */
+    /* Of those who come back, one in so many may come while the others' updates run. */
+    LAST_PART = 2,
     /* Of what extents leave free: rows that come leave this part for rows that go. It is looked at
      * again whenever the journal has grown by that part of it. */
     ROOM_SHARE = 2,
