@@ -35,6 +35,7 @@ static struct err nothing_to_do(struct txn *t, void *arg)
 
 static void batch_clear(struct batch *b)
 {
+    publish_forget(b);
     tree_put(&b->overlay);
     b->overlay.random = TREE_SEED;
     memset(b->places, 0, sizeof b->places);
@@ -512,6 +513,7 @@ static void commit_turn(struct local_engine *e, struct turn *turn)
         return;
     }
     if (wrote) {
+        publish_prepare(e);
         publish_batch(e);
         settle_extents(e);
         e->visible_unsynced = e->unsynced_count > 0;
@@ -679,7 +681,7 @@ void commit_stop(struct local_engine *e)
     free(e->batch.adopted);
     free(e->batch.dropped);
     free(e->batch.fresh);
-    free(e->batch.fresh_hashes);
+    free(e->batch.prepared);
     free(e->unsynced);
     if (e->write != NULL)
         rocksdb_writebatch_destroy(e->write);

@@ -87,7 +87,7 @@ void fresh_fill(struct local_engine *e, struct tree *fresh, const struct batch *
             continue;
         }
         count_in(e, row);
-        forget_place_below(e, row, b->fresh_hashes[i]);
+        forget_place_below(e, row, b->prepared[i].hash);
         b->fresh[count++] = row;
     }
     tree_fill(fresh, b->fresh, count);

@@ -34,6 +34,14 @@ struct overlaid {
     uint32_t value_n; /* as it was, when it was appended to */
 };
 
+/* A row of the batch on its way to what views see; see publish_prepare. */
+struct prepared {
+    const struct row *row;     /* borrowed from the overlay */
+    struct cached_row *cached; /* for the cache, with a reference; NULL: it renews what it has */
+    uint64_t hash;             /* of the key */
+    struct row_place whole;    /* where it lies whole in the journal; no bytes: nowhere */
+};
+
 enum { BATCH_PLACES = 16 };
 
 /* What the committer is putting together; its thread's alone. */
@@ -49,8 +57,8 @@ struct batch {
     uint64_t *adopted; /* the segment of each adopted extent */
     size_t adopted_count;
     size_t adopted_capacity;
-    struct row **fresh;     /* as they are stored, on their way into the state; publish.c's */
-    uint64_t *fresh_hashes; /* of their keys */
+    struct prepared *prepared; /* publish.c's */
+    struct row **fresh;        /* the same rows as they are stored, with references */
     size_t fresh_count;
     size_t fresh_capacity;
     struct waste *dropped;
@@ -185,7 +193,11 @@ bool goes_to_journal(const struct row *row, struct str *value, struct str *large
 void publish_announce(struct local_engine *e, uint64_t commit);
 /* From now on this is what views see. Takes over the reference. */
 void publish_state(struct local_engine *e, struct state *state);
-/* The batch, as the next commit. */
+/* The batch's record is made: gets all ready that the next commit has to make visible, and lets
+ * nobody see any of it yet. When the commit fails, publish_forget drops it. */
+void publish_prepare(struct local_engine *e);
+void publish_forget(struct batch *b);
+/* What was prepared, as the next commit. */
 void publish_batch(struct local_engine *e);
 
 /* ---- from the journal to RocksDB (fold.c) ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A commit becomes what views see: the caches are told of its rows, and the state has them. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "core/mem.h"
@@ -46,15 +47,15 @@ bool goes_to_journal(const struct row *row, struct str *value, struct str *large
     return value_and_body_here(stored, value, large) && large->n >= BODY_LARGE_MIN;
 }
 
-static void batch_add_fresh(struct batch *b, struct row *stored, uint64_t hash)
+static void batch_add_fresh(struct batch *b, struct row *stored, struct prepared p)
 {
     if (b->fresh_count == b->fresh_capacity) {
         b->fresh_capacity = b->fresh_capacity == 0 ? 64 : b->fresh_capacity * 2;
         b->fresh = mem_realloc(b->fresh, b->fresh_capacity * sizeof(struct row *));
-        b->fresh_hashes = mem_realloc(b->fresh_hashes, b->fresh_capacity * sizeof *b->fresh_hashes);
+        b->prepared = mem_realloc(b->prepared, b->fresh_capacity * sizeof *b->prepared);
     }
     b->fresh[b->fresh_count] = stored;
-    b->fresh_hashes[b->fresh_count++] = hash;
+    b->prepared[b->fresh_count++] = p;
 }
 
 struct publisher {
@@ -66,23 +67,60 @@ static void prepare_row(void *arg, struct row *row)
 {
     struct publisher *p = arg;
     struct local_engine *e = p->engine;
-    uint64_t hash = row_cache_hash(row_key(row));
+    struct prepared prepared = {.row = row, .hash = row_cache_hash(row_key(row))};
     struct str value;
     struct str large;
     if (row->hot)
-        row_cache_add(e->cache, row_key(row), hash, row_value(row));
-    else
-        row_cache_renew(e->cache, row_key(row), hash, row->deleted ? STR_NONE : row_value(row));
-    struct row *stored = row_get(row);
+        prepared.cached = row_cache_make(&(struct row_offer){.key = row_key(row),
+                                                             .value = row_value(row),
+                                                             .hash = prepared.hash,
+                                                             .commit = e->commit + 1});
+    struct row *stored;
     if (!row->deleted && goes_to_journal(row, &value, &large)) {
         struct value_place place = journal_value_place(&e->journal, p->large++);
-        struct row_place whole = journal_row_place(&place, row->key_n, row->value_n - large.n);
-        row_places_put(e->places, hash, &whole);
-        row_put(stored);
+        prepared.whole = journal_row_place(&place, row->key_n, row->value_n - large.n);
         stored = value_row_placed(row_key(row), &place, value);
         stored->born = row->born;
+    } else {
+        stored = row_get(row);
     }
-    batch_add_fresh(&e->batch, stored, hash);
+    batch_add_fresh(&e->batch, stored, prepared);
+}
+
+void publish_prepare(struct local_engine *e)
+{
+    struct publisher p = {.engine = e};
+    assert(e->batch.fresh_count == 0);
+    tree_each(&e->batch.overlay, prepare_row, &p);
+}
+
+void publish_forget(struct batch *b)
+{
+    for (size_t i = 0; i < b->fresh_count; i++) {
+        row_put(b->fresh[i]);
+        if (b->prepared[i].cached != NULL)
+            cached_row_put(b->prepared[i].cached);
+    }
+    b->fresh_count = 0;
+}
+
+/* To the caches, before views can see any of it. */
+static void announce_rows(struct local_engine *e)
+{
+    const struct batch *b = &e->batch;
+    for (size_t i = 0; i < b->fresh_count; i++) {
+        const struct prepared *p = &b->prepared[i];
+        const struct row *row = p->row;
+        if (p->cached != NULL) {
+            row_cache_keep(e->cache, p->cached, e->commit);
+            cached_row_put(p->cached);
+        } else {
+            row_cache_renew(e->cache, row_key(row), p->hash,
+                            row->deleted ? STR_NONE : row_value(row));
+        }
+        if (p->whole.bytes > 0)
+            row_places_put(e->places, p->hash, &p->whole);
+    }
 }
 
 static void add_rows(struct local_engine *e, struct tree *fresh)
@@ -93,7 +131,7 @@ static void add_rows(struct local_engine *e, struct tree *fresh)
         fresh_fill(e, fresh, b);
     } else {
         for (size_t i = 0; i < b->fresh_count; i++)
-            fresh_add(e, fresh, b->fresh[i], b->fresh_hashes[i]);
+            fresh_add(e, fresh, b->fresh[i], b->prepared[i].hash);
     }
     b->fresh_count = 0;
 }
@@ -121,8 +159,7 @@ void publish_batch(struct local_engine *e)
 {
     e->commit++;
     publish_announce(e, e->commit);
-    struct publisher p = {.engine = e};
-    tree_each(&e->batch.overlay, prepare_row, &p);
+    announce_rows(e);
     pins_advance(&e->readers, e->commit);
     if (!publish_in_place(e)) {
         struct tree fresh = tree_get(&e->published->fresh);

@@ -273,14 +273,7 @@ void row_cache_renew(struct row_cache *c, struct str key, uint64_t hash, struct 
         cached_row_put(out);
 }
 
-void row_cache_add(struct row_cache *c, struct str key, uint64_t hash, struct str value)
+struct cached_row *row_cache_make(const struct row_offer *row)
 {
-    struct row_offer now = offer_now(c, key, hash, value);
-    if (key.n + value.n > CACHE_ROW_BYTES_MAX) {
-        row_cache_renew(c, key, hash, value); /* throws an older one out */
-        return;
-    }
-    struct cached_row *row = row_of_offer(&now);
-    row_cache_keep(c, row, now.commit);
-    cached_row_put(row);
+    return row->key.n + row->value.n > CACHE_ROW_BYTES_MAX ? NULL : row_of_offer(row);
 }

@@ -104,7 +104,8 @@ static inline struct str cached_row_value(const struct cached_row *row)
  */
 void row_cache_announce(struct row_cache *c, uint64_t commit);
 void row_cache_renew(struct row_cache *c, struct str key, uint64_t hash, struct str value);
-/* The same for a row that is to be kept in any case, if it is not too large. */
-void row_cache_add(struct row_cache *c, struct str key, uint64_t hash, struct str value);
+/* The same for a row that is to be kept in any case: it is made before, with the number of the
+ * commit, and kept with row_cache_keep. NULL when it is too large: then it is renewed. */
+struct cached_row *row_cache_make(const struct row_offer *row);
 
 #endif
