@@ -36,6 +36,9 @@ struct auth_demand {
     bool write;
 };
 
+struct sas_memory;
+struct sas_known;
+
 struct auth_input {
     enum service_kind service;
     struct str method;
@@ -53,6 +56,11 @@ struct auth_input {
     bool secure;
     int version; /* x-ms-version as yyyymmdd; 0 when not sent */
     int64_t now; /* ticks, when the request came; 0: by the server's clock */
+    /* See sas_memory.h. */
+    struct sas_memory *memory; /* NULL: nothing is remembered */
+    const struct sas_known
+        *known; /* NULL, or the one whose pairs stand in query from known_at on */
+    size_t known_at;
 };
 
 enum auth_kind {

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 
 #include "auth/auth_internal.h"
+#include "auth/sas_memory.h"
+#include "core/base64.h"
 #include "core/test.h"
 #include "core/time.h"
 #include "core/uri.h"
@@ -61,6 +63,7 @@ static inline void fixture_init(struct auth_fixture *f)
 
 static inline void fixture_release(struct auth_fixture *f)
 {
+    sas_memory_free(f->input.memory);
     arena_release(&f->arena);
     accounts_free(f->accounts);
 }
@@ -71,7 +74,16 @@ static inline void fixture_header(struct auth_fixture *f, const char *name, cons
     f->headers[f->input.header_count++] = (struct auth_pair){str_of(name), str_of(value)};
 }
 
-/* "/account/container/blob?query", path-style. */
+static inline void fixture_query(struct auth_fixture *f, struct str query)
+{
+    struct uri_query walk = uri_query_of(query);
+    struct uri_param param;
+    while (str_given(query) && uri_query_next(&walk, &f->arena, &param))
+        f->query[f->input.query_count++] = (struct auth_pair){param.name, param.value};
+}
+
+/* "/account/container/blob?query", path-style. A SAS that the memory knows is taken from there, as
+ * the front end does it. */
 static inline void fixture_target(struct auth_fixture *f, const char *method, const char *target)
 {
     f->input.method = str_of(method);
@@ -79,14 +91,30 @@ static inline void fixture_target(struct auth_fixture *f, const char *method, co
     f->input.path = str_cut(&rest, '?');
     f->input.raw_query = rest;
     f->input.query_count = 0;
-    struct uri_query walk = uri_query_of(rest);
-    struct uri_param param;
-    while (str_given(rest) && uri_query_next(&walk, &f->arena, &param))
-        f->query[f->input.query_count++] = (struct auth_pair){param.name, param.value};
+    struct sas_sighting seen = sas_memory_find(f->input.memory, f->input.service, rest);
+    fixture_query(f, seen.before);
+    f->input.known = seen.known;
+    f->input.known_at = f->input.query_count;
+    if (seen.known != NULL)
+        f->input.query_count += sas_known_pairs(
+            seen.known, &f->arena, f->query + f->input.query_count, SAS_MEMORY_PAIRS_MAX);
+    fixture_query(f, seen.after);
     struct str path = str_from(f->input.path, 1);
     str_cut(&path, '/');
     f->input.container = path.n == 0 ? STR_NONE : uri_decode_loose(&f->arena, str_cut(&path, '/'));
     f->input.object = path.n == 0 ? STR_NONE : uri_decode_loose(&f->arena, path);
+}
+
+/* Adds "&sig=" with what the account's first key makes of the text. */
+static inline void fixture_sign(struct auth_fixture *f, struct buf *query, struct str text)
+{
+    unsigned char mac[SHA256_BYTES];
+    struct account *account = accounts_get(f->accounts, f->input.account);
+    hmac_sign(&account->keys[0], text, mac);
+    account_put(account);
+    struct str sig = base64_encode(&f->arena, (struct str){(const char *)mac, sizeof mac});
+    buf_put(query, STR("&sig="));
+    uri_encode(query, sig, URI_KEEP_NONE);
 }
 
 static inline struct err fixture_check(struct auth_fixture *f)

@@ -53,6 +53,8 @@ static struct err mismatch(struct sas *sas)
 
 static struct err check_signature(const struct auth_server *server, struct sas *sas)
 {
+    /* Asked first: a change while this goes on must not be missed by who remembers the outcome. */
+    uint64_t changes = accounts_changes(server->accounts);
     struct account *account = accounts_get(server->accounts, sas->input->account);
     bool matches = false;
     struct str text;
@@ -61,7 +63,21 @@ static struct err check_signature(const struct auth_server *server, struct sas *
                       ? delegated_signature_matches(sas, account, text)
                       : auth_signature_matches(account, text, sas->value[SAS_SIG]);
     account_put(account);
-    return matches ? OK : mismatch(sas);
+    if (!matches)
+        return mismatch(sas);
+    sas_remember(sas, changes);
+    return OK;
+}
+
+/* Reads it off the query, and finds out whether it is signed. */
+static struct err read_signed(const struct auth_server *server, const struct auth_input *input,
+                              struct arena *arena, struct sas *sas)
+{
+    if (!sas_read(sas, input, arena))
+        return not_well_formed(arena);
+    if (sas->kind != AUTH_ACCOUNT_SAS)
+        TRY(sas_name_resource(sas));
+    return check_signature(server, sas);
 }
 
 /* ---- terms ---- */
@@ -265,11 +281,8 @@ struct err sas_check(const struct auth_server *server, const struct auth_input *
 {
     struct sas sas;
     struct sas_terms terms;
-    if (!sas_read(&sas, input, arena))
-        return not_well_formed(arena);
-    if (sas.kind != AUTH_ACCOUNT_SAS)
-        TRY(sas_name_resource(&sas));
-    TRY(check_signature(server, &sas));
+    if (!sas_recall(&sas, server, input, arena))
+        TRY(read_signed(server, input, arena, &sas));
     TRY(find_terms(server, &sas, &terms));
     TRY(check_limits(server, &sas, &terms));
     TRY(check_permission(&sas, demand, terms.permission, result));

@@ -50,6 +50,8 @@ struct sas {
 /* Fills all but resource and text. False when it cannot be one: no or bad sv, a parameter twice, an
  * sr that the service does not have. */
 bool sas_read(struct sas *sas, const struct auth_input *input, struct arena *arena);
+/* The parameter of that name, in any case; SAS_FIELD_COUNT when it is none of a SAS. */
+enum sas_field sas_field_of(struct str name);
 /* Whether the query holds one. */
 bool sas_present(const struct auth_input *input);
 
@@ -71,6 +73,13 @@ struct err sas_check_times(const struct sas *sas, const struct sas_terms *terms,
 struct err sas_check_address(const struct sas *sas);
 /* ERR_AUTHORIZATION_PROTOCOL_MISMATCH. */
 struct err sas_check_protocol(const struct sas *sas);
+
+/* Does what sas_read and sas_name_resource do and tells that the signature is good, of a SAS that
+ * was remembered. False when all that is still to be found out. */
+bool sas_recall(struct sas *sas, const struct auth_server *server, const struct auth_input *input,
+                struct arena *arena);
+/* Once the signature was found to be good; `changes` is accounts_changes from before. */
+void sas_remember(const struct sas *sas, uint64_t changes);
 
 struct err sas_check(const struct auth_server *server, const struct auth_input *input,
                      const struct auth_demand *demand, struct arena *arena,

@@ -20,26 +20,31 @@ static const union name NAMES[SAS_FIELD_COUNT] = {
 
 bool sas_present(const struct auth_input *input)
 {
-    return str_given(auth_query(input, STR("sig")));
+    return input->known != NULL || str_given(auth_query(input, STR("sig")));
 }
 
 /* Names are compared without case, as the operations compare theirs: what is signed is what is
  * acted on. One that ends in NUL is none of ours, though it would fill up alike. */
-static void take(struct sas *sas, const struct auth_pair *parameter)
+enum sas_field sas_field_of(struct str given)
 {
     union name name = {.words = {0}};
-    struct str given = parameter->name;
     if (given.n == 0 || given.n > LONGEST_NAME || given.p[given.n - 1] == '\0')
-        return;
+        return SAS_FIELD_COUNT;
     for (size_t i = 0; i < given.n; i++)
         name.text[i] = ascii_lower(given.p[i]);
-    for (size_t i = 0; i < SAS_FIELD_COUNT; i++) {
-        if (name.words[0] != NAMES[i].words[0] || name.words[1] != NAMES[i].words[1])
-            continue;
-        sas->repeated |= str_given(sas->value[i]);
-        sas->value[i] = parameter->value;
+    for (size_t i = 0; i < SAS_FIELD_COUNT; i++)
+        if (name.words[0] == NAMES[i].words[0] && name.words[1] == NAMES[i].words[1])
+            return (enum sas_field)i;
+    return SAS_FIELD_COUNT;
+}
+
+static void take(struct sas *sas, const struct auth_pair *parameter)
+{
+    enum sas_field field = sas_field_of(parameter->name);
+    if (field == SAS_FIELD_COUNT)
         return;
-    }
+    sas->repeated |= str_given(sas->value[field]);
+    sas->value[field] = parameter->value;
 }
 
 static enum sas_scope blob_scope(struct str sr)

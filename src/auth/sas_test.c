@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "auth/auth_fixture.h"
 #include "auth/sas.h"
-#include "core/base64.h"
 
 #define ACCOUNT ACCOUNT_WELL_KNOWN_NAME
 
@@ -124,17 +123,6 @@ static void put_parameter(struct buf *query, const char *name, const char *value
     uri_encode(query, str_of(value), URI_KEEP_NONE);
 }
 
-static void put_signature(struct auth_fixture *f, struct buf *query, struct str text)
-{
-    unsigned char mac[SHA256_BYTES];
-    struct account *account = accounts_get(f->accounts, STR(ACCOUNT));
-    hmac_sign(&account->keys[0], text, mac);
-    account_put(account);
-    struct str sig = base64_encode(&f->arena, (struct str){(const char *)mac, sizeof mac});
-    buf_put(query, STR("&sig="));
-    uri_encode(query, sig, URI_KEEP_NONE);
-}
-
 /* A service SAS of blob c/b (or of container c), set as the request's target. */
 static void set_blob_token(struct auth_fixture *f, const struct token *t)
 {
@@ -154,7 +142,7 @@ static void set_blob_token(struct auth_fixture *f, const struct token *t)
     put_parameter(&query, "sip", t->sip);
     put_parameter(&query, "spr", t->spr);
     put_parameter(&query, "si", t->si);
-    put_signature(f, &query, text);
+    fixture_sign(f, &query, text);
     buf_put(&query, str_of(or_empty(t->extra)));
     buf_putc(&query, '\0');
     fixture_target(f, "GET", query.p);

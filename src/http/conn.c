@@ -25,6 +25,7 @@ struct http_call *http_call_take(struct http_conn *c)
     call->x = (struct http_exchange){
         .arena = &call->arena,
         .loop = w->loop,
+        .loop_memory = w->handler_memory,
         .peer = &c->peer,
         .secure = stream_is_secure(&c->stream),
         .connection = c->number,

@@ -111,6 +111,7 @@ struct http_worker {
     struct http_listener *listeners;
     struct http_conn *conns;
     struct http_conn *driving; /* whose input may be in the buffer */
+    void *handler_memory;      /* see http_handler */
     char *buffer;
     size_t turn_left;        /* of the connection being driven */
     struct http_call *calls; /* the pool */

@@ -110,6 +110,9 @@ struct http_handler {
      * buffers (header lines as in http_response); without it, with a line of text. Then the
      * connection is closed. */
     void (*on_bad)(struct err error, struct buf *headers, struct buf *body);
+    /* May be NULL, both. What the handler keeps for each loop, made and freed with the server. */
+    void *(*loop_memory_new)(void);
+    void (*loop_memory_free)(void *memory);
 };
 
 struct http_exchange {
@@ -120,6 +123,7 @@ struct http_exchange {
     bool secure;            /* came over TLS */
     uint64_t connection;    /* a number for the log */
     void *listener_context; /* what the listener was opened with */
+    void *loop_memory;      /* what the handler keeps for the loop; NULL: nothing */
     void *user;             /* the handler's */
     int64_t started_us;     /* when the head's first byte was seen */
     uint64_t body_bytes;    /* received so far */

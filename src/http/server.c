@@ -252,6 +252,8 @@ struct err http_server_new(struct loop **loops, size_t loop_count,
         s->workers[i].server = s;
         s->workers[i].loop = loops[i];
         s->workers[i].buffer = mem_alloc(HTTP_BUFFER_BYTES);
+        if (handler->loop_memory_new != NULL)
+            s->workers[i].handler_memory = handler->loop_memory_new();
     }
     /* sendfile to a client that is gone has no other way to be told not to raise it. */
     (void)signal(SIGPIPE, SIG_IGN);
@@ -271,6 +273,8 @@ static void worker_release(struct http_worker *w)
         arena_release(&call->arena);
         free(call);
     }
+    if (w->handler_memory != NULL)
+        http_server_handler(w->server)->loop_memory_free(w->handler_memory);
     free(w->buffer);
 }
 

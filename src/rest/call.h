@@ -48,7 +48,10 @@ struct rest_call {
     struct auth_pair *query; /* names as sent, values decoded */
     size_t query_count;
     uint64_t query_names; /* the marks of their names, as http_name_mark has them; 0: not known */
-    int version;          /* yyyymmdd, as served */
+    /* The pairs from known_sas_at on are of a SAS that was good before; NULL: none are. */
+    const struct sas_known *known_sas;
+    size_t known_sas_at;
+    int version; /* yyyymmdd, as served */
     struct str version_text;
     char request_id[37];
     struct auth_result who;

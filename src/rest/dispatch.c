@@ -7,6 +7,7 @@
  * the one who works on the call (loop, pool or engine thread) touches it. */
 #include <assert.h>
 
+#include "auth/sas_memory.h"
 #include "core/guid.h"
 #include "core/log.h"
 #include "core/uri.h"
@@ -200,25 +201,66 @@ static struct str query_value(const struct rest_call *call, const struct uri_par
     return uri_decode_loose(call->arena, (struct str){spaced, param->raw.n});
 }
 
-static struct err parse_query(struct rest_call *call)
-{
-    struct uri_query walk = uri_query_of(call->x->request.query);
+struct query_pairs {
     struct auth_pair pairs[REST_QUERY_MAX];
+    size_t count;
+    size_t parts; /* the empty ones included */
+    bool malformed;
+};
+
+/* Adds what a query, or a part of one, has. */
+static struct err read_pairs(struct rest_call *call, struct str query, struct query_pairs *to)
+{
+    struct uri_query walk = uri_query_of(query);
     struct uri_param param;
-    size_t count = 0;
-    call->query_names = http_name_mark(STR("")); /* known, also when there are none */
+    walk.parts = to->parts;
     while (uri_query_next(&walk, call->arena, &param) && walk.parts <= REST_QUERY_MAX) {
         if (!param.plain && (!str_is_utf8(param.name) || !str_is_utf8(param.value)))
             return err_new(ERR_INVALID_URI);
-        pairs[count++] = (struct auth_pair){param.name, query_value(call, &param)};
-        call->query_names |= http_name_mark(param.name);
+        to->pairs[to->count++] = (struct auth_pair){param.name, query_value(call, &param)};
     }
-    if (walk.parts > REST_QUERY_MAX)
-        return err_new(ERR_INVALID_URI);
-    call->query = ARENA_ARRAY(call->arena, struct auth_pair, count + 1);
-    memcpy(call->query, pairs, count * sizeof pairs[0]);
-    call->query_count = count;
-    return walk.malformed ? err_new(ERR_REQUEST_URL_FAILED_TO_PARSE) : OK;
+    to->parts = walk.parts;
+    to->malformed |= walk.malformed;
+    return walk.parts > REST_QUERY_MAX ? err_new(ERR_INVALID_URI) : OK;
+}
+
+/* Adds the parameters of a SAS that was read before. */
+static struct err add_known(struct rest_call *call, const struct sas_known *known,
+                            struct query_pairs *to)
+{
+    call->known_sas = known;
+    call->known_sas_at = to->count;
+    if (known == NULL)
+        return OK;
+    size_t room = REST_QUERY_MAX - to->parts;
+    size_t count = sas_known_pairs(known, call->arena, to->pairs + to->count, room);
+    to->count += count;
+    to->parts += count;
+    return count > room ? err_new(ERR_INVALID_URI) : OK;
+}
+
+static void keep_pairs(struct rest_call *call, const struct query_pairs *read)
+{
+    call->query = ARENA_ARRAY(call->arena, struct auth_pair, read->count + 1);
+    memcpy(call->query, read->pairs, read->count * sizeof read->pairs[0]);
+    call->query_count = read->count;
+    call->query_names = http_name_mark(STR("")); /* known, also when there are none */
+    for (size_t i = 0; i < read->count; i++)
+        call->query_names |= http_name_mark(read->pairs[i].name);
+}
+
+/* memory: of SAS; NULL when the call is not authenticated before another is. */
+static struct err parse_query(struct rest_call *call, const struct sas_memory *memory)
+{
+    struct sas_sighting seen = sas_memory_find(memory, call->service, call->x->request.query);
+    struct query_pairs read;
+    read.count = read.parts = 0;
+    read.malformed = false;
+    TRY(read_pairs(call, seen.before, &read));
+    TRY(add_known(call, seen.known, &read));
+    TRY(read_pairs(call, seen.after, &read));
+    keep_pairs(call, &read);
+    return read.malformed ? err_new(ERR_REQUEST_URL_FAILED_TO_PARSE) : OK;
 }
 
 /* x-ms-version, else api-version, else the version of the SAS, else the newest. */
@@ -296,6 +338,9 @@ static struct err authenticate(struct rest_call *call, int version)
         .secure = call->x->secure,
         .version = version,
         .now = call->now,
+        .memory = call->x->loop_memory,
+        .known = call->known_sas,
+        .known_at = call->known_sas_at,
     };
     const struct op *op = call->op;
     struct auth_demand demand = {
@@ -419,7 +464,7 @@ static struct err check_body(struct rest_call *call)
 static struct err head_phases(struct rest_call *call)
 {
     enum op_resource resource = R_SERVICE;
-    TRY(parse_query(call));
+    TRY(parse_query(call, call->x->loop_memory));
     TRY(parse_version(call));
     TRY(parse_target(call, &resource));
     TRY(cors_prepare(call));
@@ -446,7 +491,7 @@ static struct err head_phases(struct rest_call *call)
 struct err rest_match_part(struct rest_call *part)
 {
     enum op_resource resource = R_SERVICE;
-    TRY(parse_query(part));
+    TRY(parse_query(part, NULL));
     TRY(parse_target(part, &resource));
     return match_op(part, resource);
 }
@@ -572,10 +617,22 @@ static void on_done(struct http_exchange *x)
         access_log_add(call->server->log, call, d->outcome);
 }
 
+static void *loop_memory_new(void)
+{
+    return sas_memory_new();
+}
+
+static void loop_memory_free(void *memory)
+{
+    sas_memory_free(memory);
+}
+
 const struct http_handler REST_HANDLER = {
     .on_head = on_head,
     .on_body = on_body,
     .on_end = on_end,
     .on_done = on_done,
     .on_bad = reply_bad,
+    .loop_memory_new = loop_memory_new,
+    .loop_memory_free = loop_memory_free,
 };

@@ -12,6 +12,7 @@
 /* Sorted by name. The lock guards the array, the holders' count guards each account. */
 struct accounts {
     pthread_rwlock_t lock;
+    _Atomic uint64_t changes;
     size_t count;
     struct account *sorted[ACCOUNTS_MAX];
 };
@@ -44,6 +45,7 @@ static void lock_for_change(struct accounts *set)
 {
     int failed = pthread_rwlock_wrlock(&set->lock);
     assert(failed == 0);
+    (void)atomic_fetch_add(&set->changes, 1);
 }
 
 static void unlock(struct accounts *set)
@@ -237,6 +239,11 @@ struct account *accounts_get(struct accounts *set, struct str name)
     }
     unlock(set);
     return found;
+}
+
+uint64_t accounts_changes(const struct accounts *set)
+{
+    return atomic_load(&set->changes);
 }
 
 size_t accounts_count(struct accounts *set)

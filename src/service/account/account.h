@@ -54,6 +54,10 @@ struct account *accounts_get(struct accounts *set, struct str name);
 /* NULL is let pass. */
 void account_put(struct account *account);
 
+/* How often the set was changed: as long as this is the same, so are all accounts and keys. Costs
+ * no lock. */
+uint64_t accounts_changes(const struct accounts *set);
+
 size_t accounts_count(struct accounts *set);
 /* The i-th name in order, copied into the arena; absent when there are fewer. */
 struct str accounts_name(struct accounts *set, struct arena *arena, size_t i);
