@@ -66,6 +66,10 @@ struct engine_update {
     /* It brings little, and rows go because of it (a message is got, and deleted next): it is taken
      * on a disk that is nearly full, as an update that deletes rows is. */
     bool makes_way;
+    /* Optional. When fn has run without an error and the engine is about to wait for the disk: time
+     * to prepare what is said when it is done, on an engine thread. No more than that: done may
+     * still bring an error. Must be short. An engine that does not wait need not call it. */
+    void (*settled)(struct engine_update *u);
     /* Once; on an engine thread, or within engine_submit. Must be short: hand over. */
     void (*done)(struct engine_update *u);
     struct err result;          /* fn's error, or the engine's; ERR_UNKNOWN_OUTCOME is

@@ -344,12 +344,14 @@ struct fault_update {
 };
 
 /* An update may fail before its function runs (the engine is stopping), and after it has done all
- * its work (the commit could not be written). */
+ * its work and is settled (the commit could not be written). */
 static struct err fault_update_run(struct txn *inner, void *arg)
 {
     struct fault_update *u = arg;
     TRY(fault_point(u->fault));
     TRY(fault_call(u->fault, inner, u->outer->fn, u->outer->arg));
+    if (u->outer->settled != NULL)
+        u->outer->settled(u->outer);
     return fault_point(u->fault);
 }
 

@@ -141,6 +141,12 @@ void call_begin_xml(struct rest_call *call);
 void rest_update(struct rest_call *call, struct engine_update *update,
                  void (*done)(struct engine_update *));
 
+/* Makes the answer ahead, while the disk takes the call's update: to be called when that is settled
+ * (engine_update), and only for an answer that is small: encode then runs on the engine's thread,
+ * where all other updates wait for it. */
+void rest_encode_ahead(struct rest_call *call);
+enum { REST_AHEAD_BYTES_MAX = 2048 }; /* of what the answer is made of */
+
 /* ---- parts of a batch ---- */
 
 /* The first phases for a part of a batch, whose x holds a request made of it: reads the resource

@@ -29,6 +29,8 @@ struct dispatch {
     struct digest digest;
     struct err outcome;
     struct buf small_body;
+    struct err encoded; /* what encode said, when it ran ahead */
+    bool encoded_ahead;
     bool replied;
     bool sink_open; /* take or end may still be called, drop is owed */
 };
@@ -59,12 +61,26 @@ COLD static void fail(struct dispatch *d, struct err error)
     reply_error(&d->call, error);
 }
 
+static struct err encode(struct rest_call *call)
+{
+    TRY(call->op->encode(call));
+    reply_success_headers(call);
+    return OK;
+}
+
+void rest_encode_ahead(struct rest_call *call)
+{
+    struct dispatch *d = dispatch_of(call->x);
+    d->encoded = encode(call);
+    d->encoded_ahead = true;
+}
+
 static void finish(struct dispatch *d, struct err error)
 {
     struct rest_call *call = &d->call;
     if (!err_is(error)) {
         d->sink_open = false; /* what the sink stored belongs to the store now */
-        error = call->op->encode(call);
+        error = d->encoded_ahead ? d->encoded : encode(call);
     }
     /* It may belong to it: giving it back could take it from an update that was made. */
     if (error.code == ERR_UNKNOWN_OUTCOME)
@@ -102,6 +118,14 @@ static void back_to_loop(struct dispatch *d)
     loop_post(d->call.x->loop, &d->task);
 }
 
+/* An answer may hold the body that came, or its checksum: a large one is left to the loop. */
+static void update_settled(struct engine_update *u)
+{
+    struct dispatch *d = (struct dispatch *)((char *)u - offsetof(struct dispatch, update));
+    if (d->small_body.n <= REST_AHEAD_BYTES_MAX)
+        rest_encode_ahead(&d->call);
+}
+
 static void update_done(struct engine_update *u)
 {
     struct dispatch *d = (struct dispatch *)((char *)u - offsetof(struct dispatch, update));
@@ -122,8 +146,8 @@ static struct err run_in_time(struct txn *t, void *arg)
                                      : call->op->run(t, call->args);
 }
 
-void rest_update(struct rest_call *call, struct engine_update *update,
-                 void (*done)(struct engine_update *))
+static void submit(struct rest_call *call, struct engine_update *update,
+                   void (*settled)(struct engine_update *), void (*done)(struct engine_update *))
 {
     bool timed = call->deadline != 0;
     *update = (struct engine_update){
@@ -131,9 +155,16 @@ void rest_update(struct rest_call *call, struct engine_update *update,
         .fn = timed ? run_in_time : call->op->run,
         .arg = timed ? call : call->args,
         .ack = ENGINE_DURABLE,
+        .settled = settled,
         .done = done,
     };
     store_write(call->store, update);
+}
+
+void rest_update(struct rest_call *call, struct engine_update *update,
+                 void (*done)(struct engine_update *))
+{
+    submit(call, update, NULL, done);
 }
 
 static void read_in_pool(struct loop_task *task)
@@ -170,7 +201,7 @@ static void run(struct dispatch *d)
         run_read(d);
         return;
     case MODE_WRITE:
-        rest_update(call, &d->update, update_done);
+        submit(call, &d->update, update_settled, update_done);
         return;
     case MODE_DIRECT:
         finish(d, OK);

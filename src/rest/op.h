@@ -46,7 +46,8 @@ enum op_body {
 
 enum op_mode {
     MODE_READ,   /* run: a read transaction on the loop, or in the pool when it must wait */
-    MODE_WRITE,  /* run: a write transaction; encode once it is durable */
+    MODE_WRITE,  /* run: a write transaction; encode, which only makes the answer of what run has
+                    left in args, while it becomes durable or after that */
     MODE_DIRECT, /* no transaction: decode, then encode */
     MODE_START,  /* start() begins work of its own kind and ends it with rest_finish; what `run` is
                     then used for is start's own business */

@@ -38,7 +38,7 @@ void reply_common_headers(struct rest_call *call, struct buf *headers)
     echo_client_request_id(call, headers);
 }
 
-void reply_success(struct rest_call *call)
+void reply_success_headers(struct rest_call *call)
 {
     reply_common_headers(call, &call->headers);
     cors_put_headers(call, &call->headers);
@@ -46,6 +46,10 @@ void reply_success(struct rest_call *call)
         http_put_header(&call->headers, STR("x-ms-structured-body"), STRUCTURED_NAME);
     if (call->status == 0)
         call->status = 200;
+}
+
+void reply_success(struct rest_call *call)
+{
     struct http_response response = {
         .status = call->status,
         .headers = buf_str(&call->headers),

@@ -6,7 +6,8 @@
 
 #include "rest/call.h"
 
-/* Sends what encode made. */
+/* Ends what encode made with the headers of every answer, for reply_success to send. */
+void reply_success_headers(struct rest_call *call);
 void reply_success(struct rest_call *call);
 /* Sends the error; what encode may have begun is dropped. */
 COLD void reply_error(struct rest_call *call, struct err error);

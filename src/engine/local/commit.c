@@ -13,6 +13,7 @@ enum {
     BATCH_BYTES_MAX = 16 << 20,
     GATHER_US_MAX = 2000,
     RETURN_US = 20, /* to send an answer and to read the request that follows it, on a slow core */
+    SETTLED_MAX = 64,
     /* Of those who come back, one in so many may come while the others' updates run. */
     LAST_PART = 2,
     /* Of what extents leave free: rows that come leave this part for rows that go. It is looked at
@@ -365,10 +366,32 @@ static struct err flush_record(struct local_engine *e)
     return refuse_record(e, error);
 }
 
+struct turn {
+    struct engine_update *first;
+    struct engine_update *last;          /* that was run */
+    struct engine_update *past;          /* the first that is left for the next turn */
+    struct engine_update *first_written; /* the first whose outcome hangs on the commit */
+    bool flush;
+};
+
+/* The disk has begun to take the record, which leaves a processor idle for about as long as the
+ * answers to some dozens of updates take to be written. Of more updates the rest is left to those
+ * who wait: the flush is not to wait for it. */
+static void settle_updates(const struct turn *turn)
+{
+    size_t left = SETTLED_MAX;
+    for (struct engine_update *u = turn->first; u != turn->past && left > 0; u = u->next) {
+        if (u->settled == NULL || err_is(u->result))
+            continue;
+        u->settled(u);
+        left--;
+    }
+}
+
 /* While the disk takes the record, RocksDB takes rows of the commits before it, when it is time for
  * that: about half of what the committer would wait. When it does not take them, they stay where
- * they are, and the next commit waits until it does. */
-static struct err write_rows(struct local_engine *e, bool flush)
+ * they are, and the next commit waits until it does. `turn`: whose rows these are, or NULL. */
+static struct err write_rows(struct local_engine *e, bool flush, const struct turn *turn)
 {
     struct journal *j = &e->journal;
     uint64_t tail;
@@ -385,6 +408,8 @@ static struct err write_rows(struct local_engine *e, bool flush)
         return refuse_record(e, error);
     if (fold_due(e))
         (void)fold_rows(e);
+    else if (flush && turn != NULL)
+        settle_updates(turn);
     if (flush)
         TRY(flush_record(e));
     e->applied = after;
@@ -401,7 +426,7 @@ static struct err write_rows(struct local_engine *e, bool flush)
  * A flush without rows writes a record that vouches: what was visible may be dropped and punched
  * out next. When bytes that views see could not be flushed, nothing may become durable behind
  * them: the next start goes as far as all is whole. */
-static struct err make_durable(struct local_engine *e, bool flush)
+static struct err make_durable(struct local_engine *e, bool flush, const struct turn *turn)
 {
     if (e->lost)
         return err_cause(ERR_IO, EIO);
@@ -410,18 +435,18 @@ static struct err make_durable(struct local_engine *e, bool flush)
     if (flush)
         TRY(commit_sync_extents(e));
     if (e->batch.overlay.root != NULL || (flush && e->unvouched))
-        return write_rows(e, flush);
+        return write_rows(e, flush, turn);
     TRY(mend_journal(e));
     return journal_flush(&e->journal);
 }
 
-static struct err make_durable_timed(struct local_engine *e, bool flush)
+static struct err make_durable_timed(struct local_engine *e, const struct turn *turn)
 {
     enum { OLD_WEIGHT = 3 };
     int64_t begun_us = clock_mono_us();
-    struct err error = make_durable(e, flush);
+    struct err error = make_durable(e, turn->flush, turn);
     int64_t took_us = clock_mono_us() - begun_us;
-    e->flush_us = flush ? (OLD_WEIGHT * e->flush_us + took_us) / (OLD_WEIGHT + 1) : 0;
+    e->flush_us = turn->flush ? (OLD_WEIGHT * e->flush_us + took_us) / (OLD_WEIGHT + 1) : 0;
     return error;
 }
 
@@ -436,14 +461,6 @@ static void settle_extents(struct local_engine *e)
         reap_add(e, &e->batch.dropped[i]);
     }
 }
-
-struct turn {
-    struct engine_update *first;
-    struct engine_update *last;          /* that was run */
-    struct engine_update *past;          /* the first that is left for the next turn */
-    struct engine_update *first_written; /* the first whose outcome hangs on the commit */
-    bool flush;
-};
 
 /* Runs updates until the batch is large enough. */
 static void run_updates(struct local_engine *e, struct turn *turn, struct engine_update *first)
@@ -507,7 +524,7 @@ static void commit_turn(struct local_engine *e, struct turn *turn)
     bool wrote = e->batch.overlay.root != NULL;
     if (!wrote && !turn->flush)
         return;
-    struct err error = wrote || something_unsynced(e) ? make_durable_timed(e, turn->flush) : OK;
+    struct err error = wrote || something_unsynced(e) ? make_durable_timed(e, turn) : OK;
     if (err_is(error)) {
         fail_turn(turn, error);
         return;
@@ -573,7 +590,7 @@ static void fill_tables(struct local_engine *e)
 {
     if (!rows_many_fresh(&e->rows))
         return;
-    if (something_unsynced(e) && err_is(make_durable(e, true)))
+    if (something_unsynced(e) && err_is(make_durable(e, true, NULL)))
         return; /* logged, and told to the next who flushes */
     if (err_is(fold_rows(e)))
         return;
@@ -654,10 +671,10 @@ static void save_places(struct local_engine *e)
 static void commit_last(struct local_engine *e)
 {
     batch_clear(&e->batch);
-    struct err error = something_unsynced(e) ? make_durable(e, true) : OK;
+    struct err error = something_unsynced(e) ? make_durable(e, true, NULL) : OK;
     uint64_t tail = segments_seal(&e->segments);
     if (!err_is(error) && tail != e->tail_written)
-        error = write_rows(e, true);
+        error = write_rows(e, true, NULL);
     if (!err_is(error))
         error = fold_rows(e);
     if (!err_is(error))
