@@ -95,9 +95,9 @@ static void end(struct dispatch_fixture *f)
     http_server_drain(f->http, 0, stop_loop, f->loop);
     (void)pthread_join(f->thread, NULL);
     http_server_free(f->http);
+    engine_close(f->store.engine); /* first: its thread may still be on the way out of loop_post */
     loop_free(f->loop);
     accounts_free(f->rest.auth.accounts);
-    engine_close(f->store.engine);
     arena_release(&f->arena);
 }
 
