@@ -26,6 +26,7 @@ static struct row *row_with_room(struct str key, size_t value_n, size_t body_n, 
     r->deleted = false;
     r->hot = false;
     r->born = false;
+    r->old = false;
     if (key.n > 0)
         memcpy(r->bytes, key.p, key.n);
     return r;

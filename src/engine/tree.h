@@ -21,6 +21,7 @@ struct row {
     bool deleted;  /* a mark that the row is gone from what lies below this tree */
     bool hot;      /* likely to be read soon */
     bool born;     /* what lies below this tree has no row of the key: when it is gone, all is */
+    bool old;      /* was there when rows last went from this tree to what lies below */
     char bytes[];  /* key, then value, then body */
 };
 

@@ -406,9 +406,7 @@ static struct err write_rows(struct local_engine *e, bool flush, const struct tu
     struct err error = journal_write(j, flush);
     if (err_is(error))
         return refuse_record(e, error);
-    if (fold_due(e))
-        (void)fold_rows(e);
-    else if (flush && turn != NULL)
+    if (!fold_when_due(e) && flush && turn != NULL)
         settle_updates(turn);
     if (flush)
         TRY(flush_record(e));

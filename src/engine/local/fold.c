@@ -5,10 +5,15 @@
  * written often is written again soon (a queue's state, with every commit) or goes soon (its
  * messages): RocksDB gets the last of it, in the order of keys, and of a row that it has never had
  * and that is gone again it hears nothing. To insert a row into its memory takes 11,000
- * instructions, into the tree a few hundred.
+ * instructions, into the tree a few hundred. So when there are enough, those go that were there
+ * the last time already: of the younger ones many are still to be changed, or to go.
  *
  * After a crash RocksDB has what the journal's place in it says, as ever, and the rest is applied
  * from the journal. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "core/mem.h"
 #include "engine/local/local_internal.h"
 
 enum {
@@ -17,6 +22,9 @@ enum {
      * heap that takes longer than the disk takes a record: a fifth fewer updates a second of two
      * new rows each. */
     FOLD_LASTING_ROWS = 64,
+    /* If so many times what may come until the next time is young, all goes: the tree has a bound.
+     */
+    FOLD_YOUNG_MAX = 2,
 };
 
 static bool is_placed(const struct row *row)
@@ -93,12 +101,6 @@ void fresh_fill(struct local_engine *e, struct tree *fresh, const struct batch *
     tree_fill(fresh, b->fresh, count);
 }
 
-bool fold_due(const struct local_engine *e)
-{
-    bool most_stay = e->fresh_lasting >= FOLD_LASTING_ROWS && e->fresh_lasting >= e->fresh_rows / 2;
-    return most_stay || e->fresh_rows >= e->fold_rows || e->fresh_bytes >= FOLD_BYTES;
-}
-
 /* ---- RocksDB's batch ---- */
 
 void put_stored(rocksdb_writebatch_t *batch, struct str key, struct str stored)
@@ -158,8 +160,84 @@ struct err fold_rows(struct local_engine *e)
     TRY(error);
     e->folded = e->applied;
     e->fresh_rows = 0;
+    e->fresh_kept = 0;
     e->fresh_lasting = 0;
     e->fresh_bytes = 0;
     publish_state(e, state_new(&e->rows, e->commit, &e->readers));
     return OK;
+}
+
+/* ---- the old ones ---- */
+
+struct sorting {
+    rocksdb_writebatch_t *old;
+    size_t old_count;
+    struct row **young; /* borrowed */
+    size_t young_count;
+    size_t young_lasting;
+};
+
+static void sort_row(void *arg, struct row *row)
+{
+    struct sorting *s = arg;
+    if (row->old) {
+        put_fresh(s->old, row);
+        s->old_count++;
+        return;
+    }
+    s->young[s->young_count++] = row;
+    s->young_lasting += row->born ? 0 : 1;
+}
+
+/* The rows that stay, over RocksDB as it is now. */
+static void publish_young(struct local_engine *e, const struct sorting *s)
+{
+    struct state *state = state_new(&e->rows, e->commit, &e->readers);
+    for (size_t i = 0; i < s->young_count; i++)
+        (void)row_get(s->young[i]);
+    state->fresh.random = TREE_SEED;
+    tree_fill(&state->fresh, s->young, s->young_count);
+    e->fresh_rows = s->young_count;
+    e->fresh_lasting = s->young_lasting;
+    publish_state(e, state);
+}
+
+/* What the journal's place in RocksDB says is left as it is: RocksDB's memory may be ahead of it,
+ * for a start applies whole rows from there on, and no table begins before all rows are there.
+ * False when all that is fresh is young. */
+static bool fold_old(struct local_engine *e)
+{
+    struct sorting s = {.old = e->write,
+                        .young = mem_alloc((e->fresh_rows + 1) * sizeof(struct row *))};
+    rocksdb_writebatch_clear(e->write);
+    tree_each(&e->published->fresh, sort_row, &s);
+    assert(s.young_count + s.old_count == e->fresh_rows);
+    if (s.young_count > FOLD_YOUNG_MAX * e->fold_rows) {
+        free(s.young);
+        (void)fold_rows(e);
+        return true;
+    }
+    e->fold_failed = s.old_count > 0 && err_is(rows_write_counted(&e->rows, e->write));
+    if (!e->fold_failed) {
+        for (size_t i = 0; i < s.young_count; i++)
+            s.young[i]->old = true;
+        if (s.old_count > 0)
+            publish_young(e, &s);
+        e->fresh_kept = e->fresh_rows;
+        e->fresh_bytes = 0;
+    }
+    free(s.young);
+    return s.old_count > 0;
+}
+
+/* What RocksDB does not take stays in the state, and the next commit waits until it does. */
+bool fold_when_due(struct local_engine *e)
+{
+    bool most_stay = e->fresh_lasting >= FOLD_LASTING_ROWS && e->fresh_lasting >= e->fresh_rows / 2;
+    if (most_stay) {
+        (void)fold_rows(e);
+        return true;
+    }
+    return (e->fresh_rows >= e->fresh_kept + e->fold_rows || e->fresh_bytes >= FOLD_BYTES) &&
+           fold_old(e);
 }

@@ -105,8 +105,9 @@ struct local_engine {
     uint64_t tail_written;
     struct journal_place applied; /* up to where the journal is in the published state, */
     struct journal_place folded;  /* and in RocksDB */
-    size_t fold_rows;             /* how many may be fresh */
+    size_t fold_rows;             /* how many may come until rows go to RocksDB */
     size_t fresh_rows;            /* in the published state, and not in RocksDB */
+    size_t fresh_kept;            /* how many it was when rows last went there */
     size_t fresh_lasting;         /* those that RocksDB has, or that were not said to be new */
     size_t fresh_bytes;           /* of all that were, since rows last went there */
     bool fold_failed;             /* RocksDB did not take them */
@@ -207,9 +208,11 @@ void publish_batch(struct local_engine *e);
 void fresh_add(struct local_engine *e, struct tree *fresh, struct row *row, uint64_t hash);
 /* The same of all that the batch has, in the order of keys, into a tree that is empty. */
 void fresh_fill(struct local_engine *e, struct tree *fresh, const struct batch *b);
-bool fold_due(const struct local_engine *e);
+/* Gives RocksDB rows when it is time for that: all, or those that have waited for long and are
+ * likely to stay. False when it was not, or there were none. The committer only, as the next. */
+bool fold_when_due(struct local_engine *e);
 /* RocksDB gets what is fresh in the published state, in memory, and the state becomes one with
- * nothing fresh. The committer only. */
+ * nothing fresh. */
 struct err fold_rows(struct local_engine *e);
 
 /* Adds a row to a batch of RocksDB's. */

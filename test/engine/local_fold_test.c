@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which rows wait for RocksDB, and which go there: those that were there when some last went. */
+#include <stdio.h>
+
+#include "engine/local/local_internal.h"
+#include "subject.h"
+
+enum { FIRST_ROWS = 4, MORE_ROWS = 4 };
+
+struct range {
+    int from;
+    int past;
+};
+
+static struct str key_of(char bytes[8], int i)
+{
+    return (struct str){bytes, (size_t)snprintf(bytes, 8, "k%03d", i)};
+}
+
+static struct err put_new(struct txn *t, void *arg)
+{
+    const struct range *r = arg;
+    char bytes[8];
+    for (int i = r->from; i < r->past; i++) {
+        struct str key = key_of(bytes, i);
+        TRY(txn_put_hinted(t, key, key, PUT_NEW));
+    }
+    return OK;
+}
+
+static struct err delete_rows(struct txn *t, void *arg)
+{
+    const struct range *r = arg;
+    char bytes[8];
+    for (int i = r->from; i < r->past; i++)
+        TRY(txn_del(t, key_of(bytes, i)));
+    return OK;
+}
+
+/* Only these are there. */
+static struct err see(struct txn *t, void *arg)
+{
+    const struct range *r = arg;
+    struct cursor *c;
+    char bytes[8];
+    TRY(cursor_open(t, STR("k"), &c));
+    for (int i = r->from; i < r->past; i++) {
+        CHECK(cursor_valid(c));
+        CHECK_STR(cursor_key(c), key_of(bytes, i));
+        CHECK_STR(cursor_value(c), key_of(bytes, i));
+        TRY(cursor_next(c));
+    }
+    CHECK(!cursor_valid(c));
+    cursor_close(c);
+    return OK;
+}
+
+static size_t fresh_rows(struct subject *s)
+{
+    return local_of(s->engine)->fresh_rows;
+}
+
+/* A commit gives RocksDB rows of those before it. */
+static void change(struct subject *s, engine_fn *fn, int from, int past)
+{
+    update_ok(s, STR("p"), fn, &(struct range){from, past});
+}
+
+void test_local_old_rows_go_and_young_ones_wait(void)
+{
+    struct subject s = {.kind = &SUBJECT_FOLDING}; /* three rows at a time */
+    clock_init_manual(&s.clock, 20000 * TICKS_PER_DAY);
+    arena_init(&s.arena, SIZE_MAX);
+    s.engine = s.kind->open(&s);
+    change(&s, put_new, 0, FIRST_ROWS);
+    CHECK_INT(fresh_rows(&s), FIRST_ROWS);
+    change(&s, put_new, FIRST_ROWS, FIRST_ROWS + MORE_ROWS); /* the first are old from now on */
+    CHECK_INT(fresh_rows(&s), FIRST_ROWS + MORE_ROWS);
+    change(&s, delete_rows, 0, 1); /* the others of them go to RocksDB, and this one as well */
+    CHECK_INT(fresh_rows(&s), MORE_ROWS + 1);
+    view_ok(&s, STR("p"), see, &(struct range){1, FIRST_ROWS + MORE_ROWS});
+    change(&s, delete_rows, FIRST_ROWS, FIRST_ROWS + MORE_ROWS); /* never were in RocksDB */
+    CHECK_INT(fresh_rows(&s), 1);
+    view_ok(&s, STR("p"), see, &(struct range){1, FIRST_ROWS});
+    subject_reopen(&s);
+    view_ok(&s, STR("p"), see, &(struct range){1, FIRST_ROWS});
+    engine_close(s.engine);
+    arena_release(&s.arena);
+}
