@@ -48,6 +48,44 @@ static void release_cached(void *row)
     cached_row_put(row);
 }
 
+/* ---- what the batch has touched ---- */
+
+/* Most rows that are read are not in the overlay, and to search it in vain is the dearest: a bit
+ * says of some keys at a time that none of them is there, by some of the bytes in which keys mostly
+ * differ. Bits are set until the overlay is empty. */
+static uint64_t *touched_word(struct batch *b, struct str key, uint64_t *bit)
+{
+    enum { WORD = 8, BITS = 64 };
+    unsigned char last = key.n == 0 ? 0 : (unsigned char)key.p[key.n - 1];
+    unsigned char before = key.n <= WORD ? 0 : (unsigned char)key.p[key.n - 1 - WORD];
+    size_t at = (last + 5U * before + key.n) % (BATCH_TOUCHED_WORDS * BITS);
+    *bit = UINT64_C(1) << at % BITS;
+    return &b->touched[at / BITS];
+}
+
+static bool batch_touched(struct batch *b, struct str key)
+{
+    uint64_t bit;
+    const uint64_t *word = touched_word(b, key, &bit);
+    return b->overlay.root != NULL && (*word & bit) != 0;
+}
+
+/* Takes over the reference. */
+static void batch_write(struct batch *b, struct row *row)
+{
+    uint64_t bit;
+    if (b->overlay.root == NULL)
+        memset(b->touched, 0, sizeof b->touched);
+    *touched_word(b, row_key(row), &bit) |= bit;
+    batch_insert(b, row);
+}
+
+/* The row that the batch has, NULL when it has not touched it. */
+static struct row *batch_row(struct batch *b, struct str key)
+{
+    return batch_touched(b, key) ? batch_find(b, key) : NULL;
+}
+
 /* ---- reading ---- */
 
 /* A row the batch has written. False when it has not touched it. */
@@ -55,7 +93,7 @@ static bool local_find_written(struct local_txn *t, struct str key, struct str *
 {
     struct row *row = t->batch == NULL ? NULL
                       : t->base.writable
-                          ? batch_find(t->batch, key)
+                          ? batch_row(t->batch, key)
                           : tree_find(&t->batch->overlay, key); /* a read-only store's */
     if (row == NULL)
         return false;
@@ -263,7 +301,7 @@ static struct err local_none_between(struct txn *txn, struct str from, struct st
 
 static void batch_put(struct batch *b, struct str key, struct str value)
 {
-    batch_insert(b, str_given(value) ? value_row(key, value) : row_new(key, STR_NONE));
+    batch_write(b, str_given(value) ? value_row(key, value) : row_new(key, STR_NONE));
     b->bytes += key.n + value.n;
     b->going += str_given(value) ? 0 : 1;
 }
@@ -294,7 +332,7 @@ static struct err local_put_with_body(struct txn *txn, struct str key, struct st
     struct local_txn *t = local_txn_of(txn);
     struct str physical = rowkey_of(&t->key, key);
     note_coming(t, physical, value.n + body.n);
-    batch_insert(t->batch, value_row_with_body(physical, value, body));
+    batch_write(t->batch, value_row_with_body(physical, value, body));
     t->batch->bytes += physical.n + value.n + body.n;
     return OK;
 }
@@ -309,7 +347,7 @@ static struct err local_put_hinted(struct txn *txn, struct str key, struct str v
     row->hot = (hints & PUT_HOT) != 0;
     row->born = (hints & PUT_NEW) != 0;
     t->batch->bytes += row->key_n + row->value_n;
-    batch_insert(t->batch, row);
+    batch_write(t->batch, row);
     return OK;
 }
 
@@ -318,7 +356,7 @@ static struct err local_append(struct txn *txn, struct str key, struct str bytes
 {
     struct local_txn *t = local_txn_of(txn);
     struct str physical = rowkey_of(&t->key, key);
-    struct row *row = batch_find(t->batch, physical);
+    struct row *row = batch_row(t->batch, physical);
     t->batch->bytes += bytes.n;
     if (row != NULL && bytes.n <= row->room) {
         batch_append(t->batch, row, bytes);
@@ -330,7 +368,7 @@ static struct err local_append(struct txn *txn, struct str key, struct str bytes
     row = value_row_roomy(physical, before, bytes);
     row->hot = (hints & PUT_HOT) != 0;
     t->batch->bytes += row->key_n + before.n;
-    batch_insert(t->batch, row);
+    batch_write(t->batch, row);
     return OK;
 }
 
@@ -354,7 +392,7 @@ struct err local_move_value(struct txn *txn, struct str key, const struct value_
     size_t n = value_gathered_bytes(stored, &now);
     char *gathered = arena_bytes(&t->arena, n);
     TRY(value_gather(&t->engine->journal, stored, ENGINE_WAIT, gathered));
-    batch_insert(t->batch, row_new(key, (struct str){gathered, n}));
+    batch_write(t->batch, row_new(key, (struct str){gathered, n}));
     t->batch->bytes += key.n + n;
     t->batch->going++; /* the file that it lies in, soon */
     return OK;

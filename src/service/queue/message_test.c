@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages: put, get, peek, update, delete, clear; who sees what when. */
+#include "service/queue/page.h"
 #include "service/queue/queue_fixture.h"
 
 static const int64_t SECOND = TICKS_PER_SECOND;
@@ -346,5 +347,41 @@ void test_poll_messages(void)
     fixture_seconds(&f, 100);
     CHECK_OK(fixture_view(&f, queue_poll_messages, &get));
     CHECK(get.nothing);
+    fixture_release(&f);
+}
+
+/* What became of a message stands in its page's s row as it always has. */
+static struct err see_slots_row(struct txn *t, void *arg)
+{
+    const uint64_t *receipt = arg;
+    enum { HEAD_BYTES = 9, SLOT_BYTES = 33, TIMED = 2 };
+    struct queue_state s;
+    struct str row;
+    TRY(queue_state_load(t, &s));
+    struct queue_key key = queue_key_of(&s, KEY_SLOTS, 0);
+    TRY(txn_get(t, queue_key_str(&key), &row));
+    CHECK_INT(row.n, HEAD_BYTES + 2 * SLOT_BYTES);
+    const char *slot = row.p + HEAD_BYTES + SLOT_BYTES;
+    CHECK_INT(row.p[0], 1);
+    CHECK_INT(row.p[HEAD_BYTES], TIMED);
+    CHECK_INT(slot[0], 0);
+    CHECK_INT(queue_word_at(slot + 1), FIXTURE_NOW + QUEUE_TTL_DEFAULT_S * TICKS_PER_SECOND);
+    CHECK_INT(queue_word_at(slot + 9), 0);
+    CHECK_INT(queue_word_at(slot + 17), *receipt);
+    CHECK_INT(queue_word_at(row.p + HEAD_BYTES + 25), 1);
+    return OK;
+}
+
+void test_queue_slots_as_stored(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    (void)fixture_put(&f, "got");
+    struct queue_message waits = fixture_put(&f, "waits");
+    uint64_t receipt;
+    memcpy(&receipt, waits.receipt.bytes, sizeof receipt);
+    receipt = be64toh(receipt);
+    CHECK_INT(fixture_get(&f, 1, 30)->count, 1);
+    CHECK_OK(fixture_view(&f, see_slots_row, &receipt));
     fixture_release(&f);
 }

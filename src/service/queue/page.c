@@ -6,7 +6,7 @@
 /* A page's row: its messages one after the other, each
  *     inserted 8, expires 8, receipt 8, length of the text 4, text
  * An s row: where the e row stands 8, then for each message
- *     flags 1, expires 8, next visible 8, receipt 8, dequeues 8
+ *     flags 1 (gone 1, timed 2, changed 4), expires 8, next visible 8, receipt 8, dequeues 8
  * Little-endian. Both begin with a byte that names the form. */
 enum {
     FORM = 1,
@@ -15,11 +15,8 @@ enum {
     ENTRY_TEXT_AT = 24,
     ENTRY_HEAD_BYTES = 28,
     SLOTS_HEAD_BYTES = 9,
-    SLOT_BYTES = 33,
+    SLOT_BYTES = sizeof(struct slot),
     SLOTS_BYTES_MAX = SLOTS_HEAD_BYTES + SLOT_BYTES * PAGE_SLOTS_MAX,
-    SLOT_GONE = 1,
-    SLOT_TIMED = 2,
-    SLOT_CHANGED = 4,
 };
 
 enum {
@@ -73,29 +70,6 @@ static bool page_decode(struct str row, struct page *page)
     return reader_done(&r) && page->count > 0;
 }
 
-static bool slot_decode(const char *p, struct slot *slot)
-{
-    unsigned char flags = (unsigned char)p[0];
-    slot->gone = (flags & SLOT_GONE) != 0;
-    slot->timed = (flags & SLOT_TIMED) != 0;
-    slot->changed = (flags & SLOT_CHANGED) != 0;
-    slot->expires = (int64_t)queue_word_at(p + 1);
-    slot->next_visible = (int64_t)queue_word_at(p + 9);
-    slot->receipt = queue_word_at(p + 17);
-    slot->dequeues = queue_word_at(p + 25);
-    return slot->expires >= 0 && slot->next_visible >= 0;
-}
-
-static void slot_encode(char *p, const struct slot *slot)
-{
-    p[0] = (char)((slot->gone ? SLOT_GONE : 0) | (slot->timed ? SLOT_TIMED : 0) |
-                  (slot->changed ? SLOT_CHANGED : 0));
-    queue_put_word_at(p + 1, (uint64_t)slot->expires);
-    queue_put_word_at(p + 9, (uint64_t)slot->next_visible);
-    queue_put_word_at(p + 17, slot->receipt);
-    queue_put_word_at(p + 25, slot->dequeues);
-}
-
 static bool slots_decode(struct str row, struct page *page)
 {
     size_t count = row.n < SLOTS_HEAD_BYTES ? 0 : (row.n - SLOTS_HEAD_BYTES) / SLOT_BYTES;
@@ -105,10 +79,11 @@ static bool slots_decode(struct str row, struct page *page)
     page->stored = true;
     page->count = (unsigned)count;
     page->expires_at = (int64_t)queue_word_at(row.p + 1);
-    bool sound = page->expires_at >= 0;
+    memcpy(page->slots, row.p + SLOTS_HEAD_BYTES, count * SLOT_BYTES);
+    int64_t times = page->expires_at; /* negative if one of them is */
     for (size_t i = 0; i < count; i++)
-        sound = slot_decode(row.p + SLOTS_HEAD_BYTES + i * SLOT_BYTES, &page->slots[i]) && sound;
-    return sound;
+        times |= page->slots[i].expires | page->slots[i].next_visible;
+    return times >= 0;
 }
 
 /* Pages of messages that were put to be seen later have an s row from the start. */
@@ -123,6 +98,7 @@ struct err page_load(struct txn *t, const struct queue_state *s, uint64_t id, st
     struct queue_key key = queue_key_of(s, KEY_SLOTS, id);
     struct str row = STR_NONE;
     page->id = id;
+    page->put = STR_NONE;
     if (!in_log(id) || id < s->untouched)
         TRY(txn_get_hot(t, queue_key_str(&key), &row));
     *found = true;
@@ -131,17 +107,20 @@ struct err page_load(struct txn *t, const struct queue_state *s, uint64_t id, st
     key = queue_key_of(s, KEY_PAGE, id);
     TRY(txn_get_hot(t, queue_key_str(&key), &row));
     *found = str_given(row);
+    page->put = row;
     return !*found || page_decode(row, page) ? OK : err_new(ERR_CORRUPT);
 }
 
-struct err page_show(struct txn *t, const struct queue_state *s, const struct page *page,
-                     unsigned slot, int64_t *inserted, struct str *text)
+struct err page_show(struct txn *t, const struct queue_state *s, struct page *page, unsigned slot,
+                     int64_t *inserted, struct str *text)
 {
-    struct queue_key key = queue_key_of(s, KEY_PAGE, page->id);
-    struct str row;
     struct page_entry e = {.inserted = 0};
-    TRY(txn_get_hot(t, queue_key_str(&key), &row));
-    struct reader r = reader_of(row);
+    struct queue_key key;
+    if (!str_given(page->put)) {
+        key = queue_key_of(s, KEY_PAGE, page->id);
+        TRY(txn_get_hot(t, queue_key_str(&key), &page->put));
+    }
+    struct reader r = reader_of(page->put);
     bool sound = form_begin(&r);
     for (unsigned i = 0; sound && i <= slot; i++)
         sound = entry_next(&r, &e);
@@ -341,8 +320,7 @@ static struct err slots_save(struct txn *t, struct queue_state *s, struct page *
     char bytes[SLOTS_BYTES_MAX];
     bytes[0] = FORM;
     queue_put_word_at(bytes + 1, (uint64_t)page->expires_at);
-    for (unsigned i = 0; i < page->count; i++)
-        slot_encode(bytes + SLOTS_HEAD_BYTES + (size_t)i * SLOT_BYTES, &page->slots[i]);
+    memcpy(bytes + SLOTS_HEAD_BYTES, page->slots, page->count * sizeof(struct slot));
     unsigned hints = page->stored ? 0 : PUT_NEW;
     page->stored = true;
     struct queue_key key = queue_key_of(s, KEY_SLOTS, page->id);

@@ -16,21 +16,27 @@
  * found through few of them. Which of the messages comes first the pages say, see deliver.c. */
 enum { VISIBLE_GRAIN_BITS = 16 };
 
-struct slot {
-    bool gone;
-    bool timed;   /* has a next-visible time, so it does not wait in the log */
-    bool changed; /* its text is in a t row */
+/* As it stands in an s row, byte for byte, so that a page is read and written without a look at
+ * each of its messages: most operations are about one. */
+struct __attribute__((packed)) slot {
+    bool gone : 1;
+    bool timed : 1;   /* has a next-visible time, so it does not wait in the log */
+    bool changed : 1; /* its text is in a t row */
+    unsigned char unused : 5;
     int64_t expires;
     int64_t next_visible; /* when it is timed */
     uint64_t receipt;     /* the stamp of the update that last handed it out, or put it */
     uint64_t dequeues;
 };
+static_assert(sizeof(struct slot) == 33, "as it is stored");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "as it is stored");
 
 struct page {
     uint64_t id;
     unsigned count;
     bool stored;        /* the s row is there */
     int64_t expires_at; /* where its e row stands; QUEUE_EXPIRES_NEVER: it has none */
+    struct str put;     /* its own row, once it was read; as long as the transaction */
     struct slot slots[PAGE_SLOTS_MAX];
 };
 
@@ -68,8 +74,8 @@ struct err page_put_delayed(struct txn *t, struct queue_state *s, const struct p
 struct err page_load(struct txn *t, const struct queue_state *s, uint64_t id, struct page *page,
                      bool *found);
 /* The rest of a message: what is needed to show it. The text is borrowed from the transaction. */
-struct err page_show(struct txn *t, const struct queue_state *s, const struct page *page,
-                     unsigned slot, int64_t *inserted, struct str *text);
+struct err page_show(struct txn *t, const struct queue_state *s, struct page *page, unsigned slot,
+                     int64_t *inserted, struct str *text);
 
 /* Changes of a message; page_finish is to follow, once for all changes of the page. */
 struct err page_show_at(struct txn *t, struct queue_state *s, struct page *page, unsigned slot,

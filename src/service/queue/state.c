@@ -7,36 +7,6 @@
 
 /* ---- keys ---- */
 
-enum { KEY_HEAD_BYTES = 10, KEY_TIMED_BYTES = KEY_HEAD_BYTES + 16 };
-
-struct queue_key queue_key_incarnation(uint64_t incarnation)
-{
-    struct queue_key k = {.n = KEY_HEAD_BYTES - 1};
-    k.bytes[0] = 'd';
-    queue_put_be64(k.bytes + 1, incarnation);
-    return k;
-}
-
-struct queue_key queue_key_of(const struct queue_state *s, enum queue_key_kind kind,
-                              uint64_t number)
-{
-    struct queue_key k = queue_key_incarnation(s->incarnation);
-    k.bytes[KEY_HEAD_BYTES - 1] = (char)kind;
-    queue_put_be64(k.bytes + KEY_HEAD_BYTES, number);
-    k.n = KEY_HEAD_BYTES + 8;
-    return k;
-}
-
-struct queue_key queue_key_timed(const struct queue_state *s, enum queue_key_kind kind,
-                                 int64_t time, uint64_t page)
-{
-    assert(time >= 0);
-    struct queue_key k = queue_key_of(s, kind, (uint64_t)time);
-    queue_put_be64(k.bytes + k.n, page);
-    k.n = KEY_TIMED_BYTES;
-    return k;
-}
-
 struct err queue_key_read(struct str key, int64_t *time, uint64_t *page)
 {
     if (key.n != KEY_TIMED_BYTES)

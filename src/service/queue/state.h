@@ -16,6 +16,7 @@
 #ifndef SERVICE_QUEUE_STATE_H
 #define SERVICE_QUEUE_STATE_H
 
+#include <assert.h>
 #include <endian.h>
 
 #include "service/queue/queue.h"
@@ -57,6 +58,27 @@ struct err queue_state_save(struct txn *t, const struct queue_state *s);
 /* Ends the present incarnation: all its messages are gone. */
 void queue_state_bury(struct txn *t, struct queue_state *s);
 
+/* ---- words of keys (big-endian: byte order is number order), and of rows (little-endian) ---- */
+
+static inline void queue_put_be64(void *to, uint64_t value)
+{
+    uint64_t word = htobe64(value);
+    memcpy(to, &word, sizeof word);
+}
+
+static inline uint64_t queue_word_at(const char *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    return le64toh(word);
+}
+
+static inline void queue_put_word_at(char *p, uint64_t value)
+{
+    uint64_t word = htole64(value);
+    memcpy(p, &word, sizeof word);
+}
+
 /* ---- keys ---- */
 
 #define QUEUE_KEY_PROPERTIES STR("P")
@@ -84,36 +106,50 @@ enum queue_key_kind {
     KEY_EXPIRES = 'e',
 };
 
-/* Where all rows of an incarnation begin. */
-struct queue_key queue_key_incarnation(uint64_t incarnation);
+enum { KEY_HEAD_BYTES = 10, KEY_NUMBERED_BYTES = KEY_HEAD_BYTES + 8, KEY_TIMED_BYTES = 26 };
+
+/* Every operation makes several keys: in place, so that no bytes are copied that have only just
+ * been written, for which a processor waits.
+ *
+ * Where all rows of an incarnation begin. */
+static inline struct queue_key queue_key_incarnation(uint64_t incarnation)
+{
+    struct queue_key k;
+    k.n = KEY_HEAD_BYTES - 1;
+    k.bytes[0] = 'd';
+    queue_put_be64(k.bytes + 1, incarnation);
+    return k;
+}
+
 /* p, s and t. */
-struct queue_key queue_key_of(const struct queue_state *s, enum queue_key_kind kind,
-                              uint64_t number);
+static inline struct queue_key queue_key_of(const struct queue_state *s, enum queue_key_kind kind,
+                                            uint64_t number)
+{
+    struct queue_key k;
+    k.n = KEY_NUMBERED_BYTES;
+    k.bytes[0] = 'd';
+    queue_put_be64(k.bytes + 1, s->incarnation);
+    k.bytes[KEY_HEAD_BYTES - 1] = (char)kind;
+    queue_put_be64(k.bytes + KEY_HEAD_BYTES, number);
+    return k;
+}
+
 /* v and e. */
-struct queue_key queue_key_timed(const struct queue_state *s, enum queue_key_kind kind,
-                                 int64_t time, uint64_t page);
+static inline struct queue_key
+queue_key_timed(const struct queue_state *s, enum queue_key_kind kind, int64_t time, uint64_t page)
+{
+    assert(time >= 0);
+    struct queue_key k;
+    k.n = KEY_TIMED_BYTES;
+    k.bytes[0] = 'd';
+    queue_put_be64(k.bytes + 1, s->incarnation);
+    k.bytes[KEY_HEAD_BYTES - 1] = (char)kind;
+    queue_put_be64(k.bytes + KEY_HEAD_BYTES, (uint64_t)time);
+    queue_put_be64(k.bytes + KEY_NUMBERED_BYTES, page);
+    return k;
+}
+
 /* Takes a v or e key apart. ERR_CORRUPT. */
 struct err queue_key_read(struct str key, int64_t *time, uint64_t *page);
-
-/* ---- words of keys (big-endian: byte order is number order), and of rows (little-endian) ---- */
-
-static inline void queue_put_be64(void *to, uint64_t value)
-{
-    uint64_t word = htobe64(value);
-    memcpy(to, &word, sizeof word);
-}
-
-static inline uint64_t queue_word_at(const char *p)
-{
-    uint64_t word;
-    memcpy(&word, p, sizeof word);
-    return le64toh(word);
-}
-
-static inline void queue_put_word_at(char *p, uint64_t value)
-{
-    uint64_t word = htole64(value);
-    memcpy(p, &word, sizeof word);
-}
 
 #endif
