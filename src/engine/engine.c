@@ -96,6 +96,13 @@ struct err txn_get_hot(struct txn *t, struct str key, struct str *value)
     return t->ops->get_hot(t, key, value);
 }
 
+void txn_expect(struct txn *t, struct str from, struct str to)
+{
+    assert(from.n <= ENGINE_KEY_MAX && to.n <= ENGINE_KEY_MAX && str_cmp(from, to) <= 0);
+    if (t->writable && t->ops->expect != NULL)
+        t->ops->expect(t, from, to);
+}
+
 struct err txn_peek(struct txn *t, struct str partition, struct str key, struct str *value)
 {
     assert(partition.n <= ENGINE_PARTITION_MAX && key.n <= ENGINE_KEY_MAX);

@@ -92,6 +92,10 @@ struct err txn_get(struct txn *t, struct str key, struct str *value);
 /* The same, with the hint that nearly every request to the partition reads this row (a container's
  * own row), so that the engine keeps it at hand. */
 struct err txn_get_hot(struct txn *t, struct str key, struct str *value);
+/* In an update, a hint: the rows with from <= key < to are read next, one after the other, with
+ * txn_get_hot and here or in later updates (a queue is drained). The engine may fetch the first of
+ * them together, where a search for each would cost more. */
+void txn_expect(struct txn *t, struct str from, struct str to);
 /* Reads a row of another partition, in the same snapshot: a parent that must exist. */
 struct err txn_peek(struct txn *t, struct str partition, struct str key, struct str *value);
 /* Whether it is plain that no row has a key with from <= key < to: a cheap look for who is about to

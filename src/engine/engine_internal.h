@@ -51,6 +51,8 @@ struct engine {
 struct txn_ops {
     struct err (*get)(struct txn *t, struct str key, struct str *value);
     struct err (*get_hot)(struct txn *t, struct str key, struct str *value);
+    /* NULL where one row is found as cheaply as many. */
+    void (*expect)(struct txn *t, struct str from, struct str to);
     struct err (*peek)(struct txn *t, struct str partition, struct str key, struct str *value);
     struct err (*none_between)(struct txn *t, struct str from, struct str to, bool *none);
     struct err (*put)(struct txn *t, struct str key, struct str value);

@@ -173,6 +173,11 @@ static struct err fault_get_hot(struct txn *t, struct str key, struct str *value
     return txn_get_hot(fault_txn_of(t)->inner, key, value);
 }
 
+static void fault_expect(struct txn *t, struct str from, struct str to)
+{
+    txn_expect(fault_txn_of(t)->inner, from, to);
+}
+
 static struct err fault_peek(struct txn *t, struct str partition, struct str key, struct str *value)
 {
     TRY(fault_point(fault_txn_of(t)->fault));
@@ -278,6 +283,7 @@ static void fault_keep_state(struct txn *t, struct engine_state **kept)
 static const struct txn_ops FAULT_TXN_OPS = {
     .get = fault_get,
     .get_hot = fault_get_hot,
+    .expect = fault_expect,
     .peek = fault_peek,
     .none_between = fault_none_between,
     .put = fault_put,

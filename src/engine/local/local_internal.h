@@ -168,6 +168,8 @@ struct err local_cursor_open(struct txn *txn, struct str from, struct str to, st
  * and it is that of the row where the cursor stands. */
 struct err local_cursor_between(struct local_txn *t, struct str first, struct str past,
                                 struct str *body, struct cursor **out);
+/* Fetches rows that are read next (ahead.c). */
+void local_expect(struct txn *txn, struct str from, struct str to);
 struct err local_scan_open(struct txn *txn, struct str prefix, struct scan **out);
 
 /* In an update of the collector's: writes a large value or body anew if the row still names this

@@ -485,6 +485,7 @@ static void local_keep_state(struct txn *txn, struct engine_state **kept)
 static const struct txn_ops LOCAL_TXN_OPS = {
     .get = local_get,
     .get_hot = local_get_hot,
+    .expect = local_expect,
     .peek = local_peek,
     .none_between = local_none_between,
     .put = local_put,

@@ -28,6 +28,7 @@ enum {
     LOG_LEVEL_NONE = 6, /* past the highest */
     READ_TIER_MEMORY = 1,
     READ_TIER_PERSISTED = 2,
+    GONE_MAX = 16, /* rows that are gone, and that a short look passes over */
 };
 
 /* Of what is in memory, for the filter over it. */
@@ -397,7 +398,6 @@ struct err state_read_small(struct state *s, struct str key, struct buf *stored,
 
 struct err state_none_between(struct state *s, struct str from, struct str past, bool *none)
 {
-    enum { GONE_MAX = 16 };
     char *text = NULL;
     const struct row *row = tree_at_or_after(&s->fresh, from);
     *none = row == NULL || str_cmp(row_key(row), past) >= 0;
@@ -444,6 +444,13 @@ void walk_init_passing(struct walk *w, struct state *s, struct str from, struct 
 {
     walk_set_options(w, s, from, past);
     rocksdb_readoptions_set_fill_cache(w->options, 0);
+    w->iterator = rocksdb_create_iterator(s->below->rows->db, w->options);
+}
+
+void walk_init_brief(struct walk *w, struct state *s, struct str from, struct str past)
+{
+    walk_set_options(w, s, from, past);
+    rocksdb_readoptions_set_max_skippable_internal_keys(w->options, GONE_MAX);
     w->iterator = rocksdb_create_iterator(s->below->rows->db, w->options);
 }
 

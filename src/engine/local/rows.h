@@ -118,6 +118,9 @@ void walk_init(struct walk *w, struct state *s, enum engine_wait wait, struct st
                struct str past);
 /* The same for who comes by once: what it reads is not kept in RocksDB's cache. */
 void walk_init_passing(struct walk *w, struct state *s, struct str from, struct str past);
+/* The same for a look at the next few rows: it ends, as if something had failed, rather than pass
+ * over many that are gone. */
+void walk_init_brief(struct walk *w, struct state *s, struct str from, struct str past);
 void walk_release(struct walk *w);
 /* To the first key; to the first that is not less. */
 void walk_seek_first(struct walk *w);

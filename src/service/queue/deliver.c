@@ -126,10 +126,23 @@ static struct err search_begin(struct search *f, struct txn *t, const struct que
 
 /* ---- the log ---- */
 
+/* The first message of a page that others follow: the pages are taken one after the other. */
+static void expect_pages(struct search *f)
+{
+    uint64_t page = page_of(f->head);
+    uint64_t last = page_of(f->s->tail - 1);
+    if (slot_of(f->head) != 0 || page < f->s->untouched || page == last)
+        return;
+    struct queue_key from = queue_key_of(f->s, KEY_PAGE, page);
+    struct queue_key past = queue_key_of(f->s, KEY_PAGE, last + 1);
+    txn_expect(f->t, queue_key_str(&from), queue_key_str(&past));
+}
+
 static struct err search_log(struct search *f)
 {
     while (!f->has_logged && f->head < f->s->tail && f->left > 0) {
         struct chosen c = {.slot = slot_of(f->head)};
+        expect_pages(f);
         TRY(search_page(f, page_of(f->head), &c.at));
         if (!c.at->found || c.slot >= c.at->page.count) {
             f->head = number_of(page_of(f->head) + 1, 0);
