@@ -388,9 +388,10 @@ static void settle_updates(const struct turn *turn)
     }
 }
 
-/* While the disk takes the record, RocksDB takes rows of the commits before it, when it is time for
- * that: about half of what the committer would wait. When it does not take them, they stay where
- * they are, and the next commit waits until it does. `turn`: whose rows these are, or NULL. */
+/* While the disk takes the record, its rows are made ready for views, and RocksDB takes rows of the
+ * commits before it when it is time for that: about half of what the committer would wait. When it
+ * does not take them, they stay where they are, and the next commit waits until it does. `turn`:
+ * whose rows these are, or NULL. */
 static struct err write_rows(struct local_engine *e, bool flush, const struct turn *turn)
 {
     struct journal *j = &e->journal;
@@ -406,6 +407,7 @@ static struct err write_rows(struct local_engine *e, bool flush, const struct tu
     struct err error = journal_write(j, flush);
     if (err_is(error))
         return refuse_record(e, error);
+    publish_prepare(e);
     if (!fold_when_due(e) && flush && turn != NULL)
         settle_updates(turn);
     if (flush)
@@ -528,7 +530,6 @@ static void commit_turn(struct local_engine *e, struct turn *turn)
         return;
     }
     if (wrote) {
-        publish_prepare(e);
         publish_batch(e);
         settle_extents(e);
         e->visible_unsynced = e->unsynced_count > 0;
