@@ -15,7 +15,7 @@ struct known_pair {
 };
 
 struct sas_known {
-    size_t raw_n; /* 0: there is none in this place */
+    size_t raw_n;
     enum service_kind service;
     enum auth_kind kind;
     int version;
@@ -30,8 +30,9 @@ struct sas_known {
 };
 
 struct sas_memory {
+    size_t count;
+    size_t next; /* the place that is taken next: the oldest, once all are taken */
     struct sas_known known[SAS_MEMORY_TOKENS_MAX];
-    size_t next; /* the place that is taken next: the oldest */
 };
 
 struct sas_memory *sas_memory_new(void)
@@ -52,10 +53,11 @@ void sas_memory_free(struct sas_memory *memory)
 struct sas_sighting sas_memory_find(const struct sas_memory *memory, enum service_kind service,
                                     struct str raw_query)
 {
-    for (size_t i = 0; memory != NULL && i < SAS_MEMORY_TOKENS_MAX; i++) {
+    size_t count = memory == NULL ? 0 : memory->count;
+    for (size_t i = 0; i < count; i++) {
         const struct sas_known *known = &memory->known[i];
         struct str raw = {known->raw, known->raw_n};
-        if (raw.n == 0 || raw.n > raw_query.n || known->service != service)
+        if (raw.n > raw_query.n || known->service != service)
             continue;
         size_t more = raw_query.n - raw.n;
         if (more == 0 || raw_query.p[more - 1] == '&') {
@@ -178,6 +180,8 @@ static struct sas_known *take_place(struct sas_memory *memory, const struct sas_
         return &memory->known[present - memory->known];
     size_t place = memory->next;
     memory->next = (place + 1) % SAS_MEMORY_TOKENS_MAX;
+    if (place == memory->count)
+        memory->count++;
     return &memory->known[place];
 }
 
