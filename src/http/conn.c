@@ -312,6 +312,7 @@ static void conn_again(struct loop_task *task)
 {
     struct http_conn *c = (struct http_conn *)((char *)task - offsetof(struct http_conn, again));
     c->again_posted = false;
+    http_input_ahead_ends(c);
     if (c->cut) {
         http_conn_cut(c);
         return;
@@ -335,10 +336,14 @@ static void conn_ready(struct loop_watch *watch, uint32_t events)
     struct http_conn *c = (struct http_conn *)((char *)watch - offsetof(struct http_conn, watch));
     stream_note(&c->stream, events);
     /* While a handler works nothing is read or written, so this is the only way to learn it. */
-    if ((events & (EPOLLHUP | EPOLLERR)) && c->state == CONN_WORK)
+    if ((events & (EPOLLHUP | EPOLLERR)) && c->state == CONN_WORK) {
         http_conn_cut(c);
-    else
+    } else if (http_input_ahead(c)) {
+        c->again_posted = true;
+        loop_after_events(c->worker->loop, &c->again);
+    } else {
         http_conn_drive(c);
+    }
 }
 
 void http_conn_open(struct http_worker *w, int fd, const struct sockaddr_storage *peer,

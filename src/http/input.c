@@ -39,6 +39,49 @@ static void input_ended(struct http_conn *c)
     http_conn_set_state(c, CONN_CLOSED);
 }
 
+/* Up to `most` bytes; empty when there are none now, or no more at all. */
+static struct str input_receive(struct http_conn *c, char *into, size_t most)
+{
+    ssize_t got = stream_recv(&c->stream, into, most);
+    if (got == STREAM_AGAIN)
+        return STR_NONE;
+    if (got <= 0) {
+        input_ended(c);
+        return STR_NONE;
+    }
+    c->active_ms = loop_now_ms(c->worker->loop);
+    c->moved += (size_t)got;
+    return (struct str){into, (size_t)got};
+}
+
+/* TLS has states of its own to go through, and finds the kernel's code gone anyway. */
+bool http_input_ahead(struct http_conn *c)
+{
+    struct http_worker *w = c->worker;
+    bool plain = c->stream.offered == NULL && c->stream.session == NULL;
+    if (c->state != CONN_HEAD || c->in.n > 0 || !plain || !c->stream.may_recv || c->again_posted ||
+        HTTP_BUFFER_BYTES - w->ahead_used < HTTP_READ_BYTES)
+        return false;
+    c->in = input_receive(c, w->ahead + w->ahead_used, HTTP_READ_BYTES);
+    if (c->in.n == 0)
+        return false;
+    w->ahead_used += c->in.n;
+    w->ahead_count++;
+    c->is_ahead = true;
+    c->in_is_held = false;
+    return true;
+}
+
+void http_input_ahead_ends(struct http_conn *c)
+{
+    struct http_worker *w = c->worker;
+    if (!c->is_ahead)
+        return;
+    c->is_ahead = false;
+    if (--w->ahead_count == 0)
+        w->ahead_used = 0;
+}
+
 /* Reads up to `most` bytes more; false when there are none now. */
 static bool input_fill(struct http_conn *c, size_t most)
 {
@@ -47,17 +90,10 @@ static bool input_fill(struct http_conn *c, size_t most)
         return false;
     if (c->in.n > 0)
         http_input_keep(c);
-    ssize_t got = stream_recv(&c->stream, w->buffer, most);
-    if (got == STREAM_AGAIN)
+    struct str bytes = input_receive(c, w->buffer, most);
+    if (bytes.n == 0)
         return false;
-    if (got <= 0) {
-        input_ended(c);
-        return false;
-    }
-    w->turn_left -= (size_t)got < w->turn_left ? (size_t)got : w->turn_left;
-    c->active_ms = loop_now_ms(w->loop);
-    c->moved += (size_t)got;
-    struct str bytes = {w->buffer, (size_t)got};
+    w->turn_left -= bytes.n < w->turn_left ? bytes.n : w->turn_left;
     if (c->in.n > 0) {
         buf_put(&c->held, bytes);
         c->in = buf_str(&c->held);

@@ -14,6 +14,11 @@
 
 enum { LOOP_EVENTS_MAX = 256, LOOP_HEAP_FIRST = 64 };
 
+struct task_list {
+    struct loop_task *first;
+    struct loop_task **last; /* where the next goes */
+};
+
 struct loop {
     int epoll_fd;
     int wake_fd;
@@ -22,8 +27,8 @@ struct loop {
      * one pays for the wake-up, and none while the loop is awake. */
     atomic_bool asleep;
     _Atomic(struct loop_task *) mailbox; /* a stack: the last posted is on top */
-    struct loop_task *ending;            /* for the end of this turn, the first first */
-    struct loop_task **ending_last;      /* where the next goes */
+    struct task_list seen;               /* for when the events have been looked at */
+    struct task_list ending;             /* for the end of this turn */
     int64_t now_us;
     int64_t now_ms; /* the same */
     /* A binary heap by due_ms, from index 1 on: index 0 means "not set", so that a zeroed timer is
@@ -35,6 +40,19 @@ struct loop {
     int event_at;
     int event_count;
 };
+
+static void list_clear(struct task_list *list)
+{
+    list->first = NULL;
+    list->last = &list->first;
+}
+
+static void list_add(struct task_list *list, struct loop_task *task)
+{
+    task->next = NULL;
+    *list->last = task;
+    list->last = &task->next;
+}
 
 static void loop_read_clock(struct loop *l)
 {
@@ -58,7 +76,8 @@ struct err loop_new(struct loop **out)
     l->heap_capacity = LOOP_HEAP_FIRST;
     l->heap = mem_alloc(sizeof(struct loop_timer *) * l->heap_capacity);
     loop_read_clock(l);
-    l->ending_last = &l->ending;
+    list_clear(&l->seen);
+    list_clear(&l->ending);
     *out = l;
     return OK;
 }
@@ -102,9 +121,12 @@ void loop_post(struct loop *l, struct loop_task *task)
 
 void loop_at_end_of_turn(struct loop *l, struct loop_task *task)
 {
-    task->next = NULL;
-    *l->ending_last = task;
-    l->ending_last = &task->next;
+    list_add(&l->ending, task);
+}
+
+void loop_after_events(struct loop *l, struct loop_task *task)
+{
+    list_add(&l->seen, task);
 }
 
 int64_t loop_now_ms(const struct loop *l)
@@ -247,19 +269,18 @@ static void loop_run_tasks(struct loop *l)
     run_in_order(in_order);
 }
 
-/* What is added while this runs is for the end of the next turn, which is not slept for. */
-static void loop_end_turn(struct loop *l)
+/* What is added while this runs is for the next turn, which is not slept for. */
+static void run_list(struct task_list *list)
 {
-    struct loop_task *tasks = l->ending;
-    l->ending = NULL;
-    l->ending_last = &l->ending;
+    struct loop_task *tasks = list->first;
+    list_clear(list);
     run_in_order(tasks);
 }
 
 /* How long the loop may sleep for its timers; -1 when there is none. */
 static int loop_patience_ms(const struct loop *l)
 {
-    if (l->ending != NULL)
+    if (l->ending.first != NULL || l->seen.first != NULL)
         return 0;
     if (l->heap_count == 0)
         return -1;
@@ -299,10 +320,11 @@ void loop_run(struct loop *l)
     while (!atomic_load(&l->stopping)) {
         loop_collect(l);
         loop_run_events(l);
+        run_list(&l->seen);
         loop_run_tasks(l);
         loop_run_timers(l);
-        loop_end_turn(l);
+        run_list(&l->ending);
     }
     loop_run_tasks(l); /* what was posted before the stop still runs */
-    loop_end_turn(l);
+    run_list(&l->ending);
 }

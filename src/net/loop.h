@@ -26,6 +26,10 @@ struct loop_task {
  * two turns of the loop cost one wake-up. */
 void loop_post(struct loop *l, struct loop_task *task);
 
+/* On the loop's thread, from a watch's ready: run is called when all that is ready in this turn has
+ * been looked at, before what was posted. */
+void loop_after_events(struct loop *l, struct loop_task *task);
+
 /* On the loop's thread: run is called at the end of this turn, when all that was ready has been
  * looked at. */
 void loop_at_end_of_turn(struct loop *l, struct loop_task *task);

@@ -243,6 +243,46 @@ void test_loop_removed_watch_is_silent(void)
         CHECK(close(a[i]) == 0 && close(b[i]) == 0);
 }
 
+/* Writes its letter, and has another one run when the events have been looked at. */
+struct watcher {
+    struct loop_watch watch;
+    struct ender event, posted, seen;
+};
+
+static void watcher_ready(struct loop_watch *watch, uint32_t events)
+{
+    struct watcher *w = (struct watcher *)watch;
+    CHECK(events & EPOLLIN);
+    loop_watch_remove(w->event.loop, watch);
+    ender_note(&w->event);
+    loop_post(w->event.loop, &w->posted.task);
+    loop_after_events(w->event.loop, &w->seen.task);
+}
+
+void test_loop_after_events(void)
+{
+    struct loop *loop;
+    char order[16] = "";
+    int fds[2][2];
+    struct watcher watchers[2];
+    CHECK_OK(loop_new(&loop));
+    struct ender last = {{.run = ender_stop}, loop, order, '.', NULL};
+    for (int i = 0; i < 2; i++) {
+        CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fds[i]) == 0 && write(fds[i][1], "x", 1) == 1);
+        watchers[i] =
+            (struct watcher){{watcher_ready, fds[i][0]},
+                             {{NULL}, loop, order, 'e', NULL},
+                             {{.run = ender_run}, loop, order, 'p', i == 1 ? &last : NULL},
+                             {{.run = ender_run}, loop, order, 's', NULL}};
+        CHECK_OK(loop_watch_add(loop, &watchers[i].watch, EPOLLIN));
+    }
+    loop_run(loop);
+    CHECK_STR(str_of(order), STR("eesspp."));
+    loop_free(loop);
+    for (int i = 0; i < 2; i++)
+        CHECK(close(fds[i][0]) == 0 && close(fds[i][1]) == 0);
+}
+
 /* ---- the pool ---- */
 
 struct job {

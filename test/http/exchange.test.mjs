@@ -70,6 +70,38 @@ test('a deep pipeline neither nests nor piles up', async () => {
     client.close();
 });
 
+// Stopped while they send, the server finds all of them ready at once: more than it reads before it looks at the first.
+test('many connections ready in one turn of the loop', async () => {
+    await withServer({}, async (busy) => {
+        const clients = Array.from({ length: 120 }, () => new Client(busy.port));
+        for (const client of clients)
+            assert.equal((await (await client.send(get('/hello'))).response()).text, 'hello');
+        const body = (i) => `${i}:`.padEnd(i % 3 === 0 ? 12000 : 40, 'x');
+        const rest = (i) => put('/echo', body(i)).slice(60);
+        process.kill(busy.pid, 'SIGSTOP');
+        await Promise.all(clients.map((client, i) => {
+            if (i % 5 === 0)
+                return client.send(put('/echo', body(i)).slice(0, 60)); // a part, of the head or of the body
+            return client.send(put('/echo', body(i)) + get('/late') + put('/echo', `again ${i}`));
+        }));
+        clients[7].finish();
+        clients[8].reset();
+        process.kill(busy.pid, 'SIGCONT');
+        for (const [i, client] of clients.entries()) {
+            if (i === 8)
+                continue;
+            if (i % 5 === 0)
+                await client.send(rest(i));
+            assert.equal((await client.response()).text, body(i));
+            if (i % 5 === 0)
+                continue;
+            assert.equal((await client.response()).text, 'late');
+            assert.equal((await client.response()).text, `again ${i}`);
+        }
+        clients.forEach((client) => client.close());
+    });
+});
+
 test('a request in single bytes', async () => {
     const client = connect();
     for (const byte of put('/echo', 'drop by drop'))
