@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Get Messages and Peek Messages. */
-#include "core/xml.h"
 #include "rest/queue_rest.h"
 #include "rest/queue_xml.h"
 
@@ -100,15 +99,7 @@ static struct err encode_list(struct rest_call *call, enum queue_xml_view view)
 {
     const struct queue_get_messages *get = call->args;
     queue_put_uncached(call);
-    call_begin_xml(call);
-    if (get->count == 0) {
-        buf_put(&call->out, STR("<QueueMessagesList />"));
-        return OK;
-    }
-    xml_open(&call->out, STR("QueueMessagesList"));
-    for (unsigned i = 0; i < get->count; i++)
-        queue_xml_put_message(&call->out, &get->messages[i], view);
-    xml_close(&call->out, STR("QueueMessagesList"));
+    queue_xml_put_list(call, get->messages, get->count, view);
     return OK;
 }
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Put, Update, Delete Message: decode and encode. Get and Peek are in queue_deliver.c. */
 #include "core/base64.h"
-#include "core/time.h"
-#include "core/xml.h"
 #include "rest/queue_rest.h"
 #include "rest/queue_xml.h"
 #include "service/common/name.h"
@@ -73,10 +71,7 @@ struct err rest_put_message_encode(struct rest_call *call)
     call->status = 201;
     if (call->version < 20160531)
         return OK;
-    call_begin_xml(call);
-    xml_open(&call->out, STR("QueueMessagesList"));
-    queue_xml_put_message(&call->out, &put->message, QUEUE_XML_PUT);
-    xml_close(&call->out, STR("QueueMessagesList"));
+    queue_xml_put_list(call, &put->message, 1, QUEUE_XML_PUT);
     return OK;
 }
 

@@ -2,6 +2,7 @@
 #include "rest/queue_xml.h"
 
 #include "core/base64.h"
+#include "core/clock.h"
 #include "core/time.h"
 #include "core/xml.h"
 #include "rest/blob_upload.h"
@@ -92,21 +93,41 @@ void queue_xml_put_receipt(struct buf *out, const struct queue_receipt *receipt)
     base64_put(out, (struct str){(const char *)receipt->bytes, sizeof receipt->bytes});
 }
 
-void queue_xml_put_message(struct buf *out, const struct queue_message *m, enum queue_xml_view view)
+/* A time as it was told last: the messages of a list came, and go, in the same few seconds. */
+struct told {
+    int64_t second;
+    char text[TIME_RFC1123_BYTES];
+};
+
+static void put_time(struct buf *out, int64_t ticks, struct told *told)
 {
-    (void)buf_reserve(out, m->text.n + 600);
+    int64_t second = ticks / TICKS_PER_SECOND;
+    if (second != told->second) {
+        told->second = second;
+        time_rfc1123(ticks, told->text);
+    }
+    buf_put(out, (struct str){told->text, sizeof told->text});
+}
+
+struct told_times {
+    struct told inserted, expires, next_visible;
+};
+
+static void put_message(struct buf *out, const struct queue_message *m, enum queue_xml_view view,
+                        struct told_times *times)
+{
     buf_put(out, STR("<QueueMessage><MessageId>"));
     guid_put(out, &m->id);
     buf_put(out, STR("</MessageId><InsertionTime>"));
-    time_put_rfc1123(out, m->inserted);
+    put_time(out, m->inserted, &times->inserted);
     buf_put(out, STR("</InsertionTime><ExpirationTime>"));
-    time_put_rfc1123(out, m->expires);
+    put_time(out, m->expires, &times->expires);
     buf_put(out, STR("</ExpirationTime>"));
     if (view != QUEUE_XML_PEEK) {
         buf_put(out, STR("<PopReceipt>"));
         queue_xml_put_receipt(out, &m->receipt);
         buf_put(out, STR("</PopReceipt><TimeNextVisible>"));
-        time_put_rfc1123(out, m->next_visible);
+        put_time(out, m->next_visible, &times->next_visible);
         buf_put(out, STR("</TimeNextVisible>"));
     }
     if (view != QUEUE_XML_PUT) {
@@ -114,4 +135,25 @@ void queue_xml_put_message(struct buf *out, const struct queue_message *m, enum 
         xml_element(out, STR("MessageText"), m->text);
     }
     buf_put(out, STR("</QueueMessage>"));
+}
+
+void queue_xml_put_list(struct rest_call *call, const struct queue_message *messages, size_t count,
+                        enum queue_xml_view view)
+{
+    enum { FRAME_BYTES = 128, MESSAGE_BYTES = 512 }; /* around the texts, amply */
+    struct buf *out = &call->out;
+    struct told_times times = {.inserted.second = INT64_MIN,
+                               .expires.second = INT64_MIN,
+                               .next_visible.second = INT64_MIN};
+    /* Room for all of it from the start: to grow by and by would copy what is there each time. */
+    size_t room = FRAME_BYTES;
+    for (size_t i = 0; i < count; i++)
+        room += MESSAGE_BYTES + (view == QUEUE_XML_PUT ? 0 : messages[i].text.n);
+    (void)buf_reserve(out, room);
+    call_begin_xml(call);
+    buf_put(out, count == 0 ? STR("<QueueMessagesList />") : STR("<QueueMessagesList>"));
+    for (size_t i = 0; i < count; i++)
+        put_message(out, &messages[i], view, &times);
+    if (count > 0)
+        buf_put(out, STR("</QueueMessagesList>"));
 }

@@ -15,8 +15,9 @@ struct err queue_xml_message_text(struct rest_call *call, struct str *text);
 
 /* Which elements of a message an operation shows. */
 enum queue_xml_view { QUEUE_XML_PUT, QUEUE_XML_GET, QUEUE_XML_PEEK };
-void queue_xml_put_message(struct buf *out, const struct queue_message *m,
-                           enum queue_xml_view view);
+/* The answer's body: a list of messages, which may be empty. */
+void queue_xml_put_list(struct rest_call *call, const struct queue_message *messages, size_t count,
+                        enum queue_xml_view view);
 /* As text: base64. */
 void queue_xml_put_receipt(struct buf *out, const struct queue_receipt *receipt);
 
