@@ -14,15 +14,18 @@ struct tree_node {
     struct tree_node *right;
 };
 
-static struct row *row_with_room(struct str key, size_t value_n, size_t body_n, size_t room)
+static struct row *row_with_room(struct pool *pool, struct str key, size_t value_n, size_t body_n,
+                                 size_t room)
 {
     assert(key.n <= UINT32_MAX && value_n + room <= UINT32_MAX && body_n <= UINT32_MAX);
-    struct row *r = mem_alloc(sizeof *r + key.n + value_n + body_n + room);
+    size_t used = sizeof(struct row) + key.n + value_n + body_n;
+    size_t bytes = used + room;
+    struct row *r = pool_take(pool, &bytes);
     atomic_init(&r->refs, 1);
     r->key_n = (uint32_t)key.n;
     r->value_n = (uint32_t)value_n;
     r->body_n = (uint32_t)body_n;
-    r->room = (uint32_t)room;
+    r->room = (uint32_t)(bytes - used);
     r->deleted = false;
     r->hot = false;
     r->born = false;
@@ -32,19 +35,26 @@ static struct row *row_with_room(struct str key, size_t value_n, size_t body_n, 
     return r;
 }
 
-struct row *row_new_sized(struct str key, size_t value_n)
+struct row *row_new_sized(struct pool *pool, struct str key, size_t value_n)
 {
-    return row_with_room(key, value_n, 0, 0);
+    return row_with_room(pool, key, value_n, 0, 0);
 }
 
-struct row *row_new_roomy(struct str key, size_t value_n, size_t room)
+struct row *row_new_roomy(struct pool *pool, struct str key, size_t value_n, size_t room)
 {
-    return row_with_room(key, value_n, 0, room);
+    return row_with_room(pool, key, value_n, 0, room);
+}
+
+struct row *row_new_deleted(struct pool *pool, struct str key)
+{
+    struct row *r = row_with_room(pool, key, 0, 0, 0);
+    r->deleted = true;
+    return r;
 }
 
 struct row *row_new_with_body(struct str key, struct str value, struct str body)
 {
-    struct row *r = row_with_room(key, value.n, body.n, 0);
+    struct row *r = row_with_room(NULL, key, value.n, body.n, 0);
     r->deleted = !str_given(value);
     if (value.n > 0)
         memcpy(r->bytes + key.n, value.p, value.n);
@@ -64,10 +74,15 @@ struct row *row_get(struct row *r)
     return r;
 }
 
-void row_put(struct row *r)
+void row_give(struct pool *pool, struct row *r)
 {
     if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) == 1)
-        free(r);
+        pool_give(pool, r, sizeof *r + r->key_n + r->value_n + r->body_n + r->room);
+}
+
+void row_put(struct row *r)
+{
+    row_give(NULL, r);
 }
 
 static struct tree_node *node_get(struct tree_node *n)
@@ -78,35 +93,41 @@ static struct tree_node *node_get(struct tree_node *n)
 }
 
 /* Recursion is as deep as the tree: a few times the logarithm of its size. */
-static void node_put(struct tree_node *n)
+static void node_put(struct pool *pool, struct tree_node *n)
 {
     if (n == NULL || atomic_fetch_sub_explicit(&n->refs, 1, memory_order_acq_rel) != 1)
         return;
-    node_put(n->left);
-    node_put(n->right);
-    row_put(n->row);
-    free(n);
+    node_put(pool, n->left);
+    node_put(pool, n->right);
+    row_give(pool, n->row);
+    pool_give(pool, n, sizeof *n);
+}
+
+static struct tree_node *node_alloc(struct pool *pool)
+{
+    size_t bytes = sizeof(struct tree_node);
+    return pool_take(pool, &bytes);
 }
 
 /* Trades a reference for one to a node that nobody else can see. Its parent is already such a node,
  * so a count of one means that no other state reaches it. */
-static struct tree_node *node_own(struct tree_node *n)
+static struct tree_node *node_own(struct pool *pool, struct tree_node *n)
 {
     if (atomic_load_explicit(&n->refs, memory_order_acquire) == 1)
         return n;
-    struct tree_node *own = mem_alloc(sizeof *own);
+    struct tree_node *own = node_alloc(pool);
     atomic_init(&own->refs, 1);
     own->priority = n->priority;
     own->row = row_get(n->row);
     own->left = node_get(n->left);
     own->right = node_get(n->right);
-    node_put(n);
+    node_put(pool, n);
     return own;
 }
 
-static struct tree_node *node_new(struct row *row, uint32_t priority)
+static struct tree_node *node_new(struct pool *pool, struct row *row, uint32_t priority)
 {
-    struct tree_node *n = mem_alloc(sizeof *n);
+    struct tree_node *n = node_alloc(pool);
     atomic_init(&n->refs, 1);
     n->priority = priority;
     n->row = row;
@@ -129,11 +150,11 @@ static struct tree_node *node_find(struct tree_node *n, struct str key)
 
 /* Divides a tree in which the key is not: what is smaller goes to *smaller, the rest to *greater.
  */
-static void node_split(struct tree_node *n, struct str key, struct tree_node **smaller,
-                       struct tree_node **greater)
+static void node_split(struct pool *pool, struct tree_node *n, struct str key,
+                       struct tree_node **smaller, struct tree_node **greater)
 {
     while (n != NULL) {
-        n = node_own(n);
+        n = node_own(pool, n);
         if (str_cmp(key, row_key(n->row)) < 0) {
             *greater = n;
             greater = &n->left;
@@ -150,9 +171,9 @@ static void node_split(struct tree_node *n, struct str key, struct tree_node **s
 
 /* The link to the owned node of the key, or to where a new one of that priority has its place: all
  * above it have a greater one. */
-static struct tree_node **node_link(struct tree_node **link, struct str key, uint32_t priority,
-                                    bool *found)
+static struct tree_node **node_link(struct tree *t, struct str key, uint32_t priority, bool *found)
 {
+    struct tree_node **link = &t->root;
     bool known = false; /* that it is there, however far below */
     *found = false;
     while (*link != NULL) {
@@ -162,7 +183,7 @@ static struct tree_node **node_link(struct tree_node **link, struct str key, uin
                 return link;
             known = true;
         }
-        n = *link = node_own(n);
+        n = *link = node_own(t->pool, n);
         int order = str_cmp(key, row_key(n->row));
         *found = order == 0;
         if (*found)
@@ -173,30 +194,30 @@ static struct tree_node **node_link(struct tree_node **link, struct str key, uin
 }
 
 /* One tree of two, all of whose keys in a are smaller than those in b. */
-static struct tree_node *node_join(struct tree_node *a, struct tree_node *b)
+static struct tree_node *node_join(struct pool *pool, struct tree_node *a, struct tree_node *b)
 {
     if (a == NULL)
         return b;
     if (b == NULL)
         return a;
     if (a->priority > b->priority) {
-        a = node_own(a);
-        a->right = node_join(a->right, b);
+        a = node_own(pool, a);
+        a->right = node_join(pool, a->right, b);
         return a;
     }
-    b = node_own(b);
-    b->left = node_join(a, b->left);
+    b = node_own(pool, b);
+    b->left = node_join(pool, a, b->left);
     return b;
 }
 
 struct tree tree_get(const struct tree *t)
 {
-    return (struct tree){node_get(t->root), t->random};
+    return (struct tree){.root = node_get(t->root), .random = t->random};
 }
 
 void tree_put(struct tree *t)
 {
-    node_put(t->root);
+    node_put(t->pool, t->root);
     t->root = NULL;
 }
 
@@ -216,15 +237,15 @@ struct row *tree_exchange(struct tree *t, struct row *row)
 {
     bool found;
     uint32_t priority = tree_random(t);
-    struct tree_node **link = node_link(&t->root, row_key(row), priority, &found);
+    struct tree_node **link = node_link(t, row_key(row), priority, &found);
     struct tree_node *n = *link;
     if (found) {
         struct row *replaced = n->row;
         n->row = row;
         return replaced;
     }
-    *link = node_new(row, priority);
-    node_split(n, row_key(row), &(*link)->left, &(*link)->right);
+    *link = node_new(t->pool, row, priority);
+    node_split(t->pool, n, row_key(row), &(*link)->left, &(*link)->right);
     return NULL;
 }
 
@@ -232,25 +253,26 @@ void tree_insert(struct tree *t, struct row *row)
 {
     struct row *replaced = tree_exchange(t, row);
     if (replaced != NULL)
-        row_put(replaced);
+        row_give(t->pool, replaced);
 }
 
 /* The middle one on top; priorities are those that random ones would have there on the whole. */
-static struct tree_node *node_fill(struct row **rows, size_t n, uint32_t priority)
+static struct tree_node *node_fill(struct pool *pool, struct row **rows, size_t n,
+                                   uint32_t priority)
 {
     if (n == 0)
         return NULL;
     size_t middle = n / 2;
-    struct tree_node *top = node_new(rows[middle], priority);
-    top->left = node_fill(rows, middle, priority / 2);
-    top->right = node_fill(rows + middle + 1, n - middle - 1, priority / 2);
+    struct tree_node *top = node_new(pool, rows[middle], priority);
+    top->left = node_fill(pool, rows, middle, priority / 2);
+    top->right = node_fill(pool, rows + middle + 1, n - middle - 1, priority / 2);
     return top;
 }
 
 void tree_fill(struct tree *t, struct row **rows, size_t n)
 {
     assert(t->root == NULL);
-    t->root = node_fill(rows, n, UINT32_MAX);
+    t->root = node_fill(t->pool, rows, n, UINT32_MAX);
 }
 
 void tree_remove(struct tree *t, struct str key)
@@ -258,12 +280,12 @@ void tree_remove(struct tree *t, struct str key)
     bool found;
     if (node_find(t->root, key) == NULL)
         return;
-    struct tree_node **link = node_link(&t->root, key, 0, &found);
+    struct tree_node **link = node_link(t, key, 0, &found);
     struct tree_node *n = *link;
-    *link = node_join(n->left, n->right);
+    *link = node_join(t->pool, n->left, n->right);
     n->left = NULL;
     n->right = NULL;
-    node_put(n);
+    node_put(t->pool, n);
 }
 
 struct row **tree_place(const struct tree *t, struct str key)

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 #include "core/str.h"
+#include "engine/pool.h"
 
 struct row {
     atomic_uint refs;
@@ -43,18 +44,25 @@ static inline struct str row_body(const struct row *r)
 /* With one reference. An absent value makes a deletion mark. */
 struct row *row_new(struct str key, struct str value);
 struct row *row_new_with_body(struct str key, struct str value, struct str body);
-/* The same with room for a value of this size, to be filled in before anyone else sees the row. */
-struct row *row_new_sized(struct str key, size_t value_n);
-/* The same with some more room, for a value that grows. */
-struct row *row_new_roomy(struct str key, size_t value_n, size_t room);
+/* The same with room for a value of this size, to be filled in before anyone else sees the row, and
+ * for some more when it grows. From a pool (NULL: none), which may give yet more. */
+struct row *row_new_sized(struct pool *pool, struct str key, size_t value_n);
+struct row *row_new_roomy(struct pool *pool, struct str key, size_t value_n, size_t room);
+/* A deletion mark. */
+struct row *row_new_deleted(struct pool *pool, struct str key);
 struct row *row_get(struct row *r);
 void row_put(struct row *r);
+/* The same by the pool's owner. */
+void row_give(struct pool *pool, struct row *r);
 
 struct tree_node;
 
 struct tree {
     struct tree_node *root;
     uint64_t random; /* any seed but 0 */
+    /* Where nodes, and the rows that go with them, come from and go to; NULL: nowhere. Only of
+     * trees that nobody but the pool's owner has in hand: a copy by tree_get has none. */
+    struct pool *pool;
 };
 
 /* Another hold on the same state. */

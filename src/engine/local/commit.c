@@ -39,6 +39,7 @@ static void batch_clear(struct batch *b)
     publish_forget(b);
     tree_put(&b->overlay);
     b->overlay.random = TREE_SEED;
+    b->overlay.pool = &b->pool;
     memset(b->places, 0, sizeof b->places);
     b->bytes = 0;
     b->coming = 0;
@@ -138,7 +139,7 @@ static void batch_keep(struct batch *b)
     for (size_t i = 0; i < b->overlaid_count; i++) {
         const struct overlaid *o = &b->overlaid[i];
         if (o->before != NULL && o->before != o->row)
-            row_put(o->before);
+            row_give(&b->pool, o->before);
     }
     b->overlaid_count = 0;
 }
@@ -693,6 +694,7 @@ void commit_stop(struct local_engine *e)
         commit_last(e);
     }
     batch_clear(&e->batch);
+    pool_release(&e->batch.pool);
     free(e->batch.overlaid);
     free(e->batch.adopted);
     free(e->batch.dropped);

@@ -69,7 +69,7 @@ void fresh_add(struct local_engine *e, struct tree *fresh, struct row *row, uint
     if (leaves_nothing(row, there)) {
         if (there != NULL)
             drop_born(e, fresh, there, hash);
-        row_put(row);
+        row_give(fresh->pool, row);
         return;
     }
     struct row *before = tree_exchange(fresh, row);
@@ -82,7 +82,7 @@ void fresh_add(struct local_engine *e, struct tree *fresh, struct row *row, uint
         row_places_drop(e->places, hash);
     row->born = before->born;
     e->fresh_bytes += sizeof *row + row->key_n + row->value_n;
-    row_put(before);
+    row_give(fresh->pool, before);
 }
 
 void fresh_fill(struct local_engine *e, struct tree *fresh, const struct batch *b)
@@ -91,7 +91,7 @@ void fresh_fill(struct local_engine *e, struct tree *fresh, const struct batch *
     for (size_t i = 0; i < b->fresh_count; i++) {
         struct row *row = b->fresh[i];
         if (leaves_nothing(row, NULL)) {
-            row_put(row);
+            row_give(fresh->pool, row);
             continue;
         }
         count_in(e, row);

@@ -301,7 +301,8 @@ static struct err local_none_between(struct txn *txn, struct str from, struct st
 
 static void batch_put(struct batch *b, struct str key, struct str value)
 {
-    batch_write(b, str_given(value) ? value_row(key, value) : row_new(key, STR_NONE));
+    batch_write(b, str_given(value) ? value_row(&b->pool, key, value)
+                                    : row_new_deleted(&b->pool, key));
     b->bytes += key.n + value.n;
     b->going += str_given(value) ? 0 : 1;
 }
@@ -332,7 +333,7 @@ static struct err local_put_with_body(struct txn *txn, struct str key, struct st
     struct local_txn *t = local_txn_of(txn);
     struct str physical = rowkey_of(&t->key, key);
     note_coming(t, physical, value.n + body.n);
-    batch_write(t->batch, value_row_with_body(physical, value, body));
+    batch_write(t->batch, value_row_with_body(&t->batch->pool, physical, value, body));
     t->batch->bytes += physical.n + value.n + body.n;
     return OK;
 }
@@ -343,7 +344,7 @@ static struct err local_put_hinted(struct txn *txn, struct str key, struct str v
     struct local_txn *t = local_txn_of(txn);
     struct str physical = rowkey_of(&t->key, key);
     note_coming(t, physical, value.n);
-    struct row *row = value_row(physical, value);
+    struct row *row = value_row(&t->batch->pool, physical, value);
     row->hot = (hints & PUT_HOT) != 0;
     row->born = (hints & PUT_NEW) != 0;
     t->batch->bytes += row->key_n + row->value_n;
@@ -358,14 +359,14 @@ static struct err local_append(struct txn *txn, struct str key, struct str bytes
     struct str physical = rowkey_of(&t->key, key);
     struct row *row = batch_row(t->batch, physical);
     t->batch->bytes += bytes.n;
-    if (row != NULL && bytes.n <= row->room) {
+    if (row != NULL && !row->deleted && bytes.n <= row->room) {
         batch_append(t->batch, row, bytes);
         return OK;
     }
     struct str before;
     TRY(local_find(t, physical, ROW_HOT, &before));
     assert(str_given(before));
-    row = value_row_roomy(physical, before, bytes);
+    row = value_row_roomy(&t->batch->pool, physical, before, bytes);
     row->hot = (hints & PUT_HOT) != 0;
     t->batch->bytes += row->key_n + before.n;
     batch_write(t->batch, row);

@@ -79,7 +79,7 @@ static void prepare_row(void *arg, struct row *row)
     if (!row->deleted && goes_to_journal(row, &value, &large)) {
         struct value_place place = journal_value_place(&e->journal, p->large++);
         prepared.whole = journal_row_place(&place, row->key_n, row->value_n - large.n);
-        stored = value_row_placed(row_key(row), &place, value);
+        stored = value_row_placed(&e->batch.pool, row_key(row), &place, value);
         stored->born = row->born;
     } else {
         stored = row_get(row);
@@ -97,7 +97,7 @@ void publish_prepare(struct local_engine *e)
 void publish_forget(struct batch *b)
 {
     for (size_t i = 0; i < b->fresh_count; i++) {
-        row_put(b->fresh[i]);
+        row_give(&b->pool, b->fresh[i]);
         if (b->prepared[i].cached != NULL)
             cached_row_put(b->prepared[i].cached);
     }
@@ -126,6 +126,7 @@ static void announce_rows(struct local_engine *e)
 static void add_rows(struct local_engine *e, struct tree *fresh)
 {
     struct batch *b = &e->batch;
+    fresh->pool = &b->pool;
     if (fresh->root == NULL) {
         fresh->random = TREE_SEED;
         fresh_fill(e, fresh, b);
@@ -134,6 +135,7 @@ static void add_rows(struct local_engine *e, struct tree *fresh)
             fresh_add(e, fresh, b->fresh[i], b->prepared[i].hash);
     }
     b->fresh_count = 0;
+    fresh->pool = NULL; /* from now on it is for all */
 }
 
 /* When nobody reads from the state, it is changed into the next: to copy what is on the way to each
