@@ -44,37 +44,45 @@ void engine_submit(struct engine *e, struct engine_update *u)
     e->ops->submit(e, u);
 }
 
-struct waiting_update {
-    struct engine_update update; /* first: done gets its address */
+struct update_group {
     pthread_mutex_t lock;
     pthread_cond_t ended;
-    bool done;
+    size_t left;
 };
 
-static void waiting_update_done(struct engine_update *u)
+static void grouped_update_done(struct engine_update *u)
 {
-    struct waiting_update *w = (struct waiting_update *)(void *)u;
-    pthread_mutex_lock(&w->lock);
-    w->done = true;
-    /* Signalled with the lock held: the waiter frees w as soon as it can take the lock. */
-    pthread_cond_signal(&w->ended);
-    pthread_mutex_unlock(&w->lock);
+    struct update_group *g = ((struct grouped_update *)(void *)u)->group;
+    pthread_mutex_lock(&g->lock);
+    /* Signalled with the lock held: the waiter frees g as soon as it can take the lock. */
+    if (--g->left == 0)
+        pthread_cond_signal(&g->ended);
+    pthread_mutex_unlock(&g->lock);
+}
+
+void engine_updates_wait(struct engine *e, struct grouped_update **updates, size_t count)
+{
+    struct update_group g = {.left = count};
+    pthread_mutex_init(&g.lock, NULL);
+    pthread_cond_init(&g.ended, NULL);
+    for (size_t i = 0; i < count; i++) {
+        updates[i]->group = &g;
+        updates[i]->update.done = grouped_update_done;
+        engine_submit(e, &updates[i]->update);
+    }
+    pthread_mutex_lock(&g.lock);
+    while (g.left > 0)
+        pthread_cond_wait(&g.ended, &g.lock);
+    pthread_mutex_unlock(&g.lock);
+    pthread_cond_destroy(&g.ended);
+    pthread_mutex_destroy(&g.lock);
 }
 
 struct err engine_update_wait(struct engine *e, struct str partition, engine_fn *fn, void *arg)
 {
-    struct waiting_update w = {
-        .update = {.partition = partition, .fn = fn, .arg = arg, .done = waiting_update_done}};
-    pthread_mutex_init(&w.lock, NULL);
-    pthread_cond_init(&w.ended, NULL);
-    engine_submit(e, &w.update);
-    pthread_mutex_lock(&w.lock);
-    while (!w.done)
-        pthread_cond_wait(&w.ended, &w.lock);
-    pthread_mutex_unlock(&w.lock);
-    pthread_cond_destroy(&w.ended);
-    pthread_mutex_destroy(&w.lock);
-    return w.update.result;
+    struct grouped_update one = {.update = {.partition = partition, .fn = fn, .arg = arg}};
+    engine_updates_wait(e, &(struct grouped_update *){&one}, 1);
+    return one.update.result;
 }
 
 struct err engine_flush(struct engine *e)

@@ -81,6 +81,13 @@ struct engine_update {
 void engine_submit(struct engine *e, struct engine_update *u);
 /* The same, waiting for the outcome on the calling thread: for start-up, sweepers and tests. */
 struct err engine_update_wait(struct engine *e, struct str partition, engine_fn *fn, void *arg);
+/* One of several updates that are waited for together. */
+struct grouped_update {
+    struct engine_update update; /* all but `done` is the caller's */
+    struct update_group *group;  /* the engine's */
+};
+/* Submits them all, so that they share a commit or a few, and returns when the last is done. */
+void engine_updates_wait(struct engine *e, struct grouped_update **updates, size_t count);
 /* Returns when all that was visible before is durable. */
 struct err engine_flush(struct engine *e);
 

@@ -397,3 +397,40 @@ ENGINE_CASE(now_is_the_clocks)
     update_ok(s, STR("p"), take_now, &now);
     CHECK_INT(now, clock_now(&s->clock));
 }
+
+struct grouped_put {
+    struct grouped_update group;
+    char key[16];
+    size_t key_n;
+    bool fails;
+};
+
+static struct err put_grouped(struct txn *t, void *arg)
+{
+    const struct grouped_put *p = arg;
+    struct str key = {p->key, p->key_n};
+    TRY(txn_put(t, key, key));
+    return p->fails ? err_new(ERR_CONDITION_NOT_MET) : OK;
+}
+
+/* Each has its own outcome, and all are over when the call returns. */
+ENGINE_CASE(rows_updates_in_a_group)
+{
+    enum { PUTS = 40 };
+    struct grouped_put puts[PUTS];
+    struct grouped_update *group[PUTS];
+    engine_updates_wait(s->engine, group, 0);
+    for (unsigned i = 0; i < PUTS; i++) {
+        puts[i] = (struct grouped_put){
+            .group.update = {.partition = STR("p"), .fn = put_grouped, .arg = &puts[i]},
+            .fails = i % 3 == 1};
+        puts[i].key_n = number_key(puts[i].key, i).n;
+        group[i] = &puts[i].group;
+    }
+    engine_updates_wait(s->engine, group, PUTS);
+    for (unsigned i = 0; i < PUTS; i++) {
+        struct str key = {puts[i].key, puts[i].key_n};
+        CHECK_INT(puts[i].group.update.result.code, puts[i].fails ? ERR_CONDITION_NOT_MET : ERR_OK);
+        CHECK(str_given(get_row(s, STR("p"), key)) == !puts[i].fails);
+    }
+}

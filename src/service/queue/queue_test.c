@@ -274,6 +274,43 @@ void test_queue_sweep_dead(void)
     fixture_release(&f);
 }
 
+/* Queues that are swept at the same time share what one call may take away, and all get on. */
+void test_queue_sweep_shares(void)
+{
+    struct fixture f;
+    struct queue_sweep sweep = {.after_n = 0};
+    struct sweep_report report = {0};
+    enum { QUEUES = 16, MESSAGES = 50, ROWS_AT_FIRST = 101 };
+    char name[16];
+    fixture_init(&f);
+    for (int i = 0; i < QUEUES; i++) {
+        (void)snprintf(name, sizeof name, "q%04d", i);
+        create_named(&f, "a", name);
+        for (int m = 0; m < MESSAGES; m++) {
+            clock_advance(&f.clock, TICKS_PER_SECOND / 10);
+            (void)fixture_put(&f, "m"); /* a page, and its e row */
+        }
+        CHECK_OK(fixture_update(&f, queue_delete, NULL));
+        CHECK_INT(fixture_rows(&f), ROWS_AT_FIRST);
+    }
+    CHECK_OK(queue_sweep(&f.store, &sweep, &report));
+    CHECK(report.more);
+    CHECK_INT(report.removed, 1000 / QUEUES * QUEUES);
+    for (int i = 0; i < QUEUES; i++) {
+        (void)snprintf(name, sizeof name, "q%04d", i);
+        f.partition = queue_partition(&f.arena, STR("a"), str_of(name));
+        CHECK_INT(fixture_rows(&f), ROWS_AT_FIRST - 1000 / QUEUES);
+    }
+    CHECK_OK(queue_sweep(&f.store, &sweep, &report));
+    fixture_sweep(&f);
+    for (int i = 0; i < QUEUES; i++) {
+        (void)snprintf(name, sizeof name, "q%04d", i);
+        f.partition = queue_partition(&f.arena, STR("a"), str_of(name));
+        CHECK_INT(fixture_rows(&f), 0);
+    }
+    fixture_release(&f);
+}
+
 /* Many queues: the sweep goes round them in steps and forgets none. */
 void test_queue_sweep_many(void)
 {

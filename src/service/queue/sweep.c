@@ -7,7 +7,7 @@
 enum {
     SWEEP_QUEUES_MAX = 500, /* looked at by one call */
     SWEEP_BUSY_MAX = 16,    /* of them, worked on */
-    SWEEP_ROWS_MAX = 1000,  /* taken away by one transaction */
+    SWEEP_ROWS_MAX = 1000,  /* taken away from them together */
 };
 
 /* As for visibility: the next search for expired messages begins no sooner. */
@@ -16,6 +16,8 @@ enum {
 /* ---- one queue, one transaction ---- */
 
 struct sweep_one {
+    struct grouped_update group; /* of all that are worked on at the same time */
+    unsigned rows_max;
     unsigned removed;
 };
 
@@ -103,11 +105,11 @@ static struct err sweep_one(struct txn *t, void *arg)
 {
     struct sweep_one *one = arg;
     struct queue_state s;
-    unsigned left = SWEEP_ROWS_MAX;
+    unsigned left = one->rows_max;
     TRY(queue_state_read(t, &s));
     TRY(sweep_expired(t, &s, &left));
     TRY(sweep_dead(t, &s, &left));
-    one->removed = SWEEP_ROWS_MAX - left;
+    one->removed = one->rows_max - left;
     return queue_state_save(t, &s);
 }
 
@@ -136,15 +138,27 @@ static bool sweep_visit(struct str partition, struct str value, void *arg)
     return ++v->looked < SWEEP_QUEUES_MAX && v->busy_count < SWEEP_BUSY_MAX;
 }
 
+/* All at the same time, so that they share a commit: when thousands of queues were deleted, a flush
+ * for each would take longer than the deleting did. They also share what one commit may take away,
+ * so that those who wait for it notice no more of many queues than of one. */
 static struct err sweep_busy(struct store *store, const struct sweep_visit *v, bool *unfinished,
                              struct sweep_report *report)
 {
+    struct sweep_one *ones = ARENA_ARRAY(v->arena, struct sweep_one, SWEEP_BUSY_MAX);
+    struct grouped_update *group[SWEEP_BUSY_MAX];
     for (unsigned i = 0; i < v->busy_count; i++) {
-        struct sweep_one one = {0};
-        TRY(engine_update_wait(store->engine, v->busy[i], sweep_one, &one));
+        ones[i] = (struct sweep_one){
+            .group.update = {.partition = v->busy[i], .fn = sweep_one, .arg = &ones[i]},
+            .rows_max = SWEEP_ROWS_MAX / v->busy_count,
+        };
+        group[i] = &ones[i].group;
+    }
+    engine_updates_wait(store->engine, group, v->busy_count);
+    for (unsigned i = 0; i < v->busy_count; i++) {
+        TRY(ones[i].group.update.result);
         /* A long job takes its turns with the other queues' short ones. */
-        *unfinished = *unfinished || one.removed == SWEEP_ROWS_MAX;
-        report->removed += one.removed;
+        *unfinished = *unfinished || ones[i].removed == ones[i].rows_max;
+        report->removed += ones[i].removed;
     }
     return OK;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/table/sweep.h"
 
-#include <pthread.h>
-
 #include "service/table/bounds.h"
 #include "service/table/place.h"
 
@@ -113,15 +111,8 @@ static struct err collect(struct txn *t, void *arg)
 
 /* ---- removing ---- */
 
-struct sweep_waiter {
-    pthread_mutex_t lock;
-    pthread_cond_t ended;
-    size_t pending;
-};
-
 struct sweep_update {
-    struct engine_update update; /* first: done gets its address */
-    struct sweep_waiter *waiter;
+    struct grouped_update group; /* of all that are submitted together */
     struct str id;
     unsigned removed;
     bool more;
@@ -153,39 +144,21 @@ static struct err remove_rows(struct txn *t, void *arg)
     return error;
 }
 
-static void update_done(struct engine_update *update)
-{
-    struct sweep_waiter *w = ((struct sweep_update *)(void *)update)->waiter;
-    pthread_mutex_lock(&w->lock);
-    if (--w->pending == 0)
-        pthread_cond_signal(&w->ended);
-    pthread_mutex_unlock(&w->lock);
-}
-
 /* What these remove need not be durable: the table's own garbage row is, and is removed last. */
 static void submit_all(struct store *store, struct sweep_batch *b, struct sweep_update *updates)
 {
-    struct sweep_waiter w = {.pending = b->count};
-    pthread_mutex_init(&w.lock, NULL);
-    pthread_cond_init(&w.ended, NULL);
+    struct grouped_update *group[SWEEP_PARTITIONS];
     for (size_t i = 0; i < b->count; i++) {
         updates[i] = (struct sweep_update){
-            .update = {.partition = b->partitions[i],
-                       .fn = remove_rows,
-                       .arg = &updates[i],
-                       .ack = ENGINE_VISIBLE,
-                       .done = update_done},
-            .waiter = &w,
+            .group.update = {.partition = b->partitions[i],
+                             .fn = remove_rows,
+                             .arg = &updates[i],
+                             .ack = ENGINE_VISIBLE},
             .id = b->id,
         };
-        engine_submit(store->engine, &updates[i].update);
+        group[i] = &updates[i].group;
     }
-    pthread_mutex_lock(&w.lock);
-    while (w.pending > 0)
-        pthread_cond_wait(&w.ended, &w.lock);
-    pthread_mutex_unlock(&w.lock);
-    pthread_cond_destroy(&w.ended);
-    pthread_mutex_destroy(&w.lock);
+    engine_updates_wait(store->engine, group, b->count);
 }
 
 static struct err remove_batch(struct store *store, struct sweep_batch *b,
@@ -195,7 +168,7 @@ static struct err remove_batch(struct store *store, struct sweep_batch *b,
     submit_all(store, b, updates);
     size_t first_left = b->count;
     for (size_t i = b->count; i > 0; i--) {
-        TRY(updates[i - 1].update.result);
+        TRY(updates[i - 1].group.update.result);
         report->removed += updates[i - 1].removed;
         if (updates[i - 1].more)
             first_left = i - 1;
