@@ -78,8 +78,10 @@ static inline void fixture_query(struct auth_fixture *f, struct str query)
 {
     struct uri_query walk = uri_query_of(query);
     struct uri_param param;
-    while (str_given(query) && uri_query_next(&walk, &f->arena, &param))
+    while (str_given(query) && uri_query_next(&walk, &f->arena, &param)) {
+        CHECK(f->input.query_count < sizeof f->query / sizeof f->query[0]);
         f->query[f->input.query_count++] = (struct auth_pair){param.name, param.value};
+    }
 }
 
 /* "/account/container/blob?query", path-style. A SAS that the memory knows is taken from there, as

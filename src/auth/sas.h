@@ -43,7 +43,8 @@ struct sas {
     enum auth_kind kind;
     int version; /* sv as yyyymmdd */
     enum sas_scope scope;
-    struct str resource; /* the canonical name of what it is good for */
+    int64_t good_from, good_until; /* ticks: st and se, of one that was remembered; else no time */
+    struct str resource;           /* the canonical name of what it is good for */
     struct buf text;
 };
 

@@ -6,6 +6,7 @@
 
 #include "auth/sas.h"
 #include "core/mem.h"
+#include "core/time.h"
 
 /* Where a parameter's decoded name and value stand in known.text. */
 struct known_pair {
@@ -20,7 +21,8 @@ struct sas_known {
     enum auth_kind kind;
     int version;
     enum sas_scope scope;
-    uint64_t changes; /* of the accounts, when the signature was checked */
+    uint64_t changes;              /* of the accounts, when the signature was checked */
+    int64_t good_from, good_until; /* see struct sas */
     size_t account_n, resource_n, text_n, pair_count;
     char account[ACCOUNT_NAME_MAX];
     char resource[SAS_MEMORY_RESOURCE_BYTES_MAX]; /* what a service SAS was signed for */
@@ -111,6 +113,8 @@ bool sas_recall(struct sas *sas, const struct auth_server *server, const struct 
                         .kind = known->kind,
                         .version = known->version,
                         .scope = known->scope,
+                        .good_from = known->good_from,
+                        .good_until = known->good_until,
                         .text = buf_in(arena)};
     for (size_t i = 0; i < known->pair_count; i++)
         sas->value[known->pairs[i].field] = input->query[input->known_at + i].value;
@@ -172,6 +176,18 @@ static void keep_pairs(struct sas_known *known, const struct auth_pair *pairs, s
     known->pair_count = count;
 }
 
+/* When the URL alone tells the times. A stored policy may tell other ones with each request. */
+static void keep_times(struct sas_known *known, const struct sas *sas)
+{
+    int64_t start = INT64_MIN, expiry;
+    struct str st = sas->value[SAS_ST];
+    if (sas->value[SAS_SI].n > 0 || !time_parse_iso(sas->value[SAS_SE], &expiry) ||
+        (st.n > 0 && !time_parse_iso(st, &start)))
+        return;
+    known->good_from = start;
+    known->good_until = expiry;
+}
+
 /* One that is there already but was of no use (the accounts have changed, or it was signed for
  * something else) makes way for itself. */
 static struct sas_known *take_place(struct sas_memory *memory, const struct sas_known *present)
@@ -208,4 +224,5 @@ void sas_remember(const struct sas *sas, uint64_t changes)
     if (sas->resource.n > 0)
         memcpy(known->resource, sas->resource.p, sas->resource.n);
     keep_pairs(known, input->query + run.first, run.count);
+    keep_times(known, sas);
 }

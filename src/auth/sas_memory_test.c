@@ -34,14 +34,13 @@ static struct str account_token(struct auth_fixture *f, const struct token *t)
     return buf_str(&query);
 }
 
-/* The query of a SAS of the queue q, whose terms are in a stored policy when that is given. */
-static struct str queue_token(struct auth_fixture *f, const char *policy)
+/* The query of a SAS of the queue q; sp and si may be empty. */
+static struct str queue_token(struct auth_fixture *f, const char *sp, const char *si)
 {
-    const char *sp = policy[0] == '\0' ? "r" : "", *se = policy[0] == '\0' ? "1994-11-07" : "";
     struct buf query = buf_in(&f->arena);
-    struct str text = arena_printf(&f->arena, "%s\n\n%s\n/queue/" ACCOUNT "/q\n%s\n\n\n2020-12-06",
-                                   sp, se, policy);
-    buf_printf(&query, "sv=2020-12-06&sp=%s&se=%s&si=%s", sp, se, policy);
+    struct str text = arena_printf(
+        &f->arena, "%s\n\n1994-11-07\n/queue/" ACCOUNT "/q\n%s\n\n\n2020-12-06", sp, si);
+    buf_printf(&query, "sv=2020-12-06&sp=%s&se=1994-11-07&si=%s", sp, si);
     fixture_sign(f, &query, text);
     return buf_str(&query);
 }
@@ -134,6 +133,63 @@ void test_sas_memory_lets_no_byte_be_changed(void)
     fixture_release(&without);
 }
 
+static uint32_t random_below(uint64_t *seed, size_t n)
+{
+    *seed = *seed * 6364136223846793005ULL + 1442695040888963407ULL;
+    return (uint32_t)((*seed >> 33) % n);
+}
+
+/* A part of the query is left out, put in once more, or put elsewhere; what ends or begins with an
+ * ampersand most of the time, so that whole parameters are moved. */
+static struct str rearrange(struct auth_fixture *f, struct str query, uint64_t *seed)
+{
+    size_t cut[3];
+    for (size_t i = 0; i < 3; i++) {
+        cut[i] = random_below(seed, query.n + 1);
+        if (random_below(seed, 4) > 0)
+            cut[i] = str_find(query, '&', cut[i]);
+    }
+    size_t from = cut[0] < cut[1] ? cut[0] : cut[1], to = cut[0] < cut[1] ? cut[1] : cut[0];
+    struct str part = str_from(str_head(query, to), from);
+    struct buf out = buf_in(&f->arena);
+    bool stays = random_below(seed, 2) == 0, goes = random_below(seed, 3) > 0;
+    for (size_t i = 0; i <= query.n; i++) {
+        if (i == cut[2] && goes)
+            buf_put(&out, part);
+        if (i < query.n && (stays || i < from || i >= to))
+            buf_putc(&out, query.p[i]);
+    }
+    return buf_str(&out);
+}
+
+/* The memory holds all that was good so far, of one account and one queue; it makes no difference.
+ */
+void test_sas_memory_makes_no_difference(void)
+{
+    struct auth_fixture with, without;
+    uint64_t seed = 1;
+    begin(&with);
+    begin(&without);
+    sas_memory_free(without.input.memory);
+    without.input.memory = NULL;
+    struct str good[] = {account_token(&with, &GOOD), queue_token(&with, "r", "")};
+    for (int i = 0; i < TEST_TIMES(4000); i++) {
+        struct str query = good[i % 2];
+        arena_reset(&without.arena);
+        for (uint32_t times = random_below(&seed, 4); times > 0; times--)
+            query = rearrange(&with, query, &seed);
+        struct err error = ask(&with, query);
+        CHECK_ERR(ask(&without, query), error.code);
+        CHECK_INT(with.input.query_count, without.input.query_count);
+        for (size_t k = 0; k < with.input.query_count; k++) {
+            CHECK_STR(with.query[k].name, without.query[k].name);
+            CHECK_STR(with.query[k].value, without.query[k].value);
+        }
+    }
+    fixture_release(&with);
+    fixture_release(&without);
+}
+
 void test_sas_memory_lets_nothing_be_added(void)
 {
     static const char *const MORE[] = {"sp=rw", "SP=ra",      "sig=x",    "se=1995-01-01",
@@ -185,7 +241,29 @@ void test_sas_memory_looks_at_the_clock(void)
     CHECK_OK(ask(&f, query));
     f.input.now = start - 1;
     CHECK_ERR(ask(&f, query), ERR_AUTHENTICATION_FAILED);
+    CHECK(is_recalled(&f));
     fixture_release(&f);
+}
+
+/* One that is signed but not in time, or tells no time at all, does not become good. */
+void test_sas_memory_of_a_bad_time(void)
+{
+    static const struct token BAD[] = {
+        {"r", "q", "o", "1994-11-07", "1994-11-08", "", ""}, /* begins tomorrow */
+        {"r", "q", "o", "", "1994-11-06", "", ""},           /* has ended this night */
+        {"r", "q", "o", "", "", "", ""},
+        {"r", "q", "o", "soon", "1994-11-07", "", ""},
+        {"r", "q", "o", "", "never", "", ""},
+    };
+    for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++) {
+        struct auth_fixture f;
+        begin(&f);
+        struct str query = account_token(&f, &BAD[i]);
+        for (int times = 0; times < 3; times++)
+            CHECK_ERR(ask(&f, query), ERR_AUTHENTICATION_FAILED);
+        CHECK(is_recalled(&f));
+        fixture_release(&f);
+    }
 }
 
 void test_sas_memory_looks_at_the_client(void)
@@ -253,7 +331,7 @@ void test_sas_memory_is_of_one_resource(void)
 {
     struct auth_fixture f;
     begin(&f);
-    struct str query = queue_token(&f, "");
+    struct str query = queue_token(&f, "r", "");
     CHECK_OK(ask(&f, query));
     CHECK_OK(ask_at(&f, QUEUE "/id", query));
     CHECK(is_recalled(&f));
@@ -273,21 +351,18 @@ void test_sas_memory_is_of_one_resource(void)
     fixture_release(&f);
 }
 
+/* The policy of the queue q, and how often it was asked for. */
+static struct auth_policy policy;
+static int policy_asked;
+
 static struct err policy_of_queue(struct store *store, const struct auth_place *place,
                                   struct str id, struct arena *arena, struct auth_policy *out)
 {
     (void)store, (void)arena;
     CHECK_STR(place->container, STR("q"));
     CHECK_STR(id, STR("mine"));
-    *out = (struct auth_policy){true, STR_NONE, STR("1994-11-07"), STR("r")};
-    return OK;
-}
-
-static struct err no_policy(struct store *store, const struct auth_place *place, struct str id,
-                            struct arena *arena, struct auth_policy *out)
-{
-    (void)store, (void)arena, (void)place, (void)id;
-    *out = (struct auth_policy){.found = false};
+    policy_asked++;
+    *out = policy;
     return OK;
 }
 
@@ -296,13 +371,21 @@ void test_sas_memory_asks_for_the_policy(void)
     struct auth_fixture f;
     begin(&f);
     f.server.lookup.stored_policy = policy_of_queue;
-    struct str query = queue_token(&f, "mine");
+    struct str query = queue_token(&f, "", "mine");
+    policy = (struct auth_policy){.found = true, .permission = STR("r")};
     CHECK_OK(ask(&f, query));
     CHECK_OK(ask(&f, query));
     CHECK(is_recalled(&f));
-    f.server.lookup.stored_policy = no_policy;
+    policy.start = STR("1994-11-07"); /* tomorrow */
+    CHECK_ERR(ask(&f, query), ERR_AUTHENTICATION_FAILED);
+    policy.start = STR("1994-11-06");
+    CHECK_OK(ask(&f, query));
+    policy.permission = STR("a");
+    CHECK_ERR(ask(&f, query), ERR_AUTHORIZATION_PERMISSION_MISMATCH);
+    policy.found = false;
     CHECK_ERR(ask(&f, query), ERR_AUTHORIZATION_FAILURE);
     CHECK(is_recalled(&f));
+    CHECK_INT(policy_asked, 6);
     fixture_release(&f);
 }
 
