@@ -53,15 +53,15 @@ void *pool_take(struct pool *p, size_t *bytes)
 
 void pool_give(struct pool *p, void *block, size_t bytes)
 {
-    /* The last class whose blocks are not larger than this one. */
-    size_t class = class_for(bytes);
-    bool smaller = class == POOL_CLASSES || class_bytes(class) > bytes;
     if (p == NULL || !KEEPS || bytes < POOL_STEP) {
         free(block);
         return;
     }
-    class -= smaller ? 1 : 0;
-    if (p->counts[class] == (class < POOL_SMALL_CLASSES ? POOL_SMALL_KEPT : POOL_LARGE_KEPT)) {
+    /* The last class whose blocks are not larger than this one. */
+    size_t class = class_for(bytes);
+    if (class == POOL_CLASSES || class_bytes(class) > bytes)
+        class --;
+    if (p->counts[class] >= POOL_CLASS_BYTES / class_bytes(class)) {
         free(block);
         return;
     }

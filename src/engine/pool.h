@@ -17,9 +17,8 @@ enum {
     POOL_SMALL_CLASSES = POOL_SMALL_MAX / POOL_STEP,
     POOL_LARGE_CLASSES = 4, /* each twice as large as the one before */
     POOL_CLASSES = POOL_SMALL_CLASSES + POOL_LARGE_CLASSES,
-    /* What is kept of each: about what a commit of 64 updates takes. More is freed. */
-    POOL_SMALL_KEPT = 128,
-    POOL_LARGE_KEPT = 16,
+    /* What is kept of each: what some hundred updates take. More is freed. */
+    POOL_CLASS_BYTES = 128 << 10,
 };
 
 struct pool_block {

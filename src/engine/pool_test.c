@@ -30,15 +30,12 @@ void test_pool_gives_blocks_that_are_large_enough(void)
 void test_pool_keeps_a_bounded_number(void)
 {
     struct pool p = {0};
-    enum { BYTES = 64, LARGE_BYTES = 4096 };
-    for (int i = 0; i < 2 * POOL_SMALL_KEPT; i++)
+    enum { BYTES = 64, CLASS = 1, KEPT = POOL_CLASS_BYTES / BYTES };
+    for (int i = 0; i < 2 * KEPT; i++)
         pool_give(&p, mem_alloc(BYTES), BYTES);
-    for (int i = 0; i < 2 * POOL_LARGE_KEPT; i++)
-        pool_give(&p, mem_alloc(LARGE_BYTES), LARGE_BYTES);
-    for (size_t class = 0; class < POOL_CLASSES; class ++)
-        CHECK(p.counts[class] <= (class < POOL_SMALL_CLASSES ? POOL_SMALL_KEPT : POOL_LARGE_KEPT));
+    CHECK(p.counts[CLASS] <= KEPT);
     pool_release(&p);
-    CHECK(p.blocks[1] == NULL && p.counts[1] == 0);
+    CHECK(p.blocks[CLASS] == NULL && p.counts[CLASS] == 0);
 }
 
 void test_no_pool_is_malloc(void)

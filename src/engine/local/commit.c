@@ -268,7 +268,7 @@ static struct err save_large(struct local_engine *e, const struct record_entry *
     struct value_place now;
     bool found;
     uint64_t hash = row_cache_hash(entry->key);
-    row_cache_renew(e->cache, entry->key, hash, STR_NONE);
+    row_cache_renew(e->cache, entry->key, hash, STR_NONE, NULL);
     row_places_drop(e->places, hash);
     struct err error = state_read_small(e->published, entry->key, &stored, &found);
     if (!err_is(error) && found && value_is_elsewhere(buf_str(&stored), &now) &&

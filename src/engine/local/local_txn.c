@@ -151,7 +151,7 @@ static struct err local_load_cached(struct local_txn *t, const struct cached_row
         cached_row_put(row);
         return e;
     }
-    row_cache_keep(t->engine->cache, row, t->state->commit);
+    row_cache_keep(t->engine->cache, row, t->state->commit, NULL);
     local_hold(t, release_cached, row);
     *stored = cached_row_value(row);
     return OK;

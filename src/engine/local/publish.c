@@ -71,10 +71,7 @@ static void prepare_row(void *arg, struct row *row)
     struct str value;
     struct str large;
     if (row->hot)
-        prepared.cached = row_cache_make(&(struct row_offer){.key = row_key(row),
-                                                             .value = row_value(row),
-                                                             .hash = prepared.hash,
-                                                             .commit = e->commit + 1});
+        prepared.cached = row_cache_make(&e->batch.pool, row, prepared.hash, e->commit + 1);
     struct row *stored;
     if (!row->deleted && goes_to_journal(row, &value, &large)) {
         struct value_place place = journal_value_place(&e->journal, p->large++);
@@ -99,7 +96,7 @@ void publish_forget(struct batch *b)
     for (size_t i = 0; i < b->fresh_count; i++) {
         row_give(&b->pool, b->fresh[i]);
         if (b->prepared[i].cached != NULL)
-            cached_row_put(b->prepared[i].cached);
+            cached_row_give(&b->pool, b->prepared[i].cached);
     }
     b->fresh_count = 0;
 }
@@ -112,11 +109,11 @@ static void announce_rows(struct local_engine *e)
         const struct prepared *p = &b->prepared[i];
         const struct row *row = p->row;
         if (p->cached != NULL) {
-            row_cache_keep(e->cache, p->cached, e->commit);
+            row_cache_keep(e->cache, p->cached, e->commit, &e->batch.pool);
             cached_row_put(p->cached);
         } else {
             row_cache_renew(e->cache, row_key(row), p->hash,
-                            row->deleted ? STR_NONE : row_value(row));
+                            row->deleted ? STR_NONE : row_value(row), &e->batch.pool);
         }
         if (p->whole.bytes > 0)
             row_places_put(e->places, p->hash, &p->whole);

@@ -66,15 +66,26 @@ static pthread_mutex_t *lock_of(struct row_cache *c, uint64_t hash)
     return &c->locks[hash & (CACHE_LOCKS - 1)].mutex;
 }
 
+void cached_row_give(struct pool *pool, struct cached_row *row)
+{
+    if (atomic_fetch_sub_explicit(&row->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    size_t bytes = sizeof *row;
+    if (row->shared != NULL)
+        row_give(pool, row->shared);
+    else
+        bytes += (size_t)row->key_n + row->value_n;
+    pool_give(pool, row, bytes);
+}
+
 void cached_row_put(struct cached_row *row)
 {
-    if (atomic_fetch_sub_explicit(&row->refs, 1, memory_order_acq_rel) == 1)
-        free(row);
+    cached_row_give(NULL, row);
 }
 
 static bool is_row_of(const struct cached_row *row, struct str key, uint64_t hash)
 {
-    return row != NULL && row->hash == hash && str_eq(key, (struct str){row->bytes, row->key_n});
+    return row != NULL && row->hash == hash && str_eq(key, cached_row_key(row));
 }
 
 static uint32_t tag_of(uint64_t hash)
@@ -117,6 +128,7 @@ static struct cached_row *cached_row_new(struct str key, size_t value_bytes)
     row->absent = false;
     row->key_n = (uint32_t)key.n;
     row->value_n = (uint32_t)value_bytes;
+    row->shared = NULL;
     memcpy(row->bytes, key.p, key.n);
     return row;
 }
@@ -136,7 +148,7 @@ struct cached_row *row_cache_replacement(const struct cached_row *found, size_t 
 {
     if (found->key_n + value_bytes > CACHE_ROW_BYTES_MAX)
         return NULL;
-    struct cached_row *row = cached_row_new((struct str){found->bytes, found->key_n}, value_bytes);
+    struct cached_row *row = cached_row_new(cached_row_key(found), value_bytes);
     row->hash = found->hash;
     row->since = found->since;
     return row;
@@ -144,7 +156,7 @@ struct cached_row *row_cache_replacement(const struct cached_row *found, size_t 
 
 static uint64_t row_bytes(const struct cached_row *row)
 {
-    return sizeof *row + row->key_n + row->value_n;
+    return sizeof *row + row->key_n + row->value_n + (row->shared != NULL ? row->shared->room : 0);
 }
 
 /* The lock is held. What it returns is to be put when it is not. */
@@ -212,9 +224,9 @@ static void make_room(struct row_cache *c)
     }
 }
 
-void row_cache_keep(struct row_cache *c, struct cached_row *row, uint64_t commit)
+void row_cache_keep(struct row_cache *c, struct cached_row *row, uint64_t commit, struct pool *pool)
 {
-    struct str key = {row->bytes, row->key_n};
+    struct str key = cached_row_key(row);
     struct cached_row *out = NULL;
     pthread_mutex_lock(lock_of(c, row->hash));
     /* Looked at under the lock: a commit announced after this has its row_cache_renew to come. */
@@ -226,7 +238,7 @@ void row_cache_keep(struct row_cache *c, struct cached_row *row, uint64_t commit
     }
     pthread_mutex_unlock(lock_of(c, row->hash));
     if (out != NULL)
-        cached_row_put(out);
+        cached_row_give(pool, out);
     if (atomic_load_explicit(&c->bytes, memory_order_relaxed) > c->bytes_max)
         make_room(c);
 }
@@ -237,7 +249,7 @@ void row_cache_offer(struct row_cache *c, const struct row_offer *o)
         (!o->hot && !asked_before(c, o->hash)))
         return;
     struct cached_row *row = row_of_offer(o);
-    row_cache_keep(c, row, o->commit);
+    row_cache_keep(c, row, o->commit, NULL);
     cached_row_put(row);
 }
 
@@ -257,7 +269,8 @@ static struct row_offer offer_now(struct row_cache *c, struct str key, uint64_t 
                               .commit = atomic_load_explicit(&c->announced, memory_order_relaxed)};
 }
 
-void row_cache_renew(struct row_cache *c, struct str key, uint64_t hash, struct str value)
+void row_cache_renew(struct row_cache *c, struct str key, uint64_t hash, struct str value,
+                     struct pool *pool)
 {
     struct row_offer now = offer_now(c, key, hash, value);
     struct cached_row *out = NULL;
@@ -270,10 +283,27 @@ void row_cache_renew(struct row_cache *c, struct str key, uint64_t hash, struct 
     }
     pthread_mutex_unlock(lock_of(c, now.hash));
     if (out != NULL)
-        cached_row_put(out);
+        cached_row_give(pool, out);
 }
 
-struct cached_row *row_cache_make(const struct row_offer *row)
+struct cached_row *row_cache_make(struct pool *pool, struct row *row, uint64_t hash,
+                                  uint64_t commit)
 {
-    return row->key.n + row->value.n > CACHE_ROW_BYTES_MAX ? NULL : row_of_offer(row);
+    struct row_offer offer = {
+        .key = row_key(row), .value = row_value(row), .hash = hash, .commit = commit};
+    if (row->key_n + row->value_n > CACHE_ROW_BYTES_MAX)
+        return NULL;
+    if (row->room > row->value_n)
+        return row_of_offer(&offer);
+    size_t bytes = sizeof(struct cached_row);
+    struct cached_row *sharing = pool_take(pool, &bytes);
+    atomic_init(&sharing->refs, 1);
+    atomic_init(&sharing->used, true);
+    sharing->absent = false;
+    sharing->hash = hash;
+    sharing->since = commit;
+    sharing->key_n = row->key_n;
+    sharing->value_n = row->value_n;
+    sharing->shared = row_get(row);
+    return sharing;
 }

@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 
 #include "core/str.h"
+#include "engine/tree.h"
 
 enum {
     CACHE_BUCKETS = 16384, /* a power of two, as the next three */
@@ -35,6 +36,7 @@ struct cached_row {
     uint64_t since;
     uint32_t key_n;
     uint32_t value_n;
+    struct row *shared; /* whose bytes it has, with a reference; NULL: its own */
     char bytes[];
 };
 
@@ -82,6 +84,8 @@ struct row_offer {
 };
 void row_cache_offer(struct row_cache *c, const struct row_offer *offer);
 void cached_row_put(struct cached_row *row);
+/* The same by the owner of a pool. */
+void cached_row_give(struct pool *pool, struct cached_row *row);
 
 /* A row in place of one that was found, with room for a value of so many bytes, which the caller
  * fills in and then has it kept. With a reference; NULL when it is too large to be kept. */
@@ -91,21 +95,31 @@ static inline char *cached_row_room(struct cached_row *row)
 {
     return row->bytes + row->key_n;
 }
-/* The caller's reference stays its own. `commit` is the one that the value was read at. */
-void row_cache_keep(struct row_cache *c, struct cached_row *row, uint64_t commit);
+/* The caller's reference stays its own. `commit` is the one that the value was read at. The memory
+ * of a row that has to go for it comes into the pool, if the caller owns one. */
+void row_cache_keep(struct row_cache *c, struct cached_row *row, uint64_t commit,
+                    struct pool *pool);
+
+static inline struct str cached_row_key(const struct cached_row *row)
+{
+    return (struct str){row->shared != NULL ? row->shared->bytes : row->bytes, row->key_n};
+}
 
 static inline struct str cached_row_value(const struct cached_row *row)
 {
-    return row->absent ? STR_NONE : (struct str){row->bytes + row->key_n, row->value_n};
+    return row->absent ? STR_NONE : (struct str){cached_row_key(row).p + row->key_n, row->value_n};
 }
 
 /* The committer: this commit is about to be published; then each row it has changed, as stored,
  * with an absent value for one that is gone. What was kept is kept as it is now; nothing is added.
  */
 void row_cache_announce(struct row_cache *c, uint64_t commit);
-void row_cache_renew(struct row_cache *c, struct str key, uint64_t hash, struct str value);
+void row_cache_renew(struct row_cache *c, struct str key, uint64_t hash, struct str value,
+                     struct pool *pool);
 /* The same for a row that is to be kept in any case: it is made before, with the number of the
- * commit, and kept with row_cache_keep. NULL when it is too large: then it is renewed. */
-struct cached_row *row_cache_make(const struct row_offer *row);
+ * commit, and kept with row_cache_keep. NULL when it is too large: then it is renewed. If the row
+ * does not have much room that it does not use, its bytes are shared. */
+struct cached_row *row_cache_make(struct pool *pool, struct row *row, uint64_t hash,
+                                  uint64_t commit);
 
 #endif
