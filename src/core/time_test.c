@@ -25,6 +25,14 @@ void test_time_http_forms(void)
     CHECK(!time_parse_http(STR("Sun, 06 Nob 1994 08:49:37 GMT"), &t));
     CHECK(!time_parse_http(STR("Sun, +6 Nov 1994 08:49:37 GMT"), &t));
     CHECK(!time_parse_http(STR("Sun, 06 Nov 199x 08:49:37 GMT"), &t));
+    CHECK(!time_parse_http(STR("Sun, 06 Nov x994 08:49:37 GMT"), &t));
+    CHECK(!time_parse_http(STR("Sun, 06 Nov 1994 08:4:037 GMT"), &t));
+    CHECK(!time_parse_http(STR("Sun, 06 Nov 1994 08:49:60 GMT"), &t));
+    CHECK(!time_parse_http(STR("Sun, 06 Nov 1994 08:60:37 GMT"), &t));
+    CHECK(!time_parse_http(STR("Sun, 06 Nov 1994 08:49:3: GMT"), &t));
+    CHECK(!time_parse_http(STR("Sun, 06 Nov 1994 08:49:37 UTC"), &t));
+    CHECK(!time_parse_http(STR("Sun, 06 Nov 0000 08:49:37 GMT"), &t));
+    CHECK(!time_parse_http(STR("Su,, 06 Nov 1994 08:49:37 GMT"), &t));
     CHECK(!time_parse_http(STR("Sun, 06 No"), &t));
     CHECK(!time_parse_http(STR("Sun, 06 Nov 1994 08:49:37 GMT "), &t));
 }

@@ -242,6 +242,8 @@ struct query_pairs {
 /* Adds what a query, or a part of one, has. */
 static struct err read_pairs(struct rest_call *call, struct str query, struct query_pairs *to)
 {
+    if (!str_given(query))
+        return OK;
     struct uri_query walk = uri_query_of(query);
     struct uri_param param;
     walk.parts = to->parts;
