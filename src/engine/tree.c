@@ -148,8 +148,7 @@ static struct tree_node *node_find(struct tree_node *n, struct str key)
     return NULL;
 }
 
-/* Divides a tree in which the key is not: what is smaller goes to *smaller, the rest to *greater.
- */
+/* Divides a tree: what is greater than the key goes to *greater, the rest to *smaller. */
 static void node_split(struct pool *pool, struct tree_node *n, struct str key,
                        struct tree_node **smaller, struct tree_node **greater)
 {
@@ -357,4 +356,35 @@ static void node_each(struct tree_node *n, void (*visit)(void *arg, struct row *
 void tree_each(const struct tree *t, void (*visit)(void *arg, struct row *row), void *arg)
 {
     node_each(t->root, visit, arg);
+}
+
+/* False when visit has said so. */
+static bool node_each_after(struct tree_node *n, struct str key,
+                            bool (*visit)(void *arg, struct row *row), void *arg)
+{
+    if (n == NULL)
+        return true;
+    if (str_given(key) && str_cmp(row_key(n->row), key) <= 0)
+        return node_each_after(n->right, key, visit, arg);
+    return node_each_after(n->left, key, visit, arg) && visit(arg, n->row) &&
+           node_each_after(n->right, STR_NONE, visit, arg);
+}
+
+void tree_each_after(const struct tree *t, struct str key,
+                     bool (*visit)(void *arg, struct row *row), void *arg)
+{
+    (void)node_each_after(t->root, key, visit, arg);
+}
+
+struct tree tree_cut(struct tree *t, struct str key)
+{
+    struct tree head = {.random = t->random, .pool = t->pool};
+    node_split(t->pool, t->root, key, &head.root, &t->root);
+    return head;
+}
+
+void tree_join(struct tree *t, struct tree *after)
+{
+    t->root = node_join(t->pool, t->root, after->root);
+    after->root = NULL;
 }

@@ -92,6 +92,15 @@ struct row *tree_after(const struct tree *t, struct str key);
 /* The last before key. */
 struct row *tree_before(const struct tree *t, struct str key);
 
+/* Takes the rows up to this key, and with it, out of the tree. */
+struct tree tree_cut(struct tree *t, struct str key);
+/* Takes over the rows of another tree; their keys come after all of this one's. */
+void tree_join(struct tree *t, struct tree *after);
+
+/* Calls visit with the rows after this key in order, with all when it is absent, until it says no.
+ */
+void tree_each_after(const struct tree *t, struct str key,
+                     bool (*visit)(void *arg, struct row *row), void *arg);
 /* Calls visit with every row in order. */
 void tree_each(const struct tree *t, void (*visit)(void *arg, struct row *row), void *arg);
 

@@ -76,7 +76,11 @@ void test_local_old_rows_go_and_young_ones_wait(void)
     CHECK_INT(fresh_rows(&s), FIRST_ROWS);
     change(&s, put_new, FIRST_ROWS, FIRST_ROWS + MORE_ROWS); /* the first are old from now on */
     CHECK_INT(fresh_rows(&s), FIRST_ROWS + MORE_ROWS);
-    change(&s, delete_rows, 0, 1); /* the others of them go to RocksDB, and this one as well */
+    /* Two of them go to RocksDB, the one that is deleted meanwhile as well. */
+    change(&s, delete_rows, 0, 1);
+    CHECK_INT(fresh_rows(&s), FIRST_ROWS + MORE_ROWS - 2 + 1);
+    view_ok(&s, STR("p"), see, &(struct range){1, FIRST_ROWS + MORE_ROWS});
+    change(&s, delete_rows, 0, 1); /* and the other two */
     CHECK_INT(fresh_rows(&s), MORE_ROWS + 1);
     view_ok(&s, STR("p"), see, &(struct range){1, FIRST_ROWS + MORE_ROWS});
     change(&s, delete_rows, FIRST_ROWS, FIRST_ROWS + MORE_ROWS); /* never were in RocksDB */
@@ -84,6 +88,85 @@ void test_local_old_rows_go_and_young_ones_wait(void)
     view_ok(&s, STR("p"), see, &(struct range){1, FIRST_ROWS});
     subject_reopen(&s);
     view_ok(&s, STR("p"), see, &(struct range){1, FIRST_ROWS});
+    engine_close(s.engine);
+    arena_release(&s.arena);
+}
+
+/* ---- part by part ---- */
+
+enum { MODEL_KEYS = 60, MODEL_STEPS = 600 };
+
+struct model {
+    int values[MODEL_KEYS]; /* 0: no such row */
+    int number;
+    int value;
+    bool is_new;
+};
+
+static struct err change_model(struct txn *t, void *arg)
+{
+    const struct model *m = arg;
+    char bytes[8];
+    struct str key = key_of(bytes, m->number);
+    if (m->value == 0)
+        return txn_del(t, key);
+    return txn_put_hinted(t, key, (struct str){(const char *)&m->value, sizeof m->value},
+                          m->is_new ? PUT_NEW : 0);
+}
+
+static struct err see_model(struct txn *t, void *arg)
+{
+    const struct model *m = arg;
+    struct cursor *c;
+    char bytes[8];
+    TRY(cursor_open(t, STR("k"), &c));
+    for (int i = 0; i < MODEL_KEYS; i++) {
+        struct str found;
+        struct str want = {(const char *)&m->values[i], sizeof m->values[i]};
+        TRY(txn_get(t, key_of(bytes, i), &found));
+        CHECK(str_given(found) == (m->values[i] != 0));
+        if (m->values[i] == 0)
+            continue;
+        CHECK_STR(found, want);
+        CHECK(cursor_valid(c));
+        CHECK_STR(cursor_key(c), key_of(bytes, i));
+        CHECK_STR(cursor_value(c), want);
+        TRY(cursor_next(c));
+    }
+    CHECK(!cursor_valid(c));
+    cursor_close(c);
+    return OK;
+}
+
+static void model_step(struct subject *s, struct model *m, uint32_t *random)
+{
+    *random = *random * 1664525 + 1013904223;
+    m->number = (int)(*random >> 8) % MODEL_KEYS;
+    m->value = (*random >> 28) % 3 == 0 ? 0 : 1 + (int)(*random >> 20 & 255);
+    m->is_new = m->values[m->number] == 0;
+    update_ok(s, STR("p"), change_model, m);
+    m->values[m->number] = m->value;
+}
+
+/* Rows come and go while others are on their way to RocksDB, before and behind those that go. */
+void test_local_rows_go_part_by_part(void)
+{
+    struct subject s = {.kind = &SUBJECT_FOLDING};
+    struct model m = {.number = 0};
+    uint32_t random = 4711;
+    clock_init_manual(&s.clock, 20000 * TICKS_PER_DAY);
+    arena_init(&s.arena, SIZE_MAX);
+    s.engine = s.kind->open(&s);
+    local_of(s.engine)->fold_rows = 12; /* parts of three; no update is on its way now */
+    size_t parts = 0;
+    for (int step = 0; step < MODEL_STEPS; step++) {
+        model_step(&s, &m, &random);
+        parts += local_of(s.engine)->fold_after != NULL ? 1 : 0;
+        view_ok(&s, STR("p"), see_model, &m);
+    }
+    CHECK(parts > MODEL_STEPS / 20);
+    subject_reopen(&s);
+    view_ok(&s, STR("p"), see_model, &m);
     engine_close(s.engine);
     arena_release(&s.arena);
 }

@@ -698,6 +698,7 @@ void commit_stop(struct local_engine *e)
     free(e->batch.overlaid);
     free(e->batch.adopted);
     free(e->batch.dropped);
+    fold_release(e);
     free(e->batch.fresh);
     free(e->batch.prepared);
     free(e->unsynced);

@@ -6,7 +6,9 @@
  * messages): RocksDB gets the last of it, in the order of keys, and of a row that it has never had
  * and that is gone again it hears nothing. To insert a row into its memory takes 11,000
  * instructions, into the tree a few hundred. So when there are enough, those go that were there
- * the last time already: of the younger ones many are still to be changed, or to go.
+ * the last time already: of the younger ones many are still to be changed, or to go. And they go a
+ * part at a time, each with another commit: a thousand would take longer than the disk takes a
+ * record, and all who wait for the commit would notice.
  *
  * After a crash RocksDB has what the journal's place in it says, as ever, and the rest is applied
  * from the journal. */
@@ -22,9 +24,10 @@ enum {
      * heap that takes longer than the disk takes a record: a fifth fewer updates a second of two
      * new rows each. */
     FOLD_LASTING_ROWS = 64,
-    /* If so many times what may come until the next time is young, all goes: the tree has a bound.
-     */
-    FOLD_YOUNG_MAX = 2,
+    /* When there is more than so many times what may come until the next time, all goes: the tree
+     * has a bound. */
+    FOLD_TIMES_MAX = 3,
+    FOLD_PARTS = 4, /* in which as many rows go as may come until the next time */
 };
 
 static bool is_placed(const struct row *row)
@@ -146,6 +149,19 @@ static void put_fresh(void *batch, struct row *row)
         put_stored(batch, row_key(row), row_value(row));
 }
 
+/* All that are left of those that should go come after this row. */
+static void fold_reached(struct local_engine *e, struct row *row)
+{
+    if (e->fold_after != NULL)
+        row_put(e->fold_after);
+    e->fold_after = row == NULL ? NULL : row_get(row);
+}
+
+void fold_release(struct local_engine *e)
+{
+    fold_reached(e, NULL);
+}
+
 struct err fold_rows(struct local_engine *e)
 {
     if (e->folded.sequence == e->applied.sequence)
@@ -163,69 +179,110 @@ struct err fold_rows(struct local_engine *e)
     e->fresh_kept = 0;
     e->fresh_lasting = 0;
     e->fresh_bytes = 0;
+    fold_reached(e, NULL);
     publish_state(e, state_new(&e->rows, e->commit, &e->readers));
     return OK;
 }
 
 /* ---- the old ones ---- */
 
+/* Rows that come after e->fold_after: up to the last of those that go now. */
 struct sorting {
     rocksdb_writebatch_t *old;
+    size_t old_max;
     size_t old_count;
-    struct row **young; /* borrowed */
+    size_t old_lasting;
+    struct row **young; /* borrowed, as the next */
     size_t young_count;
-    size_t young_lasting;
+    struct row *last; /* NULL: the end was reached before there were enough */
 };
 
-static void sort_row(void *arg, struct row *row)
+static bool sort_row(void *arg, struct row *row)
 {
     struct sorting *s = arg;
-    if (row->old) {
-        put_fresh(s->old, row);
-        s->old_count++;
-        return;
+    if (!row->old) {
+        s->young[s->young_count++] = row;
+        return true;
     }
-    s->young[s->young_count++] = row;
-    s->young_lasting += row->born ? 0 : 1;
+    put_fresh(s->old, row);
+    s->old_lasting += row->born ? 0 : 1;
+    if (++s->old_count < s->old_max)
+        return true;
+    s->last = row;
+    return false;
 }
 
-/* The rows that stay, over RocksDB as it is now. */
-static void publish_young(struct local_engine *e, const struct sorting *s)
+static struct str fold_key(const struct local_engine *e)
+{
+    return e->fold_after == NULL ? STR_NONE : row_key(e->fold_after);
+}
+
+/* What stays, over RocksDB as it is now: the rows that were not looked at, and the young ones of
+ * the others. */
+static void publish_rest(struct local_engine *e, const struct sorting *s)
 {
     struct state *state = state_new(&e->rows, e->commit, &e->readers);
+    struct tree rest = tree_get(&e->published->fresh);
+    struct tree young = {.random = TREE_SEED};
+    state->fresh = (struct tree){.random = TREE_SEED};
+    if (e->fold_after != NULL)
+        state->fresh = tree_cut(&rest, fold_key(e));
+    if (s->last != NULL) {
+        struct tree looked_at = tree_cut(&rest, row_key(s->last));
+        tree_put(&looked_at);
+    } else {
+        tree_put(&rest);
+    }
     for (size_t i = 0; i < s->young_count; i++)
         (void)row_get(s->young[i]);
-    state->fresh.random = TREE_SEED;
-    tree_fill(&state->fresh, s->young, s->young_count);
-    e->fresh_rows = s->young_count;
-    e->fresh_lasting = s->young_lasting;
+    tree_fill(&young, s->young, s->young_count);
+    tree_join(&state->fresh, &young);
+    tree_join(&state->fresh, &rest);
+    e->fresh_rows -= s->old_count;
+    e->fresh_lasting -= s->old_lasting;
+    fold_reached(e, s->last);
     publish_state(e, state);
+}
+
+static void make_old(void *arg, struct row *row)
+{
+    (void)arg;
+    row->old = true;
+}
+
+/* The next time, those go that are here now. */
+static void fold_end(struct local_engine *e)
+{
+    tree_each(&e->published->fresh, make_old, NULL);
+    fold_reached(e, NULL);
+    e->fresh_kept = e->fresh_rows;
+    e->fresh_bytes = 0;
+}
+
+/* Twice what this commit brings at least, or they would never be gone. */
+static size_t fold_part(const struct local_engine *e)
+{
+    size_t part = (e->fold_rows + FOLD_PARTS - 1) / FOLD_PARTS;
+    size_t needed = 2 * e->batch.fresh_count;
+    return part > needed ? part : needed;
 }
 
 /* What the journal's place in RocksDB says is left as it is: RocksDB's memory may be ahead of it,
  * for a start applies whole rows from there on, and no table begins before all rows are there.
- * False when all that is fresh is young. */
+ * False when no row went. */
 static bool fold_old(struct local_engine *e)
 {
     struct sorting s = {.old = e->write,
+                        .old_max = fold_part(e),
                         .young = mem_alloc((e->fresh_rows + 1) * sizeof(struct row *))};
     rocksdb_writebatch_clear(e->write);
-    tree_each(&e->published->fresh, sort_row, &s);
-    assert(s.young_count + s.old_count == e->fresh_rows);
-    if (s.young_count > FOLD_YOUNG_MAX * e->fold_rows) {
-        free(s.young);
-        (void)fold_rows(e);
-        return true;
-    }
+    tree_each_after(&e->published->fresh, fold_key(e), sort_row, &s);
+    assert(s.young_count + s.old_count <= e->fresh_rows);
     e->fold_failed = s.old_count > 0 && err_is(rows_write_counted(&e->rows, e->write));
-    if (!e->fold_failed) {
-        for (size_t i = 0; i < s.young_count; i++)
-            s.young[i]->old = true;
-        if (s.old_count > 0)
-            publish_young(e, &s);
-        e->fresh_kept = e->fresh_rows;
-        e->fresh_bytes = 0;
-    }
+    if (!e->fold_failed && s.old_count > 0)
+        publish_rest(e, &s);
+    if (!e->fold_failed && s.last == NULL)
+        fold_end(e);
     free(s.young);
     return s.old_count > 0;
 }
@@ -234,10 +291,10 @@ static bool fold_old(struct local_engine *e)
 bool fold_when_due(struct local_engine *e)
 {
     bool most_stay = e->fresh_lasting >= FOLD_LASTING_ROWS && e->fresh_lasting >= e->fresh_rows / 2;
-    if (most_stay) {
+    if (most_stay || e->fresh_rows > FOLD_TIMES_MAX * e->fold_rows) {
         (void)fold_rows(e);
         return true;
     }
-    return (e->fresh_rows >= e->fresh_kept + e->fold_rows || e->fresh_bytes >= FOLD_BYTES) &&
-           fold_old(e);
+    bool due = e->fresh_rows >= e->fresh_kept + e->fold_rows || e->fresh_bytes >= FOLD_BYTES;
+    return (due || e->fold_after != NULL) && fold_old(e);
 }

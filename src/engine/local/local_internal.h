@@ -112,6 +112,7 @@ struct local_engine {
     size_t fresh_kept;            /* how many it was when rows last went there */
     size_t fresh_lasting;         /* those that RocksDB has, or that were not said to be new */
     size_t fresh_bytes;           /* of all that were, since rows last went there */
+    struct row *fold_after;       /* the last of those that went; NULL when all have that should */
     bool fold_failed;             /* RocksDB did not take them */
     size_t coming_max;            /* in an update that deletes nothing, while room_short */
     uint64_t room_look_at;        /* by how many journal_bytes to look at the disk's room again */
@@ -218,6 +219,7 @@ bool fold_when_due(struct local_engine *e);
 /* RocksDB gets what is fresh in the published state, in memory, and the state becomes one with
  * nothing fresh. */
 struct err fold_rows(struct local_engine *e);
+void fold_release(struct local_engine *e);
 
 /* Adds a row to a batch of RocksDB's. */
 void put_stored(rocksdb_writebatch_t *batch, struct str key, struct str stored);
