@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/rowkey.h"
 
-enum { ROWKEY_ESCAPE = 0x00, ROWKEY_ZERO = 0xFF, ROWKEY_END = 0x01, ROWKEY_PAST = 0x02 };
+enum { ROWKEY_ESCAPE = 0x00, ROWKEY_ZERO = 0xFF, ROWKEY_PAST = 0x02 };
 
 void rowkey_put_prefix(struct buf *b, struct str prefix)
 {
@@ -79,7 +79,7 @@ size_t rowkey_past_prefix(char *p, size_t n)
     return n;
 }
 
-static void rowkey_grow(struct rowkey *k, size_t capacity)
+void rowkey_grow(struct rowkey *k, size_t capacity)
 {
     char *p = arena_bytes(k->arena, capacity);
     memcpy(p, k->p, k->partition_n);
@@ -110,17 +110,6 @@ void rowkey_init(struct rowkey *k, struct arena *arena, struct str partition)
     k->p = b.p;
     k->partition_n = b.n;
     k->capacity = b.capacity;
-}
-
-struct str rowkey_of(struct rowkey *k, struct str key)
-{
-    size_t n = k->partition_n + key.n;
-    if (n > k->capacity)
-        rowkey_grow(k, n + n / 2);
-    if (key.n > 0)
-        memcpy(k->p + k->partition_n, key.p, key.n);
-    k->p[k->partition_n - 1] = ROWKEY_END; /* rowkey_past may have raised it */
-    return (struct str){k->p, n};
 }
 
 struct str rowkey_past(struct rowkey *k, struct str prefix)

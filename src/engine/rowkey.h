@@ -33,7 +33,7 @@ bool rowkey_divide(struct str physical, struct buf *scratch, struct str *partiti
  * length, 0 when there is none. */
 size_t rowkey_past_prefix(char *p, size_t n);
 
-enum { ROWKEY_SMALL_BYTES = 320 };
+enum { ROWKEY_SMALL_BYTES = 320, ROWKEY_END = 0x01 };
 
 /* Forms the keys of one partition one after the other in the same memory. */
 struct rowkey {
@@ -45,8 +45,18 @@ struct rowkey {
 };
 
 void rowkey_init(struct rowkey *k, struct arena *arena, struct str partition);
+void rowkey_grow(struct rowkey *k, size_t capacity);
 /* Valid until the next call of either. */
-struct str rowkey_of(struct rowkey *k, struct str key);
+static inline struct str rowkey_of(struct rowkey *k, struct str key)
+{
+    size_t n = k->partition_n + key.n;
+    if (n > k->capacity)
+        rowkey_grow(k, n + n / 2);
+    if (key.n > 0)
+        memcpy(k->p + k->partition_n, key.p, key.n);
+    k->p[k->partition_n - 1] = ROWKEY_END; /* rowkey_past may have raised it */
+    return (struct str){k->p, n};
+}
 /* The first possible key past all of the partition that start with `prefix`. */
 struct str rowkey_past(struct rowkey *k, struct str prefix);
 

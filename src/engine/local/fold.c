@@ -62,7 +62,7 @@ static void drop_born(struct local_engine *e, struct tree *fresh, const struct r
 {
     if (is_placed(born))
         row_places_drop(e->places, hash);
-    tree_remove(fresh, row_key(born));
+    tree_remove_present(fresh, row_key(born));
     e->fresh_rows--;
 }
 

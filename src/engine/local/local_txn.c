@@ -38,11 +38,6 @@ static void release_slice(void *slice)
     rocksdb_pinnableslice_destroy(slice);
 }
 
-static void release_row(void *row)
-{
-    row_put(row);
-}
-
 static void release_cached(void *row)
 {
     cached_row_put(row);
@@ -97,12 +92,9 @@ static bool local_find_written(struct local_txn *t, struct str key, struct str *
                           : tree_find(&t->batch->overlay, key); /* a read-only store's */
     if (row == NULL)
         return false;
-    *stored = STR_NONE;
-    if (!row->deleted) {
-        /* A later write of this update would free it. */
-        local_hold(t, release_row, row_get(row));
-        *stored = row_value(row);
-    }
+    /* It lives longer than the transaction: what a later write of this update replaces is kept
+     * until the update's outcome is known (batch_insert). */
+    *stored = row->deleted ? STR_NONE : row_value(row);
     return true;
 }
 
@@ -309,13 +301,17 @@ static void batch_put(struct batch *b, struct str key, struct str value)
 
 /* On a disk that is nearly full: how much comes in rows that were not there. What is replaced
  * becomes garbage, and marks without a value are small. */
-static void note_coming(struct local_txn *t, struct str key, size_t bytes)
+static void count_coming(struct local_txn *t, struct str key, size_t bytes)
 {
     struct str stored = STR_NONE;
-    if (bytes == 0 || !atomic_load(&t->engine->room_short))
-        return;
     bool known = local_find_written(t, key, &stored) || !err_is(local_find_below(t, key, &stored));
     t->batch->coming += known && str_given(stored) ? 0 : bytes;
+}
+
+static inline void note_coming(struct local_txn *t, struct str key, size_t bytes)
+{
+    if (bytes > 0 && atomic_load_explicit(&t->engine->room_short, memory_order_relaxed))
+        count_coming(t, key, bytes);
 }
 
 static struct err local_put(struct txn *txn, struct str key, struct str value)

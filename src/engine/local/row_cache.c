@@ -68,7 +68,9 @@ static pthread_mutex_t *lock_of(struct row_cache *c, uint64_t hash)
 
 void cached_row_give(struct pool *pool, struct cached_row *row)
 {
-    if (atomic_fetch_sub_explicit(&row->refs, 1, memory_order_acq_rel) != 1)
+    /* Who has the only reference need not tell anybody. */
+    if (atomic_load_explicit(&row->refs, memory_order_acquire) != 1 &&
+        atomic_fetch_sub_explicit(&row->refs, 1, memory_order_acq_rel) != 1)
         return;
     size_t bytes = sizeof *row;
     if (row->shared != NULL)
@@ -116,6 +118,11 @@ struct cached_row *row_cache_find(struct row_cache *c, struct str key, uint64_t 
     }
     pthread_mutex_unlock(lock_of(c, hash));
     return found;
+}
+
+void row_cache_prefetch(const struct row_cache *c, uint64_t hash)
+{
+    __builtin_prefetch(&c->buckets[hash & (CACHE_BUCKETS - 1)], 1);
 }
 
 /* ---- keeping ---- */

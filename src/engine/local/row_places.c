@@ -179,6 +179,11 @@ void row_places_announce(struct row_places *p, uint64_t commit)
     atomic_store(&p->announced, commit);
 }
 
+void row_places_prefetch(const struct row_places *p, uint64_t hash)
+{
+    __builtin_prefetch(bucket_of(p, hash), 1);
+}
+
 void row_places_put(struct row_places *p, uint64_t hash, const struct row_place *place)
 {
     uint64_t word = word_of(p, hash, place);

@@ -79,6 +79,8 @@ void row_places_restore(struct row_places *p, uint64_t bucket, const uint64_t wo
 /* The committer, as for the cache of rows: a row it has changed lies there; it lies nowhere whole,
  * or is gone. */
 void row_places_announce(struct row_places *p, uint64_t commit);
+/* What has this hash will be changed soon. */
+void row_places_prefetch(const struct row_places *p, uint64_t hash);
 void row_places_put(struct row_places *p, uint64_t hash, const struct row_place *place);
 void row_places_drop(struct row_places *p, uint64_t hash);
 

@@ -47,6 +47,27 @@ static bool entry_next(struct reader *r, struct page_entry *e)
     return !r->bad && e->inserted >= 0 && e->expires >= 0;
 }
 
+/* The next entry's head; NULL when there is none that is whole. */
+static const char *entry_head(struct reader *r)
+{
+    const char *head = r->p;
+    uint32_t text_n;
+    if (r->n < ENTRY_HEAD_BYTES)
+        return NULL;
+    memcpy(&text_n, head + ENTRY_TEXT_AT, sizeof text_n);
+    size_t n = ENTRY_HEAD_BYTES + (size_t)le32toh(text_n);
+    if (n > r->n)
+        return NULL;
+    r->p += n;
+    r->n -= n;
+    return head;
+}
+
+static bool entry_skip(struct reader *r)
+{
+    return entry_head(r) != NULL;
+}
+
 static bool form_begin(struct reader *r)
 {
     return read_u8(r) == FORM;
@@ -122,8 +143,9 @@ struct err page_show(struct txn *t, const struct queue_state *s, struct page *pa
     }
     struct reader r = reader_of(page->put);
     bool sound = form_begin(&r);
-    for (unsigned i = 0; sound && i <= slot; i++)
-        sound = entry_next(&r, &e);
+    for (unsigned i = 0; sound && i < slot; i++)
+        sound = entry_skip(&r);
+    sound = sound && entry_next(&r, &e);
     *inserted = e.inserted;
     *text = e.text;
     if (sound && page->slots[slot].changed) {
@@ -183,13 +205,15 @@ static void put_entry(char *to, const struct page_entry *e)
 static bool earliest_expiry(struct str row, int64_t *earliest)
 {
     struct reader r = reader_of(row);
-    struct page_entry e;
+    const char *head;
     *earliest = QUEUE_EXPIRES_NEVER;
     if (!form_begin(&r))
         return false;
-    while (entry_next(&r, &e))
-        *earliest = e.expires < *earliest ? e.expires : *earliest;
-    return reader_done(&r);
+    while ((head = entry_head(&r)) != NULL) {
+        int64_t expires = (int64_t)queue_word_at(head + ENTRY_EXPIRES_AT);
+        *earliest = expires < *earliest ? expires : *earliest;
+    }
+    return reader_done(&r) && *earliest >= 0;
 }
 
 /* Writes the message to the end of the page's row, which is absent for a new page. */
