@@ -282,22 +282,31 @@ void tree_fill(struct tree *t, struct row **rows, size_t n)
     t->root = node_fill(t->pool, rows, n, UINT32_MAX);
 }
 
-void tree_remove(struct tree *t, struct str key)
-{
-    if (node_find(t->root, key) != NULL)
-        tree_remove_present(t, key);
-}
-
-void tree_remove_present(struct tree *t, struct str key)
+struct tree_node **tree_link(struct tree *t, struct str key)
 {
     bool found;
     struct tree_node **link = node_link(t, key, 0, &found);
-    assert(found);
+    return found ? link : NULL;
+}
+
+struct row *tree_link_row(struct tree_node *const *link)
+{
+    return (*link)->row;
+}
+
+void tree_link_cut(struct tree *t, struct tree_node **link)
+{
     struct tree_node *n = *link;
     *link = node_join(t->pool, n->left, n->right);
     n->left = NULL;
     n->right = NULL;
     node_put(t->pool, n);
+}
+
+void tree_remove(struct tree *t, struct str key)
+{
+    if (node_find(t->root, key) != NULL)
+        tree_link_cut(t, tree_link(t, key));
 }
 
 struct row **tree_place(const struct tree *t, struct str key)

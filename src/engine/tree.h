@@ -78,8 +78,13 @@ struct row *tree_exchange(struct tree *t, struct row *row);
 void tree_fill(struct tree *t, struct row **rows, size_t n);
 /* Absent is no error. */
 void tree_remove(struct tree *t, struct str key);
-/* The same of one that is known to be there. */
-void tree_remove_present(struct tree *t, struct str key);
+
+/* Where the tree has the row of the key; NULL when it has none. All on the way there is the tree's
+ * own from now on, as when the row is changed. Until the tree is changed otherwise. */
+struct tree_node **tree_link(struct tree *t, struct str key);
+struct row *tree_link_row(struct tree_node *const *link);
+/* Takes the row out that is there. */
+void tree_link_cut(struct tree *t, struct tree_node **link);
 
 /* Where the tree has the row of the key, NULL when it has none. Who holds the tree alone may put
  * another row of the same key there; it stays the place until a row is removed from the tree. */

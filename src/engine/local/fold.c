@@ -57,19 +57,19 @@ static void forget_place_below(struct local_engine *e, const struct row *row, ui
         row_places_drop(e->places, hash);
 }
 
-static void drop_born(struct local_engine *e, struct tree *fresh, const struct row *born,
+static void drop_born(struct local_engine *e, struct tree *fresh, struct tree_node **born,
                       uint64_t hash)
 {
-    if (is_placed(born))
+    if (is_placed(tree_link_row(born)))
         row_places_drop(e->places, hash);
-    tree_remove_present(fresh, row_key(born));
+    tree_link_cut(fresh, born);
     e->fresh_rows--;
 }
 
 void fresh_add(struct local_engine *e, struct tree *fresh, struct row *row, uint64_t hash)
 {
-    const struct row *there = row->deleted ? tree_find(fresh, row_key(row)) : NULL;
-    if (leaves_nothing(row, there)) {
+    struct tree_node **there = row->deleted ? tree_link(fresh, row_key(row)) : NULL;
+    if (leaves_nothing(row, there == NULL ? NULL : tree_link_row(there))) {
         if (there != NULL)
             drop_born(e, fresh, there, hash);
         row_give(fresh->pool, row);
