@@ -17,10 +17,14 @@ static bool is_cached(struct local_engine *e, const struct row_offer *asked)
     return row != NULL;
 }
 
-/* Whether a search in RocksDB would be next. */
+/* Whether a search in RocksDB would be next. Where the first row is known to lie whole in the
+ * journal, the others are as a rule. */
 static bool lies_below(struct local_txn *t, const struct row_offer *asked)
 {
-    return !is_cached(t->engine, asked) && batch_find(t->batch, asked->key) == NULL &&
+    struct row_place place;
+    return !is_cached(t->engine, asked) &&
+           !row_places_find(t->engine->places, asked->hash, asked->commit, &place) &&
+           batch_find(t->batch, asked->key) == NULL &&
            tree_find(&t->state->fresh, asked->key) == NULL;
 }
 
