@@ -271,7 +271,7 @@ void test_loop_after_events(void)
         CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fds[i]) == 0 && write(fds[i][1], "x", 1) == 1);
         watchers[i] =
             (struct watcher){{watcher_ready, fds[i][0]},
-                             {{NULL}, loop, order, 'e', NULL},
+                             {{.run = NULL}, loop, order, 'e', NULL},
                              {{.run = ender_run}, loop, order, 'p', i == 1 ? &last : NULL},
                              {{.run = ender_run}, loop, order, 's', NULL}};
         CHECK_OK(loop_watch_add(loop, &watchers[i].watch, EPOLLIN));
