@@ -3,12 +3,20 @@
 
 /* What a taker expects to come back of those it has answered: all of them at best, a quarter at
  * least. It learns: after a wait in vain it expects no more than came, and then a little more with
- * every time that as many came as it had expected. */
+ * every time that as many came as it had expected. When the processor had nothing to do meanwhile,
+ * a little less, down to half: two groups by turns then, of which one is served while the disk
+ * takes the other. More flushes cost more than they gain only where there is no time to spare.
+ * (Queue messages, 64 connections, a core each for server and client, by turns: 17,100 a second
+ * with one group and 20,100 with two when the client takes 13 µs a request; when it takes 9 µs and
+ * keeps the server busy, 21,200 and 21,100, with 39.5 and 41.3 µs of CPU for each.) */
 enum {
     RETURN_WHOLE = 1024,
     RETURN_FIRST = 768,
+    RETURN_IDLE = 512,
     RETURN_LEAST = 256,
     RETURN_STEPS = 32,
+    IDLE_STEPS = 16,
+    IDLE_SHARE = 16, /* one in so many is counted as nothing to do */
 };
 
 void update_queue_init(struct update_queue *q)
@@ -87,10 +95,21 @@ static struct timespec time_after_us(int64_t us)
     return at;
 }
 
+/* What all threads have used so far. */
+static int64_t process_us(void)
+{
+    struct timespec used;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return used.tv_sec * 1000000 + used.tv_nsec / 1000;
+}
+
 struct update_return update_queue_expect(struct update_queue *q, size_t answered,
                                          int64_t patience_us)
 {
-    struct update_return r = {.answered = answered, .until = time_after_us(patience_us)};
+    struct update_return r = {.answered = answered,
+                              .until = time_after_us(patience_us),
+                              .begun_us = clock_mono_us(),
+                              .begun_used_us = process_us()};
     pthread_mutex_lock(&q->lock);
     r.from = q->pushed;
     r.all = q->pushed + (answered * q->share + RETURN_WHOLE / 2) / RETURN_WHOLE;
@@ -114,12 +133,27 @@ void update_queue_await(struct update_queue *q, struct update_return *r, uint64_
     pthread_mutex_unlock(&q->lock);
 }
 
+void update_queue_came(struct update_return *r)
+{
+    int64_t waited_us = clock_mono_us() - r->begun_us;
+    int64_t used_us = process_us() - r->begun_used_us;
+    r->idle = used_us < waited_us - waited_us / IDLE_SHARE;
+}
+
+static unsigned less_for_idle(unsigned share)
+{
+    unsigned less = share - share / IDLE_STEPS;
+    return share <= RETURN_IDLE ? share : less < RETURN_IDLE ? RETURN_IDLE : less;
+}
+
 void update_queue_learn(struct update_queue *q, const struct update_return *r)
 {
     pthread_mutex_lock(&q->lock);
     unsigned share = q->share;
     if (r->late)
         share = (unsigned)((q->pushed - r->from) * RETURN_WHOLE / r->answered);
+    else if (r->idle)
+        share = less_for_idle(share);
     else
         share += (RETURN_WHOLE - share) / RETURN_STEPS + 1;
     q->share = share < RETURN_LEAST ? RETURN_LEAST : share > RETURN_WHOLE ? RETURN_WHOLE : share;

@@ -29,6 +29,9 @@ struct update_return {
     uint64_t all;  /* all came that can be expected; 0: nobody is waited for */
     struct timespec until;
     bool late;
+    bool idle; /* there was time in which no processor worked for us: see update_queue_came */
+    int64_t begun_us;
+    int64_t begun_used_us; /* the time of processors that was used up to then */
 };
 
 void update_queue_init(struct update_queue *q);
@@ -48,6 +51,8 @@ struct update_return update_queue_expect(struct update_queue *q, size_t answered
 /* Waits until `pushed` is as much or the time is over. `holds`: nobody may step in. */
 void update_queue_await(struct update_queue *q, struct update_return *r, uint64_t pushed,
                         bool holds);
+/* All are there, or not: finds out whether the time was one of waiting or of work. */
+void update_queue_came(struct update_return *r);
 /* In the end: what to expect the next time. */
 void update_queue_learn(struct update_queue *q, const struct update_return *r);
 void update_queue_close(struct update_queue *q);

@@ -43,6 +43,36 @@ void test_queue_late_clients_are_expected_less_and_more_again(void)
     update_queue_release(&q);
 }
 
+void test_queue_expects_half_of_them_where_waiting_is_all_there_is_to_do(void)
+{
+    struct update_queue q;
+    update_queue_init(&q);
+    for (int i = 0; i < 100; i++)
+        update_queue_learn(&q, &(struct update_return){.answered = 64, .idle = true});
+    CHECK_INT(expected(&q, 64), 32);
+    for (int i = 0; i < 1000; i++)
+        update_queue_learn(&q, &(struct update_return){.answered = 64});
+    CHECK_INT(expected(&q, 64), 64);
+    update_queue_learn(&q, &(struct update_return){.answered = 64, .late = true});
+    update_queue_learn(&q, &(struct update_return){.answered = 64, .idle = true});
+    CHECK_INT(expected(&q, 64), 16);
+    update_queue_release(&q);
+}
+
+void test_queue_tells_waiting_from_work(void)
+{
+    struct update_queue q;
+    update_queue_init(&q);
+    struct update_return r = update_queue_expect(&q, 64, SHORT_US);
+    r.begun_us -= LONG_US;
+    update_queue_came(&r);
+    CHECK(r.idle);
+    r.begun_used_us -= 2LL * LONG_US;
+    update_queue_came(&r);
+    CHECK(!r.idle);
+    update_queue_release(&q);
+}
+
 struct taker {
     struct update_queue q;
     struct update_return r;
