@@ -53,13 +53,13 @@ void *pool_take(struct pool *p, size_t *bytes)
 
 void pool_give(struct pool *p, void *block, size_t bytes)
 {
-    if (p == NULL || !KEEPS || bytes < POOL_STEP) {
+    if (p == NULL || !KEEPS || bytes < POOL_STEP || bytes > class_bytes(POOL_CLASSES - 1)) {
         free(block);
         return;
     }
     /* The last class whose blocks are not larger than this one. */
     size_t class = class_for(bytes);
-    if (class == POOL_CLASSES || class_bytes(class) > bytes)
+    if (class_bytes(class) > bytes)
         class --;
     if (p->counts[class] >= POOL_CLASS_BYTES / class_bytes(class)) {
         free(block);

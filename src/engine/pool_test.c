@@ -38,6 +38,18 @@ void test_pool_keeps_a_bounded_number(void)
     CHECK(p.blocks[CLASS] == NULL && p.counts[CLASS] == 0);
 }
 
+/* It would count for a small one, and be held by whoever needs little. */
+void test_pool_keeps_nothing_that_is_too_large(void)
+{
+    struct pool p = {0};
+    enum { LARGEST = POOL_SMALL_MAX << POOL_LARGE_CLASSES };
+    pool_give(&p, mem_alloc(LARGEST + 1), LARGEST + 1);
+    pool_give(&p, mem_alloc(1 << 20), 1 << 20);
+    for (size_t class = 0; class < POOL_CLASSES; class ++)
+        CHECK_INT(p.counts[class], 0);
+    pool_release(&p);
+}
+
 void test_no_pool_is_malloc(void)
 {
     size_t bytes = 100;

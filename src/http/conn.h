@@ -86,7 +86,7 @@ struct http_conn {
     struct http_chunked chunked;
     uint64_t body_left; /* still to be read; for a chunked body 1 until it has ended */
     uint64_t discarded; /* of this body */
-    struct str in;      /* read, and not yet looked at: in the worker's buffer or in held */
+    struct str in;      /* read, and not yet looked at: in a worker's buffer or in held */
     struct buf held;    /* the input that had to be kept between two turns */
     size_t scanned;     /* of the head in `in` */
     int64_t active_ms;  /* when a byte last moved */

@@ -6,7 +6,7 @@
 #include "http/parse.h"
 
 /* ---- the input ----
- * Bytes are read into the worker's one buffer and used up there. What is left when the connection
+ * Bytes are read into a buffer of the worker's and used up there. What is left when the connection
  * has to wait (half a head, a pipelined request) moves to the heap, and the idle hold nothing. */
 
 void http_input_keep(struct http_conn *c)

@@ -53,13 +53,13 @@ static void get_back_on_loop(struct loop_task *task)
         rest_finish(g->call, g->update.result);
 }
 
-/* One message and its kind is the answer ahead; 32 of 64 KiB are not. */
+/* The answer of one message or two is made ahead; that of 32 would keep the others up. */
 static void get_settled(struct engine_update *u)
 {
     struct get_call *g = (struct get_call *)((char *)u - offsetof(struct get_call, update));
     size_t bytes = 0;
     for (unsigned i = 0; i < g->get.count; i++)
-        bytes += g->get.messages[i].text.n;
+        bytes += QUEUE_XML_MESSAGE_BYTES + g->get.messages[i].text.n;
     if (!g->get.again && bytes <= REST_AHEAD_BYTES_MAX)
         rest_encode_ahead(g->call);
 }

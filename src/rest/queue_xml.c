@@ -140,7 +140,7 @@ static void put_message(struct buf *out, const struct queue_message *m, enum que
 void queue_xml_put_list(struct rest_call *call, const struct queue_message *messages, size_t count,
                         enum queue_xml_view view)
 {
-    enum { FRAME_BYTES = 128, MESSAGE_BYTES = 512 }; /* around the texts, amply */
+    enum { FRAME_BYTES = 128 };
     struct buf *out = &call->out;
     struct told_times times = {.inserted.second = INT64_MIN,
                                .expires.second = INT64_MIN,
@@ -148,7 +148,7 @@ void queue_xml_put_list(struct rest_call *call, const struct queue_message *mess
     /* Room for all of it from the start: to grow by and by would copy what is there each time. */
     size_t room = FRAME_BYTES;
     for (size_t i = 0; i < count; i++)
-        room += MESSAGE_BYTES + (view == QUEUE_XML_PUT ? 0 : messages[i].text.n);
+        room += QUEUE_XML_MESSAGE_BYTES + (view == QUEUE_XML_PUT ? 0 : messages[i].text.n);
     (void)buf_reserve(out, room);
     call_begin_xml(call);
     buf_put(out, count == 0 ? STR("<QueueMessagesList />") : STR("<QueueMessagesList>"));

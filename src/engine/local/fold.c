@@ -287,7 +287,10 @@ static bool fold_old(struct local_engine *e)
     return s.old_count > 0;
 }
 
-/* What RocksDB does not take stays in the state, and the next commit waits until it does. */
+/* What RocksDB does not take stays in the state, and the next commit waits until it does. Rows of
+ * commits that no flush has covered yet go together with all others and the journal's place:
+ * RocksDB may begin a table after all, when a full disk has room again, and what a power cut takes
+ * back must not be there in part. */
 bool fold_when_due(struct local_engine *e)
 {
     bool most_stay = e->fresh_lasting >= FOLD_LASTING_ROWS && e->fresh_lasting >= e->fresh_rows / 2;
@@ -296,5 +299,10 @@ bool fold_when_due(struct local_engine *e)
         return true;
     }
     bool due = e->fresh_rows >= e->fresh_kept + e->fold_rows || e->fresh_bytes >= FOLD_BYTES;
-    return (due || e->fold_after != NULL) && fold_old(e);
+    if (!due && e->fold_after == NULL)
+        return false;
+    if (e->journal.durable_sequence >= e->applied.sequence)
+        return fold_old(e);
+    (void)fold_rows(e);
+    return true;
 }

@@ -108,8 +108,6 @@ static void mem_run_update(struct mem_engine *m, struct tree *newest, struct eng
         atomic_fetch_add(&m->updates, 1);
     }
     mem_txn_release(&t);
-    if (!err_is(u->result) && u->settled != NULL)
-        u->settled(u);
 }
 
 static void mem_publish(struct mem_engine *m, struct tree newest)

@@ -58,6 +58,7 @@ struct search {
     struct expired *expired; /* met on the way */
 
     uint64_t head; /* no message waits in the log before this */
+    bool told;     /* the engine, which pages are read next */
     bool has_logged;
     struct chosen logged; /* the one at head */
 
@@ -111,7 +112,7 @@ static struct err search_begin(struct search *f, struct txn *t, const struct que
     f->pages = NULL;
     f->expired = NULL;
     f->head = s->head;
-    f->has_logged = f->has_timed = false;
+    f->has_logged = f->has_timed = f->told = false;
     f->due = NULL;
     f->due_count = 0;
     f->visible_from = s->visible_from;
@@ -126,13 +127,16 @@ static struct err search_begin(struct search *f, struct txn *t, const struct que
 
 /* ---- the log ---- */
 
-/* The first message of a page that others follow: the pages are taken one after the other. */
+/* The first message of a page that others follow: the pages are taken one after the other. Told
+ * once: more pages than a get can want are fetched then, and of hundreds that the sweep has taken
+ * none is there to be fetched. */
 static void expect_pages(struct search *f)
 {
     uint64_t page = page_of(f->head);
     uint64_t last = page_of(f->s->tail - 1);
-    if (slot_of(f->head) != 0 || page < f->s->untouched || page == last)
+    if (f->told || slot_of(f->head) != 0 || page < f->s->untouched || page == last)
         return;
+    f->told = true;
     struct queue_key from = queue_key_of(f->s, KEY_PAGE, page);
     struct queue_key past = queue_key_of(f->s, KEY_PAGE, last + 1);
     txn_expect(f->t, queue_key_str(&from), queue_key_str(&past));
