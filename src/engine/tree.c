@@ -74,17 +74,9 @@ struct row *row_get(struct row *r)
     return r;
 }
 
-/* Whether the reference that goes was the last. Who has the only one need not tell anybody: an
- * atomic change costs as much as twenty plain ones. */
-static bool was_last(atomic_uint *refs)
-{
-    return atomic_load_explicit(refs, memory_order_acquire) == 1 ||
-           atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
-}
-
 void row_give(struct pool *pool, struct row *r)
 {
-    if (was_last(&r->refs))
+    if (ref_was_last(&r->refs))
         pool_give(pool, r, sizeof *r + r->key_n + r->value_n + r->body_n + r->room);
 }
 
@@ -103,7 +95,7 @@ static struct tree_node *node_get(struct tree_node *n)
 /* Recursion is as deep as the tree: a few times the logarithm of its size. */
 static void node_put(struct pool *pool, struct tree_node *n)
 {
-    if (n == NULL || !was_last(&n->refs))
+    if (n == NULL || !ref_was_last(&n->refs))
         return;
     node_put(pool, n->left);
     node_put(pool, n->right);

@@ -68,9 +68,7 @@ static pthread_mutex_t *lock_of(struct row_cache *c, uint64_t hash)
 
 void cached_row_give(struct pool *pool, struct cached_row *row)
 {
-    /* Who has the only reference need not tell anybody. */
-    if (atomic_load_explicit(&row->refs, memory_order_acquire) != 1 &&
-        atomic_fetch_sub_explicit(&row->refs, 1, memory_order_acq_rel) != 1)
+    if (!ref_was_last(&row->refs))
         return;
     size_t bytes = sizeof *row;
     if (row->shared != NULL)

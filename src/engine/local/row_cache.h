@@ -114,8 +114,6 @@ static inline struct str cached_row_value(const struct cached_row *row)
  * with an absent value for one that is gone. What was kept is kept as it is now; nothing is added.
  */
 void row_cache_announce(struct row_cache *c, uint64_t commit);
-/* A row of this hash will be asked for soon. */
-void row_cache_prefetch(const struct row_cache *c, uint64_t hash);
 void row_cache_renew(struct row_cache *c, struct str key, uint64_t hash, struct str value,
                      struct pool *pool);
 /* The same for a row that is to be kept in any case: it is made before, with the number of the
@@ -123,5 +121,7 @@ void row_cache_renew(struct row_cache *c, struct str key, uint64_t hash, struct 
  * does not have much room that it does not use, its bytes are shared. */
 struct cached_row *row_cache_make(struct pool *pool, struct row *row, uint64_t hash,
                                   uint64_t commit);
+/* A row of this hash will be asked for soon. */
+void row_cache_prefetch(const struct row_cache *c, uint64_t hash);
 
 #endif
