@@ -12,11 +12,11 @@
 #include "core/mem.h"
 #include "engine/mem/mem.h"
 #include "service/file/keys.h"
-#include "service/file/opens.h"
+#include "service/file/opens/opens.h"
 #include "service/file/share.h"
+#include "smb/commands/session.h"
 #include "smb/message.h"
 #include "smb/server.h"
-#include "smb/session.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

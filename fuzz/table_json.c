@@ -2,7 +2,7 @@
 /* A body that reads as an entity is written out, and reads back as the same entity. */
 #include <assert.h>
 
-#include "rest/table_json.h"
+#include "rest/table/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -26,11 +26,11 @@
 #include "net/dial.h"
 #include "net/pool.h"
 #include "rest/access_log.h"
-#include "rest/copier.h"
+#include "rest/copy/copier.h"
 #include "rest/digest.h"
 #include "rest/server.h"
 #include "rest/service_properties.h"
-#include "service/file/opens.h"
+#include "service/file/opens/opens.h"
 #include "smb/server.h"
 
 enum { LOOPS_MAX = 256, POOL_THREADS = 4, FETCH_THREADS = 8, DRAIN_MS = 10000, LOG_FLUSH_MS = 250 };

@@ -31,7 +31,7 @@ snake() {
 }
 
 check_operations() {
-    rows=$(cat src/rest/ops_*.c 2>/dev/null | sed -nE 's/^ *\{ *(\.name *= *)?"([A-Z][A-Za-z0-9]*)".*/\2/p' | sort -u)
+    rows=$(cat src/rest/*/ops_*.c 2>/dev/null | sed -nE 's/^ *\{ *(\.name *= *)?"([A-Z][A-Za-z0-9]*)".*/\2/p' | sort -u)
     units=$(find src test -name '*_test.c' -exec grep -hoE '\btest_[a-z0-9_]+\(void\)' {} + 2>/dev/null)
     boxes=$(find test -name '*.test.mjs' -not -path '*/node_modules/*' -exec cat {} + 2>/dev/null)
     for name in $rows; do

@@ -3,10 +3,10 @@
 
 #include <assert.h>
 
+#include "rest/blob/website.h"
 #include "rest/cors.h"
 #include "rest/server.h"
-#include "rest/table_format.h"
-#include "rest/website.h"
+#include "rest/table/format.h"
 
 const struct op_table *match_table(enum service_kind service)
 {

@@ -2,7 +2,7 @@
 #include "rest/multipart.h"
 
 #include "core/test.h"
-#include "rest/table_token.h"
+#include "rest/table/token.h"
 
 void test_multipart_boundary(void)
 {

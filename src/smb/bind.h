@@ -9,7 +9,7 @@
 #ifndef SMB_BIND_H
 #define SMB_BIND_H
 
-#include "smb/session.h"
+#include "smb/commands/session.h"
 
 struct smb_cards;
 struct smb_cards *smb_cards_new(void);

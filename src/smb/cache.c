@@ -2,10 +2,10 @@
 #include "smb/cache.h"
 
 #include "smb/clients.h"
+#include "smb/commands/session.h"
 #include "smb/drive.h"
 #include "smb/open.h"
 #include "smb/server.h"
-#include "smb/session.h"
 
 enum {
     LEASE_READ = 1,

@@ -5,7 +5,7 @@
 #ifndef SMB_CACHE_H
 #define SMB_CACHE_H
 
-#include "service/file/opens.h"
+#include "service/file/opens/opens.h"
 #include "smb/conn.h"
 
 enum { SMB_LEASE_KEY_BYTES = 16, SMB_LEASE_BREAKING = 2 /* a flag */ };

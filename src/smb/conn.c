@@ -11,10 +11,10 @@
 #include "core/log.h"
 #include "core/mem.h"
 #include "smb/clients.h"
+#include "smb/commands/session.h"
+#include "smb/commands/write.h"
 #include "smb/message.h"
 #include "smb/server.h"
-#include "smb/session.h"
-#include "smb/write.h"
 
 enum { MESSAGE_ARENA_MAX = 16 << 20, OUTPUT_PARTS = 16, MESSAGES_PER_TURN = 32 };
 

@@ -17,7 +17,7 @@
 #include "engine/engine.h"
 #include "net/loop.h"
 #include "net/stream.h"
-#include "service/file/change.h"
+#include "service/file/opens/change.h"
 #include "smb/block.h"
 #include "smb/crypto.h"
 #include "smb/header.h"

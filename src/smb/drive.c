@@ -2,10 +2,10 @@
 #include "smb/drive.h"
 
 #include "net/pool.h"
-#include "service/file/opens.h"
+#include "service/file/opens/opens.h"
+#include "smb/commands/session.h"
 #include "smb/open.h"
 #include "smb/server.h"
-#include "smb/session.h"
 
 static struct smb_request *request_of_task(struct loop_task *task)
 {

@@ -6,12 +6,12 @@
 
 #include "core/clock.h"
 #include "core/mem.h"
-#include "smb/create.h"
+#include "smb/commands/create.h"
+#include "smb/commands/session.h"
 #include "smb/drive.h"
 #include "smb/open_table.h"
 #include "smb/persist.h"
 #include "smb/server.h"
-#include "smb/session.h"
 
 enum { FIRST_BYTES = 16 };
 

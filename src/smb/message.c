@@ -6,11 +6,11 @@
 
 #include "core/hmac.h"
 #include "core/log.h"
-#include "smb/negotiate.h"
+#include "smb/commands/negotiate.h"
+#include "smb/commands/session.h"
+#include "smb/commands/write.h"
 #include "smb/open.h"
 #include "smb/server.h"
-#include "smb/session.h"
-#include "smb/write.h"
 
 static void run_next(struct smb_message *m);
 

@@ -19,7 +19,7 @@ void smb_leave_waiting(struct smb_request *request);
 /* One thing less is under way on the connection; it may be freed now. In conn.c. */
 void smb_conn_work_done(struct smb_conn *c);
 
-/* A command of the protocol: smb/cmds.c has the table. */
+/* A command of the protocol: smb/commands/cmds.c has the table. */
 struct smb_command {
     const char *name;
     uint16_t body_bytes; /* the StructureSize that its request must have */

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "core/mem.h"
-#include "smb/notify.h"
+#include "smb/commands/notify.h"
+#include "smb/commands/session.h"
 #include "smb/open_table.h"
 #include "smb/server.h"
-#include "smb/session.h"
 
 struct smb_opens *smb_opens_new(struct smb_server *server)
 {

@@ -4,18 +4,18 @@
  * A handle belongs to one tree of one session; all of it is touched on that connection's thread
  * alone. The server's table of them finds a handle by its id, also from other threads (breaks,
  * forced closes), which then hand over to the handle's own. Whether opens may stand beside each
- * other is the open-file table's to say (service/file/opens.h), which every handle on a file or
- * directory is registered in. */
+ * other is the open-file table's to say (service/file/opens/opens.h), which every handle on a file
+ * or directory is registered in. */
 #ifndef SMB_OPEN_H
 #define SMB_OPEN_H
 
 #include <stdatomic.h>
 
-#include "service/file/opens.h"
+#include "service/file/opens/opens.h"
 #include "smb/cache.h"
+#include "smb/commands/lock.h"
 #include "smb/conn.h"
 #include "smb/durable.h"
-#include "smb/lock.h"
 #include "smb/sequence.h"
 
 enum {

@@ -6,9 +6,9 @@
 #include "core/log.h"
 #include "core/mem.h"
 #include "service/file/keys.h"
-#include "smb/create.h"
+#include "smb/commands/create.h"
+#include "smb/commands/session.h"
 #include "smb/server.h"
-#include "smb/session.h"
 
 enum { FRONT_FORMAT = 1 };
 

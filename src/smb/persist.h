@@ -12,7 +12,7 @@
 #ifndef SMB_PERSIST_H
 #define SMB_PERSIST_H
 
-#include "service/file/held.h"
+#include "service/file/opens/held.h"
 #include "smb/drive.h"
 #include "smb/open.h"
 

@@ -6,9 +6,9 @@
 #include "core/mem.h"
 #include "service/file/keys.h"
 #include "service/file/list.h"
+#include "smb/commands/session.h"
 #include "smb/drive.h"
 #include "smb/rpc.h"
-#include "smb/session.h"
 
 enum { SHARES_TOLD_MAX = 5000 };
 

@@ -4,7 +4,7 @@
 #ifndef SMB_PIPE_H
 #define SMB_PIPE_H
 
-#include "smb/create.h"
+#include "smb/commands/create.h"
 
 void smb_pipe_create(struct smb_create *c);
 void smb_pipe_write(struct smb_request *q, struct str call);

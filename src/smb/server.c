@@ -14,10 +14,10 @@
 #include "net/listener.h"
 #include "smb/bind.h"
 #include "smb/clients.h"
+#include "smb/commands/session.h"
 #include "smb/conn.h"
 #include "smb/open.h"
 #include "smb/persist.h"
-#include "smb/session.h"
 #include "smb/tunnel.h"
 
 enum { CONNECTIONS_MAX = 4096 };

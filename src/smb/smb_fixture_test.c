@@ -11,7 +11,7 @@
 #include "engine/mem/mem.h"
 #include "service/file/keys.h"
 #include "service/file/share.h"
-#include "smb/session.h"
+#include "smb/commands/session.h"
 
 enum { PATIENCE_MS = 200 * 1000, GRANTED = 512, NAME_OFFSET = SMB_HEADER_BYTES + 56 };
 

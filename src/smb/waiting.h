@@ -4,7 +4,7 @@
 #ifndef SMB_WAITING_H
 #define SMB_WAITING_H
 
-#include "service/file/opens.h"
+#include "service/file/opens/opens.h"
 #include "smb/conn.h"
 
 /* Lies in the request's arena. */

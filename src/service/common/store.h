@@ -14,7 +14,7 @@ struct store {
     const struct clock *clock;
     struct blob_touches
         *touches;        /* when blobs were last read (service/blob/touch.h); NULL: not kept */
-    struct opens *opens; /* the open-file table of the file service (service/file/opens.h) */
+    struct opens *opens; /* the open-file table of the file service (service/file/opens/opens.h) */
 };
 
 static inline int64_t store_now(const struct store *s)

@@ -5,9 +5,9 @@
 #define SERVICE_FILE_SCOPE_H
 
 #include "service/common/dirtree.h"
-#include "service/file/change.h"
 #include "service/file/node.h"
-#include "service/file/pass.h"
+#include "service/file/opens/change.h"
+#include "service/file/opens/pass.h"
 #include "service/file/path.h"
 #include "service/file/permission.h"
 #include "service/file/share.h"

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Blob Batch: many Delete Blob or many Set Blob Tier in one request. Each part is a call with
+ * credentials, conditions and an outcome of its own; nothing binds them together but the request.
+ * facts.md §4.8.
+ *
+ * What is wrong with the batch as a whole (its form, too many parts, parts of several kinds) is
+ * answered with an error, and nothing is done. */
+#include <stdatomic.h>
+
+#include "core/guid.h"
+#include "rest/batch.h"
+#include "rest/blob/ops.h"
+#include "rest/reply.h"
+
+enum { BLOB_BATCH_PARTS_MAX = 256 };
+
+struct blob_batch_part {
+    struct batch_part *part;
+    struct blob_batch *batch;
+    struct engine_update update;
+    struct err error;
+};
+
+struct blob_batch {
+    struct rest_call *call;
+    struct blob_batch_part parts[BLOB_BATCH_PARTS_MAX];
+    size_t count;
+    const struct op *kind; /* what all parts are */
+    atomic_size_t left;    /* updates that have not come back */
+    struct loop_task task;
+};
+
+/* ---- reading ---- */
+
+static struct err read_parts(struct blob_batch *b, struct str boundary)
+{
+    struct multipart m = multipart_of(b->call->body, boundary);
+    struct str text;
+    while (multipart_next(&m, &text)) {
+        if (b->count == BLOB_BATCH_PARTS_MAX ||
+            !batch_part_read(b->call, text, &b->parts[b->count].part))
+            return err_new(ERR_INVALID_INPUT);
+        b->parts[b->count++].batch = b;
+    }
+    return m.ended && b->count > 0 ? OK : err_new(ERR_INVALID_INPUT);
+}
+
+/* Only what has a row and is of the one kind can be a part at all. */
+static struct err match_part(struct blob_batch *b, struct blob_batch_part *p)
+{
+    struct rest_call *call = &p->part->call;
+    struct guid id = guid_random();
+    guid_text(&id, call->request_id);
+    TRY(batch_part_match(p->part));
+    if (b->kind == NULL)
+        b->kind = call->op;
+    bool known = call->op->run != NULL && (str_eq(str_of(call->op->name), STR("DeleteBlob")) ||
+                                           str_eq(str_of(call->op->name), STR("SetBlobTier")));
+    /* A deletion of a version has a row of its own, and is of the same kind. */
+    return known && call->op->run == b->kind->run ? OK : err_new(ERR_INVALID_INPUT);
+}
+
+/* A batch of a container reaches no other. */
+static struct err decode_part(const struct blob_batch *b, struct rest_call *part)
+{
+    const struct rest_call *outer = b->call;
+    if (!str_eq(part->account, outer->account) ||
+        (str_given(outer->container) && !str_eq(part->container, outer->container)))
+        return err_new(ERR_INVALID_INPUT);
+    TRY(rest_permit_part(part));
+    TRY(rest_check_part(part));
+    return part->op->decode(part);
+}
+
+struct err rest_submit_batch_decode(struct rest_call *call)
+{
+    struct blob_batch *b = ARENA_NEW(call->arena, struct blob_batch);
+    struct str boundary = multipart_boundary(call_header(call, STR("Content-Type")));
+    b->call = call;
+    call->args = b;
+    if (!str_given(boundary))
+        return call_bad_header(call, STR("Content-Type"));
+    TRY(read_parts(b, boundary));
+    for (size_t i = 0; i < b->count; i++)
+        TRY(match_part(b, &b->parts[i]));
+    for (size_t i = 0; i < b->count; i++)
+        b->parts[i].error = decode_part(b, &b->parts[i].part->call);
+    return OK;
+}
+
+/* ---- running ---- */
+
+static void back_on_loop(struct loop_task *task)
+{
+    struct blob_batch *b = (struct blob_batch *)((char *)task - offsetof(struct blob_batch, task));
+    rest_finish(b->call, OK);
+}
+
+/* The last one to come back, be it the start itself, ends the batch. */
+static void one_less(struct blob_batch *b)
+{
+    if (atomic_fetch_sub(&b->left, 1) != 1)
+        return;
+    b->task.run = back_on_loop;
+    loop_post(b->call->x->loop, &b->task);
+}
+
+static void update_done(struct engine_update *u)
+{
+    struct blob_batch_part *p =
+        (struct blob_batch_part *)((char *)u - offsetof(struct blob_batch_part, update));
+    p->error = u->result;
+    one_less(p->batch);
+}
+
+/* All at once, so that one flush serves them; each in a transaction of its own. */
+struct err rest_submit_batch_start(struct rest_call *call)
+{
+    struct blob_batch *b = call->args;
+    atomic_store(&b->left, b->count + 1);
+    for (size_t i = 0; i < b->count; i++) {
+        struct blob_batch_part *p = &b->parts[i];
+        if (err_is(p->error)) {
+            one_less(b);
+            continue;
+        }
+        rest_update(&p->part->call, &p->update, update_done);
+    }
+    one_less(b);
+    return OK;
+}
+
+/* ---- answering ---- */
+
+static void put_common(struct rest_call *part)
+{
+    http_put_header(&part->headers, STR("x-ms-request-id"), str_of(part->request_id));
+    http_put_header(&part->headers, STR("x-ms-version"), part->version_text);
+}
+
+struct err rest_submit_batch_encode(struct rest_call *call)
+{
+    struct blob_batch *b = call->args;
+    struct str delimiter = batch_delimiter(call->arena, "batchresponse");
+    batch_put_head(call, delimiter);
+    for (size_t i = 0; i < b->count; i++) {
+        struct blob_batch_part *p = &b->parts[i];
+        struct err error = p->error;
+        if (!err_is(error))
+            error = batch_part_encode(p->part);
+        if (err_is(error))
+            batch_part_fail(p->part, error);
+        put_common(&p->part->call);
+        if (p->part->call.out.n > 0) {
+            struct buf length = buf_in(call->arena);
+            buf_put_u64(&length, p->part->call.out.n);
+            http_put_header(&p->part->call.headers, STR("Content-Length"), buf_str(&length));
+        }
+        batch_put_part(&call->out, p->part, delimiter, BATCH_ID_OUTSIDE);
+    }
+    buf_put(&call->out, delimiter);
+    buf_put(&call->out, STR("--\r\n"));
+    return OK;
+}

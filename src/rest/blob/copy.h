@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the operations that make a blob of another one share on the wire. */
+#ifndef REST_BLOB_COPY_H
+#define REST_BLOB_COPY_H
+
+#include "rest/copy/source.h"
+#include "service/blob/copy.h"
+
+/* Metadata, tags, tier, priority and seal of the copy. */
+struct err blob_read_copy_wishes(struct rest_call *call, struct blob_copy_wishes *out);
+/* x-ms-copy-id and -status, with status 202. */
+void blob_put_copy_outcome(struct rest_call *call, const struct guid *id, struct str status);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One step of a copy whose source is another server's: some of its bytes, fetched and put into the
+ * store. For the copier. */
+#ifndef REST_COPY_COPIER_REMOTE_H
+#define REST_COPY_COPIER_REMOTE_H
+
+#include "net/dial.h"
+#include "service/blob/copy_job.h"
+
+struct remote_step {
+    struct store *store;
+    struct dialer *dialer; /* NULL: none is in reach any more */
+    struct arena *arena;
+    const struct copy_place *place;
+    bool of_file;               /* whose bytes are cut otherwise than a block blob's */
+    const struct copy_job *job; /* in the arena */
+    unsigned failures;          /* steps that have failed before this one */
+};
+
+/* *ended: there is nothing left to do. An error is for now: what cannot come right, or has not for
+ * long, ends the copy as failed. */
+struct err copier_remote_step(struct remote_step *step, bool *ended);
+
+#endif

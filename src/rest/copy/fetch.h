@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sources on other servers: what they say of themselves, and their bytes. In a pool only. */
+#ifndef REST_COPY_FETCH_H
+#define REST_COPY_FETCH_H
+
+#include "http/client.h"
+#include "rest/copy/source.h"
+
+struct fetch {
+    struct dialer *dialer;
+    struct arena *arena;
+    struct uri uri;
+    struct str authorization;    /* absent: none but what the URL has */
+                                 /* x-ms-version */
+    struct http_header extra[8]; /* conditions, as the source is to understand them */
+    size_t extra_count;
+    /* What went wrong, when the source answered with an error. */
+    int status;
+    struct str code;
+};
+
+/* For a request's source that is not here; with its x-ms-source-if-* as conditions. */
+struct err fetch_init(struct rest_call *call, const struct source_url *source, struct fetch *out);
+
+/* What the source is: type, size, properties and metadata; *etag is absent when it tells none.
+ * ERR_COPY_SOURCE_FAILED when the answer is an error or no sense can be made of it (status and code
+ * are set), else what http_client_ask says. */
+struct err fetch_properties(struct fetch *f, struct blob_head *out, struct str *etag);
+
+struct fetch_part {
+    bool ranged;
+    uint64_t offset, length; /* UINT64_MAX: to the end */
+    struct str etag;         /* which the source must still have; absent: any */
+    uint64_t size_max;
+    http_client_sink *sink;
+    void *arg;
+    /* out */
+    struct blob_head *head; /* what comes with the bytes; NULL: not wanted. Its size is the whole's
+                               where that is known */
+};
+/* The same errors, ERR_REQUEST_BODY_TOO_LARGE past size_max, and ERR_INVALID_RANGE when the source
+ * has no such part. */
+struct err fetch_bytes(struct fetch *f, struct fetch_part *part);
+
+/* The first range of pages at or after `from`; *found is false when there are none. */
+struct err fetch_next_pages(struct fetch *f, uint64_t from, uint64_t size, uint64_t *start,
+                            uint64_t *end, bool *found);
+
+/* Its tags, as pairs.h encodes them: asked for apart, since no other answer has them. */
+struct err fetch_tags(struct fetch *f, struct str *encoded);
+
+/* What the failure is to a request. */
+struct err fetch_refused(struct rest_call *call, const struct fetch *f, struct err error);
+
+#endif

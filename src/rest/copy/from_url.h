@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Content that a request takes from a URL instead of from its body: what Copy Blob From URL, Put
+ * Blob, Put Block, Put Page, Append Block and Put Range From URL have in common. A blob of this
+ * server gives the names of its extents where that is sensible; else, and of files of this server,
+ * bytes are uploaded as a body would be. */
+#ifndef REST_COPY_FROM_URL_H
+#define REST_COPY_FROM_URL_H
+
+#include "net/pool.h"
+#include "rest/copy/source.h"
+#include "service/common/feed.h"
+#include "service/common/upload.h"
+#include "service/file/range.h"
+
+struct from_url {
+    struct source_url url;
+    struct blob_source found; /* of this server; its conditions are those on any source */
+    struct file_source {
+        struct str partition;
+        struct file_read_args read;
+        struct engine_state *state;
+    } file;                  /* the same, of a file of this server */
+    struct blob_head remote; /* what another server, or the file, says of itself */
+    /* What is wanted of it. */
+    bool has_range;
+    uint64_t offset, length;
+    uint64_t size_max;
+    enum err_code too_large; /* what is answered past it */
+    uint64_t inline_max;
+    bool wants_crc64;
+    bool wants_tags;         /* the source's, in its head */
+    bool has_md5, has_crc64; /* sent by the client, of the part that is wanted */
+    unsigned char md5[MD5_BYTES];
+    uint64_t crc64;
+    /* Where bytes go in place of an upload of its own; NULL: there. */
+    feed_sink *sink;
+    void *sink_arg;
+    /* out */
+    const struct blob_head *head; /* of the source */
+    const struct pieces *pieces;
+    struct blob_claim claim;
+    uint64_t size;
+    uint64_t stored; /* bytes that went into the upload or the sink */
+    bool uploading;  /* there is something to give back */
+    struct upload upload;
+    struct md5 md5_state;
+    unsigned char md5_found[MD5_BYTES];
+    uint64_t crc64_found;
+};
+
+/* x-ms-copy-source, -authorization and the conditions. */
+struct err from_url_read(struct rest_call *call, bool with_tags, struct from_url *out);
+/* The same for a file of this server whose URL was read already. */
+struct err from_url_read_file(struct rest_call *call, struct from_url *f);
+/* x-ms-source-range: both ends, or to the end. */
+struct err from_url_read_range(struct rest_call *call, struct from_url *f);
+/* x-ms-source-content-md5 and -crc64. */
+struct err from_url_read_checksums(struct rest_call *call, struct from_url *f);
+
+/* In a pool: finds or fetches it. May run again after from_url_drop. */
+struct err from_url_fetch(struct rest_call *call, struct from_url *f);
+/* The pool to do it in. */
+struct pool *from_url_pool(const struct rest_call *call, const struct from_url *f);
+/* Gives back what was uploaded, unless an update adopted it. */
+void from_url_drop(struct from_url *f);
+/* Content-MD5 when the client sent one, x-ms-content-crc64 when it is known. */
+void from_url_put_checksums(struct rest_call *call, const struct from_url *f);
+
+#endif

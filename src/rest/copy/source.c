@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/copy/source.h"
+
+#include "auth/oauth.h"
+#include "core/time.h"
+#include "rest/blob/request.h"
+#include "rest/blob/tags.h"
+#include "rest/server.h"
+#include "rest/target.h"
+#include "service/common/name.h"
+
+static const struct str NAME = STR_INIT("x-ms-copy-source");
+static const struct str AUTHORIZATION = STR_INIT("x-ms-copy-source-authorization");
+
+/* ---- errors ---- */
+
+static enum err_code refusal_of(int status)
+{
+    switch (status) {
+    case 401:
+        return ERR_COPY_SOURCE_UNAUTHENTICATED;
+    case 403:
+        return ERR_COPY_SOURCE_FORBIDDEN;
+    case 404:
+        return ERR_CANNOT_VERIFY_COPY_SOURCE;
+    case 409:
+        return ERR_COPY_SOURCE_CONFLICT;
+    case 304:
+    case 412:
+        return ERR_SOURCE_CONDITION_NOT_MET;
+    case 429:
+    case 503:
+        return ERR_COPY_SOURCE_BUSY;
+    default:
+        /* Redirections are not followed. */
+        return status >= 300 && status < 500 ? ERR_COPY_SOURCE_BAD_REQUEST : ERR_COPY_SOURCE_FAILED;
+    }
+}
+
+/* What the source has answered; code and message may be absent. */
+static struct err answered(struct rest_call *call, int status, struct str code, struct str message)
+{
+    struct str number = arena_printf(call->arena, "%d", status);
+    struct buf detail = buf_in(call->arena);
+    http_put_header(&call->error_headers, STR("x-ms-copy-source-status-code"), number);
+    buf_printf(&detail, "CopySourceStatusCode\t%d", status);
+    if (str_given(code) && code.n > 0) {
+        http_put_header(&call->error_headers, STR("x-ms-copy-source-error-code"), code);
+        buf_printf(&detail, "\nCopySourceErrorCode\t%.*s", STR_ARG(code));
+    }
+    if (str_given(message))
+        buf_printf(&detail, "\nCopySourceErrorMessage\t%.*s", STR_ARG(message));
+    buf_putc(&detail, 0);
+    return err_detail(refusal_of(status), detail.p);
+}
+
+struct err copy_source_answered(struct rest_call *call, int status, struct str code)
+{
+    return answered(call, status, code, STR_NONE);
+}
+
+/* A missing or forbidden source is told as such. Conditions, archived and locked sources and bad
+ * ranges have codes of their own, and what is wrong with the request or this server is no refusal.
+ */
+struct err copy_source_refused(struct rest_call *call, struct err error)
+{
+    int status = err_http_status(error.code);
+    if (!err_is(error) || (status != 401 && status != 403 && status != 404))
+        return error;
+    return answered(call, status, str_of(err_azure_code(error.code)),
+                    str_of(err_message(error.code)));
+}
+
+/* ---- is it here ---- */
+
+static bool is_loopback(struct str host)
+{
+    return str_ieq(host, STR("localhost")) || str_ends(host, STR(".localhost")) ||
+           str_eq(host, STR("127.0.0.1")) || str_eq(host, STR("::1"));
+}
+
+/* "account.blob.example.net" → "example.net"; absent for another form. */
+static struct str product_suffix(struct str host)
+{
+    static const struct str LABELS[] = {STR_INIT("blob"), STR_INIT("file")};
+    struct str rest = host;
+    (void)str_cut(&rest, '.');
+    struct str label = str_cut(&rest, '.');
+    for (size_t i = 0; i < sizeof LABELS / sizeof LABELS[0]; i++)
+        if (str_ieq(label, LABELS[i]))
+            return rest;
+    return STR_NONE;
+}
+
+static bool host_is_ours(const struct rest_call *call, struct str host)
+{
+    struct str asked = call->x->request.host;
+    if (asked.n > 0 && asked.p[0] == '[')
+        asked = str_head(str_from(asked, 1), str_find(asked, ']', 0) - 1);
+    else
+        asked = str_head(asked, str_find(asked, ':', 0));
+    if (str_ieq(host, asked) || is_loopback(host))
+        return true;
+    struct str suffix = product_suffix(host);
+    return str_given(suffix) && str_ieq(suffix, product_suffix(asked));
+}
+
+/* The port that the request itself came to by its own account, which a proxy may have changed. */
+static uint64_t asked_port(const struct rest_call *call)
+{
+    struct str host = call->x->request.host;
+    uint64_t port = call->x->secure ? 443 : 80;
+    size_t colon = host.n;
+    while (colon > 0 && ascii_digit(host.p[colon - 1]))
+        colon--;
+    if (colon > 0 && colon < host.n && host.p[colon - 1] == ':')
+        (void)str_to_u64(str_from(host, colon), &port);
+    return port;
+}
+
+/* "account.file.core.windows.net", as some programs write whatever endpoint they were told (az
+ * storage file copy), of an account that is served here. An account of that name in the cloud is
+ * another one and cannot be copied from; what is let in with which credentials does not depend on
+ * how the source was named. */
+static bool names_cloud(const struct rest_call *call, const struct uri *uri, enum service_kind *out)
+{
+    struct str rest = uri->host;
+    struct str name = str_cut(&rest, '.');
+    struct str label = str_cut(&rest, '.');
+    bool blob = str_ieq(label, STR("blob"));
+    if ((!blob && !str_ieq(label, STR("file"))) || !oauth_is_cloud(rest) ||
+        (uri->port != 443 && uri->port != 80))
+        return false;
+    struct account *account = accounts_get(call->server->auth.accounts, name);
+    account_put(account);
+    *out = blob ? SERVICE_BLOB : SERVICE_FILE;
+    return account != NULL;
+}
+
+static bool leads_here(const struct rest_call *call, const struct uri *uri, enum service_kind *out)
+{
+    static const enum service_kind KINDS[] = {SERVICE_BLOB, SERVICE_FILE};
+    if (!host_is_ours(call, uri->host))
+        return false;
+    *out = call->service;
+    for (size_t i = 0; i < sizeof KINDS / sizeof KINDS[0]; i++)
+        if (call->server->ports[KINDS[i]] != 0 && uri->port == call->server->ports[KINDS[i]]) {
+            *out = KINDS[i];
+            return true;
+        }
+    return uri->port == asked_port(call);
+}
+
+/* ---- reading ---- */
+
+static bool is_secret(struct str parameter)
+{
+    static const struct str SHOWN[] = {STR_INIT("snapshot"), STR_INIT("sharesnapshot"),
+                                       STR_INIT("versionid")};
+    for (size_t i = 0; i < sizeof SHOWN / sizeof SHOWN[0]; i++)
+        if (str_ieq(parameter, SHOWN[i]))
+            return false;
+    return true;
+}
+
+static struct err read_query(struct rest_call *call, struct source_url *out, struct buf *shown)
+{
+    struct uri_query walk = uri_query_of(str_given(out->uri.query) ? out->uri.query : STR(""));
+    struct uri_param param;
+    char joint = '?';
+    while (uri_query_next(&walk, call->arena, &param)) {
+        if (out->query_count == COPY_SOURCE_QUERY_MAX || !str_is_utf8(param.name) ||
+            !str_is_utf8(param.value))
+            return call_bad_header(call, NAME);
+        out->query[out->query_count++] = (struct auth_pair){param.name, param.value};
+        if (is_secret(param.name))
+            continue;
+        buf_putc(shown, joint);
+        joint = '&';
+        buf_put(shown, param.name);
+        buf_putc(shown, '=');
+        buf_put(shown, param.raw);
+    }
+    return walk.malformed ? call_bad_header(call, NAME) : OK;
+}
+
+static struct str query_of(const struct source_url *source, struct str name)
+{
+    for (size_t i = 0; i < source->query_count; i++)
+        if (str_ieq(source->query[i].name, name))
+            return source->query[i].value;
+    return STR_NONE;
+}
+
+/* A time that the URL names something by; 0 when it does not. */
+static struct err read_moment(struct rest_call *call, const struct source_url *source,
+                              struct str name, int64_t *out)
+{
+    struct str text = query_of(source, name);
+    *out = 0;
+    return text.n == 0 || time_parse_iso(text, out) ? OK : call_bad_header(call, NAME);
+}
+
+static struct err read_place(struct rest_call *call, struct source_url *out)
+{
+    struct target_request wanted = {.service = out->service,
+                                    .host = out->uri.host,
+                                    .path = out->uri.path,
+                                    .product_style =
+                                        out->cloud || call->server->options.product_style};
+    struct target target;
+    if (err_is(target_parse(call->arena, &wanted, &target)) || target.resource != R_OBJECT)
+        return call_bad_header(call, NAME);
+    out->account = target.account;
+    out->container = target.container;
+    out->object = target.object;
+    bool blob = out->service == SERVICE_BLOB;
+    TRY(read_moment(call, out, blob ? STR("snapshot") : STR("sharesnapshot"), &out->snapshot));
+    if (blob)
+        TRY(read_moment(call, out, STR("versionid"), &out->version));
+    return out->snapshot == 0 || out->version == 0 ? OK : call_bad_header(call, NAME);
+}
+
+/* ---- may it be read ---- */
+
+/* The request's own credentials serve for a source of the same account, when they can do anything
+ * in it. But where the service fetches the source while the request waits, it does so with what can
+ * be handed on: a token, not a signature by the account's key. So Put Blob From URL and its like
+ * with the key alone are refused with the source's 401 (what the SDKs' live tests see), while a
+ * Copy Blob that is signed with the key goes through. Copy Blob From URL is refused by the service
+ * as well, but not by the emulator that our users come from, whose programs copy in this way: it
+ * goes through, and opens nothing that the key would not. */
+static bool request_serves(const struct rest_call *call, const struct source_url *source)
+{
+    bool whole =
+        call->who.kind == AUTH_BEARER || (call->who.kind == AUTH_SHARED_KEY && source->key_signs);
+    return whole && !str_given(source->authorization) && !str_given(query_of(source, STR("sig"))) &&
+           str_eq(source->account, call->account);
+}
+
+/* By credentials of its own, else by the request's, else as anybody. */
+static struct err authorize(struct rest_call *call, struct source_url *source)
+{
+    struct auth_pair header = {STR("Authorization"), source->authorization};
+    bool bearer = str_given(source->authorization);
+    struct auth_input input = {
+        .service = source->service,
+        .method = STR("GET"),
+        .path = source->uri.path,
+        .raw_query = source->uri.query,
+        .query = source->query,
+        .query_count = source->query_count,
+        .headers = &header,
+        .header_count = bearer ? 1 : 0,
+        .content_length = -1,
+        .account = source->account,
+        .container = source->container,
+        .object = source->object,
+        .peer = call->x->peer,
+        /* As if it were fetched the way that it is named. */
+        .secure = call->x->secure || str_ieq(source->uri.scheme, STR("https")),
+        .version = call->version,
+    };
+    bool blob = source->service == SERVICE_BLOB;
+    struct auth_demand demand = {.operation = blob ? "GetBlob" : "GetFile",
+                                 .account_sas = "r",
+                                 .account_sas_type = 'o',
+                                 .service_sas = "r",
+                                 .anonymous = blob ? AUTH_ANONYMOUS_BLOB : AUTH_ANONYMOUS_NEVER};
+    struct str challenge = STR_NONE;
+    source->by_request = request_serves(call, source);
+    if (source->by_request)
+        return OK;
+    struct err error =
+        auth_check(&call->server->auth, &input, &demand, call->arena, &source->who, &challenge);
+    return copy_source_refused(call, error);
+}
+
+struct err copy_source_read(struct rest_call *call, struct source_url *out)
+{
+    struct buf shown = buf_in(call->arena);
+    out->url = call_header(call, NAME);
+    if (!str_given(out->url))
+        return call_missing_header(call, NAME);
+    if (out->url.n > COPY_SOURCE_URL_MAX || !uri_parse(out->url, &out->uri))
+        return call_bad_header(call, NAME);
+    buf_put(&shown, str_head(out->url, str_find(out->url, '?', 0)));
+    TRY(read_query(call, out, &shown));
+    out->shown = buf_str(&shown);
+    out->authorization = call_header(call, AUTHORIZATION);
+    if (str_given(out->authorization) && !str_istarts(out->authorization, STR("Bearer ")))
+        return call_bad_header(call, AUTHORIZATION);
+    out->cloud = names_cloud(call, &out->uri, &out->service);
+    out->here = out->cloud || leads_here(call, &out->uri, &out->service);
+    if (!out->here)
+        return OK;
+    TRY(read_place(call, out));
+    return authorize(call, out);
+}
+
+bool copy_source_is_file(const struct source_url *source)
+{
+    return source->here && source->service == SERVICE_FILE;
+}
+
+struct err copy_source_no_conditions(struct rest_call *call)
+{
+    static const struct str NAMES[] = {
+        STR_INIT("x-ms-source-if-match"), STR_INIT("x-ms-source-if-none-match"),
+        STR_INIT("x-ms-source-if-modified-since"), STR_INIT("x-ms-source-if-unmodified-since"),
+        STR_INIT("x-ms-source-if-tags")};
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+        if (str_given(call_header(call, NAMES[i])))
+            return call_error(call, ERR_CONDITION_HEADERS_NOT_SUPPORTED, "HeaderName", NAMES[i]);
+    return OK;
+}
+
+struct err copy_source_need_tags(struct rest_call *call, const struct source_url *source)
+{
+    if (!source->here || source->by_request || auth_permits(&source->who, "t"))
+        return OK;
+    return copy_source_refused(call, err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH));
+}
+
+struct err copy_source_conditions(struct rest_call *call, const struct source_url *source,
+                                  bool with_tags, struct conditions *out)
+{
+    static const struct blob_condition_names SOURCE = {
+        STR_INIT("x-ms-source-if-match"), STR_INIT("x-ms-source-if-none-match"),
+        STR_INIT("x-ms-source-if-modified-since"), STR_INIT("x-ms-source-if-unmodified-since")};
+    const struct str tags_name = STR("x-ms-source-if-tags");
+    struct str tags = call_header(call, tags_name);
+    *out = (struct conditions){.version = call->version};
+    TRY(blob_read_http_conditions(call, &SOURCE, out));
+    if (!str_given(tags))
+        return OK;
+    if (!with_tags)
+        return call_error(call, ERR_CONDITION_HEADERS_NOT_SUPPORTED, "HeaderName", tags_name);
+    TRY(copy_source_need_tags(call, source));
+    out->if_tags = tag_expression_compile(call->arena, TAG_CONDITION, tags, NULL);
+    return out->if_tags == NULL ? call_bad_header(call, tags_name) : OK;
+}
+
+struct err copy_source_blob(struct rest_call *call, const struct source_url *source,
+                            struct blob_source *out)
+{
+    if (source->service != SERVICE_BLOB || err_is(name_check_container(source->container)) ||
+        err_is(name_check_blob(source->object)))
+        return call_bad_header(call, NAME);
+    *out = (struct blob_source){.arena = call->arena,
+                                .partition =
+                                    blob_partition(call->arena, source->account, source->container),
+                                .name = source->object,
+                                .pieces_max = BLOB_SOURCE_PIECES};
+    if (source->snapshot != 0)
+        out->at = (struct blob_at){.item = BLOB_SNAPSHOT, .time = source->snapshot};
+    if (source->version != 0)
+        out->at = (struct blob_at){.item = BLOB_VERSION, .time = source->version};
+    return OK;
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The operations on directories and files but for their bytes: decode and encode. */
+#include "core/uri.h"
+#include "http/exchange.h"
+#include "rest/blob/request.h"
+#include "rest/file/ops.h"
+#include "rest/file/request.h"
+#include "rest/file/upload.h"
+#include "rest/metadata.h"
+#include "service/file/directory.h"
+#include "service/file/file.h"
+#include "service/file/link.h"
+#include "service/file/rename.h"
+
+enum { VERSION_CREATE_WITH_DATA = 20260606 };
+
+static struct err decode_directory(struct rest_call *call, bool snapshot,
+                                   struct directory_args **out)
+{
+    struct directory_args *args = ARENA_NEW(call->arena, struct directory_args);
+    call->args = args;
+    *out = args;
+    return file_read_request(call, snapshot, &args->request);
+}
+
+static struct err decode_file(struct rest_call *call, bool snapshot, struct file_args **out)
+{
+    struct file_args *args = ARENA_NEW(call->arena, struct file_args);
+    call->args = args;
+    *out = args;
+    return file_read_request(call, snapshot, &args->request);
+}
+
+static void put_encrypted(struct rest_call *call)
+{
+    call_put_bool(call, STR("x-ms-request-server-encrypted"), true);
+}
+
+/* ---- directories ---- */
+
+struct err rest_create_directory_decode(struct rest_call *call)
+{
+    struct directory_args *args;
+    TRY(decode_directory(call, false, &args));
+    TRY(file_read_new_settings(call, &args->settings));
+    return metadata_from_headers(call, &args->metadata);
+}
+
+struct err rest_create_directory_encode(struct rest_call *call)
+{
+    const struct directory_args *args = call->args;
+    file_put_outcome(call, &args->outcome);
+    put_encrypted(call);
+    call->status = 201;
+    return OK;
+}
+
+struct err rest_get_directory_decode(struct rest_call *call)
+{
+    struct directory_args *args;
+    return decode_directory(call, true, &args);
+}
+
+struct err rest_get_directory_properties_encode(struct rest_call *call)
+{
+    const struct directory_args *args = call->args;
+    file_put_outcome(call, &args->outcome);
+    metadata_put_headers(call, args->outcome.node.metadata);
+    call_put_bool(call, STR("x-ms-server-encrypted"), true);
+    return OK;
+}
+
+struct err rest_get_directory_metadata_encode(struct rest_call *call)
+{
+    const struct directory_args *args = call->args;
+    file_put_etag(call, &args->outcome.node);
+    metadata_put_headers(call, args->outcome.node.metadata);
+    return OK;
+}
+
+struct err rest_set_directory_properties_decode(struct rest_call *call)
+{
+    struct directory_args *args;
+    TRY(decode_directory(call, false, &args));
+    return file_read_settings(call, &args->settings);
+}
+
+struct err rest_set_directory_properties_encode(struct rest_call *call)
+{
+    const struct directory_args *args = call->args;
+    file_put_outcome(call, &args->outcome);
+    put_encrypted(call);
+    return OK;
+}
+
+struct err rest_set_directory_metadata_decode(struct rest_call *call)
+{
+    struct directory_args *args;
+    TRY(decode_directory(call, false, &args));
+    return metadata_from_headers(call, &args->metadata);
+}
+
+struct err rest_set_directory_metadata_encode(struct rest_call *call)
+{
+    const struct directory_args *args = call->args;
+    file_put_etag(call, &args->outcome.node);
+    put_encrypted(call);
+    return OK;
+}
+
+struct err rest_delete_directory_decode(struct rest_call *call)
+{
+    struct directory_args *args;
+    return decode_directory(call, false, &args);
+}
+
+struct err rest_delete_node_encode(struct rest_call *call)
+{
+    call->status = 202;
+    return OK;
+}
+
+/* ---- files ---- */
+
+static struct err read_size(struct rest_call *call, bool needed, struct file_args *args)
+{
+    const struct str name = STR("x-ms-content-length");
+    args->has_size = str_given(call_header(call, name));
+    if (!args->has_size && needed)
+        return call_missing_header(call, name);
+    TRY(call_header_u64(call, name, &args->size));
+    return args->size <= NODE_SIZE_MAX ? OK : call_bad_header(call, name);
+}
+
+struct create_file {
+    struct file_args args; /* first */
+    struct file_upload upload;
+};
+
+/* What the file holds from the beginning, if anything: at most its first 4 MiB. */
+static struct err begin_upload(struct rest_call *call, struct create_file *create)
+{
+    if (call->body_length == 0)
+        return OK;
+    if (call->body_length < 0)
+        return err_new(ERR_MISSING_CONTENT_LENGTH_HEADER);
+    uint64_t length = (uint64_t)call->body_length;
+    if (call->version < VERSION_CREATE_WITH_DATA || length > create->args.size)
+        return call_bad_header(call, STR("Content-Length"));
+    return file_upload_begin(call, &create->upload, 0, length, &create->args.pieces);
+}
+
+static struct err read_type(struct rest_call *call)
+{
+    const struct str name = STR("x-ms-type");
+    const struct str nfs_name = STR("x-ms-file-file-type");
+    struct str type = call_header(call, name);
+    struct str nfs_type = call_header(call, nfs_name);
+    if (!str_given(type))
+        return call_missing_header(call, name);
+    if (!str_ieq(type, STR("file")))
+        return call_bad_header(call, name);
+    return !str_given(nfs_type) || str_ieq(nfs_type, STR("Regular"))
+               ? OK
+               : call_bad_header(call, nfs_name);
+}
+
+struct err rest_create_file_decode(struct rest_call *call)
+{
+    struct create_file *create = ARENA_NEW(call->arena, struct create_file);
+    struct file_args *args = &create->args;
+    call->args = create;
+    TRY(file_read_request(call, false, &args->request));
+    TRY(read_type(call));
+    TRY(read_size(call, true, args));
+    TRY(file_read_new_settings(call, &args->settings));
+    TRY(file_read_http(call, &args->http, &args->has_http));
+    TRY(metadata_from_headers(call, &args->metadata));
+    args->create_only = call->who.create_only;
+    return begin_upload(call, create);
+}
+
+struct err rest_create_file_encode(struct rest_call *call)
+{
+    const struct create_file *create = call->args;
+    file_put_outcome(call, &create->args.outcome);
+    file_upload_put_md5(call, &create->upload);
+    put_encrypted(call);
+    call->status = 201;
+    return OK;
+}
+
+struct err rest_get_file_properties_decode(struct rest_call *call)
+{
+    struct file_args *args;
+    return decode_file(call, true, &args);
+}
+
+struct err rest_get_file_metadata_encode(struct rest_call *call)
+{
+    const struct file_args *args = call->args;
+    file_put_etag(call, &args->outcome.node);
+    metadata_put_headers(call, args->outcome.node.metadata);
+    return OK;
+}
+
+struct err rest_set_file_properties_decode(struct rest_call *call)
+{
+    struct file_args *args;
+    TRY(decode_file(call, false, &args));
+    TRY(read_size(call, false, args));
+    TRY(file_read_settings(call, &args->settings));
+    TRY(file_read_http(call, &args->http, &args->has_http));
+    /* The HTTP properties are set together, and those not given are cleared. A request to resize
+     * leaves them alone. */
+    args->has_http = args->has_http || !args->has_size;
+    if (!str_given(args->http.content_type))
+        args->http.content_type = STR("");
+    return OK;
+}
+
+struct err rest_set_file_properties_encode(struct rest_call *call)
+{
+    const struct file_args *args = call->args;
+    file_put_outcome(call, &args->outcome);
+    put_encrypted(call);
+    return OK;
+}
+
+struct err rest_set_file_metadata_decode(struct rest_call *call)
+{
+    struct file_args *args;
+    TRY(decode_file(call, false, &args));
+    return metadata_from_headers(call, &args->metadata);
+}
+
+struct err rest_set_file_metadata_encode(struct rest_call *call)
+{
+    const struct file_args *args = call->args;
+    file_put_etag(call, &args->outcome.node);
+    put_encrypted(call);
+    return OK;
+}
+
+struct err rest_delete_file_decode(struct rest_call *call)
+{
+    struct file_args *args;
+    return decode_file(call, false, &args);
+}
+
+struct err rest_delete_file_encode(struct rest_call *call)
+{
+    const struct file_args *args = call->args;
+    if (!args->outcome.is_smb)
+        call_put_u64(call, STR("x-ms-link-count"), args->outcome.node.links);
+    call->status = 202;
+    return OK;
+}
+
+struct err rest_lease_file_decode(struct rest_call *call)
+{
+    struct file_args *args;
+    TRY(decode_file(call, false, &args));
+    args->request.lease = (struct lease_id){0};
+    return file_read_lease_request(call, &args->lease);
+}
+
+struct err rest_lease_file_encode(struct rest_call *call)
+{
+    const struct file_args *args = call->args;
+    file_put_etag(call, &args->outcome.node);
+    blob_put_lease_outcome(call, &args->lease, &args->outcome.node.lease, args->lease_left_seconds);
+    return OK;
+}
+
+/* ---- Rename ---- */
+
+/* The source's URL: its path must lie in the same account and share. */
+static struct err read_source(struct rest_call *call, struct rename_args *args)
+{
+    const struct str name = STR("x-ms-file-rename-source");
+    struct str text = call_header(call, name);
+    struct uri uri;
+    struct str path;
+    if (!str_given(text))
+        return call_missing_header(call, name);
+    if (!uri_parse(text, &uri) || !uri_decode(call->arena, uri.path, &path) || !str_is_utf8(path))
+        return call_bad_header(call, name);
+    struct str rest = str_from(path, 1);
+    if (call->path_style && !str_eq(str_cut(&rest, '/'), call->account))
+        return call_bad_header(call, name);
+    if (!str_given(rest) || !str_eq(str_cut(&rest, '/'), call->container) || !str_given(rest))
+        return call_bad_header(call, name);
+    while (rest.n > 0 && rest.p[rest.n - 1] == '/')
+        rest.n--;
+    args->source = rest;
+    return OK;
+}
+
+static struct err read_lease_header(struct rest_call *call, struct str name, struct lease_id *out)
+{
+    struct str text = call_header(call, name);
+    out->given = str_given(text);
+    return !out->given || guid_parse(text, &out->id) ? OK : call_bad_header(call, name);
+}
+
+static struct err decode_rename(struct rest_call *call, enum file_kind kind)
+{
+    struct rename_args *args = ARENA_NEW(call->arena, struct rename_args);
+    call->args = args;
+    args->kind = kind;
+    TRY(file_read_request(call, false, &args->request));
+    TRY(read_source(call, args));
+    TRY(read_lease_header(call, STR("x-ms-source-lease-id"), &args->source_lease));
+    TRY(read_lease_header(call, STR("x-ms-destination-lease-id"), &args->request.lease));
+    TRY(call_header_bool(call, STR("x-ms-source-allow-trailing-dot"), &args->source_keep_dots));
+    TRY(call_header_bool(call, STR("x-ms-file-rename-replace-if-exists"), &args->replace));
+    TRY(call_header_bool(call, STR("x-ms-file-rename-ignore-readonly"), &args->ignore_read_only));
+    TRY(file_read_settings(call, &args->settings));
+    TRY(metadata_from_headers(call, &args->metadata));
+    args->has_metadata = str_given(args->metadata);
+    args->content_type = call_header(call, STR("x-ms-content-type"));
+    args->has_content_type = kind == FILE_FILE && str_given(args->content_type);
+    return OK;
+}
+
+struct err rest_rename_file_decode(struct rest_call *call)
+{
+    return decode_rename(call, FILE_FILE);
+}
+
+struct err rest_rename_directory_decode(struct rest_call *call)
+{
+    return decode_rename(call, FILE_DIRECTORY);
+}
+
+struct err rest_rename_encode(struct rest_call *call)
+{
+    const struct rename_args *args = call->args;
+    file_put_outcome(call, &args->outcome);
+    put_encrypted(call);
+    return OK;
+}
+
+/* ---- links ---- */
+
+static struct err decode_link(struct rest_call *call, struct link_args **out)
+{
+    struct link_args *args = ARENA_NEW(call->arena, struct link_args);
+    call->args = args;
+    *out = args;
+    return file_read_request(call, true, &args->request);
+}
+
+struct err rest_create_symbolic_link_decode(struct rest_call *call)
+{
+    const struct str name = STR("x-ms-link-text");
+    struct str text = call_header(call, name);
+    struct link_args *args;
+    TRY(decode_link(call, &args));
+    if (!str_given(text))
+        return call_missing_header(call, name);
+    if (!uri_decode(call->arena, text, &args->target) || args->target.n == 0 ||
+        args->target.n > LINK_TEXT_MAX || !str_is_utf8(args->target))
+        return call_bad_header(call, name);
+    TRY(file_read_settings(call, &args->settings));
+    return metadata_from_headers(call, &args->metadata);
+}
+
+struct err rest_create_link_encode(struct rest_call *call)
+{
+    const struct link_args *args = call->args;
+    file_put_outcome(call, &args->outcome);
+    call->status = 201;
+    return OK;
+}
+
+struct err rest_get_symbolic_link_decode(struct rest_call *call)
+{
+    struct link_args *args;
+    return decode_link(call, &args);
+}
+
+struct err rest_get_symbolic_link_encode(struct rest_call *call)
+{
+    const struct link_args *args = call->args;
+    struct buf text = buf_in(call->arena);
+    uri_encode(&text, args->outcome.node.target, URI_KEEP_PATH);
+    file_put_etag(call, &args->outcome.node);
+    call_put(call, STR("x-ms-link-text"), buf_str(&text));
+    return OK;
+}
+
+struct err rest_create_hard_link_decode(struct rest_call *call)
+{
+    const struct str name = STR("x-ms-file-target-file");
+    struct str text = call_header(call, name);
+    struct link_args *args;
+    TRY(decode_link(call, &args));
+    if (!str_given(text))
+        return call_missing_header(call, name);
+    if (!uri_decode(call->arena, text, &args->target) || !str_is_utf8(args->target))
+        return call_bad_header(call, name);
+    while (args->target.n > 0 && args->target.p[0] == '/')
+        args->target = str_from(args->target, 1);
+    return args->target.n > 0 ? OK : call_bad_header(call, name);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is open: listings, closing by others, and the questions that a rename asks. */
+#include "service/file/opens/internal.h"
+
+static struct str path_of(const struct opens_file *f)
+{
+    return (struct str){f->path, f->path_n};
+}
+
+/* Paths are compared as the client's names fold; callers hand them in folded or as stored, always
+ * the same way. The root is the empty path. */
+static bool below(struct str path, struct str top)
+{
+    if (top.n == 0)
+        return path.n > 0;
+    return path.n > top.n && str_starts(path, top) && path.p[top.n] == '/';
+}
+
+static bool selected(const struct opens_select *s, const struct opens_handle *h)
+{
+    const struct opens_file *f = h->file;
+    if (f->key.share != s->share || h->id <= s->after)
+        return false;
+    if (s->all || f->key.node == s->node)
+        return true;
+    return s->recursive && below(path_of(f), s->path);
+}
+
+void opens_list(struct opens *t, const struct opens_select *select,
+                bool (*visit)(void *arg, const struct opens_info *info), void *arg)
+{
+    struct opens_news news;
+    bool more = true;
+    opens_enter(t, &news);
+    for (const struct opens_handle *h = t->first; h != NULL && more; h = h->all_next) {
+        if (!selected(select, h))
+            continue;
+        struct opens_info info = {
+            .id = h->id,
+            .key = h->file->key,
+            .parent = h->file->parent,
+            .path = path_of(h->file),
+            .client = {h->client, h->client_n},
+            .client_name = {h->client_name, h->client_name_n},
+            .session = h->session,
+            .opened_ticks = h->opened_ticks,
+            .reconnected_ticks = h->reconnected_ticks,
+            .access_mask = h->access_mask,
+            .directory = h->directory,
+        };
+        more = visit(arg, &info);
+    }
+    opens_leave(t, &news);
+}
+
+size_t opens_force_close(struct opens *t, const struct opens_select *select, uint64_t id,
+                         size_t max, uint64_t *next)
+{
+    struct opens_news news;
+    size_t count = 0;
+    uint64_t last = 0;
+    *next = 0;
+    opens_enter(t, &news);
+    for (struct opens_handle *h = t->first; h != NULL && *next == 0; h = h->all_next) {
+        if (!selected(select, h) || (id != 0 && h->id != id) || h->closing)
+            continue;
+        if (count == max) {
+            *next = last;
+            break;
+        }
+        opens_ask_close(h, &news);
+        count++;
+        last = h->id;
+    }
+    opens_leave(t, &news);
+    return count;
+}
+
+bool opens_any_below(struct opens *t, uint64_t share, struct str path)
+{
+    struct opens_news news;
+    bool found = false;
+    opens_enter(t, &news);
+    for (const struct opens_handle *h = t->first; h != NULL && !found; h = h->all_next)
+        found = h->file->key.share == share && below(path_of(h->file), path);
+    opens_leave(t, &news);
+    return found;
+}
+
+bool opens_any_in_share(struct opens *t, uint64_t share)
+{
+    struct opens_news news;
+    bool found = false;
+    opens_enter(t, &news);
+    for (const struct opens_handle *h = t->first; h != NULL && !found; h = h->all_next)
+        found = h->file->key.share == share;
+    opens_leave(t, &news);
+    return found;
+}

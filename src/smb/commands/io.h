@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* READ and FLUSH, and what they share with others. */
+#ifndef SMB_COMMANDS_IO_H
+#define SMB_COMMANDS_IO_H
+
+#include "service/file/by_id.h"
+#include "smb/open.h"
+
+enum {
+    SMB_CREDIT_BYTES = 65536,
+    SMB_ON_LOOP_MAX = 1 << 20, /* more is read or written in the pool */
+};
+
+void smb_read(struct smb_request *q);
+void smb_flush(struct smb_request *q);
+
+/* Where the handle's file is. */
+struct file_at smb_at(struct smb_request *q);
+/* Whether the request's credit charge pays for so many bytes. */
+bool smb_charge_covers(const struct smb_request *q, uint64_t bytes);
+/* The bytes of pieces, one after the other, to out; in the pool, or ERR_WOULD_BLOCK. The caller has
+ * a pin. */
+struct err smb_gather(struct engine *e, const struct pieces *pieces, enum engine_wait wait,
+                      char *out);
+
+#endif

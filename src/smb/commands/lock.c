@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "smb/commands/lock.h"
+
+#include "service/file/opens/opens.h"
+#include "smb/commands/negotiate.h"
+#include "smb/drive.h"
+#include "smb/message.h"
+#include "smb/open.h"
+#include "smb/persist.h"
+#include "smb/server.h"
+
+enum {
+    LOCK_SHARED = 1,
+    LOCK_EXCLUSIVE = 2,
+    LOCK_UNLOCK = 4,
+    LOCK_AT_ONCE = 16, /* else the client waits */
+    SEQUENCE_BITS = 4,
+};
+
+struct element {
+    struct opens_lock range;
+    uint32_t flags;
+};
+
+struct locking {
+    struct smb_request *q;
+    uint16_t count;
+    struct element elements[SMB_LOCKS_PER_REQUEST];
+    uint16_t taken;
+    uint8_t sequence_number;
+    uint32_t sequence_index; /* 0: none */
+    struct opens_wait wait;
+    struct loop_task wake;
+    bool over; /* it ends when it is woken */
+    uint32_t end_status;
+};
+
+static struct opens *table_of(const struct locking *l)
+{
+    return smb_opens_table(l->q);
+}
+
+/* ---- the same request again ---- */
+
+/* Only clients whose handles outlive their connection, or that may have several connections, ask
+ * again ([MS-SMB2] 3.3.5.14). */
+static uint8_t *sequence_of(const struct locking *l)
+{
+    struct smb_open *o = l->q->open;
+    bool many = (smb_server_capabilities(l->q->conn) & SMB_CAP_MULTI_CHANNEL) != 0;
+    if ((!o->durable.granted && !many) || l->sequence_index == 0 ||
+        l->sequence_index > SMB_LOCK_SEQUENCES)
+        return NULL;
+    return &o->lock_sequences[l->sequence_index - 1];
+}
+
+static bool was_done(const struct locking *l)
+{
+    uint8_t *known = sequence_of(l);
+    bool same = known != NULL && *known == l->sequence_number + 1;
+    if (known != NULL && !same)
+        *known = 0;
+    return same;
+}
+
+/* ---- ends ---- */
+
+static void saved(struct smb_request *q, struct err outcome)
+{
+    const struct locking *l = q->work;
+    buf_put_le16(&q->out, 4);
+    buf_put_le16(&q->out, 0);
+    smb_complete(q, err_is(outcome) ? err_ntstatus(outcome.code) : l->end_status);
+}
+
+static void finish(struct locking *l, uint32_t status)
+{
+    uint8_t *known = sequence_of(l);
+    if (status == STATUS_SUCCESS && known != NULL)
+        *known = (uint8_t)(l->sequence_number + 1);
+    l->end_status = status;
+    if (status == STATUS_SUCCESS)
+        smb_persist_save(l->q, l->q->open, saved);
+    else
+        saved(l->q, OK);
+}
+
+/* All of a request or nothing. */
+static void give_back(struct locking *l)
+{
+    while (l->taken > 0 && !l->q->open->closed) {
+        const struct opens_lock *r = &l->elements[--l->taken].range;
+        struct err ignored = opens_unlock(table_of(l), l->q->open->handle, r->offset, r->length);
+        (void)ignored.code;
+    }
+}
+
+static void fail(struct locking *l, uint32_t status)
+{
+    give_back(l);
+    finish(l, status);
+}
+
+/* ---- taking ---- */
+
+static void take(struct locking *l);
+
+/* On any thread. */
+static void wait_done(struct opens_wait *wait)
+{
+    struct locking *l = (struct locking *)((char *)wait - offsetof(struct locking, wait));
+    loop_post(l->q->conn->loop, &l->wake);
+}
+
+static void on_wake(struct loop_task *task)
+{
+    struct locking *l = (struct locking *)((char *)task - offsetof(struct locking, wake));
+    if (l->over)
+        fail(l, l->end_status);
+    else if (l->q->open->closed)
+        fail(l, STATUS_RANGE_NOT_LOCKED);
+    else
+        take(l);
+}
+
+static void on_cancel(struct smb_request *q)
+{
+    struct locking *l = q->work;
+    l->over = true;
+    l->end_status = q->interrupted ? STATUS_RANGE_NOT_LOCKED : STATUS_CANCELLED;
+    smb_leave_waiting(q);
+    /* When the wait cannot be taken back, it has just ended: on_wake comes. */
+    if (opens_wait_cancel(table_of(l), &l->wait))
+        fail(l, l->end_status);
+}
+
+static uint32_t status_of(struct err error)
+{
+    return error.code == ERR_FILE_LOCK_CONFLICT ? STATUS_LOCK_NOT_GRANTED
+                                                : err_ntstatus(error.code);
+}
+
+static void take(struct locking *l)
+{
+    while (l->taken < l->count) {
+        const struct element *e = &l->elements[l->taken];
+        bool patient = (e->flags & LOCK_AT_ONCE) == 0;
+        /* In the middle of a compound no interim answer can be sent; what the client may wait for
+         * as long as it likes is not waited for there. */
+        bool can_wait = l->q->pending || l->q->message->plain.n == 0;
+        struct err error =
+            opens_lock(table_of(l), l->q->open->handle, &e->range, patient && can_wait, &l->wait);
+        if (error.code == ERR_WOULD_BLOCK) {
+            if (patient && !l->q->pending)
+                (void)smb_pending(l->q, on_cancel);
+            return;
+        }
+        if (err_is(error)) {
+            fail(l, status_of(error));
+            return;
+        }
+        l->taken++;
+    }
+    finish(l, STATUS_SUCCESS);
+}
+
+/* ---- giving back ---- */
+
+/* Those before the first that is wrong are given back all the same. */
+static void release(struct locking *l)
+{
+    for (uint16_t i = 0; i < l->count; i++) {
+        const struct element *e = &l->elements[i];
+        struct err error = OK;
+        if (e->flags != LOCK_UNLOCK) {
+            finish(l, STATUS_INVALID_PARAMETER);
+            return;
+        }
+        error = opens_unlock(table_of(l), l->q->open->handle, e->range.offset, e->range.length);
+        if (err_is(error)) {
+            finish(l, STATUS_RANGE_NOT_LOCKED);
+            return;
+        }
+    }
+    finish(l, STATUS_SUCCESS);
+}
+
+/* ---- the request ---- */
+
+/* One past the last byte may be 2^64, not more. */
+static bool range_fits(const struct opens_lock *r)
+{
+    return r->length == 0 || r->offset + (r->length - 1) >= r->offset;
+}
+
+static uint32_t check_element(const struct locking *l, uint16_t i)
+{
+    const struct element *e = &l->elements[i];
+    uint32_t kind = e->flags & ~(uint32_t)LOCK_AT_ONCE;
+    if (kind != LOCK_SHARED && kind != LOCK_EXCLUSIVE)
+        return STATUS_INVALID_PARAMETER;
+    /* Only one range can be waited for. */
+    if ((e->flags & LOCK_AT_ONCE) == 0 && l->count > 1)
+        return STATUS_INVALID_PARAMETER;
+    return range_fits(&e->range) ? STATUS_SUCCESS : STATUS_INVALID_LOCK_RANGE;
+}
+
+static uint32_t read_request(struct locking *l, struct smb_file_id *id)
+{
+    struct reader r = reader_of(str_from(l->q->body, 2));
+    l->count = read_le16(&r);
+    uint32_t sequence = read_le32(&r);
+    *id = smb_read_file_id(&r);
+    l->sequence_number = (uint8_t)(sequence & ((1U << SEQUENCE_BITS) - 1));
+    l->sequence_index = sequence >> SEQUENCE_BITS;
+    if (l->count == 0 || l->count > SMB_LOCKS_PER_REQUEST)
+        return STATUS_INVALID_PARAMETER;
+    for (uint16_t i = 0; i < l->count; i++) {
+        struct element *e = &l->elements[i];
+        e->range.offset = read_le64(&r);
+        e->range.length = read_le64(&r);
+        e->flags = read_le32(&r);
+        (void)read_le32(&r);
+        e->range.exclusive = (e->flags & LOCK_EXCLUSIVE) != 0;
+    }
+    return reader_ok(&r) ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+}
+
+static uint32_t check_open(const struct smb_open *o)
+{
+    if (o->directory || o->pipe || o->handle == NULL)
+        return STATUS_INVALID_DEVICE_REQUEST;
+    return STATUS_SUCCESS;
+}
+
+void smb_lock(struct smb_request *q)
+{
+    struct locking *l = ARENA_NEW(q->arena, struct locking);
+    struct smb_file_id id;
+    q->work = l;
+    l->q = q;
+    l->wait.done = wait_done;
+    l->wake.run = on_wake;
+    uint32_t status = read_request(l, &id);
+    if (status == STATUS_SUCCESS)
+        status = smb_open_find(q, id);
+    if (status == STATUS_SUCCESS)
+        status = check_open(q->open);
+    bool unlocks = (l->elements[0].flags & LOCK_UNLOCK) != 0;
+    for (uint16_t i = 0; i < l->count && status == STATUS_SUCCESS && !unlocks; i++)
+        status = check_element(l, i);
+    if (status != STATUS_SUCCESS)
+        smb_complete(q, status);
+    else if (was_done(l))
+        finish(l, STATUS_SUCCESS);
+    else if (unlocks)
+        release(l);
+    else
+        take(l);
+}
