@@ -155,6 +155,7 @@ docs: all
 check: format-check
 	sh tools/layers.sh
 	sh tools/tidy.sh
+	sh tools/names.sh
 	$(MAKE) unit
 
 test: test-deps

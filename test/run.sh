@@ -47,7 +47,7 @@ part_build() {
 }
 
 part_style() {
-    make format-check && sh tools/layers.sh && sh tools/tidy.sh whole
+    make format-check && sh tools/layers.sh && sh tools/tidy.sh whole && sh tools/names.sh
 }
 
 part_lint() {

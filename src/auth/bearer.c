@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `Authorization: Bearer token`: facts.md §3.12. */
+/* `Authorization: Bearer token`: docs/protocol/facts.md §3.12. */
 #include "auth/auth_internal.h"
 #include "auth/jwt.h"
 #include "auth/oauth.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checking a SAS, in the order of facts.md §3.10: signature, times, address, protocol, service and
- * resource type, permission. */
+/* Checking a SAS, in the order of docs/protocol/facts.md §3.10: signature, times, address,
+ * protocol, service and resource type, permission. */
 #include "auth/sas.h"
 
 #include "auth/jwt.h"

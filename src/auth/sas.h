@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A shared access signature, inside auth/: the parameters of the query that make one, the text that
- * was signed, and the limits that it sets. facts.md §3.4 to §3.10. */
+ * was signed, and the limits that it sets. docs/protocol/facts.md §3.4 to §3.10. */
 #ifndef AUTH_SAS_H
 #define AUTH_SAS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared Key and Shared Key Lite: facts.md §3.1 to §3.3. The server writes the text that the client
- * should have signed and compares signatures. Where clients are known to differ in that text, it
- * has variants: the first is the documented one, and the others are tried when it does not match
- * and they are not the same. */
+/* Shared Key and Shared Key Lite: docs/protocol/facts.md §3.1 to §3.3. The server writes the text
+ * that the client should have signed and compares signatures. Where clients are known to differ in
+ * that text, it has variants: the first is the documented one, and the others are tried when it
+ * does not match and they are not the same. */
 #include <stdlib.h>
 
 #include "auth/auth_internal.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The signatures were made with Python's hmac module over the texts that facts.md §3 prescribes. */
+/* The signatures were made with Python's hmac module over the texts that docs/protocol/facts.md §3
+ * prescribes. */
 #include "auth/auth_fixture.h"
 
 #define ACCOUNT ACCOUNT_WELL_KNOWN_NAME

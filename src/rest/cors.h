@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cross-origin requests: the browser's preflight, and the headers of actual requests. facts.md §8.
+/* Cross-origin requests: the browser's preflight, and the headers of actual requests.
+ * docs/protocol/facts.md §8.
  */
 #ifndef REST_CORS_H
 #define REST_CORS_H

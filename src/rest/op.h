@@ -54,7 +54,8 @@ enum op_mode {
     MODE_START_READ, /* the same, of what changes nothing */
 };
 
-/* The condition headers that the row takes; another one sent is refused. facts.md §1.1. */
+/* The condition headers that the row takes; another one sent is refused. docs/protocol/facts.md
+ * §1.1. */
 enum op_conditions {
     COND_M = 1,  /* If-Match */
     COND_N = 2,  /* If-None-Match */

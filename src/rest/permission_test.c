@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may call which operation. WANTED says it a second time, from facts.md §3.8, apart from the
- * tables: an operation with no line here, or whose row says something else, fails. Then every row
- * is tried with every kind of SAS and every letter, signed for real, and must give leave or the
- * exact refusal. */
+/* Who may call which operation. WANTED says it a second time, from docs/protocol/facts.md §3.8,
+ * apart from the tables: an operation with no line here, or whose row says something else, fails.
+ * Then every row is tried with every kind of SAS and every letter, signed for real, and must give
+ * leave or the exact refusal. */
 #include "auth/auth_fixture.h"
 #include "auth/sas.h"
 #include "core/base64.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of the concurrency model as a client sees them: mission.md B1 to B6 and L1 to L7, and facts §1 and §2 on the
+// The rules of the concurrency model as a client sees them: docs/concurrency/rules.md B1 to B6 and L1 to L7, and docs/protocol/facts.md §1 and §2 on the
 // wire. That every cell of the lease tables holds is tested beside the code; here are the ways in.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

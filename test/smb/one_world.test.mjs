@@ -38,7 +38,7 @@ async function lease(file) {
     return new ShareLeaseClient(file);
 }
 
-/** The operations of smb.md's table, by its names. What succeeds is undone. */
+/** The operations of docs/protocol/smb.md's table, by its names. What succeeds is undone. */
 const OPERATIONS = {
     Create: (file) => file.create(1024),
     Get: async (file) => (await file.download()).readableStreamBody.resume(), // also of an empty file

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blob Batch: many Delete Blob or many Set Blob Tier in one request. Each part is a call with
  * credentials, conditions and an outcome of its own; nothing binds them together but the request.
- * facts.md §4.8.
+ * docs/protocol/facts.md §4.8.
  *
  * What is wrong with the batch as a whole (its form, too many parts, parts of several kinds) is
  * answered with an error, and nothing is done. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operations of the blob service. Conditions as facts.md §1.1 has them. */
+/* The operations of the blob service. Conditions as docs/protocol/facts.md §1.1 has them. */
 #include "core/xml.h"
 #include "rest/blob/ops.h"
 #include "rest/policy_xml.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue operations, one row each. facts.md §6, §3.8. */
+/* The queue operations, one row each. docs/protocol/facts.md §6, §3.8. */
 #include "rest/policy_xml.h"
 #include "rest/queue/rest.h"
 #include "rest/service_properties.h"

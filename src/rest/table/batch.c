@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Entity group transactions. A part of the batch is a call of its own that goes through the same
  * phases as a request, up to its decode; then all changes are applied in one transaction, and each
- * part is encoded as it would be alone. facts.md §5.5.
+ * part is encoded as it would be alone. docs/protocol/facts.md §5.5.
  *
  * What is wrong with the batch as a whole is answered with an error. What is wrong with one of its
  * operations is answered with 202 and that operation's error as the only part, its message

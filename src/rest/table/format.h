@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the OData headers of a table request ask for. facts.md §5.1. */
+/* What the OData headers of a table request ask for. docs/protocol/facts.md §5.1. */
 #ifndef REST_TABLE_FORMAT_H
 #define REST_TABLE_FORMAT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entities and tables as OData JSON, both ways. facts.md §5.1. */
+/* Entities and tables as OData JSON, both ways. docs/protocol/facts.md §5.1. */
 #ifndef REST_TABLE_JSON_H
 #define REST_TABLE_JSON_H
 

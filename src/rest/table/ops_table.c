@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table operations, one row each. facts.md §5.3, §3.8. */
+/* The table operations, one row each. docs/protocol/facts.md §5.3, §3.8. */
 #include "rest/policy_xml.h"
 #include "rest/service_properties.h"
 #include "rest/table/rest.h"

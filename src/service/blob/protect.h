@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What keeps a blob from being changed or deleted (immutability policies, legal holds), and what
- * takes it away by itself (expiry). facts.md §4.11.
+ * takes it away by itself (expiry). docs/protocol/facts.md §4.11.
  *
  * Two indexes over the heads keep both cheap: whether a container holds anything that is protected
  * is one look (it must not be deleted then), and the sweeper finds what has expired without looking

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules of the concurrency model that hold within the blob service, each by its name: see
- * mission.md. What only the wire shows (which operation returns an ETag or takes a condition) is in
- * test/rest/blob_rules.test.mjs. */
+ * docs/concurrency/rules.md. What only the wire shows (which operation returns an ETag or takes a
+ * condition) is in test/rest/blob_rules.test.mjs. */
 #include <pthread.h>
 
 #include "service/blob/blob_fixture.h"

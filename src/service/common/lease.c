@@ -144,7 +144,8 @@ struct kind_codes {
 };
 
 /* LeaseLost is what the cloud is known to answer for a lease that has expired or is broken: of
- * blobs (facts §2.3), and recorded of containers and shares too (§2.4 leaves it open). */
+ * blobs (docs/protocol/facts.md §2.3), and recorded of containers and shares too (§2.4 leaves it
+ * open). */
 static const struct kind_codes CODES[] = {
     [LEASE_BLOB] = {ERR_LEASE_ID_MISMATCH_WITH_BLOB_OPERATION,
                     ERR_LEASE_NOT_PRESENT_WITH_BLOB_OPERATION, ERR_LEASE_LOST},

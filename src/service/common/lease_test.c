@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every cell of facts §2.2 (lease action × state) and §2.3/§2.4 (use × state) by its name. A is the
- * id held, B and C are others, X is one that the server made up. */
+/* Every cell of docs/protocol/facts.md §2.2 (lease action × state) and §2.3/§2.4 (use × state) by
+ * its name. A is the id held, B and C are others, X is one that the server made up. */
 #include "service/common/lease.h"
 
 #include "core/clock.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every cell of the tables of file and share leases (facts §2.5, §2.6): each operation in each
- * state, without an id, with the lease's (A) and with another (B). What is refused changes nothing;
- * a write without an id forgets a file's lease that is over. */
+/* Every cell of the tables of file and share leases (docs/protocol/facts.md §2.5, §2.6): each
+ * operation in each state, without an id, with the lease's (A) and with another (B). What is
+ * refused changes nothing; a write without an id forgets a file's lease that is over. */
 #include "service/file/file_fixture.h"
 
 enum state { AVAILABLE, LEASED, BREAKING, BROKEN, EXPIRED };

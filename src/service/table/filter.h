@@ -7,7 +7,8 @@
  * a quote), 12, 12L, 1.5, true, false, datetime'…', guid'…', X'…' and binary'…', NaN, INF, -INF.
  *
  * A comparison is false when the entity has no such property or its value is of another kind than
- * the literal: also with `ne` (facts §5.4). So `not (a eq 1)` finds what `a ne 1` does not. */
+ * the literal: also with `ne` (docs/protocol/facts.md §5.4). So `not (a eq 1)` finds what `a ne 1`
+ * does not. */
 #ifndef SERVICE_TABLE_FILTER_H
 #define SERVICE_TABLE_FILTER_H
 

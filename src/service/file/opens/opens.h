@@ -2,11 +2,11 @@
 /* The open-file table: every open of every file and directory, whoever made it, in one place.
  *
  * SMB handles stay in it until they are closed. A REST operation stands in it for as long as it
- * runs, as a claim: it has the access and the sharing that smb.md gives it, but it never makes
- * anybody else fail; an SMB open that only claims are in the way of waits for them. So "may this go
- * on?" is asked of one function (see opens_conflict in opens_check.c) for both front ends, and the
- * answer cannot change between the check and the commit of the transaction that follows: what would
- * change it has to get past the claim first.
+ * runs, as a claim: it has the access and the sharing that docs/protocol/smb.md gives it, but it
+ * never makes anybody else fail; an SMB open that only claims are in the way of waits for them. So
+ * "may this go on?" is asked of one function (see opens_conflict in opens_check.c) for both front
+ * ends, and the answer cannot change between the check and the commit of the transaction that
+ * follows: what would change it has to get past the claim first.
  *
  * The table is memory only, guarded by one lock, and calls nothing while it holds it. Whatever must
  * be told to somebody (a break, the end of a wait) is told through callbacks after the lock is
@@ -204,7 +204,7 @@ struct err opens_lock_check(struct opens *t, struct opens_handle *h, uint64_t of
 
 /* ---- REST ---- */
 
-/* The operations that look at the table, in smb.md's words. */
+/* The operations that look at the table, in docs/protocol/smb.md's words. */
 enum opens_rest {
     OPENS_REST_LIST,           /* listing, handles: nothing is asked */
     OPENS_REST_GET_PROPERTIES, /* and metadata */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules S1-S4 and every cell of smb.md's two tables, through the C interface. */
+/* Rules S1-S4 and every cell of docs/protocol/smb.md's two tables, through the C interface. */
 #include "service/file/opens/fixture.h"
 
 /* ---- S2: share modes against REST ---- */
@@ -180,7 +180,7 @@ void test_opens_claim_holds_off_a_clashing_open(void)
 
 /* ---- caches ---- */
 
-/* smb.md's last column: what REST does to each lease, and whether it waits. */
+/* docs/protocol/smb.md's last column: what REST does to each lease, and whether it waits. */
 static const struct {
     enum opens_rest op;
     unsigned before, after;

@@ -172,7 +172,7 @@ static struct err op_rename(struct world *w)
 
 typedef struct err operation(struct world *w);
 
-/* In the order of smb.md's table; the last two answer whatever is shared. */
+/* In the order of docs/protocol/smb.md's table; the last two answer whatever is shared. */
 static operation *const OPERATIONS[] = {
     op_create,      op_get,    op_list_ranges, op_set_properties, op_set_metadata,  op_put_range,
     op_clear_range, op_delete, op_lease,       op_rename,         op_get_properties};
