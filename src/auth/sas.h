@@ -27,7 +27,7 @@ enum sas_field {
 
 /* How wide it reaches. */
 enum sas_scope {
-    SAS_SCOPE_NONE, /* sr is not one that the service has */
+    SAS_SCOPE_NONE, /* sr is not one that the service has, or had at the time of sv */
     SAS_SCOPE_OBJECT,
     SAS_SCOPE_SNAPSHOT,
     SAS_SCOPE_VERSION,
@@ -49,7 +49,7 @@ struct sas {
 };
 
 /* Fills all but resource and text. False when it cannot be one: no or bad sv, a parameter twice, an
- * sr that the service does not have. */
+ * sr that the service does not have or did not have by sv. */
 bool sas_read(struct sas *sas, const struct auth_input *input, struct arena *arena);
 /* The parameter of that name, in any case; SAS_FIELD_COUNT when it is none of a SAS. */
 enum sas_field sas_field_of(struct str name);

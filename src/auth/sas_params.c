@@ -47,39 +47,37 @@ static void take(struct sas *sas, const struct auth_pair *parameter)
     sas->value[field] = parameter->value;
 }
 
-static enum sas_scope blob_scope(struct str sr)
-{
-    static const struct {
-        struct str sr;
-        enum sas_scope scope;
-    } SCOPES[] = {
-        {STR_INIT("b"), SAS_SCOPE_OBJECT},    {STR_INIT("c"), SAS_SCOPE_CONTAINER},
-        {STR_INIT("bs"), SAS_SCOPE_SNAPSHOT}, {STR_INIT("bv"), SAS_SCOPE_VERSION},
-        {STR_INIT("d"), SAS_SCOPE_DIRECTORY},
-    };
-    for (size_t i = 0; i < sizeof SCOPES / sizeof SCOPES[0]; i++)
-        if (str_eq(sr, SCOPES[i].sr))
-            return SCOPES[i].scope;
-    return SAS_SCOPE_NONE;
-}
+/* The values of sr, each with the first sv that knew it. Before 2018-11-09 the text does not sign
+ * sr, so a newer value with an older sv would widen what was signed: a blob's SAS would be good for
+ * a directory of that name. Before 2015-02-21 the text does not name the service either, so a
+ * container's SAS would be good for a share of that name; files had no SAS then. */
+static const struct signed_resource {
+    enum service_kind service;
+    struct str sr; /* absent: sent without one */
+    int since;
+    enum sas_scope scope;
+} SIGNED_RESOURCES[] = {
+    {SERVICE_BLOB, STR_INIT("b"), 20120212, SAS_SCOPE_OBJECT},
+    {SERVICE_BLOB, STR_INIT("c"), 20120212, SAS_SCOPE_CONTAINER},
+    {SERVICE_BLOB, STR_INIT("bs"), 20181109, SAS_SCOPE_SNAPSHOT},
+    {SERVICE_BLOB, STR_INIT("bv"), 20191212, SAS_SCOPE_VERSION},
+    {SERVICE_BLOB, STR_INIT("d"), 20200210, SAS_SCOPE_DIRECTORY},
+    {SERVICE_FILE, STR_INIT("s"), 20150221, SAS_SCOPE_CONTAINER},
+    {SERVICE_FILE, STR_INIT("f"), 20150221, SAS_SCOPE_OBJECT},
+    /* Queues and tables have one kind, and need no sr; a queue's user delegation SAS says "q". */
+    {SERVICE_QUEUE, {0}, 20120212, SAS_SCOPE_CONTAINER},
+    {SERVICE_QUEUE, STR_INIT("q"), 20250705, SAS_SCOPE_CONTAINER},
+    {SERVICE_TABLE, {0}, 20120212, SAS_SCOPE_CONTAINER},
+};
 
-/* Queues and tables have one kind, and need no sr (a queue's user delegation SAS says "q"). */
 static enum sas_scope scope_of(const struct sas *sas)
 {
     struct str sr = sas->value[SAS_SR];
-    switch (sas->input->service) {
-    case SERVICE_BLOB:
-        return blob_scope(sr);
-    case SERVICE_FILE:
-        if (str_eq(sr, STR("s")))
-            return SAS_SCOPE_CONTAINER;
-        return str_eq(sr, STR("f")) ? SAS_SCOPE_OBJECT : SAS_SCOPE_NONE;
-    case SERVICE_QUEUE:
-        return !str_given(sr) || str_eq(sr, STR("q")) ? SAS_SCOPE_CONTAINER : SAS_SCOPE_NONE;
-    case SERVICE_TABLE:
-        return str_given(sr) ? SAS_SCOPE_NONE : SAS_SCOPE_CONTAINER;
-    case SERVICE_KIND_COUNT:
-        break;
+    for (size_t i = 0; i < sizeof SIGNED_RESOURCES / sizeof SIGNED_RESOURCES[0]; i++) {
+        const struct signed_resource *row = &SIGNED_RESOURCES[i];
+        if (row->service == sas->input->service && str_given(sr) == str_given(row->sr) &&
+            str_eq(sr, row->sr))
+            return sas->version >= row->since ? row->scope : SAS_SCOPE_NONE;
     }
     return SAS_SCOPE_NONE;
 }

@@ -44,7 +44,7 @@ static const struct layout BLOB[] = {
 };
 static const struct layout FILES[] = {
     {20150405, LINES(L_TERMS, SAS_SI, L_LIMITS, L_OVERRIDE)},
-    {20130815, LINES(L_TERMS, SAS_SI, SAS_SV, L_OVERRIDE)},
+    {20150221, LINES(L_TERMS, SAS_SI, SAS_SV, L_OVERRIDE)},
     {0, NULL},
 };
 static const struct layout QUEUE[] = {
