@@ -38,7 +38,7 @@ LDLIBS  := -lrocksdb -lssl -lcrypto -lexpat -lisal -lm
 
 SRC   := $(filter-out %_test.c src/main.c,$(shell find src -name '*.c' | sort))
 TESTS := $(shell find src test/engine -name '*_test.c' 2>/dev/null | sort)
-OBJ   := $(SRC:%.c=$(B)/%.o)
+OBJ   := $(SRC:%.c=$(B)/%.o) $(B)/page_files.o
 TOBJ  := $(TESTS:%.c=$(B)/%.o)
 BENCH := $(patsubst bench/%.c,$(B)/bench_%,$(wildcard bench/*.c))
 
@@ -54,6 +54,22 @@ build/lazuli: $(B)/lazuli
 $(B)/lazuli: $(B)/src/main.o $(OBJ)
 	@echo "  LD $@"
 	@$(CC) $(LDFLAGS) $(LTO_LINK) -o $@ $^ $(LDLIBS)
+
+# The console page: npm builds web/ into build/web, from where it is compiled into the program. Without npm, or when the
+# packages cannot be had, the program is built without the page, and both the build and the program say so.
+WEB := $(shell find web -name node_modules -prune -o -type f -print 2>/dev/null)
+build/web.stamp: tools/web.sh $(WEB)
+	@mkdir -p build
+	@flock build/web.lock sh tools/web.sh build/web
+	@touch $@
+
+$(B)/page_files.c: tools/embed.sh build/web.stamp
+	@mkdir -p $(@D)
+	@sh tools/embed.sh build/web > $@
+
+$(B)/page_files.o: $(B)/page_files.c
+	@echo "  CC $<"
+	@$(CC) $(CFLAGS) -c -o $@ $<
 
 # Tests are found by name, not through headers.
 $(B)/%_test.o: WARN += -Wno-missing-prototypes
@@ -126,7 +142,7 @@ FUZZ       := $(patsubst fuzz/%.c,build/fuzz/%,$(wildcard fuzz/*.c))
 FUZZ_FLAGS := -g1 -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 # Two thirds of the files: parsers live below what joins everything, and reach neither the local engine nor, but for these
 # four, the REST front end.
-FUZZ_SRC   := $(filter-out $(wildcard src/*.c) src/engine/local/% src/rest/%,$(SRC)) \
+FUZZ_SRC   := $(filter-out $(wildcard src/*.c) src/engine/local/% src/rest/% src/admin/%,$(SRC)) \
               $(addprefix src/rest/,multipart.c structured.c table/json_read.c table/json_write.c)
 FUZZ_OBJ   := $(FUZZ_SRC:%.c=build/fuzz/obj/%.o)
 

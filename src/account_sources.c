@@ -8,21 +8,7 @@
 
 #include "complain.h"
 #include "core/log.h"
-
-static bool is_loopback(const char *host)
-{
-    return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
-           strcmp(host, "localhost") == 0;
-}
-
-/* A host that others can connect to; NULL when there is none. */
-static const char *reachable_host(const struct config *config)
-{
-    for (size_t i = 0; i < CONFIG_SERVICES; i++)
-        if (config->port[i] != 0 && !is_loopback(config->host[i]))
-            return config->host[i];
-    return config->smb_port != 0 && !is_loopback(config->smb_host) ? config->smb_host : NULL;
-}
+#include "reachable.h"
 
 static int read_file(const char *path, struct accounts *accounts)
 {

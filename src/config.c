@@ -10,6 +10,7 @@ enum flag_kind {
     FLAG_BOOL,
     FLAG_TEXT,
     FLAG_NUMBER,
+    FLAG_PORT, /* a number, or "off" */
     FLAG_HOST,
     FLAG_DURABILITY,
     FLAG_ENGINE,
@@ -48,6 +49,10 @@ static const struct flag FLAGS[] = {
     {"--table-port", "--tablePort", FLAG_NUMBER, AT(port[2]), PORT, "N", "default 10002"},
     {"--file-port", "--filePort", FLAG_NUMBER, AT(port[3]), PORT, "N", "default 10003"},
     {"--smb-port", "--smbPort", FLAG_NUMBER, AT(smb_port), PORT, "N", "default 10445; the shares of the file service over SMB"},
+    {"--admin-port", NULL, FLAG_PORT, AT(admin_port), PORT, "N|off", "default 10004: console, metrics, health, inspector; 0 picks a free port"},
+    {"--admin-host", NULL, FLAG_TEXT, AT(admin_host), 0, "ADDR", "address for it; default 127.0.0.1, also with --host"},
+    {"--admin-hosts", NULL, FLAG_TEXT, AT(admin_hosts), 0, "NAME,…", "names by which it is reached besides localhost"},
+    {"--metrics-token", NULL, FLAG_TEXT, AT(metrics_token), 0, "TEXT", "what /metrics wants as a bearer token; needed beyond loopback"},
     {"--cert", NULL, FLAG_TEXT, AT(cert), 0, "FILE", "certificate (PEM, or PFX with --pwd): HTTPS beside HTTP"},
     {"--key", NULL, FLAG_TEXT, AT(key), 0, "FILE", "its private key (PEM)"},
     {"--pwd", NULL, FLAG_TEXT, AT(pwd), 0, "TEXT", "password of the PFX file"},
@@ -121,6 +126,14 @@ static struct err set_number(struct parse *p, const struct flag *flag, const cha
     return OK;
 }
 
+static struct err set_port(struct parse *p, const struct flag *flag, const char *value)
+{
+    if (!str_eq(str_of(value), STR("off")))
+        return set_number(p, flag, value);
+    *(uint64_t *)(void *)((char *)p->config + flag->offset) = CONFIG_PORT_OFF;
+    return OK;
+}
+
 /* One of two words, the second of which sets the flag. */
 static struct err set_choice(struct parse *p, const struct flag *flag, const char *value,
                              const char *const words[2])
@@ -173,6 +186,8 @@ static struct err set_value(struct parse *p, const struct flag *flag, const char
         return OK;
     case FLAG_NUMBER:
         return set_number(p, flag, value);
+    case FLAG_PORT:
+        return set_port(p, flag, value);
     case FLAG_HOST:
         for (size_t i = 0; i < CONFIG_SERVICES; i++)
             p->config->host[i] = value;
@@ -245,6 +260,8 @@ struct err config_parse(int argc, char **argv, struct config *out, char *text, s
         .smb_host = loopback,
         .port = {10000, 10001, 10002, 10003},
         .smb_port = 10445,
+        .admin_host = loopback,
+        .admin_port = CONFIG_PORT_UNSET,
         .log_level = LOG_INFO,
         .smb_encryption = SMB_ENCRYPTION_PREFERRED,
         .cache_mib = memory_cache_mib(memory_bytes()),

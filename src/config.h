@@ -8,7 +8,12 @@
 #include "core/str.h"
 #include "smb/server.h"
 
-enum { CONFIG_SERVICES = 4 }; /* in the order of enum service_kind */
+enum {
+    CONFIG_SERVICES = 4, /* in the order of enum service_kind */
+    CONFIG_ADMIN_PORT = 10004,
+    CONFIG_PORT_OFF = 1 << 16,
+    CONFIG_PORT_UNSET = 1 << 17, /* the default, which is done without when another has it */
+};
 
 struct config {
     const char *data;
@@ -16,6 +21,10 @@ struct config {
     const char *smb_host;
     uint64_t port[CONFIG_SERVICES];
     uint64_t smb_port;
+    uint64_t admin_port; /* or CONFIG_PORT_OFF, CONFIG_PORT_UNSET */
+    const char *admin_host;
+    const char *admin_hosts; /* NULL, or names with commas between */
+    const char *metrics_token;
     bool in_memory;
     bool relaxed;
     bool silent;

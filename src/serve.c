@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "account_sources.h"
+#include "admin/admin.h"
 #include "auth/oauth.h"
 #include "complain.h"
 #include "control.h"
@@ -25,6 +26,7 @@
 #include "lookup.h"
 #include "net/dial.h"
 #include "net/pool.h"
+#include "reachable.h"
 #include "rest/access_log.h"
 #include "rest/copy/copier.h"
 #include "rest/digest.h"
@@ -33,7 +35,16 @@
 #include "service/file/opens/opens.h"
 #include "smb/server.h"
 
-enum { LOOPS_MAX = 256, POOL_THREADS = 4, FETCH_THREADS = 8, DRAIN_MS = 10000, LOG_FLUSH_MS = 250 };
+enum {
+    LOOPS_MAX = 256,
+    POOL_THREADS = 4,
+    FETCH_THREADS = 8,
+    DRAIN_MS = 10000,
+    ADMIN_DRAIN_MS = 500,
+    LOG_FLUSH_MS = 250,
+    ADMIN_CONNECTIONS_MAX =
+        256, /* apart from the services', so that it answers when they are full */
+};
 
 struct server {
     const struct config *config;
@@ -53,6 +64,8 @@ struct server {
     struct rest_server rest;
     struct rest_listener listeners[SERVICE_KIND_COUNT];
     struct http_server *http;
+    struct admin *admin;
+    struct http_server *admin_http; /* NULL: off */
     struct smb_server *smb;
     struct tls *tls;
     struct jobs jobs;
@@ -238,7 +251,8 @@ static int start_listeners(struct server *s)
         char place[256];
         if (port == 0)
             continue;
-        s->listeners[i] = (struct rest_listener){&s->rest, (enum service_kind)i};
+        s->listeners[i] =
+            (struct rest_listener){.server = &s->rest, .service = (enum service_kind)i};
         error = http_server_listen(s->http, s->config->host[i], port, &s->listeners[i], &port);
         (void)snprintf(place, sizeof place, "%s %s:%u", SERVICE_NAMES[i], s->config->host[i], port);
         if (err_is(error))
@@ -246,6 +260,54 @@ static int start_listeners(struct server *s)
         s->rest.ports[i] = port;
         log_line(LOG_INFO, "serving %s", place);
     }
+    return 0;
+}
+
+/* Before the listeners, whose ports it answers on below /_lazuli/. */
+static int start_admin(struct server *s, const char *version)
+{
+    const struct config *c = s->config;
+    struct admin_options options = {
+        .version = version,
+        .bound_host = c->admin_host,
+        .hosts = c->admin_hosts,
+        .metrics_token = c->metrics_token,
+        .on_loopback = host_is_loopback(c->admin_host),
+        .services_on_loopback = reachable_service(c) == NULL,
+        .smb_port = (uint16_t)c->smb_port,
+    };
+    s->admin = admin_new(&options, &s->rest);
+    s->rest.side = &ADMIN_HANDLER;
+    s->rest.side_context = admin_side_context(s->admin);
+    return 0;
+}
+
+/* Last of the listeners: the page asks for the others' ports. */
+static int start_admin_listener(struct server *s)
+{
+    const struct config *c = s->config;
+    bool given = c->admin_port != CONFIG_PORT_UNSET;
+    uint16_t port = given ? (uint16_t)c->admin_port : CONFIG_ADMIN_PORT;
+    struct http_limits limits = HTTP_LIMITS_DEFAULT;
+    char place[256];
+    if (c->admin_port == CONFIG_PORT_OFF)
+        return 0;
+    limits.connections_max = ADMIN_CONNECTIONS_MAX;
+    struct err error =
+        http_server_new(s->loops, s->loop_count, &ADMIN_HANDLER, &limits, &s->admin_http);
+    if (err_is(error))
+        return complain_err("admin", error);
+    http_server_use_clock(s->admin_http, &s->clock);
+    http_server_use_tls(s->admin_http, s->tls);
+    error =
+        http_server_listen(s->admin_http, c->admin_host, port, admin_own_context(s->admin), &port);
+    (void)snprintf(place, sizeof place, "admin %s:%u", c->admin_host, port);
+    if (err_is(error) && (given || error.cause != EADDRINUSE))
+        return complain_err(place, error);
+    if (err_is(error))
+        log_line(LOG_WARN, "%s is in use: no console (--admin-port picks another)", place);
+    else
+        log_line(LOG_INFO, "serving %s", place);
     return 0;
 }
 
@@ -289,10 +351,20 @@ static void stop_loops(void *arg)
         loop_stop(s->loops[i]);
 }
 
+/* The admin listener goes last: it tells how the others are doing. */
+static void http_drained(void *arg)
+{
+    struct server *s = arg;
+    if (s->admin_http != NULL)
+        http_server_drain(s->admin_http, ADMIN_DRAIN_MS, stop_loops, s);
+    else
+        stop_loops(s);
+}
+
 static void smb_drained(void *arg)
 {
     struct server *s = arg;
-    http_server_drain(s->http, DRAIN_MS, stop_loops, s);
+    http_server_drain(s->http, DRAIN_MS, http_drained, s);
 }
 
 /* SMB clients hold their connections for good: they are cut, HTTP requests are let end. */
@@ -397,6 +469,9 @@ static void release(struct server *s)
         smb_server_free(s->smb);
     if (s->http != NULL)
         http_server_free(s->http);
+    if (s->admin_http != NULL)
+        http_server_free(s->admin_http);
+    admin_free(s->admin);
     tls_free(s->tls);
     if (s->store.engine != NULL)
         engine_close(s->store.engine);
@@ -452,7 +527,11 @@ int serve(const struct config *config, const char *server_name)
     if (status == 0)
         status = start_copies(s);
     if (status == 0)
+        status = start_admin(s, server_name);
+    if (status == 0)
         status = start_listeners(s);
+    if (status == 0)
+        status = start_admin_listener(s);
     if (status == 0)
         status = start_sweeper(s);
     if (status == 0)

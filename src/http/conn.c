@@ -23,6 +23,7 @@ struct http_call *http_call_take(struct http_conn *c)
         arena_init(&call->arena, HTTP_ARENA_BYTES_MAX);
     }
     call->x = (struct http_exchange){
+        .handler = http_server_handler(w->server),
         .arena = &call->arena,
         .loop = w->loop,
         .loop_memory = w->handler_memory,
@@ -46,7 +47,7 @@ void http_conn_end_call(struct http_conn *c)
     struct http_call *call = c->call;
     struct http_worker *w = c->worker;
     if (call->handed)
-        http_server_handler(w->server)->on_done(&call->x);
+        call->x.handler->on_done(&call->x);
     c->call = NULL;
     if (w->call_count < HTTP_CALLS_KEPT_MAX) {
         arena_reset(&call->arena);

@@ -117,6 +117,9 @@ struct http_handler {
 
 struct http_exchange {
     struct http_request request;
+    /* Whose calls come next: at first the server's. A handler that leaves the exchange to another
+     * sets this in its on_head and calls the other's on_head. */
+    const struct http_handler *handler;
     struct arena *arena; /* the request's; reset after on_done */
     struct loop *loop;
     const struct sockaddr_storage *peer;
@@ -125,9 +128,12 @@ struct http_exchange {
     void *listener_context; /* what the listener was opened with */
     void *loop_memory;      /* what the handler keeps for the loop; NULL: nothing */
     void *user;             /* the handler's */
-    int64_t started_us;     /* when the head's first byte was seen */
-    uint64_t body_bytes;    /* received so far */
-    uint64_t sent_bytes;    /* of the response body, so far */
+    /* Header lines that every reply to this request gets besides the response's own; absent: none.
+     * For whoever hands the exchange on and wants more of the reply than the other knows of. */
+    struct str reply_headers;
+    int64_t started_us;  /* when the head's first byte was seen */
+    uint64_t body_bytes; /* received so far */
+    uint64_t sent_bytes; /* of the response body, so far */
 };
 
 struct http_response {

@@ -138,7 +138,7 @@ static bool begin_call(struct http_conn *c, size_t head_length)
     c->discarded = 0;
     http_conn_set_state(c, CONN_BODY);
     call->handed = true;
-    http_server_handler(c->worker->server)->on_head(&call->x);
+    call->x.handler->on_head(&call->x);
     if (request->expect_continue && !call->replied && c->body_left > 0 && c->in.n == 0)
         http_send_continue(c);
     return true;
@@ -197,7 +197,6 @@ static size_t body_appetite(const struct http_conn *c)
 
 bool http_step_body(struct http_conn *c)
 {
-    const struct http_handler *handler = http_server_handler(c->worker->server);
     struct http_call *call = c->call;
     if (call->replied) {
         http_conn_set_state(c, CONN_SEND);
@@ -211,7 +210,7 @@ bool http_step_body(struct http_conn *c)
     }
     if (c->body_left == 0) {
         http_conn_set_state(c, CONN_WORK);
-        handler->on_end(&call->x);
+        call->x.handler->on_end(&call->x);
         return true;
     }
     if (call->interim.n > 0)
@@ -227,7 +226,7 @@ bool http_step_body(struct http_conn *c)
     }
     call->x.body_bytes += piece.n;
     if (piece.n > 0)
-        handler->on_body(&call->x, piece);
+        call->x.handler->on_body(&call->x, piece);
     return true;
 }
 

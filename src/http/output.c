@@ -106,7 +106,7 @@ static void put_framing(struct http_call *call, const struct http_response *resp
 static struct str render_head(struct http_call *call, const struct http_response *response)
 {
     enum { REST_BYTES_MAX = 256 };
-    size_t most = response->headers.n + REST_BYTES_MAX;
+    size_t most = response->headers.n + call->x.reply_headers.n + REST_BYTES_MAX;
     struct buf head = {.p = call->reply_head, .capacity = sizeof call->reply_head};
     head.arena = &call->arena;
     if (most > head.capacity)
@@ -114,6 +114,7 @@ static struct str render_head(struct http_call *call, const struct http_response
     (void)buf_reserve(&head, most);
     http_put_status_line(&head, response->status);
     buf_put(&head, response->headers);
+    buf_put(&head, call->x.reply_headers);
     buf_put(&head, date_line(call->conn->worker));
     call->out.close = call_must_close(call, response);
     put_framing(call, response, &head);

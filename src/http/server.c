@@ -73,6 +73,17 @@ void http_server_use_clock(struct http_server *s, const struct clock *clock)
     s->clock = clock;
 }
 
+void *http_server_loop_memory(const struct http_server *s, size_t i)
+{
+    assert(i < s->worker_count);
+    return s->workers[i].handler_memory;
+}
+
+unsigned http_server_connections(const struct http_server *s)
+{
+    return atomic_load(&s->connection_count);
+}
+
 /* ---- connections come and go ---- */
 
 static void worker_check_drained(struct http_worker *w);

@@ -32,6 +32,11 @@ void http_server_use_tls(struct http_server *s, struct tls *tls);
 /* One port for all loops. Port 0 picks a free one. ERR_IO with errno as cause (EADDRINUSE, …). */
 struct err http_server_listen(struct http_server *s, const char *host, uint16_t port,
                               void *listener_context, uint16_t *port_out);
+/* What the handler keeps for the i-th loop; NULL: nothing. Its owner says who may look at it when.
+ */
+void *http_server_loop_memory(const struct http_server *s, size_t i);
+/* Connections that are open now. From any thread. */
+unsigned http_server_connections(const struct http_server *s);
 /* Stops accepting, lets exchanges under way finish for grace_ms, closes idle connections at once;
  * `drained` is called on the first loop's thread when no connection is left. */
 void http_server_drain(struct http_server *s, int64_t grace_ms, void (*drained)(void *arg),

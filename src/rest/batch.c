@@ -54,6 +54,7 @@ static void part_init(struct batch_part *part, const struct rest_call *outer)
     call->now = outer->now;
     call->deadline = outer->deadline;
     call->service = outer->service;
+    call->mount = outer->mount;
     call->version = outer->version;
     call->version_text = outer->version_text;
     call->who = outer->who;

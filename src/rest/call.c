@@ -16,6 +16,7 @@ struct str call_endpoint(const struct rest_call *call)
     struct buf b = buf_in(call->arena);
     buf_put(&b, call->x->secure ? STR("https://") : STR("http://"));
     buf_put(&b, call->x->request.host);
+    buf_put(&b, call->mount);
     buf_putc(&b, '/');
     if (!call->path_style || call->account.n == 0)
         return buf_str(&b);

@@ -41,6 +41,7 @@ struct rest_call {
     struct str account;
     bool secondary;
     bool path_style;           /* the account came from the path */
+    struct str mount;          /* see struct rest_listener */
     struct str container;      /* container, queue, table, share; absent at service level */
     struct str object;         /* blob name, file path, message id; absent above it */
     struct str key_pk, key_rk; /* R_ENTITY */

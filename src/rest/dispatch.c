@@ -327,7 +327,7 @@ static struct err parse_target(struct rest_call *call, enum op_resource *resourc
         .service = call->service,
         .host = request->host,
         .path = request->path,
-        .product_style = call->server->options.product_style,
+        .product_style = call->server->options.product_style && !str_given(call->mount),
         .names_container = str_given(restype),
         .rename_source = call_header(call, STR("x-ms-file-rename-source")),
     };
@@ -543,9 +543,22 @@ struct err rest_permit_part(struct rest_call *part)
 
 /* ---- what HTTP calls ---- */
 
+/* Health, metrics and control have their place on every port. */
+static bool goes_aside(struct http_exchange *x, const struct rest_server *server)
+{
+    if (server->side == NULL || !str_starts(x->request.path, STR(REST_SIDE_PATH)))
+        return false;
+    x->handler = server->side;
+    x->listener_context = server->side_context;
+    server->side->on_head(x);
+    return true;
+}
+
 static void on_head(struct http_exchange *x)
 {
     const struct rest_listener *listener = x->listener_context;
+    if (goes_aside(x, listener->server))
+        return;
     struct dispatch *d = ARENA_NEW(x->arena, struct dispatch);
     struct rest_call *call = &d->call;
     x->user = d;
@@ -553,6 +566,7 @@ static void on_head(struct http_exchange *x)
     call->server = listener->server;
     call->store = listener->server->store;
     call->service = listener->service;
+    call->mount = listener->mount;
     call->arena = x->arena;
     call->now = store_now(call->store);
     call->headers = buf_in(x->arena);

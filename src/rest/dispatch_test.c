@@ -75,7 +75,7 @@ static void begin(struct dispatch_fixture *f)
     CHECK_OK(accounts_put(f->rest.auth.accounts, STR(ACCOUNT_WELL_KNOWN_NAME),
                           STR(ACCOUNT_WELL_KNOWN_KEY), STR_NONE));
     match_index_init(&f->rest.match[SERVICE_QUEUE], SERVICE_QUEUE);
-    f->listener = (struct rest_listener){&f->rest, SERVICE_QUEUE};
+    f->listener = (struct rest_listener){.server = &f->rest, .service = SERVICE_QUEUE};
     f->sas = make_sas(&f->arena);
     CHECK_OK(loop_new(&f->loop));
     CHECK_OK(http_server_new(&f->loop, 1, &REST_HANDLER, NULL, &f->http));

@@ -40,13 +40,25 @@ struct rest_server {
     struct access_log *log;
     struct match_index match[SERVICE_KIND_COUNT];
     uint16_t ports[SERVICE_KIND_COUNT]; /* where this server answers; 0: not at all */
+    /* Who answers requests below REST_SIDE_PATH on the services' ports, and with what for a
+     * listener's context; NULL: nobody. */
+    const struct http_handler *side;
+    void *side_context;
 };
 
 /* What a listener is opened with. */
 struct rest_listener {
     struct rest_server *server;
     enum service_kind service;
+    /* Absent on a service's own port. Where the service is reached under a path of another listener
+     * ("/blob"): that path, which whoever hands a request over has taken off. Hosts name no account
+     * there, and the endpoints that bodies name have the path in them. */
+    struct str mount;
 };
+
+/* No account, container, queue, table or share has a '_' in its name, and a blob of the root
+ * container has no '/': so these paths are never data. */
+#define REST_SIDE_PATH "/_lazuli/"
 
 /* For http_server_new. */
 extern const struct http_handler REST_HANDLER;

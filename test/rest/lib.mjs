@@ -116,11 +116,12 @@ async function answers(port) {
  *   inMemory   true: no files (nothing is left after restart)
  *   services   which services to turn on; all by default
  *   args, env  further flags and variables
+ *   admin      true: the admin listener too, on ports.admin
  *   disk       how large a disk of its own it gets for its data ('32m'), if disksCanBeMade(); it goes with the process
  */
-export async function startServer({ inMemory = false, services = SERVICES, args = [], env = {}, disk = null } = {}) {
+export async function startServer({ inMemory = false, services = SERVICES, args = [], env = {}, disk = null, admin = false } = {}) {
     for (let attempt = 0; ; attempt++) {
-        const server = new Server({ inMemory, services, args, env, disk });
+        const server = new Server({ inMemory, services, args, env, disk, admin });
         try {
             await server.start();
             return server;
@@ -156,13 +157,15 @@ class Server {
 
     /** After stop() or kill(): again with the same ports and data. */
     async start() {
-        const { inMemory, services, args, env, disk } = this.options;
+        const { inMemory, services, args, env, disk, admin } = this.options;
         if (this.ports === null) {
-            const free = await freePorts(SERVICES.length);
+            const free = await freePorts(SERVICES.length + 1);
             this.ports = Object.fromEntries(SERVICES.map((s, i) => [s, services.includes(s) ? free[i] : 0]));
+            this.ports.admin = admin ? free[SERVICES.length] : 0;
         }
         const flags = SERVICES.flatMap((s) => [`--${s}-port`, String(this.ports[s])]);
         flags.push('--smb-port', '0', '--clock-file', this.clockFile);
+        flags.push('--admin-port', admin ? String(this.ports.admin) : 'off');
         flags.push(...(inMemory ? ['--in-memory'] : ['--data', this.data]), ...args);
         if (disk !== null)
             mkdirSync(this.data, { recursive: true });
@@ -181,7 +184,7 @@ class Server {
         let gone = null;
         this.exited.then((how) => { gone = how; }, (error) => { gone = { code: error.message }; });
         const deadline = performance.now() + START_MS_MAX;
-        for (const service of services) {
+        for (const service of admin ? [...services, 'admin'] : services) {
             while (!(await answers(this.ports[service]))) {
                 await sleep(10);
                 if (gone !== null || performance.now() > deadline)

@@ -148,7 +148,9 @@ static bool leads_here(const struct rest_call *call, const struct uri *uri, enum
             *out = KINDS[i];
             return true;
         }
-    return uri->port == asked_port(call);
+    /* Under a mount the port is of a listener that has several services: a source is named by its
+     * service's own port then. */
+    return !str_given(call->mount) && uri->port == asked_port(call);
 }
 
 /* ---- reading ---- */

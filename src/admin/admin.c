@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Routes. A request goes the way of the first of these that it fits:
+ *   /blob/…, /queue/…, /table/…, /file/… on the admin listener: the storage service itself
+ *   a row of ROUTES, there and below /_lazuli/ on every service's port
+ *   a file of the console page, on the admin listener */
+#include "admin/admin.h"
+
+#include <stdlib.h>
+
+#include "admin/internal.h"
+#include "core/mem.h"
+#include "core/uri.h"
+
+// clang-format off
+static const struct admin_route ROUTES[] = {
+    /* method   own   path                needs                body  function */
+    {HTTP_GET,  true, "/api/v1/server",   NEED_HOST,             0,  admin_get_server},
+    {HTTP_GET,  true, "/api/v1/account",  NEED_HOST | NEED_KEY,  0,  admin_get_account},
+};
+// clang-format on
+
+static const struct str MOUNTS[SERVICE_KIND_COUNT] = {
+    [SERVICE_BLOB] = STR_INIT("/blob"),
+    [SERVICE_QUEUE] = STR_INIT("/queue"),
+    [SERVICE_TABLE] = STR_INIT("/table"),
+    [SERVICE_FILE] = STR_INIT("/file"),
+};
+
+/* Of everything that the admin listener itself answers. The page loads nothing from elsewhere, runs
+ * no inline code, and cannot be framed. */
+#define HEADERS_ALWAYS                              \
+    "X-Content-Type-Options: nosniff\r\n"           \
+    "Referrer-Policy: no-referrer\r\n"              \
+    "Cross-Origin-Resource-Policy: same-origin\r\n" \
+    "X-Frame-Options: DENY\r\n"
+#define HEADERS_PAGE                                                                     \
+    HEADERS_ALWAYS                                                                       \
+    "Cross-Origin-Opener-Policy: same-origin\r\n"                                        \
+    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; " \
+    "img-src 'self' blob: data:; media-src blob:; connect-src 'self'; font-src 'self'; " \
+    "manifest-src 'self'; frame-src 'self' blob:; base-uri 'none'; form-action 'none'; " \
+    "frame-ancestors 'none'\r\n"
+/* Of what the storage services answer here: it may be anybody's content, and must never act with
+ * the console's origin, not even when somebody is led to open it in a tab. */
+#define HEADERS_STORAGE \
+    HEADERS_ALWAYS      \
+    "Content-Security-Policy: sandbox; default-src 'none'; frame-ancestors 'none'\r\n"
+
+/* ---- answers ---- */
+
+static void reply(struct admin_call *call, const struct http_response *response)
+{
+    call->replied = true;
+    http_reply(call->x, response);
+}
+
+void admin_reply(struct admin_call *call, int status, struct str type, struct str body)
+{
+    struct buf headers = buf_in(call->x->arena);
+    http_put_header(&headers, STR("Content-Type"), type);
+    buf_put(&headers, STR("Cache-Control: no-store\r\n"));
+    reply(call,
+          &(struct http_response){
+              .status = status, .headers = buf_str(&headers), .body = body, .content_length = -1});
+}
+
+void admin_fail(struct admin_call *call, int status, const char *code, struct str message)
+{
+    struct buf out = buf_in(call->x->arena);
+    struct json_writer w = json_writer_of(&out);
+    json_open(&w, '{');
+    json_name(&w, STR("error"));
+    json_open(&w, '{');
+    json_name(&w, STR("code"));
+    json_string(&w, str_of(code));
+    json_name(&w, STR("message"));
+    json_string(&w, message);
+    json_close(&w, '}');
+    json_close(&w, '}');
+    buf_putc(&out, '\n');
+    admin_reply(call, status, STR("application/json"), buf_str(&out));
+}
+
+/* Of the detail only what is meant for a reader: "Element\ttext", newlines as the error has them.
+ */
+void admin_fail_err(struct admin_call *call, struct err error)
+{
+    struct str text = str_of(err_message(error.code));
+    struct str detail = str_of(error.detail);
+    if (str_given(detail)) {
+        struct str value = str_cut(&detail, '\n');
+        (void)str_cut(&value, '\t');
+        char *copy = arena_cstr(call->x->arena, str_given(value) ? value : text);
+        for (char *c = copy; *c != '\0'; c++)
+            if (*c == ERR_DETAIL_NEWLINE)
+                *c = '\n';
+        text = str_of(copy);
+    }
+    admin_fail(call, err_http_status(error.code), err_azure_code(error.code), text);
+}
+
+struct str admin_query(struct admin_call *call, struct str name)
+{
+    struct uri_query walk = uri_query_of(call->x->request.query);
+    struct uri_param param;
+    if (!str_given(call->x->request.query))
+        return STR_NONE;
+    while (walk.parts < ADMIN_QUERY_MAX && uri_query_next(&walk, call->x->arena, &param))
+        if (str_eq(param.name, name))
+            return str_is_utf8(param.value) ? param.value : STR_NONE;
+    return STR_NONE;
+}
+
+/* ---- the storage services, on this origin ---- */
+
+/* "/blob/account/…" is the blob service's "/account/…": what is signed is the latter, as on the
+ * service's own port, so a signature is good in both places. */
+static bool take_mount(struct http_exchange *x, struct admin *a, enum service_kind *service)
+{
+    for (unsigned i = 0; i < SERVICE_KIND_COUNT; i++) {
+        struct str rest = str_from(x->request.path, MOUNTS[i].n);
+        if (!str_starts(x->request.path, MOUNTS[i]) || rest.n == 0 || rest.p[0] != '/' ||
+            a->rest->ports[i] == 0)
+            continue;
+        x->request.path = rest;
+        *service = (enum service_kind)i;
+        return true;
+    }
+    return false;
+}
+
+static void hand_over(struct http_exchange *x, struct admin *a, enum service_kind service)
+{
+    x->reply_headers = STR(HEADERS_STORAGE);
+    x->listener_context = &a->mounts[service];
+    x->handler = &REST_HANDLER;
+    x->handler->on_head(x);
+}
+
+/* ---- routes ---- */
+
+static bool fits(const struct admin_route *route, const struct admin_call *call)
+{
+    struct str path = str_of(route->path);
+    if (route->own_only && !call->place->own)
+        return false;
+    return path.p[path.n - 1] == '/' ? str_starts(call->path, path) : str_eq(call->path, path);
+}
+
+static bool is_method(const struct admin_route *route, enum http_method method)
+{
+    return route->method == method || (route->method == HTTP_GET && method == HTTP_HEAD);
+}
+
+/* Finds the row; when there is none, *known tells whether another method would have found one. */
+static const struct admin_route *find_route(const struct admin_call *call, bool *known)
+{
+    *known = false;
+    for (size_t i = 0; i < sizeof ROUTES / sizeof ROUTES[0]; i++) {
+        if (!fits(&ROUTES[i], call))
+            continue;
+        *known = true;
+        if (is_method(&ROUTES[i], call->x->request.method))
+            return &ROUTES[i];
+    }
+    return NULL;
+}
+
+static void answer_unrouted(struct admin_call *call, bool known)
+{
+    if (known) {
+        admin_fail(call, 405, "MethodNotAllowed", STR("This path takes another method."));
+        return;
+    }
+    enum http_method method = call->x->request.method;
+    bool reads = method == HTTP_GET || method == HTTP_HEAD;
+    if (reads && call->place->own &&
+        admin_host_ok(&call->admin->options, call->x->request.host, call->x->secure) &&
+        admin_page(call))
+        return;
+    admin_fail(call, 404, "NotFound", STR("There is nothing at this path; see docs/admin-api.md."));
+}
+
+static void begin(struct admin_call *call)
+{
+    bool known;
+    if (!admin_guard_browser(call))
+        return;
+    call->route = find_route(call, &known);
+    if (call->route == NULL) {
+        answer_unrouted(call, known);
+        return;
+    }
+    if (!admin_guard_route(call))
+        return;
+    if (call->x->request.content_length > (int64_t)call->route->body_max)
+        admin_fail(call, 413, "RequestBodyTooLarge", STR("The body is too large for this path."));
+}
+
+static void on_head(struct http_exchange *x)
+{
+    struct admin_place *place = x->listener_context;
+    struct admin_call *call = ARENA_NEW(x->arena, struct admin_call);
+    enum service_kind service;
+    const struct str side = STR(REST_SIDE_PATH);
+    call->x = x;
+    call->admin = place->admin;
+    call->place = place;
+    call->body = buf_in(x->arena);
+    call->path = x->request.path;
+    if (str_starts(call->path, side))
+        call->path = str_from(call->path, side.n - 1);
+    x->user = call;
+    if (place->own)
+        x->reply_headers = STR(HEADERS_PAGE);
+    if (place->own && take_mount(x, place->admin, &service)) {
+        if (admin_guard_browser(call))
+            hand_over(x, place->admin, service);
+        return;
+    }
+    begin(call);
+}
+
+static void on_body(struct http_exchange *x, struct str bytes)
+{
+    struct admin_call *call = x->user;
+    if (call->body.n + bytes.n > call->route->body_max)
+        admin_fail(call, 413, "RequestBodyTooLarge", STR("The body is too large for this path."));
+    else
+        buf_put(&call->body, bytes);
+}
+
+static void on_end(struct http_exchange *x)
+{
+    struct admin_call *call = x->user;
+    call->route->run(call);
+}
+
+static void on_done(struct http_exchange *x)
+{
+    (void)x;
+}
+
+/* The services' own memory: requests for them come this way too. */
+static void *loop_memory_new(void)
+{
+    return REST_HANDLER.loop_memory_new();
+}
+
+static void loop_memory_free(void *memory)
+{
+    REST_HANDLER.loop_memory_free(memory);
+}
+
+const struct http_handler ADMIN_HANDLER = {
+    .on_head = on_head,
+    .on_body = on_body,
+    .on_end = on_end,
+    .on_done = on_done,
+    .loop_memory_new = loop_memory_new,
+    .loop_memory_free = loop_memory_free,
+};
+
+/* ---- life ---- */
+
+struct admin *admin_new(const struct admin_options *options, struct rest_server *rest)
+{
+    struct admin *a = MEM_NEW(struct admin);
+    a->options = *options;
+    a->rest = rest;
+    for (unsigned i = 0; i < SERVICE_KIND_COUNT; i++)
+        a->mounts[i] = (struct rest_listener){rest, (enum service_kind)i, MOUNTS[i]};
+    a->own = (struct admin_place){a, true, options->on_loopback};
+    a->side = (struct admin_place){a, false, options->services_on_loopback};
+    return a;
+}
+
+void admin_free(struct admin *a)
+{
+    free(a);
+}
+
+void *admin_own_context(struct admin *a)
+{
+    return &a->own;
+}
+
+void *admin_side_context(struct admin *a)
+{
+    return &a->side;
+}

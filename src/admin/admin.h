@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The front end for people and tools: the console page, health, metrics, the inspector and test
+ * control, on a listener of its own and, for what container tools need, below /_lazuli/ on every
+ * service's port. docs/admin-api.md has the API. */
+#ifndef ADMIN_ADMIN_H
+#define ADMIN_ADMIN_H
+
+#include "http/server.h"
+#include "rest/server.h"
+
+struct admin_options {
+    const char *version;       /* of the program */
+    const char *bound_host;    /* what the listener was told to listen on */
+    const char *hosts;         /* --admin-hosts: further names that a Host header may have; NULL */
+    const char *metrics_token; /* NULL: none */
+    bool on_loopback;          /* only this machine can connect to the admin listener */
+    bool services_on_loopback; /* all services' ports are out of others' reach */
+    uint16_t smb_port;         /* 0: off */
+};
+
+struct admin;
+
+struct admin *admin_new(const struct admin_options *options, struct rest_server *rest);
+void admin_free(struct admin *a);
+
+/* For http_server_new; requests for the storage services go on to REST_HANDLER. */
+extern const struct http_handler ADMIN_HANDLER;
+/* What the admin listener, and the side of the services' ports (rest_server.side), are opened with.
+ */
+void *admin_own_context(struct admin *a);
+void *admin_side_context(struct admin *a);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared inside admin/: the front end itself, a request under way, and how answers are made. */
+#ifndef ADMIN_INTERNAL_H
+#define ADMIN_INTERNAL_H
+
+#include "admin/admin.h"
+#include "core/hmac.h"
+#include "core/json.h"
+
+enum {
+    ADMIN_BODY_BYTES_MAX = 16 << 20, /* of what a route takes at most */
+    ADMIN_QUERY_MAX = 32,            /* parameters of a request */
+};
+
+/* Where a request came in. */
+struct admin_place {
+    struct admin *admin;
+    bool own;      /* on the admin listener, not below /_lazuli/ of a service's port */
+    bool loopback; /* nobody but this machine can connect there */
+};
+
+struct admin {
+    struct admin_options options;
+    struct rest_server *rest;
+    struct rest_listener mounts[SERVICE_KIND_COUNT]; /* the services below /blob, /queue, … */
+    struct admin_place own, side;
+};
+
+struct admin_call;
+
+enum admin_need {
+    NEED_NOTHING = 0,
+    NEED_HOST = 1,    /* a Host that the guard knows, or a valid token */
+    NEED_KEY = 2,     /* signed with the key of an account: call->account is that account's */
+    NEED_METRICS = 4, /* the metrics' token, unless only this machine can connect */
+};
+
+struct admin_route {
+    enum http_method method; /* HTTP_GET answers HEAD too */
+    bool own_only;           /* not below /_lazuli/ of a service's port */
+    const char *path;        /* one that ends in '/' stands for all below it */
+    unsigned needs;          /* of enum admin_need */
+    size_t body_max;
+    void (*run)(struct admin_call *call);
+};
+
+/* One request; lives in its arena. */
+struct admin_call {
+    struct http_exchange *x;
+    struct admin *admin;
+    const struct admin_place *place;
+    const struct admin_route *route;
+    struct str path;    /* without /_lazuli */
+    struct str account; /* whose key signed it; absent when it is not signed */
+    struct buf body;
+    bool replied;
+};
+
+/* ---- admin.c ---- */
+/* The query's parameter, decoded; absent when not sent. */
+struct str admin_query(struct admin_call *call, struct str name);
+/* Whole answers. `body` stays until it is sent. */
+void admin_reply(struct admin_call *call, int status, struct str type, struct str body);
+/* {"error": {"code": …, "message": …}} */
+COLD void admin_fail(struct admin_call *call, int status, const char *code, struct str message);
+COLD void admin_fail_err(struct admin_call *call, struct err error);
+
+/* ---- guard.c: who may ask ---- */
+/* Whether a page of another site cannot have sent this: see the file. On refusal it has answered.
+ */
+bool admin_guard_browser(struct admin_call *call);
+/* Looks at what the route needs. On refusal it has answered. */
+bool admin_guard_route(struct admin_call *call);
+/* Whether the text is a Host (with or without a port) that names this machine, or that the operator
+ * has named. Made known for its test. */
+bool admin_host_ok(const struct admin_options *options, struct str host, bool secure);
+
+/* ---- page.c ---- */
+/* Answers with the file of the console page, when there is one of that path. */
+bool admin_page(struct admin_call *call);
+
+/* ---- server_info.c ---- */
+void admin_get_server(struct admin_call *call);
+void admin_get_account(struct admin_call *call);
+
+#endif
