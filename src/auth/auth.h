@@ -143,7 +143,7 @@ enum { DELEGATION_DAYS_MAX = 7 };
 /* The key's value for GetUserDelegationKey, base64, in the arena. The account's key and the
  * delegation determine it: nothing is stored, and rotating the account's first key takes back all
  * that was delegated. ERR_RESOURCE_NOT_FOUND without such an account, ERR_INVALID_INPUT when a time
- * is not well-formed. */
+ * is not well-formed or a text has control characters. */
 struct err auth_delegate(const struct auth_server *server, struct str account,
                          const struct delegation *delegation, struct arena *arena,
                          struct str *value);

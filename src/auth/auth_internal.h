@@ -19,6 +19,14 @@ int64_t auth_now(const struct auth_server *server, const struct auth_input *inpu
  */
 struct err auth_failed(struct arena *arena, struct str text);
 
+/* Whether a value, or the name before a colon, may become part of a string to sign. The parts of
+ * that text are separated by newlines and colons, so a value with a control character or a name
+ * with a colon would make the text of one request that of another, and its signature with it. */
+bool auth_is_signable(struct str value);
+bool auth_is_signable_name(struct str name);
+/* The same for the value of a header, which may hold tabs. */
+bool auth_is_signable_header(struct str value);
+
 /* Whether one of the account's keys signs the text so. The comparison takes the same time whatever
  * the difference. */
 bool auth_signature_matches(const struct account *account, struct str text, struct str signature);
@@ -28,7 +36,7 @@ bool auth_mac_matches(const struct hmac_key *key, struct str text, struct str si
 /* Whether the letters satisfy those of a row (see auth_demand); never for NULL. */
 bool permit_letters(const char *demanded, struct str letters);
 
-/* See auth_delegate. False when a time is not well-formed. */
+/* See auth_delegate. False when a time is not well-formed or a text not signable. */
 bool delegation_derive(const struct hmac_key *account_key, const struct delegation *delegation,
                        unsigned char out[SHA256_BYTES]);
 

@@ -25,9 +25,18 @@ static void put_line(struct buf *text, struct str value)
     buf_put(text, value);
 }
 
+static bool is_signable(const struct delegation *d)
+{
+    return auth_is_signable(d->object_id) && auth_is_signable(d->tenant_id) &&
+           auth_is_signable(d->service) && auth_is_signable(d->version) &&
+           auth_is_signable(d->user_tenant_id);
+}
+
 bool delegation_derive(const struct hmac_key *account_key, const struct delegation *delegation,
                        unsigned char out[SHA256_BYTES])
 {
+    if (!is_signable(delegation))
+        return false;
     struct arena scratch;
     arena_init(&scratch, DELEGATION_TEXT_MAX);
     struct buf text = buf_in(&scratch);

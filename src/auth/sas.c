@@ -77,6 +77,8 @@ static struct err read_signed(const struct auth_server *server, const struct aut
         return not_well_formed(arena);
     if (sas->kind != AUTH_ACCOUNT_SAS)
         TRY(sas_name_resource(sas));
+    if (!auth_is_signable(sas->resource) || !sas_names_are_signable(sas))
+        return not_well_formed(arena);
     return check_signature(server, sas);
 }
 

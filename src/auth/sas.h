@@ -39,7 +39,7 @@ struct sas {
     const struct auth_input *input;
     struct arena *arena;
     struct str value[SAS_FIELD_COUNT]; /* decoded; absent where not sent */
-    bool repeated;                     /* a parameter is there twice */
+    bool malformed; /* a parameter is there twice, or has a value that may not be signed */
     enum auth_kind kind;
     int version; /* sv as yyyymmdd */
     enum sas_scope scope;
@@ -48,7 +48,8 @@ struct sas {
     struct buf text;
 };
 
-/* Fills all but resource and text. False when it cannot be one: no or bad sv, a parameter twice, an
+/* Fills all but resource and text. False when it cannot be one: no or bad sv, a parameter twice, a
+ * value that may not become part of a string to sign, an
  * sr that the service does not have or did not have by sv. */
 bool sas_read(struct sas *sas, const struct auth_input *input, struct arena *arena);
 /* The parameter of that name, in any case; SAS_FIELD_COUNT when it is none of a SAS. */
@@ -59,6 +60,9 @@ bool sas_present(const struct auth_input *input);
 /* Sets sas->resource. ERR_AUTHENTICATION_FAILED when the request names nothing of that scope;
  * ERR_QUERY_PARAMETER_SDD_INVALID, ERR_QUERY_PARAMETER_SAS_MANDATORY. */
 struct err sas_name_resource(struct sas *sas);
+/* Whether the headers and parameters of the request that srh and srq name may become part of the
+ * text, by name and by value. */
+bool sas_names_are_signable(const struct sas *sas);
 /* The text of the i-th layout that a client with this sv may have used; false when there is none.
  * Layout 0 is the documented one. */
 bool sas_text(struct sas *sas, size_t i, struct str *text);

@@ -43,7 +43,7 @@ static void take(struct sas *sas, const struct auth_pair *parameter)
     enum sas_field field = sas_field_of(parameter->name);
     if (field == SAS_FIELD_COUNT)
         return;
-    sas->repeated |= str_given(sas->value[field]);
+    sas->malformed |= str_given(sas->value[field]) || !auth_is_signable(parameter->value);
     sas->value[field] = parameter->value;
 }
 
@@ -94,7 +94,7 @@ bool sas_read(struct sas *sas, const struct auth_input *input, struct arena *are
     *sas = (struct sas){.input = input, .arena = arena, .text = buf_in(arena)};
     for (size_t i = 0; i < input->query_count; i++)
         take(sas, &input->query[i]);
-    if (sas->repeated || !time_parse_day(sas->value[SAS_SV], &sas->version))
+    if (sas->malformed || !time_parse_day(sas->value[SAS_SV], &sas->version))
         return false;
     sas->kind = kind_of(sas);
     if (sas->kind == AUTH_ACCOUNT_SAS)

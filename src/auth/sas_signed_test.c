@@ -119,3 +119,169 @@ void test_sas_resource_kind_of_each_version(void)
             test_fail(__FILE__, __LINE__, "%s: %s", CASES[i].target, err_azure_code(code));
     }
 }
+
+/* ---- values that move the lines of the text ---- */
+
+static void sign_delegated(struct auth_fixture *f, const char *target, const char *text)
+{
+    struct account *account = accounts_get(f->accounts, f->input.account);
+    struct delegation d = {.object_id = STR("oid"),
+                           .tenant_id = STR("tid"),
+                           .start = STR("1994-11-06"),
+                           .expiry = STR("1994-11-07"),
+                           .service = STR("b"),
+                           .version = STR("2026-04-06")};
+    unsigned char secret[SHA256_BYTES], mac[SHA256_BYTES];
+    CHECK(delegation_derive(&account->keys[0], &d, secret));
+    account_put(account);
+    struct hmac_key key;
+    hmac_key_init(&key, (struct str){(const char *)secret, sizeof secret});
+    hmac_sign(&key, str_of(text), mac);
+    hmac_key_wipe(&key);
+    struct buf query = buf_in(&f->arena);
+    buf_printf(&query, "%s&sig=", target);
+    uri_encode(&query, base64_encode(&f->arena, (struct str){(const char *)mac, sizeof mac}),
+               URI_KEEP_NONE);
+    buf_putc(&query, '\0');
+    fixture_target(f, "GET", query.p);
+}
+
+#define DELEGATED             \
+    "/" ACCOUNT "/c/b?" TERMS \
+    "&sr=b&skoid=oid&sktid=tid&skt=1994-11-06&ske=1994-11-07&sks=b&skv=2026-04-06"
+#define DELEGATED_TEXT \
+    SIGNED "/blob/" ACCOUNT "/c/b\noid\ntid\n1994-11-06\n1994-11-07\nb\n2026-04-06\n"
+
+/* A user delegation SAS that is restricted to a user, a header or a parameter, and the same text
+ * with the restriction hidden in the lines of other values. */
+void test_sas_restrictions_are_not_hidden_by_newlines(void)
+{
+    static const struct {
+        const char *query, *text;
+        bool good;
+    } CASES[] = {
+        {"&sv=2026-04-06", DELEGATED_TEXT "\n\n\n\n\n\n\n2026-04-06\nb\n\n\n\n\n\n\n\n\n", true},
+        {"&sv=2026-04-06&srh=x-ms-a&srq=q&q=v%20w",
+         DELEGATED_TEXT "\n\n\n\n\n\n\n2026-04-06\nb\n\n\nx-ms-a:one\n\n\nq:v w\n\n\n\n\n", true},
+        /* sduoid=me, in the lines of an older layout. */
+        {"&sv=2020-12-06&scid=%0A%0Ame",
+         DELEGATED_TEXT "\n\n\n\nme\n\n\n2020-12-06\nb\n\n\n\n\n\n\n", false},
+        /* srh=x-ms-b, in the encryption scope's line. */
+        {"&sv=2026-04-06&ses=%0Ax-ms-b:one%0A",
+         DELEGATED_TEXT "\n\n\n\n\n\n\n2026-04-06\nb\n\n\nx-ms-b:one\n\n\n\n\n\n\n", false},
+        /* srq=q, in an override's line. */
+        {"&sv=2026-04-06&rscc=q:v%0A",
+         DELEGATED_TEXT "\n\n\n\n\n\n\n2026-04-06\nb\n\n\n\n\nq:v\n\n\n\n\n\n", false},
+        /* srq=q of v:w, as the name q:v with w. */
+        {"&sv=2026-04-06&srq=q:v&q:v=w",
+         DELEGATED_TEXT "\n\n\n\n\n\n\n2026-04-06\nb\n\n\n\n\nq:v:w\n\n\n\n\n", false},
+        {"&sv=2026-04-06&srh=x-ms-a:one&a=1",
+         DELEGATED_TEXT "\n\n\n\n\n\n\n2026-04-06\nb\n\n\nx-ms-a:one:\n\n\n\n\n\n\n", false},
+        /* A parameter's own value that hides the one after it. */
+        {"&sv=2026-04-06&srq=q&q=v%0Ar:w",
+         DELEGATED_TEXT "\n\n\n\n\n\n\n2026-04-06\nb\n\n\n\n\nq:v\nr:w\n\n\n\n\n", false},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        struct auth_fixture f;
+        char target[512];
+        fixture_init(&f);
+        fixture_header(&f, "x-ms-a", "one");
+        snprintf(target, sizeof target, DELEGATED "%s", CASES[i].query);
+        sign_delegated(&f, target, CASES[i].text);
+        struct err error = fixture_check(&f);
+        if (err_is(error) == CASES[i].good)
+            test_fail(__FILE__, __LINE__, "%s: %s", CASES[i].query,
+                      error.detail == NULL ? "" : error.detail);
+        fixture_release(&f);
+    }
+}
+
+/* Whatever the value and the kind of SAS: a control character is refused though it is signed. */
+void test_sas_values_with_control_characters(void)
+{
+    static const char *const FIELDS[] = {
+        "st",    "se",    "sip",     "spr",    "si",  "rscc", "rscd",     "rsce",
+        "rscl",  "rsct",  "ses",     "sdd",    "tn",  "spk",  "srk",      "epk",
+        "erk",   "skoid", "sktid",   "skt",    "ske", "sks",  "skv",      "saoid",
+        "suoid", "scid",  "skdutid", "sduoid", "srh", "srq",  "snapshot", "versionid",
+        "sv",    "sr",    "sp",      "ss",     "srt"};
+    static const char *const ESCAPES[] = {"%0A", "%0D", "%00", "%09", "%1F", "%7F"};
+    for (int service = 0; service < SERVICE_KIND_COUNT; service++) {
+        for (size_t i = 0; i < sizeof FIELDS / sizeof FIELDS[0]; i++) {
+            for (size_t k = 0; k < sizeof ESCAPES / sizeof ESCAPES[0]; k++) {
+                struct auth_fixture f;
+                struct sas sas;
+                char target[256];
+                fixture_init(&f);
+                f.input.service = (enum service_kind)service;
+                snprintf(target, sizeof target, "/" ACCOUNT "/c/b?sig=x&%s=a%sb%s", FIELDS[i],
+                         ESCAPES[k], strcmp(FIELDS[i], "sv") == 0 ? "" : "&sv=2026-04-06");
+                fixture_target(&f, "GET", target);
+                CHECK(!sas_read(&sas, &f.input, &f.arena));
+                CHECK(sas.malformed);
+                fixture_release(&f);
+            }
+        }
+    }
+}
+
+/* The name of what is asked for is part of the text, too. Other characters that some programs end
+ * lines with (U+0085, U+2028) are none in it. */
+void test_sas_names_with_control_characters(void)
+{
+    static const struct {
+        const char *path, *resource;
+        bool good;
+    } CASES[] = {
+        {"c/a%0Ab", "c/a\nb", false},
+        {"c/a%0Db", "c/a\rb", false},
+        {"c%0Ad/b", "c\nd/b", false},
+        {"c/a%C2%85b",
+         "c/a\xC2\x85"
+         "b",
+         true},
+        {"c/a%E2%80%A8b",
+         "c/a\xE2\x80\xA8"
+         "b",
+         true},
+        {"c/a%250Ab", "c/a%0Ab", true},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        char target[256], text[256];
+        snprintf(target, sizeof target, "/" ACCOUNT "/%s?" TERMS "&sr=b&sv=2020-12-06",
+                 CASES[i].path);
+        snprintf(text, sizeof text,
+                 SIGNED "/blob/" ACCOUNT "/%s\n\n\n\n2020-12-06\nb\n\n\n\n\n\n\n",
+                 CASES[i].resource);
+        CHECK_INT(check_signed(SERVICE_BLOB, target, text) == ERR_OK, CASES[i].good);
+    }
+    /* A container's SAS does not sign the name within it. */
+    CHECK_INT(check_signed(SERVICE_BLOB, "/" ACCOUNT "/c/a%0Ab?" TERMS "&sr=c&sv=2020-12-06",
+                           SIGNED "/blob/" ACCOUNT "/c\n\n\n\n2020-12-06\nc\n\n\n\n\n\n\n"),
+              ERR_OK);
+}
+
+void test_delegation_of_texts_with_control_characters(void)
+{
+    struct auth_fixture f;
+    fixture_init(&f);
+    struct delegation good = {.object_id = STR("oid"),
+                              .tenant_id = STR("tid"),
+                              .start = STR("1994-11-06"),
+                              .expiry = STR("1994-11-07"),
+                              .service = STR("b"),
+                              .version = STR("2026-04-06"),
+                              .user_tenant_id = STR("u")};
+    struct str value;
+    CHECK_OK(auth_delegate(&f.server, STR(ACCOUNT), &good, &f.arena, &value));
+    struct str *const TEXTS[] = {&good.object_id, &good.tenant_id, &good.service, &good.version,
+                                 &good.user_tenant_id};
+    for (size_t i = 0; i < sizeof TEXTS / sizeof TEXTS[0]; i++) {
+        struct str kept = *TEXTS[i];
+        *TEXTS[i] = STR("a\nb");
+        CHECK_ERR(auth_delegate(&f.server, STR(ACCOUNT), &good, &f.arena, &value),
+                  ERR_INVALID_INPUT);
+        *TEXTS[i] = kept;
+    }
+    fixture_release(&f);
+}

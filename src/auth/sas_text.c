@@ -180,6 +180,22 @@ static struct str moment(const struct sas *sas)
     return sas->scope == SAS_SCOPE_VERSION ? sas->value[SAS_VERSIONID] : STR_NONE;
 }
 
+bool sas_names_are_signable(const struct sas *sas)
+{
+    struct str headers = sas->value[SAS_SRH], parameters = sas->value[SAS_SRQ];
+    while (headers.n > 0) {
+        struct str name = str_cut(&headers, ',');
+        if (!auth_is_signable_name(name) || !auth_is_signable_header(auth_header(sas->input, name)))
+            return false;
+    }
+    while (parameters.n > 0) {
+        struct str name = str_cut(&parameters, ',');
+        if (!auth_is_signable_name(name) || !auth_is_signable(auth_query(sas->input, name)))
+            return false;
+    }
+    return true;
+}
+
 /* What the request really carries under the signed names: if it is not what the issuer signed, the
  * signature does not match. */
 static void put_request_headers(struct sas *sas)

@@ -60,7 +60,8 @@ struct signing {
     struct auth_pair *ms; /* x-ms-* headers, names in lower case */
     size_t ms_count;
     struct str ms_date;
-    unsigned variants; /* those that make a difference for this request */
+    struct auth_pair *query; /* sorted, names in lower case; NULL where it is not signed */
+    unsigned variants;       /* those that make a difference for this request */
     struct buf text;
 };
 
@@ -182,6 +183,58 @@ static struct err order(struct signing *s)
     return OK;
 }
 
+static struct err not_signable(struct arena *arena)
+{
+    return auth_failed(arena, STR("What is signed has control characters, a colon in a parameter's "
+                                  "name or a parameter with several values."));
+}
+
+static int by_name_and_value(const void *a, const void *b)
+{
+    const struct auth_pair *left = a, *right = b;
+    int by_name = str_cmp(left->name, right->name);
+    return by_name != 0 ? by_name : str_cmp(left->value, right->value);
+}
+
+/* The text joins several values by commas, as if they were one; only the parameter that is read as
+ * such a list may have them. */
+static bool may_follow(const struct auth_pair *before, const struct auth_pair *pair)
+{
+    return !str_eq(before->name, pair->name) || str_eq(before->value, pair->value) ||
+           str_eq(pair->name, STR("include"));
+}
+
+static struct err order_query(struct signing *s)
+{
+    size_t count = s->input->query_count;
+    s->query = ARENA_ARRAY(s->arena, struct auth_pair, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct auth_pair *sent = &s->input->query[i];
+        if (!auth_is_signable_name(sent->name) || !auth_is_signable(sent->value))
+            return not_signable(s->arena);
+        s->query[i] = (struct auth_pair){lower(s->arena, sent->name), sent->value};
+    }
+    sort_pairs(s->query, count, by_name_and_value);
+    for (size_t i = 1; i < count; i++)
+        if (!may_follow(&s->query[i - 1], &s->query[i]))
+            return not_signable(s->arena);
+    return OK;
+}
+
+/* The values that become part of the text. */
+static struct err check_values(struct signing *s)
+{
+    for (size_t i = 0; i < H_COUNT; i++)
+        if (!auth_is_signable_header(s->standard[i]))
+            return not_signable(s->arena);
+    for (size_t i = 0; i < s->ms_count; i++)
+        if (!auth_is_signable_header(s->ms[i].value))
+            return not_signable(s->arena);
+    if (s->scheme == SCHEME_KEY && s->input->service != SERVICE_TABLE)
+        return order_query(s);
+    return auth_is_signable(auth_query(s->input, STR("comp"))) ? OK : not_signable(s->arena);
+}
+
 /* ---- the text ---- */
 
 static void put_line(struct signing *s, struct str value)
@@ -245,30 +298,17 @@ static void put_path(struct signing *s, unsigned variant)
     buf_put(&s->text, path);
 }
 
-static int by_name_and_value(const void *a, const void *b)
-{
-    const struct auth_pair *left = a, *right = b;
-    int by_name = str_cmp(left->name, right->name);
-    return by_name != 0 ? by_name : str_cmp(left->value, right->value);
-}
-
 static void put_query(struct signing *s)
 {
-    size_t count = s->input->query_count;
-    struct auth_pair *sorted = ARENA_ARRAY(s->arena, struct auth_pair, count);
-    for (size_t i = 0; i < count; i++)
-        sorted[i] =
-            (struct auth_pair){lower(s->arena, s->input->query[i].name), s->input->query[i].value};
-    sort_pairs(sorted, count, by_name_and_value);
-    for (size_t i = 0; i < count; i++) {
-        if (i > 0 && str_eq(sorted[i].name, sorted[i - 1].name)) {
+    for (size_t i = 0; i < s->input->query_count; i++) {
+        if (i > 0 && str_eq(s->query[i].name, s->query[i - 1].name)) {
             buf_putc(&s->text, ',');
         } else {
             buf_putc(&s->text, '\n');
-            buf_put(&s->text, sorted[i].name);
+            buf_put(&s->text, s->query[i].name);
             buf_putc(&s->text, ':');
         }
-        buf_put(&s->text, sorted[i].value);
+        buf_put(&s->text, s->query[i].value);
     }
 }
 
@@ -418,6 +458,7 @@ struct err shared_key_check(const struct auth_server *server, const struct auth_
         return err_new(ERR_INVALID_AUTHENTICATION_INFO);
     TRY(gather(&s));
     TRY(order(&s));
+    TRY(check_values(&s));
     TRY(check_date(&s, auth_now(server, input)));
     struct account *account =
         str_eq(name, input->account) ? accounts_get(server->accounts, name) : NULL;

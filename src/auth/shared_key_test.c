@@ -153,6 +153,122 @@ void test_shared_key_of_tables(void)
 }
 
 /* The second key signs as well as the first. */
+/* Signs the text with the account's key. */
+static struct err sign_text(struct auth_fixture *f, const char *scheme, const char *text)
+{
+    unsigned char mac[SHA256_BYTES];
+    struct account *account = accounts_get(f->accounts, f->input.account);
+    hmac_sign(&account->keys[0], str_of(text), mac);
+    account_put(account);
+    struct str sig = base64_encode(&f->arena, (struct str){(const char *)mac, sizeof mac});
+    struct str value = arena_printf(&f->arena, "%s " ACCOUNT ":%.*s", scheme, STR_ARG(sig));
+    fixture_header(f, "Authorization", value.p);
+    return fixture_check(f);
+}
+
+#define FULL_TEXT(resource)                                                                     \
+    "GET\n\n\n\n\n\n\n\n\n\n\n\nx-ms-date:" FIXTURE_DATE "\nx-ms-version:2021-08-06\n/" ACCOUNT \
+    "/" ACCOUNT resource
+
+/* One text, several requests: only that whose parameters are what was signed is let in. */
+void test_shared_key_text_is_of_one_query(void)
+{
+    static const struct {
+        const char *query, *text;
+        bool good;
+    } CASES[] = {
+        {"peekonly=true&timeout=30", FULL_TEXT("/c\npeekonly:true\ntimeout:30"), true},
+        {"peekonly:true%0Atimeout=30", FULL_TEXT("/c\npeekonly:true\ntimeout:30"), false},
+        {"peekonly=true%0Atimeout:30", FULL_TEXT("/c\npeekonly:true\ntimeout:30"), false},
+        {"snapshot=2020-01-01T00:00:00Z", FULL_TEXT("/c\nsnapshot:2020-01-01T00:00:00Z"), true},
+        {"snapshot:2020-01-01T00=00:00Z", FULL_TEXT("/c\nsnapshot:2020-01-01T00:00:00Z"), false},
+        {"prefix=a,b", FULL_TEXT("/c\nprefix:a,b"), true},
+        {"prefix=a&prefix=b", FULL_TEXT("/c\nprefix:a,b"), false},
+        {"prefix=a&Prefix=b", FULL_TEXT("/c\nprefix:a,b"), false},
+        {"prefix=a&prefix=a", FULL_TEXT("/c\nprefix:a,a"), true},
+        {"include=b&include=a", FULL_TEXT("/c\ninclude:a,b"), true},
+        {"a=%0D", FULL_TEXT("/c\na:\r"), false},
+        {"a=%09", FULL_TEXT("/c\na:\t"), false},
+        {"a=%7F", FULL_TEXT("/c\na:\x7F"), false},
+        {"a=%C2%85%E2%80%A8", FULL_TEXT("/c\na:\xC2\x85\xE2\x80\xA8"), true},
+        {"a=%250A", FULL_TEXT("/c\na:%0A"), true},
+        {"a=", FULL_TEXT("/c\na:"), true},
+        {"a", FULL_TEXT("/c\na:"), true},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        struct auth_fixture f;
+        char target[128];
+        snprintf(target, sizeof target, "/" ACCOUNT "/c?%s", CASES[i].query);
+        begin(&f, "GET", target);
+        struct err error = sign_text(&f, "SharedKey", CASES[i].text);
+        if (err_is(error) == CASES[i].good)
+            test_fail(__FILE__, __LINE__, "%s: %s", CASES[i].query,
+                      error.detail == NULL ? "" : error.detail);
+        fixture_release(&f);
+    }
+}
+
+/* Where only comp is signed, only comp is looked at: a table's filter may hold a newline. */
+void test_shared_key_refuses_control_characters_in_comp(void)
+{
+    static const struct {
+        enum service_kind service;
+        const char *scheme, *query, *text;
+        bool good;
+    } CASES[] = {
+        {SERVICE_BLOB, "SharedKeyLite", "comp=list%0Ax",
+         "GET\n\n\n\nx-ms-date:" FIXTURE_DATE "\nx-ms-version:2021-08-06\n/" ACCOUNT "/" ACCOUNT
+         "/c?comp=list\nx",
+         false},
+        {SERVICE_BLOB, "SharedKeyLite", "comp=list&prefix=%0A",
+         "GET\n\n\n\nx-ms-date:" FIXTURE_DATE "\nx-ms-version:2021-08-06\n/" ACCOUNT "/" ACCOUNT
+         "/c?comp=list",
+         true},
+        {SERVICE_TABLE, "SharedKey", "$filter=a%20eq%20'%0A'",
+         "GET\n\n\n" FIXTURE_DATE "\n/" ACCOUNT "/" ACCOUNT "/c", true},
+        {SERVICE_TABLE, "SharedKey", "comp=%0A",
+         "GET\n\n\n" FIXTURE_DATE "\n/" ACCOUNT "/" ACCOUNT "/c?comp=\n", false},
+        {SERVICE_TABLE, "SharedKeyLite", "comp=%0A",
+         FIXTURE_DATE "\n/" ACCOUNT "/" ACCOUNT "/c?comp=\n", false},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        struct auth_fixture f;
+        char target[128];
+        snprintf(target, sizeof target, "/" ACCOUNT "/c?%s", CASES[i].query);
+        begin(&f, "GET", target);
+        f.input.service = CASES[i].service;
+        struct err error = sign_text(&f, CASES[i].scheme, CASES[i].text);
+        if (err_is(error) == CASES[i].good)
+            test_fail(__FILE__, __LINE__, "%s %s: %s", CASES[i].scheme, CASES[i].query,
+                      error.detail == NULL ? "" : error.detail);
+        fixture_release(&f);
+    }
+}
+
+/* Headers of a request come without them; what other front ends hand over is not taken on trust. */
+void test_shared_key_refuses_control_characters_in_headers(void)
+{
+    static const char *const NAMES[] = {"x-ms-meta-a", "Content-Type", "If-Match", "Date"};
+    static const char *const VALUES[] = {"a\nb", "a\rb",
+                                         "a\x01"
+                                         "b",
+                                         "a\x7F"
+                                         "b",
+                                         "a\tb"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
+        for (size_t k = 0; k < sizeof VALUES / sizeof VALUES[0]; k++) {
+            struct auth_fixture f;
+            begin(&f, "GET", "/" ACCOUNT "/c");
+            fixture_header(&f, NAMES[i], VALUES[k]);
+            struct err error = sign(&f, "AAAA");
+            CHECK_ERR(error, ERR_AUTHENTICATION_FAILED);
+            bool refused = strstr(error.detail, "control characters") != NULL;
+            CHECK_INT(refused, VALUES[k][1] != '\t');
+            fixture_release(&f);
+        }
+    }
+}
+
 void test_shared_key_takes_either_key(void)
 {
     struct auth_fixture f;

@@ -2,6 +2,26 @@
 #include "auth/auth_internal.h"
 #include "core/base64.h"
 
+bool auth_is_signable(struct str value)
+{
+    return !str_has_control(value);
+}
+
+bool auth_is_signable_name(struct str name)
+{
+    return !str_has_control(name) && str_find(name, ':', 0) == name.n;
+}
+
+bool auth_is_signable_header(struct str value)
+{
+    if (!str_has_control(value))
+        return true;
+    for (size_t i = 0; i < value.n; i++)
+        if (value.p[i] != '\t' && str_has_control((struct str){value.p + i, 1}))
+            return false;
+    return true;
+}
+
 /* Base64 of 32 bytes ends in a character of which two bits are unused, and "=". They must be zero,
  * so that a request has one valid signature and not four. */
 static bool is_canonical(struct str signature)

@@ -7,11 +7,13 @@
 struct err listing_read_include(struct rest_call *call, bool (*take)(void *arg, struct str value),
                                 void *arg)
 {
-    struct str rest = call_query(call, STR("include"));
-    while (str_given(rest)) {
-        struct str value = str_trim(str_cut(&rest, ','));
-        if (value.n > 0 && !take(arg, value))
-            return call_bad_query(call, STR("include"));
+    for (size_t i = 0; i < call->query_count; i++) {
+        struct str rest = call->query[i].value;
+        while (str_ieq(call->query[i].name, STR("include")) && str_given(rest)) {
+            struct str value = str_trim(str_cut(&rest, ','));
+            if (value.n > 0 && !take(arg, value))
+                return call_bad_query(call, STR("include"));
+        }
     }
     return OK;
 }

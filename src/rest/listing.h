@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every listing of blobs, containers, files and shares reads and echoes. */
+/* What every listing of blobs, containers, files, shares and queues reads and echoes. */
 #ifndef REST_LISTING_H
 #define REST_LISTING_H
 
 #include "rest/call.h"
 
-/* Calls `take` with each value of `include`; false from it means that it is not known:
- * ERR_INVALID_QUERY_PARAMETER_VALUE. */
+/* Calls `take` with each value of `include`, which may be given several times; false from it means
+ * that it is not known: ERR_INVALID_QUERY_PARAMETER_VALUE. */
 struct err listing_read_include(struct rest_call *call, bool (*take)(void *arg, struct str value),
                                 void *arg);
 /* `maxresults`, at most `limit`; the limit when it is not given. Below 1 it is out of range. */

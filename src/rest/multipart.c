@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/multipart.h"
 
+#include "http/parse.h"
+
 struct str multipart_boundary(struct str content_type)
 {
     struct str type = str_trim(str_cut(&content_type, ';'));
@@ -96,10 +98,7 @@ static bool take_header(struct str line, struct http_header *out)
         return false;
     out->name = str_head(line, colon);
     out->value = str_trim(str_from(line, colon + 1));
-    for (size_t i = 0; i < colon; i++)
-        if (out->name.p[i] <= ' ' || (unsigned char)out->name.p[i] >= 0x7F)
-            return false;
-    return true;
+    return http_is_token(out->name) && http_is_field_value(out->value);
 }
 
 bool multipart_split(struct str part, struct multipart_headers *headers, struct str *body)
@@ -145,5 +144,6 @@ bool multipart_request_of(struct str text, struct multipart_request *out)
     if (last < 2 || !str_starts(str_from(rest, last), STR("HTTP/1.")))
         return false;
     out->address = str_trim(str_head(rest, last - 1));
-    return out->address.n > 0 && multipart_split(text, &out->headers, &out->body);
+    return http_is_token(out->method) && out->address.n > 0 && !str_has_control(out->address) &&
+           multipart_split(text, &out->headers, &out->body);
 }

@@ -65,7 +65,11 @@ void test_multipart_request(void)
                                       "GET /x HTTP/2",
                                       "GET /x HTTP/1.1\r\nno colon\r\n\r\n",
                                       "GET /x HTTP/1.1\r\na b: c\r\n\r\n",
-                                      "GET /x HTTP/1.1\r\n: c\r\n\r\n"};
+                                      "GET /x HTTP/1.1\r\n: c\r\n\r\n",
+                                      "GET /x HTTP/1.1\r\na: b\rc: d\r\n\r\n",
+                                      "GET /x HTTP/1.1\r\na: b\x01\r\n\r\n",
+                                      "GET /x\ry HTTP/1.1\r\n\r\n",
+                                      "G\rT /x HTTP/1.1\r\n\r\n"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         if (multipart_request_of(str_of(bad[i]), &r))
             test_fail(__FILE__, __LINE__, "%s", bad[i]);

@@ -3,6 +3,7 @@
 #include "service/queue/queue.h"
 #include "core/xml.h"
 #include "rest/blob/upload.h"
+#include "rest/listing.h"
 #include "rest/metadata.h"
 #include "rest/policy_xml.h"
 #include "rest/queue/rest.h"
@@ -84,16 +85,10 @@ struct list_call {
     bool with_max; /* maxresults was sent, so the answer repeats it */
 };
 
-static struct err decode_include(struct rest_call *call, bool *with_metadata)
+static bool take_include(void *with_metadata, struct str word)
 {
-    struct str rest = call_query(call, STR("include"));
-    while (str_given(rest)) {
-        struct str word = str_cut(&rest, ',');
-        if (!str_ieq(word, STR("metadata")) && word.n > 0)
-            return call_bad_query(call, STR("include"));
-        *with_metadata = *with_metadata || word.n > 0;
-    }
-    return OK;
+    *(bool *)with_metadata = str_ieq(word, STR("metadata"));
+    return *(bool *)with_metadata;
 }
 
 /* A marker is the account and the page's first queue, in the cloud's form. Anything else was not
@@ -116,7 +111,7 @@ struct err rest_list_queues_decode(struct rest_call *call)
     struct list_call *l = ARENA_NEW(call->arena, struct list_call);
     uint64_t count_max = LIST_QUEUES_MAX;
     TRY(call_query_u64(call, STR("maxresults"), 1, INT32_MAX, &count_max));
-    TRY(decode_include(call, &l->with_metadata));
+    TRY(listing_read_include(call, take_include, &l->with_metadata));
     l->with_max = str_given(call_query(call, STR("maxresults")));
     struct str prefix = call_query(call, STR("prefix"));
     l->list = (struct queue_list){
