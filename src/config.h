@@ -41,7 +41,8 @@ struct config {
     uint64_t threads; /* 0: one per core */
     uint64_t connections_max;
     uint64_t connections_per_address; /* 0: no limit */
-    uint64_t container_delete_seconds;
+    uint64_t container_delete_seconds, queue_delete_seconds, share_delete_seconds,
+        table_delete_seconds;
     uint64_t rehydrate_seconds;
     bool track_last_access;
     uint64_t container_retention_days;

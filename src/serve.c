@@ -202,6 +202,9 @@ static void start_rest(struct server *s, const char *server_name)
                     .any_version = c->any_version || c->loose,
                     .loose = c->loose,
                     .container_delete_seconds = c->container_delete_seconds,
+                    .queue_delete_seconds = c->queue_delete_seconds,
+                    .share_delete_seconds = c->share_delete_seconds,
+                    .table_delete_seconds = c->table_delete_seconds,
                     .rehydrate_seconds = c->rehydrate_seconds,
                     .container_retention_days = c->container_retention_days,
                     .blob_versioning =

@@ -145,6 +145,8 @@ struct err auth_check(const struct auth_server *server, const struct auth_input 
     /* A preflight carries no credentials; whatever it carries is not looked at. */
     if (demand->anonymous == AUTH_ANONYMOUS_ALWAYS)
         return anonymous_check(server, input, demand, arena, result, challenge);
+    if (is_sas(input, authorization) && bearer_alone(demand))
+        return auth_failed(arena, STR("Only authentication scheme Bearer is supported"));
     if (is_sas(input, authorization))
         return sas_check(server, input, demand, arena, result);
     if (!str_given(authorization))

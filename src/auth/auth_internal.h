@@ -43,6 +43,8 @@ bool delegation_derive(const struct hmac_key *account_key, const struct delegati
 /* `Authorization: Bearer token`. */
 struct jwt;
 bool bearer_is(struct str authorization);
+/* Whether the operation takes no other credential. */
+bool bearer_alone(const struct auth_demand *demand);
 /* Who sent the token, whatever they ask for. */
 struct err bearer_verify(const struct auth_server *server, const struct auth_input *input,
                          struct str authorization, struct arena *arena, struct jwt *out);

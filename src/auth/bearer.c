@@ -37,13 +37,18 @@ static bool is_acl(const struct auth_demand *demand)
     return str_ends(str_of(demand->operation), STR("ACL"));
 }
 
+bool bearer_alone(const struct auth_demand *demand)
+{
+    return strcmp(demand->operation, "GetUserDelegationKey") == 0;
+}
+
 /* The row's letters say what it does. */
 static enum role_need need_of(const struct auth_input *input, const struct auth_demand *demand)
 {
     const char *letters = demand->service_sas != NULL   ? demand->service_sas
                           : demand->account_sas != NULL ? demand->account_sas
                                                         : "";
-    if (strcmp(demand->operation, "GetUserDelegationKey") == 0)
+    if (bearer_alone(demand))
         return NEED_DELEGATION;
     if (input->service == SERVICE_BLOB && has_only(letters, "op"))
         return NEED_OWNERSHIP;

@@ -84,6 +84,13 @@ bool batch_part_read(const struct rest_call *outer, struct str text, struct batc
     return true;
 }
 
+struct batch_part *batch_part_blank(const struct rest_call *outer)
+{
+    struct batch_part *part = ARENA_NEW(outer->arena, struct batch_part);
+    part_init(part, outer);
+    return part;
+}
+
 struct err batch_part_match(struct batch_part *part)
 {
     if (!split_address(part->request.address, &part->exchange.request))

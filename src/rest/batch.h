@@ -17,6 +17,8 @@ struct batch_part {
 /* Makes a call of a part's text, in the outer call's arena; it has the outer call's credentials and
  * version until it is given others. False when the text is not a request. */
 bool batch_part_read(const struct rest_call *outer, struct str text, struct batch_part **out);
+/* A part of no request, to answer for a batch that is refused as a whole. */
+struct batch_part *batch_part_blank(const struct rest_call *outer);
 /* Finds the part's resource and row: see rest_match_part. ERR_INVALID_INPUT for an address that is
  * none. */
 struct err batch_part_match(struct batch_part *part);

@@ -15,7 +15,9 @@ struct rest_options {
     bool any_version;   /* --skipApiVersionCheck, --loose */
     bool loose;         /* --loose: headers and parameters we do not support are passed over */
     bool access_log;    /* one line per request */
-    uint64_t container_delete_seconds; /* how long a deleted container's name cannot be taken */
+    /* How long the name of what was deleted cannot be taken. */
+    uint64_t container_delete_seconds, queue_delete_seconds, share_delete_seconds,
+        table_delete_seconds;
     uint64_t rehydrate_seconds;        /* how long a blob takes to leave the archive tier */
     uint64_t container_retention_days; /* how long a deleted container can be restored */
     struct str blob_versioning;        /* "on", "off", or accounts, with commas between */

@@ -182,6 +182,8 @@ static struct err read_website(struct arena *a, const struct xml_node *node,
                                struct service_properties *p)
 {
     struct service_website *w = &p->website;
+    if (xml_child(node, STR("Enabled")) == NULL)
+        return err_new(ERR_INVALID_XML_DOCUMENT);
     TRY(read_bool(a, node, STR("Enabled"), &w->enabled));
     w->index_document = xml_child_text(node, STR("IndexDocument"));
     w->error_document = xml_child_text(node, STR("ErrorDocument404Path"));

@@ -4,7 +4,9 @@
  * docs/protocol/facts.md §4.8.
  *
  * What is wrong with the batch as a whole (its form, too many parts, parts of several kinds) is
- * answered with an error, and nothing is done. */
+ * answered as the cloud does, with 202 and one part that carries the 400 and no Content-ID, and
+ * nothing is done. SDKs tell it by the count of parts (azure-sdk-for-net issue 20196: "Expected
+ * 24083 responses for the batch request, not 1"; azure-rest-api-specs issue 12782). */
 #include <stdatomic.h>
 
 #include "core/guid.h"
@@ -25,6 +27,7 @@ struct blob_batch {
     struct rest_call *call;
     struct blob_batch_part parts[BLOB_BATCH_PARTS_MAX];
     size_t count;
+    struct err refused;    /* what is wrong with the whole; then count is 0 */
     const struct op *kind; /* what all parts are */
     atomic_size_t left;    /* updates that have not come back */
     struct loop_task task;
@@ -80,9 +83,11 @@ struct err rest_submit_batch_decode(struct rest_call *call)
     call->args = b;
     if (!str_given(boundary))
         return call_bad_header(call, STR("Content-Type"));
-    TRY(read_parts(b, boundary));
-    for (size_t i = 0; i < b->count; i++)
-        TRY(match_part(b, &b->parts[i]));
+    b->refused = read_parts(b, boundary);
+    for (size_t i = 0; i < b->count && !err_is(b->refused); i++)
+        b->refused = match_part(b, &b->parts[i]);
+    if (err_is(b->refused))
+        b->count = 0;
     for (size_t i = 0; i < b->count; i++)
         b->parts[i].error = decode_part(b, &b->parts[i].part->call);
     return OK;
@@ -138,26 +143,31 @@ static void put_common(struct rest_call *part)
     http_put_header(&part->headers, STR("x-ms-version"), part->version_text);
 }
 
+static void put_outcome(struct rest_call *call, struct batch_part *part, struct err error,
+                        struct str delimiter)
+{
+    if (!err_is(error))
+        error = batch_part_encode(part);
+    if (err_is(error))
+        batch_part_fail(part, error);
+    put_common(&part->call);
+    if (part->call.out.n > 0) {
+        struct buf length = buf_in(call->arena);
+        buf_put_u64(&length, part->call.out.n);
+        http_put_header(&part->call.headers, STR("Content-Length"), buf_str(&length));
+    }
+    batch_put_part(&call->out, part, delimiter, BATCH_ID_OUTSIDE);
+}
+
 struct err rest_submit_batch_encode(struct rest_call *call)
 {
     struct blob_batch *b = call->args;
     struct str delimiter = batch_delimiter(call->arena, "batchresponse");
     batch_put_head(call, delimiter);
-    for (size_t i = 0; i < b->count; i++) {
-        struct blob_batch_part *p = &b->parts[i];
-        struct err error = p->error;
-        if (!err_is(error))
-            error = batch_part_encode(p->part);
-        if (err_is(error))
-            batch_part_fail(p->part, error);
-        put_common(&p->part->call);
-        if (p->part->call.out.n > 0) {
-            struct buf length = buf_in(call->arena);
-            buf_put_u64(&length, p->part->call.out.n);
-            http_put_header(&p->part->call.headers, STR("Content-Length"), buf_str(&length));
-        }
-        batch_put_part(&call->out, p->part, delimiter, BATCH_ID_OUTSIDE);
-    }
+    if (err_is(b->refused))
+        put_outcome(call, batch_part_blank(call), b->refused, delimiter);
+    for (size_t i = 0; i < b->count; i++)
+        put_outcome(call, b->parts[i].part, b->parts[i].error, delimiter);
     buf_put(&call->out, delimiter);
     buf_put(&call->out, STR("--\r\n"));
     return OK;

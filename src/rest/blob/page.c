@@ -160,7 +160,7 @@ static struct err begin_update(struct rest_call *call, struct put_page *put)
         return err_new(ERR_BOTH_CRC64_AND_MD5_HEADER_PRESENT);
     interval_upload_init(&put->upload, call->store->engine, call->arena, put->args.offset,
                          put->args.length);
-    put->upload.wants_md5 = put->has_md5;
+    put->upload.wants_md5 = blob_answers_md5(call, put->has_md5);
     put->upload.wants_crc64 = true;
     put->args.pieces = &put->upload.pieces;
     return OK;
@@ -191,7 +191,8 @@ struct err rest_put_page_encode(struct rest_call *call)
     const struct put_page *put = call->args;
     blob_put_etag(call, put->args.head.etag, put->args.head.last_modified);
     if (put->args.pieces != NULL)
-        blob_put_checksums(call, put->has_md5 ? put->upload.md5 : NULL, &put->upload.crc64);
+        blob_put_checksums(call, put->upload.wants_md5 ? put->upload.md5 : NULL,
+                           &put->upload.crc64);
     call_put_u64(call, NUMBER, put->args.head.sequence);
     blob_put_encrypted(call, put->args.head.encryption_scope);
     call->status = 201;

@@ -105,6 +105,11 @@ struct err blob_check_body_checksums(struct rest_call *call, struct str body)
     return OK;
 }
 
+bool blob_answers_md5(const struct rest_call *call, bool sent)
+{
+    return sent || call->version < VERSION_CRC64;
+}
+
 void blob_put_checksums(struct rest_call *call, const unsigned char *md5, const uint64_t *crc64)
 {
     if (md5 != NULL)
@@ -116,7 +121,7 @@ void blob_put_checksums(struct rest_call *call, const unsigned char *md5, const 
 
 void blob_put_body_checksums(struct rest_call *call, struct str body)
 {
-    bool has_md5 = str_given(call_header(call, STR("Content-MD5")));
+    bool has_md5 = blob_answers_md5(call, str_given(call_header(call, STR("Content-MD5"))));
     unsigned char md5[MD5_BYTES];
     uint64_t crc = crc64(0, body);
     if (has_md5)
@@ -134,7 +139,8 @@ struct err blob_upload_begin(struct rest_call *call, const struct blob_upload_op
         return too_large(call, options->size_max);
     struct upload_options upload = {.inline_max = options->inline_max,
                                     .expected = length,
-                                    .wants_md5 = options->always_md5 || u->has_md5,
+                                    .wants_md5 =
+                                        options->always_md5 || blob_answers_md5(call, u->has_md5),
                                     .wants_crc64 = true};
     upload_init(&u->upload, call->store, call->arena, &upload);
     u->base = (struct rest_sink){sink_take, sink_end, sink_drop, sink_digest};

@@ -35,6 +35,9 @@ struct err blob_upload_end(struct blob_upload *u);
 /* Content-MD5 and x-ms-content-crc64 of the answer. */
 void blob_upload_put_checksums(struct rest_call *call, const struct blob_upload *u);
 
+/* Whether the answer carries the MD5 of the body. Versions before 2019-02-02 know no CRC64 and
+ * always give the MD5 (recorded at 2017-04-17 and 2018-03-28); later ones do when it was sent. */
+bool blob_answers_md5(const struct rest_call *call, bool sent);
 /* The same of what was computed otherwise; NULL where it was not. With an MD5, which is for those
  * who sent one, the CRC64 goes only from 2026-10-06 on. */
 void blob_put_checksums(struct rest_call *call, const unsigned char *md5, const uint64_t *crc64);

@@ -84,12 +84,12 @@ static struct err too_large(struct rest_call *call, const struct from_url *f)
 
 static bool wants_bytes(const struct from_url *f)
 {
-    return f->has_md5 || f->has_crc64 || f->wants_crc64;
+    return f->wants_md5 || f->has_crc64 || f->wants_crc64;
 }
 
 static void add_checksums(struct from_url *f, struct str bytes)
 {
-    if (f->has_md5)
+    if (f->wants_md5)
         md5_update(&f->md5_state, bytes);
     f->crc64_found = crc64(f->crc64_found, bytes);
 }
@@ -129,10 +129,10 @@ static struct err end_upload(struct from_url *f)
 
 static struct err check_checksums(struct rest_call *call, struct from_url *f)
 {
-    if (f->has_md5) {
+    if (f->wants_md5)
         md5_final(&f->md5_state, f->md5_found);
+    if (f->has_md5)
         TRY(blob_compare_md5(call->arena, f->md5, f->md5_found));
-    }
     return f->has_crc64 && f->crc64 != f->crc64_found ? err_new(ERR_CRC64_MISMATCH) : OK;
 }
 
@@ -291,6 +291,7 @@ struct err from_url_fetch(struct rest_call *call, struct from_url *f)
 {
     f->crc64_found = 0;
     f->stored = 0;
+    f->wants_md5 = f->has_md5 || (f->wants_crc64 && blob_answers_md5(call, false));
     md5_init(&f->md5_state);
     struct err error = copy_source_is_file(&f->url) ? fetch_file(call, f)
                        : f->url.here                ? fetch_here(call, f)
@@ -311,6 +312,6 @@ void from_url_drop(struct from_url *f)
 
 void from_url_put_checksums(struct rest_call *call, const struct from_url *f)
 {
-    blob_put_checksums(call, f->has_md5 ? f->md5_found : NULL,
+    blob_put_checksums(call, f->wants_md5 ? f->md5_found : NULL,
                        wants_bytes(f) ? &f->crc64_found : NULL);
 }

@@ -30,6 +30,7 @@ struct from_url {
     bool wants_crc64;
     bool wants_tags;         /* the source's, in its head */
     bool has_md5, has_crc64; /* sent by the client, of the part that is wanted */
+    bool wants_md5;          /* computed: for the check, or for the answer of an old version */
     unsigned char md5[MD5_BYTES];
     uint64_t crc64;
     /* Where bytes go in place of an upload of its own; NULL: there. */

@@ -12,11 +12,15 @@
 #include "rest/listing.h"
 #include "rest/metadata.h"
 #include "rest/policy_xml.h"
+#include "rest/server.h"
 #include "service/common/name.h"
 #include "service/common/service_properties.h"
 #include "service/file/keys.h"
 #include "service/file/permission_ops.h"
 #include "service/file/sddl.h"
+
+enum { VERSION_USAGE_BYTES = 20180328 };
+#define GIB (1ULL << 30)
 
 static struct share_args *args_of(struct rest_call *call)
 {
@@ -110,12 +114,17 @@ struct err rest_get_share_acl_encode(struct rest_call *call)
     return OK;
 }
 
+/* Before 2018-03-28 usage is given in whole GiB, rounded up. */
 struct err rest_get_share_stats_encode(struct rest_call *call)
 {
     put_etag(call);
     call_begin_xml(call);
     xml_open(&call->out, STR("ShareStats"));
-    xml_element_u64(&call->out, STR("ShareUsageBytes"), args_of(call)->share.usage);
+    uint64_t bytes = args_of(call)->share.usage;
+    if (call->version < VERSION_USAGE_BYTES)
+        xml_element_u64(&call->out, STR("ShareUsage"), (bytes + GIB - 1) / GIB);
+    else
+        xml_element_u64(&call->out, STR("ShareUsageBytes"), bytes);
     xml_close(&call->out, STR("ShareStats"));
     return OK;
 }
@@ -212,6 +221,7 @@ struct err rest_delete_share_decode(struct rest_call *call)
             return call_bad_header(call, name);
     }
     args->delete_snapshots = (enum share_delete_snapshots)word;
+    args->blocked_ticks = (int64_t)call->server->options.share_delete_seconds * TICKS_PER_SECOND;
     args->properties = service_properties_partition(call->arena, SERVICE_FILE, call->account);
     return OK;
 }

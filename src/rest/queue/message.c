@@ -77,10 +77,8 @@ struct err rest_put_message_encode(struct rest_call *call)
 
 /* ---- update and delete ---- */
 
-/* An id that is no GUID names no message. The cloud says so when the receipt is base64 at all, be
- * it as long as a receipt or not, and says that a receipt is malformed before it looks for a
- * message.
- */
+/* An id that is no GUID names no message. The cloud says so when the receipt is base64 at all, of
+ * whatever length. It checks the receipt's form first, then the queue, then the message. */
 static struct err decode_held(struct rest_call *call, struct queue_change_message *change)
 {
     struct str receipt = call_query(call, STR("popreceipt"));
@@ -92,8 +90,7 @@ static struct err decode_held(struct rest_call *call, struct queue_change_messag
     struct str other;
     if (!sound && (named || receipt.n == 0 || !base64_decode(call->arena, receipt, &other)))
         return bad_query_because(call, STR("popreceipt"), "Invalid pop receipt format");
-    if (!named)
-        return err_new(ERR_MESSAGE_NOT_FOUND);
+    change->names_none = !named;
     call->args = change;
     return OK;
 }

@@ -23,7 +23,7 @@ static const struct op ROWS[] = {
      .mode = MODE_WRITE, .decode = rest_create_queue_decode, .run = queue_create, .encode = rest_create_queue_encode},
     {.name = "DeleteQueue", .methods = M_DELETE, .resource = R_CONTAINER,
      .account_sas = "d", .account_sas_type = 'c',
-     .mode = MODE_WRITE, .decode = queue_place, .run = queue_delete, .encode = rest_queue_no_content},
+     .mode = MODE_WRITE, .decode = rest_delete_queue_decode, .run = queue_delete, .encode = rest_queue_no_content},
     {.name = "GetQueueMetadata", .methods = M_GET | M_HEAD, .resource = R_CONTAINER, .comp = "metadata",
      .account_sas = "r", .account_sas_type = 'c', .service_sas = "r",
      .mode = MODE_READ, .decode = rest_get_queue_metadata_decode, .run = queue_get_metadata,

@@ -7,6 +7,7 @@
 #include "rest/metadata.h"
 #include "rest/policy_xml.h"
 #include "rest/queue/rest.h"
+#include "rest/server.h"
 
 struct err rest_create_queue_decode(struct rest_call *call)
 {
@@ -14,6 +15,14 @@ struct err rest_create_queue_decode(struct rest_call *call)
     call->args = create;
     TRY(queue_place(call));
     return metadata_from_headers(call, &create->metadata);
+}
+
+struct err rest_delete_queue_decode(struct rest_call *call)
+{
+    struct queue_delete *delete = ARENA_NEW(call->arena, struct queue_delete);
+    delete->blocked_ticks = (int64_t)call->server->options.queue_delete_seconds * TICKS_PER_SECOND;
+    call->args = delete;
+    return queue_place(call);
 }
 
 struct err rest_create_queue_encode(struct rest_call *call)

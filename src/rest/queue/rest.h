@@ -26,10 +26,11 @@ struct err rest_peek_messages_encode(struct rest_call *call);
 struct err rest_update_message_decode(struct rest_call *call);
 struct err rest_update_message_encode(struct rest_call *call);
 struct err rest_delete_message_decode(struct rest_call *call);
-/* Clear Messages and Delete Queue have nothing to decode but their place: queue_place. */
+/* Clear Messages has nothing to decode but its place: queue_place. */
 
 struct err rest_create_queue_decode(struct rest_call *call);
 struct err rest_create_queue_encode(struct rest_call *call);
+struct err rest_delete_queue_decode(struct rest_call *call);
 struct err rest_get_queue_metadata_decode(struct rest_call *call);
 struct err rest_get_queue_metadata_encode(struct rest_call *call);
 struct err rest_set_queue_metadata_decode(struct rest_call *call);

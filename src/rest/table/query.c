@@ -116,12 +116,8 @@ static struct err decode_position(struct rest_call *call, struct entity_query *q
 static struct err decode_options(struct rest_call *call, struct entity_query *q)
 {
     struct str text = call_query(call, STR("$filter"));
-    struct str top_text = call_query(call, STR("$top"));
-    uint64_t top = TABLE_PAGE_MAX;
     TRY(refuse_options(call));
-    if (str_given(top_text) && (!str_to_u64(top_text, &top) || top == 0 || top > TABLE_PAGE_MAX))
-        return err_new(ERR_INVALID_INPUT);
-    q->top = (unsigned)top;
+    TRY(table_read_top(call, &q->top));
     if (str_given(text)) {
         struct filter *filter;
         TRY(filter_compile(call->arena, text, &filter));

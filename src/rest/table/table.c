@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operations on tables, and what all table operations share. */
 #include "rest/policy_xml.h"
+#include "rest/server.h"
 #include "rest/table/rest.h"
 #include "rest/table/token.h"
 
@@ -66,6 +67,16 @@ static void in_tables_of_account(struct rest_call *call, void *args)
     call->args = args;
 }
 
+struct err table_read_top(struct rest_call *call, unsigned *out)
+{
+    struct str text = call_query(call, STR("$top"));
+    uint64_t top = TABLE_PAGE_MAX;
+    if (str_given(text) && (!str_to_u64(text, &top) || top > TABLE_PAGE_MAX))
+        return err_new(ERR_INVALID_INPUT);
+    *out = (unsigned)top;
+    return OK;
+}
+
 /* ---- QueryTables ---- */
 
 struct list_call {
@@ -76,11 +87,7 @@ struct list_call {
 static struct err decode_page(struct rest_call *call, struct table_list *list)
 {
     struct str token = call_query(call, STR("NextTableName"));
-    uint64_t top = TABLE_PAGE_MAX;
-    struct str text = call_query(call, STR("$top"));
-    if (str_given(text) && (!str_to_u64(text, &top) || top == 0 || top > TABLE_PAGE_MAX))
-        return err_new(ERR_INVALID_INPUT);
-    list->top = (unsigned)top;
+    TRY(table_read_top(call, &list->top));
     list->from = STR("");
     return str_given(token) && !token_read(call->arena, token, &list->from)
                ? err_new(ERR_INVALID_INPUT)
@@ -192,6 +199,7 @@ struct err rest_delete_table_decode(struct rest_call *call)
     struct table_delete *delete = ARENA_NEW(call->arena, struct table_delete);
     TRY(table_name_check(call->container));
     delete->name = call->container;
+    delete->blocked_ticks = (int64_t)call->server->options.table_delete_seconds * TICKS_PER_SECOND;
     in_tables_of_account(call, delete);
     return OK;
 }

@@ -37,6 +37,7 @@ enum field {
     FIELD_QUOTA_RAISED,
     FIELD_IOPS_RAISED,
     FIELD_MIBPS_RAISED,
+    FIELD_BLOCKED_UNTIL,
 };
 
 /* ---- writing ---- */
@@ -95,6 +96,7 @@ static struct str share_encode(struct arena *a, const struct share *s)
     record_put(&b, FIELD_DELETED, (uint64_t)s->deleted);
     record_put(&b, FIELD_PURGE_AT, (uint64_t)s->purge_at);
     record_put(&b, FIELD_DELETED_COUNT, s->deleted_count);
+    record_put(&b, FIELD_BLOCKED_UNTIL, (uint64_t)s->blocked_until);
     record_put(&b, FIELD_QUOTA_RAISED, (uint64_t)s->quota_raised);
     record_put(&b, FIELD_IOPS_RAISED, (uint64_t)s->iops_raised);
     record_put(&b, FIELD_MIBPS_RAISED, (uint64_t)s->mibps_raised);
@@ -225,6 +227,9 @@ static bool take_field(struct share *s, const struct record_field *field)
         return true;
     case FIELD_DELETED_COUNT:
         s->deleted_count = field->value;
+        return true;
+    case FIELD_BLOCKED_UNTIL:
+        s->blocked_until = (int64_t)field->value;
         return true;
     default:
         if (!take_raise(s, field))

@@ -52,6 +52,7 @@ struct share {
     int64_t purge_at; /* when its retention ends */
     /* Of the row that stands where a share was: how many deleted ones there are. */
     uint64_t deleted_count;
+    int64_t blocked_until; /* the name cannot be taken before this time */
 };
 
 /* A snapshot's own properties; its contents are the share's at that stamp. */
@@ -119,6 +120,7 @@ struct share_args {
     enum share_delete_snapshots delete_snapshots;
     int64_t
         retention_ticks;   /* Delete Share: 0 removes it for good, unless the properties say else */
+    int64_t blocked_ticks; /* Delete Share: how long the name cannot be taken */
     struct str properties; /* where the service's properties lie; absent: not looked at */
     uint64_t deleted_version; /* Restore Share: which incarnation */
     /* out */
@@ -127,7 +129,7 @@ struct share_args {
     int lease_left_seconds;
 };
 
-engine_fn file_create_share;         /* ERR_SHARE_ALREADY_EXISTS */
+engine_fn file_create_share;         /* ERR_SHARE_ALREADY_EXISTS, ERR_SHARE_BEING_DELETED */
 engine_fn file_get_share;            /* properties, metadata, ACL, statistics */
 engine_fn file_set_share_properties; /* ERR_INVALID_INPUT: not of this protocol; and provision.h */
 engine_fn file_set_share_metadata;

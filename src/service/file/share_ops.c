@@ -103,6 +103,8 @@ struct err file_create_share(struct txn *t, void *arg)
     TRY(share_decode(row, &s.share));
     if (s.share.incarnation != 0)
         return err_new(ERR_SHARE_ALREADY_EXISTS);
+    if (s.share.blocked_until > txn_now(t))
+        return err_new(ERR_SHARE_BEING_DELETED);
     uint64_t deleted_count = s.share.deleted_count;
     s.share = (struct share){.incarnation = (uint64_t)txn_stamp(t),
                              .created = txn_now(t),
@@ -260,11 +262,16 @@ static struct err check_snapshots(struct txn *t, const struct share_args *args,
     return OK;
 }
 
-/* The row that stands where the share was: nothing, unless deleted ones are kept. */
-static struct err leave_name(struct txn *t, uint64_t deleted_count)
+/* The row that stands where the share was: nothing, unless deleted ones are kept or the name is
+ * blocked. */
+static struct err leave_name(struct txn *t, uint64_t deleted_count, int64_t blocked_ticks)
 {
     struct share none = {.deleted_count = deleted_count};
-    return deleted_count == 0 ? txn_del(t, FILE_KEY_SHARE) : share_save(t, &none);
+    if (blocked_ticks > 0)
+        none.blocked_until = txn_now(t) + blocked_ticks;
+    else if (deleted_count == 0)
+        return txn_del(t, FILE_KEY_SHARE);
+    return share_save(t, &none);
 }
 
 /* How long a deleted share is kept. */
@@ -296,14 +303,14 @@ struct err file_delete_share(struct txn *t, void *arg)
     if (retention == 0) {
         struct sweep_note note = {.kind = FILE_SWEEP_SHARE, .incarnation = s.incarnation};
         TRY(sweep_note(t, &note));
-        return leave_name(t, deleted_count);
+        return leave_name(t, deleted_count, args->blocked_ticks);
     }
     s.deleted = txn_now(t);
     s.purge_at = txn_now(t) + retention;
     s.deleted_count = 0;
     s.lease = (struct lease){0};
     TRY(share_save(t, &s));
-    return leave_name(t, deleted_count + 1);
+    return leave_name(t, deleted_count + 1, args->blocked_ticks);
 }
 
 /* ---- Restore Share ---- */

@@ -240,6 +240,38 @@ void test_restore_share(void)
     world_end(&w);
 }
 
+/* The name is blocked for as long as told, kept shares or not; then no row is left. */
+void test_share_being_deleted(void)
+{
+    struct world w;
+    world_begin(&w);
+    struct share_args args = args_of(&w);
+    struct file_expiry expiry = {0};
+    struct sweep_report report = {0};
+    args.blocked_ticks = 30 * TICKS_PER_SECOND;
+    CHECK_OK(world_update(&w, file_delete_share, &args));
+    CHECK_ERR(world_update(&w, file_create_share, &args), ERR_SHARE_BEING_DELETED);
+    CHECK_ERR(world_update(&w, file_delete_share, &args), ERR_SHARE_NOT_FOUND);
+    CHECK_STR(list_shares(&w, (struct share_list_args){0}), STR(""));
+    CHECK_OK(file_expire(&w.store, &expiry, &report));
+    CHECK_ERR(world_update(&w, file_create_share, &args), ERR_SHARE_BEING_DELETED);
+    clock_advance(&w.clock, 30 * TICKS_PER_SECOND);
+    CHECK_OK(world_update(&w, file_create_share, &args));
+    args.retention_ticks = TICKS_PER_DAY;
+    CHECK_OK(world_update(&w, file_delete_share, &args));
+    CHECK_ERR(world_update(&w, file_create_share, &args), ERR_SHARE_BEING_DELETED);
+    args.deleted_version = args.share.incarnation;
+    CHECK_OK(world_update(&w, file_restore_share, &args));
+    args.retention_ticks = 0;
+    CHECK_OK(world_update(&w, file_delete_share, &args));
+    clock_advance(&w.clock, TICKS_PER_DAY);
+    expiry = (struct file_expiry){0};
+    CHECK_OK(file_expire(&w.store, &expiry, &report));
+    world_sweep(&w);
+    CHECK_INT(rows_left(&w), 0);
+    world_end(&w);
+}
+
 void test_list_shares(void)
 {
     struct world w;

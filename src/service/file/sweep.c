@@ -441,6 +441,14 @@ static struct err purge(struct txn *t, struct cursor *c, uint64_t *removed)
     return sweep_note(t, &note);
 }
 
+/* Removes the row that stands where a share was once it says nothing any more. */
+static struct err unblock(struct txn *t, const struct share *current)
+{
+    bool says_nothing = current->incarnation == 0 && current->deleted_count == 0 &&
+                        current->blocked_until <= txn_now(t);
+    return says_nothing ? txn_del(t, FILE_KEY_SHARE) : OK;
+}
+
 static struct err expire_partition(struct txn *t, void *arg)
 {
     uint64_t *removed = arg;
@@ -451,7 +459,7 @@ static struct err expire_partition(struct txn *t, void *arg)
     TRY(txn_get(t, FILE_KEY_SHARE, &row));
     TRY(share_decode(row, &current));
     if (current.deleted_count == 0)
-        return OK;
+        return unblock(t, &current);
     TRY(cursor_open(t, STR("d"), &c));
     while (cursor_valid(c)) {
         TRY(purge(t, c, removed));
@@ -462,9 +470,8 @@ static struct err expire_partition(struct txn *t, void *arg)
         return OK;
     assert(current.deleted_count >= *removed);
     current.deleted_count -= *removed;
-    if (current.incarnation == 0 && current.deleted_count == 0)
-        return txn_del(t, FILE_KEY_SHARE);
-    return share_save(t, &current);
+    TRY(share_save(t, &current));
+    return unblock(t, &current);
 }
 
 struct err file_expire(struct store *store, void *context, struct sweep_report *report)

@@ -54,7 +54,7 @@ static struct err load_held(struct txn *t, const struct queue_state *s,
 {
     uint64_t number;
     bool found;
-    if (!queue_id_number(s, &change->id, &number))
+    if (change->names_none || !queue_id_number(s, &change->id, &number))
         return err_new(ERR_MESSAGE_NOT_FOUND);
     TRY(page_load(t, s, page_of(number), page, &found));
     *slot = slot_of(number);

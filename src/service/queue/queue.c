@@ -94,6 +94,9 @@ struct err queue_create(struct txn *t, void *arg)
         return metadata_same(p.metadata, create->metadata) ? OK : err_new(ERR_QUEUE_ALREADY_EXISTS);
     struct queue_state s;
     TRY(queue_state_read(t, &s));
+    if (s.blocked_until > txn_now(t))
+        return err_new(ERR_QUEUE_BEING_DELETED);
+    s.blocked_until = 0;
     s.exists = true;
     s.incarnation = (uint64_t)txn_stamp(t);
     TRY(queue_state_save(t, &s));
@@ -101,14 +104,16 @@ struct err queue_create(struct txn *t, void *arg)
     return properties_save(t, &p);
 }
 
-/* The cloud keeps the name blocked for half a minute (QueueBeingDeleted) while it collects the
- * messages; here nothing waits for that. */
+/* The cloud blocks the name for half a minute (QueueBeingDeleted) while it collects the messages.
+ * Here the collecting needs no block: there is one only for those who ask for it. */
 struct err queue_delete(struct txn *t, void *arg)
 {
-    (void)arg;
+    const struct queue_delete *delete = arg;
     struct queue_state s;
     TRY(queue_state_load(t, &s));
     queue_state_bury(t, &s);
+    if (delete != NULL && delete->blocked_ticks > 0)
+        s.blocked_until = txn_now(t) + delete->blocked_ticks;
     TRY(queue_state_save(t, &s));
     return txn_del(t, QUEUE_KEY_PROPERTIES);
 }

@@ -32,7 +32,7 @@ struct str queue_partition(struct arena *a, struct str account, struct str queue
 
 /* Makes a queue. Where there is one already, *existed is set if its metadata are the same, as the
  * service compares them: names without regard to case and in any order, values exactly. Else
- * ERR_QUEUE_ALREADY_EXISTS. */
+ * ERR_QUEUE_ALREADY_EXISTS. ERR_QUEUE_BEING_DELETED: see queue_delete. */
 struct queue_create {
     struct str metadata; /* in the form of service/common/pairs.h */
     bool existed;
@@ -40,7 +40,11 @@ struct queue_create {
 engine_fn queue_create;
 
 /* Deletes the queue with all that is in it, in a transaction whose size does not depend on how much
- * that is: queue_sweep takes the rows away later. The name is free again at once. No arg. */
+ * that is: queue_sweep takes the rows away later. Until `blocked_ticks` have passed, queue_create
+ * says ERR_QUEUE_BEING_DELETED. A NULL arg frees the name at once. */
+struct queue_delete {
+    int64_t blocked_ticks;
+};
 engine_fn queue_delete;
 
 struct queue_properties {
@@ -110,6 +114,7 @@ engine_fn queue_peek_messages;
  * ERR_POP_RECEIPT_MISMATCH: got or updated since by another. */
 struct queue_change_message {
     struct guid id;
+    bool names_none; /* the request's id has no form that a message's id has */
     struct queue_receipt receipt;
     struct str text; /* of update: absent keeps it */
     uint32_t visibility_s;

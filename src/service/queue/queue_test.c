@@ -190,6 +190,42 @@ void test_list_queues(void)
     fixture_release(&f);
 }
 
+static struct err state_row_is_there(struct txn *t, void *arg)
+{
+    bool *there = arg;
+    struct str row;
+    TRY(txn_get(t, QUEUE_KEY_STATE, &row));
+    *there = str_given(row);
+    return OK;
+}
+
+/* Blocked for as long as told, with messages that wait for the sweep too; then no row is left. */
+void test_queue_being_deleted(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    struct queue_delete delete = {30 * TICKS_PER_SECOND};
+    struct queue_create create = {STR_NONE, false};
+    struct queue_list list = {.arena = &f.arena, .account = STR("a"), .count_max = 10};
+    (void)fixture_put(&f, "m");
+    CHECK_OK(fixture_update(&f, queue_delete, &delete));
+    CHECK_ERR(fixture_update(&f, queue_delete, &delete), ERR_QUEUE_NOT_FOUND);
+    CHECK_ERR(fixture_update(&f, queue_create, &create), ERR_QUEUE_BEING_DELETED);
+    fixture_sweep(&f);
+    CHECK_ERR(fixture_update(&f, queue_create, &create), ERR_QUEUE_BEING_DELETED);
+    CHECK_STR(list_page(&f, &list), STR(""));
+    clock_advance(&f.clock, 30 * TICKS_PER_SECOND);
+    CHECK_OK(fixture_update(&f, queue_create, &create));
+    CHECK(!create.existed);
+    CHECK_OK(fixture_update(&f, queue_delete, &delete));
+    clock_advance(&f.clock, 30 * TICKS_PER_SECOND);
+    fixture_sweep(&f);
+    bool there = true;
+    CHECK_OK(fixture_view(&f, state_row_is_there, &there));
+    CHECK(!there);
+    fixture_release(&f);
+}
+
 void test_rule_Q2_last_writer_wins(void)
 {
     struct fixture f;

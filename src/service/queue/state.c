@@ -49,10 +49,12 @@ static void state_take_words(struct queue_state *s, struct str row)
     s->visible_from = (int64_t)queue_word_at(row.p + STATE_AT_VISIBLE_FROM);
     s->expires_from = (int64_t)queue_word_at(row.p + STATE_AT_EXPIRES_FROM);
     s->dead_from = row.n == STATE_WORDS_BYTES ? STR_NONE : str_from(row, STATE_WORDS_BYTES);
+    s->blocked_until = 0;
 }
 
-/* How it was stored before: as a record (service/common/record.h), which has no field 0. Such rows
- * are read, and are written in the new form when they change. */
+/* The older form: a record (service/common/record.h), which has no field 0. Queues of older stores
+ * are read from it and written in the new form. A deleted queue whose name is blocked is still
+ * written as a record. */
 enum state_field {
     STATE_INCARNATION = 1, /* 0 when the queue does not exist */
     STATE_HEAD,
@@ -64,6 +66,7 @@ enum state_field {
     STATE_EXPIRES_FROM,
     STATE_DEAD_FROM,
     STATE_UNTOUCHED, /* one more than it is: queues from before there was the field have none */
+    STATE_BLOCKED_UNTIL,
 };
 
 static void state_take(struct queue_state *s, const struct record_field *f)
@@ -99,6 +102,9 @@ static void state_take(struct queue_state *s, const struct record_field *f)
         break;
     case STATE_UNTOUCHED:
         s->untouched = f->value;
+        break;
+    case STATE_BLOCKED_UNTIL:
+        s->blocked_until = (int64_t)f->value;
         break;
     default:
         break;
@@ -163,8 +169,18 @@ static void state_put_words(char *row, const struct queue_state *s)
     queue_put_word_at(row + STATE_AT_EXPIRES_FROM, (uint64_t)s->expires_from);
 }
 
+static struct err state_save_blocked(struct txn *t, const struct queue_state *s)
+{
+    struct buf b = buf_in(txn_arena(t));
+    record_put_bytes(&b, STATE_DEAD_FROM, s->dead_from);
+    record_put(&b, STATE_BLOCKED_UNTIL, (uint64_t)s->blocked_until);
+    return txn_put(t, QUEUE_KEY_STATE, buf_str(&b));
+}
+
 struct err queue_state_save(struct txn *t, const struct queue_state *s)
 {
+    if (!s->exists && s->blocked_until != 0)
+        return state_save_blocked(t, s);
     if (!s->exists && !str_given(s->dead_from))
         return txn_del(t, QUEUE_KEY_STATE);
     assert(s->head <= s->tail && s->dead_from.n <= QUEUE_KEY_BYTES_MAX);

@@ -46,6 +46,7 @@ struct queue_state {
     int64_t expires_from;
     /* Given: rows of old incarnations are left, none before this key. */
     struct str dead_from;
+    int64_t blocked_until; /* of a deleted queue: the name cannot be taken before; 0: it can */
 };
 
 /* Decodes a state row; absent gives the state of a queue that does not exist. ERR_CORRUPT. */

@@ -109,6 +109,8 @@ static struct err sweep_one(struct txn *t, void *arg)
     TRY(queue_state_read(t, &s));
     TRY(sweep_expired(t, &s, &left));
     TRY(sweep_dead(t, &s, &left));
+    if (s.blocked_until <= txn_now(t))
+        s.blocked_until = 0;
     one->removed = one->rows_max - left;
     return queue_state_save(t, &s);
 }
@@ -133,7 +135,8 @@ static bool sweep_visit(struct str partition, struct str value, void *arg)
     if (err_is(v->error))
         return false;
     v->last = arena_copy(v->arena, partition);
-    if (str_given(s.dead_from) || (s.exists && s.expires_from <= v->now))
+    bool unblocks = s.blocked_until != 0 && s.blocked_until <= v->now;
+    if (str_given(s.dead_from) || (s.exists && s.expires_from <= v->now) || unblocks)
         v->busy[v->busy_count++] = v->last;
     return ++v->looked < SWEEP_QUEUES_MAX && v->busy_count < SWEEP_BUSY_MAX;
 }

@@ -70,6 +70,11 @@ struct str place_table_key(struct arena *a, struct str table)
     return join(a, (struct str[]){STR("n"), table}, 2);
 }
 
+struct str place_blocked_key(struct arena *a, struct str table)
+{
+    return join(a, (struct str[]){STR("x"), table}, 2);
+}
+
 static struct str id_bytes(uint64_t id, char out[TABLE_ID_BYTES])
 {
     for (unsigned i = 0; i < TABLE_ID_BYTES; i++)

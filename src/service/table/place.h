@@ -3,7 +3,8 @@
  *
  * The tables of an account are rows of one partition, "t/account", so that listing them is one
  * walk: "n" + the name in lower case → the table; "g" + id + name → a deleted table whose entities
- * are still to be removed.
+ * are still to be removed; "x" + the name in lower case → until when the name of a deleted table is
+ * blocked.
  *
  * The entities of one PartitionKey are one partition, "e/account/table/PartitionKey", with the
  * table's name in lower case. Account and table have no '/', so the parts cannot run into each
@@ -46,6 +47,7 @@ struct err key_check(struct str key);
 struct str place_tables(struct arena *a, struct str account);
 /* Keys in that partition. */
 struct str place_table_key(struct arena *a, struct str table);
+struct str place_blocked_key(struct arena *a, struct str table);
 struct str place_garbage_key(struct arena *a, uint64_t id, struct str table);
 
 /* What all partitions of the table start with. */

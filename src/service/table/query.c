@@ -237,6 +237,8 @@ static struct err query_run(struct query_run *run, struct txn *t)
 {
     struct key_position first;
     TRY(query_begin(run, t));
+    if (run->query->top == 0)
+        return OK;
     if (!bounds_next(&run->bounds, &run->scratch, &run->start, &first, &run->box))
         return OK;
     set_target(run, &first);
@@ -250,7 +252,7 @@ struct err table_query_entities(struct txn *t, void *arg)
 {
     struct entity_query *q = arg;
     struct query_run run = {.query = q};
-    assert(q->top >= 1 && q->top <= TABLE_PAGE_MAX);
+    assert(q->top <= TABLE_PAGE_MAX);
     struct err error = query_run(&run, t);
     scan_close(run.scan);
     if (error.code == ERR_WOULD_BLOCK)

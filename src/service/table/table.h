@@ -26,14 +26,14 @@ bool table_decode(struct str row, struct table *out);
 struct table_create {
     struct str name; /* checked */
 };
-/* ERR_TABLE_ALREADY_EXISTS. */
+/* ERR_TABLE_ALREADY_EXISTS; ERR_TABLE_BEING_DELETED: see table_delete. */
 struct err table_create_table(struct txn *t, void *arg);
 
 struct table_delete {
     struct str name;
+    int64_t blocked_ticks; /* how long the name cannot be taken; 0: it is free at once */
 };
-/* The table is gone at once, and its name free; its entities are removed by the sweeper.
- * ERR_RESOURCE_NOT_FOUND. */
+/* The table is gone at once; its entities are removed by the sweeper. ERR_RESOURCE_NOT_FOUND. */
 struct err table_delete_table(struct txn *t, void *arg);
 
 /* A page of the account's tables in the order of their names, or one table. */
@@ -167,7 +167,7 @@ struct entity_query {
     const struct filter *filter; /* NULL: all */
     struct str from_pk, from_rk; /* where to go on, as sent; absent: from the first */
     struct key_clip clip;
-    unsigned top; /* 1 to TABLE_PAGE_MAX */
+    unsigned top; /* up to TABLE_PAGE_MAX; 0: no entities, and no continuation */
     /* How many rows (and no more than 1 MiB of them) a first run on an event loop may look at. When
      * that is not enough the run ends with ERR_WOULD_BLOCK, as if it had to wait for the disk, and
      * sets this to 0: no limit. */

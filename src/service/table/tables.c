@@ -7,6 +7,8 @@
 #include "service/table/table_internal.h"
 
 enum { FIELD_ID = 1, FIELD_NAME = 2, FIELD_ACL = 3 };
+enum { FIELD_BLOCKED_UNTIL = 1 };         /* of a blocked name's row */
+enum { TABLE_UNBLOCKED_AT_ONCE_MAX = 8 }; /* rows that the deletion of a table takes away */
 
 bool table_decode(struct str row, struct table *out)
 {
@@ -63,6 +65,66 @@ struct err table_find(struct txn *t, const struct table_place *place, uint64_t *
     return OK;
 }
 
+/* ---- names that stay taken for a while ---- */
+
+static struct str blocked_key(struct txn *t, struct str name)
+{
+    return place_blocked_key(txn_arena(t), table_name_lower(txn_arena(t), name));
+}
+
+static struct err blocked_decode(struct str row, int64_t *until)
+{
+    struct reader r = reader_of(row);
+    struct record_field field;
+    *until = 0;
+    while (record_next(&r, &field))
+        if (field.number == FIELD_BLOCKED_UNTIL)
+            *until = (int64_t)field.value;
+    return reader_ok(&r) ? OK : err_new(ERR_CORRUPT);
+}
+
+/* ERR_TABLE_BEING_DELETED while the name is blocked; takes the row away when it is over. */
+static struct err take_name(struct txn *t, struct str name)
+{
+    struct str key = blocked_key(t, name);
+    struct str row;
+    int64_t until;
+    TRY(txn_get(t, key, &row));
+    if (!str_given(row))
+        return OK;
+    TRY(blocked_decode(row, &until));
+    return until > txn_now(t) ? err_new(ERR_TABLE_BEING_DELETED) : txn_del(t, key);
+}
+
+/* Each deletion that adds a row takes some away that are over, so that they do not pile up. */
+static struct err unblock_some(struct txn *t, struct cursor *c)
+{
+    for (unsigned i = 0; i < TABLE_UNBLOCKED_AT_ONCE_MAX && cursor_valid(c); i++) {
+        int64_t until;
+        TRY(blocked_decode(cursor_value(c), &until));
+        if (until <= txn_now(t))
+            TRY(txn_del(t, arena_copy(txn_arena(t), cursor_key(c))));
+        TRY(cursor_next(c));
+    }
+    return OK;
+}
+
+static struct err block_name(struct txn *t, struct str name, int64_t ticks)
+{
+    struct buf row = buf_in(txn_arena(t));
+    struct cursor *c;
+    if (ticks <= 0)
+        return OK;
+    TRY(cursor_open(t, place_blocked_key(txn_arena(t), STR("")), &c));
+    struct err error = unblock_some(t, c);
+    cursor_close(c);
+    TRY(error);
+    record_put(&row, FIELD_BLOCKED_UNTIL, (uint64_t)(txn_now(t) + ticks));
+    return txn_put(t, blocked_key(t, name), buf_str(&row));
+}
+
+/* ---- making and deleting ---- */
+
 struct err table_create_table(struct txn *t, void *arg)
 {
     struct table_create *create = arg;
@@ -71,6 +133,7 @@ struct err table_create_table(struct txn *t, void *arg)
     TRY(txn_get(t, key, &row));
     if (str_given(row))
         return err_new(ERR_TABLE_ALREADY_EXISTS);
+    TRY(take_name(t, create->name));
     struct table table = {.id = (uint64_t)txn_stamp(t), .name = create->name};
     return put_table(t, key, &table);
 }
@@ -84,6 +147,7 @@ struct err table_delete_table(struct txn *t, void *arg)
     TRY(load_table(t, key, ERR_RESOURCE_NOT_FOUND, &table));
     struct str garbage = place_garbage_key(a, table.id, table_name_lower(a, delete->name));
     TRY(txn_put(t, garbage, STR("")));
+    TRY(block_name(t, delete->name, delete->blocked_ticks));
     return txn_del(t, key);
 }
 
@@ -158,10 +222,12 @@ struct err table_query_tables(struct txn *t, void *arg)
 {
     struct table_list *list = arg;
     struct cursor *c;
-    assert(list->top >= 1 && list->top <= TABLE_PAGE_MAX);
+    assert(list->top <= TABLE_PAGE_MAX);
     list->names = ARENA_ARRAY(list->arena, struct str, list->top);
     list->count = 0;
     list->next = STR_NONE;
+    if (list->top == 0)
+        return OK;
     TRY(cursor_open(t, place_table_key(txn_arena(t), STR("")), &c));
     struct err error = cursor_seek(c, place_table_key(txn_arena(t), list->from));
     if (!err_is(error))

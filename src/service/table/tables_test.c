@@ -14,8 +14,17 @@ static struct str tables(void)
 
 static struct err delete_table(const char *name)
 {
-    struct table_delete delete = {str_of(name)};
+    struct table_delete delete = {.name = str_of(name)};
     return people_update(&f, tables(), table_delete_table, &delete);
+}
+
+static struct err block_is_there(struct txn *t, void *arg)
+{
+    bool *there = arg;
+    struct str row;
+    TRY(txn_get(t, place_blocked_key(txn_arena(t), STR("people")), &row));
+    *there = str_given(row);
+    return OK;
 }
 
 void test_create_table(void)
@@ -24,6 +33,28 @@ void test_create_table(void)
     CHECK_OK(people_make_table(&f, "Other"));
     CHECK_ERR(people_make_table(&f, "People"), ERR_TABLE_ALREADY_EXISTS);
     CHECK_ERR(people_make_table(&f, "pEOPLE"), ERR_TABLE_ALREADY_EXISTS);
+    people_release(&f);
+}
+
+/* Blocked for as long as told, in any case of its letters. */
+void test_table_being_deleted(void)
+{
+    people_init(&f);
+    struct table_delete delete = {STR("People"), 30 * TICKS_PER_SECOND};
+    CHECK_OK(people_update(&f, tables(), table_delete_table, &delete));
+    CHECK_ERR(people_make_table(&f, "pEOPLE"), ERR_TABLE_BEING_DELETED);
+    CHECK_ERR(people_update(&f, tables(), table_delete_table, &delete), ERR_RESOURCE_NOT_FOUND);
+    CHECK_OK(people_make_table(&f, "Other"));
+    clock_advance(&f.clock, 30 * TICKS_PER_SECOND);
+    CHECK_OK(people_make_table(&f, "People"));
+    CHECK_OK(people_update(&f, tables(), table_delete_table, &delete));
+    clock_advance(&f.clock, 30 * TICKS_PER_SECOND);
+    /* The next deletion takes the row of the block that is over away. */
+    delete.name = STR("Other");
+    CHECK_OK(people_update(&f, tables(), table_delete_table, &delete));
+    bool there = true;
+    CHECK_OK(people_update(&f, tables(), block_is_there, &there));
+    CHECK(!there);
     people_release(&f);
 }
 
