@@ -28,6 +28,7 @@
 #include "net/pool.h"
 #include "reachable.h"
 #include "rest/access_log.h"
+#include "rest/bulk.h"
 #include "rest/copy/copier.h"
 #include "rest/digest.h"
 #include "rest/server.h"
@@ -59,6 +60,7 @@ struct server {
     size_t loop_count;
     struct pool *pool;
     struct pool *fetch_pool;
+    struct bulk *bulk;
     struct dialer *dialer;
     struct copier *copier;
     struct rest_server rest;
@@ -155,6 +157,8 @@ static int start_loops(struct server *s)
             return complain_err("event loop", error);
     }
     struct err error = pool_new(POOL_THREADS, &s->pool);
+    if (!err_is(error))
+        error = bulk_new((unsigned)(s->loop_count + 1) / 2, &s->bulk);
     return err_is(error) ? complain_err("threads", error) : 0;
 }
 
@@ -219,6 +223,7 @@ static void start_rest(struct server *s, const char *server_name)
         .cors_rules = service_cors_rules,
         .pool = s->pool,
         .digests = digests_new(s->loops, s->loop_count),
+        .bulk = s->bulk,
         .log = c->silent ? NULL : access_log_new(STDOUT_FILENO),
     };
     for (unsigned i = 0; i < SERVICE_KIND_COUNT; i++)
@@ -465,6 +470,8 @@ static void release(struct server *s)
     stop_copies(s);
     if (s->pool != NULL)
         pool_free(s->pool);
+    if (s->bulk != NULL)
+        bulk_stop(s->bulk);
     control_free(s->control);
     if (s->store.engine != NULL)
         wait_for_updates(s);
@@ -475,6 +482,7 @@ static void release(struct server *s)
     if (s->admin_http != NULL)
         http_server_free(s->admin_http);
     admin_free(s->admin);
+    bulk_free(s->bulk);
     tls_free(s->tls);
     if (s->store.engine != NULL)
         engine_close(s->store.engine);

@@ -27,6 +27,28 @@ void md5_update(struct md5 *m, struct str bytes)
     assert(done == 1);
 }
 
+bool md5_words(const struct md5 *m, uint32_t words[4])
+{
+    const MD5_CTX *c = (const MD5_CTX *)(const void *)m->state;
+    const uint32_t now[4] = {c->A, c->B, c->C, c->D};
+    memcpy(words, now, sizeof now);
+    return c->num == 0;
+}
+
+void md5_set_words(struct md5 *m, const uint32_t words[4], size_t bytes)
+{
+    MD5_CTX *c = state_of(m);
+    assert(c->num == 0 && bytes % MD5_CBLOCK == 0);
+    c->A = words[0];
+    c->B = words[1];
+    c->C = words[2];
+    c->D = words[3];
+    /* The length so far, in bits: Nh is the upper half. */
+    uint64_t bits = ((uint64_t)c->Nh << 32 | c->Nl) + (uint64_t)bytes * 8;
+    c->Nl = (uint32_t)bits;
+    c->Nh = (uint32_t)(bits >> 32);
+}
+
 void md5_final(struct md5 *m, unsigned char out[MD5_BYTES])
 {
     int done = MD5_Final(out, state_of(m));

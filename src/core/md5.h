@@ -14,6 +14,12 @@ struct md5 {
 
 void md5_init(struct md5 *m);
 void md5_update(struct md5 *m, struct str bytes);
+/* The chaining words of a state that has taken whole blocks of 64 bytes only, for core/md5_many.c,
+ * which takes more blocks of several states side by side. False when a part of a block waits in it.
+ */
+bool md5_words(const struct md5 *m, uint32_t words[4]);
+/* Puts the words back, `bytes` further on. */
+void md5_set_words(struct md5 *m, const uint32_t words[4], size_t bytes);
 /* Ends it: md5_init before the next use. */
 void md5_final(struct md5 *m, unsigned char out[MD5_BYTES]);
 

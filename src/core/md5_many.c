@@ -161,6 +161,49 @@ static void md5_side_by_side(const struct md5_job *jobs, size_t count)
     }
 }
 
+/* Whole blocks of up to LANES texts, as many as the shortest has. Returns the bytes taken of each;
+ * 0 when a state holds a part of a block. */
+static size_t feed_side_by_side(const struct md5_feed *feeds, size_t count)
+{
+    uint32_t words[LANES][4];
+    struct lane l[LANES];
+    lanes state[4];
+    lanes m[BLOCK_WORDS];
+    size_t blocks = SIZE_MAX;
+    for (size_t i = 0; i < LANES; i++) {
+        const struct md5_feed *feed = &feeds[i < count ? i : 0];
+        if (!md5_words(feed->state, words[i]))
+            return 0;
+        l[i] = (struct lane){.bytes = feed->bytes.p, .whole = feed->bytes.n / BLOCK_BYTES};
+        blocks = l[i].whole < blocks ? l[i].whole : blocks;
+        for (size_t w = 0; w < 4; w++)
+            state[w][i] = words[i][w];
+    }
+    for (size_t block = 0; block < blocks; block++) {
+        lay_out(l, block, m);
+        add_block(state, m);
+    }
+    for (size_t i = 0; i < count; i++) {
+        for (size_t w = 0; w < 4; w++)
+            words[i][w] = state[w][i];
+        md5_set_words(feeds[i].state, words[i], blocks * BLOCK_BYTES);
+    }
+    return blocks * BLOCK_BYTES;
+}
+
+void md5_many_update(const struct md5_feed *feeds, size_t count)
+{
+    while (count > 0) {
+        size_t part = count < LANES ? count : LANES;
+        size_t taken =
+            part > FEW && __builtin_cpu_supports("avx2") ? feed_side_by_side(feeds, part) : 0;
+        for (size_t i = 0; i < part; i++)
+            md5_update(feeds[i].state, str_from(feeds[i].bytes, taken));
+        feeds += part;
+        count -= part;
+    }
+}
+
 void md5_many(const struct md5_job *jobs, size_t count)
 {
     while (count > FEW && __builtin_cpu_supports("avx2")) {
@@ -174,6 +217,12 @@ void md5_many(const struct md5_job *jobs, size_t count)
 }
 
 #else
+
+void md5_many_update(const struct md5_feed *feeds, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        md5_update(feeds[i].state, feeds[i].bytes);
+}
 
 void md5_many(const struct md5_job *jobs, size_t count)
 {

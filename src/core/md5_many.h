@@ -13,4 +13,14 @@ struct md5_job {
 
 void md5_many(const struct md5_job *jobs, size_t count);
 
+/* The next bytes of a long text. */
+struct md5_feed {
+    struct md5 *state;
+    struct str bytes;
+};
+
+/* md5_update of each, side by side as far as all states stand at the end of a block of 64 bytes.
+ * Fastest when the texts are equally long. */
+void md5_many_update(const struct md5_feed *feeds, size_t count);
+
 #endif

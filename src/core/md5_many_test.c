@@ -50,3 +50,44 @@ void test_md5_many_of_any_length(void)
     for (size_t step = 1; step < 2000; step += 37)
         check_lengths(bytes, TEXTS_MAX, step, step);
 }
+
+/* Each text is fed in pieces of its own lengths, beside the others; the outcome is that of one text
+ * alone. */
+static void check_feeds(const char *bytes, size_t count, size_t first, size_t step)
+{
+    struct md5 states[TEXTS_MAX];
+    size_t fed[TEXTS_MAX] = {0};
+    for (size_t i = 0; i < count; i++)
+        md5_init(&states[i]);
+    for (size_t round = 0; round < 4; round++) {
+        struct md5_feed feeds[TEXTS_MAX] = {{NULL, {NULL, 0}}};
+        for (size_t i = 0; i < count; i++) {
+            size_t length = (first + i * step + round * 64) % (TEXT_MAX / 4);
+            feeds[i] = (struct md5_feed){&states[i], {bytes + fed[i], length}};
+            fed[i] += length;
+        }
+        md5_many_update(feeds, count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        unsigned char got[MD5_BYTES], want[MD5_BYTES];
+        struct md5 state;
+        md5_init(&state);
+        md5_update(&state, (struct str){bytes, fed[i]});
+        md5_final(&state, want);
+        md5_final(&states[i], got);
+        CHECK(memcmp(got, want, MD5_BYTES) == 0);
+    }
+}
+
+void test_md5_many_update(void)
+{
+    char bytes[TEXT_MAX];
+    fill(bytes);
+    for (size_t count = 0; count <= TEXTS_MAX; count++)
+        check_feeds(bytes, count, 1024, 0);
+    for (size_t count = 3; count <= 9; count++)
+        for (size_t first = 0; first < 200; first += 3)
+            check_feeds(bytes, count, first, 64);
+    for (size_t step = 1; step < 200; step += 7)
+        check_feeds(bytes, 17, 64, step);
+}

@@ -10,15 +10,15 @@
 #include "net/stream.h"
 
 enum {
-    HTTP_BUFFER_BYTES = 256 << 10,     /* of a worker: what one recv can bring of a body */
-    HTTP_READ_BYTES = 16 << 10,        /* what one recv brings while a head is awaited */
-    HTTP_DISCARD_BYTES_MAX = 64 << 10, /* of a body nobody wants, to keep its connection */
-    HTTP_TURN_BYTES_MAX = 1 << 20,     /* moved for one connection before the others' turn */
-    HTTP_TURN_STEPS_MAX = 512,         /* likewise: for a deep pipeline of small requests */
-    HTTP_CALLS_KEPT_MAX = 256,         /* unused calls a worker keeps */
-    HTTP_REPLIES_HELD_MAX = 32,        /* replies that wait for the end of a loop's turn */
-    HTTP_LINGER_MS = 5000,             /* without a byte, while closing */
-    HTTP_LINGER_MS_MAX = 30000,        /* in all */
+    HTTP_BUFFER_BYTES = HTTP_PIECE_BYTES_MAX, /* of a worker: what one recv can bring of a body */
+    HTTP_READ_BYTES = 16 << 10,               /* what one recv brings while a head is awaited */
+    HTTP_DISCARD_BYTES_MAX = 64 << 10,        /* of a body nobody wants, to keep its connection */
+    HTTP_TURN_BYTES_MAX = 256 << 10,          /* moved for one connection before the others' turn */
+    HTTP_TURN_STEPS_MAX = 512,                /* likewise: for a deep pipeline of small requests */
+    HTTP_CALLS_KEPT_MAX = 256,                /* unused calls a worker keeps */
+    HTTP_REPLIES_HELD_MAX = 32,               /* replies that wait for the end of a loop's turn */
+    HTTP_LINGER_MS = 5000,                    /* without a byte, while closing */
+    HTTP_LINGER_MS_MAX = 30000,               /* in all */
 };
 
 /* What is still to be sent of a reply. */

@@ -35,7 +35,8 @@ enum {
     HTTP_HEADERS_MAX = 128,
     HTTP_HEAD_BYTES_MAX = 64 << 10,
     HTTP_TARGET_BYTES_MAX = 32 << 10,
-    HTTP_ARENA_BYTES_MAX = 64 << 20, /* see over_limit in arena.h */
+    HTTP_PIECE_BYTES_MAX = 256 << 10, /* of a body, handed to on_body */
+    HTTP_ARENA_BYTES_MAX = 64 << 20,  /* see over_limit in arena.h */
 };
 
 struct http_header {

@@ -15,15 +15,21 @@ enum {
 struct rest_server;
 struct cors_rules;
 
-/* Where a streamed body goes. `take` is called with each piece, `end` when it is whole, before run;
- * an error of either ends the request. `drop` is called when the request does not succeed (the
- * client went away, or an error of any phase), so that what was stored for it is given back. */
+/* Where a streamed body goes. `take` is called with each piece, on the loop or on a bulk thread
+ * (rest/bulk.h), `end` when it is whole, before run; an error of either ends the request. `drop` is
+ * called when the request does not succeed (the client went away, or an error of any phase), so
+ * that what was stored for it is given back. */
 struct rest_sink {
     struct err (*take)(struct rest_sink *sink, struct str bytes);
     struct err (*end)(struct rest_sink *sink);
     void (*drop)(struct rest_sink *sink);
     /* NULL, or: what is to be summed up before `end` is called; false when there is nothing. */
     bool (*digest)(struct rest_sink *sink, struct md5_job *job);
+    /* NULL, or: the state that the body's bytes are fed to, so that the caller may do that side by
+     * side with other bodies' and then call take_summed in place of take. Returns NULL when none is
+     * kept. */
+    struct md5 *(*md5)(struct rest_sink *sink);
+    struct err (*take_summed)(struct rest_sink *sink, struct str bytes);
 };
 
 struct rest_call {

@@ -12,6 +12,7 @@
 #include "core/log.h"
 #include "core/uri.h"
 #include "rest/access_log.h"
+#include "rest/bulk.h"
 #include "rest/call.h"
 #include "rest/cors.h"
 #include "rest/digest.h"
@@ -27,12 +28,14 @@ struct dispatch {
     struct engine_update update;
     struct loop_task task;
     struct digest digest;
+    struct bulk_body bulk; /* of a large streamed body */
     struct err outcome;
     struct buf small_body;
     struct err encoded; /* what encode said, when it ran ahead */
     bool encoded_ahead;
     bool replied;
     bool sink_open; /* take or end may still be called, drop is owed */
+    bool body_ended;
 };
 
 enum { HEADERS_BYTES_USUAL = 1024 }; /* of an answer: room from the start, not by and by */
@@ -541,6 +544,32 @@ struct err rest_permit_part(struct rest_call *part)
     return check_protection(part);
 }
 
+/* ---- large bodies ---- */
+
+static void body_is_whole(struct dispatch *d);
+
+/* A piece of a large body is stored. The connection goes on reading, which may end the call. */
+static void piece_stored(struct bulk_body *b)
+{
+    struct dispatch *d = (struct dispatch *)((char *)b - offsetof(struct dispatch, bulk));
+    if (err_is(b->error))
+        fail(d, b->error);
+    else if (d->body_ended)
+        body_is_whole(d);
+    else
+        http_body_resume(d->call.x);
+}
+
+static void begin_bulk(struct dispatch *d)
+{
+    struct rest_call *call = &d->call;
+    if (!bulk_begin(call->server->bulk, &d->bulk, call->x->request.content_length))
+        return;
+    d->bulk.sink = call->sink;
+    d->bulk.x = call->x;
+    d->bulk.stored = piece_stored;
+}
+
 /* ---- what HTTP calls ---- */
 
 /* Health, metrics and control have their place on every port. */
@@ -581,6 +610,8 @@ static void on_head(struct http_exchange *x)
     d->sink_open = call->sink != NULL;
     if (err_is(error))
         fail(d, error);
+    else if (call->sink != NULL)
+        begin_bulk(d);
 }
 
 static void on_body(struct http_exchange *x, struct str bytes)
@@ -588,6 +619,11 @@ static void on_body(struct http_exchange *x, struct str bytes)
     struct dispatch *d = dispatch_of(x);
     struct rest_call *call = &d->call;
     struct err error = OK;
+    if (d->bulk.bulk != NULL) {
+        if (bulk_add(&d->bulk, bytes))
+            http_body_pause(x);
+        return;
+    }
     if (call->op->body == BODY_STREAM)
         error = call->sink == NULL ? OK : call->sink->take(call->sink, bytes);
     else if (call->op->body == BODY_SMALL && d->small_body.n + bytes.n > call->op->body_max)
@@ -638,17 +674,26 @@ static bool wait_for_digest(struct dispatch *d)
     return true;
 }
 
+static void body_is_whole(struct dispatch *d)
+{
+    bulk_drop(&d->bulk);
+    if (!wait_for_digest(d))
+        end_body(d);
+}
+
 static void on_end(struct http_exchange *x)
 {
     struct dispatch *d = dispatch_of(x);
-    if (!wait_for_digest(d))
-        end_body(d);
+    d->body_ended = true;
+    if (d->bulk.bulk == NULL || !bulk_end(&d->bulk))
+        body_is_whole(d);
 }
 
 static void on_done(struct http_exchange *x)
 {
     struct dispatch *d = dispatch_of(x);
     struct rest_call *call = &d->call;
+    bulk_drop(&d->bulk);
     give_back(d);
     if (call->state != NULL)
         engine_state_release(call->store->engine, call->state);

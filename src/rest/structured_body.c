@@ -69,7 +69,7 @@ void structured_body_unwrap(struct rest_call *call)
     int64_t length = call->x->request.content_length;
     structured_reader_init(&u->reader, length < 0 ? UINT64_MAX : (uint64_t)length,
                            (uint64_t)call->body_length);
-    u->base = (struct rest_sink){unwrap_take, unwrap_end, unwrap_drop, NULL};
+    u->base = (struct rest_sink){.take = unwrap_take, .end = unwrap_end, .drop = unwrap_drop};
     u->inner = call->sink;
     call->sink = &u->base;
 }

@@ -172,7 +172,7 @@ struct err rest_put_page_decode(struct rest_call *call)
     struct str write = call_header(call, STR("x-ms-page-write"));
     call->args = put;
     put->call = call;
-    put->sink = (struct rest_sink){page_take, page_end, page_drop, NULL};
+    put->sink = (struct rest_sink){.take = page_take, .end = page_end, .drop = page_drop};
     TRY(blob_read_base_request(call, &put->args.request));
     TRY(blob_read_sequence_conditions(call, &put->args.sequence));
     if (!str_given(write))

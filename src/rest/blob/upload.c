@@ -41,6 +41,19 @@ static struct err sink_take(struct rest_sink *sink, struct str bytes)
     return upload_take(&u->upload, bytes);
 }
 
+static struct md5 *sink_md5(struct rest_sink *sink)
+{
+    return upload_md5(&((struct blob_upload *)(void *)sink)->upload);
+}
+
+static struct err sink_take_summed(struct rest_sink *sink, struct str bytes)
+{
+    struct blob_upload *u = (struct blob_upload *)(void *)sink;
+    if (bytes.n > u->size_max - u->upload.size)
+        return too_large(u->call, u->size_max);
+    return upload_take_summed(&u->upload, bytes);
+}
+
 struct err blob_upload_end(struct blob_upload *u)
 {
     TRY(upload_end(&u->upload));
@@ -143,7 +156,8 @@ struct err blob_upload_begin(struct rest_call *call, const struct blob_upload_op
                                         options->always_md5 || blob_answers_md5(call, u->has_md5),
                                     .wants_crc64 = true};
     upload_init(&u->upload, call->store, call->arena, &upload);
-    u->base = (struct rest_sink){sink_take, sink_end, sink_drop, sink_digest};
+    u->base =
+        (struct rest_sink){sink_take, sink_end, sink_drop, sink_digest, sink_md5, sink_take_summed};
     u->call = call;
     u->size_max = options->size_max;
     u->always_md5 = options->always_md5;

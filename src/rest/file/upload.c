@@ -41,7 +41,7 @@ struct err file_upload_begin(struct rest_call *call, struct file_upload *u, uint
     u->upload.wants_md5 = true;
     u->arena = call->arena;
     u->to = to;
-    u->sink = (struct rest_sink){take, end, drop, NULL};
+    u->sink = (struct rest_sink){.take = take, .end = end, .drop = drop};
     call->sink = &u->sink;
     return OK;
 }

@@ -64,15 +64,13 @@ static bool is_small(const struct upload *u)
     return u->writer == NULL && u->pieces.count == 0;
 }
 
-struct err upload_take(struct upload *u, struct str bytes)
+struct md5 *upload_md5(struct upload *u)
 {
-    if (u->md5_how == UPLOAD_MD5_LATE && u->size + bytes.n > u->inline_max) {
-        /* More than was announced, and more than stays in memory. */
-        md5_update(&u->md5_state, buf_str(&u->small));
-        u->md5_how = UPLOAD_MD5_STREAMED;
-    }
-    if (u->md5_how == UPLOAD_MD5_STREAMED)
-        md5_update(&u->md5_state, bytes);
+    return u->md5_how == UPLOAD_MD5_STREAMED ? &u->md5_state : NULL;
+}
+
+struct err upload_take_summed(struct upload *u, struct str bytes)
+{
     if (u->wants_crc64)
         u->crc64 = crc64(u->crc64, bytes);
     uint64_t before = u->size;
@@ -89,6 +87,18 @@ struct err upload_take(struct upload *u, struct str bytes)
         TRY(store_bytes(u, 0, small));
     }
     return store_bytes(u, before, bytes);
+}
+
+struct err upload_take(struct upload *u, struct str bytes)
+{
+    if (u->md5_how == UPLOAD_MD5_LATE && u->size + bytes.n > u->inline_max) {
+        /* More than was announced, and more than stays in memory. */
+        md5_update(&u->md5_state, buf_str(&u->small));
+        u->md5_how = UPLOAD_MD5_STREAMED;
+    }
+    if (u->md5_how == UPLOAD_MD5_STREAMED)
+        md5_update(&u->md5_state, bytes);
+    return upload_take_summed(u, bytes);
 }
 
 bool upload_digest(struct upload *u, struct md5_job *job)

@@ -48,6 +48,10 @@ void upload_init(struct upload *u, struct store *store, struct arena *a,
                  const struct upload_options *options);
 /* ERR_NO_SPACE, ERR_IO. */
 struct err upload_take(struct upload *u, struct str bytes);
+/* For a caller that feeds the MD5 itself, side by side with others: the state to feed, NULL when
+ * none is kept; then upload_take_summed in place of upload_take. */
+struct md5 *upload_md5(struct upload *u);
+struct err upload_take_summed(struct upload *u, struct str bytes);
 /* Optional, when the body is whole and before upload_end: what is to be summed up, by the caller.
  * False when there is nothing. */
 bool upload_digest(struct upload *u, struct md5_job *job);

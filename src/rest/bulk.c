@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/bulk.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "core/mem.h"
+
+enum {
+    SIDE_BY_SIDE = 8, /* pieces that a thread takes at once */
+    BLOCK_BYTES = 64, /* of MD5: pieces end at one, so that they can be summed up side by side */
+    /* A buffer takes a whole receive behind a piece that is not quite full. */
+    BUFFER_BYTES = BULK_PIECE_BYTES + HTTP_PIECE_BYTES_MAX,
+    /* Threads that do bulk work give way to those that answer. */
+    NICENESS = 5,
+    BUFFERS_KEPT_MAX = 16, /* for the next bodies: fresh memory costs page faults */
+};
+
+struct slot {
+    char *bytes; /* NULL: not allocated */
+    bool used;
+};
+
+struct bulk {
+    pthread_mutex_t lock;
+    pthread_cond_t posted;
+    struct bulk_body *first;
+    struct bulk_body **last;
+    struct slot slots[BULK_BUFFERS_MAX];
+    unsigned kept; /* slots with memory that nobody uses */
+    bool stopping;
+    unsigned thread_count;
+    pthread_t threads[];
+};
+
+/* ---- threads ---- */
+
+/* Waits for pieces; 0 when none will come. */
+static size_t take_pieces(struct bulk *k, struct bulk_body *taken[SIDE_BY_SIDE])
+{
+    size_t count = 0;
+    (void)pthread_mutex_lock(&k->lock);
+    while (k->first == NULL && !k->stopping)
+        (void)pthread_cond_wait(&k->posted, &k->lock);
+    for (; k->first != NULL && count < SIDE_BY_SIDE; count++) {
+        taken[count] = k->first;
+        k->first = taken[count]->next;
+    }
+    if (k->first == NULL)
+        k->last = &k->first;
+    (void)pthread_mutex_unlock(&k->lock);
+    return count;
+}
+
+static struct str piece_of(const struct bulk_body *b)
+{
+    return (struct str){b->buffer, b->posted};
+}
+
+/* Feeds the MD5 states of those sinks that keep one; says for which. */
+static void sum_up(struct bulk_body *const bodies[], size_t count, bool summed[])
+{
+    struct md5_feed feeds[SIDE_BY_SIDE];
+    size_t feed_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct rest_sink *sink = bodies[i]->sink;
+        struct md5 *state = sink->md5 == NULL ? NULL : sink->md5(sink);
+        summed[i] = state != NULL;
+        if (state != NULL)
+            feeds[feed_count++] = (struct md5_feed){state, piece_of(bodies[i])};
+    }
+    md5_many_update(feeds, feed_count);
+}
+
+static void *bulk_thread(void *arg)
+{
+    struct bulk *k = arg;
+    struct bulk_body *bodies[SIDE_BY_SIDE];
+    bool summed[SIDE_BY_SIDE];
+    (void)setpriority(PRIO_PROCESS, 0, NICENESS); /* of this thread alone, on Linux */
+    for (size_t count; (count = take_pieces(k, bodies)) > 0;) {
+        sum_up(bodies, count, summed);
+        for (size_t i = 0; i < count; i++) {
+            struct bulk_body *b = bodies[i];
+            struct rest_sink *sink = b->sink;
+            b->error =
+                summed[i] ? sink->take_summed(sink, piece_of(b)) : sink->take(sink, piece_of(b));
+            loop_post(b->x->loop, &b->task);
+        }
+    }
+    return NULL;
+}
+
+static int start_thread(struct bulk *k)
+{
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&k->threads[k->thread_count], NULL, bulk_thread, k);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed;
+}
+
+struct err bulk_new(unsigned threads, struct bulk **out)
+{
+    assert(threads > 0);
+    struct bulk *k = mem_calloc(1, sizeof *k + sizeof(pthread_t) * threads);
+    (void)pthread_mutex_init(&k->lock, NULL);
+    (void)pthread_cond_init(&k->posted, NULL);
+    k->last = &k->first;
+    while (k->thread_count < threads) {
+        int failed = start_thread(k);
+        if (failed != 0) {
+            bulk_free(k);
+            return err_cause(ERR_IO, failed);
+        }
+        k->thread_count++;
+    }
+    *out = k;
+    return OK;
+}
+
+void bulk_stop(struct bulk *k)
+{
+    (void)pthread_mutex_lock(&k->lock);
+    k->stopping = true;
+    (void)pthread_cond_broadcast(&k->posted);
+    (void)pthread_mutex_unlock(&k->lock);
+    for (unsigned i = 0; i < k->thread_count; i++)
+        (void)pthread_join(k->threads[i], NULL);
+    k->thread_count = 0;
+    assert(k->first == NULL);
+}
+
+void bulk_free(struct bulk *k)
+{
+    if (k == NULL)
+        return;
+    bulk_stop(k);
+    for (size_t i = 0; i < BULK_BUFFERS_MAX; i++)
+        free(k->slots[i].bytes);
+    (void)pthread_cond_destroy(&k->posted);
+    (void)pthread_mutex_destroy(&k->lock);
+    free(k);
+}
+
+/* ---- bodies, on their loop ---- */
+
+/* The first slot that is free, one with memory if there is any. BULK_BUFFERS_MAX: none is. */
+static unsigned find_slot(const struct bulk *k)
+{
+    unsigned found = BULK_BUFFERS_MAX;
+    for (unsigned i = 0; i < BULK_BUFFERS_MAX; i++) {
+        if (k->slots[i].used)
+            continue;
+        if (k->slots[i].bytes != NULL)
+            return i;
+        if (found == BULK_BUFFERS_MAX)
+            found = i;
+    }
+    return found;
+}
+
+static bool take_buffer(struct bulk *k, struct bulk_body *b)
+{
+    (void)pthread_mutex_lock(&k->lock);
+    b->slot = find_slot(k);
+    bool found = b->slot < BULK_BUFFERS_MAX;
+    if (found) {
+        struct slot *slot = &k->slots[b->slot];
+        slot->used = true;
+        if (slot->bytes != NULL)
+            k->kept--;
+        else
+            slot->bytes = mem_alloc(BUFFER_BYTES);
+        b->buffer = slot->bytes;
+    }
+    (void)pthread_mutex_unlock(&k->lock);
+    return found;
+}
+
+bool bulk_begin(struct bulk *k, struct bulk_body *b, int64_t expected)
+{
+    b->bulk = NULL;
+    if (k == NULL || (expected >= 0 && expected < BULK_BODY_BYTES_MIN) || !take_buffer(k, b))
+        return false;
+    b->bulk = k;
+    b->filled = b->posted = 0;
+    return true;
+}
+
+static void piece_stored(struct loop_task *task)
+{
+    struct bulk_body *b = (struct bulk_body *)((char *)task - offsetof(struct bulk_body, task));
+    b->filled -= b->posted;
+    memmove(b->buffer, b->buffer + b->posted, b->filled);
+    b->posted = 0;
+    b->stored(b);
+}
+
+static void post(struct bulk_body *b, size_t bytes)
+{
+    struct bulk *k = b->bulk;
+    assert(b->posted == 0 && bytes > 0 && bytes <= b->filled);
+    b->posted = bytes;
+    b->next = NULL;
+    b->task.run = piece_stored;
+    (void)pthread_mutex_lock(&k->lock);
+    *k->last = b;
+    k->last = &b->next;
+    (void)pthread_cond_signal(&k->posted);
+    (void)pthread_mutex_unlock(&k->lock);
+}
+
+bool bulk_add(struct bulk_body *b, struct str bytes)
+{
+    assert(b->posted == 0 && bytes.n <= BUFFER_BYTES - b->filled);
+    memcpy(b->buffer + b->filled, bytes.p, bytes.n);
+    b->filled += bytes.n;
+    if (b->filled < BULK_PIECE_BYTES)
+        return false;
+    post(b, b->filled - b->filled % BLOCK_BYTES);
+    return true;
+}
+
+bool bulk_end(struct bulk_body *b)
+{
+    if (b->filled == 0)
+        return false;
+    post(b, b->filled);
+    return true;
+}
+
+void bulk_drop(struct bulk_body *b)
+{
+    struct bulk *k = b->bulk;
+    if (k == NULL)
+        return;
+    assert(b->posted == 0);
+    b->bulk = NULL;
+    (void)pthread_mutex_lock(&k->lock);
+    struct slot *slot = &k->slots[b->slot];
+    slot->used = false;
+    if (k->kept < BUFFERS_KEPT_MAX) {
+        k->kept++;
+    } else {
+        free(slot->bytes);
+        slot->bytes = NULL;
+    }
+    (void)pthread_mutex_unlock(&k->lock);
+}

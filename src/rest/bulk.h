@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stores large bodies away from the event loops. A loop only receives their bytes; a bulk thread
+ * sums them up, several bodies side by side (core/md5_many.h), and writes them. So a small request
+ * on the same loop waits for a receive, not for a checksum or for a write that the kernel slows
+ * down. The body's connection reads on when its piece is stored; the socket's buffer fills
+ * meanwhile. */
+#ifndef REST_BULK_H
+#define REST_BULK_H
+
+#include "net/loop.h"
+#include "rest/call.h"
+
+enum {
+    BULK_PIECE_BYTES = 256 << 10,   /* stored at a time */
+    BULK_BODY_BYTES_MIN = 64 << 10, /* shorter bodies are stored by their loop */
+    BULK_BUFFERS_MAX = 256,         /* bodies that have a buffer; others are stored by their loop */
+};
+
+struct bulk;
+
+/* One body under way, in the memory of whoever receives it. */
+struct bulk_body {
+    struct bulk *bulk; /* NULL: this body is not stored here */
+    struct rest_sink *sink;
+    struct http_exchange *x;
+    unsigned slot; /* which buffer it has */
+    char *buffer;
+    size_t filled;
+    size_t posted; /* the first bytes of the buffer, at a bulk thread now */
+    struct err error;
+    struct loop_task task;
+    struct bulk_body *next;
+    void (*stored)(struct bulk_body *b); /* on the body's loop; b->error says how it went */
+};
+
+struct err bulk_new(unsigned threads, struct bulk **out);
+/* Finishes what was posted and ends the threads. Buffers of bodies that were abandoned may still be
+ * in use. */
+void bulk_stop(struct bulk *k);
+void bulk_free(struct bulk *k);
+
+/* Prepares b for a body of `expected` bytes (-1: unknown). False when its loop is to store it: it
+ * is short, or there are too many already. */
+bool bulk_begin(struct bulk *k, struct bulk_body *b, int64_t expected);
+/* Takes the bytes, copying them. True when a piece went to a thread: `stored` follows, and nothing
+ * may be added before. */
+bool bulk_add(struct bulk_body *b, struct str bytes);
+/* The same with what is left at the end. False when nothing is. */
+bool bulk_end(struct bulk_body *b);
+/* Gives the buffer back. Not while a piece is at a thread. */
+void bulk_drop(struct bulk_body *b);
+
+#endif
