@@ -42,7 +42,7 @@ OBJ   := $(SRC:%.c=$(B)/%.o) $(B)/page_files.o
 TOBJ  := $(TESTS:%.c=$(B)/%.o)
 BENCH := $(patsubst bench/%.c,$(B)/bench_%,$(wildcard bench/*.c))
 
-.PHONY: all run test test-http check check-all deps test-deps unit bench fuzz format format-check tidy tidy-quick cppcheck docs clean
+.PHONY: all run test soak test-http check check-all deps test-deps unit bench fuzz format format-check tidy tidy-quick cppcheck docs clean
 .DELETE_ON_ERROR:
 
 all: build/lazuli
@@ -117,6 +117,11 @@ $(B)/test/crash/%.o: OPT += -U_FORTIFY_SOURCE
 $(B)/power_cut: $(patsubst %.c,$(B)/%.o,$(wildcard test/crash/*.c)) $(OBJ)
 	@echo "  LD $@"
 	@$(CC) $(LDFLAGS) -fno-lto -o $@ $^ $(LDLIBS)
+
+# As many power cuts as wanted, over stores of new seeds each time: make soak CUTS=20000 [SEED=1]
+CUTS ?= 2000
+soak: $(B)/power_cut
+	sh tools/soak.sh $(B)/power_cut $(CUTS) $(SEED)
 
 # The HTTP server by itself, over raw sockets.
 test-http: $(B)/http_echo

@@ -17,6 +17,8 @@
 #include "core/test.h"
 #include "disk_internal.h"
 
+enum { SLOW_FLUSH_ONE_IN = 4, SLOW_FLUSH_NS_MAX = 2000000 };
+
 struct disk disk = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the record; the lock is held ---- */
@@ -57,8 +59,7 @@ static struct thing *new_thing(bool folder, const char *path)
 {
     struct thing *thing = MEM_NEW(struct thing);
     thing->folder = folder;
-    if (folder)
-        thing->path = strdup(path);
+    thing->path = strdup(path);
     return thing;
 }
 
@@ -376,16 +377,19 @@ static bool flush_fails(struct descriptor *d)
 }
 
 /* The real disk is not asked: what a flush means is what the record says, and a test is not worth
- * the wear. */
+ * the wear. But it takes time, in which others write what it does not cover. */
 static int flush(int fd)
 {
     pthread_mutex_lock(&disk.lock);
     struct thing *thing = thing_of(fd);
     bool fails = thing != NULL && flush_fails(&disk.fds[fd]);
-    if (thing != NULL) {
-        size_t covers = disk.count;
-        add_event(fails ? FLUSH_FAILED : FLUSHED, thing)->covers = covers;
-    }
+    size_t covers = disk.count;
+    pthread_mutex_unlock(&disk.lock);
+    if (thing == NULL)
+        return 0;
+    disk_dawdle(SLOW_FLUSH_ONE_IN, SLOW_FLUSH_NS_MAX);
+    pthread_mutex_lock(&disk.lock);
+    add_event(fails ? FLUSH_FAILED : FLUSHED, thing)->covers = covers;
     pthread_mutex_unlock(&disk.lock);
     if (fails)
         errno = EIO;
@@ -468,6 +472,14 @@ void disk_unwatch(void)
     pthread_mutex_unlock(&disk.lock);
 }
 
+bool disk_watching(void)
+{
+    pthread_mutex_lock(&disk.lock);
+    bool watching = disk.watching;
+    pthread_mutex_unlock(&disk.lock);
+    return watching;
+}
+
 size_t disk_now(void)
 {
     pthread_mutex_lock(&disk.lock);
@@ -482,6 +494,16 @@ size_t disk_note(void)
     (void)add_event(NOTED, NULL);
     size_t now = disk.count;
     pthread_mutex_unlock(&disk.lock);
+    return now;
+}
+
+size_t disk_before_flush(size_t now, size_t end, const char *part)
+{
+    for (size_t i = now; i < end && i < disk.count; i++) {
+        const struct event *event = &disk.events[i];
+        if (event->what == FLUSHED && strstr(event->thing->path, part) != NULL)
+            return i;
+    }
     return now;
 }
 

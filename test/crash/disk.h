@@ -12,11 +12,19 @@
 void disk_watch(const char *folder);
 /* Stops recording. */
 void disk_unwatch(void);
+bool disk_watching(void);
+/* Takes some time, once in `one_in` calls. */
+void disk_dawdle(uint32_t one_in, uint32_t ns_max);
 
 /* How many things have happened. */
 size_t disk_now(void);
 /* Notes that something has happened that is no file call; returns its number. */
 size_t disk_note(void);
+
+/* The first flush after so many things of a file whose path contains `part`: what had happened when
+ * it came back. Just before that moment nothing that it covers is sure to be there. `now` when
+ * there is none until `end`. */
+size_t disk_before_flush(size_t now, size_t end, const char *part);
 
 enum disk_call {
     DISK_FLUSH = 1,

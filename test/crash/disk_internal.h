@@ -24,7 +24,7 @@ enum happening {
 /* A file or a folder, whatever its name is. */
 struct thing {
     bool folder;
-    char *path;   /* a folder's */
+    char *path;   /* when it was first seen */
     char *before; /* what a file held when the watch began */
     size_t before_n;
     unsigned failures; /* flushes of it that failed */

@@ -27,9 +27,11 @@ enum {
 
 /* What goes wrong while a store is in use. */
 struct trouble {
+    const char *aim; /* all cuts come just before a flush of such a file comes back; or NULL */
     struct disk_fault fault; /* of which the first call is drawn: up to `first` */
     bool at_start;           /* already when the store is opened */
     bool killed;             /* and started again, before the power goes */
+    bool first_start;        /* of the first link: of the store there are empty folders only */
 };
 
 /* What is being looked at, for the one who reads of a failure. */
@@ -73,6 +75,23 @@ static void go_on_from_cut(struct run *run)
     remove_folder(run->folder);
     CHECK(rename(image, run->folder) == 0);
     free(image);
+}
+
+static void empty_folder(const char *folder)
+{
+    remove_folder(folder);
+    CHECK(mkdir(folder, 0700) == 0);
+}
+
+/* As a first start leaves a store that comes no further than making folders. */
+static void empty_store(const struct run *run)
+{
+    static const char *const folders[] = {"rows", "journal", "segments"};
+    char path[512];
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        CHECK(snprintf(path, sizeof path, "%s/%s", run->folder, folders[i]) < (int)sizeof path);
+        empty_folder(path);
+    }
 }
 
 /* ---- a link: updates, and cuts in them ---- */
@@ -119,7 +138,8 @@ static uint32_t check_cut(struct run *run, size_t now, enum cut_kind kind)
                    run->seed, run->submitted, kind, now);
     remove_folder(image);
     disk_cut(now, kind, run->seed * 31 + (uint32_t)now, image);
-    run_check_whole(run, image);
+    if (now >= run->made)
+        run_check_whole(run, image);
     CHECK_OK(run_open(run, image, false, &run->engine));
     uint32_t held = run_check(run, now);
     engine_close(run->engine);
@@ -176,6 +196,31 @@ static void kill_and_go_on(struct run *run, const struct trouble *trouble, struc
     m->closed = disk_now();
 }
 
+struct moment {
+    size_t now;
+    enum cut_kind kind;
+};
+
+/* Also in the recovery before, and in the close. Most is at stake when all is written and a flush
+ * is about to come back. */
+static struct moment draw_cut(const struct trouble *trouble, const struct moments *m, uint32_t i,
+                              uint32_t *random)
+{
+    size_t from = i % 4 == 0 ? m->begun : m->opened;
+    size_t to = i % 4 == 1 ? m->closed : m->ended;
+    if (trouble->first_start && i % 4 < 3) {
+        from = m->begun;
+        to = m->opened;
+    }
+    struct moment cut = {from + draw(random, (uint32_t)(to - from)) + 1,
+                         (enum cut_kind)(i % CUT_KINDS)};
+    if (trouble->aim != NULL)
+        return (struct moment){disk_before_flush(cut.now, to, trouble->aim), CUT_SOME_SECTORS};
+    if (i % 3 == 0)
+        cut.now = disk_before_flush(cut.now, to, "/");
+    return cut;
+}
+
 static void run_link(struct run *run, const struct trouble *trouble)
 {
     uint32_t random = run->seed * 7 + run->submitted;
@@ -187,12 +232,10 @@ static void run_link(struct run *run, const struct trouble *trouble)
         kill_and_go_on(run, trouble, &m, &random);
     disk_unwatch();
     uint32_t held = 0;
+    run->made = trouble->first_start && run->made == 0 ? m.opened : 1;
     for (uint32_t i = 0; i < CUTS; i++) {
-        /* Also in the recovery before, and in the close. */
-        size_t from = i % 4 == 0 ? m.begun : m.opened;
-        size_t to = i % 4 == 1 ? m.closed : m.ended;
-        size_t now = from + draw(&random, (uint32_t)(to - from)) + 1;
-        held = check_cut(run, now, (enum cut_kind)(i % CUT_KINDS));
+        struct moment cut = draw_cut(trouble, &m, i, &random);
+        held = check_cut(run, cut.now, cut.kind);
     }
     run_go_on(run, held, 0);
     at[0] = '\0';
@@ -221,6 +264,8 @@ static void run_stores(struct trouble trouble)
     for (uint32_t seed = first_seed; seed < first_seed + stores; seed++) {
         struct run *run = run_new(seed);
         run->may_fail = trouble.fault.error != 0;
+        if (trouble.first_start)
+            empty_store(run);
         for (int link = 0; link < LINKS; link++) {
             run_link(run, &trouble);
             go_on_from_cut(run);
@@ -229,6 +274,7 @@ static void run_stores(struct trouble trouble)
         free(run->folder);
         free(run);
     }
+    printf("%u cuts\n", stores * LINKS * CUTS);
 }
 
 /* ---- the tests ---- */
@@ -236,6 +282,18 @@ static void run_stores(struct trouble trouble)
 static void test_power_cuts(void)
 {
     run_stores((struct trouble){.killed = false});
+}
+
+/* RocksDB writes several changes of its MANIFEST under one flush, and a cut may keep the later. */
+static void test_cuts_in_manifests(void)
+{
+    run_stores((struct trouble){.aim = "/MANIFEST-"});
+}
+
+/* Until a store is there for the first time. */
+static void test_cuts_in_a_first_start(void)
+{
+    run_stores((struct trouble){.first_start = true});
 }
 
 /* What a kill leaves in memory is for good once a start has made it so. */
@@ -330,6 +388,8 @@ int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
         {"power_cuts", test_power_cuts},
+        {"cuts_in_manifests", test_cuts_in_manifests},
+        {"cuts_in_a_first_start", test_cuts_in_a_first_start},
         {"kills_before_power_cuts", test_kills_before_power_cuts},
         {"failed_journal_flush", test_failed_journal_flush},
         {"failed_journal_flush_and_kill", test_failed_journal_flush_and_kill},

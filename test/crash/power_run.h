@@ -56,6 +56,7 @@ struct run {
     pthread_mutex_t lock;
     pthread_cond_t landed;
     bool may_fail;
+    size_t made; /* before so many things there is no store that could be read; 0: not yet known */
 };
 
 /* Opens the store at `folder`. */

@@ -96,7 +96,7 @@ void test_local_folder_of_the_format_before(void)
     engine_close(e);
     int fd = open(path_in("store/LAZULI"), O_RDONLY);
     CHECK(read(fd, text, sizeof text - 1) > 0 && close(fd) == 0);
-    CHECK_STR(str_of(text), STR("lazuli store, format 3\n"));
+    CHECK_STR(str_of(text), STR("lazuli store, format 4\n"));
 }
 
 void test_local_folder_in_use(void)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RocksDB's MANIFEST with a last record as a power cut may leave it. */
+/* RocksDB's MANIFEST: nothing is added to it, and what a power cut may have left of one that an
+ * older program added to is opened. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -10,20 +11,45 @@
 
 enum { BYTES_MAX = 4096, HEAD_BYTES = 7 };
 
+static void current_name(char name[64])
+{
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/rows/CURRENT", subject_folder());
+    int fd = open(path, O_RDONLY);
+    CHECK(fd >= 0);
+    ssize_t n = read(fd, name, 63);
+    CHECK(n > 1 && close(fd) == 0);
+    name[n - 1] = '\0';
+}
+
 static int open_manifest(void)
 {
     char path[512];
     char name[64] = "";
-    (void)snprintf(path, sizeof path, "%s/rows/CURRENT", subject_folder());
-    int fd = open(path, O_RDONLY);
-    CHECK(fd >= 0);
-    ssize_t n = read(fd, name, sizeof name - 1);
-    CHECK(n > 1 && close(fd) == 0);
-    name[n - 1] = '\0';
+    current_name(name);
     (void)snprintf(path, sizeof path, "%s/rows/%s", subject_folder(), name);
-    fd = open(path, O_RDWR);
+    int fd = open(path, O_RDWR);
     CHECK(fd >= 0);
     return fd;
+}
+
+static off_t manifest_size(void)
+{
+    struct stat stat;
+    int fd = open_manifest();
+    CHECK(fstat(fd, &stat) == 0 && close(fd) == 0);
+    return stat.st_size;
+}
+
+/* As if an older program had written it. */
+static void make_old(void)
+{
+    char path[512];
+    static const char marker[] = "lazuli store, format 3\n";
+    (void)snprintf(path, sizeof path, "%s/LAZULI", subject_folder());
+    int fd = open(path, O_WRONLY);
+    CHECK(fd >= 0 && pwrite(fd, marker, sizeof marker - 1, 0) == (ssize_t)sizeof marker - 1);
+    CHECK(close(fd) == 0);
 }
 
 /* The first record of the file, which is whole, once more behind its last: with `kept` bytes of it,
@@ -56,10 +82,11 @@ static struct subject new_store(void)
     return s;
 }
 
-static void check_opens(size_t kept, bool read_only)
+static void check_opens(size_t kept, bool another, bool read_only)
 {
     struct subject s = new_store();
-    append_record(kept, false);
+    make_old();
+    append_record(kept, another);
     s.read_only = read_only;
     s.engine = s.kind->open(&s);
     check_number(&s, 1, 100, 1);
@@ -68,22 +95,61 @@ static void check_opens(size_t kept, bool read_only)
     arena_release(&s.arena);
 }
 
+/* Each change is a MANIFEST of its own: a cut finds none that is being added to. */
+void test_local_manifest_is_never_added_to(void)
+{
+    struct subject s = new_store();
+    char before[64];
+    char after[64];
+    s.engine = s.kind->open(&s);
+    current_name(before);
+    off_t size = manifest_size();
+    put_number(&s, 3, 100, 3);
+    CHECK_INT(manifest_size(), size);
+    engine_close(s.engine); /* writes a table */
+    current_name(after);
+    CHECK(strcmp(before, after) != 0);
+    arena_release(&s.arena);
+}
+
 void test_local_manifest_with_a_torn_end_is_opened(void)
 {
     for (size_t kept = 0; kept < 20; kept++)
-        check_opens(kept, false);
+        check_opens(kept, false, false);
 }
 
 void test_local_manifest_with_a_torn_end_is_read(void)
 {
-    check_opens(12, true);
+    check_opens(12, false, true);
+}
+
+/* A cut may keep a later sector and lose an earlier one. */
+void test_local_manifest_without_a_sector_is_opened(void)
+{
+    check_opens(0, true, false);
+    check_opens(0, true, true);
+}
+
+static void check_corrupt(bool old, bool another)
+{
+    struct subject s = new_store();
+    append_record(12, another);
+    if (old)
+        make_old();
+    off_t size = manifest_size();
+    struct engine_local_options options = {.folder = subject_folder(), .clock = &s.clock};
+    CHECK_ERR(engine_local_open(&options, &s.engine), ERR_CORRUPT);
+    CHECK_INT(manifest_size(), size); /* nothing is changed */
+    arena_release(&s.arena);
 }
 
 void test_local_manifest_broken_in_the_middle_is_corrupt(void)
 {
-    struct subject s = new_store();
-    append_record(12, true);
-    struct engine_local_options options = {.folder = subject_folder(), .clock = &s.clock};
-    CHECK_ERR(engine_local_open(&options, &s.engine), ERR_CORRUPT);
-    arena_release(&s.arena);
+    check_corrupt(true, true);
+}
+
+/* What was flushed whole does not lose its end by a power cut. */
+void test_local_manifest_that_is_not_whole_is_corrupt(void)
+{
+    check_corrupt(false, false);
 }

@@ -19,10 +19,9 @@
 #define MARKER_NEW  "LAZULI.new"
 #define MARKER_HEAD "lazuli store, format "
 
-/* Since 2 rows have bodies, since 3 they lie whole in the journal; all that was before is as it
- * was.
- */
-enum { FORMAT_OLDEST = 1, FORMAT = 3, MARKER_BYTES_MAX = 64 };
+/* Since 2 rows have bodies, since 3 they lie whole in the journal, since 4 nothing is added to a
+ * MANIFEST; all that was before is as it was. */
+enum { FORMAT_OLDEST = 1, FORMAT_WHOLE_MANIFESTS = 4, FORMAT = 4, MARKER_BYTES_MAX = 64 };
 
 static struct err folder_error(const char *folder, const char *doing)
 {
@@ -101,10 +100,11 @@ static struct err check_marker(const char *folder, int fd, uint64_t *format)
     return OK;
 }
 
-/* A program that knows less must not open what is written from now on. In place, since the file is
- * what is locked: one byte, which is there or not. */
-static struct err raise_format(const char *folder)
+/* In place, since the file is what is locked: one byte, which is there or not. */
+struct err folder_raise_format(const char *folder, uint64_t format)
 {
+    if (format == FORMAT)
+        return OK;
     char digit = '0' + FORMAT;
     static_assert(FORMAT < 10, "the number is one digit");
     char *path = folder_path(folder, MARKER);
@@ -184,17 +184,19 @@ static struct err open_marker(const char *folder, bool read_only, int *fd)
     return e;
 }
 
-struct err folder_open(const char *folder, bool read_only, int *lock_fd)
+bool folder_grew_manifests(uint64_t format)
+{
+    return format < FORMAT_WHOLE_MANIFESTS;
+}
+
+struct err folder_open(const char *folder, bool read_only, int *lock_fd, uint64_t *format)
 {
     if (!read_only)
         TRY(make_folder(folder));
     TRY(open_marker(folder, read_only, lock_fd));
-    uint64_t format = 0;
-    struct err e = check_marker(folder, *lock_fd, &format);
+    struct err e = check_marker(folder, *lock_fd, format);
     if (!err_is(e))
         e = lock_marker(folder, *lock_fd);
-    if (!err_is(e) && !read_only && format < FORMAT)
-        e = raise_format(folder);
     if (!err_is(e) && !read_only)
         e = make_subfolder(folder, "rows");
     if (!err_is(e) && !read_only)

@@ -4,12 +4,18 @@
 #ifndef ENGINE_LOCAL_FOLDER_H
 #define ENGINE_LOCAL_FOLDER_H
 
+#include <stdint.h>
+
 #include "core/err.h"
 
 /* Makes a new folder, or finds that an old one is ours; locks it, and hands back the lock's
- * descriptor. Nothing is changed when it returns an error. read_only makes nothing.
- * ERR_FOREIGN_STORE, ERR_STORE_IN_USE, ERR_NO_SPACE, ERR_IO. */
-struct err folder_open(const char *folder, bool read_only, int *lock_fd);
+ * descriptor and the store's format. Nothing is changed when it returns an error. read_only makes
+ * nothing. ERR_FOREIGN_STORE, ERR_STORE_IN_USE, ERR_NO_SPACE, ERR_IO. */
+struct err folder_open(const char *folder, bool read_only, int *lock_fd, uint64_t *format);
+/* A program that knows less must not open what is written from now on. */
+struct err folder_raise_format(const char *folder, uint64_t format);
+/* Whether programs that wrote this format let RocksDB add to its MANIFEST. */
+bool folder_grew_manifests(uint64_t format);
 
 /* A path within the folder, on the heap. */
 char *folder_path(const char *folder, const char *name);

@@ -314,15 +314,28 @@ static struct err replay(struct local_engine *e)
     return error;
 }
 
-static struct err local_open_parts(struct local_engine *e, const struct engine_local_options *o)
+/* The format is raised when RocksDB is open: a start before that may fail, and the next one has to
+ * know still what an older program may have left. */
+static struct err open_rows(struct local_engine *e, const struct engine_local_options *o)
 {
-    TRY(folder_open(o->folder, o->read_only, &e->lock_fd));
+    uint64_t format = 0;
+    TRY(folder_open(o->folder, o->read_only, &e->lock_fd, &format));
     char *path = folder_path(o->folder, "rows");
-    struct err error = rows_open(&e->rows, path, blocks_share(o->cache_bytes), o->read_only);
+    struct rows_options options = {.path = path,
+                                   .cache_bytes = blocks_share(o->cache_bytes),
+                                   .read_only = o->read_only,
+                                   .manifest_grew = folder_grew_manifests(format)};
+    struct err error = rows_open(&e->rows, &options);
     free(path);
     TRY(error);
-    path = folder_path(o->folder, "journal");
-    error = journal_init(&e->journal, path, o->journal_file_bytes, o->read_only);
+    return o->read_only ? OK : folder_raise_format(o->folder, format);
+}
+
+static struct err local_open_parts(struct local_engine *e, const struct engine_local_options *o)
+{
+    TRY(open_rows(e, o));
+    char *path = folder_path(o->folder, "journal");
+    struct err error = journal_init(&e->journal, path, o->journal_file_bytes, o->read_only);
     free(path);
     TRY(error);
     TRY(replay(e));

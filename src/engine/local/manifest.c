@@ -18,10 +18,10 @@ enum {
     BLOCK_BYTES = 32 << 10,
     HEAD_BYTES = 7,
     TYPE_FULL = 1,
-    TYPE_FIRST = 2,
     TYPE_LAST = 4,
+    SECTOR_BYTES = 512,
     NAME_BYTES_MAX = 64,
-    /* A write is no longer than this; and what is looked through for records is bounded. */
+    /* A flush covers no more than this; and what is looked through for records is bounded. */
     TORN_BYTES_MAX = 1 << 20,
     MANIFEST_BYTES_MAX = 256 << 20,
 };
@@ -69,15 +69,44 @@ static size_t whole_end(struct str file)
     return end;
 }
 
-/* Past the record that is broken: its own bytes hold none. */
-static bool more_follow(struct str file, size_t end)
+/* Where the next whole record begins, or a part of one; the file's end when there is none. */
+static size_t next_whole(struct str file, size_t end)
 {
     for (size_t at = end + 1; at < file.n; at++) {
         uint8_t type;
-        if (record_at(rest_of_block(file, at), &type) > 0 && type != TYPE_FIRST)
+        if (record_at(rest_of_block(file, at), &type) > 0)
+            return at;
+    }
+    return file.n;
+}
+
+static bool all_zeros(struct str bytes)
+{
+    for (size_t i = 0; i < bytes.n; i++) {
+        if (bytes.p[i] != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Whether what lies between has nothing from one of the sectors that it lies in. */
+static bool lacks_a_sector(struct str file, size_t from, size_t to)
+{
+    while (from < to) {
+        size_t border = (from / SECTOR_BYTES + 1) * SECTOR_BYTES;
+        size_t end = border < to ? border : to;
+        if (all_zeros(str_head(str_from(file, from), end - from)))
             return true;
+        from = end;
     }
     return false;
+}
+
+/* Nobody vouches for what begins at `end`: it is the last, or a cut has taken a part of it. */
+static bool is_torn(struct str file, size_t end)
+{
+    size_t next = next_whole(file, end);
+    return file.n - end <= TORN_BYTES_MAX && (next == file.n || lacks_a_sector(file, end, next));
 }
 
 static bool read_all(int fd, char *to, size_t n)
@@ -100,8 +129,8 @@ static bool cut_off(int fd)
     bool cut = false;
     if (read_all(fd, (char *)(uintptr_t)file.p, file.n)) {
         size_t end = whole_end(file);
-        cut = end > 0 && end < file.n && file.n - end <= TORN_BYTES_MAX &&
-              !more_follow(file, end) && ftruncate(fd, (off_t)end) == 0 && fsync(fd) == 0;
+        cut = end > 0 && end < file.n && is_torn(file, end) && ftruncate(fd, (off_t)end) == 0 &&
+              fsync(fd) == 0;
     }
     free((char *)(uintptr_t)file.p);
     return cut;

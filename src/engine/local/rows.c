@@ -19,6 +19,7 @@ enum {
     LEVEL0_FILES = 6,
     LEVEL1_BYTES = 64 << 20,
     TABLE_BYTES = 16 << 20,
+    MANIFEST_AHEAD_BYTES = 64 << 10, /* of disk that one takes before it is written */
     OPEN_FILES_MAX = 512,
     BLOOM_BITS = 10,
     BLOCK_BYTES = 4 << 10,
@@ -121,6 +122,11 @@ static void rows_tune_files(rocksdb_options_t *o, bool read_only)
     rocksdb_options_set_stats_dump_period_sec(o, 0);
     rocksdb_options_set_stats_persist_period_sec(o, 0);
     rocksdb_options_set_keep_log_file_num(o, 1);
+    /* Any size is too large, so each change of the set of tables writes a MANIFEST of its own:
+     * whole, flushed, and only then named by CURRENT. Nothing is ever added to the one that CURRENT
+     * names, so a power cut finds no end of it to tear. */
+    rocksdb_options_set_max_manifest_file_size(o, 1);
+    rocksdb_options_set_manifest_preallocation_size(o, MANIFEST_AHEAD_BYTES);
     /* Nothing goes to RocksDB's own log: when the disk is full and a line of it is cut short, the
      * next one ends the process by an assertion. What it has to say comes back with every call that
      * fails. */
@@ -179,18 +185,18 @@ static void remove_leftovers(const char *path)
     (void)closedir(dir);
 }
 
-struct err rows_open(struct rows *r, const char *path, uint64_t cache_bytes, bool read_only)
+struct err rows_open(struct rows *r, const struct rows_options *o)
 {
     *r = (struct rows){0};
-    struct err e = rows_set_options(r, cache_bytes, read_only);
+    struct err e = rows_set_options(r, o->cache_bytes, o->read_only);
     if (!err_is(e))
-        e = open_db(r, path, read_only);
-    if (e.code == ERR_CORRUPT && manifest_cut_torn_end(path))
-        e = open_db(r, path, read_only);
+        e = open_db(r, o->path, o->read_only);
+    if (e.code == ERR_CORRUPT && o->manifest_grew && manifest_cut_torn_end(o->path))
+        e = open_db(r, o->path, o->read_only);
     if (err_is(e))
         rows_close(r);
-    else if (!read_only)
-        remove_leftovers(path);
+    else if (!o->read_only)
+        remove_leftovers(o->path);
     return e;
 }
 

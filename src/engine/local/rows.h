@@ -23,8 +23,15 @@ struct rows {
     _Atomic uint64_t fresh_bytes;    /* about what was committed and is in no table */
 };
 
+struct rows_options {
+    const char *path;
+    uint64_t cache_bytes;
+    bool read_only;
+    bool manifest_grew; /* an older program added to its MANIFEST, and a power cut may have torn it
+                         */
+};
 /* ERR_STORE_IN_USE, ERR_CORRUPT, ERR_NO_SPACE, ERR_IO. */
-struct err rows_open(struct rows *r, const char *path, uint64_t cache_bytes, bool read_only);
+struct err rows_open(struct rows *r, const struct rows_options *o);
 /* What was not put into tables before is not put there now. */
 void rows_close(struct rows *r);
 
