@@ -11,6 +11,16 @@ struct str call_find_query(const struct rest_call *call, struct str name)
     return STR_NONE;
 }
 
+bool call_query_is_empty(const struct rest_call *call, struct str name)
+{
+    if (call->query_names != 0 && (call->query_names & http_name_mark(name)) == 0)
+        return false;
+    for (size_t i = 0; i < call->query_count; i++)
+        if (call->query[i].value.n == 0 && str_ieq(call->query[i].name, name))
+            return true;
+    return false;
+}
+
 struct str call_endpoint(const struct rest_call *call)
 {
     struct buf b = buf_in(call->arena);

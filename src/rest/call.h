@@ -104,12 +104,16 @@ static inline struct str call_header(const struct rest_call *call, struct str na
 {
     return http_header_get(&call->x->request, name);
 }
+/* The parameter's decoded value, by its name in any case; the first, as in auth/. One without a
+ * value is given and empty; those that pick the operation are refused then (match.c). */
 struct str call_find_query(const struct rest_call *call, struct str name);
 static inline struct str call_query(const struct rest_call *call, struct str name)
 {
     bool wanting = call->query_names != 0 && (call->query_names & http_name_mark(name)) == 0;
     return wanting ? STR_NONE : call_find_query(call, name);
 }
+/* Whether the parameter is there without a value. */
+bool call_query_is_empty(const struct rest_call *call, struct str name);
 /* "http://host:port/account/", for bodies that name it; in the call's arena. */
 struct str call_endpoint(const struct rest_call *call);
 /* Optional numbers and booleans: *out stays when not sent. Not in form:

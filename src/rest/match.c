@@ -117,6 +117,22 @@ COLD static struct err explain(struct rest_call *call, const struct op_table *ta
     return err_new(ERR_UNSUPPORTED_HTTP_VERB);
 }
 
+/* The parameters that say what the request is for. Without a value they could pick one operation
+ * while permission or decode see another: a version to be deleted that is none is the blob itself.
+ */
+static struct err check_selectors(struct rest_call *call)
+{
+    static const struct str NAMES[] = {
+        STR_INIT("restype"),    STR_INIT("comp"),          STR_INIT("snapshot"),
+        STR_INIT("versionid"),  STR_INIT("sharesnapshot"), STR_INIT("peekonly"),
+        STR_INIT("deletetype"), STR_INIT("copyid"),
+    };
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+        if (call_query_is_empty(call, NAMES[i]))
+            return call_bad_query(call, NAMES[i]);
+    return OK;
+}
+
 struct err match_op(struct rest_call *call, enum op_resource resource)
 {
     const struct op_table *table = match_table(call->service);
@@ -139,6 +155,7 @@ struct err match_op(struct rest_call *call, enum op_resource resource)
         call->op = &OP_WEBSITE;
         return (OP_WEBSITE.methods & s.method) != 0 ? OK : err_new(ERR_UNSUPPORTED_HTTP_VERB);
     }
+    TRY(check_selectors(call));
     const struct match_index *index = &call->server->match[call->service];
     uint64_t rows = index->rows[method][resource][str_given(s.comp)];
     for (; rows != 0; rows &= rows - 1) {

@@ -11,7 +11,7 @@ struct made {
     struct rest_server server;
     struct rest_call call;
     struct http_header headers[2];
-    struct auth_pair query[3];
+    struct auth_pair query[4];
 };
 
 static struct auth_pair wish(const char *text)
@@ -68,6 +68,61 @@ void test_match_reaches_every_row(void)
         const struct op_table *table = match_table((enum service_kind)service);
         for (size_t i = 0; i < table->count; i++)
             check_row((enum service_kind)service, &table->rows[i]);
+    }
+}
+
+/* The row that a query leads to; NULL when it is refused. */
+static const struct op *row_of(struct made *m, enum op_resource resource)
+{
+    m->call.op = NULL;
+    return err_is(match_op(&m->call, resource)) ? NULL : m->call.op;
+}
+
+static const struct str SELECTORS[] = {STR_INIT("snapshot"),      STR_INIT("versionid"),
+                                       STR_INIT("sharesnapshot"), STR_INIT("peekonly"),
+                                       STR_INIT("comp"),          STR_INIT("restype")};
+
+/* Every parameter that the row is picked by, or that says what it is for: empty, it is no other
+ * row's, and it is refused. Others are for decode to judge. */
+static void check_empty_parameters(enum service_kind service, const struct op *op,
+                                   enum http_method method)
+{
+    struct made m;
+    make(&m, service, op, method);
+    enum op_resource resource = op->resource == R_ANY ? R_SERVICE : op->resource;
+    size_t own = m.call.query_count;
+    for (size_t i = 0; i < own; i++) {
+        struct str value = m.query[i].value;
+        m.query[i].value = STR("");
+        if (row_of(&m, resource) != NULL)
+            test_fail(__FILE__, __LINE__, "%s with an empty parameter is %s", op->name,
+                      m.call.op->name);
+        m.query[i].value = value;
+    }
+    CHECK(own < sizeof m.query / sizeof m.query[0]);
+    m.call.query_count = own + 1;
+    for (size_t i = 0; i < sizeof SELECTORS / sizeof SELECTORS[0]; i++) {
+        m.query[own] = (struct auth_pair){SELECTORS[i], STR("")};
+        if (row_of(&m, resource) != NULL)
+            test_fail(__FILE__, __LINE__, "%s with an empty %s is %s", op->name, SELECTORS[i].p,
+                      m.call.op->name);
+    }
+    m.query[own] = (struct auth_pair){STR("prefix"), STR("")};
+    CHECK(row_of(&m, resource) == op);
+    CHECK(str_given(call_query(&m.call, STR("prefix"))));
+    CHECK(call_query_is_empty(&m.call, STR("Prefix")));
+    arena_release(&m.arena);
+}
+
+void test_match_empty_parameters_of_every_row(void)
+{
+    for (int service = 0; service < SERVICE_KIND_COUNT; service++) {
+        const struct op_table *table = match_table((enum service_kind)service);
+        for (size_t i = 0; i < table->count; i++)
+            for (int method = HTTP_GET; method < HTTP_METHOD_OTHER; method++)
+                if ((table->rows[i].methods & 1U << method) != 0)
+                    check_empty_parameters((enum service_kind)service, &table->rows[i],
+                                           (enum http_method)method);
     }
 }
 

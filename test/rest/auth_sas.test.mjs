@@ -170,6 +170,18 @@ test('signatures that were cut, grown or changed', async () => {
     assert.equal((await raw('GET', blobPath, sas.replaceAll('%2B', '+').replaceAll('%2F', '/'))).status, 200);
 });
 
+test('a parameter without a value does not pick another operation', async () => {
+    const blob = container.getBlockBlobClient('kept');
+    await blob.upload('kept', 4);
+    const mine = (letters) => blobSas({ blobName: 'kept', permissions: blobs.BlobSASPermissions.parse(letters) });
+    for (const [letters, query] of [['x', 'versionid='], ['x', 'versionid'], ['y', 'deletetype='], ['d', 'snapshot='], ['d', 'versionid='],
+        ['x', 'VersionId=&versionid='], ['d', 'comp='], ['d', 'restype=']])
+        assertError(await raw('DELETE', '/kept', `${query}&${mine(letters)}`), 400, 'InvalidQueryParameterValue');
+    assertError(await raw('DELETE', '/kept', `${mine('x')}`), 403, 'AuthorizationPermissionMismatch');
+    assertError(await raw('GET', '/kept', `snapshot=&${mine('r')}`), 400, 'InvalidQueryParameterValue');
+    assert.equal((await blob.downloadToBuffer()).toString(), 'kept');
+});
+
 test('parameters twice, in other cases, and unknown ones', async () => {
     const sas = ofBlob('r');
     for (const extra of ['&sp=rwd', '&SP=rwd', '&se=2999-01-01', '&sig=x', '&sr=c', '&sip=1.2.3.4', '&si=x', '&ss=b', '&srt=o', '&skoid=x'])

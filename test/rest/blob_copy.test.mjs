@@ -191,7 +191,8 @@ test('what is wrong with a source', async () => {
     assertError(await put({ 'x-ms-copy-source': 'http://192.0.2.1/a/b/c' }), 403, 'CannotVerifyCopySource');
     assertError(await put({ 'x-ms-copy-source': container.getBlobClient('a').url, 'x-ms-source-if-match': '*' }), 404,
         'CannotVerifyCopySource');
-    assertError(await put({ 'x-ms-copy-source': `${container.url}/a?snapshot=never` }), 400, 'InvalidHeaderValue');
+    for (const query of ['snapshot=never', 'snapshot=', 'versionid='])
+        assertError(await put({ 'x-ms-copy-source': `${container.url}/a?${query}` }), 400, 'InvalidHeaderValue');
     assert.equal(await to.exists(), false);
 });
 

@@ -177,6 +177,8 @@ static struct err read_query(struct rest_call *call, struct source_url *out, str
         out->query[out->query_count++] = (struct auth_pair){param.name, param.value};
         if (is_secret(param.name))
             continue;
+        if (param.value.n == 0) /* the snapshot or version of nothing is not the base */
+            return call_bad_header(call, NAME);
         buf_putc(shown, joint);
         joint = '&';
         buf_put(shown, param.name);
