@@ -10,6 +10,30 @@
 #include "core/log.h"
 #include "reachable.h"
 
+/* Says which account is wrong and why, and never what a key is. */
+static int complain_account(const char *where, const struct accounts_fault *fault, struct err error)
+{
+    char place[512];
+    struct str name = str_given(fault->name) ? fault->name : STR("no good name");
+    const char *reason = error.detail != NULL ? strchr(error.detail, '\t') : NULL;
+    (void)snprintf(place, sizeof place, "%s: account %u (%.*s)", where, fault->part, STR_ARG(name));
+    (void)complain(place, reason != NULL ? reason + 1 : err_message(error.code));
+    return complain(where, "the form is NAME:KEY1[:KEY2], several of them with ';' between");
+}
+
+static int read_line(const char *path, unsigned number, struct str text, struct accounts *accounts)
+{
+    char where[400];
+    struct accounts_fault fault;
+    while (text.n > 0 && (text.p[text.n - 1] == '\n' || text.p[text.n - 1] == '\r'))
+        text.n--;
+    if (text.n == 0 || text.p[0] == '#')
+        return 0;
+    struct err error = accounts_parse(accounts, text, &fault);
+    (void)snprintf(where, sizeof where, "%.300s: line %u", path, number);
+    return err_is(error) ? complain_account(where, &fault, error) : 0;
+}
+
 static int read_file(const char *path, struct accounts *accounts)
 {
     FILE *file = fopen(path, "re");
@@ -17,13 +41,8 @@ static int read_file(const char *path, struct accounts *accounts)
         return complain(path, strerrordesc_np(errno));
     char line[1024];
     int status = 0;
-    while (status == 0 && fgets(line, sizeof line, file) != NULL) {
-        struct str text = str_of(line);
-        while (text.n > 0 && (text.p[text.n - 1] == '\n' || text.p[text.n - 1] == '\r'))
-            text.n--;
-        if (text.n > 0 && text.p[0] != '#' && err_is(accounts_parse(accounts, text)))
-            status = complain(path, "a line is not NAME:KEY1[:KEY2]");
-    }
+    for (unsigned number = 1; status == 0 && fgets(line, sizeof line, file) != NULL; number++)
+        status = read_line(path, number, str_of(line), accounts);
     explicit_bzero(line, sizeof line);
     (void)fclose(file);
     return status;
@@ -34,9 +53,11 @@ static bool read_given(const struct config *config, struct accounts *accounts, i
 {
     const char *variable = getenv("AZURITE_ACCOUNTS");
     bool given = variable != NULL && variable[0] != '\0';
+    struct accounts_fault fault;
+    struct err error = given ? accounts_parse(accounts, str_of(variable), &fault) : OK;
     *status = 0;
-    if (given && err_is(accounts_parse(accounts, str_of(variable))))
-        *status = complain("AZURITE_ACCOUNTS", "not NAME:KEY1[:KEY2];…");
+    if (err_is(error))
+        *status = complain_account("AZURITE_ACCOUNTS", &fault, error);
     else if (config->accounts_file != NULL)
         *status = read_file(config->accounts_file, accounts);
     return given || config->accounts_file != NULL;

@@ -499,6 +499,7 @@ static void release(struct server *s)
         accounts_free(s->accounts);
     if (s->signals.fd > 0)
         (void)close(s->signals.fd);
+    clock_release(&s->clock);
     free(s);
 }
 

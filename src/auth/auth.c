@@ -50,6 +50,12 @@ struct err auth_failed(struct arena *arena, struct str text)
     return err_detail(ERR_AUTHENTICATION_FAILED, detail.p);
 }
 
+struct err auth_no_account(struct arena *arena, struct str account)
+{
+    return auth_failed(arena, arena_printf(arena, "There is no account '%.*s' on this server.",
+                                           STR_ARG(str_head(account, ACCOUNT_NAME_MAX))));
+}
+
 /* The service tells who comes without credentials where to get a token, from the version on that
  * introduced it to each service. */
 static bool wants_challenge(const struct auth_input *input)

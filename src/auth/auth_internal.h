@@ -42,6 +42,8 @@ bool delegation_derive(const struct hmac_key *account_key, const struct delegati
 
 /* `Authorization: Bearer token`. */
 struct jwt;
+/* ERR_AUTHENTICATION_FAILED for an account that is not served. */
+struct err auth_no_account(struct arena *arena, struct str account);
 bool bearer_is(struct str authorization);
 /* Whether the operation takes no other credential. */
 bool bearer_alone(const struct auth_demand *demand);

@@ -63,6 +63,8 @@ static struct err check_signature(const struct auth_server *server, struct sas *
                       ? delegated_signature_matches(sas, account, text)
                       : auth_signature_matches(account, text, sas->value[SAS_SIG]);
     account_put(account);
+    if (account == NULL)
+        return auth_no_account(sas->arena, sas->input->account);
     if (!matches)
         return mismatch(sas);
     sas_remember(sas, changes);

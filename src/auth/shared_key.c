@@ -462,10 +462,11 @@ struct err shared_key_check(const struct auth_server *server, const struct auth_
     TRY(check_date(&s, auth_now(server, input)));
     struct account *account =
         str_eq(name, input->account) ? accounts_get(server->accounts, name) : NULL;
-    struct err error =
-        account == NULL ? auth_failed(arena, STR("The account in the Authorization header is not "
-                                                 "the one that the request names."))
-                        : check_signature(&s, account, signature);
+    struct err error = account != NULL ? check_signature(&s, account, signature)
+                       : str_eq(name, input->account)
+                           ? auth_no_account(arena, name)
+                           : auth_failed(arena, STR("The account in the Authorization header is "
+                                                    "not the one that the request names."));
     account_put(account);
     result->kind = AUTH_SHARED_KEY;
     return error;

@@ -13,8 +13,8 @@
 
 struct clock {
     int64_t (*read)(const struct clock *);
-    int64_t fixed_ticks;              /* the manual clock's time */
-    const volatile int64_t *shift_ms; /* the shifted clock's file, mapped */
+    int64_t fixed_ticks;     /* the manual clock's time */
+    struct clock_file *file; /* the shifted clock's; the clock has it for as long as it runs */
 };
 
 static inline int64_t clock_now(const struct clock *c)
@@ -27,9 +27,16 @@ void clock_init_system(struct clock *c);
 /* Stands still until clock_advance. */
 void clock_init_manual(struct clock *c, int64_t ticks);
 void clock_advance(struct clock *c, int64_t ticks);
-/* The system's clock plus what the file holds (8 bytes, little-endian, milliseconds); whoever
- * writes the file moves the server's time. Made when it is missing. ERR_IO. */
+/* The system's clock plus the milliseconds that the file holds; whoever writes the file moves the
+ * server's time. They are written as a decimal number in text, or as 8 bytes, little-endian. The
+ * file is read anew each time; what is not such a number then changes nothing. Made when it is
+ * missing. ERR_IO, ERR_INVALID_INPUT with a sentence. */
 struct err clock_init_file(struct clock *c, const char *path);
+
+/* What such a file says: false for an empty one, *sound false for one that is not understood. */
+bool clock_file_read(struct str bytes, int64_t *ms, bool *sound);
+/* Ends a clock of any kind. */
+void clock_release(struct clock *c);
 
 /* Monotonic milliseconds, for timers and time-outs only. */
 int64_t clock_mono_ms(void);

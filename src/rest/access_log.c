@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/access_log.h"
 
+#include <arpa/inet.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/log.h"
 #include "core/mem.h"
 #include "core/time.h"
 
-enum { ACCESS_LOG_BYTES = 32 << 10, ACCESS_LOG_TARGET_MAX = 2048 };
+enum {
+    ACCESS_LOG_BYTES = 32 << 10,
+    ACCESS_LOG_TARGET_MAX = 2048,
+    ACCESS_LOG_IDENTITY_MAX = 64,
+    ACCESS_LOG_REASON_MAX = 300,
+};
+
+static const char *const SERVICES[] = {"blob", "queue", "table", "file"};
 
 struct access_log {
     pthread_mutex_t lock;
@@ -81,11 +90,42 @@ void access_log_put_target(struct buf *out, struct str path, struct str query)
     }
 }
 
+static void put_client(struct buf *out, const struct sockaddr_storage *peer)
+{
+    char text[INET6_ADDRSTRLEN] = "-";
+    const void *address = NULL;
+    if (peer != NULL && peer->ss_family == AF_INET)
+        address = &((const struct sockaddr_in *)peer)->sin_addr;
+    else if (peer != NULL && peer->ss_family == AF_INET6)
+        address = &((const struct sockaddr_in6 *)peer)->sin6_addr;
+    if (address != NULL)
+        (void)inet_ntop(peer->ss_family, address, text, sizeof text);
+    buf_put(out, STR(" client="));
+    buf_put(out, str_of(text));
+}
+
+static void put_identity(struct buf *out, const struct rest_call *call)
+{
+    static const char *const KINDS[] = {
+        [AUTH_SHARED_KEY] = "key",          [AUTH_ACCOUNT_SAS] = "account-sas",
+        [AUTH_SERVICE_SAS] = "service-sas", [AUTH_DELEGATION_SAS] = "user-sas",
+        [AUTH_BEARER] = "bearer",           [AUTH_ANONYMOUS] = "anonymous",
+    };
+    buf_put(out, STR(" by="));
+    buf_put(out, call->admitted ? str_of(KINDS[call->who.kind]) : STR("-"));
+    if (call->admitted && call->who.identity.n > 0) {
+        buf_putc(out, ':');
+        put_visible(out, str_head(call->who.identity, ACCESS_LOG_IDENTITY_MAX));
+    }
+}
+
 static void put_line(struct buf *out, const struct rest_call *call, struct err error)
 {
     const struct http_exchange *x = call->x;
     const char *code = err_azure_code(error.code);
     time_put_iso(out, call->now);
+    buf_putc(out, ' ');
+    buf_put(out, str_of(SERVICES[call->service]));
     buf_putc(out, ' ');
     put_visible(out, str_head(x->request.method_text, 16));
     buf_putc(out, ' ');
@@ -102,7 +142,49 @@ static void put_line(struct buf *out, const struct rest_call *call, struct err e
     buf_put_i64(out, clock_mono_us() - x->started_us);
     buf_putc(out, ' ');
     buf_put(out, str_of(call->request_id));
+    put_client(out, x->peer);
+    put_identity(out, call);
     buf_putc(out, '\n');
+}
+
+/* ---- why ---- */
+
+static bool may_be_shown(struct str name, struct str value)
+{
+    static const struct str CLAIMS[] = {STR_INIT("string to sign"), STR_INIT("String to sign")};
+    for (size_t i = 0; i < sizeof CLAIMS / sizeof CLAIMS[0]; i++)
+        if (str_find_str(value, CLAIMS[i]) < value.n)
+            return false;
+    /* HeaderValue, QueryParameterValue and their like are what the client sent. */
+    return !str_ends(name, STR("Value"));
+}
+
+void access_log_put_reason(struct buf *out, const char *detail)
+{
+    struct str rest = str_of(detail);
+    while (str_given(rest)) {
+        struct str value = str_cut(&rest, '\n');
+        struct str name = str_cut(&value, '\t');
+        buf_put(out, out->n > 0 ? STR("; ") : STR(""));
+        buf_put(out, name);
+        buf_put(out, STR(": "));
+        if (str_eq(name, STR("AuthenticationErrorDetail")) && !may_be_shown(name, value))
+            buf_put(out, STR("the signature is not right"));
+        else
+            buf_put(out, may_be_shown(name, value) ? str_head(value, ACCESS_LOG_REASON_MAX)
+                                                   : STR("(not shown)"));
+    }
+}
+
+void access_log_refusal(const struct rest_call *call, struct err error)
+{
+    struct buf reason = buf_in(call->arena);
+    if (error.detail != NULL)
+        access_log_put_reason(&reason, error.detail);
+    struct str why = reason.n > 0 ? buf_str(&reason) : str_of(err_message(error.code));
+    log_line(LOG_DEBUG, "%s %s refused: %d %s, cause %d: %.*s", call->request_id,
+             call->op != NULL ? call->op->name : "(no operation)", call->status,
+             err_azure_code(error.code), error.cause, STR_ARG(why));
 }
 
 void access_log_add(struct access_log *log, const struct rest_call *call, struct err error)

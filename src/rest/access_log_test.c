@@ -19,6 +19,29 @@ void test_access_log_never_shows_a_signature(void)
     check_target("/a/b", "%73ig=secret", "/a/b?%73ig=-");
 }
 
+static void check_reason(const char *detail, const char *want)
+{
+    struct buf out = buf_heap();
+    access_log_put_reason(&out, detail);
+    CHECK_STR(buf_str(&out), str_of(want));
+    buf_release(&out);
+}
+
+void test_access_log_reason_has_no_secret(void)
+{
+    check_reason("HeaderName\tx-ms-copy-source\nHeaderValue\thttp://h/c?sig=secret",
+                 "HeaderName: x-ms-copy-source; HeaderValue: (not shown)");
+    check_reason(
+        "AuthenticationErrorDetail\tSignature did not match. String to sign used was secret",
+        "AuthenticationErrorDetail: the signature is not right");
+    check_reason(
+        "AuthenticationErrorDetail\tThe MAC signature found in the HTTP request 'secret' is "
+        "not the same as any computed signature. Server used following string to sign: 's'",
+        "AuthenticationErrorDetail: the signature is not right");
+    check_reason("AuthenticationErrorDetail\tThere is no account 'x' on this server.",
+                 "AuthenticationErrorDetail: There is no account 'x' on this server.");
+}
+
 void test_access_log_stays_one_line(void)
 {
     check_target("/a\nb", "x=\x01", "/a?b?x=?");

@@ -61,6 +61,7 @@ struct rest_call {
     int version; /* yyyymmdd, as served */
     struct str version_text;
     char request_id[37];
+    bool admitted; /* authenticated, and let in: `who` says who it is */
     struct auth_result who;
     struct cors_rules *cors; /* for a request that names an origin, else NULL */
     struct str challenge;    /* WWW-Authenticate of a refusal; absent when there is none */

@@ -387,8 +387,10 @@ static struct err authenticate(struct rest_call *call, int version)
         .anonymous = op->anonymous,
         .write = op->mode == MODE_WRITE || op->mode == MODE_START,
     };
-    return auth_check(&call->server->auth, &input, &demand, call->arena, &call->who,
-                      &call->challenge);
+    struct err error =
+        auth_check(&call->server->auth, &input, &demand, call->arena, &call->who, &call->challenge);
+    call->admitted = !err_is(error);
+    return error;
 }
 
 static struct err check_conditions(struct rest_call *call)
@@ -707,6 +709,8 @@ static void on_done(struct http_exchange *x)
     }
     if (call->server->log != NULL)
         access_log_add(call->server->log, call, d->outcome);
+    if (err_is(d->outcome) && log_wants(LOG_DEBUG))
+        access_log_refusal(call, d->outcome);
 }
 
 static void *loop_memory_new(void)

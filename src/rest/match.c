@@ -133,6 +133,16 @@ static struct err check_selectors(struct rest_call *call)
     return OK;
 }
 
+/* By parameters that only the operations of Data Lake Storage (dfs) have. Some of these calls would
+ * match a row of the blob service that means another thing. */
+static bool is_data_lake(const struct rest_call *call)
+{
+    return call->service == SERVICE_BLOB && call->query_count > 0 &&
+           (str_given(call_query(call, STR("resource"))) ||
+            str_given(call_query(call, STR("action"))) ||
+            str_given(call_query(call, STR("recursive"))));
+}
+
 struct err match_op(struct rest_call *call, enum op_resource resource)
 {
     const struct op_table *table = match_table(call->service);
@@ -156,6 +166,9 @@ struct err match_op(struct rest_call *call, enum op_resource resource)
         return (OP_WEBSITE.methods & s.method) != 0 ? OK : err_new(ERR_UNSUPPORTED_HTTP_VERB);
     }
     TRY(check_selectors(call));
+    if (is_data_lake(call))
+        return call_error(call, ERR_NOT_IMPLEMENTED, "Reason",
+                          STR("The operations of Data Lake Storage are not served."));
     const struct match_index *index = &call->server->match[call->service];
     uint64_t rows = index->rows[method][resource][str_given(s.comp)];
     for (; rows != 0; rows &= rows - 1) {

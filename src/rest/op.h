@@ -68,6 +68,7 @@ enum op_conditions {
 
 struct op {
     const char *name; /* as in the Azure documentation: PutBlockList */
+    bool unserved;    /* only refused, with a code that says so; not listed in the documentation */
     unsigned methods;
     enum op_resource resource;
     const char *restype;    /* NULL: must be absent */

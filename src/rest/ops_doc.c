@@ -91,6 +91,7 @@ void ops_doc_print(void)
             "anonymous | conditions | body | mode |\n|---|---|---|---|---|---|---|---|---|---|\n",
             titles[service]);
         for (size_t i = 0; i < table->count; i++)
-            print_row(&table->rows[i]);
+            if (!table->rows[i].unserved)
+                print_row(&table->rows[i]);
     }
 }

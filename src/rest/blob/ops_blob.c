@@ -174,7 +174,7 @@ static const struct op ROWS[] = {
     {.name = "SetBlobExpiry", .methods = M_PUT, .resource = R_OBJECT, .comp = "expiry",
      .account_sas = "w", .account_sas_type = 'o', .service_sas = "w",
      .mode = MODE_WRITE, .version_min = 20200210, .decode = rest_set_blob_expiry_decode, .run = blob_set_blob_expiry, .encode = rest_set_blob_expiry_encode},
-    {.name = "QueryBlobContents", .methods = M_POST, .resource = R_OBJECT, .comp = "query",
+    {.name = "QueryBlobContents", .unserved = true, .methods = M_POST, .resource = R_OBJECT, .comp = "query",
      .account_sas = "r", .account_sas_type = 'o', .service_sas = "r", .conditions = COND_ALL,
      .mode = MODE_DIRECT, .decode = rest_query_blob_contents_decode, .encode = rest_query_blob_contents_encode},
     {.name = "LeaseBlob", .methods = M_PUT, .resource = R_OBJECT, .comp = "lease", .header = "x-ms-lease-action=break",

@@ -212,18 +212,27 @@ struct err accounts_remove(struct accounts *set, struct str name)
     return OK;
 }
 
-struct err accounts_parse(struct accounts *set, struct str text)
+static struct err parse_account(struct accounts *set, struct str part)
 {
+    struct str name = str_cut(&part, ':');
+    struct str key1 = str_cut(&part, ':');
+    struct str key2 = str_cut(&part, ':');
+    if (str_given(part))
+        return err_detail(ERR_INVALID_INPUT, "Reason\tAn account has two keys at most.");
+    return accounts_put(set, name, key1, key2);
+}
+
+struct err accounts_parse(struct accounts *set, struct str text, struct accounts_fault *fault)
+{
+    *fault = (struct accounts_fault){0};
     while (str_given(text)) {
         struct str part = str_trim(str_cut(&text, ';'));
         if (part.n == 0)
             continue;
-        struct str name = str_cut(&part, ':');
-        struct str key1 = str_cut(&part, ':');
-        struct str key2 = str_cut(&part, ':');
-        if (str_given(part))
-            return err_detail(ERR_INVALID_INPUT, "Reason\tAn account has two keys at most.");
-        TRY(accounts_put(set, name, key1, key2));
+        struct str name = str_head(part, str_find(part, ':', 0));
+        fault->part++;
+        fault->name = account_name_ok(name) ? name : STR_NONE;
+        TRY(parse_account(set, part));
     }
     return OK;
 }

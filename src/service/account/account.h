@@ -44,9 +44,14 @@ void accounts_free(struct accounts *set);
 struct err accounts_put(struct accounts *set, struct str name, struct str key1, struct str key2);
 /* ERR_RESOURCE_NOT_FOUND. */
 struct err accounts_remove(struct accounts *set, struct str name);
+/* Which account of a list is not well-formed. */
+struct accounts_fault {
+    unsigned part;   /* counted from 1 */
+    struct str name; /* absent when it is the name that is wrong: it may be a key */
+};
 /* `account1:key1[:key2];account2:…`, the form of AZURITE_ACCOUNTS. The well-formed part before an
  * error stays added. */
-struct err accounts_parse(struct accounts *set, struct str text);
+struct err accounts_parse(struct accounts *set, struct str text, struct accounts_fault *fault);
 
 /* The account of that name, held for the caller until account_put; NULL when there is none. Keys
  * are not copied, so none are left behind in a request's memory. */

@@ -68,18 +68,25 @@ void test_accounts_take_keys_in_the_alphabet_of_urls(void)
 
 void test_accounts_parse(void)
 {
+    struct accounts_fault fault;
     struct accounts *set = accounts_new();
-    CHECK_OK(accounts_parse(set, STR("account1:" KEY_A ";account2:" KEY_A ":" KEY_B ";")));
+    CHECK_OK(accounts_parse(set, STR("account1:" KEY_A ";account2:" KEY_A ":" KEY_B ";"), &fault));
     CHECK_INT(accounts_count(set), 2);
     struct account *second = accounts_get(set, STR("account2"));
     CHECK_STR(second->keys_base64[1], STR(KEY_B));
     account_put(second);
-    CHECK_OK(accounts_parse(set, STR("")));
-    CHECK_ERR(accounts_parse(set, STR("account3")), ERR_INVALID_INPUT);
-    CHECK_ERR(accounts_parse(set, STR("account3:")), ERR_INVALID_INPUT);
-    CHECK_ERR(accounts_parse(set, STR("account3:" KEY_A ":" KEY_A ":" KEY_A)), ERR_INVALID_INPUT);
-    CHECK_OK(accounts_parse(set, STR(ACCOUNT_WELL_KNOWN_NAME ":" ACCOUNT_WELL_KNOWN_KEY)));
+    CHECK_OK(accounts_parse(set, STR(""), &fault));
+    CHECK_ERR(accounts_parse(set, STR("account3"), &fault), ERR_INVALID_INPUT);
+    CHECK_ERR(accounts_parse(set, STR("account3:"), &fault), ERR_INVALID_INPUT);
+    CHECK_ERR(accounts_parse(set, STR("account3:" KEY_A ":" KEY_A ":" KEY_A), &fault),
+              ERR_INVALID_INPUT);
+    CHECK_OK(accounts_parse(set, STR(ACCOUNT_WELL_KNOWN_NAME ":" ACCOUNT_WELL_KNOWN_KEY), &fault));
     CHECK_INT(accounts_count(set), 3);
+    CHECK_ERR(accounts_parse(set, STR("account4:" KEY_A ";foo:bar"), &fault), ERR_INVALID_INPUT);
+    CHECK_INT(fault.part, 2);
+    CHECK_STR(fault.name, STR("foo"));
+    CHECK_ERR(accounts_parse(set, STR(KEY_A ":account5"), &fault), ERR_INVALID_INPUT);
+    CHECK(fault.part == 1 && !str_given(fault.name));
     accounts_free(set);
 }
 
