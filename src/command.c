@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "admin_command.h"
 #include "complain.h"
 #include "control.h"
 #include "engine/local/local.h"
@@ -110,5 +111,7 @@ int serve_command(const struct config *config)
         return backup_command(config);
     if (str_eq(command, STR("cert")))
         return cert_command(config);
+    if (str_eq(command, STR("health")))
+        return health_command(config);
     return control_command(config->data, config->operands, config->operand_count);
 }

@@ -91,7 +91,7 @@ static const struct flag FLAGS[] = {
     {"--queueKeepAliveTimeout", NULL, FLAG_IGNORED_TEXT, 0, 0, NULL, NULL},
     {"--tableKeepAliveTimeout", NULL, FLAG_IGNORED_TEXT, 0, 0, NULL, NULL},
 };
-static const char *const COMMANDS[] = {"check", "backup", "account", "cert"};
+static const char *const COMMANDS[] = {"check", "backup", "account", "cert", "health"};
 // clang-format on
 
 struct parse {
@@ -288,7 +288,8 @@ void config_print_help(void)
         "  lazuli check [--data DIR]      verify a store that no server has open\n"
         "  lazuli backup TO [--data DIR]  a consistent copy of the store\n"
         "  lazuli account add NAME [KEY1 [KEY2]] | list | rotate-key NAME 1|2 | delete NAME\n"
-        "                                 accounts of the server that runs on --data DIR\n\n"
+        "                                 accounts of the server that runs on --data DIR\n"
+        "  lazuli health [live] [URL]     exit status 0 when a server is ready (or alive)\n\n"
         "With no flags: 127.0.0.1, ports 10000 (blob), 10001 (queue), 10002 (table), 10003 (file),\n"
         "10445 (SMB), data in ./lazuli-data, account devstoreaccount1 with its well-known key, so that\n"
         "UseDevelopmentStorage=true works. Other accounts: AZURITE_ACCOUNTS=\"name:key1[:key2];…\".\n");

@@ -49,8 +49,8 @@ struct config {
     const char *blob_versioning; /* "on", "off", or the accounts whose blobs have versions */
     uint64_t cache_mib;
     bool help, version, ops;
-    const char *command;     /* "check", "backup", "account", "cert"; NULL: serve */
-    const char *operands[4]; /* of the command */
+    const char *command;      /* "check", "backup", "account", "cert"; NULL: serve */
+    const char *operands[16]; /* of the command */
     unsigned operand_count;
 };
 

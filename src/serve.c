@@ -343,6 +343,18 @@ static int start_smb(struct server *s)
     return 0;
 }
 
+/* All is made that there is to watch. */
+static int start_watching(struct server *s)
+{
+    admin_watch(s->admin, &(struct admin_watched){.loops = s->loops,
+                                                  .loop_count = s->loop_count,
+                                                  .http = s->http,
+                                                  .admin_http = s->admin_http,
+                                                  .smb = s->smb});
+    admin_set_state(s->admin, ADMIN_SERVING);
+    return 0;
+}
+
 static int start_sweeper(struct server *s)
 {
     jobs_init(&s->jobs);
@@ -379,6 +391,7 @@ static void smb_drained(void *arg)
 static void drain(struct server *s)
 {
     s->draining = true;
+    admin_set_state(s->admin, ADMIN_DRAINING);
     log_line(LOG_INFO, "stopping");
     if (s->smb != NULL)
         smb_server_drain(s->smb, smb_drained, s);
@@ -548,6 +561,8 @@ int serve(const struct config *config, const char *server_name)
         status = start_sweeper(s);
     if (status == 0)
         status = start_control(s);
+    if (status == 0)
+        status = start_watching(s);
     if (status == 0)
         status = run(s);
     release(s);

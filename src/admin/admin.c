@@ -5,6 +5,7 @@
  *   a file of the console page, on the admin listener */
 #include "admin/admin.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "admin/internal.h"
@@ -14,6 +15,10 @@
 // clang-format off
 static const struct admin_route ROUTES[] = {
     /* method   own   path                needs                body  function */
+    {HTTP_GET, false, "/livez",           NEED_NOTHING,          0,  admin_get_livez},
+    {HTTP_GET, false, "/readyz",          NEED_NOTHING,          0,  admin_get_readyz},
+    {HTTP_GET, false, "/metrics",         NEED_HOST | NEED_METRICS, 0, admin_get_metrics},
+    {HTTP_GET, false, "/metrics.json",    NEED_HOST | NEED_METRICS, 0, admin_get_metrics_json},
     {HTTP_GET,  true, "/api/v1/server",   NEED_HOST,             0,  admin_get_server},
     {HTTP_GET,  true, "/api/v1/account",  NEED_HOST | NEED_KEY,  0,  admin_get_account},
 };
@@ -109,6 +114,36 @@ struct str admin_query(struct admin_call *call, struct str name)
         if (str_eq(param.name, name))
             return str_is_utf8(param.value) ? param.value : STR_NONE;
     return STR_NONE;
+}
+
+static void answer_from_pool(struct loop_task *task)
+{
+    struct admin_call *call =
+        (struct admin_call *)((char *)task - offsetof(struct admin_call, task));
+    admin_reply(call, call->status, call->out_type, buf_str(&call->out));
+}
+
+static void run_in_pool(struct loop_task *task)
+{
+    struct admin_call *call =
+        (struct admin_call *)((char *)task - offsetof(struct admin_call, task));
+    call->in_pool(call);
+    call->task.run = answer_from_pool;
+    loop_post(call->x->loop, &call->task);
+}
+
+void admin_in_pool(struct admin_call *call, void (*make)(struct admin_call *call))
+{
+    call->in_pool = make;
+    call->status = 200;
+    call->out_type = STR("application/json");
+    call->task.run = run_in_pool;
+    pool_post(call->admin->rest->pool, &call->task);
+}
+
+struct str admin_service_name(enum service_kind service)
+{
+    return str_from(MOUNTS[service], 1);
 }
 
 /* ---- the storage services, on this origin ---- */
@@ -207,6 +242,7 @@ static void on_head(struct http_exchange *x)
     call->admin = place->admin;
     call->place = place;
     call->body = buf_in(x->arena);
+    call->out = buf_in(x->arena);
     call->path = x->request.path;
     if (str_starts(call->path, side))
         call->path = str_from(call->path, side.n - 1);
@@ -273,6 +309,18 @@ struct admin *admin_new(const struct admin_options *options, struct rest_server 
     a->own = (struct admin_place){a, true, options->on_loopback};
     a->side = (struct admin_place){a, false, options->services_on_loopback};
     return a;
+}
+
+void admin_set_state(struct admin *a, enum admin_state state)
+{
+    if (a != NULL)
+        atomic_store(&a->state, state);
+}
+
+void admin_watch(struct admin *a, const struct admin_watched *watched)
+{
+    assert(watched->loop_count <= ADMIN_LOOPS_MAX);
+    a->watched = *watched;
 }
 
 void admin_free(struct admin *a)

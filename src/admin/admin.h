@@ -18,7 +18,24 @@ struct admin_options {
     uint16_t smb_port;         /* 0: off */
 };
 
+struct smb_server;
+
+/* What is looked at for metrics and health; the pointers stay the caller's. */
+struct admin_watched {
+    struct loop **loops;
+    size_t loop_count;
+    struct http_server *http, *admin_http; /* NULL: there is none */
+    struct smb_server *smb;                /* the same */
+};
+
+enum admin_state { ADMIN_STARTING, ADMIN_SERVING, ADMIN_DRAINING };
+
 struct admin;
+
+/* Any thread. */
+void admin_set_state(struct admin *a, enum admin_state state);
+/* Before the loops run, when all is made that is watched. */
+void admin_watch(struct admin *a, const struct admin_watched *watched);
 
 struct admin *admin_new(const struct admin_options *options, struct rest_server *rest);
 void admin_free(struct admin *a);

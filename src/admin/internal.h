@@ -3,6 +3,8 @@
 #ifndef ADMIN_INTERNAL_H
 #define ADMIN_INTERNAL_H
 
+#include <stdatomic.h>
+
 #include "admin/admin.h"
 #include "core/hmac.h"
 #include "core/json.h"
@@ -10,6 +12,7 @@
 enum {
     ADMIN_BODY_BYTES_MAX = 16 << 20, /* of what a route takes at most */
     ADMIN_QUERY_MAX = 32,            /* parameters of a request */
+    ADMIN_LOOPS_MAX = 256,
 };
 
 /* Where a request came in. */
@@ -21,6 +24,8 @@ struct admin_place {
 
 struct admin {
     struct admin_options options;
+    struct admin_watched watched;
+    _Atomic enum admin_state state;
     struct rest_server *rest;
     struct rest_listener mounts[SERVICE_KIND_COUNT]; /* the services below /blob, /queue, … */
     struct admin_place own, side;
@@ -53,6 +58,11 @@ struct admin_call {
     struct str path;    /* without /_lazuli */
     struct str account; /* whose key signed it; absent when it is not signed */
     struct buf body;
+    struct buf out;      /* what the answer is made in */
+    struct str out_type; /* its Content-Type */
+    int status;
+    struct loop_task task;
+    void (*in_pool)(struct admin_call *call);
     bool replied;
 };
 
@@ -64,6 +74,11 @@ void admin_reply(struct admin_call *call, int status, struct str type, struct st
 /* {"error": {"code": …, "message": …}} */
 COLD void admin_fail(struct admin_call *call, int status, const char *code, struct str message);
 COLD void admin_fail_err(struct admin_call *call, struct err error);
+
+/* For what may wait for the disk: runs `make` on a pool thread, which fills call->out, out_type
+ * and, unless it is 200, status; then the answer is sent. */
+void admin_in_pool(struct admin_call *call, void (*make)(struct admin_call *call));
+struct str admin_service_name(enum service_kind service);
 
 /* ---- guard.c: who may ask ---- */
 /* Whether a page of another site cannot have sent this: see the file. On refusal it has answered.
@@ -78,6 +93,12 @@ bool admin_host_ok(const struct admin_options *options, struct str host, bool se
 /* ---- page.c ---- */
 /* Answers with the file of the console page, when there is one of that path. */
 bool admin_page(struct admin_call *call);
+
+/* ---- health.c, metrics.c ---- */
+void admin_get_livez(struct admin_call *call);
+void admin_get_readyz(struct admin_call *call);
+void admin_get_metrics(struct admin_call *call);
+void admin_get_metrics_json(struct admin_call *call);
 
 /* ---- server_info.c ---- */
 void admin_get_server(struct admin_call *call);

@@ -3,13 +3,6 @@
 #include "admin/internal.h"
 #include "core/time.h"
 
-static const struct str SERVICE_NAMES[SERVICE_KIND_COUNT] = {
-    [SERVICE_BLOB] = STR_INIT("blob"),
-    [SERVICE_QUEUE] = STR_INIT("queue"),
-    [SERVICE_TABLE] = STR_INIT("table"),
-    [SERVICE_FILE] = STR_INIT("file"),
-};
-
 static void put_services(struct json_writer *w, const struct admin *a)
 {
     json_name(w, STR("services"));
@@ -17,7 +10,7 @@ static void put_services(struct json_writer *w, const struct admin *a)
     for (unsigned i = 0; i < SERVICE_KIND_COUNT; i++) {
         if (a->rest->ports[i] == 0)
             continue;
-        json_name(w, SERVICE_NAMES[i]);
+        json_name(w, admin_service_name((enum service_kind)i));
         json_open(w, '{');
         json_name(w, STR("port"));
         json_i64(w, a->rest->ports[i]);

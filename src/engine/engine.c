@@ -489,6 +489,20 @@ void engine_usage(struct engine *e, struct engine_usage *out)
     e->ops->usage(e, out);
 }
 
+void engine_stats(struct engine *e, struct engine_stats *out)
+{
+    struct engine_usage usage;
+    engine_usage(e, &usage);
+    *out = (struct engine_stats){
+        .updates = usage.updates,
+        .commits = usage.commits,
+        .segments = usage.segments,
+        .segment_bytes = usage.segment_bytes,
+    };
+    if (e->ops->stats != NULL)
+        e->ops->stats(e, out);
+}
+
 void engine_close(struct engine *e)
 {
     if (e != NULL)

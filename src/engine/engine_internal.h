@@ -5,6 +5,7 @@
 #define ENGINE_ENGINE_INTERNAL_H
 
 #include "engine/engine.h"
+#include "engine/stats.h"
 
 /* The arguments of engine_partitions. */
 struct partition_walk {
@@ -41,6 +42,8 @@ struct engine_ops {
     struct engine_pin *(*pin)(struct engine *e);
     void (*unpin)(struct engine *e, struct engine_pin *pin);
     void (*usage)(struct engine *e, struct engine_usage *out);
+    /* Beside what `usage` says, which engine.c fills in. NULL: nothing. */
+    void (*stats)(struct engine *e, struct engine_stats *out);
     void (*close)(struct engine *e);
 };
 

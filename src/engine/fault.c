@@ -496,6 +496,11 @@ static void fault_usage(struct engine *e, struct engine_usage *out)
     engine_usage(fault_of(e)->inner, out);
 }
 
+static void fault_stats(struct engine *e, struct engine_stats *out)
+{
+    engine_stats(fault_of(e)->inner, out);
+}
+
 static void fault_close(struct engine *e)
 {
     engine_close(fault_of(e)->inner);
@@ -516,6 +521,7 @@ static const struct engine_ops FAULT_OPS = {
     .pin = fault_pin,
     .unpin = fault_unpin,
     .usage = fault_usage,
+    .stats = fault_stats,
     .close = fault_close,
 };
 

@@ -84,6 +84,16 @@ struct engine_update *update_queue_take_more(struct update_queue *q)
     return all;
 }
 
+uint64_t update_queue_length(struct update_queue *q)
+{
+    uint64_t count = 0;
+    pthread_mutex_lock(&q->lock);
+    for (const struct engine_update *u = q->head; u != NULL; u = u->next)
+        count++;
+    pthread_mutex_unlock(&q->lock);
+    return count;
+}
+
 static struct timespec time_after_us(int64_t us)
 {
     enum { US = 1000000, NS_PER_US = 1000 };

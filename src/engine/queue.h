@@ -55,6 +55,8 @@ void update_queue_await(struct update_queue *q, struct update_return *r, uint64_
 void update_queue_came(struct update_return *r);
 /* In the end: what to expect the next time. */
 void update_queue_learn(struct update_queue *q, const struct update_return *r);
+/* How many wait to be taken. */
+uint64_t update_queue_length(struct update_queue *q);
 void update_queue_close(struct update_queue *q);
 /* When the taker waits and nothing is there for it: keeps it waiting, so that the caller may do its
  * work, until update_queue_step_out. */

@@ -32,6 +32,7 @@ struct http_server {
     struct tls *tls;
     atomic_uint connection_count;
     atomic_uint refused_count;
+    _Atomic uint64_t refused_total;
     atomic_uint_fast64_t last_number;
     struct address_counts *addresses;
     int64_t grace_ms;
@@ -79,9 +80,13 @@ void *http_server_loop_memory(const struct http_server *s, size_t i)
     return s->workers[i].handler_memory;
 }
 
-unsigned http_server_connections(const struct http_server *s)
+struct http_usage http_server_usage(const struct http_server *s)
 {
-    return atomic_load(&s->connection_count);
+    return (struct http_usage){
+        .connections = atomic_load(&s->connection_count),
+        .accepted = atomic_load(&s->last_number),
+        .refused = atomic_load(&s->refused_total),
+    };
 }
 
 /* ---- connections come and go ---- */
@@ -135,6 +140,8 @@ static void server_take(struct http_listener *listener, int fd, const struct soc
 {
     struct http_server *s = listener->worker->server;
     bool refused = !server_admit(s, peer);
+    if (refused)
+        (void)atomic_fetch_add(&s->refused_total, 1);
     /* To be told politely takes a connection too, so there is a limit on that as well. */
     if (refused && atomic_fetch_add(&s->refused_count, 1) >= REFUSED_MAX) {
         (void)atomic_fetch_sub(&s->refused_count, 1);

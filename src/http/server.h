@@ -35,8 +35,13 @@ struct err http_server_listen(struct http_server *s, const char *host, uint16_t 
 /* What the handler keeps for the i-th loop; NULL: nothing. Its owner says who may look at it when.
  */
 void *http_server_loop_memory(const struct http_server *s, size_t i);
-/* Connections that are open now. From any thread. */
-unsigned http_server_connections(const struct http_server *s);
+/* For metrics; any thread. */
+struct http_usage {
+    unsigned connections; /* open now */
+    uint64_t accepted;    /* since the start, the refused ones too */
+    uint64_t refused;     /* for one of the limits */
+};
+struct http_usage http_server_usage(const struct http_server *s);
 /* Stops accepting, lets exchanges under way finish for grace_ms, closes idle connections at once;
  * `drained` is called on the first loop's thread when no connection is left. */
 void http_server_drain(struct http_server *s, int64_t grace_ms, void (*drained)(void *arg),

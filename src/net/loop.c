@@ -31,6 +31,8 @@ struct loop {
     struct task_list ending;             /* for the end of this turn */
     int64_t now_us;
     int64_t now_ms; /* the same */
+    struct histogram turns_us;
+    _Atomic int64_t turn_began_us; /* 0: it waits */
     /* A binary heap by due_ms, from index 1 on: index 0 means "not set", so that a zeroed timer is
      * one that is not set. */
     struct loop_timer **heap;
@@ -278,13 +280,13 @@ static void run_list(struct task_list *list)
 }
 
 /* How long the loop may sleep for its timers; -1 when there is none. */
-static int loop_patience_ms(const struct loop *l)
+static int loop_patience_ms(const struct loop *l, int64_t now_ms)
 {
     if (l->ending.first != NULL || l->seen.first != NULL)
         return 0;
     if (l->heap_count == 0)
         return -1;
-    int64_t wait = l->heap[1]->due_ms - clock_mono_ms();
+    int64_t wait = l->heap[1]->due_ms - now_ms;
     if (wait <= 0)
         return 0;
     return wait > 60000 ? 60000 : (int)wait;
@@ -292,7 +294,10 @@ static int loop_patience_ms(const struct loop *l)
 
 static void loop_collect(struct loop *l)
 {
-    int wait = loop_patience_ms(l);
+    int64_t ended_us = clock_mono_us();
+    int wait = loop_patience_ms(l, ended_us / 1000);
+    histogram_add(&l->turns_us, HISTOGRAM_TIMES_US, (uint64_t)(ended_us - l->now_us));
+    atomic_store_explicit(&l->turn_began_us, 0, memory_order_relaxed);
     atomic_store(&l->asleep, true);
     if (wait == 0 || atomic_load(&l->mailbox) != NULL || atomic_load(&l->stopping)) {
         atomic_store(&l->asleep, false);
@@ -303,6 +308,13 @@ static void loop_collect(struct loop *l)
     assert(l->event_count >= 0 || errno == EINTR);
     atomic_store(&l->asleep, false);
     loop_read_clock(l);
+    atomic_store_explicit(&l->turn_began_us, l->now_us, memory_order_relaxed);
+}
+
+struct loop_health loop_health(const struct loop *l)
+{
+    int64_t began_us = atomic_load_explicit(&l->turn_began_us, memory_order_relaxed);
+    return (struct loop_health){&l->turns_us, began_us == 0 ? 0 : clock_mono_us() - began_us};
 }
 
 static void loop_run_events(struct loop *l)
@@ -317,6 +329,7 @@ static void loop_run_events(struct loop *l)
 
 void loop_run(struct loop *l)
 {
+    loop_read_clock(l);
     while (!atomic_load(&l->stopping)) {
         loop_collect(l);
         loop_run_events(l);

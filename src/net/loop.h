@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "core/err.h"
+#include "core/tally.h"
 
 struct loop;
 
@@ -51,6 +52,13 @@ static inline bool loop_timer_is_set(const struct loop_timer *timer)
 /* Monotonic time, read once per turn. */
 int64_t loop_now_ms(const struct loop *l);
 int64_t loop_now_us(const struct loop *l);
+
+/* How the loop has been doing; from any thread. */
+struct loop_health {
+    const struct histogram *turns_us; /* how long turns took, without the waits between them */
+    int64_t held_us; /* for how long the turn under way has lasted; 0 while it waits for events */
+};
+struct loop_health loop_health(const struct loop *l);
 
 /* A watched descriptor, embedded. `events` are EPOLLIN, EPOLLOUT, …, edge-triggered when EPOLLET is
  * among them. */

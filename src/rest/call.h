@@ -86,6 +86,9 @@ struct rest_call {
     struct engine_state *state;
     struct arena list_arena;
 
+    /* By the loop's clock, for statistics: when the request was whole, and when its answer was. */
+    int64_t received_us, answered_us;
+
     /* The response, made by encode. */
     int status;
     struct buf headers;

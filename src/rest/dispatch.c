@@ -6,16 +6,18 @@
  * queued to the engine and comes back when it is durable. Between on_end and the reply nothing but
  * the one who works on the call (loop, pool or engine thread) touches it. */
 #include <assert.h>
+#include <stdlib.h>
 
-#include "auth/sas_memory.h"
 #include "core/guid.h"
 #include "core/log.h"
+#include "core/mem.h"
 #include "core/uri.h"
 #include "rest/access_log.h"
 #include "rest/bulk.h"
 #include "rest/call.h"
 #include "rest/cors.h"
 #include "rest/digest.h"
+#include "rest/loop_memory.h"
 #include "rest/match.h"
 #include "rest/reply.h"
 #include "rest/server.h"
@@ -45,6 +47,13 @@ static struct dispatch *dispatch_of(struct http_exchange *x)
     return x->user;
 }
 
+/* NULL for a part of a batch. */
+static struct sas_memory *sas_memory_of(const struct http_exchange *x)
+{
+    const struct rest_loop *loop = x->loop_memory;
+    return loop == NULL ? NULL : loop->sas;
+}
+
 /* ---- ends ---- */
 
 static void give_back(struct dispatch *d)
@@ -61,6 +70,7 @@ COLD static void fail(struct dispatch *d, struct err error)
     give_back(d);
     d->replied = true;
     d->outcome = error;
+    d->call.answered_us = clock_mono_us();
     reply_error(&d->call, error);
 }
 
@@ -99,6 +109,7 @@ static void finish(struct dispatch *d, struct err error)
     }
     d->replied = true;
     d->outcome = OK;
+    call->answered_us = clock_mono_us();
     reply_success(call);
 }
 
@@ -374,7 +385,7 @@ static struct err authenticate(struct rest_call *call, int version)
         .secure = call->x->secure,
         .version = version,
         .now = call->now,
-        .memory = call->x->loop_memory,
+        .memory = sas_memory_of(call->x),
         .known = call->known_sas,
         .known_at = call->known_sas_at,
     };
@@ -502,7 +513,7 @@ static struct err check_body(struct rest_call *call)
 static struct err head_phases(struct rest_call *call)
 {
     enum op_resource resource = R_SERVICE;
-    TRY(parse_query(call, call->x->loop_memory));
+    TRY(parse_query(call, sas_memory_of(call->x)));
     TRY(parse_version(call));
     TRY(parse_target(call, &resource));
     TRY(cors_prepare(call));
@@ -594,6 +605,7 @@ static void on_head(struct http_exchange *x)
     struct rest_call *call = &d->call;
     x->user = d;
     call->x = x;
+    tally_add(&((struct rest_loop *)x->loop_memory)->stats.begun[listener->service], 1);
     call->server = listener->server;
     call->store = listener->server->store;
     call->service = listener->service;
@@ -647,6 +659,7 @@ static struct err end_phases(struct dispatch *d)
 
 static void end_body(struct dispatch *d)
 {
+    d->call.received_us = loop_now_us(d->call.x->loop);
     struct err error = end_phases(d);
     if (!err_is(error) && d->call.arena->over_limit)
         error = err_new(ERR_REQUEST_BODY_TOO_LARGE);
@@ -707,6 +720,10 @@ static void on_done(struct http_exchange *x)
         d->outcome = err_new(ERR_CLIENT_GONE);
         call->status = 499;
     }
+    /* Most answers go out in the turn in which they were made, whose time was read before that. */
+    int64_t now_us = loop_now_us(x->loop);
+    stats_add(&((struct rest_loop *)x->loop_memory)->stats, call, d->outcome,
+              now_us > call->answered_us ? now_us : call->answered_us);
     if (call->server->log != NULL)
         access_log_add(call->server->log, call, d->outcome);
     if (err_is(d->outcome) && log_wants(LOG_DEBUG))
@@ -715,12 +732,16 @@ static void on_done(struct http_exchange *x)
 
 static void *loop_memory_new(void)
 {
-    return sas_memory_new();
+    struct rest_loop *loop = MEM_NEW(struct rest_loop);
+    loop->sas = sas_memory_new();
+    return loop;
 }
 
 static void loop_memory_free(void *memory)
 {
-    sas_memory_free(memory);
+    struct rest_loop *loop = memory;
+    sas_memory_free(loop->sas);
+    free(loop);
 }
 
 const struct http_handler REST_HANDLER = {

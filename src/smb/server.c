@@ -46,6 +46,9 @@ struct smb_server {
     int64_t started;
     atomic_uint_fast64_t last_session;
     atomic_uint connection_count;
+    atomic_uint session_count;
+    _Atomic uint64_t requests[SMB_USAGE_COMMANDS];
+    _Atomic uint64_t failures[SMB_USAGE_COMMANDS];
     atomic_size_t undrained;
     void (*drained)(void *arg);
     void *drained_arg;
@@ -185,6 +188,33 @@ atomic_uint *smb_server_calls(struct smb_server *s, const struct loop *loop)
 unsigned smb_server_connections(struct smb_server *s)
 {
     return atomic_load(&s->connection_count);
+}
+
+void smb_server_count(struct smb_server *s, unsigned command, bool failed)
+{
+    if (command >= SMB_USAGE_COMMANDS)
+        return;
+    (void)atomic_fetch_add_explicit(&s->requests[command], 1, memory_order_relaxed);
+    if (failed)
+        (void)atomic_fetch_add_explicit(&s->failures[command], 1, memory_order_relaxed);
+}
+
+void smb_server_count_session(struct smb_server *s, bool began)
+{
+    if (began)
+        (void)atomic_fetch_add_explicit(&s->session_count, 1, memory_order_relaxed);
+    else
+        (void)atomic_fetch_sub_explicit(&s->session_count, 1, memory_order_relaxed);
+}
+
+void smb_server_usage(struct smb_server *s, struct smb_usage *out)
+{
+    out->connections = atomic_load(&s->connection_count);
+    out->sessions = atomic_load(&s->session_count);
+    for (unsigned i = 0; i < SMB_USAGE_COMMANDS; i++) {
+        out->requests[i] = atomic_load_explicit(&s->requests[i], memory_order_relaxed);
+        out->failures[i] = atomic_load_explicit(&s->failures[i], memory_order_relaxed);
+    }
 }
 
 void smb_server_remember(struct smb_server *s, struct smb_conn *c)

@@ -44,7 +44,24 @@ void smb_server_drain(struct smb_server *s, void (*drained)(void *arg), void *ar
 /* After the loops have stopped. */
 void smb_server_free(struct smb_server *s);
 
+/* For metrics; any thread. */
+enum { SMB_USAGE_COMMANDS = 19 };
+struct smb_usage {
+    unsigned connections;
+    unsigned sessions;
+    uint64_t requests[SMB_USAGE_COMMANDS]; /* answered, by command */
+    uint64_t failures[SMB_USAGE_COMMANDS]; /* of these with an error */
+};
+void smb_server_usage(struct smb_server *s, struct smb_usage *out);
+/* "Create"; NULL for a command without a row. */
+const char *smb_command_name(unsigned command);
+
 /* ---- for the connections ---- */
+
+/* A request of this command was answered. */
+void smb_server_count(struct smb_server *s, unsigned command, bool failed);
+/* A session began, or is over. */
+void smb_server_count_session(struct smb_server *s, bool began);
 
 const struct smb_options *smb_server_options(const struct smb_server *s);
 const struct smb_world *smb_server_world(const struct smb_server *s);

@@ -327,10 +327,13 @@ static void unlink_doomed(struct local_engine *e)
     size_t kept = 0;
     for (size_t i = 0; i < c->doomed_count; i++) {
         struct segment_look look = segments_look(&e->journal.files, c->doomed[i].file);
-        if (c->doomed[i].commit <= safe && look.idle)
-            segments_unlink(&e->journal.files, &look);
-        else
+        if (c->doomed[i].commit > safe || !look.idle) {
             c->doomed[kept++] = c->doomed[i];
+            continue;
+        }
+        segments_unlink(&e->journal.files, &look);
+        tally_add(&e->collected_files, 1);
+        tally_add(&e->collected_bytes, look.end);
     }
     c->doomed_count = kept;
     note_doomed(c);

@@ -222,6 +222,7 @@ struct err commit_sync_extents(struct local_engine *e)
     e->unsynced_count = 0;
     if (err_is(result) && e->visible_unsynced && !e->lost) {
         e->lost = true;
+        atomic_store(&e->lost_seen, true);
         log_line(LOG_ERROR,
                  "bytes of visible updates could not be flushed: no update is taken until "
                  "the next start");
@@ -360,7 +361,9 @@ static struct err make_record(struct local_engine *e, uint64_t *tail)
 /* The disk has the record, or says that it has not: then it is as if it had never been written. */
 static struct err flush_record(struct local_engine *e)
 {
+    int64_t begun_us = clock_mono_us();
     struct err error = journal_flush(&e->journal);
+    histogram_add(&e->journal_flush_us, HISTOGRAM_TIMES_US, (uint64_t)(clock_mono_us() - begun_us));
     if (!err_is(error))
         return OK;
     journal_leave_record(&e->journal);
@@ -373,6 +376,7 @@ struct turn {
     struct engine_update *past;          /* the first that is left for the next turn */
     struct engine_update *first_written; /* the first whose outcome hangs on the commit */
     bool flush;
+    int64_t began_us;
 };
 
 /* The disk has begun to take the record, which leaves a processor idle for about as long as the
@@ -418,6 +422,7 @@ static struct err write_rows(struct local_engine *e, bool flush, const struct tu
     e->unvouched = !flush;
     rows_count(&e->rows, j->entries.n + (uint64_t)j->entry_count * FRESH_ROW_BYTES);
     atomic_fetch_add(&e->journal_bytes, after.offset - before.offset);
+    tally_add(&e->journal_written, after.offset - before.offset);
     return OK;
 }
 
@@ -447,6 +452,7 @@ static struct err make_durable_timed(struct local_engine *e, const struct turn *
     int64_t begun_us = clock_mono_us();
     struct err error = make_durable(e, turn->flush, turn);
     int64_t took_us = clock_mono_us() - begun_us;
+    histogram_add(&e->commit_us, HISTOGRAM_TIMES_US, (uint64_t)took_us);
     e->flush_us = turn->flush ? (OLD_WEIGHT * e->flush_us + took_us) / (OLD_WEIGHT + 1) : 0;
     return error;
 }
@@ -480,7 +486,8 @@ static void run_updates(struct local_engine *e, struct turn *turn, struct engine
 
 static struct turn run_turn(struct local_engine *e, struct engine_update *first)
 {
-    struct turn turn = {.first = first};
+    struct turn turn = {.first = first, .began_us = clock_mono_us()};
+    atomic_store_explicit(&e->turn_began_us, turn.began_us, memory_order_relaxed);
     look_for_room(e);
     run_updates(e, &turn, first);
     return turn;
@@ -511,6 +518,9 @@ static size_t end_turn(struct local_engine *e, const struct turn *turn)
         u->done(u);
         count++;
     }
+    histogram_add(&e->commit_updates, HISTOGRAM_COUNTS, count);
+    histogram_add(&e->turn_us, HISTOGRAM_TIMES_US, (uint64_t)(clock_mono_us() - turn->began_us));
+    atomic_store_explicit(&e->turn_began_us, 0, memory_order_relaxed);
     return count;
 }
 

@@ -136,6 +136,43 @@ static void local_usage(struct engine *engine, struct engine_usage *out)
     out->commits = atomic_load(&e->commits) - FIRST_COMMIT;
 }
 
+static uint64_t rows_property(const struct rows *rows, const char *name)
+{
+    uint64_t value = 0;
+    return rocksdb_property_int(rows->db, name, &value) == 0 ? value : 0;
+}
+
+static void local_stats(struct engine *engine, struct engine_stats *out)
+{
+    struct local_engine *e = local_of(engine);
+    struct disk_room room = {0};
+    int64_t began_us = atomic_load_explicit(&e->turn_began_us, memory_order_relaxed);
+    out->commit_updates = &e->commit_updates;
+    out->commit_us = &e->commit_us;
+    out->flush_us = &e->journal_flush_us;
+    out->turn_us = &e->turn_us;
+    out->held_us = began_us == 0 ? 0 : clock_mono_us() - began_us;
+    out->queued = update_queue_length(&e->queue);
+    out->has_disk = true;
+    out->journal_bytes = tally_read(&e->journal_written);
+    segments_usage(&e->journal.files, &out->journal_files, &out->journal_file_bytes);
+    out->cache_bytes = atomic_load(&e->cache->bytes);
+    out->cache_bytes_max = e->cache->bytes_max;
+    row_cache_stats(e->cache, &out->cache_hits, &out->cache_misses);
+    out->collected_files = tally_read(&e->collected_files);
+    out->collected_bytes = tally_read(&e->collected_bytes);
+    out->table_bytes = rows_property(&e->rows, "rocksdb.total-sst-files-size");
+    out->pending_compaction_bytes =
+        rows_property(&e->rows, "rocksdb.estimate-pending-compaction-bytes");
+    out->compactions_running = rows_property(&e->rows, "rocksdb.num-running-compactions");
+    if (!err_is(local_disk_room(e, &room))) {
+        out->disk_free = room.free;
+        out->disk_reserve = room.reserve;
+    }
+    out->room_short = atomic_load(&e->room_short);
+    out->lost = atomic_load(&e->lost_seen);
+}
+
 static void local_free(struct local_engine *e)
 {
     reap_release(&e->reaper);
@@ -182,6 +219,7 @@ static const struct engine_ops LOCAL_OPS = {
     .pin = local_pin,
     .unpin = local_unpin,
     .usage = local_usage,
+    .stats = local_stats,
     .close = local_close,
 };
 

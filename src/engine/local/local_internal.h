@@ -98,6 +98,13 @@ struct local_engine {
     _Atomic uint64_t journal_bytes; /* written so far */
     atomic_bool room_short;         /* rows may only go, see commit.c */
 
+    /* What the committer, or who works in its stead, counts for engine_stats. */
+    struct histogram commit_updates, commit_us, journal_flush_us, turn_us;
+    tally journal_written;
+    _Atomic int64_t turn_began_us;          /* 0: it waits for updates */
+    atomic_bool lost_seen;                  /* `lost`, for others */
+    tally collected_files, collected_bytes; /* the reaper's */
+
     /* the committer's */
     struct batch batch;
     rocksdb_writebatch_t *write; /* fold_rows' and mend_journal's */

@@ -107,15 +107,26 @@ static struct cached_row **way_of(struct row_cache *c, struct str key, uint64_t 
 struct cached_row *row_cache_find(struct row_cache *c, struct str key, uint64_t hash,
                                   uint64_t commit)
 {
-    pthread_mutex_lock(lock_of(c, hash));
+    union cache_lock *lock = &c->locks[hash & (CACHE_LOCKS - 1)];
+    pthread_mutex_lock(&lock->mutex);
     struct cached_row **way = way_of(c, key, hash);
     struct cached_row *found = way != NULL && (*way)->since <= commit ? *way : NULL;
+    tally_add(found != NULL ? &lock->hits : &lock->misses, 1);
     if (found != NULL) {
         atomic_fetch_add_explicit(&found->refs, 1, memory_order_relaxed);
         atomic_store_explicit(&found->used, true, memory_order_relaxed);
     }
-    pthread_mutex_unlock(lock_of(c, hash));
+    pthread_mutex_unlock(&lock->mutex);
     return found;
+}
+
+void row_cache_stats(const struct row_cache *c, uint64_t *hits, uint64_t *misses)
+{
+    *hits = *misses = 0;
+    for (size_t i = 0; i < CACHE_LOCKS; i++) {
+        *hits += tally_read(&c->locks[i].hits);
+        *misses += tally_read(&c->locks[i].misses);
+    }
 }
 
 void row_cache_prefetch(const struct row_cache *c, uint64_t hash)

@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 
 #include "core/str.h"
+#include "core/tally.h"
 #include "engine/tree.h"
 
 enum {
@@ -42,9 +43,13 @@ struct cached_row {
 
 /* With room around it: a lock that is taken must not slow down its neighbours' takers. */
 union cache_lock {
-    pthread_mutex_t mutex;
+    struct {
+        pthread_mutex_t mutex;
+        tally hits, misses; /* by who holds the lock */
+    };
     char room[64];
 };
+static_assert(sizeof(union cache_lock) == 64, "a lock is a line");
 
 /* As large as a line of the processor's caches, and in one: most looks for a row miss there. */
 struct cache_bucket {
@@ -121,6 +126,8 @@ void row_cache_renew(struct row_cache *c, struct str key, uint64_t hash, struct 
  * does not have much room that it does not use, its bytes are shared. */
 struct cached_row *row_cache_make(struct pool *pool, struct row *row, uint64_t hash,
                                   uint64_t commit);
+/* How often rows were found, and not. */
+void row_cache_stats(const struct row_cache *c, uint64_t *hits, uint64_t *misses);
 /* A row of this hash will be asked for soon. */
 void row_cache_prefetch(const struct row_cache *c, uint64_t hash);
 

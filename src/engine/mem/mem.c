@@ -123,20 +123,31 @@ static void mem_publish(struct mem_engine *m, struct tree newest)
     mem_extents_reap(&m->extents, pins_safe_commit(&m->pins));
 }
 
+static void mem_commit(struct mem_engine *m, struct engine_update *batch)
+{
+    struct tree newest = mem_published(m);
+    uint64_t count = 0;
+    int64_t began_us = clock_mono_us();
+    atomic_store_explicit(&m->turn_began_us, began_us, memory_order_relaxed);
+    for (struct engine_update *u = batch; u != NULL; u = u->next)
+        mem_run_update(m, &newest, u);
+    mem_publish(m, newest);
+    for (struct engine_update *u = batch, *next; u != NULL; u = next) {
+        next = u->next; /* done may free u */
+        u->done(u);
+        count++;
+    }
+    histogram_add(&m->commit_updates, HISTOGRAM_COUNTS, count);
+    histogram_add(&m->turn_us, HISTOGRAM_TIMES_US, (uint64_t)(clock_mono_us() - began_us));
+    atomic_store_explicit(&m->turn_began_us, 0, memory_order_relaxed);
+}
+
 static void *mem_commit_loop(void *arg)
 {
     struct mem_engine *m = arg;
     struct engine_update *batch;
-    while ((batch = update_queue_take(&m->queue)) != NULL) {
-        struct tree newest = mem_published(m);
-        for (struct engine_update *u = batch; u != NULL; u = u->next)
-            mem_run_update(m, &newest, u);
-        mem_publish(m, newest);
-        for (struct engine_update *u = batch, *next; u != NULL; u = next) {
-            next = u->next; /* done may free u */
-            u->done(u);
-        }
-    }
+    while ((batch = update_queue_take(&m->queue)) != NULL)
+        mem_commit(m, batch);
     return NULL;
 }
 
@@ -183,6 +194,16 @@ static void mem_usage(struct engine *e, struct engine_usage *out)
     out->commits = atomic_load(&m->commits);
 }
 
+static void mem_stats(struct engine *e, struct engine_stats *out)
+{
+    struct mem_engine *m = mem_engine_of(e);
+    int64_t began_us = atomic_load_explicit(&m->turn_began_us, memory_order_relaxed);
+    out->commit_updates = &m->commit_updates;
+    out->turn_us = &m->turn_us;
+    out->held_us = began_us == 0 ? 0 : clock_mono_us() - began_us;
+    out->queued = update_queue_length(&m->queue);
+}
+
 static void mem_close(struct engine *e)
 {
     struct mem_engine *m = mem_engine_of(e);
@@ -210,6 +231,7 @@ static const struct engine_ops MEM_OPS = {
     .pin = mem_pin,
     .unpin = mem_unpin,
     .usage = mem_usage,
+    .stats = mem_stats,
     .close = mem_close,
 };
 

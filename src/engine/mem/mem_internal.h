@@ -50,6 +50,8 @@ struct mem_engine {
     uint64_t commit;    /* the committer's */
     atomic_uint_fast64_t updates;
     atomic_uint_fast64_t commits;
+    struct histogram commit_updates, turn_us; /* the committer's */
+    _Atomic int64_t turn_began_us;            /* 0: it waits for updates */
 };
 
 struct engine_state {

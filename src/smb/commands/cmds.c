@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* THE TABLE: one row per command. A command without a row is answered STATUS_NOT_SUPPORTED. */
+#include <assert.h>
+
 #include "smb/cache.h"
 #include "smb/commands/close.h"
 #include "smb/commands/create.h"
@@ -14,6 +16,7 @@
 #include "smb/commands/tree.h"
 #include "smb/commands/write.h"
 #include "smb/message.h"
+#include "smb/server.h"
 
 static void smb_echo(struct smb_request *q)
 {
@@ -61,3 +64,10 @@ const struct smb_command SMB_COMMANDS[SMB_COMMAND_COUNT] = {
     [SMB_ECHO]            = {"Echo",             4,   false,  false, smb_echo, 0},
 };
 // clang-format on
+
+static_assert((int)SMB_COMMAND_COUNT == (int)SMB_USAGE_COMMANDS, "all commands are counted");
+
+const char *smb_command_name(unsigned command)
+{
+    return command < SMB_COMMAND_COUNT ? SMB_COMMANDS[command].name : NULL;
+}

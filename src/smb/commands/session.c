@@ -130,6 +130,7 @@ void smb_session_end(struct smb_session *s)
     if (s->ended)
         return;
     s->ended = true;
+    smb_server_count_session(s->server, false);
     smb_cards_drop(smb_server_cards(s->server), s->id);
     smb_trees_end(s);
     while (s->channels != NULL) {
@@ -232,6 +233,7 @@ static struct smb_channel *new_session(struct smb_conn *c)
     s->server = c->server;
     s->loop = c->loop;
     s->id = smb_server_next_session(c->server);
+    smb_server_count_session(s->server, true);
     return smb_channel_new(c, s);
 }
 

@@ -53,6 +53,20 @@ void opens_list(struct opens *t, const struct opens_select *select,
     opens_leave(t, &news);
 }
 
+struct opens_usage opens_usage(struct opens *t)
+{
+    struct opens_news news;
+    opens_enter(t, &news);
+    struct opens_usage usage = {.handles = t->handle_count, .files = t->file_count};
+    for (const struct opens_handle *h = t->first; h != NULL; h = h->all_next) {
+        usage.disconnected += h->disconnected ? 1 : 0;
+        /* Each file's locks are counted with the first of its handles. */
+        usage.locks += h->previous == NULL ? h->file->range_count : 0;
+    }
+    opens_leave(t, &news);
+    return usage;
+}
+
 size_t opens_force_close(struct opens *t, const struct opens_select *select, uint64_t id,
                          size_t max, uint64_t *next)
 {

@@ -236,6 +236,15 @@ void opens_unclaim(struct opens *t, struct opens_handle *claim);
 uint64_t opens_epoch(struct opens *t);
 bool opens_quiet_since(struct opens *t, uint64_t epoch);
 
+/* How much is open in all, for metrics. */
+struct opens_usage {
+    size_t handles;      /* of SMB clients */
+    size_t disconnected; /* those of them whose clients are away */
+    size_t locks;        /* byte ranges */
+    size_t files;
+};
+struct opens_usage opens_usage(struct opens *t);
+
 /* ---- listing and closing ---- */
 
 struct opens_info {

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the REST front end keeps for each loop: http_handler's loop_memory. */
+#ifndef REST_LOOP_MEMORY_H
+#define REST_LOOP_MEMORY_H
+
+#include "auth/sas_memory.h"
+#include "rest/stats.h"
+
+struct rest_loop {
+    struct sas_memory *sas;
+    struct rest_stats stats;
+};
+
+#endif
