@@ -81,6 +81,14 @@ static void challenge_for(const struct auth_server *server, const struct auth_in
         *challenge = oauth_challenge(server->oauth);
 }
 
+struct auth_reach *auth_reach_new(const struct auth_input *input, struct arena *arena)
+{
+    struct auth_reach *reach = ARENA_NEW(arena, struct auth_reach);
+    reach->account = input->account;
+    reach->service = input->service;
+    return reach;
+}
+
 /* A private container is not told from a missing one. Old clients expect that to be a 404. */
 static struct err no_credentials(const struct auth_server *server, const struct auth_input *input,
                                  const struct auth_demand *demand, struct str *challenge)
@@ -91,46 +99,6 @@ static struct err no_credentials(const struct auth_server *server, const struct 
     return err_new(ERR_NO_AUTHENTICATION_INFORMATION);
 }
 
-static bool is_public(enum auth_anonymous demanded, enum auth_public level)
-{
-    switch (demanded) {
-    case AUTH_ANONYMOUS_NEVER:
-        return false;
-    case AUTH_ANONYMOUS_BLOB:
-        return level != AUTH_PUBLIC_NONE;
-    case AUTH_ANONYMOUS_CONTAINER:
-        return level == AUTH_PUBLIC_CONTAINER;
-    case AUTH_ANONYMOUS_ALWAYS:
-        return true;
-    }
-    return false;
-}
-
-/* An account that was taken away takes its public containers with it. */
-static bool is_served(const struct auth_server *server, struct str name)
-{
-    struct account *account = accounts_get(server->accounts, name);
-    account_put(account);
-    return account != NULL;
-}
-
-static struct err anonymous_check(const struct auth_server *server, const struct auth_input *input,
-                                  const struct auth_demand *demand, struct arena *arena,
-                                  struct auth_result *result, struct str *challenge)
-{
-    enum auth_public level = AUTH_PUBLIC_NONE;
-    bool asks =
-        demand->anonymous == AUTH_ANONYMOUS_BLOB || demand->anonymous == AUTH_ANONYMOUS_CONTAINER;
-    if (asks && server->lookup.public_access != NULL && is_served(server, input->account)) {
-        struct auth_place place = {input->service, input->account, input->container};
-        TRY(server->lookup.public_access(server->store, &place, arena, &level));
-    }
-    if (!is_public(demand->anonymous, level))
-        return no_credentials(server, input, demand, challenge);
-    result->kind = AUTH_ANONYMOUS;
-    return OK;
-}
-
 /* A SAS for one user (sduoid) comes with that user's token; any other SAS comes alone. */
 static bool is_sas(const struct auth_input *input, struct str authorization)
 {
@@ -139,36 +107,76 @@ static bool is_sas(const struct auth_input *input, struct str authorization)
             (bearer_is(authorization) && str_given(auth_query(input, STR("sduoid")))));
 }
 
-struct err auth_check(const struct auth_server *server, const struct auth_input *input,
-                      const struct auth_demand *demand, struct arena *arena,
-                      struct auth_result *result, struct str *challenge)
+/* SDKs get a new token, for the audience that the challenge names, when told so by a 401. Where no
+ * token would do, they are to give up. */
+static struct err bearer_authenticate(const struct auth_server *server,
+                                      const struct auth_input *input, struct str authorization,
+                                      struct arena *arena, struct auth_result *result,
+                                      struct str *challenge)
 {
-    *result = (struct auth_result){0};
-    *challenge = STR_NONE;
+    struct err error = bearer_check(server, input, authorization, arena, result);
+    if (error.code != ERR_AUTHENTICATION_FAILED)
+        return error;
+    challenge_for(server, input, challenge);
+    if (str_given(*challenge) && input->secure && server->oauth != NULL)
+        error.code = ERR_TOKEN_REFUSED;
+    return error;
+}
+
+/* Who asks, whatever they ask for. */
+static struct err authenticate(const struct auth_server *server, const struct auth_input *input,
+                               struct arena *arena, struct auth_result *result,
+                               struct str *challenge)
+{
     struct str authorization;
     if (count_header(input, STR("authorization"), &authorization) > 1)
         return err_new(ERR_INVALID_AUTHENTICATION_INFO);
-    /* A preflight carries no credentials; whatever it carries is not looked at. */
-    if (demand->anonymous == AUTH_ANONYMOUS_ALWAYS)
-        return anonymous_check(server, input, demand, arena, result, challenge);
-    if (is_sas(input, authorization) && bearer_alone(demand))
-        return auth_failed(arena, STR("Only authentication scheme Bearer is supported"));
     if (is_sas(input, authorization))
-        return sas_check(server, input, demand, arena, result);
-    if (!str_given(authorization))
-        return anonymous_check(server, input, demand, arena, result, challenge);
+        return sas_check(server, input, arena, result);
+    if (!str_given(authorization)) {
+        result->kind = AUTH_ANONYMOUS;
+        return OK;
+    }
     if (str_istarts(authorization, STR("SharedKey ")) ||
         str_istarts(authorization, STR("SharedKeyLite ")))
         return shared_key_check(server, input, authorization, arena, result);
     if (!bearer_is(authorization))
         return err_new(ERR_INVALID_AUTHENTICATION_INFO);
-    struct err error = bearer_check(server, input, demand, authorization, arena, result);
-    if (error.code != ERR_AUTHENTICATION_FAILED)
-        return error;
-    challenge_for(server, input, challenge);
-    /* SDKs get a new token, for the audience that the challenge names, when told so by a 401. Where
-     * no token would do, they are to give up. */
-    if (str_given(*challenge) && input->secure && server->oauth != NULL)
-        error.code = ERR_TOKEN_REFUSED;
-    return error;
+    return bearer_authenticate(server, input, authorization, arena, result, challenge);
+}
+
+static struct err permit(const struct auth_server *server, const struct auth_input *input,
+                         const struct auth_demand *demand, struct arena *arena,
+                         struct auth_result *result, struct str *challenge)
+{
+    struct auth_resource what = {.service = input->service,
+                                 .account = input->account,
+                                 .container = input->container,
+                                 .object = input->object,
+                                 .query = input->query,
+                                 .query_count = input->query_count};
+    struct err error = auth_permit(server, result, &what, demand, arena);
+    if (error.code == ERR_NO_AUTHENTICATION_INFORMATION)
+        return no_credentials(server, input, demand, challenge);
+    TRY(error);
+    const char *letters =
+        result->kind == AUTH_ACCOUNT_SAS ? demand->account_sas : demand->service_sas;
+    result->create_only = str_given(result->permissions) && strchr(letters, 'c') != NULL &&
+                          permit_letters("c", result->permissions) &&
+                          !permit_letters("w", result->permissions);
+    return OK;
+}
+
+struct err auth_check(const struct auth_server *server, const struct auth_input *input,
+                      const struct auth_demand *demand, struct arena *arena,
+                      struct auth_result *result, struct str *challenge)
+{
+    *result = (struct auth_result){.kind = AUTH_ANONYMOUS};
+    *challenge = STR_NONE;
+    if (bearer_alone(demand) && is_sas(input, auth_header(input, STR("authorization"))))
+        return auth_failed(arena, STR("Only authentication scheme Bearer is supported"));
+    /* A preflight carries no credentials; whatever it carries is not looked at. */
+    if (demand->anonymous != AUTH_ANONYMOUS_ALWAYS)
+        TRY(authenticate(server, input, arena, result, challenge));
+    return permit(server, input, demand, arena, result, challenge);
 }

@@ -34,6 +34,17 @@ struct auth_demand {
     const char *service_sas; /* letters of a service SAS; NULL: not by service SAS */
     enum auth_anonymous anonymous;
     bool write;
+    bool tree; /* all that lies below the resource, too: a SAS for one object does not reach that */
+};
+
+/* What an operation works on: the resource of the request's path, or another that it names. */
+struct auth_resource {
+    enum service_kind service;
+    struct str account;
+    struct str container; /* decoded; absent at service level */
+    struct str object;    /* decoded; absent above */
+    const struct auth_pair *query; /* of its URL: says which snapshot or version it is */
+    size_t query_count;
 };
 
 struct sas_memory;
@@ -72,6 +83,8 @@ enum auth_kind {
     AUTH_ANONYMOUS
 };
 
+struct auth_reach;
+
 /* Who was let in, and with what limits; lives in the request's arena. */
 struct auth_result {
     enum auth_kind kind;
@@ -82,10 +95,11 @@ struct auth_result {
     /* Response-header overrides of a SAS; absent where not given. */
     struct str cache_control, content_disposition, content_encoding, content_language, content_type;
     struct str encryption_scope; /* ses of a SAS; absent where not given */
-    /* The table that a SAS is for, in lower case, and the range of keys; absent where not given. A
-     * batch must look at these for each of its parts. */
-    struct str table, start_pk, start_rk, end_pk, end_rk;
+    /* The range of keys that a table's SAS is for; absent where not given. A batch must look at it
+     * for each of its parts. */
+    struct str start_pk, start_rk, end_pk, end_rk;
     int sas_version; /* sv as yyyymmdd, 0 when there is none */
+    const struct auth_reach *reach; /* for auth_permit; NULL for AUTH_ANONYMOUS */
 };
 
 /* A container, queue, table or share. */
@@ -125,11 +139,20 @@ struct auth_server {
     struct auth_lookup lookup;
 };
 
-/* Decides. On refusal: the error with its exact code; *challenge is set to a WWW-Authenticate value
- * when the answer should carry one. */
+/* Finds out who asks, and asks auth_permit. On refusal: the error with its exact code; *challenge is
+ * set to a WWW-Authenticate value when the answer should carry one. */
 struct err auth_check(const struct auth_server *server, const struct auth_input *input,
                       const struct auth_demand *demand, struct arena *arena,
                       struct auth_result *result, struct str *challenge);
+
+/* May they do this to that? The only place that decides it, for the resource of the request's path
+ * as for every other one that a request names (the source of a copy or rename, the file behind a
+ * hard link, the table of a part of a batch): an operation on two resources asks for each.
+ * ERR_AUTHORIZATION_FAILURE when the credentials are for something else, and the refusals of
+ * auth_check. */
+struct err auth_permit(const struct auth_server *server, const struct auth_result *who,
+                       const struct auth_resource *what, const struct auth_demand *demand,
+                       struct arena *arena);
 
 /* What a user delegation key is given out for: the sk* parameters of a SAS made with it. */
 struct delegation {

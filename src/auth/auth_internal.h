@@ -8,6 +8,39 @@
 
 enum { AUTH_CLOCK_SKEW_SECONDS = 15 * 60 };
 
+struct jwt;
+
+/* How wide a service SAS reaches. */
+enum sas_scope {
+    SAS_SCOPE_NONE, /* sr is not one that the service has, or had at the time of sv */
+    SAS_SCOPE_OBJECT,
+    SAS_SCOPE_SNAPSHOT,
+    SAS_SCOPE_VERSION,
+    SAS_SCOPE_DIRECTORY,
+    SAS_SCOPE_CONTAINER, /* container, queue, table, share */
+};
+
+/* What credentials were found to be good for. Authentication fills it, auth_permit compares it with
+ * what is asked for. */
+struct auth_reach {
+    struct str account;
+    enum service_kind service; /* which the request came to */
+    /* Of an account SAS. */
+    struct str services, types;
+    /* Of a service SAS or user delegation SAS. */
+    enum sas_scope scope;
+    struct str container;
+    struct str path;   /* the object or directory; absent for SAS_SCOPE_CONTAINER */
+    struct str moment; /* the snapshot or version */
+    /* Of a bearer, or of who delegated. */
+    const struct jwt *token; /* NULL for who delegated */
+    const struct str *identities;
+    size_t identity_count;
+};
+
+/* Of the request's account and service, good for nothing yet. */
+struct auth_reach *auth_reach_new(const struct auth_input *input, struct arena *arena);
+
 /* A header's value by its name in any case; absent when not sent. */
 struct str auth_header(const struct auth_input *input, struct str name);
 /* The same for a query parameter. */
@@ -41,7 +74,6 @@ bool delegation_derive(const struct hmac_key *account_key, const struct delegati
                        unsigned char out[SHA256_BYTES]);
 
 /* `Authorization: Bearer token`. */
-struct jwt;
 /* ERR_AUTHENTICATION_FAILED for an account that is not served. */
 struct err auth_no_account(struct arena *arena, struct str account);
 bool bearer_is(struct str authorization);
@@ -50,13 +82,12 @@ bool bearer_alone(const struct auth_demand *demand);
 /* Who sent the token, whatever they ask for. */
 struct err bearer_verify(const struct auth_server *server, const struct auth_input *input,
                          struct str authorization, struct arena *arena, struct jwt *out);
-/* Whether the roles let one of these identities do it. */
-struct err bearer_permit(const struct auth_server *server, const struct auth_input *input,
-                         const struct auth_demand *demand, const struct str *identities,
-                         size_t count);
+/* Whether the roles let one of the identities of `who` do it. */
+struct err bearer_permit(const struct auth_server *server, const struct auth_result *who,
+                         const struct auth_resource *what, const struct auth_demand *demand,
+                         struct arena *arena);
 struct err bearer_check(const struct auth_server *server, const struct auth_input *input,
-                        const struct auth_demand *demand, struct str authorization,
-                        struct arena *arena, struct auth_result *result);
+                        struct str authorization, struct arena *arena, struct auth_result *result);
 
 /* `Authorization: SharedKey account:signature` and SharedKeyLite. */
 struct err shared_key_check(const struct auth_server *server, const struct auth_input *input,

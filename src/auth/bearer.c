@@ -43,43 +43,70 @@ bool bearer_alone(const struct auth_demand *demand)
 }
 
 /* The row's letters say what it does. */
-static enum role_need need_of(const struct auth_input *input, const struct auth_demand *demand)
+static enum role_need need_of(enum service_kind service, const struct auth_demand *demand)
 {
     const char *letters = demand->service_sas != NULL   ? demand->service_sas
                           : demand->account_sas != NULL ? demand->account_sas
                                                         : "";
     if (bearer_alone(demand))
         return NEED_DELEGATION;
-    if (input->service == SERVICE_BLOB && has_only(letters, "op"))
+    if (service == SERVICE_BLOB && has_only(letters, "op"))
         return NEED_OWNERSHIP;
     /* The stored policies that SAS rest on: only the data owner among the cloud's roles includes
      * getAcl and setAcl, while a share's are its ordinary properties. */
-    if (input->service != SERVICE_FILE && is_acl(demand))
+    if (service != SERVICE_FILE && is_acl(demand))
         return NEED_OWNERSHIP;
-    bool gets = str_eq(input->method, STR("GET")) || str_eq(input->method, STR("HEAD"));
-    /* Getting messages is a GET, but takes them from others. */
-    bool processes = input->service == SERVICE_QUEUE && has_only(letters, "p");
-    return has_only(letters, "rlf") || (gets && !processes) ? NEED_READ : NEED_WRITE;
+    return has_only(letters, "rlf") || !demand->write ? NEED_READ : NEED_WRITE;
 }
 
-struct err bearer_permit(const struct auth_server *server, const struct auth_input *input,
-                         const struct auth_demand *demand, const struct str *identities,
-                         size_t count)
+/* A token may be for one service alone, and what it names beside its own may be another's. */
+static struct err check_audience(const struct auth_server *server, const struct auth_reach *reach,
+                                 const struct auth_resource *what, struct arena *arena)
+{
+    struct oauth_place place = {.service = what->service, .account = what->account};
+    if (reach->token == NULL || what->service == reach->service ||
+        oauth_takes_audience(server->oauth, reach->token, &place))
+        return OK;
+    return auth_failed(arena, STR("Invalid token audience."));
+}
+
+struct err bearer_permit(const struct auth_server *server, const struct auth_result *who,
+                         const struct auth_resource *what, const struct auth_demand *demand,
+                         struct arena *arena)
 {
     const struct roles *roles = server->oauth == NULL ? NULL : oauth_roles(server->oauth);
-    enum role_need need = need_of(input, demand);
+    const struct auth_reach *reach = who->reach;
+    enum role_need need = need_of(what->service, demand);
     bool sas_reaches = demand->account_sas != NULL || demand->service_sas != NULL;
     if (!sas_reaches && need != NEED_DELEGATION && !is_acl(demand))
         return err_new(ERR_AUTHORIZATION_FAILURE);
+    TRY(check_audience(server, reach, what, arena));
     if (roles == NULL)
         return OK;
-    struct role_request request = {identities, count, input->account, input->container, need};
+    struct role_request request = {reach->identities, reach->identity_count, what->account,
+                                   what->container, need};
     return roles_permit(roles, &request) ? OK : err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
 }
 
+static const struct auth_reach *reach_of(const struct auth_input *input, const struct jwt *token,
+                                         struct arena *arena)
+{
+    struct auth_reach *reach = auth_reach_new(input, arena);
+    struct str *identities = ARENA_ARRAY(arena, struct str, IDENTITIES_MAX);
+    size_t count = 0;
+    identities[count++] = token->object_id;
+    identities[count++] = token->subject;
+    identities[count++] = token->app_id;
+    for (size_t i = 0; i < token->group_count; i++)
+        identities[count++] = token->groups[i];
+    reach->token = token;
+    reach->identities = identities;
+    reach->identity_count = count;
+    return reach;
+}
+
 struct err bearer_check(const struct auth_server *server, const struct auth_input *input,
-                        const struct auth_demand *demand, struct str authorization,
-                        struct arena *arena, struct auth_result *result)
+                        struct str authorization, struct arena *arena, struct auth_result *result)
 {
     struct jwt *token = ARENA_NEW(arena, struct jwt);
     TRY(bearer_verify(server, input, authorization, arena, token));
@@ -88,15 +115,8 @@ struct err bearer_check(const struct auth_server *server, const struct auth_inpu
     account_put(account);
     if (!known)
         return err_new(ERR_RESOURCE_NOT_FOUND);
-    struct str *identities = ARENA_ARRAY(arena, struct str, IDENTITIES_MAX);
-    size_t count = 0;
-    identities[count++] = token->object_id;
-    identities[count++] = token->subject;
-    identities[count++] = token->app_id;
-    for (size_t i = 0; i < token->group_count; i++)
-        identities[count++] = token->groups[i];
-    TRY(bearer_permit(server, input, demand, identities, count));
     result->kind = AUTH_BEARER;
+    result->reach = reach_of(input, token, arena);
     result->identity = str_given(token->object_id) ? token->object_id : token->subject;
     result->tenant = token->tenant_id;
     return OK;

@@ -205,6 +205,8 @@ void test_bearer_roles_by_operation(void)
         for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
             f.input.service = CASES[i].service;
             f.input.method = str_of(CASES[i].method);
+            f.demand.write = strcmp(CASES[i].method, "GET") != 0 ||
+                             strcmp(CASES[i].operation, "GetMessages") == 0;
             f.demand.service_sas = f.demand.account_sas = CASES[i].letters;
             f.demand.operation = CASES[i].operation;
             bool delegates = strcmp(CASES[i].operation, "GetUserDelegationKey") == 0;
@@ -245,6 +247,8 @@ void test_bearer_roles_for_acl(void)
         for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
             f.input.service = CASES[i].service;
             f.input.method = str_of(CASES[i].method);
+            f.demand.write = strcmp(CASES[i].method, "GET") != 0 ||
+                             strcmp(CASES[i].operation, "GetMessages") == 0;
             f.demand.operation = CASES[i].operation;
             bool enough = strcmp(CASES[i].needs, "reader") == 0 || strcmp(ROLES[r], "owner") == 0 ||
                           strcmp(CASES[i].needs, ROLES[r]) == 0;

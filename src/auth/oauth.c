@@ -282,7 +282,7 @@ static bool is_account_audience(struct str audience, const struct oauth_place *p
     return oauth_is_cloud(rest);
 }
 
-static bool takes_audience(const struct oauth *oauth, struct str audience,
+static bool is_audience(const struct oauth *oauth, struct str audience,
                            const struct oauth_place *place)
 {
     audience = without_slash(audience);
@@ -309,6 +309,15 @@ static bool takes_issuer(const struct oauth *oauth, struct str issuer)
     return false;
 }
 
+bool oauth_takes_audience(const struct oauth *oauth, const struct jwt *token,
+                          const struct oauth_place *place)
+{
+    for (size_t i = 0; i < token->audience_count; i++)
+        if (is_audience(oauth, token->audiences[i], place))
+            return true;
+    return false;
+}
+
 const char *oauth_refuses(struct oauth *oauth, const struct jwt *token,
                           const struct oauth_place *place)
 {
@@ -323,8 +332,5 @@ const char *oauth_refuses(struct oauth *oauth, const struct jwt *token,
         return "Lifetime validation failed. The token is expired.";
     if (!takes_issuer(oauth, token->issuer))
         return "Invalid token issuer.";
-    for (size_t i = 0; i < token->audience_count; i++)
-        if (takes_audience(oauth, token->audiences[i], place))
-            return NULL;
-    return "Invalid token audience.";
+    return oauth_takes_audience(oauth, token, place) ? NULL : "Invalid token audience.";
 }

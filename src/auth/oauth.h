@@ -32,6 +32,11 @@ struct oauth_place {
 const char *oauth_refuses(struct oauth *oauth, const struct jwt *token,
                           const struct oauth_place *place);
 
+/* Whether a token that was not refused for one place is for another, too; the place's time does not
+ * count. */
+bool oauth_takes_audience(const struct oauth *oauth, const struct jwt *token,
+                          const struct oauth_place *place);
+
 /* "core.windows.net", or what stands for it in another of Azure's clouds. */
 bool oauth_is_cloud(struct str domain);
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* May they do this to that: letters, scopes, roles and public access against a row's demand. */
+#include <assert.h>
+
 #include "auth/auth_internal.h"
 
 static bool has(struct str letters, char letter)
@@ -36,4 +39,158 @@ bool auth_permits(const struct auth_result *who, const char *letters)
         break;
     }
     return false;
+}
+
+/* ---- SAS ---- */
+
+static struct err permit_account_sas(const struct auth_result *who,
+                                     const struct auth_resource *what,
+                                     const struct auth_demand *demand)
+{
+    static const char SERVICES[] = "bqtf";
+    const struct auth_reach *reach = who->reach;
+    if (!has(reach->services, SERVICES[what->service]))
+        return err_new(ERR_AUTHORIZATION_SERVICE_MISMATCH);
+    if (demand->account_sas == NULL)
+        return err_new(ERR_AUTHORIZATION_FAILURE);
+    if (demand->account_sas_type != '*' && !has(reach->types, demand->account_sas_type))
+        return err_new(ERR_AUTHORIZATION_RESOURCE_TYPE_MISMATCH);
+    return permit_letters(demand->account_sas, who->permissions)
+               ? OK
+               : err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
+}
+
+static struct str query_of(const struct auth_resource *what, struct str name)
+{
+    for (size_t i = 0; i < what->query_count; i++)
+        if (str_ieq(what->query[i].name, name))
+            return what->query[i].value;
+    return STR_NONE;
+}
+
+static bool is_at(const struct auth_reach *reach, const struct auth_resource *what, struct str name)
+{
+    struct str moment = query_of(what, name);
+    return str_eq(reach->path, what->object) && moment.n > 0 && str_eq(reach->moment, moment);
+}
+
+/* "a" holds "a" and "a/b", not "ab". No segment is resolved: ".." is a name like any other. */
+static bool is_within(struct str directory, struct str path)
+{
+    return directory.n == 0 ||
+           (str_starts(path, directory) && (path.n == directory.n || path.p[directory.n] == '/'));
+}
+
+/* Names are compared byte by byte, as the signature does it: another spelling of the same file is
+ * not what was signed. */
+static bool scope_holds(const struct auth_reach *reach, const struct auth_resource *what)
+{
+    switch (reach->scope) {
+    case SAS_SCOPE_OBJECT:
+        return str_given(what->object) && str_eq(reach->path, what->object);
+    case SAS_SCOPE_SNAPSHOT:
+        return is_at(reach, what, STR("snapshot"));
+    case SAS_SCOPE_VERSION:
+        return is_at(reach, what, STR("versionid"));
+    case SAS_SCOPE_DIRECTORY:
+        return is_within(reach->path, what->object);
+    case SAS_SCOPE_CONTAINER:
+        return true;
+    case SAS_SCOPE_NONE:
+        break;
+    }
+    return false;
+}
+
+/* A batch of entities names no table itself; each of its parts does, and is asked for. */
+static bool sas_reaches(const struct auth_reach *reach, const struct auth_resource *what)
+{
+    bool table = what->service == SERVICE_TABLE;
+    bool container = table ? !str_given(what->container) ||
+                                 str_ieq(reach->container, what->container)
+                           : str_eq(reach->container, what->container);
+    return reach->service == what->service && container && scope_holds(reach, what);
+}
+
+static struct err permit_service_sas(const struct auth_result *who,
+                                     const struct auth_resource *what,
+                                     const struct auth_demand *demand)
+{
+    const struct auth_reach *reach = who->reach;
+    if (!sas_reaches(reach, what) || demand->service_sas == NULL)
+        return err_new(ERR_AUTHORIZATION_FAILURE);
+    if (demand->tree && reach->scope == SAS_SCOPE_OBJECT)
+        return err_new(ERR_AUTHORIZATION_RESOURCE_TYPE_MISMATCH);
+    return permit_letters(demand->service_sas, who->permissions)
+               ? OK
+               : err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
+}
+
+/* ---- nobody ---- */
+
+static bool is_public(enum auth_anonymous demanded, enum auth_public level)
+{
+    switch (demanded) {
+    case AUTH_ANONYMOUS_NEVER:
+        return false;
+    case AUTH_ANONYMOUS_BLOB:
+        return level != AUTH_PUBLIC_NONE;
+    case AUTH_ANONYMOUS_CONTAINER:
+        return level == AUTH_PUBLIC_CONTAINER;
+    case AUTH_ANONYMOUS_ALWAYS:
+        return true;
+    }
+    return false;
+}
+
+/* An account that was taken away takes its public containers with it. */
+static bool is_served(const struct auth_server *server, struct str name)
+{
+    struct account *account = accounts_get(server->accounts, name);
+    account_put(account);
+    return account != NULL;
+}
+
+static struct err permit_anonymous(const struct auth_server *server,
+                                   const struct auth_resource *what,
+                                   const struct auth_demand *demand, struct arena *arena)
+{
+    enum auth_public level = AUTH_PUBLIC_NONE;
+    bool asks =
+        demand->anonymous == AUTH_ANONYMOUS_BLOB || demand->anonymous == AUTH_ANONYMOUS_CONTAINER;
+    if (asks && server->lookup.public_access != NULL && is_served(server, what->account)) {
+        struct auth_place place = {what->service, what->account, what->container};
+        TRY(server->lookup.public_access(server->store, &place, arena, &level));
+    }
+    return is_public(demand->anonymous, level) ? OK : err_new(ERR_NO_AUTHENTICATION_INFORMATION);
+}
+
+/* ---- all of them ---- */
+
+struct err auth_permit(const struct auth_server *server, const struct auth_result *who,
+                       const struct auth_resource *what, const struct auth_demand *demand,
+                       struct arena *arena)
+{
+    if (who->kind == AUTH_ANONYMOUS)
+        return permit_anonymous(server, what, demand, arena);
+    assert(who->reach != NULL);
+    if (!str_eq(who->reach->account, what->account))
+        return err_new(ERR_AUTHORIZATION_FAILURE);
+    switch (who->kind) {
+    case AUTH_SHARED_KEY:
+        return OK;
+    case AUTH_ACCOUNT_SAS:
+        return permit_account_sas(who, what, demand);
+    case AUTH_SERVICE_SAS:
+        return permit_service_sas(who, what, demand);
+    case AUTH_DELEGATION_SAS:
+        TRY(permit_service_sas(who, what, demand));
+        /* Nobody can delegate more than they have, now. */
+        return bearer_permit(server, who, what, demand, arena);
+    case AUTH_BEARER:
+        return bearer_permit(server, who, what, demand, arena);
+    case AUTH_ANONYMOUS:
+        break;
+    }
+    return err_new(ERR_AUTHORIZATION_FAILURE);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checking a SAS, in the order of docs/protocol/facts.md §3.10: signature, times, address,
- * protocol, service and resource type, permission. */
+ * protocol, service and resource type, permission; the last three are
+ * auth_permit's. */
 #include "auth/sas.h"
 
 #include "auth/jwt.h"
@@ -173,7 +174,7 @@ static struct err check_limits(const struct auth_server *server, const struct sa
     return sas_check_protocol(sas);
 }
 
-/* ---- permission ---- */
+/* ---- what it is good for ---- */
 
 /* The letters that mean something for what the SAS is good for; others in sp are no permission. */
 static const char *meaningful_letters(const struct sas *sas)
@@ -203,40 +204,6 @@ static struct str keep_letters(struct arena *arena, struct str letters, const ch
     return buf_str(&kept);
 }
 
-static struct err check_account_reach(const struct sas *sas, const struct auth_demand *demand)
-{
-    static const char SERVICES[] = "bqtf";
-    struct str services = sas->value[SAS_SS], types = sas->value[SAS_SRT];
-    if (str_find(services, SERVICES[sas->input->service], 0) == services.n)
-        return err_new(ERR_AUTHORIZATION_SERVICE_MISMATCH);
-    if (demand->account_sas == NULL)
-        return err_new(ERR_AUTHORIZATION_FAILURE);
-    if (demand->account_sas_type != '*' && str_find(types, demand->account_sas_type, 0) == types.n)
-        return err_new(ERR_AUTHORIZATION_RESOURCE_TYPE_MISMATCH);
-    return OK;
-}
-
-static struct err check_permission(const struct sas *sas, const struct auth_demand *demand,
-                                   struct str sp, struct auth_result *result)
-{
-    const char *demanded = demand->service_sas;
-    result->permissions = sp;
-    if (sas->kind == AUTH_ACCOUNT_SAS) {
-        TRY(check_account_reach(sas, demand));
-        demanded = demand->account_sas;
-    } else if (demanded == NULL) {
-        return err_new(ERR_AUTHORIZATION_FAILURE);
-    } else {
-        result->permissions = keep_letters(sas->arena, sp, meaningful_letters(sas));
-    }
-    if (!permit_letters(demanded, result->permissions))
-        return err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
-    result->create_only = strchr(demanded, 'c') != NULL &&
-                          permit_letters("c", result->permissions) &&
-                          !permit_letters("w", result->permissions);
-    return OK;
-}
-
 /* A SAS for an encryption scope does not let write with another. */
 static struct err check_encryption_scope(const struct sas *sas)
 {
@@ -247,14 +214,36 @@ static struct err check_encryption_scope(const struct sas *sas)
     return OK;
 }
 
-/* ---- result ---- */
+static const struct auth_reach *reach_of(const struct sas *sas)
+{
+    const struct str *value = sas->value;
+    struct auth_reach *reach = auth_reach_new(sas->input, sas->arena);
+    if (sas->kind == AUTH_ACCOUNT_SAS) {
+        reach->services = value[SAS_SS];
+        reach->types = value[SAS_SRT];
+        return reach;
+    }
+    reach->scope = sas->scope;
+    reach->container = sas->container;
+    reach->path = sas->path;
+    reach->moment = sas_moment(sas);
+    if (sas->kind == AUTH_DELEGATION_SAS) {
+        struct str *delegator = ARENA_NEW(sas->arena, struct str);
+        *delegator = value[SAS_SKOID];
+        reach->identities = delegator;
+        reach->identity_count = 1;
+    }
+    return reach;
+}
 
 /* Overrides and ranges count only where they were signed. */
-static void fill_result(const struct sas *sas, struct auth_result *result)
+static void fill_result(const struct sas *sas, struct str sp, struct auth_result *result)
 {
     const struct str *value = sas->value;
     result->kind = sas->kind;
     result->sas_version = sas->version;
+    result->permissions =
+        sas->kind == AUTH_ACCOUNT_SAS ? sp : keep_letters(sas->arena, sp, meaningful_letters(sas));
     if (sas->version >= 20201206)
         result->encryption_scope = value[SAS_SES];
     if (sas->kind == AUTH_ACCOUNT_SAS)
@@ -269,10 +258,6 @@ static void fill_result(const struct sas *sas, struct auth_result *result)
         result->content_type = value[SAS_RSCT];
     }
     if (service == SERVICE_TABLE) {
-        size_t slash = sas->resource.n;
-        while (sas->resource.p[slash - 1] != '/')
-            slash--;
-        result->table = str_from(sas->resource, slash);
         result->start_pk = value[SAS_SPK];
         result->start_rk = value[SAS_SRK];
         result->end_pk = value[SAS_EPK];
@@ -281,8 +266,7 @@ static void fill_result(const struct sas *sas, struct auth_result *result)
 }
 
 struct err sas_check(const struct auth_server *server, const struct auth_input *input,
-                     const struct auth_demand *demand, struct arena *arena,
-                     struct auth_result *result)
+                     struct arena *arena, struct auth_result *result)
 {
     struct sas sas;
     struct sas_terms terms;
@@ -290,13 +274,10 @@ struct err sas_check(const struct auth_server *server, const struct auth_input *
         TRY(read_signed(server, input, arena, &sas));
     TRY(find_terms(server, &sas, &terms));
     TRY(check_limits(server, &sas, &terms));
-    TRY(check_permission(&sas, demand, terms.permission, result));
-    if (sas.kind == AUTH_DELEGATION_SAS) {
-        /* Nobody can delegate more than they have, now. */
-        TRY(bearer_permit(server, input, demand, &sas.value[SAS_SKOID], 1));
+    if (sas.kind == AUTH_DELEGATION_SAS)
         TRY(check_delegated_user(server, &sas));
-    }
     TRY(check_encryption_scope(&sas));
-    fill_result(&sas, result);
+    fill_result(&sas, terms.permission, result);
+    result->reach = reach_of(&sas);
     return OK;
 }

@@ -25,16 +25,6 @@ enum sas_field {
         SAS_FIELD_COUNT
 };
 
-/* How wide it reaches. */
-enum sas_scope {
-    SAS_SCOPE_NONE, /* sr is not one that the service has, or had at the time of sv */
-    SAS_SCOPE_OBJECT,
-    SAS_SCOPE_SNAPSHOT,
-    SAS_SCOPE_VERSION,
-    SAS_SCOPE_DIRECTORY,
-    SAS_SCOPE_CONTAINER, /* container, queue, table, share */
-};
-
 struct sas {
     const struct auth_input *input;
     struct arena *arena;
@@ -44,11 +34,12 @@ struct sas {
     int version; /* sv as yyyymmdd */
     enum sas_scope scope;
     int64_t good_from, good_until; /* ticks: st and se, of one that was remembered; else no time */
-    struct str resource;           /* the canonical name of what it is good for */
+    struct str container, path;    /* what it is good for, and its canonical name */
+    struct str resource;
     struct buf text;
 };
 
-/* Fills all but resource and text. False when it cannot be one: no or bad sv, a parameter twice, a
+/* Fills all but container, path, resource and text. False when it cannot be one: no or bad sv, a parameter twice, a
  * value that may not become part of a string to sign, an
  * sr that the service does not have or did not have by sv. */
 bool sas_read(struct sas *sas, const struct auth_input *input, struct arena *arena);
@@ -57,12 +48,14 @@ enum sas_field sas_field_of(struct str name);
 /* Whether the query holds one. */
 bool sas_present(const struct auth_input *input);
 
-/* Sets sas->resource. ERR_AUTHENTICATION_FAILED when the request names nothing of that scope;
+/* Sets sas->container, path and resource. ERR_AUTHENTICATION_FAILED when the request names nothing of that scope;
  * ERR_QUERY_PARAMETER_SDD_INVALID, ERR_QUERY_PARAMETER_SAS_MANDATORY. */
 struct err sas_name_resource(struct sas *sas);
 /* Whether the headers and parameters of the request that srh and srq name may become part of the
  * text, by name and by value. */
 bool sas_names_are_signable(const struct sas *sas);
+/* The snapshot or version that it is good for alone; absent when it is not for one. */
+struct str sas_moment(const struct sas *sas);
 /* The text of the i-th layout that a client with this sv may have used; false when there is none.
  * Layout 0 is the documented one. */
 bool sas_text(struct sas *sas, size_t i, struct str *text);
@@ -86,8 +79,9 @@ bool sas_recall(struct sas *sas, const struct auth_server *server, const struct 
 /* Once the signature was found to be good; `changes` is accounts_changes from before. */
 void sas_remember(const struct sas *sas, uint64_t changes);
 
+/* Whether it is signed, in its time, and comes from where it may; what it is good for is left in
+ * *result. */
 struct err sas_check(const struct auth_server *server, const struct auth_input *input,
-                     const struct auth_demand *demand, struct arena *arena,
-                     struct auth_result *result);
+                     struct arena *arena, struct auth_result *result);
 
 #endif

@@ -438,7 +438,7 @@ void test_sas_results(void)
     v = vector_named("table 2020-12-06");
     begin_vector(&f, v, v->target);
     CHECK_OK(fixture_check(&f));
-    CHECK_STR(f.result.table, STR("mytable"));
+    CHECK_STR(f.result.reach->container, STR("MyTable"));
     CHECK_STR(f.result.start_pk, STR("a"));
     CHECK_STR(f.result.start_rk, STR("1"));
     CHECK_STR(f.result.end_pk, STR("m"));

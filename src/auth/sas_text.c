@@ -167,13 +167,15 @@ struct err sas_name_resource(struct sas *sas)
         if (object.n == 0)
             return not_in_scope(sas);
     }
+    sas->container = container;
+    sas->path = object;
     put_resource(sas, container, object);
     return OK;
 }
 
 /* ---- the lines ---- */
 
-static struct str moment(const struct sas *sas)
+struct str sas_moment(const struct sas *sas)
 {
     if (sas->scope == SAS_SCOPE_SNAPSHOT)
         return sas->value[SAS_SNAPSHOT];
@@ -231,7 +233,7 @@ static void put_line(struct sas *sas, unsigned char line)
     else if (line == L_ACCOUNT)
         buf_put(&sas->text, sas->input->account);
     else if (line == L_MOMENT)
-        buf_put(&sas->text, moment(sas));
+        buf_put(&sas->text, sas_moment(sas));
     else if (line == L_HEADERS)
         put_request_headers(sas);
     else if (line == L_QUERY)

@@ -469,5 +469,6 @@ struct err shared_key_check(const struct auth_server *server, const struct auth_
                                                     "not the one that the request names."));
     account_put(account);
     result->kind = AUTH_SHARED_KEY;
+    result->reach = auth_reach_new(input, arena);
     return error;
 }

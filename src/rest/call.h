@@ -162,10 +162,15 @@ void rest_update(struct rest_call *call, struct engine_update *update,
 void rest_encode_ahead(struct rest_call *call);
 enum { REST_AHEAD_BYTES_MAX = 2048 }; /* of what the answer is made of */
 
+/* The file service wants to know what a token is used for: x-ms-file-request-intent, for the
+ * operation of that row. ERR_MISSING_REQUIRED_HEADER, ERR_INVALID_HEADER_VALUE. */
+struct err rest_check_intent(struct rest_call *call, enum service_kind service,
+                             const struct auth_result *who, const struct op *op);
+
 /* ---- parts of a batch ---- */
 
 /* The first phases for a part of a batch, whose x holds a request made of it: reads the resource
- * and the query, finds the row. The batch's own credentials stand for it: see auth_permits. */
+ * and the query, finds the row. The batch's own credentials stand for it: see auth_permit. */
 struct err rest_match_part(struct rest_call *part);
 /* Whether the row takes the conditions that the part has. After rest_match_part. */
 struct err rest_check_part(struct rest_call *part);

@@ -389,15 +389,7 @@ static struct err authenticate(struct rest_call *call, int version)
         .known = call->known_sas,
         .known_at = call->known_sas_at,
     };
-    const struct op *op = call->op;
-    struct auth_demand demand = {
-        .operation = op->name,
-        .account_sas = op->account_sas,
-        .account_sas_type = op->account_sas_type,
-        .service_sas = op->service_sas,
-        .anonymous = op->anonymous,
-        .write = op->mode == MODE_WRITE || op->mode == MODE_START,
-    };
+    struct auth_demand demand = op_demand(call->op);
     struct err error =
         auth_check(&call->server->auth, &input, &demand, call->arena, &call->who, &call->challenge);
     call->admitted = !err_is(error);
@@ -478,13 +470,14 @@ static bool is_of_share(const struct op *op)
 }
 
 /* A token's holder passes over the permissions of files, as a backup does, and has to say so. */
-static struct err check_intent(struct rest_call *call)
+struct err rest_check_intent(struct rest_call *call, enum service_kind service,
+                             const struct auth_result *who, const struct op *op)
 {
     const struct str name = STR("x-ms-file-request-intent");
     struct str intent = call_header(call, name);
-    if (call->service != SERVICE_FILE || call->who.kind != AUTH_BEARER)
+    if (service != SERVICE_FILE || who->kind != AUTH_BEARER)
         return OK;
-    if (!str_given(intent) && is_of_share(call->op))
+    if (!str_given(intent) && is_of_share(op))
         return OK;
     if (!str_given(intent))
         return call_missing_header(call, name);
@@ -519,7 +512,7 @@ static struct err head_phases(struct rest_call *call)
     TRY(cors_prepare(call));
     TRY(match_op(call, resource));
     TRY(authenticate(call, str_given(call_header(call, STR("x-ms-version"))) ? call->version : 0));
-    TRY(check_intent(call));
+    TRY(rest_check_intent(call, call->service, &call->who, call->op));
     /* The secondary endpoint serves reads; geo-replication's lag is none here. */
     if (call->secondary && (call->op->mode == MODE_WRITE || call->op->mode == MODE_START))
         return err_new(ERR_INSUFFICIENT_ACCOUNT_PERMISSIONS);

@@ -8,6 +8,19 @@
 #include "rest/server.h"
 #include "rest/table/format.h"
 
+struct auth_demand op_demand(const struct op *op)
+{
+    return (struct auth_demand){
+        .operation = op->name,
+        .account_sas = op->account_sas,
+        .account_sas_type = op->account_sas_type,
+        .service_sas = op->service_sas,
+        .anonymous = op->anonymous,
+        .write = op->mode == MODE_WRITE || op->mode == MODE_START,
+        .tree = op->tree,
+    };
+}
+
 const struct op_table *match_table(enum service_kind service)
 {
     static const struct op_table *const tables[SERVICE_KIND_COUNT] = {

@@ -66,6 +66,17 @@ enum op_conditions {
     COND_IGNORED = 32, /* not looked at by the frame: the operation does it */
 };
 
+/* A resource that the request names beside that of its path. What it is needed for, and so who may
+ * name it, is in second.c. */
+enum op_second {
+    SECOND_NONE,
+    SECOND_COPY_SOURCE,
+    SECOND_RENAMED_FILE,
+    SECOND_RENAMED_DIRECTORY,
+    SECOND_LINKED_FILE,
+    SECOND_COUNT
+};
+
 struct op {
     const char *name; /* as in the Azure documentation: PutBlockList */
     bool unserved;    /* only refused, with a code that says so; not listed in the documentation */
@@ -81,6 +92,8 @@ struct op {
     char account_sas_type;
     const char *service_sas;
     enum auth_anonymous anonymous;
+    enum op_second second;
+    bool tree; /* see auth_demand; it is said of both resources */
     unsigned conditions;
     enum op_body body;
     uint64_t body_max;
@@ -94,6 +107,9 @@ struct op {
      * call->error_headers. */
     void (*explain)(struct rest_call *call, struct err error);
 };
+
+/* What the row asks of whoever calls it. */
+struct auth_demand op_demand(const struct op *op);
 
 /* The table of one service; ops_blob.c and its like define them. */
 struct op_table {

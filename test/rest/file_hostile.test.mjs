@@ -222,9 +222,10 @@ describe('sources of renames, copies and links', () => {
         const url = (path) => `${server.url('file')}${path}`;
         const rename = (source) => send('PUT', `${share}/new`, 'comp=rename', { 'x-ms-file-rename-source': source });
         await refused([
-            ...['', 'x', 'http://h/x', url(share), url('/other/f'), url(`${share}/%FF`), `/${'a'.repeat(3000)}`]
+            ...['', 'x', 'http://h/x', url(share), url('/other/f'), url(`${share}/%FF`), `/${'a'.repeat(3000)}`,
+                url(`${share}/f%00`), url(`${share}/f?sharesnapshot=2026-01-01T00:00:00.0000000Z`)]
                 .map((s) => [rename(s), 'InvalidHeaderValue', 400, 'x-ms-file-rename-source']),
-            [rename(url(`${share}/f%00`)), 'InvalidResourceName'], [rename(url(`${share}/no`)), 'ResourceNotFound', 404],
+            [rename(url(`${share}/no`)), 'ResourceNotFound', 404],
             [rename(url(`${share}/no/f`)), 'ResourceNotFound', 404], [rename(url(`${share}/d`)), 'ResourceTypeMismatch', 409],
             [rename(url(`${share}/../f`)), 'InvalidFileOrDirectoryPathName'],
             [send('PUT', `${share}/d`, 'comp=rename', { 'x-ms-file-rename-source': url(`${share}/f`) }), 'ResourceTypeMismatch', 409],

@@ -97,7 +97,7 @@ struct err rest_copy_blob_decode(struct rest_call *call)
     /* The header is not one of Copy Blob's, unlike Copy Blob From URL's: a token does not last as
      * long as a copy may take. */
     const struct str token = STR("x-ms-copy-source-authorization");
-    return str_given(copy->source.authorization)
+    return str_given(copy->source.second.authorization)
                ? call_error(call, ERR_UNSUPPORTED_HEADER, "HeaderName", token)
                : OK;
 }
@@ -138,7 +138,7 @@ static struct err find_source(struct rest_call *call)
     struct blob_source *found = &copy->found;
     found->found = false;
     found->conditions = copy->conditions;
-    found->archived_too = str_eq(copy->source.account, call->account);
+    found->archived_too = str_eq(copy->source.second.account, call->account);
     found->not_of_blocks = str_eq(found->partition, call->partition);
     found->offset = 0;
     found->length = UINT64_MAX;

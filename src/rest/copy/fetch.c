@@ -34,7 +34,7 @@ struct err fetch_init(struct rest_call *call, const struct source_url *source, s
     *out = (struct fetch){.dialer = call->server->dialer,
                           .arena = call->arena,
                           .uri = source->uri,
-                          .authorization = source->authorization};
+                          .authorization = source->second.authorization};
     for (size_t i = 0; i < sizeof CONDITIONS / sizeof CONDITIONS[0]; i++) {
         struct str value = call_header(call, CONDITIONS[i].sent);
         if (str_given(value))

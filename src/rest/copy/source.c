@@ -155,59 +155,40 @@ static bool leads_here(const struct rest_call *call, const struct uri *uri, enum
 
 /* ---- reading ---- */
 
-static bool is_secret(struct str parameter)
+/* What of the query may be shown. */
+static struct str shown_of(struct rest_call *call, const struct source_url *source)
 {
-    static const struct str SHOWN[] = {STR_INIT("snapshot"), STR_INIT("sharesnapshot"),
-                                       STR_INIT("versionid")};
-    for (size_t i = 0; i < sizeof SHOWN / sizeof SHOWN[0]; i++)
-        if (str_ieq(parameter, SHOWN[i]))
-            return false;
-    return true;
-}
-
-static struct err read_query(struct rest_call *call, struct source_url *out, struct buf *shown)
-{
-    struct uri_query walk = uri_query_of(str_given(out->uri.query) ? out->uri.query : STR(""));
+    struct uri_query walk =
+        uri_query_of(str_given(source->uri.query) ? source->uri.query : STR(""));
     struct uri_param param;
+    struct buf shown = buf_in(call->arena);
     char joint = '?';
+    buf_put(&shown, str_head(source->url, str_find(source->url, '?', 0)));
     while (uri_query_next(&walk, call->arena, &param)) {
-        if (out->query_count == COPY_SOURCE_QUERY_MAX || !str_is_utf8(param.name) ||
-            !str_is_utf8(param.value))
-            return call_bad_header(call, NAME);
-        out->query[out->query_count++] = (struct auth_pair){param.name, param.value};
-        if (is_secret(param.name))
+        if (!second_names_moment(param.name))
             continue;
-        if (param.value.n == 0) /* the snapshot or version of nothing is not the base */
-            return call_bad_header(call, NAME);
-        buf_putc(shown, joint);
+        buf_putc(&shown, joint);
         joint = '&';
-        buf_put(shown, param.name);
-        buf_putc(shown, '=');
-        buf_put(shown, param.raw);
+        buf_put(&shown, param.name);
+        buf_putc(&shown, '=');
+        buf_put(&shown, param.raw);
     }
-    return walk.malformed ? call_bad_header(call, NAME) : OK;
-}
-
-static struct str query_of(const struct source_url *source, struct str name)
-{
-    for (size_t i = 0; i < source->query_count; i++)
-        if (str_ieq(source->query[i].name, name))
-            return source->query[i].value;
-    return STR_NONE;
+    return buf_str(&shown);
 }
 
 /* A time that the URL names something by; 0 when it does not. */
 static struct err read_moment(struct rest_call *call, const struct source_url *source,
                               struct str name, int64_t *out)
 {
-    struct str text = query_of(source, name);
+    struct str text = second_query(&source->second, name);
     *out = 0;
     return text.n == 0 || time_parse_iso(text, out) ? OK : call_bad_header(call, NAME);
 }
 
 static struct err read_place(struct rest_call *call, struct source_url *out)
 {
-    struct target_request wanted = {.service = out->service,
+    struct second *second = &out->second;
+    struct target_request wanted = {.service = second->service,
                                     .host = out->uri.host,
                                     .path = out->uri.path,
                                     .product_style =
@@ -215,10 +196,10 @@ static struct err read_place(struct rest_call *call, struct source_url *out)
     struct target target;
     if (err_is(target_parse(call->arena, &wanted, &target)) || target.resource != R_OBJECT)
         return call_bad_header(call, NAME);
-    out->account = target.account;
-    out->container = target.container;
-    out->object = target.object;
-    bool blob = out->service == SERVICE_BLOB;
+    second->account = target.account;
+    second->container = target.container;
+    second->object = target.object;
+    bool blob = second->service == SERVICE_BLOB;
     TRY(read_moment(call, out, blob ? STR("snapshot") : STR("sharesnapshot"), &out->snapshot));
     if (blob)
         TRY(read_moment(call, out, STR("versionid"), &out->version));
@@ -227,84 +208,50 @@ static struct err read_place(struct rest_call *call, struct source_url *out)
 
 /* ---- may it be read ---- */
 
-/* The request's own credentials serve for a source of the same account, when they can do anything
- * in it. But where the service fetches the source while the request waits, it does so with what can
- * be handed on: a token, not a signature by the account's key. So Put Blob From URL and its like
- * with the key alone are refused with the source's 401 (what the SDKs' live tests see), while a
- * Copy Blob that is signed with the key goes through. Copy Blob From URL is refused by the service
- * as well, but not by the emulator that our users come from, whose programs copy in this way: it
- * goes through, and opens nothing that the key would not. */
+/* The request's own key or token serves for a source of the same account, as far as it would for a
+ * request to read it: a token by its roles for the source's container. A SAS never does: a source
+ * that is not public brings its own in its URL. Where the service fetches the source while the
+ * request waits, it does so with what can be handed on: a token, not a signature by the account's
+ * key. So Put Blob From URL and its like with the key alone are refused with the source's 401 (what
+ * the SDKs' live tests see), while a Copy Blob that is signed with the key goes through. Copy Blob
+ * From URL is refused by the service as well, but not by the emulator that our users come from,
+ * whose programs copy in this way: it goes through, and opens nothing that the key would not. */
 static bool request_serves(const struct rest_call *call, const struct source_url *source)
 {
-    bool whole =
+    bool handed =
         call->who.kind == AUTH_BEARER || (call->who.kind == AUTH_SHARED_KEY && source->key_signs);
-    return whole && !str_given(source->authorization) && !str_given(query_of(source, STR("sig"))) &&
-           str_eq(source->account, call->account);
-}
-
-/* By credentials of its own, else by the request's, else as anybody. */
-static struct err authorize(struct rest_call *call, struct source_url *source)
-{
-    struct auth_pair header = {STR("Authorization"), source->authorization};
-    bool bearer = str_given(source->authorization);
-    struct auth_input input = {
-        .service = source->service,
-        .method = STR("GET"),
-        .path = source->uri.path,
-        .raw_query = source->uri.query,
-        .query = source->query,
-        .query_count = source->query_count,
-        .headers = &header,
-        .header_count = bearer ? 1 : 0,
-        .content_length = -1,
-        .account = source->account,
-        .container = source->container,
-        .object = source->object,
-        .peer = call->x->peer,
-        /* As if it were fetched the way that it is named. */
-        .secure = call->x->secure || str_ieq(source->uri.scheme, STR("https")),
-        .version = call->version,
-    };
-    bool blob = source->service == SERVICE_BLOB;
-    struct auth_demand demand = {.operation = blob ? "GetBlob" : "GetFile",
-                                 .account_sas = "r",
-                                 .account_sas_type = 'o',
-                                 .service_sas = "r",
-                                 .anonymous = blob ? AUTH_ANONYMOUS_BLOB : AUTH_ANONYMOUS_NEVER};
-    struct str challenge = STR_NONE;
-    source->by_request = request_serves(call, source);
-    if (source->by_request)
-        return OK;
-    struct err error =
-        auth_check(&call->server->auth, &input, &demand, call->arena, &source->who, &challenge);
-    return copy_source_refused(call, error);
+    return handed && str_eq(source->second.account, call->account);
 }
 
 struct err copy_source_read(struct rest_call *call, struct source_url *out)
 {
-    struct buf shown = buf_in(call->arena);
+    struct second *second = &out->second;
     out->url = call_header(call, NAME);
     if (!str_given(out->url))
         return call_missing_header(call, NAME);
-    if (out->url.n > COPY_SOURCE_URL_MAX || !uri_parse(out->url, &out->uri))
+    if (out->url.n > SECOND_URL_MAX || !uri_parse(out->url, &out->uri))
         return call_bad_header(call, NAME);
-    buf_put(&shown, str_head(out->url, str_find(out->url, '?', 0)));
-    TRY(read_query(call, out, &shown));
-    out->shown = buf_str(&shown);
-    out->authorization = call_header(call, AUTHORIZATION);
-    if (str_given(out->authorization) && !str_istarts(out->authorization, STR("Bearer ")))
+    second->path = out->uri.path;
+    second->raw_query = out->uri.query;
+    if (!second_read_query(call, second))
+        return call_bad_header(call, NAME);
+    out->shown = shown_of(call, out);
+    second->authorization = call_header(call, AUTHORIZATION);
+    if (str_given(second->authorization) &&
+        !str_istarts(second->authorization, STR("Bearer ")))
         return call_bad_header(call, AUTHORIZATION);
-    out->cloud = names_cloud(call, &out->uri, &out->service);
-    out->here = out->cloud || leads_here(call, &out->uri, &out->service);
+    out->cloud = names_cloud(call, &out->uri, &second->service);
+    out->here = out->cloud || leads_here(call, &out->uri, &second->service);
     if (!out->here)
         return OK;
     TRY(read_place(call, out));
-    return authorize(call, out);
+    second->handed_on = request_serves(call, out);
+    return copy_source_refused(call, second_permit(call, second));
 }
 
 bool copy_source_is_file(const struct source_url *source)
 {
-    return source->here && source->service == SERVICE_FILE;
+    return source->here && source->second.service == SERVICE_FILE;
 }
 
 struct err copy_source_no_conditions(struct rest_call *call)
@@ -321,7 +268,7 @@ struct err copy_source_no_conditions(struct rest_call *call)
 
 struct err copy_source_need_tags(struct rest_call *call, const struct source_url *source)
 {
-    if (!source->here || source->by_request || auth_permits(&source->who, "t"))
+    if (!source->here || auth_permits(source->second.who, "t"))
         return OK;
     return copy_source_refused(call, err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH));
 }
@@ -348,13 +295,13 @@ struct err copy_source_conditions(struct rest_call *call, const struct source_ur
 struct err copy_source_blob(struct rest_call *call, const struct source_url *source,
                             struct blob_source *out)
 {
-    if (source->service != SERVICE_BLOB || err_is(name_check_container(source->container)) ||
-        err_is(name_check_blob(source->object)))
+    if (source->second.service != SERVICE_BLOB || err_is(name_check_container(source->second.container)) ||
+        err_is(name_check_blob(source->second.object)))
         return call_bad_header(call, NAME);
     *out = (struct blob_source){.arena = call->arena,
                                 .partition =
-                                    blob_partition(call->arena, source->account, source->container),
-                                .name = source->object,
+                                    blob_partition(call->arena, source->second.account, source->second.container),
+                                .name = source->second.object,
                                 .pieces_max = BLOB_SOURCE_PIECES};
     if (source->snapshot != 0)
         out->at = (struct blob_at){.item = BLOB_SNAPSHOT, .time = source->snapshot};

@@ -6,26 +6,19 @@
 #define REST_COPY_SOURCE_H
 
 #include "core/uri.h"
-#include "rest/call.h"
+#include "rest/second.h"
 #include "service/blob/source.h"
-
-enum { COPY_SOURCE_URL_MAX = 2048, COPY_SOURCE_QUERY_MAX = 48 };
 
 struct source_url {
     struct str url;   /* as sent */
     struct str shown; /* as it may be told later: without signatures and tokens */
     struct uri uri;
-    struct str authorization; /* x-ms-copy-source-authorization; absent when not sent */
-    struct auth_pair query[COPY_SOURCE_QUERY_MAX];
-    size_t query_count;
-    bool here;  /* of this server; the rest is for such a one */
-    bool cloud; /* named as in the cloud: by the host, whatever the options say */
-    enum service_kind service;
-    struct str account, container, object;
-    int64_t snapshot;       /* 0: not of one */
-    int64_t version;        /* the same */
-    struct auth_result who; /* with what it was let in; zero where it is by the request's own */
-    bool by_request;
+    bool here;            /* of this server; the rest is for such a one */
+    bool cloud;           /* named as in the cloud: by the host, whatever the options say */
+    struct second second; /* where it is, and by what credentials it was let in; its query and
+                             authorization (x-ms-copy-source-authorization) are always set */
+    int64_t snapshot;     /* 0: not of one */
+    int64_t version;      /* the same */
     /* Set before it is read: the account's key, which signs the request, signs for it as well. */
     bool key_signs;
 };

@@ -40,10 +40,10 @@ static struct err read_source(struct rest_call *call, struct copy_call *copy)
         copy->foreign.url = url->url;
         return url->here ? copy_source_blob(call, url, &copy->blob) : OK;
     }
-    if (err_is(name_check(url->container)))
+    if (err_is(name_check(url->second.container)))
         return call_bad_header(call, STR("x-ms-copy-source"));
-    copy->source.partition = file_partition(call->arena, url->account, url->container);
-    copy->source.path = url->object;
+    copy->source.partition = file_partition(call->arena, url->second.account, url->second.container);
+    copy->source.path = url->second.object;
     copy->source.snapshot = url->snapshot;
     return call_header_bool(call, STR("x-ms-source-allow-trailing-dot"), &copy->source.keep_dots);
 }

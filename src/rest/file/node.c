@@ -7,6 +7,9 @@
 #include "rest/file/request.h"
 #include "rest/file/upload.h"
 #include "rest/metadata.h"
+#include "rest/second.h"
+#include "rest/server.h"
+#include "rest/target.h"
 #include "service/file/directory.h"
 #include "service/file/file.h"
 #include "service/file/link.h"
@@ -273,28 +276,66 @@ struct err rest_lease_file_encode(struct rest_call *call)
     return OK;
 }
 
+/* ---- what renames and links name beside their own path ---- */
+
+/* By its URL, which must lie in the same account and share, and may bring a SAS. What lies in a
+ * snapshot of the share can be neither moved nor linked. */
+static struct err read_neighbour_url(struct rest_call *call, struct str text, struct second *out)
+{
+    const struct str name = second_header(call->op->second);
+    struct uri uri;
+    struct target target;
+    if (text.n > SECOND_URL_MAX || !uri_parse(text, &uri))
+        return call_bad_header(call, name);
+    struct target_request wanted = {.service = SERVICE_FILE,
+                                    .host = uri.host,
+                                    .path = uri.path,
+                                    .product_style = call->server->options.product_style};
+    if (err_is(target_parse(call->arena, &wanted, &target)) || target.resource != R_OBJECT ||
+        !str_eq(target.account, call->account) || !str_eq(target.container, call->container))
+        return call_bad_header(call, name);
+    *out = (struct second){.service = SERVICE_FILE,
+                           .account = target.account,
+                           .container = target.container,
+                           .object = target.object,
+                           .path = uri.path,
+                           .raw_query = uri.query,
+                           .handed_on = true};
+    if (!second_read_query(call, out) || second_query(out, STR("sharesnapshot")).n > 0)
+        return call_bad_header(call, name);
+    return OK;
+}
+
+/* The same, or by its path from the share's root. */
+static struct err read_neighbour(struct rest_call *call, struct str text, struct second *out)
+{
+    const struct str name = second_header(call->op->second);
+    struct str path;
+    if (str_istarts(text, STR("http://")) || str_istarts(text, STR("https://")))
+        return read_neighbour_url(call, text, out);
+    if (!uri_decode(call->arena, text, &path) || !str_is_utf8(path))
+        return call_bad_header(call, name);
+    while (path.n > 0 && path.p[0] == '/')
+        path = str_from(path, 1);
+    *out = (struct second){.service = SERVICE_FILE,
+                           .account = call->account,
+                           .container = call->container,
+                           .object = path,
+                           .handed_on = true};
+    return path.n > 0 ? OK : call_bad_header(call, name);
+}
+
 /* ---- Rename ---- */
 
-/* The source's URL: its path must lie in the same account and share. */
 static struct err read_source(struct rest_call *call, struct rename_args *args)
 {
-    const struct str name = STR("x-ms-file-rename-source");
-    struct str text = call_header(call, name);
-    struct uri uri;
-    struct str path;
+    struct second source = {0};
+    struct str text = call_header(call, second_header(call->op->second));
     if (!str_given(text))
-        return call_missing_header(call, name);
-    if (!uri_parse(text, &uri) || !uri_decode(call->arena, uri.path, &path) || !str_is_utf8(path))
-        return call_bad_header(call, name);
-    struct str rest = str_from(path, 1);
-    if (call->path_style && !str_eq(str_cut(&rest, '/'), call->account))
-        return call_bad_header(call, name);
-    if (!str_given(rest) || !str_eq(str_cut(&rest, '/'), call->container) || !str_given(rest))
-        return call_bad_header(call, name);
-    while (rest.n > 0 && rest.p[rest.n - 1] == '/')
-        rest.n--;
-    args->source = rest;
-    return OK;
+        return call_missing_header(call, second_header(call->op->second));
+    TRY(read_neighbour_url(call, text, &source));
+    args->source = source.object;
+    return second_permit(call, &source);
 }
 
 static struct err read_lease_header(struct rest_call *call, struct str name, struct lease_id *out)
@@ -393,15 +434,13 @@ struct err rest_get_symbolic_link_encode(struct rest_call *call)
 
 struct err rest_create_hard_link_decode(struct rest_call *call)
 {
-    const struct str name = STR("x-ms-file-target-file");
-    struct str text = call_header(call, name);
+    struct str text = call_header(call, second_header(call->op->second));
+    struct second file = {0};
     struct link_args *args;
     TRY(decode_link(call, &args));
     if (!str_given(text))
-        return call_missing_header(call, name);
-    if (!uri_decode(call->arena, text, &args->target) || !str_is_utf8(args->target))
-        return call_bad_header(call, name);
-    while (args->target.n > 0 && args->target.p[0] == '/')
-        args->target = str_from(args->target, 1);
-    return args->target.n > 0 ? OK : call_bad_header(call, name);
+        return call_missing_header(call, second_header(call->op->second));
+    TRY(read_neighbour(call, text, &file));
+    args->target = file.object;
+    return second_permit(call, &file);
 }

@@ -62,8 +62,10 @@ static struct err part_decode(struct batch *b, struct batch_part *part)
         return err_new(ERR_AUTHORIZATION_FAILURE);
     if (!(b->query ? is_query(call->op) : is_change(call->op)))
         return bad_batch();
-    if (!auth_permits(&call->who, call->op->service_sas))
-        return err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
+    const struct auth_resource what = {
+        .service = call->service, .account = call->account, .container = call->container};
+    struct auth_demand demand = op_demand(call->op);
+    TRY(auth_permit(&call->server->auth, &call->who, &what, &demand, call->arena));
     return call->op->decode(call);
 }
 

@@ -140,8 +140,6 @@ struct err rest_query_entities_decode(struct rest_call *call)
         .context = c,
     };
     TRY(table_place_of(call, &q->place));
-    if (str_given(call->who.table) && !str_ieq(call->who.table, call->container))
-        return err_new(ERR_AUTHORIZATION_FAILURE);
     TRY(table_view_of(call, &c->view));
     TRY(decode_select(call, &c->view));
     TRY(decode_options(call, q));

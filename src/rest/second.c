@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/second.h"
+
+#include <assert.h>
+
+#include "core/uri.h"
+#include "rest/match.h"
+#include "rest/server.h"
+
+/* A copy reads its source: Get Blob or Get File of it must be allowed.
+ *
+ * A rename takes the source's name away, so it needs what deleting needs, while the destination is
+ * written (`w`, the row's own letter, which also covers a file that is replaced, as it does for
+ * Create File and Copy File). The documentation names no letters for it. The service is known to
+ * take a share's `rw` without `d` (azure-sdk-for-python, test_file.py); here a SAS without `d` takes
+ * nothing away.
+ *
+ * A hard link lends the file another name, under which other SAS reach its bytes for good, and
+ * changes its link count and ETag: reading and writing must both be allowed (as Linux has it with
+ * protected_hardlinks).
+ *
+ * Not here, because nothing of another resource is read or changed: the text of a symbolic link,
+ * which the server never follows; x-ms-previous-snapshot-url, of which only the time counts, for
+ * the blob of the path itself; the deleted container or share to restore, which must have the name
+ * of the path. Parts of batches have rows of their own. */
+static const struct {
+    struct str header;
+    struct second_needs of_blob, of_file;
+} KINDS[] = {
+    [SECOND_NONE] = {.header = {NULL, 0}},
+    [SECOND_COPY_SOURCE] = {STR_INIT("x-ms-copy-source"), {{"GetBlob"}}, {{"GetFile"}}},
+    [SECOND_RENAMED_FILE] = {STR_INIT("x-ms-file-rename-source"), {{0}}, {{"DeleteFile"}}},
+    [SECOND_RENAMED_DIRECTORY] = {STR_INIT("x-ms-file-rename-source"),
+                                  {{0}},
+                                  {{"DeleteDirectory"}}},
+    [SECOND_LINKED_FILE] = {STR_INIT("x-ms-file-target-file"), {{0}}, {{"GetFile", "PutRange"}}},
+};
+
+struct str second_header(enum op_second second)
+{
+    return KINDS[second].header;
+}
+
+struct second_needs second_needs_of(enum op_second second, enum service_kind service)
+{
+    return service == SERVICE_BLOB ? KINDS[second].of_blob : KINDS[second].of_file;
+}
+
+bool second_names_moment(struct str parameter)
+{
+    static const struct str MOMENTS[] = {STR_INIT("snapshot"), STR_INIT("sharesnapshot"),
+                                         STR_INIT("versionid")};
+    for (size_t i = 0; i < sizeof MOMENTS / sizeof MOMENTS[0]; i++)
+        if (str_ieq(parameter, MOMENTS[i]))
+            return true;
+    return false;
+}
+
+bool second_read_query(struct rest_call *call, struct second *s)
+{
+    struct uri_query walk = uri_query_of(str_given(s->raw_query) ? s->raw_query : STR(""));
+    struct uri_param param;
+    while (uri_query_next(&walk, call->arena, &param)) {
+        if (s->query_count == SECOND_QUERY_MAX || !str_is_utf8(param.name) ||
+            !str_is_utf8(param.value) ||
+            (param.value.n == 0 && second_names_moment(param.name)))
+            return false;
+        s->query[s->query_count++] = (struct auth_pair){param.name, param.value};
+    }
+    return !walk.malformed;
+}
+
+struct str second_query(const struct second *s, struct str name)
+{
+    for (size_t i = 0; i < s->query_count; i++)
+        if (str_ieq(s->query[i].name, name))
+            return s->query[i].value;
+    return STR_NONE;
+}
+
+/* ---- may they ---- */
+
+static const struct op *row_named(enum service_kind service, const char *name)
+{
+    const struct op_table *table = match_table(service);
+    for (size_t i = 0; i < table->count; i++)
+        if (strcmp(table->rows[i].name, name) == 0)
+            return &table->rows[i];
+    return NULL;
+}
+
+/* By credentials that come with it, or none. */
+static struct err authenticate(struct rest_call *call, struct second *s,
+                               const struct auth_demand *demand)
+{
+    struct auth_pair header = {STR("Authorization"), s->authorization};
+    struct auth_input input = {
+        .service = s->service,
+        .method = STR("GET"),
+        .path = s->path,
+        .raw_query = s->raw_query,
+        .query = s->query,
+        .query_count = s->query_count,
+        .headers = &header,
+        .header_count = str_given(s->authorization) ? 1 : 0,
+        .content_length = -1,
+        .account = s->account,
+        .container = s->container,
+        .object = s->object,
+        .peer = call->x->peer,
+        /* Its SAS or token came with this request, however its own URL begins. */
+        .secure = call->x->secure,
+        .version = call->version,
+        .now = call->now,
+    };
+    struct str challenge;
+    s->who = &s->own;
+    return auth_check(&call->server->auth, &input, demand, call->arena, &s->own, &challenge);
+}
+
+static bool brings_credentials(const struct second *s)
+{
+    return str_given(s->authorization) || str_given(second_query(s, STR("sig")));
+}
+
+/* One of the operations that it is needed for. The credentials that come with it are read once. */
+static struct err permit(struct rest_call *call, struct second *s, const struct op *row)
+{
+    const struct auth_resource what = {s->service, s->account, s->container,
+                                       s->object,  s->query,   s->query_count};
+    struct auth_demand demand = op_demand(row);
+    demand.tree = call->op->tree;
+    if (s->who == NULL && (brings_credentials(s) || !s->handed_on))
+        return authenticate(call, s, &demand);
+    if (s->who == NULL)
+        s->who = &call->who;
+    return auth_permit(&call->server->auth, s->who, &what, &demand, call->arena);
+}
+
+struct err second_permit(struct rest_call *call, struct second *s)
+{
+    struct second_needs needs = second_needs_of(call->op->second, s->service);
+    /* An operation that names another resource has to say so in its row. */
+    assert(needs.rows[0] != NULL);
+    s->who = NULL;
+    for (size_t i = 0; i < SECOND_NEEDS_MAX && needs.rows[i] != NULL; i++) {
+        const struct op *row = row_named(s->service, needs.rows[i]);
+        assert(row != NULL);
+        TRY(permit(call, s, row));
+        TRY(rest_check_intent(call, s->service, s->who, row));
+    }
+    return OK;
+}
