@@ -41,8 +41,8 @@ struct auth_demand {
 struct auth_resource {
     enum service_kind service;
     struct str account;
-    struct str container; /* decoded; absent at service level */
-    struct str object;    /* decoded; absent above */
+    struct str container;          /* decoded; absent at service level */
+    struct str object;             /* decoded; absent above */
     const struct auth_pair *query; /* of its URL: says which snapshot or version it is */
     size_t query_count;
 };
@@ -98,7 +98,7 @@ struct auth_result {
     /* The range of keys that a table's SAS is for; absent where not given. A batch must look at it
      * for each of its parts. */
     struct str start_pk, start_rk, end_pk, end_rk;
-    int sas_version; /* sv as yyyymmdd, 0 when there is none */
+    int sas_version;                /* sv as yyyymmdd, 0 when there is none */
     const struct auth_reach *reach; /* for auth_permit; NULL for AUTH_ANONYMOUS */
 };
 
@@ -139,8 +139,8 @@ struct auth_server {
     struct auth_lookup lookup;
 };
 
-/* Finds out who asks, and asks auth_permit. On refusal: the error with its exact code; *challenge is
- * set to a WWW-Authenticate value when the answer should carry one. */
+/* Finds out who asks, and asks auth_permit. On refusal: the error with its exact code; *challenge
+ * is set to a WWW-Authenticate value when the answer should carry one. */
 struct err auth_check(const struct auth_server *server, const struct auth_input *input,
                       const struct auth_demand *demand, struct arena *arena,
                       struct auth_result *result, struct str *challenge);

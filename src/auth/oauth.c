@@ -283,7 +283,7 @@ static bool is_account_audience(struct str audience, const struct oauth_place *p
 }
 
 static bool is_audience(const struct oauth *oauth, struct str audience,
-                           const struct oauth_place *place)
+                        const struct oauth_place *place)
 {
     audience = without_slash(audience);
     if (oauth->basic)

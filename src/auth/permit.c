@@ -106,9 +106,9 @@ static bool scope_holds(const struct auth_reach *reach, const struct auth_resour
 static bool sas_reaches(const struct auth_reach *reach, const struct auth_resource *what)
 {
     bool table = what->service == SERVICE_TABLE;
-    bool container = table ? !str_given(what->container) ||
-                                 str_ieq(reach->container, what->container)
-                           : str_eq(reach->container, what->container);
+    bool container = table
+                         ? !str_given(what->container) || str_ieq(reach->container, what->container)
+                         : str_eq(reach->container, what->container);
     return reach->service == what->service && container && scope_holds(reach, what);
 }
 

@@ -39,17 +39,17 @@ struct sas {
     struct buf text;
 };
 
-/* Fills all but container, path, resource and text. False when it cannot be one: no or bad sv, a parameter twice, a
- * value that may not become part of a string to sign, an
- * sr that the service does not have or did not have by sv. */
+/* Fills all but container, path, resource and text. False when it cannot be one: no or bad sv, a
+ * parameter twice, a value that may not become part of a string to sign, an sr that the service
+ * does not have or did not have by sv. */
 bool sas_read(struct sas *sas, const struct auth_input *input, struct arena *arena);
 /* The parameter of that name, in any case; SAS_FIELD_COUNT when it is none of a SAS. */
 enum sas_field sas_field_of(struct str name);
 /* Whether the query holds one. */
 bool sas_present(const struct auth_input *input);
 
-/* Sets sas->container, path and resource. ERR_AUTHENTICATION_FAILED when the request names nothing of that scope;
- * ERR_QUERY_PARAMETER_SDD_INVALID, ERR_QUERY_PARAMETER_SAS_MANDATORY. */
+/* Sets sas->container, path and resource. ERR_AUTHENTICATION_FAILED when the request names nothing
+ * of that scope; ERR_QUERY_PARAMETER_SDD_INVALID, ERR_QUERY_PARAMETER_SAS_MANDATORY. */
 struct err sas_name_resource(struct sas *sas);
 /* Whether the headers and parameters of the request that srh and srq name may become part of the
  * text, by name and by value. */

@@ -20,6 +20,7 @@
 #include "rest/loop_memory.h"
 #include "rest/match.h"
 #include "rest/reply.h"
+#include "rest/second.h"
 #include "rest/server.h"
 #include "rest/structured_body.h"
 #include "rest/target.h"
@@ -343,7 +344,7 @@ static struct err parse_target(struct rest_call *call, enum op_resource *resourc
         .path = request->path,
         .product_style = call->server->options.product_style && !str_given(call->mount),
         .names_container = str_given(restype),
-        .rename_source = call_header(call, STR("x-ms-file-rename-source")),
+        .rename_source = call_header(call, second_header(SECOND_RENAMED_FILE)),
     };
     struct target target;
     TRY(target_parse(call->arena, &wanted, &target));

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "rest/match.h"
+#include "rest/second.h"
 
 static const char *resource_name(enum op_resource resource)
 {
@@ -51,6 +52,22 @@ static void print_conditions(unsigned conditions)
             putchar(letters[i]);
 }
 
+/* "`header`: as GetBlob or GetFile" */
+static void print_second(enum op_second second)
+{
+    static const enum service_kind SERVICES[] = {SERVICE_BLOB, SERVICE_FILE};
+    const char *joint = "";
+    if (second == SECOND_NONE)
+        return;
+    printf("`%.*s` as ", STR_ARG(second_header(second)));
+    for (size_t i = 0; i < sizeof SERVICES / sizeof SERVICES[0]; i++) {
+        struct second_needs needs = second_needs_of(second, SERVICES[i]);
+        for (size_t n = 0; n < SECOND_NEEDS_MAX && needs.rows[n] != NULL; n++)
+            printf("%s%s", n > 0 ? " and " : joint, needs.rows[n]);
+        joint = needs.rows[0] != NULL ? " or " : "";
+    }
+}
+
 static void print_row(const struct op *op)
 {
     static const char *const anonymous[] = {"", "blob", "container", "always"};
@@ -71,6 +88,8 @@ static void print_row(const struct op *op)
         printf("%c: %s", op->account_sas_type, op->account_sas);
     printf(" | %s | %s | ", op->service_sas == NULL ? "" : op->service_sas,
            anonymous[op->anonymous]);
+    print_second(op->second);
+    printf(" | ");
     print_conditions(op->conditions);
     printf(" | %s | %s |\n", bodies[op->body], modes[op->mode]);
 }
@@ -81,15 +100,15 @@ void ops_doc_print(void)
     puts(
         "# Operations\n\nMade by `lazuli --ops`; do not edit. Conditions: M If-Match, N If-None-Match, "
         "S If-Modified-Since,\nU If-Unmodified-Since, T x-ms-if-tags. SAS letters: any one of them "
-        "suffices.");
+        "suffices.\nWhat a request names beside its path needs the leave for the operations named with it.");
     for (int service = 0; service < SERVICE_KIND_COUNT; service++) {
         const struct op_table *table = match_table((enum service_kind)service);
         if (table->count == 0)
             continue;
-        printf(
-            "\n## %s\n\n| operation | method | resource | told by | account SAS | service SAS | "
-            "anonymous | conditions | body | mode |\n|---|---|---|---|---|---|---|---|---|---|\n",
-            titles[service]);
+        printf("\n## %s\n\n| operation | method | resource | told by | account SAS | service SAS | "
+               "anonymous | names too | conditions | body | mode |\n"
+               "|---|---|---|---|---|---|---|---|---|---|---|\n",
+               titles[service]);
         for (size_t i = 0; i < table->count; i++)
             if (!table->rows[i].unserved)
                 print_row(&table->rows[i]);

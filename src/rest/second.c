@@ -12,8 +12,8 @@
  * A rename takes the source's name away, so it needs what deleting needs, while the destination is
  * written (`w`, the row's own letter, which also covers a file that is replaced, as it does for
  * Create File and Copy File). The documentation names no letters for it. The service is known to
- * take a share's `rw` without `d` (azure-sdk-for-python, test_file.py); here a SAS without `d` takes
- * nothing away.
+ * take a share's `rw` without `d` (azure-sdk-for-python, test_file.py); here a SAS without `d`
+ * takes nothing away.
  *
  * A hard link lends the file another name, under which other SAS reach its bytes for good, and
  * changes its link count and ETag: reading and writing must both be allowed (as Linux has it with
@@ -62,8 +62,7 @@ bool second_read_query(struct rest_call *call, struct second *s)
     struct uri_param param;
     while (uri_query_next(&walk, call->arena, &param)) {
         if (s->query_count == SECOND_QUERY_MAX || !str_is_utf8(param.name) ||
-            !str_is_utf8(param.value) ||
-            (param.value.n == 0 && second_names_moment(param.name)))
+            !str_is_utf8(param.value) || (param.value.n == 0 && second_names_moment(param.name)))
             return false;
         s->query[s->query_count++] = (struct auth_pair){param.name, param.value};
     }

@@ -33,10 +33,10 @@ struct err from_url_read_file(struct rest_call *call, struct from_url *f)
     const struct source_url *url = &f->url;
     struct file_request *request = &f->file.read.request;
     if (err_is(name_check(url->second.container)))
-        return call_bad_header(call, STR("x-ms-copy-source"));
+        return call_bad_header(call, second_header(SECOND_COPY_SOURCE));
     f->file.partition = file_partition(call->arena, url->second.account, url->second.container);
-    *request =
-        (struct file_request){.arena = call->arena, .path = url->second.object, .snapshot = url->snapshot};
+    *request = (struct file_request){
+        .arena = call->arena, .path = url->second.object, .snapshot = url->snapshot};
     TRY(call_header_bool(call, STR("x-ms-source-allow-trailing-dot"), &request->keep_dots));
     return call->service == SERVICE_BLOB ? copy_source_no_conditions(call) : OK;
 }

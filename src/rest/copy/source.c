@@ -9,8 +9,12 @@
 #include "rest/target.h"
 #include "service/common/name.h"
 
-static const struct str NAME = STR_INIT("x-ms-copy-source");
 static const struct str AUTHORIZATION = STR_INIT("x-ms-copy-source-authorization");
+
+static struct err bad_source(struct rest_call *call)
+{
+    return call_bad_header(call, second_header(SECOND_COPY_SOURCE));
+}
 
 /* ---- errors ---- */
 
@@ -182,7 +186,7 @@ static struct err read_moment(struct rest_call *call, const struct source_url *s
 {
     struct str text = second_query(&source->second, name);
     *out = 0;
-    return text.n == 0 || time_parse_iso(text, out) ? OK : call_bad_header(call, NAME);
+    return text.n == 0 || time_parse_iso(text, out) ? OK : bad_source(call);
 }
 
 static struct err read_place(struct rest_call *call, struct source_url *out)
@@ -195,7 +199,7 @@ static struct err read_place(struct rest_call *call, struct source_url *out)
                                         out->cloud || call->server->options.product_style};
     struct target target;
     if (err_is(target_parse(call->arena, &wanted, &target)) || target.resource != R_OBJECT)
-        return call_bad_header(call, NAME);
+        return bad_source(call);
     second->account = target.account;
     second->container = target.container;
     second->object = target.object;
@@ -203,7 +207,7 @@ static struct err read_place(struct rest_call *call, struct source_url *out)
     TRY(read_moment(call, out, blob ? STR("snapshot") : STR("sharesnapshot"), &out->snapshot));
     if (blob)
         TRY(read_moment(call, out, STR("versionid"), &out->version));
-    return out->snapshot == 0 || out->version == 0 ? OK : call_bad_header(call, NAME);
+    return out->snapshot == 0 || out->version == 0 ? OK : bad_source(call);
 }
 
 /* ---- may it be read ---- */
@@ -226,19 +230,18 @@ static bool request_serves(const struct rest_call *call, const struct source_url
 struct err copy_source_read(struct rest_call *call, struct source_url *out)
 {
     struct second *second = &out->second;
-    out->url = call_header(call, NAME);
+    out->url = call_header(call, second_header(SECOND_COPY_SOURCE));
     if (!str_given(out->url))
-        return call_missing_header(call, NAME);
+        return call_missing_header(call, second_header(SECOND_COPY_SOURCE));
     if (out->url.n > SECOND_URL_MAX || !uri_parse(out->url, &out->uri))
-        return call_bad_header(call, NAME);
+        return bad_source(call);
     second->path = out->uri.path;
     second->raw_query = out->uri.query;
     if (!second_read_query(call, second))
-        return call_bad_header(call, NAME);
+        return bad_source(call);
     out->shown = shown_of(call, out);
     second->authorization = call_header(call, AUTHORIZATION);
-    if (str_given(second->authorization) &&
-        !str_istarts(second->authorization, STR("Bearer ")))
+    if (str_given(second->authorization) && !str_istarts(second->authorization, STR("Bearer ")))
         return call_bad_header(call, AUTHORIZATION);
     out->cloud = names_cloud(call, &out->uri, &second->service);
     out->here = out->cloud || leads_here(call, &out->uri, &second->service);
@@ -295,14 +298,15 @@ struct err copy_source_conditions(struct rest_call *call, const struct source_ur
 struct err copy_source_blob(struct rest_call *call, const struct source_url *source,
                             struct blob_source *out)
 {
-    if (source->second.service != SERVICE_BLOB || err_is(name_check_container(source->second.container)) ||
+    if (source->second.service != SERVICE_BLOB ||
+        err_is(name_check_container(source->second.container)) ||
         err_is(name_check_blob(source->second.object)))
-        return call_bad_header(call, NAME);
-    *out = (struct blob_source){.arena = call->arena,
-                                .partition =
-                                    blob_partition(call->arena, source->second.account, source->second.container),
-                                .name = source->second.object,
-                                .pieces_max = BLOB_SOURCE_PIECES};
+        return bad_source(call);
+    *out = (struct blob_source){
+        .arena = call->arena,
+        .partition = blob_partition(call->arena, source->second.account, source->second.container),
+        .name = source->second.object,
+        .pieces_max = BLOB_SOURCE_PIECES};
     if (source->snapshot != 0)
         out->at = (struct blob_at){.item = BLOB_SNAPSHOT, .time = source->snapshot};
     if (source->version != 0)

@@ -41,8 +41,9 @@ static struct err read_source(struct rest_call *call, struct copy_call *copy)
         return url->here ? copy_source_blob(call, url, &copy->blob) : OK;
     }
     if (err_is(name_check(url->second.container)))
-        return call_bad_header(call, STR("x-ms-copy-source"));
-    copy->source.partition = file_partition(call->arena, url->second.account, url->second.container);
+        return call_bad_header(call, second_header(SECOND_COPY_SOURCE));
+    copy->source.partition =
+        file_partition(call->arena, url->second.account, url->second.container);
     copy->source.path = url->second.object;
     copy->source.snapshot = url->snapshot;
     return call_header_bool(call, STR("x-ms-source-allow-trailing-dot"), &copy->source.keep_dots);
