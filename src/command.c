@@ -12,22 +12,33 @@
 #include "engine/local/local.h"
 #include "jobs.h"
 #include "net/cert.h"
+#include "progress.h"
 #include "serve.h"
 
-static struct err open_store(const struct config *config, bool read_only, struct clock *clock,
+static struct err open_store(const char *folder, bool read_only, struct clock *clock,
                              struct engine **out)
 {
     clock_init_system(clock);
     struct engine_local_options options = {
-        .folder = config->data, .clock = clock, .read_only = read_only};
+        .folder = folder, .clock = clock, .read_only = read_only, .existing = true};
     return engine_local_open(&options, out);
+}
+
+/* The store that a command is for: by --data, or by the word after `before` others. NULL when both
+ * are given, or more words. */
+static const char *store_folder(const struct config *config, unsigned before)
+{
+    if (config->operand_count <= before)
+        return config->data;
+    return config->operand_count == before + 1 && !config->data_given ? config->operands[before]
+                                                                      : NULL;
 }
 
 /* ---- check ---- */
 
 static void print_problem(void *arg, const char *line)
 {
-    (void)arg;
+    progress_clear(arg);
     puts(line);
 }
 
@@ -36,17 +47,28 @@ static int check_command(const struct config *config)
 {
     struct clock clock;
     struct engine *engine = NULL;
-    struct err error = open_store(config, true, &clock, &engine);
+    struct progress progress;
+    const char *folder = store_folder(config, 0);
+    if (folder == NULL)
+        return complain("check", "takes one folder, as a word or by --data");
+    progress_begin(&progress);
+    struct err error = open_store(folder, true, &clock, &engine);
     if (err_is(error))
-        return complain_err(config->data, error);
-    struct engine_check check = {.refs = jobs_row_extents, .problem = print_problem};
+        return complain_err(folder, error);
+    struct engine_check check = {.refs = jobs_row_extents,
+                                 .owners = jobs_row_owners,
+                                 .problem = print_problem,
+                                 .progress = progress_show,
+                                 .arg = &progress};
     error = engine_local_check(engine, &check);
     engine_close(engine);
+    progress_clear(&progress);
     if (err_is(error))
-        return complain_err(config->data, error);
-    printf("%llu rows, %llu extents, %llu bytes checked: %llu problems\n",
+        return complain_err(folder, error);
+    printf("%llu rows, %llu extents, %llu bytes checked in %.1f s: %llu problems\n",
            (unsigned long long)check.rows, (unsigned long long)check.extents,
-           (unsigned long long)check.bytes, (unsigned long long)check.problems);
+           (unsigned long long)check.bytes, (double)progress_ms(&progress) / 1000,
+           (unsigned long long)check.problems);
     return check.problems == 0 ? 0 : 1;
 }
 
@@ -62,21 +84,38 @@ static bool make_absolute(const char *path, char out[PATH_MAX])
            snprintf(out, PATH_MAX, "%s/%s", here, path) < PATH_MAX;
 }
 
+static int back_up(struct engine *engine, const char *to)
+{
+    struct progress progress;
+    progress_begin(&progress);
+    struct engine_backup backup = {.folder = to, .progress = progress_show, .arg = &progress};
+    struct err error = engine_local_backup(engine, &backup);
+    progress_clear(&progress);
+    if (err_is(error))
+        return complain_err(to, error);
+    struct buf line = buf_heap();
+    progress_put_backup(&line, &backup, progress_ms(&progress));
+    printf("%.*s\n", STR_ARG(buf_str(&line)));
+    buf_release(&line);
+    return 0;
+}
+
 static int backup_command(const struct config *config)
 {
     char to[PATH_MAX];
     struct clock clock;
     struct engine *engine = NULL;
-    if (config->operand_count != 1 || !make_absolute(config->operands[0], to))
-        return complain("backup", "takes the name of the folder to make");
-    if (control_reaches(config->data))
-        return control_backup(config->data, to);
-    struct err error = open_store(config, false, &clock, &engine);
+    const char *folder = store_folder(config, 1);
+    if (config->operand_count == 0 || folder == NULL || !make_absolute(config->operands[0], to))
+        return complain("backup", "takes the folder to make, and one to copy: backup TO [DIR]");
+    if (control_reaches(folder))
+        return control_backup(folder, to);
+    struct err error = open_store(folder, false, &clock, &engine);
     if (err_is(error))
-        return complain_err(config->data, error);
-    error = engine_local_backup(engine, to);
+        return complain_err(folder, error);
+    int status = back_up(engine, to);
     engine_close(engine);
-    return err_is(error) ? complain_err(to, error) : 0;
+    return status;
 }
 
 /* ---- cert ---- */

@@ -258,7 +258,6 @@ struct err config_parse(int argc, char **argv, struct config *out, char *text, s
 {
     static const char *const loopback = "127.0.0.1";
     *out = (struct config){
-        .data = "lazuli-data",
         .host = {loopback, loopback, loopback, loopback},
         .smb_host = loopback,
         .port = {10000, 10001, 10002, 10003},
@@ -277,6 +276,9 @@ struct err config_parse(int argc, char **argv, struct config *out, char *text, s
         else
             TRY(take_operand(&p, argv[i]));
     }
+    out->data_given = out->data != NULL;
+    if (!out->data_given)
+        out->data = "lazuli-data";
     return OK;
 }
 
@@ -285,8 +287,8 @@ void config_print_help(void)
     puts(
         "lazuli: Azure Storage (Blob, Queue, Table, File) in one program.\n\n"
         "  lazuli [FLAGS]                 serve until SIGTERM or SIGINT\n"
-        "  lazuli check [--data DIR]      verify a store that no server has open\n"
-        "  lazuli backup TO [--data DIR]  a consistent copy of the store\n"
+        "  lazuli check [DIR]             verify a store that no server has open; DIR or --data DIR\n"
+        "  lazuli backup TO [DIR]         a consistent copy of the store, also while a server runs on it\n"
         "  lazuli account add NAME [KEY1 [KEY2]] | list | rotate-key NAME 1|2 | delete NAME\n"
         "                                 accounts of the server that runs on --data DIR\n"
         "  lazuli health [live] [URL]     exit status 0 when a server is ready (or alive)\n\n"

@@ -17,6 +17,7 @@ enum {
 
 struct config {
     const char *data;
+    bool data_given;
     const char *host[CONFIG_SERVICES];
     const char *smb_host;
     uint64_t port[CONFIG_SERVICES];

@@ -15,6 +15,7 @@ void test_config_defaults(void)
     const char *const argv[] = {"lazuli"};
     CHECK_OK(parse(&c, 1, argv));
     CHECK_STR(str_of(c.data), STR("lazuli-data"));
+    CHECK(!c.data_given);
     CHECK_INT(c.port[0], 10000);
     CHECK_INT(c.smb_port, 10445);
     CHECK(!c.in_memory && !c.relaxed && c.command == NULL);
@@ -35,6 +36,7 @@ void test_config_azurite_flags(void)
                                 "--disableTelemetry"};
     CHECK_OK(parse(&c, 10, argv));
     CHECK_STR(str_of(c.data), STR("/d"));
+    CHECK(c.data_given);
     CHECK_STR(str_of(c.host[1]), STR("::1"));
     CHECK(c.silent && c.loose && c.in_memory && c.port[0] == 1);
 }

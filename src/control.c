@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,9 +18,11 @@
 #include "complain.h"
 #include "core/log.h"
 #include "core/mem.h"
+#include "progress.h"
 
 #define SOCKET_NAME "control.sock"
-enum { PATIENCE_SECONDS = 5, BACKLOG = 8 };
+#define PROGRESS    "progress "
+enum { PATIENCE_SECONDS = 5, BACKLOG = 8, PROGRESS_MS = 100 };
 
 struct control {
     struct registry *registry;
@@ -165,20 +168,46 @@ static bool write_all(int fd, struct str text)
     return true;
 }
 
-static void answer_backup(struct control *control, struct str to, struct buf *answer)
+/* How a backup that runs here is seen at the other end. */
+struct told_progress {
+    int connection;
+    int64_t told_ms;
+};
+
+static void tell_progress(void *arg, const char *doing, uint64_t done, uint64_t of)
+{
+    struct told_progress *told = arg;
+    int64_t now = clock_mono_ms();
+    char line[128];
+    if (told->connection < 0 || (done < of && now - told->told_ms < PROGRESS_MS))
+        return;
+    int n = snprintf(line, sizeof line, PROGRESS "%s %" PRIu64 " %" PRIu64 "\n", doing, done, of);
+    told->told_ms = now;
+    if (!write_all(told->connection, (struct str){line, (size_t)n}))
+        told->connection = -1; /* nobody looks any more: the backup goes on */
+}
+
+static void answer_backup(struct control *control, struct str to, int connection,
+                          struct buf *answer)
 {
     char path[CONTROL_LINE_MAX + 1];
+    struct told_progress told = {.connection = connection};
+    struct engine_backup backup = {.folder = path, .progress = tell_progress, .arg = &told};
     struct err error = err_new(ERR_NOT_IMPLEMENTED);
+    int64_t began = clock_mono_ms();
     memcpy(path, to.p, to.n);
     path[to.n] = '\0';
     if (control->calls.backup != NULL)
-        error = control->calls.backup(control->calls.arg, path);
-    if (!err_is(error))
+        error = control->calls.backup(control->calls.arg, &backup);
+    if (!err_is(error)) {
         buf_put(answer, STR("ok\n"));
-    else if (error.code == ERR_IO && error.cause > 0)
+        progress_put_backup(answer, &backup, clock_mono_ms() - began);
+        buf_putc(answer, '\n');
+    } else if (error.code == ERR_IO && error.cause > 0) {
         buf_printf(answer, "error: %s: %s\n", path, strerrordesc_np(error.cause));
-    else
+    } else {
         buf_printf(answer, "error: %s: %s\n", path, err_message(error.code));
+    }
 }
 
 static void serve_one(struct control *control, int connection)
@@ -194,7 +223,7 @@ static void serve_one(struct control *control, int connection)
         return;
     struct buf answer = buf_heap();
     if (str_starts((struct str){line, n}, STR("backup ")))
-        answer_backup(control, str_from((struct str){line, n}, 7), &answer);
+        answer_backup(control, str_from((struct str){line, n}, 7), connection, &answer);
     else
         control_answer(control->registry, (struct str){line, n}, &answer);
     (void)write_all(connection, buf_str(&answer));
@@ -325,6 +354,29 @@ static bool put_words(struct buf *line, const char *const *words, unsigned count
     return line->n <= CONTROL_LINE_MAX;
 }
 
+/* Shows the lines of progress at the front of what has come, and takes them away. */
+static void show_progress(struct progress *progress, struct buf *answer)
+{
+    struct str rest = buf_str(answer);
+    while (str_starts(rest, STR(PROGRESS)) && memchr(rest.p, '\n', rest.n) != NULL) {
+        struct str line = str_cut(&rest, '\n');
+        struct str words = str_from(line, strlen(PROGRESS));
+        struct str doing = str_cut(&words, ' ');
+        struct str done_text = str_cut(&words, ' ');
+        uint64_t done;
+        uint64_t of;
+        char name[32];
+        (void)snprintf(name, sizeof name, "%.*s", STR_ARG(doing));
+        if (str_to_u64(done_text, &done) && str_to_u64(words, &of) && done <= of)
+            progress_show(progress, name, done, of);
+        if (!str_given(rest))
+            rest = STR("");
+    }
+    if (rest.n > 0)
+        memmove(answer->p, rest.p, rest.n);
+    answer->n = rest.n;
+}
+
 /* Sends the line (absent: it could not be made) and prints the answer. */
 static int exchange(const char *folder, struct str line)
 {
@@ -336,11 +388,15 @@ static int exchange(const char *folder, struct str line)
     else if (!str_given(line) || !write_all(connection, line))
         (void)complain(folder, "the server does not take this");
     else {
+        struct progress progress;
         ssize_t got = 1;
+        progress_begin(&progress);
         while (got > 0 && answer.n < CONTROL_ANSWER_MAX) {
             got = read(connection, buf_reserve(&answer, CONTROL_LINE_MAX), CONTROL_LINE_MAX);
             answer.n += got > 0 ? (size_t)got : 0;
+            show_progress(&progress, &answer);
         }
+        progress_clear(&progress);
         status = print_answer(buf_str(&answer));
     }
     if (connection >= 0)

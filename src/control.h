@@ -3,18 +3,20 @@
  * user and root get in, by the socket's mode and by what the kernel says of who connects.
  *
  * A request is one line of words, the answer is "ok" or "error: why" on its first line, then what
- * was asked for. One connection is served at a time, on a thread of its own, so that an operator
- * never holds up a client. */
+ * was asked for. While a backup runs, lines of "progress DOING DONE OF" come before that. One
+ * connection is served at a time, on a thread of its own, so that an operator never holds up a
+ * client. */
 #ifndef CONTROL_H
 #define CONTROL_H
 
+#include "engine/local/local.h"
 #include "service/account/registry.h"
 
 struct control;
 
 /* What else the server does for its operator; the functions may take their time. */
 struct control_calls {
-    struct err (*backup)(void *arg, const char *folder); /* NULL: it cannot */
+    struct err (*backup)(void *arg, struct engine_backup *backup); /* NULL: it cannot */
     void *arg;
 };
 

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jobs.h"
 
+#include <stdlib.h>
+
+#include "core/mem.h"
+#include "service/blob/owner.h"
+#include "service/file/owner.h"
+#include "service/table/table.h"
+
 void jobs_init(struct jobs *jobs)
 {
     *jobs = (struct jobs){0};
@@ -24,4 +31,39 @@ bool jobs_row_extents(struct str partition, struct str key, struct str value,
     if (str_starts(partition, STR("f/")))
         return file_row_extents(key, value, named, sink);
     return true; /* the other services' rows name none */
+}
+
+static const struct {
+    struct str prefix;
+    engine_fn *find;
+    const char *kind; /* of the partition */
+} OWNERS[] = {
+    {{"b/", 2}, blob_row_owners, "container"}, {{"f/", 2}, file_row_owners, "share"},
+    {{"q/", 2}, queue_row_owners, "queue"},    {{"e/", 2}, table_row_owners, "table"},
+    {{"t/", 2}, NULL, "the tables of"},
+};
+
+/* What a search could not tell, because more is damaged or nothing has the row any more, is named
+ * by its partition. */
+void jobs_row_owners(struct engine *e, const struct row_owners *rows)
+{
+    struct owner_search search = {.partition = rows->partition,
+                                  .keys = rows->keys,
+                                  .count = rows->count,
+                                  .told = mem_calloc(rows->count, sizeof(bool)),
+                                  .found = rows->found,
+                                  .sink = rows->sink};
+    const char *kind = "the server's own";
+    for (size_t i = 0; i < sizeof OWNERS / sizeof OWNERS[0]; i++) {
+        if (!str_starts(rows->partition, OWNERS[i].prefix))
+            continue;
+        kind = OWNERS[i].kind;
+        if (OWNERS[i].find != NULL)
+            (void)!err_is(engine_view(e, rows->partition, ENGINE_WAIT, OWNERS[i].find, &search));
+    }
+    for (size_t i = 0; i < rows->count; i++) {
+        if (!search.told[i])
+            owner_tell_place(&search, i, kind);
+    }
+    free(search.told);
 }

@@ -3,6 +3,7 @@
 #ifndef JOBS_H
 #define JOBS_H
 
+#include "engine/local/local.h"
 #include "service/blob/sweep.h"
 #include "service/blob/touch.h"
 #include "service/common/sweeper.h"
@@ -27,5 +28,8 @@ void jobs_init(struct jobs *jobs);
 /* For `lazuli check`: the extents that a row of any service names; false when it cannot be read. */
 bool jobs_row_extents(struct str partition, struct str key, struct str value,
                       void (*named)(void *sink, const struct extent *x), void *sink);
+
+/* For `lazuli check`: what rows of a partition belong to, in words. Each key gets at least one. */
+void jobs_row_owners(struct engine *e, const struct row_owners *rows);
 
 #endif

@@ -116,9 +116,9 @@ static int start_accounts(struct server *s)
     return account_sources_load(s->config, &s->registry);
 }
 
-static struct err backup(void *engine, const char *folder)
+static struct err backup(void *engine, struct engine_backup *backup)
 {
-    return engine_local_backup(engine, folder);
+    return engine_local_backup(engine, backup);
 }
 
 /* In the data folder; without one there is nobody to be asked for. */

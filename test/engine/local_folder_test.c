@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which folders the local engine takes, and that it leaves the others as they are. */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -97,6 +98,29 @@ void test_local_folder_of_the_format_before(void)
     int fd = open(path_in("store/LAZULI"), O_RDONLY);
     CHECK(read(fd, text, sizeof text - 1) > 0 && close(fd) == 0);
     CHECK_STR(str_of(text), STR("lazuli store, format 4\n"));
+}
+
+/* For who copies a store: a folder that is not there stays so. */
+void test_local_folder_that_must_be_there(void)
+{
+    struct engine *e;
+    struct clock clock;
+    clock_init_system(&clock);
+    struct engine_local_options options = {
+        .folder = path_in("typo"), .clock = &clock, .existing = true};
+    struct err error = engine_local_open(&options, &e);
+    CHECK_ERR(error, ERR_IO);
+    CHECK_INT(error.cause, ENOENT);
+    CHECK(access(path_in("typo"), F_OK) != 0);
+    CHECK(mkdir(path_in("empty"), 0700) == 0);
+    options.folder = path_in("empty");
+    CHECK_ERR(engine_local_open(&options, &e), ERR_FOREIGN_STORE);
+    CHECK(rmdir(path_in("empty")) == 0); /* nothing was made in it */
+    CHECK_OK(open_folder(path_in("store"), false, &e));
+    engine_close(e);
+    options.folder = path_in("store");
+    CHECK_OK(engine_local_open(&options, &e));
+    engine_close(e);
 }
 
 void test_local_folder_in_use(void)

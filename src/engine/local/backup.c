@@ -8,6 +8,7 @@
  * keeps the reaper, and a state in use the collector, from giving back what the copy needs. Files
  * are copied, or cloned where the file system can: a hard link would share what the live store goes
  * on punching out. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -30,7 +31,22 @@ static struct err backup_error(const char *doing)
 
 /* ---- files ---- */
 
-static struct err copy_range(int from, int to, off_t at, off_t end)
+struct copying {
+    struct local_engine *engine;
+    struct engine_backup *backup;
+    uint64_t bytes_about; /* what there is to copy */
+};
+
+static void tell_copied(struct copying *c, uint64_t bytes)
+{
+    struct engine_backup *b = c->backup;
+    b->bytes += bytes;
+    if (b->progress != NULL)
+        b->progress(b->arg, "files", b->bytes < c->bytes_about ? b->bytes : c->bytes_about,
+                    c->bytes_about);
+}
+
+static struct err copy_range(struct copying *c, int from, int to, off_t at, off_t end)
 {
     enum { PIECE = 1 << 20 };
     char *bytes = mem_alloc(PIECE);
@@ -46,13 +62,14 @@ static struct err copy_range(int from, int to, off_t at, off_t end)
         if (n <= 0)
             break; /* punched out, or cut off, meanwhile: nothing the copy needs */
         at += n;
+        tell_copied(c, (uint64_t)n);
     }
     free(bytes);
     return e;
 }
 
 /* Holes stay holes. */
-static struct err copy_data(int from, int to, off_t size)
+static struct err copy_data(struct copying *c, int from, int to, off_t size)
 {
     off_t at = 0;
     while (at < size) {
@@ -61,13 +78,19 @@ static struct err copy_data(int from, int to, off_t size)
             break;
         off_t hole = lseek(from, data, SEEK_HOLE);
         off_t end = hole < 0 || hole > size ? size : hole;
-        TRY(copy_range(from, to, data, end));
+        TRY(copy_range(c, from, to, data, end));
         at = end;
     }
     return ftruncate(to, size) == 0 ? OK : backup_error("set the size");
 }
 
-static struct err copy_file(int from, uint64_t bytes_max, const char *path)
+static uint64_t data_bytes(const struct stat *stat, off_t size)
+{
+    uint64_t held = (uint64_t)stat->st_blocks * 512;
+    return held < (uint64_t)size ? held : (uint64_t)size;
+}
+
+static struct err copy_file(struct copying *c, int from, uint64_t bytes_max, const char *path)
 {
     struct stat stat;
     if (fstat(from, &stat) != 0)
@@ -78,9 +101,11 @@ static struct err copy_file(int from, uint64_t bytes_max, const char *path)
         return backup_error("make a file");
     struct err e = OK;
     if (ioctl(to, FICLONE, from) != 0)
-        e = copy_data(from, to, size);
+        e = copy_data(c, from, to, size);
     else if (ftruncate(to, size) != 0)
         e = backup_error("set the size");
+    else
+        tell_copied(c, data_bytes(&stat, size));
     if (!err_is(e) && fsync(to) != 0)
         e = backup_error("flush a file");
     (void)close(to);
@@ -94,7 +119,8 @@ struct files_end {
 };
 
 /* All files of the store's subfolder up to there. */
-static struct err copy_files(struct segments *files, struct files_end end, const char *folder)
+static struct err copy_files(struct copying *c, struct segments *files, struct files_end end,
+                             const char *folder)
 {
     if (mkdir(folder, 0700) != 0)
         return backup_error("make a folder");
@@ -105,7 +131,7 @@ static struct err copy_files(struct segments *files, struct files_end end, const
             continue; /* gone since: nothing the copy needs */
         segments_name(files, name, id);
         char *path = folder_path(folder, name);
-        struct err e = copy_file(file->fd, id == end.file ? end.offset : UINT64_MAX, path);
+        struct err e = copy_file(c, file->fd, id == end.file ? end.offset : UINT64_MAX, path);
         free(path);
         segment_put(files, file);
         TRY(e);
@@ -113,11 +139,28 @@ static struct err copy_files(struct segments *files, struct files_end end, const
     return folder_sync(folder);
 }
 
-/* ---- the store ---- */
+/* About what copy_files is going to copy. */
+static uint64_t files_bytes(struct segments *files)
+{
+    uint64_t bytes = 0;
+    for (uint64_t id = 0; segments_next(files, id, &id); id++) {
+        struct segment *file;
+        struct stat stat;
+        if (err_is(segments_use(files, id, 0, &file)))
+            continue;
+        if (fstat(file->fd, &stat) == 0)
+            bytes += data_bytes(&stat, stat.st_size);
+        segment_put(files, file);
+    }
+    return bytes;
+}
+
+/* ---- rows ---- */
 
 struct rows_copy {
     const char *folder;
     struct files_end journal; /* up to where the rows name what lies in it */
+    struct state *state;      /* the same rows, with a reference */
 };
 
 /* By the committer: a checkpoint puts all rows into tables, those that were only visible too. */
@@ -131,42 +174,109 @@ static struct err copy_rows(struct local_engine *e, void *arg)
     if (checkpoint != NULL)
         rocksdb_checkpoint_object_destroy(checkpoint);
     copy->journal = (struct files_end){e->journal.end.file, e->journal.end.offset};
+    copy->state = local_state(e);
     return rows_error("backup", text);
 }
 
-static struct err copy_subfolder(struct segments *files, struct files_end end, const char *folder,
+/* How many rows of a space there are. All of them are read for it, so a table that cannot be read
+ * fails the backup now, and not whoever needs it later. */
+static struct err count_rows(struct copying *c, struct state *s, char space, uint64_t *count)
+{
+    enum { STEP = 4096 };
+    char first[] = {space};
+    char past[] = {(char)(space + 1)};
+    struct engine_backup *b = c->backup;
+    uint64_t about = rows_about(&c->engine->rows);
+    struct walk walk;
+    struct err e = OK;
+    walk_init_passing(&walk, s, (struct str){first, 1}, (struct str){past, 1});
+    for (walk_seek_first(&walk);; walk_next(&walk)) {
+        struct str key;
+        e = walk_key(&walk, &key);
+        if (err_is(e) || !str_given(key))
+            break;
+        *count += 1;
+        if (b->progress != NULL && *count % STEP == 0)
+            b->progress(b->arg, "rows", *count < about ? *count : about, about);
+    }
+    walk_release(&walk);
+    return e;
+}
+
+static struct err add_file_bytes(struct engine_backup *b, const char *folder)
+{
+    DIR *dir = opendir(folder);
+    struct stat stat;
+    if (dir == NULL)
+        return backup_error("open a folder");
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        if (fstatat(dirfd(dir), entry->d_name, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(stat.st_mode))
+            b->bytes += (uint64_t)stat.st_size;
+    }
+    (void)closedir(dir);
+    return OK;
+}
+
+static struct err copy_all_rows(struct copying *c, struct rows_copy *copy)
+{
+    struct engine_backup *b = c->backup;
+    char *path = folder_path(b->folder, "rows");
+    struct rest rest = {.run = copy_rows, .arg = copy};
+    copy->folder = path;
+    struct err e = local_at_rest(c->engine, &rest);
+    if (!err_is(e))
+        e = count_rows(c, copy->state, SPACE_ROWS, &b->rows);
+    if (!err_is(e))
+        e = count_rows(c, copy->state, SPACE_EXTENTS, &b->extents);
+    if (!err_is(e))
+        e = add_file_bytes(b, path);
+    free(path);
+    return e;
+}
+
+/* ---- the store ---- */
+
+static struct err copy_subfolder(struct copying *c, struct segments *files, struct files_end end,
                                  const char *name)
 {
-    char *path = folder_path(folder, name);
-    struct err error = copy_files(files, end, path);
+    char *path = folder_path(c->backup->folder, name);
+    struct err error = copy_files(c, files, end, path);
     free(path);
     return error;
 }
 
-static struct err copy_store(struct local_engine *e, const char *folder)
+static struct err copy_store(struct copying *c)
 {
-    char *path = folder_path(folder, "rows");
-    struct rows_copy copy = {.folder = path};
-    struct rest rest = {.run = copy_rows, .arg = &copy};
-    struct err error = local_at_rest(e, &rest);
-    free(path);
+    struct local_engine *e = c->engine;
+    struct rows_copy copy = {0};
+    struct err error = copy_all_rows(c, &copy);
+    if (copy.state != NULL)
+        state_put(copy.state);
     TRY(error);
-    TRY(copy_subfolder(&e->journal.files, copy.journal, folder, "journal"));
+    c->bytes_about = c->backup->bytes + files_bytes(&e->journal.files) + files_bytes(&e->segments);
+    TRY(copy_subfolder(c, &e->journal.files, copy.journal, "journal"));
     struct files_end newest = {segments_newest(&e->segments), UINT64_MAX};
-    TRY(copy_subfolder(&e->segments, newest, folder, "segments"));
-    return folder_mark(folder); /* last: without it, it is no store */
+    TRY(copy_subfolder(c, &e->segments, newest, "segments"));
+    TRY(folder_mark(c->backup->folder)); /* last: without it, it is no store */
+    char *parent = folder_path(c->backup->folder, "..");
+    error = folder_sync(parent);
+    free(parent);
+    return error;
 }
 
-struct err engine_local_backup(struct engine *engine, const char *folder)
+struct err engine_local_backup(struct engine *engine, struct engine_backup *backup)
 {
     struct local_engine *e = local_of(engine);
+    struct copying c = {.engine = e, .backup = backup};
+    backup->rows = backup->extents = backup->bytes = 0;
     if (e->read_only)
         return err_cause(ERR_IO, EROFS);
-    if (mkdir(folder, 0700) != 0)
-        return backup_error("make the folder");
+    if (mkdir(backup->folder, 0700) != 0)
+        return err_cause(ERR_IO, errno);
     struct engine_pin *pin = engine_pin(engine);
     struct state *state = local_state(e);
-    struct err error = copy_store(e, folder);
+    struct err error = copy_store(&c);
     state_put(state);
     engine_unpin(engine, pin);
     return error;

@@ -9,7 +9,10 @@
 #include <unistd.h>
 
 #include "core/mem.h"
+#include "engine/local/damage.h"
 #include "engine/local/local_internal.h"
+
+enum { ROWS_STEP = 1024 /* between two words of how far it is */ };
 
 /* A range of a segment that something accounts for. */
 struct range {
@@ -29,6 +32,11 @@ struct checker {
     size_t range_count;
     size_t range_capacity;
     char *bytes; /* room for an extent */
+    struct damage damage;
+    bool naming;         /* the rows are gone through once more, for whose the damage is */
+    uint64_t rows_about; /* how many there may be */
+    uint64_t extent_bytes;
+    uint64_t extent_bytes_about;
 };
 
 static void problem(struct checker *c, const char *format, ...)
@@ -43,6 +51,12 @@ static void problem(struct checker *c, const char *format, ...)
     va_end(args);
     c->check->problems++;
     c->check->problem(c->check->arg, line);
+}
+
+static void tell_progress(const struct checker *c, const char *doing, uint64_t done, uint64_t of)
+{
+    if (c->check->progress != NULL)
+        c->check->progress(c->check->arg, doing, done < of ? done : of, of);
 }
 
 /* ---- rows ---- */
@@ -78,6 +92,18 @@ static void check_row(struct checker *c, struct str physical, struct str value, 
         problem(c, "row %s: not understood", text);
     c->check->rows++;
     c->check->bytes += physical.n + value.n + body.n;
+    if (c->check->rows % ROWS_STEP == 0)
+        tell_progress(c, "rows", c->check->rows, c->rows_about);
+    buf_release(&partition);
+}
+
+/* The same row, when it is asked whose the damage is. */
+static void look_for_damage(struct checker *c, struct str physical, struct str value)
+{
+    struct buf partition = buf_heap();
+    struct str key;
+    if (rowkey_split(physical, &partition, &key))
+        damage_look(&c->damage, buf_str(&partition), key, value);
     buf_release(&partition);
 }
 
@@ -92,7 +118,10 @@ static struct err check_rows_from(struct checker *c, struct buf *from)
                              (struct str){past, 1}, &body, &cursor));
     struct err e = OK;
     while (!err_is(e) && cursor->valid) {
-        check_row(c, cursor->key, cursor->value, body);
+        if (c->naming)
+            look_for_damage(c, cursor->key, cursor->value);
+        else
+            check_row(c, cursor->key, cursor->value, body);
         buf_clear(from);
         buf_put(from, cursor->key);
         buf_putc(from, '\0');
@@ -100,6 +129,17 @@ static struct err check_rows_from(struct checker *c, struct buf *from)
     }
     cursor->ops->close(cursor);
     return e;
+}
+
+static void note_unread(struct checker *c, struct str key)
+{
+    char text[128];
+    printable(text, key);
+    if (c->naming)
+        return; /* said the first time */
+    problem(c, "row %s: the value cannot be read", text);
+    damage_add_row(&c->damage, key);
+    c->check->rows++;
 }
 
 /* Passes over the row that could not be read: the first from there on, in the journal's overlay or
@@ -119,10 +159,7 @@ static struct err skip_row(struct checker *c, struct buf *from, bool *found)
     }
     *found = !err_is(e) && str_given(key);
     if (*found) {
-        char text[128];
-        printable(text, key);
-        problem(c, "row %s: the value cannot be read", text);
-        c->check->rows++;
+        note_unread(c, key);
         struct buf next = buf_heap();
         buf_put(&next, key);
         buf_putc(&next, '\0');
@@ -158,15 +195,6 @@ static void note_range(struct checker *c, uint64_t segment, uint64_t offset, uin
     c->ranges[c->range_count++] = (struct range){segment, offset, offset + segment_align(bytes)};
 }
 
-static int extent_order(const void *a, const void *b)
-{
-    const struct extent *x = a;
-    const struct extent *y = b;
-    if (x->segment != y->segment)
-        return x->segment < y->segment ? -1 : 1;
-    return x->offset < y->offset ? -1 : x->offset > y->offset ? 1 : 0;
-}
-
 static void check_bytes(struct checker *c, const struct extent *x)
 {
     if (x->length == 0 || x->length > EXTENT_BYTES_MAX) {
@@ -176,19 +204,23 @@ static void check_bytes(struct checker *c, const struct extent *x)
     }
     struct extent_part part = {0, x->length, ENGINE_WAIT};
     struct err e = local_extent_read(&c->engine->base, x, &part, c->bytes);
-    if (err_is(e))
+    if (err_is(e)) {
         problem(c, "extent %" PRIu64 ":%" PRIu64 ", %u bytes: %s", x->segment, x->offset, x->length,
                 e.code == ERR_CORRUPT ? "the checksum is wrong" : "cannot be read");
+        damage_add_extent(&c->damage, x);
+    }
     c->check->bytes += x->length;
+    c->extent_bytes += x->length;
+    tell_progress(c, "extents", c->extent_bytes, c->extent_bytes_about);
 }
 
 /* Compares the count with the names, of which the first not yet looked at is *next. */
 static void check_names(struct checker *c, const struct extent *x, uint32_t count, size_t *next)
 {
     uint32_t names = 0;
-    for (; *next < c->named_count && extent_order(&c->named[*next], x) <= 0; *next += 1) {
+    for (; *next < c->named_count && extent_place_order(&c->named[*next], x) <= 0; *next += 1) {
         const struct extent *named = &c->named[*next];
-        if (extent_order(named, x) < 0)
+        if (extent_place_order(named, x) < 0)
             problem(c, "extent %" PRIu64 ":%" PRIu64 ": named by a row and not counted",
                     named->segment, named->offset);
         else if (named->length != x->length || named->check != x->check)
@@ -307,28 +339,54 @@ static void check_strays(struct checker *c)
         check_segment(c, id, &next);
 }
 
+/* Says whose the rows and extents are that are damaged. */
+static struct err name_damage(struct checker *c)
+{
+    struct err e = OK;
+    c->naming = true;
+    if (damage_wants_rows(&c->damage))
+        e = check_rows(c);
+    damage_end(&c->damage);
+    return e;
+}
+
+static void begin(struct checker *c)
+{
+    uint64_t segments;
+    struct engine_check *check = c->check;
+    check->rows = check->extents = check->bytes = check->problems = 0;
+    c->rows_about = rows_about(&c->engine->rows);
+    segments_usage(&c->engine->segments, &segments, &c->extent_bytes_about);
+    damage_init(&c->damage, &c->engine->base, check);
+}
+
+static struct err check_all(struct checker *c)
+{
+    TRY(check_rows(c));
+    tell_progress(c, "rows", c->rows_about, c->rows_about);
+    if (c->named_count > 0)
+        qsort(c->named, c->named_count, sizeof *c->named, extent_place_order);
+    TRY(check_space(c, SPACE_EXTENTS));
+    TRY(check_space(c, SPACE_GARBAGE));
+    tell_progress(c, "extents", c->extent_bytes_about, c->extent_bytes_about);
+    if (c->range_count > 0)
+        check_overlaps(c);
+    check_strays(c);
+    return name_damage(c);
+}
+
 struct err engine_local_check(struct engine *engine, struct engine_check *check)
 {
     struct local_engine *e = local_of(engine);
     struct checker c = {.engine = e, .check = check, .bytes = mem_alloc(EXTENT_BYTES_MAX)};
     struct state *state = local_state(e);
-    check->rows = check->extents = check->bytes = check->problems = 0;
+    begin(&c);
     local_txn_init(&c.txn, e, state, STR(""), ENGINE_WAIT);
     c.txn.batch = e->read_only ? &e->batch : NULL;
-    struct err error = check_rows(&c);
-    if (!err_is(error)) {
-        if (c.named_count > 0)
-            qsort(c.named, c.named_count, sizeof *c.named, extent_order);
-        error = check_space(&c, SPACE_EXTENTS);
-    }
-    if (!err_is(error))
-        error = check_space(&c, SPACE_GARBAGE);
-    if (!err_is(error) && c.range_count > 0)
-        check_overlaps(&c);
-    if (!err_is(error))
-        check_strays(&c);
+    struct err error = check_all(&c);
     local_txn_release(&c.txn);
     state_put(state);
+    damage_release(&c.damage);
     free(c.bytes);
     free(c.named);
     free(c.ranges);

@@ -164,14 +164,14 @@ static struct err lock_marker(const char *folder, int fd)
 }
 
 /* The marker, open; made when the folder is new. */
-static struct err open_marker(const char *folder, bool read_only, int *fd)
+static struct err open_marker(const char *folder, bool make, int *fd)
 {
     char *path = folder_path(folder, MARKER);
     struct err e = OK;
     *fd = open(path, O_RDONLY | O_CLOEXEC);
     if (*fd < 0 && errno == ENOENT) {
         e = check_empty(folder);
-        if (!err_is(e) && read_only)
+        if (!err_is(e) && !make)
             e = foreign("there is no store");
         if (!err_is(e))
             e = folder_mark(folder);
@@ -189,11 +189,12 @@ bool folder_grew_manifests(uint64_t format)
     return format < FORMAT_WHOLE_MANIFESTS;
 }
 
-struct err folder_open(const char *folder, bool read_only, int *lock_fd, uint64_t *format)
+struct err folder_open(const char *folder, enum folder_use use, int *lock_fd, uint64_t *format)
 {
-    if (!read_only)
+    bool read_only = use == FOLDER_READ;
+    if (use == FOLDER_MAKE)
         TRY(make_folder(folder));
-    TRY(open_marker(folder, read_only, lock_fd));
+    TRY(open_marker(folder, use == FOLDER_MAKE, lock_fd));
     struct err e = check_marker(folder, *lock_fd, format);
     if (!err_is(e))
         e = lock_marker(folder, *lock_fd);

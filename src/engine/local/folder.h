@@ -8,10 +8,16 @@
 
 #include "core/err.h"
 
+enum folder_use {
+    FOLDER_MAKE,
+    FOLDER_WRITE, /* only one that is there */
+    FOLDER_READ,  /* makes and changes nothing */
+};
+
 /* Makes a new folder, or finds that an old one is ours; locks it, and hands back the lock's
  * descriptor and the store's format. Nothing is changed when it returns an error. read_only makes
  * nothing. ERR_FOREIGN_STORE, ERR_STORE_IN_USE, ERR_NO_SPACE, ERR_IO. */
-struct err folder_open(const char *folder, bool read_only, int *lock_fd, uint64_t *format);
+struct err folder_open(const char *folder, enum folder_use use, int *lock_fd, uint64_t *format);
 /* A program that knows less must not open what is written from now on. */
 struct err folder_raise_format(const char *folder, uint64_t format);
 /* Whether programs that wrote this format let RocksDB add to its MANIFEST. */

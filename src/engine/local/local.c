@@ -357,7 +357,8 @@ static struct err replay(struct local_engine *e)
 static struct err open_rows(struct local_engine *e, const struct engine_local_options *o)
 {
     uint64_t format = 0;
-    TRY(folder_open(o->folder, o->read_only, &e->lock_fd, &format));
+    enum folder_use use = o->read_only ? FOLDER_READ : o->existing ? FOLDER_WRITE : FOLDER_MAKE;
+    TRY(folder_open(o->folder, use, &e->lock_fd, &format));
     char *path = folder_path(o->folder, "rows");
     struct rows_options options = {.path = path,
                                    .cache_bytes = blocks_share(o->cache_bytes),

@@ -246,6 +246,13 @@ bool rows_switched(struct rows *r)
            tables_to_come == 0;
 }
 
+uint64_t rows_about(const struct rows *r)
+{
+    uint64_t count = 0;
+    (void)rocksdb_property_int(r->db, "rocksdb.estimate-num-keys", &count);
+    return count;
+}
+
 static uint64_t memory_for(rocksdb_writebatch_t *batch)
 {
     size_t bytes;

@@ -53,6 +53,8 @@ struct err rows_flush(struct rows *r);
 bool rows_many_fresh(const struct rows *r);
 struct err rows_switch(struct rows *r);
 bool rows_switched(struct rows *r);
+/* About how many rows there are. */
+uint64_t rows_about(const struct rows *r);
 /* The row as it would be after a crash, by what is in tables alone. */
 struct err rows_read_persisted(struct rows *r, struct str key, struct buf *stored, bool *found);
 

@@ -45,6 +45,15 @@ static bool decode_entry(struct dirtree_entry *e)
     return reader_ok(&r);
 }
 
+bool dirtree_read(const struct dirtree *t, struct str key, struct str value,
+                  struct dirtree_entry *out)
+{
+    struct reader r = reader_of(str_from(key, t->children.n));
+    *out = (struct dirtree_entry){.parent = read_be64(&r)};
+    out->key = (struct str){r.p, r.n};
+    return reader_ok(&r) && vrow_split(value, &out->row) && decode_entry(out);
+}
+
 static struct err put_child(const struct dirtree *t, const struct dirtree_entry *e)
 {
     struct buf b = buf_in(arena_of(t));

@@ -48,6 +48,11 @@ struct err dirtree_walk(const struct dirtree *t, struct str path, struct dirtree
 /* The entry with that id, not the root. */
 struct err dirtree_find(const struct dirtree *t, uint64_t id, struct dirtree_entry *out);
 
+/* Takes a row of `children` apart, live or of a snapshot: `key` is the live one's. False when it is
+ * broken. */
+bool dirtree_read(const struct dirtree *t, struct str key, struct str value,
+                  struct dirtree_entry *out);
+
 /* Makes an entry: parent, id, directory, name and data are given. `placed`: it can be found by its
  * id (an id that several entries share is the service's to find). */
 struct err dirtree_insert(const struct dirtree *t, struct dirtree_entry *e, bool placed);

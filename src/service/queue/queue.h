@@ -155,4 +155,7 @@ struct queue_sweep {
 };
 sweep_step queue_sweep;
 
+/* The messages that rows of a queue belong to. arg: an owner_search (service/common/owner.h). */
+engine_fn queue_row_owners;
+
 #endif

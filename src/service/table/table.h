@@ -183,4 +183,7 @@ struct entity_query {
 /* ERR_TABLE_NOT_FOUND. */
 struct err table_query_entities(struct txn *t, void *arg);
 
+/* The entities that rows of a PartitionKey are. arg: an owner_search (service/common/owner.h). */
+struct err table_row_owners(struct txn *t, void *arg);
+
 #endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/file/owner.h"
+
+#include "service/common/dirtree.h"
+#include "service/file/keys.h"
+#include "service/file/node.h"
+
+/* What is wanted: by the id of a content, or by that of a file or directory. */
+enum { BY_CONTENT = 'm', BY_ID = 'n' };
+
+struct search {
+    const struct owner_search *all;
+    struct vrow_scope rows;
+    struct dirtree tree; /* of the incarnation */
+    uint64_t incarnation;
+    struct owner_wanted *wanted;
+    size_t count;
+    bool past; /* it goes through what only snapshots have */
+};
+
+static struct str live_key(const struct search *s, struct str key)
+{
+    bool is_past = key.n > FILE_HISTORY.n + VROW_PAST_BYTES && key.p[0] == FILE_HISTORY.p[0];
+    return is_past ? vrow_past_key(&s->rows, key) : key;
+}
+
+/* Reads the incarnation that keys have behind their letter, and goes over to its tree. */
+static bool enter(struct search *s, struct str key, struct reader *r)
+{
+    *r = reader_of(str_from(key, 1));
+    uint64_t incarnation = read_be64(r);
+    if (s->incarnation != incarnation) {
+        struct arena *a = txn_arena(s->rows.txn);
+        s->incarnation = incarnation;
+        s->tree = (struct dirtree){.rows = &s->rows,
+                                   .children = file_key_kind(a, 'e', incarnation),
+                                   .places = file_key_kind(a, 'i', incarnation)};
+    }
+    return reader_ok(r);
+}
+
+/* An entry of a snapshot may lie in a directory that is gone. */
+static void tell_entry(const struct search *s, const struct dirtree_entry *entry, size_t index)
+{
+    struct buf b = buf_heap();
+    struct arena arena;
+    struct str directory = STR("");
+    arena_init(&arena, SIZE_MAX);
+    if (err_is(dirtree_path(&s->tree, entry->parent, &arena, &directory)))
+        directory = STR("(a directory that is gone)");
+    buf_printf(&b, "%s %.*s/%.*s%s%.*s%s", entry->directory ? "directory" : "file",
+               STR_ARG(owner_place(s->all->partition)), STR_ARG(directory),
+               directory.n > 0 ? "/" : "", STR_ARG(entry->name), s->past ? " (in snapshots)" : "");
+    owner_tell(s->all, index, buf_str(&b));
+    arena_release(&arena);
+    buf_release(&b);
+}
+
+/* An entry's key has its directory and its name, folded. */
+static void tell_key(struct search *s, struct str key, size_t index)
+{
+    struct reader r;
+    if (!enter(s, key, &r))
+        return;
+    struct dirtree_entry entry = {.parent = read_be64(&r)};
+    entry.name = (struct str){r.p, r.n};
+    tell_entry(s, &entry, index);
+}
+
+static void add_wanted(struct search *s, char kind, uint64_t id, size_t index)
+{
+    s->wanted[s->count++] = (struct owner_wanted){s->incarnation, id, kind, index};
+}
+
+static void want(struct search *s, size_t index)
+{
+    struct str key = live_key(s, s->all->keys[index]);
+    struct reader r;
+    char kind = key.n >= FILE_CONTENT_KEY_BYTES && enter(s, key, &r) ? key.p[0] : 0;
+    if (kind == 'e')
+        tell_key(s, key, index);
+    else if (kind == 'm')
+        add_wanted(s, BY_CONTENT, read_be64(&r), index);
+    else if (kind == 'n' || kind == 'i')
+        add_wanted(s, BY_ID, read_be64(&r), index);
+    else
+        owner_tell_place(s->all, index, "share");
+}
+
+static size_t first_wanted(const struct search *s, char kind, uint64_t id)
+{
+    struct owner_wanted like = {s->incarnation, id, kind, 0};
+    return id == 0 ? s->count : owner_first(s->wanted, s->count, &like);
+}
+
+/* A file of several names has its content in a row of its own, and entries have its id. */
+static void match_linked(struct search *s, struct str key, struct str value)
+{
+    struct reader r;
+    struct vrow row;
+    struct node node;
+    size_t count = s->count;
+    if (!enter(s, key, &r) || !vrow_split(value, &row) || !node_decode(row.payload, &node))
+        return; /* said already, by who looked at the row */
+    uint64_t id = read_be64(&r);
+    size_t first = first_wanted(s, BY_CONTENT, node.content);
+    for (size_t i = first; i < count && owner_same(&s->wanted[i], &s->wanted[first]); i++) {
+        if (s->count < 2 * s->all->count)
+            add_wanted(s, BY_ID, id, s->wanted[i].key);
+    }
+    owner_sort(s->wanted, s->count);
+}
+
+static void match_at(const struct search *s, const struct dirtree_entry *entry, size_t first)
+{
+    for (size_t i = first; i < s->count && owner_same(&s->wanted[i], &s->wanted[first]); i++) {
+        if (!s->past || !s->all->told[s->wanted[i].key])
+            tell_entry(s, entry, s->wanted[i].key);
+    }
+}
+
+static void match_entry(struct search *s, struct str key, struct str value)
+{
+    struct reader r;
+    struct dirtree_entry entry;
+    struct node node;
+    if (!enter(s, key, &r) || !dirtree_read(&s->tree, key, value, &entry))
+        return; /* said already */
+    if (node_decode(entry.data, &node))
+        match_at(s, &entry, first_wanted(s, BY_CONTENT, node.content));
+    match_at(s, &entry, first_wanted(s, BY_ID, entry.id));
+}
+
+static struct err each_row(struct search *s, struct str prefix,
+                           void (*visit)(struct search *s, struct str key, struct str value))
+{
+    struct cursor *c;
+    TRY(cursor_open(s->rows.txn, prefix, &c));
+    struct err e = OK;
+    for (; !err_is(e) && cursor_valid(c); e = cursor_next(c))
+        visit(s, live_key(s, cursor_key(c)), cursor_value(c));
+    cursor_close(c);
+    return e;
+}
+
+static bool all_told(const struct search *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        if (!s->all->told[s->wanted[i].key])
+            return false;
+    }
+    return true;
+}
+
+struct err file_row_owners(struct txn *t, void *arg)
+{
+    const struct owner_search *all = arg;
+    struct search s = {.all = all,
+                       .rows = {.txn = t, .at = VROW_LIVE, .history = FILE_HISTORY},
+                       .wanted =
+                           ARENA_ARRAY(txn_arena(t), struct owner_wanted, 2 * all->count + 1)};
+    for (size_t i = 0; i < all->count; i++)
+        want(&s, i);
+    if (s.count == 0)
+        return OK;
+    owner_sort(s.wanted, s.count);
+    TRY(each_row(&s, STR("n"), match_linked));
+    TRY(each_row(&s, STR("e"), match_entry));
+    s.past = true;
+    return all_told(&s) ? OK : each_row(&s, STR("he"), match_entry);
+}
