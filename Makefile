@@ -17,9 +17,9 @@ BASE := -std=c17 -D_GNU_SOURCE -Isrc -include src/core/banned.h -MMD -MP -fno-co
 ifeq ($(V),release)
 OPT := -g -O2 -fstack-protector-strong -D_FORTIFY_SOURCE=2
 else ifeq ($(V),asan)
-OPT := -g1 -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+OPT := -g1 -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -DENGINE_CHECKS
 else ifeq ($(V),tsan)
-OPT := -g1 -O1 -fno-omit-frame-pointer -fsanitize=thread
+OPT := -g1 -O1 -fno-omit-frame-pointer -fsanitize=thread -DENGINE_CHECKS
 else
 $(error V is release, asan or tsan)
 endif

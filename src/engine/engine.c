@@ -92,67 +92,58 @@ struct err engine_flush(struct engine *e)
 
 /* ---- inside a transaction ---- */
 
+static bool read_fits(const struct engine_read *r)
+{
+    return r->partition.n <= ENGINE_PARTITION_MAX && r->key.n <= ENGINE_KEY_MAX;
+}
+
+struct err txn_get_many(struct txn *t, struct engine_read *reads, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct engine_read *r = &reads[i];
+        assert(read_fits(r) && (r->loan == NULL || (r->with_body && !t->writable)));
+        if (r->loan != NULL)
+            engine_loan_end(r->loan);
+        r->value = r->body = STR_NONE;
+    }
+    return count == 0 ? OK : t->ops->get_many(t, reads, count);
+}
+
 struct err txn_get(struct txn *t, struct str key, struct str *value)
 {
-    assert(key.n <= ENGINE_KEY_MAX);
-    return t->ops->get(t, key, value);
+    struct engine_read read = {.key = key};
+    assert(read_fits(&read));
+    struct err e = t->ops->get_many(t, &read, 1);
+    *value = read.value;
+    return e;
 }
 
-struct err txn_get_hot(struct txn *t, struct str key, struct str *value)
+static void check_row(const struct txn *t, const struct engine_row *row)
 {
-    assert(key.n <= ENGINE_KEY_MAX);
-    return t->ops->get_hot(t, key, value);
+    assert(t->writable);
+    assert(row->key.n <= ENGINE_KEY_MAX && row->body.n <= ENGINE_VALUE_MAX &&
+           row->value.n <= ENGINE_VALUE_MAX - row->body.n);
+    assert(str_given(row->value));
+    (void)t;
+    (void)row;
 }
 
-void txn_expect(struct txn *t, struct str from, struct str to)
+struct err txn_put_row(struct txn *t, const struct engine_row *row)
 {
-    assert(from.n <= ENGINE_KEY_MAX && to.n <= ENGINE_KEY_MAX && str_cmp(from, to) <= 0);
-    if (t->writable && t->ops->expect != NULL)
-        t->ops->expect(t, from, to);
-}
-
-struct err txn_peek(struct txn *t, struct str partition, struct str key, struct str *value)
-{
-    assert(partition.n <= ENGINE_PARTITION_MAX && key.n <= ENGINE_KEY_MAX);
-    return t->ops->peek(t, partition, key, value);
-}
-
-struct err txn_none_between(struct txn *t, struct str from, struct str to, bool *none)
-{
-    assert(from.n <= ENGINE_KEY_MAX && to.n <= ENGINE_KEY_MAX && str_cmp(from, to) <= 0);
-    return t->ops->none_between(t, from, to, none);
+    check_row(t, row);
+    return t->ops->put(t, row);
 }
 
 struct err txn_put(struct txn *t, struct str key, struct str value)
 {
-    assert(t->writable);
-    assert(key.n <= ENGINE_KEY_MAX && value.n <= ENGINE_VALUE_MAX);
-    if (!str_given(value))
-        value = STR("");
-    return t->ops->put(t, key, value);
+    struct engine_row row = {.key = key, .value = str_given(value) ? value : STR("")};
+    return txn_put_row(t, &row);
 }
 
-struct err txn_get_with_body(struct txn *t, struct str key, struct str *value, struct str *body)
+struct err txn_insert(struct txn *t, const struct engine_row *row)
 {
-    assert(key.n <= ENGINE_KEY_MAX);
-    return t->ops->get_with_body(t, key, value, body);
-}
-
-struct err txn_put_with_body(struct txn *t, struct str key, struct str value, struct str body)
-{
-    assert(t->writable);
-    assert(key.n <= ENGINE_KEY_MAX && body.n <= ENGINE_VALUE_MAX &&
-           value.n <= ENGINE_VALUE_MAX - body.n);
-    if (!str_given(value))
-        value = STR("");
-    return body.n == 0 ? t->ops->put(t, key, value) : t->ops->put_with_body(t, key, value, body);
-}
-
-bool txn_lend(struct txn *t, struct str bytes, struct engine_loan *loan)
-{
-    assert(!t->writable);
-    engine_loan_end(loan);
-    return t->ops->lend != NULL && t->ops->lend(t, bytes, loan);
+    check_row(t, row);
+    return t->ops->insert(t, row);
 }
 
 void engine_loan_end(struct engine_loan *loan)
@@ -162,26 +153,20 @@ void engine_loan_end(struct engine_loan *loan)
     *loan = (struct engine_loan){0};
 }
 
-struct err txn_put_hinted(struct txn *t, struct str key, struct str value, unsigned hints)
-{
-    assert(t->writable);
-    assert(key.n <= ENGINE_KEY_MAX && value.n <= ENGINE_VALUE_MAX && str_given(value));
-    return t->ops->put_hinted(t, key, value, hints);
-}
-
 struct err txn_append(struct txn *t, struct str key, struct str bytes, unsigned hints)
 {
     assert(t->writable && key.n <= ENGINE_KEY_MAX);
     if (t->ops->append != NULL)
         return t->ops->append(t, key, bytes, hints);
-    struct str before;
-    TRY(t->ops->get_hot(t, key, &before));
-    assert(str_given(before));
+    struct engine_read before = {.key = key, .hints = hints};
+    TRY(t->ops->get_many(t, &before, 1));
+    assert(str_given(before.value));
     struct buf value = buf_in(t->arena);
-    (void)buf_reserve(&value, before.n + bytes.n);
-    buf_put(&value, before);
+    (void)buf_reserve(&value, before.value.n + bytes.n);
+    buf_put(&value, before.value);
     buf_put(&value, bytes);
-    return txn_put_hinted(t, key, buf_str(&value), hints);
+    return txn_put_row(t,
+                       &(struct engine_row){.key = key, .value = buf_str(&value), .hints = hints});
 }
 
 struct err txn_del(struct txn *t, struct str key)
@@ -211,6 +196,13 @@ bool txn_writable(const struct txn *t)
 {
     return t->writable;
 }
+
+void txn_hint(struct txn *t, unsigned hints)
+{
+    t->hints = hints;
+}
+
+/* ---- cursors ---- */
 
 static struct err cursor_opened(struct txn *t, struct err e, struct cursor **out)
 {
@@ -246,14 +238,29 @@ struct err cursor_open_range(struct txn *t, struct str from, struct str to, stru
     return cursor_opened(t, t->ops->cursor_open(t, from, to, out), out);
 }
 
-void txn_pass_by(struct txn *t)
+struct err cursor_open_across(struct txn *t, struct str prefix, struct str partition,
+                              struct str key, struct cursor **out)
 {
-    t->passing = true;
+    assert(!t->writable);
+    struct cursor *c;
+    TRY(t->ops->cursor_open_across(t, prefix, &c));
+    struct err error = c->ops->seek_across(c, partition, key);
+    if (err_is(error)) {
+        c->ops->close(c);
+        return error;
+    }
+    *out = c;
+    return cursor_opened(t, OK, out);
 }
 
 struct err cursor_seek(struct cursor *c, struct str key)
 {
     return c->ops->seek(c, key);
+}
+
+struct err cursor_seek_across(struct cursor *c, struct str partition, struct str key)
+{
+    return c->ops->seek_across(c, partition, key);
 }
 
 struct err cursor_next(struct cursor *c)
@@ -272,23 +279,6 @@ struct err cursor_seek_before(struct cursor *c, struct str key)
     return c->ops->seek_before(c, key);
 }
 
-bool cursor_valid(const struct cursor *c)
-{
-    return c->valid;
-}
-
-struct str cursor_key(const struct cursor *c)
-{
-    assert(c->valid);
-    return c->key;
-}
-
-struct str cursor_value(const struct cursor *c)
-{
-    assert(c->valid);
-    return c->value;
-}
-
 void cursor_close(struct cursor *c)
 {
     if (c == NULL)
@@ -299,70 +289,8 @@ void cursor_close(struct cursor *c)
     c->ops->close(c);
 }
 
-/* ---- scans ---- */
-
-struct err scan_open(struct txn *t, struct str prefix, struct scan **out)
-{
-    return scan_open_at(t, prefix, STR(""), STR(""), out);
-}
-
-struct err scan_open_at(struct txn *t, struct str prefix, struct str partition, struct str key,
-                        struct scan **out)
-{
-    assert(!t->writable);
-    struct scan *s;
-    TRY(t->ops->scan_open(t, prefix, &s));
-    struct err error = s->ops->seek(s, partition, key);
-    if (err_is(error)) {
-        s->ops->close(s);
-        return error;
-    }
-    *out = s;
-    return OK;
-}
-
-struct err scan_seek(struct scan *s, struct str partition, struct str key)
-{
-    return s->ops->seek(s, partition, key);
-}
-
-struct err scan_next(struct scan *s)
-{
-    assert(s->valid);
-    return s->ops->next(s);
-}
-
-bool scan_valid(const struct scan *s)
-{
-    return s->valid;
-}
-
-struct str scan_partition(const struct scan *s)
-{
-    assert(s->valid);
-    return s->partition;
-}
-
-struct str scan_key(const struct scan *s)
-{
-    assert(s->valid);
-    return s->key;
-}
-
-struct str scan_value(const struct scan *s)
-{
-    assert(s->valid);
-    return s->value;
-}
-
-void scan_close(struct scan *s)
-{
-    if (s != NULL)
-        s->ops->close(s);
-}
-
 struct err engine_partitions(struct engine *e, struct str prefix, struct str after, struct str key,
-                             engine_visit *visit, void *arg)
+                             partition_visit *visit, void *arg)
 {
     assert(prefix.n <= ENGINE_PARTITION_MAX && key.n <= ENGINE_KEY_MAX);
     struct partition_walk walk = {prefix, after, key, visit, arg};
@@ -371,33 +299,11 @@ struct err engine_partitions(struct engine *e, struct str prefix, struct str aft
 
 /* ---- extents ---- */
 
-void extent_encode(struct buf *b, const struct extent *x)
-{
-    buf_put_le64(b, x->segment);
-    buf_put_le64(b, x->offset);
-    buf_put_le32(b, x->length);
-    buf_put_le32(b, x->check);
-}
-
-struct extent extent_decode(struct reader *r)
-{
-    struct extent x;
-    x.segment = read_le64(r);
-    x.offset = read_le64(r);
-    x.length = read_le32(r);
-    x.check = read_le32(r);
-    return x;
-}
-
-struct err extent_begin(struct engine *e, uint32_t size_max, struct extent_writer **out)
+struct err extent_begin(struct engine *e, uint32_t size_max, unsigned hints,
+                        struct extent_writer **out)
 {
     assert(size_max > 0 && size_max <= EXTENT_BYTES_MAX);
-    return e->ops->extent_begin(e, size_max, out);
-}
-
-void extent_unhurried(struct extent_writer *w)
-{
-    w->unhurried = true;
+    return e->ops->extent_begin(e, size_max, hints, out);
 }
 
 struct err extent_append(struct extent_writer *w, struct str bytes)
@@ -423,22 +329,10 @@ void extent_discard(struct engine *e, const struct extent *x)
     e->ops->extent_discard(e, x);
 }
 
-struct err txn_extent_adopt(struct txn *t, const struct extent *x)
+struct err txn_extent(struct txn *t, enum extent_change change, const struct extent *x)
 {
     assert(t->writable);
-    return t->ops->extent_adopt(t, x);
-}
-
-struct err txn_extent_hold(struct txn *t, const struct extent *x)
-{
-    assert(t->writable);
-    return t->ops->extent_hold(t, x);
-}
-
-struct err txn_extent_drop(struct txn *t, const struct extent *x)
-{
-    assert(t->writable);
-    return t->ops->extent_drop(t, x);
+    return t->ops->extent(t, change, x);
 }
 
 struct engine_pin *engine_pin(struct engine *e)
@@ -468,16 +362,9 @@ struct err extent_locate(struct engine *e, const struct extent *x, uint32_t offs
 }
 
 struct err extent_read(struct engine *e, const struct extent *x, uint32_t offset, uint32_t length,
-                       char *to)
+                       enum engine_wait wait, char *to)
 {
-    struct extent_part part = extent_part(x, offset, length, ENGINE_WAIT);
-    return e->ops->extent_read(e, x, &part, to);
-}
-
-struct err extent_read_now(struct engine *e, const struct extent *x, uint32_t offset,
-                           uint32_t length, char *to)
-{
-    struct extent_part part = extent_part(x, offset, length, ENGINE_NOWAIT);
+    struct extent_part part = extent_part(x, offset, length, wait);
     return e->ops->extent_read(e, x, &part, to);
 }
 

@@ -12,7 +12,7 @@ struct partition_walk {
     struct str prefix;
     struct str after;
     struct str key;
-    engine_visit *visit;
+    partition_visit *visit;
     void *arg;
 };
 
@@ -33,7 +33,8 @@ struct engine_ops {
     void (*submit)(struct engine *e, struct engine_update *u);
     struct err (*flush)(struct engine *e);
     struct err (*partitions)(struct engine *e, const struct partition_walk *walk);
-    struct err (*extent_begin)(struct engine *e, uint32_t size_max, struct extent_writer **out);
+    struct err (*extent_begin)(struct engine *e, uint32_t size_max, unsigned hints,
+                               struct extent_writer **out);
     void (*extent_discard)(struct engine *e, const struct extent *x);
     struct err (*extent_locate)(struct engine *e, const struct extent *x,
                                 const struct extent_part *part, struct extent_span *out);
@@ -51,19 +52,12 @@ struct engine {
     const struct engine_ops *ops;
 };
 
+/* Rows that are put have a value, also when it is empty. */
 struct txn_ops {
-    struct err (*get)(struct txn *t, struct str key, struct str *value);
-    struct err (*get_hot)(struct txn *t, struct str key, struct str *value);
-    /* NULL where one row is found as cheaply as many. */
-    void (*expect)(struct txn *t, struct str from, struct str to);
-    struct err (*peek)(struct txn *t, struct str partition, struct str key, struct str *value);
-    struct err (*none_between)(struct txn *t, struct str from, struct str to, bool *none);
-    struct err (*put)(struct txn *t, struct str key, struct str value);
-    struct err (*get_with_body)(struct txn *t, struct str key, struct str *value, struct str *body);
-    struct err (*put_with_body)(struct txn *t, struct str key, struct str value, struct str body);
-    /* NULL where nothing can be lent. The loan is none yet. */
-    bool (*lend)(struct txn *t, struct str bytes, struct engine_loan *loan);
-    struct err (*put_hinted)(struct txn *t, struct str key, struct str value, unsigned hints);
+    /* The loans are none yet. */
+    struct err (*get_many)(struct txn *t, struct engine_read *reads, size_t count);
+    struct err (*put)(struct txn *t, const struct engine_row *row);
+    struct err (*insert)(struct txn *t, const struct engine_row *row);
     /* NULL where it is no more than a get and a put. */
     struct err (*append)(struct txn *t, struct str key, struct str bytes, unsigned hints);
     struct err (*del)(struct txn *t, struct str key);
@@ -71,11 +65,9 @@ struct txn_ops {
      * the call only. */
     struct err (*cursor_open)(struct txn *t, struct str from, struct str to, struct cursor **out);
     /* Stands nowhere until its first seek. */
-    struct err (*scan_open)(struct txn *t, struct str prefix, struct scan **out);
+    struct err (*cursor_open_across)(struct txn *t, struct str prefix, struct cursor **out);
     void (*keep_state)(struct txn *t, struct engine_state **kept);
-    struct err (*extent_adopt)(struct txn *t, const struct extent *x);
-    struct err (*extent_hold)(struct txn *t, const struct extent *x);
-    struct err (*extent_drop)(struct txn *t, const struct extent *x);
+    struct err (*extent)(struct txn *t, enum extent_change change, const struct extent *x);
 };
 
 struct txn {
@@ -84,44 +76,21 @@ struct txn {
     int64_t now;
     int64_t stamp;
     bool writable;
-    bool passing;           /* see txn_pass_by */
+    unsigned hints;         /* see txn_hint */
     struct cursor *cursors; /* those open */
 };
 
 /* For an engine whose transaction function has returned: an error may have left cursors open. */
 void txn_close_cursors(struct txn *t);
 
+/* A cursor over one partition has no seek_across; one over several has that, next and close. */
 struct cursor_ops {
     struct err (*seek)(struct cursor *c, struct str key);
+    struct err (*seek_across)(struct cursor *c, struct str partition, struct str key);
     struct err (*next)(struct cursor *c);
     struct err (*skip)(struct cursor *c, struct str skip);
     struct err (*seek_before)(struct cursor *c, struct str key);
     void (*close)(struct cursor *c);
-};
-
-/* The engine sets the position after each move. */
-struct cursor {
-    const struct cursor_ops *ops;
-    bool valid;
-    struct str key;
-    struct str value;
-    struct cursor *next_open; /* engine.c's, as the link to it */
-    struct cursor **open_link;
-};
-
-struct scan_ops {
-    struct err (*seek)(struct scan *s, struct str partition, struct str key);
-    struct err (*next)(struct scan *s);
-    void (*close)(struct scan *s);
-};
-
-/* The engine sets the position after each move. */
-struct scan {
-    const struct scan_ops *ops;
-    bool valid;
-    struct str partition;
-    struct str key;
-    struct str value;
 };
 
 struct extent_writer_ops {
@@ -134,7 +103,6 @@ struct extent_writer {
     const struct extent_writer_ops *ops;
     uint32_t length;
     uint32_t size_max;
-    bool unhurried;
 };
 
 /* No engine limits what a transaction function allocates; the function's inputs do. */

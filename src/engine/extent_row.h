@@ -14,8 +14,6 @@ struct extent_row {
     uint32_t count;
 };
 
-enum extent_change { EXTENT_ADOPT, EXTENT_HOLD, EXTENT_DROP };
-
 /* space: SPACE_EXTENTS or SPACE_GARBAGE. */
 void extent_key_write(char key[EXTENT_KEY_BYTES], char space, uint64_t segment, uint64_t offset);
 bool extent_key_read(struct str key, uint64_t *segment, uint64_t *offset);

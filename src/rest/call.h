@@ -41,6 +41,7 @@ struct rest_call {
     int64_t now; /* ticks, when the request was dispatched */
     int64_t
         deadline; /* ticks, by the query's `timeout`: nothing is done past it; 0: there is none */
+    struct timed_run timed; /* rest_update's */
 
     /* The resource, decoded. */
     enum service_kind service;
@@ -155,12 +156,6 @@ void call_begin_xml(struct rest_call *call);
  */
 void rest_update(struct rest_call *call, struct engine_update *update,
                  void (*done)(struct engine_update *));
-
-/* Makes the answer ahead, while the disk takes the call's update: to be called when that is settled
- * (engine_update), and only for an answer that is small: encode then runs on the engine's thread,
- * where all other updates wait for it. */
-void rest_encode_ahead(struct rest_call *call);
-enum { REST_AHEAD_BYTES_MAX = 2048 }; /* of what the answer is made of */
 
 /* The file service wants to know what a token is used for: x-ms-file-request-intent, for the
  * operation of that row. ERR_MISSING_REQUIRED_HEADER, ERR_INVALID_HEADER_VALUE. */

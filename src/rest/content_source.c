@@ -16,6 +16,7 @@ struct content_source {
     const struct pieces *pieces;
     size_t piece;
     uint64_t offset; /* in the piece */
+    bool on_extent;  /* the span found last is one of an extent, and call->loan is its loan */
     struct loop_task task;
     /* What the pool found. */
     bool fetched;
@@ -43,9 +44,11 @@ static uint32_t span_length(const struct content_source *s)
 static struct err locate(struct content_source *s, enum engine_wait wait)
 {
     const struct piece *piece = &s->pieces->items[s->piece];
-    return extent_locate(s->call->store->engine, &piece->extent,
-                         piece->extent_offset + (uint32_t)s->offset, span_length(s), wait,
-                         &s->span);
+    struct extent_range part = {piece->extent_offset + (uint32_t)s->offset, span_length(s)};
+    TRY(store_locate(s->call->store, &piece->extent, part, wait, &s->span));
+    s->call->loan = s->span.loan;
+    s->on_extent = true;
+    return OK;
 }
 
 static void back_on_loop(struct loop_task *task)
@@ -130,6 +133,11 @@ static enum http_pull pull_memory(struct content_source *s, const char *memory, 
 static enum http_pull pull(struct http_source *source, struct http_span *out)
 {
     struct content_source *s = (struct content_source *)(void *)source;
+    /* The last span was sent. (One that the pool has just found was not.) */
+    if (s->on_extent && !s->fetched) {
+        store_end_loan(&s->call->loan);
+        s->on_extent = false;
+    }
     if (s->piece == s->pieces->count) {
         enum http_pull list = pull_list(s);
         if (list != HTTP_PULL_SPAN)

@@ -34,8 +34,6 @@ struct dispatch {
     struct bulk_body bulk; /* of a large streamed body */
     struct err outcome;
     struct buf small_body;
-    struct err encoded; /* what encode said, when it ran ahead */
-    bool encoded_ahead;
     bool replied;
     bool sink_open; /* take or end may still be called, drop is owed */
     bool body_ended;
@@ -82,19 +80,12 @@ static struct err encode(struct rest_call *call)
     return OK;
 }
 
-void rest_encode_ahead(struct rest_call *call)
-{
-    struct dispatch *d = dispatch_of(call->x);
-    d->encoded = encode(call);
-    d->encoded_ahead = true;
-}
-
 static void finish(struct dispatch *d, struct err error)
 {
     struct rest_call *call = &d->call;
     if (!err_is(error)) {
         d->sink_open = false; /* what the sink stored belongs to the store now */
-        error = d->encoded_ahead ? d->encoded : encode(call);
+        error = encode(call);
     }
     /* It may belong to it: giving it back could take it from an update that was made. */
     if (error.code == ERR_UNKNOWN_OUTCOME)
@@ -133,14 +124,6 @@ static void back_to_loop(struct dispatch *d)
     loop_post(d->call.x->loop, &d->task);
 }
 
-/* An answer may hold the body that came, or its checksum: a large one is left to the loop. */
-static void update_settled(struct engine_update *u)
-{
-    struct dispatch *d = (struct dispatch *)((char *)u - offsetof(struct dispatch, update));
-    if (d->small_body.n <= REST_AHEAD_BYTES_MAX)
-        rest_encode_ahead(&d->call);
-}
-
 static void update_done(struct engine_update *u)
 {
     struct dispatch *d = (struct dispatch *)((char *)u - offsetof(struct dispatch, update));
@@ -153,33 +136,20 @@ static bool is_late(const struct rest_call *call, int64_t now)
     return call->deadline != 0 && now >= call->deadline;
 }
 
-/* What waited in the queue for too long is not done. */
-static struct err run_in_time(struct txn *t, void *arg)
-{
-    struct rest_call *call = arg;
-    return is_late(call, txn_now(t)) ? err_new(ERR_OPERATION_TIMED_OUT)
-                                     : call->op->run(t, call->args);
-}
-
-static void submit(struct rest_call *call, struct engine_update *update,
-                   void (*settled)(struct engine_update *), void (*done)(struct engine_update *))
-{
-    bool timed = call->deadline != 0;
-    *update = (struct engine_update){
-        .partition = call->partition,
-        .fn = timed ? run_in_time : call->op->run,
-        .arg = timed ? call : call->args,
-        .ack = ENGINE_DURABLE,
-        .settled = settled,
-        .done = done,
-    };
-    store_write(call->store, update);
-}
-
 void rest_update(struct rest_call *call, struct engine_update *update,
                  void (*done)(struct engine_update *))
 {
-    submit(call, update, NULL, done);
+    /* What waited in the queue for too long is not done. */
+    bool timed = call->deadline != 0;
+    call->timed = (struct timed_run){call->deadline, call->op->run, call->args};
+    *update = (struct engine_update){
+        .partition = call->partition,
+        .fn = timed ? store_run_in_time : call->op->run,
+        .arg = timed ? &call->timed : call->args,
+        .ack = ENGINE_DURABLE,
+        .done = done,
+    };
+    store_write(call->store, update);
 }
 
 static void read_in_pool(struct loop_task *task)
@@ -197,7 +167,7 @@ static void run_read(struct dispatch *d)
 {
     struct rest_call *call = &d->call;
     if (call->wants_pin)
-        call->pin = engine_pin(call->store->engine);
+        call->pin = store_pin(call->store);
     struct err error =
         store_read(call->store, call->partition, ENGINE_NOWAIT, call->op->run, call->args);
     if (error.code != ERR_WOULD_BLOCK) {
@@ -216,7 +186,7 @@ static void run(struct dispatch *d)
         run_read(d);
         return;
     case MODE_WRITE:
-        submit(call, &d->update, update_settled, update_done);
+        rest_update(call, &d->update, update_done);
         return;
     case MODE_DIRECT:
         finish(d, OK);
@@ -704,12 +674,10 @@ static void on_done(struct http_exchange *x)
     struct rest_call *call = &d->call;
     bulk_drop(&d->bulk);
     give_back(d);
-    if (call->state != NULL)
-        engine_state_release(call->store->engine, call->state);
-    engine_loan_end(&call->loan);
+    store_release_state(call->store, call->state);
+    store_end_loan(&call->loan);
     arena_release(&call->list_arena);
-    if (call->pin != NULL)
-        engine_unpin(call->store->engine, call->pin);
+    store_unpin(call->store, call->pin);
     if (!d->replied) {
         d->outcome = err_new(ERR_CLIENT_GONE);
         call->status = 499;

@@ -76,16 +76,16 @@ static struct str key_of(char text[16], uint32_t key)
     return (struct str){text, (size_t)snprintf(text, 16, "k%02u", key)};
 }
 
-static struct err drop_old(struct txn *t, struct str key, unsigned *hints)
+static struct err drop_old(struct txn *t, struct str key, bool *is_new)
 {
     struct str old;
     TRY(txn_get(t, key, &old));
-    *hints = str_given(old) ? 0 : PUT_NEW;
+    *is_new = !str_given(old);
     if (!str_given(old) || old.p[0] != IN_EXTENT)
         return OK;
     struct reader r = reader_of(str_from(old, 1));
     struct extent x = extent_decode(&r);
-    return txn_extent_drop(t, &x);
+    return txn_extent(t, EXTENT_DROP, &x);
 }
 
 static struct err put_change(struct txn *t, const struct change *change, const struct extent *x)
@@ -93,13 +93,13 @@ static struct err put_change(struct txn *t, const struct change *change, const s
     char text[16];
     struct str key = key_of(text, change->key);
     struct buf row = buf_in(txn_arena(t));
-    unsigned hints;
-    TRY(drop_old(t, key, &hints));
+    bool is_new;
+    TRY(drop_old(t, key, &is_new));
     if (change->row.content == NO_ROW)
         return txn_del(t, key);
     buf_put_u8(&row, (uint8_t)change->row.content);
     if (change->row.content == IN_EXTENT) {
-        TRY(txn_extent_adopt(t, x));
+        TRY(txn_extent(t, EXTENT_ADOPT, x));
         extent_encode(&row, x);
         return txn_put(t, key, buf_str(&row));
     }
@@ -107,9 +107,11 @@ static struct err put_change(struct txn *t, const struct change *change, const s
     struct str content = {bytes, change->row.length};
     fill(bytes, change->row.length, change->row.seed);
     if (change->row.content == IN_BODY)
-        return txn_put_with_body(t, key, buf_str(&row), content);
+        return txn_put_row(
+            t, &(struct engine_row){.key = key, .value = buf_str(&row), .body = content});
     buf_put(&row, content);
-    return txn_put_hinted(t, key, buf_str(&row), hints);
+    struct engine_row whole = {.key = key, .value = buf_str(&row)};
+    return is_new ? txn_insert(t, &whole) : txn_put_row(t, &whole);
 }
 
 static struct err run_call(struct txn *t, void *arg)
@@ -151,7 +153,7 @@ static void call_done(struct engine_update *u)
 static struct err write_bytes(struct run *run, struct str bytes, struct extent *x)
 {
     struct extent_writer *w;
-    TRY(extent_begin(run->engine, (uint32_t)bytes.n, &w));
+    TRY(extent_begin(run->engine, (uint32_t)bytes.n, 0, &w));
     struct err e = extent_append(w, bytes);
     if (!err_is(e))
         return extent_finish(w, x);
@@ -247,7 +249,7 @@ static void check_extent(struct run *run, struct str encoded, const struct model
     char *got = mem_alloc(x.length);
     char *bytes = mem_alloc(x.length);
     fill(bytes, x.length, want->seed);
-    CHECK_OK(extent_read(run->engine, &x, 0, x.length, got));
+    CHECK_OK(extent_read(run->engine, &x, 0, x.length, ENGINE_WAIT, got));
     CHECK(memcmp(got, bytes, x.length) == 0);
     free(got);
     free(bytes);
@@ -259,7 +261,10 @@ static struct err check_row(struct txn *t, struct run *run, uint32_t key,
     char text[16];
     struct str row;
     struct str body;
-    TRY(txn_get_with_body(t, key_of(text, key), &row, &body));
+    struct engine_read read = {.key = key_of(text, key), .with_body = true};
+    TRY(txn_get_many(t, &read, 1));
+    row = read.value;
+    body = read.body;
     CHECK_INT(str_given(row), want->content != NO_ROW);
     if (!str_given(row))
         return OK;

@@ -17,7 +17,7 @@ struct bodied {
 static struct err put_bodied(struct txn *t, void *arg)
 {
     const struct bodied *b = arg;
-    return txn_put_with_body(t, b->key, b->value, b->body);
+    return txn_put_row(t, &(struct engine_row){.key = b->key, .value = b->value, .body = b->body});
 }
 
 static struct err get_bodied(struct txn *t, void *arg)
@@ -25,7 +25,7 @@ static struct err get_bodied(struct txn *t, void *arg)
     struct bodied *b = arg;
     struct str value;
     struct str body;
-    TRY(txn_get_with_body(t, b->key, &value, &body));
+    TRY(get_with_body(t, b->key, &value, &body));
     b->value = arena_copy(b->arena, value);
     b->body = arena_copy(b->arena, body);
     return OK;
@@ -113,19 +113,19 @@ static struct err write_and_look(struct txn *t, void *arg)
     struct str value;
     struct str body;
     struct cursor *c;
-    TRY(txn_put_with_body(t, b.key, b.value, b.body));
-    TRY(txn_get_with_body(t, b.key, &value, &body));
+    TRY(txn_put_row(t, &(struct engine_row){.key = b.key, .value = b.value, .body = b.body}));
+    TRY(get_with_body(t, b.key, &value, &body));
     CHECK_STR(value, b.value);
     CHECK_STR(body, b.body);
     TRY(txn_get(t, b.key, &value));
     CHECK_STR(value, b.value);
     TRY(cursor_open(t, STR(""), &c));
     for (uint32_t n = 0; n < 3; n++) {
-        CHECK(cursor_valid(c));
-        CHECK(str_starts(cursor_value(c), STR("value ")));
+        CHECK(c->valid);
+        CHECK(str_starts(c->value, STR("value ")));
         TRY(cursor_next(c));
     }
-    CHECK(!cursor_valid(c));
+    CHECK(!c->valid);
     cursor_close(c);
     return err_new(ERR_BLOB_NOT_FOUND);
 }
@@ -134,20 +134,20 @@ static struct err look(struct txn *t, void *arg)
 {
     (void)arg;
     struct cursor *c;
-    struct scan *scan;
+    struct cursor *scan;
     int seen = 0;
     TRY(cursor_open(t, STR(""), &c));
-    for (; cursor_valid(c); seen++) {
-        CHECK(str_starts(cursor_value(c), STR("value ")));
+    for (; c->valid; seen++) {
+        CHECK(str_starts(c->value, STR("value ")));
         TRY(cursor_next(c));
     }
     cursor_close(c);
-    TRY(scan_open(t, STR("b"), &scan));
-    for (; scan_valid(scan); seen++) {
-        CHECK(str_starts(scan_value(scan), STR("value ")));
-        TRY(scan_next(scan));
+    TRY(cursor_open_across(t, STR("b"), STR(""), STR(""), &scan));
+    for (; scan->valid; seen++) {
+        CHECK(str_starts(scan->value, STR("value ")));
+        TRY(cursor_next(scan));
     }
-    scan_close(scan);
+    cursor_close(scan);
     CHECK_INT(seen, 6);
     return OK;
 }
@@ -172,9 +172,10 @@ struct lent {
 static struct err lend_body(struct txn *t, void *arg)
 {
     struct lent *l = arg;
-    struct str value;
-    TRY(txn_get_with_body(t, l->key, &value, &l->body));
-    l->stays = txn_lend(t, str_from(l->body, 1), &l->loan);
+    struct engine_read read = {.key = l->key, .with_body = true, .loan = &l->loan};
+    TRY(txn_get_many(t, &read, 1));
+    l->body = read.body;
+    l->stays = l->loan.end != NULL;
     return OK;
 }
 

@@ -77,9 +77,9 @@ static struct err sum_by_cursor(struct txn *t, void *arg)
     int64_t sum = 0;
     struct cursor *c;
     TRY(cursor_open(t, STR("a"), &c));
-    while (cursor_valid(c)) {
+    while (c->valid) {
         int64_t balance;
-        struct str value = cursor_value(c);
+        struct str value = c->value;
         CHECK(str_to_i64(str_cut(&value, ' '), &balance));
         sum += balance;
         TRY(cursor_next(c));
@@ -165,7 +165,7 @@ static struct err read_around_an_update(struct txn *t, void *arg)
     TRY(read_balance(t, 1, &other));
     CHECK_INT(other, START_EACH);
     struct str hot;
-    TRY(txn_get_hot(t, STR("a0"), &hot));
+    TRY(get_hot(t, STR("a0"), &hot));
     CHECK_STR(hot, STR("1000"));
     return OK;
 }
@@ -468,55 +468,4 @@ ENGINE_CASE(updates_submitted_while_closing_end_too)
     engine_close(s->engine);
     CHECK_INT(atomic_load(&ended), 3);
     s->engine = s->kind->open(s);
-}
-
-/* ---- settled ---- */
-
-struct settling {
-    struct engine_update update; /* first: both calls get its address */
-    unsigned settled;
-    unsigned settled_late;
-    atomic_bool done;
-};
-
-static struct err put_or_fail(struct txn *t, void *arg)
-{
-    const bool *fails = arg;
-    TRY(txn_put(t, STR("row"), STR("value")));
-    return *fails ? err_new(ERR_INVALID_INPUT) : OK;
-}
-
-static void note_settled(struct engine_update *u)
-{
-    struct settling *s = (struct settling *)(void *)u;
-    s->settled++;
-    s->settled_late += atomic_load(&s->done) ? 1 : 0;
-}
-
-static void note_done(struct engine_update *u)
-{
-    atomic_store(&((struct settling *)(void *)u)->done, true);
-}
-
-static void settle(struct subject *s, struct settling *settling, bool fails)
-{
-    *settling = (struct settling){.update = {.partition = STR("p"),
-                                             .fn = put_or_fail,
-                                             .arg = &fails,
-                                             .settled = note_settled,
-                                             .done = note_done}};
-    engine_submit(s->engine, &settling->update);
-    WAIT_UNTIL(atomic_load(&settling->done));
-}
-
-ENGINE_CASE(settled_is_told_before_done_and_of_success_alone)
-{
-    struct settling settling;
-    settle(s, &settling, true);
-    CHECK_ERR(settling.update.result, ERR_INVALID_INPUT);
-    CHECK_INT(settling.settled, 0);
-    settle(s, &settling, false);
-    CHECK_OK(settling.update.result);
-    CHECK_INT(settling.settled, s->kind == &SUBJECT_MEM ? 0 : 1); /* which waits for nothing */
-    CHECK_INT(settling.settled_late, 0);
 }

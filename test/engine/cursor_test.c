@@ -9,13 +9,12 @@
 static void stands(const struct cursor *c, const char *want)
 {
     if (want == NULL) {
-        CHECK(!cursor_valid(c));
+        CHECK(!c->valid);
         return;
     }
-    CHECK(cursor_valid(c));
+    CHECK(c->valid);
     char text[256];
-    (void)snprintf(text, sizeof text, "%.*s=%.*s", STR_ARG(cursor_key(c)),
-                   STR_ARG(cursor_value(c)));
+    (void)snprintf(text, sizeof text, "%.*s=%.*s", STR_ARG(c->key), STR_ARG(c->value));
     CHECK_STR(str_of(text), str_of(want));
 }
 
@@ -213,13 +212,13 @@ static struct err delete_while_moving(struct txn *t, void *arg)
     (void)arg;
     struct cursor *c;
     TRY(cursor_open(t, STR("k"), &c));
-    while (cursor_valid(c)) {
-        TRY(txn_del(t, cursor_key(c)));
+    while (c->valid) {
+        TRY(txn_del(t, c->key));
         TRY(cursor_next(c));
     }
     cursor_close(c);
     TRY(cursor_open(t, STR("k"), &c));
-    CHECK(!cursor_valid(c));
+    CHECK(!c->valid);
     cursor_close(c);
     return OK;
 }
@@ -239,43 +238,43 @@ ENGINE_CASE(cursor_deletes_as_it_goes)
 /* ---- scans ---- */
 
 /* "partition/key=value", or not valid when want is NULL. */
-static void scans(const struct scan *s, const char *want)
+static void scans(const struct cursor *s, const char *want)
 {
-    CHECK_INT(scan_valid(s), want != NULL);
+    CHECK_INT(s->valid, want != NULL);
     if (want == NULL)
         return;
     char text[256];
-    (void)snprintf(text, sizeof text, "%.*s/%.*s=%.*s", STR_ARG(scan_partition(s)),
-                   STR_ARG(scan_key(s)), STR_ARG(scan_value(s)));
+    (void)snprintf(text, sizeof text, "%.*s/%.*s=%.*s", STR_ARG(s->partition), STR_ARG(s->key),
+                   STR_ARG(s->value));
     CHECK_STR(str_of(text), str_of(want));
 }
 
 static struct err scan_moves(struct txn *t, void *arg)
 {
     (void)arg;
-    struct scan *s;
-    TRY(scan_open(t, STR("b"), &s));
+    struct cursor *s;
+    TRY(cursor_open_across(t, STR("b"), STR(""), STR(""), &s));
     static const char *const all[] = {"b/1=x", "b/2=x", "b!/1=x", "ba/3=x", NULL};
     for (size_t i = 0;; i++) {
         scans(s, all[i]);
         if (all[i] == NULL)
             break;
-        TRY(scan_next(s));
+        TRY(cursor_next(s));
     }
-    TRY(scan_seek(s, STR("b"), STR("11")));
+    TRY(cursor_seek_across(s, STR("b"), STR("11")));
     scans(s, "b/2=x");
-    TRY(scan_seek(s, STR("b"), STR("9")));
+    TRY(cursor_seek_across(s, STR("b"), STR("9")));
     scans(s, "b!/1=x");
-    TRY(scan_seek(s, STR("a"), STR("9")));
+    TRY(cursor_seek_across(s, STR("a"), STR("9")));
     scans(s, "b/1=x");
-    TRY(scan_seek(s, STR("b\xFF"), STR("")));
+    TRY(cursor_seek_across(s, STR("b\xFF"), STR("")));
     scans(s, NULL);
-    scan_close(s);
-    TRY(scan_open(t, STR("z"), &s));
+    cursor_close(s);
+    TRY(cursor_open_across(t, STR("z"), STR(""), STR(""), &s));
     scans(s, NULL);
-    TRY(scan_open(t, STR("n"), &s));
-    CHECK_STR(scan_partition(s), STR("n\0l"));
-    CHECK_STR(scan_key(s), STR("\0"));
+    TRY(cursor_open_across(t, STR("n"), STR(""), STR(""), &s));
+    CHECK_STR(s->partition, STR("n\0l"));
+    CHECK_STR(s->key, STR("\0"));
     return OK; /* two are left open */
 }
 
@@ -349,12 +348,12 @@ static int model_walk(const struct model *m, int from, int step)
 static void model_check(const struct model *m, const struct cursor *c, int at)
 {
     bool there = at >= 0 && at < MODEL_KEYS;
-    CHECK_INT(cursor_valid(c), there);
+    CHECK_INT(c->valid, there);
     if (!there)
         return;
     char text[4];
-    CHECK_STR(cursor_key(c), model_key(text, (uint32_t)at));
-    CHECK_INT((unsigned char)cursor_value(c).p[0], m->values[at]);
+    CHECK_STR(c->key, model_key(text, (uint32_t)at));
+    CHECK_INT((unsigned char)c->value.p[0], m->values[at]);
 }
 
 static struct err model_change(struct model *m, struct txn *t)
@@ -370,7 +369,8 @@ static struct err model_change(struct model *m, struct txn *t)
     char value = (char)m->values[number];
     struct str before;
     TRY(txn_get(t, key, &before));
-    return txn_put_hinted(t, key, (struct str){&value, 1}, str_given(before) ? 0 : PUT_NEW);
+    struct engine_row row = {.key = key, .value = {&value, 1}};
+    return str_given(before) ? txn_put_row(t, &row) : txn_insert(t, &row);
 }
 
 static struct err model_moves(struct txn *t, void *arg)
@@ -397,7 +397,7 @@ static struct err model_moves(struct txn *t, void *arg)
         } else if (move == 3 && txn_writable(t)) {
             TRY(model_change(m, t));
             continue;
-        } else if (cursor_valid(c)) {
+        } else if (c->valid) {
             TRY(cursor_next(c));
             at = model_walk(m, at + 1, 1);
         } else {

@@ -55,7 +55,7 @@ ENGINE_CASE(extent_parts_are_located)
             CHECK_OK(extent_locate(s->engine, &x, offsets[i], length, ENGINE_NOWAIT, &span));
             check_span(&span, want + offsets[i]);
             char *copy = arena_bytes(&s->arena, length);
-            CHECK_OK(extent_read_now(s->engine, &x, offsets[i], length, copy));
+            CHECK_OK(extent_read(s->engine, &x, offsets[i], length, ENGINE_NOWAIT, copy));
             CHECK(memcmp(copy, want + offsets[i], length) == 0);
             engine_unpin(s->engine, pin);
         }
@@ -73,7 +73,7 @@ ENGINE_CASE(extent_parts_are_read_at_once)
     char *copy = arena_bytes(&s->arena, LENGTH);
     for (unsigned i = 0; i < 3; i++) {
         memset(copy, 0, LENGTH);
-        CHECK_OK(extent_read_now(s->engine, &x, FROM, LENGTH, copy));
+        CHECK_OK(extent_read(s->engine, &x, FROM, LENGTH, ENGINE_NOWAIT, copy));
         CHECK(memcmp(copy, want + FROM, LENGTH) == 0);
     }
 }
@@ -82,14 +82,14 @@ ENGINE_CASE(extent_may_be_shorter_than_asked)
 {
     struct extent_writer *w;
     struct extent x;
-    CHECK_OK(extent_begin(s->engine, EXTENT_BYTES_MAX, &w));
+    CHECK_OK(extent_begin(s->engine, EXTENT_BYTES_MAX, 0, &w));
     CHECK_OK(extent_append(w, STR("short")));
     CHECK_OK(extent_append(w, STR("")));
     CHECK_OK(extent_finish(w, &x));
     CHECK_INT(x.length, 5);
     adopt_extent(s, &x);
     char bytes[5];
-    CHECK_OK(extent_read(s->engine, &x, 0, 5, bytes));
+    CHECK_OK(extent_read(s->engine, &x, 0, 5, ENGINE_WAIT, bytes));
     CHECK(memcmp(bytes, "short", 5) == 0);
 }
 
@@ -114,13 +114,13 @@ ENGINE_CASE(extent_wrong_descriptor_is_corrupt)
     char byte;
     struct extent wrong = x;
     wrong.check ^= 1;
-    CHECK_ERR(extent_read(s->engine, &wrong, 0, 1, &byte), ERR_CORRUPT);
+    CHECK_ERR(extent_read(s->engine, &wrong, 0, 1, ENGINE_WAIT, &byte), ERR_CORRUPT);
     wrong = x;
     wrong.length -= 1;
-    CHECK_ERR(extent_read(s->engine, &wrong, 0, 1, &byte), ERR_CORRUPT);
+    CHECK_ERR(extent_read(s->engine, &wrong, 0, 1, ENGINE_WAIT, &byte), ERR_CORRUPT);
     wrong = x;
     wrong.segment += 1000;
-    CHECK_ERR(extent_read(s->engine, &wrong, 0, 1, &byte), ERR_CORRUPT);
+    CHECK_ERR(extent_read(s->engine, &wrong, 0, 1, ENGINE_WAIT, &byte), ERR_CORRUPT);
     struct extent_span span;
     CHECK_ERR(extent_locate(s->engine, &wrong, 0, 1, ENGINE_WAIT, &span), ERR_CORRUPT);
     check_extent(s->engine, &x, 3);
@@ -145,13 +145,13 @@ ENGINE_CASE(extent_counts)
 
 static struct err adopt_then_fail(struct txn *t, void *arg)
 {
-    TRY(txn_extent_adopt(t, arg));
+    TRY(txn_extent(t, EXTENT_ADOPT, arg));
     return err_new(ERR_CONDITION_NOT_MET);
 }
 
 static struct err drop_then_fail(struct txn *t, void *arg)
 {
-    TRY(txn_extent_drop(t, arg));
+    TRY(txn_extent(t, EXTENT_DROP, arg));
     return err_new(ERR_CONDITION_NOT_MET);
 }
 
@@ -172,10 +172,10 @@ ENGINE_CASE(extent_rolled_back_adoption_stays_the_callers)
 
 static struct err adopt_and_drop(struct txn *t, void *arg)
 {
-    TRY(txn_extent_adopt(t, arg));
-    TRY(txn_extent_hold(t, arg));
-    TRY(txn_extent_drop(t, arg));
-    return txn_extent_drop(t, arg);
+    TRY(txn_extent(t, EXTENT_ADOPT, arg));
+    TRY(txn_extent(t, EXTENT_HOLD, arg));
+    TRY(txn_extent(t, EXTENT_DROP, arg));
+    return txn_extent(t, EXTENT_DROP, arg);
 }
 
 ENGINE_CASE(extent_adopted_and_dropped_at_once)
@@ -187,7 +187,7 @@ ENGINE_CASE(extent_adopted_and_dropped_at_once)
 
 static struct err hold_fn(struct txn *t, void *arg)
 {
-    return txn_extent_hold(t, arg);
+    return txn_extent(t, EXTENT_HOLD, arg);
 }
 
 ENGINE_CASE(extent_hold_of_nothing_is_an_error)
@@ -229,11 +229,11 @@ ENGINE_CASE(extent_abandoned_space_returns)
     struct extent_writer *w;
     static char bytes[1 << 20];
     for (int i = 0; i < 20; i++) {
-        CHECK_OK(extent_begin(s->engine, 2 << 20, &w));
+        CHECK_OK(extent_begin(s->engine, 2 << 20, 0, &w));
         CHECK_OK(extent_append(w, (struct str){bytes, sizeof bytes}));
         extent_abandon(w);
     }
-    CHECK_OK(extent_begin(s->engine, 100, &w));
+    CHECK_OK(extent_begin(s->engine, 100, 0, &w));
     extent_abandon(w);
     wait_for_bytes(s->engine, 0);
 }

@@ -13,8 +13,8 @@ static struct err busy_update(struct txn *t, void *arg)
     struct cursor *c;
     TRY(txn_put(t, STR("a"), STR("changed")));
     TRY(txn_get(t, STR("a"), &value));
-    TRY(txn_get_hot(t, STR("b"), &value));
-    TRY(txn_peek(t, STR("q"), STR("a"), &value));
+    TRY(get_hot(t, STR("b"), &value));
+    TRY(get_in(t, STR("q"), STR("a"), &value));
     TRY(cursor_open(t, STR(""), &c));
     struct err e = cursor_seek(c, STR("b"));
     if (!err_is(e))
@@ -25,9 +25,9 @@ static struct err busy_update(struct txn *t, void *arg)
         e = cursor_seek_before(c, STR_NONE);
     cursor_close(c);
     TRY(e);
-    TRY(txn_extent_hold(t, held));
-    TRY(txn_extent_drop(t, held));
-    TRY(txn_extent_hold(t, held));
+    TRY(txn_extent(t, EXTENT_HOLD, held));
+    TRY(txn_extent(t, EXTENT_DROP, held));
+    TRY(txn_extent(t, EXTENT_HOLD, held));
     TRY(txn_del(t, STR("b")));
     return txn_put(t, STR("c"), STR("new"));
 }
@@ -73,7 +73,7 @@ void test_fault_every_failure_changes_nothing(void)
 static struct err write_some(struct engine *e, struct extent *x)
 {
     struct extent_writer *w;
-    TRY(extent_begin(e, 10, &w));
+    TRY(extent_begin(e, 10, 0, &w));
     struct err result = extent_append(w, STR("abcde"));
     if (!err_is(result))
         return extent_finish(w, x);
@@ -96,8 +96,8 @@ void test_fault_extents_fail_and_free(void)
     CHECK_OK(write_some(e, &x));
     CHECK(!engine_fault_fired(e));
     char bytes[5];
-    CHECK_ERR(extent_read(e, &x, 0, 5, bytes), ERR_IO);
-    CHECK_OK(extent_read(e, &x, 0, 5, bytes));
+    CHECK_ERR(extent_read(e, &x, 0, 5, ENGINE_WAIT, bytes), ERR_IO);
+    CHECK_OK(extent_read(e, &x, 0, 5, ENGINE_WAIT, bytes));
     CHECK(memcmp(bytes, "abcde", 5) == 0);
     extent_discard(e, &x);
     engine_close(e);

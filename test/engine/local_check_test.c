@@ -68,7 +68,7 @@ static struct err name_fn(struct txn *t, void *arg)
     const struct name_call *call = arg;
     struct buf b = buf_in(txn_arena(t));
     extent_encode(&b, &call->x);
-    TRY(call->adopt ? txn_extent_adopt(t, &call->x) : txn_extent_hold(t, &call->x));
+    TRY(call->adopt ? txn_extent(t, EXTENT_ADOPT, &call->x) : txn_extent(t, EXTENT_HOLD, &call->x));
     return txn_put(t, str_of(call->key), buf_str(&b));
 }
 
@@ -169,7 +169,7 @@ static struct err swap_fn(struct txn *t, void *arg)
     TRY(txn_get(t, STR("x1"), &old));
     struct reader r = reader_of(old);
     struct extent before = extent_decode(&r);
-    TRY(txn_extent_drop(t, &before));
+    TRY(txn_extent(t, EXTENT_DROP, &before));
     return name_fn(t, call);
 }
 

@@ -56,7 +56,7 @@ static struct err drop_old(struct txn *t, struct str key)
         return OK;
     struct reader r = reader_of(old);
     struct extent x = extent_decode(&r);
-    return txn_extent_drop(t, &x);
+    return txn_extent(t, EXTENT_DROP, &x);
 }
 
 static struct err write_version(struct txn *t, void *arg)
@@ -68,7 +68,7 @@ static struct err write_version(struct txn *t, void *arg)
     memcpy(number, &call->version, sizeof number);
     struct str extent_key = row_name(text, 'x', call->key);
     TRY(drop_old(t, extent_key));
-    TRY(txn_extent_adopt(t, &call->extent));
+    TRY(txn_extent(t, EXTENT_ADOPT, &call->extent));
     extent_encode(&x, &call->extent);
     TRY(txn_put(t, extent_key, buf_str(&x)));
     TRY(txn_put(t, row_name(text, 'n', call->key), (struct str){number, sizeof number}));

@@ -23,7 +23,7 @@ static struct err put_new(struct txn *t, void *arg)
     char bytes[8];
     for (int i = r->from; i < r->past; i++) {
         struct str key = key_of(bytes, i);
-        TRY(txn_put_hinted(t, key, key, PUT_NEW));
+        TRY(txn_insert(t, &(struct engine_row){.key = key, .value = key}));
     }
     return OK;
 }
@@ -45,12 +45,12 @@ static struct err see(struct txn *t, void *arg)
     char bytes[8];
     TRY(cursor_open(t, STR("k"), &c));
     for (int i = r->from; i < r->past; i++) {
-        CHECK(cursor_valid(c));
-        CHECK_STR(cursor_key(c), key_of(bytes, i));
-        CHECK_STR(cursor_value(c), key_of(bytes, i));
+        CHECK(c->valid);
+        CHECK_STR(c->key, key_of(bytes, i));
+        CHECK_STR(c->value, key_of(bytes, i));
         TRY(cursor_next(c));
     }
-    CHECK(!cursor_valid(c));
+    CHECK(!c->valid);
     cursor_close(c);
     return OK;
 }
@@ -110,8 +110,8 @@ static struct err change_model(struct txn *t, void *arg)
     struct str key = key_of(bytes, m->number);
     if (m->value == 0)
         return txn_del(t, key);
-    return txn_put_hinted(t, key, (struct str){(const char *)&m->value, sizeof m->value},
-                          m->is_new ? PUT_NEW : 0);
+    struct engine_row row = {.key = key, .value = {(const char *)&m->value, sizeof m->value}};
+    return m->is_new ? txn_insert(t, &row) : txn_put_row(t, &row);
 }
 
 static struct err see_model(struct txn *t, void *arg)
@@ -128,12 +128,12 @@ static struct err see_model(struct txn *t, void *arg)
         if (m->values[i] == 0)
             continue;
         CHECK_STR(found, want);
-        CHECK(cursor_valid(c));
-        CHECK_STR(cursor_key(c), key_of(bytes, i));
-        CHECK_STR(cursor_value(c), want);
+        CHECK(c->valid);
+        CHECK_STR(c->key, key_of(bytes, i));
+        CHECK_STR(c->value, want);
         TRY(cursor_next(c));
     }
-    CHECK(!cursor_valid(c));
+    CHECK(!c->valid);
     cursor_close(c);
     return OK;
 }

@@ -169,7 +169,7 @@ void test_local_read_only_changes_nothing(void)
     CHECK_STR(get_row(&s, STR("p"), STR("k")), STR("before"));
     CHECK_ERR(engine_update_wait(s.engine, STR("p"), put_one, NULL), ERR_IO);
     struct extent_writer *w;
-    CHECK_ERR(extent_begin(s.engine, 10, &w), ERR_IO);
+    CHECK_ERR(extent_begin(s.engine, 10, 0, &w), ERR_IO);
     engine_close(s.engine);
     CHECK_INT(count_entries(path_in("store/rows")), rows_before);
     arena_release(&s.arena);

@@ -28,7 +28,7 @@ static struct err try_extent(struct subject *s, struct extent *x)
 {
     static char bytes[MIB];
     struct extent_writer *w;
-    TRY(extent_begin(s->engine, sizeof bytes, &w));
+    TRY(extent_begin(s->engine, sizeof bytes, 0, &w));
     struct err e = extent_append(w, (struct str){bytes, sizeof bytes});
     if (!err_is(e))
         return extent_finish(w, x);
@@ -50,8 +50,8 @@ static struct err delete_rows(struct txn *t, void *arg)
     (void)arg;
     struct cursor *c;
     TRY(cursor_open(t, STR("key "), &c));
-    while (cursor_valid(c)) {
-        TRY(txn_del(t, cursor_key(c)));
+    while (c->valid) {
+        TRY(txn_del(t, c->key));
         TRY(cursor_next(c));
     }
     return OK;
@@ -139,8 +139,9 @@ static struct err put_contents(struct txn *t, void *arg)
     char content[CONTENT_BYTES];
     for (uint32_t i = first; i < first + CONTENTS_EACH; i++) {
         fill_bytes(content, sizeof content, i);
-        TRY(txn_put_with_body(t, number_key(text, i), STR("head"),
-                              (struct str){content, sizeof content}));
+        TRY(txn_put_row(t, &(struct engine_row){.key = number_key(text, i),
+                                                .value = STR("head"),
+                                                .body = (struct str){content, sizeof content}}));
     }
     return OK;
 }
@@ -285,7 +286,7 @@ static struct err put_note_that_makes_way(struct subject *s, uint32_t number)
                                   .fn = put_note,
                                   .arg = &number,
                                   .ack = ENGINE_DURABLE,
-                                  .makes_way = true,
+                                  .hints = HINT_SMALL,
                                   .done = waited_done}};
     engine_submit(s->engine, &w.update);
     while (!atomic_load(&w.done))

@@ -198,7 +198,7 @@ static struct err walk_all(struct txn *t, void *arg)
     (void)arg;
     struct cursor *c;
     TRY(cursor_open(t, STR(""), &c));
-    while (cursor_valid(c))
+    while (c->valid)
         TRY(cursor_next(c));
     return OK;
 }

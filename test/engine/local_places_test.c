@@ -44,8 +44,9 @@ static struct err put_version(struct txn *t, void *arg)
     if (v->version == 0)
         return txn_del(t, key_of(key, v->number));
     fill_bytes(body, sizeof body, v->number * 31 + v->version);
-    return txn_put_with_body(t, key_of(key, v->number), (struct str){value, (size_t)n},
-                             (struct str){body, sizeof body});
+    return txn_put_row(t, &(struct engine_row){.key = key_of(key, v->number),
+                                               .value = (struct str){value, (size_t)n},
+                                               .body = (struct str){body, sizeof body}});
 }
 
 static struct err get_version(struct txn *t, void *arg)
@@ -57,7 +58,7 @@ static struct err get_version(struct txn *t, void *arg)
     struct str body;
     uint64_t version;
     v->version = 0;
-    TRY(txn_get_with_body(t, key_of(key, v->number), &value, &body));
+    TRY(get_with_body(t, key_of(key, v->number), &value, &body));
     if (!str_given(value))
         return OK;
     CHECK(str_to_u64(value, &version));

@@ -163,19 +163,19 @@ void test_local_extents_are_checked(void)
     static char bytes[200000];
     struct extent_span span;
     flip_byte(&small, 4999);
-    CHECK_ERR(extent_read(s.engine, &small, 0, 1, bytes), ERR_CORRUPT);
-    CHECK_ERR(extent_read_now(s.engine, &small, 0, 1, bytes), ERR_CORRUPT);
+    CHECK_ERR(extent_read(s.engine, &small, 0, 1, ENGINE_WAIT, bytes), ERR_CORRUPT);
+    CHECK_ERR(extent_read(s.engine, &small, 0, 1, ENGINE_NOWAIT, bytes), ERR_CORRUPT);
     CHECK_ERR(extent_locate(s.engine, &small, 0, 5000, ENGINE_WAIT, &span), ERR_CORRUPT);
     flip_byte(&large, 70000); /* in the second chunk: the first can still be read */
-    CHECK_OK(extent_read(s.engine, &large, 0, 65536, bytes));
-    CHECK_ERR(extent_read(s.engine, &large, 0, 65537, bytes), ERR_CORRUPT);
-    CHECK_OK(extent_read_now(s.engine, &large, 10, 65000, bytes));
-    CHECK_ERR(extent_read_now(s.engine, &large, 10, 65536, bytes), ERR_CORRUPT);
+    CHECK_OK(extent_read(s.engine, &large, 0, 65536, ENGINE_WAIT, bytes));
+    CHECK_ERR(extent_read(s.engine, &large, 0, 65537, ENGINE_WAIT, bytes), ERR_CORRUPT);
+    CHECK_OK(extent_read(s.engine, &large, 10, 65000, ENGINE_NOWAIT, bytes));
+    CHECK_ERR(extent_read(s.engine, &large, 10, 65536, ENGINE_NOWAIT, bytes), ERR_CORRUPT);
     CHECK_ERR(extent_locate(s.engine, &large, 65536, 10, ENGINE_NOWAIT, &span), ERR_CORRUPT);
     flip_byte(&large, 70000);
     CHECK_OK(extent_locate(s.engine, &large, 0, 200000, ENGINE_WAIT, &span));
     flip_byte(&large, 200002); /* among the checksums */
-    CHECK_ERR(extent_read(s.engine, &large, 0, 1, bytes), ERR_CORRUPT);
+    CHECK_ERR(extent_read(s.engine, &large, 0, 1, ENGINE_WAIT, bytes), ERR_CORRUPT);
     engine_close(s.engine);
     arena_release(&s.arena);
 }
@@ -193,7 +193,7 @@ static void write_and_leave(struct subject *s)
     adopt_extent(s, &last);
     struct extent_writer *w;
     static char bytes[MIB];
-    CHECK_OK(extent_begin(s->engine, 4 * MIB, &w)); /* not even finished */
+    CHECK_OK(extent_begin(s->engine, 4 * MIB, 0, &w)); /* not even finished */
     CHECK_OK(extent_append(w, (struct str){bytes, sizeof bytes}));
     struct buf b = buf_in(&s->arena);
     extent_encode(&b, &kept);

@@ -53,7 +53,7 @@ static struct err read_kept(struct txn *t, void *arg)
 {
     struct kept_rows *k = arg;
     TRY(txn_get(t, STR("small"), &k->small));
-    TRY(txn_get_hot(t, STR("large"), &k->large));
+    TRY(get_hot(t, STR("large"), &k->large));
     TRY(txn_get(t, STR("gone"), &k->gone));
     k->small = arena_copy(k->arena, k->small);
     k->large = arena_copy(k->arena, k->large);
@@ -61,58 +61,109 @@ static struct err read_kept(struct txn *t, void *arg)
     return OK;
 }
 
-static struct err puts_and_looks(struct txn *t, void *arg)
-{
-    bool *none = arg;
-    TRY(txn_put(t, STR("m"), STR("own")));
-    TRY(txn_none_between(t, STR("l"), STR("n"), &none[0]));
-    return txn_none_between(t, STR("n"), STR("z"), &none[1]);
-}
+/* ---- several rows together ---- */
 
-struct look {
-    struct str from;
-    struct str to;
-    bool none;
+enum { MANY = 12 };
+
+struct many {
+    char keys[MANY][4];
+    struct engine_read reads[MANY];
+    char found[MANY + 1]; /* what was found of each: '-', or the value's first byte */
 };
 
-static struct err look_between(struct txn *t, void *arg)
+/* Keys k0, k1, ... of the partition itself, unless others are set. */
+static void many_init(struct many *m)
 {
-    struct look *look = arg;
-    return txn_none_between(t, look->from, look->to, &look->none);
+    *m = (struct many){0};
+    for (unsigned i = 0; i < MANY; i++)
+        m->reads[i].key =
+            (struct str){m->keys[i], (size_t)snprintf(m->keys[i], sizeof m->keys[i], "k%u", i)};
 }
 
-static bool none_between(struct subject *s, const char *from, const char *to)
+static struct err read_many(struct txn *t, void *arg)
 {
-    struct look look = {str_of(from), str_of(to), false};
-    CHECK_OK(engine_view(s->engine, STR("p"), ENGINE_WAIT, look_between, &look));
-    return look.none;
+    struct many *m = arg;
+    TRY(txn_get_many(t, m->reads, 0));
+    TRY(txn_get_many(t, m->reads, MANY));
+    for (unsigned i = 0; i < MANY; i++)
+        m->found[i] = str_given(m->reads[i].value) ? m->reads[i].value.p[0] : '-';
+    return OK;
 }
 
-ENGINE_CASE(rows_none_between)
+static struct err write_and_read_many(struct txn *t, void *arg)
 {
-    bool none[2] = {true, false};
-    put_row(s, STR("o"), STR("c"), STR("another partition's"));
-    put_row(s, STR("q"), STR("c"), STR("another partition's"));
-    CHECK(none_between(s, "a", "z"));
-    put_row(s, STR("p"), STR("c"), STR("1"));
-    put_row(s, STR("p"), STR("f"), STR("2"));
-    CHECK(none_between(s, "a", "c") && none_between(s, "d", "f") && none_between(s, "g", "z"));
-    CHECK(!none_between(s, "c", "d") && !none_between(s, "a", "z") && !none_between(s, "b", "f"));
-    CHECK_OK(engine_update_wait(s->engine, STR("p"), puts_and_looks, none));
-    CHECK(!none[0] && none[1]);
-    for (int i = 0; i < 100; i++) {
-        char key[16];
-        (void)snprintf(key, sizeof key, "x%02d", i);
-        put_row(s, STR("p"), str_of(key), STR("soon gone"));
-    }
-    CHECK(!none_between(s, "x", "y"));
-    for (int i = 0; i < 100; i++) {
-        char key[16];
-        (void)snprintf(key, sizeof key, "x%02d", i);
-        del_row(s, STR("p"), str_of(key));
-    }
-    (void)none_between(s, "x", "y"); /* either, but no error */
-    CHECK(!none_between(s, "a", "n"));
+    TRY(txn_put(t, STR("k3"), STR("new")));
+    TRY(txn_del(t, STR("k5")));
+    return read_many(t, arg);
+}
+
+static void check_many(struct subject *s, struct many *m, const char *found)
+{
+    view_ok(s, STR("p"), read_many, m);
+    CHECK_STR(str_of(m->found), str_of(found));
+    update_ok(s, STR("p"), read_many, m);
+    CHECK_STR(str_of(m->found), str_of(found));
+}
+
+ENGINE_CASE(rows_many_are_read_together)
+{
+    struct many m;
+    many_init(&m);
+    put_row(s, STR("o"), STR("k1"), STR("another partition's"));
+    put_row(s, STR("q"), STR("k1"), STR("another partition's"));
+    check_many(s, &m, "------------");
+    put_row(s, STR("p"), STR("k5"), STR("5"));
+    check_many(s, &m, "-----5------");
+    put_row(s, STR("p"), STR("k11"), STR("b"));
+    check_many(s, &m, "-----5-----b");
+    update_ok(s, STR("p"), write_and_read_many, &m);
+    CHECK_STR(str_of(m.found), STR("---n-------b"));
+    m.reads[0].partition = STR("q");
+    m.reads[0].key = STR("k1");
+    m.reads[1].partition = STR("none");
+    m.reads[2].hints = HINT_SOON;
+    m.reads[4].key = m.reads[3].key; /* one key twice */
+    check_many(s, &m, "a--nn------b");
+}
+
+struct bodies {
+    struct engine_read reads[3];
+    struct str bodies[3];
+};
+
+static struct err put_and_insert(struct txn *t, void *arg)
+{
+    (void)arg;
+    TRY(txn_put_row(
+        t, &(struct engine_row){.key = STR("a"), .value = STR("1"), .body = STR("body of a")}));
+    TRY(txn_insert(t, &(struct engine_row){.key = STR("b"), .value = STR("2"), .body = STR("b")}));
+    TRY(txn_insert(t, &(struct engine_row){.key = STR("c"), .value = STR("")}));
+    TRY(txn_del(t, STR("c")));
+    return txn_insert(t, &(struct engine_row){.key = STR("c"), .value = STR("3")});
+}
+
+static struct err read_bodies(struct txn *t, void *arg)
+{
+    struct bodies *b = arg;
+    TRY(txn_get_many(t, b->reads, 3));
+    CHECK_STR(b->reads[0].body, STR("body of a"));
+    CHECK(!str_given(b->reads[1].body)); /* not asked for */
+    CHECK_STR(b->reads[1].value, STR("2"));
+    CHECK(b->reads[2].body.n == 0);
+    CHECK_STR(b->reads[2].value, STR("3"));
+    return OK;
+}
+
+ENGINE_CASE(rows_many_with_and_without_bodies)
+{
+    struct bodies b = {.reads = {{.key = STR("a"), .with_body = true},
+                                 {.key = STR("b")},
+                                 {.key = STR("c"), .with_body = true}}};
+    update_ok(s, STR("p"), put_and_insert, NULL);
+    view_ok(s, STR("p"), read_bodies, &b);
+    subject_reopen(s);
+    view_ok(s, STR("p"), read_bodies, &b);
+    update_ok(s, STR("p"), read_bodies, &b);
 }
 
 /* Whatever is committed after it was kept, a state stays as it was; kept again it is the newer. */
@@ -180,14 +231,14 @@ static struct err reads_own_writes(struct txn *t, void *arg)
     TRY(txn_del(t, STR("old")));
     TRY(txn_get(t, STR("old"), &value));
     CHECK(!str_given(value));
-    TRY(txn_get_hot(t, STR("old"), &value));
+    TRY(get_hot(t, STR("old"), &value));
     CHECK(!str_given(value));
     TRY(txn_put(t, STR("old"), STR("back")));
-    TRY(txn_get_hot(t, STR("old"), &value));
+    TRY(get_hot(t, STR("old"), &value));
     CHECK_STR(value, STR("back"));
-    TRY(txn_peek(t, STR("p"), STR("old"), &value));
+    TRY(get_in(t, STR("p"), STR("old"), &value));
     CHECK_STR(value, STR("back"));
-    TRY(txn_peek(t, STR("q"), STR("k"), &value));
+    TRY(get_in(t, STR("q"), STR("k"), &value));
     CHECK_STR(value, STR("next door"));
     return OK;
 }
@@ -247,7 +298,7 @@ static struct err append_letters(struct txn *t, void *arg)
     memset(bytes, a->letter, sizeof bytes);
     TRY(txn_get(t, STR("grows"), &before));
     TRY(txn_append(t, STR("grows"), (struct str){bytes, 1}, 0));
-    TRY(txn_append(t, STR("grows"), (struct str){bytes, sizeof bytes - 1}, PUT_HOT));
+    TRY(txn_append(t, STR("grows"), (struct str){bytes, sizeof bytes - 1}, HINT_SOON));
     TRY(txn_get(t, STR("grows"), &after));
     CHECK_INT(after.n, before.n + sizeof bytes);
     CHECK_STR(str_head(after, before.n), before);
@@ -299,7 +350,7 @@ static struct err hot_in_view(struct txn *t, void *arg)
         struct str value;
     } *want = arg;
     struct str value;
-    TRY(txn_get_hot(t, want->key, &value));
+    TRY(get_hot(t, want->key, &value));
     CHECK(str_given(value) == str_given(want->value));
     CHECK_STR(value, want->value);
     return OK;

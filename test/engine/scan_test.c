@@ -5,50 +5,50 @@
 
 #include "subject.h"
 
-static void stands(const struct scan *s, const char *want)
+static void stands(const struct cursor *s, const char *want)
 {
-    CHECK(scan_valid(s) == (want != NULL));
+    CHECK(s->valid == (want != NULL));
     if (want == NULL)
         return;
     char text[256];
-    (void)snprintf(text, sizeof text, "%.*s:%.*s=%.*s", STR_ARG(scan_partition(s)),
-                   STR_ARG(scan_key(s)), STR_ARG(scan_value(s)));
+    (void)snprintf(text, sizeof text, "%.*s:%.*s=%.*s", STR_ARG(s->partition), STR_ARG(s->key),
+                   STR_ARG(s->value));
     CHECK_STR(str_of(text), str_of(want));
 }
 
 static struct err scan_moves(struct txn *t, void *arg)
 {
     (void)arg;
-    struct scan *s;
-    TRY(scan_open(t, STR("t/a"), &s));
+    struct cursor *s;
+    TRY(cursor_open_across(t, STR("t/a"), STR(""), STR(""), &s));
     stands(s, "t/a:=x");
-    TRY(scan_next(s));
+    TRY(cursor_next(s));
     stands(s, "t/a:1=x");
-    TRY(scan_next(s));
+    TRY(cursor_next(s));
     stands(s, "t/a/b:0=x");
-    TRY(scan_next(s));
+    TRY(cursor_next(s));
     stands(s, "t/ab:1=x");
-    TRY(scan_next(s));
+    TRY(cursor_next(s));
     stands(s, NULL);
-    TRY(scan_seek(s, STR("a"), STR("zz")));
+    TRY(cursor_seek_across(s, STR("a"), STR("zz")));
     stands(s, "t/a:=x");
-    TRY(scan_seek(s, STR("t/a"), STR("1")));
+    TRY(cursor_seek_across(s, STR("t/a"), STR("1")));
     stands(s, "t/a:1=x");
-    TRY(scan_seek(s, STR("t/a"), STR("2")));
+    TRY(cursor_seek_across(s, STR("t/a"), STR("2")));
     stands(s, "t/a/b:0=x");
-    TRY(scan_seek(s, STR("t/a/a"), STR("")));
+    TRY(cursor_seek_across(s, STR("t/a/a"), STR("")));
     stands(s, "t/a/b:0=x");
-    TRY(scan_seek(s, STR("t/b"), STR("")));
+    TRY(cursor_seek_across(s, STR("t/b"), STR("")));
     stands(s, NULL);
-    TRY(scan_seek(s, STR("t/ab"), STR("")));
+    TRY(cursor_seek_across(s, STR("t/ab"), STR("")));
     stands(s, "t/ab:1=x");
-    scan_close(s);
-    TRY(scan_open_at(t, STR("t/a"), STR("t/a/b"), STR("0"), &s));
+    cursor_close(s);
+    TRY(cursor_open_across(t, STR("t/a"), STR("t/a/b"), STR("0"), &s));
     stands(s, "t/a/b:0=x");
-    scan_close(s);
-    TRY(scan_open(t, STR("u"), &s));
+    cursor_close(s);
+    TRY(cursor_open_across(t, STR("u"), STR(""), STR(""), &s));
     stands(s, NULL);
-    scan_close(s);
+    cursor_close(s);
     return OK;
 }
 
@@ -69,17 +69,17 @@ ENGINE_CASE(scan_moves_over_partitions)
 static struct err scan_zeros(struct txn *t, void *arg)
 {
     (void)arg;
-    struct scan *s;
-    TRY(scan_open(t, STR("z"), &s));
-    CHECK_STR(scan_partition(s), STR("z\0\0"));
-    CHECK_STR(scan_key(s), STR("\0k"));
-    TRY(scan_next(s));
-    CHECK_STR(scan_partition(s), STR("z\0\1"));
-    TRY(scan_next(s));
-    CHECK(!scan_valid(s));
-    TRY(scan_seek(s, STR("z\0\0"), STR("\1")));
-    CHECK_STR(scan_partition(s), STR("z\0\1"));
-    scan_close(s);
+    struct cursor *s;
+    TRY(cursor_open_across(t, STR("z"), STR(""), STR(""), &s));
+    CHECK_STR(s->partition, STR("z\0\0"));
+    CHECK_STR(s->key, STR("\0k"));
+    TRY(cursor_next(s));
+    CHECK_STR(s->partition, STR("z\0\1"));
+    TRY(cursor_next(s));
+    CHECK(!s->valid);
+    TRY(cursor_seek_across(s, STR("z\0\0"), STR("\1")));
+    CHECK_STR(s->partition, STR("z\0\1"));
+    cursor_close(s);
     return OK;
 }
 
@@ -95,19 +95,19 @@ enum { MANY = 300 };
 static struct err scan_many(struct txn *t, void *arg)
 {
     (void)arg;
-    struct scan *s;
+    struct cursor *s;
     int count = 0;
-    TRY(scan_open(t, STR("m/"), &s));
-    for (; scan_valid(s); count++) {
+    TRY(cursor_open_across(t, STR("m/"), STR(""), STR(""), &s));
+    for (; s->valid; count++) {
         char want[32];
         (void)snprintf(want, sizeof want, "m/%03d", count / 3);
-        CHECK_STR(scan_partition(s), str_of(want));
+        CHECK_STR(s->partition, str_of(want));
         (void)snprintf(want, sizeof want, "k%d", count % 3);
-        CHECK_STR(scan_key(s), str_of(want));
-        TRY(scan_next(s));
+        CHECK_STR(s->key, str_of(want));
+        TRY(cursor_next(s));
     }
     CHECK_INT(count, MANY);
-    scan_close(s);
+    cursor_close(s);
     return OK;
 }
 
@@ -129,13 +129,13 @@ ENGINE_CASE(scan_reads_on_from_partition_to_partition)
 static struct err walk_by_long_prefix(struct txn *t, void *arg)
 {
     struct str prefix = *(struct str *)arg;
-    struct scan *scan;
+    struct cursor *scan;
     struct cursor *cursor;
-    TRY(scan_open(t, prefix, &scan));
-    CHECK(!scan_valid(scan));
-    scan_close(scan);
+    TRY(cursor_open_across(t, prefix, STR(""), STR(""), &scan));
+    CHECK(!scan->valid);
+    cursor_close(scan);
     TRY(cursor_open(t, prefix, &cursor));
-    CHECK(!cursor_valid(cursor));
+    CHECK(!cursor->valid);
     cursor_close(cursor);
     return OK;
 }
@@ -172,20 +172,20 @@ static struct err walk_many(struct txn *t, void *arg)
 {
     char text[16];
     struct cursor *c;
-    struct scan *s;
+    struct cursor *s;
     (void)arg;
     TRY(cursor_open(t, STR(""), &c));
-    TRY(scan_open(t, STR("many"), &s));
+    TRY(cursor_open_across(t, STR("many"), STR(""), STR(""), &s));
     for (int i = 0; i < MANY_ROWS; i++) {
         struct str want = number_of_many(text, i);
-        CHECK(cursor_valid(c) && str_eq(cursor_key(c), want) && str_eq(cursor_value(c), STR("x")));
-        CHECK(scan_valid(s) && str_eq(scan_key(s), want) && str_eq(scan_value(s), STR("x")));
+        CHECK(c->valid && str_eq(c->key, want) && str_eq(c->value, STR("x")));
+        CHECK(s->valid && str_eq(s->key, want) && str_eq(s->value, STR("x")));
         TRY(cursor_next(c));
-        TRY(scan_next(s));
+        TRY(cursor_next(s));
     }
-    CHECK(!cursor_valid(c) && !scan_valid(s));
+    CHECK(!c->valid && !s->valid);
     cursor_close(c);
-    scan_close(s);
+    cursor_close(s);
     return OK;
 }
 

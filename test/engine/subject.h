@@ -31,6 +31,8 @@ extern const struct subject_kind SUBJECT_FAULT;
 extern const struct subject_kind SUBJECT_LOCAL;
 /* The same, and hardly a row waits for RocksDB: what is read is partly there, partly not. */
 extern const struct subject_kind SUBJECT_FOLDING;
+/* The local engine without any hint. */
+extern const struct subject_kind SUBJECT_HINTLESS;
 
 /* The folder of the local engine's store. */
 const char *subject_folder(void);
@@ -39,25 +41,35 @@ void subject_run(const struct subject_kind *kind, void (*run)(struct subject *s)
 /* Closes and opens, when the kind is persistent. */
 void subject_reopen(struct subject *s);
 
-#define ENGINE_CASE(name)                    \
-    static void name(struct subject *s);     \
-    void test_mem_##name(void)               \
-    {                                        \
-        subject_run(&SUBJECT_MEM, name);     \
-    }                                        \
-    void test_fault_##name(void)             \
-    {                                        \
-        subject_run(&SUBJECT_FAULT, name);   \
-    }                                        \
-    void test_local_##name(void)             \
-    {                                        \
-        subject_run(&SUBJECT_LOCAL, name);   \
-    }                                        \
-    void test_local_folding_##name(void)     \
-    {                                        \
-        subject_run(&SUBJECT_FOLDING, name); \
-    }                                        \
+#define ENGINE_CASE(name)                     \
+    static void name(struct subject *s);      \
+    void test_mem_##name(void)                \
+    {                                         \
+        subject_run(&SUBJECT_MEM, name);      \
+    }                                         \
+    void test_fault_##name(void)              \
+    {                                         \
+        subject_run(&SUBJECT_FAULT, name);    \
+    }                                         \
+    void test_local_hintless_##name(void)     \
+    {                                         \
+        subject_run(&SUBJECT_HINTLESS, name); \
+    }                                         \
+    void test_local_##name(void)              \
+    {                                         \
+        subject_run(&SUBJECT_LOCAL, name);    \
+    }                                         \
+    void test_local_folding_##name(void)      \
+    {                                         \
+        subject_run(&SUBJECT_FOLDING, name);  \
+    }                                         \
     static void name(struct subject *s)
+
+/* In a transaction: one row's value with HINT_SOON, of the partition or of another; and with its
+ * body. */
+struct err get_hot(struct txn *t, struct str key, struct str *value);
+struct err get_in(struct txn *t, struct str partition, struct str key, struct str *value);
+struct err get_with_body(struct txn *t, struct str key, struct str *value, struct str *body);
 
 /* One row each, in a transaction of its own. */
 void put_row(struct subject *s, struct str partition, struct str key, struct str value);

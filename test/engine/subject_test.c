@@ -14,6 +14,7 @@
 #include "engine/fault.h"
 #include "engine/local/local.h"
 #include "engine/mem/mem.h"
+#include "engine/repeat.h"
 
 #define FIRST_TICKS (20000LL * TICKS_PER_DAY)
 
@@ -58,8 +59,14 @@ static struct engine *open_folding(struct subject *s)
     return open_with(s, 3);
 }
 
+static struct engine *open_hintless(struct subject *s)
+{
+    return engine_hintless_new(open_local(s));
+}
+
 const struct subject_kind SUBJECT_MEM = {.open = open_mem};
 const struct subject_kind SUBJECT_FAULT = {.open = open_fault};
+const struct subject_kind SUBJECT_HINTLESS = {.open = open_hintless, .persistent = true};
 const struct subject_kind SUBJECT_LOCAL = {.open = open_local, .persistent = true};
 const struct subject_kind SUBJECT_FOLDING = {.open = open_folding, .persistent = true};
 
@@ -90,6 +97,28 @@ void update_ok(struct subject *s, struct str partition, engine_fn *fn, void *arg
 void view_ok(struct subject *s, struct str partition, engine_fn *fn, void *arg)
 {
     CHECK_OK(engine_view(s->engine, partition, ENGINE_WAIT, fn, arg));
+}
+
+struct err get_hot(struct txn *t, struct str key, struct str *value)
+{
+    return get_in(t, STR_NONE, key, value);
+}
+
+struct err get_in(struct txn *t, struct str partition, struct str key, struct str *value)
+{
+    struct engine_read read = {.partition = partition, .key = key, .hints = HINT_SOON};
+    TRY(txn_get_many(t, &read, 1));
+    *value = read.value;
+    return OK;
+}
+
+struct err get_with_body(struct txn *t, struct str key, struct str *value, struct str *body)
+{
+    struct engine_read read = {.key = key, .with_body = true};
+    TRY(txn_get_many(t, &read, 1));
+    *value = read.value;
+    *body = read.body;
+    return OK;
 }
 
 struct row_call {
@@ -154,7 +183,7 @@ struct extent write_extent(struct engine *e, uint32_t length, uint32_t seed)
     fill_bytes(bytes, length, seed);
     struct extent_writer *w;
     struct extent x;
-    CHECK_OK(extent_begin(e, length, &w));
+    CHECK_OK(extent_begin(e, length, 0, &w));
     for (uint32_t at = 0; at < length; at += PIECE)
         CHECK_OK(
             extent_append(w, (struct str){bytes + at, length - at < PIECE ? length - at : PIECE}));
@@ -169,7 +198,7 @@ void check_extent(struct engine *e, const struct extent *x, uint32_t seed)
     char *want = mem_alloc(x->length);
     char *got = mem_alloc(x->length);
     fill_bytes(want, x->length, seed);
-    CHECK_OK(extent_read(e, x, 0, x->length, got));
+    CHECK_OK(extent_read(e, x, 0, x->length, ENGINE_WAIT, got));
     CHECK(memcmp(got, want, x->length) == 0);
     free(got);
     free(want);
@@ -177,17 +206,17 @@ void check_extent(struct engine *e, const struct extent *x, uint32_t seed)
 
 static struct err adopt_fn(struct txn *t, void *arg)
 {
-    return txn_extent_adopt(t, arg);
+    return txn_extent(t, EXTENT_ADOPT, arg);
 }
 
 static struct err hold_fn(struct txn *t, void *arg)
 {
-    return txn_extent_hold(t, arg);
+    return txn_extent(t, EXTENT_HOLD, arg);
 }
 
 static struct err drop_fn(struct txn *t, void *arg)
 {
-    return txn_extent_drop(t, arg);
+    return txn_extent(t, EXTENT_DROP, arg);
 }
 
 void adopt_extent(struct subject *s, const struct extent *x)

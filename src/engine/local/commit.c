@@ -13,7 +13,6 @@ enum {
     BATCH_BYTES_MAX = 16 << 20,
     GATHER_US_MAX = 2000,
     RETURN_US = 20, /* to send an answer and to read the request that follows it, on a slow core */
-    SETTLED_MAX = 64,
     /* Of those who come back, one in so many may come while the others' updates run. */
     LAST_PART = 2,
     /* Of what extents leave free: rows that come leave this part for rows that go. It is looked at
@@ -180,7 +179,7 @@ static void run_update(struct local_engine *e, struct engine_update *u)
     t.batch = b;
     u->result = u->fn(&t.base, u->arg);
     local_txn_release(&t);
-    if (!err_is(u->result) && !u->makes_way && atomic_load(&e->room_short) &&
+    if (!err_is(u->result) && (u->hints & HINT_SMALL) == 0 && atomic_load(&e->room_short) &&
         needs_room(e, coming_before, going_before))
         u->result = err_cause(ERR_NO_SPACE, ENOSPC);
     if (!err_is(u->result)) {
@@ -379,25 +378,10 @@ struct turn {
     int64_t began_us;
 };
 
-/* The disk has begun to take the record, which leaves a processor idle for about as long as the
- * answers to some dozens of updates take to be written. Of more updates the rest is left to those
- * who wait: the flush is not to wait for it. */
-static void settle_updates(const struct turn *turn)
-{
-    size_t left = SETTLED_MAX;
-    for (struct engine_update *u = turn->first; u != turn->past && left > 0; u = u->next) {
-        if (u->settled == NULL || err_is(u->result))
-            continue;
-        u->settled(u);
-        left--;
-    }
-}
-
 /* While the disk takes the record, its rows are made ready for views, and RocksDB takes rows of the
  * commits before it when it is time for that: about half of what the committer would wait. When it
- * does not take them, they stay where they are, and the next commit waits until it does. `turn`:
- * whose rows these are, or NULL. */
-static struct err write_rows(struct local_engine *e, bool flush, const struct turn *turn)
+ * does not take them, they stay where they are, and the next commit waits until it does. */
+static struct err write_rows(struct local_engine *e, bool flush)
 {
     struct journal *j = &e->journal;
     uint64_t tail;
@@ -413,8 +397,7 @@ static struct err write_rows(struct local_engine *e, bool flush, const struct tu
     if (err_is(error))
         return refuse_record(e, error);
     publish_prepare(e);
-    if (!fold_when_due(e) && flush && turn != NULL)
-        settle_updates(turn);
+    (void)fold_when_due(e);
     if (flush)
         TRY(flush_record(e));
     e->applied = after;
@@ -432,7 +415,7 @@ static struct err write_rows(struct local_engine *e, bool flush, const struct tu
  * A flush without rows writes a record that vouches: what was visible may be dropped and punched
  * out next. When bytes that views see could not be flushed, nothing may become durable behind
  * them: the next start goes as far as all is whole. */
-static struct err make_durable(struct local_engine *e, bool flush, const struct turn *turn)
+static struct err make_durable(struct local_engine *e, bool flush)
 {
     if (e->lost)
         return err_cause(ERR_IO, EIO);
@@ -441,7 +424,7 @@ static struct err make_durable(struct local_engine *e, bool flush, const struct 
     if (flush)
         TRY(commit_sync_extents(e));
     if (e->batch.overlay.root != NULL || (flush && e->unvouched))
-        return write_rows(e, flush, turn);
+        return write_rows(e, flush);
     TRY(mend_journal(e));
     return journal_flush(&e->journal);
 }
@@ -450,7 +433,7 @@ static struct err make_durable_timed(struct local_engine *e, const struct turn *
 {
     enum { OLD_WEIGHT = 3 };
     int64_t begun_us = clock_mono_us();
-    struct err error = make_durable(e, turn->flush, turn);
+    struct err error = make_durable(e, turn->flush);
     int64_t took_us = clock_mono_us() - begun_us;
     histogram_add(&e->commit_us, HISTOGRAM_TIMES_US, (uint64_t)took_us);
     e->flush_us = turn->flush ? (OLD_WEIGHT * e->flush_us + took_us) / (OLD_WEIGHT + 1) : 0;
@@ -602,7 +585,7 @@ static void fill_tables(struct local_engine *e)
 {
     if (!rows_many_fresh(&e->rows))
         return;
-    if (something_unsynced(e) && err_is(make_durable(e, true, NULL)))
+    if (something_unsynced(e) && err_is(make_durable(e, true)))
         return; /* logged, and told to the next who flushes */
     if (err_is(fold_rows(e)))
         return;
@@ -683,10 +666,10 @@ static void save_places(struct local_engine *e)
 static void commit_last(struct local_engine *e)
 {
     batch_clear(&e->batch);
-    struct err error = something_unsynced(e) ? make_durable(e, true, NULL) : OK;
+    struct err error = something_unsynced(e) ? make_durable(e, true) : OK;
     uint64_t tail = segments_seal(&e->segments);
     if (!err_is(error) && tail != e->tail_written)
-        error = write_rows(e, true, NULL);
+        error = write_rows(e, true);
     if (!err_is(error))
         error = fold_rows(e);
     if (!err_is(error))

@@ -25,6 +25,7 @@ struct local_writer {
     uint64_t offset;
     uint32_t reserved;
     uint32_t told; /* how far the kernel was told to write */
+    bool later;    /* it is told nothing: see HINT_LATER */
     uint32_t checks[CHUNKS_MAX];
 };
 
@@ -74,7 +75,7 @@ static struct err local_writer_append(struct extent_writer *base, struct str byt
     TRY(write_fully(w->segment->fd, bytes, w->offset + base->length));
     writer_sum(w, bytes);
     base->length += (uint32_t)bytes.n;
-    if (base->length - w->told >= EARLY_BYTES && !w->engine->relaxed && !base->unhurried) {
+    if (base->length - w->told >= EARLY_BYTES && !w->engine->relaxed && !w->later) {
         /* Only a hint: an error shows when the segment is flushed. */
         (void)sync_file_range(w->segment->fd, (off_t)(w->offset + w->told), base->length - w->told,
                               SYNC_FILE_RANGE_WRITE);
@@ -164,7 +165,8 @@ static struct err check_free_space(struct local_engine *e, uint32_t bytes, uint6
     return OK;
 }
 
-struct err local_extent_begin(struct engine *engine, uint32_t size_max, struct extent_writer **out)
+struct err local_extent_begin(struct engine *engine, uint32_t size_max, unsigned hints,
+                              struct extent_writer **out)
 {
     struct local_engine *e = local_of(engine);
     uint64_t spare;
@@ -174,6 +176,7 @@ struct err local_extent_begin(struct engine *engine, uint32_t size_max, struct e
     struct local_writer *w = MEM_NEW(struct local_writer);
     w->base = (struct extent_writer){.ops = &LOCAL_WRITER_OPS, .size_max = size_max};
     w->engine = e;
+    w->later = (hints & HINT_LATER) != 0;
     w->reserved = extent_room(size_max);
     struct err error = segments_reserve(&e->segments, w->reserved, &w->segment, &w->offset);
     if (err_is(error)) {

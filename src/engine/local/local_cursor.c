@@ -209,7 +209,7 @@ struct err local_cursor_between(struct local_txn *t, struct str first, struct st
     c->first = first;
     c->past = past;
     c->body = body;
-    if (t->base.passing && t->wait == ENGINE_WAIT)
+    if ((t->base.hints & HINT_ONCE) != 0 && t->wait == ENGINE_WAIT)
         walk_init_passing(&c->below, t->state, c->first, c->past);
     else
         walk_init(&c->below, t->state, t->wait, c->first, c->past);

@@ -177,9 +177,7 @@ struct err local_cursor_open(struct txn *txn, struct str from, struct str to, st
  * and it is that of the row where the cursor stands. */
 struct err local_cursor_between(struct local_txn *t, struct str first, struct str past,
                                 struct str *body, struct cursor **out);
-/* Fetches rows that are read next (ahead.c). */
-void local_expect(struct txn *txn, struct str from, struct str to);
-struct err local_scan_open(struct txn *txn, struct str prefix, struct scan **out);
+struct err local_scan_open(struct txn *txn, struct str prefix, struct cursor **out);
 
 /* In an update of the collector's: writes a large value or body anew if the row still names this
  * place. The key is with its partition. */
@@ -292,7 +290,8 @@ struct disk_room {
 };
 struct err local_disk_room(struct local_engine *e, struct disk_room *room);
 
-struct err local_extent_begin(struct engine *e, uint32_t size_max, struct extent_writer **out);
+struct err local_extent_begin(struct engine *e, uint32_t size_max, unsigned hints,
+                              struct extent_writer **out);
 void local_extent_discard(struct engine *e, const struct extent *x);
 struct err local_extent_locate(struct engine *e, const struct extent *x,
                                const struct extent_part *part, struct extent_span *out);

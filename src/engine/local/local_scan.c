@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scans over many partitions. Views only, so there is nothing to merge with. */
+/* Cursors over several partitions. Only views open them, so there are no own writes to merge. */
 #include "engine/local/local_internal.h"
 
 struct local_scan {
-    struct scan base;
+    struct cursor base;
     struct str first; /* its bounds */
     struct str past;
     struct walk walk;
@@ -13,7 +13,7 @@ struct local_scan {
     struct local_txn *txn;
 };
 
-static struct local_scan *local_scan_of(struct scan *s)
+static struct local_scan *local_scan_of(struct cursor *s)
 {
     return (struct local_scan *)(void *)s;
 }
@@ -33,7 +33,7 @@ static struct err scan_stand(struct local_scan *s)
     return OK;
 }
 
-static struct err local_scan_seek(struct scan *scan, struct str partition, struct str key)
+static struct err local_scan_seek(struct cursor *scan, struct str partition, struct str key)
 {
     struct local_scan *s = local_scan_of(scan);
     buf_clear(&s->at);
@@ -46,31 +46,25 @@ static struct err local_scan_seek(struct scan *scan, struct str partition, struc
     return scan_stand(s);
 }
 
-static struct err local_scan_next(struct scan *scan)
+static struct err local_scan_next(struct cursor *scan)
 {
     struct local_scan *s = local_scan_of(scan);
     walk_next(&s->walk);
     return scan_stand(s);
 }
 
-/* Also what ends one left open: closing twice does no harm. */
-static void release_scan(void *scan)
+static void local_scan_close(struct cursor *scan)
 {
-    walk_release(&((struct local_scan *)scan)->walk);
+    walk_release(&local_scan_of(scan)->walk);
 }
 
-static void local_scan_close(struct scan *scan)
-{
-    release_scan(local_scan_of(scan));
-}
-
-static const struct scan_ops LOCAL_SCAN_OPS = {
-    .seek = local_scan_seek,
+static const struct cursor_ops LOCAL_SCAN_OPS = {
+    .seek_across = local_scan_seek,
     .next = local_scan_next,
     .close = local_scan_close,
 };
 
-struct err local_scan_open(struct txn *txn, struct str prefix, struct scan **out)
+struct err local_scan_open(struct txn *txn, struct str prefix, struct cursor **out)
 {
     struct local_txn *t = (struct local_txn *)(void *)txn;
     struct local_scan *s = ARENA_NEW(&t->arena, struct local_scan);
@@ -86,7 +80,6 @@ struct err local_scan_open(struct txn *txn, struct str prefix, struct scan **out
     s->large = buf_in(&t->arena);
     s->txn = t;
     walk_init(&s->walk, t->state, t->wait, s->first, s->past);
-    local_hold(t, release_scan, s);
     *out = &s->base;
     return OK;
 }

@@ -223,31 +223,6 @@ static struct err local_find(struct local_txn *t, struct str key, enum row_use u
     return str_given(stored) ? local_load(t, stored, value) : OK;
 }
 
-static struct err local_get(struct txn *txn, struct str key, struct str *value)
-{
-    struct local_txn *t = local_txn_of(txn);
-    return local_find(t, rowkey_of(&t->key, key), ROW_VALUE, value);
-}
-
-static struct err local_get_hot(struct txn *txn, struct str key, struct str *value)
-{
-    struct local_txn *t = local_txn_of(txn);
-    return local_find(t, rowkey_of(&t->key, key), ROW_HOT, value);
-}
-
-static struct err local_get_with_body(struct txn *txn, struct str key, struct str *value,
-                                      struct str *body)
-{
-    struct local_txn *t = local_txn_of(txn);
-    struct str stored;
-    TRY(local_find_stored(t, rowkey_of(&t->key, key), ROW_BODY, &stored));
-    *value = *body = STR_NONE;
-    if (!str_given(stored))
-        return OK;
-    struct buf into = buf_in(&t->arena);
-    return value_load_with_body(&t->engine->journal, stored, t->wait, &into, value, body);
-}
-
 static bool is_in(const struct cached_row *row, struct str bytes)
 {
     struct str value = cached_row_value(row);
@@ -255,38 +230,82 @@ static bool is_in(const struct cached_row *row, struct str bytes)
 }
 
 /* The transaction's reference to the row becomes the loan's. */
-static bool local_lend(struct txn *txn, struct str bytes, struct engine_loan *loan)
+static void local_lend(struct local_txn *t, struct str bytes, struct engine_loan *loan)
 {
-    struct txn_holds *h = &local_txn_of(txn)->holds;
+    struct txn_holds *h = &t->holds;
     for (size_t i = 0; i < h->count; i++) {
         if (h->some[i].release != release_cached || !is_in(h->some[i].thing, bytes))
             continue;
         *loan = (struct engine_loan){release_cached, h->some[i].thing};
         h->some[i] = h->some[--h->count];
-        return true;
+        return;
     }
-    return false;
 }
 
-/* A parent that must exist is as hot as a row gets. */
-static struct err local_peek(struct txn *txn, struct str partition, struct str key,
-                             struct str *value)
+static struct err local_read_body(struct local_txn *t, struct str key, struct engine_read *read)
 {
-    struct local_txn *t = local_txn_of(txn);
+    struct str stored;
+    TRY(local_find_stored(t, key, ROW_BODY, &stored));
+    if (!str_given(stored))
+        return OK;
+    struct buf into = buf_in(&t->arena);
+    TRY(value_load_with_body(&t->engine->journal, stored, t->wait, &into, &read->value,
+                             &read->body));
+    if (read->loan != NULL && read->body.n > 0)
+        local_lend(t, read->body, read->loan);
+    return OK;
+}
+
+static struct err local_read(struct local_txn *t, struct engine_read *read)
+{
     struct rowkey other;
-    rowkey_init(&other, &t->arena, partition);
-    return local_find(t, rowkey_of(&other, key), ROW_HOT, value);
+    struct rowkey *in = &t->key;
+    if (str_given(read->partition)) {
+        rowkey_init(&other, &t->arena, read->partition);
+        in = &other;
+    }
+    struct str key = rowkey_of(in, read->key);
+    if (read->with_body)
+        return local_read_body(t, key, read);
+    return local_find(t, key, (read->hints & HINT_SOON) != 0 ? ROW_HOT : ROW_VALUE, &read->value);
 }
 
-/* A mark of the batch's that a row is gone counts as one. */
-static struct err local_none_between(struct txn *txn, struct str from, struct str to, bool *none)
+/* Whether one look shows that none of the rows is there. Rows are often inserted in the order of
+ * their keys, many at a time: then nothing lies from the first of them to the last. A tombstone of
+ * the batch's counts as a row, so a "no" may be wrong. */
+static struct err local_none_there(struct local_txn *t, const struct engine_read *reads,
+                                   size_t count, bool *none)
 {
+    struct str first = reads[0].key;
+    struct str last = reads[0].key;
+    *none = false;
+    for (size_t i = 0; i < count; i++) {
+        if (str_given(reads[i].partition) || reads[i].with_body || reads[i].hints != 0)
+            return OK;
+        first = str_cmp(reads[i].key, first) < 0 ? reads[i].key : first;
+        last = str_cmp(reads[i].key, last) > 0 ? reads[i].key : last;
+    }
+    first = arena_copy(&t->arena, rowkey_of(&t->key, first));
+    struct str at = rowkey_of(&t->key, last);
+    char *past = arena_bytes(&t->arena, at.n + 1);
+    memcpy(past, at.p, at.n);
+    past[at.n] = '\0';
+    struct str to = {past, at.n + 1};
+    const struct row *row = t->batch == NULL ? NULL : tree_at_or_after(&t->batch->overlay, first);
+    *none = row == NULL || str_cmp(row_key(row), to) >= 0;
+    return *none ? state_none_between(t->state, first, to, none) : OK;
+}
+
+static struct err local_get_many(struct txn *txn, struct engine_read *reads, size_t count)
+{
+    enum { WORTH_A_LOOK = 8 };
     struct local_txn *t = local_txn_of(txn);
-    struct str first = arena_copy(&t->arena, rowkey_of(&t->key, from));
-    struct str past = arena_copy(&t->arena, rowkey_of(&t->key, to));
-    struct row *row = t->batch == NULL ? NULL : tree_at_or_after(&t->batch->overlay, first);
-    *none = row == NULL || str_cmp(row_key(row), past) >= 0;
-    return *none ? state_none_between(t->state, first, past, none) : OK;
+    bool none = false;
+    if (count >= WORTH_A_LOOK && t->batch != NULL)
+        TRY(local_none_there(t, reads, count, &none));
+    for (size_t i = 0; i < count && !none; i++)
+        TRY(local_read(t, &reads[i]));
+    return OK;
 }
 
 /* ---- writing ---- */
@@ -314,38 +333,34 @@ static inline void note_coming(struct local_txn *t, struct str key, size_t bytes
         count_coming(t, key, bytes);
 }
 
-static struct err local_put(struct txn *txn, struct str key, struct str value)
+static struct err local_write(struct txn *txn, const struct engine_row *put, bool born)
 {
     struct local_txn *t = local_txn_of(txn);
-    struct str physical = rowkey_of(&t->key, key);
-    note_coming(t, physical, value.n);
-    batch_put(t->batch, physical, value);
-    return OK;
-}
-
-static struct err local_put_with_body(struct txn *txn, struct str key, struct str value,
-                                      struct str body)
-{
-    struct local_txn *t = local_txn_of(txn);
-    struct str physical = rowkey_of(&t->key, key);
-    note_coming(t, physical, value.n + body.n);
-    batch_write(t->batch, value_row_with_body(&t->batch->pool, physical, value, body));
-    t->batch->bytes += physical.n + value.n + body.n;
-    return OK;
-}
-
-static struct err local_put_hinted(struct txn *txn, struct str key, struct str value,
-                                   unsigned hints)
-{
-    struct local_txn *t = local_txn_of(txn);
-    struct str physical = rowkey_of(&t->key, key);
-    note_coming(t, physical, value.n);
-    struct row *row = value_row(&t->batch->pool, physical, value);
-    row->hot = (hints & PUT_HOT) != 0;
-    row->born = (hints & PUT_NEW) != 0;
-    t->batch->bytes += row->key_n + row->value_n;
+    struct pool *pool = &t->batch->pool;
+    struct str key = rowkey_of(&t->key, put->key);
+    note_coming(t, key, put->value.n + put->body.n);
+    struct row *row = put->body.n == 0 ? value_row(pool, key, put->value)
+                                       : value_row_with_body(pool, key, put->value, put->body);
+    row->hot = (put->hints & HINT_SOON) != 0;
+    row->born = born;
+    t->batch->bytes += key.n + put->value.n + put->body.n;
     batch_write(t->batch, row);
     return OK;
+}
+
+static struct err local_put(struct txn *t, const struct engine_row *row)
+{
+    return local_write(t, row, false);
+}
+
+static struct err local_insert(struct txn *t, const struct engine_row *row)
+{
+#ifdef ENGINE_CHECKS
+    struct str there;
+    TRY(txn_get(t, row->key, &there));
+    assert(!str_given(there));
+#endif
+    return local_write(t, row, true);
 }
 
 /* A row that an update before this one, in the same batch, has made room in: it grows in place. */
@@ -363,7 +378,7 @@ static struct err local_append(struct txn *txn, struct str key, struct str bytes
     TRY(local_find(t, physical, ROW_HOT, &before));
     assert(str_given(before));
     row = value_row_roomy(&t->batch->pool, physical, before, bytes);
-    row->hot = (hints & PUT_HOT) != 0;
+    row->hot = (hints & HINT_SOON) != 0;
     t->batch->bytes += row->key_n + before.n;
     batch_write(t->batch, row);
     return OK;
@@ -451,23 +466,15 @@ static struct err local_extent_change(struct local_txn *t, const struct extent *
     return OK;
 }
 
-static struct err local_extent_adopt(struct txn *txn, const struct extent *x)
+static struct err local_extent(struct txn *txn, enum extent_change change, const struct extent *x)
 {
     struct local_txn *t = local_txn_of(txn);
+    if (change != EXTENT_ADOPT)
+        return local_extent_change(t, x, change);
     TRY(segments_may_adopt(&t->engine->segments, x->segment));
-    TRY(local_extent_change(t, x, EXTENT_ADOPT));
+    TRY(local_extent_change(t, x, change));
     batch_note_adopted(t->batch, x->segment);
     return OK;
-}
-
-static struct err local_extent_hold(struct txn *t, const struct extent *x)
-{
-    return local_extent_change(local_txn_of(t), x, EXTENT_HOLD);
-}
-
-static struct err local_extent_drop(struct txn *t, const struct extent *x)
-{
-    return local_extent_change(local_txn_of(t), x, EXTENT_DROP);
 }
 
 /* To those outside, the states of rows.h are what they keep. */
@@ -480,24 +487,15 @@ static void local_keep_state(struct txn *txn, struct engine_state **kept)
 }
 
 static const struct txn_ops LOCAL_TXN_OPS = {
-    .get = local_get,
-    .get_hot = local_get_hot,
-    .expect = local_expect,
-    .peek = local_peek,
-    .none_between = local_none_between,
+    .get_many = local_get_many,
     .put = local_put,
-    .get_with_body = local_get_with_body,
-    .put_with_body = local_put_with_body,
-    .lend = local_lend,
-    .put_hinted = local_put_hinted,
+    .insert = local_insert,
     .append = local_append,
     .del = local_del,
     .cursor_open = local_cursor_open,
-    .scan_open = local_scan_open,
+    .cursor_open_across = local_scan_open,
     .keep_state = local_keep_state,
-    .extent_adopt = local_extent_adopt,
-    .extent_hold = local_extent_hold,
-    .extent_drop = local_extent_drop,
+    .extent = local_extent,
 };
 
 void local_txn_init(struct local_txn *t, struct local_engine *e, struct state *s,

@@ -147,8 +147,10 @@ static const struct extent_writer_ops MEM_WRITER_OPS = {
     .abandon = mem_writer_abandon,
 };
 
-struct err mem_extent_begin(struct engine *e, uint32_t size_max, struct extent_writer **out)
+struct err mem_extent_begin(struct engine *e, uint32_t size_max, unsigned hints,
+                            struct extent_writer **out)
 {
+    (void)hints;
     struct mem_writer *w = MEM_NEW(struct mem_writer);
     w->base.ops = &MEM_WRITER_OPS;
     w->base.size_max = size_max;

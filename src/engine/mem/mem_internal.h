@@ -85,7 +85,8 @@ void mem_txn_release(struct mem_txn *t);
 
 void mem_extents_init(struct mem_extents *x);
 void mem_extents_release(struct mem_extents *x);
-struct err mem_extent_begin(struct engine *e, uint32_t size_max, struct extent_writer **out);
+struct err mem_extent_begin(struct engine *e, uint32_t size_max, unsigned hints,
+                            struct extent_writer **out);
 void mem_extent_discard(struct engine *e, const struct extent *x);
 struct err mem_extent_locate(struct engine *e, const struct extent *x,
                              const struct extent_part *part, struct extent_span *out);

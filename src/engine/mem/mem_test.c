@@ -18,12 +18,12 @@ static struct err see_two(struct txn *t, void *arg)
     CHECK_STR(value, STR("2"));
     struct cursor *c;
     TRY(cursor_open(t, STR(""), &c));
-    CHECK(cursor_valid(c));
-    CHECK_STR(cursor_key(c), STR("a"));
+    CHECK(c->valid);
+    CHECK_STR(c->key, STR("a"));
     TRY(cursor_next(c));
-    CHECK_STR(cursor_key(c), STR("b"));
+    CHECK_STR(c->key, STR("b"));
     TRY(cursor_next(c));
-    CHECK(!cursor_valid(c));
+    CHECK(!c->valid);
     cursor_close(c);
     return OK;
 }

@@ -22,66 +22,42 @@ static struct row *mem_txn_keep(struct mem_txn *t, struct row *row)
     return row;
 }
 
-static struct err mem_txn_find(struct mem_txn *t, struct str physical, struct str *value)
+static void mem_read(struct mem_txn *t, struct engine_read *read)
 {
-    struct row *row = mem_txn_keep(t, tree_find(t->tree, physical));
-    *value = row == NULL ? STR_NONE : row_value(row);
-    return OK;
-}
-
-static struct err mem_get(struct txn *txn, struct str key, struct str *value)
-{
-    struct mem_txn *t = mem_txn_of(txn);
-    return mem_txn_find(t, rowkey_of(&t->key, key), value);
-}
-
-static struct err mem_peek(struct txn *txn, struct str partition, struct str key, struct str *value)
-{
-    struct mem_txn *t = mem_txn_of(txn);
     struct rowkey other;
-    rowkey_init(&other, &t->arena, partition);
-    return mem_txn_find(t, rowkey_of(&other, key), value);
+    struct rowkey *in = &t->key;
+    if (str_given(read->partition)) {
+        rowkey_init(&other, &t->arena, read->partition);
+        in = &other;
+    }
+    const struct row *row = mem_txn_keep(t, tree_find(t->tree, rowkey_of(in, read->key)));
+    read->value = row == NULL ? STR_NONE : row_value(row);
+    read->body = row == NULL || !read->with_body ? STR_NONE : row_body(row);
 }
 
-static struct err mem_none_between(struct txn *txn, struct str from, struct str to, bool *none)
+/* Lends nothing. */
+static struct err mem_get_many(struct txn *txn, struct engine_read *reads, size_t count)
 {
-    struct mem_txn *t = mem_txn_of(txn);
-    struct row *row = tree_at_or_after(t->tree, rowkey_of(&t->key, from));
-    *none = row == NULL || str_cmp(row_key(row), rowkey_of(&t->key, to)) >= 0;
+    for (size_t i = 0; i < count; i++)
+        mem_read(mem_txn_of(txn), &reads[i]);
     return OK;
 }
 
-static struct err mem_put(struct txn *txn, struct str key, struct str value)
+static struct err mem_put(struct txn *txn, const struct engine_row *row)
 {
     struct mem_txn *t = mem_txn_of(txn);
-    tree_insert(t->tree, row_new(rowkey_of(&t->key, key), value));
+    struct str physical = rowkey_of(&t->key, row->key);
+    tree_insert(t->tree, row->body.n == 0 ? row_new(physical, row->value)
+                                          : row_new_with_body(physical, row->value, row->body));
     return OK;
 }
 
-static struct err mem_get_with_body(struct txn *txn, struct str key, struct str *value,
-                                    struct str *body)
+/* A search costs little here, so the reference always looks. */
+static struct err mem_insert(struct txn *txn, const struct engine_row *row)
 {
     struct mem_txn *t = mem_txn_of(txn);
-    const struct row *row = mem_txn_keep(t, tree_find(t->tree, rowkey_of(&t->key, key)));
-    *value = row == NULL ? STR_NONE : row_value(row);
-    *body = row == NULL ? STR_NONE : row_body(row);
-    return OK;
-}
-
-static struct err mem_put_with_body(struct txn *txn, struct str key, struct str value,
-                                    struct str body)
-{
-    struct mem_txn *t = mem_txn_of(txn);
-    tree_insert(t->tree, row_new_with_body(rowkey_of(&t->key, key), value, body));
-    return OK;
-}
-
-/* The reference looks whether what is said of the row is true. */
-static struct err mem_put_hinted(struct txn *txn, struct str key, struct str value, unsigned hints)
-{
-    struct mem_txn *t = mem_txn_of(txn);
-    assert((hints & PUT_NEW) == 0 || tree_find(t->tree, rowkey_of(&t->key, key)) == NULL);
-    return mem_put(txn, key, value);
+    assert(tree_find(t->tree, rowkey_of(&t->key, row->key)) == NULL);
+    return mem_put(txn, row);
 }
 
 static struct err mem_del(struct txn *txn, struct str key)
@@ -186,10 +162,10 @@ static struct err mem_cursor_open(struct txn *txn, struct str from, struct str t
     return mem_cursor_stand(c, tree_at_or_after(t->tree, c->first));
 }
 
-/* ---- scans ---- */
+/* ---- cursors over several partitions ---- */
 
 struct mem_scan {
-    struct scan base;
+    struct cursor base;
     struct mem_txn *txn;
     struct str prefix;     /* what all its keys start with */
     struct buf at;         /* where a seek goes */
@@ -197,7 +173,7 @@ struct mem_scan {
     const struct row *row; /* where it stands; lives as long as the view's state */
 };
 
-static struct mem_scan *mem_scan_of(struct scan *s)
+static struct mem_scan *mem_scan_of(struct cursor *s)
 {
     return (struct mem_scan *)(void *)s;
 }
@@ -214,7 +190,7 @@ static struct err mem_scan_stand(struct mem_scan *s, const struct row *row)
                : err_new(ERR_CORRUPT);
 }
 
-static struct err mem_scan_seek(struct scan *scan, struct str partition, struct str key)
+static struct err mem_scan_seek(struct cursor *scan, struct str partition, struct str key)
 {
     struct mem_scan *s = mem_scan_of(scan);
     buf_clear(&s->at);
@@ -226,24 +202,24 @@ static struct err mem_scan_seek(struct scan *scan, struct str partition, struct 
     return mem_scan_stand(s, tree_at_or_after(s->txn->tree, at));
 }
 
-static struct err mem_scan_next(struct scan *scan)
+static struct err mem_scan_next(struct cursor *scan)
 {
     struct mem_scan *s = mem_scan_of(scan);
     return mem_scan_stand(s, tree_after(s->txn->tree, row_key(s->row)));
 }
 
-static void mem_scan_close(struct scan *scan)
+static void mem_scan_close(struct cursor *scan)
 {
     (void)scan; /* in the transaction's arena */
 }
 
-static const struct scan_ops MEM_SCAN_OPS = {
-    .seek = mem_scan_seek,
+static const struct cursor_ops MEM_SCAN_OPS = {
+    .seek_across = mem_scan_seek,
     .next = mem_scan_next,
     .close = mem_scan_close,
 };
 
-static struct err mem_scan_open(struct txn *txn, struct str prefix, struct scan **out)
+static struct err mem_scan_open(struct txn *txn, struct str prefix, struct cursor **out)
 {
     struct mem_txn *t = mem_txn_of(txn);
     struct mem_scan *s = ARENA_NEW(&t->arena, struct mem_scan);
@@ -260,8 +236,7 @@ static struct err mem_scan_open(struct txn *txn, struct str prefix, struct scan 
 
 /* ---- extents ---- */
 
-static struct err mem_extent_change(struct txn *txn, const struct extent *x,
-                                    enum extent_change change)
+static struct err mem_extent(struct txn *txn, enum extent_change change, const struct extent *x)
 {
     struct mem_txn *t = mem_txn_of(txn);
     char key_bytes[EXTENT_KEY_BYTES];
@@ -285,21 +260,6 @@ static struct err mem_extent_change(struct txn *txn, const struct extent *x,
     return OK;
 }
 
-static struct err mem_extent_adopt(struct txn *t, const struct extent *x)
-{
-    return mem_extent_change(t, x, EXTENT_ADOPT);
-}
-
-static struct err mem_extent_hold(struct txn *t, const struct extent *x)
-{
-    return mem_extent_change(t, x, EXTENT_HOLD);
-}
-
-static struct err mem_extent_drop(struct txn *t, const struct extent *x)
-{
-    return mem_extent_change(t, x, EXTENT_DROP);
-}
-
 static void mem_keep_state(struct txn *t, struct engine_state **kept)
 {
     struct tree tree = tree_get(((struct mem_txn *)(void *)t)->tree);
@@ -311,21 +271,14 @@ static void mem_keep_state(struct txn *t, struct engine_state **kept)
 }
 
 static const struct txn_ops MEM_TXN_OPS = {
-    .get = mem_get,
-    .get_hot = mem_get,
-    .peek = mem_peek,
-    .none_between = mem_none_between,
+    .get_many = mem_get_many,
     .put = mem_put,
-    .get_with_body = mem_get_with_body,
-    .put_with_body = mem_put_with_body,
-    .put_hinted = mem_put_hinted,
+    .insert = mem_insert,
     .del = mem_del,
     .cursor_open = mem_cursor_open,
-    .scan_open = mem_scan_open,
+    .cursor_open_across = mem_scan_open,
     .keep_state = mem_keep_state,
-    .extent_adopt = mem_extent_adopt,
-    .extent_hold = mem_extent_hold,
-    .extent_drop = mem_extent_drop,
+    .extent = mem_extent,
 };
 
 void mem_txn_init(struct mem_txn *t, struct mem_engine *e, struct tree *tree, struct str partition)

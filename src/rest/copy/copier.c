@@ -145,8 +145,7 @@ static void add_jobs(struct copier *c, struct arena *arena, struct str partition
 {
     struct copy_jobs_args args = {.arena = arena, .max = LOOK_JOBS};
     do {
-        struct err error =
-            engine_view(c->store->engine, partition, ENGINE_WAIT, copy_jobs_list, &args);
+        struct err error = store_read(c->store, partition, ENGINE_WAIT, copy_jobs_list, &args);
         if (err_is(error)) {
             log_line(LOG_WARN, "copies of %.*s: cannot be listed: error %d", STR_ARG(partition),
                      error.code);
@@ -167,8 +166,8 @@ static void look_through(struct copier *c, struct str space)
     arena_init(&look.arena, SIZE_MAX);
     do {
         look.count = 0;
-        struct err error = engine_partitions(c->store->engine, space, after, BLOB_KEY_COPIES,
-                                             note_partition, &look);
+        struct err error =
+            store_partitions(c->store, space, after, BLOB_KEY_COPIES, note_partition, &look);
         if (err_is(error)) {
             log_line(LOG_WARN, "copies: cannot look for those that were left: error %d",
                      error.code);
@@ -212,7 +211,7 @@ static struct err step_of(struct copier *c, struct arena *arena, const struct co
 {
     struct str partition = {copy->partition, copy->partition_n};
     struct find find = {.arena = arena, .incarnation = copy->incarnation, .id = copy->id};
-    TRY(engine_view(c->store->engine, partition, ENGINE_WAIT, find_job, &find));
+    TRY(store_read(c->store, partition, ENGINE_WAIT, find_job, &find));
     *ended = !find.found;
     if (!find.found)
         return OK;

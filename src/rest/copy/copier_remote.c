@@ -22,7 +22,7 @@ static struct err finish(struct remote_step *step, struct copy_step_args *args, 
     args->id = step->job->id;
     args->from = step->job->done;
     struct err error =
-        engine_update_wait(step->store->engine, step->place->partition, step->place->step, args);
+        store_write_wait(step->store, step->place->partition, step->place->step, args);
     *ended = args->ended;
     return error;
 }

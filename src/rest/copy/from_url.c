@@ -178,7 +178,7 @@ static struct err take_found(struct rest_call *call, struct from_url *f)
 static struct err fetch_here(struct rest_call *call, struct from_url *f)
 {
     struct blob_source *found = &f->found;
-    struct engine_pin *pin = engine_pin(call->store->engine);
+    struct engine_pin *pin = store_pin(call->store);
     found->found = false;
     found->offset = f->offset;
     found->length = f->length;
@@ -187,7 +187,7 @@ static struct err fetch_here(struct rest_call *call, struct from_url *f)
         store_read(call->store, found->partition, ENGINE_WAIT, blob_read_source, found);
     if (!err_is(error))
         error = take_found(call, f);
-    engine_unpin(call->store->engine, pin);
+    store_unpin(call->store, pin);
     return copy_source_refused(call, error);
 }
 
@@ -248,12 +248,11 @@ static struct err take_file(struct rest_call *call, struct from_url *f)
 
 static struct err fetch_file(struct rest_call *call, struct from_url *f)
 {
-    struct engine_pin *pin = engine_pin(call->store->engine);
+    struct engine_pin *pin = store_pin(call->store);
     struct err error = take_file(call, f);
-    if (f->file.state != NULL)
-        engine_state_release(call->store->engine, f->file.state);
+    store_release_state(call->store, f->file.state);
     f->file.state = NULL;
-    engine_unpin(call->store->engine, pin);
+    store_unpin(call->store, pin);
     return copy_source_refused(call, error);
 }
 

@@ -198,7 +198,7 @@ static void run_view(struct drive *d)
 {
     struct rest_call *call = d->call;
     if (call->wants_pin && call->pin == NULL)
-        call->pin = engine_pin(call->store->engine);
+        call->pin = store_pin(call->store);
     file_pass_read_begin(d->pass);
     struct err error = err_new(ERR_WOULD_BLOCK);
     if (!d->around.in_pool)

@@ -43,28 +43,16 @@ struct err rest_get_file_decode(struct rest_call *call)
     return OK;
 }
 
-static struct err digest_piece(struct rest_call *call, const struct piece *piece, struct md5 *state)
-{
-    char *bytes = arena_bytes(call->arena, (size_t)piece->length);
-    if (piece->kind == PIECE_INLINE)
-        memcpy(bytes, piece->bytes, piece->length);
-    else if (piece->kind == PIECE_HOLE)
-        memset(bytes, 0, piece->length);
-    else
-        TRY(extent_read(call->store->engine, &piece->extent, piece->extent_offset,
-                        (uint32_t)piece->length, bytes));
-    md5_update(state, (struct str){bytes, (size_t)piece->length});
-    return OK;
-}
-
 /* In the pool. A range of 4 MiB is always gathered whole. */
 static struct err digest(struct rest_call *call)
 {
     struct get_file *get = call->args;
+    size_t length = (size_t)pieces_length(&get->args.pieces);
+    char *bytes = arena_bytes(call->arena, length + 1);
     struct md5 state;
+    TRY(pieces_gather(call->store, &get->args.pieces, ENGINE_WAIT, bytes));
     md5_init(&state);
-    for (size_t i = 0; i < get->args.pieces.count; i++)
-        TRY(digest_piece(call, &get->args.pieces.items[i], &state));
+    md5_update(&state, (struct str){bytes, length});
     md5_final(&state, get->md5);
     return OK;
 }

@@ -53,17 +53,6 @@ static void get_back_on_loop(struct loop_task *task)
         rest_finish(g->call, g->update.result);
 }
 
-/* The answer of one message or two is made ahead; that of 32 would keep the others up. */
-static void get_settled(struct engine_update *u)
-{
-    struct get_call *g = (struct get_call *)((char *)u - offsetof(struct get_call, update));
-    size_t bytes = 0;
-    for (unsigned i = 0; i < g->get.count; i++)
-        bytes += QUEUE_XML_MESSAGE_BYTES + g->get.messages[i].text.n;
-    if (!g->get.again && bytes <= REST_AHEAD_BYTES_MAX)
-        rest_encode_ahead(g->call);
-}
-
 static void get_done(struct engine_update *u)
 {
     struct get_call *g = (struct get_call *)((char *)u - offsetof(struct get_call, update));
@@ -87,8 +76,7 @@ struct err rest_get_messages_start(struct rest_call *call)
         .fn = queue_get_messages,
         .arg = &g->get,
         .ack = ENGINE_DURABLE,
-        .makes_way = true, /* who gets messages deletes them, also from a full disk */
-        .settled = get_settled,
+        .hints = HINT_SMALL, /* who gets messages deletes them, also from a full disk */
         .done = get_done,
     };
     get_submit(g);

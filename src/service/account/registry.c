@@ -64,8 +64,8 @@ static struct err load_all(struct txn *t, void *arg)
     struct cursor *c;
     TRY(cursor_open(t, STR(""), &c));
     struct err error = cursor_seek(c, STR(""));
-    while (!err_is(error) && cursor_valid(c)) {
-        error = load_row(arg, cursor_key(c), cursor_value(c));
+    while (!err_is(error) && c->valid) {
+        error = load_row(arg, c->key, c->value);
         if (!err_is(error))
             error = cursor_next(c);
     }

@@ -8,6 +8,7 @@
 #include "service/blob/protect.h"
 #include "service/blob/sweep.h"
 #include "service/blob/tag_index.h"
+#include "service/common/rows.h"
 
 /* What a request removes itself; more is left to the sweeper, so that deleting a blob with many
  * snapshots stays short. */
@@ -66,14 +67,14 @@ void blob_note_indexed(struct blob *blob)
 static struct err load_at(struct txn *t, const struct blob_request *request,
                           const struct blob_at *at, struct blob *out)
 {
-    struct str row;
     out->at = *at;
     out->key = blob_key_head(txn_arena(t), out->container.incarnation, request->name, at);
-    if (request->wants_content)
-        TRY(txn_get_with_body(t, out->key, &row, &out->body));
-    else
-        TRY(txn_get(t, out->key, &row));
-    TRY(blob_take_row(out, row));
+    struct engine_read read = {
+        .key = out->key, .with_body = request->wants_content, .loan = request->loan};
+    TRY(txn_get_many(t, &read, 1));
+    out->body = read.body;
+    out->lent = request->loan != NULL && request->loan->end != NULL;
+    TRY(blob_take_row(out, read.value));
     blob_head_settle(&out->head, txn_now(t));
     return OK;
 }
@@ -258,7 +259,7 @@ static struct err load_body(struct txn *t, struct str key, const struct blob_hea
                             struct str *body)
 {
     struct str row;
-    TRY(txn_get_with_body(t, key, &row, body));
+    TRY(row_get_with_body(t, key, &row, body));
     return body->n == head->size ? OK : err_new(ERR_CORRUPT);
 }
 
@@ -272,7 +273,8 @@ struct err blob_save_unchanged(struct txn *t, struct blob *blob)
         return txn_put(t, blob->key, buf_str(&row));
     if (!str_given(blob->body))
         TRY(load_body(t, blob->key, &blob->head, &blob->body));
-    return txn_put_with_body(t, blob->key, buf_str(&row), blob->body);
+    return txn_put_row(
+        t, &(struct engine_row){.key = blob->key, .value = buf_str(&row), .body = blob->body});
 }
 
 struct err blob_save_written(struct txn *t, struct blob *blob)
@@ -302,12 +304,12 @@ struct err blob_give(const struct blob_request *request, const struct blob_head 
 /* ---- contents ---- */
 
 struct err blob_read_content(struct txn *t, const struct blob *blob, struct content_part part,
-                             struct blob_room room, struct pieces *out)
+                             struct arena *to, struct pieces *out)
 {
     if (!blob->head.content_beside) {
         struct str map =
             blob_key_content(txn_arena(t), blob->container.incarnation, blob->head.content);
-        return content_read_some(t, map, part, room.arena, out);
+        return content_read_some(t, map, part, to, out);
     }
     struct str body = blob->body;
     if (!str_given(body))
@@ -315,12 +317,12 @@ struct err blob_read_content(struct txn *t, const struct blob *blob, struct cont
     if (part.offset > body.n || part.length > body.n - part.offset)
         return err_new(ERR_CORRUPT);
     struct str bytes = str_head(str_from(body, part.offset), part.length);
-    if (room.loan == NULL || !txn_lend(t, bytes, room.loan))
-        bytes = arena_copy(room.arena, bytes);
+    if (!blob->lent)
+        bytes = arena_copy(to, bytes);
     struct piece piece = {.kind = PIECE_INLINE, .length = bytes.n, .bytes = bytes.p};
     *out = (struct pieces){0};
     if (bytes.n > 0)
-        pieces_add(out, room.arena, &piece);
+        pieces_add(out, to, &piece);
     return OK;
 }
 

@@ -27,6 +27,7 @@ struct blob_request {
                       */
     struct str encryption_scope; /* absent: not said */
     bool wants_content;          /* what lies beside the head is read with it */
+    struct engine_loan *loan;    /* with that, NULL or where it may be lent */
 };
 
 /* A blob that was opened: lives as long as the transaction. */
@@ -35,6 +36,7 @@ struct blob {
     struct blob_at at; /* which head it is: the base's for the id of the current version too */
     struct str key;    /* of its head */
     struct str body;   /* what lies beside it, when it was asked for or is new; else absent */
+    bool lent;         /* the body stays until the request's loan ends */
     bool stored;       /* there is a head, maybe of an uncommitted blob */
     bool exists;       /* there is a committed blob */
     struct blob_head head;
@@ -97,15 +99,11 @@ struct err blob_give(const struct blob_request *request, const struct blob_head 
 
 /* ---- contents, which heads may share ---- */
 
-/* Where the bytes live that are read of a content. */
-struct blob_room {
-    struct arena *arena;
-    struct engine_loan *loan; /* NULL when all are to be in the arena */
-};
-/* A small content lies beside its head (content_beside): one search finds both. What is read of it,
- * or of any other but a page blob's; not empty. */
+/* A part of any content but a page blob's; not empty. A small content lies beside its head
+ * (content_beside): one search finds both. Its bytes are copied to the arena, unless they are lent.
+ */
 struct err blob_read_content(struct txn *t, const struct blob *blob, struct content_part part,
-                             struct blob_room room, struct pieces *out);
+                             struct arena *to, struct pieces *out);
 /* The content lies in rows of its own from now on, which more than one head can name; those who
  * share or move one see to it. `key` is that of the row where the head was. */
 struct err blob_settle_content(struct txn *t, uint64_t incarnation, struct str key,

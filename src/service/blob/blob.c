@@ -117,18 +117,7 @@ static struct err read_bytes_of_range(struct blob_get_args *args)
     }
     char *to = arena_bytes(args->request.arena, (size_t)args->length);
     args->bytes = (struct str){to, (size_t)args->length};
-    for (size_t i = 0; i < args->pieces.count; i++) {
-        const struct piece *piece = &args->pieces.items[i];
-        if (piece->kind == PIECE_EXTENT)
-            TRY(extent_read(args->store->engine, &piece->extent, piece->extent_offset,
-                            (uint32_t)piece->length, to));
-        else if (piece->kind == PIECE_INLINE)
-            memcpy(to, piece->bytes, (size_t)piece->length);
-        else
-            memset(to, 0, (size_t)piece->length);
-        to += piece->length;
-    }
-    return OK;
+    return pieces_gather(args->store, &args->pieces, ENGINE_WAIT, to);
 }
 
 /* What an incremental copy is made of is read through the snapshots that it leaves. */
@@ -146,6 +135,7 @@ struct err blob_get_blob(struct txn *t, void *arg)
     struct blob_get_args *args = arg;
     struct blob blob;
     args->request.wants_content = args->wants_content;
+    args->request.loan = args->loan;
     struct err opened = blob_open(t, &args->request, BLOB_READ, &blob);
     args->at = blob.at;
     /* "Not modified" tells which state it is that the client has. */
@@ -166,8 +156,7 @@ struct err blob_get_blob(struct txn *t, void *arg)
         return args->wants_bytes ? read_bytes_of_range(args) : OK;
     }
     struct content_part all = {args->offset, args->length, SIZE_MAX};
-    struct blob_room room = {args->request.arena, args->loan};
-    TRY(blob_read_content(t, &blob, all, room, &args->pieces));
+    TRY(blob_read_content(t, &blob, all, args->request.arena, &args->pieces));
     return args->wants_bytes ? read_bytes_of_range(args) : OK;
 }
 
@@ -258,12 +247,12 @@ static struct err take_snapshots_away(const struct deletion *d, const struct blo
                                       struct cursor *c)
 {
     struct arena *a = txn_arena(d->txn);
-    while (cursor_valid(c)) {
+    while (c->valid) {
         struct blob snapshot = {.container = blob->container,
                                 .at = {.item = BLOB_SNAPSHOT},
-                                .key = arena_copy(a, cursor_key(c))};
+                                .key = arena_copy(a, c->key)};
         struct str name;
-        TRY(blob_take_row(&snapshot, arena_copy(a, cursor_value(c))));
+        TRY(blob_take_row(&snapshot, arena_copy(a, c->value)));
         if (!blob_key_parse_head(snapshot.key, &name, &snapshot.at))
             return err_new(ERR_CORRUPT);
         TRY(blob_check_mutable(&snapshot.head, txn_now(d->txn)));

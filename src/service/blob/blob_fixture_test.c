@@ -153,7 +153,7 @@ static struct str read_pieces(struct blob_fixture *f, const struct pieces *piece
         char *to = buf_reserve(&out, (size_t)piece->length);
         if (piece->kind == PIECE_EXTENT)
             CHECK_OK(extent_read(f->store.engine, &piece->extent, piece->extent_offset,
-                                 (uint32_t)piece->length, to));
+                                 (uint32_t)piece->length, ENGINE_WAIT, to));
         else if (piece->kind == PIECE_INLINE)
             memcpy(to, piece->bytes, (size_t)piece->length);
         else

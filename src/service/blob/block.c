@@ -75,7 +75,7 @@ static struct err drop_block(struct txn *t, struct str row)
     struct piece piece;
     while (piece_decode(&r, &piece))
         if (piece.kind == PIECE_EXTENT)
-            TRY(txn_extent_drop(t, &piece.extent));
+            TRY(txn_extent(t, EXTENT_DROP, &piece.extent));
     return reader_ok(&r) ? OK : err_new(ERR_CORRUPT);
 }
 

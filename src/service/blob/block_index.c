@@ -45,8 +45,8 @@ struct err block_index_committed(struct txn *t, struct str prefix, uint64_t coun
     *out = (struct block_index){0};
     TRY(cursor_open(t, prefix, &c));
     struct err e = cursor_seek(c, prefix);
-    while (!err_is(e) && cursor_valid(c)) {
-        e = add_list_row(txn_arena(t), cursor_value(c), &offset, out);
+    while (!err_is(e) && c->valid) {
+        e = add_list_row(txn_arena(t), c->value, &offset, out);
         if (!err_is(e))
             e = cursor_next(c);
     }
@@ -73,10 +73,10 @@ struct err block_index_uncommitted(struct txn *t, struct str set, struct block_i
     *out = (struct block_index){0};
     TRY(cursor_open(t, set, &c));
     struct err e = cursor_seek(c, set);
-    while (!err_is(e) && cursor_valid(c)) {
+    while (!err_is(e) && c->valid) {
         /* The set's own row has no more than the prefix; a block's has a byte and its id. */
-        if (cursor_key(c).n > set.n)
-            e = add_block(txn_arena(t), str_from(cursor_key(c), set.n + 1), cursor_value(c), out);
+        if (c->key.n > set.n)
+            e = add_block(txn_arena(t), str_from(c->key, set.n + 1), c->value, out);
         if (!err_is(e))
             e = cursor_next(c);
     }

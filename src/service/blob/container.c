@@ -7,6 +7,7 @@
 #include "service/blob/protect.h"
 #include "service/blob/sweep.h"
 #include "service/common/record.h"
+#include "service/common/rows.h"
 
 /* ---- the row ---- */
 
@@ -110,7 +111,7 @@ static struct err load_row(struct txn *t, struct container *out, bool *found)
 {
     struct str row;
     bool live;
-    TRY(txn_get_hot(t, BLOB_KEY_CONTAINER, &row));
+    TRY(row_get_hot(t, BLOB_KEY_CONTAINER, &row));
     *found = str_given(row);
     *out = (struct container){0};
     return *found ? container_decode(row, out, &live) : OK;
@@ -263,16 +264,16 @@ struct err blob_restore_container(struct txn *t, void *arg)
 static struct err purge_deleted(struct txn *t, struct cursor *c, unsigned max, unsigned *count,
                                 uint64_t *removed)
 {
-    while (*count < max && cursor_valid(c)) {
+    while (*count < max && c->valid) {
         struct container deleted;
         bool live;
-        TRY(container_decode(cursor_value(c), &deleted, &live));
+        TRY(container_decode(c->value, &deleted, &live));
         bool due = deleted.purge_at <= txn_now(t);
         *count += due;
         *removed += due;
         if (due && txn_writable(t)) {
             TRY(remove_rows(t, &deleted));
-            TRY(txn_del(t, arena_copy(txn_arena(t), cursor_key(c))));
+            TRY(txn_del(t, arena_copy(txn_arena(t), c->key)));
         }
         TRY(cursor_next(c));
     }

@@ -6,6 +6,7 @@
 #include "service/blob/page.h"
 #include "service/blob/sweep.h"
 #include "service/common/record.h"
+#include "service/common/rows.h"
 
 /* ---- the row ---- */
 
@@ -68,7 +69,7 @@ static struct err any_job(struct txn *t, struct str prefix, bool *any)
 {
     struct cursor *c;
     TRY(cursor_open(t, prefix, &c));
-    *any = cursor_valid(c);
+    *any = c->valid;
     cursor_close(c);
     return OK;
 }
@@ -205,9 +206,9 @@ static struct err take_block_list(struct txn *t, const struct blob *blob,
     uint64_t rows = (job->source_blocks + BLOB_BLOCK_LIST_ROW - 1) / BLOB_BLOCK_LIST_ROW;
     for (uint32_t i = 0; i < rows; i++) {
         struct str list;
-        TRY(txn_peek(t, job->partition,
-                     blob_key_block_list_row(a, job->source_incarnation, job->source_content, i),
-                     &list));
+        TRY(row_get_in(t, job->partition,
+                       blob_key_block_list_row(a, job->source_incarnation, job->source_content, i),
+                       &list));
         if (!str_given(list))
             return err_new(ERR_CORRUPT);
         TRY(txn_put(t, blob_key_block_list_row(a, blob->container.incarnation, job->content, i),
@@ -259,14 +260,14 @@ struct err copy_job_undo(struct txn *t, struct blob *blob, const struct copy_job
 
 static struct err take_jobs(struct copy_jobs_args *args, struct cursor *c)
 {
-    while (cursor_valid(c) && args->count < args->max) {
-        struct reader key = reader_of(str_from(cursor_key(c), 1));
+    while (c->valid && args->count < args->max) {
+        struct reader key = reader_of(str_from(c->key, 1));
         struct copy_job *job = &args->jobs[args->count];
         *job = (struct copy_job){.incarnation = read_be64(&key)};
         job->id = read_be64(&key);
         if (!reader_done(&key))
             return err_new(ERR_CORRUPT);
-        TRY(job_decode(arena_copy(args->arena, cursor_value(c)), job));
+        TRY(job_decode(arena_copy(args->arena, c->value), job));
         args->count++;
         TRY(cursor_next(c));
     }

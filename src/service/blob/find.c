@@ -5,13 +5,14 @@
 #include "service/blob/tag_index.h"
 #include "service/blob/tags.h"
 #include "service/common/name.h"
+#include "service/common/rows.h"
 
 /* A search under way. */
 struct search {
     struct txn *txn;
     struct blob_find_args *args;
-    struct scan *rows;            /* walks the rows of the leading comparison's tag */
-    struct scan *probe;           /* looks whether a name has another tag's value */
+    struct cursor *rows;          /* walks the rows of the leading comparison's tag */
+    struct cursor *probe;         /* looks whether a name has another tag's value */
     const struct tag_step *leads; /* the leading comparison */
     struct str lower;             /* the least value of its tag that can be wanted; may be empty */
     struct str upper;             /* the greatest; absent when there is none */
@@ -145,14 +146,14 @@ static struct err probe(struct search *s, const struct tag_step *step, struct st
     buf_put(key, item);
     *out = STR_NONE;
     if (s->probe == NULL)
-        TRY(scan_open_at(s->txn, s->partition, s->partition, buf_str(key), &s->probe));
+        TRY(cursor_open_across(s->txn, s->partition, s->partition, buf_str(key), &s->probe));
     else
-        TRY(scan_seek(s->probe, s->partition, buf_str(key)));
-    if (!scan_valid(s->probe) || !str_eq(scan_partition(s->probe), s->partition) ||
-        !str_starts(scan_key(s->probe), str_head(buf_str(key), before_item)))
+        TRY(cursor_seek_across(s->probe, s->partition, buf_str(key)));
+    if (!s->probe->valid || !str_eq(s->probe->partition, s->partition) ||
+        !str_starts(s->probe->key, str_head(buf_str(key), before_item)))
         return OK;
     buf_clear(&s->agreed);
-    buf_put(&s->agreed, str_from(scan_key(s->probe), before_item));
+    buf_put(&s->agreed, str_from(s->probe->key, before_item));
     *out = buf_str(&s->agreed);
     return OK;
 }
@@ -193,7 +194,7 @@ static struct err load_head(struct search *s, struct str name, const struct blob
     struct str row;
     buf_put(&key, blob_key_heads(a, s->place.incarnation, STR("")));
     buf_put(&key, name);
-    TRY(txn_peek(s->txn, s->partition, blob_key_of_items(a, buf_str(&key), at), &row));
+    TRY(row_get_in(s->txn, s->partition, blob_key_of_items(a, buf_str(&key), at), &row));
     return str_given(row) ? blob_head_decode(row, out) : err_new(ERR_CORRUPT);
 }
 
@@ -243,7 +244,7 @@ static struct err take(struct search *s, struct str rest, struct str value, stru
     bool there;
     TRY(load_item(s, value, item, &blob, &there));
     if (!there || !tag_expression_holds(args->where, blob.tags, blob.container))
-        return scan_next(s->rows);
+        return cursor_next(s->rows);
     if (s->found == args->max) {
         end_page(s, rest);
         return OK;
@@ -251,13 +252,13 @@ static struct err take(struct search *s, struct str rest, struct str value, stru
     s->found++;
     blob.name = name_from_key(args->arena, blob.name);
     args->found(args->sink, &blob);
-    return scan_next(s->rows);
+    return cursor_next(s->rows);
 }
 
 /* *over is set when the container has no more. */
 static struct err take_row(struct search *s, bool *over)
 {
-    struct str rest = str_from(scan_key(s->rows), s->prefix.n);
+    struct str rest = str_from(s->rows->key, s->prefix.n);
     struct str value, item, agreed;
     if (!tag_index_split(rest, &value, &item))
         return err_new(ERR_CORRUPT);
@@ -274,15 +275,15 @@ static struct err take_row(struct search *s, bool *over)
         return OK;
     if (str_eq(agreed, item))
         return take(s, rest, value, item);
-    return scan_seek(s->rows, s->partition, row_at(s, value, agreed));
+    return cursor_seek_across(s->rows, s->partition, row_at(s, value, agreed));
 }
 
 /* ---- one container ---- */
 
 static bool in_prefix(const struct search *s)
 {
-    return scan_valid(s->rows) && str_eq(scan_partition(s->rows), s->partition) &&
-           str_starts(scan_key(s->rows), s->prefix);
+    return s->rows->valid && str_eq(s->rows->partition, s->partition) &&
+           str_starts(s->rows->key, s->prefix);
 }
 
 /* What a page before left for this container: the kind of rows and where among them it ended. False
@@ -317,11 +318,11 @@ static struct err search_rows(struct search *s, enum tag_index_kind kind)
     bool over = false;
     s->place.kind = kind;
     s->prefix = tag_index_prefix(txn_arena(s->txn), s->place, s->leads->name);
-    TRY(scan_seek(s->rows, s->partition, first_row(s)));
+    TRY(cursor_seek_across(s->rows, s->partition, first_row(s)));
     while (!over && !s->full && in_prefix(s))
         TRY(take_row(s, &over));
     if (s->probe != NULL)
-        scan_close(s->probe);
+        cursor_close(s->probe);
     s->probe = NULL;
     return OK;
 }
@@ -334,10 +335,10 @@ static struct err look_for_expired(struct search *s)
         blob_key_all_timed(txn_arena(s->txn), BLOB_TIMED_EXPIRY, s->place.incarnation);
     int64_t time = INT64_MAX;
     struct str head_key;
-    TRY(scan_seek(s->rows, s->partition, first));
-    if (scan_valid(s->rows) && str_eq(scan_partition(s->rows), s->partition) &&
-        str_starts(scan_key(s->rows), first) &&
-        !blob_key_parse_timed(txn_arena(s->txn), scan_key(s->rows), &time, &head_key))
+    TRY(cursor_seek_across(s->rows, s->partition, first));
+    if (s->rows->valid && str_eq(s->rows->partition, s->partition) &&
+        str_starts(s->rows->key, first) &&
+        !blob_key_parse_timed(txn_arena(s->txn), s->rows->key, &time, &head_key))
         return err_new(ERR_CORRUPT);
     s->has_expired = time <= txn_now(s->txn);
     return OK;
@@ -362,7 +363,7 @@ static struct err load_container(struct search *s, struct container *out, bool *
 {
     struct str row;
     *live = false;
-    TRY(txn_peek(s->txn, s->partition, BLOB_KEY_CONTAINER, &row));
+    TRY(row_get_in(s->txn, s->partition, BLOB_KEY_CONTAINER, &row));
     return str_given(row) ? container_decode(row, out, live) : OK;
 }
 
@@ -395,17 +396,17 @@ static struct err visit_all(struct search *s)
     if (str_given(from)) {
         size_t end = str_find(from, 0, 0);
         from = str_head(from, end < NAME_BYTES_MAX ? end : NAME_BYTES_MAX);
-        TRY(scan_seek(s->rows, blob_partition(a, s->args->account, from), STR("")));
+        TRY(cursor_seek_across(s->rows, blob_partition(a, s->args->account, from), STR("")));
     }
-    while (!s->full && scan_valid(s->rows)) {
+    while (!s->full && s->rows->valid) {
         bool live;
-        s->partition = arena_copy(a, scan_partition(s->rows));
+        s->partition = arena_copy(a, s->rows->partition);
         TRY(visit(s, &live));
         struct buf after = buf_in(a);
         buf_put(&after, s->partition);
         buf_putc(&after, 0);
         if (!s->full)
-            TRY(scan_seek(s->rows, buf_str(&after), STR("")));
+            TRY(cursor_seek_across(s->rows, buf_str(&after), STR("")));
     }
     return OK;
 }
@@ -419,10 +420,10 @@ struct err blob_find_blobs(struct txn *t, void *arg)
     args->next = STR_NONE;
     args->begin(args->sink);
     struct str all = blob_partition(a, args->account, STR(""));
-    TRY(scan_open(t, all, &s.rows));
+    TRY(cursor_open_across(t, all, STR(""), STR(""), &s.rows));
     struct err e = str_given(s.only) ? visit_only(&s) : visit_all(&s);
     if (s.probe != NULL)
-        scan_close(s.probe);
-    scan_close(s.rows);
+        cursor_close(s.probe);
+    cursor_close(s.rows);
     return e;
 }

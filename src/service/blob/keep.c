@@ -162,10 +162,9 @@ static struct err work_on_items(struct txn *t, const struct blob *blob, struct c
                                 item_work *work, size_t max)
 {
     struct arena *a = txn_arena(t);
-    for (size_t i = 0; i < max && cursor_valid(c); i++) {
+    for (size_t i = 0; i < max && c->valid; i++) {
         struct blob item;
-        TRY(item_of_row(&blob->container, arena_copy(a, cursor_key(c)),
-                        arena_copy(a, cursor_value(c)), &item));
+        TRY(item_of_row(&blob->container, arena_copy(a, c->key), arena_copy(a, c->value), &item));
         TRY(cursor_next(c));
         TRY(work(t, &item));
     }
@@ -194,9 +193,9 @@ static struct err first_item(struct txn *t, const struct blob *blob, const struc
     struct blob_head head;
     struct err e = OK;
     TRY(cursor_open(t, prefix, &c));
-    *found = cursor_valid(c);
+    *found = c->valid;
     if (*found) {
-        e = blob_head_decode(cursor_value(c), &head);
+        e = blob_head_decode(c->value, &head);
         *type = head.type;
     }
     cursor_close(c);
@@ -359,8 +358,8 @@ struct err blob_purge(struct txn *t, struct blob *blob)
 static struct err purge_rows(struct txn *t, const struct container *container, struct cursor *c,
                              unsigned max, unsigned *count)
 {
-    while (*count < max && cursor_valid(c)) {
-        struct str key = arena_copy(txn_arena(t), cursor_key(c));
+    while (*count < max && c->valid) {
+        struct str key = arena_copy(txn_arena(t), c->key);
         struct str head_key;
         int64_t time;
         if (!blob_key_parse_timed(txn_arena(t), key, &time, &head_key))

@@ -59,7 +59,7 @@ static size_t delimiter_end(const struct listing *l, struct str name)
 static struct err emit_prefix(struct listing *l, struct str name, size_t end)
 {
     struct arena *a = txn_arena(l->txn);
-    struct str key = arena_copy(a, str_head(cursor_key(l->cursor), l->head_bytes + end));
+    struct str key = arena_copy(a, str_head(l->cursor->key, l->head_bytes + end));
     struct arena *scratch = l->args->arena;
     l->args->prefix_found(l->args->sink, name_from_key(scratch, str_head(name, end)));
     return cursor_skip(l->cursor, key);
@@ -98,8 +98,7 @@ static struct err tells_of_versions_only(struct listing *l, const struct blob_at
     *tells = false;
     if (!l->args->wants_versions_only || l->args->wants_versions || at->item != BLOB_VERSION)
         return OK;
-    blob.key =
-        blob_key_of_items(a, blob_key_to_name(arena_copy(a, cursor_key(l->cursor))), &blob.at);
+    blob.key = blob_key_of_items(a, blob_key_to_name(arena_copy(a, l->cursor->key)), &blob.at);
     TRY(txn_get(l->txn, blob.key, &row));
     TRY(blob_take_row(&blob, row));
     if (at->deleted)
@@ -123,12 +122,12 @@ static struct err skip_kind(struct listing *l, struct str key, const struct blob
 static struct err load_last_version(struct listing *l, struct blob_list_item *item)
 {
     struct arena *a = txn_arena(l->txn);
-    struct str to_name = arena_copy(a, blob_key_to_name(cursor_key(l->cursor)));
+    struct str to_name = arena_copy(a, blob_key_to_name(l->cursor->key));
     struct cursor *c;
     TRY(cursor_open(l->txn, blob_key_of_items_of(a, to_name, BLOB_VERSION, item->at.deleted), &c));
     struct err e = cursor_seek_before(c, STR_NONE);
-    if (!err_is(e) && cursor_valid(c))
-        e = blob_head_decode(arena_copy(a, cursor_value(c)), &item->head);
+    if (!err_is(e) && c->valid)
+        e = blob_head_decode(arena_copy(a, c->value), &item->head);
     cursor_close(c);
     blob_head_settle(&item->head, txn_now(l->txn));
     return e;
@@ -144,7 +143,7 @@ static struct err take_unwanted(struct listing *l, struct str name, struct blob_
         TRY(load_last_version(l, item));
         TRY(emit(l, name, item, full, &moved));
     }
-    return *full || moved ? OK : skip_kind(l, cursor_key(l->cursor), &item->at);
+    return *full || moved ? OK : skip_kind(l, l->cursor->key, &item->at);
 }
 
 /* One row. *full is set when it is wanted and the page has no room for it. */
@@ -153,11 +152,11 @@ static struct err take_row(struct listing *l, bool *full)
     struct blob_list_item item = {0};
     struct str name;
     bool moved = false;
-    if (!blob_key_parse_head(cursor_key(l->cursor), &name, &item.at))
+    if (!blob_key_parse_head(l->cursor->key, &name, &item.at))
         return err_new(ERR_CORRUPT);
     if (item.at.item != BLOB_BASE && !wants_kind(l->args, &item.at))
         return take_unwanted(l, name, &item, full);
-    TRY(blob_head_decode(cursor_value(l->cursor), &item.head));
+    TRY(blob_head_decode(l->cursor->value, &item.head));
     blob_head_settle(&item.head, txn_now(l->txn));
     if (is_wanted(l->args, &item, txn_now(l->txn)))
         TRY(emit(l, name, &item, full, &moved));
@@ -183,8 +182,7 @@ static struct err seek_start(struct listing *l, uint64_t incarnation)
 
 static bool is_before_end(const struct listing *l)
 {
-    return cursor_valid(l->cursor) &&
-           (!str_given(l->end) || str_cmp(cursor_key(l->cursor), l->end) < 0);
+    return l->cursor->valid && (!str_given(l->end) || str_cmp(l->cursor->key, l->end) < 0);
 }
 
 static struct err walk(struct listing *l)
@@ -195,7 +193,7 @@ static struct err walk(struct listing *l)
         l->looked_at++;
     }
     if (is_before_end(l))
-        l->args->next = arena_copy(l->args->arena, str_from(cursor_key(l->cursor), l->head_bytes));
+        l->args->next = arena_copy(l->args->arena, str_from(l->cursor->key, l->head_bytes));
     return OK;
 }
 
@@ -215,7 +213,7 @@ struct err blob_list_blobs(struct txn *t, void *arg)
     args->next = STR_NONE;
     args->begin(args->sink);
     if (args->marker.n > 0)
-        txn_pass_by(t); /* a page in the middle of a long listing */
+        txn_hint(t, HINT_ONCE); /* a page in the middle of a long listing */
     TRY(cursor_open(t, l.heads, &l.cursor));
     struct err e = seek_start(&l, container.incarnation);
     if (!err_is(e))
@@ -230,7 +228,7 @@ struct err blob_list_blobs(struct txn *t, void *arg)
 struct container_listing {
     struct arena *arena;
     struct container_list_args *args;
-    struct scan *scan;
+    struct cursor *scan;
     struct str partition; /* where the scan has come to */
     struct str name;
     size_t found;
@@ -254,7 +252,7 @@ static struct err give_container(struct container_listing *l, const struct conta
 
 static bool scan_is_in(const struct container_listing *l)
 {
-    return scan_valid(l->scan) && str_eq(scan_partition(l->scan), l->partition);
+    return l->scan->valid && str_eq(l->scan->partition, l->partition);
 }
 
 /* The deleted containers of the name; those before the marker's were on the last page. */
@@ -263,13 +261,13 @@ static struct err give_deleted(struct container_listing *l)
     bool at_marker = str_eq(l->name, l->args->marker) && l->args->marker_deleted != 0;
     struct str prefix = blob_key_deleted_container(l->arena, 0);
     struct str from = blob_key_deleted_container(l->arena, at_marker ? l->args->marker_deleted : 0);
-    TRY(scan_seek(l->scan, l->partition, from));
-    while (!l->full && scan_is_in(l) && str_starts(scan_key(l->scan), prefix)) {
+    TRY(cursor_seek_across(l->scan, l->partition, from));
+    while (!l->full && scan_is_in(l) && str_starts(l->scan->key, prefix)) {
         struct container container;
         bool live;
-        TRY(container_decode(scan_value(l->scan), &container, &live));
+        TRY(container_decode(l->scan->value, &container, &live));
         TRY(give_container(l, &container, container.incarnation));
-        TRY(scan_next(l->scan));
+        TRY(cursor_next(l->scan));
     }
     return OK;
 }
@@ -278,10 +276,10 @@ static struct err give_live(struct container_listing *l)
 {
     struct container container;
     bool live;
-    TRY(scan_seek(l->scan, l->partition, BLOB_KEY_CONTAINER));
-    if (!scan_is_in(l) || !str_eq(scan_key(l->scan), BLOB_KEY_CONTAINER))
+    TRY(cursor_seek_across(l->scan, l->partition, BLOB_KEY_CONTAINER));
+    if (!scan_is_in(l) || !str_eq(l->scan->key, BLOB_KEY_CONTAINER))
         return OK;
-    TRY(container_decode(scan_value(l->scan), &container, &live));
+    TRY(container_decode(l->scan->value, &container, &live));
     return live ? give_container(l, &container, UINT64_MAX) : OK;
 }
 
@@ -291,13 +289,13 @@ static struct err next_partition(struct container_listing *l)
     struct buf after = buf_in(l->arena);
     buf_put(&after, l->partition);
     buf_putc(&after, 0);
-    return scan_seek(l->scan, buf_str(&after), STR(""));
+    return cursor_seek_across(l->scan, buf_str(&after), STR(""));
 }
 
 static struct err walk_containers(struct container_listing *l)
 {
-    while (scan_valid(l->scan)) {
-        l->partition = arena_copy(l->arena, scan_partition(l->scan));
+    while (l->scan->valid) {
+        l->partition = arena_copy(l->arena, l->scan->partition);
         l->name = blob_partition_container(l->partition);
         if (l->args->wants_system || !name_is_system(l->name) || str_eq(l->name, STR("$root")) ||
             str_eq(l->name, STR("$web"))) {
@@ -320,12 +318,13 @@ struct err blob_list_containers(struct txn *t, void *arg)
     struct container_listing l = {.arena = a, .args = args};
     args->next = STR_NONE;
     args->begin(args->sink);
-    TRY(scan_open(t, blob_partition(a, args->account, args->prefix), &l.scan));
+    TRY(cursor_open_across(t, blob_partition(a, args->account, args->prefix), STR(""), STR(""),
+                           &l.scan));
     struct err e = OK;
     if (str_given(args->marker))
-        e = scan_seek(l.scan, blob_partition(a, args->account, args->marker), STR(""));
+        e = cursor_seek_across(l.scan, blob_partition(a, args->account, args->marker), STR(""));
     if (!err_is(e))
         e = walk_containers(&l);
-    scan_close(l.scan);
+    cursor_close(l.scan);
     return e;
 }

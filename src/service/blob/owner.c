@@ -91,12 +91,12 @@ static struct err match_heads(struct txn *t, const struct search *s)
     struct cursor *c;
     TRY(cursor_open(t, STR("h"), &c));
     struct err e = OK;
-    for (; !err_is(e) && cursor_valid(c); e = cursor_next(c)) {
-        struct str key = cursor_key(c);
+    for (; !err_is(e) && c->valid; e = cursor_next(c)) {
+        struct str key = c->key;
         struct reader r = reader_of(str_from(key, 1));
         struct blob_head head;
         uint64_t incarnation = read_be64(&r);
-        if (!reader_ok(&r) || err_is(blob_head_decode(cursor_value(c), &head)))
+        if (!reader_ok(&r) || err_is(blob_head_decode(c->value, &head)))
             continue; /* said already, by who looked at the row */
         match(t, s, key, &(struct owner_wanted){incarnation, head.content, CONTENT, 0});
         match(t, s, key, &(struct owner_wanted){incarnation, head.blocks, BLOCKS, 0});

@@ -39,15 +39,15 @@ static int64_t pages_at(const struct blob_at *at, const struct blob_head *head)
 /* The times of the blob's snapshots and versions that share the content, as they come. */
 static struct err find_times(struct txn *t, struct cursor *c, uint64_t content, struct times *list)
 {
-    while (cursor_valid(c)) {
+    while (c->valid) {
         struct str name;
         struct blob_at at;
         struct blob_head head;
-        if (!blob_key_parse_head(cursor_key(c), &name, &at))
+        if (!blob_key_parse_head(c->key, &name, &at))
             return err_new(ERR_CORRUPT);
         if (at.item == BLOB_BASE)
             return OK;
-        TRY(blob_head_decode(cursor_value(c), &head));
+        TRY(blob_head_decode(c->value, &head));
         if (head.content == content)
             add_time(list, txn_arena(t), pages_at(&at, &head));
         if (list->count > SNAPSHOTS_SEEN_MAX)
@@ -300,9 +300,9 @@ bool blob_pages_row_extents(struct str key, struct str value, content_named *nam
 static struct err prune_rows(struct txn *t, struct cursor *c, const struct vrow_scope *scope,
                              unsigned *budget)
 {
-    while (cursor_valid(c) && *budget > 0) {
-        struct str key = arena_copy(txn_arena(t), cursor_key(c));
-        struct str value = arena_copy(txn_arena(t), cursor_value(c));
+    while (c->valid && *budget > 0) {
+        struct str key = arena_copy(txn_arena(t), c->key);
+        struct str value = arena_copy(txn_arena(t), c->value);
         struct vrow row;
         if (!vrow_split(value, &row))
             return err_new(ERR_CORRUPT);
@@ -332,8 +332,8 @@ struct err blob_pages_prune(struct txn *t, uint64_t incarnation, const struct bl
     struct err e = cursor_seek(c, str_given(prune->from) ? prune->from : scope.history);
     if (!err_is(e))
         e = prune_rows(t, c, &scope, budget);
-    if (!err_is(e) && cursor_valid(c))
-        *next = arena_copy(a, cursor_key(c));
+    if (!err_is(e) && c->valid)
+        *next = arena_copy(a, c->key);
     cursor_close(c);
     return e;
 }

@@ -71,7 +71,7 @@ struct err blob_check_container_mutable(struct txn *t, uint64_t incarnation)
     buf_put_be64(&from, (uint64_t)txn_now(t) + 1);
     TRY(cursor_open(t, prefix, &c));
     struct err e = cursor_seek(c, buf_str(&from));
-    if (!err_is(e) && cursor_valid(c))
+    if (!err_is(e) && c->valid)
         e = err_new(ERR_BLOB_IMMUTABLE_DUE_TO_POLICY);
     cursor_close(c);
     return e;
@@ -108,8 +108,8 @@ static struct err has_expired(struct txn *t, struct str head_key, bool *out)
 
 static struct err visit_expired(struct txn *t, struct cursor *c, unsigned max, unsigned *count)
 {
-    while (*count < max && cursor_valid(c)) {
-        struct str key = arena_copy(txn_arena(t), cursor_key(c));
+    while (*count < max && c->valid) {
+        struct str key = arena_copy(txn_arena(t), c->key);
         struct str head_key;
         int64_t time;
         bool expired;

@@ -110,7 +110,7 @@ static void end_long_read(struct blob_fixture *f, struct long_read *r, struct st
         const struct piece *piece = &r->args.pieces.items[i];
         char *to = arena_bytes(&f->arena, (size_t)piece->length);
         CHECK_OK(extent_read(f->store.engine, &piece->extent, piece->extent_offset,
-                             (uint32_t)piece->length, to));
+                             (uint32_t)piece->length, ENGINE_WAIT, to));
         CHECK(memcmp(to, want.p + at, (size_t)piece->length) == 0);
         at += (size_t)piece->length;
     }

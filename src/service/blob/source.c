@@ -2,6 +2,7 @@
 #include "service/blob/source.h"
 
 #include "service/blob/page.h"
+#include "service/common/rows.h"
 
 enum { SHARED_PIECE_BYTES = 64 << 10, SHARED_PIECES_MIN = 16, INLINE_BYTES_MAX = 4 << 20 };
 
@@ -83,8 +84,7 @@ static struct err read_pieces(struct txn *t, struct blob_source *source,
                                          &source->marks);
     }
     struct content_part part = {source->offset, length, source->pieces_max};
-    struct blob_room room = {.arena = source->arena};
-    TRY(blob_read_content(t, blob, part, room, &source->pieces));
+    TRY(blob_read_content(t, blob, part, source->arena, &source->pieces));
     source->until = source->offset + pieces_length(&source->pieces);
     return OK;
 }
@@ -122,12 +122,12 @@ struct err blob_source_guard(struct txn *t, const struct blob_source *source)
     struct container container;
     struct blob_head head;
     bool live = false;
-    TRY(txn_peek(t, source->partition, BLOB_KEY_CONTAINER, &row));
+    TRY(row_get_in(t, source->partition, BLOB_KEY_CONTAINER, &row));
     if (str_given(row))
         TRY(container_decode(row, &container, &live));
     if (!live)
         return err_new(ERR_SOURCE_CONDITION_NOT_MET);
-    TRY(txn_peek(t, source->partition, source->key, &row));
+    TRY(row_get_in(t, source->partition, source->key, &row));
     if (!str_given(row))
         return err_new(ERR_SOURCE_CONDITION_NOT_MET);
     TRY(blob_head_decode(row, &head));

@@ -88,7 +88,7 @@ static struct err remove_row(struct txn *t, struct str key, struct str value, un
     while (piece_decode(&r, &piece)) {
         if (piece.kind != PIECE_EXTENT)
             continue;
-        TRY(txn_extent_drop(t, &piece.extent));
+        TRY(txn_extent(t, EXTENT_DROP, &piece.extent));
         work++;
     }
     *budget -= work < *budget ? work : *budget;
@@ -97,9 +97,9 @@ static struct err remove_row(struct txn *t, struct str key, struct str value, un
 
 static struct err remove_rows(struct txn *t, struct cursor *c, unsigned *budget)
 {
-    while (cursor_valid(c) && *budget > 0) {
-        TRY(remove_row(t, arena_copy(txn_arena(t), cursor_key(c)),
-                       arena_copy(txn_arena(t), cursor_value(c)), budget));
+    while (c->valid && *budget > 0) {
+        TRY(remove_row(t, arena_copy(txn_arena(t), c->key), arena_copy(txn_arena(t), c->value),
+                       budget));
         TRY(cursor_next(c));
     }
     return OK;
@@ -191,12 +191,12 @@ static struct err sweep_item(struct txn *t, struct str key, struct str value,
 /* Works through the notes of one partition until the budget is used up. */
 static struct err sweep_notes(struct txn *t, struct cursor *c, unsigned *budget)
 {
-    while (cursor_valid(c)) {
-        struct str key = arena_copy(txn_arena(t), cursor_key(c));
+    while (c->valid) {
+        struct str key = arena_copy(txn_arena(t), c->key);
         struct sweep_item item;
         if (!item_of_key(key, &item))
             return err_new(ERR_CORRUPT);
-        struct str value = arena_copy(txn_arena(t), cursor_value(c));
+        struct str value = arena_copy(txn_arena(t), c->value);
         TRY(sweep_item(t, key, value, &item, budget));
         if (*budget == 0)
             return OK;
@@ -238,22 +238,21 @@ struct look {
     bool end;         /* there are no more containers */
 };
 
-static struct err look_at(struct look *look, struct scan *s)
+static struct err look_at(struct look *look, struct cursor *s)
 {
-    for (unsigned i = 0; i < LOOK_PARTITIONS_MAX && scan_valid(s); i++) {
+    for (unsigned i = 0; i < LOOK_PARTITIONS_MAX && s->valid; i++) {
         struct buf after = buf_in(look->arena);
-        look->last = arena_copy(look->arena, scan_partition(s));
-        TRY(scan_seek(s, look->last, look->key));
-        if (scan_valid(s) && str_eq(scan_partition(s), look->last) &&
-            str_eq(scan_key(s), look->key)) {
+        look->last = arena_copy(look->arena, s->partition);
+        TRY(cursor_seek_across(s, look->last, look->key));
+        if (s->valid && str_eq(s->partition, look->last) && str_eq(s->key, look->key)) {
             look->found = look->last;
             return OK;
         }
         buf_put(&after, look->last);
         buf_putc(&after, 0);
-        TRY(scan_seek(s, buf_str(&after), STR("")));
+        TRY(cursor_seek_across(s, buf_str(&after), STR("")));
     }
-    look->end = !scan_valid(s);
+    look->end = !s->valid;
     return OK;
 }
 
@@ -261,14 +260,14 @@ static struct err look_around(struct txn *t, void *arg)
 {
     struct look *look = arg;
     struct buf after = buf_in(look->arena);
-    struct scan *s;
+    struct cursor *s;
     buf_put(&after, look->after);
     buf_putc(&after, 0);
     look->found = STR_NONE;
     look->end = false;
-    TRY(scan_open_at(t, STR("b/"), buf_str(&after), STR(""), &s));
+    TRY(cursor_open_across(t, STR("b/"), buf_str(&after), STR(""), &s));
     struct err e = look_at(look, s);
-    scan_close(s);
+    cursor_close(s);
     return e;
 }
 
@@ -347,8 +346,8 @@ static struct err find_fold(struct txn *t, void *arg)
     find->found = false;
     TRY(cursor_open(t, STR("S"), &c));
     struct err e = cursor_seek(c, STR("S"));
-    if (!err_is(e) && cursor_valid(c))
-        e = take_fold(find, cursor_key(c), cursor_value(c));
+    if (!err_is(e) && c->valid)
+        e = take_fold(find, c->key, c->value);
     cursor_close(c);
     return e;
 }
@@ -420,8 +419,8 @@ static struct err expire_set(struct txn *t, const struct container *container, u
 static struct err expire_sets(struct txn *t, const struct container *container, struct cursor *c,
                               struct expiry_step *step)
 {
-    while (step->removed < EXPIRY_SETS_MAX && cursor_valid(c)) {
-        struct str key = arena_copy(txn_arena(t), cursor_key(c));
+    while (step->removed < EXPIRY_SETS_MAX && c->valid) {
+        struct str key = arena_copy(txn_arena(t), c->key);
         struct reader r = reader_of(str_from(key, 1 + 8));
         uint64_t id = read_be64(&r);
         struct block_set set;
@@ -430,11 +429,11 @@ static struct err expire_sets(struct txn *t, const struct container *container, 
         /* Sets are in the order of their making: none from here on can be old enough. */
         if ((int64_t)id + BLOCKS_LIFETIME_TICKS > txn_now(t))
             return OK;
-        TRY(block_set_decode(cursor_value(c), &set));
+        TRY(block_set_decode(c->value, &set));
         if (set.touched + BLOCKS_LIFETIME_TICKS <= txn_now(t)) {
             step->removed++;
             if (!step->looking)
-                TRY(expire_set(t, container, id, arena_copy(txn_arena(t), cursor_value(c))));
+                TRY(expire_set(t, container, id, arena_copy(txn_arena(t), c->value)));
         }
         TRY(cursor_skip(c, key));
     }

@@ -114,7 +114,7 @@ static struct err count_rows(struct txn *t, void *arg)
 {
     struct cursor *c;
     TRY(cursor_open(t, STR("t"), &c));
-    for (*(size_t *)arg = 0; cursor_valid(c); ++*(size_t *)arg)
+    for (*(size_t *)arg = 0; c->valid; ++*(size_t *)arg)
         TRY(cursor_next(c));
     cursor_close(c);
     return OK;
@@ -291,8 +291,8 @@ static struct err compare_index(struct txn *t, void *arg)
     for (size_t i = 0; i < sizeof KINDS / sizeof KINDS[0]; i++) {
         struct cursor *c;
         TRY(cursor_open(t, str_of(KINDS[i]), &c));
-        while (cursor_valid(c)) {
-            *surplus += KINDS[i][0] != 'h' ? 1 : -(long)tags_in_row(cursor_key(c), cursor_value(c));
+        while (c->valid) {
+            *surplus += KINDS[i][0] != 'h' ? 1 : -(long)tags_in_row(c->key, c->value);
             TRY(cursor_next(c));
         }
         cursor_close(c);

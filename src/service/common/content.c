@@ -26,6 +26,23 @@ uint64_t pieces_length(const struct pieces *list)
     return length;
 }
 
+struct err pieces_gather(struct store *s, const struct pieces *list, enum engine_wait wait,
+                         char *to)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct piece *piece = &list->items[i];
+        if (piece->kind == PIECE_INLINE)
+            memcpy(to, piece->bytes, (size_t)piece->length);
+        else if (piece->kind == PIECE_HOLE)
+            memset(to, 0, (size_t)piece->length);
+        else
+            TRY(extent_read(s->engine, &piece->extent, piece->extent_offset,
+                            (uint32_t)piece->length, wait, to));
+        to += piece->length;
+    }
+    return OK;
+}
+
 void piece_encode(struct buf *b, const struct piece *piece)
 {
     assert(piece->length > 0);
@@ -72,8 +89,8 @@ struct err piece_claim(struct txn *t, const struct piece *piece, enum piece_clai
 {
     if (piece->kind != PIECE_EXTENT || claim == PIECE_MOVE)
         return OK;
-    return claim == PIECE_ADOPT ? txn_extent_adopt(t, &piece->extent)
-                                : txn_extent_hold(t, &piece->extent);
+    return claim == PIECE_ADOPT ? txn_extent(t, EXTENT_ADOPT, &piece->extent)
+                                : txn_extent(t, EXTENT_HOLD, &piece->extent);
 }
 
 /* ---- writing ---- */
@@ -185,14 +202,14 @@ static struct err take_chunk(struct content_reader *r, uint64_t start, struct st
 
 static struct err take_from_cursor(struct content_reader *r, struct cursor *c, struct str prefix)
 {
-    while (wants_more(r) && cursor_valid(c)) {
-        struct reader key = reader_of(str_from(cursor_key(c), prefix.n));
+    while (wants_more(r) && c->valid) {
+        struct reader key = reader_of(str_from(c->key, prefix.n));
         uint64_t start = read_be64(&key);
         if (!reader_done(&key))
             return err_new(ERR_CORRUPT);
         if (start >= r->end)
             return OK;
-        TRY(take_chunk(r, start, cursor_value(c)));
+        TRY(take_chunk(r, start, c->value));
         TRY(cursor_next(c));
     }
     return OK;
@@ -204,7 +221,7 @@ static struct err read_by_cursor(struct content_reader *r, struct txn *t, struct
     TRY(cursor_open(t, prefix, &c));
     /* The chunk that begins at or before the range, if there is one. */
     struct err e = cursor_seek_before(c, chunk_key(txn_arena(t), prefix, r->next + 1));
-    if (!err_is(e) && !cursor_valid(c))
+    if (!err_is(e) && !c->valid)
         e = cursor_seek(c, prefix);
     if (!err_is(e))
         e = take_from_cursor(r, c, prefix);
@@ -252,7 +269,7 @@ static struct err drop_pieces(struct txn *t, struct str value, unsigned *pieces)
     while (piece_decode(&in, &piece)) {
         ++*pieces;
         if (piece.kind == PIECE_EXTENT)
-            TRY(txn_extent_drop(t, &piece.extent));
+            TRY(txn_extent(t, EXTENT_DROP, &piece.extent));
     }
     return reader_ok(&in) ? OK : err_new(ERR_CORRUPT);
 }
@@ -260,13 +277,13 @@ static struct err drop_pieces(struct txn *t, struct str value, unsigned *pieces)
 static struct err remove_chunks(struct txn *t, struct cursor *c, unsigned pieces_max, bool *done)
 {
     unsigned pieces = 0;
-    while (cursor_valid(c)) {
+    while (c->valid) {
         if (pieces >= pieces_max) {
             *done = false;
             return OK;
         }
-        TRY(drop_pieces(t, cursor_value(c), &pieces));
-        TRY(txn_del(t, arena_copy(txn_arena(t), cursor_key(c))));
+        TRY(drop_pieces(t, c->value, &pieces));
+        TRY(txn_del(t, arena_copy(txn_arena(t), c->key)));
         TRY(cursor_next(c));
     }
     *done = true;

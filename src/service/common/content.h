@@ -9,7 +9,7 @@
 #ifndef SERVICE_COMMON_CONTENT_H
 #define SERVICE_COMMON_CONTENT_H
 
-#include "engine/engine.h"
+#include "service/common/store.h"
 
 enum {
     CONTENT_CHUNK_PIECES = 256,
@@ -36,6 +36,10 @@ struct pieces {
 /* Appends, in the arena. */
 void pieces_add(struct pieces *list, struct arena *a, const struct piece *piece);
 uint64_t pieces_length(const struct pieces *list);
+/* Copies the bytes of the pieces, one after the other. The caller has a pin. ERR_WOULD_BLOCK with
+ * ENGINE_NOWAIT. */
+struct err pieces_gather(struct store *s, const struct pieces *list, enum engine_wait wait,
+                         char *to);
 
 void piece_encode(struct buf *b, const struct piece *piece);
 /* False at the end or when the bytes are broken, which reader_ok then tells. Inline bytes are

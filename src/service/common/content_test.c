@@ -114,7 +114,7 @@ static void check_piece(struct fixture *f, const struct piece *piece, uint64_t o
     char *bytes = arena_bytes(&f->arena, (size_t)piece->length);
     if (piece->kind == PIECE_EXTENT)
         CHECK_OK(extent_read(f->store.engine, &piece->extent, piece->extent_offset,
-                             (uint32_t)piece->length, bytes));
+                             (uint32_t)piece->length, ENGINE_WAIT, bytes));
     else
         memcpy(bytes, piece->bytes, (size_t)piece->length);
     for (uint64_t i = 0; i < piece->length; i++)

@@ -12,16 +12,16 @@ struct dump {
 static struct err dump_all(struct txn *t, void *arg)
 {
     struct dump *d = arg;
-    struct scan *s;
-    TRY(scan_open(t, STR(""), &s));
-    while (scan_valid(s)) {
-        buf_put_bytes(&d->out, scan_partition(s));
-        buf_put_bytes(&d->out, scan_key(s));
-        buf_put_bytes(&d->out, scan_value(s));
+    struct cursor *s;
+    TRY(cursor_open_across(t, STR(""), STR(""), STR(""), &s));
+    while (s->valid) {
+        buf_put_bytes(&d->out, s->partition);
+        buf_put_bytes(&d->out, s->key);
+        buf_put_bytes(&d->out, s->value);
         d->rows++;
-        CHECK_OK(scan_next(s));
+        CHECK_OK(cursor_next(s));
     }
-    scan_close(s);
+    cursor_close(s);
     return OK;
 }
 

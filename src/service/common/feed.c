@@ -9,7 +9,8 @@ static struct err fill(struct engine *e, const struct piece *piece, uint64_t at,
                        char *to)
 {
     if (piece->kind == PIECE_EXTENT)
-        return extent_read(e, &piece->extent, piece->extent_offset + (uint32_t)at, length, to);
+        return extent_read(e, &piece->extent, piece->extent_offset + (uint32_t)at, length,
+                           ENGINE_WAIT, to);
     if (piece->kind == PIECE_INLINE)
         memcpy(to, piece->bytes + at, length);
     else

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "service/common/interval_rows.h"
+#include "service/common/rows.h"
 
 /* ---- listing ---- */
 
@@ -101,7 +102,7 @@ struct err interval_copy_take(struct interval_map *to, struct str source_partiti
     struct vrow found;
     uint32_t chunk;
     int block;
-    TRY(txn_peek(to->rows->txn, source_partition, row->key, &value));
+    TRY(row_get_in(to->rows->txn, source_partition, row->key, &value));
     if (!vrow_split(value, &found) || !interval_key_read(row->rest, &chunk, &block))
         return err_new(ERR_CORRUPT);
     *gone = !vrow_given(&found) || found.stamp != row->stamp;
@@ -143,7 +144,7 @@ struct err interval_marks_check(struct txn *t, struct str partition,
     for (size_t i = 0; i < marks->count && *same; i++) {
         struct str value;
         struct vrow row;
-        TRY(txn_peek(t, partition, marks->items[i].key, &value));
+        TRY(row_get_in(t, partition, marks->items[i].key, &value));
         *same = str_given(value) && vrow_split(value, &row) && row.stamp == marks->items[i].stamp;
     }
     return OK;

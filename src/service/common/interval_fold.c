@@ -100,7 +100,8 @@ static struct err copy_part(struct engine *e, struct extent_writer *w, const str
     for (uint64_t done = 0; done < piece->length;) {
         uint64_t left = piece->length - done;
         uint32_t length = (uint32_t)(left < sizeof bytes ? left : sizeof bytes);
-        TRY(extent_read(e, &piece->extent, piece->extent_offset + (uint32_t)done, length, bytes));
+        TRY(extent_read(e, &piece->extent, piece->extent_offset + (uint32_t)done, length,
+                        ENGINE_WAIT, bytes));
         TRY(extent_append(w, (struct str){bytes, length}));
         done += length;
     }
@@ -110,7 +111,7 @@ static struct err copy_part(struct engine *e, struct extent_writer *w, const str
 struct err interval_fold_copy(struct engine *e, struct interval_fold *f)
 {
     struct extent_writer *w;
-    TRY(extent_begin(e, f->bytes, &w));
+    TRY(extent_begin(e, f->bytes, 0, &w));
     for (size_t i = 0; i < f->part_count; i++) {
         struct err error = copy_part(e, w, &f->parts[i].piece);
         if (err_is(error)) {

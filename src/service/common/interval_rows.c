@@ -258,8 +258,8 @@ static struct err settle_extent(struct txn *t, const struct chunk_extent *x, boo
         return piece_claim(t, &piece, x->claim);
     }
     if (past)
-        return used ? txn_extent_hold(t, &x->extent) : OK;
-    return used ? OK : txn_extent_drop(t, &x->extent);
+        return used ? txn_extent(t, EXTENT_HOLD, &x->extent) : OK;
+    return used ? OK : txn_extent(t, EXTENT_DROP, &x->extent);
 }
 
 struct err chunk_store(const struct interval_map *m, struct chunk *c)
@@ -303,7 +303,7 @@ struct err interval_drop(struct txn *t, struct str payload)
         return err_new(ERR_CORRUPT);
     for (uint64_t i = 0; i < count; i++) {
         struct extent x = extent_decode(&r);
-        TRY(txn_extent_drop(t, &x));
+        TRY(txn_extent(t, EXTENT_DROP, &x));
     }
     return OK;
 }

@@ -118,7 +118,7 @@ static struct err do_write(struct txn *t, void *arg)
 static void store_extent(struct world *w, struct str bytes, struct extent *out)
 {
     struct extent_writer *writer;
-    CHECK_OK(extent_begin(w->engine, (uint32_t)bytes.n, &writer));
+    CHECK_OK(extent_begin(w->engine, (uint32_t)bytes.n, 0, &writer));
     CHECK_OK(extent_append(writer, bytes));
     CHECK_OK(extent_finish(writer, out));
 }
@@ -194,10 +194,10 @@ static struct err sweep_history(struct txn *t, void *arg)
     struct vrow_scope s = scope_of(w, t, VROW_LIVE);
     struct cursor *c;
     TRY(cursor_open(t, STR("h"), &c));
-    while (cursor_valid(c)) {
-        struct str key = arena_copy(txn_arena(t), cursor_key(c));
+    while (c->valid) {
+        struct str key = arena_copy(txn_arena(t), c->key);
         struct vrow row;
-        CHECK(vrow_split(arena_copy(txn_arena(t), cursor_value(c)), &row));
+        CHECK(vrow_split(arena_copy(txn_arena(t), c->value), &row));
         if (vrow_past_unseen(&s, key, &row)) {
             TRY(txn_del(t, key));
             if (interval_key_is_chunk(str_from(vrow_past_key(&s, key), STR("mcontent").n)))
@@ -305,7 +305,8 @@ static void check_piece(struct world *w, const struct piece *p, const struct mod
     if (p->kind == PIECE_INLINE)
         memcpy(bytes, p->bytes, p->length);
     else
-        CHECK_OK(extent_read(w->engine, &p->extent, p->extent_offset, (uint32_t)p->length, bytes));
+        CHECK_OK(extent_read(w->engine, &p->extent, p->extent_offset, (uint32_t)p->length,
+                             ENGINE_WAIT, bytes));
     CHECK(memcmp(bytes, want->bytes + at, p->length) == 0);
     free(bytes);
 }

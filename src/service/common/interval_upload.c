@@ -16,12 +16,8 @@ static struct err begin_piece(struct interval_upload *u)
     uint32_t length = interval_piece_length(u->offset, u->left, &kind);
     u->piece = (struct piece){.kind = kind, .length = length};
     u->filled = 0;
-    if (kind == PIECE_EXTENT) {
-        TRY(extent_begin(u->engine, length, &u->writer));
-        if (u->unhurried)
-            extent_unhurried(u->writer);
-        return OK;
-    }
+    if (kind == PIECE_EXTENT)
+        return extent_begin(u->engine, length, u->unhurried ? HINT_LATER : 0, &u->writer);
     u->bytes = arena_bytes(u->arena, length);
     return OK;
 }

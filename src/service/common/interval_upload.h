@@ -14,7 +14,7 @@ struct interval_upload {
     struct arena *arena;
     bool wants_md5; /* set after interval_upload_init, all three */
     bool wants_crc64;
-    bool unhurried;  /* extent_unhurried */
+    bool unhurried;  /* HINT_LATER */
     uint64_t offset; /* where the next byte goes */
     uint64_t left;   /* bytes still to come */
 

@@ -3,6 +3,7 @@
 #include "service/common/service_properties.h"
 
 #include "service/common/record.h"
+#include "service/common/rows.h"
 
 static const struct str KEY = STR_INIT("p");
 
@@ -292,7 +293,7 @@ struct err service_properties_get(struct txn *t, void *arg)
 {
     struct service_properties_get *get = arg;
     struct str row;
-    TRY(txn_get_hot(t, KEY, &row));
+    TRY(row_get_hot(t, KEY, &row));
     return read_row(arena_copy(get->arena, row), &get->properties);
 }
 
@@ -300,7 +301,7 @@ struct err service_properties_peek(struct txn *t, struct str partition,
                                    struct service_properties *out)
 {
     struct str row;
-    TRY(txn_peek(t, partition, KEY, &row));
+    TRY(row_get_in(t, partition, KEY, &row));
     return read_row(row, out);
 }
 
@@ -314,7 +315,7 @@ struct err service_properties_set(struct txn *t, void *arg)
         if (service_properties_has(p, part))
             record_put_bytes(&b, part, encode_part(txn_arena(t), p, part));
     /* What is not given stays, as the bytes that it is. */
-    TRY(txn_get_hot(t, KEY, &row));
+    TRY(row_get_hot(t, KEY, &row));
     struct reader r = reader_of(row);
     while (record_next(&r, &f))
         if (f.number >= SERVICE_PART_END || (p->given & 1U << f.number) == 0)

@@ -36,10 +36,78 @@ static inline struct err store_read_state(struct store *s, struct engine_state *
     return engine_view_state(s->engine, state, partition, fn, arg);
 }
 
+/* Absent (NULL) is none. */
+static inline void store_release_state(struct store *s, struct engine_state *state)
+{
+    if (state != NULL)
+        engine_state_release(s->engine, state);
+}
+
 /* A write transaction: see engine_submit. */
 static inline void store_write(struct store *s, struct engine_update *u)
 {
     engine_submit(s->engine, u);
+}
+
+/* The same on the calling thread, which waits. */
+static inline struct err store_write_wait(struct store *s, struct str partition, engine_fn *fn,
+                                          void *arg)
+{
+    return engine_update_wait(s->engine, partition, fn, arg);
+}
+
+/* A transaction that is not run once its time is over. */
+struct timed_run {
+    int64_t deadline; /* 0: none */
+    engine_fn *run;
+    void *arg;
+};
+
+/* arg is a struct timed_run. ERR_OPERATION_TIMED_OUT. */
+static inline struct err store_run_in_time(struct txn *t, void *arg)
+{
+    const struct timed_run *timed = arg;
+    return timed->deadline != 0 && txn_now(t) >= timed->deadline ? err_new(ERR_OPERATION_TIMED_OUT)
+                                                                 : timed->run(t, timed->arg);
+}
+
+/* See engine_partitions. */
+static inline struct err store_partitions(struct store *s, struct str prefix, struct str after,
+                                          struct str key, partition_visit *visit, void *arg)
+{
+    return engine_partitions(s->engine, prefix, after, key, visit, arg);
+}
+
+/* ---- bytes ---- */
+
+/* Keeps the extents that the reads after it find: see engine_pin. */
+static inline struct engine_pin *store_pin(struct store *s)
+{
+    return engine_pin(s->engine);
+}
+
+/* Absent (NULL) is none. */
+static inline void store_unpin(struct store *s, struct engine_pin *pin)
+{
+    engine_unpin(s->engine, pin);
+}
+
+struct extent_range {
+    uint32_t offset;
+    uint32_t length;
+};
+
+/* A part of an extent, ready to be sent: see extent_locate. */
+static inline struct err store_locate(struct store *s, const struct extent *x,
+                                      struct extent_range part, enum engine_wait wait,
+                                      struct extent_span *out)
+{
+    return extent_locate(s->engine, x, part.offset, part.length, wait, out);
+}
+
+static inline void store_end_loan(struct engine_loan *loan)
+{
+    engine_loan_end(loan);
 }
 
 #endif

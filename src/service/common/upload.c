@@ -26,7 +26,7 @@ static struct err begin_extent(struct upload *u, uint64_t stored)
     uint64_t room = EXTENT_BYTES_MAX;
     if (u->expected > stored && u->expected - stored < room)
         room = u->expected - stored;
-    TRY(extent_begin(u->engine, (uint32_t)room, &u->writer));
+    TRY(extent_begin(u->engine, (uint32_t)room, 0, &u->writer));
     u->room = (uint32_t)room;
     return OK;
 }

@@ -60,8 +60,8 @@ static struct err get_past(const struct vrow_scope *s, struct str key, struct vr
     *out = (struct vrow){0};
     TRY(cursor_open(s->txn, str_head(wanted, wanted.n - VROW_STAMP_BYTES), &c));
     struct err e = cursor_seek(c, wanted);
-    if (!err_is(e) && cursor_valid(c))
-        e = split(arena_copy(txn_arena(s->txn), cursor_value(c)), out);
+    if (!err_is(e) && c->valid)
+        e = split(arena_copy(txn_arena(s->txn), c->value), out);
     cursor_close(c);
     if (out->stamp > s->at)
         *out = (struct vrow){0};
@@ -126,18 +126,18 @@ enum { PAST_STEPS = 4 };
 
 static bool live_valid(const struct vrow_cursor *c)
 {
-    return c->live != NULL && cursor_valid(c->live);
+    return c->live != NULL && c->live->valid;
 }
 
 /* The key that the past cursor stands at a value of; absent when it is not valid. */
 static struct str past_at(const struct vrow_cursor *c)
 {
-    return cursor_valid(c->past) ? vrow_past_key(c->scope, cursor_key(c->past)) : STR_NONE;
+    return c->past->valid ? vrow_past_key(c->scope, c->past->key) : STR_NONE;
 }
 
 static bool is_past_of(const struct vrow_cursor *c, struct str key)
 {
-    return cursor_valid(c->past) && str_eq(past_at(c), key);
+    return c->past->valid && str_eq(past_at(c), key);
 }
 
 static int64_t through_of(struct str key)
@@ -163,7 +163,7 @@ static struct err pass_past(struct vrow_cursor *c, struct str key)
 static struct err seek_past(struct vrow_cursor *c, struct str key)
 {
     for (unsigned i = 0; i < PAST_STEPS; i++) {
-        if (!is_past_of(c, key) || through_of(cursor_key(c->past)) >= c->scope->at)
+        if (!is_past_of(c, key) || through_of(c->past->key) >= c->scope->at)
             return OK;
         TRY(cursor_next(c->past));
     }
@@ -174,15 +174,15 @@ static struct err stand_live(struct vrow_cursor *c)
 {
     c->on_past = false;
     c->valid = true;
-    c->key = cursor_key(c->live);
-    return split(cursor_value(c->live), &c->row);
+    c->key = c->live->key;
+    return split(c->live->value, &c->row);
 }
 
 /* Looks at one key, the smaller of the two; *found when the snapshot has a value of it. The cursors
  * then stand on that key's rows, else past them. */
 static struct err look(struct vrow_cursor *c, bool *found)
 {
-    struct str live = live_valid(c) ? cursor_key(c->live) : STR_NONE;
+    struct str live = live_valid(c) ? c->live->key : STR_NONE;
     struct str past = past_at(c);
     bool live_first = str_given(live) && (!str_given(past) || str_cmp(live, past) <= 0);
     *found = false;
@@ -205,8 +205,8 @@ static struct err look(struct vrow_cursor *c, bool *found)
         return OK;
     c->on_past = true;
     c->key = key;
-    TRY(split(cursor_value(c->past), &c->row));
-    *found = c->row.stamp <= c->scope->at && through_of(cursor_key(c->past)) < c->until;
+    TRY(split(c->past->value, &c->row));
+    *found = c->row.stamp <= c->scope->at && through_of(c->past->key) < c->until;
     return *found ? OK : pass_past(c, key);
 }
 
@@ -215,7 +215,7 @@ static struct err settle(struct vrow_cursor *c)
     c->valid = false;
     if (c->past == NULL)
         return live_valid(c) ? stand_live(c) : OK;
-    while (live_valid(c) || cursor_valid(c->past)) {
+    while (live_valid(c) || c->past->valid) {
         bool found;
         TRY(look(c, &found));
         c->valid = found;
@@ -303,7 +303,7 @@ struct str vrow_cursor_key(const struct vrow_cursor *c)
 
 struct str vrow_cursor_place(const struct vrow_cursor *c)
 {
-    return cursor_key(c->on_past ? c->past : c->live);
+    return (c->on_past ? c->past : c->live)->key;
 }
 
 const struct vrow *vrow_cursor_row(const struct vrow_cursor *c)

@@ -146,7 +146,7 @@ struct err delete_file(struct world *w, const char *path)
 static struct err write_extent(struct world *w, struct str bytes, struct extent *out)
 {
     struct extent_writer *writer;
-    TRY(extent_begin(w->store.engine, (uint32_t)bytes.n, &writer));
+    TRY(extent_begin(w->store.engine, (uint32_t)bytes.n, 0, &writer));
     struct err error = extent_append(writer, bytes);
     if (err_is(error))
         extent_abandon(writer);
@@ -212,7 +212,7 @@ static void take_piece(struct world *w, const struct piece *piece, struct buf *o
         memcpy(to, piece->bytes, piece->length);
     else
         CHECK_OK(extent_read(w->store.engine, &piece->extent, piece->extent_offset,
-                             (uint32_t)piece->length, to));
+                             (uint32_t)piece->length, ENGINE_WAIT, to));
     out->n += piece->length;
 }
 

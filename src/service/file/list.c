@@ -65,7 +65,7 @@ struct place {
 
 struct share_listing {
     struct share_list_args *args;
-    struct scan *scan;
+    struct cursor *scan;
     struct arena *arena;
     struct str partition, name;
     struct place from; /* where to begin with the name */
@@ -114,19 +114,19 @@ static struct place place_of(struct str text)
 /* The scan stands within the partition at or after `key`. */
 static bool on_row(const struct share_listing *l, struct str prefix)
 {
-    return scan_valid(l->scan) && str_eq(scan_partition(l->scan), l->partition) &&
-           str_starts(scan_key(l->scan), prefix);
+    return l->scan->valid && str_eq(l->scan->partition, l->partition) &&
+           str_starts(l->scan->key, prefix);
 }
 
 static struct err tell_deleted(struct share_listing *l)
 {
     struct share deleted;
-    TRY(scan_seek(l->scan, l->partition, file_key_deleted(l->arena, l->from.number)));
+    TRY(cursor_seek_across(l->scan, l->partition, file_key_deleted(l->arena, l->from.number)));
     while (on_row(l, STR("d")) && !is_full(l)) {
-        TRY(share_decode(scan_value(l->scan), &deleted));
+        TRY(share_decode(l->scan->value, &deleted));
         if (deleted.purge_at > l->now)
             tell(l, (struct place){'d', deleted.incarnation}, &deleted, NULL);
-        TRY(scan_next(l->scan));
+        TRY(cursor_next(l->scan));
     }
     return OK;
 }
@@ -135,14 +135,15 @@ static struct err tell_snapshots(struct share_listing *l, const struct share *sh
 {
     struct str all = file_key_kind(l->arena, 'x', share->incarnation);
     int64_t from = l->from.kind == 'x' ? (int64_t)l->from.number : 0;
-    TRY(scan_seek(l->scan, l->partition, file_key_snapshot(l->arena, share->incarnation, from)));
+    TRY(cursor_seek_across(l->scan, l->partition,
+                           file_key_snapshot(l->arena, share->incarnation, from)));
     while (on_row(l, all) && !is_full(l)) {
-        struct reader r = reader_of(str_from(scan_key(l->scan), all.n));
+        struct reader r = reader_of(str_from(l->scan->key, all.n));
         int64_t stamp = (int64_t)read_be64(&r);
         struct share_snapshot snapshot;
-        TRY(share_decode_snapshot(scan_value(l->scan), stamp, &snapshot));
+        TRY(share_decode_snapshot(l->scan->value, stamp, &snapshot));
         tell(l, (struct place){'x', (uint64_t)stamp}, share, &snapshot);
-        TRY(scan_next(l->scan));
+        TRY(cursor_next(l->scan));
     }
     return OK;
 }
@@ -150,10 +151,10 @@ static struct err tell_snapshots(struct share_listing *l, const struct share *sh
 static struct err tell_share(struct share_listing *l)
 {
     struct share share;
-    TRY(scan_seek(l->scan, l->partition, FILE_KEY_SHARE));
+    TRY(cursor_seek_across(l->scan, l->partition, FILE_KEY_SHARE));
     if (!on_row(l, FILE_KEY_SHARE))
         return OK;
-    TRY(share_decode(arena_copy(l->arena, scan_value(l->scan)), &share));
+    TRY(share_decode(arena_copy(l->arena, l->scan->value), &share));
     l->found_before = l->found;
     if (l->args->wants_deleted && share.deleted_count > 0 && l->from.kind == 'd')
         TRY(tell_deleted(l));
@@ -168,8 +169,8 @@ static struct err tell_share(struct share_listing *l)
 
 static struct err walk_shares(struct share_listing *l)
 {
-    while (scan_valid(l->scan)) {
-        l->partition = arena_copy(l->arena, scan_partition(l->scan));
+    while (l->scan->valid) {
+        l->partition = arena_copy(l->arena, l->scan->partition);
         l->name = file_partition_share(l->partition);
         TRY(tell_share(l));
         if (is_full(l))
@@ -178,7 +179,7 @@ static struct err walk_shares(struct share_listing *l)
         struct buf after = buf_in(l->arena);
         buf_put(&after, l->partition);
         buf_putc(&after, 0);
-        TRY(scan_seek(l->scan, buf_str(&after), STR("")));
+        TRY(cursor_seek_across(l->scan, buf_str(&after), STR("")));
     }
     return OK;
 }
@@ -191,17 +192,18 @@ struct err file_list_shares(struct txn *t, void *arg)
     args->next = STR_NONE;
     args->begin(args->sink);
     struct str prefix = str_given(args->prefix) ? args->prefix : STR("");
-    TRY(scan_open(t, file_partition(l.arena, args->account, prefix), &l.scan));
+    TRY(cursor_open_across(t, file_partition(l.arena, args->account, prefix), STR(""), STR(""),
+                           &l.scan));
     struct err e = OK;
     struct str place = args->marker;
     struct str name = str_given(place) ? str_cut(&place, '/') : STR("");
     if (name.n > 0)
-        e = scan_seek(l.scan, file_partition(l.arena, args->account, name), STR(""));
-    if (str_given(place) && !err_is(e) && scan_valid(l.scan) &&
-        str_eq(file_partition_share(scan_partition(l.scan)), name))
+        e = cursor_seek_across(l.scan, file_partition(l.arena, args->account, name), STR(""));
+    if (str_given(place) && !err_is(e) && l.scan->valid &&
+        str_eq(file_partition_share(l.scan->partition), name))
         l.from = place_of(place);
     if (!err_is(e))
         e = walk_shares(&l);
-    scan_close(l.scan);
+    cursor_close(l.scan);
     return e;
 }

@@ -137,8 +137,8 @@ static struct err each_row(struct search *s, struct str prefix,
     struct cursor *c;
     TRY(cursor_open(s->rows.txn, prefix, &c));
     struct err e = OK;
-    for (; !err_is(e) && cursor_valid(c); e = cursor_next(c))
-        visit(s, live_key(s, cursor_key(c)), cursor_value(c));
+    for (; !err_is(e) && c->valid; e = cursor_next(c))
+        visit(s, live_key(s, c->key), c->value);
     cursor_close(c);
     return e;
 }

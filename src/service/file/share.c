@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "service/common/record.h"
+#include "service/common/rows.h"
 #include "service/file/keys.h"
 
 #define GIB (1ULL << 30)
@@ -260,7 +261,7 @@ struct err share_decode(struct str row, struct share *out)
 struct err share_load(struct txn *t, struct share *out)
 {
     struct str row;
-    TRY(txn_get_hot(t, FILE_KEY_SHARE, &row));
+    TRY(row_get_hot(t, FILE_KEY_SHARE, &row));
     TRY(share_decode(row, out));
     return out->incarnation != 0 ? OK : err_new(ERR_SHARE_NOT_FOUND);
 }

@@ -2,6 +2,7 @@
 /* The transactions on shares. */
 #include <assert.h>
 
+#include "service/common/rows.h"
 #include "service/common/service_properties.h"
 #include "service/file/keys.h"
 #include "service/file/provision.h"
@@ -99,7 +100,7 @@ struct err file_create_share(struct txn *t, void *arg)
     struct share_args *args = arg;
     struct file_scope s;
     struct str row;
-    TRY(txn_get_hot(t, FILE_KEY_SHARE, &row));
+    TRY(row_get_hot(t, FILE_KEY_SHARE, &row));
     TRY(share_decode(row, &s.share));
     if (s.share.incarnation != 0)
         return err_new(ERR_SHARE_ALREADY_EXISTS);
@@ -320,7 +321,7 @@ struct err file_restore_share(struct txn *t, void *arg)
     struct share_args *args = arg;
     struct share current, s;
     struct str row;
-    TRY(txn_get_hot(t, FILE_KEY_SHARE, &row));
+    TRY(row_get_hot(t, FILE_KEY_SHARE, &row));
     TRY(share_decode(row, &current));
     if (current.incarnation != 0)
         return err_new(ERR_SHARE_ALREADY_EXISTS);

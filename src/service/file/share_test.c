@@ -146,7 +146,7 @@ static struct err count_rows(struct txn *t, void *arg)
     size_t *count = arg;
     *count = 0;
     TRY(cursor_open(t, STR(""), &c));
-    while (cursor_valid(c)) {
+    while (c->valid) {
         ++*count;
         TRY(cursor_next(c));
     }

@@ -151,8 +151,8 @@ static struct err remove_prefix(struct txn *t, struct str prefix, unsigned *budg
     if (*budget == 0)
         return OK;
     TRY(cursor_open(t, prefix, &c));
-    for (; cursor_valid(c) && *budget > 0; --*budget) {
-        TRY(drop_row(t, arena_copy(a, cursor_key(c)), arena_copy(a, cursor_value(c))));
+    for (; c->valid && *budget > 0; --*budget) {
+        TRY(drop_row(t, arena_copy(a, c->key), arena_copy(a, c->value)));
         TRY(cursor_next(c));
     }
     cursor_close(c);
@@ -182,8 +182,8 @@ static struct err sweep_past_row(struct txn *t, struct cursor *c, const struct f
                                  struct step *step)
 {
     struct arena *a = txn_arena(t);
-    struct str key = arena_copy(a, cursor_key(c));
-    struct str value = arena_copy(a, cursor_value(c));
+    struct str key = arena_copy(a, c->key);
+    struct str value = arena_copy(a, c->value);
     struct vrow row;
     if (!vrow_split(value, &row))
         return err_new(ERR_CORRUPT);
@@ -205,13 +205,13 @@ static struct err sweep_past(struct txn *t, struct step *step, const struct file
     TRY(cursor_open(t, buf_str(&all), &c));
     if (from.n > 0)
         TRY(cursor_seek(c, from));
-    for (; cursor_valid(c) && budget > 0; budget--) {
-        struct reader r = reader_of(str_from(cursor_key(c), FILE_HISTORY.n + 1));
+    for (; c->valid && budget > 0; budget--) {
+        struct reader r = reader_of(str_from(c->key, FILE_HISTORY.n + 1));
         if (read_be64(&r) == step->note.incarnation)
             TRY(sweep_past_row(t, c, s, step));
         TRY(cursor_next(c));
     }
-    struct str place = cursor_valid(c) ? arena_copy(a, cursor_key(c)) : STR_NONE;
+    struct str place = c->valid ? arena_copy(a, c->key) : STR_NONE;
     cursor_close(c);
     return str_given(place) ? txn_put(t, note_key(a, &step->note), place)
                             : sweep_note_drop(t, &step->note);
@@ -308,9 +308,9 @@ static struct str note_file(struct arena *a, const struct sweep_note *note)
 /* Passes over the files whose folds are to wait, and counts them. */
 static struct err find_due(struct txn *t, struct cursor *c, struct step *step, unsigned *waiting)
 {
-    while (cursor_valid(c) && *waiting < FOLD_WAITING_MAX) {
+    while (c->valid && *waiting < FOLD_WAITING_MAX) {
         bool due = true;
-        if (!note_of_key(cursor_key(c), &step->note))
+        if (!note_of_key(c->key, &step->note))
             return err_new(ERR_CORRUPT);
         if (step->note.kind == FILE_SWEEP_FOLD_QUIET)
             TRY(fold_is_due(t, &step->note, &due));
@@ -432,7 +432,7 @@ struct err file_sweep(struct store *store, void *context, struct sweep_report *r
 static struct err purge(struct txn *t, struct cursor *c, uint64_t *removed)
 {
     struct share deleted;
-    TRY(share_decode(cursor_value(c), &deleted));
+    TRY(share_decode(c->value, &deleted));
     if (deleted.purge_at > txn_now(t))
         return OK;
     struct sweep_note note = {.kind = FILE_SWEEP_SHARE, .incarnation = deleted.incarnation};
@@ -461,7 +461,7 @@ static struct err expire_partition(struct txn *t, void *arg)
     if (current.deleted_count == 0)
         return unblock(t, &current);
     TRY(cursor_open(t, STR("d"), &c));
-    while (cursor_valid(c)) {
+    while (c->valid) {
         TRY(purge(t, c, removed));
         TRY(cursor_next(c));
     }

@@ -3,6 +3,8 @@
  *
  * Two sources are merged: the log, where a message's time is that of its insertion, and the v rows
  * that are due. The search only reads, so get and peek share it; get then writes what it chose. */
+#include <assert.h>
+
 #include "service/queue/page.h"
 
 enum {
@@ -16,6 +18,8 @@ enum {
      * their grain, so the order within it is known once the pages are loaded; where so many share a
      * grain, 16 at a time are put in order. */
     DUE_ROWS_MAX = 16,
+    /* How many pages are read together. */
+    PAGES_TOGETHER_MAX = 16,
 };
 
 /* How far past the present a search for due messages goes. When it finds none, the next search need
@@ -57,8 +61,9 @@ struct search {
     struct loaded *pages;
     struct expired *expired; /* met on the way */
 
-    uint64_t head; /* no message waits in the log before this */
-    bool told;     /* the engine, which pages are read next */
+    uint64_t head;   /* no message waits in the log before this */
+    uint64_t wanted; /* how many messages */
+    bool fetched;    /* the log's first pages were read together */
     bool has_logged;
     struct chosen logged; /* the one at head */
 
@@ -71,19 +76,37 @@ struct search {
     int64_t visible_from; /* the bound for the next search */
 };
 
+static struct loaded *loaded_page(struct search *f, uint64_t id)
+{
+    struct loaded *l = f->pages;
+    while (l != NULL && l->page.id != id)
+        l = l->next;
+    return l;
+}
+
+/* Loads those of the pages that are not loaded yet, all together. */
+static struct err load_pages(struct search *f, const uint64_t *ids, size_t count)
+{
+    struct page_wanted wanted[PAGES_TOGETHER_MAX];
+    size_t n = 0;
+    assert(count <= PAGES_TOGETHER_MAX);
+    for (size_t i = 0; i < count; i++) {
+        if (loaded_page(f, ids[i]) != NULL)
+            continue;
+        struct loaded *l = ARENA_NEW(txn_arena(f->t), struct loaded);
+        l->page.id = ids[i];
+        l->next = f->pages;
+        f->pages = l;
+        wanted[n++] = (struct page_wanted){ids[i], &l->page, &l->found};
+    }
+    return page_load_many(f->t, f->s, wanted, n);
+}
+
 static struct err search_page(struct search *f, uint64_t id, struct loaded **out)
 {
-    for (struct loaded *l = f->pages; l != NULL; l = l->next) {
-        if (l->page.id == id) {
-            *out = l;
-            return OK;
-        }
-    }
-    struct loaded *l = ARENA_NEW(txn_arena(f->t), struct loaded);
-    TRY(page_load(f->t, f->s, id, &l->page, &l->found));
-    l->next = f->pages;
-    f->pages = l;
-    *out = l;
+    if (loaded_page(f, id) == NULL)
+        TRY(load_pages(f, &id, 1));
+    *out = loaded_page(f, id);
     return OK;
 }
 
@@ -112,7 +135,7 @@ static struct err search_begin(struct search *f, struct txn *t, const struct que
     f->pages = NULL;
     f->expired = NULL;
     f->head = s->head;
-    f->has_logged = f->has_timed = f->told = false;
+    f->has_logged = f->has_timed = f->fetched = false;
     f->due = NULL;
     f->due_count = 0;
     f->visible_from = s->visible_from;
@@ -127,26 +150,35 @@ static struct err search_begin(struct search *f, struct txn *t, const struct que
 
 /* ---- the log ---- */
 
-/* The first message of a page that others follow: the pages are taken one after the other. Told
- * once: more pages than a get can want are fetched then, and of hundreds that the sweep has taken
- * none is there to be fetched. */
-static void expect_pages(struct search *f)
+/* The pages that the messages wanted fill, if the log's pages are about equally full. */
+static uint64_t pages_wanted(const struct search *f, uint64_t pages)
 {
-    uint64_t page = page_of(f->head);
-    uint64_t last = page_of(f->s->tail - 1);
-    if (f->told || slot_of(f->head) != 0 || page < f->s->untouched || page == last)
-        return;
-    f->told = true;
-    struct queue_key from = queue_key_of(f->s, KEY_PAGE, page);
-    struct queue_key past = queue_key_of(f->s, KEY_PAGE, last + 1);
-    txn_expect(f->t, queue_key_str(&from), queue_key_str(&past));
+    uint64_t wanted = 1;
+    if (f->s->count > 0)
+        wanted += f->wanted * pages / f->s->count;
+    wanted = wanted < pages ? wanted : pages;
+    return wanted < PAGES_TOGETHER_MAX ? wanted : PAGES_TOGETHER_MAX;
+}
+
+/* Reads together, once, the pages at the log's head that the search will look at. */
+static struct err fetch_pages(struct search *f)
+{
+    uint64_t ids[PAGES_TOGETHER_MAX];
+    uint64_t first = page_of(f->head);
+    if (f->fetched)
+        return OK;
+    f->fetched = true;
+    uint64_t count = pages_wanted(f, page_of(f->s->tail - 1) + 1 - first);
+    for (uint64_t i = 0; i < count; i++)
+        ids[i] = first + i;
+    return load_pages(f, ids, (size_t)count);
 }
 
 static struct err search_log(struct search *f)
 {
     while (!f->has_logged && f->head < f->s->tail && f->left > 0) {
         struct chosen c = {.slot = slot_of(f->head)};
-        expect_pages(f);
+        TRY(fetch_pages(f));
         TRY(search_page(f, page_of(f->head), &c.at));
         if (!c.at->found || c.slot >= c.at->page.count) {
             f->head = number_of(page_of(f->head) + 1, 0);
@@ -184,23 +216,28 @@ static const struct slot *due_earliest(const struct search *f, const struct due_
     return earliest;
 }
 
-/* Reads the next rows, all of one time; none when no more are due. */
+/* Reads the next rows, all of one time, and then their pages together; none when no more are due.
+ */
 static struct err due_read(struct search *f)
 {
+    uint64_t ids[DUE_ROWS_MAX];
+    unsigned count = 0;
     f->due_count = 0;
-    while (f->due_count < DUE_ROWS_MAX && cursor_valid(f->due)) {
+    while (count < DUE_ROWS_MAX && f->due->valid) {
         int64_t time;
-        uint64_t id;
-        TRY(queue_key_read(cursor_key(f->due), &time, &id));
-        if (time > f->now || (f->due_count > 0 && time != f->due_time))
-            return OK;
-        struct due_row *row = &f->due_rows[f->due_count++];
-        *row = (struct due_row){.passed = 0};
-        TRY(search_page(f, id, &row->at));
+        TRY(queue_key_read(f->due->key, &time, &ids[count]));
+        if (time > f->now || (count > 0 && time != f->due_time))
+            break;
+        f->due_time = time;
+        count++;
+        TRY(cursor_next(f->due));
+    }
+    TRY(load_pages(f, ids, count));
+    for (; f->due_count < count; f->due_count++) {
+        struct due_row *row = &f->due_rows[f->due_count];
+        *row = (struct due_row){.at = loaded_page(f, ids[f->due_count])};
         if (!row->at->found)
             return err_new(ERR_CORRUPT);
-        f->due_time = time;
-        TRY(cursor_next(f->due));
     }
     return OK;
 }
@@ -275,9 +312,9 @@ static struct err search_end(struct search *f)
         return OK;
     if (f->has_timed || due_first(f, &slot) != NULL)
         search_remember(f, f->due_time);
-    if (!cursor_valid(f->due))
+    if (!f->due->valid)
         return OK;
-    TRY(queue_key_read(cursor_key(f->due), &time, &id));
+    TRY(queue_key_read(f->due->key, &time, &id));
     search_remember(f, time);
     return OK;
 }
@@ -303,6 +340,7 @@ static struct err find(struct search *f, struct txn *t, const struct queue_state
                        unsigned count_max, struct found *out)
 {
     struct err error = search_begin(f, t, s);
+    f->wanted = count_max;
     if (!err_is(error))
         error = search_run(f, count_max, out);
     cursor_close(f->due);

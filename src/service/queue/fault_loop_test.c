@@ -16,9 +16,9 @@ static struct err dump_rows(struct txn *t, void *arg)
     struct cursor *c;
     d->out = buf_in(d->arena);
     TRY(cursor_open(t, STR(""), &c));
-    while (cursor_valid(c)) {
-        buf_put_bytes(&d->out, cursor_key(c));
-        buf_put_bytes(&d->out, cursor_value(c));
+    while (c->valid) {
+        buf_put_bytes(&d->out, c->key);
+        buf_put_bytes(&d->out, c->value);
         TRY(cursor_next(c));
     }
     cursor_close(c);

@@ -115,8 +115,8 @@ static struct err see_pages(struct txn *t, struct queue_inspect *out, size_t pag
     struct queue_key key = queue_key_of(&s, KEY_PAGE, 0);
     key.n = KEY_HEAD_BYTES;
     TRY(cursor_open(t, queue_key_str(&key), &c));
-    for (size_t pages = 0; cursor_valid(c) && !out->cut && pages < pages_max; pages++) {
-        TRY(see_page(t, &s, page_number(cursor_key(c)), out));
+    for (size_t pages = 0; c->valid && !out->cut && pages < pages_max; pages++) {
+        TRY(see_page(t, &s, page_number(c->key), out));
         TRY(cursor_next(c));
     }
     cursor_close(c);

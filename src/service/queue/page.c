@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/queue/page.h"
 
+#include "service/common/rows.h"
+
 #include <assert.h>
 
 /* A page's row: its messages one after the other, each
@@ -113,6 +115,11 @@ static bool in_log(uint64_t page)
     return page < page_of(QUEUE_NUMBER_DELAYED);
 }
 
+static bool may_have_slots(const struct queue_state *s, uint64_t id)
+{
+    return !in_log(id) || id < s->untouched;
+}
+
 struct err page_load(struct txn *t, const struct queue_state *s, uint64_t id, struct page *page,
                      bool *found)
 {
@@ -120,16 +127,50 @@ struct err page_load(struct txn *t, const struct queue_state *s, uint64_t id, st
     struct str row = STR_NONE;
     page->id = id;
     page->put = STR_NONE;
-    if (!in_log(id) || id < s->untouched)
-        TRY(txn_get_hot(t, queue_key_str(&key), &row));
+    if (may_have_slots(s, id))
+        TRY(row_get_hot(t, queue_key_str(&key), &row));
     *found = true;
     if (str_given(row))
         return slots_decode(row, page) ? OK : err_new(ERR_CORRUPT);
     key = queue_key_of(s, KEY_PAGE, id);
-    TRY(txn_get_hot(t, queue_key_str(&key), &row));
+    TRY(row_get_hot(t, queue_key_str(&key), &row));
     *found = str_given(row);
     page->put = row;
     return !*found || page_decode(row, page) ? OK : err_new(ERR_CORRUPT);
+}
+
+static struct err page_take(struct page *page, struct str slots, struct str put, bool *found)
+{
+    page->put = put;
+    *found = str_given(slots) || str_given(put);
+    if (str_given(slots))
+        return slots_decode(slots, page) ? OK : err_new(ERR_CORRUPT);
+    return !*found || page_decode(put, page) ? OK : err_new(ERR_CORRUPT);
+}
+
+struct err page_load_many(struct txn *t, const struct queue_state *s, struct page_wanted *wanted,
+                          size_t count)
+{
+    struct arena *a = txn_arena(t);
+    struct queue_key *keys = ARENA_ARRAY(a, struct queue_key, 2 * count);
+    struct engine_read *reads = ARENA_ARRAY(a, struct engine_read, 2 * count);
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        static const enum queue_key_kind kinds[] = {KEY_PAGE, KEY_SLOTS};
+        for (size_t k = 0; k < (may_have_slots(s, wanted[i].id) ? 2U : 1U); k++, n++) {
+            keys[n] = queue_key_of(s, kinds[k], wanted[i].id);
+            reads[n] = (struct engine_read){.key = queue_key_str(&keys[n]), .hints = HINT_SOON};
+        }
+    }
+    TRY(txn_get_many(t, reads, n));
+    n = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct str put = reads[n++].value;
+        struct str slots = may_have_slots(s, wanted[i].id) ? reads[n++].value : STR_NONE;
+        wanted[i].page->id = wanted[i].id;
+        TRY(page_take(wanted[i].page, slots, put, wanted[i].found));
+    }
+    return OK;
 }
 
 struct err page_show(struct txn *t, const struct queue_state *s, struct page *page, unsigned slot,
@@ -139,7 +180,7 @@ struct err page_show(struct txn *t, const struct queue_state *s, struct page *pa
     struct queue_key key;
     if (!str_given(page->put)) {
         key = queue_key_of(s, KEY_PAGE, page->id);
-        TRY(txn_get_hot(t, queue_key_str(&key), &page->put));
+        TRY(row_get_hot(t, queue_key_str(&key), &page->put));
     }
     struct reader r = reader_of(page->put);
     bool sound = form_begin(&r);
@@ -170,7 +211,7 @@ static struct err move_expiry(struct txn *t, struct queue_state *s, uint64_t pag
     if (to < s->expires_from)
         s->expires_from = to;
     key = queue_key_timed(s, KEY_EXPIRES, to, page);
-    return txn_put_hinted(t, queue_key_str(&key), STR(""), PUT_NEW);
+    return txn_insert(t, &(struct engine_row){.key = queue_key_str(&key), .value = STR("")});
 }
 
 /* The row of the log's last page, if the message still goes into it; absent when it starts one. */
@@ -182,7 +223,7 @@ static struct err open_page(struct txn *t, const struct queue_state *s, const st
         e->inserted - s->tail_since > PAGE_BURST)
         return OK;
     struct queue_key key = queue_key_of(s, KEY_PAGE, page_of(s->tail));
-    TRY(txn_get_hot(t, queue_key_str(&key), row));
+    TRY(row_get_hot(t, queue_key_str(&key), row));
     if (!str_given(*row))
         return err_new(ERR_CORRUPT);
     if (row->n + e->text.n > PAGE_BYTES_MAX)
@@ -227,11 +268,13 @@ static struct err put_page(struct txn *t, struct queue_state *s, uint64_t id, st
     bytes[0] = FORM;
     put_entry(bytes + 1, e);
     if (!str_given(row)) {
-        TRY(txn_put_hinted(t, queue_key_str(&key), (struct str){bytes, 1 + n}, PUT_HOT | PUT_NEW));
+        TRY(txn_insert(t, &(struct engine_row){.key = queue_key_str(&key),
+                                               .value = (struct str){bytes, 1 + n},
+                                               .hints = HINT_SOON}));
     } else {
         if (!earliest_expiry(row, &expires_at))
             return err_new(ERR_CORRUPT);
-        TRY(txn_append(t, queue_key_str(&key), (struct str){bytes + 1, n}, PUT_HOT));
+        TRY(txn_append(t, queue_key_str(&key), (struct str){bytes + 1, n}, HINT_SOON));
     }
     return e->expires < expires_at ? move_expiry(t, s, id, expires_at, e->expires) : OK;
 }
@@ -306,7 +349,7 @@ struct err page_show_at(struct txn *t, struct queue_state *s, struct page *page,
     if (others_need(page, slot, time))
         return OK;
     struct queue_key key = visible_key(s, time, page->id);
-    return txn_put_hinted(t, queue_key_str(&key), STR(""), PUT_NEW);
+    return txn_insert(t, &(struct engine_row){.key = queue_key_str(&key), .value = STR("")});
 }
 
 struct err page_set_text(struct txn *t, const struct queue_state *s, struct page *page,
@@ -345,16 +388,17 @@ static struct err slots_save(struct txn *t, struct queue_state *s, struct page *
     bytes[0] = FORM;
     queue_put_word_at(bytes + 1, (uint64_t)page->expires_at);
     memcpy(bytes + SLOTS_HEAD_BYTES, page->slots, page->count * sizeof(struct slot));
-    unsigned hints = page->stored ? 0 : PUT_NEW;
-    page->stored = true;
     struct queue_key key = queue_key_of(s, KEY_SLOTS, page->id);
-    struct str row = {bytes, SLOTS_HEAD_BYTES + (size_t)SLOT_BYTES * page->count};
+    struct engine_row row = {.key = queue_key_str(&key),
+                             .value = {bytes, SLOTS_HEAD_BYTES + (size_t)SLOT_BYTES * page->count}};
+    bool was_stored = page->stored;
+    page->stored = true;
     if (in_log(page->id)) {
-        hints |= PUT_HOT; /* the next get or the delete reads it */
+        row.hints = HINT_SOON; /* the next get or the delete reads it */
         if (page->id >= s->untouched)
             s->untouched = page->id + 1;
     }
-    return txn_put_hinted(t, queue_key_str(&key), row, hints);
+    return was_stored ? txn_put_row(t, &row) : txn_insert(t, &row);
 }
 
 static struct err page_drop(struct txn *t, struct queue_state *s, const struct page *page)

@@ -73,6 +73,14 @@ struct err page_put_delayed(struct txn *t, struct queue_state *s, const struct p
 /* *found is false when there is no such page. */
 struct err page_load(struct txn *t, const struct queue_state *s, uint64_t id, struct page *page,
                      bool *found);
+/* Several pages, read together with the texts of their messages. */
+struct page_wanted {
+    uint64_t id;
+    struct page *page;
+    bool *found;
+};
+struct err page_load_many(struct txn *t, const struct queue_state *s, struct page_wanted *wanted,
+                          size_t count);
 /* The rest of a message: what is needed to show it. The text is borrowed from the transaction. */
 struct err page_show(struct txn *t, const struct queue_state *s, struct page *page, unsigned slot,
                      int64_t *inserted, struct str *text);

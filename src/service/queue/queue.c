@@ -124,12 +124,12 @@ static struct err count_expired_pages(struct txn *t, const struct queue_state *s
                                       uint64_t *count)
 {
     enum { COUNT_PAGES_MAX = 100 };
-    for (unsigned looked = 0; cursor_valid(c) && looked < COUNT_PAGES_MAX; looked++) {
+    for (unsigned looked = 0; c->valid && looked < COUNT_PAGES_MAX; looked++) {
         int64_t time;
         uint64_t id;
         struct page page;
         bool found;
-        TRY(queue_key_read(cursor_key(c), &time, &id));
+        TRY(queue_key_read(c->key, &time, &id));
         TRY(page_load(t, s, id, &page, &found));
         for (unsigned i = 0; found && i < page.count; i++)
             *count += !page.slots[i].gone && page.slots[i].expires <= txn_now(t);
@@ -200,17 +200,17 @@ struct err queue_set_acl(struct txn *t, void *arg)
 
 /* Takes the queue at the scan, if it is one; a partition that has only rows of a deleted queue left
  * has no properties. */
-static struct err list_take(struct queue_list *list, size_t head_n, const struct scan *scan)
+static struct err list_take(struct queue_list *list, size_t head_n, const struct cursor *scan)
 {
     struct properties p;
-    if (!str_eq(scan_key(scan), QUEUE_KEY_PROPERTIES))
+    if (!str_eq(scan->key, QUEUE_KEY_PROPERTIES))
         return OK;
-    struct str name = arena_copy(list->arena, str_from(scan_partition(scan), head_n));
+    struct str name = arena_copy(list->arena, str_from(scan->partition, head_n));
     if (list->count == list->count_max) {
         list->next = name;
         return OK;
     }
-    TRY(properties_decode(scan_value(scan), &p));
+    TRY(properties_decode(scan->value, &p));
     list->queues[list->count++] = (struct queue_listed){
         .name = name,
         .metadata = arena_copy(list->arena, p.metadata),
@@ -219,25 +219,25 @@ static struct err list_take(struct queue_list *list, size_t head_n, const struct
 }
 
 /* To the first row past the partition: the properties of the next queue, which come first. */
-static struct err scan_past(struct scan *scan, struct buf *partition)
+static struct err scan_past(struct cursor *scan, struct buf *partition)
 {
     buf_putc(partition, '\0');
-    return scan_seek(scan, buf_str(partition), STR(""));
+    return cursor_seek_across(scan, buf_str(partition), STR(""));
 }
 
-static struct err list_rows(struct queue_list *list, struct scan *scan)
+static struct err list_rows(struct queue_list *list, struct cursor *scan)
 {
     struct str head = queue_partition(list->arena, list->account, STR(""));
     struct buf at = buf_in(list->arena);
     if (str_given(list->from)) {
         buf_put(&at, head);
         buf_put(&at, list->from);
-        TRY(scan_seek(scan, buf_str(&at), STR("")));
+        TRY(cursor_seek_across(scan, buf_str(&at), STR("")));
     }
-    while (scan_valid(scan) && !str_given(list->next)) {
+    while (scan->valid && !str_given(list->next)) {
         TRY(list_take(list, head.n, scan));
         buf_clear(&at);
-        buf_put(&at, scan_partition(scan));
+        buf_put(&at, scan->partition);
         TRY(scan_past(scan, &at));
     }
     return OK;
@@ -247,13 +247,13 @@ struct err queue_list(struct txn *t, void *arg)
 {
     struct queue_list *list = arg;
     struct str prefix = queue_partition(list->arena, list->account, list->prefix);
-    struct scan *scan = NULL;
+    struct cursor *scan = NULL;
     list->queues = ARENA_ARRAY(list->arena, struct queue_listed, list->count_max);
     list->count = 0;
     list->next = STR_NONE;
-    struct err error = scan_open(t, prefix, &scan);
+    struct err error = cursor_open_across(t, prefix, STR(""), STR(""), &scan);
     if (!err_is(error))
         error = list_rows(list, scan);
-    scan_close(scan);
+    cursor_close(scan);
     return error;
 }

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "service/common/record.h"
+#include "service/common/rows.h"
 
 /* ---- keys ---- */
 
@@ -140,7 +141,7 @@ struct err queue_state_decode(struct str value, struct queue_state *s)
 struct err queue_state_read(struct txn *t, struct queue_state *s)
 {
     struct str value;
-    TRY(txn_get_hot(t, QUEUE_KEY_STATE, &value));
+    TRY(row_get_hot(t, QUEUE_KEY_STATE, &value));
     return queue_state_decode(value, s);
 }
 

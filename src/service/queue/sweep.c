@@ -42,11 +42,11 @@ static struct err sweep_page(struct txn *t, struct queue_state *s, uint64_t id, 
 static struct err sweep_expired_rows(struct txn *t, struct queue_state *s, struct cursor *c,
                                      unsigned *left)
 {
-    while (cursor_valid(c) && *left > 0 && s->count > 0) {
+    while (c->valid && *left > 0 && s->count > 0) {
         int64_t time;
         uint64_t id;
         unsigned removed = 0;
-        TRY(queue_key_read(cursor_key(c), &time, &id));
+        TRY(queue_key_read(c->key, &time, &id));
         s->expires_from = time;
         if (time > txn_now(t))
             return OK;
@@ -55,7 +55,7 @@ static struct err sweep_expired_rows(struct txn *t, struct queue_state *s, struc
         /* A page where nothing had to go was work too. */
         *left -= removed + 1 < *left ? removed + 1 : *left;
     }
-    if (!cursor_valid(c) && s->count > 0)
+    if (!c->valid && s->count > 0)
         s->expires_from = txn_now(t) + SWEEP_AHEAD;
     return OK;
 }
@@ -77,12 +77,12 @@ static struct err sweep_expired(struct txn *t, struct queue_state *s, unsigned *
 static struct err sweep_dead_rows(struct txn *t, struct queue_state *s, struct cursor *c,
                                   unsigned *left)
 {
-    for (; cursor_valid(c) && *left > 0; (*left)--) {
-        s->dead_from = arena_copy(txn_arena(t), cursor_key(c));
+    for (; c->valid && *left > 0; (*left)--) {
+        s->dead_from = arena_copy(txn_arena(t), c->key);
         TRY(txn_del(t, s->dead_from));
         TRY(cursor_next(c));
     }
-    if (!cursor_valid(c))
+    if (!c->valid)
         s->dead_from = STR_NONE;
     return OK;
 }

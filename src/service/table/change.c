@@ -179,44 +179,20 @@ struct err table_insert_or_merge_entity(struct txn *t, void *arg)
     return apply_alone(t, arg, CHANGE_INSERT_OR_MERGE);
 }
 
-/* Entities are often inserted in the order of their keys, many at a time: then nothing is there
- * from the first of the group to the last, and one look tells so for all of them. */
-static struct err none_there(struct txn *t, const struct str *keys, size_t count, bool *none)
-{
-    enum { WORTH_A_LOOK = 8 };
-    *none = false;
-    if (count < WORTH_A_LOOK)
-        return OK;
-    struct str first = keys[0];
-    struct str last = keys[0];
-    for (size_t i = 1; i < count; i++) {
-        if (str_cmp(keys[i], first) < 0)
-            first = keys[i];
-        if (str_cmp(keys[i], last) > 0)
-            last = keys[i];
-    }
-    char *past = arena_bytes(txn_arena(t), last.n + 1);
-    memcpy(past, last.p, last.n);
-    past[last.n] = '\0';
-    return txn_none_between(t, first, (struct str){past, last.n + 1}, none);
-}
-
 struct err table_entity_group_transaction(struct txn *t, void *arg)
 {
     struct entity_group *group = arg;
-    struct str *keys = ARENA_ARRAY(txn_arena(t), struct str, group->count);
+    struct engine_read *reads = ARENA_ARRAY(txn_arena(t), struct engine_read, group->count);
     uint64_t table;
-    bool none;
     group->failed = 0;
     TRY(table_find(t, &group->place, &table));
     for (size_t i = 0; i < group->count; i++)
-        keys[i] = key_of(t, table, group->changes[i]);
-    TRY(none_there(t, keys, group->count, &none));
+        reads[i] = (struct engine_read){.key = key_of(t, table, group->changes[i])};
+    TRY(txn_get_many(t, reads, group->count));
     for (; group->failed < group->count; group->failed++) {
         struct entity_change *change = group->changes[group->failed];
-        struct change_run run = {.txn = t, .change = change, .key = keys[group->failed]};
-        if (!none)
-            TRY(txn_get(t, run.key, &run.old));
+        const struct engine_read *read = &reads[group->failed];
+        struct change_run run = {.txn = t, .change = change, .key = read->key, .old = read->value};
         TRY(run_change(&run, change->kind));
     }
     return OK;

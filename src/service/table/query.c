@@ -17,7 +17,7 @@ enum {
 struct query_run {
     struct entity_query *query;
     struct arena *arena; /* the transaction's */
-    struct scan *scan;
+    struct cursor *scan;
     struct str prefix; /* of all the table's partitions */
     char id[TABLE_ID_BYTES];
     struct bounds bounds;
@@ -38,10 +38,10 @@ struct query_run {
 
 static bool is_behind(const struct query_run *run)
 {
-    int partition = str_cmp(scan_partition(run->scan), buf_str(&run->partition));
+    int partition = str_cmp(run->scan->partition, buf_str(&run->partition));
     if (partition != 0)
         return partition < 0;
-    return str_cmp(scan_key(run->scan), buf_str(&run->key)) < 0;
+    return str_cmp(run->scan->key, buf_str(&run->key)) < 0;
 }
 
 static void set_target(struct query_run *run, const struct key_position *to)
@@ -59,12 +59,12 @@ static struct err go_to(struct query_run *run, const struct key_position *to)
 {
     set_target(run, to);
     for (unsigned i = 0; i < QUERY_NEAR_STEPS; i++) {
-        if (!scan_valid(run->scan) || !is_behind(run))
+        if (!run->scan->valid || !is_behind(run))
             return OK;
-        TRY(scan_next(run->scan));
+        TRY(cursor_next(run->scan));
     }
-    if (scan_valid(run->scan) && is_behind(run))
-        return scan_seek(run->scan, buf_str(&run->partition), buf_str(&run->key));
+    if (run->scan->valid && is_behind(run))
+        return cursor_seek_across(run->scan, buf_str(&run->partition), buf_str(&run->key));
     return OK;
 }
 
@@ -113,7 +113,7 @@ static bool time_is_up(const struct query_run *run)
 static struct err look_at(struct query_run *run, const struct key_position *at)
 {
     struct entity_query *q = run->query;
-    struct filter_row row = {at->pk, at->rk, scan_value(run->scan)};
+    struct filter_row row = {at->pk, at->rk, run->scan->value};
     bool passes = true;
     if (row.record.n < ENTITY_HEAD_BYTES)
         return err_new(ERR_CORRUPT);
@@ -158,17 +158,17 @@ static struct err visit(struct query_run *run, const struct key_position *at)
         return OK;
     }
     TRY(look_at(run, at));
-    return scan_next(run->scan);
+    return cursor_next(run->scan);
 }
 
 static struct err query_step(struct query_run *run)
 {
     struct entity_query *q = run->query;
-    struct str key = scan_key(run->scan);
-    struct str pk = str_from(scan_partition(run->scan), run->prefix.n);
+    struct str key = run->scan->key;
+    struct str pk = str_from(run->scan->partition, run->prefix.n);
     int order = str_cmp(str_head(key, TABLE_ID_BYTES), (struct str){run->id, sizeof run->id});
     q->looked_at++;
-    run->looked_bytes += scan_value(run->scan).n;
+    run->looked_bytes += run->scan->value.n;
     if (q->budget > 0 && (q->looked_at > q->budget || run->looked_bytes > QUERY_BUDGET_BYTES))
         return err_new(ERR_WOULD_BLOCK);
     if (order != 0)
@@ -242,8 +242,9 @@ static struct err query_run(struct query_run *run, struct txn *t)
     if (!bounds_next(&run->bounds, &run->scratch, &run->start, &first, &run->box))
         return OK;
     set_target(run, &first);
-    TRY(scan_open_at(t, run->prefix, buf_str(&run->partition), buf_str(&run->key), &run->scan));
-    while (!run->done && scan_valid(run->scan))
+    TRY(cursor_open_across(t, run->prefix, buf_str(&run->partition), buf_str(&run->key),
+                           &run->scan));
+    while (!run->done && run->scan->valid)
         TRY(query_step(run));
     return OK;
 }
@@ -254,7 +255,7 @@ struct err table_query_entities(struct txn *t, void *arg)
     struct query_run run = {.query = q};
     assert(q->top <= TABLE_PAGE_MAX);
     struct err error = query_run(&run, t);
-    scan_close(run.scan);
+    cursor_close(run.scan);
     if (error.code == ERR_WOULD_BLOCK)
         q->budget = 0;
     return error;

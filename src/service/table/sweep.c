@@ -35,23 +35,23 @@ static struct err note_deleted(struct table_sweep *s, struct str partition, stru
 }
 
 /* In each account's partition the rows of deleted tables ("g…") come before all others. */
-static struct err find_on(struct table_sweep *s, struct scan *scan, struct arena *a)
+static struct err find_on(struct table_sweep *s, struct cursor *scan, struct arena *a)
 {
-    while (scan_valid(scan)) {
-        if (str_starts(scan_key(scan), STR("g")))
-            return note_deleted(s, scan_partition(scan), scan_key(scan));
-        TRY(scan_seek(scan, key_after(a, scan_partition(scan)), STR("")));
+    while (scan->valid) {
+        if (str_starts(scan->key, STR("g")))
+            return note_deleted(s, scan->partition, scan->key);
+        TRY(cursor_seek_across(scan, key_after(a, scan->partition), STR("")));
     }
     return OK;
 }
 
 static struct err find_deleted(struct txn *t, void *arg)
 {
-    struct scan *scan = NULL;
-    struct err error = scan_open(t, STR("t/"), &scan);
+    struct cursor *scan = NULL;
+    struct err error = cursor_open_across(t, STR("t/"), STR(""), STR(""), &scan);
     if (!err_is(error))
         error = find_on(arg, scan, txn_arena(t));
-    scan_close(scan);
+    cursor_close(scan);
     return error;
 }
 
@@ -80,32 +80,32 @@ static void batch_begin(struct sweep_batch *b, struct table_sweep *s)
     b->id = str_head(str_from(garbage, 1), TABLE_ID_BYTES);
 }
 
-static struct err collect_on(struct sweep_batch *b, struct scan *scan)
+static struct err collect_on(struct sweep_batch *b, struct cursor *scan)
 {
-    while (scan_valid(scan) && b->count < SWEEP_PARTITIONS) {
-        struct str partition = arena_copy(&b->arena, scan_partition(scan));
-        int order = str_cmp(str_head(scan_key(scan), TABLE_ID_BYTES), b->id);
+    while (scan->valid && b->count < SWEEP_PARTITIONS) {
+        struct str partition = arena_copy(&b->arena, scan->partition);
+        int order = str_cmp(str_head(scan->key, TABLE_ID_BYTES), b->id);
         if (order == 0)
             b->partitions[b->count++] = partition;
         if (order < 0)
-            TRY(scan_seek(scan, partition, b->id));
+            TRY(cursor_seek_across(scan, partition, b->id));
         else
-            TRY(scan_seek(scan, key_after(&b->arena, partition), STR("")));
+            TRY(cursor_seek_across(scan, key_after(&b->arena, partition), STR("")));
     }
-    b->last = !scan_valid(scan);
+    b->last = !scan->valid;
     return OK;
 }
 
 static struct err collect(struct txn *t, void *arg)
 {
     struct sweep_batch *b = arg;
-    struct scan *scan = NULL;
+    struct cursor *scan = NULL;
     b->count = 0;
-    struct err error = scan_open_at(
+    struct err error = cursor_open_across(
         t, b->prefix, (struct str){b->sweep->reached, b->sweep->reached_n}, b->id, &scan);
     if (!err_is(error))
         error = collect_on(b, scan);
-    scan_close(scan);
+    cursor_close(scan);
     return error;
 }
 
@@ -120,12 +120,12 @@ struct sweep_update {
 
 static struct err remove_on(struct txn *t, struct sweep_update *u, struct cursor *c)
 {
-    for (; cursor_valid(c); u->removed++) {
+    for (; c->valid; u->removed++) {
         if (u->removed == SWEEP_ROWS) {
             u->more = true;
             return OK;
         }
-        TRY(txn_del(t, cursor_key(c)));
+        TRY(txn_del(t, c->key));
         TRY(cursor_next(c));
     }
     return OK;

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "service/common/record.h"
+#include "service/common/rows.h"
 #include "service/table/entity.h"
 #include "service/table/table_internal.h"
 
@@ -56,7 +57,7 @@ struct err table_find(struct txn *t, const struct table_place *place, uint64_t *
     struct str row;
     struct table table;
     struct arena *a = txn_arena(t);
-    TRY(txn_peek(t, place_tables(a, place->account), place_table_key(a, place->table), &row));
+    TRY(row_get_in(t, place_tables(a, place->account), place_table_key(a, place->table), &row));
     if (!str_given(row))
         return err_new(ERR_TABLE_NOT_FOUND);
     if (!table_decode(row, &table))
@@ -99,11 +100,11 @@ static struct err take_name(struct txn *t, struct str name)
 /* Each deletion that adds a row takes some away that are over, so that they do not pile up. */
 static struct err unblock_some(struct txn *t, struct cursor *c)
 {
-    for (unsigned i = 0; i < TABLE_UNBLOCKED_AT_ONCE_MAX && cursor_valid(c); i++) {
+    for (unsigned i = 0; i < TABLE_UNBLOCKED_AT_ONCE_MAX && c->valid; i++) {
         int64_t until;
-        TRY(blocked_decode(cursor_value(c), &until));
+        TRY(blocked_decode(c->value, &until));
         if (until <= txn_now(t))
-            TRY(txn_del(t, arena_copy(txn_arena(t), cursor_key(c))));
+            TRY(txn_del(t, arena_copy(txn_arena(t), c->key)));
         TRY(cursor_next(c));
     }
     return OK;
@@ -201,14 +202,14 @@ static struct err table_passes(struct arena *a, const struct filter *filter, str
 
 static struct err list_on(struct txn *t, struct table_list *list, struct cursor *c)
 {
-    for (; cursor_valid(c);) {
+    for (; c->valid;) {
         struct table table;
         bool passes;
-        if (!table_decode(cursor_value(c), &table))
+        if (!table_decode(c->value, &table))
             return err_new(ERR_CORRUPT);
         TRY(table_passes(txn_arena(t), list->filter, table.name, &passes));
         if (passes && list->count == list->top) {
-            list->next = arena_copy(list->arena, str_from(cursor_key(c), 1));
+            list->next = arena_copy(list->arena, str_from(c->key, 1));
             return OK;
         }
         if (passes)

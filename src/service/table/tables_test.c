@@ -184,11 +184,11 @@ void test_set_table_acl(void)
 
 static struct err count_rows(struct txn *t, void *arg)
 {
-    struct scan *s;
-    TRY(scan_open(t, STR(""), &s));
-    for (*(int *)arg = 0; scan_valid(s); ++*(int *)arg)
-        TRY(scan_next(s));
-    scan_close(s);
+    struct cursor *s;
+    TRY(cursor_open_across(t, STR(""), STR(""), STR(""), &s));
+    for (*(int *)arg = 0; s->valid; ++*(int *)arg)
+        TRY(cursor_next(s));
+    cursor_close(s);
     return OK;
 }
 

@@ -29,31 +29,6 @@ bool smb_charge_covers(const struct smb_request *q, uint64_t bytes)
 
 /* ---- reading ---- */
 
-static struct err gather_extent(struct engine *e, const struct piece *piece, enum engine_wait wait,
-                                char *out)
-{
-    uint32_t length = (uint32_t)piece->length;
-    return wait == ENGINE_WAIT
-               ? extent_read(e, &piece->extent, piece->extent_offset, length, out)
-               : extent_read_now(e, &piece->extent, piece->extent_offset, length, out);
-}
-
-struct err smb_gather(struct engine *e, const struct pieces *pieces, enum engine_wait wait,
-                      char *out)
-{
-    for (size_t i = 0; i < pieces->count; i++) {
-        const struct piece *piece = &pieces->items[i];
-        if (piece->kind == PIECE_INLINE)
-            memcpy(out, piece->bytes, piece->length);
-        else if (piece->kind == PIECE_HOLE)
-            memset(out, 0, piece->length);
-        else
-            TRY(gather_extent(e, piece, wait, out));
-        out += piece->length;
-    }
-    return OK;
-}
-
 struct reading {
     struct file_read_at_args args;
     uint64_t offset, length;
@@ -77,12 +52,14 @@ static struct err find_in_files(struct smb_request *q, enum engine_wait wait)
     bool fits = r->args.until == r->offset + r->length || r->args.until >= r->args.size;
     for (size_t i = 0; i < pieces->count && fits && !err_is(error); i++) {
         const struct piece *piece = &pieces->items[i];
-        struct extent_span span;
+        struct extent_span span = {0};
         fits = piece->kind == PIECE_EXTENT && pieces->count <= SMB_TAIL_PARTS_MAX;
         if (fits)
             error = extent_locate(store->engine, &piece->extent, piece->extent_offset,
                                   (uint32_t)piece->length, wait, &span);
         fits = fits && !err_is(error) && smb_tail_add(t, &span);
+        if (!fits && !err_is(error) && piece->kind == PIECE_EXTENT)
+            engine_loan_end(&span.loan);
     }
     if (!err_is(error) && fits && t->bytes >= FROM_FILE_MIN) {
         r->tail = t;
@@ -106,7 +83,7 @@ static struct err read_all(struct smb_request *q, enum engine_wait wait)
         r->args.length = r->length - r->have;
         error = store_read(store, q->tree->partition, wait, file_read_at, &r->args);
         if (!err_is(error))
-            error = smb_gather(store->engine, &r->args.pieces, wait, r->bytes + r->have);
+            error = pieces_gather(store, &r->args.pieces, wait, r->bytes + r->have);
         if (!err_is(error))
             r->have = r->args.until - r->offset;
     } while (!err_is(error) && r->have < r->length && r->args.until < r->args.size);

@@ -18,9 +18,5 @@ void smb_flush(struct smb_request *q);
 struct file_at smb_at(struct smb_request *q);
 /* Whether the request's credit charge pays for so many bytes. */
 bool smb_charge_covers(const struct smb_request *q, uint64_t bytes);
-/* The bytes of pieces, one after the other, to out; in the pool, or ERR_WOULD_BLOCK. The caller has
- * a pin. */
-struct err smb_gather(struct engine *e, const struct pieces *pieces, enum engine_wait wait,
-                      char *out);
 
 #endif

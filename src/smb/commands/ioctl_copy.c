@@ -119,7 +119,7 @@ static struct err read_chunk(struct smb_request *q)
         if (!err_is(error) && y->read.until == y->read.offset)
             error = err_new(ERR_INVALID_RANGE);
         if (!err_is(error))
-            error = smb_gather(store->engine, &y->read.pieces, ENGINE_WAIT, y->bytes + have);
+            error = pieces_gather(store, &y->read.pieces, ENGINE_WAIT, y->bytes + have);
         have = y->read.until - part->from;
     }
     engine_unpin(store->engine, pin);

@@ -131,10 +131,10 @@ struct err file_mark_held(struct txn *t, void *arg)
     bool doomed = opens_is_doomed(args->opens, file);
     struct cursor *c;
     TRY(cursor_open(t, file_key_kind(a, KIND, args->at.incarnation), &c));
-    for (; cursor_valid(c);) {
+    for (; c->valid;) {
         struct file_held held;
-        struct str key = arena_copy(a, cursor_key(c));
-        TRY(file_held_read(a, key, arena_copy(a, cursor_value(c)), &held));
+        struct str key = arena_copy(a, c->key);
+        TRY(file_held_read(a, key, arena_copy(a, c->value), &held));
         TRY(cursor_next(c));
         if (held.open.key.node != file.node || held.open.delete_pending == doomed)
             continue;
@@ -183,9 +183,9 @@ static struct err look_at_share(struct txn *t, void *arg)
     struct cursor *c;
     buf_clear(&w->items);
     TRY(cursor_open(t, (struct str){kind, sizeof kind}, &c));
-    for (; cursor_valid(c);) {
-        struct str key = arena_copy(w->arena, cursor_key(c));
-        TRY(see_one(t, w, key, arena_copy(w->arena, cursor_value(c))));
+    for (; c->valid;) {
+        struct str key = arena_copy(w->arena, c->key);
+        TRY(see_one(t, w, key, arena_copy(w->arena, c->value)));
         TRY(cursor_next(c));
     }
     cursor_close(c);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An engine around another one, for tests: it hands every call on, and its hooks watch, count or
+ * fail the calls. fault.c, count.c and repeat.c are such hooks. */
+#ifndef ENGINE_WRAP_H
+#define ENGINE_WRAP_H
+
+#include "engine/engine_internal.h"
+
+struct wrap_engine {
+    struct engine base;
+    struct engine *inner;
+    const struct wrap_hooks *hooks;
+};
+
+struct wrap_txn {
+    struct txn base;
+    struct txn *inner;
+    struct wrap_engine *engine;
+    struct str partition;
+    bool wrote;
+    void *own; /* the hooks'; NULL at first */
+};
+
+struct wrap_cursor {
+    struct cursor base;
+    struct cursor *inner;
+    struct wrap_txn *txn;
+    struct str prefix; /* of a cursor over several partitions */
+    /* The hooks': how far a read-ahead has come. */
+    struct str reach_partition;
+    struct str reach_key;
+    bool reach_end;
+};
+
+enum wrap_call {
+    WRAP_OTHER,
+    WRAP_EXTENT_FINISH, /* an extent was written */
+    WRAP_EXTENT_READ,
+    WRAP_PARTITIONS,
+};
+
+/* Each may be NULL. */
+struct wrap_hooks {
+    /* Before each call that may fail; its error becomes the call's. */
+    struct err (*before)(struct wrap_engine *w, enum wrap_call call);
+    /* Each after it went well. */
+    void (*read)(struct wrap_txn *t, const struct engine_read *reads, size_t count);
+    void (*wrote)(struct wrap_txn *t, struct str key, unsigned hints);
+    /* Opened or moved; backward: to a key before another. */
+    void (*moved)(struct wrap_cursor *c, bool backward);
+    /* The function has returned; its writes are committed next, unless it failed. */
+    void (*ended)(struct wrap_txn *t, struct err result);
+    /* Runs each function twice: updates are rolled back after the first run. */
+    bool twice;
+    /* Hands on no hint. */
+    bool no_hints;
+};
+
+/* w: zeroed memory of the heap that begins with a struct wrap_engine. Closing frees it, and closes
+ * the inner engine. */
+struct engine *wrap_engine_init(struct wrap_engine *w, struct engine *inner,
+                                const struct wrap_hooks *hooks);
+
+#endif
