@@ -21,8 +21,8 @@
  *
  * Not here, because nothing of another resource is read or changed: the text of a symbolic link,
  * which the server never follows; x-ms-previous-snapshot-url, of which only the time counts, for
- * the blob of the path itself; the deleted container or share to restore, which must have the name
- * of the path. Parts of batches have rows of their own. */
+ * the blob of the path itself (second_permit_snapshot sees to that); the deleted container or share
+ * to restore, which must have the name of the path. Parts of batches have rows of their own. */
 static const struct {
     struct str header;
     struct second_needs of_blob, of_file;
@@ -149,4 +149,28 @@ struct err second_permit(struct rest_call *call, struct second *s)
         TRY(rest_check_intent(call, s->service, s->who, row));
     }
     return OK;
+}
+
+/* ---- further than the row says ---- */
+
+static struct err permit_own(struct rest_call *call, const struct auth_demand *demand,
+                             const struct auth_pair *query, size_t query_count)
+{
+    const struct auth_resource what = {call->service, call->account, call->container,
+                                       call->object,  query,         query_count};
+    return auth_permit(&call->server->auth, &call->who, &what, demand, call->arena);
+}
+
+struct err second_permit_below(struct rest_call *call)
+{
+    struct auth_demand demand = op_demand(call->op);
+    demand.tree = true;
+    return permit_own(call, &demand, call->query, call->query_count);
+}
+
+struct err second_permit_snapshot(struct rest_call *call, struct str snapshot)
+{
+    struct auth_demand demand = op_demand(call->op);
+    struct auth_pair query = {STR("snapshot"), snapshot};
+    return permit_own(call, &demand, &query, 1);
 }

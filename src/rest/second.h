@@ -48,4 +48,9 @@ struct str second_query(const struct second *s, struct str name);
  * The refusals of auth_check. */
 struct err second_permit(struct rest_call *call, struct second *s);
 
+/* For what reaches further than the row says. All that lies below the resource of the path: */
+struct err second_permit_below(struct rest_call *call);
+/* Another snapshot of it, named by its time: a SAS for one snapshot is not for the others. */
+struct err second_permit_snapshot(struct rest_call *call, struct str snapshot);
+
 #endif

@@ -3,183 +3,12 @@
 // needs leave for both. Every such operation is tried with every kind of credential, for the request and with the second
 // resource, and a small model here says what must come of it. What was refused must have changed nothing.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { createSign, generateKeyPairSync } from 'node:crypto';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import https from 'node:https';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { ACCOUNT, assertError, BIN, hmac, KEY, sign, startServer, VERSION, xmlTexts } from './lib.mjs';
+import { accountSas, ask, bearer, blobAt, CONTENT, fileAt, isOurs, key, must, nobody, OTHER, putFile, putPages, serviceSas, startWorld, stopWorld,
+    token, urlOf } from './auth_lib.mjs';
+import { assertError } from './lib.mjs';
 
-const OTHER = 'other';
-const LETTER = { blob: 'b', file: 'f' };
-const folder = mkdtempSync(join(tmpdir(), 'lazuli-second-'));
-const agent = new https.Agent({ keepAlive: true, maxSockets: 8, rejectUnauthorized: false });
-const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 let server;
-
-before(async () => {
-    const file = (name, text) => {
-        writeFileSync(join(folder, name), text);
-        return join(folder, name);
-    };
-    const keys = file('keys', JSON.stringify({ keys: [{ ...rsa.publicKey.export({ format: 'jwk' }), kid: 'r', use: 'sig' }] }));
-    // Of two containers and shares: all; `here` alone; `here` and to read `there`.
-    const roles = file('roles', `all ${ACCOUNT} * owner\nlocal ${ACCOUNT} here contributor\nlocal ${ACCOUNT} nfs contributor\n` +
-        `guest ${ACCOUNT} here contributor\nguest ${ACCOUNT} there reader\n`);
-    execFileSync(BIN, ['cert', join(folder, 'cert'), join(folder, 'key')]);
-    server = await startServer({
-        inMemory: true, services: ['blob', 'file'], env: { AZURITE_ACCOUNTS: `${ACCOUNT}:${KEY};${OTHER}:${KEY}` },
-        args: ['--cert', join(folder, 'cert'), '--key', join(folder, 'key'),
-            '--oauth', `jwks=${keys},issuer=https://issuer.test,audience=https://lazuli.test,roles=${roles}`],
-    });
-    await fill();
-});
-after(async () => {
-    agent.destroy();
-    await server.stop();
-    rmSync(folder, { recursive: true });
-});
-
-// ---- requests -------------------------------------------------------------------------------------------------------
-
-const pathOf = ({ container, path }) => `/${container}/${path.split('/').map(encodeURIComponent).join('/')}`;
-const urlOf = (place) => `http://127.0.0.1:${server.ports[place.service]}/${place.account ?? ACCOUNT}${pathOf(place)}${place.moment ?? ''}`;
-
-/** By a credential (see below), over TLS. */
-async function ask(method, place, { query = '', headers = {}, body = '', by = key } = {}) {
-    const sent = { 'x-ms-version': VERSION, 'x-ms-date': new Date().toUTCString(), 'Content-Length': body.length,
-        'x-ms-file-request-intent': 'backup', ...headers };
-    const path = `/${place.account ?? ACCOUNT}${place.path === undefined ? `/${place.container ?? ''}` : pathOf(place)}`;
-    const credentials = await by.show(place);
-    const text = [query, credentials.sas].filter((part) => part).join('&');
-    let pairs = [...Object.entries(sent), ...(credentials.bearer ? [['Authorization', `Bearer ${credentials.bearer}`]] : [])];
-    if (credentials.key)
-        pairs = sign(method, path, text, pairs, { account: place.account ?? ACCOUNT, key: KEY });
-    const request = https.request({ host: '127.0.0.1', port: server.ports[place.service], method, agent, path: text ? `${path}?${text}` : path,
-        headers: pairs.flatMap(([name, value]) => [name, String(value)]).concat('Host', `127.0.0.1:${server.ports[place.service]}`) });
-    const answered = once(request, 'response');
-    request.end(body);
-    const [response] = await answered;
-    const parts = [];
-    for await (const part of response)
-        parts.push(part);
-    const bytes = Buffer.concat(parts);
-    return { service: place.service, method, status: response.statusCode, headers: response.headers, bytes, text: bytes.toString(),
-        xml: (name) => xmlTexts(bytes.toString(), name) };
-}
-
-async function must(...args) {
-    const answer = await ask(...args);
-    assert.ok(answer.status < 300, `${args[0]} ${JSON.stringify(args[1])}: ${answer.status} ${answer.text}`);
-    return answer;
-}
-
-// ---- credentials ----------------------------------------------------------------------------------------------------
-
-// Each has show(place): what to send to reach the place, and may(letters, place, tree): whether it is good for one of the
-// letters there. `tree` is for all that lies below the place, too.
-const isOurs = (place) => (place.account ?? ACCOUNT) === ACCOUNT;
-const hasOne = (sp, letters) => [...letters].some((letter) => sp.includes(letter));
-const soon = () => new Date(Date.now() + 3600e3).toISOString().replace(/\.\d+/, '');
-const pairs = (values) => Object.entries(values).map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
-
-const key = { name: 'the key', kind: 'key', show: () => ({ key: true }), may: (letters, place) => isOurs(place) };
-const nobody = { name: 'nobody', kind: 'none', show: () => ({}), may: (letters, place) => letters === 'r' && place.container === 'open' };
-
-function accountSas(sp, { ss = 'bf', srt = 'sco' } = {}) {
-    const sas = () => {
-        const all = { sv: VERSION, ss, srt, sp, se: soon() };
-        return pairs({ ...all, sig: hmac([ACCOUNT, sp, ss, srt, '', all.se, '', '', all.sv, '', ''].join('\n')) });
-    };
-    return { name: `account SAS ${ss} ${srt} ${sp}`, kind: 'sas', show: () => ({ sas: sas() }),
-        may: (letters, place) => isOurs(place) && ss.includes(LETTER[place.service]) && srt.includes('o') && hasOne(sp, letters) };
-}
-
-function token(oid) {
-    const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
-    const now = Math.floor(Date.now() / 1000);
-    const text = `${part({ typ: 'JWT', alg: 'RS256', kid: 'r' })}.${part({ iss: 'https://issuer.test', aud: 'https://lazuli.test',
-        oid, iat: now, nbf: now - 5, exp: now + 3600 })}`;
-    return `${text}.${createSign('sha256').update(text).sign(rsa.privateKey).toString('base64url')}`;
-}
-
-const tokens = new Map();
-function bearer(oid) {
-    if (!tokens.has(oid))
-        tokens.set(oid, token(oid));
-    const writes = { all: ['here', 'there', 'open', 'nfs'], local: ['here', 'nfs'], guest: ['here'] }[oid] ?? [];
-    const reads = oid === 'guest' ? [...writes, 'there'] : writes;
-    return { name: `token of ${oid}`, kind: 'bearer', show: () => ({ bearer: tokens.get(oid) }),
-        may: (letters, place) => isOurs(place) && (letters === 'r' ? reads : writes).includes(place.container) };
-}
-
-/** A service SAS of a container, of one object (path) or of a directory (`directory`); delegated by `oid` when that is given. */
-function serviceSas(service, container, sp, { path, directory, oid } = {}) {
-    const at = path ?? directory;
-    const depth = directory === undefined ? {} : { sdd: directory.split('/').length };
-    const sr = directory !== undefined ? 'd' : path !== undefined ? LETTER[service] : service === 'blob' ? 'c' : 's';
-    const delegator = oid === undefined ? undefined : bearer(oid);
-    const scope = at === undefined ? 'container' : directory === undefined ? `one of ${at}` : `directory ${at}`;
-    return {
-        name: `${service} SAS ${container} ${scope} ${sp}${oid ? ` by ${oid}` : ''}`, kind: 'sas', path,
-        async show() {
-            const all = { sv: VERSION, sp, se: soon(), sr, ...depth };
-            const resource = `/${service}/${ACCOUNT}/${container}${at === undefined ? '' : `/${at}`}`;
-            const start = [sp, '', all.se, resource];
-            const blob = service === 'blob' ? [sr, '', ''] : [];
-            const tail = ['', '', all.sv, ...blob, '', '', '', '', ''];
-            if (oid === undefined)
-                return { sas: pairs({ ...all, sig: hmac([...start, '', ...tail].join('\n')) }) };
-            const by = await delegationKey(service, oid);
-            const named = [by.skoid, by.sktid, by.skt, by.ske, by.sks, by.skv];
-            const agents = service === 'blob' ? ['', '', ''] : [];
-            const text = [...start, ...named, ...agents, '', '', ...tail].join('\n');
-            const { value, ...shown } = by;
-            return { sas: pairs({ ...all, ...shown, sig: hmac(text, value) }) };
-        },
-        may(letters, place, tree = false) {
-            const reaches = path !== undefined ? place.path === path && !tree
-                : directory === undefined || place.path === directory || place.path.startsWith(`${directory}/`);
-            return isOurs(place) && place.service === service && place.container === container && reaches && hasOne(sp, letters) &&
-                (delegator === undefined || delegator.may(letters === 'r' ? 'r' : 'w', place));
-        },
-    };
-}
-
-const keys = new Map();
-async function delegationKey(service, oid) {
-    if (keys.has(service + oid))
-        return keys.get(service + oid);
-    const body = `<KeyInfo><Start>${new Date(Date.now() - 60e3).toISOString()}</Start><Expiry>${new Date(Date.now() + 7200e3).toISOString()}</Expiry></KeyInfo>`;
-    // Whoever may not have a key of their own is delegated to by who may: the key says by whom, and their roles count.
-    const { text } = await must('POST', { service }, { query: 'restype=service&comp=userdelegationkey', body, by: bearer('all') });
-    const value = (name) => xmlTexts(text, name)[0];
-    const made = { skoid: value('SignedOid'), sktid: value('SignedTid'), skt: value('SignedStart'), ske: value('SignedExpiry'),
-        sks: value('SignedService'), skv: value('SignedVersion'), value: value('Value') };
-    keys.set(service + oid, made);
-    return made;
-}
-
-// ---- what there is --------------------------------------------------------------------------------------------------
-
-const CONTENT = 'x'.repeat(512);
-const blobAt = (container, path, account) => ({ service: 'blob', container, path, account });
-const fileAt = (container, path, account) => ({ service: 'file', container, path, account });
-
-async function putFile(place) {
-    await must('PUT', place, { headers: { 'x-ms-type': 'file', 'x-ms-content-length': CONTENT.length } });
-    await must('PUT', place, { query: 'comp=range', headers: { 'x-ms-write': 'update', 'x-ms-range': `bytes=0-${CONTENT.length - 1}` }, body: CONTENT });
-}
-
-async function putPages(place) {
-    await must('PUT', place, { headers: { 'x-ms-blob-type': 'PageBlob', 'x-ms-blob-content-length': 512 } });
-    await must('PUT', place, { query: 'comp=page', headers: { 'x-ms-page-write': 'update', 'x-ms-range': 'bytes=0-511' }, body: CONTENT });
-    const { headers } = await must('PUT', place, { query: 'comp=snapshot' });
-    place.moment = `?snapshot=${headers['x-ms-snapshot']}`;
-}
 
 const block = { 'x-ms-blob-type': 'BlockBlob' };
 const sources = {
@@ -188,23 +17,16 @@ const sources = {
     pages: [blobAt('here', 'dir/pages'), blobAt('there', 'pages')],
 };
 
-async function fill() {
-    for (const account of [ACCOUNT, OTHER])
-        for (const container of ['here', 'there', 'open']) {
-            await must('PUT', { service: 'blob', container, account }, { query: 'restype=container',
-                headers: container === 'open' ? { 'x-ms-blob-public-access': 'blob' } : {} });
-            await must('PUT', { service: 'file', container, account }, { query: 'restype=share' });
-        }
-    await must('PUT', { service: 'file', container: 'nfs' }, { query: 'restype=share', headers: { 'x-ms-enabled-protocols': 'NFS' } });
-    for (const place of [fileAt('here', 'dir'), fileAt('nfs', 'dir')])
-        await must('PUT', place, { query: 'restype=directory' });
+before(async () => {
+    server = await startWorld();
     for (const place of sources.blob)
         await must('PUT', place, { headers: block, body: CONTENT });
     for (const place of sources.file)
         await putFile(place);
     for (const place of sources.pages)
         await putPages(place);
-}
+});
+after(stopWorld);
 
 // ---- copies ---------------------------------------------------------------------------------------------------------
 
@@ -377,5 +199,127 @@ describe('renames and links need leave for both names', () => {
         assert.equal(made.status, 201);
         const read = await ask('GET', link, { by: mine });
         assert.ok(!read.text.includes(CONTENT), read.text);
+    });
+});
+
+// ---- snapshots and versions -----------------------------------------------------------------------------------------
+
+describe('a SAS for one snapshot or version is for that alone', () => {
+    const base = blobAt('there', 'kept');
+    const at = (moment) => ({ ...base, moment });
+    const moments = { snapshot: [], versionid: [] };
+
+    before(async () => {
+        for (let i = 0; i < 2; i++) {
+            const { headers } = await must('PUT', base, { headers: { 'x-ms-blob-type': 'PageBlob', 'x-ms-blob-content-length': 512 } });
+            moments.versionid.push(`?versionid=${headers['x-ms-version-id']}`);
+            for (let n = 0; n < 2; n++) {
+                const snapshot = await must('PUT', base, { query: 'comp=snapshot' });
+                moments.snapshot.push(`?snapshot=${snapshot.headers['x-ms-snapshot']}`);
+            }
+        }
+    });
+
+    it('as the source of a copy', async () => {
+        const places = [base, ...moments.snapshot.map(at), ...moments.versionid.map(at)];
+        for (const moment of [...moments.snapshot, ...moments.versionid]) {
+            const own = serviceSas('blob', 'there', 'r', { path: 'kept', moment });
+            for (const place of places)
+                await copy(COPIES[0], place, serviceSas('blob', 'here', 'w'), own);
+        }
+        for (const own of [serviceSas('blob', 'there', 'r', { path: 'kept' }), serviceSas('blob', 'there', 'r')])
+            for (const place of places)
+                await copy(COPIES[0], place, serviceSas('blob', 'here', 'w'), own);
+    });
+
+    it('as what pages are compared with', async () => {
+        const [, , first, second] = moments.snapshot;
+        const compare = (by, how) => ask('GET', base, { query: `comp=pagelist&${second.slice(1)}${how.query ?? ''}`, headers: how.headers, by });
+        const ways = [{ query: `&prev${first.slice(1)}` }, { headers: { 'x-ms-previous-snapshot-url': `${urlOf(base)}${first}` } }];
+        for (const how of ways) {
+            assert.equal((await compare(key, how)).status, 200);
+            assert.equal((await compare(serviceSas('blob', 'there', 'r', { path: 'kept' }), how)).status, 200);
+            const one = serviceSas('blob', 'there', 'r', { path: 'kept', moment: second });
+            assert.equal((await compare(one, {})).status, 200);
+            assertError(await compare(one, how), 403, 'AuthorizationFailure');
+        }
+    });
+
+    it('writes and deletes nothing else', async () => {
+        const [moment] = moments.snapshot;
+        const all = serviceSas('blob', 'there', 'racwdxyt', { path: 'kept', moment });
+        for (const query of ['comp=metadata', 'comp=snapshot', 'comp=lease', 'comp=undelete', 'comp=properties'])
+            assert.ok((await ask('PUT', base, { query: `${query}&${moment.slice(1)}`, by: all })).status >= 400, query);
+        const include = { 'x-ms-delete-snapshots': 'include' };
+        assert.ok((await ask('DELETE', base, { query: moment.slice(1), headers: include, by: all })).status >= 400);
+        assert.ok((await ask('DELETE', base, { headers: include, by: all })).status >= 400);
+        assert.equal((await ask('HEAD', base)).status, 200);
+    });
+});
+
+it('a SAS for one path lists and closes no handles below it', async () => {
+    const directory = fileAt('here', 'dir');
+    const one = serviceSas('file', 'here', 'rw', { path: 'dir' });
+    const share = serviceSas('file', 'here', 'rw');
+    for (const [method, query, headers] of [['GET', 'comp=listhandles', {}], ['PUT', 'comp=forceclosehandles', { 'x-ms-handle-id': '*' }]]) {
+        const recursive = { ...headers, 'x-ms-recursive': 'true' };
+        assert.equal((await ask(method, directory, { query, headers, by: one })).status, 200);
+        assert.equal((await ask(method, directory, { query, headers: recursive, by: share })).status, 200);
+        assertError(await ask(method, directory, { query, headers: recursive, by: one }), 403, 'AuthorizationResourceTypeMismatch');
+    }
+});
+
+// ---- other spellings ------------------------------------------------------------------------------------------------
+
+describe('no spelling of the second resource leads past its judge', () => {
+    const HIDDEN = 'what nobody else may read';
+
+    it('of a copy', async () => {
+        const hidden = blobAt('there', 'hidden');
+        await must('PUT', hidden, { headers: { 'x-ms-blob-type': 'BlockBlob' }, body: HIDDEN });
+        const port = server.ports.blob;
+        const [account, host] = ['devstoreaccount1', `127.0.0.1:${port}`];
+        const mine = (await serviceSas('blob', 'here', 'racwdl').show()).sas;
+        const urls = [
+            ...['/there/hidden', '/there/hidden/', '//there/hidden', '/here/../there/hidden', '/here/%2e%2e/there/hidden', '/here%2F..%2Fthere/hidden',
+                '/there%2Fhidden', '/THERE/hidden', '/there\\hidden', '/there%5Chidden', '/%74here/hidden', '/there/%68idden', '/there/hidden#here',
+                '/there/hidden?', '/there/hidden?sig=', '/there/hidden?SIG=x', '/there/hidden?restype=container&comp=list', '/there/hidden?sv=2025-11-05',
+                '/there/hidden?snapshot=', '/there/hidden?versionid=', `/there/hidden?${mine}`, `/there/hidden?${mine}&sr=b`]
+                .flatMap((path) => [`http://${host}/${account}${path}`, `http://${host}/${account}-secondary${path}`]),
+            ...[`localhost:${port}`, `LOCALHOST:${port}`, `[::1]:${port}`, `x.localhost:${port}`].map((h) => `http://${h}/${account}/there/hidden`),
+            `HTTPS://${host}/${account}/there/hidden`, `http://${account}.blob.localhost:${port}/there/hidden`,
+            `http://${account}.localhost:${port}/there/hidden`, `https://${account}.blob.core.windows.net/there/hidden`,
+            `http://${account}@${host}/${account}/there/hidden`, `http://${host}/${account.toUpperCase()}/there/hidden`,
+        ];
+        for (const by of [bearer('local'), serviceSas('blob', 'here', 'racwdl'), accountSas('wcl')])
+            for (const url of urls)
+                for (const headers of [{ 'x-ms-requires-sync': 'true' }, {}, { 'x-ms-blob-type': 'BlockBlob' }]) {
+                    const dest = blobAt('here', `spelled${Math.random()}`);
+                    const answer = await ask('PUT', dest, { headers: { ...headers, 'x-ms-copy-source': url }, by });
+                    assert.ok(answer.status >= 400 && answer.status < 500, `${url} by ${by.name}: ${answer.status}`);
+                    assert.equal((await ask('GET', dest)).status, 404);
+                }
+    });
+
+    it('of a rename or hard link', async () => {
+        const mine = 'dir/mine2';
+        for (const [share, operation, header] of [['here', 'comp=rename', 'x-ms-file-rename-source'], ['nfs', 'restype=hardlink', 'x-ms-file-target-file']]) {
+            const hidden = fileAt(share, 'hidden');
+            await must('PUT', hidden, { headers: { 'x-ms-type': 'file', 'x-ms-content-length': HIDDEN.length } });
+            await must('PUT', hidden, { query: 'comp=range', headers: { 'x-ms-write': 'update', 'x-ms-range': `bytes=0-${HIDDEN.length - 1}` }, body: HIDDEN });
+            const by = serviceSas('file', share, 'rcwd', { path: mine });
+            const { sas } = await by.show();
+            const root = urlOf(fileAt(share, '')).replace(/\/$/, '');
+            const paths = ['/hidden', '/hidden/', '//hidden', '/./hidden', `/${mine}/../../hidden`, `/${mine}/%2e%2e/%2e%2e/hidden`, '/dir/..%2Fhidden', '/HIDDEN',
+                '/hidden.', '/hidden%2F', '/%68idden', '/hidden?', `/hidden?${sas}`, `/hidden?SIG=&${sas}`, `/hidden?sv=2025-11-05`, '/hidden%3F', '/hidden#'];
+            const urls = [...paths.map((path) => root + path), ...paths.map((path) => `${root.replace('127.0.0.1', 'localhost')}${path}`),
+                `${root.replace('devstoreaccount1', 'devstoreaccount1-secondary')}/hidden`, ...(share === 'nfs' ? paths : [])];
+            for (const url of urls) {
+                const answer = await ask('PUT', fileAt(share, mine), { query: operation, headers: { 'x-ms-type': 'file', [header]: url }, by });
+                assert.ok(answer.status >= 400 && answer.status < 500, `${url}: ${answer.status}`);
+                assert.equal((await ask('GET', fileAt(share, mine))).status, 404, url);
+                assert.equal((await ask('GET', hidden)).text, HIDDEN, url);
+            }
+        }
     });
 });

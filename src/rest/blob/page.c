@@ -8,6 +8,7 @@
 #include "rest/blob/ops.h"
 #include "rest/blob/request.h"
 #include "rest/blob/upload.h"
+#include "rest/second.h"
 #include "service/common/interval_upload.h"
 
 enum { PAGE_WRITE_MAX = 4 << 20, VERSION_PAGED = 20201002 };
@@ -219,7 +220,7 @@ static struct err read_previous(struct rest_call *call, struct blob_page_ranges_
     args->differences = str_given(text);
     if (args->differences && !time_parse_iso(text, &args->previous))
         return str_given(url) ? call_bad_header(call, header) : call_bad_query(call, query);
-    return OK;
+    return args->differences ? second_permit_snapshot(call, text) : OK;
 }
 
 struct err rest_get_page_ranges_decode(struct rest_call *call)

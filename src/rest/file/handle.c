@@ -4,6 +4,7 @@
 #include "core/xml.h"
 #include "rest/file/ops.h"
 #include "rest/file/request.h"
+#include "rest/second.h"
 #include "service/file/opens/handles.h"
 
 /* One answer closes so many; the client goes on behind x-ms-marker. */
@@ -27,6 +28,8 @@ static struct err decode(struct rest_call *call, struct handles **out)
     h->call = call;
     TRY(file_read_request(call, true, &h->args.request));
     TRY(call_header_bool(call, STR("x-ms-recursive"), &h->args.recursive));
+    if (h->args.recursive)
+        TRY(second_permit_below(call));
     TRY(call_query_u64(call, STR("maxresults"), 1, INT32_MAX, &max));
     h->max = max < FILE_HANDLES_MAX ? (size_t)max : FILE_HANDLES_MAX;
     if (str_given(marker) && marker.n > 0 && !str_to_u64(marker, &h->args.after))
