@@ -9,7 +9,7 @@
 #include "smb/clients.h"
 #include "smb/server.h"
 
-enum { BUCKETS = 1024 };
+enum { BUCKETS = 1024, SPARE_IDS = 64 };
 
 struct smb_card {
     struct smb_card *chain;
@@ -20,6 +20,10 @@ struct smb_card {
     enum smb_signing signing;
     enum smb_cipher cipher;
     unsigned char key[SMB_KEY_BYTES];
+    /* A bit for each message id, from 0 on, that no answer was or will be signed for over the
+     * session's own connection. GMAC's nonce is the message id: over other connections each of
+     * these may be signed once, and no others. */
+    uint64_t spare_ids;
 };
 
 struct smb_cards {
@@ -61,11 +65,20 @@ static struct smb_card **place_of(struct smb_cards *all, uint64_t session)
     return link;
 }
 
-void smb_cards_add(struct smb_cards *all, const struct smb_session *s, enum smb_signing signing,
-                   const unsigned char key[SMB_KEY_BYTES])
+/* Ids that were used up before the SESSION_SETUP that made the key. */
+static uint64_t ids_before(const struct smb_conn *c, uint64_t message_id)
 {
+    uint64_t first = message_id < c->window.low ? message_id : c->window.low;
+    return first >= SPARE_IDS ? UINT64_MAX : (1ULL << first) - 1;
+}
+
+void smb_cards_add(const struct smb_session *s, enum smb_signing signing,
+                   const unsigned char key[SMB_KEY_BYTES], uint64_t message_id)
+{
+    struct smb_cards *all = smb_server_cards(s->server);
     struct smb_card *card = MEM_NEW(struct smb_card);
     const struct smb_conn *c = s->channels->conn;
+    card->spare_ids = ids_before(c, message_id);
     card->session = s->id;
     card->loop = s->loop;
     memcpy(card->client, c->client_guid, SMB_GUID_BYTES);
@@ -120,22 +133,43 @@ static uint32_t check_card(const struct smb_request *q, const struct smb_card *c
     return STATUS_SUCCESS;
 }
 
-/* Ends the request, signed as the session is. */
-static void refuse(struct smb_request *q, struct smb_card *card, uint32_t status)
+static bool take_spare_id(struct smb_cards *all, uint64_t session, uint64_t id)
 {
-    if ((q->header.flags & SMB_FLAG_SIGNED) != 0)
-        q->borrowed_signer = smb_signer_new(card->signing, card->key);
-    OPENSSL_cleanse(card, sizeof *card);
-    smb_complete(q, status);
+    uint64_t bit = id < SPARE_IDS ? 1ULL << id : 0;
+    (void)pthread_mutex_lock(&all->lock);
+    struct smb_card *card = *place_of(all, session);
+    bool spare = card != NULL && (card->spare_ids & bit) != 0;
+    if (spare)
+        card->spare_ids &= ~bit;
+    (void)pthread_mutex_unlock(&all->lock);
+    return spare;
+}
+
+/* Lets the answer be signed with the session's key, when the request is and no other answer was
+ * signed under its nonce. Whoever replays a request that somebody else has signed gets no second
+ * signature under the same nonce. */
+static void borrow_signer(struct smb_request *q, const struct smb_card *card)
+{
+    if ((q->header.flags & SMB_FLAG_SIGNED) == 0)
+        return;
+    struct smb_signer *signer = smb_signer_new(card->signing, card->key);
+    q->verified = smb_signer_verifies(signer, q->packet);
+    bool may_sign = q->verified && (card->signing != SMB_SIGN_AES_GMAC ||
+                                    take_spare_id(smb_server_cards(q->conn->server), card->session,
+                                                  q->header.message_id));
+    if (may_sign)
+        q->borrowed_signer = signer;
+    else
+        smb_signer_free(signer);
 }
 
 void smb_bind_refuse(struct smb_request *q)
 {
     struct smb_card card;
     if (find_card(smb_server_cards(q->conn->server), q->header.session_id, &card))
-        refuse(q, &card, STATUS_USER_SESSION_DELETED);
-    else
-        smb_complete(q, STATUS_USER_SESSION_DELETED);
+        borrow_signer(q, &card);
+    OPENSSL_cleanse(&card, sizeof card);
+    smb_complete(q, STATUS_USER_SESSION_DELETED);
 }
 
 /* ---- on the session's loop ---- */
@@ -170,14 +204,6 @@ static void step(struct smb_request *q, const struct smb_setup *setup)
     smb_session_step(q, setup, &STEPPING);
 }
 
-static bool is_signed_by(const struct smb_request *q, const struct smb_session *s)
-{
-    unsigned char signature[SMB_SIGNATURE_BYTES];
-    return smb_signer_sign(s->signer, q->packet, false, signature) &&
-           str_eq_secret((struct str){(const char *)signature, sizeof signature},
-                         (struct str){(const char *)q->header.signature, sizeof signature});
-}
-
 /* The session may have ended, or the connection been cut, while it moved. */
 static void arrived(struct smb_request *q, struct err outcome)
 {
@@ -191,9 +217,7 @@ static void arrived(struct smb_request *q, struct err outcome)
     q->session = s;
     smb_session_get(s);
     uint32_t status = STATUS_SUCCESS;
-    if (!is_signed_by(q, s))
-        status = STATUS_ACCESS_DENIED;
-    else if (s->expired)
+    if (s->expired)
         status = STATUS_NETWORK_SESSION_EXPIRED;
     else if (s->channel_count >= SMB_CHANNELS_PER_SESSION)
         status = STATUS_INSUFFICIENT_RESOURCES;
@@ -207,31 +231,41 @@ static void arrived(struct smb_request *q, struct err outcome)
     step(q, setup);
 }
 
-void smb_bind(struct smb_request *q, const struct smb_setup *setup)
+/* The request names a session that this connection is no part of yet. */
+static uint32_t begin_binding(struct smb_request *q, const struct smb_setup *setup,
+                              const struct smb_card *card)
 {
-    struct smb_card card;
-    if (q->channel != NULL && !q->channel->bound && q->session->established) {
-        step(q, setup);
-        return;
-    }
-    if (q->channel != NULL) { /* this connection is in it already */
-        smb_complete(q, STATUS_REQUEST_NOT_ACCEPTED);
-        return;
-    }
-    if (!find_card(smb_server_cards(q->conn->server), q->header.session_id, &card)) {
-        smb_complete(q, STATUS_USER_SESSION_DELETED);
-        return;
-    }
-    uint32_t status = check_card(q, &card);
-    if (status != STATUS_SUCCESS) {
-        refuse(q, &card, status);
-        return;
-    }
+    uint32_t status = check_card(q, card);
+    if (status != STATUS_SUCCESS)
+        return status;
+    if (!q->verified)
+        return STATUS_ACCESS_DENIED;
     struct smb_setup *kept = ARENA_NEW(q->arena, struct smb_setup);
     *kept = *setup;
     q->work = kept;
     /* A connection with sessions of its own on another loop cannot take part in this one. */
-    if (!smb_conn_move(q, card.loop, arrived))
-        refuse(q, &card, STATUS_REQUEST_NOT_ACCEPTED);
+    return smb_conn_move(q, card->loop, arrived) ? STATUS_PENDING : STATUS_REQUEST_NOT_ACCEPTED;
+}
+
+void smb_bind(struct smb_request *q, const struct smb_setup *setup)
+{
+    struct smb_card card;
+    uint32_t status = STATUS_USER_SESSION_DELETED;
+    bool binding = q->channel != NULL && !q->channel->bound && q->session->established;
+    if (q->channel != NULL && !binding) { /* this connection is in it already */
+        smb_complete(q, STATUS_REQUEST_NOT_ACCEPTED);
+        return;
+    }
+    if (find_card(smb_server_cards(q->conn->server), q->header.session_id, &card)) {
+        borrow_signer(q, &card);
+        if (binding)
+            status = q->verified ? STATUS_PENDING : STATUS_INVALID_PARAMETER;
+        else
+            status = begin_binding(q, setup, &card);
+    }
     OPENSSL_cleanse(&card, sizeof card);
+    if (status != STATUS_PENDING)
+        smb_complete(q, status);
+    else if (binding)
+        step(q, setup);
 }

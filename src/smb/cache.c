@@ -142,14 +142,16 @@ static void put_lease_notice(struct buf *b, const struct smb_open *o,
 }
 
 /* A lease is its client's: it hears of it over its oldest connection, protected as a session there
- * is. Where that protects less than the lease's own session, it stays with that. */
+ * is. Where that protects less than the lease's own session, or is another account's that names
+ * itself with the same GUID, it stays with that. */
 static struct smb_conn *oldest_conn(struct smb_conn *own, struct smb_session **session)
 {
     struct smb_conn *c = smb_clients_oldest(smb_server_clients(own->server), own);
     const struct smb_channel *channel = c->channels;
     while (channel != NULL && !channel->bound)
         channel = channel->next;
-    if (channel == NULL || ((*session)->encrypts && !channel->session->encrypts))
+    if (channel == NULL || ((*session)->encrypts && !channel->session->encrypts) ||
+        strcmp(channel->session->account, (*session)->account) != 0)
         return own;
     *session = channel->session;
     return c;

@@ -103,9 +103,11 @@ struct smb_request {
 
     struct buf out;          /* the answer's body, made by the command */
     struct smb_block *block; /* where `out` is, when the command has asked for it; else none */
-    struct smb_signer *borrowed_signer; /* of a session elsewhere, for the answer (bind.h) */
-    bool keeps_body;                    /* `out` is the answer's body with an error too */
-    char *error_data;                   /* four bytes that an error is told with; NULL: none */
+    bool verified;           /* its own signature or encryption has proved the session's key */
+    struct smb_signer
+        *borrowed_signer; /* of a session that the connection is no part of (bind.h) */
+    bool keeps_body;      /* `out` is the answer's body with an error too */
+    char *error_data;     /* four bytes that an error is told with; NULL: none */
     uint32_t status;
     bool counted;               /* among the open's requests (sequence.h) */
     uint64_t answer_session_id; /* SESSION_SETUP and TREE_CONNECT make new ids */
@@ -138,12 +140,12 @@ struct smb_message {
     struct smb_block *input; /* as received; decrypted in place */
     struct smb_early *early; /* what of it is on its way to the disk already (write.h) */
     bool early_asked;
-    struct str plain; /* the SMB2 part still to be run */
-    bool encrypted;
-    uint64_t encrypted_session;
-    struct smb_request request; /* the one that runs now */
-    struct smb_header previous; /* of the command before, for related ones */
-    uint64_t related_file[2];   /* the file id that related commands inherit */
+    struct str plain;            /* the SMB2 part still to be run */
+    struct smb_session *sealing; /* the session whose key the message came encrypted with; held. Its
+                                    answers go back with it. NULL: not encrypted */
+    struct smb_request request;  /* the one that runs now */
+    struct smb_header previous;  /* of the command before, for related ones */
+    uint64_t related_file[2];    /* the file id that related commands inherit */
     bool related_file_given;
     uint32_t related_status; /* a failed CREATE fails its followers */
     struct buf answer;       /* all answers so far */

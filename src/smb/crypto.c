@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "core/buf.h"
+#include "core/guid.h"
+#include "core/hmac.h"
 #include "core/mem.h"
 
 enum {
@@ -42,6 +44,15 @@ void smb_derive_key(const unsigned char key[SMB_KEY_BYTES], struct str label, st
     memcpy(out, digest, out_bytes);
     OPENSSL_cleanse(digest, sizeof digest);
     buf_release(&input);
+}
+
+uint64_t smb_random_id(void)
+{
+    uint64_t id;
+    do
+        random_bytes(&id, sizeof id);
+    while (id == 0 || id == UINT64_MAX);
+    return id;
 }
 
 void smb_preauth_update(unsigned char hash[SMB_PREAUTH_BYTES], struct str message)
@@ -156,6 +167,14 @@ bool smb_signer_sign(struct smb_signer *s, struct str message, bool from_server,
     struct str tail = str_from(message, HEADER_BYTES);
     return s->algorithm == SMB_SIGN_AES_GMAC ? gmac_parts(s, head, tail, from_server, out)
                                              : mac_parts(s, head, tail, out);
+}
+
+bool smb_signer_verifies(struct smb_signer *s, struct str message)
+{
+    unsigned char signature[SMB_SIGNATURE_BYTES];
+    return smb_signer_sign(s, message, false, signature) &&
+           str_eq_secret((struct str){(const char *)signature, sizeof signature},
+                         (struct str){message.p + HEADER_SIGNATURE, sizeof signature});
 }
 
 /* ---- encryption ---- */

@@ -17,6 +17,7 @@ static void run_next(struct smb_message *m);
 void smb_message_free(struct smb_message *m)
 {
     smb_write_forget(m);
+    smb_session_put(m->sealing);
     arena_release(&m->arena);
     smb_block_give(m->conn->blocks, m->input);
     smb_block_give(m->conn->blocks, m->block);
@@ -42,34 +43,32 @@ static bool seal(struct smb_session *session, struct smb_block *block)
     return true;
 }
 
-/* A connection that is refused in a session has no channel there. */
-static struct smb_signer *signer_of(const struct smb_request *q)
+/* What the answer is signed with; NULL: it is not. Only a request that has proved the session's key
+ * is answered with it: who could have any answer signed could find the key of a GMAC. Until a
+ * connection is part of the session, bind.c says whether there is a nonce left to sign with. Never
+ * inside encryption. */
+static struct smb_signer *answer_signer(const struct smb_request *q)
 {
-    return q->channel != NULL ? smb_channel_signer(q->channel) : q->session->signer;
+    bool required = q->session != NULL && q->session->signing_required;
+    if (q->message->sealing != NULL || !q->verified)
+        return NULL;
+    if (q->channel == NULL || !q->channel->bound)
+        return q->borrowed_signer;
+    return (q->header.flags & SMB_FLAG_SIGNED) != 0 || required ||
+                   q->header.command == SMB_SESSION_SETUP
+               ? smb_channel_signer(q->channel)
+               : NULL;
 }
 
 static void put_signature(const struct smb_request *q, char *packet, size_t n)
 {
-    struct smb_signer *signer = q->borrowed_signer;
+    struct smb_signer *signer = answer_signer(q);
     unsigned char signature[SMB_SIGNATURE_BYTES];
     if (signer == NULL)
-        signer = signer_of(q);
+        return;
     packet[16] = (char)(packet[16] | SMB_FLAG_SIGNED);
     if (smb_signer_sign(signer, (struct str){packet, n}, true, signature))
         memcpy(packet + 48, signature, SMB_SIGNATURE_BYTES);
-}
-
-/* Whether this answer is signed: when its request was, or the session demands it; never inside
- * encryption. The last answer of a new session is signed with its new key. */
-static bool wants_signature(const struct smb_request *q)
-{
-    const struct smb_session *s = q->session;
-    if (q->borrowed_signer != NULL)
-        return true;
-    if (q->message->encrypted || s == NULL || s->signer == NULL)
-        return false;
-    return (q->header.flags & SMB_FLAG_SIGNED) != 0 || s->signing_required ||
-           (q->header.command == SMB_SESSION_SETUP && q->status == STATUS_SUCCESS);
 }
 
 /* The answers in a block of their own, with room for what goes before them. */
@@ -87,11 +86,10 @@ static struct smb_block *take_answers(struct smb_message *m)
     return block;
 }
 
-static void send_answers(struct smb_message *m, struct smb_session *session)
+static void send_answers(struct smb_message *m)
 {
-    bool encrypt = session != NULL && session->sealer != NULL && m->encrypted;
     struct smb_block *block = take_answers(m);
-    if (!encrypt || seal(session, block)) {
+    if (m->sealing == NULL || seal(m->sealing, block)) {
         smb_conn_queue(m->conn, block);
         return;
     }
@@ -103,7 +101,7 @@ static void finish_message(struct smb_message *m, struct smb_session *session)
 {
     struct smb_conn *c = m->conn;
     if (m->answer.n > 0)
-        send_answers(m, session);
+        send_answers(m);
     if (session != NULL && session->logged_off)
         smb_session_end(session);
     smb_session_put(session);
@@ -142,6 +140,11 @@ static bool has_own_body(uint32_t status)
            status == STATUS_NOTIFY_ENUM_DIR;
 }
 
+static bool is_refusal(uint32_t status)
+{
+    return status >> 30 == 3 && status != STATUS_MORE_PROCESSING_REQUIRED;
+}
+
 static struct smb_header answer_header(struct smb_request *q)
 {
     struct smb_header h = q->header;
@@ -156,9 +159,9 @@ static struct smb_header answer_header(struct smb_request *q)
         h.process_id = (uint32_t)q->async_id;
         h.tree_id = (uint32_t)(q->async_id >> 32);
     }
-    /* Where there is no session there is no key: its flag and signature go back as they came, as
-     * with Windows, so that a client that signs believes at least that its session is gone. */
-    if (q->status == STATUS_USER_SESSION_DELETED && q->session == NULL && !q->message->encrypted)
+    /* A refusal that is not signed gives the request's flag and signature back as they came, as
+     * with Windows: clients that sign take it for what it is, and it proves nothing. */
+    if (is_refusal(q->status) && q->message->sealing == NULL && answer_signer(q) == NULL)
         h.flags |= q->header.flags & SMB_FLAG_SIGNED;
     else
         memset(h.signature, 0, sizeof h.signature);
@@ -179,7 +182,7 @@ void smb_reserve_answer(struct smb_request *q, size_t bytes)
 
 bool smb_answer_is_bare(const struct smb_request *q)
 {
-    return q->block != NULL && !q->message->encrypted && !wants_signature(q);
+    return q->block != NULL && q->message->sealing == NULL && answer_signer(q) == NULL;
 }
 
 /* The header goes right before the body, which stays where the command has put it. */
@@ -194,8 +197,7 @@ static void add_answer_in_place(struct smb_request *q)
     m->block->begin = SMB_FRONT_BYTES - SMB_HEADER_BYTES;
     m->block->end = SMB_FRONT_BYTES + q->out.n;
     m->answer.n = SMB_HEADER_BYTES + q->out.n;
-    if (wants_signature(q))
-        put_signature(q, head.p, m->answer.n);
+    put_signature(q, head.p, m->answer.n);
 }
 
 /* Appends the answer, aligned to eight with the one before pointing at it. */
@@ -223,8 +225,7 @@ static void add_answer(struct smb_request *q, bool last)
         for (unsigned i = 0; i < 4; i++)
             out->p[begin + 20 + i] = (char)(next >> (8 * i));
     }
-    if (wants_signature(q))
-        put_signature(q, out->p + begin, out->n - begin);
+    put_signature(q, out->p + begin, out->n - begin);
     smb_negotiate_hash_answer(q, (struct str){out->p + begin, out->n - begin});
 }
 
@@ -289,12 +290,11 @@ bool smb_pending(struct smb_request *q, void (*cancel)(struct smb_request *reque
     q->pending = true;
     struct smb_header h = answer_header(q);
     h.credits = smb_window_grant(&c->window, q->header.credits);
-    size_t begin = m->answer.n;
+    /* Not signed ([MS-SMB2] 3.3.4.1.1): the final answer has the same message id, which is what
+     * GMAC's nonce is made of. */
     smb_header_put(&m->answer, &h);
     put_error_body(&m->answer);
-    if (wants_signature(q))
-        put_signature(q, m->answer.p + begin, m->answer.n - begin);
-    send_answers(m, q->session);
+    send_answers(m);
     q->wait_next = c->waiting;
     if (c->waiting != NULL)
         c->waiting->wait_previous = q;
@@ -304,40 +304,38 @@ bool smb_pending(struct smb_request *q, void (*cancel)(struct smb_request *reque
 
 void smb_notify(struct smb_conn *c, struct smb_session *session, uint16_t command, struct str body)
 {
-    struct smb_message m = {.conn = c, .encrypted = session != NULL && session->encrypts};
+    struct smb_message m = {.conn = c,
+                            .sealing = session != NULL && session->encrypts ? session : NULL};
     struct smb_header h = {
         .command = command, .flags = SMB_FLAG_RESPONSE, .message_id = UINT64_MAX};
     arena_init(&m.arena, 1 << 20);
     m.answer = buf_in(&m.arena);
     smb_header_put(&m.answer, &h);
     buf_put(&m.answer, body);
-    send_answers(&m, session);
+    send_answers(&m);
     arena_release(&m.arena);
 }
 
 /* ---- checks before a command runs ---- */
 
-static bool signature_holds(struct smb_request *q)
-{
-    unsigned char signature[SMB_SIGNATURE_BYTES];
-    return smb_signer_sign(signer_of(q), q->packet, false, signature) &&
-           str_eq_secret((struct str){(const char *)signature, sizeof signature},
-                         (struct str){(const char *)q->header.signature, sizeof signature});
-}
-
+/* Before the command or anything that it names is looked at. The message id is spent in any case.
+ * Sets q->verified. */
 static uint32_t check_protection(struct smb_request *q)
 {
     struct smb_session *s = q->session;
-    if (q->message->encrypted)
-        return q->message->encrypted_session == q->header.session_id ? STATUS_SUCCESS
-                                                                     : STATUS_ACCESS_DENIED;
+    if (q->message->sealing != NULL) {
+        q->verified = q->message->sealing == s;
+        return q->verified ? STATUS_SUCCESS : STATUS_ACCESS_DENIED;
+    }
     if (s == NULL || !s->established)
         return STATUS_SUCCESS;
     if (s->encrypts && q->header.command != SMB_SESSION_SETUP)
         return STATUS_ACCESS_DENIED;
-    if ((q->header.flags & SMB_FLAG_SIGNED) != 0)
-        return signature_holds(q) ? STATUS_SUCCESS : STATUS_ACCESS_DENIED;
-    return s->signing_required ? STATUS_ACCESS_DENIED : STATUS_SUCCESS;
+    if ((q->header.flags & SMB_FLAG_SIGNED) != 0) {
+        q->verified = smb_signer_verifies(smb_channel_signer(q->channel), q->packet);
+        return q->verified ? STATUS_SUCCESS : STATUS_ACCESS_DENIED;
+    }
+    return s->signing_required || s->encrypts ? STATUS_ACCESS_DENIED : STATUS_SUCCESS;
 }
 
 static void find_session(struct smb_request *q, uint64_t id)
@@ -359,19 +357,15 @@ static uint32_t inherit(struct smb_request *q)
     }
     if (m->count == 1)
         m->related_status = STATUS_INVALID_PARAMETER;
-    if (m->related_status != STATUS_SUCCESS) {
-        /* The refusal is signed like the answer before it. */
-        find_session(q, m->previous.session_id);
-        return m->related_status;
-    }
-    q->header.session_id = m->previous.session_id;
-    q->header.tree_id = m->previous.tree_id;
-    return STATUS_SUCCESS;
+    else
+        q->header.session_id = m->previous.session_id;
+    if (m->related_status == STATUS_SUCCESS)
+        q->header.tree_id = m->previous.tree_id;
+    return m->related_status;
 }
 
 static uint32_t find_places(struct smb_request *q, const struct smb_command *command)
 {
-    find_session(q, q->header.session_id);
     if (!command->needs_session)
         return STATUS_SUCCESS;
     if (q->session == NULL || !q->session->established || !q->channel->bound)
@@ -384,7 +378,7 @@ static uint32_t find_places(struct smb_request *q, const struct smb_command *com
     if (q->tree == NULL)
         return STATUS_NETWORK_NAME_DELETED;
     smb_tree_get(q->tree);
-    return q->tree->encrypts && !q->message->encrypted ? STATUS_ACCESS_DENIED : STATUS_SUCCESS;
+    return STATUS_SUCCESS;
 }
 
 /* The fixed part's size stands first in every body; a variable part may follow it. */
@@ -403,14 +397,16 @@ static uint32_t check_request(struct smb_request *q, const struct smb_command **
         return STATUS_INVALID_PARAMETER;
     const struct smb_command *command = &SMB_COMMANDS[q->header.command];
     *out = command;
-    uint32_t status = inherit(q);
+    uint32_t related = inherit(q);
+    find_session(q, q->header.session_id);
+    uint32_t status = check_protection(q);
+    if (status == STATUS_SUCCESS)
+        status = related;
     if (status == STATUS_SUCCESS) {
         status = find_places(q, command);
         if (status != STATUS_SUCCESS)
             q->message->related_status = STATUS_INVALID_PARAMETER;
     }
-    if (status == STATUS_SUCCESS)
-        status = check_protection(q);
     if (status == STATUS_SUCCESS && q->conn->dialect == SMB_DIALECT_NONE &&
         q->header.command != SMB_NEGOTIATE)
         status = STATUS_ACCESS_DENIED;
@@ -483,15 +479,16 @@ static bool unseal(struct smb_message *m)
     if (!smb_transform_read(whole, &t) || t.flags != 1 ||
         t.original_size != whole.n - SMB_TRANSFORM_BYTES)
         return false;
-    struct smb_session *session = smb_session_find(m->conn, t.session_id);
-    if (session == NULL || session->unsealer == NULL)
+    const struct smb_channel *channel = smb_channel_find(m->conn, t.session_id);
+    if (channel == NULL || !channel->bound || channel->session->unsealer == NULL)
         return false;
+    struct smb_session *session = channel->session;
     struct str aad = {whole.p + 20, SMB_TRANSFORM_BYTES - 20};
     if (!smb_unseal(session->unsealer, aad, t.nonce, m->input->bytes + SMB_TRANSFORM_BYTES,
                     t.original_size, t.signature))
         return false;
-    m->encrypted = true;
-    m->encrypted_session = t.session_id;
+    m->sealing = session;
+    smb_session_get(session);
     m->plain = str_from(whole, SMB_TRANSFORM_BYTES);
     return true;
 }

@@ -32,13 +32,14 @@ static struct smb_open **place_of(struct smb_opens *t, uint64_t fleeting)
     return link;
 }
 
-static void enter_table(struct smb_opens *t, struct smb_open *o, int64_t started)
+/* The persistent half is random: ids of an earlier run of the server must not be met again, and
+ * those of others not be guessed. */
+static void enter_table(struct smb_opens *t, struct smb_open *o)
 {
+    if (o->id.persistent == 0)
+        o->id.persistent = smb_random_id();
     (void)pthread_mutex_lock(&t->lock);
     o->id.fleeting = ++t->last_id;
-    /* Ids of an earlier run of the server must not be met again. */
-    if (o->id.persistent == 0)
-        o->id.persistent = (uint64_t)started + o->id.fleeting;
     struct smb_open **link = place_of(t, o->id.fleeting);
     o->chain = *link;
     *link = o;
@@ -71,7 +72,7 @@ struct smb_open *smb_open_new(struct smb_request *q)
     smb_tree_get(o->tree);
     o->opened_at = smb_server_now(o->server);
     smb_sequence_start(o, q);
-    enter_table(smb_server_opens(o->server), o, smb_server_started(o->server));
+    enter_table(smb_server_opens(o->server), o);
     return o;
 }
 
@@ -82,7 +83,7 @@ struct smb_open *smb_open_restore(struct smb_server *s, uint64_t persistent)
     o->server = s;
     o->loop = smb_server_world(s)->loops[0];
     o->id.persistent = persistent;
-    enter_table(smb_server_opens(s), o, smb_server_started(s));
+    enter_table(smb_server_opens(s), o);
     return o;
 }
 

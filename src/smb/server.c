@@ -43,8 +43,6 @@ struct smb_server {
     struct smb_clients *clients;
     struct smb_tunnel *tunnel;
     struct guid guid;
-    int64_t started;
-    atomic_uint_fast64_t last_session;
     atomic_uint connection_count;
     atomic_uint session_count;
     _Atomic uint64_t requests[SMB_USAGE_COMMANDS];
@@ -69,12 +67,6 @@ struct err smb_server_new(const struct smb_world *world, const struct smb_option
     s->clients = smb_clients_new();
     s->tunnel = smb_tunnel_new();
     s->guid = guid_random();
-    s->started = store_now(world->store);
-    /* Ids of an earlier run are not met again soon. They have 32 bits: some clients keep no more.
-     */
-    uint32_t first;
-    random_bytes(&first, sizeof first);
-    atomic_init(&s->last_session, first);
     for (size_t i = 0; i < world->loop_count; i++) {
         s->workers[i].server = s;
         s->workers[i].loop = world->loops[i];
@@ -118,20 +110,9 @@ const struct guid *smb_server_guid(const struct smb_server *s)
     return &s->guid;
 }
 
-int64_t smb_server_started(const struct smb_server *s)
-{
-    return s->started;
-}
-
 int64_t smb_server_now(const struct smb_server *s)
 {
     return store_now(s->world.store);
-}
-
-uint64_t smb_server_next_session(struct smb_server *s)
-{
-    uint32_t id = (uint32_t)atomic_fetch_add(&s->last_session, 1);
-    return id == 0 || id == UINT32_MAX ? smb_server_next_session(s) : id;
 }
 
 /* ---- connections ---- */

@@ -70,7 +70,6 @@ struct smb_cards *smb_server_cards(const struct smb_server *s);
 struct smb_tunnel *smb_server_tunnel(const struct smb_server *s);
 struct smb_opens *smb_server_opens(const struct smb_server *s);
 const struct guid *smb_server_guid(const struct smb_server *s);
-int64_t smb_server_started(const struct smb_server *s);
 int64_t smb_server_now(const struct smb_server *s);
 struct smb_blocks *smb_server_blocks(struct smb_server *s, const struct loop *loop);
 /* How many calls to handles of this loop are on their way. */
@@ -79,7 +78,6 @@ atomic_uint *smb_server_calls(struct smb_server *s, const struct loop *loop);
 unsigned smb_server_connections(struct smb_server *s);
 void smb_server_remember(struct smb_server *s, struct smb_conn *c);
 void smb_server_forget(struct smb_server *s, struct smb_conn *c);
-uint64_t smb_server_next_session(struct smb_server *s);
 /* A session that is established on the loop, on whose thread this is; NULL: none. */
 struct smb_session *smb_server_session_on(struct smb_server *s, const struct loop *loop,
                                           uint64_t id);

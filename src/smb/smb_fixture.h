@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A whole server in memory with one share, its loop on a thread of its own, and clients that speak
- * bytes to it. Sessions are made without a key, so that tests need not log in; they are neither
- * signed nor encrypted. */
+ * bytes to it. Most tests use sessions that are made without a key (smb_peer_in_session): they are
+ * neither signed nor encrypted. Those of signatures and encryption log in (smb_peer_logged_in). */
 #ifndef SMB_FIXTURE_H
 #define SMB_FIXTURE_H
 
@@ -11,8 +11,13 @@
 #include "smb/conn.h"
 #include "smb/open.h"
 #include "smb/server.h"
+#include "smb/smb_user.h"
 
-enum { SMB_TREE_DISK = 1, SMB_TREE_IPC = 2, SMB_ALL_SHARED = 7 };
+enum { SMB_TREE_DISK = 1, SMB_TREE_IPC = 2, SMB_ALL_SHARED = 7, SMB_FIXTURE_USERS = 64 };
+
+/* The keys of the fixture's account "acct". */
+#define SMB_FIXTURE_KEY1 "Zmlyc3Qga2V5IG9mIHRoZSBmaXh0dXJl"
+#define SMB_FIXTURE_KEY2 "c2Vjb25kIGtleSBvZiB0aGUgZml4dHVyZQ=="
 
 struct smb_fixture {
     struct clock clock;
@@ -26,6 +31,8 @@ struct smb_fixture {
     struct str partition;
     uint64_t incarnation;
     uint64_t last_session;
+    struct smb_user *users[SMB_FIXTURE_USERS]; /* for the end */
+    unsigned user_count;
 };
 
 struct smb_peer {
@@ -33,20 +40,52 @@ struct smb_peer {
     int fd;
     uint64_t session; /* 0: none */
     uint64_t message_id;
+    struct smb_user *user; /* NULL: neither signs nor encrypts */
+    bool signs, seals;     /* what it sends */
+    unsigned char guid[SMB_GUID_BYTES];
+    uint8_t mode;
 };
 
 struct smb_answer {
     struct smb_header header;
+    struct str packet; /* header and body */
     struct str body;
     struct str rest; /* further answers of a compound */
+    bool sealed;     /* it came encrypted */
 };
 
 void smb_fixture_begin(struct smb_fixture *f);
+void smb_fixture_begin_with(struct smb_fixture *f, const struct smb_options *options);
 void smb_fixture_end(struct smb_fixture *f);
 
 /* With a session and its two trees, in dialect 3.0.2; or as a client that has said nothing yet. */
 struct smb_peer smb_peer_in_session(struct smb_fixture *f);
 struct smb_peer smb_peer_new(struct smb_fixture *f);
+
+/* How a client greets and logs in. What is 0 is: 3.1.1, GMAC, no encryption, signing enabled, the
+ * first key, a GUID of its own. */
+struct smb_login {
+    enum smb_dialect dialect;
+    enum smb_signing signing;
+    bool signs_otherwise; /* with `signing`, though that is 0 */
+    enum smb_cipher cipher;
+    uint8_t mode;
+    const char *key;
+    const unsigned char *guid;
+};
+/* Has negotiated; has a session and the two trees, and signs what it sends. */
+struct smb_peer smb_peer_greeted(struct smb_fixture *f, const struct smb_login *login);
+struct smb_peer smb_peer_logged_in(struct smb_fixture *f, const struct smb_login *login);
+/* Both SESSION_SETUPs; the answer to the last one that was sent. With SMB_SESSION_BINDING, the
+ * peer's session and user are those of the session to be bound to. */
+struct smb_answer smb_peer_log_in(struct smb_peer *p, uint8_t flags, uint64_t previous);
+/* A further connection to p's session: *out, whatever becomes of it. */
+struct smb_answer smb_peer_bind(const struct smb_peer *p, const struct smb_login *login,
+                                struct smb_peer *out);
+/* Whether the answer is signed with the peer's key. One that is not may still bear the flag and the
+ * signature of its request. */
+bool smb_answer_verifies(const struct smb_peer *p, const struct smb_answer *a);
+
 /* Ends the connection; comes back when the server has done with it. */
 void smb_peer_cut(struct smb_peer *p);
 /* Whether the server has ended it. */

@@ -35,17 +35,23 @@ static void make_share(struct smb_fixture *f)
 
 void smb_fixture_begin(struct smb_fixture *f)
 {
+    struct smb_options options = {.encryption = SMB_ENCRYPTION_PREFERRED};
+    smb_fixture_begin_with(f, &options);
+}
+
+void smb_fixture_begin_with(struct smb_fixture *f, const struct smb_options *options)
+{
     *f = (struct smb_fixture){0};
     clock_init_system(&f->clock);
     arena_init(&f->arena, SIZE_MAX);
     f->store = (struct store){
         .engine = engine_mem_new(&f->clock), .clock = &f->clock, .opens = opens_new()};
     f->accounts = accounts_new();
+    CHECK_OK(accounts_put(f->accounts, STR("acct"), STR(SMB_FIXTURE_KEY1), STR(SMB_FIXTURE_KEY2)));
     CHECK_OK(loop_new(&f->loop));
     CHECK_OK(pool_new(1, &f->pool));
     struct smb_world world = {&f->loop, 1, f->pool, f->accounts, &f->store};
-    struct smb_options options = {.encryption = SMB_ENCRYPTION_PREFERRED};
-    CHECK_OK(smb_server_new(&world, &options, &f->server));
+    CHECK_OK(smb_server_new(&world, options, &f->server));
     make_share(f);
     CHECK(pthread_create(&f->thread, NULL, run_loop, f->loop) == 0);
 }
@@ -60,6 +66,8 @@ void smb_fixture_end(struct smb_fixture *f)
     opens_free(f->store.opens);
     loop_free(f->loop);
     accounts_free(f->accounts);
+    for (unsigned i = 0; i < f->user_count; i++)
+        smb_user_release(f->users[i]);
     arena_release(&f->arena);
 }
 
@@ -161,11 +169,31 @@ void smb_peer_send_raw(struct smb_peer *p, struct str bytes)
     CHECK(send(p->fd, bytes.p, bytes.n, MSG_NOSIGNAL) == (ssize_t)bytes.n || errno == EPIPE);
 }
 
+/* Each command of a compound has a signature of its own. */
+static void sign_all(struct smb_peer *p, char *message, size_t n)
+{
+    struct smb_header h;
+    for (size_t at = 0; at < n; at += h.next) {
+        CHECK(smb_header_read((struct str){message + at, n - at}, &h));
+        smb_user_sign(p->user, message + at, h.next == 0 ? n - at : h.next);
+        if (h.next == 0)
+            break;
+    }
+}
+
 void smb_peer_send(struct smb_peer *p, struct str message)
 {
+    struct buf out = buf_in(&p->f->arena);
     struct buf framed = buf_in(&p->f->arena);
-    buf_put_be32(&framed, (uint32_t)message.n);
-    buf_put(&framed, message);
+    if (p->seals) {
+        smb_user_seal(p->user, p->session, message, &out);
+    } else {
+        buf_put(&out, message);
+        if (p->signs)
+            sign_all(p, out.p, out.n);
+    }
+    buf_put_be32(&framed, (uint32_t)out.n);
+    buf_put(&framed, buf_str(&out));
     smb_peer_send_raw(p, buf_str(&framed));
 }
 
@@ -215,7 +243,8 @@ static struct smb_answer take_apart(struct str message)
     CHECK(smb_header_read(message, &a.header));
     size_t end = a.header.next == 0 ? message.n : a.header.next;
     CHECK(end >= SMB_HEADER_BYTES && end <= message.n);
-    a.body = str_from(str_head(message, end), SMB_HEADER_BYTES);
+    a.packet = str_head(message, end);
+    a.body = str_from(a.packet, SMB_HEADER_BYTES);
     a.rest = str_from(message, end);
     return a;
 }
@@ -228,7 +257,12 @@ struct smb_answer smb_peer_receive(struct smb_peer *p)
     uint32_t n = read_be32(&r);
     char *bytes = arena_bytes(&p->f->arena, n);
     read_fully(p, bytes, n);
-    return take_apart((struct str){bytes, n});
+    struct str plain = {bytes, n};
+    bool sealed = smb_magic_of(plain) == SMB_MAGIC_ENCRYPTED;
+    CHECK(!sealed || smb_user_unseal(p->user, bytes, n, &plain));
+    struct smb_answer a = take_apart(plain);
+    a.sealed = sealed;
+    return a;
 }
 
 struct smb_answer smb_answer_next(const struct smb_answer *a)
@@ -244,6 +278,125 @@ struct smb_answer smb_peer_ask(struct smb_peer *p, uint16_t command, struct str 
                  body);
     smb_peer_send(p, buf_str(&message));
     return smb_peer_receive(p);
+}
+
+/* ---- logging in ---- */
+
+bool smb_answer_verifies(const struct smb_peer *p, const struct smb_answer *a)
+{
+    return smb_user_verifies(p->user, a->packet);
+}
+
+static struct smb_user *new_user(struct smb_fixture *f, const struct smb_login *l)
+{
+    CHECK(f->user_count < SMB_FIXTURE_USERS);
+    struct smb_user *u = ARENA_NEW(&f->arena, struct smb_user);
+    f->users[f->user_count++] = u;
+    *u = (struct smb_user){.account = "acct",
+                           .key = l->key == NULL ? SMB_FIXTURE_KEY1 : l->key,
+                           .dialect = l->dialect == 0 ? SMB_DIALECT_311 : l->dialect,
+                           .signing = l->signing == 0 && !l->signs_otherwise ? SMB_SIGN_AES_GMAC
+                                                                             : l->signing,
+                           .cipher = l->cipher};
+    return u;
+}
+
+/* The message with one command, as smb_peer_ask sends it, and its answer. */
+static struct smb_answer ask_hashed(struct smb_peer *p, uint16_t command, struct str body,
+                                    unsigned char hash[SMB_PREAUTH_BYTES])
+{
+    struct buf message = buf_in(&p->f->arena);
+    smb_peer_add(p, &message, &(struct smb_header){.command = command, .credits = GRANTED}, body);
+    if (p->signs)
+        sign_all(p, message.p, message.n);
+    bool signs = p->signs;
+    p->signs = false;
+    smb_peer_send(p, buf_str(&message));
+    p->signs = signs;
+    smb_preauth_update(hash, buf_str(&message));
+    struct smb_answer a = smb_peer_receive(p);
+    if (command == SMB_NEGOTIATE || a.header.status == STATUS_MORE_PROCESSING_REQUIRED)
+        smb_preauth_update(hash, a.packet);
+    return a;
+}
+
+struct smb_peer smb_peer_greeted(struct smb_fixture *f, const struct smb_login *l)
+{
+    struct smb_peer p = smb_peer_new(f);
+    struct buf body = buf_in(&f->arena);
+    p.user = new_user(f, l);
+    p.mode = l->mode == 0 ? SMB_SIGNING_ENABLED : l->mode;
+    p.guid[0] = (unsigned char)f->user_count;
+    if (l->guid != NULL)
+        memcpy(p.guid, l->guid, sizeof p.guid);
+    smb_user_put_negotiate(p.user, p.guid, p.mode, &body);
+    CHECK_INT(ask_hashed(&p, SMB_NEGOTIATE, buf_str(&body), p.user->greeting).header.status,
+              STATUS_SUCCESS);
+    return p;
+}
+
+static struct smb_answer set_up(struct smb_peer *p, const struct smb_user_setup *s)
+{
+    struct buf body = buf_in(&p->f->arena);
+    smb_user_put_setup(s, &body);
+    return ask_hashed(p, SMB_SESSION_SETUP, buf_str(&body), p->user->preauth);
+}
+
+struct smb_answer smb_peer_log_in(struct smb_peer *p, uint8_t flags, uint64_t previous)
+{
+    struct buf token = buf_in(&p->f->arena);
+    memcpy(p->user->preauth, p->user->greeting, SMB_PREAUTH_BYTES);
+    smb_user_put_hello(&token);
+    struct smb_user_setup s = {flags, p->mode, previous, buf_str(&token)};
+    struct smb_answer a = set_up(p, &s);
+    if (a.header.status != STATUS_MORE_PROCESSING_REQUIRED)
+        return a;
+    p->session = a.header.session_id;
+    buf_clear(&token);
+    CHECK(smb_user_put_proof(p->user, str_from(a.body, 8), &token));
+    s.token = buf_str(&token);
+    a = set_up(p, &s);
+    if (a.header.status == STATUS_SUCCESS)
+        smb_user_make_keys(p->user);
+    return a;
+}
+
+static struct str connect_body(struct smb_fixture *f, const char *path)
+{
+    struct buf b = buf_in(&f->arena);
+    buf_put_le16(&b, 9);
+    buf_put_le16(&b, 0);
+    buf_put_le16(&b, SMB_HEADER_BYTES + 8);
+    buf_put_le16(&b, (uint16_t)(2 * strlen(path)));
+    for (const char *c = path; *c != 0; c++)
+        buf_put_le16(&b, (uint16_t)(unsigned char)*c);
+    return buf_str(&b);
+}
+
+struct smb_peer smb_peer_logged_in(struct smb_fixture *f, const struct smb_login *l)
+{
+    struct smb_peer p = smb_peer_greeted(f, l);
+    struct smb_answer a = smb_peer_log_in(&p, 0, 0);
+    CHECK_INT(a.header.status, STATUS_SUCCESS);
+    p.signs = true;
+    a = smb_peer_ask(&p, SMB_TREE_CONNECT, connect_body(f, "\\\\h\\share"));
+    CHECK_INT(a.header.tree_id, SMB_TREE_DISK);
+    a = smb_peer_ask(&p, SMB_TREE_CONNECT, connect_body(f, "\\\\h\\IPC$"));
+    CHECK_INT(a.header.tree_id, SMB_TREE_IPC);
+    return p;
+}
+
+struct smb_answer smb_peer_bind(const struct smb_peer *p, const struct smb_login *login,
+                                struct smb_peer *out)
+{
+    struct smb_login l = *login;
+    l.guid = p->guid;
+    *out = smb_peer_greeted(p->f, &l);
+    /* Signed with the session's key until the connection has one of its own. */
+    out->user->session_signer = p->user->signer;
+    out->session = p->session;
+    out->signs = true;
+    return smb_peer_log_in(out, SMB_SESSION_BINDING, 0);
 }
 
 /* ---- bodies ---- */

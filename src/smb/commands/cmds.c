@@ -25,14 +25,16 @@ static void smb_echo(struct smb_request *q)
     smb_complete(q, STATUS_SUCCESS);
 }
 
-/* Names a waiting request by its async id, or one that has not answered by its message id. */
+/* Names a waiting request by its async id, or one that has not answered by its message id. Only of
+ * its own session, whose signature or encryption was asked for: a CANCEL without a session proves
+ * nothing. */
 static void smb_cancel(struct smb_request *q)
 {
     bool by_async = (q->header.flags & SMB_FLAG_ASYNC) != 0;
     uint64_t id = by_async ? smb_async_id(&q->header) : q->header.message_id;
     q->no_answer = true;
     for (struct smb_request *w = q->conn->waiting; w != NULL; w = w->wait_next) {
-        if ((by_async ? w->async_id : w->header.message_id) == id) {
+        if (w->session == q->session && (by_async ? w->async_id : w->header.message_id) == id) {
             w->cancel(w);
             break;
         }

@@ -117,7 +117,12 @@ static void choose_algorithms(struct smb_conn *c, const struct offers *o)
 {
     static const uint16_t ciphers[] = {SMB_CIPHER_AES128_GCM, SMB_CIPHER_AES256_GCM,
                                        SMB_CIPHER_AES128_CCM, SMB_CIPHER_AES256_CCM};
-    static const uint16_t signings[] = {SMB_SIGN_AES_GMAC, SMB_SIGN_AES_CMAC, SMB_SIGN_HMAC_SHA256};
+    /* GMAC is the fastest, but its nonce is the message id, and all connections of a session begin
+     * with the same ones and the same key: a client that may use several gets CMAC, where it has
+     * the choice. Else answers to its binding could not be signed (bind.c). */
+    static const uint16_t signings[] = {SMB_SIGN_AES_CMAC, SMB_SIGN_AES_GMAC, SMB_SIGN_AES_CMAC,
+                                        SMB_SIGN_HMAC_SHA256};
+    size_t best = (c->client_capabilities & SMB_CAP_MULTI_CHANNEL) != 0 ? 0 : 1;
     c->cipher = SMB_CIPHER_NONE;
     c->signing = SMB_SIGN_AES_CMAC;
     /* The client's order of ciphers counts, as with Windows; ours decides nothing. */
@@ -125,7 +130,7 @@ static void choose_algorithms(struct smb_conn *c, const struct offers *o)
         for (size_t i = 0; i < o->cipher_count && c->cipher == SMB_CIPHER_NONE; i++)
             if (list_has(ciphers, 4, o->ciphers[i]))
                 c->cipher = (enum smb_cipher)o->ciphers[i];
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = best; i < 4; i++) {
         if (list_has(o->signings, o->signing_count, signings[i])) {
             c->signing = (enum smb_signing)signings[i];
             break;

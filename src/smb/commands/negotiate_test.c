@@ -173,3 +173,55 @@ void test_smb_commands_before_negotiate_are_refused(void)
     CHECK_INT(a.header.status, STATUS_ACCESS_DENIED);
     smb_fixture_end(&f);
 }
+
+/* ---- FSCTL_VALIDATE_NEGOTIATE_INFO ---- */
+
+/* What a client of 3.0.2 says again once it can sign. `changed` is the byte of it that is not what
+ * the server heard, as if somebody in the middle had changed that. */
+static struct str validate_body(const struct smb_peer *p, size_t changed)
+{
+    enum { VALIDATE = 0x00140204, INPUT_AT = SMB_HEADER_BYTES + 56, CAPABILITIES = 0x3F };
+    struct buf input = buf_in(&p->f->arena), b = buf_in(&p->f->arena);
+    buf_put_le32(&input, CAPABILITIES);
+    buf_put(&input, (struct str){(const char *)p->guid, SMB_GUID_BYTES});
+    buf_put_le16(&input, SMB_SIGNING_ENABLED);
+    buf_put_le16(&input, 1);
+    buf_put_le16(&input, SMB_DIALECT_302);
+    if (changed < input.n)
+        input.p[changed] ^= 0x10;
+    buf_put_le32(&b, 57);
+    buf_put_le32(&b, VALIDATE);
+    buf_put_le64(&b, UINT64_MAX);
+    buf_put_le64(&b, UINT64_MAX);
+    buf_put_le32(&b, INPUT_AT);
+    buf_put_le32(&b, (uint32_t)input.n);
+    buf_put_le32(&b, 0);
+    buf_put_le32(&b, 0);
+    buf_put_le32(&b, 0);
+    buf_put_le32(&b, 24);
+    buf_put_le32(&b, 1);
+    buf_put_le32(&b, 0);
+    buf_put(&b, buf_str(&input));
+    return buf_str(&b);
+}
+
+void test_smb_negotiate_is_validated(void)
+{
+    static const size_t unchanged = 1000, places[] = {0, 4, 20, 22, 24};
+    struct smb_login old = {.dialect = SMB_DIALECT_302};
+    struct smb_fixture f;
+    smb_fixture_begin(&f);
+    struct smb_peer p = smb_peer_logged_in(&f, &old);
+    struct smb_answer a = smb_peer_ask(&p, SMB_IOCTL, validate_body(&p, unchanged));
+    CHECK_INT(a.header.status, STATUS_SUCCESS);
+    CHECK(smb_answer_verifies(&p, &a));
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        p = smb_peer_logged_in(&f, &old);
+        struct buf m = buf_in(&f.arena);
+        smb_peer_add(&p, &m, &(struct smb_header){.command = SMB_IOCTL, .tree_id = SMB_TREE_DISK},
+                     validate_body(&p, places[i]));
+        smb_peer_send(&p, buf_str(&m));
+        CHECK(smb_peer_is_cut(&p));
+    }
+    smb_fixture_end(&f);
+}

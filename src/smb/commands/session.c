@@ -180,19 +180,19 @@ void smb_channel_key(const struct smb_channel *c, unsigned char out[SMB_KEY_BYTE
            SMB_KEY_BYTES);
 }
 
-static void make_keys(struct smb_session *s, const struct smb_channel *ch)
+static void make_keys(struct smb_session *s, const struct smb_channel *ch, uint64_t message_id)
 {
     const struct smb_conn *c = ch->conn;
     unsigned char key[SMB_KEY_BYTES_MAX];
     memcpy(s->key, ch->spnego.ntlm.session_key, SMB_KEY_BYTES);
     if (c->dialect < SMB_DIALECT_300) {
         s->signer = smb_signer_new(SMB_SIGN_HMAC_SHA256, s->key);
-        smb_cards_add(smb_server_cards(c->server), s, SMB_SIGN_HMAC_SHA256, s->key);
+        smb_cards_add(s, SMB_SIGN_HMAC_SHA256, s->key, message_id);
         return;
     }
     smb_channel_key(ch, key);
     s->signer = smb_signer_new(c->signing, key);
-    smb_cards_add(smb_server_cards(c->server), s, c->signing, key);
+    smb_cards_add(s, c->signing, key, message_id);
     if (c->cipher == SMB_CIPHER_NONE)
         return;
     size_t bytes = smb_cipher_key_bytes(c->cipher);
@@ -208,6 +208,7 @@ static void make_keys(struct smb_session *s, const struct smb_channel *ch)
 static bool read_setup(const struct smb_request *q, struct smb_setup *out)
 {
     struct reader r = reader_of(q->body);
+    out->message_id = q->header.message_id;
     (void)read_le16(&r);
     out->flags = read_u8(&r);
     out->security_mode = read_u8(&r);
@@ -232,7 +233,7 @@ static struct smb_channel *new_session(struct smb_conn *c)
     s->refs = 1;
     s->server = c->server;
     s->loop = c->loop;
-    s->id = smb_server_next_session(c->server);
+    s->id = smb_random_id();
     smb_server_count_session(s->server, true);
     return smb_channel_new(c, s);
 }
@@ -278,10 +279,11 @@ static uint32_t establish(struct smb_channel *ch, const struct smb_setup *setup,
     memcpy(s->account, ch->spnego.ntlm.account, sizeof s->account);
     memcpy(s->workstation, ch->spnego.ntlm.workstation, sizeof s->workstation);
     if (!again)
-        make_keys(s, ch);
-    s->encrypts = encrypts;
-    s->signing_required =
-        ((setup->security_mode | c->client_security_mode) & SMB_SIGNING_REQUIRED) != 0;
+        make_keys(s, ch, setup->message_id);
+    /* Proving the key again never lowers what protects the session. */
+    s->encrypts = s->encrypts || encrypts;
+    s->signing_required = s->signing_required || ((setup->security_mode | c->client_security_mode) &
+                                                  SMB_SIGNING_REQUIRED) != 0;
     s->established = true;
     s->expired = false;
     s->anonymous = false;
@@ -318,6 +320,7 @@ static void decide(struct smb_request *q, struct err outcome)
     c->authenticating = false;
     c->deciding = false;
     if (status == STATUS_SUCCESS) {
+        q->verified = q->verified || !c->session->anonymous;
         loop_timer_cancel(c->conn->loop, &c->conn->early);
         put_setup_answer(q, session_flags(c->session), d->token);
     }

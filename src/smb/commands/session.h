@@ -63,7 +63,6 @@ struct smb_tree {
     bool ended;
     uint32_t id;
     bool pipe; /* IPC$ */
-    bool encrypts;
     char share[SMB_SHARE_NAME_MAX + 1];
     struct str partition;   /* of the share; on the heap */
     uint64_t incarnation;   /* a share of the same name made later is another */
@@ -100,6 +99,7 @@ void smb_sessions_end(struct smb_conn *c);
 /* A connection's new part in a session. */
 struct smb_channel *smb_channel_new(struct smb_conn *c, struct smb_session *s);
 struct smb_setup {
+    uint64_t message_id;
     uint8_t flags;
     uint8_t security_mode;
     struct str token;

@@ -89,12 +89,22 @@ static void put_answer(struct smb_request *q, const struct smb_tree *t)
     buf_put_le32(&q->out, ACCESS_ALL);
 }
 
+/* Trees are found within their session alone, so an id need not be secret, only its own. */
+static uint32_t new_tree_id(struct smb_session *s)
+{
+    do
+        s->last_tree_id++;
+    while (s->last_tree_id == 0 || s->last_tree_id == UINT32_MAX ||
+           smb_tree_find(s, s->last_tree_id) != NULL);
+    return s->last_tree_id;
+}
+
 static struct smb_tree *new_tree(struct smb_session *s, struct str share)
 {
     struct smb_tree *t = MEM_NEW(struct smb_tree);
     t->session = s;
     t->refs = 1;
-    t->id = ++s->last_tree_id;
+    t->id = new_tree_id(s);
     for (size_t i = 0; i < share.n; i++)
         t->share[i] = ascii_lower(share.p[i]);
     t->next = s->trees;
