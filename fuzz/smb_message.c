@@ -105,6 +105,7 @@ static void authenticate(struct world *w)
     memcpy(s->account, "acct", 5);
     smb_channel_new(w->conn, s)->bound = true;
     w->conn->dialect = SMB_DIALECT_302;
+    smb_conn_proved(w->conn);
     (void)smb_window_grant(&w->conn->window, CREDITS);
     struct smb_tree *disk = add_tree(s, false);
     char *bytes = mem_alloc(partition.n);

@@ -132,7 +132,7 @@ struct err ntlm_challenge(struct ntlm *n, struct str message, int64_t now_ticks,
     uint32_t type = read_le32(&r);
     uint32_t flags = read_le32(&r);
     if (!reader_ok(&r) || !str_eq(signature, SIGNATURE) || type != 1 ||
-        message.n > NTLM_MESSAGE_MAX || (flags & NTLM_UNICODE) == 0)
+        message.n > NTLM_NEGOTIATE_MAX || (flags & NTLM_UNICODE) == 0)
         return err_new(ERR_INVALID_AUTHENTICATION_INFO);
     random_bytes(n->challenge, sizeof n->challenge);
     buf_clear(&n->negotiate);

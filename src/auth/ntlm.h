@@ -14,6 +14,7 @@ enum {
     NTLM_CHALLENGE_BYTES = 8,
     NTLM_SIGNATURE_BYTES = 16,
     NTLM_MESSAGE_MAX = 16384,
+    NTLM_NEGOTIATE_MAX = 2048, /* the first message: it is kept for the second, from strangers */
     NTLM_WORKSTATION_MAX = 64,
 };
 

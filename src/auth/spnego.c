@@ -14,6 +14,7 @@ enum {
     ACCEPT_INCOMPLETE = 1,
     TOKEN_MAX = 65536,
     MECHS_MAX = 16,
+    MECH_LIST_BYTES_MAX = 1024,
 };
 
 static const struct str OID_SPNEGO = STR_INIT("\x2B\x06\x01\x05\x05\x02");
@@ -82,7 +83,7 @@ static bool read_mech_list(struct str field, struct token *out)
     struct str list;
     struct str oid;
     out->mech_list = field;
-    if (!der_take(&r, DER_SEQUENCE, &list))
+    if (field.n > MECH_LIST_BYTES_MAX || !der_take(&r, DER_SEQUENCE, &list))
         return false;
     r = reader_of(list);
     for (unsigned count = 0; der_take(&r, DER_OID, &oid); count++) {

@@ -22,6 +22,40 @@ enum { MESSAGE_ARENA_MAX = 16 << 20, OUTPUT_PARTS = 16, MESSAGES_PER_TURN = 32 }
 
 static void conn_receive(struct smb_conn *c);
 
+/* ---- strangers ---- */
+
+/* An estimate: what a session in the making holds, above all the messages of NTLM. */
+static size_t early_cost(const struct smb_conn *c)
+{
+    enum { SESSION_BYTES = 8192 };
+    if (c->proved || c->closed)
+        return 0;
+    size_t incoming = c->incoming == NULL ? 0 : c->incoming->input->end;
+    return sizeof *c + incoming + c->output_bytes + c->channel_count * SESSION_BYTES;
+}
+
+/* After a change of what a stranger's connection holds. When all strangers together have too much,
+ * the oldest is cut: who means well is no stranger for long. False: that was this one. */
+static bool recount(struct smb_conn *c)
+{
+    size_t cost = early_cost(c);
+    bool fits = smb_server_count_early(c->server, cost, c->early_bytes);
+    bool grows = cost > c->early_bytes;
+    c->early_bytes = cost;
+    if (fits || !grows)
+        return true;
+    struct smb_conn *oldest = smb_server_oldest_stranger(c->server, c->loop);
+    smb_conn_close(oldest);
+    return oldest != c;
+}
+
+void smb_conn_proved(struct smb_conn *c)
+{
+    loop_timer_cancel(c->loop, &c->early);
+    c->proved = true;
+    (void)recount(c);
+}
+
 static void conn_free_if_idle(struct smb_conn *c)
 {
     if (!c->closed || c->under_way > 0)
@@ -60,6 +94,7 @@ void smb_conn_close(struct smb_conn *c)
         smb_message_free(c->incoming);
     c->incoming = NULL;
     drop_output(c);
+    (void)recount(c);
     /* What waits for a lock or a change ends now, with nobody to tell. The connection stays until
      * all that is done here. */
     c->under_way++;
@@ -153,7 +188,12 @@ void smb_conn_queue(struct smb_conn *c, struct smb_block *message)
 
 static size_t message_limit(const struct smb_conn *c)
 {
-    return c->channel_count == 0 ? SMB_MESSAGE_BYTES_EARLY : SMB_MESSAGE_BYTES_MAX;
+    return c->proved ? SMB_MESSAGE_BYTES_MAX : SMB_EARLY_MESSAGE_BYTES_MAX;
+}
+
+static size_t output_limit(const struct smb_conn *c)
+{
+    return c->proved ? SMB_OUTPUT_BYTES_MAX : SMB_EARLY_OUTPUT_BYTES_MAX;
 }
 
 /* Makes room for a message of the length that the four bytes announce. */
@@ -170,7 +210,7 @@ static bool begin_message(struct smb_conn *c)
     m->input->end = length;
     c->incoming = m;
     c->incoming_have = 0;
-    return true;
+    return recount(c);
 }
 
 /* Reads what is still missing of the length or the message. 0: nothing now; <0: over. */
@@ -285,7 +325,7 @@ static void conn_receive(struct smb_conn *c)
 {
     /* A client that does not take its answers is not listened to either. */
     while (!c->closed && !c->reads_later && c->moving == NULL &&
-           c->output_bytes < SMB_OUTPUT_BYTES_MAX) {
+           c->output_bytes < output_limit(c)) {
         ssize_t n = receive_some(c);
         if (n == 0)
             return;
@@ -303,6 +343,8 @@ static void conn_receive(struct smb_conn *c)
         c->incoming = NULL;
         c->length_have = 0;
         smb_message_run(m);
+        if (c->moving == NULL)
+            (void)recount(c);
         let_calls_pass(c);
     }
 }
@@ -314,6 +356,7 @@ static void conn_ready(struct loop_watch *watch, uint32_t events)
     /* Sending may close the connection as well. */
     c->under_way++;
     conn_send(c);
+    (void)recount(c);
     read_and_settle(c);
 }
 
@@ -345,5 +388,5 @@ struct smb_conn *smb_conn_open(struct smb_server *server, struct loop *loop, int
         return NULL;
     }
     loop_timer_set(loop, &c->early, SMB_EARLY_MS);
-    return c;
+    return recount(c) ? c : NULL;
 }

@@ -26,14 +26,19 @@
 enum {
     SMB_IO_BYTES_MAX = 8 << 20, /* one READ, WRITE or information */
     SMB_MESSAGE_BYTES_MAX = (8 << 20) + (64 << 10),
-    SMB_MESSAGE_BYTES_EARLY = 64 << 10, /* before the first session */
     SMB_SESSIONS_PER_CONNECTION = 64,
     SMB_CHANNELS_PER_SESSION = 32, /* as with Windows */
     SMB_TREES_PER_SESSION = 1024,
     SMB_COMPOUND_MAX = 128,
     SMB_OUTPUT_BYTES_MAX = 64 << 20, /* unsent answers; past it no more is read */
-    SMB_EARLY_MS = 30000,            /* to get a session */
     SMB_GUID_BYTES = 16,
+
+    /* Until a client has proved a key, on this connection. */
+    SMB_EARLY_MS = 30000, /* to prove it */
+    SMB_EARLY_MESSAGE_BYTES_MAX = 64 << 10,
+    SMB_EARLY_OUTPUT_BYTES_MAX = 64 << 10,
+    SMB_EARLY_SESSIONS_MAX = 4,
+    SMB_EARLY_BYTES_MAX = 32 << 20, /* of all such connections together */
 };
 
 struct smb_server;
@@ -53,6 +58,8 @@ struct smb_conn {
     struct sockaddr_storage peer;
     struct smb_conn *previous, *next; /* the server's list of this loop */
     struct loop_timer early;
+    bool proved;        /* its client has proved a key: it is no stranger */
+    size_t early_bytes; /* counted for it among those of all strangers */
 
     unsigned char length_bytes[4];
     size_t length_have;
@@ -160,6 +167,8 @@ struct smb_conn *smb_conn_open(struct smb_server *server, struct loop *loop, int
                                const struct sockaddr_storage *peer);
 /* Cuts it; what is under way ends without an answer. */
 void smb_conn_close(struct smb_conn *c);
+/* Its client has proved a key: the limits for strangers are over. */
+void smb_conn_proved(struct smb_conn *c);
 
 /* The connection of the request, which has nothing else under way, goes on on another loop, and the
  * request with it: `then` is called there. False: it has, and stays. */

@@ -64,3 +64,93 @@ void test_smb_frames_that_end_the_connection(void)
     check_cuts(true, (struct str){"\0\0\0\4\xFESMB", 8});
     check_cuts(true, (struct str){"\0\0\0\4\xFDSMB", 8}); /* encrypted, but nothing in it */
 }
+
+/* ---- strangers ---- */
+
+/* Negotiated and half logged in: it has a session, but has proved nothing. */
+static struct smb_peer half_logged_in(struct smb_fixture *f)
+{
+    struct smb_peer p = smb_peer_greeted(f, &(struct smb_login){0});
+    struct buf token = buf_in(&f->arena), body = buf_in(&f->arena);
+    smb_user_put_hello(&token);
+    smb_user_put_setup(&(struct smb_user_setup){0, SMB_SIGNING_ENABLED, 0, buf_str(&token)}, &body);
+    CHECK_INT(smb_peer_ask(&p, SMB_SESSION_SETUP, buf_str(&body)).header.status,
+              STATUS_MORE_PROCESSING_REQUIRED);
+    return p;
+}
+
+void test_smb_strangers_send_small_messages_until_a_key_is_proved(void)
+{
+    struct smb_fixture f;
+    smb_fixture_begin(&f);
+    struct smb_peer p = half_logged_in(&f);
+    smb_peer_send_raw(&p, (struct str){"\0\1\0\1", 4}); /* 64 KiB and one */
+    CHECK(smb_peer_is_cut(&p));
+    struct smb_peer known = smb_peer_logged_in(&f, &(struct smb_login){0});
+    smb_peer_send_raw(&known, (struct str){"\0\1\0\1", 4});
+    struct smb_peer other = half_logged_in(&f); /* meanwhile */
+    CHECK_INT(smb_server_connections(f.server), 2);
+    (void)other;
+    smb_fixture_end(&f);
+}
+
+void test_smb_strangers_begin_few_sessions(void)
+{
+    struct smb_fixture f;
+    smb_fixture_begin(&f);
+    struct smb_peer p = half_logged_in(&f);
+    struct buf token = buf_in(&f.arena), body = buf_in(&f.arena);
+    smb_user_put_hello(&token);
+    smb_user_put_setup(&(struct smb_user_setup){0, SMB_SIGNING_ENABLED, 0, buf_str(&token)}, &body);
+    for (unsigned i = 1; i <= SMB_EARLY_SESSIONS_MAX; i++)
+        CHECK_INT(smb_peer_ask(&p, SMB_SESSION_SETUP, buf_str(&body)).header.status,
+                  i < SMB_EARLY_SESSIONS_MAX ? STATUS_MORE_PROCESSING_REQUIRED
+                                             : STATUS_INSUFFICIENT_RESOURCES);
+    smb_fixture_end(&f);
+}
+
+/* Answers that a stranger does not read: the server stops reading, too. */
+void test_smb_strangers_that_do_not_read_are_not_read(void)
+{
+    enum { MANY = 20000 };
+    struct smb_fixture f;
+    smb_fixture_begin(&f);
+    struct smb_peer p = smb_peer_greeted(&f, &(struct smb_login){0});
+    size_t sent = 0;
+    for (unsigned i = 0; i < MANY; i++) {
+        struct buf message = buf_in(&f.arena), framed = buf_in(&f.arena);
+        smb_peer_add(&p, &message, &(struct smb_header){.command = SMB_ECHO, .credits = 2}, echo());
+        buf_put_be32(&framed, (uint32_t)message.n);
+        buf_put(&framed, buf_str(&message));
+        ssize_t n = send(p.fd, framed.p, framed.n, MSG_DONTWAIT | MSG_NOSIGNAL);
+        for (unsigned naps = 0; n < 0 && naps < 3; naps++) {
+            test_nap(__FILE__, __LINE__, "the server reads", naps);
+            n = send(p.fd, framed.p, framed.n, MSG_DONTWAIT | MSG_NOSIGNAL);
+        }
+        if (n < 0)
+            break;
+        sent++;
+    }
+    CHECK(sent < MANY);
+    smb_fixture_end(&f);
+}
+
+/* The bound on all of them: who comes last gets in, the oldest go, and those who have proved a key
+ * stay whatever happens. */
+void test_smb_strangers_together_have_a_bound(void)
+{
+    enum { MANY = 150, BOUND = 512 << 10 };
+    struct smb_options options = {.encryption = SMB_ENCRYPTION_PREFERRED, .early_bytes_max = BOUND};
+    struct smb_fixture f;
+    smb_fixture_begin_with(&f, &options);
+    struct smb_peer known = smb_peer_logged_in(&f, &(struct smb_login){0});
+    for (unsigned i = 0; i < MANY; i++) {
+        struct smb_peer p = smb_peer_new(&f);
+        smb_peer_send_raw(&p, (struct str){"\0\0\xFF\xFF", 4}); /* a message that does not come */
+    }
+    struct smb_peer last = smb_peer_logged_in(&f, &(struct smb_login){0});
+    WAIT_UNTIL(smb_server_connections(f.server) <= 2 + BOUND / 0xFFFF);
+    CHECK_INT(smb_peer_ask(&known, SMB_ECHO, echo()).header.status, STATUS_SUCCESS);
+    CHECK_INT(smb_peer_ask(&last, SMB_ECHO, echo()).header.status, STATUS_SUCCESS);
+    smb_fixture_end(&f);
+}

@@ -47,6 +47,7 @@ struct smb_server {
     atomic_uint session_count;
     _Atomic uint64_t requests[SMB_USAGE_COMMANDS];
     _Atomic uint64_t failures[SMB_USAGE_COMMANDS];
+    atomic_size_t early_bytes;
     atomic_size_t undrained;
     void (*drained)(void *arg);
     void *drained_arg;
@@ -62,6 +63,8 @@ struct err smb_server_new(const struct smb_world *world, const struct smb_option
     s->options = *options;
     if (s->options.connections_max == 0)
         s->options.connections_max = CONNECTIONS_MAX;
+    if (s->options.early_bytes_max == 0)
+        s->options.early_bytes_max = SMB_EARLY_BYTES_MAX;
     s->opens = smb_opens_new(s);
     s->cards = smb_cards_new();
     s->clients = smb_clients_new();
@@ -196,6 +199,23 @@ void smb_server_usage(struct smb_server *s, struct smb_usage *out)
         out->requests[i] = atomic_load_explicit(&s->requests[i], memory_order_relaxed);
         out->failures[i] = atomic_load_explicit(&s->failures[i], memory_order_relaxed);
     }
+}
+
+bool smb_server_count_early(struct smb_server *s, size_t now, size_t before)
+{
+    return atomic_fetch_add(&s->early_bytes, now - before) + now - before <=
+           s->options.early_bytes_max;
+}
+
+/* The newest is the first of the list. */
+struct smb_conn *smb_server_oldest_stranger(struct smb_server *s, const struct loop *loop)
+{
+    struct smb_conn *oldest = NULL;
+    for (struct smb_conn *c = worker_of(s, loop)->conns; c != NULL; c = c->next)
+        if (!c->proved && !c->closed && c->moving == NULL)
+            oldest = c;
+    assert(oldest != NULL);
+    return oldest;
 }
 
 void smb_server_remember(struct smb_server *s, struct smb_conn *c)

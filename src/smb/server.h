@@ -21,6 +21,8 @@ enum smb_encryption { SMB_ENCRYPTION_OFF, SMB_ENCRYPTION_PREFERRED, SMB_ENCRYPTI
 struct smb_options {
     enum smb_encryption encryption;
     unsigned connections_max;
+    size_t early_bytes_max; /* that clients without a proved key may hold together; 0: the default,
+                               SMB_EARLY_BYTES_MAX */
 };
 
 /* What the front end works on; the pointers stay the caller's. */
@@ -76,6 +78,11 @@ struct smb_blocks *smb_server_blocks(struct smb_server *s, const struct loop *lo
 atomic_uint *smb_server_calls(struct smb_server *s, const struct loop *loop);
 /* Those that are open, or cut but still have work under way. */
 unsigned smb_server_connections(struct smb_server *s);
+/* A stranger's connection holds so much now, and did so much before. False: all of them together
+ * hold too much. */
+bool smb_server_count_early(struct smb_server *s, size_t now, size_t before);
+/* Of the loop, on whose thread this is. There is one. */
+struct smb_conn *smb_server_oldest_stranger(struct smb_server *s, const struct loop *loop);
 void smb_server_remember(struct smb_server *s, struct smb_conn *c);
 void smb_server_forget(struct smb_server *s, struct smb_conn *c);
 /* A session that is established on the loop, on whose thread this is; NULL: none. */

@@ -113,6 +113,7 @@ static void join(struct loop_task *task)
                                   .account = "acct"};
         smb_channel_new(c, s)->bound = true;
         c->dialect = SMB_DIALECT_302;
+        smb_conn_proved(c);
         (void)smb_window_grant(&c->window, GRANTED);
         add_tree(s, j->f->partition, j->f->incarnation);
         add_tree(s, STR(""), 0);

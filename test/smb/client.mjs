@@ -171,14 +171,17 @@ export class SmbClient {
 
     /** Proves the account's key; the status that it ends with. */
     async #logOn(flags) {
-        const setup = (token) => body([2, 25], [1, flags], [1, 1], [4, 0], [4, 0], [2, 88], [2, token.length], [8, 0], token);
-        const challenge = await this.request(SETUP, setup(ntlmNegotiate()));
+        const challenge = await this.request(SETUP, this.#setup(flags, ntlmNegotiate()));
         if (challenge.status !== MORE)
             return challenge.status;
         this.#session = challenge.session;
         const { token, sessionKey } = ntlmAuthenticate(challenge.body.subarray(8));
         this.#sessionKey = sessionKey;
-        return (await this.request(SETUP, setup(token))).status;
+        return (await this.request(SETUP, this.#setup(flags, token))).status;
+    }
+
+    #setup(flags, token) {
+        return body([2, 25], [1, flags], [1, 1], [4, 0], [4, 0], [2, 88], [2, token.length], [8, 0], token);
     }
 
     static async connect(port, share, guid = randomBytes(16), dialect = 0x0210) {
@@ -188,6 +191,20 @@ export class SmbClient {
             throw new Error(`log on: ${status.toString(16)}`);
         const path = utf16(`\\\\127.0.0.1\\${share}`);
         client.#tree = (await client.#must(TREE, body([2, 9], [2, 0], [2, 72], [2, path.length], path))).tree;
+        return client;
+    }
+
+    /** One that has proved nothing: 'connected', 'negotiated' or 'half logged in'. */
+    static async stranger(port, how) {
+        if (how === 'connected') {
+            const client = new SmbClient();
+            client.#socket = net.connect(port, '127.0.0.1').on('error', () => {});
+            await once(client.#socket, 'connect');
+            return client;
+        }
+        const client = await SmbClient.#greet(port, randomBytes(16), 0x0210);
+        if (how === 'half logged in')
+            await client.request(SETUP, client.#setup(0, ntlmNegotiate()));
         return client;
     }
 
@@ -209,6 +226,10 @@ export class SmbClient {
 
     get session() {
         return this.#session;
+    }
+
+    get socket() {
+        return this.#socket;
     }
 
     /** Sends a command; the final answer {status, body, session, tree}. `pending` hears of an interim one. */

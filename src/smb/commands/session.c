@@ -227,7 +227,8 @@ static bool read_setup(const struct smb_request *q, struct smb_setup *out)
 /* With its first channel. */
 static struct smb_channel *new_session(struct smb_conn *c)
 {
-    if (c->channel_count >= SMB_SESSIONS_PER_CONNECTION)
+    unsigned most = c->proved ? SMB_SESSIONS_PER_CONNECTION : SMB_EARLY_SESSIONS_MAX;
+    if (c->channel_count >= most)
         return NULL;
     struct smb_session *s = MEM_NEW(struct smb_session);
     s->refs = 1;
@@ -321,7 +322,7 @@ static void decide(struct smb_request *q, struct err outcome)
     c->deciding = false;
     if (status == STATUS_SUCCESS) {
         q->verified = q->verified || !c->session->anonymous;
-        loop_timer_cancel(c->conn->loop, &c->conn->early);
+        smb_conn_proved(c->conn);
         put_setup_answer(q, session_flags(c->session), d->token);
     }
     d->stepping->then(q, &d->setup, status);
