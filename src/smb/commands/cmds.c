@@ -25,16 +25,23 @@ static void smb_echo(struct smb_request *q)
     smb_complete(q, STATUS_SUCCESS);
 }
 
-/* Names a waiting request by its async id, or one that has not answered by its message id. Only of
- * its own session, whose signature or encryption was asked for: a CANCEL without a session proves
- * nothing. */
+/* Names a waiting request by its async id, or one that has not answered by its message id. Samba's
+ * client, unless it signs with GMAC, names none before it has read the interim answer: 0, which was
+ * NEGOTIATE's. It means the newest. */
+static bool is_named(const struct smb_request *waiting, const struct smb_header *cancel)
+{
+    if ((cancel->flags & SMB_FLAG_ASYNC) != 0)
+        return waiting->async_id == smb_async_id(cancel);
+    return cancel->message_id == 0 || waiting->header.message_id == cancel->message_id;
+}
+
+/* Of its own session alone, whose signature or encryption was asked for: a CANCEL without a session
+ * proves nothing. */
 static void smb_cancel(struct smb_request *q)
 {
-    bool by_async = (q->header.flags & SMB_FLAG_ASYNC) != 0;
-    uint64_t id = by_async ? smb_async_id(&q->header) : q->header.message_id;
     q->no_answer = true;
     for (struct smb_request *w = q->conn->waiting; w != NULL; w = w->wait_next) {
-        if (w->session == q->session && (by_async ? w->async_id : w->header.message_id) == id) {
+        if (w->session == q->session && is_named(w, &q->header)) {
             w->cancel(w);
             break;
         }
