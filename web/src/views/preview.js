@@ -2,6 +2,7 @@
 // A look into an object: text, JSON, CSV, Parquet heads, images, PDF, audio, video. Stored bytes never run here: text is put in
 // as text, images only as <img>, PDF in a frame of its own kind, all from blob: URLs that the page made.
 import { useEffect, useState } from 'preact/hooks';
+import { parseCsv } from '../api/csv.js';
 import { parquetSchema } from '../api/parquet.js';
 import { bytes } from '../ui/format.js';
 import { html } from '../ui/html.js';
@@ -30,32 +31,6 @@ export function kindOf(name, type) {
     if (end === 'json' || plain.endsWith('json'))
         return { kind: 'json' };
     return { kind: 'text' };
-}
-
-/** Rows of comma-separated text, quotes and line ends inside them included. */
-export function parseCsv(text, most = 200) {
-    const rows = [[]];
-    let cell = '';
-    let quoted = false;
-    for (let i = 0; i < text.length; i++) {
-        const letter = text[i];
-        if (quoted) {
-            if (letter === '"' && text[i + 1] === '"') { cell += '"'; i++; }
-            else if (letter === '"') quoted = false;
-            else cell += letter;
-        } else if (letter === '"' && cell === '') quoted = true;
-        else if (letter === ',') { rows.at(-1).push(cell); cell = ''; }
-        else if (letter === '\n') {
-            rows.at(-1).push(cell.replace(/\r$/, ''));
-            cell = '';
-            if (rows.length >= most)
-                return rows;
-            rows.push([]);
-        } else cell += letter;
-    }
-    if (cell !== '' || rows.at(-1).length > 0)
-        rows.at(-1).push(cell);
-    return rows.filter((row) => row.length > 0);
 }
 
 function isBinary(data) {
@@ -112,7 +87,7 @@ function view(shown, name) {
     case 'note': return html`<p>${shown.text}</p>`;
     case 'json': return html`<pre tabindex="0">${pretty(shown.text)}</pre>`;
     case 'csv': {
-        const [head = [], ...rows] = parseCsv(shown.text);
+        const [head = [], ...rows] = parseCsv(shown.text, 200);
         return html`<table class="plain"><thead><tr>${head.map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead><tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody></table>`;
     }
     case 'parquet': return html`<p>${shown.rows} rows in ${shown.groups} row groups${shown.createdBy ? `, written by ${shown.createdBy}` : ''}</p>

@@ -2,12 +2,18 @@
 // The views of the page, in the order of the side bar.
 import { Access } from './access.js';
 import { Blobs } from './blobs.js';
+import { Files } from './files.js';
 import { Overview } from './overview.js';
+import { Queues } from './queues.js';
+import { Tables } from './tables.js';
 
 const has = (service) => (session) => Boolean(session.server.services[service]);
 
 export const VIEWS = [
     { id: 'overview', title: 'Overview', component: Overview },
     { id: 'blob', title: 'Blobs', component: Blobs, needs: has('blob') },
+    { id: 'queue', title: 'Queues', component: Queues, needs: has('queue') },
+    { id: 'table', title: 'Tables', component: Tables, needs: has('table') },
+    { id: 'file', title: 'Files', component: Files, needs: has('file') },
     { id: 'access', title: 'Access', component: Access },
 ];
