@@ -147,7 +147,7 @@ FUZZ       := $(patsubst fuzz/%.c,build/fuzz/%,$(wildcard fuzz/*.c))
 FUZZ_FLAGS := -g1 -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 # Two thirds of the files: parsers live below what joins everything, and reach neither the local engine nor, but for these
 # four, the REST front end.
-FUZZ_SRC   := $(filter-out $(wildcard src/*.c) src/engine/local/% src/rest/% src/admin/%,$(SRC)) \
+FUZZ_SRC   := $(filter-out $(wildcard src/*.c) src/config/% src/engine/local/% src/rest/% src/admin/%,$(SRC)) \
               $(addprefix src/rest/,multipart.c structured.c table/json_read.c table/json_write.c)
 FUZZ_OBJ   := $(FUZZ_SRC:%.c=build/fuzz/obj/%.o)
 

@@ -18,7 +18,7 @@ trap 'stop; [ -z "$nginx_pid" ] || kill "$nginx_pid"; rm -rf "$data"' EXIT INT T
 
 start() {
     $pin build/lazuli --data "$data/store" --blob-port $blob_port --queue-port $queue_port --table-port $table_port \
-        --file-port $file_port --smb-port 0 --silent ${BENCH_FLAGS:-} 2>"$data/server.log" &
+        --file-port $file_port --smb-port off --silent ${BENCH_FLAGS:-} 2>"$data/server.log" &
     pid=$!
     for _ in $(seq 200); do
         curl -s -o /dev/null "http://127.0.0.1:$blob_port$account?comp=list" && return

@@ -104,8 +104,9 @@ int account_sources_load(const struct config *config, struct registry *registry)
     const char *host = reachable_host(config);
     registry->refuse_well_known_key = host != NULL && !config->insecure_well_known_key;
     if (registry->refuse_well_known_key && serves_well_known_key(registry->accounts))
-        return complain(host, "the well-known key is served on loopback only (give other accounts, "
-                              "or --insecure-well-known-key)");
+        return complain(host,
+                        "the well-known key is served on loopback only (give other accounts, "
+                        "or --insecure-well-known-key, which is LAZULI_INSECURE_WELL_KNOWN_KEY=1)");
     if (accounts_count(registry->accounts) == 0)
         log_line(LOG_WARN, "there is no account: add one with `lazuli account add NAME`");
     return 0;

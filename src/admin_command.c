@@ -18,8 +18,7 @@ static struct str server_url(const struct config *config, const char *given, str
         return str_of(given);
     if (config->admin_port == CONFIG_PORT_OFF)
         return arena_printf(arena, "http://%s:%u", config->host[0], (unsigned)config->port[0]);
-    unsigned port =
-        config->admin_port == CONFIG_PORT_UNSET ? CONFIG_ADMIN_PORT : (unsigned)config->admin_port;
+    unsigned port = (uint16_t)config->admin_port;
     return arena_printf(arena, "http://%s%s%s:%u", six ? "[" : "", config->admin_host,
                         six ? "]" : "", port);
 }

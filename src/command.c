@@ -141,6 +141,16 @@ static int cert_command(const struct config *config)
     return 0;
 }
 
+/* ---- config ---- */
+
+static int config_command(const struct config *config)
+{
+    if (config->operand_count > 0)
+        return complain("config", "takes flags only");
+    config_print(config);
+    return 0;
+}
+
 int serve_command(const struct config *config)
 {
     struct str command = str_of(config->command);
@@ -152,5 +162,7 @@ int serve_command(const struct config *config)
         return cert_command(config);
     if (str_eq(command, STR("health")))
         return health_command(config);
+    if (str_eq(command, STR("config")))
+        return config_command(config);
     return control_command(config->data, config->operands, config->operand_count);
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line: Azurite's flags and our own, in one table that also prints --help. */
+/* All settings: Azurite's flags and our own, in one table (config.c) that --help, the configuration
+ * file and the variables LAZULI_… follow from. */
 #ifndef CONFIG_H
 #define CONFIG_H
 
+#include "core/arena.h"
+#include "core/buf.h"
 #include "core/err.h"
 #include "core/log.h"
 #include "core/str.h"
@@ -12,7 +15,35 @@ enum {
     CONFIG_SERVICES = 4, /* in the order of enum service_kind */
     CONFIG_ADMIN_PORT = 10004,
     CONFIG_PORT_OFF = 1 << 16,
-    CONFIG_PORT_UNSET = 1 << 17, /* the default, which is done without when another has it */
+    /* With a port: the default, which is done without when another has it. */
+    CONFIG_PORT_UNSET = 1 << 17,
+    CONFIG_FLAGS_MAX = 128,
+    CONFIG_TEXTS_BYTES_MAX = 1 << 20, /* of what is kept of one configuration file */
+};
+
+/* By which name the program was started. */
+enum config_program {
+    PROGRAM_LAZULI,
+    PROGRAM_AZURITE,
+    PROGRAM_AZURITE_BLOB,
+    PROGRAM_AZURITE_QUEUE,
+    PROGRAM_AZURITE_TABLE,
+    PROGRAM_COUNT,
+};
+
+/* Where a value comes from. */
+enum config_source {
+    CONFIG_BY_DEFAULT,
+    CONFIG_BY_PROGRAM,
+    CONFIG_BY_FILE,
+    CONFIG_BY_VARIABLE,
+    CONFIG_BY_FLAG,
+};
+
+struct config_origin {
+    enum config_source source;
+    unsigned line;  /* of the file */
+    const char *by; /* the file, the variable or the flag */
 };
 
 struct config {
@@ -22,10 +53,17 @@ struct config {
     const char *smb_host;
     uint64_t port[CONFIG_SERVICES];
     uint64_t smb_port;
-    uint64_t admin_port; /* or CONFIG_PORT_OFF, CONFIG_PORT_UNSET */
+    /* Any port may be CONFIG_PORT_OFF, or be marked CONFIG_PORT_UNSET; 0 asks for a free one. */
+    uint64_t admin_port;
     const char *admin_host;
     const char *admin_hosts; /* NULL, or names with commas between */
     const char *metrics_token;
+    const char *ports_file;
+    uint64_t keep_alive_s[CONFIG_SERVICES];
+    uint64_t memory_limit; /* of the memory engine, in bytes */
+    const char *debug_file;
+    const char *config_file;
+    enum config_program program;
     bool in_memory;
     bool relaxed;
     bool silent;
@@ -49,15 +87,39 @@ struct config {
     uint64_t container_retention_days;
     const char *blob_versioning; /* "on", "off", or the accounts whose blobs have versions */
     uint64_t cache_mib;
-    bool help, version, ops;
-    const char *command;      /* "check", "backup", "account", "cert"; NULL: serve */
+    bool help, version, ops, describe;
+    const char *command;      /* the name of one in CONFIG_COMMANDS; NULL: serve */
     const char *operands[16]; /* of the command */
     unsigned operand_count;
+    struct config_origin origins[CONFIG_FLAGS_MAX]; /* of the flag of the same place */
+    struct arena texts;                             /* what was read from the file */
+    int argc;
+    char **argv;
 };
 
-/* ERR_INVALID_INPUT with the sentence to print in `detail` (static or in `text`, of `size` bytes).
- */
+/* From the command line, the environment and the configuration file that either names. argv must
+ * outlive it. ERR_INVALID_INPUT with the sentence to print in `detail` (static or in `text`, of
+ * `size` bytes). config_release in any case. */
 struct err config_parse(int argc, char **argv, struct config *out, char *text, size_t size);
+void config_release(struct config *config);
+
+/* Reads everything again. */
+struct err config_again(const struct config *old, struct config *out, char *text, size_t size);
+/* What cannot change while the server runs stays as it was; the names of those flags go to `kept`,
+ * those of all others that differ to `changed`. */
+void config_keep(struct config *fresh, const struct config *old, struct buf *changed,
+                 struct buf *kept);
+
+/* Warns of settings that do not go together. */
+void config_check(const struct config *config);
+
+const char *config_program_name(enum config_program program);
 void config_print_help(void);
+/* False when there is no such command. */
+bool config_print_command_help(const char *name);
+/* Every setting with its source, as a configuration file. */
+void config_print(const struct config *config);
+/* The tables, one row a line with tabs between its parts, for man pages and completions. */
+void config_describe(const struct config *defaults);
 
 #endif

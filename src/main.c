@@ -20,31 +20,44 @@
  * Two serve our few threads as fast. */
 enum { MALLOC_ARENAS = 2 };
 
+/* What is asked for besides work; false when nothing is. */
+static bool print_asked(const struct config *config)
+{
+    bool of_command = config->help && config->command != NULL;
+    if (of_command && config_print_command_help(config->command))
+        return true;
+    if (config->help)
+        config_print_help();
+    else if (config->version)
+        puts("lazuli " LAZULI_VERSION);
+    else if (config->ops)
+        ops_doc_print();
+    else if (config->describe)
+        config_describe(config);
+    return config->help || config->version || config->ops || config->describe;
+}
+
+static int work(struct config *config)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+    log_set_level(config->log_level);
+    return config->command == NULL ? serve(config, "Lazuli/" LAZULI_VERSION)
+                                   : serve_command(config);
+}
+
 int main(int argc, char **argv)
 {
     struct config config;
-    char text[256];
+    char text[768];
     (void)mallopt(M_ARENA_MAX, MALLOC_ARENAS);
     struct err error = config_parse(argc, argv, &config, text, sizeof text);
-    if (err_is(error)) {
+    int status = 2;
+    if (err_is(error))
         (void)fprintf(stderr, "lazuli: %s\n", error.detail);
-        return 2;
-    }
-    if (config.help) {
-        config_print_help();
-        return 0;
-    }
-    if (config.version) {
-        puts("lazuli " LAZULI_VERSION);
-        return 0;
-    }
-    if (config.ops) {
-        ops_doc_print();
-        return 0;
-    }
-    (void)signal(SIGPIPE, SIG_IGN);
-    log_set_level(config.log_level);
-    if (config.command == NULL)
-        return serve(&config, "Lazuli/" LAZULI_VERSION);
-    return serve_command(&config);
+    else if (print_asked(&config))
+        status = 0;
+    else
+        status = work(&config);
+    config_release(&config);
+    return status;
 }

@@ -12,7 +12,7 @@ bool host_is_loopback(const char *host)
 const char *reachable_service(const struct config *config)
 {
     for (size_t i = 0; i < CONFIG_SERVICES; i++)
-        if (config->port[i] != 0 && !host_is_loopback(config->host[i]))
+        if (config->port[i] != CONFIG_PORT_OFF && !host_is_loopback(config->host[i]))
             return config->host[i];
     return NULL;
 }
@@ -22,7 +22,7 @@ const char *reachable_host(const struct config *config)
     const char *service = reachable_service(config);
     if (service != NULL)
         return service;
-    if (config->smb_port != 0 && !host_is_loopback(config->smb_host))
+    if (config->smb_port != CONFIG_PORT_OFF && !host_is_loopback(config->smb_host))
         return config->smb_host;
     if (config->admin_port != CONFIG_PORT_OFF && !host_is_loopback(config->admin_host))
         return config->admin_host;

@@ -15,6 +15,7 @@
 
 #include "account_sources.h"
 #include "admin/admin.h"
+#include "announce.h"
 #include "auth/oauth.h"
 #include "complain.h"
 #include "control.h"
@@ -75,6 +76,8 @@ struct server {
     struct loop_watch signals;
     struct loop_timer log_timer;
     bool draining;
+    struct announce_ports ports;
+    atomic_int_fast64_t idle_ms[SERVICE_KIND_COUNT];
 };
 
 static const char *const SERVICE_NAMES[SERVICE_KIND_COUNT] = {"blob", "queue", "table", "file"};
@@ -244,6 +247,48 @@ static int start_tls(struct server *s)
     return err_is(error) ? complain(c->cert, "cannot serve HTTPS with it") : 0;
 }
 
+/* What came of an attempt to listen; *port is 0 when it is done without. */
+static int listened(const char *name, const char *host, uint64_t wanted, struct err error,
+                    uint16_t *port)
+{
+    char place[256];
+    (void)snprintf(place, sizeof place, "%s %s:%u", name, host,
+                   err_is(error) ? (uint16_t)wanted : *port);
+    if (!err_is(error)) {
+        log_line(LOG_INFO, "serving %s", place);
+        return 0;
+    }
+    *port = 0;
+    if ((wanted & CONFIG_PORT_UNSET) == 0 || error.cause != EADDRINUSE)
+        return complain_err(place, error);
+    log_line(LOG_WARN, "%s is in use: not served (--%s-port picks another)", place, name);
+    return 0;
+}
+
+static int64_t keep_alive_ms(const struct config *config, size_t service)
+{
+    enum { DAY_SECONDS = 86400 };
+    uint64_t seconds = config->keep_alive_s[service];
+    return (int64_t)(seconds == 0 ? DAY_SECONDS : seconds) * 1000;
+}
+
+static int listen_for(struct server *s, size_t i)
+{
+    const struct config *c = s->config;
+    uint16_t port = 0;
+    if (c->port[i] == CONFIG_PORT_OFF)
+        return 0;
+    s->listeners[i] = (struct rest_listener){.server = &s->rest, .service = (enum service_kind)i};
+    struct http_place place = {
+        .host = c->host[i], .port = (uint16_t)c->port[i], .idle_ms = &s->idle_ms[i]};
+    atomic_store(&s->idle_ms[i], keep_alive_ms(c, i));
+    struct err error = http_server_listen_at(s->http, &place, &s->listeners[i], &port);
+    int status = listened(SERVICE_NAMES[i], c->host[i], c->port[i], error, &port);
+    s->rest.ports[i] = port;
+    s->ports.service[i] = port;
+    return status;
+}
+
 static int start_listeners(struct server *s)
 {
     struct http_limits limits = HTTP_LIMITS_DEFAULT;
@@ -254,21 +299,10 @@ static int start_listeners(struct server *s)
         return complain_err("http", error);
     http_server_use_clock(s->http, &s->clock);
     http_server_use_tls(s->http, s->tls);
-    for (size_t i = 0; i < SERVICE_KIND_COUNT; i++) {
-        uint16_t port = (uint16_t)s->config->port[i];
-        char place[256];
-        if (port == 0)
-            continue;
-        s->listeners[i] =
-            (struct rest_listener){.server = &s->rest, .service = (enum service_kind)i};
-        error = http_server_listen(s->http, s->config->host[i], port, &s->listeners[i], &port);
-        (void)snprintf(place, sizeof place, "%s %s:%u", SERVICE_NAMES[i], s->config->host[i], port);
-        if (err_is(error))
-            return complain_err(place, error);
-        s->rest.ports[i] = port;
-        log_line(LOG_INFO, "serving %s", place);
-    }
-    return 0;
+    int status = 0;
+    for (size_t i = 0; i < SERVICE_KIND_COUNT && status == 0; i++)
+        status = listen_for(s, i);
+    return status;
 }
 
 /* Before the listeners, whose ports it answers on below /_lazuli/. */
@@ -282,7 +316,7 @@ static int start_admin(struct server *s, const char *version)
         .metrics_token = c->metrics_token,
         .on_loopback = host_is_loopback(c->admin_host),
         .services_on_loopback = reachable_service(c) == NULL,
-        .smb_port = (uint16_t)c->smb_port,
+        .smb_port = s->ports.smb,
     };
     s->admin = admin_new(&options, &s->rest);
     s->rest.side = &ADMIN_HANDLER;
@@ -294,10 +328,8 @@ static int start_admin(struct server *s, const char *version)
 static int start_admin_listener(struct server *s)
 {
     const struct config *c = s->config;
-    bool given = c->admin_port != CONFIG_PORT_UNSET;
-    uint16_t port = given ? (uint16_t)c->admin_port : CONFIG_ADMIN_PORT;
     struct http_limits limits = HTTP_LIMITS_DEFAULT;
-    char place[256];
+    uint16_t port = 0;
     if (c->admin_port == CONFIG_PORT_OFF)
         return 0;
     limits.connections_max = ADMIN_CONNECTIONS_MAX;
@@ -307,16 +339,11 @@ static int start_admin_listener(struct server *s)
         return complain_err("admin", error);
     http_server_use_clock(s->admin_http, &s->clock);
     http_server_use_tls(s->admin_http, s->tls);
-    error =
-        http_server_listen(s->admin_http, c->admin_host, port, admin_own_context(s->admin), &port);
-    (void)snprintf(place, sizeof place, "admin %s:%u", c->admin_host, port);
-    if (err_is(error) && (given || error.cause != EADDRINUSE))
-        return complain_err(place, error);
-    if (err_is(error))
-        log_line(LOG_WARN, "%s is in use: no console (--admin-port picks another)", place);
-    else
-        log_line(LOG_INFO, "serving %s", place);
-    return 0;
+    error = http_server_listen(s->admin_http, c->admin_host, (uint16_t)c->admin_port,
+                               admin_own_context(s->admin), &port);
+    int status = listened("admin", c->admin_host, c->admin_port, error, &port);
+    s->ports.admin = port;
+    return status;
 }
 
 static int start_smb(struct server *s)
@@ -328,19 +355,16 @@ static int start_smb(struct server *s)
                               .store = &s->store};
     struct smb_options options = {.encryption = s->config->smb_encryption,
                                   .connections_max = (unsigned)s->config->connections_max};
-    uint16_t port = (uint16_t)s->config->smb_port;
-    char place[256];
-    if (port == 0)
+    uint16_t port = 0;
+    if (s->config->smb_port == CONFIG_PORT_OFF)
         return 0;
     struct err error = smb_server_new(&world, &options, &s->smb);
     if (err_is(error))
         return complain_err("smb", error);
-    error = smb_server_listen(s->smb, s->config->smb_host, port, &port);
-    (void)snprintf(place, sizeof place, "smb %s:%u", s->config->smb_host, port);
-    if (err_is(error))
-        return complain_err(place, error);
-    log_line(LOG_INFO, "serving %s", place);
-    return 0;
+    error = smb_server_listen(s->smb, s->config->smb_host, (uint16_t)s->config->smb_port, &port);
+    int status = listened("smb", s->config->smb_host, s->config->smb_port, error, &port);
+    s->ports.smb = port;
+    return status;
 }
 
 /* All is made that there is to watch. */
@@ -393,6 +417,7 @@ static void drain(struct server *s)
     s->draining = true;
     admin_set_state(s->admin, ADMIN_DRAINING);
     log_line(LOG_INFO, "stopping");
+    announce_closing(s->config, &s->ports);
     if (s->smb != NULL)
         smb_server_drain(s->smb, smb_drained, s);
     else
@@ -531,6 +556,7 @@ int serve(const struct config *config, const char *server_name)
     struct server *s = MEM_NEW(struct server);
     s->config = config;
     raise_descriptor_limit();
+    config_check(config);
     int status = start_signals(s);
     if (status == 0)
         status = start_clock(s);
@@ -564,7 +590,15 @@ int serve(const struct config *config, const char *server_name)
     if (status == 0)
         status = start_watching(s);
     if (status == 0)
+        status = announce_write_ports(s->config, &s->ports);
+    if (status == 0) {
+        announce_started(s->config, &s->ports);
         status = run(s);
+    }
+    struct announce_ports ports = s->ports;
+    bool closes = s->draining;
     release(s);
+    if (closes)
+        announce_closed(config, &ports);
     return status;
 }

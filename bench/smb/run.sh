@@ -49,7 +49,7 @@ CONF
 }
 
 start_lazuli() {
-    build/lazuli --data "$data/store" --blob-port 0 --queue-port 0 --table-port 0 --file-port $file_port \
+    build/lazuli --data "$data/store" --blob-port off --queue-port off --table-port off --file-port $file_port \
         --smb-port $smb_port --silent 2>"$data/lazuli.log" &
     lazuli_pid=$!
     for _ in $(seq 200); do

@@ -151,6 +151,12 @@ void http_conn_refuse(struct http_conn *c, struct err error)
  * The timer is not moved for each request: a deadline follows from the state, and the timer, set
  * for it or for an earlier one, looks at it when it fires. */
 
+static int64_t conn_idle_ms(const struct http_conn *c)
+{
+    return c->idle_ms != NULL ? atomic_load_explicit(c->idle_ms, memory_order_relaxed)
+                              : http_server_limits(c->worker->server)->idle_ms;
+}
+
 static int64_t conn_deadline_ms(const struct http_conn *c)
 {
     const struct http_limits *limits = http_server_limits(c->worker->server);
@@ -159,7 +165,7 @@ static int64_t conn_deadline_ms(const struct http_conn *c)
     case CONN_HEAD:
         if (stream_in_handshake(&c->stream))
             return c->since_ms + limits->head_ms;
-        return c->in.n == 0 ? c->active_ms + limits->idle_ms : c->since_ms + limits->head_ms;
+        return c->in.n == 0 ? c->active_ms + conn_idle_ms(c) : c->since_ms + limits->head_ms;
     case CONN_BODY:
         return c->call->paused ? INT64_MAX : c->active_ms + limits->body_stall_ms;
     case CONN_SEND:
@@ -347,9 +353,10 @@ static void conn_ready(struct loop_watch *watch, uint32_t events)
     }
 }
 
-void http_conn_open(struct http_worker *w, int fd, const struct sockaddr_storage *peer,
-                    void *listener_context, bool refused)
+void http_conn_open(const struct http_listener *listener, int fd,
+                    const struct sockaddr_storage *peer, bool refused)
 {
+    struct http_worker *w = listener->worker;
     struct http_conn *c = MEM_NEW(struct http_conn);
     c->watch = (struct loop_watch){.ready = conn_ready, .fd = fd};
     c->timer.fire = conn_timer;
@@ -358,7 +365,8 @@ void http_conn_open(struct http_worker *w, int fd, const struct sockaddr_storage
     c->worker = w;
     c->held = buf_heap();
     c->peer = *peer;
-    c->listener_context = listener_context;
+    c->listener_context = listener->context;
+    c->idle_ms = listener->idle_ms;
     c->counted = !refused;
     stream_init(&c->stream, fd, http_server_tls(w->server));
     http_conn_set_state(c, CONN_HEAD);

@@ -95,6 +95,7 @@ struct http_conn {
     int64_t started_us; /* when the head's first byte came; 0: not yet */
     uint64_t number;
     void *listener_context;
+    const atomic_int_fast64_t *idle_ms; /* the listener's; NULL: as the limits have it */
     struct sockaddr_storage peer;
 };
 
@@ -103,6 +104,7 @@ struct http_listener {
     struct http_worker *worker;
     struct http_listener *next;
     void *context;
+    const atomic_int_fast64_t *idle_ms;
 };
 
 /* One per loop. */
@@ -132,8 +134,8 @@ struct http_worker {
 
 /* ---- conn.c ---- */
 /* A connection just accepted; `refused` when it is one too many: it gets a 503 and no more. */
-void http_conn_open(struct http_worker *w, int fd, const struct sockaddr_storage *peer,
-                    void *listener_context, bool refused);
+void http_conn_open(const struct http_listener *listener, int fd,
+                    const struct sockaddr_storage *peer, bool refused);
 /* Does all that can be done now. From anywhere on the loop's thread. */
 void http_conn_drive(struct http_conn *c);
 /* Closes what can be closed now; a handler at work is left to finish. */

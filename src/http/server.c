@@ -30,6 +30,8 @@ struct http_server {
     const struct clock *clock;
     struct clock system_clock;
     struct tls *tls;
+    atomic_uint connections_max;
+    atomic_uint connections_per_address;
     atomic_uint connection_count;
     atomic_uint refused_count;
     _Atomic uint64_t refused_total;
@@ -80,6 +82,13 @@ void *http_server_loop_memory(const struct http_server *s, size_t i)
     return s->workers[i].handler_memory;
 }
 
+void http_server_limit(struct http_server *s, unsigned connections_max,
+                       unsigned connections_per_address)
+{
+    atomic_store(&s->connections_max, connections_max);
+    atomic_store(&s->connections_per_address, connections_per_address);
+}
+
 struct http_usage http_server_usage(const struct http_server *s)
 {
     return (struct http_usage){
@@ -125,11 +134,11 @@ void http_server_forget(struct http_conn *c)
 /* Whether the connection is within the limits; then it is counted. */
 static bool server_admit(struct http_server *s, const struct sockaddr_storage *peer)
 {
-    if (atomic_fetch_add(&s->connection_count, 1) >= s->limits.connections_max) {
+    if (atomic_fetch_add(&s->connection_count, 1) >= atomic_load(&s->connections_max)) {
         (void)atomic_fetch_sub(&s->connection_count, 1);
         return false;
     }
-    if (!address_counts_add(s->addresses, peer, s->limits.connections_per_address)) {
+    if (!address_counts_add(s->addresses, peer, atomic_load(&s->connections_per_address))) {
         (void)atomic_fetch_sub(&s->connection_count, 1);
         return false;
     }
@@ -148,7 +157,7 @@ static void server_take(struct http_listener *listener, int fd, const struct soc
         (void)close(fd);
         return;
     }
-    http_conn_open(listener->worker, fd, peer, listener->context, refused);
+    http_conn_open(listener, fd, peer, refused);
 }
 
 /* ---- listening ---- */
@@ -161,14 +170,22 @@ static void listener_take(struct listener *base, int fd, const struct sockaddr_s
 struct err http_server_listen(struct http_server *s, const char *host, uint16_t port,
                               void *listener_context, uint16_t *port_out)
 {
+    return http_server_listen_at(s, &(struct http_place){.host = host, .port = port},
+                                 listener_context, port_out);
+}
+
+struct err http_server_listen_at(struct http_server *s, const struct http_place *wanted,
+                                 void *listener_context, uint16_t *port_out)
+{
     struct listener_place place;
-    TRY(listener_resolve(host, port, &place));
+    TRY(listener_resolve(wanted->host, wanted->port, &place));
     for (size_t i = 0; i < s->worker_count; i++) {
         struct http_worker *w = &s->workers[i];
         struct http_listener *listener = MEM_NEW(struct http_listener);
         listener->base = (struct listener){.loop = w->loop, .take = listener_take};
         listener->worker = w;
         listener->context = listener_context;
+        listener->idle_ms = wanted->idle_ms;
         struct err error = listener_open(&listener->base, i == 0, &place);
         if (err_is(error)) {
             free(listener);
@@ -262,6 +279,7 @@ struct err http_server_new(struct loop **loops, size_t loop_count,
     struct http_server *s = mem_calloc(1, sizeof *s + sizeof(struct http_worker) * loop_count);
     s->handler = handler;
     s->limits = limits != NULL ? *limits : HTTP_LIMITS_DEFAULT;
+    http_server_limit(s, s->limits.connections_max, s->limits.connections_per_address);
     clock_init_system(&s->system_clock);
     s->clock = &s->system_clock;
     s->addresses = address_counts_new();

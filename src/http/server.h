@@ -3,6 +3,8 @@
 #ifndef HTTP_SERVER_H
 #define HTTP_SERVER_H
 
+#include <stdatomic.h>
+
 #include "core/clock.h"
 #include "http/exchange.h"
 #include "net/tls.h"
@@ -32,9 +34,22 @@ void http_server_use_tls(struct http_server *s, struct tls *tls);
 /* One port for all loops. Port 0 picks a free one. ERR_IO with errno as cause (EADDRINUSE, …). */
 struct err http_server_listen(struct http_server *s, const char *host, uint16_t port,
                               void *listener_context, uint16_t *port_out);
+struct http_place {
+    const char *host;
+    uint16_t port;
+    /* How long a connection may be idle: the caller's, who may change it; NULL: as the server's
+     * limits have it. */
+    const atomic_int_fast64_t *idle_ms;
+};
+/* The same, with more to say of the place. */
+struct err http_server_listen_at(struct http_server *s, const struct http_place *place,
+                                 void *listener_context, uint16_t *port_out);
 /* What the handler keeps for the i-th loop; NULL: nothing. Its owner says who may look at it when.
  */
 void *http_server_loop_memory(const struct http_server *s, size_t i);
+/* New limits for the connections that come from now on. From any thread. */
+void http_server_limit(struct http_server *s, unsigned connections_max,
+                       unsigned connections_per_address);
 /* For metrics; any thread. */
 struct http_usage {
     unsigned connections; /* open now */

@@ -132,7 +132,7 @@ test('only health, metrics and control are on the services\' ports', async () =>
 
 test('a port that was asked for and is in use ends the server', async () => {
     const ports = (await freePorts(4)).flatMap((port, i) => [`--${SERVICES[i]}-port`, String(port)]);
-    const args = ['--in-memory', '--smb-port', '0', ...ports, '--admin-port', String(server.ports.admin)];
+    const args = ['--in-memory', '--smb-port', 'off', ...ports, '--admin-port', String(server.ports.admin)];
     const ended = spawnSync(BIN, args, { encoding: 'utf8', timeout: 60000 });
     assert.equal(ended.status, 1, ended.stderr);
     assert.match(ended.stderr, /admin .*in use/i);

@@ -185,7 +185,7 @@ test('the well-known key is not served beyond loopback', async () => {
     const file = join(folder, 'accounts');
     writeFileSync(file, `# by hand\nanother:${KEY}\n`);
     for (const args of [[], ['--accounts', file]]) {
-        const error = await run(BIN, ['--in-memory', '--host', '0.0.0.0', '--smb-port', '0', ...args]).then(() => null, (e) => e);
+        const error = await run(BIN, ['--in-memory', '--host', '0.0.0.0', '--smb-port', 'off', ...args]).then(() => null, (e) => e);
         assert.notEqual(error, null);
         assert.match(error.stderr, /well-known key is served on loopback only/);
     }

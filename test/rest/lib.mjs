@@ -163,8 +163,8 @@ class Server {
             this.ports = Object.fromEntries(SERVICES.map((s, i) => [s, services.includes(s) ? free[i] : 0]));
             this.ports.admin = admin ? free[SERVICES.length] : 0;
         }
-        const flags = SERVICES.flatMap((s) => [`--${s}-port`, String(this.ports[s])]);
-        flags.push('--smb-port', '0', '--clock-file', this.clockFile);
+        const flags = SERVICES.flatMap((s) => [`--${s}-port`, String(this.ports[s] || 'off')]);
+        flags.push('--smb-port', 'off', '--clock-file', this.clockFile);
         flags.push('--admin-port', admin ? String(this.ports.admin) : 'off');
         flags.push(...(inMemory ? ['--in-memory'] : ['--data', this.data]), ...args);
         if (disk !== null)

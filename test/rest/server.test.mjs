@@ -47,7 +47,7 @@ test('the well-known key is refused beyond loopback', async () => {
 test('a port that is taken is said, with a status', async () => {
     const server = await startServer({ inMemory: true });
     const { blob } = server.ports;
-    const off = ['--queue-port', '0', '--table-port', '0', '--file-port', '0', '--smb-port', '0'];
+    const off = ['--queue-port', 'off', '--table-port', 'off', '--file-port', 'off', '--smb-port', 'off'];
     const error = await fails(['--in-memory', '--blob-port', String(blob), ...off]);
     assert.match(error.stderr, new RegExp(`${blob}.*in use`, 'i'));
     await server.stop();
@@ -59,7 +59,7 @@ test('SIGINT stops it too, and status 0 says that all went well', async () => {
     await server.stop();
 });
 
-test('a service whose port is 0 is off', async () => {
+test('a service whose port is off is not served', async () => {
     const server = await startServer({ inMemory: true, services: ['queue'] });
     assert.deepEqual(SERVICES.filter((s) => server.ports[s] !== 0), ['queue']);
     const answer = await server.request('queue', 'GET', '/', { query: 'comp=list' });

@@ -13,7 +13,7 @@ smb_start() {
     SMB_FOLDER=$(mktemp -d /tmp/lazuli-smb-XXXXXX)
     SMB_PORT=$(free_port)
     FILE_PORT=$(free_port)
-    "$SMB_BIN" --data "$SMB_FOLDER/data" --blob-port 0 --queue-port 0 --table-port 0 --file-port "$FILE_PORT" \
+    "$SMB_BIN" --data "$SMB_FOLDER/data" --blob-port off --queue-port off --table-port off --file-port "$FILE_PORT" \
         --smb-port "$SMB_PORT" --silent "$@" >"$SMB_FOLDER/log" 2>&1 &
     SMB_PID=$!
     for _ in $(seq 100); do

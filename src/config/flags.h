@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a row of the table of flags says. The table itself is in config.c. */
+#ifndef CONFIG_FLAGS_H
+#define CONFIG_FLAGS_H
+
+#include "config.h"
+#include "core/buf.h"
+
+enum flag_kind {
+    FLAG_BOOL,
+    FLAG_TEXT,    /* const char *, NULL when not given */
+    FLAG_NUMBER,  /* uint64_t, up to max */
+    FLAG_MIB,     /* uint64_t, bytes; given in MiB, which may have a fraction */
+    FLAG_PORT,    /* uint64_t, a number or CONFIG_PORT_OFF */
+    FLAG_HOST,    /* the address of all services */
+    FLAG_CHOICE,  /* an enum whose values are the places of `words` */
+    FLAG_EITHER,  /* bool: the second of two words sets it */
+    FLAG_NOTHING, /* taken for Azurite's sake */
+};
+
+struct flag {
+    const char *name;  /* with its dashes; without them it is the key of a configuration file, and
+                          as LAZULI_NAME a variable */
+    const char *alias; /* Azurite's name; NULL: none */
+    enum flag_kind kind;
+    size_t offset; /* in struct config */
+    uint64_t max;
+    const char *argument; /* what --help calls its value; NULL: it has none */
+    const char *help;     /* NULL: not shown */
+    /* The following are given by name where they are needed. */
+    const char *short_name;
+    const char *const *words; /* up to a NULL */
+    const char *section;      /* of --help and the man page: begins with this row */
+    bool reload;              /* SIGHUP puts a new value in force */
+    bool secret;              /* the value is never printed */
+    bool action;              /* asks for something else than serving: on the command line only */
+};
+
+struct command {
+    const char *name;
+    const char *operands; /* as --help shows them */
+    const char *help;     /* in a few words */
+    const char *text;     /* in full, lines of at most 100 characters */
+    const char *flags;    /* that mean something for it, with spaces between; NULL: none */
+};
+
+extern const struct flag CONFIG_FLAGS[];
+extern const size_t CONFIG_FLAG_COUNT;
+extern const struct command CONFIG_COMMANDS[];
+extern const size_t CONFIG_COMMAND_COUNT;
+
+/* By any of its names, dashes included; NULL when there is none. */
+const struct flag *flag_find(struct str name);
+const struct command *command_find(struct str name);
+
+static inline size_t flag_index(const struct flag *flag)
+{
+    return (size_t)(flag - CONFIG_FLAGS);
+}
+
+/* LAZULI_BLOB_PORT of --blob-port; `out` has FLAG_VARIABLE_BYTES. */
+enum { FLAG_VARIABLE_BYTES = 64 };
+void flag_variable(const struct flag *flag, char *out);
+
+/* Where a value goes to: false when it is not one of the flag's. A text must outlive the config;
+ * the value of a FLAG_BOOL may be absent, which sets it. */
+bool value_set(struct config *config, const struct flag *flag, struct str value);
+/* What would be valid, for an error. */
+const char *value_wanted(const struct flag *flag);
+/* The value as it would be given; nothing when none is. */
+void value_put(struct buf *out, const struct config *config, const struct flag *flag);
+/* Whether two configurations have the same value, and what makes it so. */
+bool value_same(const struct config *a, const struct config *b, const struct flag *flag);
+void value_copy(struct config *to, const struct config *from, const struct flag *flag);
+/* Whether setting the one also sets the other: --host and --blob-host, say. */
+bool value_is_shared(const struct flag *set, const struct flag *other);
+
+/* The lines of a configuration file, one after the other. */
+struct config_line {
+    struct str key, value;
+    unsigned number;
+};
+enum { CONFIG_FILE_BYTES_MAX = 64 << 10 };
+/* ERR_IO; ERR_INVALID_INPUT for a file that is too long. The text lives in the arena. */
+struct err config_file_read(struct arena *arena, const char *path, struct str *text);
+/* False at the end, or with *wrong set at a line that is no "key = value". */
+bool config_file_next(struct str *rest, struct config_line *line, bool *wrong);
+
+#endif
