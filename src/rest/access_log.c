@@ -52,19 +52,57 @@ static void put_visible(struct buf *out, struct str text)
         buf_putc(out, text.p[i] > 0x20 && text.p[i] < 0x7F ? text.p[i] : '?');
 }
 
+/* A text with its escapes undone, and where in the text each byte comes from. */
+struct plain {
+    size_t n;
+    char text[ACCESS_LOG_TARGET_MAX];
+    uint16_t from[ACCESS_LOG_TARGET_MAX];
+};
+
+/* Undoes each escape once; false when there was none. */
+static bool undo_escapes(struct plain *p)
+{
+    size_t n = 0, was = p->n;
+    for (size_t i = 0; i < was; i++, n++) {
+        int high = i + 2 < was && p->text[i] == '%' ? ascii_hex(p->text[i + 1]) : -1;
+        int low = high < 0 ? -1 : ascii_hex(p->text[i + 2]);
+        p->text[n] = low < 0 ? p->text[i] : (char)(high << 4 | low);
+        p->from[n] = p->from[i];
+        i += low < 0 ? 0 : 2;
+    }
+    p->n = n;
+    return n < was;
+}
+
+/* Where "sig=" begins in the text, be its letters escaped, and the escapes escaped, or not; where
+ * what is escaped too often begins; the text's length when there is neither. */
+static size_t find_signature(struct str text)
+{
+    enum { ROUNDS_MAX = 8 };
+    struct plain p = {.n = text.n};
+    if (text.n > 0)
+        memcpy(p.text, text.p, text.n);
+    for (size_t i = 0; i < text.n; i++)
+        p.from[i] = (uint16_t)i;
+    for (int round = 0;; round++) {
+        for (size_t i = 0; i < p.n; i++)
+            if (str_istarts((struct str){p.text + i, p.n - i}, STR("sig=")))
+                return p.from[i];
+        if (round == ROUNDS_MAX)
+            return str_find(text, '%', 0);
+        if (!undo_escapes(&p))
+            return text.n;
+    }
+}
+
 /* A URL with a signature can also stand where it does not belong: in the path, when its '?' was
- * escaped, or in another parameter. Nothing is shown from "sig=" on, be the '=' escaped or not. */
+ * escaped, or in another parameter. Nothing is shown from there on. */
 static void put_without_signature(struct buf *out, struct str text)
 {
-    for (size_t i = 0; i + 3 < text.n; i++) {
-        if (str_istarts(str_from(text, i), STR("sig=")) ||
-            str_istarts(str_from(text, i), STR("sig%"))) {
-            put_visible(out, str_head(text, i + 3));
-            buf_put(out, STR("=-"));
-            return;
-        }
-    }
-    put_visible(out, text);
+    size_t at = find_signature(text);
+    put_visible(out, str_head(text, at));
+    if (at < text.n)
+        buf_put(out, STR("sig=-"));
 }
 
 void access_log_put_target(struct buf *out, struct str path, struct str query)

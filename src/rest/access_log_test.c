@@ -42,6 +42,22 @@ void test_access_log_reason_has_no_secret(void)
                  "AuthenticationErrorDetail: There is no account 'x' on this server.");
 }
 
+/* A URL that was pasted into a path or a parameter, escaped as often as it may be. */
+void test_access_log_hides_escaped_signatures(void)
+{
+    check_target("/a/b%3Fsv=1%26sig%3Dsecret", NULL, "/a/b%3Fsv=1%26sig=-");
+    check_target("/a/b%3F%73%69%67%3Dsecret", NULL, "/a/b%3Fsig=-");
+    check_target("/a/b%3F%2573%2569%2567%253Dsecret", NULL, "/a/b%3Fsig=-");
+    check_target("/a/b%3F%25252573ig=secret", NULL, "/a/b%3Fsig=-");
+    check_target("/a", "url=http:%2F%2Fx%3F%53i%47%3Dsecret&b=1",
+                 "/a?url=http:%2F%2Fx%3Fsig=-&b=1");
+    check_target("/a", "url=%25%37%33ig%3Dsecret", "/a?url=sig=-");
+    check_target("/a", "url=s%69g%3dsecret", "/a?url=sig=-");
+    check_target("/a", "b=%25252525252525252525252573ig=secret", "/a?b=sig=-");
+    check_target("/%", "b=%&c=%7&d=%zz", "/%?b=%&c=%7&d=%zz");
+    check_target("/design/a%20b", "b=a%20b&design=1", "/design/a%20b?b=a%20b&design=1");
+}
+
 void test_access_log_stays_one_line(void)
 {
     check_target("/a\nb", "x=\x01", "/a?b?x=?");

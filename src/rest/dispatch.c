@@ -462,13 +462,23 @@ static struct err too_large(struct rest_call *call)
                       arena_printf(call->arena, "MaxLimit\t%llu", limit).p);
 }
 
-static struct err check_body(struct rest_call *call)
+/* The length is what a Shared Key signature covers of the body. A request that was signed without
+ * one must not be good for a body in chunks, so a body needs a length, whoever sends it, as in the
+ * cloud. Tables sign no length, and take chunks. */
+static bool lacks_length(const struct rest_call *call)
 {
     const struct http_request *request = &call->x->request;
+    bool chunks = request->chunked && call->service == SERVICE_TABLE;
+    return request->content_length < 0 && !chunks;
+}
+
+static struct err check_body(struct rest_call *call)
+{
     if (call->op->body == BODY_NONE)
         return OK;
-    if (request->content_length < 0 && !request->chunked)
-        return err_new(ERR_MISSING_CONTENT_LENGTH_HEADER);
+    if (lacks_length(call))
+        return call_error(call, ERR_MISSING_CONTENT_LENGTH_HEADER, "HeaderName",
+                          STR("Content-Length"));
     if (call->body_length > 0 && (uint64_t)call->body_length > call->op->body_max)
         return too_large(call);
     return OK;

@@ -259,6 +259,10 @@ test('keys and signatures are never in the log', async () => {
             await get(`/${ACCOUNT}/?comp=list&${query}`);
         await get(`/${ACCOUNT}/c/%3F${sas}`);
         await get(`/${ACCOUNT}/c/${encodeURIComponent(`?${sas}`)}`);
+        const escaped = `?${sas}`.replace('sig=', '%73%69g%3D');
+        for (const target of [escaped, encodeURIComponent(escaped)])
+            for (const place of ['c/', '?url='])
+                await get(`/${ACCOUNT}/${place}${target.replaceAll('&', '%26').replace('?', '%3F')}`);
         const wrong = Buffer.from('a wrong key').toString('base64');
         await assertRejects((await own.blobs({ key: wrong })).getContainerClient('c').create(), 403, 'AuthenticationFailed');
         const { stdout } = await run(BIN, ['account', 'add', 'logged', '--data', own.data]);

@@ -174,3 +174,33 @@ test('a client cannot write headers into an error', async () => {
             assert.ok(!('set-cookie' in answer.headers) && !('x-injected' in answer.headers));
         }
 });
+
+test('what was signed without a body is not good for one in chunks', async () => {
+    const blob = `${path()}/signed`;
+    assert.equal((await server.request('blob', 'PUT', blob, { headers: { 'x-ms-blob-type': 'BlockBlob' }, body: 'kept' })).status, 201);
+    const queue = `/${uniqueName('q')}`;
+    assert.equal((await server.request('queue', 'PUT', queue)).status, 201);
+    const acl = '<SignedIdentifiers></SignedIdentifiers>';
+    for (const [service, method, target, query, headers, body] of [
+        ['blob', 'PUT', blob, '', { 'x-ms-blob-type': 'BlockBlob' }, 'another'],
+        ['blob', 'PUT', blob, 'comp=block&blockid=AAAA', {}, 'another'],
+        ['blob', 'PUT', blob, 'comp=blocklist', {}, '<BlockList></BlockList>'],
+        ['blob', 'PUT', blob, 'comp=tags', {}, '<Tags><TagSet></TagSet></Tags>'],
+        ['blob', 'PUT', path(), 'restype=container&comp=acl', { 'x-ms-blob-public-access': 'container' }, acl],
+        ['blob', 'PUT', '/', 'restype=service&comp=properties', {}, '<StorageServiceProperties></StorageServiceProperties>'],
+        ['blob', 'POST', '/', 'comp=batch', { 'Content-Type': 'multipart/mixed; boundary=b' }, '--b--'],
+        ['queue', 'PUT', queue, 'comp=acl', {}, acl],
+        ['queue', 'POST', `${queue}/messages`, '', {}, '<QueueMessage><MessageText>x</MessageText></QueueMessage>'],
+    ]) {
+        const answer = await server.request(service, method, target, {
+            query, headers, body,
+            auth: (all) => {
+                const empty = { ...all, 'Content-Length': '0' };
+                const signed = sign(method, `/${ACCOUNT}${target}`, query, empty);
+                return [...signed.filter(([name]) => name !== 'Content-Length'), ['Transfer-Encoding', 'chunked']];
+            },
+        });
+        assertError(answer, 411, 'MissingContentLengthHeader');
+    }
+    assert.equal((await server.request('blob', 'GET', blob)).text, 'kept');
+});

@@ -196,6 +196,25 @@ test('what is wrong with a source', async () => {
     assert.equal(await to.exists(), false);
 });
 
+test('credentials for HTTPS only are not taken over HTTP, however the source is written', async () => {
+    const { SASProtocol } = await import('@azure/storage-blob');
+    const from = await source(Buffer.from('x'), {}, foreign);
+    const sas = await from.generateSasUrl({
+        permissions: await permissions('r'), protocol: SASProtocol.Https, expiresOn: new Date(Date.now() + 3600000),
+    });
+    const https = (url) => url.replace('http:', 'https:');
+    for (const url of [sas, https(sas), https(sas).replace(/[^/]*\/other/, 'other.blob.core.windows.net')])
+        for (const kind of [{}, { 'x-ms-requires-sync': 'true' }, { 'x-ms-blob-type': 'BlockBlob' }]) {
+            const headers = { 'x-ms-copy-source': url, ...kind };
+            assertError(await server.request('blob', 'PUT', '/copies/never', { headers }), 403, 'CannotVerifyCopySource');
+        }
+    for (const url of [from.url, https(from.url), 'https://192.0.2.1/a/b'])
+        assertError(await server.request('blob', 'PUT', '/copies/never', {
+            headers: { 'x-ms-copy-source': url, 'x-ms-requires-sync': 'true', 'x-ms-copy-source-authorization': 'Bearer x' },
+        }), 403, 'CannotVerifyCopySource');
+    assert.equal(await container.getBlobClient('never').exists(), false);
+});
+
 test('Abort Copy Blob', async () => {
     const from = await source(Buffer.from('x'));
     const to = container.getBlobClient(uniqueName('dst'));

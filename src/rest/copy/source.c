@@ -243,6 +243,9 @@ struct err copy_source_read(struct rest_call *call, struct source_url *out)
     second->authorization = call_header(call, AUTHORIZATION);
     if (str_given(second->authorization) && !str_istarts(second->authorization, STR("Bearer ")))
         return call_bad_header(call, AUTHORIZATION);
+    /* Also one for a source elsewhere: like the request's own, it could be read on its way here. */
+    if (str_given(second->authorization) && !call->x->secure)
+        return copy_source_refused(call, err_new(ERR_AUTHENTICATION_FAILED));
     out->cloud = names_cloud(call, &out->uri, &second->service);
     out->here = out->cloud || leads_here(call, &out->uri, &second->service);
     if (!out->here)
