@@ -8,7 +8,7 @@
 struct str auth_header(const struct auth_input *input, struct str name)
 {
     for (size_t i = 0; i < input->header_count; i++)
-        if (str_ieq(input->headers[i].name, name))
+        if (input->headers[i].value.n > 0 && str_ieq(input->headers[i].name, name))
             return input->headers[i].value;
     return STR_NONE;
 }
@@ -19,7 +19,7 @@ static size_t count_header(const struct auth_input *input, struct str name, stru
     size_t count = 0;
     *value = STR_NONE;
     for (size_t i = 0; i < input->header_count; i++) {
-        if (!str_ieq(input->headers[i].name, name))
+        if (input->headers[i].value.n == 0 || !str_ieq(input->headers[i].name, name))
             continue;
         *value = input->headers[i].value;
         count++;

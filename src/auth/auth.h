@@ -53,10 +53,12 @@ struct sas_known;
 struct auth_input {
     enum service_kind service;
     struct str method;
-    struct str path;               /* as sent, percent-encoded */
-    struct str raw_query;          /* as sent */
-    const struct auth_pair *query; /* decoded names (as sent in case) and values */
+    struct str path;      /* as sent, percent-encoded */
+    struct str raw_query; /* as sent */
+    /* Decoded names (as sent in case) and values. */
+    const struct auth_pair *query; /* '+' read as a space, but in sig */
     size_t query_count;
+    const struct auth_pair *query_plus; /* '+' read as it is; NULL: there is none */
     const struct auth_pair *headers;
     size_t header_count;
     int64_t content_length; /* -1: none */
@@ -90,6 +92,7 @@ struct auth_result {
     enum auth_kind kind;
     struct str permissions; /* the SAS's letters, those that mean something for its resource */
     bool create_only;       /* c without w: must not overwrite */
+    bool plus_is_plus;      /* what was signed is query_plus */
     struct str identity;    /* object id of a bearer or of who delegated, for the log */
     struct str tenant;      /* of a bearer; absent when the token names none */
     /* Response-header overrides of a SAS; absent where not given. */

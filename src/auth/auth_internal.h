@@ -41,7 +41,7 @@ struct auth_reach {
 /* Of the request's account and service, good for nothing yet. */
 struct auth_reach *auth_reach_new(const struct auth_input *input, struct arena *arena);
 
-/* A header's value by its name in any case; absent when not sent. */
+/* A header's value by its name in any case; absent when not sent or empty. */
 struct str auth_header(const struct auth_input *input, struct str name);
 /* The same for a query parameter. */
 struct str auth_query(const struct auth_input *input, struct str name);

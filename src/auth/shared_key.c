@@ -49,7 +49,9 @@ enum variant {
     /* "/account-secondary/…" in the path signed as "/account/…": some SDKs sign the path they send,
      * some that of the primary. */
     VARIANT_PRIMARY_PATH = 4,
-    VARIANT_ALL = 7
+    /* A '+' in the query signed as it is, and not as the space that it stands for. */
+    VARIANT_PLUS = 8,
+    VARIANT_ALL = 15
 };
 
 struct signing {
@@ -60,8 +62,9 @@ struct signing {
     struct auth_pair *ms; /* x-ms-* headers, names in lower case */
     size_t ms_count;
     struct str ms_date;
-    struct auth_pair *query; /* sorted, names in lower case; NULL where it is not signed */
-    unsigned variants;       /* those that make a difference for this request */
+    /* Sorted, names in lower case; NULL where it is not signed. */
+    struct auth_pair *query, *query_plus; /* by how '+' is read, see auth_input */
+    unsigned variants;                    /* those that make a difference for this request */
     struct buf text;
 };
 
@@ -104,7 +107,7 @@ static struct err gather(struct signing *s)
         }
         struct str name = lower(s->arena, header->name);
         s->ms[s->ms_count++] = (struct auth_pair){name, str_trim(header->value)};
-        if (str_eq(name, STR("x-ms-date")))
+        if (header->value.n > 0 && str_eq(name, STR("x-ms-date")))
             s->ms_date = header->value;
     }
     return OK;
@@ -204,21 +207,31 @@ static bool may_follow(const struct auth_pair *before, const struct auth_pair *p
            str_eq(pair->name, STR("include"));
 }
 
-static struct err order_query(struct signing *s)
+static struct err order_query(const struct signing *s, const struct auth_pair *query,
+                              struct auth_pair **out)
 {
     size_t count = s->input->query_count;
-    s->query = ARENA_ARRAY(s->arena, struct auth_pair, count);
+    struct auth_pair *sorted = ARENA_ARRAY(s->arena, struct auth_pair, count);
     for (size_t i = 0; i < count; i++) {
-        const struct auth_pair *sent = &s->input->query[i];
-        if (!auth_is_signable_name(sent->name) || !auth_is_signable(sent->value))
+        if (!auth_is_signable_name(query[i].name) || !auth_is_signable(query[i].value))
             return not_signable(s->arena);
-        s->query[i] = (struct auth_pair){lower(s->arena, sent->name), sent->value};
+        sorted[i] = (struct auth_pair){lower(s->arena, query[i].name), query[i].value};
     }
-    sort_pairs(s->query, count, by_name_and_value);
+    sort_pairs(sorted, count, by_name_and_value);
     for (size_t i = 1; i < count; i++)
-        if (!may_follow(&s->query[i - 1], &s->query[i]))
+        if (!may_follow(&sorted[i - 1], &sorted[i]))
             return not_signable(s->arena);
+    *out = sorted;
     return OK;
+}
+
+static struct err order_queries(struct signing *s)
+{
+    TRY(order_query(s, s->input->query, &s->query));
+    if (s->input->query_plus == NULL)
+        return OK;
+    s->variants |= VARIANT_PLUS;
+    return order_query(s, s->input->query_plus, &s->query_plus);
 }
 
 /* The values that become part of the text. */
@@ -231,7 +244,7 @@ static struct err check_values(struct signing *s)
         if (!auth_is_signable_header(s->ms[i].value))
             return not_signable(s->arena);
     if (s->scheme == SCHEME_KEY && s->input->service != SERVICE_TABLE)
-        return order_query(s);
+        return order_queries(s);
     return auth_is_signable(auth_query(s->input, STR("comp"))) ? OK : not_signable(s->arena);
 }
 
@@ -298,17 +311,18 @@ static void put_path(struct signing *s, unsigned variant)
     buf_put(&s->text, path);
 }
 
-static void put_query(struct signing *s)
+static void put_query(struct signing *s, unsigned variant)
 {
+    const struct auth_pair *query = variant & VARIANT_PLUS ? s->query_plus : s->query;
     for (size_t i = 0; i < s->input->query_count; i++) {
-        if (i > 0 && str_eq(s->query[i].name, s->query[i - 1].name)) {
+        if (i > 0 && str_eq(query[i].name, query[i - 1].name)) {
             buf_putc(&s->text, ',');
         } else {
             buf_putc(&s->text, '\n');
-            buf_put(&s->text, s->query[i].name);
+            buf_put(&s->text, query[i].name);
             buf_putc(&s->text, ':');
         }
-        buf_put(&s->text, s->query[i].value);
+        buf_put(&s->text, query[i].value);
     }
 }
 
@@ -347,7 +361,7 @@ static void put_full(struct signing *s, unsigned variant)
     }
     put_ms_headers(s, variant);
     put_path(s, variant);
-    put_query(s);
+    put_query(s, variant);
 }
 
 static void put_lite(struct signing *s, unsigned variant)
@@ -422,7 +436,7 @@ static struct err mismatch(struct signing *s, struct str signature)
 /* Numbers 0 to VARIANT_ALL are sets of variants, the documented form first; names are sorted anew
  * when the odd ones want another order. */
 static struct err check_signature(struct signing *s, const struct account *account,
-                                  struct str signature)
+                                  struct str signature, struct auth_result *result)
 {
     if (secondary_prefix(s->input) > 0)
         s->variants |= VARIANT_PRIMARY_PATH;
@@ -431,8 +445,10 @@ static struct err check_signature(struct signing *s, const struct account *accou
             continue;
         if (variant != 0 && !(variant & VARIANT_ORDINAL))
             sort_pairs(s->ms, s->ms_count, by_collation);
-        if (auth_signature_matches(account, text_to_sign(s, variant), signature))
+        if (auth_signature_matches(account, text_to_sign(s, variant), signature)) {
+            result->plus_is_plus = (variant & VARIANT_PLUS) != 0;
             return OK;
+        }
     }
     return mismatch(s, signature);
 }
@@ -462,7 +478,7 @@ struct err shared_key_check(const struct auth_server *server, const struct auth_
     TRY(check_date(&s, auth_now(server, input)));
     struct account *account =
         str_eq(name, input->account) ? accounts_get(server->accounts, name) : NULL;
-    struct err error = account != NULL ? check_signature(&s, account, signature)
+    struct err error = account != NULL ? check_signature(&s, account, signature, result)
                        : str_eq(name, input->account)
                            ? auth_no_account(arena, name)
                            : auth_failed(arena, STR("The account in the Authorization header is "

@@ -377,8 +377,7 @@ void test_shared_key_refuses_other_accounts(void)
 
 void test_authorization_malformed(void)
 {
-    static const char *const VALUES[] = {"",
-                                         "SharedKey",
+    static const char *const VALUES[] = {"SharedKey",
                                          "SharedKey ",
                                          "SharedKey a",
                                          "SharedKey :sig",

@@ -108,6 +108,25 @@ struct uri_query uri_query_of(struct str query)
     return (struct uri_query){.rest = query};
 }
 
+/* A copy with spaces for '+'. */
+static struct str with_spaces(struct arena *a, struct str s)
+{
+    char *copy = arena_bytes(a, s.n);
+    for (size_t i = 0; i < s.n; i++)
+        copy[i] = s.p[i] == '+' ? ' ' : s.p[i];
+    return (struct str){copy, s.n};
+}
+
+static void decode_param(struct uri_query *q, struct arena *a, bool spaces, struct uri_param *out)
+{
+    struct str name = spaces ? with_spaces(a, out->name) : out->name;
+    if (!decode_any(a, name, &out->name))
+        q->malformed = true;
+    spaces = spaces && !str_ieq(out->name, q->verbatim);
+    if (!decode_any(a, spaces ? with_spaces(a, out->raw) : out->raw, &out->value))
+        q->malformed = true;
+}
+
 bool uri_query_next(struct uri_query *q, struct arena *a, struct uri_param *out)
 {
     struct str part = STR_NONE;
@@ -122,13 +141,10 @@ bool uri_query_next(struct uri_query *q, struct arena *a, struct uri_param *out)
         name++;
     out->name = str_head(part, name);
     out->value = out->raw = name < part.n ? str_from(part, name + 1) : STR("");
-    out->plain = uri_is_plain(part);
-    if (out->plain)
-        return true;
-    if (!decode_any(a, out->name, &out->name))
-        q->malformed = true;
-    if (!decode_any(a, out->raw, &out->value))
-        q->malformed = true;
+    bool spaces = q->plus_is_space && memchr(part.p, '+', part.n) != NULL;
+    out->plain = !spaces && uri_is_plain(part);
+    if (!out->plain)
+        decode_param(q, a, spaces, out);
     return true;
 }
 

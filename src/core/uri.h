@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Percent-encoding, query strings, and absolute URLs (for copy sources).
  *
- * '+' is an ordinary character everywhere here. The blob service takes it literally (the Go SDK
- * had to replace the '+' that its library writes for a space by "%20"), the SDKs send a space as
- * "%20" and a plus as "%2B"; so the literal reading is right for all of them, and it lets a
- * signature that somebody pasted unescaped still be found equal. (Azurite reads it as a space; so
- * does the table service, for which rest/dispatch.c makes the exception.) */
+ * '+' is an ordinary character, but for a query that is read as forms are: there it can stand for a
+ * space. */
 #ifndef CORE_URI_H
 #define CORE_URI_H
 
@@ -41,6 +38,10 @@ struct uri_query {
     struct str rest;
     size_t parts;   /* so far, those that are empty too */
     bool malformed; /* a name or a value had a bad escape; it was decoded loosely */
+    /* To be set by who wants it: a '+' is a space, in names and in all values but that of the
+     * parameter `verbatim` (any case). */
+    bool plus_is_space;
+    struct str verbatim;
 };
 
 struct uri_query uri_query_of(struct str query);

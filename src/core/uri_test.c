@@ -128,3 +128,29 @@ void test_uri_parse_refuses(void)
     for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++)
         CHECK(!uri_parse(BAD[i], &u));
 }
+
+void test_uri_query_with_plus_as_space(void)
+{
+    struct arena a;
+    arena_init(&a, 1 << 16);
+    struct uri_query walk = uri_query_of(STR("a+b=c+d%2Be&sig=x+y&%53ig=+&f=g"));
+    struct uri_param p;
+    walk.plus_is_space = true;
+    walk.verbatim = STR("sig");
+    CHECK(uri_query_next(&walk, &a, &p));
+    CHECK_STR(p.name, STR("a b"));
+    CHECK_STR(p.value, STR("c d+e"));
+    CHECK_STR(p.raw, STR("c+d%2Be"));
+    CHECK(uri_query_next(&walk, &a, &p));
+    CHECK_STR(p.value, STR("x+y"));
+    CHECK(uri_query_next(&walk, &a, &p));
+    CHECK_STR(p.name, STR("Sig"));
+    CHECK_STR(p.value, STR("+"));
+    CHECK(uri_query_next(&walk, &a, &p));
+    CHECK(p.plain);
+    walk = uri_query_of(STR("a+b=c+d"));
+    CHECK(uri_query_next(&walk, &a, &p));
+    CHECK_STR(p.name, STR("a+b"));
+    CHECK_STR(p.value, STR("c+d"));
+    arena_release(&a);
+}

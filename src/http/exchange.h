@@ -68,14 +68,15 @@ static inline uint64_t http_name_mark(struct str name)
     unsigned last = name.n == 0 ? 0 : (unsigned char)name.p[name.n - 1] | 0x20U;
     return 1ULL << ((name.n * 5 + last) & 63);
 }
-/* The value of the first header of that name (any case); absent when there is none. */
+/* The value of the first header of that name (any case); absent when there is none. An empty header
+ * is an absent one: clients send them for what they leave out, and the service takes it so. */
 struct str http_find_header(const struct http_request *request, struct str name);
 static inline struct str http_header_get(const struct http_request *request, struct str name)
 {
     bool wanting = request->names != 0 && (request->names & http_name_mark(name)) == 0;
     return wanting ? STR_NONE : http_find_header(request, name);
 }
-/* How many headers of that name there are. */
+/* How many headers of that name there are that have a value. */
 size_t http_header_count(const struct http_request *request, struct str name);
 struct str http_method_name(enum http_method method);
 

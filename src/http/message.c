@@ -6,7 +6,7 @@
 struct str http_find_header(const struct http_request *request, struct str name)
 {
     for (size_t i = 0; i < request->header_count; i++)
-        if (str_ieq(request->headers[i].name, name))
+        if (request->headers[i].value.n > 0 && str_ieq(request->headers[i].name, name))
             return request->headers[i].value;
     return STR_NONE;
 }
@@ -17,7 +17,7 @@ size_t http_header_count(const struct http_request *request, struct str name)
     if (request->names != 0 && (request->names & http_name_mark(name)) == 0)
         return 0;
     for (size_t i = 0; i < request->header_count; i++)
-        count += str_ieq(request->headers[i].name, name);
+        count += request->headers[i].value.n > 0 && str_ieq(request->headers[i].name, name);
     return count;
 }
 

@@ -53,8 +53,9 @@ struct rest_call {
     struct str object;         /* blob name, file path, message id; absent above it */
     struct str key_pk, key_rk; /* R_ENTITY */
 
-    struct auth_pair *query; /* names as sent, values decoded */
+    struct auth_pair *query; /* names and values decoded, a '+' as a space */
     size_t query_count;
+    struct auth_pair *query_plus; /* the same with '+' as it is; NULL: no difference */
     uint64_t query_names; /* the marks of their names, as http_name_mark has them; 0: not known */
     /* The pairs from known_sas_at on are of a SAS that was good before; NULL: none are. */
     const struct sas_known *known_sas;

@@ -203,25 +203,12 @@ static void run(struct dispatch *d)
 
 /* ---- parse ---- */
 
-/* Tables read '+' in a query as a space, and their JavaScript SDK writes one so when it signs by
- * SAS; elsewhere it is a '+', and so it is in a signature that somebody pasted unescaped. */
-static struct str query_value(const struct rest_call *call, const struct uri_param *param)
-{
-    if (call->service != SERVICE_TABLE || str_ieq(param->name, STR("sig")) ||
-        str_find(param->raw, '+', 0) == param->raw.n)
-        return param->value;
-    char *spaced = arena_cstr(call->arena, param->raw);
-    for (size_t i = 0; i < param->raw.n; i++)
-        if (spaced[i] == '+')
-            spaced[i] = ' ';
-    return uri_decode_loose(call->arena, (struct str){spaced, param->raw.n});
-}
-
 struct query_pairs {
-    struct auth_pair pairs[REST_QUERY_MAX];
     size_t count;
     size_t parts; /* the empty ones included */
     bool malformed;
+    bool plus_is_space;
+    struct auth_pair pairs[REST_QUERY_MAX];
 };
 
 /* Adds what a query, or a part of one, has. */
@@ -232,10 +219,12 @@ static struct err read_pairs(struct rest_call *call, struct str query, struct qu
     struct uri_query walk = uri_query_of(query);
     struct uri_param param;
     walk.parts = to->parts;
+    walk.plus_is_space = to->plus_is_space;
+    walk.verbatim = STR("sig"); /* as people paste it, unescaped */
     while (uri_query_next(&walk, call->arena, &param) && walk.parts <= REST_QUERY_MAX) {
         if (!param.plain && (!str_is_utf8(param.name) || !str_is_utf8(param.value)))
             return err_new(ERR_INVALID_URI);
-        to->pairs[to->count++] = (struct auth_pair){param.name, query_value(call, &param)};
+        to->pairs[to->count++] = (struct auth_pair){param.name, param.value};
     }
     to->parts = walk.parts;
     to->malformed |= walk.malformed;
@@ -257,14 +246,37 @@ static struct err add_known(struct rest_call *call, const struct sas_known *know
     return count > room ? err_new(ERR_INVALID_URI) : OK;
 }
 
-static void keep_pairs(struct rest_call *call, const struct query_pairs *read)
+static struct auth_pair *keep_pairs(struct rest_call *call, const struct query_pairs *read)
 {
-    call->query = ARENA_ARRAY(call->arena, struct auth_pair, read->count + 1);
-    memcpy(call->query, read->pairs, read->count * sizeof read->pairs[0]);
-    call->query_count = read->count;
+    struct auth_pair *kept = ARENA_ARRAY(call->arena, struct auth_pair, read->count + 1);
+    memcpy(kept, read->pairs, read->count * sizeof read->pairs[0]);
+    return kept;
+}
+
+static void use_pairs(struct rest_call *call, struct auth_pair *pairs, size_t count)
+{
+    call->query = pairs;
+    call->query_count = count;
     call->query_names = http_name_mark(STR("")); /* known, also when there are none */
-    for (size_t i = 0; i < read->count; i++)
-        call->query_names |= http_name_mark(read->pairs[i].name);
+    for (size_t i = 0; i < count; i++)
+        call->query_names |= http_name_mark(pairs[i].name);
+}
+
+/* A '+' in a query is a space to the service, and so it is written by many programs. Others mean a
+ * plus: under Shared Key it is what was signed, so the query is read both ways, and authenticate
+ * decides. No value that picks an operation has either, so that is the same for both. */
+static struct err read_plus(struct rest_call *call)
+{
+    struct str query = call->x->request.query;
+    struct query_pairs read;
+    if (!str_given(query) || str_find(query, '+', 0) == query.n || call->service == SERVICE_TABLE)
+        return OK;
+    read.count = read.parts = 0;
+    read.malformed = read.plus_is_space = false;
+    TRY(read_pairs(call, query, &read));
+    if (read.count == call->query_count)
+        call->query_plus = keep_pairs(call, &read);
+    return OK;
 }
 
 /* memory: of SAS; NULL when the call is not authenticated before another is. */
@@ -274,10 +286,12 @@ static struct err parse_query(struct rest_call *call, const struct sas_memory *m
     struct query_pairs read;
     read.count = read.parts = 0;
     read.malformed = false;
+    read.plus_is_space = true;
     TRY(read_pairs(call, seen.before, &read));
     TRY(add_known(call, seen.known, &read));
     TRY(read_pairs(call, seen.after, &read));
-    keep_pairs(call, &read);
+    use_pairs(call, keep_pairs(call, &read), read.count);
+    TRY(read_plus(call));
     return read.malformed ? err_new(ERR_REQUEST_URL_FAILED_TO_PARSE) : OK;
 }
 
@@ -346,6 +360,7 @@ static struct err authenticate(struct rest_call *call, int version)
         .raw_query = request->query,
         .query = call->query,
         .query_count = call->query_count,
+        .query_plus = call->query_plus,
         .headers = headers,
         .header_count = request->header_count,
         .content_length = request->content_length,
@@ -364,6 +379,8 @@ static struct err authenticate(struct rest_call *call, int version)
     struct err error =
         auth_check(&call->server->auth, &input, &demand, call->arena, &call->who, &call->challenge);
     call->admitted = !err_is(error);
+    if (call->admitted && call->who.plus_is_plus)
+        use_pairs(call, call->query_plus, call->query_count);
     return error;
 }
 

@@ -122,7 +122,7 @@ bool multipart_split(struct str part, struct multipart_headers *headers, struct 
 struct str multipart_header(const struct multipart_headers *headers, struct str name)
 {
     for (size_t i = 0; i < headers->count; i++)
-        if (str_ieq(headers->items[i].name, name))
+        if (headers->items[i].value.n > 0 && str_ieq(headers->items[i].name, name))
             return headers->items[i].value;
     return STR_NONE;
 }

@@ -60,6 +60,8 @@ bool second_read_query(struct rest_call *call, struct second *s)
 {
     struct uri_query walk = uri_query_of(str_given(s->raw_query) ? s->raw_query : STR(""));
     struct uri_param param;
+    walk.plus_is_space = true; /* as if it were asked for: see parse_query in dispatch.c */
+    walk.verbatim = STR("sig");
     while (uri_query_next(&walk, call->arena, &param)) {
         if (s->query_count == SECOND_QUERY_MAX || !str_is_utf8(param.name) ||
             !str_is_utf8(param.value) || (param.value.n == 0 && second_names_moment(param.name)))

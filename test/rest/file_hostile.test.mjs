@@ -91,7 +91,7 @@ describe('names', () => {
 
 describe('headers', () => {
     it('times', async () => {
-        const bad = ['', 'yesterday', '2020-13-01T00:00:00Z', '2020-01-01T00:00:00.12345678Z', '0001-01-01T00:00:00Z',
+        const bad = ['yesterday', '2020-13-01T00:00:00Z', '2020-01-01T00:00:00.12345678Z', '0001-01-01T00:00:00Z',
             '1600-12-31T23:59:59Z', '10000-01-01T00:00:00Z', '-1', '2020-02-30T00:00:00Z', '2020-01-01T24:00:00Z', '9'.repeat(4000)];
         for (const which of ['creation', 'last-write', 'change']) {
             const header = `x-ms-file-${which}-time`;
@@ -116,8 +116,8 @@ describe('headers', () => {
     it('attributes, sizes, types, booleans, leases', async () => {
         const header = (name, value) => [create('/new', { [name]: value }), 'InvalidHeaderValue', 400, name];
         await refused([
-            ...['', 'ReadOnly|', '|', '0x20', 'a'.repeat(5000)].map((v) => header('x-ms-file-attributes', v)),
-            ...['-1', '', '1e3', '4398046511105', '18446744073709551616', '0x10', '5.0'].map((v) => header('x-ms-content-length', v)),
+            ...['ReadOnly|', '|', '0x20', 'a'.repeat(5000)].map((v) => header('x-ms-file-attributes', v)),
+            ...['-1', '1e3', '4398046511105', '18446744073709551616', '0x10', '5.0'].map((v) => header('x-ms-content-length', v)),
             header('x-ms-allow-trailing-dot', 'maybe'), header('x-ms-lease-id', '123'), header('x-ms-type', 'directory'),
             [create('/new', { 'x-ms-content-md5': 'xx' }), 'InvalidMd5'],
             [send('PUT', `${share}/f`, 'comp=properties', { 'x-ms-content-length': '4398046511105' }), 'InvalidHeaderValue'],
@@ -132,9 +132,9 @@ describe('headers', () => {
         const key = (value) => permission({ 'x-ms-file-permission-key': value });
         const body = (value) => send('PUT', share, 'restype=share&comp=filepermission', {}, value);
         await refused([
-            ...['', 'O:', 'O:XX', 'D:(A;;FA;;;BA', 'D:(A;;FA;;;BA))', 'S-1-5-18'].map((v) => [text(v), 'FileInvalidPermission']),
+            ...['O:', 'O:XX', 'D:(A;;FA;;;BA', 'D:(A;;FA;;;BA))', 'S-1-5-18'].map((v) => [text(v), 'FileInvalidPermission']),
             [text(`O:BA${'x'.repeat(9000)}`), 'InvalidHeaderValue'],
-            ...['', '1*', '*', 'abc', '99999999999999999999999*1'].map((v) => [key(v), 'InvalidHeaderValue']),
+            ...['1*', '*', 'abc', '99999999999999999999999*1'].map((v) => [key(v), 'InvalidHeaderValue']),
             [key('1*2'), 'FilePermissionNotFound', 404],
             [permission({ 'x-ms-file-permission': 'inherit', 'x-ms-file-permission-key': '1*2' }), 'InvalidHeaderValue'],
             [permission({ 'x-ms-file-permission': 'O:BA', 'x-ms-file-permission-format': 'xml' }), 'InvalidHeaderValue'],
@@ -163,7 +163,7 @@ describe('headers', () => {
 
 describe('ranges', () => {
     it('of Put Range, Clear Range, Get File and List Ranges', async () => {
-        const bad = ['bytes=-5', 'bytes=5-4', 'items=0-1', '0-9', 'bytes=0-1,3-4', '', 'bytes=0-18446744073709551616'];
+        const bad = ['bytes=-5', 'bytes=5-4', 'items=0-1', '0-9', 'bytes=0-1,3-4', 'bytes=0-18446744073709551616'];
         const past = ['bytes=10-10', 'bytes=18446744073709551614-18446744073709551614'];
         await refused(bad.flatMap((text) => [
             [range({ 'x-ms-range': text, 'x-ms-write': 'update' }, 'ab'), 'InvalidHeaderValue', 400, 'x-ms-range'],
@@ -222,7 +222,7 @@ describe('sources of renames, copies and links', () => {
         const url = (path) => `${server.url('file')}${path}`;
         const rename = (source) => send('PUT', `${share}/new`, 'comp=rename', { 'x-ms-file-rename-source': source });
         await refused([
-            ...['', 'x', 'http://h/x', url(share), url('/other/f'), url(`${share}/%FF`), `/${'a'.repeat(3000)}`,
+            ...['x', 'http://h/x', url(share), url('/other/f'), url(`${share}/%FF`), `/${'a'.repeat(3000)}`,
                 url(`${share}/f%00`), url(`${share}/f?sharesnapshot=2026-01-01T00:00:00.0000000Z`)]
                 .map((s) => [rename(s), 'InvalidHeaderValue', 400, 'x-ms-file-rename-source']),
             [rename(url(`${share}/no`)), 'ResourceNotFound', 404],

@@ -91,7 +91,7 @@ test('an id from the client that cannot stand in a header is not echoed', async 
 });
 
 test('a version that is none is refused', async () => {
-    for (const version of ['yesterday', '2011-13-45', '']) {
+    for (const version of ['yesterday', '2011-13-45']) {
         const headers = { 'x-ms-version': version };
         const answer = await server.request('blob', 'GET', '', { query: 'comp=list', headers });
         assertError(answer, 400, 'InvalidHeaderValue');

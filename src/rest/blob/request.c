@@ -23,7 +23,7 @@ static struct str read_etag_list(struct rest_call *call, struct str name)
         return call_header(call, name);
     struct buf list = buf_in(call->arena);
     for (size_t i = 0; i < request->header_count; i++) {
-        if (!str_ieq(request->headers[i].name, name))
+        if (request->headers[i].value.n == 0 || !str_ieq(request->headers[i].name, name))
             continue;
         if (list.n > 0)
             buf_putc(&list, ',');
