@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { accountSas, ask, bearer, blobAt, CONTENT, fileAt, isOurs, key, must, nobody, OTHER, putFile, putPages, serviceSas, startWorld, stopWorld,
     token, urlOf } from './auth_lib.mjs';
-import { assertError } from './lib.mjs';
+import { ACCOUNT, assertError, KEY, sign } from './lib.mjs';
 
 let server;
 
@@ -267,6 +267,68 @@ it('a SAS for one path lists and closes no handles below it', async () => {
         assert.equal((await ask(method, directory, { query, headers: recursive, by: share })).status, 200);
         assertError(await ask(method, directory, { query, headers: recursive, by: one }), 403, 'AuthorizationResourceTypeMismatch');
     }
+});
+
+// ---- parts of batches, and letters of their own ---------------------------------------------------------------------
+
+describe('each part of a batch needs leave of its own', () => {
+    // One part that deletes the place, by credentials of its own.
+    async function part(place, by) {
+        const shown = await by.show(place);
+        const path = new URL(urlOf(place)).pathname;
+        const lines = { 'x-ms-date': new Date().toUTCString(), 'Content-Length': 0 };
+        let headers = Object.entries(lines);
+        if (shown.key)
+            headers = sign('DELETE', path, '', headers, { account: place.account ?? ACCOUNT, key: KEY });
+        if (shown.bearer)
+            headers.push(['Authorization', `Bearer ${shown.bearer}`]);
+        const text = headers.map(([name, value]) => `${name}: ${value}`).join('\r\n');
+        return `--b\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\nContent-ID: 0\r\n\r\n` +
+            `DELETE ${path}${shown.sas ? `?${shown.sas}` : ''} HTTP/1.1\r\n${text}\r\n\r\n--b--\r\n`;
+    }
+
+    it('whoever sends the batch', async () => {
+        const containerOf = (container) => ({ service: 'blob', container });
+        const outers = [[{ service: 'blob' }, key], [{ service: 'blob' }, accountSas('rwdl')], [{ service: 'blob' }, bearer('all')],
+            [containerOf('here'), key], [containerOf('here'), serviceSas('blob', 'here', 'rwdl')], [containerOf('here'), bearer('local')]];
+        const inners = (place) => [key, nobody, bearer('all'), bearer('local'), bearer('guest'), accountSas('d'), accountSas('rw'),
+            serviceSas('blob', place.container, 'd'), serviceSas('blob', place.container, 'rwcx'), serviceSas('blob', 'here', 'd'),
+            serviceSas('blob', place.container, 'd', { path: place.path }), serviceSas('blob', place.container, 'd', { path: 'else' }),
+            serviceSas('blob', place.container, 'd', { directory: 'dir' })];
+        for (const [at, outer] of outers)
+            for (const place of [blobAt('here', 'dir/part'), blobAt('there', 'part'), blobAt('here', 'part', OTHER)])
+                for (const inner of inners(place)) {
+                    await must('PUT', place, { headers: block, body: 'x' });
+                    const query = at.container === undefined ? 'comp=batch' : 'restype=container&comp=batch';
+                    const answer = await ask('POST', at, { query, by: outer, body: await part(place, inner),
+                        headers: { 'Content-Type': 'multipart/mixed; boundary=b' } });
+                    const expected = isOurs(place) && (at.container ?? place.container) === place.container && inner.may('d', place);
+                    const left = (await ask('HEAD', place)).status;
+                    assert.equal(left === 404, expected, `${JSON.stringify(place)} by ${inner.name} in a batch by ${outer.name} ` +
+                        `at ${at.container}: ${answer.status} ${answer.text}`);
+                }
+    });
+});
+
+it('letters for versions, and for good, do not reach the blob itself', async () => {
+    const place = blobAt('there', 'lettered');
+    const { headers } = await must('PUT', place, { headers: block, body: 'x' });
+    const version = headers['x-ms-version-id'];
+    for (const sp of ['x', 'y', 'xy'])
+        for (const query of ['', 'versionid=', 'deletetype=permanent', 'deletetype=', `versionid=${version}`, `versionid=${version}&deletetype=permanent`,
+            `snapshot=${version}&deletetype=permanent`])
+            for (const more of [{}, { 'x-ms-delete-snapshots': 'include' }]) {
+                const answer = await ask('DELETE', place, { query, headers: more, by: serviceSas('blob', 'there', sp) });
+                assert.ok(answer.status >= 400, `${sp} ${query}: ${answer.status}`);
+                assert.equal((await ask('HEAD', place)).status, 200, `${sp} ${query}`);
+            }
+    // Who may delete may break a lease, and do nothing else to it.
+    await must('PUT', place, { query: 'comp=lease', headers: { 'x-ms-lease-action': 'acquire', 'x-ms-lease-duration': -1 } });
+    const lease = (headers) => ask('PUT', place, { query: 'comp=lease', by: serviceSas('blob', 'there', 'd'), headers });
+    const terms = { 'x-ms-lease-duration': -1, 'x-ms-lease-id': '00000000-0000-0000-0000-000000000001' };
+    for (const action of ['acquire', 'renew', 'change', 'release', 'break,acquire'])
+        assertError(await lease({ 'x-ms-lease-action': action, ...terms }), 403, 'AuthorizationPermissionMismatch');
+    assert.equal((await lease({ 'x-ms-lease-action': 'Break' })).status, 202);
 });
 
 // ---- other spellings ------------------------------------------------------------------------------------------------
