@@ -2,6 +2,7 @@
 #include "engine/wrap.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "core/mem.h"
@@ -14,6 +15,11 @@ static struct wrap_engine *wrap_of(struct engine *e)
 static struct err before(struct wrap_engine *w, enum wrap_call call)
 {
     return w->hooks->before == NULL ? OK : w->hooks->before(w, call);
+}
+
+static bool must_wait(const struct wrap_engine *w, enum engine_wait wait)
+{
+    return w->hooks->remote && wait == ENGINE_NOWAIT;
 }
 
 static unsigned hints_of(const struct wrap_engine *w, unsigned hints)
@@ -187,6 +193,7 @@ static struct err wrap_cursor_open(struct txn *txn, struct str from, struct str 
     TRY(cursor_open_range(t->inner, from, to, &inner));
     struct wrap_cursor *c = cursor_new(t);
     c->inner = inner;
+    c->to = arena_copy(txn->arena, to);
     *out = &c->base;
     return cursor_stand(c, false);
 }
@@ -264,6 +271,8 @@ static struct err wrap_view(struct engine *e, struct str partition, enum engine_
 {
     struct wrap_run r = {wrap_of(e), partition, fn, arg};
     TRY(before(r.engine, WRAP_OTHER));
+    if (must_wait(r.engine, wait))
+        return err_new(ERR_WOULD_BLOCK);
     return engine_view(r.engine->inner, partition, wait, run_view, &r);
 }
 
@@ -416,16 +425,46 @@ static void wrap_extent_discard(struct engine *e, const struct extent *x)
     extent_discard(wrap_of(e)->inner, x);
 }
 
+struct lent_part {
+    _Atomic uint64_t *lent;
+    char bytes[];
+};
+
+static void end_part(void *thing)
+{
+    struct lent_part *part = thing;
+    atomic_fetch_sub(part->lent, 1);
+    free(part);
+}
+
 static struct err wrap_extent_locate(struct engine *e, const struct extent *x,
                                      const struct extent_part *part, struct extent_span *out)
 {
-    TRY(before(wrap_of(e), WRAP_EXTENT_READ));
-    return extent_locate(wrap_of(e)->inner, x, part->offset, part->length, part->wait, out);
+    struct wrap_engine *w = wrap_of(e);
+    if (must_wait(w, part->wait))
+        return err_new(ERR_WOULD_BLOCK);
+    TRY(before(w, WRAP_EXTENT_READ));
+    if (!w->hooks->remote)
+        return extent_locate(w->inner, x, part->offset, part->length, part->wait, out);
+    struct lent_part *lent = mem_alloc(sizeof *lent + part->length);
+    struct err error =
+        extent_read(w->inner, x, part->offset, part->length, ENGINE_WAIT, lent->bytes);
+    if (err_is(error)) {
+        free(lent);
+        return error;
+    }
+    lent->lent = w->lent;
+    atomic_fetch_add(w->lent, 1);
+    *out = (struct extent_span){
+        .memory = lent->bytes, .fd = -1, .length = part->length, .loan = {end_part, lent}};
+    return OK;
 }
 
 static struct err wrap_extent_read(struct engine *e, const struct extent *x,
                                    const struct extent_part *part, char *to)
 {
+    if (must_wait(wrap_of(e), part->wait))
+        return err_new(ERR_WOULD_BLOCK);
     TRY(before(wrap_of(e), WRAP_EXTENT_READ));
     return extent_read(wrap_of(e)->inner, x, part->offset, part->length, part->wait, to);
 }
@@ -455,6 +494,8 @@ static void wrap_stats(struct engine *e, struct engine_stats *out)
 static void wrap_close(struct engine *e)
 {
     engine_close(wrap_of(e)->inner);
+    if (wrap_of(e)->hooks->close != NULL)
+        wrap_of(e)->hooks->close(wrap_of(e));
     free(wrap_of(e));
 }
 

@@ -10,6 +10,7 @@ struct wrap_engine {
     struct engine base;
     struct engine *inner;
     const struct wrap_hooks *hooks;
+    _Atomic uint64_t *lent; /* with `remote`: how many parts of extents are lent */
 };
 
 struct wrap_txn {
@@ -26,6 +27,7 @@ struct wrap_cursor {
     struct cursor *inner;
     struct wrap_txn *txn;
     struct str prefix; /* of a cursor over several partitions */
+    struct str to;     /* of one over a part of one partition: its end */
     /* The hooks': how far a read-ahead has come. */
     struct str reach_partition;
     struct str reach_key;
@@ -54,6 +56,10 @@ struct wrap_hooks {
     bool twice;
     /* Hands on no hint. */
     bool no_hints;
+    /* Is like an engine across a network: everything needs waiting for, and parts of extents are
+     * copied and lent. */
+    bool remote;
+    void (*close)(struct wrap_engine *w);
 };
 
 /* w: zeroed memory of the heap that begins with a struct wrap_engine. Closing frees it, and closes

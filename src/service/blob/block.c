@@ -36,30 +36,39 @@ struct err block_set_decode(struct str row, struct block_set *out)
     return reader_ok(&r) && str_given(out->name) ? OK : err_new(ERR_CORRUPT);
 }
 
-static struct err load_set(struct txn *t, const struct blob *blob, struct block_set *out)
+static struct str set_key(struct txn *t, const struct blob *blob)
 {
-    struct str row;
-    TRY(txn_get(t, blob_key_blocks(txn_arena(t), blob->container.incarnation, blob->head.blocks),
-                &row));
-    return str_given(row) ? block_set_decode(row, out) : err_new(ERR_CORRUPT);
+    return blob_key_blocks(txn_arena(t), blob->container.incarnation, blob->head.blocks);
 }
 
 static struct err save_set(struct txn *t, const struct blob *blob, const struct block_set *set)
 {
     struct buf row = buf_in(txn_arena(t));
     block_set_encode(&row, set);
-    return txn_put(t, blob_key_blocks(txn_arena(t), blob->container.incarnation, blob->head.blocks),
-                   buf_str(&row));
+    return txn_put(t, set_key(t, blob), buf_str(&row));
 }
 
 /* ---- Put Block ---- */
 
+/* The set of the blob's uncommitted blocks, and the row of this block. */
+static struct err load_set(struct txn *t, const struct blob *blob, struct str id,
+                           struct block_set *set, struct str *old)
+{
+    struct engine_read reads[] = {
+        {.key = set_key(t, blob)},
+        {.key = blob_key_block(txn_arena(t), blob->container.incarnation, blob->head.blocks, id)}};
+    TRY(txn_get_many(t, reads, 2));
+    *old = reads[1].value;
+    return str_given(reads[0].value) ? block_set_decode(reads[0].value, set) : err_new(ERR_CORRUPT);
+}
+
 /* A first block opens a set; where there is no blob yet, an uncommitted one takes its place. */
 static struct err open_set(struct txn *t, struct blob *blob, const struct block_put_args *args,
-                           struct block_set *set)
+                           struct block_set *set, struct str *old)
 {
+    *old = STR_NONE;
     if (blob->head.blocks != 0)
-        return load_set(t, blob, set);
+        return load_set(t, blob, args->id, set, old);
     *set = (struct block_set){.name = args->request.name, .id_bytes = args->id.n};
     if (!blob->stored) {
         TRY(blob_begin(t, &args->request, BLOB_BLOCK, blob));
@@ -98,12 +107,11 @@ struct err blob_put_block(struct txn *t, void *arg)
     TRY(blob_open(t, &args->request, BLOB_STAGE, &blob));
     TRY(blob_check_type(&blob, BLOB_BLOCK));
     TRY(blob_claim_check(t, &args->claim));
-    TRY(open_set(t, &blob, args, &set));
+    TRY(open_set(t, &blob, args, &set, &old));
     if (set.id_bytes != args->id.n)
         return err_new(ERR_INVALID_BLOB_OR_BLOCK);
     struct str key =
         blob_key_block(txn_arena(t), blob.container.incarnation, blob.head.blocks, args->id);
-    TRY(txn_get(t, key, &old));
     if (str_given(old))
         TRY(drop_block(t, old));
     else if (set.count++ >= BLOCKS_UNCOMMITTED_MAX)

@@ -81,14 +81,17 @@ static struct err put_place(const struct dirtree *t, const struct dirtree_entry 
 /* ---- finding ---- */
 
 /* By the name as keys have it. */
+static struct err take_entry(struct dirtree_entry *out)
+{
+    return !dirtree_given(out) || decode_entry(out) ? OK : err_new(ERR_CORRUPT);
+}
+
 static struct err find_by_key(const struct dirtree *t, uint64_t directory, struct str key,
                               struct dirtree_entry *out)
 {
     *out = (struct dirtree_entry){.parent = directory, .key = key};
     TRY(vrow_get(t->rows, id_key(t, t->children, directory, key), &out->row));
-    if (!dirtree_given(out))
-        return OK;
-    return decode_entry(out) ? OK : err_new(ERR_CORRUPT);
+    return take_entry(out);
 }
 
 struct err dirtree_child(const struct dirtree *t, uint64_t directory, struct str name,
@@ -100,17 +103,26 @@ struct err dirtree_child(const struct dirtree *t, uint64_t directory, struct str
     return OK;
 }
 
+/* A directory on the way to something: many requests pass it. */
+static struct err find_on_way(const struct dirtree *t, uint64_t directory, struct str name,
+                              struct dirtree_entry *out)
+{
+    struct str key = dirtree_key(t, arena_of(t), name);
+    *out = (struct dirtree_entry){.parent = directory, .key = key};
+    TRY(vrow_get_hot(t->rows, id_key(t, t->children, directory, key), &out->row));
+    TRY(take_entry(out));
+    return dirtree_given(out) && out->directory ? OK : err_new(ERR_PARENT_NOT_FOUND);
+}
+
 struct err dirtree_walk(const struct dirtree *t, struct str path, struct dirtree_entry *out)
 {
     uint64_t directory = DIRTREE_ROOT;
     assert(path.n > 0);
     for (;;) {
         struct str name = str_cut(&path, '/');
-        TRY(dirtree_child(t, directory, name, out));
         if (!str_given(path))
-            return OK;
-        if (!dirtree_given(out) || !out->directory)
-            return err_new(ERR_PARENT_NOT_FOUND);
+            return dirtree_child(t, directory, name, out);
+        TRY(find_on_way(t, directory, name, out));
         directory = out->id;
     }
 }
@@ -119,7 +131,7 @@ static struct err find_place(const struct dirtree *t, uint64_t id, uint64_t *par
                              struct str *key, bool *found)
 {
     struct vrow row;
-    TRY(vrow_get(t->rows, id_key(t, t->places, id, STR("")), &row));
+    TRY(vrow_get_hot(t->rows, id_key(t, t->places, id, STR("")), &row));
     struct reader r = reader_of(row.payload);
     *found = vrow_given(&row);
     if (!*found)

@@ -68,14 +68,24 @@ static struct err get_past(const struct vrow_scope *s, struct str key, struct vr
     return e;
 }
 
-struct err vrow_get(const struct vrow_scope *s, struct str key, struct vrow *out)
+static struct err get(const struct vrow_scope *s, struct str key, unsigned hints, struct vrow *out)
 {
-    struct str value;
-    TRY(txn_get(s->txn, key, &value));
-    TRY(split(value, out));
+    struct engine_read read = {.key = key, .hints = hints};
+    TRY(txn_get_many(s->txn, &read, 1));
+    TRY(split(read.value, out));
     if (s->at == VROW_LIVE || (vrow_given(out) && out->stamp <= s->at))
         return OK;
     return get_past(s, key, out);
+}
+
+struct err vrow_get(const struct vrow_scope *s, struct str key, struct vrow *out)
+{
+    return get(s, key, 0, out);
+}
+
+struct err vrow_get_hot(const struct vrow_scope *s, struct str key, struct vrow *out)
+{
+    return get(s, key, HINT_SOON, out);
 }
 
 /* ---- writing ---- */

@@ -51,6 +51,8 @@ void vrow_begin(const struct vrow_scope *s, struct buf *value);
 
 /* The row as the scope sees it; borrowed like txn_get's. ERR_CORRUPT. */
 struct err vrow_get(const struct vrow_scope *s, struct str key, struct vrow *out);
+/* The same of a row that many requests read (a directory on the way to a file). */
+struct err vrow_get_hot(const struct vrow_scope *s, struct str key, struct vrow *out);
 
 /* Writes `value` (made with vrow_begin) where `old` is what vrow_get found (payload absent: nothing
  * there). *past tells whether the old value went into the history: then the extents it names stay

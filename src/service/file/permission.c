@@ -2,6 +2,7 @@
 #include "service/file/permission.h"
 
 #include "core/hmac.h"
+#include "service/common/rows.h"
 #include "service/file/keys.h"
 #include "service/file/sddl.h"
 
@@ -80,7 +81,7 @@ static struct err get_row(struct txn *t, struct str key, struct permission_row *
 {
     struct str value;
     *out = (struct permission_row){0};
-    TRY(txn_get(t, key, &value));
+    TRY(row_get_hot(t, key, &value)); /* files of a directory have the same */
     *found = str_given(value);
     if (!*found)
         return OK;

@@ -88,12 +88,15 @@ struct err queue_create(struct txn *t, void *arg)
 {
     struct queue_create *create = arg;
     struct properties p;
-    TRY(properties_read(t, &p));
+    struct queue_state s;
+    struct engine_read reads[] = {{.key = QUEUE_KEY_PROPERTIES},
+                                  {.key = QUEUE_KEY_STATE, .hints = HINT_SOON}};
+    TRY(txn_get_many(t, reads, 2));
+    TRY(properties_decode(reads[0].value, &p));
     create->existed = p.exists;
     if (p.exists)
         return metadata_same(p.metadata, create->metadata) ? OK : err_new(ERR_QUEUE_ALREADY_EXISTS);
-    struct queue_state s;
-    TRY(queue_state_read(t, &s));
+    TRY(queue_state_decode(reads[1].value, &s));
     if (s.blocked_until > txn_now(t))
         return err_new(ERR_QUEUE_BEING_DELETED);
     s.blocked_until = 0;

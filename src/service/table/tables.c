@@ -85,12 +85,9 @@ static struct err blocked_decode(struct str row, int64_t *until)
 }
 
 /* ERR_TABLE_BEING_DELETED while the name is blocked; takes the row away when it is over. */
-static struct err take_name(struct txn *t, struct str name)
+static struct err take_name(struct txn *t, struct str key, struct str row)
 {
-    struct str key = blocked_key(t, name);
-    struct str row;
     int64_t until;
-    TRY(txn_get(t, key, &row));
     if (!str_given(row))
         return OK;
     TRY(blocked_decode(row, &until));
@@ -129,14 +126,14 @@ static struct err block_name(struct txn *t, struct str name, int64_t ticks)
 struct err table_create_table(struct txn *t, void *arg)
 {
     struct table_create *create = arg;
-    struct str key = table_key(t, create->name);
-    struct str row;
-    TRY(txn_get(t, key, &row));
-    if (str_given(row))
+    struct engine_read reads[] = {{.key = table_key(t, create->name)},
+                                  {.key = blocked_key(t, create->name)}};
+    TRY(txn_get_many(t, reads, 2));
+    if (str_given(reads[0].value))
         return err_new(ERR_TABLE_ALREADY_EXISTS);
-    TRY(take_name(t, create->name));
+    TRY(take_name(t, reads[1].key, reads[1].value));
     struct table table = {.id = (uint64_t)txn_stamp(t), .name = create->name};
-    return put_table(t, key, &table);
+    return put_table(t, reads[0].key, &table);
 }
 
 struct err table_delete_table(struct txn *t, void *arg)
