@@ -182,6 +182,10 @@ check: format-check
 test: test-deps
 	sh test/run.sh
 
+# The same with the long cases of the browser, cluster, packaging and soak suites.
+test-full: test-deps
+	FULL=1 sh test/run.sh
+
 bench: all $(BENCH)
 	sh bench/run.sh
 

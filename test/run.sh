@@ -5,13 +5,13 @@
 #
 #   sh test/run.sh           all parts
 #   sh test/run.sh PART...   some of them, after building what they need:
-#                            build style lint unit unit-asan unit-tsan power-cut node node-asan smb fuzz
+#                            build style lint unit unit-asan unit-tsan power-cut node node-asan console smb fuzz
 cd "$(dirname "$0")/.." || exit 2
 FUZZ_SECONDS=${FUZZ_SECONDS:-2}
 logs=build/test
 mkdir -p $logs
 rm -rf $logs/*.log $logs/*.count $logs/*.claim $logs/*.times
-wanted=${*:-build style lint unit unit-asan unit-tsan power-cut node node-asan smb fuzz}
+wanted=${*:-build style lint unit unit-asan unit-tsan power-cut node node-asan console smb fuzz}
 
 # ---- the parts; each is a shell function of its name with '-' as '_' ----
 
@@ -27,7 +27,7 @@ wants() {
 # side: while one links, the other compiles.
 jobs=-j$((($(nproc) + 1) / 2))
 build_release_and_tsan() {
-    if wants build unit node smb; then make $jobs all build/release/unit build/release/http_echo || return; fi
+    if wants build unit node console smb; then make $jobs all build/release/unit build/release/http_echo || return; fi
     if wants build power-cut; then make $jobs build/release/power_cut || return; fi
     if wants build unit-tsan; then make $jobs V=tsan build/tsan/unit || return; fi
 }
@@ -73,7 +73,7 @@ part_power_cut() {
 # node_suites VARIANT: all test/**/*.test.mjs against that build.
 node_suites() {
     # Without a file to run, node would look for some by itself.
-    suites=$(find test -name '*.test.mjs' -not -path '*/node_modules/*' | sort)
+    suites=$(find test -name '*.test.mjs' -not -path '*/node_modules/*' -not -path 'test/console/*' | sort)
     [ -n "$suites" ] || return 1
     # shellcheck disable=SC2086
     LAZULI_BIN=$PWD/build/$1/lazuli HTTP_ECHO=$PWD/build/$1/http_echo \
@@ -86,6 +86,12 @@ part_node() {
 
 part_node_asan() {
     node_suites asan
+}
+
+# The console in Debian's Chromium, and its modules without one. FULL=1 (make test-full) runs longer cases too.
+part_console() {
+    LAZULI_BIN=$PWD/build/release/lazuli node --test --test-reporter=tap --test-concurrency=1 --test-timeout=600000 \
+        test/console/*.test.mjs
 }
 
 # smbtorture's suites against the list of those that are known to pass.
@@ -156,18 +162,21 @@ lane() {
     done
 }
 
-install_sdks() {
-    (cd test/rest && npm ci --ignore-scripts --no-audit --no-fund) >$logs/npm.log 2>&1 && return 0
+# install_packages FOLDER: what its lock file names, from npm.
+install_packages() {
+    (cd "$1" && npm ci --ignore-scripts --no-audit --no-fund) >$logs/npm.log 2>&1 && return 0
     tail -n 20 $logs/npm.log
     echo "0 1" >$logs/npm.count
 }
 
-if wants node node-asan; then install_sdks & fi
+if wants node node-asan console; then
+    { install_packages test/rest; if wants console; then install_packages test/console; fi; } &
+fi
 run_part build
 wait
 # Two cores: three parts at a time, first those that take long alone, since each waits for a quarter of its time; and
 # beside them smb and unit, which wait for most of theirs, the one for its clock, the other for the disk.
-parts='unit-tsan unit-asan node node-asan fuzz lint power-cut style unit'
+parts='unit-tsan unit-asan node node-asan console fuzz lint power-cut style unit'
 lane smb unit &
 # shellcheck disable=SC2086
 { lane $parts & lane $parts & lane $parts; }

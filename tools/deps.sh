@@ -2,7 +2,7 @@
 # Installs what is missing, and says nothing when all is there: `deps.sh build` or `deps.sh test`.
 set -eu
 build='gcc make pkg-config librocksdb-dev libssl-dev libexpat1-dev libisal-dev'
-test='clang libclang-rt-14-dev clang-format clang-tidy cppcheck nodejs npm curl openssl python3 smbclient libsmbclient-dev samba-testsuite python3-impacket rclone prometheus'
+test='clang libclang-rt-14-dev clang-format clang-tidy cppcheck nodejs npm curl openssl python3 smbclient libsmbclient-dev samba-testsuite python3-impacket rclone chromium fonts-dejavu-core prometheus'
 case ${1:-} in
 build) want=$build ;;
 test) want="$build $test" ;;

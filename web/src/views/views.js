@@ -3,6 +3,7 @@
 import { Access } from './access.js';
 import { Blobs } from './blobs.js';
 import { Files } from './files.js';
+import { Metrics } from './metrics.js';
 import { Overview } from './overview.js';
 import { Queues } from './queues.js';
 import { Tables } from './tables.js';
@@ -15,5 +16,6 @@ export const VIEWS = [
     { id: 'queue', title: 'Queues', component: Queues, needs: has('queue') },
     { id: 'table', title: 'Tables', component: Tables, needs: has('table') },
     { id: 'file', title: 'Files', component: Files, needs: has('file') },
+    { id: 'metrics', title: 'Metrics', component: Metrics },
     { id: 'access', title: 'Access', component: Access },
 ];

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The blob views of the console in a real browser.
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { openPage, openView, row, signIn, startBrowser, startConsole } from './lib.mjs';
+
+let server;
+let browser;
+let page;
+let service;
+
+before(async () => {
+    server = await startConsole();
+    service = await server.blobs();
+    browser = await startBrowser();
+    page = await openPage(browser);
+    await signIn(page, server);
+});
+after(async () => {
+    await browser?.close();
+    await server?.stop();
+});
+
+test('a container is made, filled, looked into and deleted', async () => {
+    await openView(page, 'Blobs');
+    await page.getByRole('button', { name: 'New container' }).click();
+    await page.getByRole('dialog').getByLabel('Name').fill('pictures');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    await row(page, 'pictures').click();
+    await page.getByLabel('Files to upload').setInputFiles([
+        { name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('hello') },
+        { name: 'b.json', mimeType: 'application/json', buffer: Buffer.from('{"a":[1,2]}') },
+    ]);
+    await row(page, 'b.json').click();
+    await page.getByRole('tab', { name: 'Preview' }).click();
+    await page.getByText('"a": [').waitFor();
+    await page.shot('blob-detail');
+    assert.equal((await service.getContainerClient('pictures').getBlobClient('a.txt').downloadToBuffer()).toString(), 'hello');
+});
+
+test('metadata and tags are edited; what changed meanwhile is not overwritten', async () => {
+    const blob = service.getContainerClient('pictures').getBlockBlobClient('a.txt');
+    await row(page, 'a.txt').click();
+    await page.getByRole('tab', { name: 'Metadata' }).click();
+    const panel = page.getByRole('tabpanel');
+    await panel.getByRole('button', { name: 'Add' }).click();
+    await panel.getByLabel('Name 1').fill('owner');
+    await panel.getByLabel('Value 1').fill('ann');
+    await panel.getByRole('button', { name: 'Save' }).click();
+    await page.waitForFunction(() => !document.querySelector('.detail .error'));
+    await new Promise((done) => setTimeout(done, 300));
+    assert.deepEqual((await blob.getProperties()).metadata, { owner: 'ann' });
+    await blob.setMetadata({ owner: 'bob' });
+    await panel.getByLabel('Value 1').fill('carl');
+    await panel.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('ConditionNotMet').first().waitFor();
+    assert.deepEqual((await blob.getProperties()).metadata, { owner: 'bob' });
+    await page.getByRole('tab', { name: 'Tags' }).click();
+    await panel.getByRole('button', { name: 'Add' }).click();
+    await panel.getByLabel('Name 1').fill('project');
+    await panel.getByLabel('Value 1').fill('alpha');
+    await panel.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Tags saved').waitFor();
+    assert.deepEqual((await blob.getTags()).tags, { project: 'alpha' });
+});
+
+test('a file of 200 MB goes up in blocks with progress, pause and resume', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'lazuli-console-'));
+    const body = randomBytes(1 << 20);
+    const whole = Buffer.concat(Array.from({ length: 200 }, () => body));
+    writeFileSync(join(folder, 'large.bin'), whole);
+    await page.getByLabel('Files to upload').setInputFiles(join(folder, 'large.bin'));
+    const list = page.getByRole('region', { name: 'Transfers' });
+    const pause = list.getByRole('button', { name: /^Pause .*large\.bin/ });
+    await pause.click();
+    const bar = list.getByRole('progressbar').first();
+    await list.getByText('paused').waitFor();
+    await page.shot('upload-paused');
+    const stopped = Number(await bar.getAttribute('value'));
+    assert.ok(stopped < whole.length);
+    await list.getByRole('button', { name: /^Resume .*large\.bin/ }).click();
+    await row(page, 'large.bin').waitFor({ timeout: 120000 });
+    const sum = createHash('md5').update(await service.getContainerClient('pictures').getBlobClient('large.bin').downloadToBuffer()).digest('hex');
+    assert.equal(sum, createHash('md5').update(whole).digest('hex'));
+    rmSync(folder, { recursive: true });
+    await list.getByRole('button', { name: 'Clear' }).click();
+});
+
+// make test-full: 100,000.
+const MANY = process.env.FULL ? 100000 : 12000;
+
+test(`${MANY} blobs scroll to their end, and few rows are in the page`, async () => {
+    const container = service.getContainerClient('many');
+    await container.create();
+    const names = Array.from({ length: MANY }, (_, i) => `blob-${String(i).padStart(6, '0')}`);
+    for (let at = 0; at < names.length; at += 500)
+        await Promise.all(names.slice(at, at + 500).map((name) => server.request('blob', 'PUT', `/many/${name}`, { body: 'x', headers: { 'x-ms-blob-type': 'BlockBlob' } })));
+    const last = names.at(-1);
+    await openView(page, 'Blobs');
+    await row(page, 'many').click();
+    await row(page, 'blob-000000').waitFor();
+    const grid = page.getByRole('grid', { name: 'Blobs' });
+    await grid.focus();
+    for (let i = 0; i < 60 && await row(page, last).count() === 0; i++) {
+        await page.keyboard.press('End');
+        await new Promise((done) => setTimeout(done, 250));
+    }
+    await row(page, last).waitFor();
+    assert.ok(await page.getByRole('row').count() < 120, 'only rows in sight are in the page');
+    await page.shot('many');
+});
+
+test('nothing went wrong in the page', () => {
+    assert.deepEqual(page.faults, []);
+});
