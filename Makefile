@@ -1,5 +1,5 @@
 # Lazuli. `make run` serves, `make test` tests; see README.md.
-# Variants: V=release (default), asan, tsan. Compiler: CC=gcc (default) or clang.
+# Variants: V=release (default), quick, asan, tsan. Compiler: CC=gcc (default) or clang.
 # The program is optimised across files (5 % less CPU per request); LTO=0 links it half a minute faster.
 V ?= release
 ifeq ($(origin CC),default)
@@ -16,12 +16,15 @@ BASE := -std=c17 -D_GNU_SOURCE -Isrc -include src/core/banned.h -MMD -MP -fno-co
 # Reports of sanitizers need lines and no variables: -g1 compiles an eighth faster. EXTRA_CFLAGS=-g brings all.
 ifeq ($(V),release)
 OPT := -g -O2 -fstack-protector-strong -D_FORTIFY_SOURCE=2
+else ifeq ($(V),quick)
+# For `make run` in a fresh clone: 5 % more CPU per request than the release, built in half the time.
+OPT := -g1 -O2 -fstack-protector-strong -D_FORTIFY_SOURCE=2
 else ifeq ($(V),asan)
 OPT := -g1 -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -DENGINE_CHECKS
 else ifeq ($(V),tsan)
 OPT := -g1 -O1 -fno-omit-frame-pointer -fsanitize=thread -DENGINE_CHECKS
 else
-$(error V is release, asan or tsan)
+$(error V is release, quick, asan or tsan)
 endif
 # Objects hold machine code as well, so that unit tests and benchmarks link without it; so does the program with LTO=0.
 LTO_LINK := -fno-lto
@@ -42,7 +45,7 @@ OBJ   := $(SRC:%.c=$(B)/%.o) $(B)/page_files.o
 TOBJ  := $(TESTS:%.c=$(B)/%.o)
 BENCH := $(patsubst bench/%.c,$(B)/bench_%,$(wildcard bench/*.c))
 
-.PHONY: all run test soak test-http check check-all deps test-deps unit bench fuzz format format-check tidy tidy-quick cppcheck docs clean
+.PHONY: all run test test-full soak test-http check check-all deps test-deps unit bench fuzz format format-check tidy tidy-quick cppcheck docs clean
 .DELETE_ON_ERROR:
 
 all: build/lazuli
@@ -137,9 +140,10 @@ deps:
 test-deps:
 	sh tools/deps.sh test
 
+# ARGS: the program's flags.
 run: deps
-	$(MAKE) all
-	build/lazuli
+	$(MAKE) -j$$(nproc) V=quick build/quick/lazuli
+	build/quick/lazuli $(ARGS)
 
 # One libFuzzer program per parser, each run for FUZZ_SECONDS over the inputs it has found so far (build/fuzz/NAME.d).
 FUZZ_SECONDS ?= 10
