@@ -10,8 +10,7 @@
 
 enum { ARENA_BYTES_MAX = 256 << 20 };
 
-/* Where the server is: at a URL that was given, else where the flags say that it listens. */
-static struct str server_url(const struct config *config, const char *given, struct arena *arena)
+struct str admin_command_url(const struct config *config, const char *given, struct arena *arena)
 {
     bool six = strchr(config->admin_host, ':') != NULL;
     if (given != NULL)
@@ -23,7 +22,7 @@ static struct str server_url(const struct config *config, const char *given, str
                         six ? "]" : "", port);
 }
 
-static int cannot_ask(struct str url, struct err error)
+int admin_command_failed(struct str url, struct err error)
 {
     if (error.code == ERR_INVALID_INPUT) {
         (void)fprintf(stderr, "lazuli: %.*s: %s\n", STR_ARG(url), error.detail);
@@ -54,10 +53,11 @@ int health_command(const struct config *config)
             given = config->operands[i];
     }
     arena_init(&arena, ARENA_BYTES_MAX);
-    struct ask what = {.method = "GET", .url = server_url(config, given, &arena), .path = path};
+    struct ask what = {
+        .method = "GET", .url = admin_command_url(config, given, &arena), .path = path};
     struct answered answer = {0};
     struct err error = ask(&arena, &what, &answer);
-    int status = err_is(error) ? cannot_ask(what.url, error) : print_answer(&answer);
+    int status = err_is(error) ? admin_command_failed(what.url, error) : print_answer(&answer);
     arena_release(&arena);
     return status;
 }

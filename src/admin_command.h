@@ -5,8 +5,17 @@
 #define ADMIN_COMMAND_H
 
 #include "config.h"
+#include "core/arena.h"
 
 /* lazuli health [live|ready] [URL] */
 int health_command(const struct config *config);
+/* lazuli inspect [--follow] [CONTAINER[/OBJECT]], by the account of AZURE_STORAGE_ACCOUNT and
+ * AZURE_STORAGE_KEY, or the well-known one. */
+int inspect_command(const struct config *config);
+
+/* Where the server is: at a URL that was given, else where the flags say that it listens. */
+struct str admin_command_url(const struct config *config, const char *given, struct arena *arena);
+/* Says why it could not be asked. */
+int admin_command_failed(struct str url, struct err error);
 
 #endif

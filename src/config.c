@@ -40,6 +40,7 @@ const struct flag CONFIG_FLAGS[] = {
     {"--admin-port", NULL, FLAG_PORT, AT(admin_port), PORT, "N|off", "default 10004: console, metrics, health, inspector; 0 picks a free port"},
     {"--admin-host", NULL, FLAG_TEXT, AT(admin_host), 0, "ADDR", "address for it; default 127.0.0.1, also with --host"},
     {"--admin-hosts", NULL, FLAG_TEXT, AT(admin_hosts), 0, "NAME,…", "names by which it is reached besides localhost"},
+    {"--no-inspector", NULL, FLAG_BOOL, AT(no_inspector), 0, NULL, "do not keep the last refusals and writers for the inspector (10 to 20 MiB)"},
     {"--metrics-token", NULL, FLAG_TEXT, AT(metrics_token), 0, "TEXT", "what /metrics wants as a bearer token; needed beyond loopback", .secret = true},
     {"--blob-keep-alive", "--blobKeepAliveTimeout", FLAG_NUMBER, AT(keep_alive_s[0]), 86400, "N", "seconds until an idle connection is closed; default 120", .reload = true},
     {"--queue-keep-alive", "--queueKeepAliveTimeout", FLAG_NUMBER, AT(keep_alive_s[1]), 86400, "N", "seconds until an idle connection is closed; default 120", .reload = true},
@@ -74,6 +75,7 @@ const struct flag CONFIG_FLAGS[] = {
     {"--config", NULL, FLAG_TEXT, AT(config_file), 0, "FILE", "settings, one \"flag = value\" a line, without the dashes", .section = "Tests and tools"},
     {"--clock-file", NULL, FLAG_TEXT, AT(clock_file), 0, "FILE", "shift the server's time by the milliseconds in FILE (text or int64): tests of leases need not wait"},
     {"--engine", NULL, FLAG_EITHER, AT(in_memory), 0, "local|mem", "where rows and extents live; default local", .words = ENGINES},
+    {"--follow", NULL, FLAG_BOOL, AT(follow), 0, NULL, "of `lazuli inspect`: wait for more", .action = true},
     {"--ops", NULL, FLAG_BOOL, AT(ops), 0, NULL, "print the operations as Markdown", .action = true},
     {"--describe", NULL, FLAG_BOOL, AT(describe), 0, NULL, NULL, .action = true},
     {"--version", NULL, FLAG_BOOL, AT(version), 0, NULL, "print the version", .short_name = "-v", .action = true},
@@ -98,6 +100,9 @@ const struct command CONFIG_COMMANDS[] = {
     {"health", "[live] [URL]", "exit status 0 when a server is ready (or alive)",
      "Asks /readyz (or /livez) of the admin listener, or of the URL. For health checks of containers.",
      "--admin-port --admin-host"},
+    {"inspect", "[--follow] [CONTAINER[/OBJECT]]", "the last conflicts of an account, and who caused them",
+     "Asks the admin listener, as the account of AZURE_STORAGE_ACCOUNT and AZURE_STORAGE_KEY, or else the\n"
+     "well-known one. --follow waits for more.", "--follow --admin-port --admin-host"},
     {"config", "[FLAGS]", "print what is in force, and where each value comes from",
      "Prints a configuration file of all settings as the flags, the variables and --config FILE give\n"
      "them, each with its source. Nothing is started.", "--config"},

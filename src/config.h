@@ -58,6 +58,7 @@ struct config {
     const char *admin_host;
     const char *admin_hosts; /* NULL, or names with commas between */
     const char *metrics_token;
+    bool no_inspector;
     const char *ports_file;
     uint64_t keep_alive_s[CONFIG_SERVICES];
     uint64_t memory_limit; /* of the memory engine, in bytes */
@@ -87,6 +88,7 @@ struct config {
     uint64_t container_retention_days;
     const char *blob_versioning; /* "on", "off", or the accounts whose blobs have versions */
     uint64_t cache_mib;
+    bool follow; /* of inspect */
     bool help, version, ops, describe;
     const char *command;      /* the name of one in CONFIG_COMMANDS; NULL: serve */
     const char *operands[16]; /* of the command */

@@ -32,6 +32,7 @@
 #include "rest/bulk.h"
 #include "rest/copy/copier.h"
 #include "rest/digest.h"
+#include "rest/inspector.h"
 #include "rest/server.h"
 #include "rest/service_properties.h"
 #include "service/file/opens/opens.h"
@@ -228,6 +229,7 @@ static void start_rest(struct server *s, const char *server_name)
         .digests = digests_new(s->loops, s->loop_count),
         .bulk = s->bulk,
         .log = c->silent ? NULL : access_log_new(STDOUT_FILENO),
+        .inspector = c->no_inspector ? NULL : inspector_new(),
     };
     for (unsigned i = 0; i < SERVICE_KIND_COUNT; i++)
         match_index_init(&s->rest.match[i], (enum service_kind)i);
@@ -531,6 +533,7 @@ static void release(struct server *s)
         if (s->loops[i] != NULL)
             loop_free(s->loops[i]);
     access_log_free(s->rest.log);
+    inspector_free(s->rest.inspector);
     digests_free(s->rest.digests);
     oauth_free(s->oauth);
     if (s->accounts != NULL)

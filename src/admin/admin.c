@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "admin/inspect.h"
 #include "admin/internal.h"
 #include "core/mem.h"
 #include "core/uri.h"
@@ -21,6 +22,11 @@ static const struct admin_route ROUTES[] = {
     {HTTP_GET, false, "/metrics.json",    NEED_HOST | NEED_METRICS, 0, admin_get_metrics_json},
     {HTTP_GET,  true, "/api/v1/server",   NEED_HOST,             0,  admin_get_server},
     {HTTP_GET,  true, "/api/v1/account",  NEED_HOST | NEED_KEY,  0,  admin_get_account},
+    {HTTP_GET,  true, "/api/v1/inspect/events", NEED_HOST | NEED_KEY | NEED_INSPECTOR, 0, admin_get_events},
+    {HTTP_GET,  true, "/api/v1/inspect/contention", NEED_HOST | NEED_KEY | NEED_INSPECTOR, 0, admin_get_contention},
+    {HTTP_GET,  true, "/api/v1/inspect/leases", NEED_HOST | NEED_KEY, 0, admin_get_leases},
+    {HTTP_GET,  true, "/api/v1/inspect/opens", NEED_HOST | NEED_KEY, 0, admin_get_opens},
+    {HTTP_GET,  true, "/api/v1/inspect/messages", NEED_HOST | NEED_KEY, 0, admin_get_messages},
 };
 // clang-format on
 

@@ -197,5 +197,9 @@ bool admin_guard_route(struct admin_call *call)
         return refuse_host(call);
     if ((needs & NEED_METRICS) != 0 && !guard_metrics(call))
         return false;
+    if ((needs & NEED_INSPECTOR) != 0 && call->admin->rest->inspector == NULL) {
+        admin_fail(call, 404, "InspectorOff", STR("The server was started with --no-inspector."));
+        return false;
+    }
     return (needs & NEED_KEY) == 0 || guard_key(call);
 }

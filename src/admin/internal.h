@@ -26,6 +26,7 @@ struct admin {
     struct admin_options options;
     struct admin_watched watched;
     _Atomic enum admin_state state;
+    atomic_uint waiters; /* requests that wait for events */
     struct rest_server *rest;
     struct rest_listener mounts[SERVICE_KIND_COUNT]; /* the services below /blob, /queue, … */
     struct admin_place own, side;
@@ -35,9 +36,10 @@ struct admin_call;
 
 enum admin_need {
     NEED_NOTHING = 0,
-    NEED_HOST = 1,    /* a Host that the guard knows, or a valid token */
-    NEED_KEY = 2,     /* signed with the key of an account: call->account is that account's */
-    NEED_METRICS = 4, /* the metrics' token, unless only this machine can connect */
+    NEED_HOST = 1,      /* a Host that the guard knows, or a valid token */
+    NEED_KEY = 2,       /* signed with the key of an account: call->account is that account's */
+    NEED_INSPECTOR = 8, /* that refusals are kept */
+    NEED_METRICS = 4,   /* the metrics' token, unless only this machine can connect */
 };
 
 struct admin_route {

@@ -7,6 +7,7 @@
 #include "admin/metric_text.h"
 #include "admin/process.h"
 #include "engine/stats.h"
+#include "rest/inspector.h"
 #include "rest/loop_memory.h"
 #include "service/file/opens/opens.h"
 #include "service/queue/inspect.h"
@@ -175,6 +176,28 @@ static void put_rest(struct metric_text *m, const struct admin *a, struct arena 
     put_per_service(m, &all, BYTES_IN);
     metric_family(m, "lazuli_response_body_bytes", METRIC_COUNTER, "Bytes of response bodies.");
     put_per_service(m, &all, BYTES_OUT);
+}
+
+/* ---- conflicts ---- */
+
+static void put_conflicts(struct metric_text *m, const struct admin *a)
+{
+    struct inspector *in = a->rest->inspector;
+    if (in == NULL)
+        return;
+    metric_family(m, "lazuli_conflicts", METRIC_COUNTER,
+                  "Requests refused by concurrency control, by the rule of "
+                  "docs/concurrency/rules.md.");
+    for (unsigned s = 0; s < SERVICE_KIND_COUNT; s++) {
+        for (unsigned r = 0; r < RULE_COUNT; r++) {
+            uint64_t count = inspector_conflicts(in, (enum service_kind)s, (enum inspector_rule)r);
+            const char *rule = inspector_rule_name((enum inspector_rule)r);
+            struct metric_label labels[] = {{"service", admin_service_name((enum service_kind)s)},
+                                            {"rule", r == RULE_NONE ? STR("none") : str_of(rule)}};
+            if (count > 0)
+                metric_sample(m, labels, 2, (double)count);
+        }
+    }
 }
 
 /* ---- connections ---- */
@@ -380,6 +403,7 @@ static void put_all(struct admin_call *call, enum metric_form form)
     struct metric_text m = metric_text_begin(&call->out, form);
     engine_stats(a->rest->store->engine, &engine);
     put_rest(&m, a, call->x->arena);
+    put_conflicts(&m, a);
     put_connections(&m, a);
     put_store(&m, &engine);
     put_queues(&m, a->rest->store);

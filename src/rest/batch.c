@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/batch.h"
+#include "rest/inspector.h"
+#include "rest/server.h"
 
 #include "core/guid.h"
 #include "http/message.h"
@@ -117,6 +119,7 @@ struct err batch_part_encode(struct batch_part *part)
     TRY(call->op->encode(call));
     if (call->status == 0)
         call->status = 200;
+    inspector_succeeded(call->server->inspector, call);
     return OK;
 }
 

@@ -6,6 +6,7 @@
 #include "core/md5_many.h"
 #include "http/exchange.h"
 #include "rest/op.h"
+#include "service/common/verdict.h"
 
 enum {
     REST_QUERY_MAX = 64,
@@ -87,6 +88,10 @@ struct rest_call {
      * are released with the pin. */
     struct engine_state *state;
     struct arena list_arena;
+
+    struct verdict verdict; /* of a refusal by concurrency control */
+    struct str holder;      /* of a file: the open that was in the way; absent: not known */
+    int64_t etag;           /* the stamp that the answer's ETag names; 0: it has none */
 
     /* By the loop's clock, for statistics: when the request was whole, and when its answer was. */
     int64_t received_us, answered_us;

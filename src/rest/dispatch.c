@@ -17,6 +17,7 @@
 #include "rest/call.h"
 #include "rest/cors.h"
 #include "rest/digest.h"
+#include "rest/inspector.h"
 #include "rest/loop_memory.h"
 #include "rest/match.h"
 #include "rest/reply.h"
@@ -102,6 +103,7 @@ static void finish(struct dispatch *d, struct err error)
     d->replied = true;
     d->outcome = OK;
     call->answered_us = clock_mono_us();
+    inspector_succeeded(call->server->inspector, call);
     reply_success(call);
 }
 

@@ -7,6 +7,7 @@
 #include "core/time.h"
 #include "core/xml.h"
 #include "rest/cors.h"
+#include "rest/inspector.h"
 #include "rest/server.h"
 #include "rest/structured.h"
 
@@ -137,6 +138,7 @@ static void put_table_xml_error(struct rest_call *call, struct err error, struct
 void reply_error_body(struct rest_call *call, struct err error, struct buf *headers,
                       struct buf *out)
 {
+    inspector_refused(call->server->inspector, call, error);
     http_put_header(headers, STR("x-ms-error-code"), str_of(err_azure_code(error.code)));
     if (str_given(call->challenge))
         http_put_header(headers, STR("WWW-Authenticate"), call->challenge);

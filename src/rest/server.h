@@ -41,6 +41,7 @@ struct rest_server {
     struct digests *digests; /* NULL: each body is summed up by itself */
     struct bulk *bulk;       /* stores large bodies; NULL: loops store them */
     struct access_log *log;
+    struct inspector *inspector; /* NULL: nothing is kept for it */
     struct match_index match[SERVICE_KIND_COUNT];
     uint16_t ports[SERVICE_KIND_COUNT]; /* where this server answers; 0: not at all */
     /* Who answers requests below REST_SIDE_PATH on the services' ports, and with what for a

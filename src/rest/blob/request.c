@@ -65,7 +65,7 @@ struct err blob_read_http_conditions(struct rest_call *call,
 /* A condition on tags tells what they are, so it needs the permission to read them. */
 struct err blob_read_conditions(struct rest_call *call, struct conditions *out)
 {
-    *out = (struct conditions){.version = call->version};
+    *out = (struct conditions){.version = call->version, .verdict = &call->verdict};
     TRY(blob_read_http_conditions(call, &CONDITIONS, out));
     struct str tags = call_header(call, STR("x-ms-if-tags"));
     if (!str_given(tags))
@@ -86,6 +86,7 @@ static struct err read_guid(struct rest_call *call, struct str name, bool *given
 
 struct err blob_read_lease_id(struct rest_call *call, struct lease_id *out)
 {
+    out->verdict = &call->verdict;
     return read_guid(call, STR("x-ms-lease-id"), &out->given, &out->id);
 }
 
@@ -153,7 +154,7 @@ static struct err check_foreign(struct rest_call *call, enum lease_action action
 
 struct err blob_read_lease_request(struct rest_call *call, struct lease_request *out)
 {
-    *out = (struct lease_request){0};
+    *out = (struct lease_request){.verdict = &call->verdict};
     TRY(read_action(call, &out->action));
     TRY(check_foreign(call, out->action));
     switch (out->action) {
@@ -356,6 +357,7 @@ void blob_put_etag(struct rest_call *call, int64_t etag, int64_t last_modified)
     char room[ETAG_TEXT_MAX + 2];
     struct buf text = {.p = room, .capacity = sizeof room, .arena = call->arena};
     etag_put_quoted(&text, etag);
+    call->etag = etag;
     call_put_own(call, STR("ETag"), buf_str(&text));
     call_put_time(call, STR("Last-Modified"), last_modified);
 }

@@ -76,8 +76,32 @@ static void after_in_pool(struct loop_task *task)
     to_loop(d, finish);
 }
 
+static bool note_holder(void *arg, const struct opens_info *info)
+{
+    struct rest_call *call = arg;
+    const char *cut = info->disconnected ? ", its client is away" : "";
+    call->holder = arena_printf(
+        call->arena, "SMB client %.*s, access %s%s%s, shares %s%s%s, %zu locks%s",
+        STR_ARG(info->client), (info->access & OPENS_READ) != 0 ? "r" : "",
+        (info->access & OPENS_WRITE) != 0 ? "w" : "", (info->access & OPENS_DELETE) != 0 ? "d" : "",
+        (info->sharing & OPENS_READ) != 0 ? "r" : "", (info->sharing & OPENS_WRITE) != 0 ? "w" : "",
+        (info->sharing & OPENS_DELETE) != 0 ? "d" : "", info->lock_count, cut);
+    return false;
+}
+
+/* Who has the file open that was in the way, for the inspector: the first who does. */
+COLD static void find_holder(struct drive *d)
+{
+    struct opens_key key = d->pass->refused;
+    struct opens_select select = {.share = key.share, .node = key.node};
+    if (d->pass->opens != NULL && key.share != 0)
+        opens_list(d->pass->opens, &select, note_holder, d->call);
+}
+
 static void end(struct drive *d, struct err outcome)
 {
+    if (err_is(outcome))
+        find_holder(d);
     file_pass_end(d->pass);
     d->outcome = outcome;
     if (err_is(outcome) && outcome.code != ERR_UNKNOWN_OUTCOME && d->around.failed != NULL)

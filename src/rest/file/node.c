@@ -342,6 +342,7 @@ static struct err read_lease_header(struct rest_call *call, struct str name, str
 {
     struct str text = call_header(call, name);
     out->given = str_given(text);
+    out->verdict = &call->verdict;
     return !out->given || guid_parse(text, &out->id) ? OK : call_bad_header(call, name);
 }
 

@@ -24,6 +24,9 @@ static struct err place_change(struct rest_call *call, struct change_call *c)
     TRY(key_check(change->rk));
     TRY(table_permit_keys(call, change->pk, change->rk));
     call->partition = place_entities(call->arena, &change->place, change->pk);
+    change->verdict = &call->verdict;
+    call->key_pk = change->pk; /* of an insert they are in the body */
+    call->key_rk = change->rk;
     call->args = c;
     return OK;
 }
@@ -52,6 +55,7 @@ static void put_etag(struct rest_call *call, int64_t stamp)
 {
     char etag[ENTITY_ETAG_BYTES];
     entity_etag(stamp, etag);
+    call->etag = stamp;
     call_put(call, STR("ETag"), (struct str){etag, sizeof etag});
 }
 

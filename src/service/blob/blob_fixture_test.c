@@ -106,7 +106,7 @@ struct guid bf_guid(char letter)
 struct blob_request bf_with_lease(struct blob_fixture *f, const char *name, char id)
 {
     struct blob_request request = bf_blob(f, name);
-    request.lease = (struct lease_id){true, bf_guid(id)};
+    request.lease = (struct lease_id){.given = true, .id = bf_guid(id)};
     return request;
 }
 

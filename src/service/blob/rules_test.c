@@ -259,7 +259,7 @@ void test_rule_B3_the_holder_of_a_lease_may_create_over_his_blob(void)
     struct blob_request absent = bf_blob(&f, "b");
     absent.conditions.if_none_match = STR("*");
     CHECK_ERR(bf_put(&f, absent, STR("second"), NULL), ERR_LEASE_ID_MISSING);
-    absent.lease = (struct lease_id){true, bf_guid('B')};
+    absent.lease = (struct lease_id){.given = true, .id = bf_guid('B')};
     CHECK_ERR(bf_commit(&f, absent, "", NULL), ERR_LEASE_ID_MISMATCH_WITH_BLOB_OPERATION);
     absent.lease.id = bf_guid('A');
     CHECK_OK(bf_put(&f, absent, STR("third"), NULL));
@@ -467,14 +467,14 @@ void test_rule_L7_a_containers_lease_guards_its_deletion_alone(void)
     CHECK_OK(bf_update(&f, blob_set_container_acl, &args));
     CHECK_OK(bf_view(&f, blob_get_container, &args));
     CHECK_ERR(bf_update(&f, blob_delete_container, &args), ERR_LEASE_ID_MISSING);
-    args.request.lease = (struct lease_id){true, bf_guid('B')};
+    args.request.lease = (struct lease_id){.given = true, .id = bf_guid('B')};
     CHECK_ERR(bf_update(&f, blob_delete_container, &args),
               ERR_LEASE_ID_MISMATCH_WITH_CONTAINER_OPERATION);
     CHECK_ERR(bf_view(&f, blob_get_container, &args),
               ERR_LEASE_ID_MISMATCH_WITH_CONTAINER_OPERATION);
     CHECK_ERR(bf_update(&f, blob_set_container_metadata, &args),
               ERR_LEASE_ID_MISMATCH_WITH_CONTAINER_OPERATION);
-    args.request.lease = (struct lease_id){true, bf_guid('A')};
+    args.request.lease = (struct lease_id){.given = true, .id = bf_guid('A')};
     CHECK_OK(bf_view(&f, blob_get_container, &args));
     /* A lease on a blob in it does not matter. */
     CHECK_OK(bf_acquire(&f, "b", 'C', LEASE_INFINITE));
@@ -491,7 +491,7 @@ void test_rule_L7_a_containers_lease_that_is_over(void)
         .lease = {.action = LEASE_ACQUIRE, .proposed = bf_guid('A'), .seconds = 15}};
     CHECK_OK(bf_update(&f, blob_lease_container, &args));
     bf_seconds(&f, 15);
-    args.request.lease = (struct lease_id){true, bf_guid('A')};
+    args.request.lease = (struct lease_id){.given = true, .id = bf_guid('A')};
     CHECK_ERR(bf_update(&f, blob_delete_container, &args), ERR_LEASE_LOST);
     /* A write to the container does not take the lease from who held it. */
     args.request.lease = (struct lease_id){0};

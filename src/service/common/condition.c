@@ -110,12 +110,38 @@ static struct err check_write(const struct conditions *c, enum condition_use use
     return met ? OK : err_new(ERR_CONDITION_NOT_MET);
 }
 
+/* Of the conditions that were given, the first that does not hold by itself. */
+static enum verdict_check first_unmet(const struct conditions *c, const struct condition_target *t)
+{
+    if (str_given(c->if_match) && !list_names(c->if_match, t, true))
+        return VERDICT_IF_MATCH;
+    if (str_given(c->if_none_match) && list_names(c->if_none_match, t, false))
+        return VERDICT_IF_NONE_MATCH;
+    if (c->has_unmodified_since && !unmodified_since(c, t))
+        return VERDICT_IF_UNMODIFIED_SINCE;
+    if (c->has_modified_since && !modified_since(c, t))
+        return VERDICT_IF_MODIFIED_SINCE;
+    return VERDICT_IF_TAGS;
+}
+
+COLD static struct err refuse(const struct conditions *c, const struct condition_target *t,
+                              struct err error)
+{
+    if (c->verdict != NULL)
+        *c->verdict = (struct verdict){.check = first_unmet(c, t),
+                                       .exists = t->exists,
+                                       .etag = t->etag,
+                                       .last_modified = t->last_modified};
+    return error;
+}
+
 struct err conditions_check(const struct conditions *c, enum condition_use use,
                             const struct condition_target *target)
 {
-    if (use != CONDITION_READ)
-        return check_write(c, use, target);
-    if (c->version != 0 && c->version < READ_COMBINATIONS_VERSION && !combination_allowed(c))
+    bool reads = use == CONDITION_READ;
+    if (reads && c->version != 0 && c->version < READ_COMBINATIONS_VERSION &&
+        !combination_allowed(c))
         return err_new(ERR_MULTIPLE_CONDITION_HEADERS_NOT_SUPPORTED);
-    return check_read(c, target);
+    struct err error = reads ? check_read(c, target) : check_write(c, use, target);
+    return err_is(error) ? refuse(c, target, error) : OK;
 }

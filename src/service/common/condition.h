@@ -7,6 +7,7 @@
 #include "core/err.h"
 #include "core/str.h"
 #include "service/common/tag_expression.h"
+#include "service/common/verdict.h"
 
 /* What a request asks for; all zero asks for nothing. */
 struct conditions {
@@ -18,6 +19,7 @@ struct conditions {
     int64_t unmodified_since;
     const struct tag_expression *if_tags; /* NULL when not sent */
     int version;                          /* of the service, yyyymmdd; 0 is taken as the newest */
+    struct verdict *verdict;              /* filled in by a refusal; NULL: nobody asks */
 };
 
 enum condition_use {

@@ -116,10 +116,27 @@ static struct err break_lease(struct lease *l, const struct lease_request *r, in
     return OK;
 }
 
-struct err lease_apply(struct lease *l, const struct lease_request *request, int64_t now,
-                       int *left_seconds)
+/* id: what was sent; NULL: nothing was. */
+COLD static struct err refuse(struct verdict *verdict, const struct lease *l, const struct guid *id,
+                              int64_t now, struct err error)
 {
-    assert(l->state != LEASE_BROKEN && l->state != LEASE_EXPIRED);
+    enum lease_state state = lease_state(l, now);
+    if (verdict == NULL)
+        return error;
+    *verdict = (struct verdict){
+        .check = VERDICT_LEASE,
+        .lease_state = (int)state,
+        .lease_ends = state == LEASE_AVAILABLE || l->seconds == LEASE_INFINITE ? 0 : l->ends,
+        .lease_id = id == NULL     ? VERDICT_ID_MISSING
+                    : holds(l, id) ? VERDICT_ID_SAME
+                                   : VERDICT_ID_OTHER,
+    };
+    return error;
+}
+
+static struct err apply(struct lease *l, const struct lease_request *request, int64_t now,
+                        int *left_seconds)
+{
     switch (request->action) {
     case LEASE_ACQUIRE:
         return acquire(l, request, now);
@@ -133,6 +150,17 @@ struct err lease_apply(struct lease *l, const struct lease_request *request, int
         break;
     }
     return break_lease(l, request, now, left_seconds);
+}
+
+struct err lease_apply(struct lease *l, const struct lease_request *request, int64_t now,
+                       int *left_seconds)
+{
+    assert(l->state != LEASE_BROKEN && l->state != LEASE_EXPIRED);
+    struct err error = apply(l, request, now, left_seconds);
+    if (!err_is(error))
+        return OK;
+    bool acquires = request->action == LEASE_ACQUIRE;
+    return refuse(request->verdict, l, acquires ? &request->proposed : &request->id, now, error);
 }
 
 /* ---- using a leased object ---- */
@@ -163,24 +191,28 @@ struct err lease_check_read(const struct lease *l, enum lease_kind kind,
     if (!given->given)
         return OK;
     enum lease_state state = lease_state(l, now);
-    if (state == LEASE_AVAILABLE)
-        return err_new(CODES[kind].not_present);
-    if (!lease_locked(state))
-        return err_new(CODES[kind].lost);
-    return holds(l, &given->id) ? OK : err_new(CODES[kind].mismatch);
+    if (lease_locked(state) && holds(l, &given->id))
+        return OK;
+    enum err_code code = state == LEASE_AVAILABLE ? CODES[kind].not_present
+                         : lease_locked(state)    ? CODES[kind].mismatch
+                                                  : CODES[kind].lost;
+    return refuse(given->verdict, l, &given->id, now, err_new(code));
 }
 
 struct err lease_check_write(const struct lease *l, enum lease_kind kind,
                              const struct lease_id *given, int64_t now)
 {
     if (!given->given && lease_locked(lease_state(l, now)))
-        return err_new(ERR_LEASE_ID_MISSING);
+        return refuse(given->verdict, l, NULL, now, err_new(ERR_LEASE_ID_MISSING));
     return lease_check_read(l, kind, given, now);
 }
 
 struct err lease_check_absent(enum lease_kind kind, const struct lease_id *given)
 {
-    return given->given ? err_new(CODES[kind].not_present) : OK;
+    static const struct lease none;
+    return given->given
+               ? refuse(given->verdict, &none, &given->id, 0, err_new(CODES[kind].not_present))
+               : OK;
 }
 
 void lease_after_write(struct lease *l, int64_t now)

@@ -12,6 +12,7 @@
 #include "core/err.h"
 #include "core/guid.h"
 #include "core/wire.h"
+#include "service/common/verdict.h"
 
 enum lease_kind { LEASE_BLOB, LEASE_CONTAINER, LEASE_SHARE, LEASE_FILE };
 
@@ -38,6 +39,7 @@ struct lease {
 struct lease_id {
     bool given;
     struct guid id;
+    struct verdict *verdict; /* filled in by a refusal; NULL: nobody asks */
 };
 
 enum lease_action { LEASE_ACQUIRE, LEASE_RENEW, LEASE_CHANGE, LEASE_RELEASE, LEASE_BREAK };
@@ -50,6 +52,7 @@ struct lease_request {
                              proposes none, so that a repeated run comes to the same */
     int seconds;          /* of acquire: 15 to 60, or LEASE_INFINITE */
     int break_seconds;    /* of break: 0 to 60, or -1 when not given */
+    struct verdict *verdict; /* filled in by a refusal; NULL: nobody asks */
 };
 
 /* Does the action. *left_seconds is set by a break: the whole seconds (rounded up) until the lease

@@ -7,7 +7,8 @@
 #include "core/test.h"
 
 static const struct guid A = {{0xAA}}, B = {{0xBB}}, C = {{0xCC}}, X = {{0xDD}};
-static const struct lease_id WITH_A = {true, {{0xAA}}}, WITH_B = {true, {{0xBB}}}, WITHOUT = {0};
+static const struct lease_id WITH_A = {.given = true, .id = {{0xAA}}},
+                             WITH_B = {.given = true, .id = {{0xBB}}}, WITHOUT = {0};
 
 enum { START_SECONDS = 1000000 };
 static const int64_t NOW = START_SECONDS * TICKS_PER_SECOND;

@@ -201,7 +201,7 @@ void test_lease_file(void)
     CHECK_ERR(create_file(&w, "f", 0), ERR_LEASE_ID_MISSING);
     CHECK_ERR(delete_file(&w, "f"), ERR_LEASE_ID_MISSING);
     struct file_args args = {.request = request_of(&w, "f"), .metadata = STR("\1a\1b")};
-    args.request.lease = (struct lease_id){true, b};
+    args.request.lease = (struct lease_id){.given = true, .id = b};
     CHECK_ERR(world_write(&w, file_set_file_metadata, &args),
               ERR_LEASE_ID_MISMATCH_WITH_FILE_OPERATION);
     args.request.lease.id = a;

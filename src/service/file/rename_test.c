@@ -73,7 +73,7 @@ void test_rename_file_replaces(void)
                                  .replace = true,
                                  .ignore_read_only = true};
     CHECK_ERR(world_write(&w, file_rename, &rename), ERR_LEASE_ID_MISSING);
-    rename.request.lease = (struct lease_id){true, {.bytes = {1}}};
+    rename.request.lease = (struct lease_id){.given = true, .id = {.bytes = {1}}};
     CHECK_OK(world_write(&w, file_rename, &rename));
     CHECK_STR(list_directory(&w, "", 0), STR("g "));
     CHECK_INT(share_usage(&w), 100000);

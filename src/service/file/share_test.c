@@ -82,7 +82,7 @@ void test_lease_share(void)
     CHECK_ERR(world_update(&w, file_set_share_properties, &args), ERR_LEASE_ID_MISSING);
     CHECK_ERR(world_update(&w, file_delete_share, &args), ERR_LEASE_ID_MISSING);
     CHECK_OK(engine_view(w.store.engine, w.partition, ENGINE_WAIT, file_get_share, &args));
-    args.lease = (struct lease_id){true, {.bytes = {2}}};
+    args.lease = (struct lease_id){.given = true, .id = {.bytes = {2}}};
     CHECK_ERR(world_update(&w, file_set_share_acl, &args),
               ERR_LEASE_ID_MISMATCH_WITH_SHARE_OPERATION);
     args.lease.id = id;

@@ -87,6 +87,21 @@ static struct err put_record(struct change_run *run)
     return store_record(run, run->change->record, run->change->record_n);
 }
 
+/* What the change has met, for who wants to know. */
+COLD static void tell(const struct change_run *run, enum verdict_check check)
+{
+    int64_t stamp = run->old.n < ENTITY_HEAD_BYTES ? 0 : entity_stamp(run->old);
+    if (run->change->verdict != NULL)
+        *run->change->verdict =
+            (struct verdict){.check = check, .exists = true, .etag = stamp, .last_modified = stamp};
+}
+
+COLD static struct err refuse_insert(const struct change_run *run)
+{
+    tell(run, VERDICT_NONE);
+    return err_new(ERR_ENTITY_ALREADY_EXISTS);
+}
+
 static struct err check_match(const struct change_run *run)
 {
     const struct entity_match *match = &run->change->match;
@@ -97,7 +112,10 @@ static struct err check_match(const struct change_run *run)
     if (run->old.n < ENTITY_HEAD_BYTES)
         return err_new(ERR_CORRUPT);
     bool current = match->kind == MATCH_STAMP && match->stamp == entity_stamp(run->old);
-    return current ? OK : err_new(ERR_UPDATE_CONDITION_NOT_SATISFIED);
+    if (current)
+        return OK;
+    tell(run, VERDICT_IF_MATCH);
+    return err_new(ERR_UPDATE_CONDITION_NOT_SATISFIED);
 }
 
 static struct err merge_record(struct change_run *run)
@@ -115,7 +133,7 @@ static struct err run_change(struct change_run *run, enum entity_change_kind kin
     bool exists = str_given(run->old);
     switch (kind) {
     case CHANGE_INSERT:
-        return exists ? err_new(ERR_ENTITY_ALREADY_EXISTS) : put_record(run);
+        return exists ? refuse_insert(run) : put_record(run);
     case CHANGE_UPDATE:
         TRY(check_match(run));
         return put_record(run);

@@ -5,6 +5,7 @@
 #define SERVICE_TABLE_TABLE_H
 
 #include "engine/engine.h"
+#include "service/common/verdict.h"
 #include "service/table/bounds.h"
 #include "service/table/filter.h"
 #include "service/table/place.h"
@@ -107,7 +108,8 @@ struct entity_change {
     size_t record_n;
     struct entity_match match; /* update, merge, delete */
 
-    int64_t stamp; /* of the entity as it is now: its Timestamp and ETag */
+    int64_t stamp;           /* of the entity as it is now: its Timestamp and ETag */
+    struct verdict *verdict; /* filled in by a refusal; NULL: nobody asks */
 };
 
 /* All: ERR_TABLE_NOT_FOUND. */

@@ -26,6 +26,36 @@ static bool selected(const struct opens_select *s, const struct opens_handle *h)
     return s->recursive && below(path_of(f), s->path);
 }
 
+static struct opens_info info_of(const struct opens_handle *h)
+{
+    struct opens_info info = {
+        .id = h->id,
+        .key = h->file->key,
+        .parent = h->file->parent,
+        .path = path_of(h->file),
+        .client = {h->client, h->client_n},
+        .client_name = {h->client_name, h->client_name_n},
+        .session = h->session,
+        .opened_ticks = h->opened_ticks,
+        .reconnected_ticks = h->reconnected_ticks,
+        .access_mask = h->access_mask,
+        .directory = h->directory,
+        .access = h->access,
+        .sharing = h->sharing,
+        .cache = h->lease == NULL ? OPENS_CACHE_NONE : h->lease->state,
+        .disconnected = h->disconnected,
+        .delete_pending = h->file->delete_pending,
+    };
+    for (const struct opens_range *r = h->file->ranges; r != NULL; r = r->next) {
+        if (r->handle != h)
+            continue;
+        if (info.lock_count < OPENS_INFO_LOCKS)
+            info.locks[info.lock_count] = (struct opens_lock){r->offset, r->length, r->exclusive};
+        info.lock_count++;
+    }
+    return info;
+}
+
 void opens_list(struct opens *t, const struct opens_select *select,
                 bool (*visit)(void *arg, const struct opens_info *info), void *arg)
 {
@@ -35,19 +65,7 @@ void opens_list(struct opens *t, const struct opens_select *select,
     for (const struct opens_handle *h = t->first; h != NULL && more; h = h->all_next) {
         if (!selected(select, h))
             continue;
-        struct opens_info info = {
-            .id = h->id,
-            .key = h->file->key,
-            .parent = h->file->parent,
-            .path = path_of(h->file),
-            .client = {h->client, h->client_n},
-            .client_name = {h->client_name, h->client_name_n},
-            .session = h->session,
-            .opened_ticks = h->opened_ticks,
-            .reconnected_ticks = h->reconnected_ticks,
-            .access_mask = h->access_mask,
-            .directory = h->directory,
-        };
+        struct opens_info info = info_of(h);
         more = visit(arg, &info);
     }
     opens_leave(t, &news);

@@ -247,6 +247,7 @@ struct opens_usage opens_usage(struct opens *t);
 
 /* ---- listing and closing ---- */
 
+enum { OPENS_INFO_LOCKS = 8 };
 struct opens_info {
     uint64_t id; /* grows with every open */
     struct opens_key key;
@@ -258,6 +259,12 @@ struct opens_info {
     int64_t reconnected_ticks; /* 0: never */
     uint32_t access_mask;
     bool directory;
+    unsigned access, sharing;                  /* OPENS_* */
+    unsigned cache;                            /* OPENS_CACHE_* */
+    bool disconnected;                         /* its client is away */
+    bool delete_pending;                       /* the file is to go with its last handle */
+    size_t lock_count;                         /* ranges that the handle has locked, */
+    struct opens_lock locks[OPENS_INFO_LOCKS]; /* and the first of them */
 };
 
 /* Calls visit for SMB handles of the share with id > after, in order of id, on the file with that

@@ -29,6 +29,7 @@ struct file_pass {
     struct opens_wait wait;
     void *front;  /* the front end's own, for done */
     bool waiting; /* out: SMB clients are asked to give up caches; run again when done came */
+    struct opens_key refused; /* out: the file that could not be claimed; share 0: none */
     /* Reads. */
     struct opens_key key; /* the file that the view has found; share 0: none that has to pass */
     enum opens_rest op;

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An account's shares and what SMB clients hold open in them, for an operator. */
+#ifndef SERVICE_FILE_INSPECT_H
+#define SERVICE_FILE_INSPECT_H
+
+#include "service/common/lease.h"
+#include "service/common/store.h"
+#include "service/file/opens/opens.h"
+
+enum { FILE_INSPECT_SHARES_MAX = 1000, FILE_INSPECT_OPENS_MAX = 1000 };
+
+struct file_share_seen {
+    struct str name;
+    uint64_t incarnation;
+    struct lease lease;
+};
+
+struct file_open_seen {
+    struct str share;
+    struct opens_info info; /* its texts are in the arena */
+};
+
+struct file_inspect {
+    struct arena *arena;
+    struct str account;
+    struct file_share_seen *shares;
+    size_t share_count;
+    struct file_open_seen *opens;
+    size_t open_count;
+    bool cut; /* there may be more */
+};
+/* Fills in shares and opens. Waits for the disk. */
+struct err file_inspect(struct store *store, struct file_inspect *in);
+
+#endif

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inspector of files that SMB clients have open: the board of opens and locks, and REST refusals with the open that was
+// in the way (rules S2 and S3).
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { freePorts } from '../rest/lib.mjs';
+import { DELETE, READ, SmbClient, WRITE } from '../smb/client.mjs';
+import { ask, askSigned, startAdmin } from './admin_lib.mjs';
+
+let server, client;
+before(async () => {
+    const [port] = await freePorts(1);
+    server = await startAdmin({ args: ['--smb-port', String(port)] });
+    await server.request('file', 'PUT', '/share1', { query: { restype: 'share' } });
+    for (const name of ['busy', 'locked', 'going'])
+        await server.request('file', 'PUT', `/share1/${name}`, { headers: { 'x-ms-type': 'file', 'x-ms-content-length': 1024 } });
+    client = await SmbClient.connect(port, 'share1');
+});
+after(async () => {
+    client.cut();
+    await server.stop();
+});
+
+async function inspect(path) {
+    const answer = await askSigned(server, 'GET', `/api/v1/inspect/${path}`);
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json();
+}
+
+test('rule S2: an open that shares nothing, on the board and in the refusal', async () => {
+    const handle = await client.open('busy', { access: READ | WRITE, share: '' });
+    const { opens } = await inspect('opens');
+    const open = opens.find(({ path }) => path === 'busy');
+    assert.deepEqual([open.share, open.access, open.sharing, open.lockCount, open.address], ['share1', 'rw', '', 0, '127.0.0.1']);
+    assert.equal((await server.request('file', 'GET', '/share1/busy')).status, 409);
+    const { events: [event] } = await inspect('events?limit=1&resource=share1/busy');
+    assert.deepEqual([event.rule, event.error, event.operation], ['S2', 'SharingViolation', 'GetFile']);
+    assert.match(event.met.holder, /^SMB client 127\.0\.0\.1, access rw, shares , 0 locks/);
+    const metrics = (await ask(server, 'GET', '/metrics')).text;
+    assert.match(metrics, /^lazuli_smb_opens 1$/m);
+    assert.match(metrics, /^lazuli_smb_sessions 1$/m);
+    assert.match(metrics, /^lazuli_smb_requests_total\{command="Create",result="success"\} 1$/m);
+    await client.close(handle);
+    assert.deepEqual((await inspect('opens')).opens, []);
+});
+
+test('rule S2: a locked range', async () => {
+    const handle = await client.open('locked', { access: READ | WRITE });
+    await client.lock(handle, 0, 100, 'exclusive');
+    const { opens: [open] } = await inspect('opens');
+    assert.deepEqual(open.locks, [{ offset: 0, length: 100, exclusive: true }]);
+    assert.match((await ask(server, 'GET', '/metrics')).text, /^lazuli_smb_locks 1$/m);
+    await client.close(handle);
+});
+
+test('rule S3: a file that is to be deleted', async () => {
+    const other = await client.open('going', { access: READ });
+    const handle = await client.open('going', { access: READ | DELETE, options: 0x1000 });
+    await client.close(handle);
+    const answer = await server.request('file', 'GET', '/share1/going');
+    assert.equal(answer.headers['x-ms-error-code'], 'SMBDeletePending');
+    const { events: [event] } = await inspect('events?limit=1&resource=share1/going');
+    assert.equal(event.rule, 'S3');
+    assert.equal((await inspect('opens')).opens[0].deletePending, true);
+    await client.close(other);
+});
