@@ -50,6 +50,8 @@ void jobs_row_owners(struct engine *e, const struct row_owners *rows)
     struct owner_search search = {.partition = rows->partition,
                                   .keys = rows->keys,
                                   .count = rows->count,
+                                  .unread = rows->unread,
+                                  .unread_count = rows->unread_count,
                                   .told = mem_calloc(rows->count, sizeof(bool)),
                                   .found = rows->found,
                                   .sink = rows->sink};

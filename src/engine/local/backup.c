@@ -258,6 +258,8 @@ static struct err copy_store(struct copying *c)
     TRY(copy_subfolder(c, &e->journal.files, copy.journal, "journal"));
     struct files_end newest = {segments_newest(&e->segments), UINT64_MAX};
     TRY(copy_subfolder(c, &e->segments, newest, "segments"));
+    c->bytes_about = c->backup->bytes; /* now it is known */
+    tell_copied(c, 0);
     TRY(folder_mark(c->backup->folder)); /* last: without it, it is no store */
     char *parent = folder_path(c->backup->folder, "..");
     error = folder_sync(parent);

@@ -78,17 +78,40 @@ static void tell_owner(void *sink, size_t key, struct str owner)
     buf_release(&line);
 }
 
+/* The keys of the partition that cannot be read: parts of those in d->unread. */
+static size_t unread_in(const struct damage *d, struct str *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < d->unread_count; i++) {
+        struct buf partition = buf_heap();
+        if (rowkey_split(d->unread[i], &partition, &out[count]) &&
+            str_eq(buf_str(&partition), buf_str(&d->partition)))
+            count++;
+        buf_release(&partition);
+    }
+    return count;
+}
+
 static void tell_rows(struct damage *d)
 {
     struct str keys[ROWS_MAX];
+    if (d->row_count == 0)
+        return;
+    struct str *unread = mem_calloc(d->unread_count + 1, sizeof *unread);
     for (size_t i = 0; i < d->row_count; i++)
         keys[i] = d->rows[i].key;
-    struct row_owners rows = {buf_str(&d->partition), keys, d->row_count, tell_owner, d};
-    if (d->row_count > 0)
-        d->check->owners(d->engine, &rows);
+    struct row_owners rows = {.partition = buf_str(&d->partition),
+                              .keys = keys,
+                              .count = d->row_count,
+                              .unread = unread,
+                              .unread_count = unread_in(d, unread),
+                              .found = tell_owner,
+                              .sink = d};
+    d->check->owners(d->engine, &rows);
     for (size_t i = 0; i < d->row_count; i++)
         heap_free(keys[i]);
     d->row_count = 0;
+    free(unread);
 }
 
 static void add_row(struct damage *d, struct str partition, struct str key, const struct extent *x)

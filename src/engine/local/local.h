@@ -31,6 +31,8 @@ struct row_owners {
     struct str partition;
     const struct str *keys;
     size_t count;
+    const struct str *unread; /* keys of the partition whose rows cannot be read, in order */
+    size_t unread_count;
     void (*found)(void *sink, size_t key, struct str owner);
     void *sink;
 };

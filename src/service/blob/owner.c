@@ -9,6 +9,7 @@ enum { OWNED_KEY_BYTES = 1 + 8 + 8, CONTENT = 'd', BLOCKS = 'u' };
 
 struct search {
     const struct owner_search *all;
+    struct txn *txn;
     struct owner_wanted *wanted;
     size_t count;
 };
@@ -36,11 +37,10 @@ static bool put_blob(struct arena *a, struct str partition, struct str key, stru
     return true;
 }
 
-static void tell_blob(struct txn *t, const struct search *s, struct str key, size_t index,
-                      bool uncommitted)
+static void tell_blob(const struct search *s, struct str key, size_t index, bool uncommitted)
 {
     struct buf b = buf_heap();
-    if (put_blob(txn_arena(t), s->all->partition, key, &b)) {
+    if (put_blob(txn_arena(s->txn), s->all->partition, key, &b)) {
         buf_put(&b, uncommitted ? STR(" (an uncommitted block)") : STR(""));
         owner_tell(s->all, index, buf_str(&b));
     }
@@ -48,13 +48,13 @@ static void tell_blob(struct txn *t, const struct search *s, struct str key, siz
 }
 
 /* Rows of contents and of sets of blocks have the id of theirs in the key. */
-static void want(struct txn *t, struct search *s, size_t index)
+static void want(struct search *s, size_t index)
 {
     struct str key = s->all->keys[index];
     struct reader r = reader_of(str_from(key, 1));
     switch (key.n == 0 ? 0 : key.p[0]) {
     case 'h':
-        tell_blob(t, s, key, index, false);
+        tell_blob(s, key, index, false);
         return;
     case 'd':
     case 'p':
@@ -77,41 +77,33 @@ static void want(struct txn *t, struct search *s, size_t index)
     owner_tell_place(s->all, index, "container");
 }
 
-static void match(struct txn *t, const struct search *s, struct str key,
-                  const struct owner_wanted *like)
+static void match(const struct search *s, struct str key, const struct owner_wanted *like)
 {
     size_t i = like->id == 0 ? s->count : owner_first(s->wanted, s->count, like);
     for (; i < s->count && owner_same(&s->wanted[i], like); i++)
-        tell_blob(t, s, key, s->wanted[i].key, like->kind == BLOCKS);
+        tell_blob(s, key, s->wanted[i].key, like->kind == BLOCKS);
 }
 
 /* A snapshot shares its blob's content: all that do are told. */
-static struct err match_heads(struct txn *t, const struct search *s)
+static void match_head(void *arg, struct str key, struct str value)
 {
-    struct cursor *c;
-    TRY(cursor_open(t, STR("h"), &c));
-    struct err e = OK;
-    for (; !err_is(e) && c->valid; e = cursor_next(c)) {
-        struct str key = c->key;
-        struct reader r = reader_of(str_from(key, 1));
-        struct blob_head head;
-        uint64_t incarnation = read_be64(&r);
-        if (!reader_ok(&r) || err_is(blob_head_decode(c->value, &head)))
-            continue; /* said already, by who looked at the row */
-        match(t, s, key, &(struct owner_wanted){incarnation, head.content, CONTENT, 0});
-        match(t, s, key, &(struct owner_wanted){incarnation, head.blocks, BLOCKS, 0});
-    }
-    cursor_close(c);
-    return e;
+    struct search *s = arg;
+    struct reader r = reader_of(str_from(key, 1));
+    struct blob_head head;
+    uint64_t incarnation = read_be64(&r);
+    if (!reader_ok(&r) || err_is(blob_head_decode(value, &head)))
+        return; /* said already, by who looked at the row */
+    match(s, key, &(struct owner_wanted){incarnation, head.content, CONTENT, 0});
+    match(s, key, &(struct owner_wanted){incarnation, head.blocks, BLOCKS, 0});
 }
 
 struct err blob_row_owners(struct txn *t, void *arg)
 {
     const struct owner_search *all = arg;
-    struct search s = {.all = all};
+    struct search s = {.all = all, .txn = t};
     s.wanted = ARENA_ARRAY(txn_arena(t), struct owner_wanted, all->count + 1);
     for (size_t i = 0; i < all->count; i++)
-        want(t, &s, i);
+        want(&s, i);
     owner_sort(s.wanted, s.count);
-    return s.count == 0 ? OK : match_heads(t, &s);
+    return s.count == 0 ? OK : owner_each_row(t, all, STR("h"), match_head, &s);
 }

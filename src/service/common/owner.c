@@ -39,6 +39,57 @@ bool owner_same(const struct owner_wanted *a, const struct owner_wanted *b)
     return order(a, b) == 0;
 }
 
+/* Those with from <= key < to, as far as they can be read; *last is the key of the last of them. */
+static struct err each_between(struct txn *t, struct str from, struct str to, struct buf *last,
+                               owner_visit *visit, void *arg)
+{
+    struct cursor *c;
+    TRY(cursor_open_range(t, from, to, &c));
+    struct err e = OK;
+    for (; !err_is(e) && c->valid; e = cursor_next(c)) {
+        buf_clear(last);
+        buf_put(last, c->key);
+        visit(arg, c->key, c->value);
+    }
+    cursor_close(c);
+    return e;
+}
+
+/* The row that ended the walk: the first that cannot be read past all that were. */
+static struct str unread_after(const struct owner_search *s, struct str from, struct str last)
+{
+    for (size_t i = 0; i < s->unread_count; i++) {
+        if (str_cmp(s->unread[i], from) >= 0 && str_cmp(s->unread[i], last) > 0)
+            return s->unread[i];
+    }
+    return STR_NONE;
+}
+
+struct err owner_each_row(struct txn *t, const struct owner_search *s, struct str prefix,
+                          owner_visit *visit, void *arg)
+{
+    struct buf from = buf_heap();
+    struct buf last = buf_heap();
+    struct buf to = buf_heap();
+    buf_put(&from, prefix);
+    buf_put(&to, prefix);
+    to.p[to.n - 1]++; /* a letter */
+    struct err e = each_between(t, buf_str(&from), buf_str(&to), &last, visit, arg);
+    while (e.code == ERR_CORRUPT) {
+        struct str bad = unread_after(s, buf_str(&from), buf_str(&last));
+        if (!str_given(bad))
+            break;
+        buf_clear(&from);
+        buf_put(&from, bad);
+        buf_putc(&from, '\0');
+        e = each_between(t, buf_str(&from), buf_str(&to), &last, visit, arg);
+    }
+    buf_release(&from);
+    buf_release(&last);
+    buf_release(&to);
+    return e;
+}
+
 void owner_tell_place(const struct owner_search *s, size_t key, const char *kind)
 {
     struct buf b = buf_heap();

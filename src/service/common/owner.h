@@ -13,7 +13,9 @@ struct owner_search {
     struct str partition;
     const struct str *keys;
     size_t count;
-    bool *told; /* for each key, whether anything was found */
+    bool *told;               /* for each key, whether anything was found */
+    const struct str *unread; /* keys of rows that cannot be read, in order */
+    size_t unread_count;
     void (*found)(void *sink, size_t key, struct str owner);
     void *sink;
 };
@@ -23,6 +25,11 @@ static inline void owner_tell(const struct owner_search *s, size_t key, struct s
     s->told[key] = true;
     s->found(s->sink, key, owner);
 }
+
+/* All rows of the partition whose keys begin so, but for those that cannot be read. */
+typedef void owner_visit(void *arg, struct str key, struct str value);
+struct err owner_each_row(struct txn *t, const struct owner_search *s, struct str prefix,
+                          owner_visit *visit, void *arg);
 
 /* What a row of a map is part of, by the ids in its key. */
 struct owner_wanted {

@@ -94,8 +94,10 @@ static size_t first_wanted(const struct search *s, char kind, uint64_t id)
 }
 
 /* A file of several names has its content in a row of its own, and entries have its id. */
-static void match_linked(struct search *s, struct str key, struct str value)
+static void match_linked(void *arg, struct str stored_key, struct str value)
 {
+    struct search *s = arg;
+    struct str key = live_key(s, stored_key);
     struct reader r;
     struct vrow row;
     struct node node;
@@ -119,8 +121,10 @@ static void match_at(const struct search *s, const struct dirtree_entry *entry, 
     }
 }
 
-static void match_entry(struct search *s, struct str key, struct str value)
+static void match_entry(void *arg, struct str stored_key, struct str value)
 {
+    struct search *s = arg;
+    struct str key = live_key(s, stored_key);
     struct reader r;
     struct dirtree_entry entry;
     struct node node;
@@ -129,18 +133,6 @@ static void match_entry(struct search *s, struct str key, struct str value)
     if (node_decode(entry.data, &node))
         match_at(s, &entry, first_wanted(s, BY_CONTENT, node.content));
     match_at(s, &entry, first_wanted(s, BY_ID, entry.id));
-}
-
-static struct err each_row(struct search *s, struct str prefix,
-                           void (*visit)(struct search *s, struct str key, struct str value))
-{
-    struct cursor *c;
-    TRY(cursor_open(s->rows.txn, prefix, &c));
-    struct err e = OK;
-    for (; !err_is(e) && c->valid; e = cursor_next(c))
-        visit(s, live_key(s, c->key), c->value);
-    cursor_close(c);
-    return e;
 }
 
 static bool all_told(const struct search *s)
@@ -164,8 +156,8 @@ struct err file_row_owners(struct txn *t, void *arg)
     if (s.count == 0)
         return OK;
     owner_sort(s.wanted, s.count);
-    TRY(each_row(&s, STR("n"), match_linked));
-    TRY(each_row(&s, STR("e"), match_entry));
+    TRY(owner_each_row(t, all, STR("n"), match_linked, &s));
+    TRY(owner_each_row(t, all, STR("e"), match_entry, &s));
     s.past = true;
-    return all_told(&s) ? OK : each_row(&s, STR("he"), match_entry);
+    return all_told(&s) ? OK : owner_each_row(t, all, STR("he"), match_entry, &s);
 }
