@@ -152,7 +152,8 @@ FUZZ_FLAGS := -g1 -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,
 # Two thirds of the files: parsers live below what joins everything, and reach neither the local engine nor, but for these
 # four, the REST front end.
 FUZZ_SRC   := $(filter-out $(wildcard src/*.c) src/config/% src/engine/local/% src/rest/% src/admin/%,$(SRC)) \
-              $(addprefix src/rest/,multipart.c structured.c table/json_read.c table/json_write.c)
+              $(addprefix src/rest/,multipart.c structured.c table/json_read.c table/json_write.c) \
+              src/smb/smb_user_test.c
 FUZZ_OBJ   := $(FUZZ_SRC:%.c=build/fuzz/obj/%.o)
 
 build/fuzz/obj/%.o: %.c

@@ -302,8 +302,11 @@ static bool account_fits(struct ntlm *n, const struct authenticate *a, struct ac
     n->account[user.n] = '\0';
     struct account *account = accounts_get(accounts, str_of(n->account));
     bool fits = false;
-    for (unsigned i = 0; account != NULL && i < account->key_count && !fits; i++)
+    for (unsigned i = 0; account != NULL && i < account->key_count && !fits; i++) {
         fits = key_fits(n, a, account->keys_base64[i]);
+        if (fits)
+            n->proof = account_proof_of(account, i);
+    }
     account_put(account);
     return fits;
 }

@@ -27,6 +27,7 @@ struct ntlm {
     /* After success. */
     unsigned char session_key[NTLM_KEY_BYTES];
     char account[ACCOUNT_NAME_MAX + 1];
+    struct account_proof proof; /* by which of its keys */
     char
         workstation[NTLM_WORKSTATION_MAX + 1]; /* UTF-8, what the client calls its machine; empty
                                                   when it does not say, or not in that many bytes */

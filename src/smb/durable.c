@@ -170,6 +170,7 @@ void smb_durable_grant(struct smb_create *c)
     d->granted = true;
     d->second = w->second;
     d->timeout_ms = timeout_of(w->timeout_ms);
+    d->proof = c->q->session->proof.of;
     memcpy(d->client, c->q->conn->client_guid, SMB_GUID_BYTES);
     memcpy(d->guid, w->guid, SMB_GUID_BYTES);
 }
@@ -187,6 +188,31 @@ static void unlink_parked(struct smb_opens *t, struct smb_open *o)
         d->park_next->durable.park_previous = d->park_previous;
     d->park_previous = d->park_next = NULL;
     d->parked = false;
+}
+
+static bool stands(const struct smb_open *o)
+{
+    const struct smb_durable *d = &o->durable;
+    return accounts_stands(smb_server_world(o->server)->accounts, str_of(d->account), &d->proof);
+}
+
+void smb_durable_look(struct smb_server *s)
+{
+    struct smb_opens *t = smb_server_opens(s);
+    struct smb_open *o;
+    do {
+        (void)pthread_mutex_lock(&t->lock);
+        o = t->parked;
+        while (o != NULL && stands(o))
+            o = o->durable.park_next;
+        if (o != NULL) {
+            unlink_parked(t, o);
+            o->loop = smb_server_world(s)->loops[0];
+        }
+        (void)pthread_mutex_unlock(&t->lock);
+        if (o != NULL)
+            smb_open_drop(o);
+    } while (o != NULL);
 }
 
 static void close_expired(struct loop_timer *timer)
@@ -245,6 +271,7 @@ static void keep_place(struct smb_open *o)
     d->partition = mem_alloc(d->partition_n);
     memcpy(d->partition, o->tree->partition.p, d->partition_n);
     memcpy(d->account, o->session->account, sizeof d->account);
+    d->proof = o->session->proof.of;
 }
 
 bool smb_durable_park(struct smb_open *o)
@@ -338,7 +365,7 @@ static bool fits(const struct smb_create *c, const struct smb_open *o)
     const struct smb_tree *tree = c->q->tree;
     struct str place = {d->partition, d->partition_n};
     if (o->id.persistent != w->persistent || strcmp(d->account, c->q->session->account) != 0 ||
-        !str_eq(place, tree->partition) || o->incarnation != tree->incarnation)
+        !str_eq(place, tree->partition) || o->incarnation != tree->incarnation || !stands(o))
         return false;
     if (w->returns_second &&
         (memcmp(d->guid, w->guid, SMB_GUID_BYTES) != 0 || w->wants_persistent != d->persistent))

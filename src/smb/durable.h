@@ -36,6 +36,7 @@ struct smb_durable {
     char *partition;    /* of the share; on the heap */
     size_t partition_n;
     char account[ACCOUNT_NAME_MAX + 1];
+    struct account_proof proof; /* the key of the session that had it */
 };
 
 /* What CREATE's contexts ask for. */
@@ -70,6 +71,9 @@ void smb_durable_put(const struct smb_open *o, struct buf *out);
 
 /* The handle's connection is cut: parks it, or says that it is to be closed. */
 bool smb_durable_park(struct smb_open *o);
+/* Accounts have changed: closes those whose key is none of its account's any more. On the first
+ * loop's thread. */
+void smb_durable_look(struct smb_server *s);
 /* Takes it out of the parking for this thread. False: somebody else has. */
 bool smb_durable_unpark(struct smb_open *o, struct loop *loop);
 /* The handle is gone. */

@@ -341,6 +341,8 @@ static uint32_t check_protection(struct smb_request *q)
 static void find_session(struct smb_request *q, uint64_t id)
 {
     q->channel = smb_channel_find(q->conn, id);
+    if (q->channel != NULL && !smb_channel_stands(q->channel))
+        q->channel = NULL;
     q->session = q->channel == NULL ? NULL : q->channel->session;
     smb_channel_get(q->channel);
     smb_session_get(q->session);

@@ -24,6 +24,17 @@ void smb_opens_free(struct smb_opens *t)
     free(t);
 }
 
+size_t smb_opens_count(struct smb_opens *t)
+{
+    size_t count = 0;
+    (void)pthread_mutex_lock(&t->lock);
+    for (size_t i = 0; i < SMB_OPEN_BUCKETS; i++)
+        for (const struct smb_open *o = t->buckets[i]; o != NULL; o = o->chain)
+            count++;
+    (void)pthread_mutex_unlock(&t->lock);
+    return count;
+}
+
 static struct smb_open **place_of(struct smb_opens *t, uint64_t fleeting)
 {
     struct smb_open **link = &t->buckets[fleeting % SMB_OPEN_BUCKETS];

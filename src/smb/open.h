@@ -107,6 +107,8 @@ struct smb_open {
 struct smb_opens;
 struct smb_opens *smb_opens_new(struct smb_server *server);
 void smb_opens_free(struct smb_opens *t);
+/* All handles there are, those that wait for their clients too. */
+size_t smb_opens_count(struct smb_opens *t);
 
 /* A handle in the making, with its ids: findable for callbacks, not yet for clients. NULL when the
  * session has too many. The caller holds it. */

@@ -10,7 +10,7 @@
 #include "smb/commands/session.h"
 #include "smb/server.h"
 
-enum { FRONT_FORMAT = 1 };
+enum { FRONT_FORMAT = 2 };
 
 bool smb_persist_wanted(const struct smb_create *c)
 {
@@ -45,6 +45,7 @@ static struct str encode_front(const struct smb_open *o, struct arena *a)
     buf_put_u8(&b, o->change_kept);
     buf_put(&b, (struct str){(const char *)o->lease_key, SMB_LEASE_KEY_BYTES});
     buf_put(&b, (struct str){(const char *)o->lock_sequences, sizeof o->lock_sequences});
+    buf_put(&b, (struct str){(const char *)d->proof.digest, sizeof d->proof.digest});
     return buf_str(&b);
 }
 
@@ -76,6 +77,7 @@ static bool decode_front(struct str bytes, struct smb_open *o)
     o->change_kept = read_u8(&r) != 0;
     read_into(&r, o->lease_key, SMB_LEASE_KEY_BYTES);
     read_into(&r, o->lock_sequences, sizeof o->lock_sequences);
+    read_into(&r, d->proof.digest, sizeof d->proof.digest);
     return reader_done(&r);
 }
 
@@ -222,8 +224,11 @@ static struct err restore_one(void *arg, struct str partition, const struct file
     o->durable.granted = true;
     o->durable.second = true;
     restore_place(&o->durable, partition);
-    /* What is not there any more, or makes no sense, is forgotten. */
-    if (!decode_front(held->front, o) || !seen->exists) {
+    /* What is not there any more, or makes no sense, or was opened with a key that is none of the
+     * account's any more, is forgotten. */
+    if (!decode_front(held->front, o) || !seen->exists ||
+        !accounts_stands(smb_server_world(r->server)->accounts, str_of(o->durable.account),
+                         &o->durable.proof)) {
         smb_open_drop(o);
         return OK;
     }

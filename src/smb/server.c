@@ -33,6 +33,8 @@ struct smb_worker {
     bool listening;
     bool draining;
     struct loop_task drain;
+    struct loop_task look; /* whether the keys of sessions are still the accounts' */
+    atomic_bool looks;     /* it is posted */
 };
 
 struct smb_server {
@@ -52,8 +54,45 @@ struct smb_server {
     void (*drained)(void *arg);
     void *drained_arg;
     struct loop_task drained_task;
+    struct accounts_listener listener;
     struct smb_worker workers[];
 };
+
+/* ---- keys that are the account's no more ---- */
+
+/* Ending a session may end connections: after each the list is gone through anew. */
+static bool end_one(struct smb_worker *w)
+{
+    for (const struct smb_conn *c = w->conns; c != NULL; c = c->next)
+        for (struct smb_channel *one = c->channels; one != NULL; one = one->next)
+            if (!smb_channel_stands(one))
+                return true;
+    return false;
+}
+
+static void look_at_keys(struct loop_task *task)
+{
+    struct smb_worker *w = (struct smb_worker *)((char *)task - offsetof(struct smb_worker, look));
+    atomic_store(&w->looks, false);
+    while (end_one(w))
+        ;
+    if (w->loop == w->server->world.loops[0])
+        smb_durable_look(w->server);
+}
+
+/* On any thread. Requests look for themselves as well (smb_channel_stands): this is for the handles
+ * of clients that ask nothing. */
+static void accounts_changed(struct accounts_listener *listener)
+{
+    struct smb_server *s =
+        (struct smb_server *)((char *)listener - offsetof(struct smb_server, listener));
+    for (size_t i = 0; i < s->world.loop_count; i++) {
+        struct smb_worker *w = &s->workers[i];
+        w->look.run = look_at_keys;
+        if (!atomic_exchange(&w->looks, true))
+            loop_post(w->loop, &w->look);
+    }
+}
 
 struct err smb_server_new(const struct smb_world *world, const struct smb_options *options,
                           struct smb_server **out)
@@ -75,6 +114,8 @@ struct err smb_server_new(const struct smb_world *world, const struct smb_option
         s->workers[i].loop = world->loops[i];
     }
     *out = s;
+    s->listener.changed = accounts_changed;
+    accounts_listen(world->accounts, &s->listener);
     return smb_persist_restore(s);
 }
 
@@ -359,6 +400,7 @@ void smb_server_drain(struct smb_server *s, void (*drained)(void *arg), void *ar
 
 void smb_server_free(struct smb_server *s)
 {
+    accounts_unlisten(s->world.accounts, &s->listener);
     smb_durable_end(s);
     for (size_t i = 0; i < s->world.loop_count; i++) {
         close_all(&s->workers[i]);

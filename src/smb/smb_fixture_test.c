@@ -111,6 +111,9 @@ static void join(struct loop_task *task)
                                   .refs = 1,
                                   .established = true,
                                   .account = "acct"};
+        struct account *account = accounts_get(j->f->accounts, STR("acct"));
+        s->proof.of = account_proof_of(account, 0);
+        account_put(account);
         smb_channel_new(c, s)->bound = true;
         c->dialect = SMB_DIALECT_302;
         smb_conn_proved(c);

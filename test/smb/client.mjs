@@ -20,6 +20,8 @@ export const NOT_FOUND = 0xC0000034;
 export const FILE_CLOSED = 0xC0000128;
 export const NOT_AVAILABLE = 0xC0000467;
 export const NOT_ACCEPTED = 0xC00000D0;
+export const SESSION_DELETED = 0xC0000203;
+export const LOGON_FAILURE = 0xC000006D;
 const PENDING = 0x103;
 const MORE = 0xC0000016;
 const SIGNED = 8, REPLAY = 0x20000000; // a header's flags
@@ -70,15 +72,15 @@ function ntlmNegotiate() {
     return message;
 }
 
-function ntlmAuthenticate(challenge) {
+function ntlmAuthenticate(challenge, { account, key: password }) {
     const target = challenge.subarray(challenge.readUInt32LE(44), challenge.readUInt32LE(44) + challenge.readUInt16LE(40));
-    const key = hmacMd5(md4(utf16(KEY)), utf16(ACCOUNT.toUpperCase()), utf16('AZURE'));
+    const key = hmacMd5(md4(utf16(password)), utf16(account.toUpperCase()), utf16('AZURE'));
     const time = Buffer.alloc(8);
     time.writeBigInt64LE((BigInt(Date.now()) + 11644473600000n) * 10000n);
     const blob = Buffer.concat([Buffer.from([1, 1, 0, 0, 0, 0, 0, 0]), time, randomBytes(8), Buffer.alloc(4), target, Buffer.alloc(4)]);
     const proof = hmacMd5(key, challenge.subarray(24, 32), blob);
     const answer = Buffer.concat([proof, blob]);
-    const fields = [Buffer.alloc(24), answer, utf16('AZURE'), utf16(ACCOUNT), utf16('TESTER'), Buffer.alloc(0)];
+    const fields = [Buffer.alloc(24), answer, utf16('AZURE'), utf16(account), utf16('TESTER'), Buffer.alloc(0)];
     const head = Buffer.alloc(64);
     head.write('NTLMSSP\0', 'latin1');
     head.writeUInt32LE(3, 8);
@@ -152,6 +154,7 @@ export class SmbClient {
     #session = 0n;
     #tree = 0;
     #dialect;
+    #who = { account: ACCOUNT, key: KEY };
     #sessionKey;
     #signing; // the key that requests are signed with; undefined: they are not
     guid;
@@ -175,7 +178,7 @@ export class SmbClient {
         if (challenge.status !== MORE)
             return challenge.status;
         this.#session = challenge.session;
-        const { token, sessionKey } = ntlmAuthenticate(challenge.body.subarray(8));
+        const { token, sessionKey } = ntlmAuthenticate(challenge.body.subarray(8), this.#who);
         this.#sessionKey = sessionKey;
         return (await this.request(SETUP, this.#setup(flags, token))).status;
     }
@@ -184,8 +187,9 @@ export class SmbClient {
         return body([2, 25], [1, flags], [1, 1], [4, 0], [4, 0], [2, 88], [2, token.length], [8, 0], token);
     }
 
-    static async connect(port, share, guid = randomBytes(16), dialect = 0x0210) {
+    static async connect(port, share, guid = randomBytes(16), dialect = 0x0210, who = { account: ACCOUNT, key: KEY }) {
         const client = await SmbClient.#greet(port, guid, dialect);
+        client.#who = who;
         const status = await client.#logOn(0);
         if (status !== OK)
             throw new Error(`log on: ${status.toString(16)}`);

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <openssl/crypto.h>
+#include <openssl/evp.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -15,12 +16,16 @@ struct accounts {
     _Atomic uint64_t changes;
     size_t count;
     struct account *sorted[ACCOUNTS_MAX];
+    pthread_mutex_t listening; /* guards the list; held while listeners are called */
+    struct accounts_listener *listeners;
 };
 
 struct accounts *accounts_new(void)
 {
     struct accounts *set = MEM_NEW(struct accounts);
     int failed = pthread_rwlock_init(&set->lock, NULL);
+    assert(failed == 0);
+    failed = pthread_mutex_init(&set->listening, NULL);
     assert(failed == 0);
     return set;
 }
@@ -31,7 +36,9 @@ void accounts_free(struct accounts *set)
         return;
     for (size_t i = 0; i < set->count; i++)
         account_put(set->sorted[i]);
+    assert(set->listeners == NULL);
     pthread_rwlock_destroy(&set->lock);
+    pthread_mutex_destroy(&set->listening);
     free(set);
 }
 
@@ -177,6 +184,36 @@ static struct err insert(struct accounts *set, struct account *account, struct a
     return OK;
 }
 
+/* ---- listeners ---- */
+
+static void tell_listeners(struct accounts *set)
+{
+    (void)pthread_mutex_lock(&set->listening);
+    for (struct accounts_listener *one = set->listeners; one != NULL; one = one->next)
+        one->changed(one);
+    (void)pthread_mutex_unlock(&set->listening);
+}
+
+void accounts_listen(struct accounts *set, struct accounts_listener *listener)
+{
+    (void)pthread_mutex_lock(&set->listening);
+    listener->next = set->listeners;
+    set->listeners = listener;
+    (void)pthread_mutex_unlock(&set->listening);
+}
+
+void accounts_unlisten(struct accounts *set, struct accounts_listener *listener)
+{
+    (void)pthread_mutex_lock(&set->listening);
+    struct accounts_listener **link = &set->listeners;
+    while (*link != listener)
+        link = &(*link)->next;
+    *link = listener->next;
+    (void)pthread_mutex_unlock(&set->listening);
+}
+
+/* ---- changes ---- */
+
 struct err accounts_put(struct accounts *set, struct str name, struct str key1, struct str key2)
 {
     if (!account_name_ok(name))
@@ -191,6 +228,7 @@ struct err accounts_put(struct accounts *set, struct str name, struct str key1, 
     struct err error = insert(set, account, &replaced);
     unlock(set);
     account_put(err_is(error) ? account : replaced);
+    tell_listeners(set);
     return error;
 }
 
@@ -209,6 +247,7 @@ struct err accounts_remove(struct accounts *set, struct str name)
     if (removed == NULL)
         return err_new(ERR_RESOURCE_NOT_FOUND);
     account_put(removed);
+    tell_listeners(set);
     return OK;
 }
 
@@ -248,6 +287,28 @@ struct account *accounts_get(struct accounts *set, struct str name)
     }
     unlock(set);
     return found;
+}
+
+struct account_proof account_proof_of(const struct account *account, unsigned key)
+{
+    struct account_proof proof;
+    unsigned length = sizeof proof.digest;
+    struct str text = account->keys_base64[key];
+    int done = EVP_Digest(text.p, text.n, proof.digest, &length, EVP_sha256(), NULL);
+    assert(done == 1 && key < account->key_count);
+    return proof;
+}
+
+bool accounts_stands(struct accounts *set, struct str name, const struct account_proof *proof)
+{
+    struct account *account = accounts_get(set, name);
+    bool stands = false;
+    for (unsigned i = 0; account != NULL && i < account->key_count && !stands; i++) {
+        struct account_proof now = account_proof_of(account, i);
+        stands = memcmp(now.digest, proof->digest, sizeof now.digest) == 0;
+    }
+    account_put(account);
+    return stands;
 }
 
 uint64_t accounts_changes(const struct accounts *set)

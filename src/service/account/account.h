@@ -63,6 +63,25 @@ void account_put(struct account *account);
  * no lock. */
 uint64_t accounts_changes(const struct accounts *set);
 
+/* Which key somebody has proved to have, for those who let a proof count for longer than a request:
+ * a digest, from which the key cannot be found. */
+enum { ACCOUNT_PROOF_BYTES = 32 };
+struct account_proof {
+    unsigned char digest[ACCOUNT_PROOF_BYTES];
+};
+struct account_proof account_proof_of(const struct account *account, unsigned key);
+/* Whether the account is still there, and the key still one of its two. */
+bool accounts_stands(struct accounts *set, struct str name, const struct account_proof *proof);
+
+/* Called after every change of the set, on the thread that made it. */
+struct accounts_listener {
+    void (*changed)(struct accounts_listener *listener);
+    struct accounts_listener *next;
+};
+void accounts_listen(struct accounts *set, struct accounts_listener *listener);
+/* Comes back when the listener is not being called, and never will be again. */
+void accounts_unlisten(struct accounts *set, struct accounts_listener *listener);
+
 size_t accounts_count(struct accounts *set);
 /* The i-th name in order, copied into the arena; absent when there are fewer. */
 struct str accounts_name(struct accounts *set, struct arena *arena, size_t i);

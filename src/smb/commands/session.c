@@ -125,20 +125,25 @@ static void unlink_channel(struct smb_channel *c)
     c->ended = true;
 }
 
-void smb_session_end(struct smb_session *s)
+static void end_session(struct smb_session *s, bool keeps_durable)
 {
     if (s->ended)
         return;
     s->ended = true;
     smb_server_count_session(s->server, false);
     smb_cards_drop(smb_server_cards(s->server), s->id);
-    smb_trees_end(s);
+    smb_trees_end(s, keeps_durable);
     while (s->channels != NULL) {
         struct smb_channel *c = s->channels;
         unlink_channel(c);
         smb_channel_put(c);
     }
     smb_session_put(s);
+}
+
+void smb_session_end(struct smb_session *s)
+{
+    end_session(s, true);
 }
 
 void smb_channel_end(struct smb_channel *c)
@@ -158,6 +163,35 @@ void smb_sessions_end(struct smb_conn *c)
 {
     while (c->channels != NULL)
         smb_channel_end(c->channels);
+}
+
+/* ---- keys that are the account's no more ---- */
+
+static bool proof_stands(const struct smb_session *s, struct smb_proof *proof)
+{
+    struct accounts *accounts = smb_server_world(s->server)->accounts;
+    uint64_t changes = accounts_changes(accounts);
+    if (proof->changes == changes)
+        return true;
+    proof->changes = changes;
+    return accounts_stands(accounts, str_of(s->account), &proof->of);
+}
+
+bool smb_channel_stands(struct smb_channel *c)
+{
+    struct smb_session *s = c->session;
+    if (!s->established)
+        return true;
+    if (!proof_stands(s, &s->proof)) {
+        log_line(LOG_INFO, "smb: a session of %s ends: its key is none of the account's any more",
+                 s->account);
+        end_session(s, false);
+        return false;
+    }
+    if (c->signer == NULL || proof_stands(s, &c->proof))
+        return true;
+    smb_channel_end(c);
+    return false;
 }
 
 /* ---- keys ---- */
@@ -279,6 +313,7 @@ static uint32_t establish(struct smb_channel *ch, const struct smb_setup *setup,
         return STATUS_ACCESS_DENIED;
     memcpy(s->account, ch->spnego.ntlm.account, sizeof s->account);
     memcpy(s->workstation, ch->spnego.ntlm.workstation, sizeof s->workstation);
+    s->proof = ch->proof = (struct smb_proof){.of = ch->spnego.ntlm.proof};
     if (!again)
         make_keys(s, ch, setup->message_id);
     /* Proving the key again never lowers what protects the session. */
@@ -317,6 +352,9 @@ static void decide(struct smb_request *q, struct err outcome)
         status = err_is(outcome) ? err_ntstatus(outcome.code)
                                  : d->stepping->establish(c, &d->setup, &demands);
     c->bound = c->bound || status == STATUS_SUCCESS;
+    /* The account may have changed since the key was proved. */
+    if (status == STATUS_SUCCESS && !smb_channel_stands(c))
+        status = STATUS_LOGON_FAILURE;
     spnego_release(&c->spnego);
     c->authenticating = false;
     c->deciding = false;

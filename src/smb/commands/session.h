@@ -10,6 +10,12 @@ enum { SMB_SHARE_NAME_MAX = 63 };
 
 struct smb_open;
 
+/* The key that was proved, and the last state of the accounts in which it was found to stand. */
+struct smb_proof {
+    struct account_proof of;
+    uint64_t changes;
+};
+
 /* A connection's part in a session: how its user was made sure of here, and the key that is signed
  * with here. */
 struct smb_channel {
@@ -25,6 +31,7 @@ struct smb_channel {
     struct spnego spnego;
     unsigned char preauth[SMB_PREAUTH_BYTES];
     struct smb_signer *signer; /* NULL: the session's own */
+    struct smb_proof proof;    /* of its own signer's user; unused without one */
 };
 
 /* Lives until it has ended and the last request that works in it is over. */
@@ -37,6 +44,7 @@ struct smb_session {
     unsigned refs; /* requests, channels, and its being there */
     bool ended;
     char account[ACCOUNT_NAME_MAX + 1];
+    struct smb_proof proof;                     /* the last one: a key can be proved again */
     char workstation[NTLM_WORKSTATION_MAX + 1]; /* as the client calls itself */
     bool established;
     bool expired;
@@ -87,8 +95,12 @@ void smb_session_get(struct smb_session *s);
 void smb_session_put(struct smb_session *s);
 void smb_tree_get(struct smb_tree *t);
 void smb_tree_put(struct smb_tree *t);
-/* Ends one session: its trees and handles go. */
+/* Ends one session: its trees and handles go, but for durable ones. */
 void smb_session_end(struct smb_session *s);
+/* Looks whether the keys that were proved for the channel and its session are still the account's.
+ * Else the one or the other ends, with all handles. Costs a comparison while no account has
+ * changed. */
+bool smb_channel_stands(struct smb_channel *c);
 /* A connection leaves a session; with the last one it ends. */
 void smb_channel_end(struct smb_channel *c);
 /* All of a connection that is cut. */

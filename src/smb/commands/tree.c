@@ -46,10 +46,10 @@ static void tree_end(struct smb_tree *t, bool keeps_durable)
     smb_tree_put(t);
 }
 
-void smb_trees_end(struct smb_session *s)
+void smb_trees_end(struct smb_session *s, bool keeps_durable)
 {
     while (s->trees != NULL)
-        tree_end(s->trees, true);
+        tree_end(s->trees, keeps_durable);
 }
 
 /* The share's name out of \\server\share, in UTF-8. */
