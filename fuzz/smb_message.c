@@ -52,7 +52,11 @@ static void begin(struct world *w)
         .engine = engine_mem_new(&w->clock), .clock = &w->clock, .opens = opens_new()};
     w->accounts = accounts_new();
     require(!err_is(loop_new(&w->loop)) && !err_is(pool_new(1, &w->pool)));
-    struct smb_world world = {&w->loop, 1, w->pool, w->accounts, &w->store};
+    struct smb_world world = {.loops = &w->loop,
+                              .loop_count = 1,
+                              .pool = w->pool,
+                              .accounts = w->accounts,
+                              .store = &w->store};
     struct smb_options options = {.encryption = SMB_ENCRYPTION_PREFERRED};
     require(!err_is(smb_server_new(&world, &options, &w->server)));
     int ends[2];

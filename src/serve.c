@@ -19,16 +19,17 @@
 #include "auth/oauth.h"
 #include "complain.h"
 #include "control.h"
+#include "core/line_log.h"
 #include "core/mem.h"
 #include "engine/local/local.h"
 #include "engine/mem/mem.h"
 #include "http/server.h"
 #include "jobs.h"
 #include "lookup.h"
+#include "net/address_count.h"
 #include "net/dial.h"
 #include "net/pool.h"
 #include "reachable.h"
-#include "rest/access_log.h"
 #include "rest/bulk.h"
 #include "rest/copy/copier.h"
 #include "rest/digest.h"
@@ -71,6 +72,7 @@ struct server {
     struct admin *admin;
     struct http_server *admin_http; /* NULL: off */
     struct smb_server *smb;
+    struct address_counts *addresses; /* of both */
     struct tls *tls;
     struct jobs jobs;
     struct sweeper *sweeper;
@@ -169,7 +171,7 @@ static int start_loops(struct server *s)
 static void flush_log(struct loop_timer *timer)
 {
     struct server *s = (struct server *)((char *)timer - offsetof(struct server, log_timer));
-    access_log_flush(s->rest.log);
+    line_log_flush(s->rest.log);
     loop_timer_set(s->loops[0], timer, LOG_FLUSH_MS);
 }
 
@@ -228,7 +230,7 @@ static void start_rest(struct server *s, const char *server_name)
         .pool = s->pool,
         .digests = digests_new(s->loops, s->loop_count),
         .bulk = s->bulk,
-        .log = c->silent ? NULL : access_log_new(STDOUT_FILENO),
+        .log = c->silent ? NULL : line_log_new(STDOUT_FILENO),
         .inspector = c->no_inspector ? NULL : inspector_new(),
     };
     for (unsigned i = 0; i < SERVICE_KIND_COUNT; i++)
@@ -296,6 +298,7 @@ static int start_listeners(struct server *s)
     struct http_limits limits = HTTP_LIMITS_DEFAULT;
     limits.connections_max = (unsigned)s->config->connections_max;
     limits.connections_per_address = (unsigned)s->config->connections_per_address;
+    limits.addresses = s->addresses;
     struct err error = http_server_new(s->loops, s->loop_count, &REST_HANDLER, &limits, &s->http);
     if (err_is(error))
         return complain_err("http", error);
@@ -354,9 +357,13 @@ static int start_smb(struct server *s)
                               .loop_count = s->loop_count,
                               .pool = s->pool,
                               .accounts = s->accounts,
-                              .store = &s->store};
+                              .store = &s->store,
+                              .log = s->rest.log,
+                              .addresses = s->addresses};
     struct smb_options options = {.encryption = s->config->smb_encryption,
-                                  .connections_max = (unsigned)s->config->connections_max};
+                                  .connections_max = (unsigned)s->config->connections_max,
+                                  .connections_per_address =
+                                      (unsigned)s->config->connections_per_address};
     uint16_t port = 0;
     if (s->config->smb_port == CONFIG_PORT_OFF)
         return 0;
@@ -523,6 +530,7 @@ static void release(struct server *s)
         http_server_free(s->admin_http);
     admin_free(s->admin);
     bulk_free(s->bulk);
+    address_counts_free(s->addresses);
     tls_free(s->tls);
     if (s->store.engine != NULL)
         engine_close(s->store.engine);
@@ -532,7 +540,7 @@ static void release(struct server *s)
     for (size_t i = 0; i < s->loop_count; i++)
         if (s->loops[i] != NULL)
             loop_free(s->loops[i]);
-    access_log_free(s->rest.log);
+    line_log_free(s->rest.log);
     inspector_free(s->rest.inspector);
     digests_free(s->rest.digests);
     oauth_free(s->oauth);
@@ -558,6 +566,7 @@ int serve(const struct config *config, const char *server_name)
 {
     struct server *s = MEM_NEW(struct server);
     s->config = config;
+    s->addresses = address_counts_new();
     raise_descriptor_limit();
     config_check(config);
     int status = start_signals(s);

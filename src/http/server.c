@@ -10,8 +10,8 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/mem.h"
-#include "http/address_count.h"
 #include "http/conn.h"
+#include "net/address_count.h"
 
 enum { REFUSED_MAX = 64 /* connections past the limit that are told so at one time */ };
 
@@ -282,7 +282,7 @@ struct err http_server_new(struct loop **loops, size_t loop_count,
     http_server_limit(s, s->limits.connections_max, s->limits.connections_per_address);
     clock_init_system(&s->system_clock);
     s->clock = &s->system_clock;
-    s->addresses = address_counts_new();
+    s->addresses = s->limits.addresses != NULL ? s->limits.addresses : address_counts_new();
     s->worker_count = loop_count;
     for (size_t i = 0; i < loop_count; i++) {
         s->workers[i].server = s;
@@ -322,6 +322,7 @@ void http_server_free(struct http_server *s)
         return;
     for (size_t i = 0; i < s->worker_count; i++)
         worker_release(&s->workers[i]);
-    address_counts_free(s->addresses);
+    if (s->limits.addresses == NULL)
+        address_counts_free(s->addresses);
     free(s);
 }

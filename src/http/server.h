@@ -9,9 +9,12 @@
 #include "http/exchange.h"
 #include "net/tls.h"
 
+struct address_counts;
+
 struct http_limits {
     unsigned connections_max;          /* per server, all loops */
     unsigned connections_per_address;  /* 0: no limit */
+    struct address_counts *addresses;  /* counted with those of others; NULL: by itself */
     int64_t idle_ms;                   /* between two requests */
     int64_t head_ms;                   /* from a head's first byte to its end */
     int64_t body_stall_ms;             /* without a byte of body, or of room to send */

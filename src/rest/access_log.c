@@ -1,56 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/access_log.h"
 
-#include <arpa/inet.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "core/log.h"
-#include "core/mem.h"
 #include "core/time.h"
 
 enum {
-    ACCESS_LOG_BYTES = 32 << 10,
     ACCESS_LOG_TARGET_MAX = 2048,
     ACCESS_LOG_IDENTITY_MAX = 64,
     ACCESS_LOG_REASON_MAX = 300,
 };
 
 static const char *const SERVICES[] = {"blob", "queue", "table", "file"};
-
-struct access_log {
-    pthread_mutex_t lock;
-    struct buf lines;
-    int fd;
-};
-
-struct access_log *access_log_new(int fd)
-{
-    struct access_log *log = MEM_NEW(struct access_log);
-    (void)pthread_mutex_init(&log->lock, NULL);
-    log->lines = buf_heap();
-    log->fd = fd;
-    return log;
-}
-
-static void write_lines(struct access_log *log)
-{
-    struct str rest = buf_str(&log->lines);
-    while (rest.n > 0) {
-        ssize_t n = write(log->fd, rest.p, rest.n);
-        if (n <= 0)
-            break; /* nobody reads the log: there is nobody to tell */
-        rest = str_from(rest, (size_t)n);
-    }
-    buf_clear(&log->lines);
-}
-
-static void put_visible(struct buf *out, struct str text)
-{
-    for (size_t i = 0; i < text.n; i++)
-        buf_putc(out, text.p[i] > 0x20 && text.p[i] < 0x7F ? text.p[i] : '?');
-}
 
 /* A text with its escapes undone, and where in the text each byte comes from. */
 struct plain {
@@ -100,7 +60,7 @@ static size_t find_signature(struct str text)
 static void put_without_signature(struct buf *out, struct str text)
 {
     size_t at = find_signature(text);
-    put_visible(out, str_head(text, at));
+    line_log_put_visible(out, str_head(text, at));
     if (at < text.n)
         buf_put(out, STR("sig=-"));
 }
@@ -118,7 +78,7 @@ void access_log_put_target(struct buf *out, struct str path, struct str query)
         struct str name = str_head(part, str_find(part, '=', 0));
         bool secret = str_ieq(name, STR("sig")) || str_find(name, '%', 0) < name.n;
         if (secret) {
-            put_visible(out, name);
+            line_log_put_visible(out, name);
             buf_put(out, STR("=-"));
         } else {
             put_without_signature(out, part);
@@ -126,20 +86,6 @@ void access_log_put_target(struct buf *out, struct str path, struct str query)
         if (str_given(query))
             buf_putc(out, '&');
     }
-}
-
-static void put_client(struct buf *out, const struct sockaddr_storage *peer)
-{
-    char text[INET6_ADDRSTRLEN] = "-";
-    const void *address = NULL;
-    if (peer != NULL && peer->ss_family == AF_INET)
-        address = &((const struct sockaddr_in *)peer)->sin_addr;
-    else if (peer != NULL && peer->ss_family == AF_INET6)
-        address = &((const struct sockaddr_in6 *)peer)->sin6_addr;
-    if (address != NULL)
-        (void)inet_ntop(peer->ss_family, address, text, sizeof text);
-    buf_put(out, STR(" client="));
-    buf_put(out, str_of(text));
 }
 
 static void put_identity(struct buf *out, const struct rest_call *call)
@@ -153,7 +99,7 @@ static void put_identity(struct buf *out, const struct rest_call *call)
     buf_put(out, call->admitted ? str_of(KINDS[call->who.kind]) : STR("-"));
     if (call->admitted && call->who.identity.n > 0) {
         buf_putc(out, ':');
-        put_visible(out, str_head(call->who.identity, ACCESS_LOG_IDENTITY_MAX));
+        line_log_put_visible(out, str_head(call->who.identity, ACCESS_LOG_IDENTITY_MAX));
     }
 }
 
@@ -165,7 +111,7 @@ static void put_line(struct buf *out, const struct rest_call *call, struct err e
     buf_putc(out, ' ');
     buf_put(out, str_of(SERVICES[call->service]));
     buf_putc(out, ' ');
-    put_visible(out, str_head(x->request.method_text, 16));
+    line_log_put_visible(out, str_head(x->request.method_text, 16));
     buf_putc(out, ' ');
     access_log_put_target(out, x->request.path, x->request.query);
     buf_putc(out, ' ');
@@ -180,7 +126,7 @@ static void put_line(struct buf *out, const struct rest_call *call, struct err e
     buf_put_i64(out, clock_mono_us() - x->started_us);
     buf_putc(out, ' ');
     buf_put(out, str_of(call->request_id));
-    put_client(out, x->peer);
+    line_log_put_client(out, x->peer);
     put_identity(out, call);
     buf_putc(out, '\n');
 }
@@ -225,28 +171,8 @@ void access_log_refusal(const struct rest_call *call, struct err error)
              err_azure_code(error.code), error.cause, STR_ARG(why));
 }
 
-void access_log_add(struct access_log *log, const struct rest_call *call, struct err error)
+void access_log_add(struct line_log *log, const struct rest_call *call, struct err error)
 {
-    (void)pthread_mutex_lock(&log->lock);
-    put_line(&log->lines, call, error);
-    if (log->lines.n > ACCESS_LOG_BYTES)
-        write_lines(log);
-    (void)pthread_mutex_unlock(&log->lock);
-}
-
-void access_log_flush(struct access_log *log)
-{
-    (void)pthread_mutex_lock(&log->lock);
-    write_lines(log);
-    (void)pthread_mutex_unlock(&log->lock);
-}
-
-void access_log_free(struct access_log *log)
-{
-    if (log == NULL)
-        return;
-    access_log_flush(log);
-    buf_release(&log->lines);
-    (void)pthread_mutex_destroy(&log->lock);
-    free(log);
+    put_line(line_log_begin(log), call, error);
+    line_log_end(log);
 }

@@ -1,26 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One line per request: time, service, method, path without its signature, status, error code,
  * bytes in and out, microseconds, request id, the client's address, and what it was let in by: a
- * kind of credential and a user's id, never a secret. Lines are gathered and written together,
- * since a write(2) for each would cost a tenth of a small GET. */
+ * kind of credential and a user's id, never a secret. SMB writes the same of its commands
+ * (smb/command_log.c). */
 #ifndef REST_ACCESS_LOG_H
 #define REST_ACCESS_LOG_H
 
+#include "core/line_log.h"
 #include "rest/call.h"
 
-struct access_log;
-
-/* Writes to fd, which stays the caller's. */
-struct access_log *access_log_new(int fd);
 /* Any thread. `error` is ERR_OK's for success. */
-void access_log_add(struct access_log *log, const struct rest_call *call, struct err error);
+void access_log_add(struct line_log *log, const struct rest_call *call, struct err error);
 /* Says at level debug why a request was refused. Neither a string to sign nor a header's value is
  * shown: both may hold a signature or a token. */
 void access_log_refusal(const struct rest_call *call, struct err error);
-/* Writes what was gathered: called by a timer, and at the end. */
-void access_log_flush(struct access_log *log);
-void access_log_free(struct access_log *log);
-
 /* The parts of err.detail that may be shown. Made known for its test. */
 void access_log_put_reason(struct buf *out, const char *detail);
 /* The path and query with every `sig` value left out. Made known for its test. */

@@ -40,7 +40,7 @@ struct rest_server {
     struct copier *copier;   /* carries on with copies that were not done at once */
     struct digests *digests; /* NULL: each body is summed up by itself */
     struct bulk *bulk;       /* stores large bodies; NULL: loops store them */
-    struct access_log *log;
+    struct line_log *log;
     struct inspector *inspector; /* NULL: nothing is kept for it */
     struct match_index match[SERVICE_KIND_COUNT];
     uint16_t ports[SERVICE_KIND_COUNT]; /* where this server answers; 0: not at all */

@@ -10,6 +10,7 @@
 
 #include "core/log.h"
 #include "core/mem.h"
+#include "net/address_count.h"
 #include "smb/clients.h"
 #include "smb/commands/session.h"
 #include "smb/commands/write.h"
@@ -60,6 +61,8 @@ static void conn_free_if_idle(struct smb_conn *c)
 {
     if (!c->closed || c->under_way > 0)
         return;
+    if (c->counted)
+        address_counts_drop(smb_server_world(c->server)->addresses, &c->peer);
     smb_server_forget(c->server, c);
     free(c);
 }

@@ -93,7 +93,8 @@ struct smb_conn {
     unsigned under_way;         /* messages not answered yet: the connection lives as long */
     struct smb_request *moving; /* waits for the connection to be on another loop */
     struct loop *moves_to;
-    bool closed; /* the socket is gone */
+    bool closed;  /* the socket is gone */
+    bool counted; /* among the connections of its address */
 };
 
 struct smb_request {
@@ -116,6 +117,8 @@ struct smb_request {
     bool keeps_body;      /* `out` is the answer's body with an error too */
     char *error_data;     /* four bytes that an error is told with; NULL: none */
     uint32_t status;
+    const char *why;            /* of a refusal, for the log; NULL: the status says it */
+    int64_t started_us;         /* for the log; monotonic */
     bool counted;               /* among the open's requests (sequence.h) */
     uint64_t answer_session_id; /* SESSION_SETUP and TREE_CONNECT make new ids */
     uint32_t answer_tree_id;

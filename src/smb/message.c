@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "core/hmac.h"
-#include "core/log.h"
+#include "smb/command_log.h"
 #include "smb/commands/negotiate.h"
 #include "smb/commands/session.h"
 #include "smb/commands/write.h"
@@ -249,6 +249,7 @@ void smb_complete(struct smb_request *q, uint32_t status)
     bool last = m->plain.n == 0;
     q->status = status;
     smb_server_count(q->conn->server, q->header.command, !has_own_body(status));
+    smb_command_log(q);
     if (q->pending)
         smb_leave_waiting(q);
     if (!q->no_answer && !q->conn->closed)
@@ -273,6 +274,8 @@ void smb_complete(struct smb_request *q, uint32_t status)
 
 void smb_complete_err(struct smb_request *q, struct err error)
 {
+    if (err_is(error))
+        q->why = err_message(error.code);
     smb_complete(q, err_is(error) ? err_ntstatus(error.code) : STATUS_SUCCESS);
 }
 
@@ -318,24 +321,37 @@ void smb_notify(struct smb_conn *c, struct smb_session *session, uint16_t comman
 
 /* ---- checks before a command runs ---- */
 
+static uint32_t refuse(struct smb_request *q, uint32_t status, const char *why)
+{
+    q->why = why;
+    return status;
+}
+
 /* Before the command or anything that it names is looked at. The message id is spent in any case.
  * Sets q->verified. */
 static uint32_t check_protection(struct smb_request *q)
 {
     struct smb_session *s = q->session;
-    if (q->message->sealing != NULL) {
-        q->verified = q->message->sealing == s;
-        return q->verified ? STATUS_SUCCESS : STATUS_ACCESS_DENIED;
+    const struct smb_session *sealing = q->message->sealing;
+    if (s == NULL && sealing != NULL && sealing->ended && sealing->id == q->header.session_id)
+        return refuse(q, STATUS_USER_SESSION_DELETED, "the session has ended");
+    if (sealing != NULL) {
+        q->verified = sealing == s;
+        return q->verified ? STATUS_SUCCESS
+                           : refuse(q, STATUS_ACCESS_DENIED, "encrypted for another session");
     }
     if (s == NULL || !s->established)
         return STATUS_SUCCESS;
     if (s->encrypts && q->header.command != SMB_SESSION_SETUP)
-        return STATUS_ACCESS_DENIED;
+        return refuse(q, STATUS_ACCESS_DENIED, "the session is encrypted, the request is not");
     if ((q->header.flags & SMB_FLAG_SIGNED) != 0) {
         q->verified = smb_signer_verifies(smb_channel_signer(q->channel), q->packet);
-        return q->verified ? STATUS_SUCCESS : STATUS_ACCESS_DENIED;
+        return q->verified ? STATUS_SUCCESS
+                           : refuse(q, STATUS_ACCESS_DENIED, "the signature is not right");
     }
-    return s->signing_required || s->encrypts ? STATUS_ACCESS_DENIED : STATUS_SUCCESS;
+    return s->signing_required || s->encrypts
+               ? refuse(q, STATUS_ACCESS_DENIED, "the request is not signed")
+               : STATUS_SUCCESS;
 }
 
 static void find_session(struct smb_request *q, uint64_t id)
@@ -371,14 +387,14 @@ static uint32_t find_places(struct smb_request *q, const struct smb_command *com
     if (!command->needs_session)
         return STATUS_SUCCESS;
     if (q->session == NULL || !q->session->established || !q->channel->bound)
-        return STATUS_USER_SESSION_DELETED;
+        return refuse(q, STATUS_USER_SESSION_DELETED, "this connection has no such session");
     if (q->session->expired && q->header.command != SMB_LOGOFF)
         return STATUS_NETWORK_SESSION_EXPIRED;
     if (!command->needs_tree)
         return STATUS_SUCCESS;
     q->tree = smb_tree_find(q->session, q->header.tree_id);
     if (q->tree == NULL)
-        return STATUS_NETWORK_NAME_DELETED;
+        return refuse(q, STATUS_NETWORK_NAME_DELETED, "the session has no such tree");
     smb_tree_get(q->tree);
     return STATUS_SUCCESS;
 }
@@ -426,7 +442,8 @@ static uint32_t check_request(struct smb_request *q, const struct smb_command **
 static bool take_command(struct smb_message *m, struct smb_request *q)
 {
     struct str rest = m->plain;
-    *q = (struct smb_request){.message = m, .conn = m->conn, .arena = &m->arena};
+    *q = (struct smb_request){
+        .message = m, .conn = m->conn, .arena = &m->arena, .started_us = clock_mono_us()};
     if (!smb_header_read(rest, &q->header) || (q->header.flags & SMB_FLAG_RESPONSE) != 0)
         return false;
     size_t length = q->header.next == 0 ? rest.n : q->header.next;

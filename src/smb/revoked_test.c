@@ -121,6 +121,28 @@ void test_smb_revoked_key_of_a_bound_connection(void)
     smb_fixture_end(&f);
 }
 
+void test_smb_revoked_key_of_an_encrypted_session(void)
+{
+    struct smb_fixture f;
+    smb_fixture_begin(&f);
+    struct smb_peer p =
+        smb_peer_logged_in(&f, &(struct smb_login){.cipher = SMB_CIPHER_AES128_GCM});
+    p.seals = true;
+    CHECK_INT(status_of(&p), STATUS_SUCCESS);
+    rotate_first(&f);
+    /* It hears of it under its key when its request was the first to look, else it is cut. */
+    struct buf m = buf_in(&f.arena);
+    smb_peer_add(&p, &m, &(struct smb_header){.command = SMB_TREE_DISCONNECT, .tree_id = 1},
+                 echo());
+    smb_peer_send(&p, buf_str(&m));
+    if (!smb_peer_is_cut(&p)) {
+        struct smb_answer a = smb_peer_receive(&p);
+        CHECK(a.sealed);
+        CHECK_INT(a.header.status, STATUS_USER_SESSION_DELETED);
+    }
+    smb_fixture_end(&f);
+}
+
 /* ---- durable handles ---- */
 
 static struct str durable_context(struct smb_fixture *f)

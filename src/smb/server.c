@@ -11,6 +11,7 @@
 
 #include "core/log.h"
 #include "core/mem.h"
+#include "net/address_count.h"
 #include "net/listener.h"
 #include "smb/bind.h"
 #include "smb/clients.h"
@@ -88,7 +89,6 @@ static void accounts_changed(struct accounts_listener *listener)
         (struct smb_server *)((char *)listener - offsetof(struct smb_server, listener));
     for (size_t i = 0; i < s->world.loop_count; i++) {
         struct smb_worker *w = &s->workers[i];
-        w->look.run = look_at_keys;
         if (!atomic_exchange(&w->looks, true))
             loop_post(w->loop, &w->look);
     }
@@ -112,6 +112,7 @@ struct err smb_server_new(const struct smb_world *world, const struct smb_option
     for (size_t i = 0; i < world->loop_count; i++) {
         s->workers[i].server = s;
         s->workers[i].loop = world->loops[i];
+        s->workers[i].look.run = look_at_keys;
     }
     *out = s;
     s->listener.changed = accounts_changed;
@@ -354,7 +355,17 @@ static void listener_take(struct listener *base, int fd, const struct sockaddr_s
         (void)close(fd);
         return;
     }
-    (void)smb_conn_open(w->server, w->loop, fd, peer);
+    struct address_counts *addresses = w->server->world.addresses;
+    if (addresses != NULL &&
+        !address_counts_add(addresses, peer, w->server->options.connections_per_address)) {
+        (void)close(fd);
+        return;
+    }
+    struct smb_conn *c = smb_conn_open(w->server, w->loop, fd, peer);
+    if (c != NULL)
+        c->counted = addresses != NULL;
+    else if (addresses != NULL)
+        address_counts_drop(addresses, peer);
 }
 
 struct err smb_server_listen(struct smb_server *s, const char *host, uint16_t port,

@@ -11,6 +11,8 @@
 #include "service/account/account.h"
 #include "service/common/store.h"
 
+struct address_counts;
+struct line_log;
 struct smb_blocks;
 struct smb_conn;
 struct smb_request;
@@ -21,6 +23,7 @@ enum smb_encryption { SMB_ENCRYPTION_OFF, SMB_ENCRYPTION_PREFERRED, SMB_ENCRYPTI
 struct smb_options {
     enum smb_encryption encryption;
     unsigned connections_max;
+    unsigned connections_per_address; /* 0: no limit */
     size_t early_bytes_max; /* that clients without a proved key may hold together; 0: the default,
                                SMB_EARLY_BYTES_MAX */
 };
@@ -32,6 +35,8 @@ struct smb_world {
     struct pool *pool;
     struct accounts *accounts;
     struct store *store;
+    struct line_log *log;             /* of commands; NULL: none */
+    struct address_counts *addresses; /* counts connections, with those of HTTP; NULL: none */
 };
 
 struct smb_server;

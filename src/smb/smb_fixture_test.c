@@ -50,7 +50,11 @@ void smb_fixture_begin_with(struct smb_fixture *f, const struct smb_options *opt
     CHECK_OK(accounts_put(f->accounts, STR("acct"), STR(SMB_FIXTURE_KEY1), STR(SMB_FIXTURE_KEY2)));
     CHECK_OK(loop_new(&f->loop));
     CHECK_OK(pool_new(1, &f->pool));
-    struct smb_world world = {&f->loop, 1, f->pool, f->accounts, &f->store};
+    struct smb_world world = {.loops = &f->loop,
+                              .loop_count = 1,
+                              .pool = f->pool,
+                              .accounts = f->accounts,
+                              .store = &f->store};
     CHECK_OK(smb_server_new(&world, options, &f->server));
     make_share(f);
     CHECK(pthread_create(&f->thread, NULL, run_loop, f->loop) == 0);

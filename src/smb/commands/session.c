@@ -398,6 +398,7 @@ void smb_session_step(struct smb_request *q, const struct smb_setup *setup,
     struct err error = spnego_step(&c->spnego, setup->token, world->accounts,
                                    smb_server_now(q->conn->server), &token);
     if (err_is(error)) {
+        q->why = "the client has not proved a key of an account";
         stepping->then(q, setup,
                        error.code == ERR_AUTHENTICATION_FAILED ? STATUS_LOGON_FAILURE
                                                                : STATUS_INVALID_PARAMETER);

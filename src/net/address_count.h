@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside http/: how many connections each client address has, over all loops. */
-#ifndef HTTP_ADDRESS_COUNT_H
-#define HTTP_ADDRESS_COUNT_H
+/* How many connections each client address has, over all loops and front ends. */
+#ifndef NET_ADDRESS_COUNT_H
+#define NET_ADDRESS_COUNT_H
 
 #include <stdbool.h>
 #include <sys/socket.h>

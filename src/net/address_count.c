@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "http/address_count.h"
+#include "net/address_count.h"
 
 #include <assert.h>
 #include <netinet/in.h>

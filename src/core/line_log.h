@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines that are gathered and written together, from any thread: a write(2) for each would cost a
+ * tenth of a small request. */
+#ifndef CORE_LINE_LOG_H
+#define CORE_LINE_LOG_H
+
+#include "core/buf.h"
+
+struct line_log;
+
+/* Writes to fd, which stays the caller's. */
+struct line_log *line_log_new(int fd);
+/* A line is put into the buffer between the two; other threads wait for that long. */
+struct buf *line_log_begin(struct line_log *log);
+void line_log_end(struct line_log *log);
+/* Writes what was gathered: called by a timer, and at the end. */
+void line_log_flush(struct line_log *log);
+/* NULL is let pass. */
+void line_log_free(struct line_log *log);
+
+/* Text without what could end the line or look like another field. */
+void line_log_put_visible(struct buf *out, struct str text);
+struct sockaddr_storage;
+/* " client=ADDRESS"; NULL or of another kind: "-". */
+void line_log_put_client(struct buf *out, const struct sockaddr_storage *peer);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A line of the access log per command, as REST has one per request (rest/access_log.h): time, smb,
+ * command, account and share, status, bytes in and out, microseconds, session and message id, the
+ * client's address, and what it was let in by. At level debug the reason of each refusal. */
+#ifndef SMB_COMMAND_LOG_H
+#define SMB_COMMAND_LOG_H
+
+#include "smb/conn.h"
+
+/* The request is about to be answered with q->status. */
+void smb_command_log(const struct smb_request *q);
+
+#endif
