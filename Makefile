@@ -227,4 +227,4 @@ cppcheck:
 clean:
 	rm -rf build
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) build/fuzz -name '*.d' 2>/dev/null)
