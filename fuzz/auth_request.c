@@ -12,9 +12,24 @@
 enum { PAIRS_MAX = 64 };
 
 struct request {
-    struct auth_pair headers[PAIRS_MAX], query[PAIRS_MAX];
+    struct auth_pair headers[PAIRS_MAX], query[PAIRS_MAX], query_plus[PAIRS_MAX];
     struct auth_input input;
 };
+
+static size_t read_query(struct auth_pair *to, struct arena *a, struct str query,
+                         bool plus_is_space)
+{
+    struct uri_query walk = uri_query_of(str_given(query) ? query : STR(""));
+    struct uri_param param;
+    size_t count = 0;
+    walk.plus_is_space = plus_is_space;
+    walk.verbatim = STR("sig");
+    while (count < PAIRS_MAX && uri_query_next(&walk, a, &param)) {
+        to[count++] = (struct auth_pair){param.name, param.value};
+        assert(!str_ieq(param.name, STR("sig")) || param.value.n <= param.raw.n);
+    }
+    return count;
+}
 
 static void read_target(struct request *r, struct arena *a, struct str target)
 {
@@ -22,10 +37,11 @@ static void read_target(struct request *r, struct arena *a, struct str target)
     struct str path = str_cut(&rest, '?');
     r->input.path = path;
     r->input.raw_query = rest;
-    struct uri_query walk = uri_query_of(str_given(rest) ? rest : STR(""));
-    struct uri_param param;
-    while (r->input.query_count < PAIRS_MAX && uri_query_next(&walk, a, &param))
-        r->query[r->input.query_count++] = (struct auth_pair){param.name, param.value};
+    r->input.query_count = read_query(r->query, a, rest, true);
+    size_t count = read_query(r->query_plus, a, rest, false);
+    assert(count == r->input.query_count);
+    if (str_given(rest) && str_find(rest, '+', 0) < rest.n)
+        r->input.query_plus = r->query_plus;
     path = str_from(path, 1);
     (void)str_cut(&path, '/');
     if (str_given(path) && path.n > 0) {

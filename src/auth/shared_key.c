@@ -203,8 +203,7 @@ static int by_name_and_value(const void *a, const void *b)
  * such a list may have them. */
 static bool may_follow(const struct auth_pair *before, const struct auth_pair *pair)
 {
-    return !str_eq(before->name, pair->name) || str_eq(before->value, pair->value) ||
-           str_eq(pair->name, STR("include"));
+    return !str_eq(before->name, pair->name) || str_eq(pair->name, STR("include"));
 }
 
 static struct err order_query(const struct signing *s, const struct auth_pair *query,

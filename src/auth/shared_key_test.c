@@ -185,7 +185,7 @@ void test_shared_key_text_is_of_one_query(void)
         {"prefix=a,b", FULL_TEXT("/c\nprefix:a,b"), true},
         {"prefix=a&prefix=b", FULL_TEXT("/c\nprefix:a,b"), false},
         {"prefix=a&Prefix=b", FULL_TEXT("/c\nprefix:a,b"), false},
-        {"prefix=a&prefix=a", FULL_TEXT("/c\nprefix:a,a"), true},
+        {"prefix=a&prefix=a", FULL_TEXT("/c\nprefix:a,a"), false},
         {"include=b&include=a", FULL_TEXT("/c\ninclude:a,b"), true},
         {"a=%0D", FULL_TEXT("/c\na:\r"), false},
         {"a=%09", FULL_TEXT("/c\na:\t"), false},
