@@ -108,9 +108,11 @@ struct uri_query uri_query_of(struct str query)
     return (struct uri_query){.rest = query};
 }
 
-/* A copy with spaces for '+'. */
+/* With spaces for '+'; a copy where there are any. */
 static struct str with_spaces(struct arena *a, struct str s)
 {
+    if (s.n == 0 || memchr(s.p, '+', s.n) == NULL)
+        return s;
     char *copy = arena_bytes(a, s.n);
     for (size_t i = 0; i < s.n; i++)
         copy[i] = s.p[i] == '+' ? ' ' : s.p[i];
@@ -122,7 +124,7 @@ static void decode_param(struct uri_query *q, struct arena *a, bool spaces, stru
     struct str name = spaces ? with_spaces(a, out->name) : out->name;
     if (!decode_any(a, name, &out->name))
         q->malformed = true;
-    spaces = spaces && !str_ieq(out->name, q->verbatim);
+    spaces = spaces && (q->verbatim.n == 0 || !str_ieq(out->name, q->verbatim));
     if (!decode_any(a, spaces ? with_spaces(a, out->raw) : out->raw, &out->value))
         q->malformed = true;
 }

@@ -148,6 +148,14 @@ void test_uri_query_with_plus_as_space(void)
     CHECK_STR(p.value, STR("+"));
     CHECK(uri_query_next(&walk, &a, &p));
     CHECK(p.plain);
+    walk = uri_query_of(STR("=+&+"));
+    walk.plus_is_space = true;
+    CHECK(uri_query_next(&walk, &a, &p));
+    CHECK_STR(p.name, STR(""));
+    CHECK_STR(p.value, STR(" "));
+    CHECK(uri_query_next(&walk, &a, &p));
+    CHECK_STR(p.name, STR(" "));
+    CHECK_STR(p.value, STR(""));
     walk = uri_query_of(STR("a+b=c+d"));
     CHECK(uri_query_next(&walk, &a, &p));
     CHECK_STR(p.name, STR("a+b"));
