@@ -10,6 +10,12 @@ const versionQuery = (blob) => ({
 const leaseHeader = (lease) => (lease ? { 'x-ms-lease-id': lease } : {});
 export const metadataHeaders = (metadata) => Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`x-ms-meta-${name}`, value]));
 
+function readHead(answer) {
+    const headers = Object.fromEntries(answer.headers);
+    const metadata = Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('x-ms-meta-')).map(([name, value]) => [name.slice(10), value]));
+    return { headers, metadata, etag: headers.etag, size: Number(headers['content-length']) };
+}
+
 function tagsOf(element) {
     const set = childOf(childOf(element, 'Tags'), 'TagSet');
     return Object.fromEntries(childrenOf(set, 'Tag').map((tag) => [textOf(tag, 'Key'), textOf(tag, 'Value')]));
@@ -17,6 +23,7 @@ function tagsOf(element) {
 
 function blobOf(element) {
     const properties = pairsOf(childOf(element, 'Properties'));
+    // A list may hold a million of these: only what it shows is kept.
     return {
         kind: 'blob',
         name: textOf(element, 'Name'),
@@ -24,15 +31,13 @@ function blobOf(element) {
         versionId: textOf(element, 'VersionId'),
         current: textOf(element, 'IsCurrentVersion') === 'true',
         deleted: textOf(element, 'Deleted') === 'true',
-        properties,
         size: Number(properties['Content-Length'] ?? 0),
         modified: properties['Last-Modified'] ?? '',
         etag: properties.Etag ?? '',
         type: properties.BlobType ?? '',
         tier: properties.AccessTier ?? '',
         leased: properties.LeaseStatus === 'locked',
-        metadata: pairsOf(childOf(element, 'Metadata')),
-        tags: tagsOf(element),
+        held: properties.LegalHold === 'true' || 'ImmutabilityPolicyUntilDate' in properties,
     };
 }
 
@@ -57,13 +62,27 @@ export const createContainer = (s, name, access) => s.send('blob', 'PUT', `/${en
 export const deleteContainer = (s, name, { lease, etag } = {}) => s.send('blob', 'DELETE', `/${encodePath(name)}`, {
     query: { restype: 'container' }, headers: { ...leaseHeader(lease), 'if-match': etag },
 });
+export async function containerProperties(s, name) {
+    const answer = await s.send('blob', 'HEAD', `/${encodePath(name)}`, { query: { restype: 'container' } });
+    return { ...readHead(answer), access: answer.headers.get('x-ms-blob-public-access') ?? '' };
+}
+export const setContainerMetadata = (s, name, metadata) => s.send('blob', 'PUT', `/${encodePath(name)}`, {
+    query: { restype: 'container', comp: 'metadata' }, headers: metadataHeaders(metadata),
+});
+/** Sets who may read without a credential; the stored policies are sent back as they were. */
+export async function setPublicAccess(s, name, access) {
+    const query = { restype: 'container', comp: 'acl' };
+    const policies = await (await s.send('blob', 'GET', `/${encodePath(name)}`, { query })).text();
+    await s.send('blob', 'PUT', `/${encodePath(name)}`, { query, body: policies.replace(/^\ufeff/, ''), headers: { 'content-type': 'application/xml', 'x-ms-blob-public-access': access || undefined } });
+}
 export const restoreContainer = (s, name, version) => s.send('blob', 'PUT', `/${encodePath(name)}`, {
     query: { restype: 'container', comp: 'undelete' }, headers: { 'x-ms-deleted-container-name': name, 'x-ms-deleted-container-version': version },
 });
 
 /** One page: prefixes and blobs in order. `include`: what to show besides the blobs of today. */
 export async function listBlobs(s, container, { prefix = '', delimiter = '', marker = '', include = [], max = 5000, signal } = {}) {
-    const query = { restype: 'container', comp: 'list', maxresults: String(max), include: ['metadata', ...include].join(',') };
+    const query = { restype: 'container', comp: 'list', maxresults: String(max), };
+    if (include.length > 0) query.include = include.join(',');
     if (prefix) query.prefix = prefix;
     if (delimiter) query.delimiter = delimiter;
     if (marker) query.marker = marker;
@@ -79,17 +98,14 @@ export async function findByTags(s, where, { container, marker } = {}) {
     if (container) query.restype = 'container';
     const root = await s.xml('blob', 'GET', container ? `/${encodePath(container)}` : '/', { query });
     const rows = childrenOf(childOf(root, 'Blobs'), 'Blob').map((element) => ({
-        kind: 'blob', name: textOf(element, 'Name'), container: textOf(element, 'ContainerName'), tags: tagsOf(element), properties: {}, size: NaN,
-        modified: '', etag: '', type: '', tier: '', snapshot: '', versionId: '', metadata: {},
+        kind: 'blob', name: textOf(element, 'Name'), container: textOf(element, 'ContainerName'), tags: tagsOf(element), size: NaN,
+        modified: '', etag: '', type: '', tier: '', snapshot: '', versionId: '',
     }));
     return { rows, marker: textOf(root, 'NextMarker') };
 }
 
 export async function getProperties(s, container, blob) {
-    const answer = await s.send('blob', 'HEAD', blobPath(container, blob.name), { query: versionQuery(blob) });
-    const headers = Object.fromEntries(answer.headers);
-    const metadata = Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('x-ms-meta-')).map(([name, value]) => [name.slice(10), value]));
-    return { headers, metadata, etag: headers.etag, size: Number(headers['content-length']) };
+    return readHead(await s.send('blob', 'HEAD', blobPath(container, blob.name), { query: versionQuery(blob) }));
 }
 
 export const setMetadata = (s, container, name, metadata, etag) => s.send('blob', 'PUT', blobPath(container, name), {
@@ -152,6 +168,11 @@ export async function pageRanges(s, container, blob) {
 
 export const legalHold = (s, container, name, on) => s.send('blob', 'PUT', blobPath(container, name), { query: { comp: 'legalhold' }, headers: { 'x-ms-legal-hold': String(on) } });
 
+/** Protects the blob until then; without a time the policy is taken off. */
+export const setImmutability = (s, container, name, until) => s.send('blob', until ? 'PUT' : 'DELETE', blobPath(container, name), {
+    query: { comp: 'immutabilityPolicies' }, headers: until ? { 'x-ms-immutability-policy-until-date': until.toUTCString(), 'x-ms-immutability-policy-mode': 'unlocked' } : {},
+});
+
 export async function download(s, container, blob, { from, to, signal, etag } = {}) {
     return s.send('blob', 'GET', blobPath(container, blob.name), {
         query: versionQuery(blob), signal,
@@ -174,33 +195,57 @@ export const putBlockList = (s, container, name, ids, { type, etag, none, signal
     body: `<BlockList>${ids.map((id) => `<Latest>${id}</Latest>`).join('')}</BlockList>`,
 });
 
-/** Deletes many in batches of 256; calls `progress(done, failed)` after each. */
-export async function deleteMany(s, container, blobs, progress) {
+export const createPageBlob = (s, container, name, size, { type, signal, none } = {}) => s.send('blob', 'PUT', blobPath(container, name), {
+    signal, headers: { 'x-ms-blob-type': 'PageBlob', 'x-ms-blob-content-length': size, 'x-ms-blob-content-type': type || 'application/octet-stream', 'if-none-match': none ? '*' : undefined },
+});
+export const putPages = (s, container, name, from, body, signal) => s.send('blob', 'PUT', blobPath(container, name), {
+    query: { comp: 'page' }, body, signal, headers: { 'x-ms-page-write': 'update', 'x-ms-range': `bytes=${from}-${from + body.size - 1}`, 'content-type': 'application/octet-stream' },
+});
+export const createAppendBlob = (s, container, name, { type, signal, none } = {}) => s.send('blob', 'PUT', blobPath(container, name), {
+    signal, headers: { 'x-ms-blob-type': 'AppendBlob', 'x-ms-blob-content-type': type || 'application/octet-stream', 'if-none-match': none ? '*' : undefined },
+});
+/** Appends only where the blob still ends, so a retry never doubles a block. */
+export const appendBlock = (s, container, name, from, body, signal) => s.send('blob', 'PUT', blobPath(container, name), {
+    query: { comp: 'appendblock' }, body, signal, headers: { 'x-ms-blob-condition-appendpos': from, 'content-type': 'application/octet-stream' },
+});
+
+const BATCH = 256;
+
+/** `partOf(blob)` gives the request of each; they go in batches, and `progress(done, failed)` is called after each batch. */
+async function changeMany(s, container, blobs, partOf, progress) {
     const failed = [];
-    for (let at = 0; at < blobs.length; at += 256) {
-        const part = blobs.slice(at, at + 256);
-        failed.push(...await submitBatch(s, part.map((blob) => ({
-            method: 'DELETE', path: `/${s.account}${blobPath(container, blob.name)}`, query: versionQuery(blob), blob,
-            headers: { ...(blob.etag && !blob.snapshot ? { 'If-Match': blob.etag } : {}), ...(blob.snapshot || blob.versionId ? {} : { 'x-ms-delete-snapshots': 'include' }) },
-        }))));
-        progress?.(Math.min(at + 256, blobs.length), failed.length);
+    for (let at = 0; at < blobs.length; at += BATCH) {
+        const part = blobs.slice(at, at + BATCH);
+        failed.push(...await submitBatch(s, container, part.map((blob) => ({ path: `/${s.account}${blobPath(container, blob.name)}`, blob, ...partOf(blob) }))));
+        progress?.(Math.min(at + BATCH, blobs.length), failed.length);
     }
     return failed;
 }
+export const deleteMany = (s, container, blobs, progress) => changeMany(s, container, blobs, (blob) => ({
+    method: 'DELETE', query: versionQuery(blob),
+    headers: { ...(blob.etag && !blob.snapshot ? { 'If-Match': blob.etag } : {}), ...(blob.snapshot || (blob.versionId && !blob.current) ? {} : { 'x-ms-delete-snapshots': 'include' }) },
+}), progress);
+export const tierMany = (s, container, blobs, tier, progress) => changeMany(s, container, blobs, (blob) => ({
+    method: 'PUT', query: { comp: 'tier', ...versionQuery(blob) }, headers: { 'x-ms-access-tier': tier },
+}), progress);
 
-export async function tierMany(s, container, blobs, tier, progress) {
+/** What has no batch in the protocol: one request each, a few at a time. */
+export async function eachOf(blobs, work, progress) {
     const failed = [];
-    for (let at = 0; at < blobs.length; at += 256) {
-        failed.push(...await submitBatch(s, blobs.slice(at, at + 256).map((blob) => ({
-            method: 'PUT', path: `/${s.account}${blobPath(container, blob.name)}`, query: { comp: 'tier', ...versionQuery(blob) }, blob, headers: { 'x-ms-access-tier': tier },
-        }))));
-        progress?.(Math.min(at + 256, blobs.length), failed.length);
-    }
+    const queue = [...blobs];
+    let done = 0;
+    const lane = async () => {
+        for (let blob; (blob = queue.shift()) !== undefined;) {
+            await work(blob).catch((error) => failed.push({ blob, status: error.status, code: error.code || error.message }));
+            progress?.(++done, failed.length);
+        }
+    };
+    await Promise.all(Array.from({ length: Math.min(6, blobs.length) }, lane));
     return failed;
 }
 
-/** One Blob Batch request. Gives those parts that were refused, with their code. */
-async function submitBatch(s, parts) {
+/** One Blob Batch request to the container. Gives those parts that were refused, with their code. */
+async function submitBatch(s, container, parts) {
     const boundary = `batch_${crypto.randomUUID()}`;
     const lines = [];
     for (const [index, part] of parts.entries()) {
@@ -215,7 +260,7 @@ async function submitBatch(s, parts) {
             ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), 'Content-Length: 0', '', '');
     }
     lines.push(`--${boundary}--`, '');
-    const answer = await s.send('blob', 'POST', '/', { query: { comp: 'batch' }, headers: { 'content-type': `multipart/mixed; boundary=${boundary}` }, body: lines.join('\r\n') });
+    const answer = await s.send('blob', 'POST', `/${encodePath(container)}`, { query: { restype: 'container', comp: 'batch' }, headers: { 'content-type': `multipart/mixed; boundary=${boundary}` }, body: lines.join('\r\n') });
     return batchFailures(await answer.text(), parts);
 }
 

@@ -86,3 +86,7 @@ export async function listHandles(s, share, path = '', { marker } = {}) {
 export const closeHandle = (s, share, path, id) => s.send('file', 'PUT', PATH(share, path), {
     query: { comp: 'forceclosehandles' }, headers: { 'x-ms-handle-id': id, ...(id === '*' ? { 'x-ms-recursive': 'true' } : {}), ...INTENT(s) },
 });
+/** Of a file, or of the share itself when there is no path. */
+export const breakLease = (s, share, path) => s.send('file', 'PUT', PATH(share, path), {
+    query: { comp: 'lease', ...(path ? {} : { restype: 'share' }) }, headers: { 'x-ms-lease-action': 'break', ...INTENT(s) },
+});

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Uploads and downloads in pieces, several at a time, with pause, resume and cancel. One list for the whole page.
 import { downloadFile, createFile, putRange, createDirectory } from './file.js';
-import { download, putBlob, putBlock, putBlockList } from './blob.js';
+import { appendBlock, createAppendBlob, createPageBlob, download, putBlob, putBlock, putBlockList, putPages } from './blob.js';
 import { StorageError } from './client.js';
 
 const PARALLEL = 4;
 const SMALL = 4 << 20;
 const RETRIES = 4;
+
+const PAGE = 512;
+const wholePages = (blob) => (blob.size % PAGE === 0 ? blob : new Blob([blob, new Uint8Array(PAGE - (blob.size % PAGE))]));
 
 let nextId = 1;
 
@@ -83,7 +86,7 @@ export class Transfers {
     }
 
     /** Runs `work(piece)` for all pieces, a few at a time, each tried again after a passing fault. */
-    async run(item, pieces, work) {
+    async run(item, pieces, work, lanes = PARALLEL) {
         const queue = [...pieces];
         const lane = async () => {
             for (let piece; (piece = queue.shift()) !== undefined;) {
@@ -93,7 +96,7 @@ export class Transfers {
                 this.changed();
             }
         };
-        await Promise.all(Array.from({ length: Math.min(PARALLEL, pieces.length) }, lane));
+        await Promise.all(Array.from({ length: Math.min(lanes, pieces.length) }, lane));
     }
 
     async again(item, work) {
@@ -125,11 +128,21 @@ export class Transfers {
         return item.state === 'done';
     }
 
-    /** A File or Blob of the browser to a block blob. */
-    uploadBlob(s, container, name, file, { etag, none } = {}) {
+    /** A File or Blob of the browser to a blob of that kind. */
+    uploadBlob(s, container, name, file, { etag, none, kind = 'BlockBlob' } = {}) {
         const item = this.add({ what: `${container}/${name}`, direction: 'up', size: file.size });
         const signal = item.abort.signal;
         return this.finish(item, async () => {
+            if (kind === 'PageBlob') {
+                await createPageBlob(s, container, name, Math.ceil(file.size / PAGE) * PAGE, { type: file.type, signal, none });
+                await this.run(item, piecesOf(file.size, SMALL), (piece) => putPages(s, container, name, piece.from, wholePages(file.slice(piece.from, piece.from + piece.size, '')), signal));
+                return;
+            }
+            if (kind === 'AppendBlob') {
+                await createAppendBlob(s, container, name, { type: file.type, signal, none });
+                await this.run(item, piecesOf(file.size, SMALL), (piece) => appendBlock(s, container, name, piece.from, file.slice(piece.from, piece.from + piece.size, ''), signal), 1);
+                return;
+            }
             if (file.size <= SMALL) {
                 await this.turn(item);
                 await this.again(item, () => putBlob(s, container, name, file.slice(0, file.size, ''), { type: file.type, signal, etag, none }));
@@ -138,6 +151,29 @@ export class Transfers {
             const pieces = piecesOf(file.size, SMALL);
             await this.run(item, pieces, (piece) => putBlock(s, container, name, blockId(piece.index), file.slice(piece.from, piece.from + piece.size, ''), signal));
             await putBlockList(s, container, name, pieces.map((piece) => blockId(piece.index)), { type: file.type, signal, etag, none });
+        });
+    }
+
+    /** Work that moves several objects as one entry of the list. `work(item)` adds to item.done as it goes on. */
+    whole(what, direction, size, work) {
+        const item = this.add({ what, direction, size });
+        return this.finish(item, () => work(item));
+    }
+
+    /**
+     * Many objects into one place: `files` are {name, size, get({from, to, signal})}; `write(file, blob)` takes each, one after
+     * the other, in the order of the list.
+     */
+    collect(what, files, write) {
+        return this.whole(what, 'down', files.reduce((sum, file) => sum + file.size, 0), async (item) => {
+            for (const file of files) {
+                const parts = [];
+                await this.run(item, piecesOf(file.size, SMALL), async (piece) => {
+                    parts[piece.index] = await (await file.get({ from: piece.from, to: piece.from + piece.size - 1, signal: item.abort.signal })).blob();
+                });
+                await this.turn(item);
+                await write(file, new Blob(parts));
+            }
         });
     }
 

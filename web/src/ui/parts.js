@@ -102,8 +102,19 @@ export function Copy({ text, label = 'Copy' }) {
     return html`<button onClick=${async () => { await navigator.clipboard.writeText(typeof text === 'function' ? await text() : text); say(`${label}: done`); }}>${label}</button>`;
 }
 
+/** Refusals that a credential of more rights would not meet. */
+const isForbidden = (error) => error.status === 403 || error.status === 401 || /^(Authorization|Authentication|InsufficientAccount)/.test(error.code ?? '');
+
 export function Failure({ error, retry }) {
-    return html`<div class="error" role="alert"><b>${error.code || 'Failed'}</b> ${error.message}${retry && html` <button onClick=${retry}>Try again</button>`}</div>`;
+    return html`<div class="error" role="alert"><b>${error.code || 'Failed'}</b> ${error.message}${retry && html` <button onClick=${retry}>Try again</button>`}
+        ${isForbidden(error) && html`<p class="quiet">What you signed in with does not allow this.</p>`}</div>`;
+}
+
+/** A way into something that a credential may use but not list: a container, queue, table or share by its name. */
+export function OpenByName({ what, onOpen }) {
+    const [name, setName] = useState('');
+    return html`<form class="bar" onSubmit=${(event) => { event.preventDefault(); if (name.trim()) onOpen(name.trim()); }}>
+        <label class="inline">Open a ${what} by name<input value=${name} autocomplete="off" onInput=${(event) => setName(event.target.value)} /></label><button type="submit" disabled=${!name.trim()}>Open</button></form>`;
 }
 
 /** Runs on an interval while the view is shown and the page is visible. */
@@ -121,7 +132,7 @@ export function useEvery(ms, work, dependencies = []) {
     }, dependencies);
 }
 
-export function Menu({ label, items }) {
+export function Menu({ label, items, disabled = false }) {
     const [open, setOpen] = useState(false);
     const box = useRef();
     useEffect(() => {
@@ -140,7 +151,7 @@ export function Menu({ label, items }) {
         if (event.key === 'ArrowUp') { all[(at - 1 + all.length) % all.length]?.focus(); event.preventDefault(); }
     };
     return html`<div class="menu" ref=${box} onKeyDown=${onKey}>
-        <button aria-haspopup="menu" aria-expanded=${open} onClick=${() => setOpen(!open)}>${label} ▾</button>
+        <button aria-haspopup="menu" aria-expanded=${open} disabled=${disabled} onClick=${() => setOpen(!open)}>${label} ▾</button>
         ${open && html`<div role="menu">${items.filter(Boolean).map(([title, run, kind]) => html`<button role="menuitem" class=${kind ?? ''} onClick=${() => { setOpen(false); run(); }}>${title}</button>`)}</div>`}
     </div>`;
 }

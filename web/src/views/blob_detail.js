@@ -7,10 +7,13 @@ import { bytes, relative, time } from '../ui/format.js';
 import { html } from '../ui/html.js';
 import { Failure, Pairs, Tabs, useApp, useEvery } from '../ui/parts.js';
 import { SasDialog } from './access.js';
+import { History } from './blob_history.js';
 import { Preview } from './preview.js';
 
 const TABS = [['properties', 'Properties'], ['preview', 'Preview'], ['metadata', 'Metadata'], ['tags', 'Tags'], ['history', 'History'], ['lease', 'Lease'], ['layout', 'Layout']];
 const EDITABLE = [['content-type', 'Content type'], ['content-encoding', 'Encoding'], ['content-language', 'Language'], ['content-disposition', 'Disposition'], ['cache-control', 'Cache control']];
+
+const NOT_OF_THE_BLOB = new Set(['date', 'server', 'connection', 'vary', 'x-ms-request-id', 'x-ms-version', 'x-ms-client-request-id', 'content-security-policy', 'x-content-type-options', 'cross-origin-resource-policy', 'cross-origin-opener-policy', 'referrer-policy', 'x-frame-options']);
 
 export function BlobDetail({ container, blob, onClose, onChanged }) {
     const { session, transfers, act } = useApp();
@@ -39,16 +42,24 @@ export function BlobDetail({ container, blob, onClose, onChanged }) {
 function Properties({ container, blob, head, past, changed }) {
     const { session, act } = useApp();
     const [edited, setEdited] = useState({});
-    const rows = Object.entries(head.headers).filter(([name]) => !name.startsWith('x-ms-meta-') && !['date', 'server', 'connection', 'x-ms-request-id', 'x-ms-version', 'content-security-policy', 'x-content-type-options', 'cross-origin-resource-policy', 'referrer-policy', 'x-frame-options'].includes(name));
+    const rows = Object.entries(head.headers).filter(([name]) => !name.startsWith('x-ms-meta-') && !NOT_OF_THE_BLOB.has(name));
     const save = () => act('Properties saved', () => api.setProperties(session, container, blob.name, {
         ...Object.fromEntries(EDITABLE.map(([name]) => [name, edited[name] ?? head.headers[name]])), 'content-md5': head.headers['content-md5'],
     }, head.etag)).then(changed);
+    const [days, setDays] = useState(1);
     const hold = head.headers['x-ms-legal-hold'] === 'true';
+    const until = head.headers['x-ms-immutability-policy-until-date'];
     return html`${!past && html`<fieldset><legend>Headers of downloads</legend>${EDITABLE.map(([name, title]) => html`<label>${title}<input value=${edited[name] ?? head.headers[name] ?? ''} onInput=${(event) => setEdited({ ...edited, [name]: event.target.value })} /></label>`)}
             <div class="bar"><button class="primary" onClick=${save}>Save</button>
             <label class="inline">Tier<select aria-label="Tier" value=${head.headers['x-ms-access-tier'] ?? ''} onChange=${(event) => act('Tier changed', () => api.setTier(session, container, blob, event.target.value)).then(changed)}>
                 ${['', 'Hot', 'Cool', 'Cold', 'Archive'].map((one) => html`<option>${one}</option>`)}</select></label>
-            <button onClick=${() => act(hold ? 'Hold taken off' : 'Held', () => api.legalHold(session, container, blob.name, !hold)).then(changed)}>${hold ? 'Take legal hold off' : 'Legal hold'}</button></div></fieldset>`}
+            </div></fieldset>
+        <fieldset><legend>Protection</legend>
+            <p>${hold ? 'Under legal hold.' : 'No legal hold.'} ${until ? `Kept until ${time(until)} (${head.headers['x-ms-immutability-policy-mode']}).` : 'No retention period.'}</p>
+            <div class="bar"><button onClick=${() => act(hold ? 'Hold taken off' : 'Held', () => api.legalHold(session, container, blob.name, !hold)).then(changed)}>${hold ? 'Take legal hold off' : 'Legal hold'}</button>
+            <label class="inline">Days<input type="number" min="1" max="36500" value=${days} onInput=${(event) => setDays(Number(event.target.value))} /></label>
+            <button disabled=${!(days >= 1)} onClick=${() => act('Retention period set', () => api.setImmutability(session, container, blob.name, new Date(Date.now() + days * 86400e3))).then(changed)}>Keep for so long</button>
+            ${until && html`<button onClick=${() => act('Retention period taken off', () => api.setImmutability(session, container, blob.name)).then(changed)}>Take period off</button>`}</div></fieldset>`}
         <table class="plain"><caption>All headers</caption><tbody>${rows.map(([name, value]) => html`<tr><th scope="row">${name}</th><td>${value}</td></tr>`)}</tbody></table>`;
 }
 
@@ -67,28 +78,6 @@ function Tags({ container, blob }) {
     if (error)
         return html`<${Failure} error=${error} />`;
     return tags && html`<${Pairs} title="Tags" pairs=${tags} onSave=${async (next) => { await api.setTags(session, container, blob, next); say('Tags saved'); await load(); }} />`;
-}
-
-/** Snapshots and versions as a time line, newest first. */
-function History({ container, blob, head, changed }) {
-    const { session, act, transfers } = useApp();
-    const [rows, setRows] = useState(null);
-    const [error, setError] = useState(null);
-    const load = () => api.listBlobs(session, container, { prefix: blob.name, include: ['snapshots', 'versions', 'deleted'] })
-        .then((page) => setRows(page.rows.filter((row) => row.name === blob.name).reverse()), setError);
-    useEffect(() => { void load(); }, [head.etag]);
-    const restore = (row) => act('Restored', () => api.copyBlob(session, { container, blob: row }, { container, name: blob.name })).then(changed);
-    const remove = (row) => act('Deleted', () => api.deleteBlob(session, container, row, { snapshots: false })).then(load);
-    return html`<div class="bar"><button onClick=${() => act('Snapshot made', () => api.snapshotBlob(session, container, blob.name)).then(load)}>Make a snapshot</button></div>
-        ${error && html`<${Failure} error=${error} />`}
-        <ol class="timeline">${(rows ?? []).map((row) => {
-            const isPast = row.snapshot || (row.versionId && !row.current);
-            return html`<li><b>${row.snapshot ? 'snapshot' : row.versionId ? (row.current ? 'current version' : 'version') : 'now'}</b> ${time(row.snapshot || row.versionId || row.modified)} · ${bytes(row.size)}
-                ${row.deleted ? html` <span class="badge bad">deleted</span>` : ''}
-                <div class="quiet">${row.etag}</div>
-                <div class="bar">${isPast && !row.deleted && html`<button onClick=${() => restore(row)}>Restore</button><button onClick=${() => transfers.downloadBlob(session, container, row, row.size, row.etag, { saveAs: saveAs(row.name) })}>Download</button>
-                    <button class="danger" onClick=${() => remove(row)}>Delete</button>`}</div></li>`;
-        })}</ol>`;
 }
 
 function Lease({ container, blob, head, changed }) {
@@ -113,7 +102,7 @@ function Lease({ container, blob, head, changed }) {
             <button disabled=${!id} onClick=${() => run('Lease released', 'release', { id })}>Release</button><button class="danger" onClick=${() => run('Lease broken', 'break', { period: 0 })}>Break</button></div>`;
 }
 
-function Layout({ container, blob }) {
+function Layout({ container, blob, head }) {
     const { session } = useApp();
     const [rows, setRows] = useState(null);
     const [error, setError] = useState(null);
@@ -127,7 +116,7 @@ function Layout({ container, blob }) {
         return html`<${Failure} error=${error} />`;
     return rows && html`<table class="plain"><caption>${blob.type === 'PageBlob' ? 'Page ranges' : 'Blocks'}: ${rows.length}</caption><thead><tr><th scope="col">${blob.type === 'PageBlob' ? 'Bytes' : 'Id'}</th><th scope="col">Size</th><th scope="col">State</th></tr></thead>
         <tbody>${rows.slice(0, 2000).map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody></table>
-        ${rows.length === 0 && html`<p class="quiet">One piece, uploaded as a whole${blob.type === 'AppendBlob' ? ' by appends' : ''}. Modified ${relative(blob.modified)}.</p>`}`;
+        ${rows.length === 0 && html`<p class="quiet">${blob.type === 'AppendBlob' ? `${head.headers['x-ms-blob-committed-block-count'] ?? 0} appended blocks.` : blob.type === 'PageBlob' ? 'Nothing was written: all zeros.' : 'One piece, uploaded as a whole.'} Modified ${relative(blob.modified)}.</p>`}`;
 }
 
 function BlobPreview({ container, blob, head }) {

@@ -1,26 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // The blobs of a container: folders by "/", or flat; snapshots, versions, deleted ones; upload, download, bulk actions.
 import { useMemo, useRef, useState } from 'preact/hooks';
-import { deleteMany, listBlobs, tierMany, undeleteBlob } from '../api/blob.js';
+import { copyBlob, deleteMany, download as downloadPart, eachOf, listBlobs, tierMany, undeleteBlob } from '../api/blob.js';
 import { saveAs } from '../api/transfer.js';
-import { bytes, plural, time } from '../ui/format.js';
+import { fitsZip, safeName, Zip } from '../api/zip.js';
+import { bytes, count, plural, time } from '../ui/format.js';
 import { Grid, usePages } from '../ui/grid.js';
 import { html } from '../ui/html.js';
 import { Confirm, Dialog, Failure, Menu, useApp } from '../ui/parts.js';
 import { SasDialog } from './access.js';
 import { BlobDetail } from './blob_detail.js';
 
-export const blobKey = (row) => (row.kind === 'prefix' ? `${row.name}\u0000/` : `${row.name}\u0000${row.snapshot}\u0000${row.versionId}\u0000${row.deleted ? 'd' : ''}`);
+/** Most rows are told apart by their name alone, which costs no new string: a million of them may be selected. */
+export function blobKey(row) {
+    if (row.kind === 'prefix')
+        return `${row.name}\u0000/`;
+    return row.snapshot || row.versionId || row.deleted ? `${row.name}\u0000${row.snapshot}\u0000${row.versionId}\u0000${row.deleted ? 'd' : ''}` : row.name;
+}
 
 function columnsOf(prefix) {
     return [
         { title: 'Name', width: 'minmax(180px, 3fr)', hint: (row) => row.name, cell: (row) => html`${row.kind === 'prefix' ? '📁 ' : ''}${row.name.slice(prefix.length) || row.name}
             ${row.snapshot ? html` <span class="badge">snapshot ${time(row.snapshot)}</span>` : ''}${row.versionId && !row.current ? html` <span class="badge">version ${time(row.versionId)}</span>` : ''}
-            ${row.deleted ? html` <span class="badge bad">deleted</span>` : ''}${row.leased ? html` <span class="badge">leased</span>` : ''}` },
+            ${row.deleted ? html` <span class="badge bad">deleted</span>` : ''}${row.leased ? html` <span class="badge">leased</span>` : ''}${row.held ? html` <span class="badge">held</span>` : ''}` },
         { title: 'Size', width: '100px', align: 'right', cell: (row) => (row.kind === 'prefix' ? '' : bytes(row.size)) },
-        { title: 'Modified', width: '170px', cell: (row) => time(row.modified) },
-        { title: 'Kind', width: '90px', cell: (row) => row.type?.replace('Blob', '') ?? '' },
-        { title: 'Tier', width: '80px', cell: (row) => row.tier ?? '' },
+        { title: 'Modified', width: '170px', wide: true, cell: (row) => time(row.modified) },
+        { title: 'Kind', width: '90px', wide: true, cell: (row) => row.type?.replace('Blob', '') ?? '' },
+        { title: 'Tier', width: '80px', wide: true, cell: (row) => row.tier ?? '' },
     ];
 }
 
@@ -46,6 +52,15 @@ export async function filesOfDrop(items) {
     return found;
 }
 
+/** Writes a file below a folder of this machine; folders on the way are made. */
+async function writeInto(folder, name, blob) {
+    const parts = safeName(name).split('/');
+    for (const part of parts.slice(0, -1))
+        folder = await folder.getDirectoryHandle(part, { create: true });
+    const writer = await (await folder.getFileHandle(parts.at(-1), { create: true })).createWritable();
+    await blob.stream().pipeTo(writer);
+}
+
 function Crumbs({ container, prefix }) {
     const { go } = useApp();
     const parts = prefix.split('/').filter((_, i, all) => i < all.length - 1 || prefix.endsWith('/')).filter(Boolean);
@@ -54,7 +69,7 @@ function Crumbs({ container, prefix }) {
 }
 
 export function BlobList({ container, prefix }) {
-    const { session, transfers, go, act, say } = useApp();
+    const { session, transfers, go, say } = useApp();
     const [flat, setFlat] = useState(false);
     const [filter, setFilter] = useState('');
     const [include, setInclude] = useState([]);
@@ -63,17 +78,21 @@ export function BlobList({ container, prefix }) {
     const [dialog, setDialog] = useState(null);
     const [progress, setProgress] = useState(null);
     const [dropping, setDropping] = useState(false);
+    const [kind, setKind] = useState('BlockBlob');
     const picker = useRef();
     const folderPicker = useRef();
     const pages = usePages((marker) => listBlobs(session, container, { prefix: prefix + filter, delimiter: flat ? '' : '/', marker, include }), [container, prefix, flat, filter, include.join()]);
     const columns = useMemo(() => columnsOf(prefix), [prefix]);
-    const chosen = pages.rows.filter((row) => selected.has(blobKey(row)));
-    const chosenBlobs = chosen.filter((row) => row.kind === 'blob');
+    const chosen = useMemo(() => (selected.size === 0 ? [] : pages.rows.filter((row) => selected.has(blobKey(row)))), [pages.rows, selected]);
+    const chosenBlobs = useMemo(() => chosen.filter((row) => row.kind === 'blob'), [chosen]);
     const open = (row) => (row.kind === 'prefix' ? go('blob', container, ...row.name.split('/')) : setOpened(row));
 
     const upload = async (files) => {
-        const done = await Promise.all(files.map(({ path, file }) => transfers.uploadBlob(session, container, prefix + path, file)));
-        say(`Uploaded ${plural(done.filter(Boolean).length, 'file')}${done.every(Boolean) ? '' : `, ${done.filter((ok) => !ok).length} failed`}`, !done.every(Boolean));
+        const done = await eachOf(files, async ({ path, file }) => {
+            if (!await transfers.uploadBlob(session, container, prefix + path, file, { kind }))
+                throw new Error('failed');
+        });
+        say(`Uploaded ${plural(files.length - done.length, 'file')}${done.length === 0 ? '' : `, ${done.length} failed`}`, done.length > 0);
         await pages.reload();
     };
     const picked = (event) => {
@@ -81,9 +100,26 @@ export function BlobList({ container, prefix }) {
         event.target.value = '';
         void upload(files);
     };
-    const download = async () => {
-        for (const row of chosenBlobs)
-            void transfers.downloadBlob(session, container, row, row.size, row.etag, { saveAs: saveAs(row.name) });
+    /** One blob as it is; more, or a folder, as one archive or into a folder that the user picks. */
+    const download = async (how) => {
+        try {
+            if (how === 'one') {
+                const [row] = chosenBlobs;
+                return void transfers.downloadBlob(session, container, row, row.size, row.etag, { saveAs: saveAs(row.name) });
+            }
+            const target = how === 'folder' ? await showDirectoryPicker({ mode: 'readwrite' }) : null;
+            const files = (await gather()).filter((row) => !row.deleted)
+                .map((row) => ({ name: row.name.slice(prefix.length), size: row.size, modified: row.modified, get: (part) => downloadPart(session, container, row, { ...part, etag: row.etag }) }));
+            if (!target && !fitsZip(files))
+                return say(`${plural(files.length, 'blob')} do not fit one ZIP archive (4 GiB); download them to a folder.`, true);
+            const zip = new Zip();
+            const good = await transfers.collect(`${container}/${prefix} (${plural(files.length, 'blob')})`, files, (file, blob) => (target ? writeInto(target, file.name, blob) : zip.add(file.name, blob, new Date(file.modified))));
+            if (good && !target)
+                saveAs(`${prefix.split('/').filter(Boolean).at(-1) ?? container}.zip`)(zip.finish());
+        } catch (error) {
+            if (error.name !== 'AbortError')
+                say(error.message, true);
+        }
     };
     /** Folders are walked, so that all below them is met and counted first. */
     const gather = async () => {
@@ -124,10 +160,13 @@ export function BlobList({ container, prefix }) {
             <span class="grow"></span>
             <button class="primary" onClick=${() => picker.current.click()}>Upload files</button>
             <button onClick=${() => folderPicker.current.click()}>Upload folder</button>
-            <button disabled=${chosenBlobs.length === 0} onClick=${download}>Download</button>
+            <select aria-label="Upload as" value=${kind} onChange=${(event) => setKind(event.target.value)}>${[['BlockBlob', 'as block blobs'], ['PageBlob', 'as page blobs'], ['AppendBlob', 'as append blobs']].map(([value, title]) => html`<option value=${value}>${title}</option>`)}</select>
+            ${chosen.length === 1 && chosenBlobs.length === 1 ? html`<button onClick=${() => download('one')}>Download</button>`
+                : html`<${Menu} label="Download" disabled=${chosen.length === 0} items=${[['as ZIP', () => download('zip')], globalThis.showDirectoryPicker && ['to a folder…', () => download('folder')]]} />`}
             <${Menu} label="More" items=${[
-                ['Change tier…', () => setDialog({ kind: 'tier' })],
-                ['Undelete', () => act('Undeleted', () => Promise.all(chosenBlobs.map((row) => undeleteBlob(session, container, row.name)))).then(pages.reload)],
+                chosen.length > 0 && ['Copy…', () => setDialog({ kind: 'copy' })],
+                chosen.length > 0 && ['Change tier…', () => setDialog({ kind: 'tier' })],
+                chosenBlobs.some((row) => row.deleted) && ['Undelete', () => bulk('Undeleted', (all, tell) => eachOf(all.filter((row) => row.deleted), (row) => undeleteBlob(session, container, row.name), tell))],
                 ['Access (SAS)…', () => setDialog({ kind: 'sas' })],
                 ['Refresh', pages.reload],
             ]} />
@@ -141,14 +180,15 @@ export function BlobList({ container, prefix }) {
         <div class=${`split${opened ? ' open' : ''}${dropping ? ' drop' : ''}`}
             onDragOver=${(event) => { event.preventDefault(); setDropping(true); }} onDragLeave=${() => setDropping(false)}
             onDrop=${async (event) => { event.preventDefault(); setDropping(false); await upload(await filesOfDrop(event.dataTransfer.items)); }}>
-            <${Grid} label="Blobs" columns=${columns} rows=${pages.rows} keyOf=${blobKey} selected=${selected} onSelect=${setSelected} onOpen=${open} more=${pages.more} onMore=${pages.loadMore} loading=${pages.loading}
+            <${Grid} label="Blobs" columns=${columns} rows=${pages.rows} keyOf=${blobKey} nameOf=${(row) => row.name} selected=${selected} onSelect=${setSelected} onOpen=${open} more=${pages.more} onMore=${pages.loadMore} loading=${pages.loading}
                 empty="No blobs here. Drop files to upload them." />
             ${opened && html`<${BlobDetail} key=${blobKey(opened)} container=${container} blob=${opened} onClose=${() => setOpened(null)} onChanged=${pages.reload} />`}
         </div>
-        <p class="quiet" aria-live="polite">${plural(pages.rows.length, 'entry', 'entries')}${pages.more ? ' so far' : ''}${selected.size ? `, ${selected.size} selected` : ''}</p>
+        <p class="quiet" aria-live="polite">${plural(pages.rows.length, 'entry', 'entries')}${pages.more ? ' so far' : ''}${selected.size ? `, ${count(selected.size)} selected` : ''}</p>
         ${dialog?.kind === 'delete' && html`<${Confirm} title="Delete" text=${`${plural(dialog.blobs.length, 'blob')} with their snapshots. What changed since it was listed is not deleted.`}
             sure=${dialog.blobs.length > 1000 ? String(dialog.blobs.length) : undefined} onYes=${() => bulk('Deleted', (all, tell) => deleteMany(session, container, all, tell))} onClose=${() => setDialog(null)} />`}
         ${dialog?.kind === 'tier' && html`<${TierDialog} onClose=${() => setDialog(null)} onYes=${(tier) => bulk(`Moved to ${tier}`, (all, tell) => tierMany(session, container, all, tier, tell))} />`}
+        ${dialog?.kind === 'copy' && html`<${CopyDialog} container=${container} prefix=${prefix} onClose=${() => setDialog(null)} onYes=${(to, folder) => bulk(`Copied to ${to}`, (all, tell) => eachOf(all.filter((row) => !row.deleted), (row) => copyBlob(session, { container, blob: row }, { container: to, name: folder + row.name.slice(prefix.length) }), tell))} />`}
         ${dialog?.kind === 'sas' && html`<${SasDialog} service="blob" name=${container} object=${chosenBlobs[0]?.name} onClose=${() => setDialog(null)} />`}`;
 }
 
@@ -158,4 +198,15 @@ function TierDialog({ onYes, onClose }) {
         <label>Tier<select value=${tier} onChange=${(event) => setTier(event.target.value)}>${['Hot', 'Cool', 'Cold', 'Archive'].map((one) => html`<option>${one}</option>`)}</select></label>
         <footer><button onClick=${onClose}>Cancel</button><button class="primary" onClick=${() => { onClose(); void onYes(tier); }}>Change</button></footer>
     <//>`;
+}
+
+function CopyDialog({ container, prefix, onYes, onClose }) {
+    const [to, setTo] = useState(container);
+    const [folder, setFolder] = useState(prefix);
+    return html`<${Dialog} title="Copy" onClose=${onClose}><form onSubmit=${(event) => { event.preventDefault(); onClose(); void onYes(to, folder); }}>
+        <label>Container<input autofocus required value=${to} onInput=${(event) => setTo(event.target.value)} /></label>
+        <label>Names begin with<input value=${folder} placeholder="folder/" onInput=${(event) => setFolder(event.target.value)} /></label>
+        <p class="quiet">Within the account, by the server; what is there of the same name is written over.</p>
+        <footer><button type="button" onClick=${onClose}>Cancel</button><button class="primary" type="submit" disabled=${to === container && folder === prefix}>Copy</button></footer>
+    </form><//>`;
 }

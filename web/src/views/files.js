@@ -6,7 +6,7 @@ import { saveAs } from '../api/transfer.js';
 import { bytes, plural, relative, time } from '../ui/format.js';
 import { Grid, usePages } from '../ui/grid.js';
 import { html } from '../ui/html.js';
-import { Ask, Confirm, Dialog, Failure, Tabs, useApp, useEvery } from '../ui/parts.js';
+import { Ask, Confirm, Dialog, Failure, OpenByName, Tabs, useApp, useEvery } from '../ui/parts.js';
 import { SasDialog } from './access.js';
 import { filesOfDrop } from './blob_list.js';
 import { Preview } from './preview.js';
@@ -37,8 +37,8 @@ function Shares() {
     const columns = [
         { title: 'Name', cell: (row) => html`${row.name}${row.snapshot ? html` <span class="badge">snapshot ${time(row.snapshot)}</span>` : ''}${row.deleted ? html` <span class="badge bad">deleted</span>` : ''}`, width: 'minmax(180px, 2fr)' },
         { title: 'Quota', cell: (row) => `${row.properties.Quota ?? ''} GiB`, width: '100px', align: 'right' },
-        { title: 'Protocol', cell: (row) => row.properties.EnabledProtocols ?? 'SMB', width: '90px' },
-        { title: 'Modified', cell: (row) => time(row.properties['Last-Modified']), width: '170px' },
+        { title: 'Protocol', wide: true, cell: (row) => row.properties.EnabledProtocols ?? 'SMB', width: '90px' },
+        { title: 'Modified', wide: true, cell: (row) => time(row.properties['Last-Modified']), width: '170px' },
     ];
     return html`<h2>Shares</h2>
         <div class="bar"><input type="search" aria-label="Names that begin with" placeholder="Names that begin with…" value=${prefix} onInput=${(event) => setPrefix(event.target.value)} />
@@ -46,7 +46,7 @@ function Shares() {
             <button class="primary" onClick=${() => setDialog('create')}>New share</button><button disabled=${chosen.length === 0} onClick=${() => each('Snapshot of', chosen.filter((row) => !row.snapshot), (row) => api.snapshotShare(session, row.name))}>Snapshot</button>
             <button disabled=${!chosen.some((row) => row.deleted)} onClick=${() => each('Restored', chosen.filter((row) => row.deleted), (row) => api.restoreShare(session, row.name, row.version))}>Restore</button>
             <button class="danger" disabled=${chosen.length === 0} onClick=${() => setDialog('delete')}>Delete</button><button onClick=${pages.reload}>Refresh</button></div>
-        ${pages.error && html`<${Failure} error=${pages.error} retry=${pages.reload} />`}
+        ${pages.error && html`<${Failure} error=${pages.error} retry=${pages.reload} /><${OpenByName} what="share" onOpen=${(name) => go('file', name)} />`}
         <${Grid} label="Shares" columns=${columns} rows=${pages.rows} keyOf=${keyOf} selected=${selected} onSelect=${setSelected} onOpen=${(row) => { if (!row.deleted) go('file', row.snapshot ? `${row.name}@${row.snapshot}` : row.name); }} more=${pages.more} onMore=${pages.loadMore} loading=${pages.loading} empty="No shares." />
         ${dialog === 'create' && html`<${Ask} title="New share" label="Name" hint="3 to 63 lower-case letters, digits and single hyphens." onClose=${() => setDialog(null)} onYes=${async (name) => { await api.createShare(session, name); await pages.reload(); }} />`}
         ${dialog === 'delete' && html`<${Confirm} title="Delete shares" text=${`${plural(chosen.length, 'share or snapshot', 'shares or snapshots')} with all files in them.`} onYes=${() => each('Deleted', chosen.filter((row) => !row.deleted), (row) => api.deleteShare(session, row.name, row.snapshot))} onClose=${() => setDialog(null)} />`}`;
@@ -106,7 +106,7 @@ function Directory({ share, snapshot, path }) {
     };
     const columns = [
         { title: 'Name', cell: (row) => `${row.kind === 'directory' ? '📁 ' : ''}${row.name}`, width: 'minmax(180px, 3fr)' }, { title: 'Size', cell: (row) => (row.kind === 'file' ? bytes(row.size) : ''), width: '100px', align: 'right' },
-        { title: 'Modified', cell: (row) => time(row.properties.LastWriteTime ?? row.modified), width: '170px' }, { title: 'Attributes', cell: (row) => row.attributes, width: '120px' },
+        { title: 'Modified', wide: true, cell: (row) => time(row.properties.LastWriteTime ?? row.modified), width: '170px' }, { title: 'Attributes', wide: true, cell: (row) => row.attributes, width: '120px' },
     ];
     return html`<nav class="crumbs" aria-label="Place"><button class="link" onClick=${() => go('file')}>Shares</button> / <button class="link" onClick=${() => go('file', where)}><b>${share}</b>${snapshot ? ` (snapshot ${time(snapshot)})` : ''}</button>
             ${parts.map((part, i) => html` / <button class="link" onClick=${() => go('file', where, ...parts.slice(0, i + 1))}>${part}</button>`)}</nav>
@@ -165,7 +165,7 @@ function Handles({ share, path }) {
     useEvery(3000, load, [share, path]);
     const columns = [
         { title: 'Path', cell: (row) => row.path || '/', width: 'minmax(160px, 2fr)' }, { title: 'Client', cell: (row) => row.client, width: '160px' }, { title: 'Access', cell: (row) => row.access, width: '140px' },
-        { title: 'Open since', cell: (row) => relative(row.opened), width: '110px' }, { title: 'Session', cell: (row) => row.session, width: '180px' },
+        { title: 'Open since', wide: true, cell: (row) => relative(row.opened), width: '110px' }, { title: 'Session', wide: true, cell: (row) => row.session, width: '180px' },
     ];
     return html`${error && html`<${Failure} error=${error} retry=${load} />`}
         <${Grid} label="Open handles" columns=${columns} rows=${rows} keyOf=${(row) => row.id} onOpen=${setAsked} empty="No handle is open over SMB." />

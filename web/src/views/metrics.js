@@ -30,7 +30,8 @@ const PLOTS = [
     ['Memory and processor', 'MiB, % of a core', [['resident MiB', (now) => sum(now, 'process_resident_memory_bytes') / (1 << 20)], ['CPU %', (now, before, seconds) => 100 * rate('process_cpu_seconds_total')(now, before, seconds)]]],
 ];
 
-function Plot({ title, unit, names, times, series }) {
+/** Lines over time, with a table of the latest values beside them. */
+export function Plot({ title, unit, names, times, series }) {
     const box = useRef();
     const plot = useRef();
     useEffect(() => {

@@ -5,7 +5,7 @@ import * as api from '../api/queue.js';
 import { plural, relative, time } from '../ui/format.js';
 import { Grid, usePages } from '../ui/grid.js';
 import { html } from '../ui/html.js';
-import { Ask, Confirm, Dialog, Failure, Pairs, useApp, useEvery } from '../ui/parts.js';
+import { Ask, Confirm, Dialog, Failure, OpenByName, Pairs, useApp, useEvery } from '../ui/parts.js';
 import { SasDialog } from './access.js';
 
 export function Queues({ path }) {
@@ -20,7 +20,7 @@ function QueueList() {
     const pages = usePages((marker) => api.listQueues(session, { marker, prefix }), [prefix]);
     const columns = [
         { title: 'Name', cell: (row) => row.name, width: 'minmax(160px, 2fr)' },
-        { title: 'Metadata', cell: (row) => Object.entries(row.metadata).map(([name, value]) => `${name}=${value}`).join(', '), width: 'minmax(120px, 2fr)' },
+        { title: 'Metadata', wide: true, cell: (row) => Object.entries(row.metadata).map(([name, value]) => `${name}=${value}`).join(', '), width: 'minmax(120px, 2fr)' },
     ];
     const remove = async () => {
         for (const name of selected)
@@ -32,7 +32,7 @@ function QueueList() {
         <div class="bar"><input type="search" aria-label="Names that begin with" placeholder="Names that begin with…" value=${prefix} onInput=${(event) => setPrefix(event.target.value)} />
             <span class="grow"></span><button class="primary" onClick=${() => setDialog('create')}>New queue</button>
             <button class="danger" disabled=${selected.size === 0} onClick=${() => setDialog('delete')}>Delete</button><button onClick=${pages.reload}>Refresh</button></div>
-        ${pages.error && html`<${Failure} error=${pages.error} retry=${pages.reload} />`}
+        ${pages.error && html`<${Failure} error=${pages.error} retry=${pages.reload} /><${OpenByName} what="queue" onOpen=${(name) => go('queue', name)} />`}
         <${Grid} label="Queues" columns=${columns} rows=${pages.rows} keyOf=${(row) => row.name} selected=${selected} onSelect=${setSelected} onOpen=${(row) => go('queue', row.name)} more=${pages.more} onMore=${pages.loadMore} loading=${pages.loading} empty="No queues." />
         ${dialog === 'create' && html`<${Ask} title="New queue" label="Name" hint="3 to 63 lower-case letters, digits and single hyphens." onClose=${() => setDialog(null)} onYes=${async (name) => { await api.createQueue(session, name); await pages.reload(); }} />`}
         ${dialog === 'delete' && html`<${Confirm} title="Delete queues" text=${`${plural(selected.size, 'queue')} with all messages in them.`} onYes=${remove} onClose=${() => setDialog(null)} />`}`;
@@ -99,9 +99,9 @@ function Queue({ name }) {
     const columns = [
         { title: 'Message', cell: (row) => readMessage(row.text ?? '').shown.replace(/\s+/g, ' '), width: 'minmax(180px, 3fr)' },
         { title: 'State', cell: (row) => (row.visible && stateOf(row) === 'invisible' ? html`<span class="badge">back ${relative(row.visible, now)}</span>` : 'visible'), width: '140px' },
-        { title: 'Got', cell: (row) => row.dequeued, width: '60px', align: 'right' },
-        { title: 'Put', cell: (row) => time(row.inserted), width: '170px' },
-        { title: 'Expires', cell: (row) => relative(row.expires, now), width: '110px' },
+        { title: 'Got', wide: true, cell: (row) => row.dequeued, width: '60px', align: 'right' },
+        { title: 'Put', wide: true, cell: (row) => time(row.inserted), width: '170px' },
+        { title: 'Expires', wide: true, cell: (row) => relative(row.expires, now), width: '110px' },
     ];
     const rows = filter ? state.rows.filter((row) => readMessage(row.text ?? '').shown.toLowerCase().includes(filter.toLowerCase())) : state.rows;
     const chosen = rows.filter((row) => selected.has(row.key));

@@ -7,7 +7,7 @@ import { saveAs } from '../api/transfer.js';
 import { plural, time } from '../ui/format.js';
 import { Grid, usePages } from '../ui/grid.js';
 import { html } from '../ui/html.js';
-import { Ask, Confirm, Dialog, Failure, Menu, useApp } from '../ui/parts.js';
+import { Ask, Confirm, Dialog, Failure, OpenByName, Menu, useApp } from '../ui/parts.js';
 import { SasDialog } from './access.js';
 
 export function Tables({ path }) {
@@ -30,7 +30,7 @@ function TableList() {
     return html`<h2>Tables</h2>
         <div class="bar"><input type="search" aria-label="Names that begin with" placeholder="Names that begin with…" value=${filter} onInput=${(event) => setFilter(event.target.value)} /><span class="grow"></span>
             <button class="primary" onClick=${() => setDialog('create')}>New table</button><button class="danger" disabled=${selected.size === 0} onClick=${() => setDialog('delete')}>Delete</button><button onClick=${pages.reload}>Refresh</button></div>
-        ${pages.error && html`<${Failure} error=${pages.error} retry=${pages.reload} />`}
+        ${pages.error && html`<${Failure} error=${pages.error} retry=${pages.reload} /><${OpenByName} what="table" onOpen=${(name) => go('table', name)} />`}
         <${Grid} label="Tables" columns=${[{ title: 'Name', cell: (row) => row.name, width: '1fr' }]} rows=${rows} keyOf=${(row) => row.name} selected=${selected} onSelect=${setSelected} onOpen=${(row) => go('table', row.name)} more=${pages.more} onMore=${pages.loadMore} loading=${pages.loading} empty="No tables." />
         ${dialog === 'create' && html`<${Ask} title="New table" label="Name" hint="3 to 63 letters and digits, a letter first." onClose=${() => setDialog(null)} onYes=${async (name) => { await api.createTable(session, name); await pages.reload(); }} />`}
         ${dialog === 'delete' && html`<${Confirm} title="Delete tables" text=${`${plural(selected.size, 'table')} with all entities in them.`} onYes=${remove} onClose=${() => setDialog(null)} />`}`;
@@ -52,7 +52,7 @@ function Table({ name }) {
     const columns = [
         { title: 'PartitionKey', cell: (row) => row.pk, width: 'minmax(110px, 1fr)' }, { title: 'RowKey', cell: (row) => row.rk, width: 'minmax(110px, 1fr)' },
         ...names.filter((one) => !hidden.has(one)).slice(0, 30).map((one) => ({ title: one, cell: (row) => row.properties[one]?.value ?? '', hint: (row) => row.properties[one]?.type, width: 'minmax(110px, 1fr)' })),
-        { title: 'Timestamp', cell: (row) => time(row.timestamp), width: '170px' },
+        { title: 'Timestamp', wide: true, cell: (row) => time(row.timestamp), width: '170px' },
     ];
     const chosen = pages.rows.filter((row) => selected.has(keyOf(row)));
     const change = async (what, method, entities) => {
