@@ -518,6 +518,8 @@ static void put_message(struct json_writer *w, const struct queue_seen *m, int64
         put_number(w, "receiptAgeSeconds", (now - m->handed_out) / TICKS_PER_SECOND);
     }
     put_number(w, "dequeueCount", (int64_t)m->dequeues);
+    if (str_given(m->text))
+        put_text(w, "text", m->text);
     json_close(w, '}');
 }
 
@@ -526,7 +528,8 @@ static void put_messages(struct admin_call *call)
     struct store *store = call->admin->rest->store;
     struct str queue = admin_query(call, STR("queue"));
     struct queue_inspect seen = {.arena = call->x->arena,
-                                 .timed_only = str_given(admin_query(call, STR("inflight")))};
+                                 .timed_only = str_given(admin_query(call, STR("inflight"))),
+                                 .texts = str_given(admin_query(call, STR("text")))};
     struct str partition = queue_partition(call->x->arena, call->account, queue);
     struct err error = store_read(store, partition, ENGINE_WAIT, queue_inspect, &seen);
     if (err_is(error)) {

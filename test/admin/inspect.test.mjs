@@ -151,6 +151,8 @@ test('rule Q1: a stale receipt, and messages in flight', async () => {
     assert.deepEqual([messages[0].id, messages[0].state, messages[0].dequeueCount], [id, 'invisible', 1]);
     assert.ok(messages[0].secondsLeft > 0 && messages[0].secondsLeft <= 5);
     assert.ok(messages[0].receiptAgeSeconds >= 0);
+    assert.equal(messages[0].text, undefined);
+    assert.equal((await inspect(`messages?queue=${name}&text=1`)).messages[0].text, 'x');
     server.advance(6000);
     await server.request('queue', 'GET', `/${name}/messages`);
     const late = await server.request('queue', 'DELETE', `/${name}/messages/${id}`, { query: { popreceipt: receipt } });

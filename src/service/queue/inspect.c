@@ -73,6 +73,8 @@ static struct err see_slot(struct txn *t, const struct queue_state *s, struct pa
         return OK;
     }
     TRY(page_show(t, s, page, slot, &inserted, &text));
+    bool with_text = out->texts && text.n <= QUEUE_INSPECT_TEXT_MAX - out->text_bytes;
+    out->text_bytes += with_text ? text.n : 0;
     out->messages[out->count++] = (struct queue_seen){
         .id = queue_id_make(s, number_of(page->id, slot)),
         .inserted = inserted,
@@ -80,6 +82,7 @@ static struct err see_slot(struct txn *t, const struct queue_state *s, struct pa
         .next_visible = is->timed ? is->next_visible : 0,
         .handed_out = (int64_t)is->receipt,
         .dequeues = is->dequeues,
+        .text = with_text ? arena_copy(out->arena, text) : STR_NONE,
     };
     return OK;
 }
@@ -110,6 +113,7 @@ static struct err see_pages(struct txn *t, struct queue_inspect *out, size_t pag
     TRY(queue_state_load(t, &s));
     out->messages = ARENA_ARRAY(out->arena, struct queue_seen, QUEUE_INSPECT_MAX);
     out->count = 0;
+    out->text_bytes = 0;
     out->total = s.count;
     out->cut = false;
     struct queue_key key = queue_key_of(&s, KEY_PAGE, 0);

@@ -54,6 +54,28 @@ void test_queue_inspect_is_bounded(void)
     fixture_release(&f);
 }
 
+void test_queue_inspect_gives_texts_up_to_a_limit(void)
+{
+    static char large[60000];
+    struct fixture f;
+    fixture_init(&f);
+    memset(large, 'x', sizeof large - 1);
+    enum { FIT = QUEUE_INSPECT_TEXT_MAX / (sizeof large - 1) };
+    for (int i = 0; i < FIT + 1; i++)
+        (void)fixture_put(&f, large);
+    (void)fixture_put(&f, "small");
+    struct queue_inspect seen = {.arena = &f.arena, .texts = true};
+    CHECK_OK(fixture_view(&f, queue_inspect, &seen));
+    CHECK_INT(seen.count, FIT + 2);
+    CHECK_INT(seen.messages[0].text.n, sizeof large - 1);
+    CHECK(!str_given(seen.messages[FIT].text));
+    CHECK_STR(seen.messages[FIT + 1].text, STR("small"));
+    seen = (struct queue_inspect){.arena = &f.arena};
+    CHECK_OK(fixture_view(&f, queue_inspect, &seen));
+    CHECK(!str_given(seen.messages[0].text));
+    fixture_release(&f);
+}
+
 void test_queue_usage_counts_all_queues(void)
 {
     struct fixture f;

@@ -60,14 +60,16 @@ function tryDecode(text) {
     }
 }
 
-/** All messages: through the admin API with an account key (any number, invisible ones too), else by peeking (32 visible ones). */
+/** All messages: through the inspector with an account key (1000, invisible ones too), else by peeking (32 visible ones). */
 async function allMessages(session, name) {
     if (session.credential.kind === 'key') {
         try {
-            const got = await session.admin('GET', '/api/v1/messages', { query: { queue: name } });
-            return { rows: got.messages.map((one) => ({ ...one, key: one.id })), whole: !got.truncated, invisible: true };
+            const got = await session.admin('GET', '/api/v1/inspect/messages', { query: { queue: name, text: '1' } });
+            const rows = got.messages.map((one) => ({ key: one.id, id: one.id, text: one.text, inserted: one.inserted, expires: one.expires, visible: one.visibleAt ?? '', dequeued: one.dequeueCount }));
+            return { rows, whole: !got.cut, invisible: true };
         } catch (error) {
-            if (error.status !== 404)
+            // A server without an inspector still lets one peek.
+            if (error.code === 'QueueNotFound')
                 throw error;
         }
     }
@@ -97,7 +99,7 @@ function Queue({ name }) {
     const receipt = (row) => row.receipt || taken.get(row.id)?.receipt;
     const stateOf = (row) => (Date.parse(row.visible) > now ? 'invisible' : 'visible');
     const columns = [
-        { title: 'Message', cell: (row) => readMessage(row.text ?? '').shown.replace(/\s+/g, ' '), width: 'minmax(180px, 3fr)' },
+        { title: 'Message', cell: (row) => (row.text === undefined ? html`<span class="quiet">too long to be listed</span>` : readMessage(row.text).shown.replace(/\s+/g, ' ').slice(0, 500)), width: 'minmax(180px, 3fr)' },
         { title: 'State', cell: (row) => (row.visible && stateOf(row) === 'invisible' ? html`<span class="badge">back ${relative(row.visible, now)}</span>` : 'visible'), width: '140px' },
         { title: 'Got', wide: true, cell: (row) => row.dequeued, width: '60px', align: 'right' },
         { title: 'Put', wide: true, cell: (row) => time(row.inserted), width: '170px' },

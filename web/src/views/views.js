@@ -3,10 +3,12 @@
 import { Access } from './access.js';
 import { Blobs } from './blobs.js';
 import { Files } from './files.js';
+import { Inspect } from './inspect.js';
 import { Metrics } from './metrics.js';
 import { Overview } from './overview.js';
 import { Queues } from './queues.js';
 import { Tables } from './tables.js';
+import { Tour } from './tour.js';
 
 const has = (service) => (session) => Boolean(session.server.services[service]);
 
@@ -16,6 +18,8 @@ export const VIEWS = [
     { id: 'queue', title: 'Queues', component: Queues, needs: has('queue') },
     { id: 'table', title: 'Tables', component: Tables, needs: has('table') },
     { id: 'file', title: 'Files', component: Files, needs: has('file') },
+    { id: 'inspect', title: 'Concurrency', component: Inspect },
+    { id: 'tour', title: 'Guided tour', component: Tour },
     { id: 'metrics', title: 'Metrics', component: Metrics },
     { id: 'access', title: 'Access', component: Access },
 ];

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// CSV, table files, metrics text, Parquet footers.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseCsv } from './csv.js';
+import { buckets, parseMetrics, quantile, sum } from './metrics.js';
+import { parquetSchema } from './parquet.js';
+import { groupByPartition, jsonOf, jsonValue } from './table.js';
+import { fromCsv, fromJson, toCsv, toJson } from './table_file.js';
+
+test('CSV: quotes, line ends and commas inside them, and a limit', () => {
+    assert.deepEqual(parseCsv('a,b\r\n"x, ""y""\nz",2\n', 10), [['a', 'b'], ['x, "y"\nz', '2']]);
+    assert.equal(parseCsv('1\n2\n3\n4\n', 2).length, 2);
+    assert.deepEqual(parseCsv('', 5), []);
+});
+
+const entity = { pk: 'p', rk: 'r,"1"', properties: { Age: { type: 'Edm.Int32', value: '31' }, Big: { type: 'Edm.Int64', value: '9007199254740993' }, Text: { type: 'Edm.String', value: 'a\nb' } } };
+
+test('entities go through CSV and JSON and come back as they were', () => {
+    const plain = ({ pk, rk, properties }) => ({ pk, rk, properties });
+    assert.deepEqual(fromCsv(toCsv([entity])).map(plain), [entity]);
+    assert.deepEqual(fromJson(toJson([entity])).map(plain), [entity]);
+});
+
+test('files that do not fit are refused with the place', () => {
+    assert.throws(() => fromCsv('a,b\n1,2\n'), /PartitionKey and RowKey/);
+    assert.throws(() => fromCsv('PartitionKey,RowKey\n1\n'), /Line 2 has 1 fields/);
+    assert.throws(() => fromJson('{"a":1}'), /list of entities/);
+    assert.throws(() => fromJson('[{"PartitionKey":"a"}]'), /Entity 1/);
+});
+
+test('values are checked against their type', () => {
+    assert.throws(() => jsonValue({ type: 'Edm.Int32', value: '3000000000' }), /32-bit/);
+    assert.throws(() => jsonValue({ type: 'Edm.Boolean', value: 'yes' }), /true or false/);
+    assert.throws(() => jsonValue({ type: 'Edm.Double', value: '' }), /number/);
+    assert.equal(jsonValue({ type: 'Edm.Double', value: 'NaN' }), 'NaN');
+    assert.equal(JSON.parse(jsonOf(entity))['Big@odata.type'], 'Edm.Int64');
+});
+
+test('change sets hold 100 entities of one partition at most', () => {
+    const rows = Array.from({ length: 250 }, (_, i) => ({ pk: i % 2 ? 'a' : 'b', rk: String(i) }));
+    const groups = groupByPartition(rows);
+    assert.deepEqual(groups.map((group) => group.length).sort((a, b) => b - a), [100, 100, 25, 25]);
+    assert.ok(groups.every((group) => new Set(group.map((row) => row.pk)).size === 1));
+});
+
+test('metrics: labels with escapes, sums, quantiles of what happened in between', () => {
+    const text = (a, b) => `# HELP x y\nx_total{service="blob",error="a\\"b"} 3 1700000000\nx_total{service="queue"} 4\nh_bucket{le="0.1"} ${a}\nh_bucket{le="1"} ${b}\nh_bucket{le="+Inf"} ${b}\n`;
+    const one = parseMetrics(text(10, 10));
+    assert.equal(sum(one, 'x_total'), 7);
+    assert.equal(sum(one, 'x_total', ({ error }) => error === 'a"b'), 3);
+    const before = buckets(one, 'h');
+    assert.equal(quantile(before, before, 0.5), null);
+    const now = buckets(parseMetrics(text(10, 20)), 'h');
+    assert.ok(Math.abs(quantile(before, now, 0.5) - 0.55) < 1e-9);
+});
+
+/** A Parquet file with the two columns "id" and "name", its data left out. */
+export function parquetFile() {
+    const text = (words) => [words.length, ...Buffer.from(words)];
+    const leaf = (type, name) => [0x15, type << 1, 0x25, 2, 0x18, ...text(name), 0];
+    const footer = [0x15, 2, 0x19, 0x3c, 0x48, ...text('schema'), 0x15, 4, 0, ...leaf(2, 'id'), ...leaf(6, 'name'), 0x16, 84, 0x19, 0x0c, 0x28, ...text('by hand'), 0];
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(footer.length);
+    return Buffer.concat([Buffer.from('PAR1'), Buffer.from(footer), length, Buffer.from('PAR1')]);
+}
+const readOf = (file) => async (from, to) => new Uint8Array(file.subarray(from, to + 1));
+
+test('Parquet: columns, rows and the writer from the footer', async () => {
+    const file = parquetFile();
+    assert.deepEqual(await parquetSchema(file.length, readOf(file)), {
+        rows: 42, groups: 0, createdBy: 'by hand', columns: [{ name: 'id', type: 'INT64', repetition: 'optional' }, { name: 'name', type: 'BYTE_ARRAY', repetition: 'optional' }],
+    });
+});
+
+test('Parquet: a footer that was cut or changed is an error, never a hang', async () => {
+    const file = parquetFile();
+    await assert.rejects(parquetSchema(4, readOf(file)), /too short/);
+    for (let i = 4; i < file.length; i++) {
+        for (const value of [0, 0x7f, 0xff]) {
+            const bad = Buffer.from(file);
+            bad[i] = value;
+            await parquetSchema(bad.length, readOf(bad)).catch((error) => assert.ok(error instanceof Error));
+        }
+    }
+});
