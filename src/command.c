@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commands beside serving: check, backup, account, cert. */
+/* The commands beside serving: check, backup, import, account, cert, config. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,6 +118,50 @@ static int backup_command(const struct config *config)
     return status;
 }
 
+/* ---- import ---- */
+
+static int import_into(struct store *store, const char *from, const char *data)
+{
+    struct progress progress;
+    struct report report;
+    struct buf text = buf_heap();
+    progress_begin(&progress);
+    report_init(&report);
+    struct azurite_import import = {.folder = from,
+                                    .data = data,
+                                    .progress = progress_show,
+                                    .arg = &progress,
+                                    .report = &report};
+    struct err error = azurite_import(store, &import);
+    progress_clear(&progress);
+    report_put(&report, &text);
+    (void)fwrite(text.p, 1, text.n, stdout);
+    buf_release(&text);
+    report_release(&report);
+    return err_is(error) ? complain_err(from, error) : 0;
+}
+
+static int import_command(const struct config *config)
+{
+    char from[PATH_MAX];
+    struct clock clock;
+    struct store store = {.clock = &clock};
+    const char *folder = store_folder(config, 2);
+    if (config->operand_count < 2 || strcmp(config->operands[0], "azurite") != 0 ||
+        folder == NULL || !make_absolute(config->operands[1], from))
+        return complain("import", "takes what to import and where to: import azurite FOLDER [DIR]");
+    if (control_reaches(folder))
+        return control_import_azurite(folder, from);
+    clock_init_system(&clock);
+    struct engine_local_options options = {.folder = folder, .clock = &clock};
+    struct err error = engine_local_open(&options, &store.engine);
+    if (err_is(error))
+        return complain_err(folder, error);
+    int status = import_into(&store, from, folder);
+    engine_close(store.engine);
+    return status;
+}
+
 /* ---- cert ---- */
 
 static int cert_command(const struct config *config)
@@ -158,6 +202,8 @@ int serve_command(const struct config *config)
         return check_command(config);
     if (str_eq(command, STR("backup")))
         return backup_command(config);
+    if (str_eq(command, STR("import")))
+        return import_command(config);
     if (str_eq(command, STR("cert")))
         return cert_command(config);
     if (str_eq(command, STR("health")))

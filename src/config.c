@@ -90,6 +90,11 @@ const struct command CONFIG_COMMANDS[] = {
      "for a store without a problem.", "--data"},
     {"backup", "TO [DIR]", "a consistent copy of the store, also while a server runs on it",
      "Makes the folder TO. The server that runs on the data, if there is one, makes the copy.", "--data"},
+    {"import", "azurite FOLDER [DIR]", "data of another program, into the store in DIR or --data",
+     "Reads a folder that Azurite has written, which stays as it is, and ends with a table of what was\n"
+     "taken, was already there, was left out and was damaged. The server that runs on the data, if there\n"
+     "is one, does it. Run it again to go on after an interruption: what is there stays as it is.\n"
+     "ETags, times, ids of messages and times of snapshots are new ones; leases are not taken.", "--data"},
     {"account", "add NAME [KEY1 [KEY2]] | list | rotate-key NAME 1|2 | delete NAME",
      "accounts of the server that runs on --data DIR",
      "Asks the running server over the socket in its data folder. Keys are base64; one that is not given\n"

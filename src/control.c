@@ -22,6 +22,7 @@
 
 #define SOCKET_NAME "control.sock"
 #define PROGRESS    "progress "
+#define IMPORT      "import azurite "
 enum { PATIENCE_SECONDS = 5, BACKLOG = 8, PROGRESS_MS = 100 };
 
 struct control {
@@ -171,6 +172,7 @@ static bool write_all(int fd, struct str text)
 /* How a backup that runs here is seen at the other end. */
 struct told_progress {
     int connection;
+    int stop; /* of an import: readable when the server stops */
     int64_t told_ms;
 };
 
@@ -185,6 +187,14 @@ static void tell_progress(void *arg, const char *doing, uint64_t done, uint64_t 
     told->told_ms = now;
     if (!write_all(told->connection, (struct str){line, (size_t)n}))
         told->connection = -1; /* nobody looks any more: the backup goes on */
+}
+
+static void put_reason(struct buf *answer, const char *path, struct err error)
+{
+    const char *why = error.detail != NULL                      ? error.detail
+                      : error.code == ERR_IO && error.cause > 0 ? strerrordesc_np(error.cause)
+                                                                : err_message(error.code);
+    buf_printf(answer, "error: %s: %s\n", path, why);
 }
 
 static void answer_backup(struct control *control, struct str to, int connection,
@@ -203,11 +213,43 @@ static void answer_backup(struct control *control, struct str to, int connection
         buf_put(answer, STR("ok\n"));
         progress_put_backup(answer, &backup, clock_mono_ms() - began);
         buf_putc(answer, '\n');
-    } else if (error.code == ERR_IO && error.cause > 0) {
-        buf_printf(answer, "error: %s: %s\n", path, strerrordesc_np(error.cause));
     } else {
-        buf_printf(answer, "error: %s: %s\n", path, err_message(error.code));
+        put_reason(answer, path, error);
     }
+}
+
+/* The server's end does not wait for an import to end. */
+static bool is_stopping(void *arg)
+{
+    const struct told_progress *told = arg;
+    struct pollfd stop = {.fd = told->stop, .events = POLLIN};
+    return poll(&stop, 1, 0) > 0;
+}
+
+static void answer_import(struct control *control, struct str from, int connection,
+                          struct buf *answer)
+{
+    char path[CONTROL_LINE_MAX + 1];
+    struct report report;
+    struct told_progress told = {.connection = connection, .stop = control->stop};
+    struct azurite_import import = {.folder = path,
+                                    .progress = tell_progress,
+                                    .stopped = is_stopping,
+                                    .arg = &told,
+                                    .report = &report};
+    struct err error = err_new(ERR_NOT_IMPLEMENTED);
+    memcpy(path, from.p, from.n);
+    path[from.n] = '\0';
+    report_init(&report);
+    if (control->calls.import_azurite != NULL)
+        error = control->calls.import_azurite(control->calls.arg, &import);
+    if (err_is(error)) {
+        put_reason(answer, path, error);
+    } else {
+        buf_put(answer, STR("ok\n"));
+        report_put(&report, answer);
+    }
+    report_release(&report);
 }
 
 static void serve_one(struct control *control, int connection)
@@ -224,6 +266,9 @@ static void serve_one(struct control *control, int connection)
     struct buf answer = buf_heap();
     if (str_starts((struct str){line, n}, STR("backup ")))
         answer_backup(control, str_from((struct str){line, n}, 7), connection, &answer);
+    else if (str_starts((struct str){line, n}, STR(IMPORT)))
+        answer_import(control, str_from((struct str){line, n}, strlen(IMPORT)), connection,
+                      &answer);
     else
         control_answer(control->registry, (struct str){line, n}, &answer);
     (void)write_all(connection, buf_str(&answer));
@@ -422,12 +467,23 @@ bool control_reaches(const char *folder)
     return connection >= 0;
 }
 
-int control_backup(const char *folder, const char *to)
+/* A line of a word and a path. */
+static int send_path(const char *folder, const char *word, const char *path)
 {
     struct buf line = buf_heap();
-    buf_printf(&line, "backup %s\n", to);
-    bool made = strchr(to, '\n') == NULL && line.n <= CONTROL_LINE_MAX;
+    buf_printf(&line, "%s%s\n", word, path);
+    bool made = strchr(path, '\n') == NULL && line.n <= CONTROL_LINE_MAX;
     int status = exchange(folder, made ? buf_str(&line) : STR_NONE);
     buf_release(&line);
     return status;
+}
+
+int control_backup(const char *folder, const char *to)
+{
+    return send_path(folder, "backup ", to);
+}
+
+int control_import_azurite(const char *folder, const char *from)
+{
+    return send_path(folder, IMPORT, from);
 }

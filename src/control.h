@@ -3,20 +3,22 @@
  * user and root get in, by the socket's mode and by what the kernel says of who connects.
  *
  * A request is one line of words, the answer is "ok" or "error: why" on its first line, then what
- * was asked for. While a backup runs, lines of "progress DOING DONE OF" come before that. One
- * connection is served at a time, on a thread of its own, so that an operator never holds up a
- * client. */
+ * was asked for. While a backup or an import runs, lines of "progress DOING DONE OF" come before
+ * that. One connection is served at a time, on a thread of its own, so that an operator never holds
+ * up a client. */
 #ifndef CONTROL_H
 #define CONTROL_H
 
 #include "engine/local/local.h"
+#include "import/azurite.h"
 #include "service/account/registry.h"
 
 struct control;
 
 /* What else the server does for its operator; the functions may take their time. */
 struct control_calls {
-    struct err (*backup)(void *arg, struct engine_backup *backup); /* NULL: it cannot */
+    struct err (*backup)(void *arg, struct engine_backup *backup);          /* NULL: it cannot */
+    struct err (*import_azurite)(void *arg, struct azurite_import *import); /* the same */
     void *arg;
 };
 
@@ -38,5 +40,7 @@ int control_command(const char *folder, const char *const *words, unsigned count
 bool control_reaches(const char *folder);
 /* `lazuli backup TO` with a running server: it makes the copy. `to` is absolute. */
 int control_backup(const char *folder, const char *to);
+/* `lazuli import azurite FROM` with a running server: it does the import. `from` is absolute. */
+int control_import_azurite(const char *folder, const char *from);
 
 #endif

@@ -122,9 +122,17 @@ static int start_accounts(struct server *s)
     return account_sources_load(s->config, &s->registry);
 }
 
-static struct err backup(void *engine, struct engine_backup *backup)
+static struct err backup(void *server, struct engine_backup *backup)
 {
-    return engine_local_backup(engine, backup);
+    const struct server *s = server;
+    return engine_local_backup(s->store.engine, backup);
+}
+
+static struct err import_azurite(void *server, struct azurite_import *import)
+{
+    struct server *s = server;
+    import->data = s->config->data;
+    return azurite_import(&s->store, import);
 }
 
 /* In the data folder; without one there is nobody to be asked for. */
@@ -132,7 +140,7 @@ static int start_control(struct server *s)
 {
     if (s->config->in_memory)
         return 0;
-    struct control_calls calls = {backup, s->store.engine};
+    struct control_calls calls = {backup, import_azurite, s};
     struct err error = control_new(s->config->data, &s->registry, &calls, &s->control);
     return err_is(error) ? complain_err("control socket", error) : 0;
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Import of a folder that Azurite has written. What is in the store already stays as it is, so an
+ * import that was cut off is run again and goes on where it was. */
+#ifndef IMPORT_AZURITE_H
+#define IMPORT_AZURITE_H
+
+#include "import/report.h"
+#include "service/common/store.h"
+
+struct azurite_import {
+    const char *folder; /* Azurite's; only read */
+    const char *data; /* the store's own folder, for the note of what is in progress; NULL: none */
+    /* As engine_progress; or NULL. */
+    void (*progress)(void *arg, const char *doing, uint64_t done, uint64_t of);
+    bool (*stopped)(void *arg); /* asked now and then: true ends the import; or NULL */
+    void *arg;
+    struct report *report;
+};
+
+/* ERR_IO, ERR_INVALID_INPUT with a detail when the folder is none of Azurite's, and what keeps the
+ * store from taking anything more (ERR_NO_SPACE). Damage is no error: the report has it. */
+struct err azurite_import(struct store *store, const struct azurite_import *options);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bytes that a document of Azurite names: a part of an extent, which is a file of its own. */
+#ifndef IMPORT_CHUNK_H
+#define IMPORT_CHUNK_H
+
+#include "core/err.h"
+#include "import/document.h"
+
+enum { CHUNK_READ_BYTES = 256 << 10 };
+
+struct chunk {
+    struct str id; /* "*ZERO*": zeros; empty: no bytes */
+    uint64_t offset;
+    uint64_t count;
+};
+
+/* Of a "persistency" member. False when it is none. */
+bool chunk_of(const struct node *owner, struct chunk *out);
+
+/* The folder with the extents. One file is kept open: neighbours lie in the same. */
+struct extents {
+    int folder;
+    int file;
+    char name[64];
+    char *buffer; /* CHUNK_READ_BYTES */
+};
+
+/* A folder that is missing has no extents. */
+void extents_open(struct extents *extents, int parent, const char *folder);
+void extents_close(struct extents *extents);
+
+typedef struct err chunk_take(void *arg, struct str bytes);
+/* Hands the bytes over piece by piece. ERR_CORRUPT with a detail when the file is gone or too
+ * short; ERR_IO; and what `take` answers. */
+struct err chunk_read(struct extents *extents, const struct chunk *chunk, chunk_take *take,
+                      void *arg);
+
+#endif

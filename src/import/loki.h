@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A LokiJS database: {"collections":[{"name":…,"data":[document,…],…},…],…} as one line of JSON.
+ * LokiJS holds all of it in memory; here it is read once from the front, and only the bounds of
+ * each document are found, so a file of any size takes a fixed buffer. After a crash such a file
+ * may be empty, end early or hold garbage: what comes before the damage is found, and the search
+ * goes on behind it. */
+#ifndef IMPORT_LOKI_H
+#define IMPORT_LOKI_H
+
+#include "core/arena.h"
+#include "core/err.h"
+
+enum {
+    LOKI_DOCUMENT_BYTES_MAX = 256 << 20,
+    LOKI_COLLECTION_BYTES_MAX = 255,
+};
+
+struct loki_place {
+    uint64_t offset;
+    uint64_t length;
+};
+
+struct loki_visit {
+    /* A document's bounds. False ends the walk. */
+    bool (*document)(void *arg, struct str collection, struct loki_place place);
+    /* Bytes that belong to no document and no structure. */
+    void (*damage)(void *arg, uint64_t offset, const char *what);
+    void *arg;
+};
+
+struct loki_outcome {
+    bool whole; /* read to its end, and nothing was damaged */
+    uint64_t documents;
+};
+
+/* Walks the open file. ERR_IO. */
+struct err loki_walk(int fd, const struct loki_visit *visit, struct loki_outcome *out);
+/* Reads a document into the arena. ERR_IO, ERR_INVALID_INPUT for one that is too long. */
+struct err loki_read(int fd, struct loki_place place, struct arena *a, struct str *out);
+
+#endif
