@@ -48,17 +48,21 @@ static int read_file(const char *path, struct accounts *accounts)
     return status;
 }
 
+static int read_variable(struct accounts *accounts, bool *given)
+{
+    const char *variable = getenv("AZURITE_ACCOUNTS");
+    struct accounts_fault fault;
+    *given = variable != NULL && variable[0] != '\0';
+    struct err error = *given ? accounts_parse(accounts, str_of(variable), &fault) : OK;
+    return err_is(error) ? complain_account("AZURITE_ACCOUNTS", &fault, error) : 0;
+}
+
 /* True when the command line or the environment gave accounts; *status as above. */
 static bool read_given(const struct config *config, struct accounts *accounts, int *status)
 {
-    const char *variable = getenv("AZURITE_ACCOUNTS");
-    bool given = variable != NULL && variable[0] != '\0';
-    struct accounts_fault fault;
-    struct err error = given ? accounts_parse(accounts, str_of(variable), &fault) : OK;
-    *status = 0;
-    if (err_is(error))
-        *status = complain_account("AZURITE_ACCOUNTS", &fault, error);
-    else if (config->accounts_file != NULL)
+    bool given;
+    *status = read_variable(accounts, &given);
+    if (*status == 0 && config->accounts_file != NULL)
         *status = read_file(config->accounts_file, accounts);
     return given || config->accounts_file != NULL;
 }
@@ -90,6 +94,101 @@ static int add_well_known(struct accounts *accounts)
     return err_is(error) ? complain(ACCOUNT_WELL_KNOWN_NAME, "cannot be added") : 0;
 }
 
+/* ---- again ---- */
+
+/* Those of the file alone; NULL, with a line in the log, when it is not well-formed. */
+static struct accounts *read_apart(const struct config *config)
+{
+    struct accounts *accounts = accounts_new();
+    if (config->accounts_file == NULL || read_file(config->accounts_file, accounts) == 0)
+        return accounts;
+    log_line(LOG_WARN, "%s: the accounts stay as they were", config->accounts_file);
+    accounts_free(accounts);
+    return NULL;
+}
+
+static bool same_keys(const struct account *a, const struct account *b)
+{
+    bool same = a->key_count == b->key_count;
+    for (unsigned i = 0; same && i < a->key_count; i++)
+        same = str_eq(a->keys_base64[i], b->keys_base64[i]);
+    return same;
+}
+
+/* One that is as it was is not touched: its clients would have to prove themselves again. */
+static struct err serve_one(struct accounts *served, struct accounts *from, struct str name)
+{
+    struct account *fresh = accounts_get(from, name);
+    struct account *old = accounts_get(served, name);
+    bool same = old != NULL && same_keys(fresh, old);
+    struct str second = fresh->key_count > 1 ? fresh->keys_base64[1] : STR_NONE;
+    struct err error = same ? OK : accounts_put(served, fresh->name, fresh->keys_base64[0], second);
+    account_put(old);
+    account_put(fresh);
+    return error;
+}
+
+static bool has(struct accounts *accounts, struct str name)
+{
+    struct account *account = accounts_get(accounts, name);
+    account_put(account);
+    return account != NULL;
+}
+
+/* Takes away what the file had when it was last read and has no more. True if there was such. */
+static bool retire(struct registry *registry, struct accounts *fresh, struct arena *arena)
+{
+    bool any = false;
+    for (size_t i = accounts_count(registry->from_file); i > 0; i--) {
+        struct str name = accounts_name(registry->from_file, arena, i - 1);
+        if (has(fresh, name))
+            continue;
+        struct err error = accounts_remove(registry->accounts, name);
+        any = any || !err_is(error);
+    }
+    return any;
+}
+
+static void serve_all(struct registry *registry, struct accounts *fresh, struct arena *arena)
+{
+    for (size_t i = 0; i < accounts_count(fresh); i++) {
+        struct str name = accounts_name(fresh, arena, i);
+        struct err error = serve_one(registry->accounts, fresh, name);
+        if (err_is(error))
+            log_line(LOG_WARN, "account %.*s cannot be added: %s", STR_ARG(name),
+                     err_message(error.code));
+    }
+}
+
+void account_sources_reload(const struct config *old, const struct config *fresh,
+                            struct registry *registry)
+{
+    struct arena arena;
+    bool deleted, given;
+    if (old->accounts_file == NULL && fresh->accounts_file == NULL)
+        return;
+    struct accounts *accounts = read_apart(fresh);
+    if (accounts == NULL)
+        return;
+    if (registry->refuse_well_known_key && serves_well_known_key(accounts)) {
+        log_line(LOG_WARN,
+                 "%s: the well-known key is served on loopback only; the accounts stay as "
+                 "they were",
+                 fresh->accounts_file);
+        accounts_free(accounts);
+        return;
+    }
+    arena_init(&arena, 2 * ACCOUNT_NAME_MAX * ACCOUNTS_MAX);
+    /* What the file hid may come to light. */
+    if (retire(registry, accounts, &arena) && (err_is(registry_load(registry, &deleted)) ||
+                                               read_variable(registry->accounts, &given) != 0))
+        log_line(LOG_WARN, "the accounts of the store and of the environment cannot be read");
+    serve_all(registry, accounts, &arena);
+    arena_release(&arena);
+    accounts_free(registry->from_file);
+    registry->from_file = accounts;
+}
+
 int account_sources_load(const struct config *config, struct registry *registry)
 {
     bool deleted = false;
@@ -101,6 +200,7 @@ int account_sources_load(const struct config *config, struct registry *registry)
         status = add_well_known(registry->accounts);
     if (status != 0)
         return status;
+    registry->from_file = read_apart(config);
     const char *host = reachable_host(config);
     registry->refuse_well_known_key = host != NULL && !config->insecure_well_known_key;
     if (registry->refuse_well_known_key && serves_well_known_key(registry->accounts))

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "complain.h"
 #include "config.h"
 #include "rest/ops_doc.h"
 #include "serve.h"
@@ -41,6 +42,11 @@ static int work(struct config *config)
 {
     (void)signal(SIGPIPE, SIG_IGN);
     log_set_level(config->log_level);
+    if (config->debug_file != NULL) {
+        struct err error = log_set_file(config->debug_file);
+        if (err_is(error))
+            return complain_err(config->debug_file, error);
+    }
     return config->command == NULL ? serve(config, "Lazuli/" LAZULI_VERSION)
                                    : serve_command(config);
 }

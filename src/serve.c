@@ -30,6 +30,7 @@
 #include "net/dial.h"
 #include "net/pool.h"
 #include "reachable.h"
+#include "reload.h"
 #include "rest/bulk.h"
 #include "rest/copy/copier.h"
 #include "rest/digest.h"
@@ -80,6 +81,7 @@ struct server {
     struct loop_timer log_timer;
     bool draining;
     struct announce_ports ports;
+    struct reloader *reloader;
     atomic_int_fast64_t idle_ms[SERVICE_KIND_COUNT];
 };
 
@@ -103,6 +105,7 @@ static int start_engine(struct server *s)
     s->store.touches = s->config->track_last_access ? blob_touches_new() : NULL;
     if (s->config->in_memory) {
         s->store.engine = engine_mem_new(&s->clock);
+        engine_mem_limit(s->store.engine, s->config->memory_limit);
         return 0;
     }
     struct engine_local_options options = {
@@ -216,18 +219,7 @@ static void start_rest(struct server *s, const char *server_name)
 {
     const struct config *c = s->config;
     s->rest = (struct rest_server){
-        .options = {.product_style = !c->path_style_only,
-                    .any_version = c->any_version || c->loose,
-                    .loose = c->loose,
-                    .container_delete_seconds = c->container_delete_seconds,
-                    .queue_delete_seconds = c->queue_delete_seconds,
-                    .share_delete_seconds = c->share_delete_seconds,
-                    .table_delete_seconds = c->table_delete_seconds,
-                    .rehydrate_seconds = c->rehydrate_seconds,
-                    .container_retention_days = c->container_retention_days,
-                    .blob_versioning =
-                        str_of(c->blob_versioning == NULL ? "off" : c->blob_versioning),
-                    .server_name = server_name},
+        .options = {.product_style = !c->path_style_only, .server_name = server_name},
         .store = &s->store,
         .auth = {.accounts = s->accounts,
                  .store = &s->store,
@@ -238,15 +230,15 @@ static void start_rest(struct server *s, const char *server_name)
         .pool = s->pool,
         .digests = digests_new(s->loops, s->loop_count),
         .bulk = s->bulk,
-        .log = c->silent ? NULL : line_log_new(STDOUT_FILENO),
+        .log = line_log_new(STDOUT_FILENO),
         .inspector = c->no_inspector ? NULL : inspector_new(),
     };
     for (unsigned i = 0; i < SERVICE_KIND_COUNT; i++)
         match_index_init(&s->rest.match[i], (enum service_kind)i);
-    if (s->rest.log != NULL) {
-        s->log_timer.fire = flush_log;
-        loop_timer_set(s->loops[0], &s->log_timer, LOG_FLUSH_MS);
-    }
+    reload_set_options(&s->rest.options, c);
+    line_log_mute(s->rest.log, c->silent);
+    s->log_timer.fire = flush_log;
+    loop_timer_set(s->loops[0], &s->log_timer, LOG_FLUSH_MS);
 }
 
 /* The log has said already what is wrong with the files. */
@@ -277,13 +269,6 @@ static int listened(const char *name, const char *host, uint64_t wanted, struct 
     return 0;
 }
 
-static int64_t keep_alive_ms(const struct config *config, size_t service)
-{
-    enum { DAY_SECONDS = 86400 };
-    uint64_t seconds = config->keep_alive_s[service];
-    return (int64_t)(seconds == 0 ? DAY_SECONDS : seconds) * 1000;
-}
-
 static int listen_for(struct server *s, size_t i)
 {
     const struct config *c = s->config;
@@ -293,7 +278,7 @@ static int listen_for(struct server *s, size_t i)
     s->listeners[i] = (struct rest_listener){.server = &s->rest, .service = (enum service_kind)i};
     struct http_place place = {
         .host = c->host[i], .port = (uint16_t)c->port[i], .idle_ms = &s->idle_ms[i]};
-    atomic_store(&s->idle_ms[i], keep_alive_ms(c, i));
+    atomic_store(&s->idle_ms[i], reload_idle_ms(c, i));
     struct err error = http_server_listen_at(s->http, &place, &s->listeners[i], &port);
     int status = listened(SERVICE_NAMES[i], c->host[i], c->port[i], error, &port);
     s->rest.ports[i] = port;
@@ -396,6 +381,19 @@ static int start_watching(struct server *s)
     return 0;
 }
 
+static int start_reloader(struct server *s)
+{
+    struct reload_parts parts = {.rest = &s->rest,
+                                 .http = s->http,
+                                 .smb = s->smb,
+                                 .tls = s->tls,
+                                 .registry = &s->registry,
+                                 .idle_ms = s->idle_ms,
+                                 .pool = s->pool};
+    s->reloader = reloader_new(s->config, &parts);
+    return 0;
+}
+
 static int start_sweeper(struct server *s)
 {
     jobs_init(&s->jobs);
@@ -441,17 +439,6 @@ static void drain(struct server *s)
         smb_drained(s);
 }
 
-/* SIGHUP: the certificate's files may be new ones. */
-static void reload(struct server *s)
-{
-    if (s->tls == NULL)
-        return;
-    if (err_is(tls_reload(s->tls)))
-        log_line(LOG_WARN, "the certificate stays as it was");
-    else
-        log_line(LOG_INFO, "certificate read again");
-}
-
 static void on_signal(struct loop_watch *watch, uint32_t events)
 {
     struct server *s = (struct server *)((char *)watch - offsetof(struct server, signals));
@@ -459,7 +446,7 @@ static void on_signal(struct loop_watch *watch, uint32_t events)
     (void)events;
     while (read(watch->fd, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGHUP) {
-            reload(s);
+            reloader_ask(s->reloader);
             continue;
         }
         if (s->draining) {
@@ -525,6 +512,7 @@ static void release(struct server *s)
     stop_copies(s);
     if (s->pool != NULL)
         pool_free(s->pool);
+    reloader_free(s->reloader);
     if (s->bulk != NULL)
         bulk_stop(s->bulk);
     control_free(s->control);
@@ -554,6 +542,8 @@ static void release(struct server *s)
     oauth_free(s->oauth);
     if (s->accounts != NULL)
         accounts_free(s->accounts);
+    if (s->registry.from_file != NULL)
+        accounts_free(s->registry.from_file);
     if (s->signals.fd > 0)
         (void)close(s->signals.fd);
     clock_release(&s->clock);
@@ -609,6 +599,8 @@ int serve(const struct config *config, const char *server_name)
         status = start_control(s);
     if (status == 0)
         status = start_watching(s);
+    if (status == 0)
+        status = start_reloader(s);
     if (status == 0)
         status = announce_write_ports(s->config, &s->ports);
     if (status == 0) {

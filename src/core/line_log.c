@@ -4,10 +4,12 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/log.h"
 #include "core/mem.h"
 
 enum { GATHERED_BYTES = 32 << 10 };
@@ -16,6 +18,7 @@ struct line_log {
     pthread_mutex_t lock;
     struct buf lines;
     int fd;
+    atomic_bool muted;
 };
 
 struct line_log *line_log_new(int fd)
@@ -27,15 +30,33 @@ struct line_log *line_log_new(int fd)
     return log;
 }
 
-static void write_lines(struct line_log *log)
+void line_log_mute(struct line_log *log, bool muted)
 {
-    struct str rest = buf_str(&log->lines);
+    atomic_store(&log->muted, muted);
+}
+
+bool line_log_wants(const struct line_log *log)
+{
+    return log != NULL &&
+           (!atomic_load_explicit(&log->muted, memory_order_relaxed) || log_file() >= 0);
+}
+
+static void write_to(int fd, struct str rest)
+{
     while (rest.n > 0) {
-        ssize_t n = write(log->fd, rest.p, rest.n);
+        ssize_t n = write(fd, rest.p, rest.n);
         if (n <= 0)
             break; /* nobody reads the log: there is nobody to tell */
         rest = str_from(rest, (size_t)n);
     }
+}
+
+static void write_lines(struct line_log *log)
+{
+    if (!atomic_load(&log->muted))
+        write_to(log->fd, buf_str(&log->lines));
+    if (log_file() >= 0)
+        write_to(log_file(), buf_str(&log->lines));
     buf_clear(&log->lines);
 }
 

@@ -8,8 +8,12 @@
 
 struct line_log;
 
-/* Writes to fd, which stays the caller's. */
+/* Writes to fd, which stays the caller's, and to the log's file (core/log.h) if there is one. */
 struct line_log *line_log_new(int fd);
+/* Nothing goes to fd until it is called again with false. From any thread. */
+void line_log_mute(struct line_log *log, bool muted);
+/* Whether a line goes anywhere; NULL: it does not. */
+bool line_log_wants(const struct line_log *log);
 /* A line is put into the buffer between the two; other threads wait for that long. */
 struct buf *line_log_begin(struct line_log *log);
 void line_log_end(struct line_log *log);

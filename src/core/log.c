@@ -1,25 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/log.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { LOG_LINE_MAX = 4096 };
 
-/* The one thing in the program that is set after its definition: handing a logger through every
- * signature buys nothing that tests need. */
-static enum log_level log_level_now = LOG_INFO;
+/* The only things in the program that are set after their definition: handing a logger through
+ * every signature buys nothing that tests need. */
+static _Atomic(enum log_level) log_level_now = LOG_INFO;
+static atomic_int log_file_fd = -1;
 
 void log_set_level(enum log_level level)
 {
-    log_level_now = level;
+    atomic_store_explicit(&log_level_now, level, memory_order_relaxed);
+}
+
+int log_file(void)
+{
+    return atomic_load_explicit(&log_file_fd, memory_order_relaxed);
+}
+
+/* Who writes at this moment has the descriptor's number: a new file takes it over. */
+struct err log_set_file(const char *path)
+{
+    int old = log_file();
+    int fresh = open(path != NULL ? path : "/dev/null",
+                     O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+    if (fresh < 0)
+        return err_cause(ERR_IO, errno);
+    if (old < 0) {
+        atomic_store(&log_file_fd, fresh);
+        return OK;
+    }
+    bool moved = dup3(fresh, old, O_CLOEXEC) == old;
+    int cause = errno;
+    (void)close(fresh);
+    return moved ? OK : err_cause(ERR_IO, cause);
+}
+
+static bool on_stderr(enum log_level level)
+{
+    return level <= atomic_load_explicit(&log_level_now, memory_order_relaxed);
 }
 
 bool log_wants(enum log_level level)
 {
-    return level <= log_level_now;
+    return on_stderr(level) || log_file() >= 0;
 }
 
 static size_t log_stamp(char *line, size_t size, enum log_level level)
@@ -51,6 +83,9 @@ void log_line(enum log_level level, const char *format, ...)
         if ((unsigned char)line[i] < 0x20 || line[i] == 0x7F)
             line[i] = '?';
     line[n++] = '\n';
-    if (write(STDERR_FILENO, line, n) < 0)
-        return; /* nobody reads the log: there is nobody to tell */
+    /* Where nobody reads the log, there is nobody to tell. */
+    if (on_stderr(level))
+        (void)!write(STDERR_FILENO, line, n);
+    if (log_file() >= 0)
+        (void)!write(log_file(), line, n);
 }

@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line to stderr per event. Never hand it a key, a signature or a query string that may hold
- * one. */
+/* One line to stderr per event, and to a second file when there is one. Never hand it a key, a
+ * signature or a query string that may hold one. */
 #ifndef CORE_LOG_H
 #define CORE_LOG_H
 
+#include "core/err.h"
 #include "core/str.h"
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
-/* Set once at start-up, before other threads exist. */
+/* From any thread. */
 void log_set_level(enum log_level level);
+/* Lines of every level go to the file, too, from now on. Again with the same or another path: the
+ * file is opened anew, for those who rotate logs. NULL ends it. ERR_IO. */
+struct err log_set_file(const char *path);
+/* The file's descriptor, which stays the log's; -1: there is none. */
+int log_file(void);
+/* Whether a line of the level goes anywhere. */
 bool log_wants(enum log_level level);
 /* "2026-01-01T00:00:00.000Z LEVEL text" in one write, control characters made harmless. */
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -62,15 +62,14 @@ static void set_options(SSL_CTX *context)
     SSL_CTX_set_alpn_select_cb(context, choose_protocol, NULL);
 }
 
-static struct err make_context(const struct tls *t, SSL_CTX **out)
+static struct err make_context(const struct tls_files *files, SSL_CTX **out)
 {
     ERR_clear_error();
     SSL_CTX *context = SSL_CTX_new(TLS_server_method());
     if (context == NULL)
         return err_new(ERR_IO);
     set_options(context);
-    struct tls_files files = {t->certificate, t->key, t->password};
-    struct err error = tls_files_load(context, &files);
+    struct err error = tls_files_load(context, files);
     if (err_is(error)) {
         SSL_CTX_free(context);
         return error;
@@ -87,14 +86,28 @@ static char *copy_text(const char *text)
     return memcpy(mem_alloc(size), text, size);
 }
 
+static void copy_files(struct tls *t, const struct tls_files *files)
+{
+    t->certificate = copy_text(files->certificate);
+    t->key = copy_text(files->key);
+    t->password = copy_text(files->password);
+}
+
+static void free_files(struct tls *t)
+{
+    free(t->certificate);
+    free(t->key);
+    if (t->password != NULL)
+        OPENSSL_cleanse(t->password, strlen(t->password));
+    free(t->password);
+}
+
 struct err tls_new(const struct tls_files *files, struct tls **out)
 {
     struct tls *t = MEM_NEW(struct tls);
     (void)pthread_mutex_init(&t->lock, NULL);
-    t->certificate = copy_text(files->certificate);
-    t->key = copy_text(files->key);
-    t->password = copy_text(files->password);
-    struct err error = make_context(t, &t->context);
+    copy_files(t, files);
+    struct err error = make_context(files, &t->context);
     if (err_is(error)) {
         tls_free(t);
         return error;
@@ -103,10 +116,10 @@ struct err tls_new(const struct tls_files *files, struct tls **out)
     return OK;
 }
 
-struct err tls_reload(struct tls *t)
+static struct err use_files(struct tls *t, const struct tls_files *files)
 {
     SSL_CTX *fresh;
-    TRY(make_context(t, &fresh));
+    TRY(make_context(files, &fresh));
     (void)pthread_mutex_lock(&t->lock);
     SSL_CTX *old = t->context;
     t->context = fresh;
@@ -115,16 +128,27 @@ struct err tls_reload(struct tls *t)
     return OK;
 }
 
+struct err tls_reload(struct tls *t)
+{
+    struct tls_files files = {t->certificate, t->key, t->password};
+    return use_files(t, &files);
+}
+
+struct err tls_reload_from(struct tls *t, const struct tls_files *files)
+{
+    struct tls old = *t;
+    TRY(use_files(t, files));
+    copy_files(t, files);
+    free_files(&old);
+    return OK;
+}
+
 void tls_free(struct tls *t)
 {
     if (t == NULL)
         return;
     SSL_CTX_free(t->context);
-    free(t->certificate);
-    free(t->key);
-    if (t->password != NULL)
-        OPENSSL_cleanse(t->password, strlen(t->password));
-    free(t->password);
+    free_files(t);
     (void)pthread_mutex_destroy(&t->lock);
     free(t);
 }

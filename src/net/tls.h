@@ -24,6 +24,8 @@ struct err tls_new(const struct tls_files *files, struct tls **out);
 /* Reads the files again, from any thread: connections made from then on use them. On an error the
  * old ones stay. */
 struct err tls_reload(struct tls *t);
+/* The same from other files, whose names it keeps when they are good. */
+struct err tls_reload_from(struct tls *t, const struct tls_files *files);
 /* Sessions that are still open live on. */
 void tls_free(struct tls *t);
 

@@ -715,7 +715,7 @@ static void on_done(struct http_exchange *x)
     int64_t now_us = loop_now_us(x->loop);
     stats_add(&((struct rest_loop *)x->loop_memory)->stats, call, d->outcome,
               now_us > call->answered_us ? now_us : call->answered_us);
-    if (call->server->log != NULL)
+    if (line_log_wants(call->server->log))
         access_log_add(call->server->log, call, d->outcome);
     if (err_is(d->outcome) && log_wants(LOG_DEBUG))
         access_log_refusal(call, d->outcome);

@@ -3,6 +3,8 @@
 #ifndef REST_SERVER_H
 #define REST_SERVER_H
 
+#include <stdatomic.h>
+
 #include "auth/auth.h"
 #include "http/exchange.h"
 #include "http/server.h"
@@ -11,17 +13,18 @@
 #include "service/common/store.h"
 
 struct rest_options {
-    bool product_style; /* account.blob.localhost names an account */
-    bool any_version;   /* --skipApiVersionCheck, --loose */
-    bool loose;         /* --loose: headers and parameters we do not support are passed over */
-    bool access_log;    /* one line per request */
+    bool product_style;      /* account.blob.localhost names an account */
+    const char *server_name; /* the Server header's product and version */
+    /* What follows may change while the server runs. */
+    atomic_bool any_version; /* --skipApiVersionCheck, --loose */
+    atomic_bool loose;       /* --loose: what is not supported is passed over */
     /* How long the name of what was deleted cannot be taken. */
-    uint64_t container_delete_seconds, queue_delete_seconds, share_delete_seconds,
+    _Atomic uint64_t container_delete_seconds, queue_delete_seconds, share_delete_seconds,
         table_delete_seconds;
-    uint64_t rehydrate_seconds;        /* how long a blob takes to leave the archive tier */
-    uint64_t container_retention_days; /* how long a deleted container can be restored */
-    struct str blob_versioning;        /* "on", "off", or accounts, with commas between */
-    const char *server_name;           /* the Server header's product and version */
+    _Atomic uint64_t rehydrate_seconds;        /* how long a blob takes to leave the archive tier */
+    _Atomic uint64_t container_retention_days; /* how long a deleted container can be restored */
+    _Atomic(const char *) blob_versioning;     /* "on", "off", or accounts, with commas between;
+                                                  NULL: off. Lives as long as the server. */
 };
 
 struct cors_rules;

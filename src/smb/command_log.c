@@ -71,7 +71,7 @@ static void put_line(struct buf *out, const struct smb_request *q)
 void smb_command_log(const struct smb_request *q)
 {
     struct line_log *log = smb_server_world(q->conn->server)->log;
-    if (log != NULL) {
+    if (line_log_wants(log)) {
         put_line(line_log_begin(log), q);
         line_log_end(log);
     }

@@ -46,6 +46,8 @@ struct smb_server {
     struct smb_clients *clients;
     struct smb_tunnel *tunnel;
     struct guid guid;
+    atomic_uint connections_max;
+    atomic_uint connections_per_address;
     atomic_uint connection_count;
     atomic_uint session_count;
     _Atomic uint64_t requests[SMB_USAGE_COMMANDS];
@@ -58,6 +60,13 @@ struct smb_server {
     struct accounts_listener listener;
     struct smb_worker workers[];
 };
+
+void smb_server_limit(struct smb_server *s, unsigned connections_max,
+                      unsigned connections_per_address)
+{
+    atomic_store(&s->connections_max, connections_max);
+    atomic_store(&s->connections_per_address, connections_per_address);
+}
 
 /* ---- keys that are the account's no more ---- */
 
@@ -102,6 +111,7 @@ struct err smb_server_new(const struct smb_world *world, const struct smb_option
     s->options = *options;
     if (s->options.connections_max == 0)
         s->options.connections_max = CONNECTIONS_MAX;
+    smb_server_limit(s, s->options.connections_max, s->options.connections_per_address);
     if (s->options.early_bytes_max == 0)
         s->options.early_bytes_max = SMB_EARLY_BYTES_MAX;
     s->opens = smb_opens_new(s);
@@ -351,13 +361,13 @@ void smb_server_end_session(struct smb_request *q, uint64_t id)
 static void listener_take(struct listener *base, int fd, const struct sockaddr_storage *peer)
 {
     struct smb_worker *w = (struct smb_worker *)base;
-    if (atomic_load(&w->server->connection_count) >= w->server->options.connections_max) {
+    if (atomic_load(&w->server->connection_count) >= atomic_load(&w->server->connections_max)) {
         (void)close(fd);
         return;
     }
     struct address_counts *addresses = w->server->world.addresses;
     if (addresses != NULL &&
-        !address_counts_add(addresses, peer, w->server->options.connections_per_address)) {
+        !address_counts_add(addresses, peer, atomic_load(&w->server->connections_per_address))) {
         (void)close(fd);
         return;
     }

@@ -43,6 +43,9 @@ struct smb_server;
 
 struct err smb_server_new(const struct smb_world *world, const struct smb_options *options,
                           struct smb_server **out);
+/* New limits for the connections that come from now on. From any thread. */
+void smb_server_limit(struct smb_server *s, unsigned connections_max,
+                      unsigned connections_per_address);
 /* One port for all loops; before they run. ERR_IO with errno as cause. Port 0 picks a free one. */
 struct err smb_server_listen(struct smb_server *s, const char *host, uint16_t port,
                              uint16_t *port_out);

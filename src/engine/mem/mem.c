@@ -2,6 +2,7 @@
 #include "engine/mem/mem.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "core/mem.h"
@@ -89,6 +90,28 @@ static struct err mem_partitions(struct engine *e, const struct partition_walk *
 
 /* ---- the committer ---- */
 
+void engine_mem_limit(struct engine *e, uint64_t bytes)
+{
+    mem_engine_of(e)->limit = bytes;
+}
+
+bool mem_has_room(struct mem_engine *m, uint64_t more, bool slack)
+{
+    if (m->limit == 0)
+        return true;
+    pthread_mutex_lock(&m->extents.lock);
+    uint64_t used = m->extents.total_bytes + m->extents.coming_bytes;
+    pthread_mutex_unlock(&m->extents.lock);
+    return used + atomic_load(&m->row_bytes) + more <= m->limit + (slack ? m->limit / 16 : 0);
+}
+
+static bool mem_may_grow(struct mem_engine *m, const struct engine_update *u, int64_t grown)
+{
+    enum { SMALL_GROWTH = 512 };
+    bool small = grown <= SMALL_GROWTH || (u->hints & HINT_SMALL) != 0;
+    return grown <= 0 || mem_has_room(m, (uint64_t)grown, small);
+}
+
 /* Runs one update on the newest state; an error leaves that as it was. */
 static void mem_run_update(struct mem_engine *m, struct tree *newest, struct engine_update *u)
 {
@@ -99,12 +122,15 @@ static void mem_run_update(struct mem_engine *m, struct tree *newest, struct eng
     t.base.stamp = m->last_stamp;
     t.base.writable = true;
     u->result = u->fn(&t.base, u->arg);
+    if (!err_is(u->result) && !mem_may_grow(m, u, t.grown))
+        u->result = err_cause(ERR_NO_SPACE, ENOSPC);
     if (err_is(u->result)) {
         tree_put(newest);
         *newest = before;
     } else {
         tree_put(&before);
         mem_extents_settle(&m->extents, t.settle, m->commit + 1);
+        atomic_fetch_add(&m->row_bytes, (uint64_t)t.grown);
         atomic_fetch_add(&m->updates, 1);
     }
     mem_txn_release(&t);

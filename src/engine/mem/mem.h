@@ -8,5 +8,9 @@
 #include "engine/engine.h"
 
 struct engine *engine_mem_new(const struct clock *clock);
+/* Refuses what would make rows and extents take more bytes than this together: ERR_NO_SPACE. Before
+ * the first update; 0, as it is without: no limit. Updates that grow by little have a sixteenth
+ * more, since a deletion also writes a row for the sweeper. */
+void engine_mem_limit(struct engine *e, uint64_t bytes);
 
 #endif

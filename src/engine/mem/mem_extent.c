@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Extents of the memory engine: a block of the heap each. */
 #include <assert.h>
+#include <errno.h>
 #include <isa-l.h>
 #include <stdlib.h>
 
@@ -113,6 +114,13 @@ static struct mem_writer *mem_writer_of(struct extent_writer *w)
     return (struct mem_writer *)(void *)w;
 }
 
+static void expect(struct mem_extents *x, int64_t bytes)
+{
+    pthread_mutex_lock(&x->lock);
+    x->coming_bytes += (uint64_t)bytes;
+    pthread_mutex_unlock(&x->lock);
+}
+
 static struct err mem_writer_append(struct extent_writer *w, struct str bytes)
 {
     memcpy(mem_writer_of(w)->bytes->bytes + w->length, bytes.p, bytes.n);
@@ -124,6 +132,7 @@ static struct err mem_writer_finish(struct extent_writer *base, struct extent *o
 {
     struct mem_writer *w = mem_writer_of(base);
     struct mem_bytes *b = w->bytes;
+    expect(&w->engine->extents, -(int64_t)base->size_max);
     if (base->length < base->size_max)
         b = mem_realloc(b, sizeof *b + base->length);
     b->length = base->length;
@@ -137,6 +146,7 @@ static struct err mem_writer_finish(struct extent_writer *base, struct extent *o
 static void mem_writer_abandon(struct extent_writer *base)
 {
     struct mem_writer *w = mem_writer_of(base);
+    expect(&w->engine->extents, -(int64_t)base->size_max);
     free(w->bytes);
     free(w);
 }
@@ -151,6 +161,9 @@ struct err mem_extent_begin(struct engine *e, uint32_t size_max, unsigned hints,
                             struct extent_writer **out)
 {
     (void)hints;
+    if (!mem_has_room(mem_engine_of(e), size_max, false))
+        return err_cause(ERR_NO_SPACE, ENOSPC);
+    expect(&mem_engine_of(e)->extents, size_max);
     struct mem_writer *w = MEM_NEW(struct mem_writer);
     w->base.ops = &MEM_WRITER_OPS;
     w->base.size_max = size_max;

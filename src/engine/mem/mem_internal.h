@@ -32,6 +32,7 @@ struct mem_extents {
     size_t bucket_count; /* a power of two */
     size_t count;
     uint64_t total_bytes;
+    uint64_t coming_bytes; /* of extents that are being written */
     uint64_t last_id;
     struct mem_bytes *garbage;
     struct mem_bytes **garbage_end;
@@ -46,6 +47,8 @@ struct mem_engine {
     struct tree published;
     struct pins pins;
     struct mem_extents extents;
+    uint64_t limit; /* in bytes; 0: none */
+    _Atomic uint64_t row_bytes;
     int64_t last_stamp; /* the committer's */
     uint64_t commit;    /* the committer's */
     atomic_uint_fast64_t updates;
@@ -78,7 +81,11 @@ struct mem_txn {
     struct rowkey key;
     struct mem_kept_row *kept; /* rows handed out that the update may have replaced since */
     struct mem_settle *settle;
+    int64_t grown; /* bytes of rows that the update has added */
 };
+
+/* Whether `more` bytes have room; `slack` lets them have what is kept for deletions. */
+bool mem_has_room(struct mem_engine *m, uint64_t more, bool slack);
 
 void mem_txn_init(struct mem_txn *t, struct mem_engine *e, struct tree *tree, struct str partition);
 void mem_txn_release(struct mem_txn *t);

@@ -43,12 +43,23 @@ static struct err mem_get_many(struct txn *txn, struct engine_read *reads, size_
     return OK;
 }
 
+/* What a row takes, its node in the tree included. */
+static int64_t row_bytes(const struct row *row)
+{
+    enum { NODE_BYTES = 64 };
+    return row == NULL
+               ? 0
+               : (int64_t)(sizeof *row + row->key_n + row->value_n + row->body_n + NODE_BYTES);
+}
+
 static struct err mem_put(struct txn *txn, const struct engine_row *row)
 {
     struct mem_txn *t = mem_txn_of(txn);
     struct str physical = rowkey_of(&t->key, row->key);
+    t->grown -= row_bytes(tree_find(t->tree, physical));
     tree_insert(t->tree, row->body.n == 0 ? row_new(physical, row->value)
                                           : row_new_with_body(physical, row->value, row->body));
+    t->grown += row_bytes(tree_find(t->tree, physical));
     return OK;
 }
 
@@ -63,7 +74,9 @@ static struct err mem_insert(struct txn *txn, const struct engine_row *row)
 static struct err mem_del(struct txn *txn, struct str key)
 {
     struct mem_txn *t = mem_txn_of(txn);
-    tree_remove(t->tree, rowkey_of(&t->key, key));
+    struct str physical = rowkey_of(&t->key, key);
+    t->grown -= row_bytes(tree_find(t->tree, physical));
+    tree_remove(t->tree, physical);
     return OK;
 }
 
@@ -291,6 +304,7 @@ void mem_txn_init(struct mem_txn *t, struct mem_engine *e, struct tree *tree, st
     t->kept = NULL;
     t->settle = NULL;
     rowkey_init(&t->key, &t->arena, partition);
+    t->grown = 0;
 }
 
 void mem_txn_release(struct mem_txn *t)

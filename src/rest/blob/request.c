@@ -222,7 +222,8 @@ static struct err read_at(struct rest_call *call, struct blob_at *out)
 /* In Azure versioning is the management plane's to turn on; here the command line's. */
 static bool account_has_versions(const struct rest_call *call)
 {
-    struct str list = call->server->options.blob_versioning;
+    const char *versioning = call->server->options.blob_versioning;
+    struct str list = versioning != NULL ? str_of(versioning) : STR("off");
     if (str_eq(list, STR("on")) || str_eq(list, STR("off")))
         return str_eq(list, STR("on"));
     while (str_given(list))

@@ -10,7 +10,8 @@
 
 struct registry {
     struct store *store;
-    struct accounts *accounts; /* what is served: these and those of the command line */
+    struct accounts *accounts;  /* what is served: these and those of the command line */
+    struct accounts *from_file; /* of these, what --accounts gave; NULL: nothing yet */
     /* Set where others than this machine can connect: the public key is refused then. */
     bool refuse_well_known_key;
 };
