@@ -110,7 +110,7 @@ part_fuzz() {
 counts() {
     case $1 in build | style | lint) whole=1 ;; *) whole=0 ;; esac
     awk -v status="$2" -v whole=$whole '
-        /^[0-9]+ passed, [0-9]+ failed$/ { passed += $1; failed += $3 }
+        /^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ { passed += $1; failed += $3 + $5 }
         /^# pass [0-9]+$/ { passed += $3 }
         /^# (fail|cancelled|skipped|todo) [0-9]+$/ { failed += $3 }
         END {
@@ -170,7 +170,7 @@ install_packages() {
 }
 
 if wants node node-asan console; then
-    { install_packages test/rest; if wants console; then install_packages test/console; fi; } &
+    { install_packages test/rest; install_packages test/starters; if wants console; then install_packages test/console; fi; } &
 fi
 run_part build
 wait

@@ -12,12 +12,17 @@ struct test_case {
     void (*run)(void);
 };
 
-/* Runs those whose name contains `filter`; prints "N passed, N failed"; 0 when none failed. */
+/* Runs those whose name contains `filter`; prints "N passed, N failed", and ", N skipped" where
+ * some could not run; 0 when none failed. */
 int test_main(const struct test_case *cases, size_t count, const char *filter);
 
 /* Ends the test as failed. */
 _Noreturn void test_fail(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Ends the test as one that cannot run here, which the sum says; test/run.sh counts it as failed.
+ */
+_Noreturn void test_skip(const char *why);
 
 void test_check_str(const char *file, int line, struct str got, struct str want);
 void test_check_int(const char *file, int line, const char *what, long long got, long long want);

@@ -78,9 +78,9 @@ export function fileShareSdk() {
 }
 
 // Runs a program that sees a file system in memory, of the size $0, in place of the folder $1. Nobody else sees it.
-const WITH_DISK = ['unshare', '--mount', 'sh', '-c', 'mount -t tmpfs -o size="$0" none "$1" && shift && exec "$@"'];
+const WITH_DISK = ['unshare', ...(process.getuid() === 0 ? [] : ['--map-root-user']), '--mount', 'sh', '-c', 'mount -t tmpfs -o size="$0" none "$1" && shift && exec "$@"'];
 
-/** Whether this user may mount file systems: a server can have a small disk of its own then. */
+/** Whether this user, or the root of a user namespace, may mount: a server can have a small disk of its own then. */
 export function disksCanBeMade() {
     const [program, ...args] = [...WITH_DISK, '1m', tmpdir(), 'true'];
     return spawnSync(program, args).status === 0;

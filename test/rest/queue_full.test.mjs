@@ -22,9 +22,9 @@ async function fill(server) {
     throw new Error('the disk did not fill');
 }
 
-test('GetMessages, DeleteMessage: from a full disk', async () => {
+test('GetMessages, DeleteMessage: from a full disk', async (t) => {
     if (!disksCanBeMade())
-        return; // without the right to mount a small disk there is nothing to say
+        return t.skip('neither root nor a user namespace may mount a small disk here');
     const server = await startServer({ services: ['queue'], disk: '16m' });
     const queue = (await server.queues()).getQueueClient('full');
     await queue.create();
