@@ -197,6 +197,11 @@ bool txn_writable(const struct txn *t)
     return t->writable;
 }
 
+bool txn_may_wait(const struct txn *t)
+{
+    return t->writable || t->wait == ENGINE_WAIT;
+}
+
 void txn_hint(struct txn *t, unsigned hints)
 {
     t->hints = hints;

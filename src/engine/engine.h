@@ -179,6 +179,9 @@ int64_t txn_stamp(const struct txn *t);
 /* Memory that lives until the function returns. (What must outlive it goes to arg's own arena.) */
 struct arena *txn_arena(struct txn *t);
 bool txn_writable(const struct txn *t);
+/* Whether this run may take long: false with ENGINE_NOWAIT, on an event loop. A function whose work
+ * would hold up the loop ends with ERR_LONG_WORK there, and is run again with ENGINE_WAIT. */
+bool txn_may_wait(const struct txn *t);
 /* For the cursors that are opened from now on: HINT_ONCE. */
 void txn_hint(struct txn *t, unsigned hints);
 

@@ -76,6 +76,7 @@ struct txn {
     int64_t now;
     int64_t stamp;
     bool writable;
+    enum engine_wait wait;
     unsigned hints;         /* see txn_hint */
     struct cursor *cursors; /* those open */
 };

@@ -172,7 +172,7 @@ static void run_read(struct dispatch *d)
         call->pin = store_pin(call->store);
     struct err error =
         store_read(call->store, call->partition, ENGINE_NOWAIT, call->op->run, call->args);
-    if (error.code != ERR_WOULD_BLOCK) {
+    if (!store_wants_pool(error)) {
         finish(d, error);
         return;
     }

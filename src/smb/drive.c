@@ -61,7 +61,7 @@ void smb_view_of(struct smb_request *q, struct str partition, engine_fn *fn, voi
                  smb_then *then)
 {
     struct err error = store_read(smb_store(q), partition, ENGINE_NOWAIT, fn, args);
-    if (error.code != ERR_WOULD_BLOCK) {
+    if (!store_wants_pool(error)) {
         then(q, error);
         return;
     }

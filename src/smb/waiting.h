@@ -9,7 +9,7 @@
 
 /* Lies in the request's arena. */
 struct smb_waiting {
-    struct opens_wait wait; /* for the table's call that says ERR_WOULD_BLOCK */
+    struct opens_wait wait; /* for the table's call that says ERR_OTHERS_FIRST */
     struct smb_request *q;
     void (*then)(struct smb_request *q); /* tries again */
     struct loop_task wake;

@@ -502,7 +502,8 @@ void local_txn_init(struct local_txn *t, struct local_engine *e, struct state *s
                     struct str partition, enum engine_wait wait)
 {
     arena_init_in(&t->arena, TXN_ARENA_LIMIT, t->room, sizeof t->room);
-    t->base = (struct txn){.ops = &LOCAL_TXN_OPS, .arena = &t->arena, .now = clock_now(e->clock)};
+    t->base = (struct txn){
+        .ops = &LOCAL_TXN_OPS, .arena = &t->arena, .now = clock_now(e->clock), .wait = wait};
     t->engine = e;
     t->state = s;
     t->wait = wait;

@@ -25,23 +25,22 @@ static struct tree mem_published(struct mem_engine *m)
     return state;
 }
 
-static struct err mem_view_tree(struct mem_engine *m, struct tree *state, struct str partition,
-                                engine_fn *fn, void *arg)
+static struct err mem_run_view(struct mem_txn *t, engine_fn *fn, void *arg)
 {
-    struct mem_txn t;
-    mem_txn_init(&t, m, state, partition);
-    struct err result = fn(&t.base, arg);
-    mem_txn_release(&t);
+    struct err result = fn(&t->base, arg);
+    mem_txn_release(t);
     return result;
 }
 
 static struct err mem_view(struct engine *e, struct str partition, enum engine_wait wait,
                            engine_fn *fn, void *arg)
 {
-    (void)wait; /* memory never waits */
     struct mem_engine *m = mem_engine_of(e);
     struct tree state = mem_published(m);
-    struct err result = mem_view_tree(m, &state, partition, fn, arg);
+    struct mem_txn t;
+    mem_txn_init(&t, m, &state, partition);
+    t.base.wait = wait; /* memory itself never waits */
+    struct err result = mem_run_view(&t, fn, arg);
     tree_put(&state);
     return result;
 }
@@ -49,7 +48,9 @@ static struct err mem_view(struct engine *e, struct str partition, enum engine_w
 static struct err mem_view_state(struct engine *e, struct engine_state *state, struct str partition,
                                  engine_fn *fn, void *arg)
 {
-    return mem_view_tree(mem_engine_of(e), &state->tree, partition, fn, arg);
+    struct mem_txn t;
+    mem_txn_init(&t, mem_engine_of(e), &state->tree, partition);
+    return mem_run_view(&t, fn, arg);
 }
 
 static void mem_state_release(struct engine *e, struct engine_state *state)

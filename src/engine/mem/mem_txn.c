@@ -298,7 +298,7 @@ void mem_txn_init(struct mem_txn *t, struct mem_engine *e, struct tree *tree, st
 {
     arena_init(&t->arena, TXN_ARENA_LIMIT);
     t->base = (struct txn){
-        .ops = &MEM_TXN_OPS, .arena = &t->arena, .now = clock_now(e->clock), .writable = false};
+        .ops = &MEM_TXN_OPS, .arena = &t->arena, .now = clock_now(e->clock), .wait = ENGINE_WAIT};
     t->engine = e;
     t->tree = tree;
     t->kept = NULL;

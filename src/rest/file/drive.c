@@ -227,7 +227,7 @@ static void run_view(struct drive *d)
     struct err error = err_new(ERR_WOULD_BLOCK);
     if (!d->around.in_pool)
         error = store_read(call->store, call->partition, ENGINE_NOWAIT, call->op->run, call->args);
-    if (error.code == ERR_WOULD_BLOCK)
+    if (store_wants_pool(error))
         to_pool(d, view_in_pool);
     else
         after_view(d, error);

@@ -64,7 +64,7 @@ struct err rest_get_messages_start(struct rest_call *call)
     struct get_call *g = call->args;
     struct err error =
         store_read(call->store, call->partition, ENGINE_NOWAIT, queue_poll_messages, &g->get);
-    if (err_is(error) && error.code != ERR_WOULD_BLOCK)
+    if (err_is(error) && !store_wants_pool(error))
         return error;
     if (!err_is(error) && g->get.nothing) {
         rest_finish(call, OK);

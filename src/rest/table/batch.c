@@ -225,7 +225,7 @@ static void read_in_pool(struct loop_task *task)
 static void start_query(struct batch *b)
 {
     b->error = read_query(b, ENGINE_NOWAIT);
-    if (b->error.code != ERR_WOULD_BLOCK) {
+    if (!store_wants_pool(b->error)) {
         batch_finish(b);
         return;
     }

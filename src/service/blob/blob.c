@@ -107,14 +107,11 @@ static struct err cut_range(struct blob_get_args *args, uint64_t size)
     return OK;
 }
 
-/* Reading extents waits for the disk, which an event loop must not: the first run says so, and the
- * front end runs it again elsewhere. */
-static struct err read_bytes_of_range(struct blob_get_args *args)
+/* To read extents takes long, as it waits for the disk: not on an event loop. */
+static struct err read_bytes_of_range(const struct txn *t, struct blob_get_args *args)
 {
-    if (!args->in_pool) {
-        args->in_pool = true;
-        return err_new(ERR_WOULD_BLOCK);
-    }
+    if (!txn_may_wait(t))
+        return err_new(ERR_LONG_WORK);
     char *to = arena_bytes(args->request.arena, (size_t)args->length);
     args->bytes = (struct str){to, (size_t)args->length};
     return pieces_gather(args->store, &args->pieces, ENGINE_WAIT, to);
@@ -153,11 +150,11 @@ struct err blob_get_blob(struct txn *t, void *arg)
         return OK;
     if (blob.head.type == BLOB_PAGE) {
         TRY(blob_pages_read(t, &args->request, &blob, args));
-        return args->wants_bytes ? read_bytes_of_range(args) : OK;
+        return args->wants_bytes ? read_bytes_of_range(t, args) : OK;
     }
     struct content_part all = {args->offset, args->length, SIZE_MAX};
     TRY(blob_read_content(t, &blob, all, args->request.arena, &args->pieces));
-    return args->wants_bytes ? read_bytes_of_range(args) : OK;
+    return args->wants_bytes ? read_bytes_of_range(t, args) : OK;
 }
 
 /* ---- properties, metadata, lease ---- */

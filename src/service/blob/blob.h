@@ -72,7 +72,6 @@ struct blob_get_args {
     uint64_t length;
     struct pieces pieces;
     struct str bytes;
-    bool in_pool; /* the transaction's own */
 };
 /* Get Blob, Get Blob Properties and Get Blob Metadata. ERR_INVALID_RANGE, whose offset and size the
  * front end finds in the arguments; ERR_BLOB_ARCHIVED. */

@@ -31,6 +31,8 @@ void bf_end(struct blob_fixture *f);
 void bf_seconds(struct blob_fixture *f, int64_t seconds);
 struct err bf_update(struct blob_fixture *f, engine_fn *fn, void *arg);
 struct err bf_view(struct blob_fixture *f, engine_fn *fn, void *arg);
+/* The same without waiting. */
+struct err bf_view_on_loop(struct blob_fixture *f, engine_fn *fn, void *arg);
 
 /* ---- what a client says ---- */
 

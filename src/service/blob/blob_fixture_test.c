@@ -50,6 +50,11 @@ struct err bf_view(struct blob_fixture *f, engine_fn *fn, void *arg)
     return engine_view(f->store.engine, f->partition, ENGINE_WAIT, fn, arg);
 }
 
+struct err bf_view_on_loop(struct blob_fixture *f, engine_fn *fn, void *arg)
+{
+    return engine_view(f->store.engine, f->partition, ENGINE_NOWAIT, fn, arg);
+}
+
 /* ---- what a client says ---- */
 
 struct blob_request bf_blob(struct blob_fixture *f, const char *name)

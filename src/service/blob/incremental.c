@@ -55,8 +55,7 @@ static struct err add_differences(struct store *store, struct blob_incremental_a
         .request = {.arena = source->arena, .name = source->name, .at = source->at},
         .differences = true,
         .previous = args->since,
-        .max = PATCHES_MAX,
-        .in_pool = true};
+        .max = PATCHES_MAX};
     struct err error =
         engine_view(store->engine, source->partition, ENGINE_WAIT, blob_get_page_ranges, &ranges);
     size_t pieces = 0;

@@ -64,7 +64,6 @@ struct blob_page_ranges_args {
     size_t count;
     bool more;
     uint64_t next; /* the marker to go on with */
-    bool in_pool;  /* the transaction's own: it may take its time */
 };
 /* Get Page Ranges. ERR_INVALID_BLOB_TYPE, ERR_PREVIOUS_SNAPSHOT_NOT_FOUND,
  * ERR_PREVIOUS_SNAPSHOT_CANNOT_BE_NEWER, ERR_BLOB_OVERWRITTEN. */

@@ -233,12 +233,9 @@ struct err blob_get_page_ranges(struct txn *t, void *arg)
         from = args->marker;
     if (from >= to)
         return OK;
-    /* All pages of the range may have to be looked at, which would hold up an event loop: the first
-     * run says so, and the front end runs it again elsewhere. */
-    if (to - from > LOOP_BYTES_MAX && !args->in_pool) {
-        args->in_pool = true;
-        return err_new(ERR_WOULD_BLOCK);
-    }
+    /* All pages of the range may have to be looked at. */
+    if (to - from > LOOP_BYTES_MAX && !txn_may_wait(t))
+        return err_new(ERR_LONG_WORK);
     struct interval_range range = {from, to};
     return args->differences ? find_differences(t, args, &blob, range)
                              : find_written(t, args, &blob, range);

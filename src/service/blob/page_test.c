@@ -46,7 +46,6 @@ static struct err clear_at(struct blob_fixture *f, const char *name, uint64_t of
 static struct str show(struct blob_fixture *f, struct blob_page_ranges_args *args)
 {
     struct buf out = buf_in(&f->arena);
-    args->in_pool = true;
     CHECK_OK(bf_view(f, blob_get_page_ranges, args));
     for (size_t i = 0; i < args->count; i++)
         buf_printf(&out, "%s%llu-%llu ", args->ranges[i].cleared ? "!" : "",
@@ -236,7 +235,6 @@ void test_get_page_ranges_differences_of_many_clears(void)
         CHECK_OK(clear_at(&f, "p", i * 1024, 512));
     struct blob_page_ranges_args args = {
         .request = bf_blob(&f, "p"), .max = 100, .differences = true, .previous = first};
-    args.in_pool = true;
     CHECK_OK(bf_view(&f, blob_get_page_ranges, &args));
     CHECK_INT(args.count, PAGE_CLEARS_MAX);
     CHECK_INT(args.ranges[0].start, (100 - PAGE_CLEARS_MAX) * 1024);
@@ -426,7 +424,7 @@ void test_get_page_ranges_of_a_large_blob_leaves_the_loop(void)
     CHECK_OK(create(&f, "p", 1 << 30));
     CHECK_OK(write_at(&f, "p", 512 << 20, bf_bytes(&f, 512, 1)));
     struct blob_page_ranges_args args = {.request = bf_blob(&f, "p"), .max = 100};
-    CHECK_ERR(bf_view(&f, blob_get_page_ranges, &args), ERR_WOULD_BLOCK);
+    CHECK_ERR(bf_view_on_loop(&f, blob_get_page_ranges, &args), ERR_LONG_WORK);
     CHECK_OK(bf_view(&f, blob_get_page_ranges, &args));
     CHECK_INT(args.count, 1);
     bf_release(&f);

@@ -22,7 +22,14 @@ static inline int64_t store_now(const struct store *s)
     return clock_now(s->clock);
 }
 
-/* A read transaction on the calling thread. ERR_WOULD_BLOCK with ENGINE_NOWAIT. */
+/* Whether a read that was tried on an event loop has to be run again in the pool, with ENGINE_WAIT:
+ * the engine would have to wait, or the work is too long for a loop. */
+static inline bool store_wants_pool(struct err e)
+{
+    return e.code == ERR_WOULD_BLOCK || e.code == ERR_LONG_WORK;
+}
+
+/* A read transaction on the calling thread. With ENGINE_NOWAIT see store_wants_pool. */
 static inline struct err store_read(struct store *s, struct str partition, enum engine_wait wait,
                                     engine_fn *fn, void *arg)
 {

@@ -426,7 +426,7 @@ static struct err check_directory(struct file_rename_args *args, struct opens_ke
     unsigned granted;
     bool remove;
     struct err error = opens_open(args->pass.opens, &request, &args->pass.wait, &h, &granted);
-    if (error.code == ERR_WOULD_BLOCK) {
+    if (error.code == ERR_OTHERS_FIRST) {
         (void)opens_wait_cancel(args->pass.opens, &args->pass.wait);
         return OK; /* a REST operation in the directory: it is over before the commit, or after */
     }

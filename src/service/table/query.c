@@ -15,6 +15,7 @@ enum {
 };
 
 struct query_run {
+    bool limited; /* by the query's budget */
     struct entity_query *query;
     struct arena *arena; /* the transaction's */
     struct cursor *scan;
@@ -169,8 +170,8 @@ static struct err query_step(struct query_run *run)
     int order = str_cmp(str_head(key, TABLE_ID_BYTES), (struct str){run->id, sizeof run->id});
     q->looked_at++;
     run->looked_bytes += run->scan->value.n;
-    if (q->budget > 0 && (q->looked_at > q->budget || run->looked_bytes > QUERY_BUDGET_BYTES))
-        return err_new(ERR_WOULD_BLOCK);
+    if (run->limited && (q->looked_at > q->budget || run->looked_bytes > QUERY_BUDGET_BYTES))
+        return err_new(ERR_LONG_WORK);
     if (order != 0)
         return leave_other_table(run, pk, order);
     struct key_position at = {pk, str_from(key, TABLE_ID_BYTES)};
@@ -252,11 +253,9 @@ static struct err query_run(struct query_run *run, struct txn *t)
 struct err table_query_entities(struct txn *t, void *arg)
 {
     struct entity_query *q = arg;
-    struct query_run run = {.query = q};
+    struct query_run run = {.query = q, .limited = q->budget > 0 && !txn_may_wait(t)};
     assert(q->top <= TABLE_PAGE_MAX);
     struct err error = query_run(&run, t);
     cursor_close(run.scan);
-    if (error.code == ERR_WOULD_BLOCK)
-        q->budget = 0;
     return error;
 }

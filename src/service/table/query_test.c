@@ -193,7 +193,7 @@ void test_query_entities_has_a_budget(void)
     q.budget = 5;
     struct str partition = place_tables(&f.arena, STR("acct"));
     CHECK_ERR(engine_view(f.engine, partition, ENGINE_NOWAIT, table_query_entities, &q),
-              ERR_WOULD_BLOCK);
+              ERR_LONG_WORK);
     CHECK_OK(engine_view(f.engine, partition, ENGINE_WAIT, table_query_entities, &q));
     CHECK_STR(buf_str(&seen), STR("/ /x a/1 a/2 a/3 b/1 b/2 ba/1 c/2 c/3"));
     people_release(&f);

@@ -171,8 +171,7 @@ struct entity_query {
     struct key_clip clip;
     unsigned top; /* up to TABLE_PAGE_MAX; 0: no entities, and no continuation */
     /* How many rows (and no more than 1 MiB of them) a first run on an event loop may look at. When
-     * that is not enough the run ends with ERR_WOULD_BLOCK, as if it had to wait for the disk, and
-     * sets this to 0: no limit. */
+     * that is not enough the run ends with ERR_LONG_WORK. 0: no limit. */
     unsigned budget;
     void (*begin)(void *context); /* each run calls it first: what was emitted before is void */
     entity_emit *emit;

@@ -360,7 +360,7 @@ static void try_register(struct smb_create *c)
     c->wake.run = on_wake;
     c->timer.fire = on_patience_over;
     struct err error = register_handle(c, &c->look.seen);
-    if (error.code == ERR_WOULD_BLOCK)
+    if (error.code == ERR_OTHERS_FIRST)
         wait_for_others(c);
     else if (err_is(error))
         smb_create_fail(c, err_ntstatus(error.code));

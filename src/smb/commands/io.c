@@ -164,7 +164,7 @@ static void read_file(struct smb_request *q)
         return;
     }
     struct err error = read_any(q, ENGINE_NOWAIT);
-    if (error.code == ERR_WOULD_BLOCK)
+    if (store_wants_pool(error))
         smb_in_pool(q, read_in_pool, read_done);
     else
         read_done(q, error);

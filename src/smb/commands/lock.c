@@ -150,7 +150,7 @@ static void take(struct locking *l)
         bool can_wait = l->q->pending || l->q->message->plain.n == 0;
         struct err error =
             opens_lock(table_of(l), l->q->open->handle, &e->range, patient && can_wait, &l->wait);
-        if (error.code == ERR_WOULD_BLOCK) {
+        if (error.code == ERR_OTHERS_FIRST) {
             if (patient && !l->q->pending)
                 (void)smb_pending(l->q, on_cancel);
             return;

@@ -250,7 +250,7 @@ static void rename_now(struct smb_request *q)
         return;
     }
     struct err error = opens_break_handles(smb_opens_table(q), q->open->handle, &s->waiting.wait);
-    if (error.code == ERR_WOULD_BLOCK)
+    if (error.code == ERR_OTHERS_FIRST)
         smb_waiting_begin(&s->waiting);
     else
         smb_update(q, file_rename_at, &s->rename, ENGINE_VISIBLE, renamed);

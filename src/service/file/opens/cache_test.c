@@ -29,8 +29,8 @@ void test_opens_lock_waits_for_a_rest_write(void)
     struct waiter w = {.wait.done = on_done};
     struct opens_lock shared = {0, 1, false};
     struct opens_handle *write = claim(&f, OPENS_REST_WRITE);
-    CHECK_ERR(opens_lock(f.table, h, &shared, false, &w.wait), ERR_WOULD_BLOCK);
-    CHECK_ERR(rest_result(&f, OPENS_REST_WRITE), ERR_WOULD_BLOCK); /* the lock goes first */
+    CHECK_ERR(opens_lock(f.table, h, &shared, false, &w.wait), ERR_OTHERS_FIRST);
+    CHECK_ERR(rest_result(&f, OPENS_REST_WRITE), ERR_OTHERS_FIRST); /* the lock goes first */
     CHECK_INT(w.woken, 0);
     opens_unclaim(f.table, write);
     CHECK_INT(w.woken, 1);
@@ -51,7 +51,7 @@ void test_opens_exclusive_lock_waits_for_a_rest_read(void)
     struct opens_lock shared = {5, 1, false};
     struct opens_handle *read = claim(&f, OPENS_REST_GET);
     CHECK_OK(opens_lock(f.table, h, &shared, false, &w.wait));
-    CHECK_ERR(opens_lock(f.table, h, &exclusive, false, &w.wait), ERR_WOULD_BLOCK);
+    CHECK_ERR(opens_lock(f.table, h, &exclusive, false, &w.wait), ERR_OTHERS_FIRST);
     CHECK(opens_wait_cancel(f.table, &w.wait));
     opens_unclaim(f.table, read);
     CHECK_OK(opens_lock(f.table, h, &exclusive, false, &w.wait));
@@ -70,7 +70,7 @@ void test_opens_cache_is_not_granted_beside_a_rest_write(void)
     unsigned granted = 0;
     struct opens_handle *write = claim(&f, OPENS_REST_WRITE);
     CHECK_OK(open_result(&f, &plain));
-    CHECK_ERR(opens_open(f.table, &caches, &w.wait, &h, &granted), ERR_WOULD_BLOCK);
+    CHECK_ERR(opens_open(f.table, &caches, &w.wait, &h, &granted), ERR_OTHERS_FIRST);
     opens_unclaim(f.table, write);
     CHECK_INT(w.woken, 1);
     CHECK_OK(opens_open(f.table, &caches, &w.wait, &h, &granted));
@@ -95,15 +95,15 @@ void test_opens_breaks_go_down_in_steps(void)
     struct opens_handle *hb = NULL;
     unsigned granted;
     c.overwrites = true;
-    CHECK_ERR(opens_open(f.table, &b, &wb.wait, &hb, &granted), ERR_WOULD_BLOCK);
-    CHECK_ERR(opens_open(f.table, &c, &wc.wait, &hb, &granted), ERR_WOULD_BLOCK);
+    CHECK_ERR(opens_open(f.table, &b, &wb.wait, &hb, &granted), ERR_OTHERS_FIRST);
+    CHECK_ERR(opens_open(f.table, &c, &wc.wait, &hb, &granted), ERR_OTHERS_FIRST);
     CHECK_INT(f.notice_count, 1);
     CHECK_INT(f.notices[0].to, RH);
     CHECK_OK(opens_lease_ack(f.table, a.lease_key, RH));
     CHECK_INT(f.notice_count, 2);
     CHECK_INT(f.notices[1].from, RH);
     CHECK_INT(f.notices[1].to, OPENS_CACHE_R);
-    CHECK_ERR(opens_open(f.table, &c, &wc.wait, &hb, &granted), ERR_WOULD_BLOCK);
+    CHECK_ERR(opens_open(f.table, &c, &wc.wait, &hb, &granted), ERR_OTHERS_FIRST);
     CHECK(opens_cache_info(f.table, h).breaking);
     CHECK_OK(opens_lease_ack(f.table, a.lease_key, OPENS_CACHE_R));
     CHECK_INT(f.notice_count, 3);
@@ -176,7 +176,7 @@ void test_opens_durable_handle_gives_way_when_away(void)
     CHECK(opens_disconnect(f.table, h));
     CHECK(opens_reconnect(f.table, h, &back));
     CHECK(opens_disconnect(f.table, h));
-    CHECK_ERR(opens_open(f.table, &b, &w.wait, &hb, &granted), ERR_WOULD_BLOCK);
+    CHECK_ERR(opens_open(f.table, &b, &w.wait, &hb, &granted), ERR_OTHERS_FIRST);
     CHECK_INT(f.closed_count, 1);
     CHECK_INT(f.notice_count, 0);
     CHECK(!opens_reconnect(f.table, h, &back));

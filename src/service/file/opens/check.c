@@ -113,9 +113,9 @@ struct err opens_conflict(struct opens_file *f, const struct opens_wish *wish,
     if (unavailable(f, wish, needed))
         return err_new(ERR_HANDLE_UNAVAILABLE);
     if (break_caches(f, wish, needed, news))
-        return err_new(ERR_WOULD_BLOCK);
+        return err_new(ERR_OTHERS_FIRST);
     if (violated)
         return err_new(ERR_SHARING_VIOLATION);
     *for_claims = claims_in_the_way(f, wish);
-    return *for_claims ? err_new(ERR_WOULD_BLOCK) : OK;
+    return *for_claims ? err_new(ERR_OTHERS_FIRST) : OK;
 }

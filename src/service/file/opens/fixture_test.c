@@ -55,7 +55,7 @@ struct err open_result(struct fixture *f, const struct opens_request *request)
     struct err error = opens_open(f->table, request, &w.wait, &h, &granted);
     if (!err_is(error))
         opens_close(f->table, h, &remove);
-    if (error.code == ERR_WOULD_BLOCK)
+    if (error.code == ERR_OTHERS_FIRST)
         CHECK(opens_wait_cancel(f->table, &w.wait));
     return error;
 }
@@ -68,7 +68,7 @@ struct err rest_result(struct fixture *f, enum opens_rest op)
     struct err error = opens_claim(f->table, &request, &w.wait, &claim);
     if (!err_is(error))
         opens_unclaim(f->table, claim);
-    if (error.code == ERR_WOULD_BLOCK)
+    if (error.code == ERR_OTHERS_FIRST)
         CHECK(opens_wait_cancel(f->table, &w.wait));
     return error;
 }

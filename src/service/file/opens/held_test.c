@@ -34,7 +34,7 @@ static struct err try_open(struct opens *t, struct opens_key key, struct opens_r
     wish.calls = &NOBODY;
     wish.access_mask = READ_WRITE_MASK;
     struct err error = opens_open(t, &wish, &wait, out, &granted);
-    if (error.code == ERR_WOULD_BLOCK)
+    if (error.code == ERR_OTHERS_FIRST)
         CHECK(opens_wait_cancel(t, &wait));
     return error;
 }
@@ -141,7 +141,7 @@ void test_held_caches_come_back_no_larger_than_they_can_stand_together(void)
     CHECK_OK(try_open(w.opens, key, wish, &one));
     hold(&w, one, 1);
     wish.lease_key[0] = 2;
-    CHECK_ERR(try_open(w.opens, key, wish, &two), ERR_WOULD_BLOCK);
+    CHECK_ERR(try_open(w.opens, key, wish, &two), ERR_OTHERS_FIRST);
     CHECK_OK(opens_cache_ack(w.opens, one, OPENS_CACHE_R | OPENS_CACHE_H));
     CHECK_OK(try_open(w.opens, key, wish, &two));
     hold(&w, two, 2);

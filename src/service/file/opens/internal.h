@@ -140,7 +140,7 @@ struct opens_wish {
     bool again;     /* it has waited before */
     unsigned cache; /* wished for: nothing may be written unseen while it is granted */
 };
-/* ERR_SHARING_VIOLATION; ERR_HANDLE_UNAVAILABLE; ERR_WOULD_BLOCK: breaks were put into news, or
+/* ERR_SHARING_VIOLATION; ERR_HANDLE_UNAVAILABLE; ERR_OTHERS_FIRST: breaks were put into news, or
  * *for_claims is set. */
 struct err opens_conflict(struct opens_file *f, const struct opens_wish *wish,
                           struct opens_news *news, bool *for_claims);

@@ -350,7 +350,7 @@ struct err opens_break_handles(struct opens *t, struct opens_handle *h, struct o
     if (waits)
         opens_queue_wait(h->file, wait, false);
     opens_leave(t, &news);
-    return waits ? err_new(ERR_WOULD_BLOCK) : OK;
+    return waits ? err_new(ERR_OTHERS_FIRST) : OK;
 }
 
 void opens_wait_over(struct opens *t, struct opens_wait *wait)

@@ -66,12 +66,12 @@ struct err opens_lock(struct opens *t, struct opens_handle *h, const struct open
     bool for_claims = claimed_against(f, lock->exclusive);
     for (const struct opens_range *r = f->ranges; r != NULL && !err_is(error); r = r->next)
         if (lock_clashes(r, h, lock))
-            error = err_new(patient ? ERR_WOULD_BLOCK : ERR_FILE_LOCK_CONFLICT);
+            error = err_new(patient ? ERR_OTHERS_FIRST : ERR_FILE_LOCK_CONFLICT);
     if (!err_is(error) && f->range_count >= OPENS_LOCKS_PER_FILE_MAX)
         error = err_new(ERR_SERVER_BUSY);
     if (!err_is(error) && for_claims)
-        error = err_new(ERR_WOULD_BLOCK);
-    if (error.code == ERR_WOULD_BLOCK)
+        error = err_new(ERR_OTHERS_FIRST);
+    if (error.code == ERR_OTHERS_FIRST)
         opens_queue_wait(f, wait, for_claims);
     if (!err_is(error))
         take_range(f, h, lock, &news);

@@ -378,11 +378,11 @@ static struct err try_open(const struct opens *t, struct opens_file *f,
     /* Who made a handle give way waits for the file to be gone with it, where that is to happen. */
     if (f->removing && wait->again) {
         opens_queue_wait(f, wait, false);
-        return err_new(ERR_WOULD_BLOCK);
+        return err_new(ERR_OTHERS_FIRST);
     }
     TRY(check_limits(t, f, request));
     struct err error = opens_conflict(f, &wish, news, &for_claims);
-    if (error.code == ERR_WOULD_BLOCK)
+    if (error.code == ERR_OTHERS_FIRST)
         opens_queue_wait(f, wait, for_claims);
     return error;
 }

@@ -111,7 +111,7 @@ struct opens_wait {
     bool again;      /* it has waited before */
 };
 
-/* Tries to open. OK: *out is the handle, and *granted the cache state it has. ERR_WOULD_BLOCK:
+/* Tries to open. OK: *out is the handle, and *granted the cache state it has. ERR_OTHERS_FIRST:
  * `wait` is queued and its done comes; call again then. ERR_SHARING_VIOLATION,
  * ERR_SMB_DELETE_PENDING, ERR_READ_ONLY_ATTRIBUTE, ERR_SERVER_BUSY (limits),
  * ERR_HANDLE_UNAVAILABLE (a persistent handle whose client is away has it), ERR_INVALID_INPUT (the
@@ -172,7 +172,7 @@ struct opens_cache_info opens_cache_info(struct opens *t, struct opens_handle *h
  * not wait. */
 void opens_io(struct opens *t, struct opens_handle *h, bool write);
 /* The file gets another name: handles that others keep open for caching alone are to be closed
- * first. ERR_WOULD_BLOCK: the wait is queued; call again when done came. */
+ * first. ERR_OTHERS_FIRST: the wait is queued; call again when done came. */
 struct err opens_break_handles(struct opens *t, struct opens_handle *h, struct opens_wait *wait);
 /* The caller's timer for `wait` fired: caches that were asked for are taken by force; done comes.
  */
@@ -191,7 +191,7 @@ struct opens_lock {
     bool exclusive;
 };
 
-/* Takes a range for the handle. ERR_FILE_LOCK_CONFLICT; ERR_WOULD_BLOCK when it is queued: try
+/* Takes a range for the handle. ERR_FILE_LOCK_CONFLICT; ERR_OTHERS_FIRST when it is queued: try
  * again when done is called. It is for REST operations under way, which end by themselves, and,
  * where the client would wait (`patient`), for others' locks. */
 struct err opens_lock(struct opens *t, struct opens_handle *h, const struct opens_lock *lock,
@@ -217,7 +217,7 @@ enum opens_rest {
 };
 
 /* Claims the file for one REST operation, or says why it cannot go on: ERR_SHARING_VIOLATION,
- * ERR_SMB_DELETE_PENDING, ERR_FILE_LOCK_CONFLICT, ERR_READ_ONLY_ATTRIBUTE. ERR_WOULD_BLOCK: SMB
+ * ERR_SMB_DELETE_PENDING, ERR_FILE_LOCK_CONFLICT, ERR_READ_ONLY_ATTRIBUTE. ERR_OTHERS_FIRST: SMB
  * clients are asked to give up caches, and wait's done comes; call again then. When the caller's
  * time is over first it cancels the wait and answers ERR_CLIENT_CACHE_FLUSH_DELAY. */
 struct opens_rest_request {

@@ -168,7 +168,7 @@ void test_opens_claim_holds_off_a_clashing_open(void)
     unsigned granted;
     bool remove;
     CHECK_OK(open_result(&f, &shared));
-    CHECK_ERR(opens_open(f.table, &alone, &w.wait, &h, &granted), ERR_WOULD_BLOCK);
+    CHECK_ERR(opens_open(f.table, &alone, &w.wait, &h, &granted), ERR_OTHERS_FIRST);
     CHECK_INT(w.woken, 0);
     opens_unclaim(f.table, claim);
     CHECK_INT(w.woken, 1);
@@ -213,7 +213,7 @@ void test_opens_rest_breaks_leases(void)
         CHECK_OK(opens_open(f.table, &request, &w.wait, &h, &granted));
         CHECK_INT(granted, BREAK_TABLE[i].before);
         struct err error = opens_claim(f.table, &op, &w.wait, &claim);
-        CHECK_ERR(error, BREAK_TABLE[i].waits ? ERR_WOULD_BLOCK : ERR_OK);
+        CHECK_ERR(error, BREAK_TABLE[i].waits ? ERR_OTHERS_FIRST : ERR_OK);
         bool broken = BREAK_TABLE[i].before != BREAK_TABLE[i].after;
         CHECK_INT(f.notice_count, broken ? 1 : 0);
         if (broken) {
@@ -244,7 +244,7 @@ void test_opens_rest_delete_asks_the_handle_lease(void)
     unsigned granted;
     bool remove;
     CHECK_OK(opens_open(f.table, &request, &w.wait, &h, &granted));
-    CHECK_ERR(opens_claim(f.table, &op, &w.wait, &claim), ERR_WOULD_BLOCK);
+    CHECK_ERR(opens_claim(f.table, &op, &w.wait, &claim), ERR_OTHERS_FIRST);
     CHECK_INT(f.notices[0].to, OPENS_CACHE_R);
     CHECK_OK(opens_cache_ack(f.table, h, OPENS_CACHE_R));
     CHECK_INT(w.woken, 1);
@@ -269,7 +269,7 @@ void test_opens_second_open_breaks_the_first_lease(void)
     CHECK_OK(opens_open(f.table, &a, &w.wait, &ha, &granted));
     CHECK_OK(open_result(&f, &a)); /* its own key breaks nothing */
     CHECK_INT(f.notice_count, 0);
-    CHECK_ERR(opens_open(f.table, &b, &w.wait, &hb, &granted), ERR_WOULD_BLOCK);
+    CHECK_ERR(opens_open(f.table, &b, &w.wait, &hb, &granted), ERR_OTHERS_FIRST);
     CHECK_INT(f.notices[0].to, RH);
     CHECK_ERR(opens_cache_ack(f.table, ha, RWH), ERR_RESOURCE_TYPE_MISMATCH);
     CHECK_OK(opens_cache_ack(f.table, ha, RH));
@@ -297,7 +297,7 @@ void test_opens_wait_over_takes_the_cache(void)
     bool remove;
     CHECK_OK(opens_open(f.table, &a, &w.wait, &ha, &granted));
     CHECK_INT(granted, RWH);
-    CHECK_ERR(opens_open(f.table, &b, &w.wait, &hb, &granted), ERR_WOULD_BLOCK);
+    CHECK_ERR(opens_open(f.table, &b, &w.wait, &hb, &granted), ERR_OTHERS_FIRST);
     CHECK_INT(f.notices[0].to, OPENS_CACHE_R);
     CHECK(!f.notices[0].lease);
     opens_wait_over(f.table, &w.wait);
@@ -355,7 +355,7 @@ void test_opens_lock_waits_and_edges(void)
     bool remove;
     CHECK_OK(lock_result(&f, a, &top));
     CHECK_OK(lock_result(&f, b, &empty_edge));
-    CHECK_ERR(opens_lock(f.table, b, &top, true, &w.wait), ERR_WOULD_BLOCK);
+    CHECK_ERR(opens_lock(f.table, b, &top, true, &w.wait), ERR_OTHERS_FIRST);
     CHECK_OK(opens_unlock(f.table, a, UINT64_MAX, 1));
     CHECK_INT(w.woken, 1);
     CHECK_OK(opens_lock(f.table, b, &top, true, &w.wait));

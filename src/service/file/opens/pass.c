@@ -41,9 +41,9 @@ struct err file_pass_claim(struct file_pass *pass, const struct opens_rest_reque
     assert(pass->claim_count < FILE_CLAIMS_MAX);
     struct opens_handle *claim;
     struct err error = opens_claim(pass->opens, request, &pass->wait, &claim);
-    if (err_is(error) && error.code != ERR_WOULD_BLOCK)
+    if (err_is(error) && error.code != ERR_OTHERS_FIRST)
         pass->refused = request->key;
-    if (error.code == ERR_WOULD_BLOCK) {
+    if (error.code == ERR_OTHERS_FIRST) {
         /* Nothing is held while waiting: two operations must not wait for each other. */
         file_pass_end(pass);
         pass->waiting = true;

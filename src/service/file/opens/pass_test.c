@@ -58,7 +58,7 @@ static struct err try_open(struct client *c, const struct opens_request *r,
     struct opens_wait wait = {0};
     unsigned granted;
     struct err error = opens_open(c->world.opens, r, &wait, out, &granted);
-    if (error.code == ERR_WOULD_BLOCK)
+    if (error.code == ERR_OTHERS_FIRST)
         CHECK(opens_wait_cancel(c->world.opens, &wait));
     return error;
 }

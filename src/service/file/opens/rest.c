@@ -73,7 +73,7 @@ static struct err try_claim(struct opens_file *f, const struct opens_rest_reques
     if (request->read_only && changes)
         return err_new(ERR_READ_ONLY_ATTRIBUTE);
     if (others_go_first(f))
-        return err_new(ERR_WOULD_BLOCK);
+        return err_new(ERR_OTHERS_FIRST);
     TRY(opens_conflict(f, &wish, news, &for_claims));
     return locked_against(f, request->op) ? err_new(ERR_FILE_LOCK_CONFLICT) : OK;
 }
@@ -95,7 +95,7 @@ struct err opens_claim(struct opens *t, const struct opens_rest_request *request
         h->sharing = wish.sharing;
         opens_link_handle(&f->claims, h);
         *out = h;
-    } else if (error.code == ERR_WOULD_BLOCK) {
+    } else if (error.code == ERR_OTHERS_FIRST) {
         opens_queue_wait(f, wait, false);
     }
     opens_file_tidy(t, f);
