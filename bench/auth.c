@@ -8,7 +8,6 @@
 
 #include "auth/auth.h"
 #include "auth/sas.h"
-#include "auth/sas_memory.h"
 #include "core/base64.h"
 #include "core/time.h"
 #include "core/uri.h"
@@ -187,26 +186,6 @@ static struct str sas_signature(struct bench *b)
     return base64_encode(&b->kept, (struct str){(const char *)mac, sizeof mac});
 }
 
-/* What the next request with the same SAS costs on a loop that remembers it. */
-static void report_remembered(struct bench *b)
-{
-    struct buf raw = buf_in(&b->kept);
-    for (size_t i = 0; i < b->input.query_count; i++) {
-        buf_put(&raw, i == 0 ? STR("") : STR("&"));
-        buf_put(&raw, b->query[i].name);
-        buf_putc(&raw, '=');
-        uri_encode(&raw, b->query[i].value, URI_KEEP_NONE);
-    }
-    b->input.raw_query = buf_str(&raw);
-    b->input.memory = sas_memory_new();
-    struct err error = check(b);
-    assert(!err_is(error));
-    b->input.known = sas_memory_find(b->input.memory, b->input.service, b->input.raw_query).known;
-    if (b->input.known != NULL)
-        report(b, "the same, remembered", 4.0);
-    sas_memory_free(b->input.memory);
-}
-
 static void by_sas(const struct sas_case *c)
 {
     struct bench b;
@@ -221,7 +200,6 @@ static void by_sas(const struct sas_case *c)
         add(b.query, &b.input.query_count, c->extra[i][0], str_of(c->extra[i][1]));
     add(b.query, &b.input.query_count, "sig", sas_signature(&b));
     report(&b, c->name, 4.0);
-    report_remembered(&b);
     end(&b);
 }
 

@@ -47,9 +47,6 @@ struct auth_resource {
     size_t query_count;
 };
 
-struct sas_memory;
-struct sas_known;
-
 struct auth_input {
     enum service_kind service;
     struct str method;
@@ -69,11 +66,6 @@ struct auth_input {
     bool secure;
     int version; /* x-ms-version as yyyymmdd; 0 when not sent */
     int64_t now; /* ticks, when the request came; 0: by the server's clock */
-    /* See sas_memory.h. */
-    struct sas_memory *memory; /* NULL: nothing is remembered */
-    const struct sas_known
-        *known; /* NULL, or the one whose pairs stand in query from known_at on */
-    size_t known_at;
 };
 
 enum auth_kind {

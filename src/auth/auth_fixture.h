@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "auth/auth_internal.h"
-#include "auth/sas_memory.h"
 #include "core/base64.h"
 #include "core/test.h"
 #include "core/time.h"
@@ -63,7 +62,6 @@ static inline void fixture_init(struct auth_fixture *f)
 
 static inline void fixture_release(struct auth_fixture *f)
 {
-    sas_memory_free(f->input.memory);
     arena_release(&f->arena);
     accounts_free(f->accounts);
 }
@@ -84,8 +82,7 @@ static inline void fixture_query(struct auth_fixture *f, struct str query)
     }
 }
 
-/* "/account/container/blob?query", path-style. A SAS that the memory knows is taken from there, as
- * the front end does it. */
+/* "/account/container/blob?query", path-style. */
 static inline void fixture_target(struct auth_fixture *f, const char *method, const char *target)
 {
     f->input.method = str_of(method);
@@ -93,14 +90,7 @@ static inline void fixture_target(struct auth_fixture *f, const char *method, co
     f->input.path = str_cut(&rest, '?');
     f->input.raw_query = rest;
     f->input.query_count = 0;
-    struct sas_sighting seen = sas_memory_find(f->input.memory, f->input.service, rest);
-    fixture_query(f, seen.before);
-    f->input.known = seen.known;
-    f->input.known_at = f->input.query_count;
-    if (seen.known != NULL)
-        f->input.query_count += sas_known_pairs(
-            seen.known, &f->arena, f->query + f->input.query_count, SAS_MEMORY_PAIRS_MAX);
-    fixture_query(f, seen.after);
+    fixture_query(f, rest);
     struct str path = str_from(f->input.path, 1);
     str_cut(&path, '/');
     f->input.container = path.n == 0 ? STR_NONE : uri_decode_loose(&f->arena, str_cut(&path, '/'));

@@ -33,8 +33,7 @@ struct sas {
     enum auth_kind kind;
     int version; /* sv as yyyymmdd */
     enum sas_scope scope;
-    int64_t good_from, good_until; /* ticks: st and se, of one that was remembered; else no time */
-    struct str container, path;    /* what it is good for, and its canonical name */
+    struct str container, path; /* what it is good for, and its canonical name */
     struct str resource;
     struct buf text;
 };
@@ -71,13 +70,6 @@ struct err sas_check_times(const struct sas *sas, const struct sas_terms *terms,
 struct err sas_check_address(const struct sas *sas);
 /* ERR_AUTHORIZATION_PROTOCOL_MISMATCH. */
 struct err sas_check_protocol(const struct sas *sas);
-
-/* Does what sas_read and sas_name_resource do and tells that the signature is good, of a SAS that
- * was remembered. False when all that is still to be found out. */
-bool sas_recall(struct sas *sas, const struct auth_server *server, const struct auth_input *input,
-                struct arena *arena);
-/* Once the signature was found to be good; `changes` is accounts_changes from before. */
-void sas_remember(const struct sas *sas, uint64_t changes);
 
 /* Whether it is signed, in its time, and comes from where it may; what it is good for is left in
  * *result. */

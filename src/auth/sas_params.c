@@ -20,7 +20,7 @@ static const union name NAMES[SAS_FIELD_COUNT] = {
 
 bool sas_present(const struct auth_input *input)
 {
-    return input->known != NULL || str_given(auth_query(input, STR("sig")));
+    return str_given(auth_query(input, STR("sig")));
 }
 
 /* Names are compared without case, as the operations compare theirs: what is signed is what is

@@ -58,10 +58,7 @@ struct rest_call {
     size_t query_count;
     struct auth_pair *query_plus; /* the same with '+' as it is; NULL: no difference */
     uint64_t query_names; /* the marks of their names, as http_name_mark has them; 0: not known */
-    /* The pairs from known_sas_at on are of a SAS that was good before; NULL: none are. */
-    const struct sas_known *known_sas;
-    size_t known_sas_at;
-    int version; /* yyyymmdd, as served */
+    int version;          /* yyyymmdd, as served */
     struct str version_text;
     char request_id[37];
     bool admitted; /* authenticated, and let in: `who` says who it is */

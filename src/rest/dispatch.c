@@ -47,13 +47,6 @@ static struct dispatch *dispatch_of(struct http_exchange *x)
     return x->user;
 }
 
-/* NULL for a part of a batch. */
-static struct sas_memory *sas_memory_of(const struct http_exchange *x)
-{
-    const struct rest_loop *loop = x->loop_memory;
-    return loop == NULL ? NULL : loop->sas;
-}
-
 /* ---- ends ---- */
 
 static void give_back(struct dispatch *d)
@@ -233,21 +226,6 @@ static struct err read_pairs(struct rest_call *call, struct str query, struct qu
     return walk.parts > REST_QUERY_MAX ? err_new(ERR_INVALID_URI) : OK;
 }
 
-/* Adds the parameters of a SAS that was read before. */
-static struct err add_known(struct rest_call *call, const struct sas_known *known,
-                            struct query_pairs *to)
-{
-    call->known_sas = known;
-    call->known_sas_at = to->count;
-    if (known == NULL)
-        return OK;
-    size_t room = REST_QUERY_MAX - to->parts;
-    size_t count = sas_known_pairs(known, call->arena, to->pairs + to->count, room);
-    to->count += count;
-    to->parts += count;
-    return count > room ? err_new(ERR_INVALID_URI) : OK;
-}
-
 static struct auth_pair *keep_pairs(struct rest_call *call, const struct query_pairs *read)
 {
     struct auth_pair *kept = ARENA_ARRAY(call->arena, struct auth_pair, read->count + 1);
@@ -281,17 +259,13 @@ static struct err read_plus(struct rest_call *call)
     return OK;
 }
 
-/* memory: of SAS; NULL when the call is not authenticated before another is. */
-static struct err parse_query(struct rest_call *call, const struct sas_memory *memory)
+static struct err parse_query(struct rest_call *call)
 {
-    struct sas_sighting seen = sas_memory_find(memory, call->service, call->x->request.query);
     struct query_pairs read;
     read.count = read.parts = 0;
     read.malformed = false;
     read.plus_is_space = true;
-    TRY(read_pairs(call, seen.before, &read));
-    TRY(add_known(call, seen.known, &read));
-    TRY(read_pairs(call, seen.after, &read));
+    TRY(read_pairs(call, call->x->request.query, &read));
     use_pairs(call, keep_pairs(call, &read), read.count);
     TRY(read_plus(call));
     return read.malformed ? err_new(ERR_REQUEST_URL_FAILED_TO_PARSE) : OK;
@@ -373,9 +347,6 @@ static struct err authenticate(struct rest_call *call, int version)
         .secure = call->x->secure,
         .version = version,
         .now = call->now,
-        .memory = sas_memory_of(call->x),
-        .known = call->known_sas,
-        .known_at = call->known_sas_at,
     };
     struct auth_demand demand = op_demand(call->op);
     struct err error =
@@ -506,7 +477,7 @@ static struct err check_body(struct rest_call *call)
 static struct err head_phases(struct rest_call *call)
 {
     enum op_resource resource = R_SERVICE;
-    TRY(parse_query(call, sas_memory_of(call->x)));
+    TRY(parse_query(call));
     TRY(parse_version(call));
     TRY(parse_target(call, &resource));
     TRY(cors_prepare(call));
@@ -533,7 +504,7 @@ static struct err head_phases(struct rest_call *call)
 struct err rest_match_part(struct rest_call *part)
 {
     enum op_resource resource = R_SERVICE;
-    TRY(parse_query(part, NULL));
+    TRY(parse_query(part));
     TRY(parse_target(part, &resource));
     return match_op(part, resource);
 }
@@ -723,16 +694,12 @@ static void on_done(struct http_exchange *x)
 
 static void *loop_memory_new(void)
 {
-    struct rest_loop *loop = MEM_NEW(struct rest_loop);
-    loop->sas = sas_memory_new();
-    return loop;
+    return MEM_NEW(struct rest_loop);
 }
 
 static void loop_memory_free(void *memory)
 {
-    struct rest_loop *loop = memory;
-    sas_memory_free(loop->sas);
-    free(loop);
+    free(memory);
 }
 
 const struct http_handler REST_HANDLER = {

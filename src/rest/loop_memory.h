@@ -3,11 +3,9 @@
 #ifndef REST_LOOP_MEMORY_H
 #define REST_LOOP_MEMORY_H
 
-#include "auth/sas_memory.h"
 #include "rest/stats.h"
 
 struct rest_loop {
-    struct sas_memory *sas;
     struct rest_stats stats;
 };
 
