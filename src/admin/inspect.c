@@ -327,7 +327,7 @@ static void put_lease(struct json_writer *w, struct admin_call *call, enum servi
     }
     put_etag(w, "etag", service, l->etag);
     if (in != NULL) {
-        struct inspector_maker holder = inspector_lease_holder(in, inspector_hash(&name));
+        struct inspector_maker holder = inspector_lease_holder(in, &name);
         holder.etag = 0;
         holder.current = holder.known;
         put_maker(w, service, &holder);

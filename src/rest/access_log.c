@@ -26,7 +26,10 @@ static bool undo_escapes(struct plain *p)
     for (size_t i = 0; i < was; i++, n++) {
         int high = i + 2 < was && p->text[i] == '%' ? ascii_hex(p->text[i + 1]) : -1;
         int low = high < 0 ? -1 : ascii_hex(p->text[i + 2]);
-        p->text[n] = low < 0 ? p->text[i] : (char)(high << 4 | low);
+        if (low < 0)
+            p->text[n] = p->text[i];
+        else
+            p->text[n] = (char)(high << 4 | low);
         p->from[n] = p->from[i];
         i += low < 0 ? 0 : 2;
     }

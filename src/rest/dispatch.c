@@ -549,10 +549,13 @@ static void begin_bulk(struct dispatch *d)
 
 /* ---- what HTTP calls ---- */
 
-/* Health, metrics and control have their place on every port. */
-static bool goes_aside(struct http_exchange *x, const struct rest_server *server)
+/* Health, metrics and control have their place on every port. Not where the admin listener has
+ * mounted a service: it has them itself, and its own rules for who may ask. */
+static bool goes_aside(struct http_exchange *x, const struct rest_listener *listener)
 {
-    if (server->side == NULL || !str_starts(x->request.path, STR(REST_SIDE_PATH)))
+    const struct rest_server *server = listener->server;
+    if (server->side == NULL || str_given(listener->mount) ||
+        !str_starts(x->request.path, STR(REST_SIDE_PATH)))
         return false;
     x->handler = server->side;
     x->listener_context = server->side_context;
@@ -563,7 +566,7 @@ static bool goes_aside(struct http_exchange *x, const struct rest_server *server
 static void on_head(struct http_exchange *x)
 {
     const struct rest_listener *listener = x->listener_context;
-    if (goes_aside(x, listener->server))
+    if (goes_aside(x, listener))
         return;
     struct dispatch *d = ARENA_NEW(x->arena, struct dispatch);
     struct rest_call *call = &d->call;

@@ -12,10 +12,18 @@
 
 enum { WRITER_LOCKS = 64 };
 
-/* Who wrote the object last, or took its lease. */
+/* Who wrote the object last, or took its lease. Names can be made that have the same hash, so the
+ * account is kept too: it sees only who did something in it. */
 struct writer {
     uint64_t hash; /* 0: nobody */
+    char account[ACCOUNT_NAME_MAX + 1];
     struct inspector_maker maker;
+};
+
+/* What is looked up in a table of writers. */
+struct place {
+    uint64_t hash;
+    struct str account;
 };
 
 struct ring {
@@ -94,11 +102,11 @@ uint64_t inspector_hash(const struct inspector_name *name)
     return hash == 0 ? 1 : hash;
 }
 
-static uint64_t hash_of(const struct rest_call *call)
+static struct place place_of(const struct rest_call *call)
 {
     struct inspector_name name = {call->service, call->account, call->container,
                                   call->object,  call->key_pk,  call->key_rk};
-    return inspector_hash(&name);
+    return (struct place){inspector_hash(&name), call->account};
 }
 
 static void copy_text(char *to, size_t size, struct str from)
@@ -274,40 +282,43 @@ static pthread_mutex_t *writer_lock(struct inspector *in, uint64_t hash)
     return &in->writer_locks[hash % WRITER_LOCKS];
 }
 
-static void note_writer(struct inspector *in, struct writer *table, size_t size, uint64_t hash,
-                        const struct inspector_maker *maker)
+static void note_writer(struct inspector *in, struct writer *table, size_t size,
+                        const struct place *place, const struct inspector_maker *maker)
 {
-    struct writer *w = &table[hash % size];
-    (void)pthread_mutex_lock(writer_lock(in, hash));
-    w->hash = hash;
+    struct writer *w = &table[place->hash % size];
+    (void)pthread_mutex_lock(writer_lock(in, place->hash));
+    w->hash = place->hash;
+    copy_text(w->account, sizeof w->account, place->account);
     w->maker = *maker;
-    (void)pthread_mutex_unlock(writer_lock(in, hash));
+    (void)pthread_mutex_unlock(writer_lock(in, place->hash));
 }
 
 static struct inspector_maker find_writer(struct inspector *in, const struct writer *table,
-                                          size_t size, uint64_t hash)
+                                          size_t size, const struct place *place)
 {
-    const struct writer *w = &table[hash % size];
+    const struct writer *w = &table[place->hash % size];
     struct inspector_maker maker = {0};
-    (void)pthread_mutex_lock(writer_lock(in, hash));
-    if (w->hash == hash)
+    (void)pthread_mutex_lock(writer_lock(in, place->hash));
+    if (w->hash == place->hash && str_eq(str_of(w->account), place->account))
         maker = w->maker;
-    (void)pthread_mutex_unlock(writer_lock(in, hash));
+    (void)pthread_mutex_unlock(writer_lock(in, place->hash));
     return maker;
 }
 
-struct inspector_maker inspector_lease_holder(struct inspector *in, uint64_t hash)
+struct inspector_maker inspector_lease_holder(struct inspector *in,
+                                              const struct inspector_name *name)
 {
-    return find_writer(in, in->holders, INSPECTOR_LEASES, hash);
+    struct place place = {inspector_hash(name), name->account};
+    return find_writer(in, in->holders, INSPECTOR_LEASES, &place);
 }
 
 static struct inspector_maker maker_of(struct inspector *in, const struct rest_call *call,
-                                       uint64_t hash)
+                                       const struct place *place)
 {
     const struct verdict *v = &call->verdict;
     struct inspector_maker maker = v->check == VERDICT_LEASE
-                                       ? inspector_lease_holder(in, hash)
-                                       : find_writer(in, in->writers, INSPECTOR_WRITERS, hash);
+                                       ? find_writer(in, in->holders, INSPECTOR_LEASES, place)
+                                       : find_writer(in, in->writers, INSPECTOR_WRITERS, place);
     /* An ETag tells whether the writer we know of is the one that was met. */
     maker.current =
         maker.known && (v->check == VERDICT_LEASE || v->etag == 0 || v->etag == maker.etag);
@@ -364,14 +375,14 @@ COLD void inspector_refused(struct inspector *in, const struct rest_call *call, 
     if (in == NULL || (!rule_of(call, error.code, &rule) &&
                        (call->op == NULL || !rule_of_others(call, error.code, &rule))))
         return;
-    uint64_t hash = hash_of(call);
-    fill(&e, call, hash);
+    struct place place = place_of(call);
+    fill(&e, call, place.hash);
     e.kind = INSPECTOR_REFUSED;
     e.status = err_http_status(error.code);
     e.error = error.code;
     e.rule = rule;
     e.verdict = call->verdict;
-    e.maker = maker_of(in, call, hash);
+    e.maker = maker_of(in, call, &place);
     put_sent(&e, call);
     copy_text(e.holder, sizeof e.holder, call->holder);
     put_event(in, &in->rings[0], &e);
@@ -398,7 +409,7 @@ static void note_lease(struct inspector *in, const struct inspector_event *e, bo
         memcpy(l->account, e->account, sizeof l->account);
         memcpy(l->container, e->container, sizeof l->container);
         memcpy(l->object, e->object, sizeof l->object);
-    } else if (l->hash == e->hash) {
+    } else if (l->hash == e->hash && strcmp(l->account, e->account) == 0) {
         l->hash = 0;
     }
     (void)pthread_mutex_unlock(&in->lock);
@@ -407,8 +418,8 @@ static void note_lease(struct inspector *in, const struct inspector_event *e, bo
 static void note_write(struct inspector *in, const struct rest_call *call)
 {
     struct inspector_event e;
-    uint64_t hash = hash_of(call);
-    fill(&e, call, hash);
+    struct place place = place_of(call);
+    fill(&e, call, place.hash);
     e.kind = INSPECTOR_WROTE;
     e.etag = call->etag;
     struct inspector_maker maker = {
@@ -418,9 +429,9 @@ static void note_write(struct inspector *in, const struct rest_call *call)
         bool gone = str_ieq(action, STR("release")) || str_ieq(action, STR("break"));
         note_lease(in, &e, str_ieq(action, STR("release")));
         if (!gone)
-            note_writer(in, in->holders, INSPECTOR_LEASES, hash, &maker);
+            note_writer(in, in->holders, INSPECTOR_LEASES, &place, &maker);
     } else {
-        note_writer(in, in->writers, INSPECTOR_WRITERS, hash, &maker);
+        note_writer(in, in->writers, INSPECTOR_WRITERS, &place, &maker);
         if (is_delete_op(call->op))
             note_lease(in, &e, true);
     }
@@ -430,7 +441,7 @@ static void note_write(struct inspector *in, const struct rest_call *call)
 static void note_read(struct inspector *in, const struct rest_call *call)
 {
     struct inspector_event e;
-    fill(&e, call, hash_of(call));
+    fill(&e, call, place_of(call).hash);
     e.kind = INSPECTOR_READ;
     e.etag = call->etag;
     put_event(in, &in->rings[1], &e);

@@ -125,16 +125,17 @@ void inspector_watch_reads(struct inspector *in);
 /* Refusals so far, by service and rule. */
 uint64_t inspector_conflicts(struct inspector *in, enum service_kind service,
                              enum inspector_rule rule);
-/* Who holds the lease on an object; `known` is false when nobody knows. */
-struct inspector_maker inspector_lease_holder(struct inspector *in, uint64_t hash);
-/* Those that are known of, of an account and service; copies count_max at most. */
-size_t inspector_leases(struct inspector *in, struct str account, enum service_kind service,
-                        struct inspector_lease *out, size_t count_max);
-/* The name's hash as events have it. */
 struct inspector_name {
     enum service_kind service;
     struct str account, container, object, pk, rk;
 };
+/* Who holds the lease on an object; `known` is false when nobody knows. */
+struct inspector_maker inspector_lease_holder(struct inspector *in,
+                                              const struct inspector_name *name);
+/* Those that are known of, of an account and service; copies count_max at most. */
+size_t inspector_leases(struct inspector *in, struct str account, enum service_kind service,
+                        struct inspector_lease *out, size_t count_max);
+/* The name's hash as events have it. */
 uint64_t inspector_hash(const struct inspector_name *name);
 /* Forgets all that is kept of an account, or of all (absent). */
 void inspector_forget(struct inspector *in, struct str account);

@@ -142,6 +142,37 @@ void test_inspector_maker_is_current_by_its_etag(void)
     release(&f);
 }
 
+/* The second name was made to have the hash of the first: who writes in one account is not told to
+ * another, and who ends a lease there does not end what is known of this one's. */
+void test_inspector_names_of_one_hash_are_told_apart_by_account(void)
+{
+    const struct inspector_name ours = {SERVICE_BLOB, STR("account"), STR("box"),
+                                        STR("thing"), STR_NONE,       STR_NONE};
+    const struct inspector_name theirs = {
+        SERVICE_BLOB, STR("other"), STR("box"), STR("aaaacmcbQ)$c9X!H"), STR_NONE, STR_NONE};
+    struct fixture f;
+    struct inspector_event event;
+    struct inspector_lease lease;
+    CHECK(inspector_hash(&ours) == inspector_hash(&theirs));
+    init(&f);
+    inspector_succeeded(f.in, &f.call);
+    f.call.op = op_named("LeaseBlob");
+    inspector_succeeded(f.in, &f.call);
+    CHECK(inspector_lease_holder(f.in, &ours).known);
+    CHECK(!inspector_lease_holder(f.in, &theirs).known);
+    f.call.account = theirs.account;
+    f.call.object = theirs.object;
+    f.call.op = op_named("DeleteBlob");
+    f.call.verdict = (struct verdict){.check = VERDICT_IF_MATCH, .exists = true, .etag = 77};
+    inspector_refused(f.in, &f.call, err_new(ERR_CONDITION_NOT_MET));
+    struct inspector_filter filter = {.account = theirs.account, .count_max = 1};
+    CHECK_INT(find(&f, filter, &event), 1);
+    CHECK(!event.maker.known);
+    inspector_succeeded(f.in, &f.call);
+    CHECK_INT(inspector_leases(f.in, ours.account, SERVICE_BLOB, &lease, 1), 1);
+    release(&f);
+}
+
 void test_inspector_names_are_cut_between_characters(void)
 {
     struct fixture f;

@@ -160,6 +160,23 @@ test('beyond loopback metrics are not open', async () => {
     }
 });
 
+test('the admin listener beyond loopback does not lend the services\' place on loopback', async () => {
+    const wide = await startAdmin({ args: ['--admin-host', '0.0.0.0', '--insecure-well-known-key'] });
+    try {
+        for (const path of ['/metrics', '/_lazuli/metrics'])
+            assert.equal((await ask(wide, 'GET', path)).status, 403, path);
+        for (const mount of ['blob', 'queue', 'table', 'file']) {
+            for (const path of ['metrics', 'metrics.json', 'livez']) {
+                const { status, text } = await ask(wide, 'GET', `/${mount}/_lazuli/${path}`);
+                assert.ok(status >= 400 && status < 500 && !text.includes('lazuli_'), `${mount} ${path} ${status}`);
+            }
+        }
+        assert.equal((await ask(wide, 'GET', '/_lazuli/metrics', { port: wide.ports.blob })).status, 200);
+    } finally {
+        await wide.stop();
+    }
+});
+
 test('Prometheus scrapes it, and the dashboard asks only for what is there', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'lazuli-prometheus-'));
     const [port] = await freePorts(1);
