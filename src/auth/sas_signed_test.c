@@ -180,12 +180,19 @@ void test_sas_restrictions_are_not_hidden_by_newlines(void)
         /* A parameter's own value that hides the one after it. */
         {"&sv=2026-04-06&srq=q&q=v%0Ar:w",
          DELEGATED_TEXT "\n\n\n\n\n\n\n2026-04-06\nb\n\n\n\n\nq:v\nr:w\n\n\n\n\n", false},
+        /* A second value beside the one that was signed, which some operations read too. */
+        {"&sv=2026-04-06&srq=include&include=tags&Include=deleted",
+         DELEGATED_TEXT "\n\n\n\n\n\n\n2026-04-06\nb\n\n\n\n\ninclude:tags\n\n\n\n\n", false},
+        {"&sv=2026-04-06&srh=x-ms-b",
+         DELEGATED_TEXT "\n\n\n\n\n\n\n2026-04-06\nb\n\n\nx-ms-b:one\n\n\n\n\n\n\n", false},
     };
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         struct auth_fixture f;
         char target[512];
         fixture_init(&f);
         fixture_header(&f, "x-ms-a", "one");
+        fixture_header(&f, "x-ms-b", "one");
+        fixture_header(&f, "X-Ms-B", "two");
         snprintf(target, sizeof target, DELEGATED "%s", CASES[i].query);
         sign_delegated(&f, target, CASES[i].text);
         struct err error = fixture_check(&f);

@@ -182,17 +182,29 @@ struct str sas_moment(const struct sas *sas)
     return sas->scope == SAS_SCOPE_VERSION ? sas->value[SAS_VERSIONID] : STR_NONE;
 }
 
+/* One value at most: the text has only the first, and an operation may read them all. */
+static bool is_there_once(const struct auth_pair *pairs, size_t count, struct str name)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        found += str_ieq(pairs[i].name, name);
+    return found <= 1;
+}
+
 bool sas_names_are_signable(const struct sas *sas)
 {
+    const struct auth_input *input = sas->input;
     struct str headers = sas->value[SAS_SRH], parameters = sas->value[SAS_SRQ];
     while (headers.n > 0) {
         struct str name = str_cut(&headers, ',');
-        if (!auth_is_signable_name(name) || !auth_is_signable_header(auth_header(sas->input, name)))
+        if (!auth_is_signable_name(name) || !auth_is_signable_header(auth_header(input, name)) ||
+            !is_there_once(input->headers, input->header_count, name))
             return false;
     }
     while (parameters.n > 0) {
         struct str name = str_cut(&parameters, ',');
-        if (!auth_is_signable_name(name) || !auth_is_signable(auth_query(sas->input, name)))
+        if (!auth_is_signable_name(name) || !auth_is_signable(auth_query(input, name)) ||
+            !is_there_once(input->query, input->query_count, name))
             return false;
     }
     return true;
