@@ -90,8 +90,9 @@ part_node_asan() {
 
 # The console in Debian's Chromium, and its modules without one. FULL=1 (make test-full) runs longer cases too.
 part_console() {
+    # shellcheck disable=SC2046
     LAZULI_BIN=$PWD/build/release/lazuli node --test --test-reporter=tap --test-concurrency=1 --test-timeout=600000 \
-        test/console/*.test.mjs
+        $(find web/src -name '*.test.mjs' | sort) test/console/*.test.mjs
 }
 
 # smbtorture's suites against the list of those that are known to pass.

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { parseCsv } from './csv.js';
 import { buckets, parseMetrics, quantile, sum } from './metrics.js';
 import { parquetSchema } from './parquet.js';
+import { parquetFile } from './parquet_sample.mjs';
 import { groupByPartition, jsonOf, jsonValue } from './table.js';
 import { fromCsv, fromJson, toCsv, toJson } from './table_file.js';
 
@@ -55,15 +56,6 @@ test('metrics: labels with escapes, sums, quantiles of what happened in between'
     assert.ok(Math.abs(quantile(before, now, 0.5) - 0.55) < 1e-9);
 });
 
-/** A Parquet file with the two columns "id" and "name", its data left out. */
-export function parquetFile() {
-    const text = (words) => [words.length, ...Buffer.from(words)];
-    const leaf = (type, name) => [0x15, type << 1, 0x25, 2, 0x18, ...text(name), 0];
-    const footer = [0x15, 2, 0x19, 0x3c, 0x48, ...text('schema'), 0x15, 4, 0, ...leaf(2, 'id'), ...leaf(6, 'name'), 0x16, 84, 0x19, 0x0c, 0x28, ...text('by hand'), 0];
-    const length = Buffer.alloc(4);
-    length.writeUInt32LE(footer.length);
-    return Buffer.concat([Buffer.from('PAR1'), Buffer.from(footer), length, Buffer.from('PAR1')]);
-}
 const readOf = (file) => async (from, to) => new Uint8Array(file.subarray(from, to + 1));
 
 test('Parquet: columns, rows and the writer from the footer', async () => {

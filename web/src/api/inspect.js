@@ -31,7 +31,7 @@ export const resourceOf = (event) => [event.container, event.object].filter((par
 export function whoOf(maker) {
     if (!maker)
         return 'somebody who is not known any more';
-    const agent = (maker.userAgent ?? '').split(' ')[0];
+    const agent = (maker.userAgent ?? '').replace(/^Mozilla.*/, 'a browser').replace(/^(?!a browser)(\S+).*/, '$1');
     return `${maker.operation ? `${maker.operation} by ` : ''}${agent || 'a client'}${maker.clientRequestId ? ` (${maker.clientRequestId})` : ''}${maker.address ? ` from ${maker.address}` : ''}`;
 }
 
@@ -49,7 +49,7 @@ export function whyOf(event) {
     const said = [];
     const met = event.met ?? {};
     if (met.lease) {
-        said.push(`It is ${met.lease}${met.leaseSecondsLeft !== undefined ? `, ${met.leaseSecondsLeft} s left` : ''}; ${LEASE_ID[met.leaseId] ?? 'the lease does not allow it'}.`);
+        said.push(`It is ${met.lease}${met.leaseSecondsLeft !== undefined ? `, ${met.leaseSecondsLeft} s left` : ''}; ${event.error === 'LeaseAlreadyPresent' ? 'somebody has it already' : LEASE_ID[met.leaseId] ?? 'the lease does not allow it'}.`);
     } else if (met.holder) {
         said.push(`An SMB client has the file open: ${typeof met.holder === 'string' ? met.holder : Object.values(met.holder).filter((one) => typeof one !== 'object').join(', ')}.`);
     } else {

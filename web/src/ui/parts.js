@@ -8,6 +8,9 @@ import { html } from './html.js';
 export const App = createContext(null);
 export const useApp = () => useContext(App);
 
+/** Before the name of a folder. */
+export const Folder = () => html`<svg class="folder" viewBox="0 0 16 16" role="img" aria-label="Folder"><path d="M1 3h5l1.5 2H15v8H1z" /></svg>`;
+
 /** A dialog over the page; Escape closes it, and focus returns to where it was. */
 export function Dialog({ title, onClose, children, wide }) {
     const box = useRef();

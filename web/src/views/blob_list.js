@@ -7,7 +7,7 @@ import { fitsZip, safeName, Zip } from '../api/zip.js';
 import { bytes, count, plural, time } from '../ui/format.js';
 import { Grid, usePages } from '../ui/grid.js';
 import { html } from '../ui/html.js';
-import { Confirm, Dialog, Failure, Menu, useApp } from '../ui/parts.js';
+import { Confirm, Dialog, Failure, Folder, Menu, useApp } from '../ui/parts.js';
 import { SasDialog } from './access.js';
 import { BlobDetail } from './blob_detail.js';
 
@@ -20,7 +20,7 @@ export function blobKey(row) {
 
 function columnsOf(prefix) {
     return [
-        { title: 'Name', width: 'minmax(180px, 3fr)', hint: (row) => row.name, cell: (row) => html`${row.kind === 'prefix' ? '📁 ' : ''}${row.name.slice(prefix.length) || row.name}
+        { title: 'Name', width: 'minmax(180px, 3fr)', hint: (row) => row.name, cell: (row) => html`${row.kind === 'prefix' ? html`<${Folder} />` : ''}${row.name.slice(prefix.length) || row.name}
             ${row.snapshot ? html` <span class="badge">snapshot ${time(row.snapshot)}</span>` : ''}${row.versionId && !row.current ? html` <span class="badge">version ${time(row.versionId)}</span>` : ''}
             ${row.deleted ? html` <span class="badge bad">deleted</span>` : ''}${row.leased ? html` <span class="badge">leased</span>` : ''}${row.held ? html` <span class="badge">held</span>` : ''}` },
         { title: 'Size', width: '100px', align: 'right', cell: (row) => (row.kind === 'prefix' ? '' : bytes(row.size)) },

@@ -6,7 +6,7 @@ import { saveAs } from '../api/transfer.js';
 import { bytes, plural, relative, time } from '../ui/format.js';
 import { Grid, usePages } from '../ui/grid.js';
 import { html } from '../ui/html.js';
-import { Ask, Confirm, Dialog, Failure, OpenByName, Tabs, useApp, useEvery } from '../ui/parts.js';
+import { Ask, Confirm, Dialog, Failure, Folder, OpenByName, Tabs, useApp, useEvery } from '../ui/parts.js';
 import { SasDialog } from './access.js';
 import { filesOfDrop } from './blob_list.js';
 import { Preview } from './preview.js';
@@ -105,7 +105,7 @@ function Directory({ share, snapshot, path }) {
         await pages.reload();
     };
     const columns = [
-        { title: 'Name', cell: (row) => `${row.kind === 'directory' ? '📁 ' : ''}${row.name}`, width: 'minmax(180px, 3fr)' }, { title: 'Size', cell: (row) => (row.kind === 'file' ? bytes(row.size) : ''), width: '100px', align: 'right' },
+        { title: 'Name', cell: (row) => html`${row.kind === 'directory' ? html`<${Folder} />` : ''}${row.name}`, width: 'minmax(180px, 3fr)' }, { title: 'Size', cell: (row) => (row.kind === 'file' ? bytes(row.size) : ''), width: '100px', align: 'right' },
         { title: 'Modified', wide: true, cell: (row) => time(row.properties.LastWriteTime ?? row.modified), width: '170px' }, { title: 'Attributes', wide: true, cell: (row) => row.attributes, width: '120px' },
     ];
     return html`<nav class="crumbs" aria-label="Place"><button class="link" onClick=${() => go('file')}>Shares</button> / <button class="link" onClick=${() => go('file', where)}><b>${share}</b>${snapshot ? ` (snapshot ${time(snapshot)})` : ''}</button>

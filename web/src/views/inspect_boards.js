@@ -112,7 +112,7 @@ export function Contention() {
             byRule[rule] = (byRule[rule] ?? 0) + count;
     return html`${error && html`<${Failure} error=${error} retry=${load} />`}
         <div class="plots"><${Plot} title="Refusals a second" unit="1/s" names=${['refusals']} times=${times} series=${[counts]} />
-        <section class="card"><h3>By rule</h3><table class="plain"><caption class="hidden">Refusals by rule</caption><tbody>${Object.entries(byRule).sort((a, b) => b[1] - a[1]).map(([rule, count]) => html`<tr><th scope="row">${rule}</th><td>${api.RULES[rule] ?? ''}</td><td class="right">${count}</td></tr>`)}</tbody></table>
+        <section class="card"><h3>By rule</h3><table class="plain"><caption class="hidden">Refusals by rule</caption><tbody>${Object.entries(byRule).sort((a, b) => b[1] - a[1]).map(([rule, count]) => html`<tr><th scope="row" class="rule">${rule}</th><td>${api.RULES[rule] ?? ''}</td><td class="right">${count}</td></tr>`)}</tbody></table>
             ${Object.keys(byRule).length === 0 && html`<p class="quiet">None yet.</p>`}</section></div>
         <div class="card scroll" tabindex="0" role="region" aria-label="Hottest resources"><table class="plain"><caption>Hottest resources of the last 1000 refusals${data?.since ? `, since ${time(data.since)}` : ''}</caption>
             <thead><tr><th scope="col">Resource</th><th scope="col">Refusals</th><th scope="col">Rules</th></tr></thead>

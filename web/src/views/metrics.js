@@ -38,7 +38,7 @@ export function Plot({ title, unit, names, times, series }) {
         const style = getComputedStyle(document.documentElement);
         const axis = { stroke: style.getPropertyValue('--quiet'), grid: { stroke: style.getPropertyValue('--line'), width: 1 }, ticks: { show: false } };
         plot.current = new uPlot({
-            width: box.current.clientWidth, height: 180, cursor: { y: false }, legend: { live: true },
+            width: box.current.clientWidth, height: 180, cursor: { y: false }, legend: { show: false },
             series: [{}, ...names.map((name, i) => ({ label: name, stroke: COLOURS[i], width: 1.5, spanGaps: true }))],
             axes: [axis, { ...axis, size: 64 }],
         }, [times, ...series], box.current);
@@ -49,7 +49,7 @@ export function Plot({ title, unit, names, times, series }) {
     useEffect(() => { plot.current?.setData([times, ...series]); }, [times.length, times.at(-1)]);
     const latest = series.map((values) => values.at(-1));
     return html`<section class="card"><h3>${title}</h3><div class="plot" ref=${box} role="img" aria-label=${`${title} over time, ${unit}`}></div>
-        <table class="plain"><caption class="hidden">${title} now</caption><tbody>${names.map((name, i) => html`<tr><th scope="row">${name}</th><td class="right">${latest[i] === null || latest[i] === undefined ? '–' : unit === 'bytes/s' ? `${bytes(latest[i])}/s` : `${latest[i].toLocaleString('en', { maximumFractionDigits: 2 })} ${unit.startsWith('MiB') ? '' : unit}`}</td></tr>`)}</tbody></table></section>`;
+        <table class="plain numbers"><caption class="hidden">${title} now</caption><tbody>${names.map((name, i) => html`<tr><th scope="row"><span class="swatch" style=${{ background: COLOURS[i] }}></span>${name}</th><td class="right">${latest[i] === null || latest[i] === undefined ? '–' : unit === 'bytes/s' ? `${bytes(latest[i])}/s` : `${latest[i].toLocaleString('en', { maximumFractionDigits: 2 })} ${unit.startsWith('MiB') ? '' : unit}`}</td></tr>`)}</tbody></table></section>`;
 }
 
 export function Metrics() {

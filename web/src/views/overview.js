@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { listContainers } from '../api/blob.js';
 import { listShares } from '../api/file.js';
 import { listQueues } from '../api/queue.js';
+import { buckets, parseMetrics, quantile, sum } from '../api/metrics.js';
 import { connectionString } from '../api/sas.js';
 import { listTables } from '../api/table.js';
+import { bytes, count } from '../ui/format.js';
 import { html } from '../ui/html.js';
-import { Copy, useApp } from '../ui/parts.js';
+import { Copy, useApp, useEvery } from '../ui/parts.js';
 
 const SERVICES = [
     ['blob', 'Blobs', 'container', listContainers],
@@ -31,6 +33,36 @@ function useCounts(session) {
     return counts;
 }
 
+const SECONDS = 3;
+
+function duration(seconds) {
+    return seconds < 120 ? `${Math.round(seconds)} s` : seconds < 7200 ? `${Math.round(seconds / 60)} min` : seconds < 172800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86400)} days`;
+}
+
+/** The server in a few numbers, of the last seconds; nothing when its metrics may not be read from here. */
+function Pulse() {
+    const [numbers, setNumbers] = useState(null);
+    const last = useRef(null);
+    useEvery(SECONDS * 1000, async () => {
+        const answer = await fetch('/metrics', { cache: 'no-store' }).catch(() => null);
+        if (!answer?.ok)
+            return;
+        const now = parseMetrics(await answer.text());
+        const at = Date.now() / 1000;
+        const { now: before, at: then } = last.current ?? { now, at: at - 1 };
+        last.current = { now, at };
+        const rate = (fits) => (sum(now, 'lazuli_requests_total', fits) - sum(before, 'lazuli_requests_total', fits)) / (at - then);
+        const part = (share) => quantile(buckets(before, 'lazuli_request_duration_seconds'), buckets(now, 'lazuli_request_duration_seconds'), share);
+        const ms = (seconds) => (seconds === null ? '–' : `${(seconds * 1000).toFixed(1)} ms`);
+        setNumbers([
+            ['Requests a second', rate().toFixed(1)], ['Failed a second', rate(({ status = '' }) => status.startsWith('5')).toFixed(1)], ['Median, 99 %', `${ms(part(0.5))}, ${ms(part(0.99))}`],
+            ['Requests in all', count(sum(now, 'lazuli_requests_total'))], ['Free on disk', bytes(sum(now, 'lazuli_disk_free_bytes'))], ['Memory', bytes(sum(now, 'process_resident_memory_bytes'))],
+            ['Up for', duration(at - sum(now, 'process_start_time_seconds'))],
+        ]);
+    });
+    return numbers && html`<section class="card"><h3>Server</h3><dl class="numbers">${numbers.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></section>`;
+}
+
 export function Overview() {
     const { session, go } = useApp();
     const counts = useCounts(session);
@@ -41,11 +73,12 @@ export function Overview() {
     return html`<h2>Overview</h2>
         <div class="cards">${SERVICES.map(([id, title, one]) => html`<section class="card">
             <h3>${title}</h3>
-            ${server.services[id] ? html`<p><b>${counts[id] ?? '…'}</b> <span class="quiet">${one}s</span></p><p class="quiet"><code>${session.endpoint(id)}</code></p>
+            ${server.services[id] ? html`<p><b>${counts[id] ?? '…'}</b> <span class="quiet">${counts[id] === '1' ? one : `${one}s`}</span></p><p class="quiet"><code>${session.endpoint(id)}</code></p>
                 <button onClick=${() => go(id)}>Open</button>` : html`<p class="quiet">This service is off.</p>`}
         </section>`)}
         ${server.smbPort ? html`<section class="card"><h3>SMB</h3><p class="quiet"><code>${`//${location.hostname}:${server.smbPort}/SHARE`}</code></p><p class="quiet">User ${session.account}, password: the account key.</p></section>` : ''}
         </div>
+        <${Pulse} />
         <section class="card"><h3>Connection string</h3>
             <pre tabindex="0">${shown ? text : hidden}</pre>
             <div class="bar"><button onClick=${() => setShown(!shown)}>${shown ? 'Hide secrets' : 'Show secrets'}</button><${Copy} text=${text} label="Copy connection string" /></div>

@@ -2,6 +2,7 @@
 // The views of the page, in the order of the side bar.
 import { Access } from './access.js';
 import { Blobs } from './blobs.js';
+import { Faults } from './faults.js';
 import { Files } from './files.js';
 import { Inspect } from './inspect.js';
 import { Metrics } from './metrics.js';
@@ -20,6 +21,7 @@ export const VIEWS = [
     { id: 'file', title: 'Files', component: Files, needs: has('file') },
     { id: 'inspect', title: 'Concurrency', component: Inspect },
     { id: 'tour', title: 'Guided tour', component: Tour },
+    { id: 'faults', title: 'Test control', component: Faults, needs: (session) => session.server.testControl },
     { id: 'metrics', title: 'Metrics', component: Metrics },
     { id: 'access', title: 'Access', component: Access },
 ];

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queues, tables and files in the console.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { goTo, openPage, openView, row, said, seed, signIn, startBrowser, startConsole, tick, until } from './lib.mjs';
+
+let server;
+let browser;
+let page;
+
+before(async () => {
+    server = await startConsole();
+    await seed(server);
+    browser = await startBrowser();
+    page = await openPage(browser, { acceptDownloads: true });
+    await signIn(page, server);
+});
+after(async () => {
+    await browser?.close();
+    await server?.stop();
+});
+
+const dialog = () => page.getByRole('dialog');
+const create = async (button, name) => {
+    await page.getByRole('button', { name: button }).click();
+    await dialog().getByLabel('Name').fill(name);
+    await dialog().getByRole('button', { name: 'Create' }).click();
+    await row(page, name).waitFor();
+};
+
+test('messages: put, listed with invisible ones, got, updated, moved, deleted, cleared', async () => {
+    await openView(page, 'Queues');
+    await create('New queue', 'other');
+    await row(page, 'work').click();
+    await row(page, 'plain words').waitFor();
+    await row(page, '"order": 7').waitFor();
+    await page.getByRole('button', { name: 'Put message' }).click();
+    await dialog().getByLabel('Text').fill('späte Nachricht');
+    await dialog().getByLabel('Invisible first').fill('600');
+    await dialog().getByRole('button', { name: 'Put' }).click();
+    await row(page, 'späte Nachricht').getByText('back in').waitFor();
+    await page.getByText('1 invisible now').waitFor();
+    const peeked = await (await server.queues()).getQueueClient('work').peekMessages({ numberOfMessages: 32 });
+    assert.ok(peeked.peekedMessageItems.every((item) => item.dequeueCount === 0), 'looking counts as no get');
+    await page.getByLabel('Messages that contain').fill('order');
+    await page.waitForFunction(() => document.querySelectorAll('[role=row]').length === 3);
+    await page.getByLabel('Messages that contain').fill('');
+    await page.getByRole('button', { name: 'Get…' }).click();
+    await dialog().getByLabel('Seconds').fill('300');
+    await dialog().getByRole('button', { name: 'Get' }).click();
+    await page.getByText('2 invisible now').waitFor();
+    await row(page, 'plain words').click();
+    await page.getByText('held by this page').waitFor();
+    await page.getByLabel('Move to queue').fill('other');
+    await page.getByRole('button', { name: 'Move' }).click();
+    await said(page, 'Moved to other');
+    const other = (await server.queues()).getQueueClient('other');
+    assert.equal((await other.peekMessages()).peekedMessageItems[0].messageText, 'plain words');
+    await page.getByRole('button', { name: 'Get…' }).click();
+    await dialog().getByRole('button', { name: 'Get' }).click();
+    await row(page, '"order": 7').click();
+    await page.getByText('held by this page').waitFor();
+    await page.getByLabel('New text').fill('changed');
+    await page.getByRole('button', { name: 'Update and make visible' }).click();
+    await row(page, 'changed').waitFor();
+    await page.getByRole('button', { name: 'Metadata' }).click();
+    assert.equal(await dialog().getByLabel('Value 1').inputValue(), 'one');
+    await dialog().getByLabel('Value 1').fill('two');
+    await dialog().getByRole('button', { name: 'Save' }).click();
+    await said(page, 'Metadata saved');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Clear', exact: true }).click();
+    await dialog().getByRole('button', { name: 'Clear' }).click();
+    await page.getByText('No messages.').waitFor();
+});
+
+test('entities: filtered, added with types, edited, a conflict shown, deleted, out and in again', async () => {
+    await openView(page, 'Tables');
+    await row(page, 'people').click();
+    await row(page, 'Name 4').waitFor();
+    await page.getByLabel('Filter').fill('Age ge 23 and Active eq true');
+    await page.getByRole('button', { name: 'Filter', exact: true }).click();
+    await page.getByText('1 entity').waitFor();
+    await page.getByLabel('Filter').fill('');
+    await page.getByRole('button', { name: 'Filter', exact: true }).click();
+    await page.getByText('5 entities').waitFor();
+    await page.getByRole('button', { name: 'New entity' }).click();
+    await dialog().getByLabel('PartitionKey').fill('c');
+    await dialog().getByLabel('RowKey').fill("it's");
+    for (const [name, type, value] of [['Big', 'Edm.Int64', '9007199254740993'], ['When', 'Edm.DateTime', '2026-01-02T03:04:05Z'], ['Id', 'Edm.Guid', '5f0d5a2e-0000-4000-8000-000000000001'], ['Ratio', 'Edm.Double', '1.5']]) {
+        await dialog().getByRole('button', { name: 'Add property' }).click();
+        const line = dialog().locator('tbody tr').last();
+        await line.locator('input').first().fill(name);
+        await line.locator('select').selectOption(type);
+        await line.locator('input').last().fill(value);
+    }
+    await dialog().getByRole('button', { name: 'Add', exact: true }).click();
+    await row(page, "it's").waitFor();
+    const table = await server.table('people');
+    const made = await table.getEntity('c', "it's");
+    assert.deepEqual([made.Big, made.Ratio, made.When.toISOString()], [9007199254740993n, 1.5, '2026-01-02T03:04:05.000Z']);
+    await row(page, 'Name 1').click();
+    await dialog().getByLabel('Value of Age').fill('50');
+    await table.updateEntity({ partitionKey: 'a', rowKey: 'r1', Name: 'Changed by another' }, 'Merge');
+    await dialog().getByRole('button', { name: 'Save' }).click();
+    await dialog().getByText('Somebody changed it meanwhile').waitFor();
+    await dialog().getByText('Changed by another').waitFor();
+    await page.shot('conflict');
+    await dialog().getByRole('button', { name: 'Keep mine, over theirs' }).click();
+    await dialog().getByRole('button', { name: 'Save' }).click();
+    await said(page, 'Entity saved');
+    assert.equal((await table.getEntity('a', 'r1')).Age, 50);
+    const [download] = await Promise.all([page.waitForEvent('download'), (async () => { await page.getByRole('button', { name: 'Export ▾' }).click(); await page.getByRole('menuitem', { name: 'as CSV' }).click(); })()]);
+    const csv = readFileSync(await download.path(), 'utf8');
+    assert.match(csv, /^PartitionKey,RowKey,Timestamp,/);
+    await page.getByLabel('Select all that are listed').check();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await dialog().getByRole('button', { name: 'Delete' }).click();
+    await said(page, 'Deleted: 6 entities');
+    await page.getByText('No entities.').waitFor();
+    await page.getByLabel('File to import').setInputFiles([{ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) }]);
+    await said(page, 'Imported: 6 entities');
+    assert.equal((await table.getEntity('c', "it's")).Big, 9007199254740993n);
+    await page.getByLabel('File to import').setInputFiles([{ name: 'bad.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b\n1,2\n') }]);
+    await said(page, 'bad.csv: The first line must name PartitionKey and RowKey.');
+});
+
+test('shares and files: made, uploaded, looked at, renamed, snapshots, deleted', async () => {
+    await openView(page, 'Files');
+    await create('New share', 'fresh');
+    await row(page, 'docs').click();
+    await row(page, 'plans').click();
+    await page.getByLabel('Files to upload').setInputFiles([{ name: 'list.json', mimeType: 'application/json', buffer: Buffer.from('{"a":1}') }]);
+    await row(page, 'list.json').click();
+    await page.getByRole('tab', { name: 'Preview' }).click();
+    await page.getByText('"a": 1').waitFor();
+    await page.getByRole('tab', { name: 'Ranges' }).click();
+    await page.getByText('1 written range').waitFor();
+    await page.getByRole('tab', { name: 'Permission' }).click();
+    await page.locator('.detail pre').waitFor();
+    await tick(page, 'list.json');
+    await page.getByRole('button', { name: 'Rename' }).click();
+    await dialog().getByLabel('New name').fill('renamed.json');
+    await dialog().getByRole('button', { name: 'Rename' }).click();
+    await row(page, 'renamed.json').waitFor();
+    assert.equal((await server.request('file', 'GET', '/docs/plans/renamed.json')).text, '{"a":1}');
+    await tick(page, 'renamed.json');
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download' }).click()]);
+    assert.equal(readFileSync(await download.path(), 'utf8'), '{"a":1}');
+    await page.getByRole('button', { name: 'New directory' }).click();
+    await dialog().getByLabel('Name').fill('deep');
+    await dialog().getByRole('button', { name: 'Create' }).click();
+    await row(page, 'deep').waitFor();
+    await openView(page, 'Files');
+    await tick(page, 'docs');
+    await page.getByRole('button', { name: 'Snapshot' }).click();
+    await said(page, 'Snapshot of docs');
+    await row(page, 'snapshot').click();
+    await row(page, 'plans').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Upload files' }).count(), 0, 'a snapshot cannot be written');
+    await goTo(page, 'file', 'docs');
+    await tick(page, 'plans');
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await dialog().getByRole('button', { name: 'Delete' }).click();
+    await said(page, 'Deleted plans');
+    await until(async () => (await server.request('file', 'HEAD', '/docs/plans', { query: { restype: 'directory' } })).status === 404);
+    await page.getByRole('tab', { name: 'Open handles' }).click();
+    await page.getByText('No handle is open over SMB.').waitFor();
+    assert.deepEqual(page.faults, []);
+});
