@@ -11,6 +11,8 @@
 #include "core/mem.h"
 
 enum { WRITER_LOCKS = 64 };
+/* How long a refusal waits for the write that it met. */
+#define LATE_TICKS ((int64_t)10 * TICKS_PER_SECOND)
 
 /* Who wrote the object last, or took its lease. Names can be made that have the same hash, so the
  * account is kept too: it sees only who did something in it. */
@@ -368,6 +370,26 @@ static void put_event(struct inspector *in, struct ring *ring, struct inspector_
     (void)pthread_mutex_unlock(&in->lock);
 }
 
+/* A write is told of when it is durable, and the next request may have met it before that: such a
+ * refusal learns now who made what it met. */
+static void tell_refused(struct inspector *in, uint64_t hash, const struct inspector_maker *maker)
+{
+    enum { LOOK_BACK = 16 };
+    const struct ring *ring = &in->rings[0];
+    (void)pthread_mutex_lock(&in->lock);
+    for (size_t i = 0; i < LOOK_BACK && i < ring->count && i < ring->size; i++) {
+        struct inspector_event *e = &ring->events[(ring->count - 1 - i) % ring->size];
+        if (e->at + LATE_TICKS < maker->at)
+            break;
+        if (e->hash == hash && !e->maker.current && e->verdict.check != VERDICT_LEASE &&
+            e->verdict.etag != 0 && e->verdict.etag == maker->etag) {
+            e->maker = *maker;
+            e->maker.current = true;
+        }
+    }
+    (void)pthread_mutex_unlock(&in->lock);
+}
+
 COLD void inspector_refused(struct inspector *in, const struct rest_call *call, struct err error)
 {
     enum inspector_rule rule;
@@ -432,6 +454,7 @@ static void note_write(struct inspector *in, const struct rest_call *call)
             note_writer(in, in->holders, INSPECTOR_LEASES, &place, &maker);
     } else {
         note_writer(in, in->writers, INSPECTOR_WRITERS, &place, &maker);
+        tell_refused(in, e.hash, &maker);
         if (is_delete_op(call->op))
             note_lease(in, &e, true);
     }

@@ -119,6 +119,26 @@ void test_inspector_is_bounded_and_keeps_the_newest(void)
     release(&f);
 }
 
+/* In a race the loser may be answered before the winner is. */
+void test_inspector_writer_that_is_told_of_late(void)
+{
+    struct fixture f;
+    struct inspector_event event;
+    init(&f);
+    f.call.verdict = (struct verdict){.check = VERDICT_IF_MATCH, .exists = true, .etag = 78};
+    inspector_refused(f.in, &f.call, err_new(ERR_CONDITION_NOT_MET));
+    f.call.etag = 77; /* another write does not answer for it */
+    inspector_succeeded(f.in, &f.call);
+    CHECK_INT(find(&f, (struct inspector_filter){.count_max = 1}, &event), 1);
+    CHECK(!event.maker.current);
+    f.call.etag = 78;
+    inspector_succeeded(f.in, &f.call);
+    CHECK_INT(find(&f, (struct inspector_filter){.count_max = 1}, &event), 1);
+    CHECK(event.maker.known && event.maker.current);
+    CHECK_INT(event.maker.etag, 78);
+    release(&f);
+}
+
 void test_inspector_maker_is_current_by_its_etag(void)
 {
     struct fixture f;

@@ -45,7 +45,7 @@ test('two tabs race on one blob, and the inspector tells live who won', async ()
     await row(page, 'pictures/data.json').click();
     const detail = page.getByRole('complementary');
     await detail.getByText('SetBlobMetadata on').waitFor();
-    await detail.getByText(/Rule B2/).waitFor();console.log(await detail.innerText());
+    await detail.getByText(/Rule B2/).waitFor();
     await detail.getByText(/Made so by: SetBlobMetadata/).waitFor();
     assert.ok(await detail.getByText(stored.etag).first().isVisible(), 'the ETag that the winner made');
     await page.shot('race');

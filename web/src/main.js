@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The console: who is signed in, which view is shown, what is told to the user.
 import { render } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useErrorBoundary, useMemo, useRef, useState } from 'preact/hooks';
 import { serverInfo } from './api/client.js';
 import { Transfers } from './api/transfer.js';
 import { CopyAs } from './ui/copy_as.js';
@@ -49,6 +49,12 @@ function useToasts() {
     return [toasts, say];
 }
 
+/** A view that breaks says so, and the rest of the page goes on. */
+function View({ component, path }) {
+    const [error, reset] = useErrorBoundary((problem) => console.error(problem));
+    return error ? html`<${Failure} error=${error} retry=${reset} />` : html`<${component} path=${path} />`;
+}
+
 function Shell({ session, signOut }) {
     const [view = '', ...path] = useRoute();
     const [dark, switchTheme] = useTheme();
@@ -84,7 +90,7 @@ function Shell({ session, signOut }) {
                 <button onClick=${signOut}>Sign out</button>
             </header>
             <nav class="side" aria-label="Services">${VIEWS.filter((one) => !one.needs || one.needs(session)).map((one) => html`<a href=${hashOf(one.id)} aria-current=${one === shown ? 'page' : undefined}>${one.title}</a>`)}</nav>
-            <main id="main" tabindex="-1"><${shown.component} key=${shown.id} path=${path} /></main>
+            <main id="main" tabindex="-1"><${View} key=${shown.id} component=${shown.component} path=${path} /></main>
         </div>
         <${TransferList} />
         <div class="toasts" role="status" aria-live="polite">${toasts.map((toast) => html`<div key=${toast.id} class=${`toast${toast.bad ? ' bad' : ''}`}>${toast.text}</div>`)}</div>

@@ -63,8 +63,8 @@ function Containers() {
             onOpen=${(row) => { if (!row.deleted) go('blob', row.name); }} empty="No containers." />
         ${dialog === 'create' && html`<${Ask} title="New container" label="Name" hint="3 to 63 lower-case letters, digits and single hyphens." onClose=${() => setDialog(null)}
             onYes=${async (name) => { await createContainer(session, name); await pages.reload(); }} />`}
-        ${dialog === 'properties' && html`<${ContainerDialog} name=${chosen[0].name} onClose=${() => setDialog(null)} onChanged=${pages.reload} />`}
-        ${dialog === 'sas' && html`<${SasDialog} service="blob" name=${chosen[0].name} onClose=${() => setDialog(null)} />`}
+        ${dialog === 'properties' && chosen.length === 1 && html`<${ContainerDialog} name=${chosen[0].name} onClose=${() => setDialog(null)} onChanged=${pages.reload} />`}
+        ${dialog === 'sas' && chosen.length === 1 && html`<${SasDialog} service="blob" name=${chosen[0].name} onClose=${() => setDialog(null)} />`}
         ${dialog === 'delete' && html`<${Confirm} title="Delete containers" text=${`${chosen.length} container(s) with all blobs in them: ${chosen.slice(0, 5).map((row) => row.name).join(', ')}${chosen.length > 5 ? '…' : ''}`}
             onYes=${remove} onClose=${() => setDialog(null)} />`}`;
 }

@@ -125,7 +125,7 @@ function Directory({ share, snapshot, path }) {
             ${opened && html`<${FileDetail} key=${opened.name} share=${share} snapshot=${snapshot} path=${join(opened.name)} row=${opened} onClose=${() => setOpened(null)} />`}
         </div>`}
         ${dialog === 'mkdir' && html`<${Ask} title="New directory" label="Name" onClose=${() => setDialog(null)} onYes=${async (name) => { await api.createDirectory(session, share, join(name)); await pages.reload(); }} />`}
-        ${dialog === 'rename' && html`<${Ask} title="Rename" label="New name" action="Rename" value=${chosen[0].name} onClose=${() => setDialog(null)} onYes=${async (name) => { await api.renamePath(session, share, join(chosen[0].name), join(name), chosen[0].kind === 'directory'); setSelected(new Set()); await pages.reload(); }} />`}
+        ${dialog === 'rename' && chosen.length === 1 && html`<${Ask} title="Rename" label="New name" action="Rename" value=${chosen[0].name} onClose=${() => setDialog(null)} onYes=${async (name) => { await api.renamePath(session, share, join(chosen[0].name), join(name), chosen[0].kind === 'directory'); setSelected(new Set()); setOpened(null); await pages.reload(); }} />`}
         ${dialog === 'sas' && html`<${SasDialog} service="file" name=${share} object=${chosen[0]?.kind === 'file' ? join(chosen[0].name) : undefined} onClose=${() => setDialog(null)} />`}
         ${dialog === 'delete' && html`<${Confirm} title="Delete" text=${`${plural(chosen.length, 'entry', 'entries')}, directories with all below them.`} onYes=${remove} onClose=${() => setDialog(null)} />`}`;
 }

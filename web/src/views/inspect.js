@@ -11,6 +11,7 @@ import { Contention, InFlight, Leases, Opens } from './inspect_boards.js';
 const TABS = [['refusals', 'Refusals'], ['timeline', 'Timeline'], ['leases', 'Leases'], ['opens', 'SMB opens and locks'], ['messages', 'Messages in flight'], ['contention', 'Contention']];
 const KEPT = 1000;
 const WAIT_SECONDS = 20;
+const LATE_MS = 400;
 
 export function Inspect({ path }) {
     const { session, go } = useApp();
@@ -34,6 +35,12 @@ export function useRefusals(options = {}) {
         if (paused)
             return undefined;
         let stopped = false;
+        const again = async (first) => {
+            const got = await api.events(session, { ...options, after: first - 1, limit: KEPT }).catch(() => null);
+            const better = new Map((got?.events ?? []).map((event) => [event.id, event]));
+            if (!stopped)
+                setState((old) => ({ ...old, rows: old.rows.map((row) => better.get(row.id) ?? row) }));
+        };
         const follow = async () => {
             while (!stopped) {
                 try {
@@ -42,6 +49,10 @@ export function useRefusals(options = {}) {
                         return;
                     next.current = got.next;
                     setState((old) => ({ rows: [...[...got.events].sort((a, b) => b.id - a.id), ...old.rows].slice(0, KEPT), error: null, loading: false }));
+                    // The winner of a race may be told of after the loser: ask for those once more.
+                    const late = got.events.filter((event) => event.met?.etag && !event.madeBy?.current).map((event) => event.id);
+                    if (late.length > 0)
+                        setTimeout(() => void again(Math.min(...late)), LATE_MS);
                     if (got.events.length === 0 && !got.next)
                         await new Promise((go) => setTimeout(go, 1000));
                 } catch (error) {
@@ -61,7 +72,8 @@ export function useRefusals(options = {}) {
 function Refusals() {
     const { rows, error, loading, paused, setPaused, clear } = useRefusals();
     const [filter, setFilter] = useState('');
-    const [opened, setOpened] = useState(null);
+    const [openedId, setOpened] = useState(null);
+    const opened = openedId === null ? null : rows.find((row) => row.id === openedId) ?? null;
     const shown = useMemo(() => (filter ? rows.filter((row) => `${api.resourceOf(row)} ${row.operation} ${row.error} ${row.rule ?? ''}`.toLowerCase().includes(filter.toLowerCase())) : rows), [rows, filter]);
     const columns = [
         { title: 'Time', cell: (row) => row.time.slice(11, 23), width: '115px' },
@@ -76,7 +88,7 @@ function Refusals() {
             <button onClick=${() => setPaused(!paused)}>${paused ? 'Go on' : 'Stop'}</button><button onClick=${clear}>Clear</button></div>
         ${error && html`<${Failure} error=${error} />`}
         <div class=${`split${opened ? ' open' : ''}`}>
-            <${Grid} label="Refusals" columns=${columns} rows=${shown} keyOf=${(row) => String(row.id)} onOpen=${setOpened} loading=${loading} empty="Nothing was refused by concurrency control yet." />
+            <${Grid} label="Refusals" columns=${columns} rows=${shown} keyOf=${(row) => String(row.id)} onOpen=${(row) => setOpened(row.id)} loading=${loading} empty="Nothing was refused by concurrency control yet." />
             ${opened && html`<${Refusal} key=${opened.id} event=${opened} onClose=${() => setOpened(null)} />`}
         </div>`;
 }
