@@ -14,13 +14,12 @@ struct tree_node {
     struct tree_node *right;
 };
 
-static struct row *row_with_room(struct pool *pool, struct str key, size_t value_n, size_t body_n,
-                                 size_t room)
+static struct row *row_with_room(struct str key, size_t value_n, size_t body_n, size_t room)
 {
     assert(key.n <= UINT32_MAX && value_n + room <= UINT32_MAX && body_n <= UINT32_MAX);
     size_t used = sizeof(struct row) + key.n + value_n + body_n;
     size_t bytes = used + room;
-    struct row *r = pool_take(pool, &bytes);
+    struct row *r = mem_alloc(bytes);
     atomic_init(&r->refs, 1);
     r->key_n = (uint32_t)key.n;
     r->value_n = (uint32_t)value_n;
@@ -35,26 +34,26 @@ static struct row *row_with_room(struct pool *pool, struct str key, size_t value
     return r;
 }
 
-struct row *row_new_sized(struct pool *pool, struct str key, size_t value_n)
+struct row *row_new_sized(struct str key, size_t value_n)
 {
-    return row_with_room(pool, key, value_n, 0, 0);
+    return row_with_room(key, value_n, 0, 0);
 }
 
-struct row *row_new_roomy(struct pool *pool, struct str key, size_t value_n, size_t room)
+struct row *row_new_roomy(struct str key, size_t value_n, size_t room)
 {
-    return row_with_room(pool, key, value_n, 0, room);
+    return row_with_room(key, value_n, 0, room);
 }
 
-struct row *row_new_deleted(struct pool *pool, struct str key)
+struct row *row_new_deleted(struct str key)
 {
-    struct row *r = row_with_room(pool, key, 0, 0, 0);
+    struct row *r = row_with_room(key, 0, 0, 0);
     r->deleted = true;
     return r;
 }
 
 struct row *row_new_with_body(struct str key, struct str value, struct str body)
 {
-    struct row *r = row_with_room(NULL, key, value.n, body.n, 0);
+    struct row *r = row_with_room(key, value.n, body.n, 0);
     r->deleted = !str_given(value);
     if (value.n > 0)
         memcpy(r->bytes + key.n, value.p, value.n);
@@ -74,15 +73,10 @@ struct row *row_get(struct row *r)
     return r;
 }
 
-void row_give(struct pool *pool, struct row *r)
-{
-    if (ref_was_last(&r->refs))
-        pool_give(pool, r, sizeof *r + r->key_n + r->value_n + r->body_n + r->room);
-}
-
 void row_put(struct row *r)
 {
-    row_give(NULL, r);
+    if (ref_was_last(&r->refs))
+        free(r);
 }
 
 static struct tree_node *node_get(struct tree_node *n)
@@ -93,41 +87,40 @@ static struct tree_node *node_get(struct tree_node *n)
 }
 
 /* Recursion is as deep as the tree: a few times the logarithm of its size. */
-static void node_put(struct pool *pool, struct tree_node *n)
+static void node_put(struct tree_node *n)
 {
     if (n == NULL || !ref_was_last(&n->refs))
         return;
-    node_put(pool, n->left);
-    node_put(pool, n->right);
-    row_give(pool, n->row);
-    pool_give(pool, n, sizeof *n);
+    node_put(n->left);
+    node_put(n->right);
+    row_put(n->row);
+    free(n);
 }
 
-static struct tree_node *node_alloc(struct pool *pool)
+static struct tree_node *node_alloc(void)
 {
-    size_t bytes = sizeof(struct tree_node);
-    return pool_take(pool, &bytes);
+    return mem_alloc(sizeof(struct tree_node));
 }
 
 /* Trades a reference for one to a node that nobody else can see. Its parent is already such a node,
  * so a count of one means that no other state reaches it. */
-static struct tree_node *node_own(struct pool *pool, struct tree_node *n)
+static struct tree_node *node_own(struct tree_node *n)
 {
     if (atomic_load_explicit(&n->refs, memory_order_acquire) == 1)
         return n;
-    struct tree_node *own = node_alloc(pool);
+    struct tree_node *own = node_alloc();
     atomic_init(&own->refs, 1);
     own->priority = n->priority;
     own->row = row_get(n->row);
     own->left = node_get(n->left);
     own->right = node_get(n->right);
-    node_put(pool, n);
+    node_put(n);
     return own;
 }
 
-static struct tree_node *node_new(struct pool *pool, struct row *row, uint32_t priority)
+static struct tree_node *node_new(struct row *row, uint32_t priority)
 {
-    struct tree_node *n = node_alloc(pool);
+    struct tree_node *n = node_alloc();
     atomic_init(&n->refs, 1);
     n->priority = priority;
     n->row = row;
@@ -149,11 +142,11 @@ static struct tree_node *node_find(struct tree_node *n, struct str key)
 }
 
 /* Divides a tree: what is greater than the key goes to *greater, the rest to *smaller. */
-static void node_split(struct pool *pool, struct tree_node *n, struct str key,
-                       struct tree_node **smaller, struct tree_node **greater)
+static void node_split(struct tree_node *n, struct str key, struct tree_node **smaller,
+                       struct tree_node **greater)
 {
     while (n != NULL) {
-        n = node_own(pool, n);
+        n = node_own(n);
         if (str_cmp(key, row_key(n->row)) < 0) {
             *greater = n;
             greater = &n->left;
@@ -182,7 +175,7 @@ static struct tree_node **node_link(struct tree *t, struct str key, uint32_t pri
                 return link;
             known = true;
         }
-        n = *link = node_own(t->pool, n);
+        n = *link = node_own(n);
         int order = str_cmp(key, row_key(n->row));
         *found = order == 0;
         if (*found)
@@ -193,19 +186,19 @@ static struct tree_node **node_link(struct tree *t, struct str key, uint32_t pri
 }
 
 /* One tree of two, all of whose keys in a are smaller than those in b. */
-static struct tree_node *node_join(struct pool *pool, struct tree_node *a, struct tree_node *b)
+static struct tree_node *node_join(struct tree_node *a, struct tree_node *b)
 {
     if (a == NULL)
         return b;
     if (b == NULL)
         return a;
     if (a->priority > b->priority) {
-        a = node_own(pool, a);
-        a->right = node_join(pool, a->right, b);
+        a = node_own(a);
+        a->right = node_join(a->right, b);
         return a;
     }
-    b = node_own(pool, b);
-    b->left = node_join(pool, a, b->left);
+    b = node_own(b);
+    b->left = node_join(a, b->left);
     return b;
 }
 
@@ -216,7 +209,7 @@ struct tree tree_get(const struct tree *t)
 
 void tree_put(struct tree *t)
 {
-    node_put(t->pool, t->root);
+    node_put(t->root);
     t->root = NULL;
 }
 
@@ -243,8 +236,8 @@ struct row *tree_exchange(struct tree *t, struct row *row)
         n->row = row;
         return replaced;
     }
-    *link = node_new(t->pool, row, priority);
-    node_split(t->pool, n, row_key(row), &(*link)->left, &(*link)->right);
+    *link = node_new(row, priority);
+    node_split(n, row_key(row), &(*link)->left, &(*link)->right);
     return NULL;
 }
 
@@ -252,26 +245,25 @@ void tree_insert(struct tree *t, struct row *row)
 {
     struct row *replaced = tree_exchange(t, row);
     if (replaced != NULL)
-        row_give(t->pool, replaced);
+        row_put(replaced);
 }
 
 /* The middle one on top; priorities are those that random ones would have there on the whole. */
-static struct tree_node *node_fill(struct pool *pool, struct row **rows, size_t n,
-                                   uint32_t priority)
+static struct tree_node *node_fill(struct row **rows, size_t n, uint32_t priority)
 {
     if (n == 0)
         return NULL;
     size_t middle = n / 2;
-    struct tree_node *top = node_new(pool, rows[middle], priority);
-    top->left = node_fill(pool, rows, middle, priority / 2);
-    top->right = node_fill(pool, rows + middle + 1, n - middle - 1, priority / 2);
+    struct tree_node *top = node_new(rows[middle], priority);
+    top->left = node_fill(rows, middle, priority / 2);
+    top->right = node_fill(rows + middle + 1, n - middle - 1, priority / 2);
     return top;
 }
 
 void tree_fill(struct tree *t, struct row **rows, size_t n)
 {
     assert(t->root == NULL);
-    t->root = node_fill(t->pool, rows, n, UINT32_MAX);
+    t->root = node_fill(rows, n, UINT32_MAX);
 }
 
 struct tree_node **tree_link(struct tree *t, struct str key)
@@ -286,19 +278,19 @@ struct row *tree_link_row(struct tree_node *const *link)
     return (*link)->row;
 }
 
-void tree_link_cut(struct tree *t, struct tree_node **link)
+void tree_link_cut(struct tree_node **link)
 {
     struct tree_node *n = *link;
-    *link = node_join(t->pool, n->left, n->right);
+    *link = node_join(n->left, n->right);
     n->left = NULL;
     n->right = NULL;
-    node_put(t->pool, n);
+    node_put(n);
 }
 
 void tree_remove(struct tree *t, struct str key)
 {
     if (node_find(t->root, key) != NULL)
-        tree_link_cut(t, tree_link(t, key));
+        tree_link_cut(tree_link(t, key));
 }
 
 struct row **tree_place(const struct tree *t, struct str key)
@@ -392,13 +384,13 @@ void tree_each_after(const struct tree *t, struct str key,
 
 struct tree tree_cut(struct tree *t, struct str key)
 {
-    struct tree head = {.random = t->random, .pool = t->pool};
-    node_split(t->pool, t->root, key, &head.root, &t->root);
+    struct tree head = {.random = t->random};
+    node_split(t->root, key, &head.root, &t->root);
     return head;
 }
 
 void tree_join(struct tree *t, struct tree *after)
 {
-    t->root = node_join(t->pool, t->root, after->root);
+    t->root = node_join(t->root, after->root);
     after->root = NULL;
 }

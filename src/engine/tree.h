@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 
 #include "core/str.h"
-#include "engine/pool.h"
 
 struct row {
     atomic_uint refs;
@@ -53,24 +52,19 @@ static inline bool ref_was_last(atomic_uint *refs)
 struct row *row_new(struct str key, struct str value);
 struct row *row_new_with_body(struct str key, struct str value, struct str body);
 /* The same with room for a value of this size, to be filled in before anyone else sees the row, and
- * for some more when it grows. From a pool (NULL: none), which may give yet more. */
-struct row *row_new_sized(struct pool *pool, struct str key, size_t value_n);
-struct row *row_new_roomy(struct pool *pool, struct str key, size_t value_n, size_t room);
+ * for some more when it grows. */
+struct row *row_new_sized(struct str key, size_t value_n);
+struct row *row_new_roomy(struct str key, size_t value_n, size_t room);
 /* A deletion mark. */
-struct row *row_new_deleted(struct pool *pool, struct str key);
+struct row *row_new_deleted(struct str key);
 struct row *row_get(struct row *r);
 void row_put(struct row *r);
-/* The same by the pool's owner. */
-void row_give(struct pool *pool, struct row *r);
 
 struct tree_node;
 
 struct tree {
     struct tree_node *root;
     uint64_t random; /* any seed but 0 */
-    /* Where nodes, and the rows that go with them, come from and go to; NULL: nowhere. Only of
-     * trees that nobody but the pool's owner has in hand: a copy by tree_get has none. */
-    struct pool *pool;
 };
 
 /* Another hold on the same state. */
@@ -92,7 +86,7 @@ void tree_remove(struct tree *t, struct str key);
 struct tree_node **tree_link(struct tree *t, struct str key);
 struct row *tree_link_row(struct tree_node *const *link);
 /* Takes the row out that is there. */
-void tree_link_cut(struct tree *t, struct tree_node **link);
+void tree_link_cut(struct tree_node **link);
 
 /* Where the tree has the row of the key, NULL when it has none. Who holds the tree alone may put
  * another row of the same key there; it stays the place until a row is removed from the tree. */

@@ -38,7 +38,6 @@ static void batch_clear(struct batch *b)
     publish_forget(b);
     tree_put(&b->overlay);
     b->overlay.random = TREE_SEED;
-    b->overlay.pool = &b->pool;
     memset(b->places, 0, sizeof b->places);
     b->bytes = 0;
     b->coming = 0;
@@ -138,7 +137,7 @@ static void batch_keep(struct batch *b)
     for (size_t i = 0; i < b->overlaid_count; i++) {
         const struct overlaid *o = &b->overlaid[i];
         if (o->before != NULL && o->before != o->row)
-            row_give(&b->pool, o->before);
+            row_put(o->before);
     }
     b->overlaid_count = 0;
 }
@@ -268,7 +267,7 @@ static struct err save_large(struct local_engine *e, const struct record_entry *
     struct value_place now;
     bool found;
     uint64_t hash = row_cache_hash(entry->key);
-    row_cache_renew(e->cache, entry->key, hash, STR_NONE, NULL);
+    row_cache_renew(e->cache, entry->key, hash, STR_NONE);
     row_places_drop(e->places, hash);
     struct err error = state_read_small(e->published, entry->key, &stored, &found);
     if (!err_is(error) && found && value_is_elsewhere(buf_str(&stored), &now) &&
@@ -689,7 +688,6 @@ void commit_stop(struct local_engine *e)
         commit_last(e);
     }
     batch_clear(&e->batch);
-    pool_release(&e->batch.pool);
     free(e->batch.overlaid);
     free(e->batch.adopted);
     free(e->batch.dropped);

@@ -57,12 +57,11 @@ static void forget_place_below(struct local_engine *e, const struct row *row, ui
         row_places_drop(e->places, hash);
 }
 
-static void drop_born(struct local_engine *e, struct tree *fresh, struct tree_node **born,
-                      uint64_t hash)
+static void drop_born(struct local_engine *e, struct tree_node **born, uint64_t hash)
 {
     if (is_placed(tree_link_row(born)))
         row_places_drop(e->places, hash);
-    tree_link_cut(fresh, born);
+    tree_link_cut(born);
     e->fresh_rows--;
 }
 
@@ -71,8 +70,8 @@ void fresh_add(struct local_engine *e, struct tree *fresh, struct row *row, uint
     struct tree_node **there = row->deleted ? tree_link(fresh, row_key(row)) : NULL;
     if (leaves_nothing(row, there == NULL ? NULL : tree_link_row(there))) {
         if (there != NULL)
-            drop_born(e, fresh, there, hash);
-        row_give(fresh->pool, row);
+            drop_born(e, there, hash);
+        row_put(row);
         return;
     }
     struct row *before = tree_exchange(fresh, row);
@@ -85,7 +84,7 @@ void fresh_add(struct local_engine *e, struct tree *fresh, struct row *row, uint
         row_places_drop(e->places, hash);
     row->born = before->born;
     e->fresh_bytes += sizeof *row + row->key_n + row->value_n;
-    row_give(fresh->pool, before);
+    row_put(before);
 }
 
 void fresh_fill(struct local_engine *e, struct tree *fresh, const struct batch *b)
@@ -94,7 +93,7 @@ void fresh_fill(struct local_engine *e, struct tree *fresh, const struct batch *
     for (size_t i = 0; i < b->fresh_count; i++) {
         struct row *row = b->fresh[i];
         if (leaves_nothing(row, NULL)) {
-            row_give(fresh->pool, row);
+            row_put(row);
             continue;
         }
         count_in(e, row);

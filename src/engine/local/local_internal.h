@@ -46,7 +46,6 @@ enum { BATCH_PLACES = 16, BATCH_TOUCHED_WORDS = 8 };
 
 /* What the committer is putting together; its thread's alone. */
 struct batch {
-    struct pool pool;    /* of the committer's rows and nodes */
     struct tree overlay; /* rows written and not yet in RocksDB, with marks for those deleted */
     struct row **places[BATCH_PLACES]; /* in the overlay, of rows asked for lately; see place_of */
     uint64_t touched[BATCH_TOUCHED_WORDS]; /* which rows may be in the overlay; see batch_touched */

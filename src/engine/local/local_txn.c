@@ -143,7 +143,7 @@ static struct err local_load_cached(struct local_txn *t, const struct cached_row
         cached_row_put(row);
         return e;
     }
-    row_cache_keep(t->engine->cache, row, t->state->commit, NULL);
+    row_cache_keep(t->engine->cache, row, t->state->commit);
     local_hold(t, release_cached, row);
     *stored = cached_row_value(row);
     return OK;
@@ -312,8 +312,7 @@ static struct err local_get_many(struct txn *txn, struct engine_read *reads, siz
 
 static void batch_put(struct batch *b, struct str key, struct str value)
 {
-    batch_write(b, str_given(value) ? value_row(&b->pool, key, value)
-                                    : row_new_deleted(&b->pool, key));
+    batch_write(b, str_given(value) ? value_row(key, value) : row_new_deleted(key));
     b->bytes += key.n + value.n;
     b->going += str_given(value) ? 0 : 1;
 }
@@ -336,11 +335,10 @@ static inline void note_coming(struct local_txn *t, struct str key, size_t bytes
 static struct err local_write(struct txn *txn, const struct engine_row *put, bool born)
 {
     struct local_txn *t = local_txn_of(txn);
-    struct pool *pool = &t->batch->pool;
     struct str key = rowkey_of(&t->key, put->key);
     note_coming(t, key, put->value.n + put->body.n);
-    struct row *row = put->body.n == 0 ? value_row(pool, key, put->value)
-                                       : value_row_with_body(pool, key, put->value, put->body);
+    struct row *row = put->body.n == 0 ? value_row(key, put->value)
+                                       : value_row_with_body(key, put->value, put->body);
     row->hot = (put->hints & HINT_SOON) != 0;
     row->born = born;
     t->batch->bytes += key.n + put->value.n + put->body.n;
@@ -377,7 +375,7 @@ static struct err local_append(struct txn *txn, struct str key, struct str bytes
     struct str before;
     TRY(local_find(t, physical, ROW_HOT, &before));
     assert(str_given(before));
-    row = value_row_roomy(&t->batch->pool, physical, before, bytes);
+    row = value_row_roomy(physical, before, bytes);
     row->hot = (hints & HINT_SOON) != 0;
     t->batch->bytes += row->key_n + before.n;
     batch_write(t->batch, row);

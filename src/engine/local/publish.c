@@ -71,12 +71,12 @@ static void prepare_row(void *arg, struct row *row)
     struct str value;
     struct str large;
     if (row->hot)
-        prepared.cached = row_cache_make(&e->batch.pool, row, prepared.hash, e->commit + 1);
+        prepared.cached = row_cache_make(row, prepared.hash, e->commit + 1);
     struct row *stored;
     if (!row->deleted && goes_to_journal(row, &value, &large)) {
         struct value_place place = journal_value_place(&e->journal, p->large++);
         prepared.whole = journal_row_place(&place, row->key_n, row->value_n - large.n);
-        stored = value_row_placed(&e->batch.pool, row_key(row), &place, value);
+        stored = value_row_placed(row_key(row), &place, value);
         stored->born = row->born;
     } else {
         stored = row_get(row);
@@ -94,9 +94,9 @@ void publish_prepare(struct local_engine *e)
 void publish_forget(struct batch *b)
 {
     for (size_t i = 0; i < b->fresh_count; i++) {
-        row_give(&b->pool, b->fresh[i]);
+        row_put(b->fresh[i]);
         if (b->prepared[i].cached != NULL)
-            cached_row_give(&b->pool, b->prepared[i].cached);
+            cached_row_put(b->prepared[i].cached);
     }
     b->fresh_count = 0;
 }
@@ -115,11 +115,11 @@ static void announce_rows(struct local_engine *e)
         }
         const struct row *row = p->row;
         if (p->cached != NULL) {
-            row_cache_keep(e->cache, p->cached, e->commit, &e->batch.pool);
+            row_cache_keep(e->cache, p->cached, e->commit);
             cached_row_put(p->cached);
         } else {
             row_cache_renew(e->cache, row_key(row), p->hash,
-                            row->deleted ? STR_NONE : row_value(row), &e->batch.pool);
+                            row->deleted ? STR_NONE : row_value(row));
         }
         if (p->whole.bytes > 0)
             row_places_put(e->places, p->hash, &p->whole);
@@ -129,7 +129,6 @@ static void announce_rows(struct local_engine *e)
 static void add_rows(struct local_engine *e, struct tree *fresh)
 {
     struct batch *b = &e->batch;
-    fresh->pool = &b->pool;
     if (fresh->root == NULL) {
         fresh->random = TREE_SEED;
         fresh_fill(e, fresh, b);
@@ -138,7 +137,6 @@ static void add_rows(struct local_engine *e, struct tree *fresh)
             fresh_add(e, fresh, b->fresh[i], b->prepared[i].hash);
     }
     b->fresh_count = 0;
-    fresh->pool = NULL; /* from now on it is for all */
 }
 
 /* When nobody reads from the state, it is changed into the next: to copy what is on the way to each

@@ -101,7 +101,7 @@ static void stage_rocksdb(rocksdb_writebatch_t *batch, const struct record_entry
     } else if (entry->kind == ENTRY_STORED) {
         put_stored(batch, entry->key, entry->value);
     } else {
-        struct row *row = value_row(NULL, entry->key, entry->value);
+        struct row *row = value_row(entry->key, entry->value);
         put_stored(batch, entry->key, row_value(row));
         row_put(row);
     }
@@ -112,11 +112,11 @@ static void stage_overlay(struct tree *overlay, const struct record_entry *entry
     if (entry->kind == ENTRY_DELETE)
         tree_insert(overlay, row_new(entry->key, STR_NONE));
     else if (record_entry_placed(entry))
-        tree_insert(overlay, value_row_placed(NULL, entry->key, &entry->place, entry->value));
+        tree_insert(overlay, value_row_placed(entry->key, &entry->place, entry->value));
     else if (entry->kind == ENTRY_STORED)
         tree_insert(overlay, row_new(entry->key, entry->value));
     else
-        tree_insert(overlay, value_row(NULL, entry->key, entry->value));
+        tree_insert(overlay, value_row(entry->key, entry->value));
 }
 
 static struct err apply_record(struct replay *r, struct journal_walk *w)

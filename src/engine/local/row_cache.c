@@ -66,21 +66,13 @@ static pthread_mutex_t *lock_of(struct row_cache *c, uint64_t hash)
     return &c->locks[hash & (CACHE_LOCKS - 1)].mutex;
 }
 
-void cached_row_give(struct pool *pool, struct cached_row *row)
+void cached_row_put(struct cached_row *row)
 {
     if (!ref_was_last(&row->refs))
         return;
-    size_t bytes = sizeof *row;
     if (row->shared != NULL)
-        row_give(pool, row->shared);
-    else
-        bytes += (size_t)row->key_n + row->value_n;
-    pool_give(pool, row, bytes);
-}
-
-void cached_row_put(struct cached_row *row)
-{
-    cached_row_give(NULL, row);
+        row_put(row->shared);
+    free(row);
 }
 
 static bool is_row_of(const struct cached_row *row, struct str key, uint64_t hash)
@@ -240,7 +232,7 @@ static void make_room(struct row_cache *c)
     }
 }
 
-void row_cache_keep(struct row_cache *c, struct cached_row *row, uint64_t commit, struct pool *pool)
+void row_cache_keep(struct row_cache *c, struct cached_row *row, uint64_t commit)
 {
     struct str key = cached_row_key(row);
     struct cached_row *out = NULL;
@@ -254,7 +246,7 @@ void row_cache_keep(struct row_cache *c, struct cached_row *row, uint64_t commit
     }
     pthread_mutex_unlock(lock_of(c, row->hash));
     if (out != NULL)
-        cached_row_give(pool, out);
+        cached_row_put(out);
     if (atomic_load_explicit(&c->bytes, memory_order_relaxed) > c->bytes_max)
         make_room(c);
 }
@@ -265,7 +257,7 @@ void row_cache_offer(struct row_cache *c, const struct row_offer *o)
         (!o->hot && !asked_before(c, o->hash)))
         return;
     struct cached_row *row = row_of_offer(o);
-    row_cache_keep(c, row, o->commit, NULL);
+    row_cache_keep(c, row, o->commit);
     cached_row_put(row);
 }
 
@@ -285,8 +277,7 @@ static struct row_offer offer_now(struct row_cache *c, struct str key, uint64_t 
                               .commit = atomic_load_explicit(&c->announced, memory_order_relaxed)};
 }
 
-void row_cache_renew(struct row_cache *c, struct str key, uint64_t hash, struct str value,
-                     struct pool *pool)
+void row_cache_renew(struct row_cache *c, struct str key, uint64_t hash, struct str value)
 {
     struct row_offer now = offer_now(c, key, hash, value);
     struct cached_row *out = NULL;
@@ -299,11 +290,10 @@ void row_cache_renew(struct row_cache *c, struct str key, uint64_t hash, struct 
     }
     pthread_mutex_unlock(lock_of(c, now.hash));
     if (out != NULL)
-        cached_row_give(pool, out);
+        cached_row_put(out);
 }
 
-struct cached_row *row_cache_make(struct pool *pool, struct row *row, uint64_t hash,
-                                  uint64_t commit)
+struct cached_row *row_cache_make(struct row *row, uint64_t hash, uint64_t commit)
 {
     struct row_offer offer = {
         .key = row_key(row), .value = row_value(row), .hash = hash, .commit = commit};
@@ -311,8 +301,7 @@ struct cached_row *row_cache_make(struct pool *pool, struct row *row, uint64_t h
         return NULL;
     if (row->room > row->value_n)
         return row_of_offer(&offer);
-    size_t bytes = sizeof(struct cached_row);
-    struct cached_row *sharing = pool_take(pool, &bytes);
+    struct cached_row *sharing = mem_alloc(sizeof *sharing);
     atomic_init(&sharing->refs, 1);
     atomic_init(&sharing->used, true);
     sharing->absent = false;

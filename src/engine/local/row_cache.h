@@ -89,8 +89,6 @@ struct row_offer {
 };
 void row_cache_offer(struct row_cache *c, const struct row_offer *offer);
 void cached_row_put(struct cached_row *row);
-/* The same by the owner of a pool. */
-void cached_row_give(struct pool *pool, struct cached_row *row);
 
 /* A row in place of one that was found, with room for a value of so many bytes, which the caller
  * fills in and then has it kept. With a reference; NULL when it is too large to be kept. */
@@ -100,10 +98,8 @@ static inline char *cached_row_room(struct cached_row *row)
 {
     return row->bytes + row->key_n;
 }
-/* The caller's reference stays its own. `commit` is the one that the value was read at. The memory
- * of a row that has to go for it comes into the pool, if the caller owns one. */
-void row_cache_keep(struct row_cache *c, struct cached_row *row, uint64_t commit,
-                    struct pool *pool);
+/* The caller's reference stays its own. `commit` is the one that the value was read at. */
+void row_cache_keep(struct row_cache *c, struct cached_row *row, uint64_t commit);
 
 static inline struct str cached_row_key(const struct cached_row *row)
 {
@@ -119,13 +115,11 @@ static inline struct str cached_row_value(const struct cached_row *row)
  * with an absent value for one that is gone. What was kept is kept as it is now; nothing is added.
  */
 void row_cache_announce(struct row_cache *c, uint64_t commit);
-void row_cache_renew(struct row_cache *c, struct str key, uint64_t hash, struct str value,
-                     struct pool *pool);
+void row_cache_renew(struct row_cache *c, struct str key, uint64_t hash, struct str value);
 /* The same for a row that is to be kept in any case: it is made before, with the number of the
  * commit, and kept with row_cache_keep. NULL when it is too large: then it is renewed. If the row
  * does not have much room that it does not use, its bytes are shared. */
-struct cached_row *row_cache_make(struct pool *pool, struct row *row, uint64_t hash,
-                                  uint64_t commit);
+struct cached_row *row_cache_make(struct row *row, uint64_t hash, uint64_t commit);
 /* How often rows were found, and not. */
 void row_cache_stats(const struct row_cache *c, uint64_t *hits, uint64_t *misses);
 /* A row of this hash will be asked for soon. */

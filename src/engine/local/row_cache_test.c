@@ -18,11 +18,11 @@ static void offer(struct row_cache *c, struct str key, struct str value, uint64_
 static void add(struct row_cache *c, struct row *row, uint64_t commit)
 {
     uint64_t hash = row_cache_hash(row_key(row));
-    struct cached_row *cached = row_cache_make(NULL, row, hash, commit);
+    struct cached_row *cached = row_cache_make(row, hash, commit);
     if (cached == NULL) {
-        row_cache_renew(c, row_key(row), hash, row_value(row), NULL);
+        row_cache_renew(c, row_key(row), hash, row_value(row));
     } else {
-        row_cache_keep(c, cached, commit, NULL);
+        row_cache_keep(c, cached, commit);
         cached_row_put(cached);
     }
     row_put(row);
@@ -49,11 +49,11 @@ void test_row_cache_renews_what_it_keeps(void)
     offer(c, STR("large"), STR("old"), 1);
     row_cache_announce(c, 2);
     char *large = mem_calloc(1, CACHE_ROW_BYTES_MAX);
-    row_cache_renew(c, STR("kept"), row_cache_hash(STR("kept")), STR("new"), NULL);
-    row_cache_renew(c, STR("gone"), row_cache_hash(STR("gone")), STR_NONE, NULL);
+    row_cache_renew(c, STR("kept"), row_cache_hash(STR("kept")), STR("new"));
+    row_cache_renew(c, STR("gone"), row_cache_hash(STR("gone")), STR_NONE);
     row_cache_renew(c, STR("large"), row_cache_hash(STR("large")),
-                    (struct str){large, CACHE_ROW_BYTES_MAX}, NULL);
-    row_cache_renew(c, STR("other"), row_cache_hash(STR("other")), STR("new"), NULL);
+                    (struct str){large, CACHE_ROW_BYTES_MAX});
+    row_cache_renew(c, STR("other"), row_cache_hash(STR("other")), STR("new"));
     CHECK_STR(find(c, &a, STR("kept"), 2), STR("new"));
     CHECK(!str_given(find(c, &a, STR("kept"), 1))); /* an older state has to look below */
     CHECK(!str_given(find(c, &a, STR("gone"), 2)));
@@ -67,7 +67,7 @@ void test_row_cache_renews_what_it_keeps(void)
     add(c, row_new(STR("kept"), STR("new")), 2);
     offer(c, STR("kept"), STR("old"), 1); /* too late */
     CHECK_STR(find(c, &a, STR("kept"), 2), STR("new"));
-    struct row *roomy = row_new_roomy(NULL, STR("roomy"), 1, CACHE_ROW_BYTES_MAX);
+    struct row *roomy = row_new_roomy(STR("roomy"), 1, CACHE_ROW_BYTES_MAX);
     roomy->bytes[roomy->key_n] = 'r';
     add(c, roomy, 2);
     CHECK_STR(find(c, &a, STR("roomy"), 2), STR("r"));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/local/value.h"
 
-struct row *value_row(struct pool *pool, struct str key, struct str value)
+struct row *value_row(struct str key, struct str value)
 {
-    struct row *row = row_new_sized(pool, key, value.n + 1);
+    struct row *row = row_new_sized(key, value.n + 1);
     char *to = row->bytes + row->key_n;
     to[0] = VALUE_HERE;
     if (value.n > 0)
@@ -11,10 +11,10 @@ struct row *value_row(struct pool *pool, struct str key, struct str value)
     return row;
 }
 
-struct row *value_row_roomy(struct pool *pool, struct str key, struct str value, struct str more)
+struct row *value_row_roomy(struct str key, struct str value, struct str more)
 {
     size_t n = 1 + value.n + more.n;
-    struct row *row = row_new_roomy(pool, key, n, n);
+    struct row *row = row_new_roomy(key, n, n);
     char *to = row->bytes + row->key_n;
     to[0] = VALUE_HERE;
     if (value.n > 0)
@@ -35,10 +35,9 @@ static char *write_before_body(char *to, struct str value)
     return to + head.n + value.n;
 }
 
-struct row *value_row_with_body(struct pool *pool, struct str key, struct str value,
-                                struct str body)
+struct row *value_row_with_body(struct str key, struct str value, struct str body)
 {
-    struct row *row = row_new_sized(pool, key, BODY_HERE_HEAD_BYTES + value.n + body.n);
+    struct row *row = row_new_sized(key, BODY_HERE_HEAD_BYTES + value.n + body.n);
     memcpy(write_before_body(row->bytes + row->key_n, value), body.p, body.n);
     return row;
 }
@@ -50,10 +49,9 @@ void value_placed_write(char to[VALUE_PLACED_BYTES], const struct value_place *p
     value_place_write(to + 1, place);
 }
 
-struct row *value_row_placed(struct pool *pool, struct str key, const struct value_place *place,
-                             struct str value)
+struct row *value_row_placed(struct str key, const struct value_place *place, struct str value)
 {
-    struct row *row = row_new_sized(pool, key, VALUE_PLACED_BYTES + value.n);
+    struct row *row = row_new_sized(key, VALUE_PLACED_BYTES + value.n);
     char *to = row->bytes + row->key_n;
     value_placed_write(to, place, str_given(value));
     if (value.n > 0)

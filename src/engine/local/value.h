@@ -17,14 +17,12 @@ enum value_kind {
 enum { VALUE_PLACED_BYTES = 1 + VALUE_PLACE_BYTES };
 
 /* A row of the overlay with the value in it, and with both. */
-struct row *value_row(struct pool *pool, struct str key, struct str value);
-struct row *value_row_with_body(struct pool *pool, struct str key, struct str value,
-                                struct str body);
+struct row *value_row(struct str key, struct str value);
+struct row *value_row_with_body(struct str key, struct str value, struct str body);
 /* The value in two parts, and as much room again, so that more can be added. */
-struct row *value_row_roomy(struct pool *pool, struct str key, struct str value, struct str more);
+struct row *value_row_roomy(struct str key, struct str value, struct str more);
 /* One whose value is at that place; with a value, it is the body that is. */
-struct row *value_row_placed(struct pool *pool, struct str key, const struct value_place *place,
-                             struct str value);
+struct row *value_row_placed(struct str key, const struct value_place *place, struct str value);
 /* What such a row begins with; the value, if there is one, follows. */
 void value_placed_write(char to[VALUE_PLACED_BYTES], const struct value_place *place,
                         bool with_value);
