@@ -76,14 +76,6 @@ struct engine_update *update_queue_take(struct update_queue *q)
     return all;
 }
 
-struct engine_update *update_queue_take_more(struct update_queue *q)
-{
-    pthread_mutex_lock(&q->lock);
-    struct engine_update *all = take_all(q);
-    pthread_mutex_unlock(&q->lock);
-    return all;
-}
-
 uint64_t update_queue_length(struct update_queue *q)
 {
     uint64_t count = 0;
@@ -127,18 +119,15 @@ struct update_return update_queue_expect(struct update_queue *q, size_t answered
     return r;
 }
 
-void update_queue_await(struct update_queue *q, struct update_return *r, uint64_t pushed,
-                        bool holds)
+void update_queue_await(struct update_queue *q, struct update_return *r)
 {
     pthread_mutex_lock(&q->lock);
-    q->wanted = pushed;
-    q->taker_holds = holds;
-    while (q->pushed < pushed && !q->closed && !r->late) {
+    q->wanted = r->all;
+    while (q->pushed < r->all && !q->closed && !r->late) {
         q->taker_waits = true;
         r->late = pthread_cond_clockwait(&q->filled, &q->lock, CLOCK_MONOTONIC, &r->until) != 0;
     }
     q->taker_waits = false;
-    q->taker_holds = false;
     q->wanted = 0;
     pthread_mutex_unlock(&q->lock);
 }
@@ -181,8 +170,7 @@ void update_queue_close(struct update_queue *q)
 bool update_queue_step_in(struct update_queue *q)
 {
     pthread_mutex_lock(&q->lock);
-    bool free_to =
-        q->taker_waits && !q->taker_holds && q->head == NULL && !q->stepped_in && !q->closed;
+    bool free_to = q->taker_waits && q->head == NULL && !q->stepped_in && !q->closed;
     if (free_to)
         q->stepped_in = true;
     pthread_mutex_unlock(&q->lock);

@@ -17,8 +17,7 @@ struct update_queue {
     uint64_t wanted; /* how many these must be before a taker that waits is woken */
     unsigned share; /* of those answered, how many in RETURN_WHOLE come back in time: the taker's */
     bool taker_waits;
-    bool taker_holds; /* and is not done with those it has taken */
-    bool stepped_in;  /* somebody works in the taker's stead */
+    bool stepped_in; /* somebody works in the taker's stead */
     bool closed;
 };
 
@@ -41,16 +40,13 @@ bool update_queue_push(struct update_queue *q, struct engine_update *u);
 /* All that is there, in order of arrival, linked by next; waits for at least one. NULL when the
  * queue is closed and empty. */
 struct engine_update *update_queue_take(struct update_queue *q);
-/* The same without waiting: NULL when there is none. */
-struct engine_update *update_queue_take_more(struct update_queue *q);
 /* To wait for more, so that they share a flush: for as large a share of those just answered as came
  * back the last times, and no longer than `patience_us`. With one client there is nobody to wait
  * for, and it comes back at once. */
 struct update_return update_queue_expect(struct update_queue *q, size_t answered,
                                          int64_t patience_us);
-/* Waits until `pushed` is as much or the time is over. `holds`: nobody may step in. */
-void update_queue_await(struct update_queue *q, struct update_return *r, uint64_t pushed,
-                        bool holds);
+/* Waits until all have come that can be expected, or the time is over. */
+void update_queue_await(struct update_queue *q, struct update_return *r);
 /* All are there, or not: finds out whether the time was one of waiting or of work. */
 void update_queue_came(struct update_return *r);
 /* In the end: what to expect the next time. */

@@ -19,11 +19,9 @@ void test_queue_who_came_back_is_not_waited_for(void)
     struct update_return r = update_queue_expect(&q, 4, LONG_US);
     for (size_t i = 0; i < 4; i++)
         CHECK(update_queue_push(&q, &updates[i]));
-    update_queue_await(&q, &r, r.from + 2, false);
-    CHECK(update_queue_take(&q) == &updates[0]);
-    update_queue_await(&q, &r, r.all, true);
+    update_queue_await(&q, &r);
     CHECK(!r.late);
-    CHECK(update_queue_take_more(&q) == NULL);
+    CHECK(update_queue_take(&q) == &updates[0]);
     update_queue_release(&q);
 }
 
@@ -33,7 +31,7 @@ void test_queue_late_clients_are_expected_less_and_more_again(void)
     update_queue_init(&q);
     struct update_return r = update_queue_expect(&q, 64, SHORT_US);
     CHECK_INT(r.all - r.from, 48);
-    update_queue_await(&q, &r, r.all, false);
+    update_queue_await(&q, &r);
     CHECK(r.late);
     update_queue_learn(&q, &r);
     CHECK_INT(expected(&q, 64), 16);
@@ -76,13 +74,12 @@ void test_queue_tells_waiting_from_work(void)
 struct taker {
     struct update_queue q;
     struct update_return r;
-    bool holds;
 };
 
 static void *wait_for_one(void *arg)
 {
     struct taker *t = arg;
-    update_queue_await(&t->q, &t->r, t->r.all, t->holds);
+    update_queue_await(&t->q, &t->r);
     return NULL;
 }
 
@@ -94,28 +91,20 @@ static bool taker_waits(struct update_queue *q)
     return waits;
 }
 
-/* Whether somebody may step in while the taker waits for another to come back. */
-static bool may_step_in(bool holds)
+/* While the taker waits for another to come back, somebody may do its work. */
+void test_queue_one_steps_in_while_the_taker_waits(void)
 {
-    struct taker t = {.holds = holds};
+    struct taker t = {0};
     struct engine_update update;
     pthread_t thread;
     update_queue_init(&t.q);
     t.r = update_queue_expect(&t.q, 1, LONG_US);
     CHECK(pthread_create(&thread, NULL, wait_for_one, &t) == 0);
     WAIT_UNTIL(taker_waits(&t.q));
-    bool may = update_queue_step_in(&t.q);
-    if (may)
-        update_queue_step_out(&t.q);
+    CHECK(update_queue_step_in(&t.q));
+    update_queue_step_out(&t.q);
     CHECK(update_queue_push(&t.q, &update));
     pthread_join(thread, NULL);
     CHECK(!t.r.late);
     update_queue_release(&t.q);
-    return may;
-}
-
-void test_queue_nobody_steps_in_while_the_taker_holds_some(void)
-{
-    CHECK(may_step_in(false));
-    CHECK(!may_step_in(true));
 }

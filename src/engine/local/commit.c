@@ -13,8 +13,6 @@ enum {
     BATCH_BYTES_MAX = 16 << 20,
     GATHER_US_MAX = 2000,
     RETURN_US = 20, /* to send an answer and to read the request that follows it, on a slow core */
-    /* Of those who come back, one in so many may come while the others' updates run. */
-    LAST_PART = 2,
     /* Of what extents leave free: rows that come leave this part for rows that go. It is looked at
      * again whenever the journal has grown by that part of it. */
     ROOM_SHARE = 2,
@@ -370,7 +368,6 @@ static struct err flush_record(struct local_engine *e)
 
 struct turn {
     struct engine_update *first;
-    struct engine_update *last;          /* that was run */
     struct engine_update *past;          /* the first that is left for the next turn */
     struct engine_update *first_written; /* the first whose outcome hangs on the commit */
     bool flush;
@@ -461,7 +458,6 @@ static void run_updates(struct local_engine *e, struct turn *turn, struct engine
             turn->first_written = u;
         if (u->fn == nothing_to_do || (u->ack == ENGINE_DURABLE && !e->relaxed))
             turn->flush = true;
-        turn->last = u;
     }
     turn->past = u;
 }
@@ -539,32 +535,16 @@ static void commit_turn(struct local_engine *e, struct turn *turn)
  * and 17,500 messages a second; 26 and 13,500 when only the flush's time was waited, of which all
  * went by before the last answer was sent. Where the clients are slower than the server, it learns
  * not to wait for all of them (queue.c). */
-static struct update_return gather(struct local_engine *e, size_t answered)
+static void gather(struct local_engine *e, size_t answered)
 {
     if (e->flush_us <= 0 || answered <= 1)
-        return (struct update_return){0};
+        return;
     int64_t patience_us = e->flush_us + RETURN_US * (int64_t)answered;
     struct update_return back = update_queue_expect(
         &e->queue, answered, patience_us < GATHER_US_MAX ? patience_us : GATHER_US_MAX);
-    update_queue_await(&e->queue, &back, back.all - (back.all - back.from) / LAST_PART, false);
-    return back;
-}
-
-/* The updates of those who came are run before the last are there: who is slow to come back, and
- * not this processor, is waited for then, and only the last updates lie between them and the flush.
- */
-static void run_last(struct local_engine *e, struct turn *turn, struct update_return *back)
-{
-    bool waits = back->all > 0 && turn->flush && turn->past == NULL;
-    if (waits) {
-        update_queue_await(&e->queue, back, back->all, true);
-        update_queue_came(back);
-        update_queue_learn(&e->queue, back);
-        struct engine_update *more = update_queue_take_more(&e->queue);
-        turn->last->next = more;
-        run_updates(e, turn, more);
-    }
-    back->all = 0;
+    update_queue_await(&e->queue, &back);
+    update_queue_came(&back);
+    update_queue_learn(&e->queue, &back);
 }
 
 /* Runs what waited for all to be durable. */
@@ -596,7 +576,6 @@ static void *commit_loop(void *arg)
 {
     struct local_engine *e = arg;
     struct engine_update *queued;
-    struct update_return back = {0};
     /* RocksDB counts every comparison of keys otherwise, for each thread by itself, and nobody asks
      * for the numbers: about a tenth of what it takes to insert a row. */
     rocksdb_set_perf_level(rocksdb_disable);
@@ -604,7 +583,6 @@ static void *commit_loop(void *arg)
         size_t answered = 0;
         while (queued != NULL) {
             struct turn turn = run_turn(e, queued);
-            run_last(e, &turn, &back);
             commit_turn(e, &turn);
             batch_clear(&e->batch);
             queued = turn.past;
@@ -612,7 +590,7 @@ static void *commit_loop(void *arg)
             answered += end_turn(e, &turn);
             fill_tables(e);
         }
-        back = gather(e, answered);
+        gather(e, answered);
     }
     return NULL;
 }
