@@ -182,8 +182,13 @@ struct err local_scan_open(struct txn *txn, struct str prefix, struct cursor **o
  * place. The key is with its partition. */
 struct err local_move_value(struct txn *txn, struct str key, const struct value_place *place);
 
-/* ---- the committer (commit.c) ---- */
+/* ---- the batch (batch.c) ---- */
 
+void batch_clear(struct batch *b);
+/* Whether the disk is nearly full, from now on. */
+void batch_look_for_room(struct local_engine *e);
+/* Runs the update. An error leaves the batch as it was. */
+void batch_run(struct local_engine *e, struct engine_update *u);
 /* A row that the running update writes. Takes over the reference. */
 void batch_insert(struct batch *b, struct row *row);
 /* The same in place: a row of the batch's own gets longer by what there is room for in it. */
@@ -232,6 +237,23 @@ void put_place(rocksdb_writebatch_t *batch, struct str key, const struct value_p
                struct str value);
 void put_journal_place(rocksdb_writebatch_t *batch, const struct journal_place *place);
 
+/* ---- to the disk (durable.c, mend.c) ---- */
+
+/* The batch's rows to the journal, with what they need before them; `flush`: and to the disk. */
+struct err durable_make(struct local_engine *e, bool flush);
+/* The same of rows alone. */
+struct err durable_write_rows(struct local_engine *e, bool flush);
+/* Whether something is visible and not durable. */
+bool durable_is_behind(struct local_engine *e);
+/* Brings the journal back after a flush that failed; nothing to do when none has. */
+struct err mend_journal(struct local_engine *e);
+/* What to say to the updates of a record that could not be written, or flushed. */
+struct err mend_refuse(struct local_engine *e, struct err why);
+
+/* ---- the committer (commit.c, gather.c) ---- */
+
+/* Waits for those of the answered who are likely to come back, no longer than it pays. */
+void gather_updates(struct local_engine *e, size_t answered);
 struct err commit_start(struct local_engine *e);
 /* Runs and commits the update on this thread, when that is soon done. */
 bool commit_here(struct local_engine *e, struct engine_update *u);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the committer puts together: updates run one after the other over one overlay of rows, and
+ * an update that fails leaves it as it was. */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/mem.h"
+#include "engine/local/local_internal.h"
+
+enum {
+    /* Of what extents leave free: rows that come leave this part for rows that go. It is looked at
+     * again whenever the journal has grown by that part of it. */
+    ROOM_SHARE = 2,
+    COMING_SMALL = 2048, /* taken until only half of that is left */
+    ROOM_LOOK_SHARE = 16,
+};
+
+void batch_clear(struct batch *b)
+{
+    publish_forget(b);
+    tree_put(&b->overlay);
+    b->overlay.random = TREE_SEED;
+    memset(b->places, 0, sizeof b->places);
+    b->bytes = 0;
+    b->coming = 0;
+    b->going = 0;
+    b->adopted_count = 0;
+    b->dropped_count = 0;
+}
+
+/* To write down that a row goes takes room as well. So a disk that is nearly full takes only
+ * updates that bring no or small new rows, or that delete some or lead to that: messages can be got
+ * and deleted then, what has filled the disk can go, and the collector goes on. */
+void batch_look_for_room(struct local_engine *e)
+{
+    struct disk_room room;
+    uint64_t written = atomic_load(&e->journal_bytes);
+    if (!atomic_load(&e->room_short) && written < e->room_look_at)
+        return;
+    if (err_is(local_disk_room(e, &room)))
+        return; /* whether there is room shows when it is written */
+    atomic_store(&e->room_short, room.free < room.reserve / ROOM_SHARE);
+    e->coming_max = room.free < room.reserve / ROOM_SHARE / 2 ? 0 : COMING_SMALL;
+    e->room_look_at = written + room.reserve / ROOM_LOOK_SHARE;
+}
+
+static bool needs_room(const struct local_engine *e, size_t coming_before, size_t going_before)
+{
+    const struct batch *b = &e->batch;
+    return b->coming - coming_before > e->coming_max && b->going == going_before;
+}
+
+/* The updates of one turn read and write a few rows over and over: their places in the overlay are
+ * remembered, by some of the bytes in which keys mostly differ. */
+static struct row ***place_of(struct batch *b, struct str key)
+{
+    enum { WORD = 8 };
+    unsigned char last = key.n == 0 ? 0 : (unsigned char)key.p[key.n - 1];
+    unsigned char before = key.n <= WORD ? 0 : (unsigned char)key.p[key.n - 1 - WORD];
+    return &b->places[(last + 3U * before + key.n) % BATCH_PLACES];
+}
+
+static struct row **batch_place(struct batch *b, struct str key)
+{
+    struct row ***known = place_of(b, key);
+    if (*known == NULL || !str_eq(row_key(**known), key)) {
+        struct row **place = tree_place(&b->overlay, key);
+        if (place == NULL)
+            return NULL;
+        *known = place;
+    }
+    return *known;
+}
+
+struct row *batch_find(struct batch *b, struct str key)
+{
+    struct row **place = b->overlay.root == NULL ? NULL : batch_place(b, key);
+    return place == NULL ? NULL : *place;
+}
+
+static void note_overlaid(struct batch *b, struct overlaid o)
+{
+    if (b->overlaid_count == b->overlaid_capacity) {
+        b->overlaid_capacity = b->overlaid_capacity == 0 ? 64 : b->overlaid_capacity * 2;
+        b->overlaid = mem_realloc(b->overlaid, b->overlaid_capacity * sizeof *b->overlaid);
+    }
+    b->overlaid[b->overlaid_count++] = o;
+}
+
+/* What is replaced is kept until the update's outcome is known. (To keep the tree's old root
+ * instead would cost every update a copy of the paths to its rows.) */
+void batch_insert(struct batch *b, struct row *row)
+{
+    struct row **known = *place_of(b, row_key(row));
+    struct row *before;
+    if (known != NULL && str_eq(row_key(*known), row_key(row))) {
+        before = *known;
+        *known = row;
+    } else {
+        before = tree_exchange(&b->overlay, row);
+    }
+    if (before != NULL)
+        row->born = before->born;
+    note_overlaid(b, (struct overlaid){row, before, 0});
+}
+
+void batch_append(struct batch *b, struct row *row, struct str bytes)
+{
+    assert(bytes.n <= row->room && row->body_n == 0);
+    note_overlaid(b, (struct overlaid){row, row, row->value_n});
+    if (bytes.n > 0)
+        memcpy(row->bytes + row->key_n + row->value_n, bytes.p, bytes.n);
+    row->value_n += (uint32_t)bytes.n;
+    row->room -= (uint32_t)bytes.n;
+}
+
+static void batch_keep(struct batch *b)
+{
+    for (size_t i = 0; i < b->overlaid_count; i++) {
+        const struct overlaid *o = &b->overlaid[i];
+        if (o->before != NULL && o->before != o->row)
+            row_put(o->before);
+    }
+    b->overlaid_count = 0;
+}
+
+/* From the last to the first, so that a row written twice is what it was before both. */
+static void batch_take_back(struct batch *b)
+{
+    for (size_t i = b->overlaid_count; i > 0; i--) {
+        const struct overlaid *o = &b->overlaid[i - 1];
+        struct row *row = row_get(o->row); /* its key is needed until it is out */
+        if (o->before == row) {
+            row->room += row->value_n - o->value_n;
+            row->value_n = o->value_n;
+        } else if (o->before != NULL) {
+            tree_insert(&b->overlay, o->before);
+        } else {
+            tree_remove(&b->overlay, row_key(row));
+        }
+        row_put(row);
+    }
+    b->overlaid_count = 0;
+    memset(b->places, 0, sizeof b->places);
+}
+
+/* An error leaves the batch as it was. */
+void batch_run(struct local_engine *e, struct engine_update *u)
+{
+    struct batch *b = &e->batch;
+    size_t adopted_before = b->adopted_count;
+    size_t dropped_before = b->dropped_count;
+    size_t coming_before = b->coming;
+    size_t going_before = b->going;
+    struct local_txn t;
+    local_txn_init(&t, e, e->published, u->partition, ENGINE_WAIT);
+    e->last_stamp = t.base.now > e->last_stamp ? t.base.now : e->last_stamp + 1;
+    t.base.stamp = e->last_stamp;
+    t.base.writable = true;
+    t.batch = b;
+    u->result = u->fn(&t.base, u->arg);
+    local_txn_release(&t);
+    if (!err_is(u->result) && (u->hints & HINT_SMALL) == 0 && atomic_load(&e->room_short) &&
+        needs_room(e, coming_before, going_before))
+        u->result = err_cause(ERR_NO_SPACE, ENOSPC);
+    if (!err_is(u->result)) {
+        batch_keep(b);
+        return;
+    }
+    batch_take_back(b);
+    b->adopted_count = adopted_before;
+    b->dropped_count = dropped_before;
+}

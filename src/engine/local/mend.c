@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* After a flush of the journal has failed: nobody knows what the disk has of it. RocksDB takes over
+ * what views have seen, and the journal goes on in a new file. */
+#include <stdlib.h>
+
+#include "core/mem.h"
+#include "engine/local/local_internal.h"
+
+/* A large value or body that was visible and may not be on the disk: if the row still has it,
+ * RocksDB takes it whole. */
+static struct err save_large(struct local_engine *e, const struct record_entry *entry)
+{
+    struct buf stored = buf_heap();
+    struct value_place now;
+    bool found;
+    uint64_t hash = row_cache_hash(entry->key);
+    row_cache_renew(e->cache, entry->key, hash, STR_NONE);
+    row_places_drop(e->places, hash);
+    struct err error = state_read_small(e->published, entry->key, &stored, &found);
+    if (!err_is(error) && found && value_is_elsewhere(buf_str(&stored), &now) &&
+        now.file == entry->place.file && now.offset == entry->place.offset) {
+        size_t n = value_gathered_bytes(buf_str(&stored), &now);
+        char *bytes = mem_alloc(n);
+        error = value_gather(&e->journal, buf_str(&stored), ENGINE_WAIT, bytes);
+        if (!err_is(error))
+            put_stored(e->write, entry->key, (struct str){bytes, n});
+        free(bytes);
+    }
+    buf_release(&stored);
+    return error;
+}
+
+static struct err save_record(struct local_engine *e, struct journal_walk *w)
+{
+    struct record_entry entry;
+    if (!journal_walk_load(w))
+        return err_new(ERR_CORRUPT);
+    while (journal_walk_entry(w, &entry)) {
+        if (record_entry_placed(&entry))
+            TRY(save_large(e, &entry));
+    }
+    return OK;
+}
+
+static struct err save_visible(struct local_engine *e)
+{
+    struct journal *j = &e->journal;
+    if (j->active == NULL || j->durable_sequence == j->end.sequence)
+        return OK;
+    struct journal_walk w;
+    TRY(journal_walk_init(&w, j, j->active->id, j->durable_offset));
+    /* Nothing read from now on until the next commit may be cached: the old file may be collected
+     * while a cached row still names a place in it. */
+    publish_announce(e, e->commit + 1);
+    struct err error = OK;
+    while (!err_is(error) && w.next < j->end.offset)
+        error = journal_walk_next(&w) ? save_record(e, &w) : err_new(ERR_CORRUPT);
+    journal_walk_release(&w, j);
+    return error;
+}
+
+/* RocksDB's tables take over all that was visible, and the journal goes on in a new file: what the
+ * flush left behind the last good record in the old one is never looked at again. */
+struct err mend_journal(struct local_engine *e)
+{
+    if (!e->journal.broken)
+        return OK;
+    TRY(commit_sync_extents(e));
+    TRY(fold_rows(e));
+    struct journal_place place = journal_mend_place(&e->journal);
+    rocksdb_writebatch_clear(e->write);
+    TRY(save_visible(e));
+    put_journal_place(e->write, &place);
+    TRY(rows_write(&e->rows, e->write));
+    TRY(rows_flush(&e->rows));
+    journal_mended(&e->journal);
+    e->applied = e->folded = place;
+    publish_state(e, state_new(&e->rows, e->commit, &e->readers));
+    return OK;
+}
+
+/* The record may be on the disk all the same, and a start would apply it: the updates in it are
+ * refused when it is sure that none will. */
+struct err mend_refuse(struct local_engine *e, struct err why)
+{
+    if (!e->journal.broken || !err_is(mend_journal(e)))
+        return why;
+    return err_cause(ERR_UNKNOWN_OUTCOME, why.cause);
+}
