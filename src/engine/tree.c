@@ -293,12 +293,6 @@ void tree_remove(struct tree *t, struct str key)
         tree_link_cut(tree_link(t, key));
 }
 
-struct row **tree_place(const struct tree *t, struct str key)
-{
-    struct tree_node *n = node_find(t->root, key);
-    return n == NULL ? NULL : &n->row;
-}
-
 struct row *tree_find(const struct tree *t, struct str key)
 {
     const struct tree_node *n = node_find(t->root, key);

@@ -88,10 +88,6 @@ struct row *tree_link_row(struct tree_node *const *link);
 /* Takes the row out that is there. */
 void tree_link_cut(struct tree_node **link);
 
-/* Where the tree has the row of the key, NULL when it has none. Who holds the tree alone may put
- * another row of the same key there; it stays the place until a row is removed from the tree. */
-struct row **tree_place(const struct tree *t, struct str key);
-
 /* Borrowed from the state; NULL when there is none. */
 struct row *tree_find(const struct tree *t, struct str key);
 /* The first at or after key. */

@@ -21,7 +21,6 @@ void batch_clear(struct batch *b)
     publish_forget(b);
     tree_put(&b->overlay);
     b->overlay.random = TREE_SEED;
-    memset(b->places, 0, sizeof b->places);
     b->bytes = 0;
     b->coming = 0;
     b->going = 0;
@@ -51,32 +50,9 @@ static bool needs_room(const struct local_engine *e, size_t coming_before, size_
     return b->coming - coming_before > e->coming_max && b->going == going_before;
 }
 
-/* The updates of one turn read and write a few rows over and over: their places in the overlay are
- * remembered, by some of the bytes in which keys mostly differ. */
-static struct row ***place_of(struct batch *b, struct str key)
-{
-    enum { WORD = 8 };
-    unsigned char last = key.n == 0 ? 0 : (unsigned char)key.p[key.n - 1];
-    unsigned char before = key.n <= WORD ? 0 : (unsigned char)key.p[key.n - 1 - WORD];
-    return &b->places[(last + 3U * before + key.n) % BATCH_PLACES];
-}
-
-static struct row **batch_place(struct batch *b, struct str key)
-{
-    struct row ***known = place_of(b, key);
-    if (*known == NULL || !str_eq(row_key(**known), key)) {
-        struct row **place = tree_place(&b->overlay, key);
-        if (place == NULL)
-            return NULL;
-        *known = place;
-    }
-    return *known;
-}
-
 struct row *batch_find(struct batch *b, struct str key)
 {
-    struct row **place = b->overlay.root == NULL ? NULL : batch_place(b, key);
-    return place == NULL ? NULL : *place;
+    return tree_find(&b->overlay, key);
 }
 
 static void note_overlaid(struct batch *b, struct overlaid o)
@@ -92,14 +68,7 @@ static void note_overlaid(struct batch *b, struct overlaid o)
  * instead would cost every update a copy of the paths to its rows.) */
 void batch_insert(struct batch *b, struct row *row)
 {
-    struct row **known = *place_of(b, row_key(row));
-    struct row *before;
-    if (known != NULL && str_eq(row_key(*known), row_key(row))) {
-        before = *known;
-        *known = row;
-    } else {
-        before = tree_exchange(&b->overlay, row);
-    }
+    struct row *before = tree_exchange(&b->overlay, row);
     if (before != NULL)
         row->born = before->born;
     note_overlaid(b, (struct overlaid){row, before, 0});
@@ -142,7 +111,6 @@ static void batch_take_back(struct batch *b)
         row_put(row);
     }
     b->overlaid_count = 0;
-    memset(b->places, 0, sizeof b->places);
 }
 
 /* An error leaves the batch as it was. */

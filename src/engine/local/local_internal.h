@@ -42,12 +42,11 @@ struct prepared {
     struct row_place whole;    /* where it lies whole in the journal; no bytes: nowhere */
 };
 
-enum { BATCH_PLACES = 16, BATCH_TOUCHED_WORDS = 8 };
+enum { BATCH_TOUCHED_WORDS = 8 };
 
 /* What the committer is putting together; its thread's alone. */
 struct batch {
     struct tree overlay; /* rows written and not yet in RocksDB, with marks for those deleted */
-    struct row **places[BATCH_PLACES]; /* in the overlay, of rows asked for lately; see place_of */
     uint64_t touched[BATCH_TOUCHED_WORDS]; /* which rows may be in the overlay; see batch_touched */
     struct overlaid *overlaid; /* by the update that is running, so that it can be taken back */
     size_t overlaid_count;
