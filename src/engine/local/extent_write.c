@@ -2,11 +2,11 @@
 /* Writing extents: bytes go to their place as they come, checksums of the chunks behind them. */
 #include <errno.h>
 #include <fcntl.h>
-#include <isa-l.h>
 #include <stdlib.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "core/crc32c.h"
 #include "core/mem.h"
 #include "engine/local/local_internal.h"
 
@@ -61,9 +61,7 @@ static void writer_sum(struct local_writer *w, struct str bytes)
         uint32_t *check = &w->checks[at / CHUNK_BYTES];
         size_t room = CHUNK_BYTES - at % CHUNK_BYTES;
         struct str part = str_head(bytes, room);
-        unsigned char *p =
-            (unsigned char *)(uintptr_t)part.p; /* ISA-L wants it so, and only reads */
-        *check = crc32_iscsi(p, (int)part.n, at % CHUNK_BYTES == 0 ? 0 : *check);
+        *check = crc32c(at % CHUNK_BYTES == 0 ? 0 : *check, part);
         at += (uint32_t)part.n;
         bytes = str_from(bytes, part.n);
     }
@@ -112,10 +110,9 @@ static struct err writer_put_checks(struct local_writer *w, uint32_t *check)
         *check = w->checks[0];
         return OK;
     }
-    unsigned char *bytes = (unsigned char *)w->checks;
-    size_t n = chunks * sizeof w->checks[0];
-    *check = crc32_iscsi(bytes, (int)n, 0);
-    return write_fully(w->segment->fd, (struct str){(char *)bytes, n}, w->offset + w->base.length);
+    struct str bytes = {(const char *)w->checks, chunks * sizeof w->checks[0]};
+    *check = crc32c(0, bytes);
+    return write_fully(w->segment->fd, bytes, w->offset + w->base.length);
 }
 
 static struct err local_writer_finish(struct extent_writer *base, struct extent *out)

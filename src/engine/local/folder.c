@@ -14,6 +14,7 @@
 #include "core/log.h"
 #include "core/mem.h"
 #include "core/str.h"
+#include "engine/local/local.h"
 
 #define MARKER      "LAZULI"
 #define MARKER_NEW  "LAZULI.new"
@@ -22,6 +23,11 @@
 /* Since 2 rows have bodies, since 3 they lie whole in the journal, since 4 nothing is added to a
  * MANIFEST; all that was before is as it was. */
 enum { FORMAT_OLDEST = 1, FORMAT_WHOLE_MANIFESTS = 4, FORMAT = 4, MARKER_BYTES_MAX = 64 };
+
+unsigned engine_local_format(void)
+{
+    return FORMAT;
+}
 
 static struct err folder_error(const char *folder, const char *doing)
 {

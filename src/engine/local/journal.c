@@ -4,13 +4,13 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <isa-l.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/crc32c.h"
 #include "core/log.h"
 #include "core/mem.h"
 #include "engine/local/journal_format.h"
@@ -78,15 +78,7 @@ bool journal_place_read(struct str from, struct journal_place *place)
 
 uint32_t journal_sum(struct str bytes, uint32_t seed)
 {
-    uint32_t sum = seed;
-    while (bytes.n > 0) {
-        struct str part = str_head(bytes, INT_MAX);
-        unsigned char *p =
-            (unsigned char *)(uintptr_t)part.p; /* ISA-L wants it so, and only reads */
-        sum = crc32_iscsi(p, (int)part.n, sum);
-        bytes = str_from(bytes, part.n);
-    }
-    return sum;
+    return crc32c(seed, bytes);
 }
 
 /* ---- files ---- */

@@ -22,6 +22,9 @@ struct engine_local_options {
  */
 struct err engine_local_open(const struct engine_local_options *options, struct engine **out);
 
+/* The format of the stores that it makes; it opens those of all formats before, too. */
+unsigned engine_local_format(void);
+
 /* How far something is that takes long: called now and then with what is being done, how much of it
  * is done, and about how much there is. */
 typedef void engine_progress(void *arg, const char *doing, uint64_t done, uint64_t of);

@@ -2,11 +2,11 @@
 #include "engine/local/manifest.h"
 
 #include <fcntl.h>
-#include <isa-l.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/crc32c.h"
 #include "core/log.h"
 #include "core/mem.h"
 #include "core/wire.h"
@@ -28,8 +28,7 @@ enum {
 
 static uint32_t masked_sum(struct str bytes)
 {
-    unsigned char *p = (unsigned char *)(uintptr_t)bytes.p; /* ISA-L wants it so, and only reads */
-    uint32_t sum = ~crc32_iscsi(p, (int)bytes.n, ~0U);
+    uint32_t sum = ~crc32c(~0U, bytes);
     return ((sum >> 15) | (sum << 17)) + 0xA282EAD8U;
 }
 

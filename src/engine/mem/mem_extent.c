@@ -2,9 +2,9 @@
 /* Extents of the memory engine: a block of the heap each. */
 #include <assert.h>
 #include <errno.h>
-#include <isa-l.h>
 #include <stdlib.h>
 
+#include "core/crc32c.h"
 #include "core/mem.h"
 #include "engine/mem/mem_internal.h"
 
@@ -136,7 +136,7 @@ static struct err mem_writer_finish(struct extent_writer *base, struct extent *o
     if (base->length < base->size_max)
         b = mem_realloc(b, sizeof *b + base->length);
     b->length = base->length;
-    b->check = crc32_iscsi((unsigned char *)b->bytes, (int)b->length, 0);
+    b->check = crc32c(0, (struct str){b->bytes, b->length});
     table_add(&w->engine->extents, b);
     *out = (struct extent){.segment = b->id, .length = b->length, .check = b->check};
     free(w);
