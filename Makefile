@@ -39,13 +39,19 @@ CFLAGS   = $(BASE) $(WARN) $(OPT) $(LTO_COMPILE) $(EXTRA_CFLAGS)
 LDFLAGS := -pie -Wl,-z,relro,-z,now -pthread $(filter -fsanitize=%,$(OPT))
 LDLIBS  := -lrocksdb -lssl -lcrypto -lexpat -lisal -lm
 
+# What the program says of itself. A build that has uncommitted changes says so.
+VERSION := $(shell cat VERSION)
+ifndef COMMIT
+COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)$(shell git diff --quiet HEAD 2>/dev/null || echo +changes)
+endif
+
 SRC   := $(filter-out %_test.c src/main.c,$(shell find src -name '*.c' | sort))
 TESTS := $(shell find src test/engine -name '*_test.c' 2>/dev/null | sort)
 OBJ   := $(SRC:%.c=$(B)/%.o) $(B)/page_files.o
 TOBJ  := $(TESTS:%.c=$(B)/%.o)
 BENCH := $(patsubst bench/%.c,$(B)/bench_%,$(wildcard bench/*.c))
 
-.PHONY: all run test test-full soak test-http check check-all deps test-deps unit bench fuzz format format-check tidy tidy-quick cppcheck docs clean
+.PHONY: FORCE all run install dist dist-deps test test-full soak test-http check check-all deps test-deps unit bench fuzz format format-check tidy tidy-quick cppcheck docs clean
 .DELETE_ON_ERROR:
 
 all: build/lazuli
@@ -57,6 +63,35 @@ build/lazuli: $(B)/lazuli
 $(B)/lazuli: $(B)/src/main.o $(OBJ)
 	@echo "  LD $@"
 	@$(CC) $(LDFLAGS) $(LTO_LINK) -o $@ $^ $(LDLIBS)
+
+# Compiled again only when version or commit differ from those of the last build.
+$(B)/version.stamp: FORCE
+	@mkdir -p $(@D)
+	@echo '$(VERSION) $(COMMIT)' | cmp -s - $@ || echo '$(VERSION) $(COMMIT)' > $@
+FORCE:
+$(B)/src/version.o: $(B)/version.stamp
+$(B)/src/version.o: EXTRA_CFLAGS += -DLAZULI_VERSION='"$(VERSION)"' -DLAZULI_COMMIT='"$(COMMIT)"' \
+    -DLAZULI_LIBRARIES='"rocksdb-$(shell pkg-config --modversion rocksdb) openssl-$(shell pkg-config --modversion openssl)"'
+
+# The program for other machines: all libraries but the C library are linked in, from Debian's archives. ISA-L has none,
+# so its one function is ours (core/crc32c_portable.c).
+STATIC_LIBS := -Wl,-Bstatic -lrocksdb -lssl -lcrypto -lexpat -lsnappy -lbz2 -llz4 -lzstd -lz -lgflags -lstdc++ \
+               -Wl,-Bdynamic -static-libgcc -lm -ldl
+$(B)/src/core/crc32c_without_isal.o: src/core/crc32c.c
+	@mkdir -p $(@D)
+	@echo "  CC $< without ISA-L"
+	@$(CC) $(CFLAGS) -DWITHOUT_ISAL -c -o $@ $<
+
+PORTABLE_OBJ := $(filter-out $(B)/src/core/crc32c.o,$(OBJ)) $(B)/src/core/crc32c_without_isal.o
+$(B)/portable/compat.o: tools/dist/compat.c
+	@mkdir -p $(@D)
+	@echo "  CC $<"
+	@$(CC) $(CFLAGS) -c -o $@ $<
+
+$(B)/portable/lazuli: $(B)/src/main.o $(PORTABLE_OBJ) $(B)/portable/compat.o
+	@mkdir -p $(@D)
+	@echo "  LD $@"
+	@$(CC) $(LDFLAGS) $(LTO_LINK) -s -Wl,--build-id=none -o $@ $^ $(STATIC_LIBS)
 
 # The console page: npm builds web/ into build/web, from where it is compiled into the program. Without npm, or when the
 # packages cannot be had, the program is built without the page, and both the build and the program say so.
@@ -144,6 +179,20 @@ test-deps:
 run: deps
 	$(MAKE) -j$$(nproc) V=quick build/quick/lazuli
 	build/quick/lazuli $(ARGS)
+
+# Into DESTDIR: the program with its other names, man pages, completions, unit, licence. PROGRAM is what is installed.
+prefix  ?= /usr/local
+PROGRAM ?= build/lazuli
+install: $(if $(filter build/lazuli,$(PROGRAM)),all)
+	sh tools/dist/install.sh $(PROGRAM) '$(DESTDIR)' '$(prefix)'
+
+dist-deps:
+	sh tools/deps.sh dist
+
+# Every package, in build/dist: tools/dist/README.md.
+dist: dist-deps
+	$(MAKE) -j$$(nproc) $(B)/portable/lazuli
+	sh tools/dist/dist.sh $(B)/portable/lazuli build/dist
 
 # One libFuzzer program per parser, each run for FUZZ_SECONDS over the inputs it has found so far (build/fuzz/NAME.d).
 FUZZ_SECONDS ?= 10

@@ -11,10 +11,7 @@
 #include "config.h"
 #include "rest/ops_doc.h"
 #include "serve.h"
-
-#ifndef LAZULI_VERSION
-#define LAZULI_VERSION "0.1.0"
-#endif
+#include "version.h"
 
 /* The C library would make an arena for each thread that finds the others in use, up to eight per
  * core, each with holes of its own: memory would grow with the time that a server runs under load.
@@ -30,7 +27,7 @@ static bool print_asked(const struct config *config)
     if (config->help)
         config_print_help();
     else if (config->version)
-        puts("lazuli " LAZULI_VERSION);
+        version_print();
     else if (config->ops)
         ops_doc_print();
     else if (config->describe)
@@ -47,8 +44,7 @@ static int work(struct config *config)
         if (err_is(error))
             return complain_err(config->debug_file, error);
     }
-    return config->command == NULL ? serve(config, "Lazuli/" LAZULI_VERSION)
-                                   : serve_command(config);
+    return config->command == NULL ? serve(config, version_server_name()) : serve_command(config);
 }
 
 int main(int argc, char **argv)

@@ -29,6 +29,7 @@
 #include "net/address_count.h"
 #include "net/dial.h"
 #include "net/pool.h"
+#include "notify.h"
 #include "reachable.h"
 #include "reload.h"
 #include "rest/bulk.h"
@@ -433,6 +434,7 @@ static void drain(struct server *s)
     admin_set_state(s->admin, ADMIN_DRAINING);
     log_line(LOG_INFO, "stopping");
     announce_closing(s->config, &s->ports);
+    notify_manager("STOPPING=1");
     if (s->smb != NULL)
         smb_server_drain(s->smb, smb_drained, s);
     else
@@ -605,6 +607,7 @@ int serve(const struct config *config, const char *server_name)
         status = announce_write_ports(s->config, &s->ports);
     if (status == 0) {
         announce_started(s->config, &s->ports);
+        notify_manager("READY=1");
         status = run(s);
     }
     struct announce_ports ports = s->ports;

@@ -22,7 +22,7 @@ test('--help and --version answer at once', async () => {
     const help = await run(BIN, ['--help']);
     assert.match(help.stdout, /--data DIR/);
     assert.match(help.stdout, /UseDevelopmentStorage=true/);
-    assert.match((await run(BIN, ['--version'])).stdout, /^lazuli \d+\.\d+\.\d+\n$/);
+    assert.match((await run(BIN, ['--version'])).stdout, /^lazuli \d+\.\d+\.\d+\ncommit \S+\nlibraries .*\nfeatures blob queue table file smb .*\n$/);
 });
 
 test('docs/operations.md is what --ops prints (else: make docs)', async () => {
