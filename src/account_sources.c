@@ -10,6 +10,8 @@
 #include "core/log.h"
 #include "reachable.h"
 
+enum { LINE_BYTES_MAX = 8192 };
+
 /* Says which account is wrong and why, and never what a key is. */
 static int complain_account(const char *where, const struct accounts_fault *fault, struct err error)
 {
@@ -39,10 +41,15 @@ static int read_file(const char *path, struct accounts *accounts)
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return complain(path, strerrordesc_np(errno));
-    char line[1024];
+    char line[LINE_BYTES_MAX];
     int status = 0;
-    for (unsigned number = 1; status == 0 && fgets(line, sizeof line, file) != NULL; number++)
-        status = read_line(path, number, str_of(line), accounts);
+    for (unsigned number = 1; status == 0 && fgets(line, sizeof line, file) != NULL; number++) {
+        /* The rest of a line would be read as accounts of its own. */
+        if (strchr(line, '\n') == NULL && !feof(file))
+            status = complain(path, "a line is longer than 8 KiB, or has a zero byte");
+        else
+            status = read_line(path, number, str_of(line), accounts);
+    }
     explicit_bzero(line, sizeof line);
     (void)fclose(file);
     return status;

@@ -310,6 +310,7 @@ struct admin *admin_new(const struct admin_options *options, struct rest_server 
     struct admin *a = MEM_NEW(struct admin);
     a->options = *options;
     a->rest = rest;
+    (void)pthread_mutex_init(&a->waiters_lock, NULL);
     for (unsigned i = 0; i < SERVICE_KIND_COUNT; i++)
         a->mounts[i] = (struct rest_listener){rest, (enum service_kind)i, MOUNTS[i]};
     a->own = (struct admin_place){a, true, options->on_loopback};
@@ -331,6 +332,8 @@ void admin_watch(struct admin *a, const struct admin_watched *watched)
 
 void admin_free(struct admin *a)
 {
+    if (a != NULL)
+        (void)pthread_mutex_destroy(&a->waiters_lock);
     free(a);
 }
 

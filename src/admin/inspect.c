@@ -19,9 +19,10 @@ enum {
     EVENTS_DEFAULT = 100,
     EVENTS_MAX = 1000,
     WAIT_SECONDS_MAX = 25,
-    LOOK_MS = 100,    /* how often a request that waits looks for events */
-    WAITERS_MAX = 64, /* requests that wait at one time */
-    HOT_MAX = 20,     /* resources that are told as the hottest */
+    LOOK_MS = 100,               /* how often a request that waits looks for events */
+    WAITERS_OF_ACCOUNT_MAX = 16, /* so that no account keeps the others from waiting */
+    NO_PLACE = ADMIN_WAITERS_MAX,
+    HOT_MAX = 20, /* resources that are told as the hottest */
 };
 
 /* ---- JSON ---- */
@@ -233,8 +234,39 @@ struct events_wait {
     struct admin_call *call;
     struct inspector_filter filter;
     int64_t until_ms;
+    size_t place; /* among those that wait; NO_PLACE when it does not */
     struct loop_timer timer;
 };
+
+/* A place among those that wait, or NO_PLACE. */
+static size_t take_place(struct admin *a, struct str account)
+{
+    size_t place = NO_PLACE, same = 0;
+    (void)pthread_mutex_lock(&a->waiters_lock);
+    for (size_t i = 0; i < ADMIN_WAITERS_MAX; i++) {
+        if (a->waiters[i][0] == '\0')
+            place = i;
+        else
+            same += str_eq(str_of(a->waiters[i]), account);
+    }
+    if (same >= WAITERS_OF_ACCOUNT_MAX)
+        place = NO_PLACE;
+    if (place != NO_PLACE) {
+        memcpy(a->waiters[place], account.p, account.n);
+        a->waiters[place][account.n] = '\0';
+    }
+    (void)pthread_mutex_unlock(&a->waiters_lock);
+    return place;
+}
+
+static void leave_place(struct admin *a, size_t place)
+{
+    if (place == NO_PLACE)
+        return;
+    (void)pthread_mutex_lock(&a->waiters_lock);
+    a->waiters[place][0] = '\0';
+    (void)pthread_mutex_unlock(&a->waiters_lock);
+}
 
 static void answer_events(struct events_wait *e, const struct inspector_event *events, size_t count,
                           uint64_t next)
@@ -267,8 +299,7 @@ static void look(struct events_wait *e)
     bool over = count > 0 || loop_now_ms(loop) >= e->until_ms ||
                 atomic_load(&call->admin->state) == ADMIN_DRAINING;
     if (over) {
-        if (e->until_ms != 0)
-            (void)atomic_fetch_sub(&call->admin->waiters, 1);
+        leave_place(call->admin, e->place);
         answer_events(e, events, count, next);
     } else {
         loop_timer_set(loop, &e->timer, LOOK_MS);
@@ -295,8 +326,8 @@ void admin_get_events(struct admin_call *call)
         !read_service(call, &e->filter) || !read_kinds(call, &e->filter.kinds))
         return;
     e->filter.count_max = limit > 0 ? (size_t)limit : 1;
-    if (wait_s > 0 && atomic_fetch_add(&call->admin->waiters, 1) >= WAITERS_MAX) {
-        (void)atomic_fetch_sub(&call->admin->waiters, 1);
+    e->place = wait_s > 0 ? take_place(call->admin, call->account) : NO_PLACE;
+    if (wait_s > 0 && e->place == NO_PLACE) {
         admin_fail(call, 503, "ServerBusy", STR("Too many requests wait for events."));
         return;
     }

@@ -3,6 +3,7 @@
 #ifndef ADMIN_INTERNAL_H
 #define ADMIN_INTERNAL_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "admin/admin.h"
@@ -13,6 +14,7 @@ enum {
     ADMIN_BODY_BYTES_MAX = 16 << 20, /* of what a route takes at most */
     ADMIN_QUERY_MAX = 32,            /* parameters of a request */
     ADMIN_LOOPS_MAX = 256,
+    ADMIN_WAITERS_MAX = 64, /* requests that wait for events at one time */
 };
 
 /* Where a request came in. */
@@ -26,7 +28,8 @@ struct admin {
     struct admin_options options;
     struct admin_watched watched;
     _Atomic enum admin_state state;
-    atomic_uint waiters; /* requests that wait for events */
+    pthread_mutex_t waiters_lock;
+    char waiters[ADMIN_WAITERS_MAX][ACCOUNT_NAME_MAX + 1]; /* whose requests wait for events; "" */
     struct rest_server *rest;
     struct rest_listener mounts[SERVICE_KIND_COUNT]; /* the services below /blob, /queue, … */
     struct admin_place own, side;

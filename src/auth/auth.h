@@ -85,6 +85,7 @@ struct auth_result {
     struct str permissions; /* the SAS's letters, those that mean something for its resource */
     bool create_only;       /* c without w: must not overwrite */
     bool plus_is_plus;      /* what was signed is query_plus */
+    bool empty_is_unsigned; /* anybody could have added an x-ms-* header without a value */
     struct str identity;    /* object id of a bearer or of who delegated, for the log */
     struct str tenant;      /* of a bearer; absent when the token names none */
     /* Response-header overrides of a SAS; absent where not given. */

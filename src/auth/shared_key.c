@@ -269,11 +269,16 @@ static void put_folded(struct buf *text, struct str value)
     }
 }
 
+static bool signs_empty(const struct signing *s)
+{
+    return s->input->version >= 20160531;
+}
+
 static void put_ms_headers(struct signing *s, unsigned variant)
 {
     for (size_t i = 0; i < s->ms_count; i++) {
         const struct auth_pair *header = &s->ms[i];
-        if (header->value.n == 0 && s->input->version < 20160531)
+        if (header->value.n == 0 && !signs_empty(s))
             continue;
         buf_put(&s->text, header->name);
         buf_putc(&s->text, ':');
@@ -484,6 +489,7 @@ struct err shared_key_check(const struct auth_server *server, const struct auth_
                                                     "not the one that the request names."));
     account_put(account);
     result->kind = AUTH_SHARED_KEY;
+    result->empty_is_unsigned = !signs_empty(&s);
     result->reach = auth_reach_new(input, arena);
     return error;
 }

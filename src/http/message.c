@@ -91,6 +91,7 @@ static const struct {
     LINE(415, "Unsupported Media Type"),
     LINE(416, "Range Not Satisfiable"),
     LINE(417, "Expectation Failed"),
+    LINE(421, "Misdirected Request"),
     LINE(422, "Unprocessable Entity"),
     LINE(429, "Too Many Requests"),
     LINE(431, "Request Header Fields Too Large"),

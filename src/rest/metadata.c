@@ -11,7 +11,8 @@ struct err metadata_from_headers(struct rest_call *call, struct str *encoded)
     struct pairs found = {.count = 0};
     for (size_t i = 0; i < request->header_count; i++) {
         const struct http_header *header = &request->headers[i];
-        if (!str_istarts(header->name, PREFIX))
+        if (!str_istarts(header->name, PREFIX) ||
+            (header->value.n == 0 && call->who.empty_is_unsigned))
             continue;
         if (found.items == NULL)
             found.items = ARENA_ARRAY(call->arena, struct pair, request->header_count - i);

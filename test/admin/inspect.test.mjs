@@ -201,6 +201,18 @@ test('a request waits for events', async () => {
     assert.deepEqual(none.events, []);
 });
 
+test('an account that waits a lot does not keep another from waiting', async () => {
+    const { next } = await inspect('events');
+    const path = `events?after=${next}&resource=${container}/crowd&wait=20`;
+    const crowd = Array.from({ length: 80 }, () => askSigned(server, 'GET', `/api/v1/inspect/${path}`));
+    await until(async () => (await askSigned(server, 'GET', `/api/v1/inspect/events?after=${next}&resource=none&wait=1`)).status === 503);
+    assert.deepEqual((await inspect(`events?after=${next}&wait=1`, OTHER)).events, []);
+    await put('crowd');
+    await put('crowd', { 'If-None-Match': '*' });
+    const statuses = (await Promise.all(crowd)).map(({ status }) => status);
+    assert.ok(statuses.includes(200) && statuses.includes(503), statuses.join());
+});
+
 test('an account sees its own alone', async () => {
     await put('private');
     await put('private', { 'If-None-Match': '*' });

@@ -175,6 +175,19 @@ test('a client cannot write headers into an error', async () => {
         }
 });
 
+test('metadata without a value counts only where it is signed', async () => {
+    const blob = `${path()}/labelled`;
+    const stored = async (version) => {
+        const headers = { 'x-ms-version': version, 'x-ms-blob-type': 'BlockBlob', 'x-ms-meta-signed': 'yes' };
+        const signed = (all) => [...sign('PUT', `/${ACCOUNT}${blob}`, '', all), ['x-ms-meta-added', '']];
+        const answer = await server.request('blob', 'PUT', blob, { headers, body: 'x', auth: signed });
+        return { status: answer.status, names: (await server.request('blob', 'HEAD', blob)).rawHeaders.filter((name) => name.startsWith('x-ms-meta-')) };
+    };
+    // Versions before 2016-05-31 leave empty headers out of what is signed.
+    assert.deepEqual(await stored('2015-12-11'), { status: 201, names: ['x-ms-meta-signed'] });
+    assert.equal((await stored('2016-05-31')).status, 403);
+});
+
 test('what was signed without a body is not good for one in chunks', async () => {
     const blob = `${path()}/signed`;
     assert.equal((await server.request('blob', 'PUT', blob, { headers: { 'x-ms-blob-type': 'BlockBlob' }, body: 'kept' })).status, 201);
