@@ -230,6 +230,12 @@ static const struct auth_reach *reach_of(const struct sas *sas)
     return reach;
 }
 
+/* A row key that ends a range stands in a partition: without one, in that of the empty name. */
+static struct str partition_of(struct str pk, struct str rk)
+{
+    return !str_given(pk) && str_given(rk) ? STR("") : pk;
+}
+
 /* Overrides and ranges count only where they were signed. */
 static void fill_result(const struct sas *sas, struct str sp, struct auth_result *result)
 {
@@ -252,9 +258,9 @@ static void fill_result(const struct sas *sas, struct str sp, struct auth_result
         result->content_type = value[SAS_RSCT];
     }
     if (service == SERVICE_TABLE) {
-        result->start_pk = value[SAS_SPK];
+        result->start_pk = partition_of(value[SAS_SPK], value[SAS_SRK]);
         result->start_rk = value[SAS_SRK];
-        result->end_pk = value[SAS_EPK];
+        result->end_pk = partition_of(value[SAS_EPK], value[SAS_ERK]);
         result->end_rk = value[SAS_ERK];
     }
 }

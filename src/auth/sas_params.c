@@ -89,11 +89,21 @@ static enum auth_kind kind_of(const struct sas *sas)
     return str_given(sas->value[SAS_SKOID]) ? AUTH_DELEGATION_SAS : AUTH_SERVICE_SAS;
 }
 
+/* An empty line of the text can be a parameter without a value or none at all, and whoever has the
+ * SAS may turn one into the other. */
+static void forget_empty(struct sas *sas)
+{
+    for (size_t i = 0; i < SAS_FIELD_COUNT; i++)
+        if (sas->value[i].n == 0)
+            sas->value[i] = STR_NONE;
+}
+
 bool sas_read(struct sas *sas, const struct auth_input *input, struct arena *arena)
 {
     *sas = (struct sas){.input = input, .arena = arena, .text = buf_in(arena)};
     for (size_t i = 0; i < input->query_count; i++)
         take(sas, &input->query[i]);
+    forget_empty(sas);
     if (sas->malformed || !time_parse_day(sas->value[SAS_SV], &sas->version))
         return false;
     sas->kind = kind_of(sas);

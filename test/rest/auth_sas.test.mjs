@@ -137,6 +137,10 @@ test('the response headers that a SAS overrides', async () => {
     const added = await raw('GET', blobPath, `${ofAccount('r')}&rsct=text%2Fhtml`);
     assert.equal(added.headers['content-type'], 'text/plain');
     assertError(await raw('GET', blobPath, `${ofBlob('r')}&rsct=text%2Fhtml`), 403, 'AuthenticationFailed');
+    // Without a value they sign as if they were not there, and are not: else anybody could take a header away.
+    const sas = ofBlob('r');
+    for (const query of [sas, `${sas}&rsct=&rscd=&rscc=`, `rsct=&${sas}`, sas])
+        assert.equal((await raw('GET', blobPath, query)).headers['content-type'], 'text/plain', query);
 });
 
 test('stored policies', async () => {

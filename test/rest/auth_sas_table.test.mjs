@@ -62,6 +62,24 @@ test('the table that was signed, in any case of its name', async () => {
     await assertRejects(keysSeen(at({ query: true }, { signedTable: uniqueName('Other') })), 403, 'AuthenticationFailed');
 });
 
+test('a key range is the same whether an empty end of it is sent or left out', async () => {
+    await whole.createEntity({ partitionKey: '', rowKey: 'm', value: 1 });
+    await whole.createEntity({ partitionKey: '', rowKey: 'z', value: 1 });
+    const seen = async (more, change) => {
+        const sas = tables.generateTableSas(name, key, { permissions: { query: true }, expiresOn: soon(), ...more });
+        return keysSeen(new tables.TableClient(server.url('table'), name, new tables.AzureSASCredential(change(sas)), insecure));
+    };
+    const changes = [(sas) => sas.replace(/&?[se]pk=(?=&|$)/g, ''), (sas) => `${sas.replace(/&?[se]pk=(?=&|$)/g, '')}&epk=&spk=`];
+    for (const change of changes) {
+        // A row key alone is of the partition without a name.
+        assert.equal(await seen({ endRowKey: 'p' }, change), 'm');
+        assert.match(await seen({ startRowKey: 'p' }, change), /^z a1 .* d3$/);
+        assert.match(await seen({}, change), /^m z a1 .* d3$/);
+    }
+    for (const rowKey of ['m', 'z'])
+        await whole.deleteEntity('', rowKey);
+});
+
 test('a key range clips queries and refuses the rest', async () => {
     const all = { query: true, add: true, update: true, delete: true };
     const range = { startPartitionKey: 'b', startRowKey: '2', endPartitionKey: 'c', endRowKey: '2' };
