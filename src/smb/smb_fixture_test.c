@@ -9,6 +9,7 @@
 
 #include "core/mem.h"
 #include "engine/mem/mem.h"
+#include "engine/repeat.h"
 #include "service/file/keys.h"
 #include "service/file/share.h"
 #include "smb/commands/session.h"
@@ -44,8 +45,9 @@ void smb_fixture_begin_with(struct smb_fixture *f, const struct smb_options *opt
     *f = (struct smb_fixture){0};
     clock_init_system(&f->clock);
     arena_init(&f->arena, SIZE_MAX);
-    f->store = (struct store){
-        .engine = engine_mem_new(&f->clock), .clock = &f->clock, .opens = opens_new()};
+    f->store = (struct store){.engine = engine_repeat_new(engine_mem_new(&f->clock)),
+                              .clock = &f->clock,
+                              .opens = opens_new()};
     f->accounts = accounts_new();
     CHECK_OK(accounts_put(f->accounts, STR("acct"), STR(SMB_FIXTURE_KEY1), STR(SMB_FIXTURE_KEY2)));
     CHECK_OK(loop_new(&f->loop));

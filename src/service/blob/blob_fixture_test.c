@@ -3,6 +3,7 @@
 
 #include "engine/fault.h"
 #include "engine/mem/mem.h"
+#include "engine/repeat.h"
 #include "service/common/etag.h"
 #include "service/common/fault_fixture.h"
 #include "service/common/pairs.h"
@@ -13,7 +14,8 @@ static void init_with(struct blob_fixture *f, bool fault)
     clock_init_manual(&f->clock, BLOB_FIXTURE_NOW);
     arena_init(&f->arena, SIZE_MAX);
     struct engine *e = engine_mem_new(&f->clock);
-    f->store = (struct store){.engine = fault ? engine_fault_new(e) : e, .clock = &f->clock};
+    f->store = (struct store){.engine = fault ? engine_fault_new(e) : engine_repeat_new(e),
+                              .clock = &f->clock};
     f->partition = blob_partition(&f->arena, STR("a"), STR("c"));
     struct container_args create = {.request = {.arena = &f->arena}};
     CHECK_OK(bf_update(f, blob_create_container, &create));

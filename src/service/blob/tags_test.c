@@ -508,7 +508,8 @@ struct model {
     struct blob_fixture f;
     uint64_t random;
     char tags[MODEL_BLOBS][32];
-    uint64_t seen; /* a bit for each blob found */
+    uint64_t seen;        /* a bit for each blob found */
+    uint64_t seen_before; /* on the pages before this one */
 };
 
 static unsigned draw(struct model *m, unsigned below)
@@ -557,9 +558,10 @@ static struct str random_where(struct model *m)
     return buf_str(&text);
 }
 
-static void begin_nothing(void *sink)
+static void begin_page(void *sink)
 {
-    (void)sink;
+    struct model *m = sink;
+    m->seen = m->seen_before;
 }
 
 static void see(void *sink, const struct blob_found *blob)
@@ -579,13 +581,14 @@ static void compare_with_scan(struct model *m)
                                   .account = STR("a"),
                                   .max = 1 + draw(m, 5),
                                   .sink = m,
-                                  .begin = begin_nothing,
+                                  .begin = begin_page,
                                   .found = see};
     args.where = tag_expression_compile(&m->f.arena, TAG_WHERE, text, NULL);
-    m->seen = 0;
+    m->seen_before = 0;
     do {
         args.marker = args.next;
         CHECK_OK(bf_view(&m->f, blob_find_blobs, &args));
+        m->seen_before = m->seen;
     } while (str_given(args.next));
     for (unsigned i = 0; i < MODEL_BLOBS; i++) {
         bool want =

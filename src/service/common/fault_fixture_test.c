@@ -13,6 +13,8 @@ static struct err dump_all(struct txn *t, void *arg)
 {
     struct dump *d = arg;
     struct cursor *s;
+    buf_clear(&d->out);
+    d->rows = 0;
     TRY(cursor_open_across(t, STR(""), STR(""), STR(""), &s));
     while (s->valid) {
         buf_put_bytes(&d->out, s->partition);

@@ -5,6 +5,7 @@
 
 #include "engine/fault.h"
 #include "engine/mem/mem.h"
+#include "engine/repeat.h"
 
 #define START_TICKS (1700000000LL * TICKS_PER_SECOND)
 
@@ -23,7 +24,8 @@ static void begin_with(struct world *w, bool fault)
     arena_init(&w->arena, SIZE_MAX);
     w->opens = opens_new();
     struct engine *e = engine_mem_new(&w->clock);
-    w->store = (struct store){.engine = fault ? engine_fault_new(e) : e, .clock = &w->clock};
+    w->store = (struct store){.engine = fault ? engine_fault_new(e) : engine_repeat_new(e),
+                              .clock = &w->clock};
     w->partition = world_share(w, "share", SHARE_SMB);
 }
 

@@ -298,6 +298,7 @@ void test_delete_directory(void)
 }
 
 struct page {
+    char before[16]; /* the last of the pages before this one */
     char last[16];
     size_t count, total;
 };
@@ -307,6 +308,7 @@ static void begin_page(void *sink, const struct file_found *directory, struct st
     struct page *page = sink;
     CHECK(directory->root);
     CHECK_STR(path, STR(""));
+    memcpy(page->last, page->before, sizeof page->last);
     page->count = 0;
 }
 
@@ -320,7 +322,6 @@ static void put_item(void *sink, const struct file_found *found)
     CHECK(strcmp(page->last, name) < 0);
     memcpy(page->last, name, sizeof name);
     page->count++;
-    page->total++;
 }
 
 static size_t list_pages(struct world *w, const char *prefix, size_t max)
@@ -336,6 +337,8 @@ static size_t list_pages(struct world *w, const char *prefix, size_t max)
         args.marker = args.next;
         CHECK_OK(world_read(w, file_list_directory, &args));
         CHECK(page.count <= max && (page.count == max || !str_given(args.next)));
+        memcpy(page.before, page.last, sizeof page.before);
+        page.total += page.count;
     } while (str_given(args.next));
     return page.total;
 }

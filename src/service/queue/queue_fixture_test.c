@@ -3,13 +3,15 @@
 
 #include "engine/fault.h"
 #include "engine/mem/mem.h"
+#include "engine/repeat.h"
 
 static void fixture_init_with(struct fixture *f, bool fault)
 {
     clock_init_manual(&f->clock, FIXTURE_NOW);
     arena_init(&f->arena, SIZE_MAX);
     struct engine *e = engine_mem_new(&f->clock);
-    f->store = (struct store){.engine = fault ? engine_fault_new(e) : e, .clock = &f->clock};
+    f->store = (struct store){.engine = fault ? engine_fault_new(e) : engine_repeat_new(e),
+                              .clock = &f->clock};
     f->partition = queue_partition(&f->arena, STR("a"), STR("q"));
     struct queue_create create = {STR_NONE, true};
     CHECK_OK(fixture_update(f, queue_create, &create));
