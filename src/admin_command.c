@@ -33,8 +33,7 @@ int admin_command_failed(struct str url, struct err error)
     return 1;
 }
 
-/* To stdout when the server says yes, else to stderr. */
-static int print_answer(const struct answered *answer)
+int admin_command_print(const struct answered *answer)
 {
     bool good = answer->status >= 200 && answer->status < 300;
     (void)fwrite(answer->body.p, 1, answer->body.n, good ? stdout : stderr);
@@ -57,7 +56,8 @@ int health_command(const struct config *config)
         .method = "GET", .url = admin_command_url(config, given, &arena), .path = path};
     struct answered answer = {0};
     struct err error = ask(&arena, &what, &answer);
-    int status = err_is(error) ? admin_command_failed(what.url, error) : print_answer(&answer);
+    int status =
+        err_is(error) ? admin_command_failed(what.url, error) : admin_command_print(&answer);
     arena_release(&arena);
     return status;
 }

@@ -13,6 +13,12 @@ int health_command(const struct config *config);
  * AZURE_STORAGE_KEY, or the well-known one. */
 int inspect_command(const struct config *config);
 
+/* lazuli ctl WORDS: test control; LAZULI_TEST_CONTROL_TOKEN has the token. */
+int ctl_command(const struct config *config);
+
+/* Prints the answer: to stdout when the server says yes, else to stderr. */
+struct answered;
+int admin_command_print(const struct answered *answer);
 /* Where the server is: at a URL that was given, else where the flags say that it listens. */
 struct str admin_command_url(const struct config *config, const char *given, struct arena *arena);
 /* Says why it could not be asked. */

@@ -15,6 +15,8 @@
 #include "core/uri.h"
 #include "http/answer.h"
 
+#define VERSION "2025-11-05"
+
 /* ---- signing ---- */
 
 static int by_name(struct str a, struct str b)
@@ -46,30 +48,73 @@ static void put_canonical_query(struct buf *text, struct arena *arena, struct st
     }
 }
 
-static struct err put_signature(struct buf *request, struct arena *arena, const struct ask *what)
+static struct str header_of(const struct ask *what, struct str name)
+{
+    for (size_t i = 0; i < what->header_count; i++)
+        if (str_ieq(what->headers[i].name, name))
+            return what->headers[i].value;
+    return STR("");
+}
+
+/* x-ms-* in the order of their names, two of which every request has. */
+static void put_canonical_headers(struct buf *text, const struct ask *what, struct str date)
+{
+    enum { HEADERS_MAX = 16 };
+    struct ask_header sorted[HEADERS_MAX + 2];
+    const struct ask_header own[2] = {{STR("x-ms-date"), date},
+                                      {STR("x-ms-version"), STR(VERSION)}};
+    size_t count = 0;
+    for (size_t i = 0; i < what->header_count + 2 && count < HEADERS_MAX; i++) {
+        struct ask_header h = i < 2 ? own[i] : what->headers[i - 2];
+        if (!str_istarts(h.name, STR("x-ms-")))
+            continue;
+        size_t at = count++;
+        for (; at > 0 && str_cmp(h.name, sorted[at - 1].name) < 0; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = h;
+    }
+    for (size_t i = 0; i < count; i++)
+        buf_printf(text, "%.*s:%.*s\n", STR_ARG(sorted[i].name), STR_ARG(sorted[i].value));
+}
+
+static struct str text_to_sign(struct arena *arena, const struct ask *what, struct str date)
 {
     struct buf text = buf_in(arena);
-    struct clock clock;
-    struct str secret, query = what->path;
-    struct hmac_key key;
-    unsigned char mac[SHA256_BYTES];
-    char date[TIME_RFC1123_BYTES];
-    if (!base64_decode(arena, what->key, &secret))
-        return err_detail(ERR_INVALID_INPUT, "the account's key is not base64");
-    clock_init_system(&clock);
-    time_rfc1123(clock_now(&clock), date);
+    struct str query = what->path, type = header_of(what, STR("Content-Type"));
     struct str path = str_cut(&query, '?');
+    if (what->table) {
+        buf_printf(&text, "%s\n\n%.*s\n%.*s\n/%.*s%.*s", what->method, STR_ARG(type), STR_ARG(date),
+                   STR_ARG(what->account), STR_ARG(path));
+        return buf_str(&text);
+    }
     buf_printf(&text, "%s\n\n\n", what->method);
     if (what->body.n > 0)
         buf_put_u64(&text, what->body.n);
-    buf_printf(&text, "\n\n\n\n\n\n\n\n\nx-ms-date:%.*s\n/%.*s%.*s", TIME_RFC1123_BYTES, date,
-               STR_ARG(what->account), STR_ARG(path));
+    buf_printf(&text, "\n\n%.*s\n\n\n\n\n\n\n", STR_ARG(type));
+    put_canonical_headers(&text, what, date);
+    buf_printf(&text, "/%.*s%.*s", STR_ARG(what->account), STR_ARG(path));
     put_canonical_query(&text, arena, query);
+    return buf_str(&text);
+}
+
+static struct err put_signature(struct buf *request, struct arena *arena, const struct ask *what)
+{
+    struct clock clock;
+    struct str secret;
+    struct hmac_key key;
+    unsigned char mac[SHA256_BYTES];
+    char now[TIME_RFC1123_BYTES];
+    struct str date = {now, sizeof now};
+    if (!base64_decode(arena, what->key, &secret))
+        return err_detail(ERR_INVALID_INPUT, "the account's key is not base64");
+    clock_init_system(&clock);
+    time_rfc1123(clock_now(&clock), now);
     hmac_key_init(&key, secret);
-    hmac_sign(&key, buf_str(&text), mac);
+    hmac_sign(&key, text_to_sign(arena, what, date), mac);
     hmac_key_wipe(&key);
-    buf_printf(request, "x-ms-date: %.*s\r\nAuthorization: SharedKey %.*s:", TIME_RFC1123_BYTES,
-               date, STR_ARG(what->account));
+    buf_printf(request,
+               "x-ms-date: %.*s\r\nx-ms-version: " VERSION "\r\nAuthorization: SharedKey %.*s:",
+               STR_ARG(date), STR_ARG(what->account));
     base64_put(request, (struct str){(const char *)mac, sizeof mac});
     buf_put(request, STR("\r\n"));
     return OK;
@@ -123,8 +168,9 @@ static struct err make_request(struct arena *arena, const struct ask *what, cons
                six ? "]" : "", uri->port);
     if (str_given(what->body))
         buf_printf(request, "Content-Length: %zu\r\n", what->body.n);
-    if (str_given(what->headers))
-        buf_put(request, what->headers);
+    for (size_t i = 0; i < what->header_count; i++)
+        buf_printf(request, "%.*s: %.*s\r\n", STR_ARG(what->headers[i].name),
+                   STR_ARG(what->headers[i].value));
     if (str_given(what->account))
         TRY(put_signature(request, arena, what));
     buf_put(request, STR("\r\n"));
@@ -157,7 +203,8 @@ static struct err read_answer(struct arena *arena, struct str in, struct answere
     TRY(http_parse_answer(str_head(in, length), headers, &answer));
     out->status = answer.status;
     out->body = str_from(in, length);
-    if (answer.chunked || (uint64_t)answer.content_length != out->body.n)
+    bool short_of = answer.content_length >= 0 && (uint64_t)answer.content_length != out->body.n;
+    if (answer.chunked || short_of)
         return err_cause(ERR_IO, EPIPE);
     return OK;
 }

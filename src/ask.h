@@ -9,15 +9,20 @@
 
 enum { ASK_ANSWER_BYTES_MAX = 64 << 20, ASK_SECONDS = 60 };
 
+struct ask_header {
+    struct str name, value;
+};
+
 struct ask {
     const char *method;
-    struct str url;  /* "http://host:port", without a path */
-    struct str path; /* with its query, encoded */
-    struct str body; /* absent: none */
-    /* Further header lines, each with its "\r\n"; absent: none. */
-    struct str headers;
+    struct str url;                   /* "http://host:port", without a path */
+    struct str path;                  /* with its query, encoded */
+    struct str body;                  /* absent: none */
+    const struct ask_header *headers; /* further ones */
+    size_t header_count;
     /* Given: signs it with the key (base64), as docs/admin-api.md has it. */
     struct str account, key;
+    bool table; /* as the table service wants it */
 };
 
 struct answered {

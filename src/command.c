@@ -210,6 +210,8 @@ int serve_command(const struct config *config)
         return health_command(config);
     if (str_eq(command, STR("config")))
         return config_command(config);
+    if (str_eq(command, STR("ctl")))
+        return ctl_command(config);
     if (str_eq(command, STR("inspect")))
         return inspect_command(config);
     return control_command(config->data, config->operands, config->operand_count);

@@ -13,6 +13,7 @@
 
 static const char *const DURABILITY[] = {"full", "relaxed", NULL};
 static const char *const ENGINES[] = {"local", "mem", NULL};
+static const char *const LOG_FORMATS[] = {"text", "json", NULL};
 static const char *const LEVELS[] = {"error", "warn", "info", "debug", NULL};
 static const char *const ENCRYPTIONS[] = {"off", "preferred", "required", NULL};
 
@@ -40,6 +41,9 @@ const struct flag CONFIG_FLAGS[] = {
     {"--admin-port", NULL, FLAG_PORT, AT(admin_port), PORT, "N|off", "default 10004: console, metrics, health, inspector; 0 picks a free port"},
     {"--admin-host", NULL, FLAG_TEXT, AT(admin_host), 0, "ADDR", "address for it; default 127.0.0.1, also with --host"},
     {"--admin-hosts", NULL, FLAG_TEXT, AT(admin_hosts), 0, "NAME,…", "names by which it is reached besides localhost"},
+    {"--test-control", NULL, FLAG_BOOL, AT(test_control), 0, NULL, "let tests reset, seed, save and restore data, move the clock, inject faults and hold requests (docs/admin-api.md)"},
+    {"--test-control-token", NULL, FLAG_TEXT, AT(test_control_token), 0, "TEXT", "what test control wants as a bearer token; needed beyond loopback", .secret = true},
+    {"--seed", NULL, FLAG_TEXT, AT(seed), 0, "FILE|FOLDER", "fill the server at its start: a manifest, or containers as folders of blobs"},
     {"--no-inspector", NULL, FLAG_BOOL, AT(no_inspector), 0, NULL, "do not keep the last refusals and writers for the inspector (10 to 20 MiB)"},
     {"--metrics-token", NULL, FLAG_TEXT, AT(metrics_token), 0, "TEXT", "what /metrics wants as a bearer token; needed beyond loopback", .secret = true},
     {"--blob-keep-alive", "--blobKeepAliveTimeout", FLAG_NUMBER, AT(keep_alive_s[0]), 86400, "N", "seconds until an idle connection is closed; default 120", .reload = true},
@@ -56,6 +60,8 @@ const struct flag CONFIG_FLAGS[] = {
     {"--skip-api-version-check", "--skipApiVersionCheck", FLAG_BOOL, AT(any_version), 0, NULL, "serve any x-ms-version", .reload = true},
     {"--loose", NULL, FLAG_BOOL, AT(loose), 0, NULL, "pass over headers and parameters that are not supported", .short_name = "-L", .section = "Answers", .reload = true},
     {"--silent", NULL, FLAG_BOOL, AT(silent), 0, NULL, "no access log", .short_name = "-s", .section = "Log", .reload = true},
+    {"--log-format", NULL, FLAG_EITHER, AT(json_log), 0, "text|json", "of the access log: a line of words, or a JSON object", .words = LOG_FORMATS},
+    {"--slow-ms", NULL, FLAG_NUMBER, AT(slow_ms), 3600000, "N", "log requests that take longer than N ms; default 0: none"},
     {"--log-level", NULL, FLAG_CHOICE, AT(log_level), 0, "LEVEL", "error, warn, info, debug", .words = LEVELS, .reload = true},
     {"--debug", NULL, FLAG_TEXT, AT(debug_file), 0, "FILE", "write the log there at level debug, and the access log too", .short_name = "-d", .reload = true},
     {"--max-connections", NULL, FLAG_NUMBER, AT(connections_max), 1 << 20, "N", "default 10000", .section = "Limits", .reload = true},
@@ -105,6 +111,9 @@ const struct command CONFIG_COMMANDS[] = {
     {"health", "[live] [URL]", "exit status 0 when a server is ready (or alive)",
      "Asks /readyz (or /livez) of the admin listener, or of the URL. For health checks of containers.",
      "--admin-port --admin-host"},
+    {"ctl", "account|accounts|reset|seed|clock|snapshot|fault|hold …", "test control of a server that runs with --test-control",
+     "Asks the admin listener; LAZULI_TEST_CONTROL_TOKEN has the token, if one is needed. Without words\n"
+     "that make sense it prints those that do.", "--admin-port --admin-host"},
     {"inspect", "[--follow] [CONTAINER[/OBJECT]]", "the last conflicts of an account, and who caused them",
      "Asks the admin listener, as the account of AZURE_STORAGE_ACCOUNT and AZURE_STORAGE_KEY, or else the\n"
      "well-known one. --follow waits for more.", "--follow --admin-port --admin-host"},

@@ -59,6 +59,11 @@ struct config {
     const char *admin_hosts; /* NULL, or names with commas between */
     const char *metrics_token;
     bool no_inspector;
+    bool json_log;
+    uint64_t slow_ms; /* 0: none is slow */
+    bool test_control;
+    const char *test_control_token;
+    const char *seed; /* a file or folder; NULL: none */
     const char *ports_file;
     uint64_t keep_alive_s[CONFIG_SERVICES];
     uint64_t memory_limit; /* of the memory engine, in bytes */

@@ -19,6 +19,7 @@
 #include "auth/oauth.h"
 #include "complain.h"
 #include "control.h"
+#include "core/clock_control.h"
 #include "core/line_log.h"
 #include "core/mem.h"
 #include "engine/local/local.h"
@@ -36,8 +37,10 @@
 #include "rest/copy/copier.h"
 #include "rest/digest.h"
 #include "rest/inspector.h"
+#include "rest/script.h"
 #include "rest/server.h"
 #include "rest/service_properties.h"
+#include "seed.h"
 #include "service/file/opens/opens.h"
 #include "smb/server.h"
 
@@ -72,6 +75,11 @@ struct server {
     struct rest_listener listeners[SERVICE_KIND_COUNT];
     struct http_server *http;
     struct admin *admin;
+    struct script *script;               /* test control's; NULL: it is off */
+    struct clock_control *clock_control; /* the same */
+    struct seed_target seed;
+    pthread_t seeder;
+    bool seeding;
     struct http_server *admin_http; /* NULL: off */
     struct smb_server *smb;
     struct address_counts *addresses; /* of both */
@@ -92,11 +100,15 @@ static const char *const SERVICE_NAMES[SERVICE_KIND_COUNT] = {"blob", "queue", "
 
 static int start_clock(struct server *s)
 {
+    struct err error = OK;
     clock_init_system(&s->clock);
-    if (s->config->clock_file == NULL)
-        return 0;
-    struct err error = clock_init_file(&s->clock, s->config->clock_file);
-    return err_is(error) ? complain_err(s->config->clock_file, error) : 0;
+    if (s->config->clock_file != NULL)
+        error = clock_init_file(&s->clock, s->config->clock_file);
+    if (err_is(error))
+        return complain_err(s->config->clock_file, error);
+    if (s->config->test_control)
+        s->clock_control = clock_control_new(&s->clock);
+    return 0;
 }
 
 static int start_engine(struct server *s)
@@ -220,12 +232,16 @@ static void start_rest(struct server *s, const char *server_name)
 {
     const struct config *c = s->config;
     s->rest = (struct rest_server){
-        .options = {.product_style = !c->path_style_only, .server_name = server_name},
+        .options = {.product_style = !c->path_style_only,
+                    .server_name = server_name,
+                    .json_log = c->json_log,
+                    .slow_us = (int64_t)c->slow_ms * 1000},
         .store = &s->store,
         .auth = {.accounts = s->accounts,
                  .store = &s->store,
                  .clock = &s->clock,
                  .oauth = s->oauth,
+                 .real = s->clock_control,
                  .lookup = lookup_of_services()},
         .cors_rules = service_cors_rules,
         .pool = s->pool,
@@ -233,6 +249,7 @@ static void start_rest(struct server *s, const char *server_name)
         .bulk = s->bulk,
         .log = line_log_new(STDOUT_FILENO),
         .inspector = c->no_inspector ? NULL : inspector_new(),
+        .script = s->script = c->test_control ? script_new() : NULL,
     };
     for (unsigned i = 0; i < SERVICE_KIND_COUNT; i++)
         match_index_init(&s->rest.match[i], (enum service_kind)i);
@@ -304,6 +321,47 @@ static int start_listeners(struct server *s)
     return status;
 }
 
+/* ---- what tests begin with ---- */
+
+static struct err seed_by_control(void *target, struct str manifest, struct arena *arena)
+{
+    return seed_manifest(target, manifest, arena);
+}
+
+static void *seed_at_start(void *arg)
+{
+    enum { ARENA_BYTES_MAX = 1 << 30 };
+    struct server *s = arg;
+    struct arena arena;
+    arena_init(&arena, ARENA_BYTES_MAX);
+    struct err error = seed_path(&s->seed, s->config->seed, &arena);
+    struct str why = str_of(error.detail);
+    (void)str_cut(&why, '\t');
+    if (err_is(error)) {
+        log_line(LOG_ERROR, "--seed %s: %.*s", s->config->seed,
+                 STR_ARG(str_given(why) ? why : str_of(err_message(error.code))));
+        (void)kill(getpid(), SIGTERM);
+    } else {
+        log_line(LOG_INFO, "seeded from %s", s->config->seed);
+        admin_set_state(s->admin, ADMIN_SERVING);
+    }
+    arena_release(&arena);
+    return NULL;
+}
+
+/* By requests to our own ports, while the loops run; until it is done the server is not ready. */
+static int start_seeding(struct server *s)
+{
+    s->seed.host = host_is_loopback(s->config->host[0]) ? s->config->host[0] : "127.0.0.1";
+    s->seed.accounts = s->accounts;
+    memcpy(s->seed.ports, s->rest.ports, sizeof s->seed.ports);
+    if (s->config->seed == NULL)
+        return 0;
+    admin_set_state(s->admin, ADMIN_STARTING);
+    s->seeding = pthread_create(&s->seeder, NULL, seed_at_start, s) == 0;
+    return s->seeding ? 0 : complain("--seed", "a thread cannot be made");
+}
+
 /* Before the listeners, whose ports it answers on below /_lazuli/. */
 static int start_admin(struct server *s, const char *version)
 {
@@ -317,6 +375,14 @@ static int start_admin(struct server *s, const char *version)
         .services_on_loopback = reachable_service(c) == NULL,
         .smb_port = s->ports.smb,
     };
+    if (c->test_control)
+        options.control = (struct admin_control){.script = s->script,
+                                                 .registry = &s->registry,
+                                                 .clock = s->clock_control,
+                                                 .refs = jobs_row_extents,
+                                                 .seed = seed_by_control,
+                                                 .seed_arg = &s->seed,
+                                                 .token = c->test_control_token};
     s->admin = admin_new(&options, &s->rest);
     s->rest.side = &ADMIN_HANDLER;
     s->rest.side_context = admin_side_context(s->admin);
@@ -432,6 +498,8 @@ static void drain(struct server *s)
 {
     s->draining = true;
     admin_set_state(s->admin, ADMIN_DRAINING);
+    if (s->script != NULL)
+        script_clear(s->script); /* what is held goes on, and ends */
     log_line(LOG_INFO, "stopping");
     announce_closing(s->config, &s->ports);
     notify_manager("STOPPING=1");
@@ -510,6 +578,8 @@ static void wait_for_updates(struct server *s)
 
 static void release(struct server *s)
 {
+    if (s->seeding)
+        (void)pthread_join(s->seeder, NULL);
     sweeper_stop(s->sweeper);
     stop_copies(s);
     if (s->pool != NULL)
@@ -540,6 +610,7 @@ static void release(struct server *s)
             loop_free(s->loops[i]);
     line_log_free(s->rest.log);
     inspector_free(s->rest.inspector);
+    script_free(s->script);
     digests_free(s->rest.digests);
     oauth_free(s->oauth);
     if (s->accounts != NULL)
@@ -549,6 +620,7 @@ static void release(struct server *s)
     if (s->signals.fd > 0)
         (void)close(s->signals.fd);
     clock_release(&s->clock);
+    clock_control_free(s->clock_control);
     free(s);
 }
 
@@ -603,6 +675,8 @@ int serve(const struct config *config, const char *server_name)
         status = start_watching(s);
     if (status == 0)
         status = start_reloader(s);
+    if (status == 0)
+        status = start_seeding(s);
     if (status == 0)
         status = announce_write_ports(s->config, &s->ports);
     if (status == 0) {

@@ -20,6 +20,26 @@ static const struct admin_route ROUTES[] = {
     {HTTP_GET, false, "/readyz",          NEED_NOTHING,          0,  admin_get_readyz},
     {HTTP_GET, false, "/metrics",         NEED_HOST | NEED_METRICS, 0, admin_get_metrics},
     {HTTP_GET, false, "/metrics.json",    NEED_HOST | NEED_METRICS, 0, admin_get_metrics_json},
+    {HTTP_GET,    false, "/control/v1/accounts",   NEED_CONTROL, 0, control_get_accounts},
+    {HTTP_POST,   false, "/control/v1/accounts",   NEED_CONTROL, 4096, control_post_account},
+    {HTTP_DELETE, false, "/control/v1/accounts/",  NEED_CONTROL, 0, control_delete_account},
+    {HTTP_POST,   false, "/control/v1/reset",      NEED_CONTROL, 4096, control_post_reset},
+    {HTTP_POST,   false, "/control/v1/seed",       NEED_CONTROL, ADMIN_BODY_BYTES_MAX, control_post_seed},
+    {HTTP_GET,    false, "/control/v1/clock",      NEED_CONTROL, 0, control_get_clock},
+    {HTTP_POST,   false, "/control/v1/clock",      NEED_CONTROL, 4096, control_post_clock},
+    {HTTP_GET,    false, "/control/v1/snapshots",  NEED_CONTROL, 0, control_get_snapshots},
+    {HTTP_PUT,    false, "/control/v1/snapshots/", NEED_CONTROL, 4096, control_put_snapshot},
+    {HTTP_POST,   false, "/control/v1/snapshots/", NEED_CONTROL, 4096, control_post_snapshot},
+    {HTTP_DELETE, false, "/control/v1/snapshots/", NEED_CONTROL, 0, control_delete_snapshot},
+    {HTTP_GET,    false, "/control/v1/faults",     NEED_CONTROL, 0, control_get_faults},
+    {HTTP_POST,   false, "/control/v1/faults",     NEED_CONTROL, 65536, control_post_fault},
+    {HTTP_PUT,    false, "/control/v1/faults",     NEED_CONTROL, 1 << 20, control_put_faults},
+    {HTTP_DELETE, false, "/control/v1/faults/",    NEED_CONTROL, 0, control_delete_fault},
+    {HTTP_GET,    false, "/control/v1/holds",      NEED_CONTROL, 0, control_get_holds},
+    {HTTP_POST,   false, "/control/v1/holds",      NEED_CONTROL, 65536, control_post_hold},
+    {HTTP_GET,    false, "/control/v1/holds/",     NEED_CONTROL, 0, control_get_holds},
+    {HTTP_POST,   false, "/control/v1/holds/",     NEED_CONTROL, 4096, control_post_release},
+    {HTTP_DELETE, false, "/control/v1/holds/",     NEED_CONTROL, 0, control_delete_hold},
     {HTTP_GET,  true, "/api/v1/server",   NEED_HOST,             0,  admin_get_server},
     {HTTP_GET,  true, "/api/v1/account",  NEED_HOST | NEED_KEY,  0,  admin_get_account},
     {HTTP_GET,  true, "/api/v1/inspect/events", NEED_HOST | NEED_KEY | NEED_INSPECTOR, 0, admin_get_events},
@@ -75,10 +95,9 @@ void admin_reply(struct admin_call *call, int status, struct str type, struct st
               .status = status, .headers = buf_str(&headers), .body = body, .content_length = -1});
 }
 
-void admin_fail(struct admin_call *call, int status, const char *code, struct str message)
+static void put_error(struct buf *out, const char *code, struct str message)
 {
-    struct buf out = buf_in(call->x->arena);
-    struct json_writer w = json_writer_of(&out);
+    struct json_writer w = json_writer_of(out);
     json_open(&w, '{');
     json_name(&w, STR("error"));
     json_open(&w, '{');
@@ -88,26 +107,45 @@ void admin_fail(struct admin_call *call, int status, const char *code, struct st
     json_string(&w, message);
     json_close(&w, '}');
     json_close(&w, '}');
-    buf_putc(&out, '\n');
+    buf_putc(out, '\n');
+}
+
+void admin_fail(struct admin_call *call, int status, const char *code, struct str message)
+{
+    struct buf out = buf_in(call->x->arena);
+    put_error(&out, code, message);
     admin_reply(call, status, STR("application/json"), buf_str(&out));
 }
 
 /* Of the detail only what is meant for a reader: "Element\ttext", newlines as the error has them.
  */
+static struct str error_text(struct arena *arena, struct err error)
+{
+    struct str detail = str_of(error.detail);
+    if (!str_given(detail))
+        return str_of(err_message(error.code));
+    struct str value = str_cut(&detail, '\n');
+    (void)str_cut(&value, '\t');
+    if (!str_given(value))
+        return str_of(err_message(error.code));
+    char *copy = arena_cstr(arena, value);
+    for (char *c = copy; *c != '\0'; c++)
+        if (*c == ERR_DETAIL_NEWLINE)
+            *c = '\n';
+    return str_of(copy);
+}
+
 void admin_fail_err(struct admin_call *call, struct err error)
 {
-    struct str text = str_of(err_message(error.code));
-    struct str detail = str_of(error.detail);
-    if (str_given(detail)) {
-        struct str value = str_cut(&detail, '\n');
-        (void)str_cut(&value, '\t');
-        char *copy = arena_cstr(call->x->arena, str_given(value) ? value : text);
-        for (char *c = copy; *c != '\0'; c++)
-            if (*c == ERR_DETAIL_NEWLINE)
-                *c = '\n';
-        text = str_of(copy);
-    }
-    admin_fail(call, err_http_status(error.code), err_azure_code(error.code), text);
+    admin_fail(call, err_http_status(error.code), err_azure_code(error.code),
+               error_text(call->x->arena, error));
+}
+
+void admin_pool_failed(struct admin_call *call, struct err error)
+{
+    buf_clear(&call->out);
+    put_error(&call->out, err_azure_code(error.code), error_text(call->x->arena, error));
+    call->status = err_http_status(error.code);
 }
 
 struct str admin_query(struct admin_call *call, struct str name)
@@ -309,6 +347,7 @@ struct admin *admin_new(const struct admin_options *options, struct rest_server 
 {
     struct admin *a = MEM_NEW(struct admin);
     a->options = *options;
+    a->control = options->control;
     a->rest = rest;
     (void)pthread_mutex_init(&a->waiters_lock, NULL);
     for (unsigned i = 0; i < SERVICE_KIND_COUNT; i++)

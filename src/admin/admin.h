@@ -5,6 +5,7 @@
 #ifndef ADMIN_ADMIN_H
 #define ADMIN_ADMIN_H
 
+#include "admin/control.h"
 #include "http/server.h"
 #include "rest/server.h"
 
@@ -16,6 +17,7 @@ struct admin_options {
     bool on_loopback;          /* only this machine can connect to the admin listener */
     bool services_on_loopback; /* all services' ports are out of others' reach */
     uint16_t smb_port;         /* 0: off */
+    struct admin_control control; /* all zero: test control is off */
 };
 
 struct smb_server;

@@ -188,6 +188,30 @@ static bool guard_key(struct admin_call *call)
     return !err_is(error);
 }
 
+/* No form and no plain cross-site request can have the header. Beyond loopback a token is needed,
+ * and whoever has it may come by any name. */
+static bool guard_control(struct admin_call *call)
+{
+    const struct admin_control *control = &call->admin->control;
+    struct str mark = http_header_get(&call->x->request, STR("x-lazuli-control"));
+    if (control->script == NULL) {
+        admin_fail(call, 404, "TestControlOff", STR("Test control is off: see --test-control."));
+        return false;
+    }
+    if (!str_eq(mark, STR("1"))) {
+        admin_fail(call, 403, "ControlHeaderRequired", STR("Send the header x-lazuli-control: 1."));
+        return false;
+    }
+    if (control->token != NULL ? has_token(call, control->token) : call->place->loopback)
+        return control->token != NULL ||
+               admin_host_ok(&call->admin->options, call->x->request.host, call->x->secure) ||
+               refuse_host(call);
+    admin_fail(call, control->token != NULL ? 401 : 403, "ControlTokenRequired",
+               STR("Beyond loopback test control needs --test-control-token, sent as "
+                   "Authorization: Bearer."));
+    return false;
+}
+
 bool admin_guard_route(struct admin_call *call)
 {
     unsigned needs = call->route->needs;
@@ -197,6 +221,8 @@ bool admin_guard_route(struct admin_call *call)
         return refuse_host(call);
     if ((needs & NEED_METRICS) != 0 && !guard_metrics(call))
         return false;
+    if ((needs & NEED_CONTROL) != 0)
+        return guard_control(call);
     if ((needs & NEED_INSPECTOR) != 0 && call->admin->rest->inspector == NULL) {
         admin_fail(call, 404, "InspectorOff", STR("The server was started with --no-inspector."));
         return false;

@@ -69,12 +69,12 @@ static void put_etag(struct json_writer *w, const char *name, enum service_kind 
 
 static void put_who(struct json_writer *w, const struct inspector_who *who)
 {
-    char id[GUID_TEXT_BYTES];
-    guid_text(&who->request_id, id);
-    put_text(w, "requestId", (struct str){id, sizeof id});
+    char address[INSPECTOR_ADDRESS_MAX];
+    inspector_address(who, address);
+    put_text(w, "requestId", str_of(who->request_id));
     put_text(w, "clientRequestId", str_of(who->client_request_id));
     put_text(w, "userAgent", str_of(who->agent));
-    put_text(w, "address", str_of(who->address));
+    put_text(w, "address", str_of(address));
 }
 
 static void put_maker(struct json_writer *w, enum service_kind service,
@@ -393,20 +393,6 @@ static void put_file_leases(struct json_writer *w, struct admin_call *call)
     free(leases);
 }
 
-static void fail_in_pool(struct admin_call *call, struct err error)
-{
-    struct json_writer w = json_writer_of(&call->out);
-    buf_clear(&call->out);
-    json_open(&w, '{');
-    json_name(&w, STR("error"));
-    json_open(&w, '{');
-    put_text(&w, "code", str_of(err_azure_code(error.code)));
-    put_text(&w, "message", str_of(err_message(error.code)));
-    json_close(&w, '}');
-    json_close(&w, '}');
-    call->status = err_http_status(error.code);
-}
-
 static void put_leases(struct admin_call *call)
 {
     struct store *store = call->admin->rest->store;
@@ -416,7 +402,7 @@ static void put_leases(struct admin_call *call)
     if (!err_is(error))
         error = file_inspect(store, &files);
     if (err_is(error)) {
-        fail_in_pool(call, error);
+        admin_pool_failed(call, error);
         return;
     }
     struct json_writer w = json_writer_of(&call->out);
@@ -507,7 +493,7 @@ static void put_opens(struct admin_call *call)
     struct file_inspect files = {.arena = call->x->arena, .account = call->account};
     struct err error = file_inspect(call->admin->rest->store, &files);
     if (err_is(error)) {
-        fail_in_pool(call, error);
+        admin_pool_failed(call, error);
         return;
     }
     struct json_writer w = json_writer_of(&call->out);
@@ -564,7 +550,7 @@ static void put_messages(struct admin_call *call)
     struct str partition = queue_partition(call->x->arena, call->account, queue);
     struct err error = store_read(store, partition, ENGINE_WAIT, queue_inspect, &seen);
     if (err_is(error)) {
-        fail_in_pool(call, error);
+        admin_pool_failed(call, error);
         return;
     }
     struct json_writer w = json_writer_of(&call->out);

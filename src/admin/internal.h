@@ -26,6 +26,7 @@ struct admin_place {
 
 struct admin {
     struct admin_options options;
+    struct admin_control control;
     struct admin_watched watched;
     _Atomic enum admin_state state;
     pthread_mutex_t waiters_lock;
@@ -42,6 +43,7 @@ enum admin_need {
     NEED_HOST = 1,      /* a Host that the guard knows, or a valid token */
     NEED_KEY = 2,       /* signed with the key of an account: call->account is that account's */
     NEED_INSPECTOR = 8, /* that refusals are kept */
+    NEED_CONTROL = 16,  /* test control is on, and the request may use it */
     NEED_METRICS = 4,   /* the metrics' token, unless only this machine can connect */
 };
 
@@ -79,6 +81,8 @@ void admin_reply(struct admin_call *call, int status, struct str type, struct st
 /* {"error": {"code": …, "message": …}} */
 COLD void admin_fail(struct admin_call *call, int status, const char *code, struct str message);
 COLD void admin_fail_err(struct admin_call *call, struct err error);
+/* The same from within admin_in_pool. */
+COLD void admin_pool_failed(struct admin_call *call, struct err error);
 
 /* For what may wait for the disk: runs `make` on a pool thread, which fills call->out, out_type
  * and, unless it is 200, status; then the answer is sent. */

@@ -2,13 +2,16 @@
 /* /metrics: what the parts of the server have counted, put together when it is asked for. Names and
  * units are by Prometheus' conventions; no label has values that clients can make grow. */
 #include <assert.h>
+#include <stdlib.h>
 
 #include "admin/internal.h"
 #include "admin/metric_text.h"
 #include "admin/process.h"
+#include "core/mem.h"
 #include "engine/stats.h"
 #include "rest/inspector.h"
 #include "rest/loop_memory.h"
+#include "rest/script.h"
 #include "service/file/opens/opens.h"
 #include "service/queue/inspect.h"
 #include "smb/server.h"
@@ -170,6 +173,11 @@ static void put_rest(struct metric_text *m, const struct admin *a, struct arena 
     metric_family(m, "lazuli_request_server_duration_seconds", METRIC_HISTOGRAM,
                   "From the last byte of a request to the first of its answer.");
     put_durations(m, &all, true);
+    uint64_t slow = 0;
+    for (size_t i = 0; i < all.count; i++)
+        slow += tally_read(&all.of[i]->slow);
+    metric_single(m, "lazuli_requests_slow", METRIC_COUNTER,
+                  "Requests that took longer than --slow-ms.", (double)slow);
     metric_family(m, "lazuli_requests_in_flight", METRIC_GAUGE, "Requests under way.");
     put_per_service(m, &all, IN_FLIGHT);
     metric_family(m, "lazuli_request_body_bytes", METRIC_COUNTER, "Bytes of request bodies.");
@@ -198,6 +206,25 @@ static void put_conflicts(struct metric_text *m, const struct admin *a)
                 metric_sample(m, labels, 2, (double)count);
         }
     }
+}
+
+/* ---- test control ---- */
+
+static void put_script(struct metric_text *m, const struct admin *a)
+{
+    struct script_hold *holds;
+    uint64_t waiting = 0;
+    if (a->control.script == NULL)
+        return;
+    holds = mem_alloc(SCRIPT_HOLDS_MAX * sizeof *holds);
+    size_t count = script_holds(a->control.script, holds);
+    for (size_t i = 0; i < count; i++)
+        waiting += holds[i].waiting;
+    free(holds);
+    metric_single(m, "lazuli_faults_injected", METRIC_COUNTER, "Faults that test control injected.",
+                  (double)script_struck(a->control.script));
+    metric_single(m, "lazuli_requests_held", METRIC_GAUGE, "Requests that test control holds.",
+                  (double)waiting);
 }
 
 /* ---- connections ---- */
@@ -404,6 +431,7 @@ static void put_all(struct admin_call *call, enum metric_form form)
     engine_stats(a->rest->store->engine, &engine);
     put_rest(&m, a, call->x->arena);
     put_conflicts(&m, a);
+    put_script(&m, a);
     put_connections(&m, a);
     put_store(&m, &engine);
     put_queues(&m, a->rest->store);

@@ -59,6 +59,8 @@ void admin_get_server(struct admin_call *call)
     json_bool(&w, call->place->loopback && serves_well_known_key(a));
     json_name(&w, STR("bearerTokens"));
     json_bool(&w, a->rest->auth.oauth != NULL);
+    json_name(&w, STR("testControl"));
+    json_bool(&w, a->control.script != NULL);
     json_close(&w, '}');
     buf_putc(&out, '\n');
     admin_reply(call, 200, STR("application/json"), buf_str(&out));

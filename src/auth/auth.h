@@ -132,6 +132,9 @@ struct auth_server {
     struct store *store;
     const struct clock *clock;
     struct oauth *oauth; /* NULL: no bearer tokens */
+    /* Where tests move the server's clock: the time that clients know, by which the date of a
+     * signed request may be good, too. NULL: there is only one time. */
+    const struct clock_control *real;
     struct auth_lookup lookup;
 };
 

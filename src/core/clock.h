@@ -13,7 +13,8 @@
 
 struct clock {
     int64_t (*read)(const struct clock *);
-    int64_t fixed_ticks;     /* the manual clock's time */
+    int64_t fixed_ticks;           /* the manual clock's time */
+    struct clock_control *control; /* of one that tests move while it runs (clock_control.h) */
     struct clock_file *file; /* the shifted clock's; the clock has it for as long as it runs */
 };
 

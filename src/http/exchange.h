@@ -162,6 +162,8 @@ void http_put_own_header(struct buf *headers, struct str name, struct str value)
  * on_body or on_end, it returns before on_done comes; called at another time, on_done may come from
  * within it: x is not to be touched after it. */
 void http_reply(struct http_exchange *x, const struct http_response *response);
+/* In place of a reply: cuts the connection, so that the client gets no answer. As http_reply. */
+void http_abort(struct http_exchange *x);
 /* See HTTP_PULL_WAIT. As with http_reply, x is not to be touched after it. */
 void http_source_ready(struct http_exchange *x);
 

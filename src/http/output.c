@@ -161,6 +161,16 @@ void http_reply(struct http_exchange *x, const struct http_response *response)
     http_conn_drive(call->conn);
 }
 
+void http_abort(struct http_exchange *x)
+{
+    struct http_call *call = (struct http_call *)x;
+    assert(!call->replied);
+    http_out_begin(call, &(struct http_response){.status = 204, .content_length = -1});
+    call->replied = true;
+    call->conn->gone = true; /* nothing is sent to a client that is gone */
+    http_conn_drive(call->conn);
+}
+
 void http_source_ready(struct http_exchange *x)
 {
     struct http_call *call = (struct http_call *)x;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/access_log.h"
 
+#include "core/json.h"
 #include "core/log.h"
 #include "core/time.h"
+#include "rest/server.h"
 
 enum {
     ACCESS_LOG_TARGET_MAX = 2048,
@@ -106,6 +108,44 @@ static void put_identity(struct buf *out, const struct rest_call *call)
     }
 }
 
+/* ---- traces ---- */
+
+static bool is_hex(struct str text, size_t n)
+{
+    bool zero = true;
+    for (size_t i = 0; i < n; i++) {
+        if (ascii_hex(text.p[i]) < 0 || (text.p[i] >= 'A' && text.p[i] <= 'F'))
+            return false;
+        zero = zero && text.p[i] == '0';
+    }
+    return !zero;
+}
+
+/* W3C's traceparent: "00-", 32 digits, "-", 16 digits, "-", 2 digits; no id is all zero. A version
+ * that is not known yet may have more behind it. */
+bool access_log_trace(struct str header, struct str *trace, struct str *span)
+{
+    enum { TRACE_AT = 3, SPAN_AT = 36, FLAGS_AT = 53, LENGTH = 55 };
+    bool known = str_starts(header, STR("00-"));
+    if (header.n < LENGTH || (known && header.n != LENGTH) || header.p[2] != '-' ||
+        header.p[SPAN_AT - 1] != '-' || header.p[FLAGS_AT - 1] != '-' ||
+        (header.n > LENGTH && header.p[LENGTH] != '-') || str_istarts(header, STR("ff")) ||
+        ascii_hex(header.p[0]) < 0 || ascii_hex(header.p[1]) < 0 ||
+        ascii_hex(header.p[FLAGS_AT]) < 0 || ascii_hex(header.p[FLAGS_AT + 1]) < 0)
+        return false;
+    *trace = (struct str){header.p + TRACE_AT, 32};
+    *span = (struct str){header.p + SPAN_AT, 16};
+    return is_hex(*trace, 32) && is_hex(*span, 16);
+}
+
+static void put_trace(struct buf *out, const struct rest_call *call)
+{
+    struct str trace, span;
+    if (!access_log_trace(call_header(call, STR("traceparent")), &trace, &span))
+        return;
+    buf_printf(out, " trace=%.*s-%.*s", STR_ARG(trace), STR_ARG(span));
+}
+
 static void put_line(struct buf *out, const struct rest_call *call, struct err error)
 {
     const struct http_exchange *x = call->x;
@@ -131,6 +171,80 @@ static void put_line(struct buf *out, const struct rest_call *call, struct err e
     buf_put(out, str_of(call->request_id));
     line_log_put_client(out, x->peer);
     put_identity(out, call);
+    put_trace(out, call);
+    buf_putc(out, '\n');
+}
+
+/* ---- as JSON ---- */
+
+struct json_line {
+    struct json_writer w;
+    struct arena *arena;
+};
+
+/* Nothing when there is no value. Bytes that are no plain text are not shown. */
+static void put_member(struct json_line *l, const char *name, struct str value)
+{
+    value = str_head(value, ACCESS_LOG_TARGET_MAX * 2);
+    if (!str_given(value) || value.n == 0)
+        return;
+    char *seen = arena_cstr(l->arena, value);
+    for (size_t i = 0; i < value.n; i++)
+        if (seen[i] < 0x20 || seen[i] > 0x7E)
+            seen[i] = '?';
+    json_name(&l->w, str_of(name));
+    json_string(&l->w, (struct str){seen, value.n});
+}
+
+static void put_count(struct json_line *l, const char *name, int64_t value)
+{
+    json_name(&l->w, str_of(name));
+    json_i64(&l->w, value);
+}
+
+static void put_json_who(struct json_line *w, const struct rest_call *call)
+{
+    struct buf text = buf_in(call->arena);
+    struct str trace, span;
+    put_identity(&text, call);
+    put_member(w, "auth", str_from(buf_str(&text), sizeof " by=" - 1));
+    buf_clear(&text);
+    line_log_put_client(&text, call->x->peer);
+    put_member(w, "client", str_from(buf_str(&text), sizeof " client=" - 1));
+    put_member(w, "account", call->account);
+    put_member(w, "user_agent", call_header(call, STR("User-Agent")));
+    put_member(w, "request_id", str_of(call->request_id));
+    put_member(w, "client_request_id", call_header(call, STR("x-ms-client-request-id")));
+    if (access_log_trace(call_header(call, STR("traceparent")), &trace, &span)) {
+        put_member(w, "trace_id", trace);
+        put_member(w, "span_id", span);
+    }
+}
+
+static void put_json(struct buf *out, const struct rest_call *call, struct err error, int64_t us)
+{
+    const struct http_exchange *x = call->x;
+    struct json_line w = {json_writer_of(out), call->arena};
+    struct buf text = buf_in(call->arena);
+    json_open(&w.w, '{');
+    time_put_iso(&text, call->now);
+    put_member(&w, "time", buf_str(&text));
+    put_member(&w, "level", call->status >= 500 ? STR("error") : STR("info"));
+    put_member(&w, "service", str_of(SERVICES[call->service]));
+    put_member(&w, "operation", call->op == NULL ? STR_NONE : str_of(call->op->name));
+    put_member(&w, "method", str_head(x->request.method_text, 16));
+    buf_clear(&text);
+    access_log_put_target(&text, x->request.path, x->request.query);
+    put_member(&w, "target", buf_str(&text));
+    put_count(&w, "status", call->status);
+    put_member(&w, "error", str_of(err_azure_code(error.code)));
+    put_count(&w, "duration_us", us);
+    if (call->received_us != 0 && call->answered_us > call->received_us)
+        put_count(&w, "server_us", call->answered_us - call->received_us);
+    put_count(&w, "in", (int64_t)x->body_bytes);
+    put_count(&w, "out", (int64_t)x->sent_bytes);
+    put_json_who(&w, call);
+    json_close(&w.w, '}');
     buf_putc(out, '\n');
 }
 
@@ -176,6 +290,19 @@ void access_log_refusal(const struct rest_call *call, struct err error)
 
 void access_log_add(struct line_log *log, const struct rest_call *call, struct err error)
 {
-    put_line(line_log_begin(log), call, error);
+    struct buf *out = line_log_begin(log);
+    if (call->server->options.json_log)
+        put_json(out, call, error, clock_mono_us() - call->x->started_us);
+    else
+        put_line(out, call, error);
     line_log_end(log);
+}
+
+void access_log_slow(const struct rest_call *call, int64_t us)
+{
+    struct buf target = buf_in(call->arena);
+    access_log_put_target(&target, call->x->request.path, call->x->request.query);
+    log_line(LOG_WARN, "slow: %s took %lld ms, request %s, %.*s",
+             call->op == NULL ? "a request" : call->op->name, (long long)(us / 1000),
+             call->request_id, STR_ARG(buf_str(&target)));
 }

@@ -11,7 +11,6 @@
 #include "core/guid.h"
 #include "core/log.h"
 #include "core/mem.h"
-#include "core/uri.h"
 #include "rest/access_log.h"
 #include "rest/bulk.h"
 #include "rest/call.h"
@@ -20,7 +19,9 @@
 #include "rest/inspector.h"
 #include "rest/loop_memory.h"
 #include "rest/match.h"
+#include "rest/query.h"
 #include "rest/reply.h"
+#include "rest/script.h"
 #include "rest/second.h"
 #include "rest/server.h"
 #include "rest/structured_body.h"
@@ -38,6 +39,11 @@ struct dispatch {
     bool replied;
     bool sink_open; /* take or end may still be called, drop is owed */
     bool body_ended;
+    /* Test control. */
+    struct script_stop stop;
+    struct script_deed deed;
+    enum script_point point;
+    bool scripted; /* the point after the commit was passed */
 };
 
 enum { HEADERS_BYTES_USUAL = 1024 }; /* of an answer: room from the start, not by and by */
@@ -64,6 +70,7 @@ COLD static void fail(struct dispatch *d, struct err error)
     d->replied = true;
     d->outcome = error;
     d->call.answered_us = clock_mono_us();
+    script_ended(&d->stop);
     reply_error(&d->call, error);
 }
 
@@ -74,9 +81,17 @@ static struct err encode(struct rest_call *call)
     return OK;
 }
 
+static void meet_script(struct dispatch *d, enum script_point point);
+
 static void finish(struct dispatch *d, struct err error)
 {
     struct rest_call *call = &d->call;
+    if (call->server->script != NULL && !d->scripted && !err_is(error)) {
+        d->scripted = true;
+        d->sink_open = false;
+        meet_script(d, SCRIPT_AFTER_COMMIT);
+        return;
+    }
     if (!err_is(error)) {
         d->sink_open = false; /* what the sink stored belongs to the store now */
         error = encode(call);
@@ -97,7 +112,11 @@ static void finish(struct dispatch *d, struct err error)
     d->outcome = OK;
     call->answered_us = clock_mono_us();
     inspector_succeeded(call->server->inspector, call);
-    reply_success(call);
+    script_ended(&d->stop);
+    if (d->deed.act == SCRIPT_TRUNCATE)
+        reply_cut(call, d->deed.after_bytes);
+    else
+        reply_success(call);
 }
 
 void rest_finish(struct rest_call *call, struct err error)
@@ -196,80 +215,77 @@ static void run(struct dispatch *d)
     }
 }
 
-/* ---- parse ---- */
+/* ---- test control ---- */
 
-struct query_pairs {
-    size_t count;
-    size_t parts; /* the empty ones included */
-    bool malformed;
-    bool plus_is_space;
-    struct auth_pair pairs[REST_QUERY_MAX];
-};
-
-/* Adds what a query, or a part of one, has. */
-static struct err read_pairs(struct rest_call *call, struct str query, struct query_pairs *to)
+static void go_on(struct dispatch *d)
 {
-    if (!str_given(query))
-        return OK;
-    struct uri_query walk = uri_query_of(query);
-    struct uri_param param;
-    walk.parts = to->parts;
-    walk.plus_is_space = to->plus_is_space;
-    walk.verbatim = STR("sig"); /* as people paste it, unescaped */
-    while (uri_query_next(&walk, call->arena, &param) && walk.parts <= REST_QUERY_MAX) {
-        if (!param.plain && (!str_is_utf8(param.name) || !str_is_utf8(param.value)))
-            return err_new(ERR_INVALID_URI);
-        to->pairs[to->count++] = (struct auth_pair){param.name, param.value};
+    if (d->point == SCRIPT_BEFORE)
+        run(d);
+    else
+        finish(d, OK);
+}
+
+/* The client gets no answer; what was committed stays. */
+static void cut(struct dispatch *d)
+{
+    d->replied = true;
+    d->outcome = err_new(ERR_CLIENT_GONE);
+    d->call.status = 499;
+    script_ended(&d->stop);
+    http_abort(d->call.x);
+}
+
+static void do_deed(struct dispatch *d)
+{
+    struct rest_call *call = &d->call;
+    switch (d->deed.act) {
+    case SCRIPT_NOTHING:
+    case SCRIPT_TRUNCATE:
+        go_on(d);
+        return;
+    case SCRIPT_ERROR:
+        if (d->deed.retry_after_s > 0)
+            http_put_header(&call->error_headers, STR("Retry-After"),
+                            arena_printf(call->arena, "%u", d->deed.retry_after_s));
+        fail(d, err_new(d->deed.error));
+        return;
+    case SCRIPT_RESET:
+        cut(d);
+        return;
     }
-    to->parts = walk.parts;
-    to->malformed |= walk.malformed;
-    return walk.parts > REST_QUERY_MAX ? err_new(ERR_INVALID_URI) : OK;
 }
 
-static struct auth_pair *keep_pairs(struct rest_call *call, const struct query_pairs *read)
+static void delay_over(struct loop_timer *timer)
 {
-    struct auth_pair *kept = ARENA_ARRAY(call->arena, struct auth_pair, read->count + 1);
-    memcpy(kept, read->pairs, read->count * sizeof read->pairs[0]);
-    return kept;
+    do_deed((struct dispatch *)((char *)timer - offsetof(struct dispatch, stop.timer)));
 }
 
-static void use_pairs(struct rest_call *call, struct auth_pair *pairs, size_t count)
+static void after_hold(struct script_stop *stop)
 {
-    call->query = pairs;
-    call->query_count = count;
-    call->query_names = http_name_mark(STR("")); /* known, also when there are none */
-    for (size_t i = 0; i < count; i++)
-        call->query_names |= http_name_mark(pairs[i].name);
+    struct dispatch *d = (struct dispatch *)((char *)stop - offsetof(struct dispatch, stop));
+    struct rest_call *call = &d->call;
+    d->deed = script_meets(call->server->script, call, d->point);
+    if (d->deed.id[0] != '\0')
+        call->x->reply_headers = arena_printf(call->arena, "%.*sx-lazuli-fault: %s\r\n",
+                                              STR_ARG(call->x->reply_headers), d->deed.id);
+    if (d->deed.delay_ms == 0) {
+        do_deed(d);
+        return;
+    }
+    d->stop.timer.fire = delay_over;
+    loop_timer_set(call->x->loop, &d->stop.timer, d->deed.delay_ms);
 }
 
-/* A '+' in a query is a space to the service, and so it is written by many programs. Others mean a
- * plus: under Shared Key it is what was signed, so the query is read both ways, and authenticate
- * decides. No value that picks an operation has either, so that is the same for both. */
-static struct err read_plus(struct rest_call *call)
+/* Passes a point at which test control may stop the call, or have it fail. */
+static void meet_script(struct dispatch *d, enum script_point point)
 {
-    struct str query = call->x->request.query;
-    struct query_pairs read;
-    if (!str_given(query) || str_find(query, '+', 0) == query.n || call->service == SERVICE_TABLE)
-        return OK;
-    read.count = read.parts = 0;
-    read.malformed = read.plus_is_space = false;
-    TRY(read_pairs(call, query, &read));
-    if (read.count == call->query_count)
-        call->query_plus = keep_pairs(call, &read);
-    return OK;
+    d->point = point;
+    d->stop.go = after_hold;
+    if (!script_stops(d->call.server->script, &d->call, point, &d->stop))
+        after_hold(&d->stop);
 }
 
-static struct err parse_query(struct rest_call *call)
-{
-    struct query_pairs read;
-    read.count = read.parts = 0;
-    read.malformed = false;
-    read.plus_is_space = true;
-    TRY(read_pairs(call, call->x->request.query, &read));
-    use_pairs(call, keep_pairs(call, &read), read.count);
-    TRY(read_plus(call));
-    return read.malformed ? err_new(ERR_REQUEST_URL_FAILED_TO_PARSE) : OK;
-}
+/* ---- parse ---- */
 
 /* x-ms-version, else api-version, else the version of the SAS, else the newest. */
 static struct err parse_version(struct rest_call *call)
@@ -353,7 +369,7 @@ static struct err authenticate(struct rest_call *call, int version)
         auth_check(&call->server->auth, &input, &demand, call->arena, &call->who, &call->challenge);
     call->admitted = !err_is(error);
     if (call->admitted && call->who.plus_is_plus)
-        use_pairs(call, call->query_plus, call->query_count);
+        query_use(call, call->query_plus, call->query_count);
     return error;
 }
 
@@ -477,7 +493,7 @@ static struct err check_body(struct rest_call *call)
 static struct err head_phases(struct rest_call *call)
 {
     enum op_resource resource = R_SERVICE;
-    TRY(parse_query(call));
+    TRY(query_parse(call));
     TRY(parse_version(call));
     TRY(parse_target(call, &resource));
     TRY(cors_prepare(call));
@@ -504,7 +520,7 @@ static struct err head_phases(struct rest_call *call)
 struct err rest_match_part(struct rest_call *part)
 {
     enum op_resource resource = R_SERVICE;
-    TRY(parse_query(part));
+    TRY(query_parse(part));
     TRY(parse_target(part, &resource));
     return match_op(part, resource);
 }
@@ -634,6 +650,8 @@ static void end_body(struct dispatch *d)
         error = err_new(ERR_OPERATION_TIMED_OUT);
     if (err_is(error))
         fail(d, error);
+    else if (d->call.server->script != NULL)
+        meet_script(d, SCRIPT_BEFORE);
     else
         run(d);
 }
@@ -687,8 +705,14 @@ static void on_done(struct http_exchange *x)
     }
     /* Most answers go out in the turn in which they were made, whose time was read before that. */
     int64_t now_us = loop_now_us(x->loop);
-    stats_add(&((struct rest_loop *)x->loop_memory)->stats, call, d->outcome,
-              now_us > call->answered_us ? now_us : call->answered_us);
+    int64_t ended_us = now_us > call->answered_us ? now_us : call->answered_us;
+    struct rest_stats *stats = &((struct rest_loop *)x->loop_memory)->stats;
+    stats_add(stats, call, d->outcome, ended_us);
+    int64_t slow_us = call->server->options.slow_us;
+    if (slow_us != 0 && ended_us - x->started_us > slow_us) {
+        tally_add(&stats->slow, 1);
+        access_log_slow(call, ended_us - x->started_us);
+    }
     if (line_log_wants(call->server->log))
         access_log_add(call->server->log, call, d->outcome);
     if (err_is(d->outcome) && log_wants(LOG_DEBUG))

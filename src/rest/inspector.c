@@ -122,13 +122,26 @@ static void copy_text(char *to, size_t size, struct str from)
     to[n] = '\0';
 }
 
-/* What a client sent, which may be any bytes. */
-static void copy_header(char *to, size_t size, struct str from)
+/* What a client sent, which may be any bytes: made harmless when it is asked for. Most is never. */
+static void clean(char *text)
 {
-    copy_text(to, size, from);
-    for (; *to != '\0'; to++)
-        if (*to < 0x20 || *to > 0x7E)
-            *to = '?';
+    for (; *text != '\0'; text++)
+        if (*text < 0x20 || *text > 0x7E)
+            *text = '?';
+}
+
+static void clean_who(struct inspector_who *who)
+{
+    clean(who->client_request_id);
+    clean(who->agent);
+}
+
+static void copy_bytes(char *to, size_t size, struct str from)
+{
+    size_t n = from.n < size - 1 ? from.n : size - 1;
+    if (n > 0)
+        memcpy(to, from.p, n);
+    to[n] = '\0';
 }
 
 static void copy_object(char to[INSPECTOR_NAME_MAX + 1], const struct rest_call *call)
@@ -145,25 +158,33 @@ static void copy_object(char to[INSPECTOR_NAME_MAX + 1], const struct rest_call 
     copy_text(to, INSPECTOR_NAME_MAX + 1, buf_str(&text));
 }
 
-static void copy_address(char to[48], const struct sockaddr_storage *peer)
+void inspector_address(const struct inspector_who *who, char out[INSPECTOR_ADDRESS_MAX])
 {
-    const void *address = NULL;
-    if (peer != NULL && peer->ss_family == AF_INET)
-        address = &((const struct sockaddr_in *)peer)->sin_addr;
-    else if (peer != NULL && peer->ss_family == AF_INET6)
-        address = &((const struct sockaddr_in6 *)peer)->sin6_addr;
-    to[0] = '\0';
-    if (address != NULL)
-        (void)inet_ntop(peer->ss_family, address, to, 48);
+    out[0] = '\0';
+    if (who->family != 0)
+        (void)inet_ntop(who->family, who->address, out, INSPECTOR_ADDRESS_MAX);
+}
+
+static void copy_address(struct inspector_who *to, const struct sockaddr_storage *peer)
+{
+    if (peer == NULL)
+        return;
+    to->family = (unsigned char)peer->ss_family;
+    if (peer->ss_family == AF_INET)
+        memcpy(to->address, &((const struct sockaddr_in *)peer)->sin_addr, 4);
+    else if (peer->ss_family == AF_INET6)
+        memcpy(to->address, &((const struct sockaddr_in6 *)peer)->sin6_addr, 16);
+    else
+        to->family = 0;
 }
 
 static void who_is(const struct rest_call *call, struct inspector_who *out)
 {
-    (void)guid_parse((struct str){call->request_id, GUID_TEXT_BYTES}, &out->request_id);
-    copy_header(out->client_request_id, sizeof out->client_request_id,
-                call_header(call, STR("x-ms-client-request-id")));
-    copy_header(out->agent, sizeof out->agent, call_header(call, STR("User-Agent")));
-    copy_address(out->address, call->x->peer);
+    memcpy(out->request_id, call->request_id, sizeof out->request_id);
+    copy_bytes(out->client_request_id, sizeof out->client_request_id,
+               call_header(call, STR("x-ms-client-request-id")));
+    copy_bytes(out->agent, sizeof out->agent, call_header(call, STR("User-Agent")));
+    copy_address(out, call->x->peer);
 }
 
 /* ---- rules ---- */
@@ -304,6 +325,7 @@ static struct inspector_maker find_writer(struct inspector *in, const struct wri
     if (w->hash == place->hash && str_eq(str_of(w->account), place->account))
         maker = w->maker;
     (void)pthread_mutex_unlock(writer_lock(in, place->hash));
+    clean_who(&maker.who);
     return maker;
 }
 
@@ -341,8 +363,8 @@ static void put_sent(struct inspector_event *e, const struct rest_call *call)
     enum verdict_check check = call->verdict.check;
     if (check == VERDICT_NONE || check == VERDICT_LEASE)
         return;
-    struct str value = call_header(call, HEADERS[check]);
-    copy_header(e->sent, sizeof e->sent, value);
+    copy_bytes(e->sent, sizeof e->sent, call_header(call, HEADERS[check]));
+    clean(e->sent);
 }
 
 static void fill(struct inspector_event *e, const struct rest_call *call, uint64_t hash)
@@ -412,12 +434,12 @@ COLD void inspector_refused(struct inspector *in, const struct rest_call *call, 
 
 static bool is_lease_op(const struct op *op)
 {
-    return str_starts(str_of(op->name), STR("Lease"));
+    return strncmp(op->name, "Lease", 5) == 0;
 }
 
 static bool is_delete_op(const struct op *op)
 {
-    return str_starts(str_of(op->name), STR("Delete"));
+    return strncmp(op->name, "Delete", 6) == 0;
 }
 
 /* The lease's place on the board; one that another object has is taken over. */
@@ -446,8 +468,8 @@ static void note_write(struct inspector *in, const struct rest_call *call)
     e.etag = call->etag;
     struct inspector_maker maker = {
         .known = true, .op = call->op, .at = e.at, .etag = e.etag, .who = e.who};
-    struct str action = call_header(call, STR("x-ms-lease-action"));
     if (is_lease_op(call->op)) {
+        struct str action = call_header(call, STR("x-ms-lease-action"));
         bool gone = str_ieq(action, STR("release")) || str_ieq(action, STR("break"));
         note_lease(in, &e, str_ieq(action, STR("release")));
         if (!gone)
@@ -525,6 +547,8 @@ size_t inspector_find(struct inspector *in, const struct inspector_filter *filte
     size_t count = find_backwards(in, filter, out);
     *next = in->sequence;
     (void)pthread_mutex_unlock(&in->lock);
+    for (size_t i = 0; i < count; i++)
+        clean_who(&out[i].who);
     for (size_t i = 0; i < count / 2; i++) {
         struct inspector_event e = out[i];
         out[i] = out[count - 1 - i];
@@ -559,6 +583,8 @@ size_t inspector_leases(struct inspector *in, struct str account, enum service_k
             out[count++] = *l;
     }
     (void)pthread_mutex_unlock(&in->lock);
+    for (size_t i = 0; i < count; i++)
+        clean_who(&out[i].who);
     return count;
 }
 

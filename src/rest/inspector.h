@@ -45,11 +45,15 @@ enum inspector_kind { INSPECTOR_REFUSED, INSPECTOR_WROTE, INSPECTOR_READ };
 
 /* A request, as far as it says who sent it. */
 struct inspector_who {
-    struct guid request_id;
+    char request_id[GUID_TEXT_BYTES + 1];
     char client_request_id[48];
     char agent[64];
-    char address[48];
+    unsigned char address[16]; /* as it is on the wire */
+    unsigned char family;      /* AF_INET, AF_INET6, or 0 */
 };
+enum { INSPECTOR_ADDRESS_MAX = 48 };
+/* The address as text; empty when it is not known. */
+void inspector_address(const struct inspector_who *who, char out[INSPECTOR_ADDRESS_MAX]);
 
 /* Who brought about what a request met. */
 struct inspector_maker {

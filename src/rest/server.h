@@ -15,6 +15,8 @@
 struct rest_options {
     bool product_style;      /* account.blob.localhost names an account */
     const char *server_name; /* the Server header's product and version */
+    bool json_log;           /* --log-format json */
+    int64_t slow_us;         /* requests that take longer are logged; 0: none */
     /* What follows may change while the server runs. */
     atomic_bool any_version; /* --skipApiVersionCheck, --loose */
     atomic_bool loose;       /* --loose: what is not supported is passed over */
@@ -44,6 +46,7 @@ struct rest_server {
     struct digests *digests; /* NULL: each body is summed up by itself */
     struct bulk *bulk;       /* stores large bodies; NULL: loops store them */
     struct line_log *log;
+    struct script *script;       /* test control's faults and holds; NULL: there is none */
     struct inspector *inspector; /* NULL: nothing is kept for it */
     struct match_index match[SERVICE_KIND_COUNT];
     uint16_t ports[SERVICE_KIND_COUNT]; /* where this server answers; 0: not at all */

@@ -3,14 +3,14 @@
 // in the way (rules S2 and S3).
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { freePorts } from '../rest/lib.mjs';
+import { freePorts, until } from '../rest/lib.mjs';
 import { DELETE, READ, SmbClient, WRITE } from '../smb/client.mjs';
 import { ask, askSigned, startAdmin } from './admin_lib.mjs';
 
 let server, client;
 before(async () => {
     const [port] = await freePorts(1);
-    server = await startAdmin({ args: ['--smb-port', String(port)] });
+    server = await startAdmin({ args: ['--smb-port', String(port), '--test-control'] });
     await server.request('file', 'PUT', '/share1', { query: { restype: 'share' } });
     for (const name of ['busy', 'locked', 'going'])
         await server.request('file', 'PUT', `/share1/${name}`, { headers: { 'x-ms-type': 'file', 'x-ms-content-length': 1024 } });
@@ -51,6 +51,17 @@ test('rule S2: a locked range', async () => {
     assert.deepEqual(open.locks, [{ offset: 0, length: 100, exclusive: true }]);
     assert.match((await ask(server, 'GET', '/metrics')).text, /^lazuli_smb_locks 1$/m);
     await client.close(handle);
+});
+
+test('a reset by test control closes what SMB clients have open', async () => {
+    await client.open('busy', { access: READ | WRITE });
+    assert.equal((await inspect('opens')).opens.length, 1);
+    const kept = await ask(server, 'PUT', '/_lazuli/control/v1/snapshots/before', { headers: { 'x-lazuli-control': '1' }, body: '{}' });
+    assert.equal(kept.status, 201, kept.text);
+    const restored = await ask(server, 'POST', '/_lazuli/control/v1/snapshots/before/restore', { headers: { 'x-lazuli-control': '1' } });
+    assert.equal(restored.status, 200, restored.text);
+    await until(async () => (await inspect('opens')).opens.length === 0);
+    assert.equal((await server.request('file', 'GET', '/share1/busy')).status, 200);
 });
 
 test('rule S3: a file that is to be deleted', async () => {

@@ -108,6 +108,16 @@ size_t opens_force_close(struct opens *t, const struct opens_select *select, uin
     return count;
 }
 
+void opens_force_close_all(struct opens *t)
+{
+    struct opens_news news;
+    opens_enter(t, &news);
+    for (struct opens_handle *h = t->first; h != NULL; h = h->all_next)
+        if (!h->closing)
+            opens_ask_close(h, &news);
+    opens_leave(t, &news);
+}
+
 bool opens_any_below(struct opens *t, uint64_t share, struct str path)
 {
     struct opens_news news;

@@ -284,5 +284,7 @@ void opens_list(struct opens *t, const struct opens_select *select,
  * many. *next is the id to go on after, or 0 when there are no more. */
 size_t opens_force_close(struct opens *t, const struct opens_select *select, uint64_t id,
                          size_t max, uint64_t *next);
+/* The same of every handle there is: what they were opened on is about to be replaced. */
+void opens_force_close_all(struct opens *t);
 
 #endif
