@@ -91,7 +91,7 @@ part_node_asan() {
 # The console in Debian's Chromium, and its modules without one. FULL=1 (make test-full) runs longer cases too.
 part_console() {
     # shellcheck disable=SC2046
-    LAZULI_BIN=$PWD/build/release/lazuli node --test --test-reporter=tap --test-concurrency=1 --test-timeout=600000 \
+    LAZULI_BIN=$PWD/build/release/lazuli node --test --test-reporter=tap --test-concurrency=2 --test-timeout=600000 \
         $(find web/src -name '*.test.mjs' | sort) test/console/*.test.mjs
 }
 

@@ -17,6 +17,8 @@ function readKey(account, text) {
 
 async function byKey(server, account, text) {
     const [name, key] = readKey(account, text);
+    if (!isSecureContext)
+        throw new Error('An account key can be used only over HTTPS, or on this machine.');
     let sign;
     try {
         sign = await importKey(key);
@@ -71,6 +73,7 @@ export function SignIn({ server, onSession }) {
         <h1><img src="/icon.svg" alt="" />Lazuli</h1>
         ${server.wellKnownAccount && html`<section class="card"><p>This server keeps the development account on this machine.</p>
             <button class="primary" disabled=${busy} onClick=${() => enter(() => byKey(server, ...WELL_KNOWN))}>Sign in as devstoreaccount1</button></section>`}
+        ${!isSecureContext && html`<p class="error" role="alert">This page came over plain HTTP from another machine: what you enter could be read on the way, and the browser signs nothing here. Start the server with --cert and --key, and use https.</p>`}
         <section class="card">
             <${Tabs} label="Way to sign in" tabs=${WAYS} active=${way} onChange=${setWay} />
             <form onSubmit=${submit} class="card">
