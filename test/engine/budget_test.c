@@ -310,7 +310,8 @@ static unsigned status_of(struct str answer)
     return (unsigned)status;
 }
 
-/* What ran meanwhile in other threads (a copy that goes on) is not part of a request. */
+/* What ran meanwhile in other threads (a copy that goes on) is not part of a request. Fewer trips
+ * than the budget are fine: on a busy machine a row may be in memory already. */
 static void run_all(struct budget_fixture *f, bool counted, bool remembers)
 {
     unsigned wrong = 0;
@@ -320,7 +321,7 @@ static void run_all(struct budget_fixture *f, bool counted, bool remembers)
         struct str answer = ask(f, b);
         uint64_t trips = counted ? engine_count_trips(f->store.engine) - before : 0;
         unsigned budget = remembers ? b->warm : b->cold;
-        if (status_of(answer) != b->status || (counted && trips != budget)) {
+        if (status_of(answer) != b->status || (counted && trips > budget)) {
             wrong++;
             (void)printf("  %s %s %s: status %u, want %u; %llu round trips, want %u\n",
                          b->operation, b->method, b->target, status_of(answer), b->status,
