@@ -190,7 +190,39 @@ test('the unit lets the server reach little', () => {
     assert.ok(exposure <= EXPOSURE_MAX, said.slice(-300));
 });
 
+test('make install lays the same files out below a prefix', () => {
+    const at = folder('installed');
+    const program = join(root, 'tarball', `lazuli-${VERSION}-linux-x86_64/bin/lazuli`);
+    run('make', '-s', '-C', new URL('../..', import.meta.url).pathname, 'install', `DESTDIR=${at}`, 'prefix=/opt/lazuli', `PROGRAM=${program}`);
+    const below = (path) => run('find', path, '-type', 'f', '-o', '-type', 'l').replaceAll(path, '').split('\n').sort();
+    const tar = below(join(root, 'tarball', `lazuli-${VERSION}-linux-x86_64`)).filter((path) => !path.includes('/licences/'));
+    assert.deepEqual(below(join(at, 'opt/lazuli')), tar);
+    assert.match(run(join(at, 'opt/lazuli/bin/azurite'), '--version'), new RegExp(`^lazuli ${VERSION}`));
+    assert.match(readFileSync(join(at, 'opt/lazuli/lib/systemd/system/lazuli.service'), 'utf8'), /^ExecStart=\/opt\/lazuli\/bin\/lazuli /m);
+});
+
 if (FULL) {
+    // Debian itself, from its mirror: real maintainer scripts, systemd's users, and what is left after a purge.
+    test('Debian package: in a minimal Debian 12', { timeout: 900000 }, async () => {
+        const at = folder('bookworm');
+        run('mmdebstrap', '--quiet', '--variant=minbase', '--include=systemd', 'bookworm', at);
+        const before = files(at);
+        for (const [name, path] of [['old', debOf('0.0.2')], ['new', artefact(/^lazuli_.*\.deb$/)], ['names', artefact(/^lazuli-azurite_.*\.deb$/)]])
+            writeFileSync(join(at, 'tmp', `${name}.deb`), readFileSync(path));
+        run('chroot', at, 'dpkg', '-i', '/tmp/old.deb');
+        const user = run('chroot', at, 'getent', 'passwd', 'lazuli').split(':');
+        assert.equal(statSync(join(at, 'var/lib/lazuli')).uid, Number(user[2]));
+        const words = ['/usr/bin/lazuli', '--data', '/var/lib/lazuli', '--config', '/etc/lazuli/lazuli.conf'];
+        const started = new Started(inside(at, words, `${user[2]}:${user[3]}`), { ports: portsIn(at, '/tmp/ports.json') });
+        await survives(started);
+        run('chroot', at, 'dpkg', '-i', '/tmp/new.deb', '/tmp/names.deb');
+        await reads(started);
+        const said = spawnSync('chroot', [at, 'systemd-analyze', 'verify', '/lib/systemd/system/lazuli.service'], { encoding: 'utf8' }).stderr;
+        assert.deepEqual(said.split('\n').filter((line) => line !== '' && !/'man lazuli\(1\)' failed/.test(line)), []);
+        run('chroot', at, 'dpkg', '-P', 'lazuli-azurite', 'lazuli');
+        const left = files(at).filter((path) => !before.includes(path)).map((path) => path.slice(at.length));
+        assert.deepEqual(left.filter((path) => !/^\/(tmp|run|var\/log|var\/cache)\/|^\/etc\/(passwd|group|g?shadow|\.pwd\.lock)/.test(path)), []);
+    });
     test('packages made twice are the same bytes', { timeout: 600000 }, () => {
         const again = folder('again');
         const program = join(root, 'tarball', `lazuli-${VERSION}-linux-x86_64/bin/lazuli`);
