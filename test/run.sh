@@ -5,13 +5,13 @@
 #
 #   sh test/run.sh           all parts
 #   sh test/run.sh PART...   some of them, after building what they need:
-#                            build style lint unit unit-asan unit-tsan power-cut node node-asan console dist smb fuzz
+#                            build style lint unit unit-asan unit-tsan power-cut node node-asan console docs dist smb fuzz
 cd "$(dirname "$0")/.." || exit 2
 FUZZ_SECONDS=${FUZZ_SECONDS:-2}
 logs=build/test
 mkdir -p $logs
 rm -rf $logs/*.log $logs/*.count $logs/*.claim $logs/*.times
-wanted=${*:-build style lint unit unit-asan unit-tsan power-cut node node-asan console dist smb fuzz}
+wanted=${*:-build style lint unit unit-asan unit-tsan power-cut node node-asan console docs dist smb fuzz}
 
 # ---- the parts; each is a shell function of its name with '-' as '_' ----
 
@@ -27,7 +27,7 @@ wants() {
 # side: while one links, the other compiles.
 jobs=-j$((($(nproc) + 1) / 2))
 build_release_and_tsan() {
-    if wants build unit node console dist smb; then make $jobs all build/release/unit build/release/http_echo || return; fi
+    if wants build unit node console docs dist smb; then make $jobs all build/release/unit build/release/http_echo || return; fi
     if wants build power-cut; then make $jobs build/release/power_cut || return; fi
     if wants build unit-tsan; then make $jobs V=tsan build/tsan/unit || return; fi
 }
@@ -73,7 +73,7 @@ part_power_cut() {
 # node_suites VARIANT: all test/**/*.test.mjs against that build.
 node_suites() {
     # Without a file to run, node would look for some by itself.
-    suites=$(find test -name '*.test.mjs' -not -path '*/node_modules/*' -not -path 'test/console/*' -not -path 'test/dist/*' | sort)
+    suites=$(find test -name '*.test.mjs' -not -path '*/node_modules/*' -not -path 'test/console/*' -not -path 'test/dist/*' -not -path 'test/docs/*' | sort)
     [ -n "$suites" ] || return 1
     # shellcheck disable=SC2086
     LAZULI_BIN=$PWD/build/$1/lazuli HTTP_ECHO=$PWD/build/$1/http_echo \
@@ -100,6 +100,12 @@ part_dist() {
     make -j2 LTO=0 build/release/portable/lazuli && sh tools/dist/dist.sh build/release/portable/lazuli build/test/dist &&
         LAZULI_DIST=$PWD/build/test/dist node --test --test-reporter=tap --test-concurrency=1 --test-timeout=300000 \
             test/dist/*.test.mjs
+}
+
+# The programs of examples/, the commands of docs/guide, links, and the site.
+part_docs() {
+    LAZULI_BIN=$PWD/build/release/lazuli node --test --test-reporter=tap --test-concurrency=1 --test-timeout=300000 \
+        test/docs/*.test.mjs
 }
 
 # smbtorture's suites against the list of those that are known to pass.
@@ -177,14 +183,14 @@ install_packages() {
     echo "0 1" >$logs/npm.count
 }
 
-if wants node node-asan console dist; then
-    { install_packages test/rest; install_packages test/starters; if wants console; then install_packages test/console; fi; } &
+if wants node node-asan console docs dist; then
+    { install_packages test/rest; install_packages test/starters; if wants console docs; then install_packages test/console; fi; } &
 fi
 run_part build
 wait
 # Two cores: three parts at a time, first those that take long alone, since each waits for a quarter of its time; and
 # beside them smb and unit, which wait for most of theirs, the one for its clock, the other for the disk.
-parts='unit-tsan unit-asan node node-asan console dist fuzz lint power-cut style unit'
+parts='unit-tsan unit-asan node node-asan console docs dist fuzz lint power-cut style unit'
 lane smb unit &
 # shellcheck disable=SC2086
 { lane $parts & lane $parts & lane $parts; }
