@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #define VERSION "2023-11-03"
-#define WELL_KNOWN                                                                                                     \
-    "AccountName=devstoreaccount1;AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/"          \
+#define WELL_KNOWN                                                                                            \
+    "AccountName=devstoreaccount1;AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/" \
     "K1SZFPTOtr/KBHBeksoGMGw==;BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1;"
 
 static CURL *curl;
@@ -61,7 +61,8 @@ void azure_init(void)
     strftime(expiry, sizeof expiry, "%Y-%m-%dT%H:%M:%SZ", gmtime(&later));
     snprintf(text, sizeof text, "%s\nrwdlac\nb\nsco\n\n%s\n\n\n" VERSION "\n\n", account, expiry);
     sign(key, text, signature, sizeof signature);
-    snprintf(sas, sizeof sas, "sv=" VERSION "&ss=b&srt=sco&sp=rwdlac&se=%s&sig=%s", expiry, signature);
+    snprintf(sas, sizeof sas, "sv=" VERSION "&ss=b&srt=sco&sp=rwdlac&se=%s&sig=%s", expiry,
+             signature);
 }
 
 void azure_release(void)
@@ -97,14 +98,16 @@ static size_t take_header(char *bytes, size_t size, size_t count, void *to)
     return size * count;
 }
 
-struct answer azure(const char *method, const char *path, const char *const *headers, const char *body)
+struct answer azure(const char *method, const char *path, const char *const *headers,
+                    const char *body)
 {
     struct answer answer = {0};
     char url[1024];
     struct curl_slist *list = curl_slist_append(NULL, "x-ms-version: " VERSION);
     for (; headers != NULL && *headers != NULL; headers++)
         list = curl_slist_append(list, *headers);
-    snprintf(url, sizeof url, "%s%s%c%s", endpoint, path, strchr(path, '?') != NULL ? '&' : '?', sas);
+    snprintf(url, sizeof url, "%s%s%c%s", endpoint, path, strchr(path, '?') != NULL ? '&' : '?',
+             sas);
     curl_easy_reset(curl);
     curl_easy_setopt(curl, CURLOPT_URL, url);
     if (strcmp(method, "PUT") == 0)
@@ -137,7 +140,8 @@ void expect_text(const char *what, const char *actual, const char *expected)
 void expect_answer(const char *what, const struct answer *answer, const char *expected)
 {
     char actual[96];
-    snprintf(actual, sizeof actual, "%ld%s%s", answer->status, answer->code[0] != '\0' ? " " : "", answer->code);
+    snprintf(actual, sizeof actual, "%ld%s%s", answer->status, answer->code[0] != '\0' ? " " : "",
+             answer->code);
     expect_text(what, actual, expected);
 }
 

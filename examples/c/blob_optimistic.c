@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two clients add one to a number in a blob: without conditions an addition is lost, with If-Match it is not. */
+/* Two clients add one to a number in a blob: without conditions an addition is lost, with If-Match
+ * it is not. */
 #include "azure.h"
 
 #include <stdio.h>
