@@ -14,7 +14,7 @@ let server;
 let browser;
 
 before(async () => {
-    server = await startConsole();
+    server = await startConsole({ args: ['--test-control'] });
     await seed(server);
     await server.request('blob', 'PUT', '/pictures/notes.txt', { query: { comp: 'lease' }, headers: { 'x-ms-lease-action': 'acquire', 'x-ms-lease-duration': '-1' } });
     await server.request('blob', 'PUT', '/pictures/notes.txt', { body: 'x', headers: { 'x-ms-blob-type': 'BlockBlob' } });
@@ -52,6 +52,12 @@ const VIEWS = [
     ['contention', ['inspect', 'contention'], shows('pictures/notes.txt')],
     ['tour', ['tour'], shows('Lost update')],
     ['scenario', ['tour', 'lost-update'], async (page) => { await page.getByRole('button', { name: /^Next: Setup/ }).click(); await page.locator('.step').waitFor(); }],
+    ['faults', ['faults'], shows('No faults')],
+    ['new-fault', ['faults'], async (page) => { await page.getByRole('button', { name: 'New fault' }).click(); await page.getByText('How often').waitFor(); }],
+    ['holds', ['faults', 'holds'], shows('Nothing is held')],
+    ['states', ['faults', 'states'], shows('None yet')],
+    ['clock', ['faults', 'clock'], shows('the real time')],
+    ['accounts', ['faults', 'accounts'], shows('Reset everything')],
     ['metrics', ['metrics'], shows('Requests a second')],
     ['access', ['access'], async (page) => { await page.getByRole('button', { name: 'Make it' }).click(); await page.getByLabel('Connection string', { exact: true }).waitFor(); }],
 ];
