@@ -2,14 +2,18 @@
 // The concurrency inspector's page and the guided tour.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { freePorts } from '../rest/lib.mjs';
+import { READ, SmbClient, WRITE } from '../smb/client.mjs';
 import { goTo, openPage, openView, row, said, seed, signIn, startBrowser, startConsole } from './lib.mjs';
 
 let server;
 let browser;
 let page;
+let smbPort;
 
 before(async () => {
-    server = await startConsole();
+    [smbPort] = await freePorts(1);
+    server = await startConsole({ args: ['--smb-port', String(smbPort)] });
     await seed(server);
     browser = await startBrowser();
     page = await openPage(browser);
@@ -82,6 +86,28 @@ test('messages in flight and the hottest resources', async () => {
     await page.getByText('B2 × 1').waitFor();
     await page.getByRole('tab', { name: 'SMB opens and locks' }).click();
     await page.getByText('Nothing is open over SMB.').waitFor();
+});
+
+test('a file that an SMB client has open: its locks, the REST request that met it, and a close from the page', async () => {
+    const client = await SmbClient.connect(smbPort, 'docs');
+    try {
+        const handle = await client.open('plans\\readme.txt', { access: READ | WRITE, share: '' });
+        await client.lock(handle, 0, 100, 'exclusive');
+        await row(page, 'exclusive 0–99').waitFor();
+        assert.equal((await server.request('file', 'GET', '/docs/plans/readme.txt')).status, 409);
+        await page.shot('smb-opens');
+        await goTo(page, 'inspect', 'refusals');
+        await row(page, 'SharingViolation').click();
+        await page.getByText('An SMB client has the file open').waitFor();
+        await goTo(page, 'inspect', 'opens');
+        await row(page, 'exclusive 0–99').click();
+        await page.getByRole('dialog').getByRole('button', { name: 'Close it' }).click();
+        await said(page, 'Closed');
+        await page.getByText('Nothing is open over SMB.').waitFor();
+        assert.equal((await server.request('file', 'GET', '/docs/plans/readme.txt')).status, 200);
+    } finally {
+        client.cut();
+    }
 });
 
 for (const title of ['Lost update', 'Optimistic: ETag and retry', 'Pessimistic: lease', 'Tables: ETag of an entity', 'Queue: visibility', 'Files: leases, and SMB against REST']) {

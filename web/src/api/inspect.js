@@ -16,6 +16,8 @@ export const inFlight = (s, queue) => get(s, 'messages', { queue, inflight: '1' 
 export const RULES = {
     B2: 'A write with If-Match happens only while the ETag is still the one that was read.',
     B3: 'If-None-Match, If-Modified-Since and If-Unmodified-Since are checked too.',
+    B6: 'Conditions on the source of a copy are checked too.',
+    L1: 'Only its own id renews, changes or releases a lease.',
     L2: 'A lease cannot be acquired while another one is valid.',
     L3: 'While a blob is leased, writes need the lease id.',
     L4: 'A write with the id of a lease that has expired is refused.',
@@ -23,6 +25,8 @@ export const RULES = {
     L7: 'A leased container is deleted only with its lease id.',
     T2: 'Update, merge and delete of an entity need its current ETag in If-Match.',
     Q1: 'A message is deleted or updated only with the receipt of the last get.',
+    S2: 'While an SMB client has a file open, REST requests must fit what it shares and what it has locked.',
+    S3: 'A file that an SMB client has marked for deletion takes no more requests.',
 };
 
 export const resourceOf = (event) => [event.container, event.object].filter((part) => part !== undefined && part !== '').join('/');
