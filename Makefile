@@ -51,7 +51,7 @@ OBJ   := $(SRC:%.c=$(B)/%.o) $(B)/page_files.o
 TOBJ  := $(TESTS:%.c=$(B)/%.o)
 BENCH := $(patsubst bench/%.c,$(B)/bench_%,$(wildcard bench/*.c))
 
-.PHONY: FORCE all run install dist dist-deps test test-full soak test-http check check-all deps test-deps unit bench fuzz format format-check tidy tidy-quick cppcheck docs clean
+.PHONY: FORCE all run install dist dist-deps test test-full soak test-http check check-all deps test-deps unit bench fuzz format format-check tidy tidy-quick cppcheck docs docs-site clean
 .DELETE_ON_ERROR:
 
 all: build/lazuli
@@ -225,6 +225,10 @@ fuzz: $(FUZZ)
 # What is printed from the code; a test says when it is out of date.
 docs: all
 	build/lazuli --ops > docs/operations.md
+
+# The documents as static pages with search, in build/site.
+docs-site:
+	sh tools/site/build.sh
 
 # What an edit needs: style, layers, unit tests. Under 30 s.
 check: format-check
