@@ -74,18 +74,13 @@ static struct err read_piece(struct extents *extents, uint64_t offset, size_t wa
 struct err chunk_read(struct extents *extents, const struct chunk *chunk, chunk_take *take,
                       void *arg)
 {
-    bool zeros = str_eq(chunk->id, STR("*ZERO*"));
     if (chunk->count == 0)
         return OK;
-    if (zeros)
-        memset(extents->buffer, 0, CHUNK_READ_BYTES);
-    else
-        TRY(open_extent(extents, chunk->id));
+    TRY(open_extent(extents, chunk->id));
     for (uint64_t done = 0; done < chunk->count;) {
         uint64_t left = chunk->count - done;
         size_t n = left < CHUNK_READ_BYTES ? (size_t)left : CHUNK_READ_BYTES;
-        if (!zeros)
-            TRY(read_piece(extents, chunk->offset + done, n, &n));
+        TRY(read_piece(extents, chunk->offset + done, n, &n));
         TRY(take(arg, (struct str){extents->buffer, n}));
         done += n;
     }

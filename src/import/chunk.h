@@ -9,7 +9,7 @@
 enum { CHUNK_READ_BYTES = 256 << 10 };
 
 struct chunk {
-    struct str id; /* "*ZERO*": zeros; empty: no bytes */
+    struct str id; /* "*ZERO*": zeros, of pages alone; empty: no bytes */
     uint64_t offset;
     uint64_t count;
 };

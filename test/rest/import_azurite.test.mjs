@@ -319,6 +319,21 @@ test('extents that are gone or too short: their blobs are listed, the others tak
     assert.ok(readdirSync(storage).length > 0);
 });
 
+test('what names no file of the folder is damaged: zeros without end, files elsewhere', () => {
+    for (const id of ['*ZERO*', '../../../../../../etc/passwd', '/etc/passwd', '..', '']) {
+        const folder = azuriteFolder();
+        for (const kind of ['blob', 'queue']) {
+            const file = join(folder, `__azurite_db_${kind}__.json`);
+            const far = (key, value) => (key === 'persistency' ? { id, offset: 0, count: 2 ** 52 } : value);
+            writeFileSync(file, JSON.stringify(JSON.parse(readFileSync(file, 'utf8'), far)));
+        }
+        const done = run(folder, '--data', join(root, `far${made}`));
+        assert.equal(done.rows.messages.taken, 0, done.stdout);
+        assert.ok(done.rows.blobs.damaged >= 3, done.stdout);
+        assert.ok(!done.stdout.includes('root:'), done.stdout);
+    }
+});
+
 test('a folder that is none of Azurite\'s is refused', () => {
     const folder = join(root, 'none');
     mkdirSync(folder);
