@@ -101,6 +101,27 @@ static int add_well_known(struct accounts *accounts)
     return err_is(error) ? complain(ACCOUNT_WELL_KNOWN_NAME, "cannot be added") : 0;
 }
 
+/* "on", or names with commas between. */
+static int mark_hierarchical(const struct config *config, struct accounts *accounts)
+{
+    struct str list = config->hns == NULL ? STR_NONE : str_of(config->hns);
+    struct arena arena;
+    int status = 0;
+    arena_init(&arena, ACCOUNT_NAME_MAX * ACCOUNTS_MAX);
+    if (str_eq(list, STR("on"))) {
+        for (size_t i = 0; i < accounts_count(accounts); i++)
+            (void)err_is(accounts_make_hierarchical(accounts, accounts_name(accounts, &arena, i)));
+        list = STR_NONE;
+    }
+    while (status == 0 && str_given(list)) {
+        struct str name = str_trim(str_cut(&list, ','));
+        if (name.n > 0 && err_is(accounts_make_hierarchical(accounts, name)))
+            status = complain("--hns", "there is no account of that name");
+    }
+    arena_release(&arena);
+    return status;
+}
+
 /* ---- again ---- */
 
 /* Those of the file alone; NULL, with a line in the log, when it is not well-formed. */
@@ -191,6 +212,7 @@ void account_sources_reload(const struct config *old, const struct config *fresh
                                                read_variable(registry->accounts, &given) != 0))
         log_line(LOG_WARN, "the accounts of the store and of the environment cannot be read");
     serve_all(registry, accounts, &arena);
+    (void)mark_hierarchical(fresh, registry->accounts);
     arena_release(&arena);
     accounts_free(registry->from_file);
     registry->from_file = accounts;
@@ -205,6 +227,8 @@ int account_sources_load(const struct config *config, struct registry *registry)
     bool given = read_given(config, registry->accounts, &status);
     if (status == 0 && !given && !deleted)
         status = add_well_known(registry->accounts);
+    if (status == 0)
+        status = mark_hierarchical(config, registry->accounts);
     if (status != 0)
         return status;
     registry->from_file = read_apart(config);

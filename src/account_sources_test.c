@@ -35,6 +35,7 @@ static void begin(const char *text)
                              .accounts_file = path,
                              .host = {"::1", "::1", "::1", "::1"},
                              .smb_host = "::1",
+                             .dfs_host = "::1",
                              .admin_host = "::1"};
 }
 
@@ -62,7 +63,8 @@ static void reload(const char *text)
 void test_accounts_file_read_again(void)
 {
     begin("one:" KEY_A "\ntwo:" KEY_A "\nthree:" KEY_A "\n");
-    CHECK_OK(registry_add(&registry, STR("two"), STR(KEY_B), STR_NONE));
+    struct registry_new two = {.name = STR("two"), .key1 = STR(KEY_B)};
+    CHECK_OK(registry_add(&registry, &two));
     CHECK_INT(account_sources_load(&config, &registry), 0);
     CHECK(serves("one", KEY_A) && serves("two", KEY_A) && serves("three", KEY_A));
     uint64_t changes = accounts_changes(registry.accounts);

@@ -133,6 +133,7 @@ static void put_ports(struct buf *out, const struct config *config,
     json_open(&w, '{');
     for (size_t i = 0; i < CONFIG_SERVICES; i++)
         put_place(&w, config, NAMES[i], config->host[i], ports->service[i]);
+    put_place(&w, config, "dfs", config->dfs_host, ports->dfs);
     put_place(&w, config, "smb", config->smb_host, ports->smb);
     put_place(&w, config, "admin", config->admin_host, ports->admin);
     json_close(&w, '}');

@@ -9,6 +9,7 @@
 struct announce_ports {
     uint16_t service[CONFIG_SERVICES];
     uint16_t smb;
+    uint16_t dfs;
     uint16_t admin;
 };
 

@@ -32,10 +32,12 @@ const struct flag CONFIG_FLAGS[] = {
     {"--table-host", "--tableHost", FLAG_TEXT, AT(host[2]), 0, "ADDR", "address for the table service"},
     {"--file-host", "--fileHost", FLAG_TEXT, AT(host[3]), 0, "ADDR", "address for the file service"},
     {"--smb-host", "--smbHost", FLAG_TEXT, AT(smb_host), 0, "ADDR", "address for the file service over SMB"},
+    {"--dfs-host", "--dfsHost", FLAG_TEXT, AT(dfs_host), 0, "ADDR", "address for Data Lake Storage"},
     {"--blob-port", "--blobPort", FLAG_PORT, AT(port[0]), PORT, "N|off", "default 10000; 0 picks a free port, off turns the service off"},
     {"--queue-port", "--queuePort", FLAG_PORT, AT(port[1]), PORT, "N|off", "default 10001"},
     {"--table-port", "--tablePort", FLAG_PORT, AT(port[2]), PORT, "N|off", "default 10002"},
     {"--file-port", "--filePort", FLAG_PORT, AT(port[3]), PORT, "N|off", "default 10003"},
+    {"--dfs-port", "--dfsPort", FLAG_PORT, AT(dfs_port), PORT, "N|off", "default 10005: Data Lake Storage Gen2, which the blob port serves too"},
     {"--smb-port", "--smbPort", FLAG_PORT, AT(smb_port), PORT, "N|off", "default 10445; the shares of the file service over SMB"},
     {"--ports-file", NULL, FLAG_TEXT, AT(ports_file), 0, "FILE", "write the ports in use there, as JSON, once all services listen"},
     {"--admin-port", NULL, FLAG_PORT, AT(admin_port), PORT, "N|off", "default 10004: console, metrics, health, inspector; 0 picks a free port"},
@@ -73,6 +75,7 @@ const struct flag CONFIG_FLAGS[] = {
     {"--share-delete-seconds", NULL, FLAG_NUMBER, AT(share_delete_seconds), 86400, "N", "the same for file shares (ShareBeingDeleted)", .reload = true},
     {"--table-delete-seconds", NULL, FLAG_NUMBER, AT(table_delete_seconds), 86400, "N", "the same for tables (TableBeingDeleted)", .reload = true},
     {"--container-retention-days", NULL, FLAG_NUMBER, AT(container_retention_days), 365, "N", "how long a deleted container can be restored; default 0: not at all", .reload = true},
+    {"--hns", NULL, FLAG_TEXT, AT(hns), 0, "on|ACCOUNT,…", "accounts with a hierarchical namespace (Data Lake Storage), all or these; default none"},
     {"--blob-versioning", NULL, FLAG_TEXT, AT(blob_versioning), 0, "on|off|ACCOUNT,…", "keep previous versions of blobs, of all accounts or of these; default off", .reload = true},
     {"--rehydrate-seconds", NULL, FLAG_NUMBER, AT(rehydrate_seconds), 604800, "N", "how long a blob takes to leave the archive tier; default 0", .reload = true},
     {"--track-last-access", NULL, FLAG_BOOL, AT(track_last_access), 0, NULL, "keep when blobs were last read, to a day"},
@@ -101,10 +104,10 @@ const struct command CONFIG_COMMANDS[] = {
      "taken, was already there, was left out and was damaged. The server that runs on the data, if there\n"
      "is one, does it. Run it again to go on after an interruption: what is there stays as it is.\n"
      "ETags, times, ids of messages and times of snapshots are new ones; leases are not taken.", "--data"},
-    {"account", "add NAME [KEY1 [KEY2]] | list | rotate-key NAME 1|2 | delete NAME",
+    {"account", "add NAME [KEY1 [KEY2]] [--hns] | list | rotate-key NAME 1|2 | delete NAME",
      "accounts of the server that runs on --data DIR",
      "Asks the running server over the socket in its data folder. Keys are base64; one that is not given\n"
-     "is made and printed.", "--data"},
+     "is made and printed. With --hns the account has a hierarchical namespace.", "--data"},
     {"cert", "[CERTIFICATE KEY]", "make a self-signed certificate for development",
      "Writes lazuli-cert.pem and lazuli-key.pem, or the two files named, for localhost, and prints how to\n"
      "serve with it and how clients come to trust it.", NULL},

@@ -14,6 +14,7 @@
 enum {
     CONFIG_SERVICES = 4, /* in the order of enum service_kind */
     CONFIG_ADMIN_PORT = 10004,
+    CONFIG_DFS_PORT = 10005,
     CONFIG_PORT_OFF = 1 << 16,
     /* With a port: the default, which is done without when another has it. */
     CONFIG_PORT_UNSET = 1 << 17,
@@ -55,6 +56,9 @@ struct config {
     uint64_t smb_port;
     /* Any port may be CONFIG_PORT_OFF, or be marked CONFIG_PORT_UNSET; 0 asks for a free one. */
     uint64_t admin_port;
+    uint64_t dfs_port;
+    const char *dfs_host;
+    const char *hns; /* NULL, "on", or accounts whose containers are hierarchical */
     const char *admin_host;
     const char *admin_hosts; /* NULL, or names with commas between */
     const char *metrics_token;

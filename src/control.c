@@ -91,16 +91,20 @@ void control_answer(struct registry *registry, struct str line, struct buf *answ
 {
     struct str words[5] = {{0}};
     size_t count = 0;
+    bool hierarchical = false;
     while (str_given(line) && count < sizeof words / sizeof words[0]) {
         struct str word = str_cut(&line, ' ');
-        if (word.n > 0)
+        if (is(word, "--hns"))
+            hierarchical = true;
+        else if (word.n > 0)
             words[count++] = word;
     }
+    struct registry_new account = {words[2], words[3], words[4], hierarchical};
     struct str verb = count < 2 || !is(words[0], "account") ? STR("") : words[1], name = words[2];
     if (is(verb, "list") && count == 2)
         answer_list(registry, answer);
     else if (is(verb, "add") && count >= 3)
-        answer_change(registry, registry_add(registry, name, words[3], words[4]), name, answer);
+        answer_change(registry, registry_add(registry, &account), name, answer);
     else if (is(verb, "rotate-key") && count == 4)
         answer_change(registry,
                       registry_rotate_key(registry, name,
@@ -111,7 +115,7 @@ void control_answer(struct registry *registry, struct str line, struct buf *answ
     else if (is(verb, "delete") && count == 3)
         answer_change(registry, registry_delete(registry, name), name, answer);
     else
-        buf_put(answer, STR("error: account add NAME [KEY1 [KEY2]] | account list | "
+        buf_put(answer, STR("error: account add NAME [KEY1 [KEY2]] [--hns] | account list | "
                             "account rotate-key NAME 1|2 | account delete NAME\n"));
 }
 

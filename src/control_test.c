@@ -45,7 +45,7 @@ static void check_answer(struct fixture *f, const char *line, const char *answer
 
 void test_control_answers(void)
 {
-    static const char USAGE[] = "error: account add NAME [KEY1 [KEY2]] | account list | "
+    static const char USAGE[] = "error: account add NAME [KEY1 [KEY2]] [--hns] | account list | "
                                 "account rotate-key NAME 1|2 | account delete NAME\n";
     struct fixture f;
     begin(&f);

@@ -14,6 +14,8 @@ const char *reachable_service(const struct config *config)
     for (size_t i = 0; i < CONFIG_SERVICES; i++)
         if (config->port[i] != CONFIG_PORT_OFF && !host_is_loopback(config->host[i]))
             return config->host[i];
+    if (config->dfs_port != CONFIG_PORT_OFF && !host_is_loopback(config->dfs_host))
+        return config->dfs_host;
     return NULL;
 }
 

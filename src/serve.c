@@ -73,6 +73,7 @@ struct server {
     struct copier *copier;
     struct rest_server rest;
     struct rest_listener listeners[SERVICE_KIND_COUNT];
+    struct rest_listener dfs_listener;
     struct http_server *http;
     struct admin *admin;
     struct script *script;               /* test control's; NULL: it is off */
@@ -252,7 +253,8 @@ static void start_rest(struct server *s, const char *server_name)
         .script = s->script = c->test_control ? script_new() : NULL,
     };
     for (unsigned i = 0; i < SERVICE_KIND_COUNT; i++)
-        match_index_init(&s->rest.match[i], (enum service_kind)i);
+        match_index_init(&s->rest.match[i], match_table((enum service_kind)i));
+    match_index_init(&s->rest.match_dfs, &OPS_DFS);
     reload_set_options(&s->rest.options, c);
     line_log_mute(s->rest.log, c->silent);
     s->log_timer.fire = flush_log;
@@ -318,6 +320,23 @@ static int start_listeners(struct server *s)
     int status = 0;
     for (size_t i = 0; i < SERVICE_KIND_COUNT && status == 0; i++)
         status = listen_for(s, i);
+    return status;
+}
+
+/* Data Lake Storage, on a port of its own beside the blob service's, which serves it too. */
+static int start_dfs_listener(struct server *s)
+{
+    const struct config *c = s->config;
+    uint16_t port = 0;
+    bool given = (c->dfs_port & CONFIG_PORT_UNSET) == 0;
+    if (c->dfs_port == CONFIG_PORT_OFF || (!given && c->port[SERVICE_BLOB] == CONFIG_PORT_OFF))
+        return 0;
+    s->dfs_listener =
+        (struct rest_listener){.server = &s->rest, .service = SERVICE_BLOB, .dfs = true};
+    struct err error =
+        http_server_listen(s->http, c->dfs_host, (uint16_t)c->dfs_port, &s->dfs_listener, &port);
+    int status = listened("dfs", c->dfs_host, c->dfs_port, error, &port);
+    s->ports.dfs = port;
     return status;
 }
 
@@ -665,6 +684,8 @@ int serve(const struct config *config, const char *server_name)
         status = start_admin(s, server_name);
     if (status == 0)
         status = start_listeners(s);
+    if (status == 0)
+        status = start_dfs_listener(s);
     if (status == 0)
         status = start_admin_listener(s);
     if (status == 0)

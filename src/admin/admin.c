@@ -351,7 +351,8 @@ struct admin *admin_new(const struct admin_options *options, struct rest_server 
     a->rest = rest;
     (void)pthread_mutex_init(&a->waiters_lock, NULL);
     for (unsigned i = 0; i < SERVICE_KIND_COUNT; i++)
-        a->mounts[i] = (struct rest_listener){rest, (enum service_kind)i, MOUNTS[i]};
+        a->mounts[i] = (struct rest_listener){
+            .server = rest, .service = (enum service_kind)i, .mount = MOUNTS[i]};
     a->own = (struct admin_place){a, true, options->on_loopback};
     a->side = (struct admin_place){a, false, options->services_on_loopback};
     return a;

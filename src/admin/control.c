@@ -92,7 +92,7 @@ static void make_account(struct admin_call *call)
     if (!err_is(error) && name.n == 0)
         name = arena_printf(call->x->arena, "t%015llx", (unsigned long long)(random_u64() >> 4));
     if (!err_is(error))
-        error = registry_add(call->admin->control.registry, name, STR_NONE, STR_NONE);
+        error = registry_add(call->admin->control.registry, &(struct registry_new){.name = name});
     if (!err_is(error)) {
         put_account(call, name);
         call->status = 201;

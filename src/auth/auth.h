@@ -34,6 +34,8 @@ struct auth_demand {
     const char *service_sas; /* letters of a service SAS; NULL: not by service SAS */
     enum auth_anonymous anonymous;
     bool write;
+    bool lists; /* where roles do not grant it, the access control lists of a hierarchical account's
+                   paths may: see auth_consults_lists */
     bool tree; /* all that lies below the resource, too: a SAS for one object does not reach that */
 };
 
@@ -88,6 +90,11 @@ struct auth_result {
     bool empty_is_unsigned; /* anybody could have added an x-ms-* header without a value */
     struct str identity;    /* object id of a bearer or of who delegated, for the log */
     struct str tenant;      /* of a bearer; absent when the token names none */
+    /* Of a user delegation SAS: whom the application acts for, and whose rights to paths are
+     * checked besides (saoid, suoid). Of a bearer: the groups they are in. */
+    struct str agent, user;
+    const struct str *groups;
+    size_t group_count;
     /* Response-header overrides of a SAS; absent where not given. */
     struct str cache_control, content_disposition, content_encoding, content_language, content_type;
     struct str encryption_scope; /* ses of a SAS; absent where not given */
@@ -152,6 +159,11 @@ struct err auth_check(const struct auth_server *server, const struct auth_input 
 struct err auth_permit(const struct auth_server *server, const struct auth_result *who,
                        const struct auth_resource *what, const struct auth_demand *demand,
                        struct arena *arena);
+
+/* Of what was permitted: whether it is only so as far as the path's access control lists grant it
+ * to who->user, or else who->identity. Roles grant the rest. */
+bool auth_consults_lists(const struct auth_server *server, const struct auth_result *who,
+                         const struct auth_resource *what, const struct auth_demand *demand);
 
 /* What a user delegation key is given out for: the sk* parameters of a SAS made with it. */
 struct delegation {

@@ -70,6 +70,21 @@ static struct err check_audience(const struct auth_server *server, const struct 
     return auth_failed(arena, STR("Invalid token audience."));
 }
 
+static bool has_lists(const struct auth_server *server, const struct auth_resource *what,
+                      const struct auth_demand *demand)
+{
+    return demand->lists && what->service == SERVICE_BLOB &&
+           accounts_is_hierarchical(server->accounts, what->account);
+}
+
+/* An application that vouches for whom it acts for (saoid) has to have the rights itself. */
+static bool lists_may_grant(const struct auth_server *server, const struct auth_result *who,
+                            const struct auth_resource *what, const struct auth_demand *demand)
+{
+    bool vouched = str_given(who->agent) && !str_given(who->user);
+    return !vouched && str_given(who->identity) && has_lists(server, what, demand);
+}
+
 struct err bearer_permit(const struct auth_server *server, const struct auth_result *who,
                          const struct auth_resource *what, const struct auth_demand *demand,
                          struct arena *arena)
@@ -85,7 +100,23 @@ struct err bearer_permit(const struct auth_server *server, const struct auth_res
         return OK;
     struct role_request request = {reach->identities, reach->identity_count, what->account,
                                    what->container, need};
-    return roles_permit(roles, &request) ? OK : err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
+    return roles_permit(roles, &request) || lists_may_grant(server, who, what, demand)
+               ? OK
+               : err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
+}
+
+bool auth_consults_lists(const struct auth_server *server, const struct auth_result *who,
+                         const struct auth_resource *what, const struct auth_demand *demand)
+{
+    const struct roles *roles = server->oauth == NULL ? NULL : oauth_roles(server->oauth);
+    if ((who->kind != AUTH_BEARER && who->kind != AUTH_DELEGATION_SAS) ||
+        !has_lists(server, what, demand))
+        return false;
+    if (str_given(who->user))
+        return true;
+    struct role_request request = {who->reach->identities, who->reach->identity_count,
+                                   what->account, what->container, need_of(what->service, demand)};
+    return roles != NULL && !roles_permit(roles, &request);
 }
 
 static const struct auth_reach *reach_of(const struct auth_input *input, const struct jwt *token,
@@ -119,5 +150,7 @@ struct err bearer_check(const struct auth_server *server, const struct auth_inpu
     result->reach = reach_of(input, token, arena);
     result->identity = str_given(token->object_id) ? token->object_id : token->subject;
     result->tenant = token->tenant_id;
+    result->groups = token->groups;
+    result->group_count = token->group_count;
     return OK;
 }

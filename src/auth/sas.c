@@ -236,6 +236,8 @@ static struct str partition_of(struct str pk, struct str rk)
     return !str_given(pk) && str_given(rk) ? STR("") : pk;
 }
 
+enum { VERSION_AGENTS = 20200210 }; /* the first that signs saoid, suoid and scid */
+
 /* Overrides and ranges count only where they were signed. */
 static void fill_result(const struct sas *sas, struct str sp, struct auth_result *result)
 {
@@ -249,6 +251,10 @@ static void fill_result(const struct sas *sas, struct str sp, struct auth_result
     if (sas->kind == AUTH_ACCOUNT_SAS)
         return;
     result->identity = value[SAS_SKOID];
+    if (sas->kind == AUTH_DELEGATION_SAS && sas->version >= VERSION_AGENTS) {
+        result->user = value[SAS_SUOID];
+        result->agent = str_given(value[SAS_SAOID]) ? value[SAS_SAOID] : value[SAS_SUOID];
+    }
     enum service_kind service = sas->input->service;
     if ((service == SERVICE_BLOB || service == SERVICE_FILE) && sas->version >= 20130815) {
         result->cache_control = value[SAS_RSCC];

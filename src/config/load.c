@@ -44,6 +44,8 @@ static void set_defaults(struct config *c)
         .smb_host = loopback,
         .port = {10000, 10001, 10002, 10003},
         .smb_port = 10445,
+        .dfs_host = loopback,
+        .dfs_port = CONFIG_PORT_UNSET | CONFIG_DFS_PORT,
         .admin_host = loopback,
         .admin_port = CONFIG_PORT_UNSET | CONFIG_ADMIN_PORT,
         .keep_alive_s = {KEEP_ALIVE_SECONDS, KEEP_ALIVE_SECONDS, KEEP_ALIVE_SECONDS,
@@ -247,6 +249,10 @@ static struct err take_flag(struct walk *w)
     struct str value = str_of(word);
     struct str name = str_cut(&value, '=');
     const struct flag *flag = flag_find(name);
+    const char *command = w->load->config->command;
+    /* Of `account add` it is a word of its own, which tells of that account. */
+    if (command != NULL && strcmp(command, "account") == 0 && strcmp(word, "--hns") == 0)
+        return take_operand(w, word);
     if (flag == NULL)
         return refuse(w->load, word, "no such flag (see --help)");
     bool is_switch = flag->kind == FLAG_BOOL || flag->kind == FLAG_NOTHING;

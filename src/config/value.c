@@ -100,6 +100,7 @@ static bool set_hosts(struct config *config, const char *host)
     for (size_t i = 0; i < CONFIG_SERVICES; i++)
         config->host[i] = host;
     config->smb_host = host;
+    config->dfs_host = host;
     return true;
 }
 

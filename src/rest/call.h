@@ -46,6 +46,7 @@ struct rest_call {
 
     /* The resource, decoded. */
     enum service_kind service;
+    bool dfs; /* it speaks the Data Lake API: another table, and errors in JSON */
     struct str account;
     bool secondary;
     bool path_style;           /* the account came from the path */
@@ -63,6 +64,8 @@ struct rest_call {
     char request_id[37];
     bool admitted; /* authenticated, and let in: `who` says who it is */
     struct auth_result who;
+    bool by_lists;   /* roles do not grant it: the path's lists have to (auth_consults_lists) */
+    bool lists_read; /* decode has seen to it; else such a call is refused */
     struct cors_rules *cors; /* for a request that names an origin, else NULL */
     struct str challenge;    /* WWW-Authenticate of a refusal; absent when there is none */
     struct str error_prefix; /* what an error's message begins with: the part of a batch, a query's

@@ -15,6 +15,7 @@
 #include "rest/bulk.h"
 #include "rest/call.h"
 #include "rest/cors.h"
+#include "rest/dfs/dialect.h"
 #include "rest/digest.h"
 #include "rest/inspector.h"
 #include "rest/loop_memory.h"
@@ -319,8 +320,10 @@ static struct err parse_target(struct rest_call *call, enum op_resource *resourc
         .host = request->host,
         .path = request->path,
         .product_style = call->server->options.product_style && !str_given(call->mount),
-        .names_container = str_given(restype),
+        .names_container = str_given(restype) || (call->dfs && dfs_names_filesystem(call)),
+        .lost_account = dfs_lost_account(call),
         .rename_source = call_header(call, second_header(SECOND_RENAMED_FILE)),
+        .dfs = call->dfs,
     };
     struct target target;
     TRY(target_parse(call->arena, &wanted, &target));
@@ -370,6 +373,12 @@ static struct err authenticate(struct rest_call *call, int version)
     call->admitted = !err_is(error);
     if (call->admitted && call->who.plus_is_plus)
         query_use(call, call->query_plus, call->query_count);
+    struct auth_resource what = {.service = call->service,
+                                 .account = call->account,
+                                 .container = call->container,
+                                 .object = call->object};
+    call->by_lists =
+        call->admitted && auth_consults_lists(&call->server->auth, &call->who, &what, &demand);
     return error;
 }
 
@@ -490,10 +499,19 @@ static struct err check_body(struct rest_call *call)
     return OK;
 }
 
-static struct err head_phases(struct rest_call *call)
+/* No operation can forget that somebody has no more rights than lists grant. */
+static struct err decode(struct rest_call *call)
+{
+    TRY(call->op->decode(call));
+    return call->by_lists && !call->lists_read ? err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH)
+                                               : OK;
+}
+
+static struct err head_phases(struct rest_call *call, bool dfs_listens)
 {
     enum op_resource resource = R_SERVICE;
     TRY(query_parse(call));
+    call->dfs = dfs_is_spoken(call, dfs_listens);
     TRY(parse_version(call));
     TRY(parse_target(call, &resource));
     TRY(cors_prepare(call));
@@ -512,7 +530,7 @@ static struct err head_phases(struct rest_call *call)
     TRY(check_body(call));
     if (call->op->body != BODY_STREAM)
         return OK;
-    struct err decoded = call->op->decode(call);
+    struct err decoded = decode(call);
     structured_body_unwrap(call);
     return decoded;
 }
@@ -603,7 +621,7 @@ static void on_head(struct http_exchange *x)
     d->small_body = buf_in(x->arena);
     struct guid id = guid_random();
     guid_text(&id, call->request_id);
-    struct err error = head_phases(call);
+    struct err error = head_phases(call, listener->dfs);
     d->sink_open = call->sink != NULL;
     if (err_is(error))
         fail(d, error);
@@ -637,7 +655,7 @@ static struct err end_phases(struct dispatch *d)
     if (call->op->body == BODY_STREAM)
         return call->sink == NULL ? OK : call->sink->end(call->sink);
     call->body = buf_str(&d->small_body);
-    return call->op->decode(call);
+    return decode(call);
 }
 
 static void end_body(struct dispatch *d)

@@ -74,7 +74,7 @@ static void begin(struct dispatch_fixture *f)
         .auth = {.accounts = accounts_new(), .store = &f->store, .clock = &f->clock}};
     CHECK_OK(accounts_put(f->rest.auth.accounts, STR(ACCOUNT_WELL_KNOWN_NAME),
                           STR(ACCOUNT_WELL_KNOWN_KEY), STR_NONE));
-    match_index_init(&f->rest.match[SERVICE_QUEUE], SERVICE_QUEUE);
+    match_index_init(&f->rest.match[SERVICE_QUEUE], match_table(SERVICE_QUEUE));
     f->listener = (struct rest_listener){.server = &f->rest, .service = SERVICE_QUEUE};
     f->sas = make_sas(&f->arena);
     CHECK_OK(loop_new(&f->loop));

@@ -5,6 +5,7 @@
 
 #include "rest/blob/website.h"
 #include "rest/cors.h"
+#include "rest/dfs/dialect.h"
 #include "rest/server.h"
 #include "rest/table/format.h"
 
@@ -18,6 +19,7 @@ struct auth_demand op_demand(const struct op *op)
         .anonymous = op->anonymous,
         .write = op->mode == MODE_WRITE || op->mode == MODE_START,
         .tree = op->tree,
+        .lists = op->lists || op->resource == R_OBJECT,
     };
 }
 
@@ -65,9 +67,8 @@ static bool place_fits(const struct op *op, enum op_resource resource)
     return op->resource == resource || op->resource == R_ANY;
 }
 
-void match_index_init(struct match_index *index, enum service_kind service)
+void match_index_init(struct match_index *index, const struct op_table *table)
 {
-    const struct op_table *table = match_table(service);
     *index = (struct match_index){0};
     assert(table->count <= MATCH_ROWS_MAX);
     for (size_t i = 0; i < table->count; i++) {
@@ -146,22 +147,14 @@ static struct err check_selectors(struct rest_call *call)
     return OK;
 }
 
-/* By parameters that only the operations of Data Lake Storage (dfs) have. Some of these calls would
- * match a row of the blob service that means another thing. */
-static bool is_data_lake(const struct rest_call *call)
-{
-    return call->service == SERVICE_BLOB && call->query_count > 0 &&
-           (str_given(call_query(call, STR("resource"))) ||
-            str_given(call_query(call, STR("action"))) ||
-            str_given(call_query(call, STR("recursive"))));
-}
-
 struct err match_op(struct rest_call *call, enum op_resource resource)
 {
-    const struct op_table *table = match_table(call->service);
+    const struct op_table *table = call->dfs ? &OPS_DFS : match_table(call->service);
     enum http_method method = call->x->request.method;
     if (call->service == SERVICE_TABLE)
         TRY(table_method(call, &method));
+    if (call->dfs)
+        method = dfs_method(call);
     struct selectors s = {
         .restype = call_query(call, STR("restype")),
         .comp = call_query(call, STR("comp")),
@@ -179,10 +172,8 @@ struct err match_op(struct rest_call *call, enum op_resource resource)
         return (OP_WEBSITE.methods & s.method) != 0 ? OK : err_new(ERR_UNSUPPORTED_HTTP_VERB);
     }
     TRY(check_selectors(call));
-    if (is_data_lake(call))
-        return call_error(call, ERR_NOT_IMPLEMENTED, "Reason",
-                          STR("The operations of Data Lake Storage are not served."));
-    const struct match_index *index = &call->server->match[call->service];
+    const struct match_index *index =
+        call->dfs ? &call->server->match_dfs : &call->server->match[call->service];
     uint64_t rows = index->rows[method][resource][str_given(s.comp)];
     for (; rows != 0; rows &= rows - 1) {
         const struct op *op = &table->rows[__builtin_ctzll(rows)];

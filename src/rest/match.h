@@ -14,7 +14,7 @@ enum { MATCH_ROWS_MAX = 64 };
 struct match_index {
     uint64_t rows[HTTP_METHOD_OTHER][R_ANY][2];
 };
-void match_index_init(struct match_index *index, enum service_kind service);
+void match_index_init(struct match_index *index, const struct op_table *table);
 
 /* Sets call->op. No row: ERR_UNSUPPORTED_HTTP_VERB, ERR_INVALID_QUERY_PARAMETER_VALUE (restype or
  * comp not known here), ERR_MISSING_REQUIRED_… or ERR_INVALID_HEADER_VALUE for the header that

@@ -30,7 +30,7 @@ static void make(struct made *m, enum service_kind service, const struct op *op,
     m->x.request.headers = m->headers;
     m->call.x = &m->x;
     m->call.server = &m->server;
-    match_index_init(&m->server.match[service], service);
+    match_index_init(&m->server.match[service], match_table(service));
     m->call.arena = &m->arena;
     m->call.service = service;
     m->call.query = m->query;

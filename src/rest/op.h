@@ -74,6 +74,7 @@ enum op_second {
     SECOND_RENAMED_FILE,
     SECOND_RENAMED_DIRECTORY,
     SECOND_LINKED_FILE,
+    SECOND_RENAMED_PATH,
     SECOND_COUNT
 };
 
@@ -93,7 +94,8 @@ struct op {
     const char *service_sas;
     enum auth_anonymous anonymous;
     enum op_second second;
-    bool tree; /* see auth_demand; it is said of both resources */
+    bool tree;  /* see auth_demand; it is said of both resources */
+    bool lists; /* see auth_demand; all rows of R_OBJECT have it */
     unsigned conditions;
     enum op_body body;
     uint64_t body_max;
@@ -120,5 +122,6 @@ extern const struct op_table OPS_BLOB;
 extern const struct op_table OPS_QUEUE;
 extern const struct op_table OPS_TABLE;
 extern const struct op_table OPS_FILE;
+extern const struct op_table OPS_DFS;
 
 #endif

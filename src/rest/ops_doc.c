@@ -96,19 +96,24 @@ static void print_row(const struct op *op)
 
 void ops_doc_print(void)
 {
-    static const char *const titles[] = {"Blob", "Queue", "Table", "File"};
+    static const struct {
+        const char *title;
+        const struct op_table *table;
+    } services[] = {{"Blob", &OPS_BLOB},
+                    {"Queue", &OPS_QUEUE},
+                    {"Table", &OPS_TABLE},
+                    {"File", &OPS_FILE},
+                    {"Data Lake Storage", &OPS_DFS}};
     puts(
         "# Operations\n\nMade by `lazuli --ops`; do not edit. Conditions: M If-Match, N If-None-Match, "
         "S If-Modified-Since,\nU If-Unmodified-Since, T x-ms-if-tags. SAS letters: any one of them "
         "suffices.\nWhat a request names beside its path needs the leave for the operations named with it.");
-    for (int service = 0; service < SERVICE_KIND_COUNT; service++) {
-        const struct op_table *table = match_table((enum service_kind)service);
-        if (table->count == 0)
-            continue;
+    for (size_t service = 0; service < sizeof services / sizeof services[0]; service++) {
+        const struct op_table *table = services[service].table;
         printf("\n## %s\n\n| operation | method | resource | told by | account SAS | service SAS | "
                "anonymous | names too | conditions | body | mode |\n"
                "|---|---|---|---|---|---|---|---|---|---|---|\n",
-               titles[service]);
+               services[service].title);
         for (size_t i = 0; i < table->count; i++)
             if (!table->rows[i].unserved)
                 print_row(&table->rows[i]);

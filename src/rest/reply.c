@@ -7,6 +7,7 @@
 #include "core/time.h"
 #include "core/xml.h"
 #include "rest/cors.h"
+#include "rest/dfs/dialect.h"
 #include "rest/inspector.h"
 #include "rest/server.h"
 #include "rest/structured.h"
@@ -183,9 +184,39 @@ static void put_table_xml_error(struct rest_call *call, struct err error, struct
     buf_put(out, STR("</m:message></m:error>"));
 }
 
+/* The Data Lake API's: details go beside the message. */
+static void put_dfs_error(struct rest_call *call, struct err error, struct buf *headers,
+                          struct buf *out)
+{
+    http_put_header(headers, STR("Content-Type"), STR("application/json;charset=utf-8"));
+    struct json_writer w = json_writer_of(out);
+    struct str detail = str_of(error.detail == NULL ? "" : error.detail);
+    json_open(&w, '{');
+    json_name(&w, STR("error"));
+    json_open(&w, '{');
+    json_name(&w, STR("code"));
+    json_string(&w, str_of(err_azure_code(error.code)));
+    json_name(&w, STR("message"));
+    json_string(&w, error_message(call, error));
+    if (detail.n > 0) {
+        json_name(&w, STR("detail"));
+        json_open(&w, '{');
+        while (str_given(detail) && detail.n > 0) {
+            struct str value = str_cut(&detail, '\n');
+            json_name(&w, str_cut(&value, '\t'));
+            json_string(&w, str_given(value) && str_is_utf8(value) ? value : STR(""));
+        }
+        json_close(&w, '}');
+    }
+    json_close(&w, '}');
+    json_close(&w, '}');
+}
+
 void reply_error_body(struct rest_call *call, struct err error, struct buf *headers,
                       struct buf *out)
 {
+    if (call->dfs)
+        error.code = dfs_error_code(error.code);
     inspector_refused(call->server->inspector, call, error);
     http_put_header(headers, STR("x-ms-error-code"), str_of(err_azure_code(error.code)));
     if (str_given(call->challenge))
@@ -194,7 +225,9 @@ void reply_error_body(struct rest_call *call, struct err error, struct buf *head
     /* An answer without a body has no type of one either. */
     if (err_http_status(error.code) == 304 || call->x->request.method == HTTP_HEAD)
         return;
-    if (call->service == SERVICE_TABLE && call->op != NULL && call->op->comp != NULL)
+    if (call->dfs)
+        put_dfs_error(call, error, headers, out);
+    else if (call->service == SERVICE_TABLE && call->op != NULL && call->op->comp != NULL)
         put_table_xml_error(call, error, headers, out);
     else if (call->service == SERVICE_TABLE)
         put_json_error(call, error, headers, out);

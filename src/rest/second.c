@@ -33,8 +33,11 @@ static const struct {
     [SECOND_RENAMED_DIRECTORY] = {STR_INIT("x-ms-file-rename-source"),
                                   {{0}},
                                   {{"DeleteDirectory"}}},
+    [SECOND_RENAMED_PATH] = {STR_INIT("x-ms-rename-source"), {{"DeletePath"}}, {{0}}},
     [SECOND_LINKED_FILE] = {STR_INIT("x-ms-file-target-file"), {{0}}, {{"GetFile", "PutRange"}}},
 };
+
+const struct str SECOND_UNDELETE_SOURCE = STR_INIT("x-ms-undelete-source");
 
 struct str second_header(enum op_second second)
 {
@@ -81,9 +84,8 @@ struct str second_query(const struct second *s, struct str name)
 
 /* ---- may they ---- */
 
-static const struct op *row_named(enum service_kind service, const char *name)
+static const struct op *row_named(const struct op_table *table, const char *name)
 {
-    const struct op_table *table = match_table(service);
     for (size_t i = 0; i < table->count; i++)
         if (strcmp(table->rows[i].name, name) == 0)
             return &table->rows[i];
@@ -131,6 +133,11 @@ static struct err permit(struct rest_call *call, struct second *s, const struct 
                                        s->object,  s->query,   s->query_count};
     struct auth_demand demand = op_demand(row);
     demand.tree = call->op->tree;
+    /* Who reads the source of a copy needs a role; only a rename asks the lists of both paths. */
+    demand.lists = call->op->second == SECOND_RENAMED_PATH;
+    /* Moving has a letter of its own in the Data Lake API. */
+    if (call->op->second == SECOND_RENAMED_PATH)
+        demand.account_sas = demand.service_sas = "md";
     if (s->who == NULL && (brings_credentials(s) || !s->handed_on))
         return authenticate(call, s, &demand);
     if (s->who == NULL)
@@ -145,7 +152,8 @@ struct err second_permit(struct rest_call *call, struct second *s)
     assert(needs.rows[0] != NULL);
     s->who = NULL;
     for (size_t i = 0; i < SECOND_NEEDS_MAX && needs.rows[i] != NULL; i++) {
-        const struct op *row = row_named(s->service, needs.rows[i]);
+        const struct op *row =
+            row_named(call->dfs ? &OPS_DFS : match_table(s->service), needs.rows[i]);
         assert(row != NULL);
         TRY(permit(call, s, row));
         TRY(rest_check_intent(call, s->service, s->who, row));

@@ -9,6 +9,9 @@
 
 enum { SECOND_URL_MAX = 2048, SECOND_QUERY_MAX = 48 };
 
+/* No second resource: of it only the deletion's id counts, which must be one of the path's own. */
+extern const struct str SECOND_UNDELETE_SOURCE;
+
 /* What the row's second resource is named by; absent when it names none. */
 struct str second_header(enum op_second second);
 /* The operations, by their rows, that one must be permitted on it; NULL past the last. */

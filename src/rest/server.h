@@ -49,6 +49,7 @@ struct rest_server {
     struct script *script;       /* test control's faults and holds; NULL: there is none */
     struct inspector *inspector; /* NULL: nothing is kept for it */
     struct match_index match[SERVICE_KIND_COUNT];
+    struct match_index match_dfs;
     uint16_t ports[SERVICE_KIND_COUNT]; /* where this server answers; 0: not at all */
     /* Who answers requests below REST_SIDE_PATH on the services' ports, and with what for a
      * listener's context; NULL: nobody. */
@@ -60,6 +61,7 @@ struct rest_server {
 struct rest_listener {
     struct rest_server *server;
     enum service_kind service;
+    bool dfs; /* requests that do not tell are of the Data Lake API */
     /* Absent on a service's own port. Where the service is reached under a path of another listener
      * ("/blob"): that path, which whoever hands a request over has taken off. Hosts name no account
      * there, and the endpoints that bodies name have the path in them. */

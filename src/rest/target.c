@@ -18,8 +18,9 @@ static bool host_names_account(enum service_kind service, struct str host, struc
     struct str rest = str_head(host, str_find(host, ':', 0));
     struct str first = str_cut(&rest, '.');
     struct str second = str_cut(&rest, '.');
-    bool names = str_given(rest) ? str_ieq(second, SERVICE_LABEL[service])
-                                 : str_given(second) && str_ieq(second, STR("localhost"));
+    bool label = str_ieq(second, SERVICE_LABEL[service]) ||
+                 (service == SERVICE_BLOB && str_ieq(second, STR("dfs")));
+    bool names = str_given(rest) ? label : str_given(second) && str_ieq(second, STR("localhost"));
     if (!names || first.n == 0)
         return false;
     *account = first;
@@ -98,6 +99,11 @@ static struct err parse_blob(struct arena *arena, const struct target_request *r
         out->resource = R_CONTAINER;
         return decode_part(arena, first, &out->container);
     }
+    if (request->dfs) {
+        out->resource = R_OBJECT;
+        out->object = STR("");
+        return decode_part(arena, first, &out->container);
+    }
     /* One segment and no restype: a blob in the root container. */
     out->resource = R_OBJECT;
     out->container = STR("$root");
@@ -156,7 +162,9 @@ static struct err take_account(struct arena *arena, const struct target_request 
                                struct str *path, struct target *out)
 {
     struct str account;
-    if (!rename_lost_account(request, &account))
+    if (str_given(request->lost_account))
+        account = request->lost_account;
+    else if (!rename_lost_account(request, &account))
         account = str_cut(path, '/');
     return decode_part(arena, account, &out->account);
 }

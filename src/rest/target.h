@@ -27,6 +27,8 @@ struct target_request {
     struct str path;
     bool product_style;
     bool names_container;
+    bool dfs;                /* of the Data Lake API: a container without a path is its root */
+    struct str lost_account; /* of a path that lacks it, see dfs_lost_account; else absent */
     struct str rename_source;
 };
 struct err target_parse(struct arena *arena, const struct target_request *request,

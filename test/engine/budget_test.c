@@ -99,7 +99,7 @@ static void begin(struct budget_fixture *f, struct engine *engine)
     CHECK_OK(http_server_new(&f->loop, 1, &REST_HANDLER, NULL, &f->http));
     for (int i = 0; i < SERVICE_KIND_COUNT; i++) {
         enum service_kind service = (enum service_kind)i;
-        match_index_init(&f->rest.match[i], service);
+        match_index_init(&f->rest.match[i], match_table(service));
         f->listeners[i] = (struct rest_listener){.server = &f->rest, .service = service};
         CHECK_OK(http_server_listen(f->http, "127.0.0.1", 0, &f->listeners[i], &f->rest.ports[i]));
     }

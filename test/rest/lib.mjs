@@ -117,11 +117,12 @@ async function answers(port) {
  *   services   which services to turn on; all by default
  *   args, env  further flags and variables
  *   admin      true: the admin listener too, on ports.admin
+ *   dfs        true: the Data Lake listener too, on ports.dfs
  *   disk       how large a disk of its own it gets for its data ('32m'), if disksCanBeMade(); it goes with the process
  */
-export async function startServer({ inMemory = false, services = SERVICES, args = [], env = {}, disk = null, admin = false } = {}) {
+export async function startServer({ inMemory = false, services = SERVICES, args = [], env = {}, disk = null, admin = false, dfs = false } = {}) {
     for (let attempt = 0; ; attempt++) {
-        const server = new Server({ inMemory, services, args, env, disk, admin });
+        const server = new Server({ inMemory, services, args, env, disk, admin, dfs });
         try {
             await server.start();
             return server;
@@ -157,15 +158,17 @@ class Server {
 
     /** After stop() or kill(): again with the same ports and data. */
     async start() {
-        const { inMemory, services, args, env, disk, admin } = this.options;
+        const { inMemory, services, args, env, disk, admin, dfs } = this.options;
         if (this.ports === null) {
-            const free = await freePorts(SERVICES.length + 1);
+            const free = await freePorts(SERVICES.length + 2);
             this.ports = Object.fromEntries(SERVICES.map((s, i) => [s, services.includes(s) ? free[i] : 0]));
             this.ports.admin = admin ? free[SERVICES.length] : 0;
+            this.ports.dfs = dfs ? free[SERVICES.length + 1] : 0;
         }
         const flags = SERVICES.flatMap((s) => [`--${s}-port`, String(this.ports[s] || 'off')]);
         flags.push('--smb-port', 'off', '--clock-file', this.clockFile);
         flags.push('--admin-port', admin ? String(this.ports.admin) : 'off');
+        flags.push('--dfs-port', dfs ? String(this.ports.dfs) : 'off');
         flags.push(...(inMemory ? ['--in-memory'] : ['--data', this.data]), ...args);
         if (disk !== null)
             mkdirSync(this.data, { recursive: true });
@@ -274,6 +277,12 @@ class Server {
     async queues(options = {}) {
         const { QueueServiceClient } = await import('@azure/storage-queue');
         return QueueServiceClient.fromConnectionString(this.connectionString(options), NO_RETRY);
+    }
+
+    /** Data Lake clients, for the dfs port when there is one, else the blob port. */
+    async lake({ account = ACCOUNT, key = KEY, service = this.ports.dfs === 0 ? 'blob' : 'dfs' } = {}) {
+        const { DataLakeServiceClient, StorageSharedKeyCredential } = await import('@azure/storage-file-datalake');
+        return new DataLakeServiceClient(this.url(service, account), new StorageSharedKeyCredential(account, key), NO_RETRY);
     }
 
     async shares(options = {}) {

@@ -84,24 +84,6 @@ test('an account that is not served is told from one that the address does not n
     assert.match(bySas.text, /There is no account 'nobody' on this server/);
 });
 
-test('calls of Data Lake Storage say that they are not served', async () => {
-    const CALLS = [
-        ['PUT', '/fs', 'resource=filesystem'],
-        ['GET', '', 'resource=account'],
-        ['GET', '/fs', 'resource=filesystem&recursive=true'],
-        ['PUT', '/fs/dir', 'resource=directory'],
-        ['PATCH', '/fs/file', 'action=append&position=0'],
-        ['HEAD', '/fs/file', 'action=getStatus'],
-        ['DELETE', '/fs/dir', 'recursive=true'],
-    ];
-    for (const [method, path, query] of CALLS) {
-        const answer = await server.request('blob', method, path, { query });
-        assertError(answer, 501, 'NotImplemented');
-        if (method !== 'HEAD')
-            assert.match(answer.text, /Data Lake Storage/, `${method} ${path}?${query}`);
-    }
-});
-
 test('docs/operations.md lists nothing that answers that it is not served', async () => {
     const text = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
     assert.doesNotMatch(text, /QueryBlobContents/);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Get Account Information. */
 #include "rest/blob/ops.h"
+#include "rest/server.h"
 
 struct err rest_get_account_information_decode(struct rest_call *call)
 {
@@ -14,6 +15,7 @@ struct err rest_get_account_information_encode(struct rest_call *call)
 {
     call_put(call, STR("x-ms-sku-name"), STR("Standard_RAGRS"));
     call_put(call, STR("x-ms-account-kind"), STR("StorageV2"));
-    call_put_bool(call, STR("x-ms-is-hns-enabled"), false);
+    call_put_bool(call, STR("x-ms-is-hns-enabled"),
+                  accounts_is_hierarchical(call->server->auth.accounts, call->account));
     return OK;
 }

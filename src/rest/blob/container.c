@@ -74,6 +74,9 @@ struct err rest_create_container_decode(struct rest_call *call)
     TRY(decode_container(call, &args));
     TRY(read_public_access(call, &args->public_access));
     TRY(read_default_scope(call, args));
+    args->hierarchical = accounts_is_hierarchical(call->server->auth.accounts, call->account);
+    if (call->who.kind == AUTH_BEARER)
+        args->owner = call->who.identity;
     return metadata_from_headers(call, &args->metadata);
 }
 

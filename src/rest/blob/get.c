@@ -10,6 +10,7 @@
 #include "rest/blob/request.h"
 #include "rest/blob/tags.h"
 #include "rest/content_source.h"
+#include "rest/dfs/request.h"
 #include "rest/metadata.h"
 #include "rest/range.h"
 #include "rest/structured_body.h"
@@ -19,6 +20,8 @@
 
 enum {
     VERSION_TIER_ON_GET = 20261006,
+    VERSION_RESOURCE_TYPE = 20201002,
+    VERSION_ACL = 20231103,
 };
 
 /* ---- decode ---- */
@@ -146,6 +149,18 @@ static void put_incremental_copy(struct rest_call *call, const struct blob_copy_
     call_put(call, STR("x-ms-copy-destination-snapshot"), (struct str){time, sizeof time});
 }
 
+/* What the head of a path of a hierarchical account says besides. */
+static void put_path(struct rest_call *call, const struct blob_head *head)
+{
+    if (head->path.directory)
+        call_put(call, STR("x-ms-meta-hdi_isfolder"), STR("true"));
+    if (call->version >= VERSION_RESOURCE_TYPE || call->dfs)
+        dfs_put_status(call, head, true);
+    if (call->version >= VERSION_ACL)
+        dfs_put_acl(call, head);
+    call_put_if(call, STR("x-ms-encryption-context"), head->path.encryption_context);
+}
+
 /* What Get Blob and Get Blob Properties have in common. */
 static void put_head(struct rest_call *call, const struct get_blob *get)
 {
@@ -175,6 +190,8 @@ static void put_head(struct rest_call *call, const struct get_blob *get)
     if (head->accessed != 0)
         call_put_time(call, STR("x-ms-last-access-time"), head->accessed);
     call_put_own(call, STR("Accept-Ranges"), STR("bytes"));
+    if (get->args.hierarchical)
+        put_path(call, head);
 }
 
 static void put_range_checksum(struct rest_call *call, const struct get_blob *get)
@@ -241,7 +258,7 @@ struct err rest_get_blob_encode(struct rest_call *call)
 {
     struct get_blob *get = call->args;
     TRY(blob_copy_decode(get->args.head.copy, &get->copy));
-    struct blob_touch touch = {call->partition, get->args.request.name, call->now};
+    struct blob_touch touch = {call->partition, get->args.name, call->now};
     if (get->args.request.at.item == BLOB_BASE)
         blob_touch(call->store->touches, &touch, &get->args.head);
     put_head(call, get);

@@ -11,12 +11,17 @@
 #include "rest/blob/tags.h"
 #include "rest/listing.h"
 #include "rest/metadata.h"
+#include "rest/server.h"
 #include "service/blob/copy_state.h"
 #include "service/common/etag.h"
 #include "service/common/name.h"
 #include "service/common/pairs.h"
 
-enum { VERSION_START_FROM = 20260206, VERSION_END_BEFORE = 20261006 };
+enum {
+    VERSION_RESOURCE_TYPE = 20201002,
+    VERSION_START_FROM = 20260206,
+    VERSION_END_BEFORE = 20261006
+};
 
 /* A literal, at its length. */
 #define PUT(b, literal) buf_put((b), STR(literal))
@@ -52,6 +57,8 @@ struct list_blobs {
     bool wants_tags;
     bool wants_policy, wants_hold;
     bool wants_copy;
+    bool wants_permissions;
+    bool hierarchical;
 };
 
 static bool take_kept_include(struct blob_list_args *args, struct str value)
@@ -67,7 +74,6 @@ static bool take_kept_include(struct blob_list_args *args, struct str value)
 
 static bool take_blob_include(void *arg, struct str value)
 {
-    static const struct str OTHERS[] = {STR_INIT("permissions")};
     struct list_blobs *list = arg;
     if (str_ieq(value, STR("snapshots")))
         return list->args.wants_snapshots = true;
@@ -85,10 +91,8 @@ static bool take_blob_include(void *arg, struct str value)
         return true;
     if (str_ieq(value, STR("copy")))
         return list->wants_copy = true;
-    /* Known to the service; blobs have none of these. */
-    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
-        if (str_ieq(value, OTHERS[i]))
-            return true;
+    if (str_ieq(value, STR("permissions")))
+        return list->wants_permissions = true;
     return false;
 }
 
@@ -234,6 +238,24 @@ static void put_copy(struct buf *b, struct str bytes)
         PUT(b, "<IncrementalCopy>true</IncrementalCopy>");
 }
 
+/* What paths of a hierarchical account have besides; who may do what only when it is asked for. */
+static void put_path(const struct list_blobs *list, const struct blob_path *path)
+{
+    struct buf *b = &list->call->out;
+    if (list->call->version >= VERSION_RESOURCE_TYPE)
+        xml_element(b, STR("ResourceType"), path->directory ? STR("directory") : STR("file"));
+    if (!list->wants_permissions)
+        return;
+    struct buf text = buf_in(list->call->arena);
+    xml_element(b, STR("Owner"), acl_owner(path));
+    xml_element(b, STR("Group"), acl_group(path));
+    acl_put_mode(&text, path);
+    xml_element(b, STR("Permissions"), buf_str(&text));
+    buf_clear(&text);
+    acl_put_text(&text, path);
+    xml_element(b, STR("Acl"), buf_str(&text));
+}
+
 static void put_properties(struct list_blobs *list, const struct blob_list_item *item)
 {
     struct buf *b = &list->call->out;
@@ -262,6 +284,8 @@ static void put_properties(struct list_blobs *list, const struct blob_list_item 
     if (head->tags.n > 0)
         xml_element_u64(b, STR("TagCount"), pairs_count(head->tags));
     put_protection(list, head);
+    if (list->hierarchical)
+        put_path(list, &head->path);
     PUT(b, "<ServerEncrypted>true</ServerEncrypted></Properties>");
 }
 
@@ -291,6 +315,8 @@ static void put_kind(struct list_blobs *list, const struct blob_list_item *item)
     }
     if (head->deleted != 0)
         PUT(b, "<Deleted>true</Deleted>");
+    if (head->path.deletion_id != 0)
+        xml_element_u64(b, STR("DeletionId"), (uint64_t)head->path.deletion_id);
 }
 
 static void put_blob(void *sink, const struct blob_list_item *item)
@@ -367,6 +393,7 @@ struct err rest_list_blobs_decode(struct rest_call *call)
     TRY(name_check_container(call->container));
     call->partition = blob_partition(call->arena, call->account, call->container);
     list->call = call;
+    list->hierarchical = accounts_is_hierarchical(call->server->auth.accounts, call->account);
     list->args = (struct blob_list_args){
         .arena = call->arena,
         .prefix = call_query(call, STR("prefix")),
@@ -375,7 +402,9 @@ struct err rest_list_blobs_decode(struct rest_call *call)
         .begin = begin_blobs,
         .item = put_blob,
         .prefix_found = put_prefix,
+        .caller = call->by_lists ? blob_caller(call, &call->who) : NULL,
     };
+    call->lists_read = true;
     if (call->version >= VERSION_START_FROM)
         list->args.start_from = call_query(call, STR("startFrom"));
     /* It came with Arrow listings. Who asks for Arrow is given XML, as the service does for

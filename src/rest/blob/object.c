@@ -6,6 +6,7 @@
 #include "rest/blob/request.h"
 #include "rest/blob/upload.h"
 #include "rest/metadata.h"
+#include "rest/second.h"
 
 /* ---- Put Blob ---- */
 
@@ -201,21 +202,46 @@ struct err rest_delete_blob_encode(struct rest_call *call)
 {
     const struct blob_delete_args *args = call->args;
     call_put_bool(call, STR("x-ms-delete-type-permanent"), !args->kept);
+    if (args->deletion_id != 0)
+        call_put_u64(call, STR("x-ms-deletion-id"), (uint64_t)args->deletion_id);
     call->status = 202;
     return OK;
 }
 
 /* ---- Undelete Blob ---- */
 
+/* "path?deletionid=N": which of those that were deleted under a name of a hierarchical account. */
+static struct err read_deletion_id(struct rest_call *call, struct blob_undelete_args *args)
+{
+    const struct str name = SECOND_UNDELETE_SOURCE;
+    struct str query = call_header(call, name);
+    const struct str parameter = STR("deletionid=");
+    uint64_t id;
+    if (!str_given(query))
+        return OK;
+    (void)str_cut(&query, '?');
+    if (!str_given(query) || !str_istarts(query, parameter) ||
+        !str_to_u64(str_from(query, parameter.n), &id) || id == 0 || id > INT64_MAX)
+        return call_bad_header(call, name);
+    args->deletion_id = (int64_t)id;
+    return OK;
+}
+
 struct err rest_undelete_blob_decode(struct rest_call *call)
 {
     struct blob_undelete_args *args = ARENA_NEW(call->arena, struct blob_undelete_args);
     call->args = args;
+    TRY(read_deletion_id(call, args));
     return blob_read_base_request(call, &args->request);
 }
 
 struct err rest_undelete_blob_encode(struct rest_call *call)
 {
-    (void)call;
+    const struct blob_undelete_args *args = call->args;
+    if (args->deletion_id == 0)
+        return OK;
+    call_put(call, STR("x-ms-resource-type"),
+             args->head.path.directory ? STR("directory") : STR("file"));
+    call_put_time(call, STR("x-ms-creation-time"), args->head.created);
     return OK;
 }

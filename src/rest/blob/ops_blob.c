@@ -80,7 +80,7 @@ static const struct op ROWS[] = {
      .account_sas = "w", .account_sas_type = 'c', .conditions = COND_S | COND_U,
      .mode = MODE_WRITE, .decode = rest_lease_container_decode, .run = blob_lease_container, .encode = rest_lease_container_encode},
     {.name = "ListBlobs", .methods = M_GET, .resource = R_CONTAINER, .restype = "container", .comp = "list",
-     .account_sas = "l", .account_sas_type = 'c', .service_sas = "l", .anonymous = AUTH_ANONYMOUS_CONTAINER,
+     .account_sas = "l", .account_sas_type = 'c', .service_sas = "l", .anonymous = AUTH_ANONYMOUS_CONTAINER, .lists = true,
      .mode = MODE_READ, .decode = rest_list_blobs_decode, .run = blob_list_blobs, .encode = rest_list_blobs_encode},
     {.name = "FindBlobsByTagsInContainer", .methods = M_GET, .resource = R_CONTAINER, .restype = "container", .comp = "blobs",
      .account_sas = "f", .account_sas_type = 'c', .service_sas = "f",

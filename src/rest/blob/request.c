@@ -84,6 +84,12 @@ static struct err read_guid(struct rest_call *call, struct str name, bool *given
     return OK;
 }
 
+struct err blob_read_lease_id_of(struct rest_call *call, struct str name, struct lease_id *out)
+{
+    *out = (struct lease_id){0};
+    return call_header(call, name).n == 0 ? OK : read_guid(call, name, &out->given, &out->id);
+}
+
 struct err blob_read_lease_id(struct rest_call *call, struct lease_id *out)
 {
     out->verdict = &call->verdict;
@@ -140,6 +146,12 @@ static struct err read_action(struct rest_call *call, enum lease_action *out)
             return OK;
         }
     return call_bad_header(call, name);
+}
+
+struct err blob_read_lease_acquire(struct rest_call *call, struct lease_request *out)
+{
+    *out = (struct lease_request){.action = LEASE_ACQUIRE};
+    return read_acquire(call, out);
 }
 
 /* A header that belongs to another action is refused. */
@@ -232,11 +244,44 @@ static bool account_has_versions(const struct rest_call *call)
     return false;
 }
 
-struct err blob_read_request(struct rest_call *call, struct blob_request *out)
+/* Paths that a token's holder makes, or somebody with a SAS of theirs, are theirs, or those of whom
+ * the SAS says that it acts for. */
+static struct str owner_of_new(const struct auth_result *who)
+{
+    bool named = who->kind == AUTH_BEARER || who->kind == AUTH_DELEGATION_SAS;
+    return str_given(who->agent) ? who->agent : named ? who->identity : STR_NONE;
+}
+
+const struct acl_caller *blob_caller(struct rest_call *call, const struct auth_result *who)
+{
+    struct acl_caller *caller = ARENA_NEW(call->arena, struct acl_caller);
+    *caller = (struct acl_caller){.id = str_given(who->user) ? who->user : who->identity,
+                                  .groups = str_given(who->user) ? NULL : who->groups,
+                                  .group_count = str_given(who->user) ? 0 : who->group_count};
+    return caller;
+}
+
+/* Whose role lets them read, but not do this, needs no list's leave to get to the path. */
+static bool may_read_by_role(const struct rest_call *call)
+{
+    struct auth_resource what = {.service = call->service,
+                                 .account = call->account,
+                                 .container = call->container,
+                                 .object = call->object};
+    struct auth_demand read = {.operation = "GetBlob", .service_sas = "r", .lists = true};
+    return !auth_consults_lists(&call->server->auth, &call->who, &what, &read);
+}
+
+static struct err read_request(struct rest_call *call, struct blob_request *out)
 {
     *out = (struct blob_request){.arena = call->arena, .name = call->object};
     TRY(name_check_container(call->container));
-    TRY(name_check_blob(call->object));
+    out->path.owner = owner_of_new(&call->who);
+    if (call->by_lists) {
+        out->path.caller = blob_caller(call, &call->who);
+        out->path.passes = may_read_by_role(call);
+    }
+    call->lists_read = true;
     call->partition = blob_partition(call->arena, call->account, call->container);
     TRY(read_at(call, &out->at));
     TRY(blob_read_conditions(call, &out->conditions));
@@ -244,10 +289,22 @@ struct err blob_read_request(struct rest_call *call, struct blob_request *out)
     out->tracks_access = call->store->touches != NULL;
     TRY(blob_read_encryption_scope(call, STR("x-ms-encryption-scope"), &out->encryption_scope));
     if (call->op->mode != MODE_READ) {
-        out->versioning = account_has_versions(call);
+        out->versioning = account_has_versions(call) &&
+                          !accounts_is_hierarchical(call->server->auth.accounts, call->account);
         out->settings = service_properties_partition(call->arena, SERVICE_BLOB, call->account);
     }
     return blob_read_lease_id(call, &out->lease);
+}
+
+struct err blob_read_request(struct rest_call *call, struct blob_request *out)
+{
+    TRY(read_request(call, out));
+    return name_check_blob(call->object);
+}
+
+struct err blob_read_root_request(struct rest_call *call, struct blob_request *out)
+{
+    return read_request(call, out);
 }
 
 struct err blob_read_base_request(struct rest_call *call, struct blob_request *out)

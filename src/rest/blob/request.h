@@ -25,9 +25,17 @@ struct err blob_read_http_conditions(struct rest_call *call,
 struct err blob_read_date(struct rest_call *call, struct str name, bool *given, int64_t *ticks);
 /* x-ms-lease-id. */
 struct err blob_read_lease_id(struct rest_call *call, struct lease_id *out);
+/* The same of another header, which counts as absent when it is empty. */
+struct err blob_read_lease_id_of(struct rest_call *call, struct str name, struct lease_id *out);
+/* x-ms-proposed-lease-id and x-ms-lease-duration, of what acquires a lease on the way. */
+struct err blob_read_lease_acquire(struct rest_call *call, struct lease_request *out);
 /* The name, `snapshot`, conditions and the lease id of an operation on a blob; sets the call's
  * partition too. */
 struct err blob_read_request(struct rest_call *call, struct blob_request *out);
+/* The same for the root directory of a hierarchical container, which has no name. */
+struct err blob_read_root_request(struct rest_call *call, struct blob_request *out);
+/* Whom the lists of paths are asked about, where they are: see call->by_lists. */
+const struct acl_caller *blob_caller(struct rest_call *call, const struct auth_result *who);
 /* The same for an operation that only the blob itself can have: naming a snapshot is refused. */
 struct err blob_read_base_request(struct rest_call *call, struct blob_request *out);
 /* The scope that the header names, or the SAS; absent when neither does. */

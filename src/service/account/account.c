@@ -172,6 +172,7 @@ static struct err insert(struct accounts *set, struct account *account, struct a
     size_t place = place_of(set, account->name);
     if (is_at(set, place, account->name)) {
         *replaced = set->sorted[place];
+        account->hierarchical = account->hierarchical || (*replaced)->hierarchical;
         set->sorted[place] = account;
         return OK;
     }
@@ -230,6 +231,32 @@ struct err accounts_put(struct accounts *set, struct str name, struct str key1, 
     account_put(err_is(error) ? account : replaced);
     tell_listeners(set);
     return error;
+}
+
+/* An account that is in the set is not changed: one like it takes its place. */
+struct err accounts_make_hierarchical(struct accounts *set, struct str name)
+{
+    struct account *old = accounts_get(set, name);
+    if (old == NULL)
+        return err_new(ERR_RESOURCE_NOT_FOUND);
+    struct account *account = account_new(old->name, old->keys_base64[0], old->keys_base64[1]);
+    struct account *replaced = NULL;
+    assert(account != NULL);
+    account->hierarchical = true;
+    account_put(old);
+    lock_for_change(set);
+    struct err error = insert(set, account, &replaced);
+    unlock(set);
+    account_put(err_is(error) ? account : replaced);
+    return error;
+}
+
+bool accounts_is_hierarchical(struct accounts *set, struct str name)
+{
+    struct account *account = accounts_get(set, name);
+    bool hierarchical = account != NULL && account->hierarchical;
+    account_put(account);
+    return hierarchical;
 }
 
 struct err accounts_remove(struct accounts *set, struct str name)

@@ -29,6 +29,7 @@ enum {
 struct account {
     struct str name;
     unsigned key_count; /* 1 or 2 */
+    bool hierarchical;  /* its containers are trees of directories (Data Lake Storage) */
     struct str keys_base64[ACCOUNT_KEYS];
     struct hmac_key keys[ACCOUNT_KEYS]; /* ready for signing */
     _Atomic unsigned holders;           /* accounts_get and account_put only */
@@ -42,6 +43,10 @@ void accounts_free(struct accounts *set);
 /* Adds or replaces. Keys are base64; key2 may be absent. ERR_INVALID_INPUT when the name or a key
  * is not well-formed or there are ACCOUNTS_MAX already. */
 struct err accounts_put(struct accounts *set, struct str name, struct str key1, struct str key2);
+/* Containers that the account makes from now on are hierarchical; other keys do not change that.
+ * ERR_RESOURCE_NOT_FOUND. */
+struct err accounts_make_hierarchical(struct accounts *set, struct str name);
+bool accounts_is_hierarchical(struct accounts *set, struct str name);
 /* ERR_RESOURCE_NOT_FOUND. */
 struct err accounts_remove(struct accounts *set, struct str name);
 /* Which account of a list is not well-formed. */

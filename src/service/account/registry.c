@@ -9,12 +9,13 @@
 
 #define PARTITION STR("accounts")
 /* Row: the account's name. */
-enum { FIELD_KEY_1 = 1, FIELD_KEY_2 = 2, FIELD_DELETED = 3 };
+enum { FIELD_KEY_1 = 1, FIELD_KEY_2 = 2, FIELD_DELETED = 3, FIELD_HIERARCHICAL = 4 };
 enum { NEW_KEY_BYTES = 64, SCRATCH_BYTES = 4096 };
 
 struct row {
     struct str name;
     struct str keys[ACCOUNT_KEYS];
+    bool hierarchical;
     bool deleted; /* the well-known account only: it is not to come back by default */
 };
 
@@ -24,6 +25,7 @@ static struct str encode(struct arena *arena, const struct row *row)
     record_put_bytes(&b, FIELD_KEY_1, row->keys[0]);
     record_put_bytes(&b, FIELD_KEY_2, row->keys[1]);
     record_put(&b, FIELD_DELETED, row->deleted);
+    record_put(&b, FIELD_HIERARCHICAL, row->hierarchical);
     return buf_str(&b);
 }
 
@@ -37,11 +39,19 @@ static struct err decode(struct str name, struct str value, struct row *out)
             out->keys[field.number - FIELD_KEY_1] = field.bytes;
         else if (field.number == FIELD_DELETED)
             out->deleted = field.value != 0;
+        else if (field.number == FIELD_HIERARCHICAL)
+            out->hierarchical = field.value != 0;
     }
     return reader_ok(&r) ? OK : err_new(ERR_CORRUPT);
 }
 
 /* ---- loading ---- */
+
+static struct err serve_row(struct registry *registry, const struct row *row)
+{
+    TRY(accounts_put(registry->accounts, row->name, row->keys[0], row->keys[1]));
+    return row->hierarchical ? accounts_make_hierarchical(registry->accounts, row->name) : OK;
+}
 
 struct load {
     struct registry *registry;
@@ -56,7 +66,7 @@ static struct err load_row(struct load *load, struct str name, struct str value)
         *load->well_known_deleted = true;
         return OK;
     }
-    return accounts_put(load->registry->accounts, row.name, row.keys[0], row.keys[1]);
+    return serve_row(load->registry, &row);
 }
 
 static struct err load_all(struct txn *t, void *arg)
@@ -108,6 +118,7 @@ static struct err apply(struct txn *t, void *arg)
         return txn_del(t, row.name);
     if (change->only_key != 0 && change->exists)
         row.keys[2 - change->only_key] = old.keys[2 - change->only_key];
+    row.hierarchical = row.hierarchical || (change->exists && old.hierarchical);
     return txn_put(t, row.name, encode(txn_arena(t), &row));
 }
 
@@ -147,13 +158,15 @@ static struct err check_new(const struct registry *registry, const struct row *r
     return served == NULL ? OK : err_new(ERR_RESOURCE_ALREADY_EXISTS);
 }
 
-struct err registry_add(struct registry *registry, struct str name, struct str key1,
-                        struct str key2)
+struct err registry_add(struct registry *registry, const struct registry_new *account)
 {
     struct arena scratch;
     arena_init(&scratch, SCRATCH_BYTES);
-    struct change change = {.row = {.name = name, .keys = {key1, key2}}, .must_not = true};
-    if (!str_given(key1)) {
+    struct change change = {.row = {.name = account->name,
+                                    .keys = {account->key1, account->key2},
+                                    .hierarchical = account->hierarchical},
+                            .must_not = true};
+    if (!str_given(account->key1)) {
         change.row.keys[0] = new_key(&scratch);
         change.row.keys[1] = new_key(&scratch);
     }
@@ -161,7 +174,7 @@ struct err registry_add(struct registry *registry, struct str name, struct str k
     if (!err_is(error))
         error = commit(registry, &change);
     if (!err_is(error))
-        error = accounts_put(registry->accounts, name, change.row.keys[0], change.row.keys[1]);
+        error = serve_row(registry, &change.row);
     arena_release(&scratch);
     return error;
 }

@@ -22,8 +22,11 @@ struct err registry_load(struct registry *registry, bool *well_known_deleted);
 
 /* Keys as accounts_put wants them; an absent key1 means two new random keys. ERR_INVALID_INPUT,
  * ERR_RESOURCE_ALREADY_EXISTS. */
-struct err registry_add(struct registry *registry, struct str name, struct str key1,
-                        struct str key2);
+struct registry_new {
+    struct str name, key1, key2;
+    bool hierarchical; /* see struct account */
+};
+struct err registry_add(struct registry *registry, const struct registry_new *account);
 /* Replaces key 1 or 2 by a new random one. ERR_RESOURCE_NOT_FOUND; ERR_INVALID_INPUT for an account
  * that the command line or the environment gave: there it would be back after a restart. */
 struct err registry_rotate_key(struct registry *registry, struct str name, unsigned which);

@@ -44,16 +44,23 @@ static void check_key(struct fixture *f, const char *name, unsigned i, const cha
     account_put(account);
 }
 
+static struct err add_account(struct registry *registry, struct str name, struct str key1,
+                              struct str key2)
+{
+    struct registry_new account = {.name = name, .key1 = key1, .key2 = key2};
+    return registry_add(registry, &account);
+}
+
 void test_registry_add_is_there_after_restart(void)
 {
     struct fixture f;
     begin(&f);
-    CHECK_OK(registry_add(&f.registry, STR("first"), STR(KEY_A), STR(KEY_B)));
-    CHECK_OK(registry_add(&f.registry, STR("second"), STR(KEY_B), STR_NONE));
-    CHECK_ERR(registry_add(&f.registry, STR("first"), STR(KEY_A), STR_NONE),
+    CHECK_OK(add_account(&f.registry, STR("first"), STR(KEY_A), STR(KEY_B)));
+    CHECK_OK(add_account(&f.registry, STR("second"), STR(KEY_B), STR_NONE));
+    CHECK_ERR(add_account(&f.registry, STR("first"), STR(KEY_A), STR_NONE),
               ERR_RESOURCE_ALREADY_EXISTS);
-    CHECK_ERR(registry_add(&f.registry, STR("Bad"), STR(KEY_A), STR_NONE), ERR_INVALID_INPUT);
-    CHECK_ERR(registry_add(&f.registry, STR("bad"), STR("?"), STR_NONE), ERR_INVALID_INPUT);
+    CHECK_ERR(add_account(&f.registry, STR("Bad"), STR(KEY_A), STR_NONE), ERR_INVALID_INPUT);
+    CHECK_ERR(add_account(&f.registry, STR("bad"), STR("?"), STR_NONE), ERR_INVALID_INPUT);
     CHECK(!restart(&f));
     CHECK_INT(accounts_count(f.registry.accounts), 2);
     check_key(&f, "first", 0, KEY_A);
@@ -66,7 +73,7 @@ void test_registry_makes_keys(void)
 {
     struct fixture f;
     begin(&f);
-    CHECK_OK(registry_add(&f.registry, STR("first"), STR_NONE, STR_NONE));
+    CHECK_OK(add_account(&f.registry, STR("first"), STR_NONE, STR_NONE));
     struct account *account = accounts_get(f.registry.accounts, STR("first"));
     CHECK_INT(account->key_count, 2);
     CHECK_INT(account->keys_base64[0].n, 88);
@@ -79,7 +86,7 @@ void test_registry_rotate_key_changes_one(void)
 {
     struct fixture f;
     begin(&f);
-    CHECK_OK(registry_add(&f.registry, STR("first"), STR(KEY_A), STR_NONE));
+    CHECK_OK(add_account(&f.registry, STR("first"), STR(KEY_A), STR_NONE));
     CHECK_ERR(registry_rotate_key(&f.registry, STR("first"), 3), ERR_INVALID_INPUT);
     CHECK_ERR(registry_rotate_key(&f.registry, STR("nobody"), 1), ERR_RESOURCE_NOT_FOUND);
     CHECK_OK(registry_rotate_key(&f.registry, STR("first"), 2));
@@ -101,12 +108,12 @@ void test_registry_delete(void)
 {
     struct fixture f;
     begin(&f);
-    CHECK_OK(registry_add(&f.registry, STR("first"), STR(KEY_A), STR_NONE));
+    CHECK_OK(add_account(&f.registry, STR("first"), STR(KEY_A), STR_NONE));
     CHECK_OK(registry_delete(&f.registry, STR("first")));
     CHECK_ERR(registry_delete(&f.registry, STR("first")), ERR_RESOURCE_NOT_FOUND);
     CHECK(!restart(&f));
     CHECK_INT(accounts_count(f.registry.accounts), 0);
-    CHECK_OK(registry_add(&f.registry, STR("first"), STR(KEY_B), STR_NONE));
+    CHECK_OK(add_account(&f.registry, STR("first"), STR(KEY_B), STR_NONE));
     end(&f);
 }
 
@@ -121,7 +128,7 @@ void test_registry_well_known_account(void)
     CHECK(accounts_get(f.registry.accounts, name) == NULL);
     CHECK(restart(&f));
     CHECK_INT(accounts_count(f.registry.accounts), 0);
-    CHECK_OK(registry_add(&f.registry, name, STR(KEY_A), STR_NONE));
+    CHECK_OK(add_account(&f.registry, name, STR(KEY_A), STR_NONE));
     CHECK(!restart(&f));
     check_key(&f, ACCOUNT_WELL_KNOWN_NAME, 0, KEY_A);
     end(&f);
@@ -134,7 +141,7 @@ void test_registry_well_known_account(void)
     CHECK(!str_eq(account->keys_base64[0], STR(ACCOUNT_WELL_KNOWN_KEY)));
     account_put(account);
     f.registry.refuse_well_known_key = true;
-    CHECK_ERR(registry_add(&f.registry, STR("other"), STR(KEY_A), STR(ACCOUNT_WELL_KNOWN_KEY)),
+    CHECK_ERR(add_account(&f.registry, STR("other"), STR(KEY_A), STR(ACCOUNT_WELL_KNOWN_KEY)),
               ERR_INVALID_INPUT);
     end(&f);
 }
@@ -147,7 +154,7 @@ void test_registry_leaves_others_accounts_alone(void)
     CHECK_OK(accounts_put(f.registry.accounts, STR("given"), STR(KEY_A), STR_NONE));
     CHECK_ERR(registry_rotate_key(&f.registry, STR("given"), 1), ERR_INVALID_INPUT);
     CHECK_ERR(registry_delete(&f.registry, STR("given")), ERR_INVALID_INPUT);
-    CHECK_ERR(registry_add(&f.registry, STR("given"), STR(KEY_A), STR_NONE),
+    CHECK_ERR(add_account(&f.registry, STR("given"), STR(KEY_A), STR_NONE),
               ERR_RESOURCE_ALREADY_EXISTS);
     check_key(&f, "given", 0, KEY_A);
     end(&f);

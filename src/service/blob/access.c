@@ -68,7 +68,9 @@ static struct err load_at(struct txn *t, const struct blob_request *request,
                           const struct blob_at *at, struct blob *out)
 {
     out->at = *at;
-    out->key = blob_key_head(txn_arena(t), out->container.incarnation, request->name, at);
+    if (!str_given(out->name))
+        return OK;
+    out->key = blob_key_head(txn_arena(t), out->container.incarnation, out->name, at);
     struct engine_read read = {
         .key = out->key, .with_body = request->wants_content, .loan = request->loan};
     TRY(txn_get_many(t, &read, 1));
@@ -79,11 +81,27 @@ static struct err load_at(struct txn *t, const struct blob_request *request,
     return OK;
 }
 
-struct err blob_load(struct txn *t, const struct blob_request *request, struct blob *out)
+/* Where the blob's rows lie. `makes`: it is to be made there. */
+static struct err find_place(struct txn *t, const struct blob_request *request, bool makes,
+                             struct blob *out)
+{
+    struct tree_way way;
+    *out = (struct blob){.name = request->name};
+    TRY(container_load(t, &out->container));
+    if (!out->container.hierarchical)
+        return OK;
+    TRY(tree_resolve(t, &out->container, &request->path, request->name, makes, &way));
+    out->name = way.name;
+    out->parent = way.parent;
+    out->made = way.made;
+    return OK;
+}
+
+static struct err load(struct txn *t, const struct blob_request *request, bool makes,
+                       struct blob *out)
 {
     static const struct blob_at base = {.item = BLOB_BASE};
-    *out = (struct blob){0};
-    TRY(container_load(t, &out->container));
+    TRY(find_place(t, request, makes, out));
     TRY(load_at(t, request, &request->at, out));
     if (request->at.item != BLOB_VERSION || out->stored)
         return OK;
@@ -93,6 +111,58 @@ struct err blob_load(struct txn *t, const struct blob_request *request, struct b
     if (!out->exists || out->head.version != request->at.time)
         *out = version;
     return OK;
+}
+
+struct err blob_load(struct txn *t, const struct blob_request *request, struct blob *out)
+{
+    return load(t, request, false, out);
+}
+
+/* ---- paths ---- */
+
+static bool is_making(enum blob_use use)
+{
+    return use == BLOB_CREATE || use == BLOB_COPY_ON || use == BLOB_STAGE;
+}
+
+/* What the lists of a path, or of its directory, must grant. */
+static bool is_granted(const struct blob_request *request, enum blob_use use,
+                       const struct blob *blob)
+{
+    const struct acl_caller *caller = request->path.caller;
+    const struct blob_path *path = &blob->head.path;
+    if (caller == NULL || request->path.looks)
+        return true;
+    if (use == BLOB_DELETE)
+        return !blob->stored || acl_may_unlink(&blob->parent, path, caller);
+    if (!blob->stored)
+        return !is_making(use) || acl_allows(&blob->parent, caller, ACL_WRITE | ACL_EXECUTE);
+    return acl_allows(path, caller,
+                      use == BLOB_READ || use == BLOB_READ_STORED ? ACL_READ : ACL_WRITE);
+}
+
+static struct err check_path(const struct blob_request *request, enum blob_use use,
+                             const struct blob *blob)
+{
+    return !blob->container.hierarchical || is_granted(request, use, blob)
+               ? OK
+               : err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
+}
+
+/* A file is not made over a directory, nor the other way round; and a directory has no content. */
+static struct err check_kind(struct txn *t, const struct blob_request *request, enum blob_use use,
+                             struct blob *blob)
+{
+    if (!blob->container.hierarchical)
+        return OK;
+    bool directory = blob->head.path.directory;
+    if (is_making(use) && !blob->stored)
+        return tree_new_path(t, &request->path, &blob->parent, &blob->head.path);
+    if (is_making(use) && directory != request->path.directory)
+        return err_new(ERR_PATH_CONFLICT);
+    return directory && use == BLOB_CHANGE_SHARED
+               ? err_new(ERR_OPERATION_NOT_SUPPORTED_ON_DIRECTORY)
+               : OK;
 }
 
 static struct err check_existence(const struct blob_request *request, enum blob_use use,
@@ -149,7 +219,12 @@ static struct err pass_over_expired(struct txn *t, const struct blob_request *re
         return OK;
     if (use == BLOB_CREATE || use == BLOB_STAGE)
         TRY(blob_remove(t, blob));
-    *blob = (struct blob){.container = blob->container, .at = blob->at, .key = blob->key};
+    *blob = (struct blob){.container = blob->container,
+                          .name = blob->name,
+                          .parent = blob->parent,
+                          .made = blob->made,
+                          .at = blob->at,
+                          .key = blob->key};
     return OK;
 }
 
@@ -221,11 +296,13 @@ static struct err check_copy(const struct blob *blob, enum blob_use use)
 struct err blob_open(struct txn *t, const struct blob_request *request, enum blob_use use,
                      struct blob *out)
 {
-    TRY(blob_load(t, request, out));
+    TRY(load(t, request, is_making(use), out));
     TRY(pass_over_expired(t, request, use, out));
     out->tracks_access = request->tracks_access;
+    TRY(check_path(request, use, out));
     TRY(check_conditions(t, request, use, out));
     TRY(check_existence(request, use, out));
+    TRY(check_kind(t, request, use, out));
     TRY(check_lease(t, request, use, out));
     TRY(check_protection(t, request, use, out));
     TRY(check_encryption_scope(request, use, out));
@@ -255,16 +332,28 @@ static struct err index_tags(struct txn *t, struct blob *blob, struct str tags)
 }
 
 /* What lies beside the head in that row. */
-static struct err load_body(struct txn *t, struct str key, const struct blob_head *head,
-                            struct str *body)
+struct err blob_load_body(struct txn *t, struct str key, const struct blob_head *head,
+                          struct str *body)
 {
     struct str row;
     TRY(row_get_with_body(t, key, &row, body));
     return body->n == head->size ? OK : err_new(ERR_CORRUPT);
 }
 
+/* What the cloud does not have in hierarchical accounts, whichever operation would bring it. */
+static struct err check_hierarchical(const struct blob *blob)
+{
+    const struct blob_head *head = &blob->head;
+    bool refused = head->type == BLOB_PAGE || head->tags.n > 0 || head->protection.until != 0 ||
+                   head->protection.hold;
+    return blob->container.hierarchical && refused
+               ? err_new(ERR_FEATURE_NOT_YET_SUPPORTED_FOR_HIERARCHICAL_NAMESPACE_ACCOUNTS)
+               : OK;
+}
+
 struct err blob_save_unchanged(struct txn *t, struct blob *blob)
 {
+    TRY(check_hierarchical(blob));
     TRY(index_tags(t, blob, blob->head.deleted != 0 ? STR_NONE : blob->head.tags));
     TRY(blob_index_times(t, blob, &blob->head));
     struct buf row = buf_in(txn_arena(t));
@@ -272,7 +361,7 @@ struct err blob_save_unchanged(struct txn *t, struct blob *blob)
     if (!blob->head.content_beside)
         return txn_put(t, blob->key, buf_str(&row));
     if (!str_given(blob->body))
-        TRY(load_body(t, blob->key, &blob->head, &blob->body));
+        TRY(blob_load_body(t, blob->key, &blob->head, &blob->body));
     return txn_put_row(
         t, &(struct engine_row){.key = blob->key, .value = buf_str(&row), .body = blob->body});
 }
@@ -313,7 +402,7 @@ struct err blob_read_content(struct txn *t, const struct blob *blob, struct cont
     }
     struct str body = blob->body;
     if (!str_given(body))
-        TRY(load_body(t, blob->key, &blob->head, &body));
+        TRY(blob_load_body(t, blob->key, &blob->head, &body));
     if (part.offset > body.n || part.length > body.n - part.offset)
         return err_new(ERR_CORRUPT);
     struct str bytes = str_head(str_from(body, part.offset), part.length);
@@ -333,7 +422,7 @@ struct err blob_settle_content(struct txn *t, uint64_t incarnation, struct str k
     struct str body;
     if (!head->content_beside)
         return OK;
-    TRY(load_body(t, key, head, &body));
+    TRY(blob_load_body(t, key, head, &body));
     struct piece piece = {.kind = PIECE_INLINE, .length = body.n, .bytes = body.p};
     content_write_begin(&w, t, blob_key_content(txn_arena(t), incarnation, head->content));
     TRY(content_write(&w, &piece, PIECE_ADOPT));
@@ -422,5 +511,6 @@ struct err blob_drop_blocks(struct txn *t, uint64_t incarnation, struct blob_hea
         return OK;
     struct sweep_item item = {SWEEP_BLOCKS, incarnation, head->blocks};
     head->blocks = 0;
+    head->blocks_appended = false;
     return sweep_add(t, &item);
 }

@@ -8,6 +8,7 @@
 #include "service/blob/container.h"
 #include "service/blob/head.h"
 #include "service/blob/keys.h"
+#include "service/blob/tree.h"
 #include "service/common/content.h"
 
 /* What every operation on a blob says. */
@@ -28,11 +29,16 @@ struct blob_request {
     struct str encryption_scope; /* absent: not said */
     bool wants_content;          /* what lies beside the head is read with it */
     struct engine_loan *loan;    /* with that, NULL or where it may be lent */
+    struct tree_request path;    /* in a hierarchical container */
 };
 
 /* A blob that was opened: lives as long as the transaction. */
 struct blob {
     struct container container;
+    struct str name;         /* as keys have it: the request's, or what its path leads to (tree.h);
+                                absent when a directory on the way is not there */
+    struct blob_path parent; /* see struct tree_way */
+    unsigned made;           /* the same */
     struct blob_at at; /* which head it is: the base's for the id of the current version too */
     struct str key;    /* of its head */
     struct str body;   /* what lies beside it, when it was asked for or is new; else absent */
@@ -66,7 +72,9 @@ enum blob_use {
     BLOB_COPY_ON,       /* Incremental Copy: as BLOB_CREATE, also of an incremental copy */
 };
 
-/* ERR_CONTAINER_NOT_FOUND, ERR_BLOB_NOT_FOUND, what conditions and leases answer,
+/* In a hierarchical container a create makes the directories that lack, and refuses a path of the
+ * other kind with ERR_PATH_CONFLICT; ERR_AUTHORIZATION_PERMISSION_MISMATCH by the path's lists.
+ * ERR_CONTAINER_NOT_FOUND, ERR_BLOB_NOT_FOUND, what conditions and leases answer,
  * ERR_UNAUTHORIZED_BLOB_OVERWRITE, and for a write ERR_PENDING_COPY_OPERATION and
  * ERR_OPERATION_NOT_ALLOWED_ON_INCREMENTAL_COPY_BLOB. */
 struct err blob_open(struct txn *t, const struct blob_request *request, enum blob_use use,
@@ -108,6 +116,10 @@ struct err blob_read_content(struct txn *t, const struct blob *blob, struct cont
  * share or move one see to it. `key` is that of the row where the head was. */
 struct err blob_settle_content(struct txn *t, uint64_t incarnation, struct str key,
                                struct blob_head *head);
+
+/* The content that lies beside the head in that row. */
+struct err blob_load_body(struct txn *t, struct str key, const struct blob_head *head,
+                          struct str *body);
 
 /* Another head names the content from now on; marks this one. */
 struct err blob_share_content(struct txn *t, struct blob *blob);

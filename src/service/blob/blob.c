@@ -3,6 +3,8 @@
 
 #include "service/blob/copy_state.h"
 #include "service/blob/page.h"
+#include "service/blob/path_move.h"
+#include "service/blob/path_trash.h"
 #include "service/blob/protect.h"
 
 /* ---- Put Blob ---- */
@@ -135,6 +137,9 @@ struct err blob_get_blob(struct txn *t, void *arg)
     args->request.loan = args->loan;
     struct err opened = blob_open(t, &args->request, BLOB_READ, &blob);
     args->at = blob.at;
+    args->hierarchical = blob.container.hierarchical;
+    args->name = blob.container.hierarchical ? arena_copy(args->request.arena, blob.name)
+                                             : args->request.name;
     /* "Not modified" tells which state it is that the client has. */
     if (!err_is(opened) || opened.code == ERR_NOT_MODIFIED)
         TRY(blob_give(&args->request, &blob.head, &args->head));
@@ -216,7 +221,7 @@ struct err blob_snapshot_blob(struct txn *t, void *arg)
     struct blob snapshot = blob;
     snapshot.at = at;
     snapshot.head.version = 0;
-    snapshot.key = blob_key_head(txn_arena(t), blob.container.incarnation, args->request.name, &at);
+    snapshot.key = blob_key_head(txn_arena(t), blob.container.incarnation, blob.name, &at);
     snapshot.head.lease = (struct lease){0};
     snapshot.head.protection = (struct blob_protection){0};
     snapshot.head.expires = 0;
@@ -303,17 +308,35 @@ static struct err check_tier_time(const struct blob_delete_args *args, const str
     return met ? OK : err_new(ERR_ACCESS_TIER_CHANGE_TIME_CONDITION_NOT_MET);
 }
 
+/* In a hierarchical container: a directory only when it is empty, a file with its snapshots only
+ * when the request says so. */
+static struct err delete_path(const struct deletion *d, struct blob *blob)
+{
+    struct blob_delete_args *args = d->args;
+    TRY(path_check_removable(d->txn, blob, false, ERR_DIRECTORY_IS_NOT_EMPTY));
+    if (args->snapshots != BLOB_SNAPSHOTS_INCLUDE)
+        TRY(delete_snapshots(d, blob));
+    if (args->snapshots == BLOB_SNAPSHOTS_ONLY)
+        return OK;
+    TRY(path_take_away(d->txn, &args->request, blob, &args->deletion_id));
+    args->kept = args->deletion_id != 0;
+    return OK;
+}
+
 struct err blob_delete_blob(struct txn *t, void *arg)
 {
     struct blob_delete_args *args = arg;
     struct deletion d = {.txn = t, .args = args};
     struct blob blob;
     args->kept = false;
+    args->deletion_id = 0;
     TRY(blob_find_retention(t, &args->request, &d.retention));
     if (args->permanent)
         return delete_permanently(&d);
     TRY(blob_open(t, &args->request, BLOB_DELETE, &blob));
     TRY(check_tier_time(args, &blob.head));
+    if (blob.at.item == BLOB_BASE && blob.container.hierarchical)
+        return delete_path(&d, &blob);
     if (blob.at.item == BLOB_BASE && args->request.at.item == BLOB_VERSION)
         return err_new(ERR_OPERATION_NOT_ALLOWED_ON_ROOT_BLOB);
     if (blob.at.item == BLOB_BASE)
@@ -334,6 +357,13 @@ struct err blob_undelete_blob(struct txn *t, void *arg)
     struct blob blob;
     bool found = false;
     TRY(blob_load(t, &args->request, &blob));
+    if (blob.container.hierarchical) {
+        struct path_undelete_args path = {.request = args->request,
+                                          .deletion_id = args->deletion_id};
+        TRY(path_undelete(t, &path));
+        args->head = path.head;
+        return OK;
+    }
     if (blob.buried)
         TRY(blob_restore_base(t, &blob));
     bool any = blob.stored;

@@ -68,6 +68,8 @@ struct blob_get_args {
     /* out */
     struct blob_head head;
     struct blob_at at; /* what was found: the base for the id of the current version */
+    struct str name;   /* as keys have it */
+    bool hierarchical; /* the container is */
     uint64_t offset;   /* the range, cut to the blob */
     uint64_t length;
     struct pieces pieces;
@@ -107,7 +109,8 @@ struct blob_delete_args {
     int64_t tier_modified_since, tier_unmodified_since;
     bool permanent; /* of what is soft-deleted already */
     /* out */
-    bool kept; /* it is soft-deleted, or a previous version now */
+    bool kept;           /* it is soft-deleted, or a previous version now */
+    int64_t deletion_id; /* see path_trash.h; 0 elsewhere */
 };
 /* ERR_SNAPSHOTS_PRESENT, ERR_OPERATION_NOT_ALLOWED_ON_ROOT_BLOB for the current version by its id,
  * ERR_PERMANENT_DELETE_NOT_ALLOWED, ERR_BLOB_SNAPSHOT_NOT_SOFT_DELETED. */
@@ -115,6 +118,9 @@ engine_fn blob_delete_blob;
 
 struct blob_undelete_args {
     struct blob_request request;
+    int64_t deletion_id; /* of a hierarchical container (path_trash.h) */
+    /* out, of that */
+    struct blob_head head;
 };
 /* Undelete Blob: what is soft-deleted of the blob is there again, the blob itself, its snapshots
  * and its previous versions; at most BLOB_UNDELETE_MAX of either, so that the transaction is short:

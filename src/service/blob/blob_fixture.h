@@ -78,6 +78,8 @@ struct err bf_commit(struct blob_fixture *f, struct blob_request request, const 
  * uncommitted, "%" where there are only versions, "/" prefixes as they are), each followed by a
  * blank. */
 struct str bf_list(struct blob_fixture *f, struct blob_list_args args);
+/* One page of it, which may be refused. */
+struct err bf_try_list(struct blob_fixture *f, struct blob_list_args args);
 /* "id=size " of both lists, "|" between them. */
 struct str bf_blocks(struct blob_fixture *f, struct blob_request request);
 

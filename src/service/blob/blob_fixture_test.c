@@ -326,6 +326,17 @@ struct str bf_list(struct blob_fixture *f, struct blob_list_args args)
     return buf_str(&all);
 }
 
+struct err bf_try_list(struct blob_fixture *f, struct blob_list_args args)
+{
+    struct buf page = buf_in(&f->arena);
+    args.arena = &f->arena;
+    args.sink = &page;
+    args.begin = list_begin;
+    args.item = list_item;
+    args.prefix_found = list_prefix;
+    return bf_view(f, blob_list_blobs, &args);
+}
+
 static void list_kind(void *sink, const struct blob_list_item *item)
 {
     static const char KINDS[] = {[BLOB_BASE] = 'B', [BLOB_SNAPSHOT] = 'S', [BLOB_VERSION] = 'V'};

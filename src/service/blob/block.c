@@ -41,7 +41,14 @@ static struct str set_key(struct txn *t, const struct blob *blob)
     return blob_key_blocks(txn_arena(t), blob->container.incarnation, blob->head.blocks);
 }
 
-static struct err save_set(struct txn *t, const struct blob *blob, const struct block_set *set)
+struct err block_set_load(struct txn *t, const struct blob *blob, struct block_set *out)
+{
+    struct str row;
+    TRY(txn_get(t, set_key(t, blob), &row));
+    return str_given(row) ? block_set_decode(row, out) : err_new(ERR_CORRUPT);
+}
+
+struct err block_set_save(struct txn *t, const struct blob *blob, const struct block_set *set)
 {
     struct buf row = buf_in(txn_arena(t));
     block_set_encode(&row, set);
@@ -69,16 +76,17 @@ static struct err open_set(struct txn *t, struct blob *blob, const struct block_
     *old = STR_NONE;
     if (blob->head.blocks != 0)
         return load_set(t, blob, args->id, set, old);
-    *set = (struct block_set){.name = args->request.name, .id_bytes = args->id.n};
+    *set = (struct block_set){.name = blob->name, .id_bytes = args->id.n};
     if (!blob->stored) {
         TRY(blob_begin(t, &args->request, BLOB_BLOCK, blob));
-        blob->head = (struct blob_head){.type = BLOB_BLOCK, .created = txn_now(t)};
+        blob->head =
+            (struct blob_head){.type = BLOB_BLOCK, .created = txn_now(t), .path = blob->head.path};
     }
     blob->head.blocks = (uint64_t)txn_stamp(t);
     return blob_save_unchanged(t, blob);
 }
 
-static struct err drop_block(struct txn *t, struct str row)
+struct err blob_drop_pieces(struct txn *t, struct str row)
 {
     struct reader r = reader_of(row);
     struct piece piece;
@@ -106,6 +114,8 @@ struct err blob_put_block(struct txn *t, void *arg)
     struct str old;
     TRY(blob_open(t, &args->request, BLOB_STAGE, &blob));
     TRY(blob_check_type(&blob, BLOB_BLOCK));
+    if (blob.head.blocks_appended)
+        return err_new(ERR_BLOB_OPERATION_NOT_SUPPORTED);
     TRY(blob_claim_check(t, &args->claim));
     TRY(open_set(t, &blob, args, &set, &old));
     if (set.id_bytes != args->id.n)
@@ -113,12 +123,12 @@ struct err blob_put_block(struct txn *t, void *arg)
     struct str key =
         blob_key_block(txn_arena(t), blob.container.incarnation, blob.head.blocks, args->id);
     if (str_given(old))
-        TRY(drop_block(t, old));
+        TRY(blob_drop_pieces(t, old));
     else if (set.count++ >= BLOCKS_UNCOMMITTED_MAX)
         return err_new(ERR_BLOCK_COUNT_EXCEEDS_LIMIT);
     set.touched = txn_now(t);
     TRY(save_block(t, key, args->pieces, args->claim.how));
-    return save_set(t, &blob, &set);
+    return block_set_save(t, &blob, &set);
 }
 
 /* ---- Put Block List ---- */
@@ -202,7 +212,7 @@ static struct err load_indexes(struct commit *c)
     if (head->block_count > 0)
         TRY(block_index_committed(c->txn, blob_key_block_list(a, incarnation, head->content),
                                   head->block_count, &c->committed));
-    if (head->blocks != 0)
+    if (head->blocks != 0 && !head->blocks_appended)
         TRY(block_index_uncommitted(c->txn, blob_key_blocks(a, incarnation, head->blocks),
                                     &c->uncommitted));
     block_index_sort(&c->committed);
@@ -226,7 +236,8 @@ static struct err write_blocks(struct commit *c, const struct block_commit_args 
  * its row. */
 static struct err end_set(struct commit *c, struct blob *blob)
 {
-    if (blob->head.blocks == 0 || c->uncommitted.used < c->uncommitted.count)
+    if (blob->head.blocks == 0 || blob->head.blocks_appended ||
+        c->uncommitted.used < c->uncommitted.count)
         return blob_drop_blocks(c->txn, blob->container.incarnation, &blob->head);
     TRY(txn_del(c->txn, blob_key_blocks(txn_arena(c->txn), blob->container.incarnation,
                                         blob->head.blocks)));
@@ -282,7 +293,7 @@ struct err blob_get_block_list(struct txn *t, void *arg)
         TRY(block_index_committed(t,
                                   blob_key_block_list(a, blob.container.incarnation, head->content),
                                   head->block_count, &committed));
-    if (args->wants_uncommitted && head->blocks != 0)
+    if (args->wants_uncommitted && head->blocks != 0 && !head->blocks_appended)
         TRY(block_index_uncommitted(t, blob_key_blocks(a, blob.container.incarnation, head->blocks),
                                     &uncommitted));
     give_blocks(&args->request, &committed, &args->committed, &args->committed_count);

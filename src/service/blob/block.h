@@ -21,6 +21,11 @@ struct block_set {
     int64_t touched;   /* ticks of the last Put Block */
 };
 struct err block_set_decode(struct str row, struct block_set *out);
+/* The row of the set that the blob's head names. */
+struct err block_set_load(struct txn *t, const struct blob *blob, struct block_set *out);
+struct err block_set_save(struct txn *t, const struct blob *blob, const struct block_set *set);
+/* The extents that a row of pieces names, which goes. */
+struct err blob_drop_pieces(struct txn *t, struct str row);
 
 struct block_put_args {
     struct blob_request request;

@@ -6,6 +6,7 @@
 #include "service/blob/keys.h"
 #include "service/blob/protect.h"
 #include "service/blob/sweep.h"
+#include "service/blob/tree.h"
 #include "service/common/record.h"
 #include "service/common/rows.h"
 
@@ -25,6 +26,7 @@ enum field {
     FIELD_PURGE_AT,
     FIELD_ENCRYPTION_SCOPE = 30,
     FIELD_DENY_SCOPE_OVERRIDE,
+    FIELD_HIERARCHICAL = 40,
 };
 
 static void container_encode(struct buf *b, const struct container *c)
@@ -43,6 +45,7 @@ static void container_encode(struct buf *b, const struct container *c)
     record_put(b, FIELD_DELETED_UNTIL, (uint64_t)c->deleted_until);
     record_put_bytes(b, FIELD_ENCRYPTION_SCOPE, c->encryption_scope);
     record_put(b, FIELD_DENY_SCOPE_OVERRIDE, c->deny_scope_override);
+    record_put(b, FIELD_HIERARCHICAL, c->hierarchical);
     record_put(b, FIELD_DELETED_COUNT, c->deleted_count);
     record_put(b, FIELD_DELETED, (uint64_t)c->deleted);
     record_put(b, FIELD_PURGE_AT, (uint64_t)c->purge_at);
@@ -79,6 +82,9 @@ static bool take_field(struct container *c, const struct record_field *field)
         return true;
     case FIELD_DENY_SCOPE_OVERRIDE:
         c->deny_scope_override = field->value != 0;
+        return true;
+    case FIELD_HIERARCHICAL:
+        c->hierarchical = field->value != 0;
         return true;
     case FIELD_DELETED_COUNT:
         c->deleted_count = field->value;
@@ -185,9 +191,12 @@ struct err blob_create_container(struct txn *t, void *arg)
                            .metadata = args->metadata,
                            .encryption_scope = args->encryption_scope,
                            .deny_scope_override = args->deny_scope_override,
+                           .hierarchical = args->hierarchical,
                            .deleted_count = c.deleted_count};
     touch(t, &c);
     give(args, &c);
+    if (c.hierarchical)
+        TRY(tree_make_root(t, &c, args->owner));
     return save(t, &c);
 }
 

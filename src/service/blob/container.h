@@ -25,6 +25,7 @@ struct container {
     struct lease lease;
     struct str encryption_scope; /* of blobs that name none; absent: the account's */
     bool deny_scope_override;    /* and blobs may name no other */
+    bool hierarchical;           /* its names form a tree of directories: tree.h */
     int64_t deleted_until;       /* a tombstone: the name cannot be taken before this time */
     uint64_t deleted_count;      /* how many deleted containers of the name are kept beside it */
     int64_t deleted;             /* of one of those: when it was deleted */
@@ -63,6 +64,8 @@ struct container_args {
     enum blob_public public_access; /* Create, SetAcl */
     struct str encryption_scope;    /* Create */
     bool deny_scope_override;       /* Create */
+    bool hierarchical;              /* Create */
+    struct str owner;               /* Create: of the root directory; absent: $superuser */
     struct lease_request lease;     /* Lease */
     int64_t delete_ticks;           /* Delete: how long the name cannot be taken */
     int64_t retention_ticks;        /* Delete: how long it can be restored; 0: not at all */

@@ -112,7 +112,7 @@ static struct copy_job new_job(struct txn *t, const struct blob_copy_args *args,
 {
     struct copy_job job = {.incarnation = blob->container.incarnation,
                            .id = (uint64_t)txn_stamp(t),
-                           .name = args->request.name,
+                           .name = blob->name,
                            .type = type_of(args),
                            .size = args->from->size,
                            .started = txn_now(t),
@@ -203,5 +203,5 @@ struct err blob_abort_copy_blob(struct txn *t, void *arg)
         return err_new(ERR_CORRUPT);
     TRY(copy_job_undo(t, &blob, &job, &state));
     TRY(copy_job_drop(t, &job));
-    return copy_end(t, args->request.name, &blob, &state, BLOB_COPY_ABORTED);
+    return copy_end(t, blob.name, &blob, &state, BLOB_COPY_ABORTED);
 }

@@ -50,6 +50,15 @@ enum field {
     FIELD_ENCRYPTION_SCOPE,
     FIELD_CONTENT_BESIDE,
     FIELD_PAGE_CLEARS,
+    FIELD_DIRECTORY = 80, /* its id + 1 */
+    FIELD_MODE,
+    FIELD_OWNER,
+    FIELD_GROUP,
+    FIELD_PATH_ACL,
+    FIELD_ENCRYPTION_CONTEXT,
+    FIELD_BLOCKS_APPENDED,
+    FIELD_DELETED_PATH,
+    FIELD_DELETION_ID,
 };
 
 /* The fields that are bytes, and where they are. */
@@ -69,6 +78,11 @@ static const struct {
     {FIELD_PAGE_CLEARS, offsetof(struct blob_head, page_clears)},
     {FIELD_ENCRYPTION_SCOPE, offsetof(struct blob_head, encryption_scope)},
     {FIELD_COPY, offsetof(struct blob_head, copy)},
+    {FIELD_OWNER, offsetof(struct blob_head, path.owner)},
+    {FIELD_GROUP, offsetof(struct blob_head, path.group)},
+    {FIELD_PATH_ACL, offsetof(struct blob_head, path.acl)},
+    {FIELD_DELETED_PATH, offsetof(struct blob_head, path.deleted_path)},
+    {FIELD_ENCRYPTION_CONTEXT, offsetof(struct blob_head, path.encryption_context)},
 };
 enum { BYTES_COUNT = sizeof BYTES / sizeof BYTES[0] };
 
@@ -126,9 +140,34 @@ void blob_head_encode(struct buf *b, const struct blob_head *head)
     record_put(b, FIELD_LEGAL_HOLD, head->protection.hold);
     record_put(b, FIELD_EXPIRES, (uint64_t)head->expires);
     record_put(b, FIELD_ACCESSED, (uint64_t)head->accessed);
+    record_put(b, FIELD_DIRECTORY, head->path.directory ? head->path.id + 1 : 0);
+    record_put(b, FIELD_MODE, head->path.mode);
+    record_put(b, FIELD_BLOCKS_APPENDED, head->blocks_appended);
+    record_put(b, FIELD_DELETION_ID, (uint64_t)head->path.deletion_id);
     for (size_t i = 0; i < BYTES_COUNT; i++)
         record_put_bytes(b, BYTES[i].field, bytes_of(head, i));
     put_lease(b, &head->lease);
+}
+
+static bool take_path(struct blob_head *h, unsigned field, uint64_t value)
+{
+    switch (field) {
+    case FIELD_DIRECTORY:
+        h->path.directory = true;
+        h->path.id = value - 1;
+        return true;
+    case FIELD_MODE:
+        h->path.mode = (unsigned)value;
+        return true;
+    case FIELD_DELETION_ID:
+        h->path.deletion_id = (int64_t)value;
+        return true;
+    case FIELD_BLOCKS_APPENDED:
+        h->blocks_appended = value != 0;
+        return true;
+    default:
+        return false;
+    }
 }
 
 static bool take_protection(struct blob_head *h, unsigned field, uint64_t value)
@@ -150,7 +189,7 @@ static bool take_protection(struct blob_head *h, unsigned field, uint64_t value)
         h->accessed = (int64_t)value;
         return true;
     default:
-        return false;
+        return take_path(h, field, value);
     }
 }
 

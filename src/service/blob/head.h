@@ -52,6 +52,18 @@ struct blob_protection {
     bool hold;     /* a legal hold, which has no end */
 };
 
+/* What a path of a hierarchical container has besides; all zero elsewhere. See tree.h, acl.h. */
+struct blob_path {
+    bool directory;
+    uint64_t id;             /* of a directory: what its entries' keys begin with; 0: the root */
+    unsigned mode;           /* owner, group, other and the sticky bit, as octal modes have them */
+    struct str owner, group; /* absent: $superuser */
+    struct str acl;          /* the entries beyond the mode, as acl.h encodes them */
+    struct str encryption_context;
+    struct str deleted_path; /* of one that is soft-deleted: what it was (path_trash.h) */
+    int64_t deletion_id;
+};
+
 struct blob_head {
     enum blob_type type;
     bool committed;        /* false: only uncommitted blocks are there, the blob is not visible */
@@ -67,6 +79,7 @@ struct blob_head {
     bool content_shared;   /* another head names it too: see blob_key_shares */
     uint64_t block_count;  /* committed blocks, whose list lies beside the content */
     uint64_t blocks;       /* the id of the set of uncommitted blocks; 0 when there is none */
+    bool blocks_appended;  /* they are appends by position (append_path.h), not blocks with ids */
     enum blob_tier tier;
     int64_t tier_changed;
     enum blob_tier rehydrate; /* of an archived blob: what it is becoming; NONE when it stays */
@@ -90,6 +103,7 @@ struct blob_head {
     int64_t expires;             /* 0: never */
     int64_t accessed;            /* when it was last read or written, where that is tracked */
     struct str encryption_scope; /* absent: the account's */
+    struct blob_path path;
 };
 
 void blob_head_encode(struct buf *b, const struct blob_head *head);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/keep.h"
 
+#include "service/blob/path_trash.h"
 #include "service/blob/sweep.h"
 #include "service/common/name.h"
 
@@ -101,8 +102,9 @@ static struct err put_aside(struct txn *t, const struct blob_request *request, s
     struct service_retention retention;
     if (request->versioning || blob->head.version != 0)
         return keep_as_version(t, blob);
+    /* What is overwritten is not kept in a hierarchical container. */
     TRY(blob_find_retention(t, request, &retention));
-    if (!retention.enabled)
+    if (!retention.enabled || blob->container.hierarchical)
         return blob_drop_content(t, blob->container.incarnation, &blob->head);
     struct blob_head kept = blob->head;
     mark_deleted(t, &retention, &kept);
@@ -124,6 +126,7 @@ struct err blob_replace(struct txn *t, const struct blob_request *request, enum 
                                     .tier = old->tier,
                                     .tier_changed = old->tier_changed,
                                     .lease = old->lease,
+                                    .path = old->path,
                                     .version = request->versioning ? txn_stamp(t) : 0};
     return OK;
 }
@@ -345,6 +348,8 @@ static struct err purge_row(struct txn *t, const struct container *container, st
     if (!str_given(row))
         return err_new(ERR_CORRUPT);
     TRY(item_of_row(container, head_key, row, &blob));
+    if (blob.head.path.deletion_id != 0)
+        return path_purge(t, &blob);
     TRY(blob_remove(t, &blob));
     return blob_note_past_pages(t, &blob);
 }

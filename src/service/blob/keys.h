@@ -21,6 +21,7 @@
  *   t I tag 00 value 00 name       a blob's tag (tag_index.h); v …: a previous version's
  *   i I until (head from name)     a blob that is protected until then (protect.h)
  *   e I time (head from name)      a blob that expires then
+ *   D I path 00 deletion id        a path that is soft-deleted (path_trash.h)
  *   u I blocks                     a set of uncommitted blocks
  *   u I blocks 01 id               one of them
  *

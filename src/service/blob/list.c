@@ -2,6 +2,7 @@
 #include "service/blob/list.h"
 
 #include "service/blob/keep.h"
+#include "service/blob/list_tree.h"
 #include "service/blob/protect.h"
 #include "service/common/name.h"
 
@@ -20,20 +21,20 @@ struct listing {
     size_t looked_at;
 };
 
-static bool wants_items(const struct blob_list_args *args)
+bool list_wants_items(const struct blob_list_args *args)
 {
     return args->wants_snapshots || args->wants_versions || args->wants_versions_only;
 }
 
 /* Whether snapshots or versions of that kind are wanted at all, of any blob. */
-static bool wants_kind(const struct blob_list_args *args, const struct blob_at *at)
+bool list_wants_kind(const struct blob_list_args *args, const struct blob_at *at)
 {
     bool item = at->item == BLOB_SNAPSHOT ? args->wants_snapshots : args->wants_versions;
     return item && (!at->deleted || args->wants_deleted);
 }
 
-static bool is_wanted(const struct blob_list_args *args, const struct blob_list_item *item,
-                      int64_t now)
+bool list_is_wanted(const struct blob_list_args *args, const struct blob_list_item *item,
+                    int64_t now)
 {
     bool deleted = item->head.deleted != 0;
     if (args->only == LIST_DELETED && !deleted)
@@ -113,7 +114,7 @@ static struct err skip_kind(struct listing *l, struct str key, const struct blob
     struct arena *a = txn_arena(l->txn);
     struct str to_name = arena_copy(a, blob_key_to_name(key));
     struct blob_at base = {.item = BLOB_BASE};
-    if (!wants_items(l->args))
+    if (!list_wants_items(l->args))
         return cursor_seek(l->cursor, blob_key_of_items(a, to_name, &base));
     return cursor_skip(l->cursor, blob_key_of_items_of(a, to_name, at->item, at->deleted));
 }
@@ -154,11 +155,11 @@ static struct err take_row(struct listing *l, bool *full)
     bool moved = false;
     if (!blob_key_parse_head(l->cursor->key, &name, &item.at))
         return err_new(ERR_CORRUPT);
-    if (item.at.item != BLOB_BASE && !wants_kind(l->args, &item.at))
+    if (item.at.item != BLOB_BASE && !list_wants_kind(l->args, &item.at))
         return take_unwanted(l, name, &item, full);
     TRY(blob_head_decode(l->cursor->value, &item.head));
     blob_head_settle(&item.head, txn_now(l->txn));
-    if (is_wanted(l->args, &item, txn_now(l->txn)))
+    if (list_is_wanted(l->args, &item, txn_now(l->txn)))
         TRY(emit(l, name, &item, full, &moved));
     return *full || moved ? OK : cursor_next(l->cursor);
 }
@@ -202,6 +203,8 @@ struct err blob_list_blobs(struct txn *t, void *arg)
     struct blob_list_args *args = arg;
     struct container container;
     TRY(container_load(t, &container));
+    if (container.hierarchical)
+        return blob_list_tree(t, &container, args);
     struct arena *a = txn_arena(t);
     struct listing l = {.txn = t, .args = args, .delimiter = STR_NONE};
     l.heads = blob_key_heads(a, container.incarnation, args->prefix);

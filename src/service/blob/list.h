@@ -36,6 +36,10 @@ struct blob_list_args {
     bool wants_versions_only; /* names of which there are only versions */
     bool wants_uncommitted;
     enum blob_list_only only;
+    /* Of a hierarchical container, for the Data Lake API: */
+    bool entries_only;               /* what is in the directory of the prefix, none below */
+    bool directory_exists;           /* ERR_BLOB_NOT_FOUND unless the prefix's directory does */
+    const struct acl_caller *caller; /* NULL: lists are not consulted */
     /* The caller's. */
     void *sink;
     void (*begin)(void *sink);

@@ -8,6 +8,7 @@
 #include "service/blob/keep.h"
 #include "service/blob/keys.h"
 #include "service/blob/page.h"
+#include "service/blob/path_move.h"
 #include "service/blob/protect.h"
 #include "service/common/content.h"
 #include "service/common/record.h"
@@ -121,7 +122,8 @@ static struct err remove_prefix(struct txn *t, struct str prefix, unsigned *budg
 
 static struct err sweep_incarnation(struct txn *t, uint64_t incarnation, unsigned *budget)
 {
-    static const char KINDS[] = {'h', 'd', 'r', 'l', 'u', 'p', 'P', 't', 'v', 'x', 'i', 'e', 'Y'};
+    static const char KINDS[] = {'h', 'd', 'r', 'l', 'u', 'p', 'P',
+                                 't', 'v', 'x', 'i', 'e', 'Y', 'D'};
     for (size_t i = 0; i < sizeof KINDS; i++) {
         struct buf prefix = buf_in(txn_arena(t));
         buf_putc(&prefix, KINDS[i]);
@@ -181,6 +183,8 @@ static struct err sweep_item(struct txn *t, struct str key, struct str value,
         return prune_pages(t, key, value, item, budget);
     case SWEEP_PAGES_VOIDS:
         return sweep_voids(t, value, item, budget);
+    case SWEEP_TREE:
+        return path_sweep_tree(t, item->incarnation, item->id, budget);
     case SWEEP_PAGES_FOLD:
         *budget = 0; /* not in a transaction: see sweep_work, which comes back to it */
         return OK;
@@ -409,6 +413,7 @@ static struct err expire_set(struct txn *t, const struct container *container, u
             TRY(blob_forget(t, &blob));
         if (blob.head.blocks == id && blob.head.committed) {
             blob.head.blocks = 0;
+            blob.head.blocks_appended = false;
             TRY(blob_save_unchanged(t, &blob));
         }
     }

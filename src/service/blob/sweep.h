@@ -15,6 +15,7 @@ enum sweep_kind {
     SWEEP_PAGES_PAST = 5,  /* what a page blob's pages were, where no snapshot sees it any more */
     SWEEP_PAGES_VOIDS = 6, /* rows of pages that were cut out in bulk */
     SWEEP_PAGES_FOLD = 7,  /* a chunk of pages that small writes have fragmented */
+    SWEEP_TREE = 8,        /* what is in a directory that is gone; its id */
 };
 
 struct sweep_item {
