@@ -50,6 +50,8 @@ struct config_origin {
 struct config {
     const char *data;
     bool data_given;
+    const char
+        *azurite; /* NULL, or what --data named: a folder of Azurite's, so data is below it */
     const char *host[CONFIG_SERVICES];
     const char *smb_host;
     uint64_t port[CONFIG_SERVICES];

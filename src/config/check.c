@@ -56,5 +56,11 @@ void config_check(const struct config *c)
     if (!c->in_memory && is_given(c, "--memory-limit-mib"))
         log_line(LOG_WARN, "--memory-limit-mib (--extentMemoryLimit) means nothing without "
                            "--in-memory: data is on disk");
+    if (c->azurite != NULL)
+        log_line(
+            LOG_INFO,
+            "%s has Azurite's data: the server's own is in %s. `lazuli import azurite %s --data "
+            "%s` takes it over",
+            c->azurite, c->data, c->azurite, c->azurite);
     check_variables();
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where settings come from: what is built in, the program's name, the configuration file,
  * variables, the command line; a later one wins. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "config/flags.h"
+#include "import/azurite.h"
 #include "memory.h"
 
 struct load {
@@ -294,6 +297,18 @@ static int skip_program(struct config *c, int argc, char **argv)
     return 1;
 }
 
+/* Whoever puts the server in Azurite's place gives it Azurite's folder too. That stays as it is:
+ * the store lies in a folder of its own in it. */
+static void stand_beside_azurite(struct config *c)
+{
+    char marker[PATH_MAX];
+    bool fits = snprintf(marker, sizeof marker, "%s/LAZULI", c->data) < (int)sizeof marker;
+    if (c->in_memory || !fits || access(marker, F_OK) == 0 || !azurite_is_folder(c->data))
+        return;
+    c->azurite = c->data;
+    c->data = arena_cstr(&c->texts, arena_printf(&c->texts, "%s/lazuli", c->azurite));
+}
+
 static struct err load_all(struct load *l, int argc, char **argv)
 {
     struct config *c = l->config;
@@ -307,6 +322,7 @@ static struct err load_all(struct load *l, int argc, char **argv)
     walk.at = first;
     walk.for_file = false;
     TRY(walk_words(&walk));
+    stand_beside_azurite(c);
     c->data_given = c->origins[flag_index(flag_find(STR("--data")))].source != CONFIG_BY_DEFAULT;
     return OK;
 }

@@ -199,6 +199,17 @@ static const struct database DATABASES[] = {
 };
 enum { DATABASE_COUNT = sizeof DATABASES / sizeof DATABASES[0] };
 
+bool azurite_is_folder(const char *folder)
+{
+    bool found = false;
+    int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    for (unsigned i = 0; fd >= 0 && i < DATABASE_COUNT; i++)
+        found = found || faccessat(fd, DATABASES[i].file, F_OK, 0) == 0;
+    if (fd >= 0)
+        (void)close(fd);
+    return found;
+}
+
 static bool count_document(void *arg, struct str collection, struct loki_place place)
 {
     (void)arg;

@@ -21,4 +21,7 @@ struct azurite_import {
  * store from taking anything more (ERR_NO_SPACE). Damage is no error: the report has it. */
 struct err azurite_import(struct store *store, const struct azurite_import *options);
 
+/* Whether Azurite has written a database there. */
+bool azurite_is_folder(const char *folder);
+
 #endif

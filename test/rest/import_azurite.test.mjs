@@ -334,6 +334,16 @@ test('what names no file of the folder is damaged: zeros without end, files else
     }
 });
 
+test('a server that is given Azurite\'s folder starts beside its data, and says how to take it over', async () => {
+    const folder = azuriteFolder();
+    const server = await startServer({ args: ['--location', folder] });
+    assert.match(server.output, new RegExp(`has Azurite's data: the server's own is in ${folder}/lazuli\\. .lazuli import azurite ${folder} --data ${folder}. takes it over`));
+    const done = run(folder, '--data', folder);
+    assert.deepEqual([done.status, done.rows.blobs.taken], [0, 6], done.stderr);
+    await checkAll(server);
+    await server.stop();
+});
+
 test('a folder that is none of Azurite\'s is refused', () => {
     const folder = join(root, 'none');
     mkdirSync(folder);
