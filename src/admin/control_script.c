@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Faults and holds as JSON: what rest/script.h has, read and written. */
+/* Faults and holds as JSON: what rest/watch/script.h has, read and written. */
 #include "admin/control.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "admin/fields.h"
 #include "admin/internal.h"
 #include "core/mem.h"
-#include "rest/script.h"
+#include "rest/watch/script.h"
 
 #define AT(type, member) offsetof(struct type, member)
 

@@ -8,7 +8,7 @@
 #include "admin/internal.h"
 #include "core/mem.h"
 #include "core/time.h"
-#include "rest/inspector.h"
+#include "rest/watch/inspector.h"
 #include "service/blob/inspect.h"
 #include "service/common/etag.h"
 #include "service/file/inspect.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/batch.h"
-#include "rest/inspector.h"
 #include "rest/server.h"
+#include "rest/watch/inspector.h"
 
 #include "core/guid.h"
 #include "http/message.h"

@@ -8,9 +8,9 @@
 #include "core/xml.h"
 #include "rest/cors.h"
 #include "rest/dfs/dialect.h"
-#include "rest/inspector.h"
 #include "rest/server.h"
 #include "rest/structured.h"
+#include "rest/watch/inspector.h"
 
 enum { CLIENT_REQUEST_ID_MAX = 1024 };
 

@@ -146,7 +146,7 @@ test('pages of error codes: each code and status is in errors.def, and each code
             assert.ok(text.includes(part), `${page}: ${part}`);
         assert.ok(index.includes(`(${page})`), `${page} is not in the list`);
     }
-    const inspector = readFileSync(join(ROOT, 'src/rest/inspector.c'), 'utf8');
+    const inspector = readFileSync(join(ROOT, 'src/rest/watch/inspector.c'), 'utf8');
     for (const [, name] of inspector.matchAll(/case ERR_(\w+):/g)) {
         const code = table.find(([, c]) => c === name)[2];
         assert.ok(existsSync(join(folder, `${code}.md`)), `the inspector tells of ${code}, which has no page`);

@@ -36,7 +36,7 @@ test('initialize: a missing file system is 404 where access control is asked for
     assert.equal(probe.headers['x-ms-permissions'], 'rwxr-x---');
 });
 
-test('create, and overwrite by ETag', async () => {
+test('create, and overwrite by ETag (CreatePath, GetPathStatus)', async () => {
     const only = { 'If-None-Match': '*', 'x-ms-permissions': '0644', 'x-ms-umask': '0022' };
     assert.equal((await abfs('PUT', '/c/f', { resource: 'file' }, { headers: only })).status, 201);
     const there = await abfs('PUT', '/c/f', { resource: 'file' }, { headers: only });
@@ -117,7 +117,7 @@ test('rename: into a directory, and the codes that mean false', async () => {
     assert.equal(code(await rename('/r/file', '/r/file2', { 'If-None-Match': '*' })), 'PathAlreadyExists');
 });
 
-test('delete, xattr, acl, access, lease', async () => {
+test('delete, xattr, acl, access, lease (SetPathProperties, GetPathProperties, GetPathAccessControl, CheckPathAccess)', async () => {
     await abfs('PUT', '/x/f', { resource: 'file' });
     const value = Buffer.from('v').toString('base64');
     assert.equal((await abfs('PATCH', '/x/f', { action: 'setProperties' }, { headers: { 'x-ms-properties': `k=${value}` } })).status, 200);
@@ -138,4 +138,16 @@ test('delete, xattr, acl, access, lease', async () => {
     const gone = await abfs('DELETE', '/x', { recursive: 'true' });
     assert.equal(gone.status, 404);
     assert.match(gone.json().error.message, /^The specified path does not exist\./);
+});
+
+test('ListFilesystems, SetFilesystemProperties', async () => {
+    const value = Buffer.from('blue').toString('base64');
+    assert.equal((await abfs('PATCH', '', { resource: 'filesystem' }, { headers: { 'x-ms-properties': `colour=${value}` } })).status, 200);
+    const head = await abfs('HEAD', '', { resource: 'filesystem' });
+    assert.equal(head.headers['x-ms-properties'], `colour=${value}`);
+    const stale = { 'x-ms-properties': `colour=${value}`, 'If-Unmodified-Since': 'Mon, 01 Jan 2001 00:00:00 GMT' };
+    assert.equal((await abfs('PATCH', '', { resource: 'filesystem' }, { headers: stale })).status, 412);
+    const list = await server.request('dfs', 'GET', '/', { query: { resource: 'account', prefix: fs } });
+    assert.equal(list.status, 200);
+    assert.deepEqual(JSON.parse(list.text).filesystems.map((one) => one.name), [fs]);
 });

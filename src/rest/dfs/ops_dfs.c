@@ -4,8 +4,8 @@
 #include "rest/blob/ops.h"
 #include "rest/dfs/ops.h"
 #include "service/blob/list.h"
-#include "service/blob/path.h"
-#include "service/blob/path_append.h"
+#include "service/blob/path/path.h"
+#include "service/blob/path/path_append.h"
 
 #define MIB      (1ULL << 20)
 #define COND_DFS (COND_M | COND_N | COND_S | COND_U)

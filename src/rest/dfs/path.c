@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Create, rename, delete and lease of paths: decode and encode. */
-#include "service/blob/path.h"
+#include "service/blob/path/path.h"
 #include "core/time.h"
 #include "core/uri.h"
 #include "rest/blob/request.h"

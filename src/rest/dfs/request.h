@@ -4,7 +4,7 @@
 #define REST_DFS_REQUEST_H
 
 #include "rest/call.h"
-#include "service/blob/path.h"
+#include "service/blob/path/path.h"
 
 /* The path (empty for the root directory), conditions and lease id; sets the call's partition. */
 struct err dfs_read_request(struct rest_call *call, struct blob_request *out);

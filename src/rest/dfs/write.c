@@ -4,7 +4,7 @@
 #include "rest/blob/upload.h"
 #include "rest/dfs/ops.h"
 #include "rest/dfs/request.h"
-#include "service/blob/path_append.h"
+#include "service/blob/path/path_append.h"
 
 #define MIB (1ULL << 20)
 

@@ -8,7 +8,7 @@
 #include "service/blob/container.h"
 #include "service/blob/head.h"
 #include "service/blob/keys.h"
-#include "service/blob/tree.h"
+#include "service/blob/path/tree.h"
 #include "service/common/content.h"
 
 /* What every operation on a blob says. */

@@ -3,8 +3,8 @@
 
 #include "service/blob/copy_state.h"
 #include "service/blob/page.h"
-#include "service/blob/path_move.h"
-#include "service/blob/path_trash.h"
+#include "service/blob/path/path_move.h"
+#include "service/blob/path/path_trash.h"
 #include "service/blob/protect.h"
 
 /* ---- Put Blob ---- */

@@ -4,9 +4,9 @@
 #include <assert.h>
 
 #include "service/blob/keys.h"
+#include "service/blob/path/tree.h"
 #include "service/blob/protect.h"
 #include "service/blob/sweep.h"
-#include "service/blob/tree.h"
 #include "service/common/record.h"
 #include "service/common/rows.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/keep.h"
 
-#include "service/blob/path_trash.h"
+#include "service/blob/path/path_trash.h"
 #include "service/blob/sweep.h"
 #include "service/common/name.h"
 

@@ -2,7 +2,7 @@
 #include "service/blob/list.h"
 
 #include "service/blob/keep.h"
-#include "service/blob/list_tree.h"
+#include "service/blob/path/list_tree.h"
 #include "service/blob/protect.h"
 #include "service/common/name.h"
 

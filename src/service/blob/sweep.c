@@ -8,7 +8,7 @@
 #include "service/blob/keep.h"
 #include "service/blob/keys.h"
 #include "service/blob/page.h"
-#include "service/blob/path_move.h"
+#include "service/blob/path/path_move.h"
 #include "service/blob/protect.h"
 #include "service/common/content.h"
 #include "service/common/record.h"

@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rest/watch/inspector.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "core/mem.h"
+
+enum { WRITER_LOCKS = 64 };
+/* How long a refusal waits for the write that it met. */
+#define LATE_TICKS ((int64_t)10 * TICKS_PER_SECOND)
+
+/* Who wrote the object last, or took its lease. Names can be made that have the same hash, so the
+ * account is kept too: it sees only who did something in it. */
+struct writer {
+    uint64_t hash; /* 0: nobody */
+    char account[ACCOUNT_NAME_MAX + 1];
+    struct inspector_maker maker;
+};
+
+/* What is looked up in a table of writers. */
+struct place {
+    uint64_t hash;
+    struct str account;
+};
+
+struct ring {
+    struct inspector_event *events;
+    size_t size;
+    size_t count; /* ever put; the newest is at (count - 1) % size */
+};
+
+struct inspector {
+    pthread_mutex_t lock; /* of all but the writers */
+    struct ring rings[2]; /* refusals; what was done */
+    uint64_t sequence;
+    uint64_t conflicts[SERVICE_KIND_COUNT][RULE_COUNT];
+    struct inspector_lease *leases;
+    _Atomic int64_t watched_until_ms;
+    pthread_mutex_t writer_locks[WRITER_LOCKS];
+    struct writer *writers;
+    struct writer *holders; /* of leases */
+};
+
+struct inspector *inspector_new(void)
+{
+    struct inspector *in = MEM_NEW(struct inspector);
+    (void)pthread_mutex_init(&in->lock, NULL);
+    for (size_t i = 0; i < WRITER_LOCKS; i++)
+        (void)pthread_mutex_init(&in->writer_locks[i], NULL);
+    in->rings[0] = (struct ring){mem_calloc(INSPECTOR_REFUSALS, sizeof(struct inspector_event)),
+                                 INSPECTOR_REFUSALS, 0};
+    in->rings[1] = (struct ring){mem_calloc(INSPECTOR_DONE, sizeof(struct inspector_event)),
+                                 INSPECTOR_DONE, 0};
+    in->leases = mem_calloc(INSPECTOR_LEASES, sizeof *in->leases);
+    in->writers = mem_calloc(INSPECTOR_WRITERS, sizeof *in->writers);
+    in->holders = mem_calloc(INSPECTOR_LEASES, sizeof *in->holders);
+    return in;
+}
+
+void inspector_free(struct inspector *in)
+{
+    if (in == NULL)
+        return;
+    (void)pthread_mutex_destroy(&in->lock);
+    for (size_t i = 0; i < WRITER_LOCKS; i++)
+        (void)pthread_mutex_destroy(&in->writer_locks[i]);
+    free(in->rings[0].events);
+    free(in->rings[1].events);
+    free(in->leases);
+    free(in->writers);
+    free(in->holders);
+    free(in);
+}
+
+/* ---- names ---- */
+
+static uint64_t mix(uint64_t hash, struct str text)
+{
+    uint64_t word;
+    hash = (hash ^ text.n) * 0x9E3779B97F4A7C15ULL;
+    for (; text.n >= sizeof word; text = str_from(text, sizeof word)) {
+        memcpy(&word, text.p, sizeof word);
+        hash = (hash ^ word) * 0x9E3779B97F4A7C15ULL;
+        hash ^= hash >> 29;
+    }
+    word = 0;
+    if (text.n > 0)
+        memcpy(&word, text.p, text.n);
+    hash = (hash ^ word) * 0xBF58476D1CE4E5B9ULL;
+    return hash ^ hash >> 32;
+}
+
+uint64_t inspector_hash(const struct inspector_name *name)
+{
+    const struct str parts[] = {name->account, name->container, name->object, name->pk, name->rk};
+    uint64_t hash = (uint64_t)name->service + 1;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        hash = mix(hash, parts[i]);
+    return hash == 0 ? 1 : hash;
+}
+
+static struct place place_of(const struct rest_call *call)
+{
+    struct inspector_name name = {call->service, call->account, call->container,
+                                  call->object,  call->key_pk,  call->key_rk};
+    return (struct place){inspector_hash(&name), call->account};
+}
+
+static void copy_text(char *to, size_t size, struct str from)
+{
+    size_t n = from.n < size - 1 ? from.n : size - 1;
+    /* Not in the middle of a character. */
+    while (n > 0 && n < from.n && ((unsigned char)from.p[n] & 0xC0) == 0x80)
+        n--;
+    if (n > 0)
+        memcpy(to, from.p, n);
+    to[n] = '\0';
+}
+
+/* What a client sent, which may be any bytes: made harmless when it is asked for. Most is never. */
+static void clean(char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text < 0x20 || *text > 0x7E)
+            *text = '?';
+}
+
+static void clean_who(struct inspector_who *who)
+{
+    clean(who->client_request_id);
+    clean(who->agent);
+}
+
+static void copy_bytes(char *to, size_t size, struct str from)
+{
+    size_t n = from.n < size - 1 ? from.n : size - 1;
+    if (n > 0)
+        memcpy(to, from.p, n);
+    to[n] = '\0';
+}
+
+static void copy_object(char to[INSPECTOR_NAME_MAX + 1], const struct rest_call *call)
+{
+    if (!str_given(call->key_pk)) {
+        copy_text(to, INSPECTOR_NAME_MAX + 1, call->object);
+        return;
+    }
+    char *room = arena_bytes(call->arena, call->key_pk.n + call->key_rk.n + 1);
+    struct buf text = {.p = room, .capacity = call->key_pk.n + call->key_rk.n + 1};
+    buf_put(&text, call->key_pk);
+    buf_putc(&text, '/');
+    buf_put(&text, call->key_rk);
+    copy_text(to, INSPECTOR_NAME_MAX + 1, buf_str(&text));
+}
+
+void inspector_address(const struct inspector_who *who, char out[INSPECTOR_ADDRESS_MAX])
+{
+    out[0] = '\0';
+    if (who->family != 0)
+        (void)inet_ntop(who->family, who->address, out, INSPECTOR_ADDRESS_MAX);
+}
+
+static void copy_address(struct inspector_who *to, const struct sockaddr_storage *peer)
+{
+    if (peer == NULL)
+        return;
+    to->family = (unsigned char)peer->ss_family;
+    if (peer->ss_family == AF_INET)
+        memcpy(to->address, &((const struct sockaddr_in *)peer)->sin_addr, 4);
+    else if (peer->ss_family == AF_INET6)
+        memcpy(to->address, &((const struct sockaddr_in6 *)peer)->sin6_addr, 16);
+    else
+        to->family = 0;
+}
+
+static void who_is(const struct rest_call *call, struct inspector_who *out)
+{
+    memcpy(out->request_id, call->request_id, sizeof out->request_id);
+    copy_bytes(out->client_request_id, sizeof out->client_request_id,
+               call_header(call, STR("x-ms-client-request-id")));
+    copy_bytes(out->agent, sizeof out->agent, call_header(call, STR("User-Agent")));
+    copy_address(out, call->x->peer);
+}
+
+/* ---- rules ---- */
+
+const char *inspector_rule_name(enum inspector_rule rule)
+{
+    static const char *const names[RULE_COUNT] = {"",   "B2", "B3", "B6", "L1", "L2", "L3", "L4",
+                                                  "L5", "L7", "T1", "T2", "Q1", "S2", "S3"};
+    return names[rule];
+}
+
+static enum inspector_rule rule_of_lease_use(const struct rest_call *call)
+{
+    bool reads = call->op->mode == MODE_READ || call->op->mode == MODE_START_READ;
+    if (!str_given(call->object))
+        return RULE_L7;
+    return reads ? RULE_L5 : RULE_L3;
+}
+
+/* Errors that concurrency control gives; others, of the same status, are of no concern here. */
+static bool rule_of(const struct rest_call *call, enum err_code code, enum inspector_rule *out)
+{
+    *out = RULE_NONE;
+    if (call->op == NULL)
+        return false;
+    switch ((int)code) {
+    case ERR_CONDITION_NOT_MET:
+    case ERR_TARGET_CONDITION_NOT_MET:
+        *out = call->verdict.check == VERDICT_IF_MATCH ? RULE_B2 : RULE_B3;
+        return true;
+    case ERR_NOT_MODIFIED:
+    case ERR_BLOB_ALREADY_EXISTS:
+    case ERR_APPEND_POSITION_CONDITION_NOT_MET:
+    case ERR_MAX_BLOB_SIZE_CONDITION_NOT_MET:
+    case ERR_SEQUENCE_NUMBER_CONDITION_NOT_MET:
+    case ERR_ACCESS_TIER_CHANGE_TIME_CONDITION_NOT_MET:
+        *out = RULE_B3;
+        return true;
+    case ERR_SOURCE_CONDITION_NOT_MET:
+    case ERR_COPY_SOURCE_CONDITION:
+    case ERR_PENDING_COPY_OPERATION:
+    case ERR_SNAPSHOTS_PRESENT:
+        *out = RULE_B6;
+        return true;
+    case ERR_LEASE_ALREADY_PRESENT:
+        *out = RULE_L2;
+        return true;
+    case ERR_LEASE_ALREADY_BROKEN:
+    case ERR_LEASE_ID_MISMATCH_WITH_LEASE_OPERATION:
+    case ERR_LEASE_NOT_PRESENT_WITH_LEASE_OPERATION:
+    case ERR_LEASE_IS_BREAKING_AND_CANNOT_BE_ACQUIRED:
+    case ERR_LEASE_IS_BREAKING_AND_CANNOT_BE_CHANGED:
+    case ERR_LEASE_IS_BROKEN_AND_CANNOT_BE_RENEWED:
+    case ERR_INFINITE_LEASE_DURATION_REQUIRED:
+        *out = RULE_L1;
+        return true;
+    case ERR_LEASE_LOST:
+        *out = RULE_L4;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool rule_of_others(const struct rest_call *call, enum err_code code,
+                           enum inspector_rule *out)
+{
+    switch ((int)code) {
+    case ERR_LEASE_ID_MISSING:
+    case ERR_LEASE_ID_MISMATCH_WITH_BLOB_OPERATION:
+    case ERR_LEASE_ID_MISMATCH_WITH_CONTAINER_OPERATION:
+    case ERR_LEASE_ID_MISMATCH_WITH_FILE_OPERATION:
+    case ERR_LEASE_ID_MISMATCH_WITH_SHARE_OPERATION:
+    case ERR_LEASE_NOT_PRESENT_WITH_BLOB_OPERATION:
+    case ERR_LEASE_NOT_PRESENT_WITH_CONTAINER_OPERATION:
+    case ERR_LEASE_NOT_PRESENT_WITH_FILE_OPERATION:
+    case ERR_LEASE_NOT_PRESENT_WITH_SHARE_OPERATION:
+        *out = rule_of_lease_use(call);
+        return true;
+    case ERR_ENTITY_ALREADY_EXISTS:
+        *out = RULE_T1;
+        return true;
+    case ERR_UPDATE_CONDITION_NOT_SATISFIED:
+        *out = RULE_T2;
+        return true;
+    case ERR_POP_RECEIPT_MISMATCH:
+        *out = RULE_Q1;
+        return true;
+    case ERR_SHARING_VIOLATION:
+    case ERR_HANDLE_UNAVAILABLE:
+    case ERR_FILE_LOCK_CONFLICT:
+    case ERR_CLIENT_CACHE_FLUSH_DELAY:
+        *out = RULE_S2;
+        return true;
+    case ERR_SMB_DELETE_PENDING:
+    case ERR_CANNOT_DELETE_FILE_OR_DIRECTORY:
+        *out = RULE_S3;
+        return true;
+    case ERR_CONTAINER_ALREADY_EXISTS:
+    case ERR_CONTAINER_BEING_DELETED:
+    case ERR_QUEUE_ALREADY_EXISTS:
+    case ERR_QUEUE_BEING_DELETED:
+    case ERR_TABLE_ALREADY_EXISTS:
+    case ERR_TABLE_BEING_DELETED:
+    case ERR_SHARE_ALREADY_EXISTS:
+    case ERR_SHARE_BEING_DELETED:
+    case ERR_RESOURCE_ALREADY_EXISTS:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- who made it so ---- */
+
+static pthread_mutex_t *writer_lock(struct inspector *in, uint64_t hash)
+{
+    return &in->writer_locks[hash % WRITER_LOCKS];
+}
+
+static void note_writer(struct inspector *in, struct writer *table, size_t size,
+                        const struct place *place, const struct inspector_maker *maker)
+{
+    struct writer *w = &table[place->hash % size];
+    (void)pthread_mutex_lock(writer_lock(in, place->hash));
+    w->hash = place->hash;
+    copy_text(w->account, sizeof w->account, place->account);
+    w->maker = *maker;
+    (void)pthread_mutex_unlock(writer_lock(in, place->hash));
+}
+
+static struct inspector_maker find_writer(struct inspector *in, const struct writer *table,
+                                          size_t size, const struct place *place)
+{
+    const struct writer *w = &table[place->hash % size];
+    struct inspector_maker maker = {0};
+    (void)pthread_mutex_lock(writer_lock(in, place->hash));
+    if (w->hash == place->hash && str_eq(str_of(w->account), place->account))
+        maker = w->maker;
+    (void)pthread_mutex_unlock(writer_lock(in, place->hash));
+    clean_who(&maker.who);
+    return maker;
+}
+
+struct inspector_maker inspector_lease_holder(struct inspector *in,
+                                              const struct inspector_name *name)
+{
+    struct place place = {inspector_hash(name), name->account};
+    return find_writer(in, in->holders, INSPECTOR_LEASES, &place);
+}
+
+static struct inspector_maker maker_of(struct inspector *in, const struct rest_call *call,
+                                       const struct place *place)
+{
+    const struct verdict *v = &call->verdict;
+    struct inspector_maker maker = v->check == VERDICT_LEASE
+                                       ? find_writer(in, in->holders, INSPECTOR_LEASES, place)
+                                       : find_writer(in, in->writers, INSPECTOR_WRITERS, place);
+    /* An ETag tells whether the writer we know of is the one that was met. */
+    maker.current =
+        maker.known && (v->check == VERDICT_LEASE || v->etag == 0 || v->etag == maker.etag);
+    return maker;
+}
+
+/* ---- events ---- */
+
+static void put_sent(struct inspector_event *e, const struct rest_call *call)
+{
+    static const struct str HEADERS[] = {
+        [VERDICT_IF_MATCH] = STR_INIT("If-Match"),
+        [VERDICT_IF_NONE_MATCH] = STR_INIT("If-None-Match"),
+        [VERDICT_IF_MODIFIED_SINCE] = STR_INIT("If-Modified-Since"),
+        [VERDICT_IF_UNMODIFIED_SINCE] = STR_INIT("If-Unmodified-Since"),
+        [VERDICT_IF_TAGS] = STR_INIT("x-ms-if-tags"),
+    };
+    enum verdict_check check = call->verdict.check;
+    if (check == VERDICT_NONE || check == VERDICT_LEASE)
+        return;
+    copy_bytes(e->sent, sizeof e->sent, call_header(call, HEADERS[check]));
+    clean(e->sent);
+}
+
+static void fill(struct inspector_event *e, const struct rest_call *call, uint64_t hash)
+{
+    *e = (struct inspector_event){
+        .at = call->now,
+        .service = call->service,
+        .op = call->op,
+        .status = call->status,
+        .hash = hash,
+    };
+    copy_text(e->account, sizeof e->account, call->account);
+    copy_text(e->container, sizeof e->container, call->container);
+    copy_object(e->object, call);
+    who_is(call, &e->who);
+}
+
+static void put_event(struct inspector *in, struct ring *ring, struct inspector_event *e)
+{
+    (void)pthread_mutex_lock(&in->lock);
+    e->sequence = ++in->sequence;
+    ring->events[ring->count++ % ring->size] = *e;
+    if (e->kind == INSPECTOR_REFUSED)
+        in->conflicts[e->service][e->rule]++;
+    (void)pthread_mutex_unlock(&in->lock);
+}
+
+/* A write is told of when it is durable, and the next request may have met it before that: such a
+ * refusal learns now who made what it met. */
+static void tell_refused(struct inspector *in, uint64_t hash, const struct inspector_maker *maker)
+{
+    enum { LOOK_BACK = 16 };
+    const struct ring *ring = &in->rings[0];
+    (void)pthread_mutex_lock(&in->lock);
+    for (size_t i = 0; i < LOOK_BACK && i < ring->count && i < ring->size; i++) {
+        struct inspector_event *e = &ring->events[(ring->count - 1 - i) % ring->size];
+        if (e->at + LATE_TICKS < maker->at)
+            break;
+        if (e->hash == hash && !e->maker.current && e->verdict.check != VERDICT_LEASE &&
+            e->verdict.etag != 0 && e->verdict.etag == maker->etag) {
+            e->maker = *maker;
+            e->maker.current = true;
+        }
+    }
+    (void)pthread_mutex_unlock(&in->lock);
+}
+
+COLD void inspector_refused(struct inspector *in, const struct rest_call *call, struct err error)
+{
+    enum inspector_rule rule;
+    struct inspector_event e;
+    if (in == NULL || (!rule_of(call, error.code, &rule) &&
+                       (call->op == NULL || !rule_of_others(call, error.code, &rule))))
+        return;
+    struct place place = place_of(call);
+    fill(&e, call, place.hash);
+    e.kind = INSPECTOR_REFUSED;
+    e.status = err_http_status(error.code);
+    e.error = error.code;
+    e.rule = rule;
+    e.verdict = call->verdict;
+    e.maker = maker_of(in, call, &place);
+    put_sent(&e, call);
+    copy_text(e.holder, sizeof e.holder, call->holder);
+    put_event(in, &in->rings[0], &e);
+}
+
+static bool is_lease_op(const struct op *op)
+{
+    return strncmp(op->name, "Lease", 5) == 0;
+}
+
+static bool is_delete_op(const struct op *op)
+{
+    return strncmp(op->name, "Delete", 6) == 0;
+}
+
+/* The lease's place on the board; one that another object has is taken over. */
+static void note_lease(struct inspector *in, const struct inspector_event *e, bool gone)
+{
+    struct inspector_lease *l = &in->leases[e->hash % INSPECTOR_LEASES];
+    (void)pthread_mutex_lock(&in->lock);
+    if (!gone) {
+        *l = (struct inspector_lease){
+            .service = e->service, .hash = e->hash, .at = e->at, .who = e->who};
+        memcpy(l->account, e->account, sizeof l->account);
+        memcpy(l->container, e->container, sizeof l->container);
+        memcpy(l->object, e->object, sizeof l->object);
+    } else if (l->hash == e->hash && strcmp(l->account, e->account) == 0) {
+        l->hash = 0;
+    }
+    (void)pthread_mutex_unlock(&in->lock);
+}
+
+static void note_write(struct inspector *in, const struct rest_call *call)
+{
+    struct inspector_event e;
+    struct place place = place_of(call);
+    fill(&e, call, place.hash);
+    e.kind = INSPECTOR_WROTE;
+    e.etag = call->etag;
+    struct inspector_maker maker = {
+        .known = true, .op = call->op, .at = e.at, .etag = e.etag, .who = e.who};
+    if (is_lease_op(call->op)) {
+        struct str action = call_header(call, STR("x-ms-lease-action"));
+        bool gone = str_ieq(action, STR("release")) || str_ieq(action, STR("break"));
+        note_lease(in, &e, str_ieq(action, STR("release")));
+        if (!gone)
+            note_writer(in, in->holders, INSPECTOR_LEASES, &place, &maker);
+    } else {
+        note_writer(in, in->writers, INSPECTOR_WRITERS, &place, &maker);
+        tell_refused(in, e.hash, &maker);
+        if (is_delete_op(call->op))
+            note_lease(in, &e, true);
+    }
+    put_event(in, &in->rings[1], &e);
+}
+
+static void note_read(struct inspector *in, const struct rest_call *call)
+{
+    struct inspector_event e;
+    fill(&e, call, place_of(call).hash);
+    e.kind = INSPECTOR_READ;
+    e.etag = call->etag;
+    put_event(in, &in->rings[1], &e);
+}
+
+void inspector_succeeded(struct inspector *in, const struct rest_call *call)
+{
+    if (in == NULL || call->op == NULL)
+        return;
+    if (call->op->mode == MODE_WRITE || call->op->mode == MODE_START)
+        note_write(in, call);
+    else if (loop_now_ms(call->x->loop) <
+             atomic_load_explicit(&in->watched_until_ms, memory_order_relaxed))
+        note_read(in, call);
+}
+
+/* ---- asking ---- */
+
+static bool fits(const struct inspector_event *e, const struct inspector_filter *f)
+{
+    return (f->kinds & (1U << e->kind)) != 0 && e->sequence > f->after &&
+           str_eq(f->account, str_of(e->account)) &&
+           (!f->has_service || f->service == e->service) &&
+           (!str_given(f->container) || str_eq(f->container, str_of(e->container))) &&
+           (!str_given(f->object) || str_eq(f->object, str_of(e->object)));
+}
+
+/* The i-th newest; NULL when there is none. */
+static const struct inspector_event *nth(const struct ring *ring, size_t i)
+{
+    bool there = i < ring->count && i < ring->size;
+    return there ? &ring->events[(ring->count - 1 - i) % ring->size] : NULL;
+}
+
+/* From the newest of both rings backwards. */
+static size_t find_backwards(struct inspector *in, const struct inspector_filter *f,
+                             struct inspector_event *out)
+{
+    size_t at[2] = {0, 0}, count = 0;
+    while (count < f->count_max) {
+        const struct inspector_event *a = nth(&in->rings[0], at[0]);
+        const struct inspector_event *b = nth(&in->rings[1], at[1]);
+        bool second = a == NULL || (b != NULL && b->sequence > a->sequence);
+        const struct inspector_event *e = second ? b : a;
+        if (e == NULL || e->sequence <= f->after)
+            break;
+        at[second]++;
+        if (fits(e, f))
+            out[count++] = *e;
+    }
+    return count;
+}
+
+size_t inspector_find(struct inspector *in, const struct inspector_filter *filter,
+                      struct inspector_event *out, uint64_t *next)
+{
+    (void)pthread_mutex_lock(&in->lock);
+    size_t count = find_backwards(in, filter, out);
+    *next = in->sequence;
+    (void)pthread_mutex_unlock(&in->lock);
+    for (size_t i = 0; i < count; i++)
+        clean_who(&out[i].who);
+    for (size_t i = 0; i < count / 2; i++) {
+        struct inspector_event e = out[i];
+        out[i] = out[count - 1 - i];
+        out[count - 1 - i] = e;
+    }
+    return count;
+}
+
+void inspector_watch_reads(struct inspector *in)
+{
+    atomic_store_explicit(&in->watched_until_ms, clock_mono_ms() + INSPECTOR_WATCH_MS,
+                          memory_order_relaxed);
+}
+
+uint64_t inspector_conflicts(struct inspector *in, enum service_kind service,
+                             enum inspector_rule rule)
+{
+    (void)pthread_mutex_lock(&in->lock);
+    uint64_t count = in->conflicts[service][rule];
+    (void)pthread_mutex_unlock(&in->lock);
+    return count;
+}
+
+size_t inspector_leases(struct inspector *in, struct str account, enum service_kind service,
+                        struct inspector_lease *out, size_t count_max)
+{
+    size_t count = 0;
+    (void)pthread_mutex_lock(&in->lock);
+    for (size_t i = 0; i < INSPECTOR_LEASES && count < count_max; i++) {
+        const struct inspector_lease *l = &in->leases[i];
+        if (l->hash != 0 && l->service == service && str_eq(account, str_of(l->account)))
+            out[count++] = *l;
+    }
+    (void)pthread_mutex_unlock(&in->lock);
+    for (size_t i = 0; i < count; i++)
+        clean_who(&out[i].who);
+    return count;
+}
+
+void inspector_forget(struct inspector *in, struct str account)
+{
+    (void)pthread_mutex_lock(&in->lock);
+    for (size_t r = 0; r < 2; r++)
+        for (size_t i = 0; i < in->rings[r].size && i < in->rings[r].count; i++)
+            if (!str_given(account) || str_eq(account, str_of(in->rings[r].events[i].account)))
+                in->rings[r].events[i].account[0] = '\0';
+    for (size_t i = 0; i < INSPECTOR_LEASES; i++)
+        if (!str_given(account) || str_eq(account, str_of(in->leases[i].account)))
+            in->leases[i].hash = 0;
+    (void)pthread_mutex_unlock(&in->lock);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The concurrency inspector: why was a request refused, and who made it so?
+ *
+ * Kept in memory of a fixed size, none of it on disk: the last refusals by concurrency control
+ * (304, 409, 412, and a stale pop receipt), the last writes, who wrote each of many objects last,
+ * and who took each lease. Reads are kept only while somebody looks. Never kept: lease ids,
+ * receipts, signatures, bodies, metadata. */
+#ifndef REST_WATCH_INSPECTOR_H
+#define REST_WATCH_INSPECTOR_H
+
+#include "core/guid.h"
+#include "rest/call.h"
+
+enum {
+    INSPECTOR_REFUSALS = 10000,
+    INSPECTOR_DONE = 4096,     /* writes, and reads while somebody looks */
+    INSPECTOR_WRITERS = 32768, /* objects whose last writer is known; a power of two */
+    INSPECTOR_LEASES = 4096,   /* the same of leases */
+    INSPECTOR_NAME_MAX = 160,
+    INSPECTOR_WATCH_MS = 30000, /* for how long one look keeps reads being noted */
+};
+
+/* The rules of docs/concurrency/rules.md that can refuse. */
+enum inspector_rule {
+    RULE_NONE, /* a conflict that no rule is about: a container that exists already */
+    RULE_B2,
+    RULE_B3,
+    RULE_B6,
+    RULE_L1,
+    RULE_L2,
+    RULE_L3,
+    RULE_L4,
+    RULE_L5,
+    RULE_L7,
+    RULE_T1,
+    RULE_T2,
+    RULE_Q1,
+    RULE_S2,
+    RULE_S3,
+    RULE_COUNT
+};
+const char *inspector_rule_name(enum inspector_rule rule); /* "B2"; "" for RULE_NONE */
+
+enum inspector_kind { INSPECTOR_REFUSED, INSPECTOR_WROTE, INSPECTOR_READ };
+
+/* A request, as far as it says who sent it. */
+struct inspector_who {
+    char request_id[GUID_TEXT_BYTES + 1];
+    char client_request_id[48];
+    char agent[64];
+    unsigned char address[16]; /* as it is on the wire */
+    unsigned char family;      /* AF_INET, AF_INET6, or 0 */
+};
+enum { INSPECTOR_ADDRESS_MAX = 48 };
+/* The address as text; empty when it is not known. */
+void inspector_address(const struct inspector_who *who, char out[INSPECTOR_ADDRESS_MAX]);
+
+/* Who brought about what a request met. */
+struct inspector_maker {
+    bool known;
+    bool current; /* it is the state that was met; else something has happened since */
+    const struct op *op;
+    int64_t at; /* ticks */
+    int64_t etag;
+    struct inspector_who who;
+};
+
+struct inspector_event {
+    uint64_t sequence; /* grows by one with each event */
+    enum inspector_kind kind;
+    int64_t at; /* ticks */
+    enum service_kind service;
+    const struct op *op;
+    int status;
+    enum err_code error;
+    enum inspector_rule rule;
+    char account[ACCOUNT_NAME_MAX + 1];
+    char container[64 + 1];
+    char object[INSPECTOR_NAME_MAX + 1]; /* cut where it is longer */
+    uint64_t hash;                       /* of the object's whole name */
+    int64_t etag;                        /* of what succeeded; 0: none */
+    struct inspector_who who;
+    struct verdict verdict;
+    char sent[96];   /* the condition that failed, as the client sent it */
+    char holder[96]; /* of a file: the open that was in the way */
+    struct inspector_maker maker;
+};
+
+/* A lease that was taken, renewed or changed since the start. */
+struct inspector_lease {
+    enum service_kind service;
+    uint64_t hash;
+    char account[ACCOUNT_NAME_MAX + 1];
+    char container[64 + 1];
+    char object[INSPECTOR_NAME_MAX + 1];
+    int64_t at;
+    struct inspector_who who;
+};
+
+struct inspector;
+struct inspector *inspector_new(void);
+void inspector_free(struct inspector *in); /* NULL is fine */
+
+/* ---- what requests tell; on their loops' threads. NULL: nobody keeps it ---- */
+
+/* The call, or a part of a batch, is about to be answered with this error. */
+void inspector_refused(struct inspector *in, const struct rest_call *call, struct err error);
+/* It has succeeded. */
+void inspector_succeeded(struct inspector *in, const struct rest_call *call);
+
+/* ---- what is asked; any thread ---- */
+
+struct inspector_filter {
+    struct str account;   /* only this one's */
+    struct str container; /* absent: of all */
+    struct str object;    /* absent: of all; compared as kept */
+    bool has_service;
+    enum service_kind service;
+    unsigned kinds; /* 1 << enum inspector_kind */
+    uint64_t after; /* only later ones */
+    size_t count_max;
+};
+/* Copies the newest that fit, oldest first, into `out` (of count_max); returns how many. *next: the
+ * sequence to go on after. */
+size_t inspector_find(struct inspector *in, const struct inspector_filter *filter,
+                      struct inspector_event *out, uint64_t *next);
+/* Reads are noted for a while. */
+void inspector_watch_reads(struct inspector *in);
+/* Refusals so far, by service and rule. */
+uint64_t inspector_conflicts(struct inspector *in, enum service_kind service,
+                             enum inspector_rule rule);
+struct inspector_name {
+    enum service_kind service;
+    struct str account, container, object, pk, rk;
+};
+/* Who holds the lease on an object; `known` is false when nobody knows. */
+struct inspector_maker inspector_lease_holder(struct inspector *in,
+                                              const struct inspector_name *name);
+/* Those that are known of, of an account and service; copies count_max at most. */
+size_t inspector_leases(struct inspector *in, struct str account, enum service_kind service,
+                        struct inspector_lease *out, size_t count_max);
+/* The name's hash as events have it. */
+uint64_t inspector_hash(const struct inspector_name *name);
+/* Forgets all that is kept of an account, or of all (absent). */
+void inspector_forget(struct inspector *in, struct str account);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What test control (--test-control) has the dispatcher do to requests: faults by rule, and holds,
+ * which stop a request until it is released, so that a race happens the same way every time.
+ *
+ * A request passes two points: before its transaction is run, and after it is committed and before
+ * it is answered. No lock is held at either. At each, holds come first, then the first fault that
+ * fits. All calls but the dispatcher's may come from any thread. */
+#ifndef REST_WATCH_SCRIPT_H
+#define REST_WATCH_SCRIPT_H
+
+#include "rest/call.h"
+
+enum {
+    SCRIPT_FAULTS_MAX = 64,
+    SCRIPT_HOLDS_MAX = 64,
+    SCRIPT_PARTIES_MAX = 16,
+    SCRIPT_ID_MAX = 40,
+    SCRIPT_HOLD_MS = 30000, /* a hold ends by itself */
+    SCRIPT_HOLD_MS_MAX = 300000,
+    SCRIPT_DELAY_MS_MAX = 60000, /* a server that stops waits for it */
+};
+
+enum script_point { SCRIPT_BEFORE, SCRIPT_AFTER_COMMIT };
+
+/* Which requests: each text may hold '*' and '?', and is empty for any. */
+struct script_match {
+    bool has_service;
+    enum service_kind service;
+    char operation[48], account[32], container[68], object[260], client_request_id[68];
+};
+
+enum script_act { SCRIPT_NOTHING, SCRIPT_ERROR, SCRIPT_RESET, SCRIPT_TRUNCATE };
+
+struct script_fault {
+    char id[SCRIPT_ID_MAX + 1];
+    struct script_match match;
+    uint64_t skip;      /* requests that fit and are let pass first */
+    uint64_t times;     /* how often it strikes; 0: without end */
+    double probability; /* 0 to 1 */
+    uint64_t seed;      /* of the chance: the same seed, the same run */
+    enum script_point at;
+    uint32_t delay_ms;
+    enum script_act act;
+    enum err_code error;    /* of SCRIPT_ERROR */
+    uint32_t retry_after_s; /* 0: no Retry-After */
+    uint64_t after_bytes;   /* of SCRIPT_TRUNCATE: what is sent of the body */
+    uint64_t seen, struck;  /* so far */
+};
+
+struct script_hold {
+    char id[SCRIPT_ID_MAX + 1];
+    struct script_match match;
+    enum script_point at;
+    uint32_t times;      /* how many requests it stops */
+    uint32_t parties;    /* 0, or: when so many have come, they are let go by themselves */
+    uint32_t timeout_ms; /* how long a request waits at most */
+    char order[SCRIPT_PARTIES_MAX][68]; /* client request ids, in the order of their release */
+    size_t order_count;
+    uint32_t arrived, waiting; /* so far, and now */
+};
+
+/* What a fault does to a request. */
+struct script_deed {
+    char id[SCRIPT_ID_MAX + 1];
+    enum script_act act;
+    uint32_t delay_ms;
+    enum err_code error;
+    uint32_t retry_after_s;
+    uint64_t after_bytes;
+};
+
+struct script;
+struct script *script_new(void);
+void script_free(struct script *s); /* NULL is fine */
+
+/* ERR_RESOURCE_ALREADY_EXISTS; ERR_INVALID_INPUT when there are too many. An empty id gets one. */
+struct err script_add_fault(struct script *s, struct script_fault *fault);
+bool script_remove_fault(struct script *s, struct str id);
+void script_clear_faults(struct script *s);
+size_t script_faults(struct script *s, struct script_fault out[SCRIPT_FAULTS_MAX]);
+struct err script_add_hold(struct script *s, struct script_hold *hold);
+/* Lets go those who wait, one after the other, each when the one before has been answered; `count`
+ * of them, or all (0). False when there is no such hold. */
+bool script_release(struct script *s, struct str id, uint32_t count);
+/* The same of all, and the hold is gone. */
+bool script_remove_hold(struct script *s, struct str id);
+size_t script_holds(struct script *s, struct script_hold out[SCRIPT_HOLDS_MAX]);
+/* Removes all faults and holds. */
+void script_clear(struct script *s);
+uint64_t script_struck(struct script *s); /* faults so far, the removed ones' too */
+
+/* ---- the dispatcher's, on the loop's thread ---- */
+
+/* A request that a hold may stop; zero at first. */
+struct script_stop {
+    void (*go)(struct script_stop *stop); /* it may go on */
+    struct script *script;
+    struct loop *loop;
+    struct loop_task task;
+    struct loop_timer timer;
+    struct script_stop *next;
+    uint64_t hold; /* the number of the hold that has stopped it last; 0: none */
+    bool queued;
+    char client_request_id[68];
+};
+/* True: the call is stopped, and stop->go comes. */
+bool script_stops(struct script *s, const struct rest_call *call, enum script_point point,
+                  struct script_stop *stop);
+struct script_deed script_meets(struct script *s, const struct rest_call *call,
+                                enum script_point point);
+/* The call has been answered: whoever waits behind it may go. */
+void script_ended(struct script_stop *stop);
+
+/* '*' is any text, '?' one byte. Made known for its test. */
+bool script_glob(const char *pattern, struct str text);
+
+#endif

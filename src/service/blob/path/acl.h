@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Access control lists of paths, as POSIX has them: who owns the path, what the owner, the owning
+ * group and everybody else may do, named users and groups behind a mask, and for a directory the
+ * default entries that its new children inherit. Pure functions over struct blob_path: the three
+ * base entries are its mode, all others its `acl`. */
+#ifndef SERVICE_BLOB_PATH_ACL_H
+#define SERVICE_BLOB_PATH_ACL_H
+
+#include "service/blob/head.h"
+
+enum { ACL_READ = 4, ACL_WRITE = 2, ACL_EXECUTE = 1, ACL_STICKY = 01000, ACL_UMASK = 0027 };
+enum { ACL_ENTRIES_MAX = 32 }; /* of the access entries, and of the default ones */
+
+#define ACL_SUPERUSER STR("$superuser")
+
+enum acl_kind { ACL_USER, ACL_GROUP, ACL_MASK, ACL_OTHER };
+
+struct acl_entry {
+    bool is_default;
+    enum acl_kind kind;
+    struct str id; /* empty: the owner, the owning group, mask, other */
+    unsigned bits;
+};
+
+struct path_acl {
+    struct acl_entry items[2 * ACL_ENTRIES_MAX];
+    size_t count;
+};
+
+/* Who asks, where lists are consulted. */
+struct acl_caller {
+    struct str id;
+    const struct str *groups;
+    size_t group_count;
+};
+
+/* "[default:]user|group|mask|other:[id]:rwx,…"; the permissions may lack when entries are to be
+ * removed. Slices of the text. ERR_INVALID_INPUT. */
+struct err acl_parse(struct str text, bool removes, struct path_acl *out);
+/* "0750", "1777", "rwxr-x---", "rwxr-x--T". False when it is neither. */
+bool acl_parse_mode(struct str text, unsigned *out);
+
+/* The texts of x-ms-acl and x-ms-permissions. */
+void acl_put_text(struct buf *b, const struct blob_path *path);
+void acl_put_mode(struct buf *b, const struct blob_path *path);
+struct str acl_owner(const struct blob_path *path);
+struct str acl_group(const struct blob_path *path);
+
+enum acl_change { ACL_SET, ACL_MODIFY, ACL_REMOVE };
+/* Changes the path's list, in the arena. Default entries of a file are passed over with
+ * skip_defaults, else refused. ERR_INVALID_INPUT: too many entries, a default entry for a file, a
+ * base entry that is to be removed. */
+struct acl_request {
+    enum acl_change how;
+    const struct path_acl *entries;
+    bool skip_defaults;
+};
+struct err acl_apply(struct arena *a, const struct acl_request *request, struct blob_path *path);
+/* The owner's, the mask's (or the group's) and others' bits. */
+struct err acl_set_mode(struct arena *a, unsigned mode, struct blob_path *path);
+
+/* What a new path below the parent has: its default entries, or else `mode` without the umask's
+ * bits. The group is the parent's; the owner is the caller's to set. */
+struct acl_birth {
+    unsigned mode, umask;
+    bool directory;
+};
+struct err acl_inherit(struct arena *a, const struct blob_path *parent,
+                       const struct acl_birth *birth, struct blob_path *path);
+
+/* Whether all of the bits are granted. A caller that is NULL may do anything. */
+bool acl_allows(const struct blob_path *path, const struct acl_caller *caller, unsigned bits);
+bool acl_is_owner(const struct blob_path *path, const struct acl_caller *caller);
+/* Whether an entry may be taken out of the directory, or moved: in a sticky one only by its owner
+ * or the directory's. */
+bool acl_may_unlink(const struct blob_path *directory, const struct blob_path *entry,
+                    const struct acl_caller *caller);
+
+/* For `lazuli check`. */
+bool acl_is_sound(struct str encoded);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Listing a hierarchical container in the order that its paths have as names: the same as if it
+ * were flat, so a prefix is a range, and a page begins where a name tells. list.h's own. */
+#ifndef SERVICE_BLOB_PATH_LIST_TREE_H
+#define SERVICE_BLOB_PATH_LIST_TREE_H
+
+#include "service/blob/list.h"
+
+/* ERR_INVALID_QUERY_PARAMETER_VALUE for a delimiter that is no slash. */
+struct err blob_list_tree(struct txn *t, const struct container *container,
+                          struct blob_list_args *args);
+
+/* Whether snapshots or versions are wanted, those of that kind, and this one. */
+bool list_wants_items(const struct blob_list_args *args);
+bool list_wants_kind(const struct blob_list_args *args, const struct blob_at *at);
+bool list_is_wanted(const struct blob_list_args *args, const struct blob_list_item *item,
+                    int64_t now);
+
+#endif

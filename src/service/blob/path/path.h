@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The transactions of the Data Lake API that blobs do not have: making files and directories,
+ * renaming, deleting trees, access control. Appending and flushing are in path_append.h, listing in
+ * list.h. All run in the container's partition, so a rename or the deletion of a directory is one
+ * update, whatever lies below. */
+#ifndef SERVICE_BLOB_PATH_PATH_H
+#define SERVICE_BLOB_PATH_PATH_H
+
+#include "service/blob/blob.h"
+#include "service/blob/protect.h"
+
+/* In a flat container a directory is an empty blob with this property. */
+#define PATH_FOLDER_MARK STR("hdi_isfolder")
+bool path_is_folder(const struct blob_head *head);
+
+struct path_create_args {
+    struct blob_request request;
+    struct blob_properties properties;
+    bool has_acl;
+    struct path_acl acl;
+    struct str owner, group; /* absent: by whoever makes it, and where */
+    struct str encryption_context;
+    bool has_lease;
+    struct lease_request lease;
+    bool has_expiry;
+    enum blob_expiry_option expiry;
+    int64_t expiry_ticks;
+    /* out */
+    struct blob_head head;
+    bool existed, existed_as_directory; /* for who is refused */
+};
+/* Makes a file or, with request.path.directory, a directory. A file that is there is emptied, a
+ * directory that is there keeps what is in it. ERR_PATH_CONFLICT;
+ * ERR_HIERARCHICAL_NAMESPACE_NOT_ENABLED for access control in a flat container;
+ * ERR_EXPIRY_NOT_SUPPORTED_FOR_DIRECTORY. */
+engine_fn path_create;
+
+struct path_rename_args {
+    struct blob_request source; /* its name, conditions and lease */
+    struct blob_request destination;
+    bool legacy; /* a directory is renamed onto an empty one, not into it */
+    bool has_metadata;
+    struct str metadata;
+    struct str continuation; /* of a flat container: absent, or what `next` was */
+    /* out */
+    struct blob_head head; /* of what was moved */
+    struct str next;       /* absent: all is done */
+};
+/* ERR_SOURCE_PATH_NOT_FOUND, ERR_RENAME_DESTINATION_PARENT_PATH_NOT_FOUND, ERR_PATH_ALREADY_EXISTS,
+ * ERR_INVALID_RENAME_SOURCE_PATH, ERR_INVALID_SOURCE_OR_DESTINATION_RESOURCE_TYPE,
+ * ERR_SOURCE_CONDITION_NOT_MET. */
+engine_fn path_rename;
+
+struct path_delete_args {
+    struct blob_request request;
+    bool recursive;
+    struct str continuation; /* of a flat container: absent, or what `next` was */
+    /* out */
+    bool kept;           /* of a flat container: it is soft-deleted */
+    int64_t deletion_id; /* 0, or it is soft-deleted, and known by this (path_trash.h) */
+    struct str next;     /* absent: all is done */
+};
+/* ERR_DIRECTORY_NOT_EMPTY. */
+engine_fn path_delete;
+
+struct path_set_args {
+    struct blob_request request;
+    struct str owner, group; /* absent: they stay */
+    bool has_mode;
+    unsigned mode;
+    bool has_acl;
+    struct path_acl acl;
+    /* SetProperties */
+    struct blob_http http; /* each that is given */
+    struct str metadata;
+    /* CheckAccess */
+    unsigned bits;
+    /* out */
+    struct blob_head head;
+    bool hierarchical;
+};
+/* Changes no ETag. ERR_HIERARCHICAL_NAMESPACE_NOT_ENABLED. */
+engine_fn path_set_access_control;
+enum { PATH_RECURSIVE_MAX = 2000 };
+struct path_failure {
+    struct str name;
+    bool directory;
+    enum err_code code;
+};
+struct path_recursive_args {
+    struct blob_request request;
+    enum acl_change how;
+    struct path_acl acl;
+    size_t max; /* paths of this call, 1 to PATH_RECURSIVE_MAX */
+    bool force; /* goes on past those that cannot be changed */
+    struct str continuation;
+    struct path_failure *failures; /* room for max */
+    /* out */
+    size_t directories, files, failure_count;
+    struct str next; /* absent: all is done */
+};
+engine_fn path_set_access_control_recursive;
+/* Get Status, Get Access Control and Check Access; the first also in a flat container. */
+engine_fn path_get_status;
+engine_fn path_get_access_control;
+engine_fn path_check_access;
+engine_fn path_set_properties;
+
+#endif

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/blob/path/path_append.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "service/blob/block.h"
+
+enum { APPEND_ID_BYTES = 16 };
+
+/* ---- beginning ---- */
+
+static struct err apply_lease(struct txn *t, struct path_write_args *args, enum lease_action action,
+                              struct blob *blob)
+{
+    struct lease_request request = args->lease;
+    int left;
+    request.action = action;
+    request.id = args->request.lease.id;
+    return lease_apply(&blob->head.lease, &request, txn_now(t), &left);
+}
+
+/* The lease of a write that does something to it on the way. */
+static struct err begin_lease(struct txn *t, struct path_write_args *args, struct blob *blob)
+{
+    switch (args->lease_action) {
+    case PATH_LEASE_ACQUIRE:
+    case PATH_LEASE_ACQUIRE_RELEASE:
+        return apply_lease(t, args, LEASE_ACQUIRE, blob);
+    case PATH_LEASE_AUTO_RENEW:
+        args->lease_renewed = lease_state(&blob->head.lease, txn_now(t)) == LEASE_EXPIRED;
+        if (args->lease_renewed)
+            return apply_lease(t, args, LEASE_RENEW, blob);
+        break;
+    case PATH_LEASE_RELEASE:
+    case PATH_LEASE_NONE:
+        break;
+    }
+    return lease_check_write(&blob->head.lease, LEASE_BLOB, &args->request.lease, txn_now(t));
+}
+
+static struct err end_lease(struct txn *t, struct path_write_args *args, struct blob *blob)
+{
+    if (args->lease_action == PATH_LEASE_RELEASE)
+        return apply_lease(t, args, LEASE_RELEASE, blob);
+    if (args->lease_action != PATH_LEASE_ACQUIRE_RELEASE)
+        return OK;
+    blob->head.lease = (struct lease){0};
+    return OK;
+}
+
+static struct err open(struct txn *t, struct path_write_args *args, struct blob *blob)
+{
+    bool leases = args->lease_action != PATH_LEASE_NONE;
+    TRY(blob_open(t, &args->request, leases ? BLOB_LEASE : BLOB_ALTER, blob));
+    if (leases)
+        TRY(begin_lease(t, args, blob));
+    if (blob->head.path.directory)
+        return err_new(ERR_PATH_CONFLICT);
+    TRY(blob_check_type(blob, BLOB_BLOCK));
+    return blob->head.blocks != 0 && !blob->head.blocks_appended
+               ? err_new(ERR_INVALID_FLUSH_OPERATION)
+               : OK;
+}
+
+/* ---- Append ---- */
+
+static struct str append_id(struct arena *a, uint64_t position, int64_t stamp)
+{
+    struct buf b = buf_in(a);
+    buf_put_be64(&b, position);
+    buf_put_be64(&b, (uint64_t)stamp);
+    return buf_str(&b);
+}
+
+static struct err keep_pieces(struct txn *t, struct str key, const struct pieces *pieces)
+{
+    struct buf row = buf_in(txn_arena(t));
+    for (size_t i = 0; i < pieces->count; i++)
+        TRY(piece_claim(t, &pieces->items[i], PIECE_ADOPT));
+    pieces_encode(&row, pieces);
+    return txn_put(t, key, buf_str(&row));
+}
+
+static struct err keep_append(struct txn *t, const struct path_write_args *args, struct blob *blob)
+{
+    struct block_set set = {.name = blob->name, .id_bytes = APPEND_ID_BYTES};
+    bool first = blob->head.blocks == 0;
+    if (first) {
+        blob->head.blocks = (uint64_t)txn_stamp(t);
+        blob->head.blocks_appended = true;
+    } else {
+        TRY(block_set_load(t, blob, &set));
+    }
+    if (set.count++ >= BLOCKS_UNCOMMITTED_MAX)
+        return err_new(ERR_BLOCK_COUNT_EXCEEDS_LIMIT);
+    set.touched = txn_now(t);
+    TRY(keep_pieces(t,
+                    blob_key_block(txn_arena(t), blob->container.incarnation, blob->head.blocks,
+                                   append_id(txn_arena(t), args->position, txn_stamp(t))),
+                    args->pieces));
+    TRY(block_set_save(t, blob, &set));
+    bool changed = first || args->lease_action != PATH_LEASE_NONE;
+    return changed ? blob_save_unchanged(t, blob) : OK;
+}
+
+/* ---- Flush ---- */
+
+struct append {
+    uint64_t position, end;
+    int64_t stamp;
+    struct str key;
+    struct str row; /* its pieces */
+};
+
+struct flush {
+    struct txn *txn;
+    struct blob *blob;
+    uint64_t to;
+    struct append *appends; /* in the order of their positions, then of their stamps */
+    size_t count;
+    size_t used;     /* those before `to` come first */
+    bool overwrites; /* they overlap each other, or the file */
+    struct content_writer writer;
+};
+
+static struct err take_append(struct flush *f, struct cursor *c, size_t prefix, size_t *capacity)
+{
+    struct arena *a = txn_arena(f->txn);
+    struct append *one;
+    if (f->count == *capacity) {
+        struct append *more = ARENA_ARRAY(a, struct append, *capacity * 2);
+        memcpy(more, f->appends, f->count * sizeof *more);
+        f->appends = more;
+        *capacity *= 2;
+    }
+    one = &f->appends[f->count++];
+    one->key = arena_copy(a, c->key);
+    one->row = arena_copy(a, c->value);
+    struct reader id = reader_of(str_from(one->key, prefix + 1));
+    one->position = read_be64(&id);
+    one->stamp = (int64_t)read_be64(&id);
+    one->end = one->position;
+    struct reader r = reader_of(one->row);
+    struct piece piece;
+    while (piece_decode(&r, &piece))
+        one->end += piece.length;
+    return reader_done(&id) && reader_ok(&r) ? OK : err_new(ERR_CORRUPT);
+}
+
+static struct err load_appends(struct flush *f)
+{
+    const struct blob *blob = f->blob;
+    struct arena *a = txn_arena(f->txn);
+    size_t capacity = 16;
+    f->appends = ARENA_ARRAY(a, struct append, capacity);
+    if (blob->head.blocks == 0)
+        return OK;
+    struct str set = blob_key_blocks(a, blob->container.incarnation, blob->head.blocks);
+    struct cursor *c;
+    TRY(cursor_open(
+        f->txn, blob_key_block(a, blob->container.incarnation, blob->head.blocks, STR("")), &c));
+    struct err e = OK;
+    while (!err_is(e) && c->valid) {
+        e = take_append(f, c, set.n, &capacity);
+        if (!err_is(e))
+            e = cursor_next(c);
+    }
+    cursor_close(c);
+    return e;
+}
+
+/* The file must end at `to` with no gap before; nothing may reach across it. */
+static struct err check_position(struct flush *f)
+{
+    uint64_t reached = f->blob->head.size;
+    for (f->used = 0; f->used < f->count; f->used++) {
+        const struct append *one = &f->appends[f->used];
+        if (one->position >= f->to)
+            break;
+        if (one->position > reached || one->end > f->to)
+            return err_new(ERR_INVALID_FLUSH_POSITION);
+        f->overwrites = f->overwrites || one->position < reached;
+        reached = one->end > reached ? one->end : reached;
+    }
+    return reached == f->to ? OK : err_new(ERR_INVALID_FLUSH_POSITION);
+}
+
+static struct piece cut(struct piece piece, uint64_t offset, uint64_t length)
+{
+    if (piece.kind == PIECE_INLINE)
+        piece.bytes += offset;
+    if (piece.kind == PIECE_EXTENT)
+        piece.extent_offset += (uint32_t)offset;
+    piece.length = length;
+    return piece;
+}
+
+/* Writes the part [from, to) of an append, which begins at its position. */
+static struct err write_part(struct flush *f, const struct append *one, uint64_t from, uint64_t to,
+                             enum piece_claim how)
+{
+    struct reader r = reader_of(one->row);
+    uint64_t at = one->position;
+    struct piece piece;
+    while (piece_decode(&r, &piece)) {
+        uint64_t begin = from > at ? from : at, end = at + piece.length;
+        end = end < to ? end : to;
+        if (begin < end) {
+            struct piece part = cut(piece, begin - at, end - begin);
+            TRY(content_write(&f->writer, &part, how));
+        }
+        at += piece.length;
+    }
+    return OK;
+}
+
+static struct err write_committed(struct flush *f, uint64_t from, uint64_t to)
+{
+    struct arena *a = txn_arena(f->txn);
+    struct content_part part = {from, to - from, SIZE_MAX};
+    struct pieces pieces;
+    TRY(blob_read_content(f->txn, f->blob, part, a, &pieces));
+    for (size_t i = 0; i < pieces.count; i++)
+        TRY(content_write(&f->writer, &pieces.items[i], PIECE_HOLD));
+    return OK;
+}
+
+/* What is seen at an offset: the latest append there, NULL: the file as it was. *until: for how
+ * long that is so. */
+static const struct append *seen_at(const struct flush *f, uint64_t offset, uint64_t *until)
+{
+    const struct append *seen = NULL;
+    *until = f->to;
+    for (size_t i = 0; i < f->used; i++) {
+        const struct append *one = &f->appends[i];
+        if (one->position <= offset && offset < one->end &&
+            (seen == NULL || one->stamp > seen->stamp))
+            seen = one;
+    }
+    if (seen != NULL && seen->end < *until)
+        *until = seen->end;
+    for (size_t i = 0; i < f->used; i++) {
+        const struct append *one = &f->appends[i];
+        if (one->position > offset && one->position < *until &&
+            (seen == NULL || one->stamp > seen->stamp))
+            *until = one->position;
+    }
+    return seen;
+}
+
+enum { OVERWRITES_MAX = 1000 }; /* appends of a flush that writes over others */
+
+/* A new content of all that is seen, where it is seen. */
+static struct err write_over(struct flush *f)
+{
+    if (f->used > OVERWRITES_MAX)
+        return err_new(ERR_INVALID_FLUSH_POSITION);
+    for (uint64_t at = 0, until; at < f->to; at = until) {
+        const struct append *one = seen_at(f, at, &until);
+        if (one != NULL)
+            TRY(write_part(f, one, at, until, PIECE_HOLD));
+        else
+            TRY(write_committed(f, at, until));
+    }
+    for (size_t i = 0; i < f->used; i++)
+        TRY(blob_drop_pieces(f->txn, f->appends[i].row));
+    return OK;
+}
+
+static struct err write_appended(struct flush *f)
+{
+    for (size_t i = 0; i < f->used; i++)
+        TRY(write_part(f, &f->appends[i], 0, UINT64_MAX, PIECE_MOVE));
+    return OK;
+}
+
+/* Whether all of it is small enough to lie beside the head. */
+static bool goes_beside(const struct flush *f)
+{
+    const struct blob_head *head = &f->blob->head;
+    if (f->to > BLOB_BESIDE_MAX || f->overwrites || (head->size > 0 && !head->content_beside))
+        return false;
+    for (size_t i = 0; i < f->used; i++) {
+        struct reader r = reader_of(f->appends[i].row);
+        struct piece piece;
+        while (piece_decode(&r, &piece))
+            if (piece.kind != PIECE_INLINE)
+                return false;
+    }
+    return true;
+}
+
+static struct err write_beside(struct flush *f)
+{
+    struct blob *blob = f->blob;
+    struct buf body = buf_in(txn_arena(f->txn));
+    if (blob->head.size > 0) {
+        TRY(blob_load_body(f->txn, blob->key, &blob->head, &blob->body));
+        buf_put(&body, blob->body);
+    }
+    for (size_t i = 0; i < f->used; i++) {
+        struct reader r = reader_of(f->appends[i].row);
+        struct piece piece;
+        while (piece_decode(&r, &piece))
+            buf_put(&body, (struct str){piece.bytes, (size_t)piece.length});
+    }
+    blob->body = buf_str(&body);
+    blob->head.content = (uint64_t)txn_stamp(f->txn);
+    blob->head.content_beside = true;
+    blob->head.size = body.n;
+    return body.n == f->to ? OK : err_new(ERR_CORRUPT);
+}
+
+/* The content that there is grows: nobody else names it. */
+static struct err lengthen(struct flush *f)
+{
+    struct blob_head *head = &f->blob->head;
+    uint64_t incarnation = f->blob->container.incarnation;
+    TRY(blob_settle_content(f->txn, incarnation, f->blob->key, head));
+    if (head->content == 0)
+        head->content = (uint64_t)txn_stamp(f->txn);
+    content_write_begin(&f->writer, f->txn,
+                        blob_key_content(txn_arena(f->txn), incarnation, head->content));
+    content_write_from(&f->writer, head->size);
+    TRY(write_appended(f));
+    TRY(content_write_end(&f->writer));
+    head->content_rows += f->writer.rows;
+    head->content_inline = false;
+    head->size = f->to;
+    return OK;
+}
+
+static struct err renew(struct flush *f)
+{
+    struct blob_head *head = &f->blob->head;
+    uint64_t incarnation = f->blob->container.incarnation, id = (uint64_t)txn_stamp(f->txn);
+    content_write_begin(&f->writer, f->txn, blob_key_content(txn_arena(f->txn), incarnation, id));
+    TRY(write_over(f));
+    TRY(content_write_end(&f->writer));
+    TRY(blob_drop_content(f->txn, incarnation, head));
+    head->content = id;
+    head->content_beside = head->content_shared = false;
+    head->content_rows = f->writer.rows;
+    head->content_inline = f->writer.rows == 1 && !f->writer.extents;
+    head->size = f->to;
+    return OK;
+}
+
+static struct err write_content(struct flush *f)
+{
+    if (f->used == 0)
+        return OK;
+    f->blob->head.block_count = 0;
+    if (goes_beside(f))
+        return write_beside(f);
+    return f->overwrites || f->blob->head.content_shared ? renew(f) : lengthen(f);
+}
+
+/* Rows of appends that are in the file now, and of those that nobody wants any more. */
+static struct err end_appends(struct flush *f, bool retain)
+{
+    struct blob *blob = f->blob;
+    struct block_set set;
+    size_t keep = retain ? f->count - f->used : 0;
+    for (size_t i = 0; i < f->count - keep; i++) {
+        if (i >= f->used)
+            TRY(blob_drop_pieces(f->txn, f->appends[i].row));
+        TRY(txn_del(f->txn, f->appends[i].key));
+    }
+    if (blob->head.blocks == 0)
+        return OK;
+    if (keep > 0) {
+        TRY(block_set_load(f->txn, blob, &set));
+        set.count = keep;
+        return block_set_save(f->txn, blob, &set);
+    }
+    TRY(txn_del(f->txn, blob_key_blocks(txn_arena(f->txn), blob->container.incarnation,
+                                        blob->head.blocks)));
+    blob->head.blocks = 0;
+    blob->head.blocks_appended = false;
+    return OK;
+}
+
+static void take_http(const struct blob_http *given, struct blob_http *http)
+{
+    if (str_given(given->content_type))
+        http->content_type = given->content_type;
+    if (str_given(given->content_encoding))
+        http->content_encoding = given->content_encoding;
+    if (str_given(given->content_language))
+        http->content_language = given->content_language;
+    if (str_given(given->content_disposition))
+        http->content_disposition = given->content_disposition;
+    if (str_given(given->cache_control))
+        http->cache_control = given->cache_control;
+    http->content_md5 = given->content_md5;
+}
+
+static struct err flush(struct txn *t, struct path_write_args *args, struct blob *blob, uint64_t to)
+{
+    struct flush f = {.txn = t, .blob = blob, .to = to};
+    TRY(load_appends(&f));
+    TRY(check_position(&f));
+    TRY(write_content(&f));
+    TRY(end_appends(&f, args->retain));
+    take_http(&args->http, &blob->head.http);
+    TRY(blob_save_written(t, blob));
+    /* After the write: it forgets a lease that is over, and this one is not. */
+    if (args->lease_action == PATH_LEASE_NONE)
+        return OK;
+    TRY(end_lease(t, args, blob));
+    return blob_save_unchanged(t, blob);
+}
+
+struct err path_append(struct txn *t, void *arg)
+{
+    struct path_write_args *args = arg;
+    struct blob blob;
+    assert(args->size > 0);
+    if (args->position > UINT64_MAX / 2)
+        return err_new(ERR_INVALID_FLUSH_POSITION);
+    TRY(open(t, args, &blob));
+    TRY(keep_append(t, args, &blob));
+    if (args->flush)
+        TRY(flush(t, args, &blob, args->position + args->size));
+    else if (args->lease_action == PATH_LEASE_ACQUIRE_RELEASE) {
+        TRY(end_lease(t, args, &blob));
+        TRY(blob_save_unchanged(t, &blob));
+    }
+    return blob_give(&args->request, &blob.head, &args->head);
+}
+
+struct err path_flush(struct txn *t, void *arg)
+{
+    struct path_write_args *args = arg;
+    struct blob blob;
+    TRY(open(t, args, &blob));
+    TRY(flush(t, args, &blob, args->position));
+    return blob_give(&args->request, &blob.head, &args->head);
+}

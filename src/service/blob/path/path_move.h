@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How paths of a hierarchical container move and go: for path.h, Delete Blob and the sweeper. */
+#ifndef SERVICE_BLOB_PATH_PATH_MOVE_H
+#define SERVICE_BLOB_PATH_PATH_MOVE_H
+
+#include "service/blob/access.h"
+
+/* What a path that moves is from then on. */
+struct blob_path_new {
+    bool has_metadata;
+    struct str metadata;
+    /* It is soft-deleted from then on; 0: it is there. */
+    int64_t deleted, purge_at, deletion_id;
+    struct str deleted_path;
+};
+/* The path's head, with those of its snapshots, lies under another name. */
+struct err path_move_heads(struct txn *t, const struct blob *blob, struct str name,
+                           const struct blob_path_new *as);
+
+/* What is done with each head of a path, the base last. */
+typedef struct err path_head_work(struct txn *t, struct blob *item, void *arg);
+struct err path_each_head(struct txn *t, const struct blob *blob, path_head_work *work, void *arg);
+
+/* It goes for good; what is in a directory is left to the sweeper. */
+struct err path_remove(struct txn *t, struct blob *blob);
+/* ERR_OPERATION_NOT_SUPPORTED_ON_DIRECTORY for the root; `not_empty` for a directory that is not.
+ */
+struct err path_check_removable(struct txn *t, const struct blob *blob, bool recursive,
+                                enum err_code not_empty);
+
+/* The sweeper's: takes away what is in a directory that is gone, as far as the budget goes. */
+struct err path_sweep_tree(struct txn *t, uint64_t incarnation, uint64_t directory,
+                           unsigned *budget);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/blob/path/path_fixture.h"
+#include "service/blob/path/path_trash.h"
+
+/* ---- the tree ---- */
+
+void test_path_rename_of_a_directory_moves_one_row(void)
+{
+    struct blob_fixture f;
+    pf_init(&f);
+    CHECK_OK(pf_make(&f, bf_blob(&f, "a/b/one"), false));
+    CHECK_OK(pf_make(&f, bf_blob(&f, "a/b/c/two"), false));
+    CHECK_OK(pf_rename(&f, bf_blob(&f, "a/b"), bf_blob(&f, "z")));
+    CHECK_STR(pf_all(&f), STR("a z z/c z/c/two z/one "));
+    CHECK_ERR(pf_rename(&f, bf_blob(&f, "z"), bf_blob(&f, "z/c/in")),
+              ERR_INVALID_RENAME_SOURCE_PATH);
+    CHECK_ERR(pf_rename(&f, bf_blob(&f, "z"), bf_blob(&f, "z")), ERR_INVALID_RENAME_SOURCE_PATH);
+    CHECK_ERR(pf_rename(&f, bf_blob(&f, "none"), bf_blob(&f, "y")), ERR_SOURCE_PATH_NOT_FOUND);
+    CHECK_ERR(pf_rename(&f, bf_blob(&f, "z"), bf_blob(&f, "no/y")),
+              ERR_RENAME_DESTINATION_PARENT_PATH_NOT_FOUND);
+    bf_end(&f);
+}
+
+void test_path_delete_leaves_nothing_behind(void)
+{
+    struct blob_fixture f;
+    struct str content;
+    pf_init(&f);
+    CHECK_OK(bf_put(&f, bf_blob(&f, "d/x/big"), bf_bytes(&f, 100000, 1), NULL));
+    CHECK_OK(pf_make(&f, bf_blob(&f, "d/y"), false));
+    CHECK_OK(pf_append(&f, bf_blob(&f, "d/y"), 0, "never flushed", false));
+    CHECK_ERR(pf_delete(&f, bf_blob(&f, "d"), false), ERR_DIRECTORY_NOT_EMPTY);
+    CHECK_OK(pf_delete(&f, bf_blob(&f, "d"), true));
+    CHECK_STR(pf_all(&f), STR(""));
+    CHECK_ERR(bf_get(&f, bf_blob(&f, "d/x/big"), &content), ERR_BLOB_NOT_FOUND);
+    bf_end(&f); /* sweeps, and looks that no row and no extent is left */
+}
+
+void test_path_create_refuses_the_other_kind(void)
+{
+    struct blob_fixture f;
+    pf_init(&f);
+    CHECK_OK(pf_make(&f, bf_blob(&f, "file"), false));
+    CHECK_OK(pf_make(&f, bf_blob(&f, "dir"), true));
+    CHECK_ERR(pf_make(&f, bf_blob(&f, "file"), true), ERR_PATH_CONFLICT);
+    CHECK_ERR(pf_make(&f, bf_blob(&f, "dir"), false), ERR_PATH_CONFLICT);
+    CHECK_ERR(pf_make(&f, bf_blob(&f, "file/below"), false), ERR_PATH_CONFLICT);
+    CHECK_ERR(bf_put(&f, bf_blob(&f, "dir"), STR("x"), NULL), ERR_PATH_CONFLICT);
+    CHECK_ERR(bf_stage(&f, bf_blob(&f, "dir"), "a", STR("x")), ERR_PATH_CONFLICT);
+    CHECK_STR(pf_all(&f), STR("dir file "));
+    bf_end(&f);
+}
+
+void test_path_depth_has_a_limit(void)
+{
+    struct blob_fixture f;
+    pf_init(&f);
+    char path[2 * TREE_DEPTH_MAX + 2];
+    for (size_t i = 0; i < sizeof path; i++)
+        path[i] = i % 2 == 0 ? 'd' : '/';
+    path[2 * TREE_DEPTH_MAX - 1] = '\0';
+    CHECK_OK(pf_make(&f, bf_blob(&f, path), true));
+    path[2 * TREE_DEPTH_MAX - 1] = '/';
+    path[2 * TREE_DEPTH_MAX + 1] = '\0';
+    CHECK_ERR(pf_make(&f, bf_blob(&f, path), true), ERR_PATH_IS_TOO_DEEP);
+    bf_end(&f);
+}
+
+/* ---- appends ---- */
+
+void test_path_flush_takes_what_is_without_a_gap(void)
+{
+    struct blob_fixture f;
+    struct str content;
+    pf_init(&f);
+    struct blob_request file = bf_blob(&f, "d/f");
+    CHECK_OK(pf_make(&f, file, false));
+    CHECK_OK(pf_append(&f, file, 3, "def", false));
+    CHECK_ERR(pf_flush(&f, file, 6), ERR_INVALID_FLUSH_POSITION);
+    CHECK_OK(pf_append(&f, file, 0, "abc", false));
+    CHECK_ERR(pf_flush(&f, file, 5), ERR_INVALID_FLUSH_POSITION);
+    CHECK_OK(pf_flush(&f, file, 6));
+    CHECK_OK(bf_get(&f, file, &content));
+    CHECK_STR(content, STR("abcdef"));
+    CHECK_OK(pf_append(&f, file, 1, "XY", false));
+    CHECK_OK(pf_append(&f, file, 2, "Z", false));
+    CHECK_OK(pf_flush(&f, file, 6));
+    CHECK_OK(bf_get(&f, file, &content));
+    CHECK_STR(content, STR("aXZdef"));
+    CHECK_OK(pf_append(&f, file, 6, "!", true));
+    CHECK_OK(bf_get(&f, file, &content));
+    CHECK_STR(content, STR("aXZdef!"));
+    bf_end(&f);
+}
+
+void test_path_appends_survive_a_rename(void)
+{
+    struct blob_fixture f;
+    struct str content;
+    pf_init(&f);
+    CHECK_OK(pf_make(&f, bf_blob(&f, "d/f"), false));
+    CHECK_OK(pf_append(&f, bf_blob(&f, "d/f"), 0, "abc", false));
+    CHECK_OK(pf_rename(&f, bf_blob(&f, "d/f"), bf_blob(&f, "d/g")));
+    CHECK_OK(pf_rename(&f, bf_blob(&f, "d"), bf_blob(&f, "e")));
+    CHECK_OK(pf_flush(&f, bf_blob(&f, "e/g"), 3));
+    CHECK_OK(bf_get(&f, bf_blob(&f, "e/g"), &content));
+    CHECK_STR(content, STR("abc"));
+    /* The sweeper finds an abandoned set by the name that the file has now. */
+    CHECK_OK(pf_append(&f, bf_blob(&f, "e/g"), 3, "lost", false));
+    CHECK_OK(pf_rename(&f, bf_blob(&f, "e/g"), bf_blob(&f, "e/h")));
+    bf_end(&f);
+}
+
+void test_path_appends_and_blocks_do_not_mix(void)
+{
+    struct blob_fixture f;
+    pf_init(&f);
+    CHECK_OK(pf_make(&f, bf_blob(&f, "f"), false));
+    CHECK_OK(pf_append(&f, bf_blob(&f, "f"), 0, "abc", false));
+    CHECK_ERR(bf_stage(&f, bf_blob(&f, "f"), "a", STR("x")), ERR_BLOB_OPERATION_NOT_SUPPORTED);
+    CHECK_OK(pf_flush(&f, bf_blob(&f, "f"), 3));
+    CHECK_OK(bf_stage(&f, bf_blob(&f, "f"), "a", STR("x")));
+    CHECK_ERR(pf_append(&f, bf_blob(&f, "f"), 3, "d", false), ERR_INVALID_FLUSH_OPERATION);
+    bf_end(&f);
+}
+
+/* ---- leases and conditions ---- */
+
+void test_path_leases_guard_rename_and_delete(void)
+{
+    struct blob_fixture f;
+    pf_init(&f);
+    CHECK_OK(pf_make(&f, bf_blob(&f, "d/f"), false));
+    CHECK_OK(pf_make(&f, bf_blob(&f, "d/to"), false));
+    CHECK_OK(bf_acquire(&f, "d/f", 'A', LEASE_INFINITE));
+    CHECK_OK(bf_acquire(&f, "d", 'B', LEASE_INFINITE));
+    CHECK_ERR(pf_rename(&f, bf_blob(&f, "d/f"), bf_blob(&f, "d/g")), ERR_LEASE_ID_MISSING);
+    CHECK_ERR(pf_rename(&f, bf_blob(&f, "d"), bf_blob(&f, "e")), ERR_LEASE_ID_MISSING);
+    CHECK_ERR(pf_delete(&f, bf_blob(&f, "d"), true), ERR_LEASE_ID_MISSING);
+    CHECK_ERR(pf_rename(&f, bf_blob(&f, "d/to"), bf_blob(&f, "d/f")), ERR_LEASE_ID_MISSING);
+    CHECK_OK(pf_rename(&f, bf_with_lease(&f, "d", 'B'), bf_blob(&f, "e")));
+    CHECK_ERR(pf_append(&f, bf_blob(&f, "e/f"), 0, "x", false), ERR_LEASE_ID_MISSING);
+    CHECK_OK(pf_append(&f, bf_with_lease(&f, "e/f", 'A'), 0, "x", false));
+    CHECK_OK(pf_delete(&f, bf_with_lease(&f, "e", 'B'), true));
+    bf_end(&f);
+}
+
+void test_path_rename_conditions(void)
+{
+    struct blob_fixture f;
+    struct blob_head head;
+    pf_init(&f);
+    CHECK_OK(pf_make(&f, bf_blob(&f, "a"), false));
+    CHECK_OK(pf_make(&f, bf_blob(&f, "b"), false));
+    CHECK_OK(bf_properties(&f, bf_blob(&f, "a"), &head));
+    CHECK_ERR(pf_rename(&f, bf_if_match(&f, "a", head.etag + 1), bf_blob(&f, "c")),
+              ERR_SOURCE_CONDITION_NOT_MET);
+    CHECK_ERR(pf_rename(&f, bf_blob(&f, "a"), bf_if_match(&f, "b", head.etag)),
+              ERR_CONDITION_NOT_MET);
+    struct blob_request only_new = bf_blob(&f, "b");
+    only_new.conditions.if_none_match = STR("*");
+    CHECK_ERR(pf_rename(&f, bf_blob(&f, "a"), only_new), ERR_BLOB_ALREADY_EXISTS);
+    CHECK_OK(pf_rename(&f, bf_if_match(&f, "a", head.etag), bf_blob(&f, "b")));
+    struct blob_head moved;
+    CHECK_OK(bf_properties(&f, bf_blob(&f, "b"), &moved));
+    CHECK_INT(moved.etag, head.etag);
+    bf_end(&f);
+}
+
+/* ---- soft delete ---- */
+
+void test_path_soft_delete_restores_a_tree(void)
+{
+    struct blob_fixture f;
+    struct str content;
+    pf_init(&f);
+    bf_retain(&f, 7, false);
+    CHECK_OK(bf_put(&f, bf_blob(&f, "d/x/f"), STR("kept"), NULL));
+    struct path_delete_args gone = {.request = bf_blob(&f, "d"), .recursive = true};
+    CHECK_OK(bf_update(&f, path_delete, &gone));
+    CHECK(gone.deletion_id != 0);
+    CHECK_STR(pf_all(&f), STR(""));
+    CHECK_OK(pf_make(&f, bf_blob(&f, "d"), true));
+    struct path_undelete_args back = {.request = bf_blob(&f, "d"), .deletion_id = gone.deletion_id};
+    CHECK_ERR(bf_update(&f, path_undelete, &back), ERR_BLOB_ALREADY_EXISTS);
+    CHECK_OK(pf_rename(&f, bf_blob(&f, "d"), bf_blob(&f, "other")));
+    CHECK_OK(bf_update(&f, path_undelete, &back));
+    CHECK_OK(bf_get(&f, bf_blob(&f, "d/x/f"), &content));
+    CHECK_STR(content, STR("kept"));
+    CHECK_ERR(bf_update(&f, path_undelete, &back), ERR_BLOB_NOT_FOUND);
+    bf_end(&f);
+}

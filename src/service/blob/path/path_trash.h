@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Soft delete in a hierarchical container, where the service's delete retention is on. What is
+ * deleted moves, as one head, under the name "!<deletion id>", where no path leads; what is in a
+ * directory stays under the directory's id. A row D tells the path that it had. So deleting and
+ * restoring a directory are as small as renaming one. The same path may be deleted many times:
+ * the id tells which. Renaming a directory above does not take along what was deleted below. */
+#ifndef SERVICE_BLOB_PATH_PATH_TRASH_H
+#define SERVICE_BLOB_PATH_PATH_TRASH_H
+
+#include "service/blob/access.h"
+#include "service/blob/list.h"
+
+/* Delete: *deletion_id is 0 when it is gone for good. */
+struct err path_take_away(struct txn *t, const struct blob_request *request, struct blob *blob,
+                          int64_t *deletion_id);
+/* The sweeper's: the head of one whose time is over. */
+struct err path_purge(struct txn *t, struct blob *blob);
+
+struct path_undelete_args {
+    struct blob_request request; /* its path, also where it is restored to */
+    int64_t deletion_id;
+    /* out */
+    struct blob_head head;
+};
+/* ERR_BLOB_NOT_FOUND, ERR_BLOB_ALREADY_EXISTS. */
+engine_fn path_undelete;
+
+/* What is soft-deleted, for list.h. */
+struct err path_list_deleted(struct txn *t, const struct container *container,
+                             struct blob_list_args *args);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hierarchical containers: their names form a tree of directories.
+ *
+ * A path's head lies under its directory's id and its own last name, and a directory is a head that
+ * says which id its entries have:
+ *
+ *     h I <directory's id>/<last name> 00 …      (keys.h); the root is id 0, its own head has no
+ * name
+ *
+ * So the head is the directory entry: one search finds both, a listing is one cursor per directory,
+ * and whoever moves a directory moves one row and nothing below it. All that blobs have besides
+ * (contents, blocks, snapshots) is named by ids or lies beside the head, so every blob transaction
+ * works once blob_open has turned the path into "<id>/<last name>", which struct blob has as its
+ * name. (service/common/dirtree.h keeps an entry and what it names in two rows, each with a past:
+ * that is right for shares, which have snapshots as a whole and files with several names. Here it
+ * would double the rows that a read and a listing look at.)
+ *
+ * Directories are found with the path's rights checked on the way (acl.h), and those that lack are
+ * made by whoever makes something in them, in the same transaction. */
+#ifndef SERVICE_BLOB_PATH_TREE_H
+#define SERVICE_BLOB_PATH_TREE_H
+
+#include "service/blob/container.h"
+#include "service/blob/path/acl.h"
+
+enum { TREE_DEPTH_MAX = 60, TREE_ROOT = 0 };
+
+/* What a request says of its path beyond its name. */
+struct tree_request {
+    bool directory;                  /* what is made is a directory */
+    bool looks;                      /* needs no right to the path, only the way to it */
+    const struct acl_caller *caller; /* NULL: lists are not consulted */
+    bool passes;                     /* but not those of the directories on the way */
+    struct str owner;                /* of what is made; absent: $superuser */
+    bool has_mode;                   /* mode is what the request says */
+    unsigned mode, umask;            /* umask: ACL_UMASK unless the request says so */
+    bool has_umask;
+};
+
+/* Where a path leads. */
+struct tree_way {
+    struct str name;                      /* as keys have it; absent: a directory is not there */
+    struct blob_path parent;              /* when lists are consulted or something is made */
+    uint64_t directories[TREE_DEPTH_MAX]; /* passed on the way, without the root */
+    size_t depth;
+    unsigned made; /* directories, in this transaction */
+};
+
+/* Resolves a path; empty names between slashes are passed over. `makes`: directories that lack are
+ * made. ERR_PATH_CONFLICT when one of them is a file and something is to be made, else it only
+ * leads nowhere; ERR_PATH_IS_TOO_DEEP; ERR_AUTHORIZATION_PERMISSION_MISMATCH. */
+struct err tree_resolve(struct txn *t, const struct container *container,
+                        const struct tree_request *request, struct str path, bool makes,
+                        struct tree_way *out);
+/* The name of an entry, in the transaction's arena. */
+struct str tree_entry_name(struct arena *a, uint64_t directory, struct str last);
+/* The last name of a path; empty for the root. */
+struct str tree_last_name(struct str path);
+/* The id of the n-th directory that the transaction makes. */
+uint64_t tree_new_id(struct txn *t, unsigned n);
+/* What a new path in the directory has. */
+struct err tree_new_path(struct txn *t, const struct tree_request *request,
+                         const struct blob_path *parent, struct blob_path *out);
+
+struct err tree_make_root(struct txn *t, const struct container *container, struct str owner);
+struct err tree_is_empty(struct txn *t, uint64_t incarnation, uint64_t directory, bool *out);
+
+#endif
