@@ -280,4 +280,4 @@ cppcheck:
 clean:
 	rm -rf build
 
--include $(shell find $(B) build/fuzz -name '*.d' 2>/dev/null)
+-include $(shell find $(B) build/fuzz -type f -name '*.d' 2>/dev/null)

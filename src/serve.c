@@ -277,7 +277,7 @@ static int listened(const char *name, const char *host, uint64_t wanted, struct 
 {
     char place[256];
     (void)snprintf(place, sizeof place, "%s %s:%u", name, host,
-                   err_is(error) ? (uint16_t)wanted : *port);
+                   (unsigned)(err_is(error) ? wanted : *port));
     if (!err_is(error)) {
         log_line(LOG_INFO, "serving %s", place);
         return 0;

@@ -123,10 +123,10 @@ test('settings that hardly go together are warned of', async () => {
 test('port 0 picks a free one, and the start lines, the log and --ports-file say which', async () => {
     const file = join(folder, 'ports.json');
     const server = await start(['--in-memory', '--blobPort', '0', '--queuePort=0', '--tablePort', 'off', '--file-port', '0',
-        '--smb-port', '0', '--admin-port', '0', '--ports-file', file]);
+        '--dfs-port', '0', '--smb-port', '0', '--admin-port', '0', '--ports-file', file]);
     const ports = JSON.parse(readFileSync(file, 'utf8'));
-    assert.deepEqual(Object.keys(ports), ['blob', 'queue', 'file', 'smb', 'admin']);
-    assert.equal(new Set(Object.values(ports).map(({ port }) => port)).size, 5);
+    assert.deepEqual(Object.keys(ports), ['blob', 'queue', 'file', 'dfs', 'smb', 'admin']);
+    assert.equal(new Set(Object.values(ports).map(({ port }) => port)).size, 6);
     assert.equal(ports.blob.url, `http://127.0.0.1:${ports.blob.port}`);
     assert.equal(portOf(server), ports.blob.port);
     assert.match(server.err, new RegExp(`serving queue 127.0.0.1:${ports.queue.port}\n`));

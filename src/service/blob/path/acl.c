@@ -117,7 +117,7 @@ static bool parse_bits(struct str text, unsigned *out)
         return false;
     for (unsigned i = 0; i < 3; i++) {
         if (text.p[i] == LETTERS[i])
-            *out |= ACL_READ >> i;
+            *out |= (unsigned)ACL_READ >> i;
         else if (text.p[i] != '-')
             return false;
     }
