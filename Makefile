@@ -248,10 +248,10 @@ bench: all $(BENCH)
 	sh bench/run.sh
 
 format:
-	find src test $(wildcard bench fuzz) -name '*.[ch]' | xargs -r clang-format -i
+	find src test $(wildcard bench fuzz) -name node_modules -prune -o -name '*.[ch]' -print | xargs -r clang-format -i
 
 format-check:
-	find src test $(wildcard bench fuzz) -name '*.[ch]' | xargs -r clang-format --dry-run -Werror
+	find src test $(wildcard bench fuzz) -name node_modules -prune -o -name '*.[ch]' -print | xargs -r clang-format --dry-run -Werror
 
 # clang-tidy, only over what changed since it last passed (its stamp is as old as the object it was given for), and
 # cppcheck over all. Tests are left to the compilers and sanitizers. `make -j2 tidy` includes clang's analyzer, which
