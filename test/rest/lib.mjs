@@ -440,6 +440,8 @@ export async function send(port, service, method, target, headers, body) {
         pairs.unshift(['Host', `127.0.0.1:${port}`]);
     const place = { host: '127.0.0.1', port, path: target, agent: false };
     const request = http.request({ ...place, method, headers: pairs.flat(), setHost: false });
+    // A connection that is cut after the head fails the reading below; the request may say so too, to nobody.
+    request.on('error', () => {});
     const answered = once(request, 'response');
     request.end(body);
     const [response] = await answered;
