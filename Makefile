@@ -5,7 +5,14 @@ V ?= release
 ifeq ($(origin CC),default)
 CC := gcc
 endif
-B := build/$(V)$(if $(findstring clang,$(CC)),-clang)
+# ARCH=arm64: the portable program for another machine, by Debian's cross compiler and a folder with its libraries.
+ARCH    ?= amd64
+SYSROOT ?= $(if $(filter arm64,$(ARCH)),build/sysroot-arm64)
+ifeq ($(ARCH),arm64)
+CC  := aarch64-linux-gnu-gcc --sysroot=$(abspath $(SYSROOT))
+LTO := 0
+endif
+B := build/$(V)$(if $(findstring clang,$(CC)),-clang)$(if $(filter arm64,$(ARCH)),-arm64)
 
 WARN := -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
         -Wcast-qual -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wswitch-enum -Wimplicit-fallthrough
@@ -30,7 +37,9 @@ endif
 LTO_LINK := -fno-lto
 ifeq ($(V)-$(findstring clang,$(CC)),release-)
 LTO ?= 1
+ifneq ($(ARCH),arm64)
 LTO_COMPILE := -flto=auto -ffat-lto-objects
+endif
 ifeq ($(LTO),1)
 LTO_LINK := -flto=auto -O2
 endif
@@ -51,7 +60,7 @@ OBJ   := $(SRC:%.c=$(B)/%.o) $(B)/page_files.o
 TOBJ  := $(TESTS:%.c=$(B)/%.o)
 BENCH := $(patsubst bench/%.c,$(B)/bench_%,$(wildcard bench/*.c))
 
-.PHONY: FORCE all run install dist dist-deps test test-full soak test-http check check-all deps test-deps unit bench fuzz format format-check tidy tidy-quick cppcheck docs docs-site clean
+.PHONY: FORCE all run install dist dist-all dist-deps test test-full test-cluster soak test-http check check-all deps test-deps unit bench bench-peers fuzz format format-check tidy tidy-quick cppcheck docs docs-site clean
 .DELETE_ON_ERROR:
 
 all: build/lazuli
@@ -76,30 +85,46 @@ $(B)/src/version.o: EXTRA_CFLAGS += -DLAZULI_VERSION='"$(VERSION)"' -DLAZULI_COM
 # The program for other machines: all libraries but the C library are linked in, from Debian's archives. ISA-L has none,
 # so its one function is ours (core/crc32c_portable.c).
 STATIC_LIBS := -Wl,-Bstatic -lrocksdb -lssl -lcrypto -lexpat -lsnappy -lbz2 -llz4 -lzstd -lz -lgflags -lstdc++ \
-               -Wl,-Bdynamic -static-libgcc -lm -ldl
+               -Wl,-Bdynamic -static-libgcc -lm
 $(B)/src/core/crc32c_without_isal.o: src/core/crc32c.c
 	@mkdir -p $(@D)
 	@echo "  CC $< without ISA-L"
 	@$(CC) $(CFLAGS) -DWITHOUT_ISAL -c -o $@ $<
 
 PORTABLE_OBJ := $(filter-out $(B)/src/core/crc32c.o,$(OBJ)) $(B)/src/core/crc32c_without_isal.o
-$(B)/portable/compat.o: tools/dist/compat.c
+# It runs with this C library and all later ones: oldlibc.py makes stubs to link against, compat.c has what is younger.
+OLDEST_LIBC  := 2.31
+OWN_START    := $(B)/portable/compat.o $(B)/portable/start.o
+$(OWN_START): $(B)/portable/%.o: tools/dist/%.c
 	@mkdir -p $(@D)
 	@echo "  CC $<"
-	@$(CC) $(CFLAGS) -c -o $@ $<
+	@$(CC) $(filter-out -include src/core/banned.h,$(BASE)) -O2 -Wall -Wextra -Werror -Wno-attribute-alias -c -o $@ $<
 
-$(B)/portable/lazuli: $(B)/src/main.o $(PORTABLE_OBJ) $(B)/portable/compat.o
+$(B)/portable/libc/libc.so: tools/dist/oldlibc.py
 	@mkdir -p $(@D)
+	@echo "  GEN $(@D)"
+	@python3 $< $(OLDEST_LIBC) $(abspath $(@D)) $(CC)
+
+# Debian's packages for the machine that the cross compiler builds for, unpacked.
+build/sysroot-arm64: tools/dist/sysroot.sh
+	sh $< arm64 $@
+
+start_file = $(shell $(CC) -print-file-name=$(1))
+$(B)/portable/lazuli: $(B)/src/main.o $(PORTABLE_OBJ) $(OWN_START) $(B)/portable/libc/libc.so
 	@echo "  LD $@"
-	@$(CC) $(LDFLAGS) $(LTO_LINK) -s -Wl,--build-id=none -o $@ $^ $(STATIC_LIBS)
+	@$(CC) $(LDFLAGS) $(LTO_LINK) -s -Wl,--build-id=none -nostartfiles -L$(B)/portable/libc -o $@ \
+	    $(call start_file,crti.o) $(call start_file,crtbeginS.o) $(filter %.o,$^) $(STATIC_LIBS) \
+	    -Wl,--push-state,--no-as-needed $(B)/portable/libc/libpthread.so.0 $(B)/portable/libc/libdl.so.2 -Wl,--pop-state \
+	    $(call start_file,crtendS.o) $(call start_file,crtn.o)
 
 # The console page: npm builds web/ into build/web, from where it is compiled into the program. Without npm, or when the
 # packages cannot be had, the program is built without the page, and both the build and the program say so.
 WEB := $(shell find web -name node_modules -prune -o -type f -print 2>/dev/null)
+# Two makes may run side by side (test/run.sh): the second finds the page made, and does not empty the folder that the
+# first is reading.
 build/web.stamp: tools/web.sh $(WEB)
 	@mkdir -p build
-	@flock build/web.lock sh tools/web.sh build/web
-	@touch $@
+	@flock build/web.lock sh -c 'test -f $@ && test -z "$$(find $(WEB) tools/web.sh -newer $@)" || { sh tools/web.sh build/web && touch $@; }'
 
 $(B)/page_files.c: tools/embed.sh build/web.stamp
 	@mkdir -p $(@D)
@@ -194,14 +219,22 @@ dist: dist-deps
 	$(MAKE) -j$$(nproc) $(B)/portable/lazuli
 	sh tools/dist/dist.sh $(B)/portable/lazuli build/dist
 
+# The same for arm64 too: two programs, one image, one npm package that takes the right one.
+dist-all: dist-deps
+	sh tools/deps.sh cross
+	$(MAKE) -j$$(nproc) $(B)/portable/lazuli
+	$(MAKE) build/sysroot-arm64
+	$(MAKE) -j$$(nproc) ARCH=arm64 build/release-arm64/portable/lazuli
+	sh tools/dist/dist.sh $(B)/portable/lazuli build/dist build/release-arm64/portable/lazuli build/sysroot-arm64
+
 # One libFuzzer program per parser, each run for FUZZ_SECONDS over the inputs it has found so far (build/fuzz/NAME.d).
 FUZZ_SECONDS ?= 10
 FUZZ       := $(patsubst fuzz/%.c,build/fuzz/%,$(wildcard fuzz/*.c))
 FUZZ_FLAGS := -g1 -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 # Two thirds of the files: parsers live below what joins everything, and reach neither the local engine nor, but for these
-# four, the REST front end.
-FUZZ_SRC   := $(filter-out $(wildcard src/*.c) src/config/% src/engine/local/% src/rest/% src/admin/%,$(SRC)) \
-              $(addprefix src/rest/,multipart.c structured.c table/json_read.c table/json_write.c) \
+# five, the REST front end.
+FUZZ_SRC   := $(filter-out $(wildcard src/*.c) src/config/% src/serve/% src/engine/local/% src/rest/% src/admin/%,$(SRC)) \
+              $(addprefix src/rest/,multipart.c structured.c table/json_read.c table/json_write.c dfs/properties.c) \
               src/smb/smb_user_test.c
 FUZZ_OBJ   := $(FUZZ_SRC:%.c=build/fuzz/obj/%.o)
 
@@ -244,8 +277,20 @@ test: test-deps
 test-full: test-deps
 	FULL=1 sh test/run.sh
 
+# The cluster engine alone: installs PostgreSQL and Ceph, starts them in a folder of their own, runs everything, stops them.
+test-cluster:
+	sh tools/deps.sh cluster
+	FULL=1 sh test/run.sh cluster
+
 bench: all $(BENCH)
 	sh bench/run.sh
+
+# Beside Azurite, nginx, the bare disk and Samba; QUICK=1 for minutes in place of an hour. build/bench/report.html.
+bench-peers: all $(B)/bench_load $(B)/bench_disk
+	sh tools/deps.sh bench
+	cd bench/peers && npm ci --ignore-scripts --no-audit --no-fund
+	node bench/peers.mjs
+	$(if $(QUICK),SMB_MIB=128 SMB_CALLS=2000 SMB_FILES=500) sh bench/smb/run.sh | tee build/bench/samba.md
 
 format:
 	find src test $(wildcard bench fuzz) -name node_modules -prune -o -name '*.[ch]' -print | xargs -r clang-format -i

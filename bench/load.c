@@ -13,9 +13,10 @@
 #include "core/mem.h"
 #include "core/uri.h"
 #include "load/client.h"
+#include "load/wire.h"
 
 static const char HELP[] =
-    "bench_load --url http://HOST:PORT --op 'METHOD PATH' [options]\n"
+    "bench_load --url http[s]://HOST:PORT --op 'METHOD PATH' [options]\n"
     "\n"
     "An operation, and what belongs to it (options before the first --op are for all):\n"
     "  --op 'METHOD PATH'     {key} is a number of the range in eight digits, {key64} the same in\n"
@@ -35,7 +36,9 @@ static const char HELP[] =
     "  --keys N: size of the range (1000)       --in-order: one key after the other, not at random\n"
     "  --pid N: the server, for its CPU time    --name TEXT: of the row\n"
     "  --titles: print the table's head too     --base N: where {seq} begins\n"
-    "  --seed N: the same keys at random each time, instead of others\n";
+    "  --seed N: the same keys at random each time, instead of others\n"
+    "  --json: one line of JSON in place of the row, with p999 and the longest too\n"
+    "  --ciphers NAMES: TLS 1.3 suites to offer (any certificate is believed)\n";
 
 struct settings {
     struct load_plan plan;
@@ -47,7 +50,9 @@ struct settings {
     uint64_t seconds;
     uint64_t warm_up;
     uint64_t pid;
+    const char *ciphers;
     bool titles;
+    bool json;
 };
 
 _Noreturn static void stop(const char *why, const char *what)
@@ -95,6 +100,8 @@ enum option_id {
     OPT_TITLES,
     OPT_BASE,
     OPT_SEED,
+    OPT_JSON,
+    OPT_CIPHERS,
     OPT_HELP,
 };
 
@@ -120,6 +127,8 @@ static const struct option OPTIONS[] = {
     {"titles", no_argument, NULL, OPT_TITLES},
     {"base", required_argument, NULL, OPT_BASE},
     {"seed", required_argument, NULL, OPT_SEED},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"ciphers", required_argument, NULL, OPT_CIPHERS},
     {"help", no_argument, NULL, OPT_HELP},
     {NULL, 0, NULL, 0},
 };
@@ -226,6 +235,12 @@ static void take_option(struct settings *s, int id, const char *value)
     case OPT_SEED:
         s->plan.seed = spread(number(value));
         break;
+    case OPT_JSON:
+        s->json = true;
+        break;
+    case OPT_CIPHERS:
+        s->ciphers = value;
+        break;
     default:
         (void)fputs(HELP, id == OPT_HELP ? stdout : stderr);
         exit(id == OPT_HELP ? 0 : 2);
@@ -235,8 +250,13 @@ static void take_option(struct settings *s, int id, const char *value)
 static void resolve(struct settings *s)
 {
     struct uri uri;
-    if (!uri_parse(s->url, &uri) || !str_eq(uri.scheme, STR("http")))
+    bool parsed = uri_parse(s->url, &uri);
+    bool tls = parsed && str_eq(uri.scheme, STR("https"));
+    if (!parsed || (!tls && !str_eq(uri.scheme, STR("http"))))
         stop("--url is not http://HOST:PORT", NULL);
+    s->plan.tls = tls ? wire_context(s->ciphers) : NULL;
+    if (tls && s->plan.tls == NULL)
+        stop("no TLS with these ciphers", s->ciphers);
     char *host = arena_cstr(&s->ops.arena, uri.host);
     char port[8];
     (void)snprintf(port, sizeof port, "%u", uri.port);
@@ -325,6 +345,23 @@ static void print_row(const struct settings *s, const struct load_result *r, dou
            (double)r->sent / 1e6 / seconds, per_request);
 }
 
+static double ms_at(const struct load_result *r, double percent)
+{
+    return (double)histogram_at(&r->times, percent) / 1e6;
+}
+
+static void print_json(const struct settings *s, const struct load_result *r, double cpu)
+{
+    double seconds = (double)r->took_us / 1e6;
+    printf("{\"connections\":%u,\"requests\":%llu,\"errors\":%llu,\"seconds\":%.3f,"
+           "\"rate\":%.1f,\"p50Ms\":%.4f,\"p99Ms\":%.4f,\"p999Ms\":%.4f,\"longestMs\":%.4f,"
+           "\"bytesIn\":%llu,\"bytesOut\":%llu,\"cpuSeconds\":%.2f}\n",
+           s->plan.connections, (unsigned long long)r->requests, (unsigned long long)r->errors,
+           seconds, (double)r->requests / seconds, ms_at(r, 50), ms_at(r, 99), ms_at(r, 99.9),
+           (double)r->times.longest / 1e6, (unsigned long long)r->received,
+           (unsigned long long)r->sent, cpu);
+}
+
 int main(int argc, char **argv)
 {
     static struct settings s = {
@@ -343,7 +380,8 @@ int main(int argc, char **argv)
     struct cpu_mark mark = {.pid = s.pid};
     load_run(&s.plan, (int64_t)s.warm_up * 1000, (int64_t)s.seconds * 1000, mark_cpu, &mark,
              &result);
-    print_row(&s, &result, cpu_seconds(s.pid) - mark.seconds);
+    (s.json ? print_json : print_row)(&s, &result, cpu_seconds(s.pid) - mark.seconds);
+    SSL_CTX_free(s.plan.tls);
     arena_release(&s.ops.arena);
     return result.requests > 0 && result.errors == 0 ? 0 : 1;
 }

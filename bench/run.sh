@@ -1,7 +1,7 @@
 #!/bin/sh
 # `make bench`: every question of bench/README.md, one table. Ratios and CPU per operation count; rates depend on the machine.
 #   sh bench/run.sh            all parts
-#   sh bench/run.sh blob list  some of them; `bounds` (BENCH_ROWS, 1000000) only when it is asked for
+#   sh bench/run.sh blob list  some of them; `bounds` (BENCH_ROWS, 1000000) and `datalake` (BENCH_ROUNDS, BENCH_FILES) only when it is asked for
 # BENCH_FLAGS: more flags for the server. BENCH_SECONDS (4) per row, BENCH_BLOBS (1000000) for the large container, BENCH_DATA: where the store goes (a new folder in /tmp).
 set -eu
 cd "$(dirname "$0")/.."
@@ -283,6 +283,120 @@ part_memory() {
         sleep 0.2
     done
     echo "64 clients uploading ${BENCH_UPLOAD_MIB:-64} MiB each: $most KiB at most"
+}
+
+# Data Lake beside our own blob service: an account with a hierarchical namespace and a flat one, by turns.
+lake() {
+    name=$1
+    shift
+    $load --url "http://127.0.0.1:$blob_port" --account lake --key "$key" --pid "$pid" --header 'x-ms-version: 2024-11-04' --seconds "$seconds" --name "$name" "$@"
+}
+
+lake_once() {
+    lake prepare --connections 1 --requests 1 --warm-up 0 "$@" >/dev/null
+}
+
+# CPU time of the server so far, in ms.
+cpu_ms() {
+    awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print int(($12 + $13) * 1000 / hz) }' /proc/"$pid"/stat
+}
+
+# batches NAME HOW: 10 batches of 2,000 new files each, made by the function, and what each cost. A client appends soon after it creates.
+batches() {
+    batch_name=$1 how=$2 before=$(cpu_ms)
+    for batch in $(seq 10); do
+        all="--warm-up 0 --requests 2000 --keys 2000 --in-order --seconds 600"
+        "$how" "$batch_name${round}b${batch}k{key}"
+    done >"$data/batches"
+    awk -F'|' '{ wrong += $5; sum += $4 } END { if (wrong > 0 || sum < 20000) { print "requests failed:", wrong, "of", sum; exit 1 } }' "$data/batches"
+    awk -v ms=$(($(cpu_ms) - before)) -v name="$batch_name, $round" 'BEGIN { printf "| %s | %.1f |\n", name, ms / 20 }'
+}
+
+put_blobs() {
+    row $blob_port put $all --op "PUT $account/flat/$1" --header 'x-ms-blob-type: BlockBlob' --body-bytes 4096
+}
+
+write_in_two() {
+    lake create $all --op "PUT /lake/tree/$1?resource=file" --body-bytes 0
+    lake append $all --op "PATCH /lake/tree/$1?action=append&position=0&flush=true&close=true" --body-bytes 4096
+}
+
+write_in_three() {
+    lake create $all --op "PUT /lake/tree/$1?resource=file" --body-bytes 0
+    lake append $all --op "PATCH /lake/tree/$1?action=append&position=0" --body-bytes 4096
+    lake flush $all --op "PATCH /lake/tree/$1?action=flush&position=4096&close=true" --body-bytes 0
+}
+
+part_datalake() {
+    files=20000 rounds=${BENCH_ROUNDS:-5}
+    say "## Data Lake, by turns with the blob service"
+    stop
+    printf 'devstoreaccount1:%s\nlake:%s\n' "$key" "$key" >"$data/accounts"
+    BENCH_FLAGS="${BENCH_FLAGS:-} --dfs-port off --accounts $data/accounts --hns lake"
+    start
+    once $blob_port --op "PUT $account/flat?restype=container"
+    lake_once --op 'PUT /lake/tree?resource=filesystem'
+    say '| 4 KiB, 64 connections | CPU µs a file |'
+    echo '|---|---|'
+    for round in $(seq "$rounds"); do
+        batches put put_blobs
+        batches create-append-with-flush write_in_two
+        batches create-append-flush write_in_three
+    done
+    titles
+    for round in $(seq "$rounds"); do
+        row $blob_port "Get Blob 4 KiB, $round" --keys 2000 --op "GET $account/flat/put1b1k{key}"
+        lake "Read Path 4 KiB, $round" --keys 2000 --op 'GET /lake/tree/create-append-flush1b1k{key}?resource='
+        lake "Get Blob 4 KiB of it, $round" --keys 2000 --op 'GET /lake/tree/create-append-flush1b1k{key}'
+    done
+    datalake_list
+    datalake_depth
+    datalake_rename
+}
+
+datalake_list() {
+    lake_once --op 'PUT /lake/list?resource=filesystem'
+    once $blob_port --op "PUT $account/list?restype=container"
+    lake_once --requests 5000 --keys 5000 --in-order --seconds 600 --connections 64 --op 'PUT /lake/list/k{key}?resource=file' --body-bytes 0
+    once $blob_port --requests 5000 --keys 5000 --in-order --seconds 600 --connections 64 --op "PUT $account/list/k{key}" --header 'x-ms-blob-type: BlockBlob' --body-bytes 0
+    for round in $(seq "$rounds"); do
+        row $blob_port "List Blobs, 5,000, $round" --connections 4 --op "GET $account/list?restype=container&comp=list"
+        lake "List Paths, 5,000, $round" --connections 4 --op 'GET /lake/list?resource=filesystem&recursive=true'
+    done
+}
+
+datalake_depth() {
+    deep=$(printf 'd/%.0s' $(seq 59))
+    lake_once --op "PUT /lake/tree/${deep}f?resource=file" --body-bytes 0
+    lake_once --op "PUT /lake/tree/f?resource=file" --body-bytes 0
+    for round in $(seq "$rounds"); do
+        for path in f "${deep}f"; do
+            lake "read, $((${#path} / 2 + 1)) deep, $round" --op "GET /lake/tree/$path"
+            lake "create, $((${#path} / 2 + 1)) deep, $round" --op "PUT /lake/tree/$path?resource=file" --body-bytes 0
+            lake "append and flush, $((${#path} / 2 + 1)) deep, $round" --op "PATCH /lake/tree/$path?action=append&position=0&flush=true" --body-bytes 4096
+        done
+    done
+}
+
+# A directory with one file and one with many, renamed there and back, by turns.
+datalake_rename() {
+    many=${BENCH_FILES:-1000000}
+    lake_once --op 'PUT /lake/dirs?resource=filesystem'
+    lake_once --op 'PUT /lake/dirs/one/k?resource=file' --body-bytes 0
+    lake_once --requests "$many" --keys "$many" --in-order --connections 64 --seconds 3600 --op 'PUT /lake/dirs/many/k{key}?resource=file' --body-bytes 0
+    say "| 100 renames of a directory, one after the other | files in it | CPU ms | ms in all |"
+    echo '|---|---|---|---|'
+    for round in $(seq "$rounds"); do
+        for which in one many; do
+            before=$(cpu_ms) begun=$(date +%s%N)
+            for _ in $(seq 50); do
+                lake_once --op "PUT /lake/dirs/moved-$which?mode=legacy" --header "x-ms-rename-source: /dirs/$which" --body-bytes 0
+                lake_once --op "PUT /lake/dirs/$which?mode=legacy" --header "x-ms-rename-source: /dirs/moved-$which" --body-bytes 0
+            done
+            echo "| $round | $which | $(($(cpu_ms) - before)) | $((($(date +%s%N) - begun) / 1000000)) |"
+        done
+    done
+    lake "delete of a directory with $many files" --connections 1 --requests 1 --warm-up 0 --op 'DELETE /lake/dirs/many?recursive=true'
 }
 
 # Ranges of files. {range:N} is the key's own N bytes of the file.

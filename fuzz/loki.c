@@ -15,7 +15,7 @@ struct found {
     struct arena arena;
 };
 
-static bool take(void *arg, struct str collection, struct loki_place place)
+static bool take(void *arg, struct str collection, struct loki_span place)
 {
     struct found *f = arg;
     struct str text;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commands beside serving: check, backup, import, account, cert, config. */
+/* The commands beside serving: check, backup, import, migrate, account, cert, config. Transfers are
+ * in transfer_command.c. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,13 +8,17 @@
 #include <unistd.h>
 
 #include "admin_command.h"
+#include "cluster_command.h"
 #include "complain.h"
 #include "control.h"
 #include "engine/local/local.h"
 #include "jobs.h"
+#include "migrate_command.h"
 #include "net/cert.h"
 #include "progress.h"
 #include "serve.h"
+#include "service/common/saved.h"
+#include "transfer_command.h"
 
 static struct err open_store(const char *folder, bool read_only, struct clock *clock,
                              struct engine **out)
@@ -147,8 +152,9 @@ static int import_command(const struct config *config)
     struct clock clock;
     struct store store = {.clock = &clock};
     const char *folder = store_folder(config, 2);
-    if (config->operand_count < 2 || strcmp(config->operands[0], "azurite") != 0 ||
-        folder == NULL || !make_absolute(config->operands[1], from))
+    if (config->operand_count == 0 || strcmp(config->operands[0], "azurite") != 0)
+        return transfer_import_command(config);
+    if (config->operand_count < 2 || folder == NULL || !make_absolute(config->operands[1], from))
         return complain("import", "takes what to import and where to: import azurite FOLDER [DIR]");
     if (control_reaches(folder))
         return control_import_azurite(folder, from);
@@ -157,8 +163,11 @@ static int import_command(const struct config *config)
     struct err error = engine_local_open(&options, &store.engine);
     if (err_is(error))
         return complain_err(folder, error);
-    int status = import_into(&store, from, folder);
+    struct saved *saved;
+    error = saved_open(&store, jobs_row_extents, false, &saved);
+    int status = err_is(error) ? complain_err(folder, error) : import_into(&store, from, folder);
     engine_close(store.engine);
+    saved_close(saved);
     return status;
 }
 
@@ -202,8 +211,16 @@ int serve_command(const struct config *config)
         return check_command(config);
     if (str_eq(command, STR("backup")))
         return backup_command(config);
+    if (str_eq(command, STR("cluster")))
+        return cluster_command(config);
     if (str_eq(command, STR("import")))
         return import_command(config);
+    if (str_eq(command, STR("migrate")))
+        return migrate_command(config);
+    if (str_eq(command, STR("export")))
+        return transfer_export_command(config);
+    if (str_eq(command, STR("copy")))
+        return transfer_copy_command(config);
     if (str_eq(command, STR("cert")))
         return cert_command(config);
     if (str_eq(command, STR("health")))

@@ -12,7 +12,7 @@
 #define PORT      65535
 
 static const char *const DURABILITY[] = {"full", "relaxed", NULL};
-static const char *const ENGINES[] = {"local", "mem", NULL};
+static const char *const ENGINES[] = {"local", "mem", "cluster", NULL};
 static const char *const LOG_FORMATS[] = {"text", "json", NULL};
 static const char *const LEVELS[] = {"error", "warn", "info", "debug", NULL};
 static const char *const ENCRYPTIONS[] = {"off", "preferred", "required", NULL};
@@ -25,6 +25,9 @@ const struct flag CONFIG_FLAGS[] = {
     {"--data", "--location", FLAG_TEXT, AT(data), 0, "DIR", "where the data lives; default ./lazuli-data", .short_name = "-l", .section = "Storage"},
     {"--in-memory", "--inMemoryPersistence", FLAG_BOOL, AT(in_memory), 0, NULL, "keep everything in memory, no files"},
     {"--memory-limit-mib", "--extentMemoryLimit", FLAG_MIB, AT(memory_limit), 1 << 24, "N", "with --in-memory: refuse writes past this; default half of the memory"},
+    {"--engine", NULL, FLAG_CHOICE, AT(engine), 0, "local|mem|cluster", "where rows and extents live: in --data, in memory, or in PostgreSQL and Ceph; default local", .words = ENGINES},
+    {"--rows", NULL, FLAG_TEXT, AT(rows), 0, "URI", "with --engine cluster: PostgreSQL, as postgresql://USER@HOST[,HOST]/DATABASE", .secret = true},
+    {"--extents", NULL, FLAG_TEXT, AT(extents), 0, "rados:POOL", "with --engine cluster: Ceph, as rados:POOL[,conf=FILE][,id=NAME][,namespace=NAME]"},
     {"--durability", NULL, FLAG_EITHER, AT(relaxed), 0, "full|relaxed", "acknowledge after (full) or before the flush", .words = DURABILITY},
     {"--host", NULL, FLAG_HOST, 0, 0, "ADDR", "address for all services; default 127.0.0.1", .section = "Addresses"},
     {"--blob-host", "--blobHost", FLAG_TEXT, AT(host[0]), 0, "ADDR", "address for the blob service"},
@@ -47,6 +50,7 @@ const struct flag CONFIG_FLAGS[] = {
     {"--test-control-token", NULL, FLAG_TEXT, AT(test_control_token), 0, "TEXT", "what test control wants as a bearer token; needed beyond loopback", .secret = true},
     {"--seed", NULL, FLAG_TEXT, AT(seed), 0, "FILE|FOLDER", "fill the server at its start: a manifest, or containers as folders of blobs"},
     {"--no-inspector", NULL, FLAG_BOOL, AT(no_inspector), 0, NULL, "do not keep the last refusals and writers for the inspector (10 to 20 MiB)"},
+    {"--explain", NULL, FLAG_BOOL, AT(explain), 0, NULL, "answer refusals by concurrency control with x-lazuli-explain: ID; `lazuli inspect --explain ID` tells why"},
     {"--metrics-token", NULL, FLAG_TEXT, AT(metrics_token), 0, "TEXT", "what /metrics wants as a bearer token; needed beyond loopback", .secret = true},
     {"--blob-keep-alive", "--blobKeepAliveTimeout", FLAG_NUMBER, AT(keep_alive_s[0]), 86400, "N", "seconds until an idle connection is closed; default 120", .reload = true},
     {"--queue-keep-alive", "--queueKeepAliveTimeout", FLAG_NUMBER, AT(keep_alive_s[1]), 86400, "N", "seconds until an idle connection is closed; default 120", .reload = true},
@@ -83,8 +87,11 @@ const struct flag CONFIG_FLAGS[] = {
     {"--smb-encryption", NULL, FLAG_CHOICE, AT(smb_encryption), 0, "HOW", "required, preferred (default: as the client likes) or off", .words = ENCRYPTIONS},
     {"--config", NULL, FLAG_TEXT, AT(config_file), 0, "FILE", "settings, one \"flag = value\" a line, without the dashes", .section = "Tests and tools"},
     {"--clock-file", NULL, FLAG_TEXT, AT(clock_file), 0, "FILE", "shift the server's time by the milliseconds in FILE (text or int64): tests of leases need not wait"},
-    {"--engine", NULL, FLAG_EITHER, AT(in_memory), 0, "local|mem", "where rows and extents live; default local", .words = ENGINES},
     {"--follow", NULL, FLAG_BOOL, AT(follow), 0, NULL, "of `lazuli inspect`: wait for more", .action = true},
+    {"--from", NULL, FLAG_TEXT, AT(migrate_from), 0, "DIR|cluster", "of `lazuli migrate`: the store to copy", .action = true},
+    {"--to", NULL, FLAG_TEXT, AT(migrate_to), 0, "DIR|cluster", "of `lazuli migrate`: the new store", .action = true},
+    {"--only", NULL, FLAG_TEXT, AT(only), 0, "PART,…", "of export, import and copy: blob, queue, table, file, or blob/NAME and so on", .action = true},
+    {"--parallel", NULL, FLAG_NUMBER, AT(parallel), 64, "N", "of import and copy: how many things to move at a time; default 8", .action = true},
     {"--ops", NULL, FLAG_BOOL, AT(ops), 0, NULL, "print the operations as Markdown", .action = true},
     {"--describe", NULL, FLAG_BOOL, AT(describe), 0, NULL, NULL, .action = true},
     {"--version", NULL, FLAG_BOOL, AT(version), 0, NULL, "print the version", .short_name = "-v", .action = true},
@@ -99,11 +106,33 @@ const struct command CONFIG_COMMANDS[] = {
      "for a store without a problem.", "--data"},
     {"backup", "TO [DIR]", "a consistent copy of the store, also while a server runs on it",
      "Makes the folder TO. The server that runs on the data, if there is one, makes the copy.", "--data"},
-    {"import", "azurite FOLDER [DIR]", "data of another program, into the store in DIR or --data",
-     "Reads a folder that Azurite has written, which stays as it is, and ends with a table of what was\n"
-     "taken, was already there, was left out and was damaged. The server that runs on the data, if there\n"
-     "is one, does it. Run it again to go on after an interruption: what is there stays as it is.\n"
-     "ETags, times, ids of messages and times of snapshots are new ones; leases are not taken.", "--data"},
+    {"export", "FILE [FROM]", "everything in the store, or of a server, as a tar of plain files and JSON",
+     "FROM is a data folder (default: --data), whose server, if one runs, goes on serving, or a connection\n"
+     "string of any server, also as env:VARIABLE or @FILE. FILE may be -, the standard output. An export\n"
+     "that was cut off leaves FILE.part; run it again to go on. docs/archive.md has the format.",
+     "--data --only"},
+    {"import", "FILE [TO] | azurite FOLDER [DIR]", "an archive of `lazuli export`, or data of another program, into the store",
+     "FILE is an archive, or - for the standard input; TO is a data folder (default: --data) or a\n"
+     "connection string. What is there by the same name is replaced. Run it again to go on after an\n"
+     "interruption.\n\n"
+     "azurite: reads a folder that Azurite has written, which stays as it is, and ends with a table of what\n"
+     "was taken, was already there, was left out and was damaged. The server that runs on the data, if\n"
+     "there is one, does it. Run it again to go on after an interruption: what is there stays as it is.\n"
+     "ETags, times, ids of messages and times of snapshots are new ones; leases are not taken.",
+     "--data --only --parallel"},
+    {"copy", "FROM TO", "everything of a server's account to another, over REST, with checksums",
+     "FROM and TO are connection strings, with an AccountKey or a SharedAccessSignature, also as\n"
+     "env:VARIABLE or @FILE, so that no key stands in the list of processes; or data folders whose servers\n"
+     "run. What changes meanwhile is read again. Run it again in the same folder to go on after an\n"
+     "interruption.", "--only --parallel"},
+    {"migrate", "--from DIR|cluster --to DIR|cluster", "copy a store to another engine, verified, to be resumed after a kill",
+     "Copies every row and every extent from the store in DIR, or from the cluster that --rows and --extents\n"
+     "name, to a new one, and compares both at the end. ETags, times and leases stay as they are. No server\n"
+     "may run on either meanwhile. After an interruption the same command goes on where it ended; until it\n"
+     "has ended well, no server serves the new store.", "--from --to --rows --extents"},
+    {"cluster", "init|status", "the tables of --engine cluster, and who serves them",
+     "`init` makes the tables in the database of --rows, unless they are there, and tries the pool of --extents.\n"
+     "`status` prints the gateways, the shards, the extents and who collects them.", "--rows --extents"},
     {"account", "add NAME [KEY1 [KEY2]] [--hns] | list | rotate-key NAME 1|2 | delete NAME",
      "accounts of the server that runs on --data DIR",
      "Asks the running server over the socket in its data folder. Keys are base64; one that is not given\n"

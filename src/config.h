@@ -41,6 +41,9 @@ enum config_source {
     CONFIG_BY_FLAG,
 };
 
+/* The order is that of the words of --engine. */
+enum config_engine { CONFIG_ENGINE_LOCAL, CONFIG_ENGINE_MEM, CONFIG_ENGINE_CLUSTER };
+
 struct config_origin {
     enum config_source source;
     unsigned line;  /* of the file */
@@ -65,6 +68,7 @@ struct config {
     const char *admin_hosts; /* NULL, or names with commas between */
     const char *metrics_token;
     bool no_inspector;
+    bool explain; /* refusals name their event of the inspector */
     bool json_log;
     uint64_t slow_ms; /* 0: none is slow */
     bool test_control;
@@ -76,6 +80,9 @@ struct config {
     const char *debug_file;
     const char *config_file;
     enum config_program program;
+    enum config_engine engine;
+    const char *rows;    /* of the cluster engine: a PostgreSQL URI */
+    const char *extents; /* "rados:POOL,…" */
     bool in_memory;
     bool relaxed;
     bool silent;
@@ -100,6 +107,9 @@ struct config {
     const char *blob_versioning; /* "on", "off", or the accounts whose blobs have versions */
     uint64_t cache_mib;
     bool follow; /* of inspect */
+    const char *migrate_from, *migrate_to;
+    const char *only; /* of transfers */
+    uint64_t parallel;
     bool help, version, ops, describe;
     const char *command;      /* the name of one in CONFIG_COMMANDS; NULL: serve */
     const char *operands[16]; /* of the command */

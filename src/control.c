@@ -256,6 +256,32 @@ static void answer_import(struct control *control, struct str from, int connecti
     report_release(&report);
 }
 
+/* Where the server is, and as whom it can be asked: for transfers, which go over REST. */
+static void answer_endpoints(struct control *control, struct buf *answer)
+{
+    if (control->calls.endpoints == NULL) {
+        buf_put(answer, STR("error: this server does not say where it is\n"));
+        return;
+    }
+    buf_put(answer, STR("ok\n"));
+    control->calls.endpoints(control->calls.arg, answer);
+    for (size_t i = 0;; i++) {
+        struct arena arena;
+        arena_init(&arena, ACCOUNT_NAME_MAX);
+        struct str name = accounts_name(control->registry->accounts, &arena, i);
+        struct account *account =
+            str_given(name) ? accounts_get(control->registry->accounts, name) : NULL;
+        if (account != NULL && account->key_count > 0)
+            buf_printf(answer, "account %.*s %.*s\n", STR_ARG(name),
+                       STR_ARG(account->keys_base64[0]));
+        account_put(account);
+        bool more = str_given(name);
+        arena_release(&arena);
+        if (!more)
+            return;
+    }
+}
+
 static void serve_one(struct control *control, int connection)
 {
     char line[CONTROL_LINE_MAX];
@@ -273,6 +299,8 @@ static void serve_one(struct control *control, int connection)
     else if (str_starts((struct str){line, n}, STR(IMPORT)))
         answer_import(control, str_from((struct str){line, n}, strlen(IMPORT)), connection,
                       &answer);
+    else if (str_eq((struct str){line, n}, STR("endpoints")))
+        answer_endpoints(control, &answer);
     else
         control_answer(control->registry, (struct str){line, n}, &answer);
     (void)write_all(connection, buf_str(&answer));
@@ -461,6 +489,19 @@ int control_command(const char *folder, const char *const *words, unsigned count
     int status = exchange(folder, made ? buf_str(&line) : STR_NONE);
     buf_release(&line);
     return status;
+}
+
+bool control_ask(const char *folder, const char *line, struct buf *answer)
+{
+    int connection = connect_to(folder);
+    ssize_t got = connection < 0 || !write_all(connection, str_of(line)) ? 0 : 1;
+    while (got > 0 && answer->n < CONTROL_ANSWER_MAX) {
+        got = read(connection, buf_reserve(answer, CONTROL_LINE_MAX), CONTROL_LINE_MAX);
+        answer->n += got > 0 ? (size_t)got : 0;
+    }
+    if (connection >= 0)
+        (void)close(connection);
+    return str_starts(buf_str(answer), STR("ok\n"));
 }
 
 bool control_reaches(const char *folder)

@@ -19,6 +19,8 @@ struct control;
 struct control_calls {
     struct err (*backup)(void *arg, struct engine_backup *backup);          /* NULL: it cannot */
     struct err (*import_azurite)(void *arg, struct azurite_import *import); /* the same */
+    /* Where the services are, as "blob http://127.0.0.1:10000" in lines. */
+    void (*endpoints)(void *arg, struct buf *out);
     void *arg;
 };
 
@@ -36,6 +38,9 @@ void control_answer(struct registry *registry, struct str line, struct buf *answ
 /* The other end: `lazuli account …` sends its words to the server of that folder and prints the
  * answer. The exit status. */
 int control_command(const char *folder, const char *const *words, unsigned count);
+/* One line and its answer, for other commands. False when no server runs there, or it says no: the
+ * answer then has the reason. */
+bool control_ask(const char *folder, const char *line, struct buf *answer);
 /* Whether a server runs on the folder. */
 bool control_reaches(const char *folder);
 /* `lazuli backup TO` with a running server: it makes the copy. `to` is absolute. */

@@ -12,7 +12,7 @@
 #include "core/test.h"
 #include "engine/mem/mem.h"
 
-static const struct control_calls NO_CALLS = {NULL, NULL, NULL};
+static const struct control_calls NO_CALLS = {.arg = NULL};
 
 #define KEY "b3RoZXIga2V5"
 

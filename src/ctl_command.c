@@ -48,6 +48,10 @@ static const struct row ROWS[] = {
     {{"hold", "wait", "?", "?"},       "GET",    "holds/%s?arrived=%s", NULL, NULL},
     {{"hold", "release", "?"},         "POST",   "holds/%s/release", "{}", NULL},
     {{"hold", "delete", "?"},          "DELETE", "holds/%s", NULL, NULL},
+    {{"request", "list"},              "GET",    "requests", NULL, "request list [OPERATION] | wait OPERATION COUNT | clear"},
+    {{"request", "list", "?"},         "GET",    "requests?operation=%s", NULL, NULL},
+    {{"request", "wait", "?", "?"},    "GET",    "requests?operation=%s&wait=count:%s", NULL, NULL},
+    {{"request", "clear"},             "DELETE", "requests", NULL, NULL},
 };
 // clang-format on
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lazuli inspect [--follow] [RESOURCE]: the last refusals, and who made them so. */
+/* lazuli inspect [--follow] [RESOURCE]: the last refusals, and who made them so.
+ * lazuli inspect --explain ID: the one that an answer has named. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,7 +133,10 @@ static struct str path_of(const struct config *config, struct arena *arena, uint
     buf_printf(&path, "/api/v1/inspect/events?after=%llu&limit=1000", (unsigned long long)after);
     if (wait)
         buf_printf(&path, "&wait=%d", FOLLOW_SECONDS);
-    if (config->operand_count > 0) {
+    if (config->operand_count > 0 && config->explain) {
+        buf_put(&path, STR("&id="));
+        uri_encode(&path, str_of(config->operands[0]), URI_KEEP_NONE);
+    } else if (config->operand_count > 0) {
         buf_put(&path, STR("&resource="));
         uri_encode(&path, str_of(config->operands[0]), URI_KEEP_NONE);
     }
@@ -173,8 +177,9 @@ static int inspect_once(const struct config *config, uint64_t *next, bool wait)
 int inspect_command(const struct config *config)
 {
     uint64_t next = 0;
-    if (config->operand_count > 1) {
-        (void)fprintf(stderr, "lazuli: inspect takes at most one resource, CONTAINER[/OBJECT]\n");
+    if (config->operand_count > 1 || (config->explain && config->operand_count == 0)) {
+        (void)fprintf(stderr, "lazuli: inspect takes at most one resource, CONTAINER[/OBJECT], "
+                              "or --explain ID\n");
         return 2;
     }
     int status = inspect_once(config, &next, false);

@@ -21,6 +21,13 @@ void jobs_init(struct jobs *jobs)
         {"file: deleted shares past their retention", file_expire, &jobs->file_expiry},
     };
     memcpy(jobs->list, list, sizeof list);
+    jobs->count = JOBS_COUNT;
+}
+
+void jobs_follow_accounts(struct jobs *jobs, struct registry_follower *follower)
+{
+    jobs->list[jobs->count++] =
+        (struct sweep_job){"accounts: changes by others", registry_follow, follower};
 }
 
 bool jobs_row_extents(struct str partition, struct str key, struct str value,

@@ -4,6 +4,7 @@
 #define JOBS_H
 
 #include "engine/local/local.h"
+#include "service/account/registry.h"
 #include "service/blob/sweep.h"
 #include "service/blob/touch.h"
 #include "service/common/sweeper.h"
@@ -20,10 +21,13 @@ struct jobs {
     struct table_sweep table_sweep;
     struct file_round file_sweep;
     struct file_expiry file_expiry;
-    struct sweep_job list[JOBS_COUNT];
+    struct sweep_job list[JOBS_COUNT + 1];
+    size_t count;
 };
 
 void jobs_init(struct jobs *jobs);
+/* One more, for servers that share their store with others. */
+void jobs_follow_accounts(struct jobs *jobs, struct registry_follower *follower);
 
 /* For `lazuli check`: the extents that a row of any service names; false when it cannot be read. */
 bool jobs_row_extents(struct str partition, struct str key, struct str value,

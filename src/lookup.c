@@ -11,7 +11,7 @@
 
 /* The encoded policies of a place, in the arena; absent when there are none. A place that does not
  * exist is an error with the code of its service. */
-static struct err queue_policies(struct store *store, const struct auth_place *place,
+static struct err queue_policies(struct store *store, const struct auth_container *place,
                                  struct arena *arena, struct str *encoded)
 {
     struct queue_acl acl = {.arena = arena};
@@ -21,7 +21,7 @@ static struct err queue_policies(struct store *store, const struct auth_place *p
     return OK;
 }
 
-static struct err read_container(struct store *store, const struct auth_place *place,
+static struct err read_container(struct store *store, const struct auth_container *place,
                                  struct arena *arena, struct container *out)
 {
     struct container_args args = {.request = {.arena = arena}};
@@ -31,7 +31,7 @@ static struct err read_container(struct store *store, const struct auth_place *p
     return OK;
 }
 
-static struct err container_policies(struct store *store, const struct auth_place *place,
+static struct err container_policies(struct store *store, const struct auth_container *place,
                                      struct arena *arena, struct str *encoded)
 {
     struct container container;
@@ -40,7 +40,7 @@ static struct err container_policies(struct store *store, const struct auth_plac
     return OK;
 }
 
-static struct err table_policies(struct store *store, const struct auth_place *place,
+static struct err table_policies(struct store *store, const struct auth_container *place,
                                  struct arena *arena, struct str *encoded)
 {
     struct table_get get = {.arena = arena, .name = place->container};
@@ -50,7 +50,7 @@ static struct err table_policies(struct store *store, const struct auth_place *p
     return OK;
 }
 
-static struct err share_policies(struct store *store, const struct auth_place *place,
+static struct err share_policies(struct store *store, const struct auth_container *place,
                                  struct arena *arena, struct str *encoded)
 {
     struct share_args args = {.arena = arena};
@@ -60,7 +60,7 @@ static struct err share_policies(struct store *store, const struct auth_place *p
     return OK;
 }
 
-typedef struct err policies_reader(struct store *store, const struct auth_place *place,
+typedef struct err policies_reader(struct store *store, const struct auth_container *place,
                                    struct arena *arena, struct str *encoded);
 
 static policies_reader *const READERS[SERVICE_KIND_COUNT] = {
@@ -70,8 +70,8 @@ static policies_reader *const READERS[SERVICE_KIND_COUNT] = {
     [SERVICE_FILE] = share_policies,
 };
 
-static struct err stored_policy(struct store *store, const struct auth_place *place, struct str id,
-                                struct arena *arena, struct auth_policy *out)
+static struct err stored_policy(struct store *store, const struct auth_container *place,
+                                struct str id, struct arena *arena, struct auth_policy *out)
 {
     struct str encoded = STR_NONE;
     struct policy policy;
@@ -87,7 +87,7 @@ static struct err stored_policy(struct store *store, const struct auth_place *pl
 }
 
 /* Only containers can be public. */
-static struct err public_access(struct store *store, const struct auth_place *place,
+static struct err public_access(struct store *store, const struct auth_container *place,
                                 struct arena *arena, enum auth_public *out)
 {
     struct container container;

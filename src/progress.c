@@ -19,13 +19,12 @@ int64_t progress_ms(const struct progress *p)
 }
 
 /* Not for each step: a terminal is slow. But the end of each thing to do is seen. */
-void progress_show(void *arg, const char *doing, uint64_t done, uint64_t of)
+static bool draw(struct progress *p, const char *doing, uint64_t done, uint64_t of)
 {
     static const char cells[] = "########################################";
-    struct progress *p = arg;
     int64_t now = clock_mono_ms();
     if (!p->shown || (done < of && now - p->drawn_ms < DRAW_MS))
-        return;
+        return false;
     int full = of == 0 ? BAR_CELLS : (int)((double)done / (double)of * BAR_CELLS);
     int percent = of == 0 ? 100 : (int)((double)done / (double)of * 100);
     static_assert(sizeof cells == BAR_CELLS + 1, "a full bar");
@@ -33,6 +32,28 @@ void progress_show(void *arg, const char *doing, uint64_t done, uint64_t of)
                   percent);
     p->drawn = true;
     p->drawn_ms = now;
+    return true;
+}
+
+void progress_show(void *arg, const char *doing, uint64_t done, uint64_t of)
+{
+    (void)draw(arg, doing, done, of);
+}
+
+void progress_show_rate(void *arg, const char *doing, uint64_t done, uint64_t of)
+{
+    struct progress *p = arg;
+    int64_t now = clock_mono_ms();
+    if (p->doing != doing) {
+        p->doing = doing;
+        p->doing_ms = now;
+        p->doing_from = done;
+    }
+    if (!draw(p, doing, done, of) || now == p->doing_ms || done <= p->doing_from)
+        return;
+    double mb_per_s = (double)(done - p->doing_from) / (double)(now - p->doing_ms) / 1000;
+    double left_s = (double)(of - done) / 1e6 / mb_per_s;
+    (void)fprintf(stderr, " %.1f MB/s, %.0f s left", mb_per_s, left_s);
 }
 
 void progress_clear(struct progress *p)

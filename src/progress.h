@@ -11,11 +11,17 @@ struct progress {
     bool drawn; /* there is a bar to take away */
     int64_t began_ms;
     int64_t drawn_ms;
+    /* For the rate: what is being done, since when, and how much of it was done before. */
+    const char *doing;
+    int64_t doing_ms;
+    uint64_t doing_from;
 };
 
 void progress_begin(struct progress *p);
 /* The bar: an engine_progress, whose arg is the progress. */
 engine_progress progress_show;
+/* The same for what is counted in bytes, with how many it does a second. */
+engine_progress progress_show_rate;
 /* Takes the bar away; before anything is printed. */
 void progress_clear(struct progress *p);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/container.h"
 #include "core/line_log.h"
 #include "core/mem.h"
 
@@ -134,9 +135,9 @@ static void read_again(struct reloader *r)
     r->current = &g->config;
 }
 
-static void run_in_pool(struct loop_task *task)
+static void reload_in_pool(struct loop_task *task)
 {
-    struct reloader *r = (struct reloader *)((char *)task - offsetof(struct reloader, task));
+    struct reloader *r = CONTAINER_OF(task, struct reloader, task);
     unsigned seen;
     do {
         seen = atomic_load(&r->asked);
@@ -149,7 +150,7 @@ void reloader_ask(struct reloader *r)
 {
     if (atomic_fetch_add(&r->asked, 1) > 0)
         return;
-    r->task.run = run_in_pool;
+    r->task.run = reload_in_pool;
     pool_post(r->parts.pool, &r->task);
 }
 

@@ -5,13 +5,13 @@
 #
 #   sh test/run.sh           all parts
 #   sh test/run.sh PART...   some of them, after building what they need:
-#                            build style lint unit unit-asan unit-tsan power-cut node node-asan console docs dist smb fuzz
+#                            build style lint unit unit-asan unit-tsan power-cut node node-asan console docs dist smb cluster fuzz
 cd "$(dirname "$0")/.." || exit 2
 FUZZ_SECONDS=${FUZZ_SECONDS:-2}
 logs=build/test
 mkdir -p $logs
 rm -rf $logs/*.log $logs/*.count $logs/*.claim $logs/*.times
-wanted=${*:-build style lint unit unit-asan unit-tsan power-cut node node-asan console docs dist smb fuzz}
+wanted=${*:-build style lint unit unit-asan unit-tsan power-cut node node-asan console docs dist smb cluster fuzz}
 
 # ---- the parts; each is a shell function of its name with '-' as '_' ----
 
@@ -27,7 +27,7 @@ wants() {
 # side: while one links, the other compiles.
 jobs=-j$((($(nproc) + 1) / 2))
 build_release_and_tsan() {
-    if wants build unit node console docs dist smb; then make $jobs all build/release/unit build/release/http_echo || return; fi
+    if wants build unit node console docs dist smb cluster; then make $jobs all build/release/unit build/release/http_echo || return; fi
     if wants build power-cut; then make $jobs build/release/power_cut || return; fi
     if wants build unit-tsan; then make $jobs V=tsan build/tsan/unit || return; fi
 }
@@ -70,10 +70,10 @@ part_power_cut() {
     build/release/power_cut
 }
 
-# node_suites VARIANT: all test/**/*.test.mjs against that build.
+# node_suites VARIANT [WITHOUT]: all test/**/*.test.mjs against that build.
 node_suites() {
     # Without a file to run, node would look for some by itself.
-    suites=$(find test -name '*.test.mjs' -not -path '*/node_modules/*' -not -path 'test/console/*' -not -path 'test/dist/*' -not -path 'test/docs/*' | sort)
+    suites=$(find test -name '*.test.mjs' -not -path '*/node_modules/*' -not -path 'test/console/*' -not -path 'test/dist/*' -not -path 'test/docs/*' -not -path 'test/cluster/*' | grep -v "^${2:-/}" | sort)
     [ -n "$suites" ] || return 1
     # shellcheck disable=SC2086
     LAZULI_BIN=$PWD/build/$1/lazuli HTTP_ECHO=$PWD/build/$1/http_echo \
@@ -85,7 +85,7 @@ part_node() {
 }
 
 part_node_asan() {
-    node_suites asan
+    node_suites asan test/cost/ # instructions are counted of the release alone
 }
 
 # The console in Debian's Chromium, and its modules without one. FULL=1 (make test-full) runs longer cases too.
@@ -97,7 +97,13 @@ part_console() {
 
 # The packages, each tried where nothing of the build is. Linked without link-time optimisation, which `make dist` does.
 part_dist() {
-    make -j2 LTO=0 build/release/portable/lazuli && sh tools/dist/dist.sh build/release/portable/lazuli build/test/dist &&
+    arm64=
+    if [ "${FULL:-}" = 1 ]; then
+        sh tools/deps.sh cross && make build/sysroot-arm64 && make -j2 ARCH=arm64 build/release-arm64/portable/lazuli || return
+        arm64='build/release-arm64/portable/lazuli build/sysroot-arm64'
+    fi
+    # shellcheck disable=SC2086
+    make -j2 LTO=0 build/release/portable/lazuli && sh tools/dist/dist.sh build/release/portable/lazuli build/test/dist $arm64 &&
         LAZULI_DIST=$PWD/build/test/dist node --test --test-reporter=tap --test-concurrency=1 --test-timeout=300000 \
             test/dist/*.test.mjs
 }
@@ -113,26 +119,16 @@ part_smb() {
     LAZULI_BIN=$PWD/build/release/lazuli test/smb/torture.sh
 }
 
+# The cluster engine, on a PostgreSQL and a Ceph of its own. FULL=1 (make test-full) runs every suite and every fault.
+part_cluster() {
+    LAZULI_BIN=$PWD/build/release/lazuli sh test/cluster/run.sh
+}
+
 part_fuzz() {
     make -j"$(nproc)" fuzz FUZZ_SECONDS="$FUZZ_SECONDS"
 }
 
 # ---- running and counting ----
-
-# counts PART STATUS: "passed failed" from the log of unit tests or fuzzers ("N passed, N failed") or of Node
-# ("# pass N"). build, style and lint count as one each; any other part that counts nothing has failed.
-counts() {
-    case $1 in build | style | lint) whole=1 ;; *) whole=0 ;; esac
-    awk -v status="$2" -v whole=$whole '
-        /^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ { passed += $1; failed += $3 + $5 }
-        /^# pass [0-9]+$/ { passed += $3 }
-        /^# (fail|cancelled|skipped|todo) [0-9]+$/ { failed += $3 }
-        END {
-            if (whole && status == 0) passed = 1
-            if (failed == 0 && (status != 0 || passed == 0)) failed = 1
-            print passed + 0, failed + 0
-        }' "$logs/$1.log"
-}
 
 run_part() {
     name=$1
@@ -144,7 +140,7 @@ run_part() {
         exit $status
     ) >"$logs/$name.log" 2>&1
     status=$?
-    counts "$name" $status >"$logs/$name.count"
+    sh test/counts.sh "$name" $status <"$logs/$name.log" >"$logs/$name.count"
     read -r passed failed <"$logs/$name.count"
     [ "$failed" -eq 0 ] || report_failure "$name"
     echo "$name: $passed passed, $failed failed ($(($(date +%s) - started)) s, $(cpu_seconds "$name") s of CPU)"
@@ -183,15 +179,15 @@ install_packages() {
     echo "0 1" >$logs/npm.count
 }
 
-if wants node node-asan console docs dist; then
+if wants node node-asan console docs dist cluster; then
     { install_packages test/rest; install_packages test/starters; if wants console docs; then install_packages test/console; fi; } &
 fi
 run_part build
 wait
 # Two cores: three parts at a time, first those that take long alone, since each waits for a quarter of its time; and
-# beside them smb and unit, which wait for most of theirs, the one for its clock, the other for the disk.
+# beside them smb, unit and cluster, which wait for most of theirs: for clocks, for the disk, for faults to end.
 parts='unit-tsan unit-asan node node-asan console docs dist fuzz lint power-cut style unit'
-lane smb unit &
+lane smb unit cluster &
 # shellcheck disable=SC2086
 { lane $parts & lane $parts & lane $parts; }
 wait

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/client.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core/clock.h"
 #include "core/mem.h"
 #include "http/chunked.h"
+#include "load/wire.h"
 
 enum { BUFFER_BYTES = 256 << 10, EVENTS_MAX = 256, HEAD_BYTES_MAX = 16 << 10 };
 
@@ -27,7 +27,7 @@ struct answer {
 
 struct connection {
     struct load *load;
-    int fd;
+    struct wire wire;
     int64_t began_ns;
     struct str request; /* still to be sent: its head */
     struct str body;    /* and its body */
@@ -69,11 +69,10 @@ static uint64_t next_random(struct load *l)
 
 static void connection_close(struct connection *c)
 {
-    if (c->fd >= 0) {
-        (void)close(c->fd);
-        c->load->open--;
-    }
-    c->fd = -1;
+    if (c->wire.fd < 0)
+        return;
+    wire_end(&c->wire);
+    c->load->open--;
 }
 
 /* Blocking, as this happens rarely: at the start, and when the server has closed. */
@@ -81,14 +80,16 @@ static bool connection_open(struct connection *c)
 {
     const struct load_plan *plan = c->load->plan;
     int on = 1;
-    c->fd = socket(plan->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (c->fd < 0)
+    int fd = socket(plan->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
         return false;
     c->load->open++;
+    c->wire = (struct wire){.fd = fd};
     struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = c};
-    if (connect(c->fd, (const struct sockaddr *)&plan->address, plan->address_length) != 0 ||
-        setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 ||
-        epoll_ctl(c->load->epoll_fd, EPOLL_CTL_ADD, c->fd, &event) != 0) {
+    if (connect(fd, (const struct sockaddr *)&plan->address, plan->address_length) != 0 ||
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 ||
+        !wire_begin(&c->wire, fd, plan->tls) || fcntl(fd, F_SETFL, O_NONBLOCK) != 0 ||
+        epoll_ctl(c->load->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0) {
         connection_close(c);
         return false;
     }
@@ -100,16 +101,13 @@ static bool connection_open(struct connection *c)
 static void connection_send(struct connection *c)
 {
     while (c->request.n + c->body.n > 0) {
-        struct iovec parts[2] = {{(void *)(uintptr_t)c->request.p, c->request.n},
-                                 {(void *)(uintptr_t)c->body.p, c->body.n}};
-        struct msghdr message = {.msg_iov = parts, .msg_iovlen = c->body.n > 0 ? 2 : 1};
-        ssize_t sent = sendmsg(c->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (sent <= 0)
+        size_t sent = wire_send(&c->wire, c->request, c->body);
+        if (sent == 0)
             return; /* wait for an edge; a broken connection shows when it is read */
-        size_t of_head = (size_t)sent < c->request.n ? (size_t)sent : c->request.n;
+        size_t of_head = sent < c->request.n ? sent : c->request.n;
         c->request = str_from(c->request, of_head);
-        c->body = str_from(c->body, (size_t)sent - of_head);
-        c->load->result->sent += c->load->counting ? (uint64_t)sent : 0;
+        c->body = str_from(c->body, sent - of_head);
+        c->load->result->sent += c->load->counting ? sent : 0;
     }
 }
 
@@ -249,10 +247,10 @@ static void connection_read(struct connection *c)
 {
     struct load *l = c->load;
     for (;;) {
-        ssize_t got = recv(c->fd, l->buffer, BUFFER_BYTES, MSG_DONTWAIT);
-        if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        ssize_t got = wire_receive(&c->wire, l->buffer, BUFFER_BYTES);
+        if (got == 0)
             return;
-        if (got <= 0) {
+        if (got < 0) {
             broken(c);
             return;
         }
@@ -267,7 +265,7 @@ static void connection_read(struct connection *c)
             broken(c);
             return;
         }
-        if ((size_t)got < BUFFER_BYTES)
+        if (c->wire.tls == NULL && (size_t)got < BUFFER_BYTES)
             return;
     }
 }
@@ -282,7 +280,7 @@ static void load_turn(struct load *l, int64_t wait_ms)
         struct connection *c = events[i].data.ptr;
         if (events[i].events & EPOLLOUT)
             connection_send(c);
-        if (c->fd >= 0 && events[i].events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+        if (c->wire.fd >= 0 && events[i].events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
             connection_read(c);
     }
 }
@@ -300,11 +298,23 @@ static void load_open(struct load *l)
     l->connections = mem_calloc(l->plan->connections, sizeof *l->connections);
     for (unsigned i = 0; i < l->plan->connections; i++) {
         struct connection *c = &l->connections[i];
-        *c = (struct connection){.load = l, .fd = -1, .scratch = buf_heap(), .head = buf_heap()};
+        *c = (struct connection){
+            .load = l, .wire = {.fd = -1}, .scratch = buf_heap(), .head = buf_heap()};
         if (connection_open(c))
             connection_start(c);
         else
             count_error(c, STR("cannot connect"));
+    }
+}
+
+/* A request that is not answered when the time is up has waited, too. */
+static void count_unanswered(struct load *l)
+{
+    int64_t now = now_ns();
+    for (unsigned i = 0; i < l->plan->connections; i++) {
+        const struct connection *c = &l->connections[i];
+        if (c->wire.fd >= 0 && now - c->began_ns > (int64_t)l->result->times.longest)
+            l->result->times.longest = (uint64_t)(now - c->began_ns);
     }
 }
 
@@ -334,5 +344,6 @@ void load_run(const struct load_plan *plan, int64_t warm_up_ms, int64_t run_ms,
     int64_t began_us = clock_mono_us();
     load_until(&l, began_ms + warm_up_ms + run_ms);
     out->took_us = clock_mono_us() - began_us;
+    count_unanswered(&l);
     load_close(&l);
 }

@@ -8,9 +8,12 @@
 #include "load/histogram.h"
 #include "load/op.h"
 
+struct ssl_ctx_st;
+
 struct load_plan {
     struct sockaddr_storage address;
     socklen_t address_length;
+    struct ssl_ctx_st *tls; /* NULL: plain */
     unsigned connections;
     uint64_t requests_max; /* 0: until the time is up */
     bool in_order;         /* keys one after the other, not at random */

@@ -22,6 +22,7 @@ static uint64_t bucket_ns(unsigned bucket)
 void histogram_add(struct histogram *h, uint64_t ns)
 {
     h->count++;
+    h->longest = ns > h->longest ? ns : h->longest;
     h->buckets[bucket_of(ns)]++;
 }
 

@@ -9,6 +9,7 @@ enum { HISTOGRAM_STEPS = 64, HISTOGRAM_BUCKETS = 40 * HISTOGRAM_STEPS };
 
 struct histogram {
     uint64_t count;
+    uint64_t longest; /* exactly */
     uint64_t buckets[HISTOGRAM_BUCKETS];
 };
 

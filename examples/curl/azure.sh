@@ -18,6 +18,7 @@ ACCOUNT=$(setting AccountName devstoreaccount1)
 KEY=$(setting AccountKey Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==)
 blob_url=$(setting BlobEndpoint "http://127.0.0.1:10000/$ACCOUNT")
 queue_url=$(setting QueueEndpoint "http://127.0.0.1:10001/$ACCOUNT")
+table_url=$(setting TableEndpoint "http://127.0.0.1:10002/$ACCOUNT")
 file_url=$(setting FileEndpoint "http://127.0.0.1:10003/$ACCOUNT")
 
 escape() {
@@ -25,16 +26,16 @@ escape() {
 }
 expiry=$(date -u -d '+1 hour' '+%Y-%m-%dT%H:%M:%SZ')
 hex=$(printf '%s' "$KEY" | base64 -d | od -An -v -tx1 | tr -d ' \n')
-signature=$(printf '%s\nrwdlacup\nbqf\nsco\n\n%s\n\n\n%s\n\n' "$ACCOUNT" "$expiry" "$VERSION" |
+signature=$(printf '%s\nrwdlacup\nbqtf\nsco\n\n%s\n\n\n%s\n\n' "$ACCOUNT" "$expiry" "$VERSION" |
     openssl dgst -sha256 -mac HMAC -macopt "hexkey:$hex" -binary | base64 | escape)
-sas="sv=$VERSION&ss=bqf&srt=sco&sp=rwdlacup&se=$(printf '%s' "$expiry" | escape)&sig=$signature"
+sas="sv=$VERSION&ss=bqtf&srt=sco&sp=rwdlacup&se=$(printf '%s' "$expiry" | escape)&sig=$signature"
 
 header() {
     tr -d '\r' <"$work/head" | sed -n "s/^$1: //Ip" | head -n 1
 }
 
 azure() {
-    case $1 in blob) base=$blob_url ;; queue) base=$queue_url ;; file) base=$file_url ;; esac
+    case $1 in blob) base=$blob_url ;; queue) base=$queue_url ;; table) base=$table_url ;; file) base=$file_url ;; esac
     method=$2
     case $3 in *\?*) url="$base$3&$sas" ;; *) url="$base$3?$sas" ;; esac
     shift 3

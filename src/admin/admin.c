@@ -10,6 +10,7 @@
 
 #include "admin/inspect.h"
 #include "admin/internal.h"
+#include "core/container.h"
 #include "core/mem.h"
 #include "core/uri.h"
 
@@ -22,24 +23,26 @@ static const struct admin_route ROUTES[] = {
     {HTTP_GET, false, "/metrics.json",    NEED_HOST | NEED_METRICS, 0, admin_get_metrics_json},
     {HTTP_GET,    false, "/control/v1/accounts",   NEED_CONTROL, 0, control_get_accounts},
     {HTTP_POST,   false, "/control/v1/accounts",   NEED_CONTROL, 4096, control_post_account},
-    {HTTP_DELETE, false, "/control/v1/accounts/",  NEED_CONTROL, 0, control_delete_account},
+    {HTTP_DELETE, false, "/control/v1/accounts/*", NEED_CONTROL, 0, control_delete_account},
     {HTTP_POST,   false, "/control/v1/reset",      NEED_CONTROL, 4096, control_post_reset},
     {HTTP_POST,   false, "/control/v1/seed",       NEED_CONTROL, ADMIN_BODY_BYTES_MAX, control_post_seed},
     {HTTP_GET,    false, "/control/v1/clock",      NEED_CONTROL, 0, control_get_clock},
     {HTTP_POST,   false, "/control/v1/clock",      NEED_CONTROL, 4096, control_post_clock},
     {HTTP_GET,    false, "/control/v1/snapshots",  NEED_CONTROL, 0, control_get_snapshots},
-    {HTTP_PUT,    false, "/control/v1/snapshots/", NEED_CONTROL, 4096, control_put_snapshot},
-    {HTTP_POST,   false, "/control/v1/snapshots/", NEED_CONTROL, 4096, control_post_snapshot},
-    {HTTP_DELETE, false, "/control/v1/snapshots/", NEED_CONTROL, 0, control_delete_snapshot},
+    {HTTP_PUT,    false, "/control/v1/snapshots/*", NEED_CONTROL, 4096, control_put_snapshot},
+    {HTTP_POST,   false, "/control/v1/snapshots/*/restore", NEED_CONTROL, 4096, control_post_snapshot},
+    {HTTP_DELETE, false, "/control/v1/snapshots/*", NEED_CONTROL, 0, control_delete_snapshot},
     {HTTP_GET,    false, "/control/v1/faults",     NEED_CONTROL, 0, control_get_faults},
     {HTTP_POST,   false, "/control/v1/faults",     NEED_CONTROL, 65536, control_post_fault},
     {HTTP_PUT,    false, "/control/v1/faults",     NEED_CONTROL, 1 << 20, control_put_faults},
-    {HTTP_DELETE, false, "/control/v1/faults/",    NEED_CONTROL, 0, control_delete_fault},
+    {HTTP_DELETE, false, "/control/v1/faults/*",   NEED_CONTROL, 0, control_delete_fault},
     {HTTP_GET,    false, "/control/v1/holds",      NEED_CONTROL, 0, control_get_holds},
     {HTTP_POST,   false, "/control/v1/holds",      NEED_CONTROL, 65536, control_post_hold},
-    {HTTP_GET,    false, "/control/v1/holds/",     NEED_CONTROL, 0, control_get_holds},
-    {HTTP_POST,   false, "/control/v1/holds/",     NEED_CONTROL, 4096, control_post_release},
-    {HTTP_DELETE, false, "/control/v1/holds/",     NEED_CONTROL, 0, control_delete_hold},
+    {HTTP_GET,    false, "/control/v1/holds/*",    NEED_CONTROL, 0, control_get_hold},
+    {HTTP_POST,   false, "/control/v1/holds/*/release", NEED_CONTROL, 4096, control_post_release},
+    {HTTP_DELETE, false, "/control/v1/holds/*",    NEED_CONTROL, 0, control_delete_hold},
+    {HTTP_GET,    false, "/control/v1/requests",   NEED_CONTROL, 0, control_get_requests},
+    {HTTP_DELETE, false, "/control/v1/requests",   NEED_CONTROL, 0, control_delete_requests},
     {HTTP_GET,  true, "/api/v1/server",   NEED_HOST,             0,  admin_get_server},
     {HTTP_GET,  true, "/api/v1/account",  NEED_HOST | NEED_KEY,  0,  admin_get_account},
     {HTTP_GET,  true, "/api/v1/inspect/events", NEED_HOST | NEED_KEY | NEED_INSPECTOR, 0, admin_get_events},
@@ -160,29 +163,28 @@ struct str admin_query(struct admin_call *call, struct str name)
     return STR_NONE;
 }
 
-static void answer_from_pool(struct loop_task *task)
+static void answer_from_pool(struct run *r, struct err outcome)
 {
-    struct admin_call *call =
-        (struct admin_call *)((char *)task - offsetof(struct admin_call, task));
+    struct admin_call *call = CONTAINER_OF(r, struct admin_call, run);
+    (void)outcome.code; /* the answer was made in the pool, also that of a failure */
     admin_reply(call, call->status, call->out_type, buf_str(&call->out));
 }
 
-static void run_in_pool(struct loop_task *task)
+static struct err make_in_pool(struct run *r)
 {
-    struct admin_call *call =
-        (struct admin_call *)((char *)task - offsetof(struct admin_call, task));
+    struct admin_call *call = CONTAINER_OF(r, struct admin_call, run);
     call->in_pool(call);
-    call->task.run = answer_from_pool;
-    loop_post(call->x->loop, &call->task);
+    return OK;
 }
 
 void admin_in_pool(struct admin_call *call, void (*make)(struct admin_call *call))
 {
+    const struct rest_server *rest = call->admin->rest;
     call->in_pool = make;
     call->status = 200;
     call->out_type = STR("application/json");
-    call->task.run = run_in_pool;
-    pool_post(call->admin->rest->pool, &call->task);
+    run_init(&call->run, call->x->loop, rest->store, rest->pool);
+    run_in_pool(&call->run, rest->pool, make_in_pool, answer_from_pool);
 }
 
 struct str admin_service_name(enum service_kind service)
@@ -220,10 +222,22 @@ static void hand_over(struct http_exchange *x, struct admin *a, enum service_kin
 
 static bool fits(const struct admin_route *route, const struct admin_call *call)
 {
-    struct str path = str_of(route->path);
+    struct str pattern = str_of(route->path), path = call->path;
     if (route->own_only && !call->place->own)
         return false;
-    return path.p[path.n - 1] == '/' ? str_starts(call->path, path) : str_eq(call->path, path);
+    while (str_given(pattern) && str_given(path)) {
+        struct str wanted = str_cut(&pattern, '/'), part = str_cut(&path, '/');
+        bool any = str_eq(wanted, STR("*")) && part.n > 0;
+        if (!any && !str_eq(wanted, part))
+            return false;
+    }
+    return !str_given(pattern) && !str_given(path);
+}
+
+struct str admin_path_name(const struct admin_call *call)
+{
+    struct str rest = str_from(call->path, strcspn(call->route->path, "*"));
+    return str_cut(&rest, '/');
 }
 
 static bool is_method(const struct admin_route *route, enum http_method method)
@@ -278,7 +292,7 @@ static void begin(struct admin_call *call)
 
 static void on_head(struct http_exchange *x)
 {
-    struct admin_place *place = x->listener_context;
+    struct admin_entry *place = x->listener_context;
     struct admin_call *call = ARENA_NEW(x->arena, struct admin_call);
     enum service_kind service;
     const struct str side = STR(REST_SIDE_PATH);
@@ -353,8 +367,8 @@ struct admin *admin_new(const struct admin_options *options, struct rest_server 
     for (unsigned i = 0; i < SERVICE_KIND_COUNT; i++)
         a->mounts[i] = (struct rest_listener){
             .server = rest, .service = (enum service_kind)i, .mount = MOUNTS[i]};
-    a->own = (struct admin_place){a, true, options->on_loopback};
-    a->side = (struct admin_place){a, false, options->services_on_loopback};
+    a->own = (struct admin_entry){a, true, options->on_loopback};
+    a->side = (struct admin_entry){a, false, options->services_on_loopback};
     return a;
 }
 

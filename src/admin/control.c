@@ -4,8 +4,10 @@
 #include "admin/fields.h"
 #include "admin/internal.h"
 #include "core/clock_control.h"
+#include "core/container.h"
 #include "core/time.h"
 #include "rest/watch/inspector.h"
+#include "rest/watch/requests.h"
 #include "rest/watch/script.h"
 #include "service/account/registry.h"
 #include "service/common/saved.h"
@@ -21,24 +23,12 @@ static void pool_done(struct admin_call *call, struct err error)
         buf_put(&call->out, STR("{}\n"));
 }
 
-/* The last part of the path: "/control/v1/faults/NAME" or "…/NAME/verb". */
-static struct str path_name(const struct admin_call *call)
-{
-    struct str rest = str_from(call->path, strlen(call->route->path));
-    return str_cut(&rest, '/');
-}
-
-static struct str path_verb(const struct admin_call *call)
-{
-    struct str rest = str_from(call->path, strlen(call->route->path));
-    (void)str_cut(&rest, '/');
-    return rest;
-}
-
 static struct saved_scope whole_scope(const struct admin_call *call)
 {
-    return (struct saved_scope){
-        .store = call->admin->rest->store, .refs = call->admin->control.refs, .account = STR_NONE};
+    return (struct saved_scope){.store = call->admin->rest->store,
+                                .saved = call->admin->control.saved,
+                                .refs = call->admin->control.refs,
+                                .account = STR_NONE};
 }
 
 /* ---- accounts ---- */
@@ -124,7 +114,7 @@ void control_get_accounts(struct admin_call *call)
 static void drop_account(struct admin_call *call)
 {
     struct saved_scope scope = whole_scope(call);
-    scope.account = path_name(call);
+    scope.account = admin_path_name(call);
     struct err error = registry_delete(call->admin->control.registry, scope.account);
     if (!err_is(error))
         error = saved_reset(&scope);
@@ -157,6 +147,9 @@ static bool service_named(struct str name, enum service_kind *out)
     return false;
 }
 
+/* A name that is given is one account's, also when it is empty: all of them would go else. */
+enum { NOT_GIVEN = '\n' };
+
 static struct err read_reset(struct admin_call *call, struct reset_body *body,
                              struct saved_scope *scope)
 {
@@ -164,14 +157,20 @@ static struct err read_reset(struct admin_call *call, struct reset_body *body,
         {"account", FIELD_TEXT, offsetof(struct reset_body, account), 25, NULL},
         {"service", FIELD_TEXT, offsetof(struct reset_body, service), 8, NULL},
         {"keep", FIELD_BOOL, offsetof(struct reset_body, keep), 0, NULL}};
+    body->account[0] = body->service[0] = NOT_GIVEN;
     TRY(fields_parse(call->x->arena, buf_str(&call->body), FIELDS, 3, body));
-    if (body->account[0] != '\0')
-        scope->account = str_of(body->account);
-    scope->has_service = body->service[0] != '\0';
+    scope->has_service = body->service[0] != NOT_GIVEN;
     if (scope->has_service && !service_named(str_of(body->service), &scope->service))
         return err_detail(ERR_INVALID_INPUT,
                           "Reason\tservice: is to be blob, queue, table or file.");
-    return OK;
+    if (body->account[0] == NOT_GIVEN)
+        return OK;
+    scope->account = str_of(body->account);
+    struct account *account = accounts_get(call->admin->rest->auth.accounts, scope->account);
+    account_put(account);
+    return account != NULL
+               ? OK
+               : err_detail(ERR_RESOURCE_NOT_FOUND, "Reason\taccount: there is none of that name.");
 }
 
 /* Handles of SMB clients would stand for files that are about to be replaced. */
@@ -193,6 +192,7 @@ static void do_reset(struct admin_call *call)
     }
     if (!err_is(error) && !body.keep) {
         script_clear(call->admin->control.script);
+        requests_clear(script_requests(call->admin->control.script));
         clock_control_set(call->admin->control.clock, 0, false);
         if (call->admin->rest->inspector != NULL)
             inspector_forget(call->admin->rest->inspector, scope.account);
@@ -254,8 +254,7 @@ struct clock_body {
 
 static struct err read_freeze(struct json_reader *r, struct json_value v, void *into)
 {
-    struct clock_body *body =
-        (struct clock_body *)((char *)into - offsetof(struct clock_body, freeze));
+    struct clock_body *body = CONTAINER_OF(into, struct clock_body, freeze);
     if (v.kind != JSON_BOOL)
         return fields_wrong(r, "freeze", "is to be true or false");
     body->freeze = v.boolean;
@@ -263,8 +262,21 @@ static struct err read_freeze(struct json_reader *r, struct json_value v, void *
     return OK;
 }
 
-/* A hundred years: what no test needs to leave. */
-#define SHIFT_MS_MAX (100LL * 366 * 86400 * 1000)
+/* What no test needs to leave. Stamps are made of the time, never go back, and have to fit into
+ * rows for good (tree_new_id). */
+#define CLOCK_FIRST    STR("1970-01-02T00:00:00Z")
+#define CLOCK_LAST     STR("2150-01-01T00:00:00Z")
+#define ADVANCE_MS_MAX (200LL * 366 * 86400 * 1000)
+
+static struct err check_time(int64_t to)
+{
+    int64_t first = 0, last = 0;
+    bool good = time_parse_iso(CLOCK_FIRST, &first) && time_parse_iso(CLOCK_LAST, &last);
+    return good && to >= first && to <= last
+               ? OK
+               : err_detail(ERR_INVALID_INPUT,
+                            "Reason\tthe time: is to be of the years 1970 to 2149.");
+}
 
 static struct err move_clock(struct admin_call *call)
 {
@@ -278,19 +290,20 @@ static struct err move_clock(struct admin_call *call)
     TRY(fields_parse(call->x->arena, buf_str(&call->body), FIELDS, 3, &body));
     struct clock_state state = clock_control_state(clock);
     bool frozen = body.freeze_given ? body.freeze : state.frozen;
-    if (body.advance_ms > SHIFT_MS_MAX || body.advance_ms < -SHIFT_MS_MAX)
+    if (body.advance_ms > ADVANCE_MS_MAX || body.advance_ms < -ADVANCE_MS_MAX)
         return err_detail(ERR_INVALID_INPUT, "Reason\tadvanceMs: is too much.");
     if (body.set_to[0] == '\0') {
-        int64_t shift_ms = state.shift_ms + body.advance_ms;
-        if (shift_ms > SHIFT_MS_MAX || shift_ms < -SHIFT_MS_MAX)
-            return err_detail(ERR_INVALID_INPUT, "Reason\tadvanceMs: leads too far.");
-        clock_control_advance(clock, body.advance_ms * TICKS_PER_MS, frozen);
+        int64_t advance = body.advance_ms * TICKS_PER_MS;
+        TRY(check_time(store_now(call->admin->rest->store) + advance));
+        clock_control_advance(clock, advance, frozen);
         return OK;
     }
     if (!time_parse_iso(str_of(body.set_to), &to))
         return err_detail(ERR_INVALID_INPUT,
                           "Reason\tsetTo: is to be a time such as 2026-01-01T00:00:00Z.");
-    clock_control_set_to(clock, to + body.advance_ms * TICKS_PER_MS, frozen);
+    to += body.advance_ms * TICKS_PER_MS;
+    TRY(check_time(to));
+    clock_control_set_to(clock, to, frozen);
     return OK;
 }
 
@@ -336,7 +349,7 @@ static void keep_state(struct admin_call *call)
 {
     struct reset_body body = {.keep = false};
     struct saved_scope scope = whole_scope(call);
-    struct str name = path_name(call);
+    struct str name = admin_path_name(call);
     struct err error = check_name(name);
     if (!err_is(error))
         error = read_reset(call, &body, &scope);
@@ -354,7 +367,7 @@ void control_put_snapshot(struct admin_call *call)
 static void restore_state(struct admin_call *call)
 {
     struct saved_scope scope = whole_scope(call);
-    struct str name = path_name(call);
+    struct str name = admin_path_name(call);
     struct err error = check_name(name);
     if (!err_is(error)) {
         close_handles(&scope);
@@ -365,16 +378,13 @@ static void restore_state(struct admin_call *call)
 
 void control_post_snapshot(struct admin_call *call)
 {
-    if (str_eq(path_verb(call), STR("restore")))
-        admin_in_pool(call, restore_state);
-    else
-        admin_fail(call, 404, "NotFound", STR("A snapshot knows only …/restore."));
+    admin_in_pool(call, restore_state);
 }
 
 static void forget_state(struct admin_call *call)
 {
     struct saved_scope scope = whole_scope(call);
-    struct str name = path_name(call);
+    struct str name = admin_path_name(call);
     struct err error = check_name(name);
     if (!err_is(error))
         error = saved_forget(&scope, name);

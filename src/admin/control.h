@@ -18,6 +18,7 @@ struct admin_control {
     struct registry *registry;
     struct clock_control *clock;
     saved_refs *refs; /* tells the extents that a row names */
+    struct saved *saved;
     /* Makes what a manifest (docs/admin-api.md) describes. ERR_INVALID_INPUT with a sentence in the
      * arena. Waits. */
     struct err (*seed)(void *arg, struct str manifest, struct arena *arena);
@@ -43,8 +44,13 @@ void control_post_fault(struct admin_call *call);
 void control_put_faults(struct admin_call *call);
 void control_delete_fault(struct admin_call *call);
 void control_get_holds(struct admin_call *call);
+void control_get_hold(struct admin_call *call);
 void control_post_hold(struct admin_call *call);
 void control_post_release(struct admin_call *call);
 void control_delete_hold(struct admin_call *call);
+
+/* ---- control_requests.c ---- */
+void control_get_requests(struct admin_call *call);
+void control_delete_requests(struct admin_call *call);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "admin/fields.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,14 +82,18 @@ static struct err read_field(struct json_reader *r, const struct field *f, void 
 struct err fields_read(struct json_reader *r, const struct field *fields, size_t count, void *into)
 {
     struct str name;
+    uint32_t seen = 0;
+    assert(count <= 32);
     while (json_member(r, &name)) {
-        const struct field *found = NULL;
-        for (size_t i = 0; i < count; i++)
-            if (str_eq(name, str_of(fields[i].name)))
-                found = &fields[i];
-        if (found == NULL)
+        size_t i = 0;
+        while (i < count && !str_eq(name, str_of(fields[i].name)))
+            i++;
+        if (i == count)
             return fields_wrong(r, arena_cstr(r->arena, str_head(name, 64)), "is not known here");
-        TRY(read_field(r, found, into));
+        if ((seen & 1U << i) != 0)
+            return fields_wrong(r, fields[i].name, "is there twice");
+        seen |= 1U << i;
+        TRY(read_field(r, &fields[i], into));
     }
     return OK;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "admin/internal.h"
+#include "core/container.h"
 #include "core/mem.h"
 #include "core/time.h"
 #include "rest/watch/inspector.h"
@@ -309,7 +310,7 @@ static void look(struct events_wait *e)
 
 static void look_again(struct loop_timer *timer)
 {
-    look((struct events_wait *)((char *)timer - offsetof(struct events_wait, timer)));
+    look(CONTAINER_OF(timer, struct events_wait, timer));
 }
 
 void admin_get_events(struct admin_call *call)
@@ -321,11 +322,14 @@ void admin_get_events(struct admin_call *call)
     e->filter.account = call->account;
     read_resource(call, &e->filter);
     if (!read_number(call, STR("after"), INT64_MAX, &e->filter.after) ||
+        !read_number(call, STR("id"), INT64_MAX, &e->filter.only) ||
         !read_number(call, STR("limit"), EVENTS_MAX, &limit) ||
         !read_number(call, STR("wait"), WAIT_SECONDS_MAX, &wait_s) ||
         !read_service(call, &e->filter) || !read_kinds(call, &e->filter.kinds))
         return;
     e->filter.count_max = limit > 0 ? (size_t)limit : 1;
+    if (e->filter.only != 0)
+        e->filter.after = e->filter.only - 1;
     e->place = wait_s > 0 ? take_place(call->admin, call->account) : NO_PLACE;
     if (wait_s > 0 && e->place == NO_PLACE) {
         admin_fail(call, 503, "ServerBusy", STR("Too many requests wait for events."));

@@ -18,7 +18,7 @@ enum {
 };
 
 /* Where a request came in. */
-struct admin_place {
+struct admin_entry {
     struct admin *admin;
     bool own;      /* on the admin listener, not below /_lazuli/ of a service's port */
     bool loopback; /* nobody but this machine can connect there */
@@ -33,7 +33,7 @@ struct admin {
     char waiters[ADMIN_WAITERS_MAX][ACCOUNT_NAME_MAX + 1]; /* whose requests wait for events; "" */
     struct rest_server *rest;
     struct rest_listener mounts[SERVICE_KIND_COUNT]; /* the services below /blob, /queue, … */
-    struct admin_place own, side;
+    struct admin_entry own, side;
 };
 
 struct admin_call;
@@ -50,7 +50,7 @@ enum admin_need {
 struct admin_route {
     enum http_method method; /* HTTP_GET answers HEAD too */
     bool own_only;           /* not below /_lazuli/ of a service's port */
-    const char *path;        /* one that ends in '/' stands for all below it */
+    const char *path;        /* a part that is "*" is a name */
     unsigned needs;          /* of enum admin_need */
     size_t body_max;
     void (*run)(struct admin_call *call);
@@ -60,7 +60,7 @@ struct admin_route {
 struct admin_call {
     struct http_exchange *x;
     struct admin *admin;
-    const struct admin_place *place;
+    const struct admin_entry *place;
     const struct admin_route *route;
     struct str path;    /* without /_lazuli */
     struct str account; /* whose key signed it; absent when it is not signed */
@@ -68,12 +68,14 @@ struct admin_call {
     struct buf out;      /* what the answer is made in */
     struct str out_type; /* its Content-Type */
     int status;
-    struct loop_task task;
+    struct run run;
     void (*in_pool)(struct admin_call *call);
     bool replied;
 };
 
 /* ---- admin.c ---- */
+/* The name that the route's path has. */
+struct str admin_path_name(const struct admin_call *call);
 /* The query's parameter, decoded; absent when not sent. */
 struct str admin_query(struct admin_call *call, struct str name);
 /* Whole answers. `body` stays until it is sent. */

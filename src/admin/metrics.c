@@ -12,6 +12,8 @@
 #include "rest/watch/inspector.h"
 #include "rest/watch/loop_memory.h"
 #include "rest/watch/script.h"
+#include "service/blob/inspect.h"
+#include "service/file/inspect.h"
 #include "service/file/opens/opens.h"
 #include "service/queue/inspect.h"
 #include "smb/server.h"
@@ -210,19 +212,35 @@ static void put_conflicts(struct metric_text *m, const struct admin *a)
 
 /* ---- test control ---- */
 
+/* By rule, as far as it is there still; so the sum never falls. */
+static void put_faults(struct metric_text *m, struct script *script)
+{
+    struct script_fault *faults = mem_alloc(SCRIPT_FAULTS_MAX * sizeof *faults);
+    size_t count = script_faults(script, faults);
+    uint64_t removed = script_struck(script);
+    metric_family(m, "lazuli_faults_injected", METRIC_COUNTER,
+                  "Faults that test control injected, by rule.");
+    for (size_t i = 0; i < count; i++) {
+        metric_sample(m, &(struct metric_label){"rule", str_of(faults[i].id)}, 1,
+                      (double)faults[i].struck);
+        removed -= faults[i].struck < removed ? faults[i].struck : removed;
+    }
+    metric_sample(m, &(struct metric_label){"rule", STR("removed")}, 1, (double)removed);
+    free(faults);
+}
+
 static void put_script(struct metric_text *m, const struct admin *a)
 {
     struct script_hold *holds;
     uint64_t waiting = 0;
     if (a->control.script == NULL)
         return;
+    put_faults(m, a->control.script);
     holds = mem_alloc(SCRIPT_HOLDS_MAX * sizeof *holds);
     size_t count = script_holds(a->control.script, holds);
     for (size_t i = 0; i < count; i++)
         waiting += holds[i].waiting;
     free(holds);
-    metric_single(m, "lazuli_faults_injected", METRIC_COUNTER, "Faults that test control injected.",
-                  (double)script_struck(a->control.script));
     metric_single(m, "lazuli_requests_held", METRIC_GAUGE, "Requests that test control holds.",
                   (double)waiting);
 }
@@ -278,6 +296,9 @@ static void put_committer(struct metric_text *m, const struct engine_stats *s)
                   s->flush_us, SECONDS);
     put_histogram(m, "lazuli_committer_turn_duration_seconds",
                   "How long the committer was held by one group of updates.", s->turn_us, SECONDS);
+    put_histogram(m, "lazuli_committer_turn_cpu_seconds",
+                  "CPU time that one group of updates took of the committer.", s->turn_cpu_us,
+                  SECONDS);
 }
 
 static void put_cache(struct metric_text *m, const struct engine_stats *s)
@@ -348,6 +369,49 @@ static void put_queues(struct metric_text *m, struct store *store)
                   usage.oldest == 0
                       ? 0
                       : (double)(store_now(store) - usage.oldest) / (double)TICKS_PER_SECOND);
+}
+
+enum { LEASED_CONTAINERS, LEASED_BLOBS, LEASED_SHARES, LEASED_FILES, LEASED_KINDS };
+
+static void count_leases(const struct admin *a, struct str account, struct arena *arena,
+                         uint64_t held[LEASED_KINDS])
+{
+    enum { FILES_MAX = 1000 };
+    struct store *store = a->rest->store;
+    struct blob_inspect blobs = {.arena = arena, .account = account};
+    struct file_inspect files = {.arena = arena, .account = account};
+    if (!err_is(store_read(store, STR("b/"), ENGINE_WAIT, blob_inspect_leases, &blobs)))
+        for (size_t i = 0; i < blobs.count; i++)
+            held[str_given(blobs.leases[i].blob) ? LEASED_BLOBS : LEASED_CONTAINERS]++;
+    if (!err_is(file_inspect(store, &files)))
+        for (size_t i = 0; i < files.share_count; i++)
+            held[LEASED_SHARES] +=
+                lease_locked(lease_state(&files.shares[i].lease, store_now(store)));
+    if (a->rest->inspector == NULL)
+        return;
+    struct inspector_lease *leases = mem_alloc(FILES_MAX * sizeof *leases);
+    size_t count = inspector_leases(a->rest->inspector, account, SERVICE_FILE, leases, FILES_MAX);
+    for (size_t i = 0; i < count; i++)
+        held[LEASED_FILES] += leases[i].object[0] != '\0';
+    free(leases);
+}
+
+/* A scan of rows, bounded as the inspector's: see service/blob/inspect.h. */
+static void put_leases(struct metric_text *m, const struct admin *a, struct arena *arena)
+{
+    static const char *const KINDS[] = {"container", "blob", "share", "file"};
+    uint64_t held[LEASED_KINDS] = {0};
+    for (size_t i = 0;; i++) {
+        struct str account = accounts_name(a->rest->auth.accounts, arena, i);
+        if (!str_given(account))
+            break;
+        count_leases(a, account, arena, held);
+    }
+    metric_family(m, "lazuli_leases_held", METRIC_GAUGE,
+                  "Leases that are held, of at most 1000 an account and 200000 rows looked at; of "
+                  "files, those taken since the start.");
+    for (unsigned i = 0; i < LEASED_KINDS; i++)
+        metric_sample(m, &(struct metric_label){"kind", str_of(KINDS[i])}, 1, (double)held[i]);
 }
 
 static void put_smb_requests(struct metric_text *m, const struct smb_usage *usage)
@@ -435,6 +499,7 @@ static void put_all(struct admin_call *call, enum metric_form form)
     put_connections(&m, a);
     put_store(&m, &engine);
     put_queues(&m, a->rest->store);
+    put_leases(&m, a, call->x->arena);
     put_smb(&m, a);
     put_loops(&m, a);
     put_process(&m, a);

@@ -154,7 +154,8 @@ static struct err permit(const struct auth_server *server, const struct auth_inp
                                  .container = input->container,
                                  .object = input->object,
                                  .query = input->query,
-                                 .query_count = input->query_count};
+                                 .query_count = input->query_count,
+                                 .listed = input->listed};
     struct err error = auth_permit(server, result, &what, demand, arena);
     if (error.code == ERR_NO_AUTHENTICATION_INFORMATION)
         return no_credentials(server, input, demand, challenge);

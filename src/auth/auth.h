@@ -47,6 +47,7 @@ struct auth_resource {
     struct str object;             /* decoded; absent above */
     const struct auth_pair *query; /* of its URL: says which snapshot or version it is */
     size_t query_count;
+    struct str listed; /* of a listing: the directory, without slashes at its ends; else absent */
 };
 
 struct auth_input {
@@ -64,6 +65,7 @@ struct auth_input {
     struct str account;     /* from the path or the host, without -secondary */
     struct str container;   /* decoded container, queue, table or share; absent at service level */
     struct str object;      /* decoded blob name or path; absent above */
+    struct str listed;      /* see auth_resource */
     const struct sockaddr_storage *peer;
     bool secure;
     int version; /* x-ms-version as yyyymmdd; 0 when not sent */
@@ -106,7 +108,7 @@ struct auth_result {
 };
 
 /* A container, queue, table or share. */
-struct auth_place {
+struct auth_container {
     enum service_kind service;
     struct str account;
     struct str container;
@@ -125,11 +127,11 @@ struct auth_policy {
  * them; one that is NULL finds nothing. They read one hot row, and wait for it when they must. */
 struct auth_lookup {
     /* A container that does not exist is AUTH_PUBLIC_NONE and no error. */
-    struct err (*public_access)(struct store *store, const struct auth_place *place,
+    struct err (*public_access)(struct store *store, const struct auth_container *place,
                                 struct arena *arena, enum auth_public *out);
     /* *out's text lives in the arena. A missing container or policy is no error: not found. */
-    struct err (*stored_policy)(struct store *store, const struct auth_place *place, struct str id,
-                                struct arena *arena, struct auth_policy *out);
+    struct err (*stored_policy)(struct store *store, const struct auth_container *place,
+                                struct str id, struct arena *arena, struct auth_policy *out);
 };
 
 struct oauth;
@@ -181,6 +183,9 @@ enum { DELEGATION_DAYS_MAX = 7 };
 struct err auth_delegate(const struct auth_server *server, struct str account,
                          const struct delegation *delegation, struct arena *arena,
                          struct str *value);
+
+/* Whether it is good for what lies below the resource, too: not if it is a SAS for one object. */
+bool auth_reaches_below(const struct auth_result *who);
 
 /* For what depends on more than the row: whether who was let in may also do what these letters (as
  * in auth_demand) stand for. Keys and bearers with write access may do anything. */

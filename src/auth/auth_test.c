@@ -3,7 +3,7 @@
 
 #define ACCOUNT ACCOUNT_WELL_KNOWN_NAME
 
-static struct err public_by_name(struct store *store, const struct auth_place *place,
+static struct err public_by_name(struct store *store, const struct auth_container *place,
                                  struct arena *arena, enum auth_public *out)
 {
     (void)store, (void)arena;

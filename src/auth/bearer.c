@@ -22,7 +22,7 @@ struct err bearer_verify(const struct auth_server *server, const struct auth_inp
     struct str token = str_trim(str_from(authorization, STR("Bearer").n));
     if (server->oauth == NULL || !jwt_parse(arena, token, out))
         return auth_failed(arena, STR("Authentication scheme Bearer is not supported."));
-    struct oauth_place place = {input->service, input->account, auth_now(server, input)};
+    struct oauth_audience place = {input->service, input->account, auth_now(server, input)};
     const char *refusal = oauth_refuses(server->oauth, out, &place);
     return refusal == NULL ? OK : auth_failed(arena, str_of(refusal));
 }
@@ -63,7 +63,7 @@ static enum role_need need_of(enum service_kind service, const struct auth_deman
 static struct err check_audience(const struct auth_server *server, const struct auth_reach *reach,
                                  const struct auth_resource *what, struct arena *arena)
 {
-    struct oauth_place place = {.service = what->service, .account = what->account};
+    struct oauth_audience place = {.service = what->service, .account = what->account};
     if (reach->token == NULL || what->service == reach->service ||
         oauth_takes_audience(server->oauth, reach->token, &place))
         return OK;
@@ -77,12 +77,13 @@ static bool has_lists(const struct auth_server *server, const struct auth_resour
            accounts_is_hierarchical(server->accounts, what->account);
 }
 
-/* An application that vouches for whom it acts for (saoid) has to have the rights itself. */
+/* Who lets somebody else act has to have the rights itself: an application that vouches for whom it
+ * acts for (saoid), and who has the lists asked about another (suoid), which is one check more and
+ * none in place of theirs. */
 static bool lists_may_grant(const struct auth_server *server, const struct auth_result *who,
                             const struct auth_resource *what, const struct auth_demand *demand)
 {
-    bool vouched = str_given(who->agent) && !str_given(who->user);
-    return !vouched && str_given(who->identity) && has_lists(server, what, demand);
+    return !str_given(who->agent) && str_given(who->identity) && has_lists(server, what, demand);
 }
 
 struct err bearer_permit(const struct auth_server *server, const struct auth_result *who,

@@ -268,7 +268,7 @@ bool oauth_is_cloud(struct str domain)
 }
 
 /* "https://account.blob.core.windows.net", in any of Azure's clouds. */
-static bool is_account_audience(struct str audience, const struct oauth_place *place)
+static bool is_account_audience(struct str audience, const struct oauth_audience *place)
 {
     static const struct str SERVICES[] = {STR_INIT(".blob."), STR_INIT(".queue."),
                                           STR_INIT(".table."), STR_INIT(".file.")};
@@ -283,7 +283,7 @@ static bool is_account_audience(struct str audience, const struct oauth_place *p
 }
 
 static bool is_audience(const struct oauth *oauth, struct str audience,
-                        const struct oauth_place *place)
+                        const struct oauth_audience *place)
 {
     audience = without_slash(audience);
     if (oauth->basic)
@@ -310,7 +310,7 @@ static bool takes_issuer(const struct oauth *oauth, struct str issuer)
 }
 
 bool oauth_takes_audience(const struct oauth *oauth, const struct jwt *token,
-                          const struct oauth_place *place)
+                          const struct oauth_audience *place)
 {
     for (size_t i = 0; i < token->audience_count; i++)
         if (is_audience(oauth, token->audiences[i], place))
@@ -319,7 +319,7 @@ bool oauth_takes_audience(const struct oauth *oauth, const struct jwt *token,
 }
 
 const char *oauth_refuses(struct oauth *oauth, const struct jwt *token,
-                          const struct oauth_place *place)
+                          const struct oauth_audience *place)
 {
     if (!token->timed || token->issuer.n == 0 || token->audience_count == 0)
         return "Authentication scheme Bearer is not supported.";

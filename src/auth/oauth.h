@@ -23,19 +23,19 @@ const struct roles *oauth_roles(const struct oauth *oauth);
 /* Where to get a token: the WWW-Authenticate header of a refusal. `oauth` may be NULL. */
 struct str oauth_challenge(const struct oauth *oauth);
 
-struct oauth_place {
+struct oauth_audience {
     enum service_kind service;
     struct str account;
     int64_t now; /* ticks */
 };
 /* NULL when the token is good for the place; else what Azure (or Azurite) says is wrong with it. */
 const char *oauth_refuses(struct oauth *oauth, const struct jwt *token,
-                          const struct oauth_place *place);
+                          const struct oauth_audience *place);
 
 /* Whether a token that was not refused for one place is for another, too; the place's time does not
  * count. */
 bool oauth_takes_audience(const struct oauth *oauth, const struct jwt *token,
-                          const struct oauth_place *place);
+                          const struct oauth_audience *place);
 
 /* "core.windows.net", or what stands for it in another of Azure's clouds. */
 bool oauth_is_cloud(struct str domain);

@@ -93,7 +93,7 @@ static bool scope_holds(const struct auth_reach *reach, const struct auth_resour
     case SAS_SCOPE_VERSION:
         return is_at(reach, what, STR("versionid"));
     case SAS_SCOPE_DIRECTORY:
-        return is_within(reach->path, what->object);
+        return is_within(reach->path, str_given(what->object) ? what->object : what->listed);
     case SAS_SCOPE_CONTAINER:
         return true;
     case SAS_SCOPE_NONE:
@@ -112,6 +112,13 @@ static bool sas_reaches(const struct auth_reach *reach, const struct auth_resour
     return reach->service == what->service && container && scope_holds(reach, what);
 }
 
+bool auth_reaches_below(const struct auth_result *who)
+{
+    bool sas = who->kind == AUTH_SERVICE_SAS || who->kind == AUTH_DELEGATION_SAS;
+    return !sas || who->reach->scope == SAS_SCOPE_DIRECTORY ||
+           who->reach->scope == SAS_SCOPE_CONTAINER;
+}
+
 static struct err permit_service_sas(const struct auth_result *who,
                                      const struct auth_resource *what,
                                      const struct auth_demand *demand)
@@ -119,7 +126,7 @@ static struct err permit_service_sas(const struct auth_result *who,
     const struct auth_reach *reach = who->reach;
     if (!sas_reaches(reach, what) || demand->service_sas == NULL)
         return err_new(ERR_AUTHORIZATION_FAILURE);
-    if (demand->tree && reach->scope == SAS_SCOPE_OBJECT)
+    if (demand->tree && !auth_reaches_below(who))
         return err_new(ERR_AUTHORIZATION_RESOURCE_TYPE_MISMATCH);
     return permit_letters(demand->service_sas, who->permissions)
                ? OK
@@ -159,7 +166,7 @@ static struct err permit_anonymous(const struct auth_server *server,
     bool asks =
         demand->anonymous == AUTH_ANONYMOUS_BLOB || demand->anonymous == AUTH_ANONYMOUS_CONTAINER;
     if (asks && server->lookup.public_access != NULL && is_served(server, what->account)) {
-        struct auth_place place = {what->service, what->account, what->container};
+        struct auth_container place = {what->service, what->account, what->container};
         TRY(server->lookup.public_access(server->store, &place, arena, &level));
     }
     return is_public(demand->anonymous, level) ? OK : err_new(ERR_NO_AUTHENTICATION_INFORMATION);

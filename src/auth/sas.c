@@ -96,7 +96,7 @@ static bool merge(struct str policy, struct str *term)
 static struct err apply_policy(const struct auth_server *server, const struct sas *sas,
                                struct sas_terms *terms)
 {
-    struct auth_place place = {sas->input->service, sas->input->account, sas->input->container};
+    struct auth_container place = {sas->input->service, sas->input->account, sas->input->container};
     struct auth_policy policy = {0};
     if (!str_given(place.container))
         place.container = sas->value[SAS_TN];

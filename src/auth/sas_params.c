@@ -89,6 +89,16 @@ static enum auth_kind kind_of(const struct sas *sas)
     return str_given(sas->value[SAS_SKOID]) ? AUTH_DELEGATION_SAS : AUTH_SERVICE_SAS;
 }
 
+/* tn and sdd are not signed by themselves: they say how the resource is named, which is. So they
+ * stand where it is named by them, and would look like a restriction elsewhere. */
+static bool unsigned_ones_fit(const struct sas *sas)
+{
+    bool of_table = sas->kind == AUTH_SERVICE_SAS && sas->input->service == SERVICE_TABLE;
+    bool of_directory = sas->scope == SAS_SCOPE_DIRECTORY;
+    return (of_table || !str_given(sas->value[SAS_TN])) &&
+           (of_directory || !str_given(sas->value[SAS_SDD]));
+}
+
 /* An empty line of the text can be a parameter without a value or none at all, and whoever has the
  * SAS may turn one into the other. */
 static void forget_empty(struct sas *sas)
@@ -107,8 +117,7 @@ bool sas_read(struct sas *sas, const struct auth_input *input, struct arena *are
     if (sas->malformed || !time_parse_day(sas->value[SAS_SV], &sas->version))
         return false;
     sas->kind = kind_of(sas);
-    if (sas->kind == AUTH_ACCOUNT_SAS)
-        return true;
-    sas->scope = scope_of(sas);
-    return sas->scope != SAS_SCOPE_NONE;
+    if (sas->kind != AUTH_ACCOUNT_SAS && (sas->scope = scope_of(sas)) == SAS_SCOPE_NONE)
+        return false;
+    return unsigned_ones_fit(sas);
 }

@@ -360,8 +360,8 @@ void test_sas_create_only(void)
 
 /* ---- stored policies ---- */
 
-static struct err policy_by_id(struct store *store, const struct auth_place *place, struct str id,
-                               struct arena *arena, struct auth_policy *out)
+static struct err policy_by_id(struct store *store, const struct auth_container *place,
+                               struct str id, struct arena *arena, struct auth_policy *out)
 {
     (void)store, (void)arena;
     CHECK_STR(place->container, STR("c"));

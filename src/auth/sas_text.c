@@ -96,7 +96,7 @@ static struct err not_in_scope(const struct sas *sas)
                                        "the signed resource does not hold."));
 }
 
-/* The first sdd segments of the object's path; sdd is 0 for the root. */
+/* The first sdd segments of the path, or of the directory that is listed; sdd is 0 for the root. */
 static struct err directory_of(const struct sas *sas, struct str *out)
 {
     uint64_t depth;
@@ -104,7 +104,8 @@ static struct err directory_of(const struct sas *sas, struct str *out)
         return err_new(ERR_QUERY_PARAMETER_SAS_MANDATORY);
     if (!str_to_u64(sas->value[SAS_SDD], &depth))
         return err_new(ERR_QUERY_PARAMETER_SDD_INVALID);
-    struct str path = sas->input->object;
+    const struct auth_input *input = sas->input;
+    struct str path = str_given(input->object) ? input->object : input->listed;
     size_t end = 0;
     for (uint64_t i = 0; i < depth; i++) {
         if (end == path.n && i > 0)
@@ -259,11 +260,15 @@ static bool signs(unsigned char line, enum sas_field field)
            (line == L_QUERY && field == SAS_SRQ);
 }
 
-/* An older layout than sv's own may stand in only if it leaves nothing of what was sent unsigned:
- * otherwise anybody could add to a signature. */
+/* What restricts a SAS, or says more of it, is signed or the SAS is refused: a layout counts only
+ * if it leaves nothing of what was sent unsigned. Otherwise whoever has the SAS could leave the
+ * restriction out (srh under an sv that did not know it) or add to a signature. Not among them: sr,
+ * which has a table of its own (sas_params.c); overrides, which count only where they are signed;
+ * what is in every text. */
 static bool signs_all_that_is_given(const struct sas *sas, const unsigned char *lines)
 {
-    static const unsigned char FIELDS[] = {L_AGENTS, L_USER, SAS_SES, SAS_SRH, SAS_SRQ};
+    static const unsigned char FIELDS[] = {SAS_SIP, SAS_SPR, SAS_SI,  L_KEY,   L_AGENTS,
+                                           L_USER,  SAS_SES, SAS_SRH, SAS_SRQ, L_RANGE};
     for (size_t i = 0; i < sizeof FIELDS; i++) {
         if (!str_given(sas->value[FIELDS[i]]))
             continue;
@@ -285,12 +290,14 @@ static bool may_be_older(const struct sas *sas)
 static const unsigned char *layout_at(const struct sas *sas, size_t wanted)
 {
     size_t found = 0;
+    const struct layout *own = NULL;
     for (const struct layout *at = layouts_of(sas); at->lines != NULL; at++) {
         if (at->since > sas->version)
             continue;
-        bool own = found == 0;
-        if (!own && (!may_be_older(sas) || at->since < 20201206 ||
-                     !signs_all_that_is_given(sas, at->lines)))
+        if (own == NULL)
+            own = at;
+        if (!signs_all_that_is_given(sas, at->lines) ||
+            (at != own && (!may_be_older(sas) || at->since < 20201206)))
             continue;
         if (found++ == wanted)
             return at->lines;

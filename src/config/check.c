@@ -23,7 +23,7 @@ static bool serves_nothing(const struct config *c)
 static bool is_known_variable(struct str name)
 {
     char variable[FLAG_VARIABLE_BYTES];
-    if (str_eq(name, STR("LAZULI_BIN")))
+    if (str_eq(name, STR("LAZULI_BIN")) || str_starts(name, STR("LAZULI_TEST_")))
         return true;
     for (size_t i = 0; i < CONFIG_FLAG_COUNT; i++) {
         flag_variable(&CONFIG_FLAGS[i], variable);
@@ -56,6 +56,8 @@ void config_check(const struct config *c)
     if (!c->in_memory && is_given(c, "--memory-limit-mib"))
         log_line(LOG_WARN, "--memory-limit-mib (--extentMemoryLimit) means nothing without "
                            "--in-memory: data is on disk");
+    if (c->engine != CONFIG_ENGINE_CLUSTER && (c->rows != NULL || c->extents != NULL))
+        log_line(LOG_WARN, "--rows and --extents mean nothing without --engine cluster");
     if (c->azurite != NULL)
         log_line(
             LOG_INFO,

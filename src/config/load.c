@@ -276,7 +276,7 @@ static struct err take_flag(struct walk *w)
 static struct err walk_words(struct walk *w)
 {
     for (; w->at < w->argc; w->at++) {
-        if (w->argv[w->at][0] == '-')
+        if (w->argv[w->at][0] == '-' && w->argv[w->at][1] != '\0')
             TRY(take_flag(w));
         else
             TRY(take_operand(w, w->argv[w->at]));
@@ -303,10 +303,27 @@ static void stand_beside_azurite(struct config *c)
 {
     char marker[PATH_MAX];
     bool fits = snprintf(marker, sizeof marker, "%s/LAZULI", c->data) < (int)sizeof marker;
-    if (c->in_memory || !fits || access(marker, F_OK) == 0 || !azurite_is_folder(c->data))
+    if (c->engine != CONFIG_ENGINE_LOCAL || !fits || access(marker, F_OK) == 0 ||
+        !azurite_is_folder(c->data))
         return;
     c->azurite = c->data;
     c->data = arena_cstr(&c->texts, arena_printf(&c->texts, "%s/lazuli", c->azurite));
+}
+
+/* --engine and --in-memory say the same in two ways: the stronger source counts, and of two flags
+ * either one. */
+static void settle_engine(struct config *c)
+{
+    struct config_origin *engine = &c->origins[flag_index(flag_find(STR("--engine")))];
+    struct config_origin *memory = &c->origins[flag_index(flag_find(STR("--in-memory")))];
+    if (engine->source > memory->source) {
+        c->in_memory = c->engine == CONFIG_ENGINE_MEM;
+        *memory = *engine;
+    } else {
+        c->in_memory |= engine->source == memory->source && c->engine == CONFIG_ENGINE_MEM;
+        c->engine = c->in_memory ? CONFIG_ENGINE_MEM : CONFIG_ENGINE_LOCAL;
+        *engine = *memory;
+    }
 }
 
 static struct err load_all(struct load *l, int argc, char **argv)
@@ -322,6 +339,7 @@ static struct err load_all(struct load *l, int argc, char **argv)
     walk.at = first;
     walk.for_file = false;
     TRY(walk_words(&walk));
+    settle_engine(c);
     stand_beside_azurite(c);
     c->data_given = c->origins[flag_index(flag_find(STR("--data")))].source != CONFIG_BY_DEFAULT;
     return OK;

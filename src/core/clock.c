@@ -144,6 +144,13 @@ int64_t clock_mono_us(void)
     return now.tv_sec * 1000000LL + now.tv_nsec / 1000;
 }
 
+int64_t clock_thread_us(void)
+{
+    struct timespec used;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return used.tv_sec * 1000000 + used.tv_nsec / 1000;
+}
+
 int64_t clock_mono_ms(void)
 {
     return clock_mono_us() / 1000;

@@ -43,5 +43,7 @@ void clock_release(struct clock *c);
 int64_t clock_mono_ms(void);
 /* Monotonic microseconds, for the access log and measurements. */
 int64_t clock_mono_us(void);
+/* CPU time that the calling thread has used. A system call. */
+int64_t clock_thread_us(void);
 
 #endif

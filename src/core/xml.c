@@ -281,13 +281,15 @@ static void refuse(struct xml_reader *r)
 static void XMLCALL on_start(void *user, const XML_Char *name, const XML_Char **attributes)
 {
     struct xml_reader *r = user;
-    (void)attributes;
     if (r->depth == XML_DEPTH_MAX || r->nodes == XML_NODES_MAX) {
         refuse(r);
         return;
     }
     struct xml_node *node = ARENA_NEW(r->arena, struct xml_node);
     node->name = arena_copy(r->arena, str_of(name));
+    for (; attributes[0] != NULL; attributes += 2)
+        if (strcmp(attributes[0], "Encoded") == 0 && strcmp(attributes[1], "true") == 0)
+            node->encoded = true;
     r->nodes++;
     if (r->depth == 0) {
         r->root = node;

@@ -43,14 +43,15 @@ enum {
 struct xml_node {
     struct str name; /* as sent, with its prefix if it has one */
     struct str text; /* all the element's own text, white space kept, always UTF-8; never absent */
+    bool encoded;    /* it has the attribute Encoded="true": the text is percent-encoded */
     struct xml_node *first_child;
     struct xml_node *next; /* its next sibling */
 };
 
 /* Parses a whole document in UTF-8 (a byte order mark is fine), UTF-16, ISO-8859-1 or ASCII. The
  * tree lives in the arena. ERR_INVALID_XML_DOCUMENT for whatever is not well-formed, for any
- * DOCTYPE (so there are no entities beyond the five), and past the limits above. Attributes,
- * comments and processing instructions are read over. */
+ * DOCTYPE (so there are no entities beyond the five), and past the limits above. Other
+ * attributes, comments and processing instructions are read over. */
 struct err xml_parse(struct arena *a, struct str document, struct xml_node **root);
 
 /* The first child of that name; NULL when there is none, or when node is NULL. */

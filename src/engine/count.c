@@ -22,13 +22,13 @@ struct count_engine {
     _Atomic uint64_t lent;
     pthread_mutex_t lock;
     struct arena arena;          /* of the rows below */
-    struct known_row *in_memory; /* those of HINT_SOON */
+    struct known_row *in_memory; /* rows read or written with HINT_SOON */
 };
 
 /* What a transaction has done. */
 struct count_txn {
     struct known_row *known; /* read or written */
-    bool begun;              /* something was sent to where the rows are */
+    bool begun;              /* a message was sent to the rows' server */
 };
 
 static struct count_engine *count_of(struct wrap_engine *w)
@@ -53,7 +53,7 @@ static void add_row(struct known_row **rows, struct arena *a, struct str partiti
     *rows = row;
 }
 
-/* Whether the engine has the row in memory; from now on it has. */
+/* True if the engine has the row in memory. Remembers it from now on. */
 static bool remembered(struct count_engine *c, struct str partition, struct str key, unsigned hints)
 {
     if (!c->remembers || (hints & HINT_SOON) == 0)
@@ -116,7 +116,7 @@ static bool in_reach(const struct wrap_cursor *c)
            compare(c->base.partition, c->base.key, c->reach_partition, c->reach_key) <= 0;
 }
 
-/* Finds how far a read-ahead comes from where the cursor stands. */
+/* Computes how far a read-ahead reaches from the cursor's position. */
 static void read_ahead(struct wrap_cursor *c)
 {
     struct wrap_txn *t = c->txn;
@@ -149,7 +149,8 @@ static void count_moved(struct wrap_cursor *c, bool backward)
 
 /* ---- the rest ---- */
 
-/* What was read from memory alone has to be confirmed; a commit does it by the way. */
+/* A row that came from memory alone must be confirmed. A commit confirms it without a further
+ * round trip. */
 static void count_ended(struct wrap_txn *t, struct err result)
 {
     bool commits = t->wrote && !err_is(result);

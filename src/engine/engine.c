@@ -54,7 +54,7 @@ static void grouped_update_done(struct engine_update *u)
 {
     struct update_group *g = ((struct grouped_update *)(void *)u)->group;
     pthread_mutex_lock(&g->lock);
-    /* Signalled with the lock held: the waiter frees g as soon as it can take the lock. */
+    /* Signal with the lock held: the waiter frees g as soon as it gets the lock. */
     if (--g->left == 0)
         pthread_cond_signal(&g->ended);
     pthread_mutex_unlock(&g->lock);
@@ -128,10 +128,54 @@ static void check_row(const struct txn *t, const struct engine_row *row)
     (void)row;
 }
 
+/* Tells the recorder that the row is about to change. */
+static inline struct err record(struct txn *t, struct str key)
+{
+    return t->recorder == NULL ? OK : t->recorder->changing(t->recorder, t, t->partition, key);
+}
+
 struct err txn_put_row(struct txn *t, const struct engine_row *row)
 {
     check_row(t, row);
+    TRY(record(t, row->key));
     return t->ops->put(t, row);
+}
+
+struct err txn_put_beside(struct txn *t, struct str partition, const struct engine_row *row)
+{
+    check_row(t, row);
+    assert(partition.n <= ENGINE_PARTITION_MAX);
+    return t->ops->put_beside == NULL ? err_new(ERR_NOT_IMPLEMENTED)
+                                      : t->ops->put_beside(t, partition, row);
+}
+
+struct err txn_del_beside(struct txn *t, struct str partition, struct str key)
+{
+    struct engine_row gone = {.key = key, .value = STR_NONE};
+    assert(t->writable && partition.n <= ENGINE_PARTITION_MAX && key.n <= ENGINE_KEY_MAX);
+    return t->ops->put_beside == NULL ? err_new(ERR_NOT_IMPLEMENTED)
+                                      : t->ops->put_beside(t, partition, &gone);
+}
+
+struct err engine_record(struct engine *e, struct engine_recorder *recorder)
+{
+    if (!e->ops->records)
+        return err_new(ERR_NOT_IMPLEMENTED);
+    e->recorder = recorder;
+    return OK;
+}
+
+struct err txn_run_update(struct txn *t, struct engine *e, const struct engine_update *u)
+{
+    if (e->recorder == NULL)
+        return u->fn(t, u->arg);
+    t->recorder = e->recorder;
+    t->partition = u->partition;
+    t->drops_end = &t->drops;
+    TRY(u->fn(t, u->arg));
+    for (const struct late_drop *d = t->drops; d != NULL; d = d->next)
+        TRY(t->ops->extent(t, EXTENT_DROP, &d->extent));
+    return OK;
 }
 
 struct err txn_put(struct txn *t, struct str key, struct str value)
@@ -143,6 +187,7 @@ struct err txn_put(struct txn *t, struct str key, struct str value)
 struct err txn_insert(struct txn *t, const struct engine_row *row)
 {
     check_row(t, row);
+    TRY(record(t, row->key));
     return t->ops->insert(t, row);
 }
 
@@ -156,6 +201,7 @@ void engine_loan_end(struct engine_loan *loan)
 struct err txn_append(struct txn *t, struct str key, struct str bytes, unsigned hints)
 {
     assert(t->writable && key.n <= ENGINE_KEY_MAX);
+    TRY(record(t, key));
     if (t->ops->append != NULL)
         return t->ops->append(t, key, bytes, hints);
     struct engine_read before = {.key = key, .hints = hints};
@@ -173,6 +219,7 @@ struct err txn_del(struct txn *t, struct str key)
 {
     assert(t->writable);
     assert(key.n <= ENGINE_KEY_MAX);
+    TRY(record(t, key));
     return t->ops->del(t, key);
 }
 
@@ -337,7 +384,13 @@ void extent_discard(struct engine *e, const struct extent *x)
 struct err txn_extent(struct txn *t, enum extent_change change, const struct extent *x)
 {
     assert(t->writable);
-    return t->ops->extent(t, change, x);
+    if (t->recorder == NULL || change != EXTENT_DROP)
+        return t->ops->extent(t, change, x);
+    struct late_drop *late = ARENA_NEW(t->arena, struct late_drop);
+    late->extent = *x;
+    *t->drops_end = late;
+    t->drops_end = &late->next;
+    return OK;
 }
 
 struct engine_pin *engine_pin(struct engine *e)
@@ -351,7 +404,7 @@ void engine_unpin(struct engine *e, struct engine_pin *pin)
         e->ops->unpin(e, pin);
 }
 
-/* The descriptor comes from a row, so a part outside of it is a mistake of the caller's. */
+/* The descriptor comes from a row, so a range outside the extent is a programming error. */
 static struct extent_part extent_part(const struct extent *x, uint32_t offset, uint32_t length,
                                       enum engine_wait wait)
 {

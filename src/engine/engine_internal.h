@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an engine is to engine.c: tables of functions behind the calls of engine.h. An engine embeds
- * these structs as the first members of its own. Only code under engine/ includes this. */
+/* The interface between engine.c and an engine: tables of functions behind the calls of
+ * engine.h. An engine embeds these structs as the first members of its own. Only code under
+ * engine/ includes this. */
 #ifndef ENGINE_ENGINE_INTERNAL_H
 #define ENGINE_ENGINE_INTERNAL_H
 
 #include "engine/engine.h"
+#include "engine/record.h"
 #include "engine/stats.h"
 
 /* The arguments of engine_partitions. */
@@ -22,8 +24,8 @@ struct extent_part {
     enum engine_wait wait;
 };
 
-/* engine.c has checked the sizes of partitions, keys and values, the bounds of extents, and that
- * only updates write. */
+/* engine.c has already checked the sizes of partitions, keys and values, the bounds of extents,
+ * and that only updates write. */
 struct engine_ops {
     struct err (*view)(struct engine *e, struct str partition, enum engine_wait wait, engine_fn *fn,
                        void *arg);
@@ -43,31 +45,41 @@ struct engine_ops {
     struct engine_pin *(*pin)(struct engine *e);
     void (*unpin)(struct engine *e, struct engine_pin *pin);
     void (*usage)(struct engine *e, struct engine_usage *out);
-    /* Beside what `usage` says, which engine.c fills in. NULL: nothing. */
+    /* Statistics beyond `usage`, which engine.c fills in. May be NULL. */
     void (*stats)(struct engine *e, struct engine_stats *out);
     void (*close)(struct engine *e);
+    bool records; /* its updates are run by txn_run_update, and its transactions write beside */
 };
 
 struct engine {
     const struct engine_ops *ops;
+    struct engine_recorder *recorder; /* NULL: nobody wants to know */
 };
 
-/* Rows that are put have a value, also when it is empty. */
+/* A row that is put always has a value, which may be empty. */
 struct txn_ops {
-    /* The loans are none yet. */
+    /* The loans are empty. */
     struct err (*get_many)(struct txn *t, struct engine_read *reads, size_t count);
     struct err (*put)(struct txn *t, const struct engine_row *row);
     struct err (*insert)(struct txn *t, const struct engine_row *row);
-    /* NULL where it is no more than a get and a put. */
+    /* NULL: engine.c uses a get and a put. */
     struct err (*append)(struct txn *t, struct str key, struct str bytes, unsigned hints);
     struct err (*del)(struct txn *t, struct str key);
-    /* The keys from <= key < to, to the partition's end when `to` is absent; both are borrowed for
-     * the call only. */
+    /* Opens a cursor over from <= key < to, up to the partition's end if `to` is absent. Both
+     * are borrowed for the call only. */
     struct err (*cursor_open)(struct txn *t, struct str from, struct str to, struct cursor **out);
-    /* Stands nowhere until its first seek. */
+    /* The cursor has no position until its first seek. */
     struct err (*cursor_open_across)(struct txn *t, struct str prefix, struct cursor **out);
     void (*keep_state)(struct txn *t, struct engine_state **kept);
     struct err (*extent)(struct txn *t, enum extent_change change, const struct extent *x);
+    /* NULL where the engine does not record. An absent value deletes. */
+    struct err (*put_beside)(struct txn *t, struct str partition, const struct engine_row *row);
+};
+
+/* An extent that is dropped when the function has returned. */
+struct late_drop {
+    struct extent extent;
+    struct late_drop *next;
 };
 
 struct txn {
@@ -79,12 +91,20 @@ struct txn {
     enum engine_wait wait;
     unsigned hints;         /* see txn_hint */
     struct cursor *cursors; /* those open */
+    /* Set by txn_run_update when there is a recorder. */
+    struct engine_recorder *recorder;
+    struct str partition;
+    struct late_drop *drops, **drops_end;
 };
 
-/* For an engine whose transaction function has returned: an error may have left cursors open. */
+/* Runs an update's function for an engine that records. */
+struct err txn_run_update(struct txn *t, struct engine *e, const struct engine_update *u);
+
+/* Closes the cursors that a transaction function left open, for example on an error. */
 void txn_close_cursors(struct txn *t);
 
-/* A cursor over one partition has no seek_across; one over several has that, next and close. */
+/* A cursor over one partition has no seek_across. A cursor over several has seek_across, next
+ * and close only. */
 struct cursor_ops {
     struct err (*seek)(struct cursor *c, struct str key);
     struct err (*seek_across)(struct cursor *c, struct str partition, struct str key);
@@ -106,7 +126,7 @@ struct extent_writer {
     uint32_t size_max;
 };
 
-/* No engine limits what a transaction function allocates; the function's inputs do. */
+/* No engine limits what a transaction function allocates; the limits on its inputs do. */
 #define TXN_ARENA_LIMIT SIZE_MAX
 
 #endif

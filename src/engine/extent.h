@@ -8,8 +8,7 @@
 
 enum { EXTENT_BYTES_MAX = 4 << 20, EXTENT_ENCODED_BYTES = 24 };
 
-/* An immutable run of bytes in a store. Only the engine that wrote it gives the numbers a meaning;
- * all others copy them. */
+/* An immutable run of bytes in a store. Only the engine that wrote it interprets the numbers. */
 struct extent {
     uint64_t segment;
     uint64_t offset;

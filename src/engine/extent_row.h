@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The row that counts how many rows name an extent. Its key is the extent's place, so that the
- * extents of a segment lie together and in order. */
+/* The reference count of an extent, as a row. Its key is the extent's location, so that the
+ * extents of a segment are adjacent and ordered. */
 #ifndef ENGINE_EXTENT_ROW_H
 #define ENGINE_EXTENT_ROW_H
 
@@ -20,9 +20,9 @@ bool extent_key_read(struct str key, uint64_t *segment, uint64_t *offset);
 void extent_row_write(char value[EXTENT_ROW_BYTES], const struct extent_row *row);
 bool extent_row_read(struct str value, struct extent_row *row);
 
-/* What a change makes of the row found (absent: there is none). A count of zero means that the row
- * is to go. ERR_CORRUPT when the row and the descriptor do not fit together or the change is not
- * possible: then rows and counts have parted, and the update must not go on. */
+/* Applies a change to the row found (absent: there is none). A resulting count of zero means
+ * that the row is deleted. ERR_CORRUPT if the row and the descriptor do not match or the change
+ * is impossible: then references and counts disagree, and the update must not continue. */
 struct err extent_row_change(struct str found, const struct extent *x, enum extent_change change,
                              struct extent_row *out);
 

@@ -10,7 +10,9 @@ struct fault_engine {
     struct wrap_engine wrap;
     atomic_uint_fast64_t calls_left; /* until the fault; 0: none is armed */
     atomic_bool fired;
-    struct err error; /* set while nothing is armed */
+    struct err error; /* set while nothing is armed, as is what follows */
+    void (*meet)(void *arg);
+    void *arg;
 };
 
 /* The armed error when this is the call that fails. */
@@ -24,6 +26,8 @@ static struct err fault_before(struct wrap_engine *w, enum wrap_call call)
     if (left != 1)
         return OK;
     atomic_store(&f->fired, true);
+    if (f->meet != NULL)
+        f->meet(f->arg);
     return f->error;
 }
 
@@ -40,6 +44,16 @@ void engine_fault_arm(struct engine *fault, uint64_t n, struct err error)
     atomic_store(&f->calls_left, 0);
     atomic_store(&f->fired, false);
     f->error = error;
+    f->meet = NULL;
+    atomic_store(&f->calls_left, n);
+}
+
+void engine_fault_meet(struct engine *fault, uint64_t n, void (*meet)(void *arg), void *arg)
+{
+    struct fault_engine *f = (struct fault_engine *)(void *)fault;
+    engine_fault_arm(fault, 0, OK);
+    f->meet = meet;
+    f->arg = arg;
     atomic_store(&f->calls_left, n);
 }
 

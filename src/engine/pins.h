@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may still be reading what. Commits are numbered; a pin notes the number of the newest commit
- * when it was taken, and what a later commit drops must stay until the pin is released. */
+/* Keeps track of readers. Commits are numbered. A pin records the newest commit when it was
+ * taken; what a later commit drops must stay until the pin is released. */
 #ifndef ENGINE_PINS_H
 #define ENGINE_PINS_H
 
@@ -18,20 +18,20 @@ struct engine_pin {
 
 struct pins {
     pthread_mutex_t lock;
-    _Atomic uint64_t commit; /* read without the lock too */
+    _Atomic uint64_t commit; /* also read without the lock */
     struct engine_pin *oldest;
     struct engine_pin *newest;
 };
 
 void pins_init(struct pins *p);
 void pins_release(struct pins *p);
-/* From now on pins are taken at this commit. */
+/* New pins are taken at this commit from now on. */
 void pins_advance(struct pins *p, uint64_t commit);
 struct engine_pin *pins_take(struct pins *p);
-/* True when the oldest pin has changed, so that something may be free to go. */
+/* Releases the pin. True if the oldest pin has changed, so that something may be freed. */
 bool pins_drop(struct pins *p, struct engine_pin *pin);
-/* What commits up to this one have dropped is of no use to anyone: the commit of the oldest pin, or
- * the newest commit. */
+/* Returns the newest commit whose drops nobody can read any more: that of the oldest pin, or the
+ * newest commit. */
 uint64_t pins_safe_commit(struct pins *p);
 
 #endif

@@ -108,3 +108,74 @@ void test_queue_one_steps_in_while_the_taker_waits(void)
     CHECK(!t.r.late);
     update_queue_release(&t.q);
 }
+
+enum { HEAVY = 300 };
+
+static void push_of(struct update_queue *q, struct engine_update *u, const char *partition)
+{
+    *u = (struct engine_update){.partition = str_of(partition)};
+    CHECK(update_queue_push(q, u));
+}
+
+static size_t length(const struct engine_update *u)
+{
+    size_t count = 0;
+    for (; u != NULL; u = u->next)
+        count++;
+    return count;
+}
+
+void test_queue_takes_all_of_one_partition(void)
+{
+    static struct engine_update heavy[HEAVY];
+    struct update_queue q;
+    update_queue_init(&q);
+    for (size_t i = 0; i < HEAVY; i++)
+        push_of(&q, &heavy[i], "one");
+    CHECK_INT(length(update_queue_take(&q)), HEAVY);
+    update_queue_release(&q);
+}
+
+void test_queue_shares_turns_between_partitions(void)
+{
+    static struct engine_update heavy[HEAVY];
+    struct engine_update light[2];
+    struct update_queue q;
+    update_queue_init(&q);
+    for (size_t i = 0; i < HEAVY; i++)
+        push_of(&q, &heavy[i], "one");
+    push_of(&q, &light[0], "two");
+    push_of(&q, &light[1], "two");
+    struct engine_update *first = update_queue_take(&q);
+    size_t taken = length(first);
+    CHECK(taken < 100 && first == &heavy[0]);
+    struct engine_update *last = first;
+    while (last->next != NULL)
+        last = last->next;
+    CHECK(last == &light[1]); /* they do not wait for the three hundred */
+    CHECK(update_queue_has_rest(&q));
+    /* The rest comes in its order, in turns that are short still, and then nothing is left. */
+    struct engine_update *expected_next = &heavy[taken - 2];
+    while (update_queue_length(&q) > 0)
+        for (struct engine_update *u = update_queue_take(&q); u != NULL; u = u->next)
+            CHECK(u == expected_next++);
+    CHECK(expected_next == &heavy[HEAVY]);
+    push_of(&q, &light[0], "two");
+    CHECK(update_queue_take(&q) == &light[0]);
+    update_queue_release(&q);
+}
+
+/* A flush is done when all that was submitted before it is. */
+void test_queue_leaves_nothing_behind_a_flush(void)
+{
+    static struct engine_update heavy[HEAVY];
+    struct engine_update light, flush;
+    struct update_queue q;
+    update_queue_init(&q);
+    for (size_t i = 0; i < HEAVY; i++)
+        push_of(&q, &heavy[i], "one");
+    push_of(&q, &light, "two");
+    push_of(&q, &flush, "");
+    CHECK_INT(length(update_queue_take(&q)), HEAVY + 2);
+    update_queue_release(&q);
+}

@@ -93,7 +93,7 @@ void rowkey_init(struct rowkey *k, struct arena *arena, struct str partition)
     k->p = k->small;
     k->capacity = sizeof k->small;
     k->partition_n = 0;
-    /* Names hold no zero byte as a rule, and are short: copy those straight. */
+    /* Names usually contain no zero byte and are short: copy those directly. */
     size_t plain_n = partition.n + 3;
     if (plain_n <= sizeof k->small &&
         (partition.n == 0 || memchr(partition.p, '\0', partition.n) == NULL)) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How partition and key become one ordered key.
+/* Encodes partition and key as one ordered key.
  *
- * A space byte, then the partition with each 0x00 written as 00 FF and ended by 00 01, then the key
- * as it is. So rows of one partition lie together, partitions sort by memcmp, no encoded partition
- * is a prefix of another, and "past this partition" is the same with 00 02 for its end. */
+ * A space byte, then the partition with each 0x00 written as 00 FF and terminated by 00 01, then
+ * the key unchanged. So the rows of a partition are adjacent, partitions sort by memcmp, no
+ * encoded partition is a prefix of another, and the first key past a partition is the same with
+ * 00 02 as terminator. */
 #ifndef ENGINE_ROWKEY_H
 #define ENGINE_ROWKEY_H
 
@@ -16,26 +17,26 @@ enum rowkey_space {
     SPACE_EXTENTS = 'x',
 };
 
-/* The start of all keys of partitions that start with `prefix`. */
+/* Appends the common prefix of all keys of partitions that start with `prefix`. */
 void rowkey_put_prefix(struct buf *b, struct str prefix);
 void rowkey_put_partition(struct buf *b, struct str partition);
-/* The first key past all of the partition's. */
+/* Appends the first key past the partition. */
 void rowkey_put_past(struct buf *b, struct str partition);
-/* Splits a key of SPACE_ROWS; the partition is written into b. False when it is not well-formed. */
+/* Splits a key of SPACE_ROWS; the partition is written into b. False if it is malformed. */
 bool rowkey_split(struct str physical, struct buf *partition, struct str *key);
 
-/* The same, borrowing the partition from the key where it holds no zero byte, which is nearly
- * always: scratch is written (anew) only when it does. For scans, which split every key. */
+/* The same, but borrows the partition from the key if it contains no zero byte, which is nearly
+ * always; otherwise overwrites scratch. For scans, which split every key. */
 bool rowkey_divide(struct str physical, struct buf *scratch, struct str *partition,
                    struct str *key);
 
-/* Makes s the smallest string greater than all that start with it, in place; returns its new
- * length, 0 when there is none. */
+/* Turns the string in place into the smallest string greater than all that start with it.
+ * Returns the new length, 0 if there is none. */
 size_t rowkey_past_prefix(char *p, size_t n);
 
 enum { ROWKEY_SMALL_BYTES = 320, ROWKEY_END = 0x01 };
 
-/* Forms the keys of one partition one after the other in the same memory. */
+/* Builds the keys of one partition one after the other in the same memory. */
 struct rowkey {
     struct arena *arena;
     char *p;
@@ -54,10 +55,10 @@ static inline struct str rowkey_of(struct rowkey *k, struct str key)
         rowkey_grow(k, n + n / 2);
     if (key.n > 0)
         memcpy(k->p + k->partition_n, key.p, key.n);
-    k->p[k->partition_n - 1] = ROWKEY_END; /* rowkey_past may have raised it */
+    k->p[k->partition_n - 1] = ROWKEY_END; /* rowkey_past may have changed it */
     return (struct str){k->p, n};
 }
-/* The first possible key past all of the partition that start with `prefix`. */
+/* Returns the first possible key of the partition past all that start with `prefix`. */
 struct str rowkey_past(struct rowkey *k, struct str prefix);
 
 #endif

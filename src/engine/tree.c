@@ -28,7 +28,6 @@ static struct row *row_with_room(struct str key, size_t value_n, size_t body_n, 
     r->deleted = false;
     r->hot = false;
     r->born = false;
-    r->old = false;
     if (key.n > 0)
         memcpy(r->bytes, key.p, key.n);
     return r;
@@ -86,7 +85,7 @@ static struct tree_node *node_get(struct tree_node *n)
     return n;
 }
 
-/* Recursion is as deep as the tree: a few times the logarithm of its size. */
+/* The recursion is as deep as the tree: a few times the logarithm of its size. */
 static void node_put(struct tree_node *n)
 {
     if (n == NULL || !ref_was_last(&n->refs))
@@ -102,8 +101,8 @@ static struct tree_node *node_alloc(void)
     return mem_alloc(sizeof(struct tree_node));
 }
 
-/* Trades a reference for one to a node that nobody else can see. Its parent is already such a node,
- * so a count of one means that no other state reaches it. */
+/* Exchanges a reference for one to a node that nobody else can see. Its parent is already such a
+ * node, so a count of one means that no other state reaches it. */
 static struct tree_node *node_own(struct tree_node *n)
 {
     if (atomic_load_explicit(&n->refs, memory_order_acquire) == 1)
@@ -129,7 +128,7 @@ static struct tree_node *node_new(struct row *row, uint32_t priority)
     return n;
 }
 
-/* Only a look: nothing on the way is owned. */
+/* Read-only: no node on the path is copied. */
 static struct tree_node *node_find(struct tree_node *n, struct str key)
 {
     while (n != NULL) {
@@ -141,7 +140,7 @@ static struct tree_node *node_find(struct tree_node *n, struct str key)
     return NULL;
 }
 
-/* Divides a tree: what is greater than the key goes to *greater, the rest to *smaller. */
+/* Splits a tree: keys greater than the key go to *greater, the others to *smaller. */
 static void node_split(struct tree_node *n, struct str key, struct tree_node **smaller,
                        struct tree_node **greater)
 {
@@ -161,12 +160,12 @@ static void node_split(struct tree_node *n, struct str key, struct tree_node **s
     *greater = NULL;
 }
 
-/* The link to the owned node of the key, or to where a new one of that priority has its place: all
- * above it have a greater one. */
+/* Returns the link to the key's node, or to the position of a new node with that priority: all
+ * nodes above it have a greater one. Nodes on the path become owned. */
 static struct tree_node **node_link(struct tree *t, struct str key, uint32_t priority, bool *found)
 {
     struct tree_node **link = &t->root;
-    bool known = false; /* that it is there, however far below */
+    bool known = false; /* the key exists further below */
     *found = false;
     while (*link != NULL) {
         struct tree_node *n = *link;
@@ -185,7 +184,7 @@ static struct tree_node **node_link(struct tree *t, struct str key, uint32_t pri
     return link;
 }
 
-/* One tree of two, all of whose keys in a are smaller than those in b. */
+/* Joins two trees; all keys in a are smaller than those in b. */
 static struct tree_node *node_join(struct tree_node *a, struct tree_node *b)
 {
     if (a == NULL)
@@ -213,7 +212,7 @@ void tree_put(struct tree *t)
     t->root = NULL;
 }
 
-/* xorshift64: enough for balance. */
+/* xorshift64: random enough for balance. */
 static uint32_t tree_random(struct tree *t)
 {
     uint64_t x = t->random;
@@ -248,7 +247,7 @@ void tree_insert(struct tree *t, struct row *row)
         row_put(replaced);
 }
 
-/* The middle one on top; priorities are those that random ones would have there on the whole. */
+/* Puts the middle row on top; priorities decrease as random ones would on average. */
 static struct tree_node *node_fill(struct row **rows, size_t n, uint32_t priority)
 {
     if (n == 0)
@@ -358,7 +357,7 @@ void tree_each(const struct tree *t, void (*visit)(void *arg, struct row *row), 
     node_each(t->root, visit, arg);
 }
 
-/* False when visit has said so. */
+/* Returns false if visit did. */
 static bool node_each_after(struct tree_node *n, struct str key,
                             bool (*visit)(void *arg, struct row *row), void *arg)
 {
@@ -374,17 +373,4 @@ void tree_each_after(const struct tree *t, struct str key,
                      bool (*visit)(void *arg, struct row *row), void *arg)
 {
     (void)node_each_after(t->root, key, visit, arg);
-}
-
-struct tree tree_cut(struct tree *t, struct str key)
-{
-    struct tree head = {.random = t->random};
-    node_split(t->root, key, &head.root, &t->root);
-    return head;
-}
-
-void tree_join(struct tree *t, struct tree *after)
-{
-    t->root = node_join(t->root, after->root);
-    after->root = NULL;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A persistent ordered map of rows: changing it copies the path to the changed node, so that any
- * number of older states live on beside the newest at the cost of what differs. A state is a root
- * pointer with a count; taking one is one increment. It is a treap: a binary tree by key and a heap
- * by random priorities, which keeps it balanced with little code.
+/* A persistent ordered map of rows: a change copies the path to the changed node, so any number
+ * of older states remain beside the newest and share what is equal. A state is a root pointer
+ * with a reference count; taking one is one increment. The map is a treap: a binary tree by key
+ * and a heap by random priority, which keeps it balanced with little code.
  *
  * One thread changes a tree at a time; any thread reads the states it holds. */
 #ifndef ENGINE_TREE_H
@@ -17,11 +17,10 @@ struct row {
     uint32_t key_n;
     uint32_t value_n;
     uint32_t body_n;
-    uint32_t room; /* that is left behind them */
-    bool deleted;  /* a mark that the row is gone from what lies below this tree */
+    uint32_t room; /* spare capacity behind them */
+    bool deleted;  /* tombstone: hides the row below this tree */
     bool hot;      /* likely to be read soon */
-    bool born;     /* what lies below this tree has no row of the key: when it is gone, all is */
-    bool old;      /* was there when rows last went from this tree to what lies below */
+    bool born;     /* no row of the key exists below this tree, so a delete needs no tombstone */
     char bytes[];  /* key, then value, then body */
 };
 
@@ -40,22 +39,22 @@ static inline struct str row_body(const struct row *r)
     return r->body_n == 0 ? STR_NONE : (struct str){r->bytes + r->key_n + r->value_n, r->body_n};
 }
 
-/* Whether the reference that goes was the last. Who has the only one need not tell anybody: an
- * atomic change costs as much as twenty plain ones. */
+/* True if this was the last reference. The only holder skips the atomic operation, which costs
+ * as much as twenty plain ones. */
 static inline bool ref_was_last(atomic_uint *refs)
 {
     return atomic_load_explicit(refs, memory_order_acquire) == 1 ||
            atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
 }
 
-/* With one reference. An absent value makes a deletion mark. */
+/* With one reference. An absent value makes a tombstone. */
 struct row *row_new(struct str key, struct str value);
 struct row *row_new_with_body(struct str key, struct str value, struct str body);
-/* The same with room for a value of this size, to be filled in before anyone else sees the row, and
- * for some more when it grows. */
+/* The same with space for a value of this size, to be filled in before anyone else sees the row,
+ * plus some spare capacity. */
 struct row *row_new_sized(struct str key, size_t value_n);
 struct row *row_new_roomy(struct str key, size_t value_n, size_t room);
-/* A deletion mark. */
+/* Makes a tombstone. */
 struct row *row_new_deleted(struct str key);
 struct row *row_get(struct row *r);
 void row_put(struct row *r);
@@ -67,28 +66,28 @@ struct tree {
     uint64_t random; /* any seed but 0 */
 };
 
-/* Another hold on the same state. */
+/* Takes another reference to the same state. */
 struct tree tree_get(const struct tree *t);
 void tree_put(struct tree *t);
 
 /* Takes over the reference to row; replaces the row of the same key. */
 void tree_insert(struct tree *t, struct row *row);
-/* The same; the row that was replaced comes back with its reference, NULL when there was none. */
+/* The same; returns the replaced row with its reference, or NULL. */
 struct row *tree_exchange(struct tree *t, struct row *row);
-/* An empty tree gets all of these rows, which are in the order of their keys; takes over the
- * references. Much faster than one by one. */
+/* Fills an empty tree with rows in key order; takes over the references. Much faster than one by
+ * one. */
 void tree_fill(struct tree *t, struct row **rows, size_t n);
 /* Absent is no error. */
 void tree_remove(struct tree *t, struct str key);
 
-/* Where the tree has the row of the key; NULL when it has none. All on the way there is the tree's
- * own from now on, as when the row is changed. Until the tree is changed otherwise. */
+/* Returns the link to the key's node, or NULL. The nodes on the path become the tree's own, as
+ * for a change. Valid until the next change. */
 struct tree_node **tree_link(struct tree *t, struct str key);
 struct row *tree_link_row(struct tree_node *const *link);
-/* Takes the row out that is there. */
+/* Removes the node at the link. */
 void tree_link_cut(struct tree_node **link);
 
-/* Borrowed from the state; NULL when there is none. */
+/* Borrowed from the state; NULL if there is none. */
 struct row *tree_find(const struct tree *t, struct str key);
 /* The first at or after key. */
 struct row *tree_at_or_after(const struct tree *t, struct str key);
@@ -97,13 +96,8 @@ struct row *tree_after(const struct tree *t, struct str key);
 /* The last before key. */
 struct row *tree_before(const struct tree *t, struct str key);
 
-/* Takes the rows up to this key, and with it, out of the tree. */
-struct tree tree_cut(struct tree *t, struct str key);
-/* Takes over the rows of another tree; their keys come after all of this one's. */
-void tree_join(struct tree *t, struct tree *after);
-
-/* Calls visit with the rows after this key in order, with all when it is absent, until it says no.
- */
+/* Calls visit with the rows after this key in order, or with all if it is absent, until visit
+ * returns false. */
 void tree_each_after(const struct tree *t, struct str key,
                      bool (*visit)(void *arg, struct row *row), void *arg);
 /* Calls visit with every row in order. */

@@ -145,7 +145,7 @@ static struct err wrap_put(struct txn *txn, const struct engine_row *row)
     return wrap_wrote(t, row->key, row->hints);
 }
 
-/* Whatever is inside, the row must not be there. */
+/* Checks the promise of txn_insert, whatever the inner engine does. */
 static struct err wrap_insert(struct txn *txn, const struct engine_row *row)
 {
     struct wrap_txn *t = wrap_txn_of(txn);
@@ -198,7 +198,7 @@ static struct err wrap_cursor_open(struct txn *txn, struct str from, struct str 
     return cursor_stand(c, false);
 }
 
-/* The inner one stands at its first row until the seek that follows. */
+/* The inner cursor stands at its first row until the seek that follows. */
 static struct err wrap_cursor_open_across(struct txn *txn, struct str prefix, struct cursor **out)
 {
     struct wrap_txn *t = wrap_txn_of(txn);
@@ -251,6 +251,7 @@ static struct err run_once(const struct wrap_run *r, struct txn *inner)
         .base = *inner, .inner = inner, .engine = r->engine, .partition = r->partition};
     t.base.ops = &WRAP_TXN_OPS;
     t.base.cursors = NULL;
+    t.base.recorder = NULL; /* the inner one has it */
     struct err result = r->fn(&t.base, r->arg);
     txn_close_cursors(&t.base);
     if (r->engine->hooks->ended != NULL)
@@ -298,8 +299,8 @@ struct wrap_update {
     bool rehearsed;
 };
 
-/* An update may fail before its function runs (the engine is stopping), and after it has done all
- * its work (the commit could not be written). */
+/* An update may fail before its function runs (the engine is stopping) or after it (the commit
+ * could not be written). */
 static struct err run_update(struct txn *inner, void *arg)
 {
     struct wrap_update *u = arg;

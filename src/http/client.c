@@ -12,6 +12,9 @@ enum { READ_BYTES = 64 << 10 };
 
 struct http_client {
     struct dialed *connection;
+    struct http_kept *kept;
+    bool may_keep; /* the answer allows further requests */
+    bool whole;    /* the answer was read to its end */
     char buffer[HTTP_HEAD_BYTES_MAX];
     size_t first, end; /* of what has been read and not used */
     int64_t content_length;
@@ -46,7 +49,11 @@ static struct str request_text(struct arena *a, const struct http_client_request
     buf_put(&b, v6 ? STR("]") : STR(""));
     if (r->uri.port_given)
         buf_printf(&b, ":%u", r->uri.port);
-    buf_put(&b, STR("\r\nUser-Agent: Lazuli\r\nConnection: close\r\n"));
+    buf_put(&b, STR("\r\nUser-Agent: Lazuli\r\n"));
+    if (r->kept == NULL)
+        buf_put(&b, STR("Connection: close\r\n"));
+    if (r->has_body)
+        buf_printf(&b, "Content-Length: %llu\r\n", (unsigned long long)r->body_bytes);
     for (size_t i = 0; i < r->header_count; i++)
         put_line(&b, r->headers[i].name, r->headers[i].value);
     buf_put(&b, STR("\r\n"));
@@ -88,17 +95,76 @@ static struct err read_answer(struct http_client *c, struct arena *a, struct htt
     return OK;
 }
 
-static struct err ask(struct http_client *c, struct dialer *dialer, struct arena *a,
-                      const struct http_client_request *r, struct http_answer *out)
+void http_kept_close(struct http_kept *kept)
+{
+    dialed_close(kept->connection);
+    *kept = (struct http_kept){.connection = NULL};
+}
+
+/* A server may have closed a connection that waited, so one that has anything to say is not used.
+ */
+static bool take_kept(struct http_client *c, struct http_kept *kept,
+                      const struct dial_target *target)
+{
+    bool same = kept->connection != NULL && kept->port == target->port &&
+                kept->secure == target->secure && str_eq(str_of(kept->host), target->host) &&
+                dialed_is_quiet(kept->connection);
+    if (!same) {
+        http_kept_close(kept);
+        return false;
+    }
+    c->connection = kept->connection;
+    kept->connection = NULL;
+    return true;
+}
+
+static struct err connect_for(struct http_client *c, struct dialer *dialer,
+                              const struct http_client_request *r)
 {
     struct dial_target target = {
         .host = r->uri.host, .port = r->uri.port, .secure = str_ieq(r->uri.scheme, STR("https"))};
+    c->kept = target.host.n < sizeof r->kept->host ? r->kept : NULL;
+    if (c->kept != NULL && take_kept(c, c->kept, &target))
+        return OK;
     TRY(dial(dialer, &target, clock_mono_ms() + HTTP_CLIENT_CONNECT_MS, &c->connection));
+    if (c->kept != NULL) {
+        *c->kept = (struct http_kept){.port = target.port, .secure = target.secure};
+        memcpy(c->kept->host, target.host.p, target.host.n);
+    }
+    return OK;
+}
+
+static struct err send_request(struct http_client *c, struct arena *a,
+                               const struct http_client_request *r)
+{
     TRY(dialed_write(c->connection, request_text(a, r), clock_mono_ms() + HTTP_CLIENT_ANSWER_MS));
-    TRY(read_answer(c, a, out));
+    for (uint64_t sent = 0; r->has_body && sent < r->body_bytes;) {
+        struct str piece;
+        TRY(r->source(r->source_arg, sent, r->body_bytes - sent, &piece));
+        TRY(dialed_write(c->connection, piece, clock_mono_ms() + HTTP_CLIENT_STALL_MS));
+        sent += piece.n;
+    }
+    return OK;
+}
+
+static struct err ask(struct http_client *c, struct dialer *dialer, struct arena *a,
+                      const struct http_client_request *r, struct http_answer *out)
+{
+    TRY(connect_for(c, dialer, r));
+    struct err sent = send_request(c, a, r);
+    /* A server that refuses a request need not read its body: the answer says why. */
+    if (err_is(sent) && sent.code != ERR_IO)
+        return sent;
+    struct err answered = read_answer(c, a, out);
+    if (err_is(answered))
+        return err_is(sent) ? sent : answered;
     c->content_length = out->content_length;
     c->chunked = out->chunked;
     c->bodiless = str_eq(r->method, STR("HEAD")) || out->status == 204 || out->status == 304;
+    c->may_keep = c->kept != NULL && !err_is(sent) &&
+                  !str_ieq(http_answer_header(out, STR("Connection")), STR("close")) &&
+                  (c->bodiless || c->chunked || c->content_length >= 0);
+    c->whole = c->bodiless || c->content_length == 0;
     return OK;
 }
 
@@ -189,13 +255,18 @@ struct err http_client_body(struct http_client *c, uint64_t size_max, http_clien
         return OK;
     if (c->content_length > 0 && (uint64_t)c->content_length > size_max)
         return err_new(ERR_REQUEST_BODY_TOO_LARGE);
-    return c->chunked ? read_chunks(c, &b) : read_plain(c, &b);
+    TRY(c->chunked ? read_chunks(c, &b) : read_plain(c, &b));
+    c->whole = true;
+    return OK;
 }
 
 void http_client_end(struct http_client *c)
 {
     if (c == NULL)
         return;
-    dialed_close(c->connection);
+    if (c->may_keep && c->whole && c->first == c->end)
+        c->kept->connection = c->connection;
+    else
+        dialed_close(c->connection);
     free(c);
 }

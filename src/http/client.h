@@ -14,18 +14,37 @@ enum {
     HTTP_CLIENT_STALL_MS = 30000,  /* without a byte of body */
 };
 
+/* The next bytes of a request's body, from `offset` on: at least one, and no more than `bytes_max`.
+ * They stay valid until the next call. */
+typedef struct err http_client_source(void *arg, uint64_t offset, uint64_t bytes_max,
+                                      struct str *out);
+
+/* A connection that outlives its requests, to the server of the last one. Zeroed: none yet. */
+struct http_kept {
+    struct dialed *connection;
+    char host[256];
+    uint16_t port;
+    bool secure;
+};
+void http_kept_close(struct http_kept *kept);
+
 struct http_client_request {
     struct str method;
     struct uri uri;
-    const struct http_header *headers; /* beside Host, Connection and User-Agent */
+    const struct http_header *headers; /* beside Host, Connection, User-Agent, Content-Length */
     size_t header_count;
+    bool has_body;
+    uint64_t body_bytes;
+    http_client_source *source; /* of the body, when it has bytes */
+    void *source_arg;
+    struct http_kept *kept; /* NULL: the connection ends with the request */
 };
 
 struct http_client; /* an exchange under way */
 
-/* Connects, asks, and reads the head of the answer, which lives in the arena. ERR_IO with the
- * causes of dial; ERR_BAD_REQUEST, ERR_HEADERS_TOO_LARGE and ERR_HTTP_VERSION for an answer that is
- * no HTTP. */
+/* Connects, or takes the kept connection, asks, and reads the head of the answer, which lives in
+ * the arena. ERR_IO with the causes of dial; ERR_BAD_REQUEST, ERR_HEADERS_TOO_LARGE and
+ * ERR_HTTP_VERSION for an answer that is no HTTP. */
 struct err http_client_ask(struct dialer *dialer, struct arena *arena,
                            const struct http_client_request *request, struct http_answer *answer,
                            struct http_client **out);

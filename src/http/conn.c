@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 
 #include "core/clock.h"
+#include "core/container.h"
 #include "core/log.h"
 #include "core/mem.h"
 
@@ -96,7 +97,7 @@ static bool conn_is_at_work(const struct http_conn *c)
 
 void http_conn_cut(struct http_conn *c)
 {
-    conn_close_stream(c, true);
+    conn_close_stream(c, !c->in_order);
     c->gone = true;
     if (conn_is_at_work(c))
         return;
@@ -216,7 +217,7 @@ static void conn_expire(struct http_conn *c)
 
 static void conn_timer(struct loop_timer *timer)
 {
-    struct http_conn *c = (struct http_conn *)((char *)timer - offsetof(struct http_conn, timer));
+    struct http_conn *c = CONTAINER_OF(timer, struct http_conn, timer);
     int64_t deadline_ms = conn_deadline_ms(c);
     if (deadline_ms == INT64_MAX)
         return;
@@ -249,7 +250,7 @@ static bool conn_holds_reply(struct http_conn *c)
 
 static void conn_send(struct loop_task *task)
 {
-    struct http_conn *c = (struct http_conn *)((char *)task - offsetof(struct http_conn, sending));
+    struct http_conn *c = CONTAINER_OF(task, struct http_conn, sending);
     c->sending_set = false;
     c->worker->held_count--;
     http_conn_drive(c);
@@ -315,13 +316,30 @@ void http_conn_drive(struct http_conn *c)
         conn_free(c);
 }
 
+/* Tells whoever works for the client that it has gone. That may end the connection. */
+static void conn_tell_gone(struct http_conn *c, bool wholly)
+{
+    struct http_call *call = c->state == CONN_WORK ? c->call : NULL;
+    if (call != NULL && call->handed && !call->replied && call->x.handler->on_gone != NULL)
+        call->x.handler->on_gone(&call->x, wholly);
+}
+
+/* Cuts it; the handler hears of it when it is at work. */
+static void conn_lose(struct http_conn *c)
+{
+    bool at_work = c->state == CONN_WORK;
+    http_conn_cut(c);
+    if (at_work)
+        conn_tell_gone(c, true);
+}
+
 static void conn_again(struct loop_task *task)
 {
-    struct http_conn *c = (struct http_conn *)((char *)task - offsetof(struct http_conn, again));
+    struct http_conn *c = CONTAINER_OF(task, struct http_conn, again);
     c->again_posted = false;
     http_input_ahead_ends(c);
     if (c->cut) {
-        http_conn_cut(c);
+        conn_lose(c);
         return;
     }
     http_conn_drive(c);
@@ -340,11 +358,13 @@ void http_conn_wind_up(struct http_conn *c, bool cut)
 
 static void conn_ready(struct loop_watch *watch, uint32_t events)
 {
-    struct http_conn *c = (struct http_conn *)((char *)watch - offsetof(struct http_conn, watch));
+    struct http_conn *c = CONTAINER_OF(watch, struct http_conn, watch);
     stream_note(&c->stream, events);
     /* While a handler works nothing is read or written, so this is the only way to learn it. */
     if ((events & (EPOLLHUP | EPOLLERR)) && c->state == CONN_WORK) {
-        http_conn_cut(c);
+        conn_lose(c);
+    } else if ((events & EPOLLRDHUP) && c->state == CONN_WORK) {
+        conn_tell_gone(c, false);
     } else if (http_input_ahead(c)) {
         c->again_posted = true;
         loop_after_events(c->worker->loop, &c->again);

@@ -77,7 +77,8 @@ struct http_conn {
     enum http_conn_state state;
     bool again_posted;
     bool sending_set;
-    bool gone;       /* the client is; whoever works for it is told when it replies */
+    bool in_order;   /* cut it with FIN, not with a reset */
+    bool gone;       /* the client is: nothing is sent to it any more */
     bool cut;        /* see http_conn_wind_up */
     bool counted;    /* among the server's connections, against the limits */
     bool in_is_held; /* `in` points into held */

@@ -6,9 +6,10 @@
  * and on_done comes exactly once, last. The handler calls http_reply exactly once, at any time from
  * on_head on; after an early reply no further on_body/on_end comes (the connection drains a small
  * rest of the body or closes). When the client goes away before on_end, on_done comes at once, with
- * no reply wanted. When it goes away later, the handler is not told until it calls http_reply,
- * which then leads to on_done: so work that is already under way needs no cancelling. Another
- * request on the same connection is not looked at before on_done. */
+ * no reply wanted. When it goes away later, on_gone says so, once, to a handler that has it, and
+ * the exchange goes on until the handler calls http_reply or http_abort, which then leads to
+ * on_done: so work that is already under way can be let end. Another request on the same connection
+ * is not looked at before on_done. */
 #ifndef HTTP_EXCHANGE_H
 #define HTTP_EXCHANGE_H
 
@@ -107,6 +108,10 @@ struct http_handler {
     void (*on_body)(struct http_exchange *x, struct str bytes);
     void (*on_end)(struct http_exchange *x);
     void (*on_done)(struct http_exchange *x);
+    /* May be NULL. After on_end and before the reply: the client has gone. `wholly`: the connection
+     * is dead; else the client has ended its side, which most do by closing both, and some in order
+     * to read the reply. The handler may reply or abort from within it. */
+    void (*on_gone)(struct http_exchange *x, bool wholly);
     /* May be NULL. A request that got no exchange (a malformed head, too many connections, a body
      * that stalled) is answered with the error's HTTP status and what this puts into the two
      * buffers (header lines as in http_response); without it, with a line of text. Then the
@@ -164,6 +169,8 @@ void http_put_own_header(struct buf *headers, struct str name, struct str value)
 void http_reply(struct http_exchange *x, const struct http_response *response);
 /* In place of a reply: cuts the connection, so that the client gets no answer. As http_reply. */
 void http_abort(struct http_exchange *x);
+/* When the connection is cut, the client sees its end in order (FIN), not a reset. */
+void http_end_in_order(struct http_exchange *x);
 /* See HTTP_PULL_WAIT. As with http_reply, x is not to be touched after it. */
 void http_source_ready(struct http_exchange *x);
 

@@ -171,6 +171,11 @@ void http_abort(struct http_exchange *x)
     http_conn_drive(call->conn);
 }
 
+void http_end_in_order(struct http_exchange *x)
+{
+    ((struct http_call *)x)->conn->in_order = true;
+}
+
 void http_source_ready(struct http_exchange *x)
 {
     struct http_call *call = (struct http_call *)x;

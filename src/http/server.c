@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/container.h"
 #include "core/log.h"
 #include "core/mem.h"
 #include "http/conn.h"
@@ -170,14 +171,14 @@ static void listener_take(struct listener *base, int fd, const struct sockaddr_s
 struct err http_server_listen(struct http_server *s, const char *host, uint16_t port,
                               void *listener_context, uint16_t *port_out)
 {
-    return http_server_listen_at(s, &(struct http_place){.host = host, .port = port},
+    return http_server_listen_at(s, &(struct http_endpoint){.host = host, .port = port},
                                  listener_context, port_out);
 }
 
-struct err http_server_listen_at(struct http_server *s, const struct http_place *wanted,
+struct err http_server_listen_at(struct http_server *s, const struct http_endpoint *wanted,
                                  void *listener_context, uint16_t *port_out)
 {
-    struct listener_place place;
+    struct listener_address place;
     TRY(listener_resolve(wanted->host, wanted->port, &place));
     for (size_t i = 0; i < s->worker_count; i++) {
         struct http_worker *w = &s->workers[i];
@@ -213,8 +214,7 @@ static void worker_close_listeners(struct http_worker *w)
 
 static void server_drained(struct loop_task *task)
 {
-    struct http_server *s =
-        (struct http_server *)((char *)task - offsetof(struct http_server, drained_task));
+    struct http_server *s = CONTAINER_OF(task, struct http_server, drained_task);
     s->drained(s->drained_arg);
 }
 
@@ -237,15 +237,13 @@ static void worker_wind_up(struct http_worker *w, bool cut)
 
 static void worker_grace_over(struct loop_timer *timer)
 {
-    struct http_worker *w =
-        (struct http_worker *)((char *)timer - offsetof(struct http_worker, grace));
+    struct http_worker *w = CONTAINER_OF(timer, struct http_worker, grace);
     worker_wind_up(w, true);
 }
 
 static void worker_drain(struct loop_task *task)
 {
-    struct http_worker *w =
-        (struct http_worker *)((char *)task - offsetof(struct http_worker, drain_task));
+    struct http_worker *w = CONTAINER_OF(task, struct http_worker, drain_task);
     w->draining = true;
     worker_close_listeners(w);
     worker_wind_up(w, false);

@@ -37,7 +37,7 @@ void http_server_use_tls(struct http_server *s, struct tls *tls);
 /* One port for all loops. Port 0 picks a free one. ERR_IO with errno as cause (EADDRINUSE, …). */
 struct err http_server_listen(struct http_server *s, const char *host, uint16_t port,
                               void *listener_context, uint16_t *port_out);
-struct http_place {
+struct http_endpoint {
     const char *host;
     uint16_t port;
     /* How long a connection may be idle: the caller's, who may change it; NULL: as the server's
@@ -45,7 +45,7 @@ struct http_place {
     const atomic_int_fast64_t *idle_ms;
 };
 /* The same, with more to say of the place. */
-struct err http_server_listen_at(struct http_server *s, const struct http_place *place,
+struct err http_server_listen_at(struct http_server *s, const struct http_endpoint *place,
                                  void *listener_context, uint16_t *port_out);
 /* What the handler keeps for the i-th loop; NULL: nothing. Its owner says who may look at it when.
  */

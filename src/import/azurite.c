@@ -91,7 +91,7 @@ static uint64_t hash(struct str s)
     return h;
 }
 
-void index_add(struct index *index, struct str group, int64_t order, struct loki_place place)
+void index_add(struct index *index, struct str group, int64_t order, struct loki_span place)
 {
     if (index->count == index->capacity) {
         index->capacity = index->capacity == 0 ? 1024 : index->capacity * 2;
@@ -117,8 +117,7 @@ void index_sort(struct index *index)
         qsort(index->items, index->count, sizeof *index->items, compare);
 }
 
-const struct node *import_document(struct import *im, struct loki_place place,
-                                   enum import_kind kind)
+const struct node *import_document(struct import *im, struct loki_span place, enum import_kind kind)
 {
     struct str text;
     char where[64];
@@ -188,7 +187,7 @@ struct str import_policies(struct import *im, const struct node *list)
 struct database {
     const char *file;
     const char *extents; /* NULL: it has none */
-    bool (*document)(void *import, struct str collection, struct loki_place place);
+    bool (*document)(void *import, struct str collection, struct loki_span place);
     void (*finish)(struct import *im); /* NULL: all is done */
 };
 
@@ -210,7 +209,7 @@ bool azurite_is_folder(const char *folder)
     return found;
 }
 
-static bool count_document(void *arg, struct str collection, struct loki_place place)
+static bool count_document(void *arg, struct str collection, struct loki_span place)
 {
     (void)arg;
     (void)collection;
@@ -230,7 +229,7 @@ static int open_file(const struct import *im, const char *name, const char *suff
     char full[64];
     struct stat info;
     (void)snprintf(full, sizeof full, "%s%s", name, suffix);
-    int fd = openat(im->folder, full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = openat(im->folder, full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
         return fd;
     if (fd >= 0)

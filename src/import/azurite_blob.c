@@ -43,7 +43,7 @@ static struct err make_container(struct import *im, const struct node *node, str
     return str_given(acl.acl) ? import_update(im, partition, blob_set_container_acl, &acl) : OK;
 }
 
-static void import_container(struct import *im, struct loki_place place)
+static void import_container(struct import *im, struct loki_span place)
 {
     const struct node *node = import_document(im, place, IMPORT_CONTAINERS);
     if (node == NULL)
@@ -62,7 +62,7 @@ static void import_container(struct import *im, struct loki_place place)
 
 /* ---- blobs ---- */
 
-static void index_blob(struct import *im, struct loki_place place)
+static void index_blob(struct import *im, struct loki_span place)
 {
     const struct node *node = import_document(im, place, IMPORT_BLOBS);
     struct str snapshot = node_text(node, "snapshot");
@@ -80,14 +80,14 @@ static void index_blob(struct import *im, struct loki_place place)
               order, place);
 }
 
-static void import_block(struct import *im, struct loki_place place)
+static void import_block(struct import *im, struct loki_span place)
 {
     const struct node *node = import_document(im, place, IMPORT_BLOCKS);
     if (node == NULL || node_true(node, "isCommitted"))
         return;
     struct str account = node_text(node, "accountName");
     struct str container = node_text(node, "containerName");
-    struct content_place to = {.name = node_text(node, "blobName")};
+    struct import_target to = {.name = node_text(node, "blobName")};
     struct err error = check_container(account, container);
     if (!err_is(error))
         error = name_check_blob(to.name);
@@ -102,7 +102,7 @@ static void import_block(struct import *im, struct loki_place place)
         report_count(im->report, IMPORT_BLOCKS, FATE_TAKEN);
 }
 
-bool import_blob_document(void *import, struct str collection, struct loki_place place)
+bool import_blob_document(void *import, struct str collection, struct loki_span place)
 {
     struct import *im = import;
     arena_reset(&im->arena);
@@ -207,7 +207,7 @@ static struct str chain_name(const struct chain *c)
     return (struct str){c->name, c->name_n};
 }
 
-static struct err blob_state(struct import *im, const struct content_place *to, bool *exists)
+static struct err blob_state(struct import *im, const struct import_target *to, bool *exists)
 {
     struct blob_get_args get = {.request = {.arena = &im->arena, .name = to->name},
                                 .store = im->store};
@@ -216,7 +216,7 @@ static struct err blob_state(struct import *im, const struct content_place *to, 
     return error.code == ERR_BLOB_NOT_FOUND ? OK : error;
 }
 
-static struct err remove_blob(struct import *im, const struct content_place *to)
+static struct err remove_blob(struct import *im, const struct import_target *to)
 {
     struct blob_delete_args args = {.request = {.arena = &im->arena, .name = to->name},
                                     .snapshots = BLOB_SNAPSHOTS_INCLUDE};
@@ -225,7 +225,7 @@ static struct err remove_blob(struct import *im, const struct content_place *to)
 
 /* Containers whose document is lost are made without their properties. */
 static struct err see_container(struct import *im, const struct node *node,
-                                const struct content_place *to, bool *exists)
+                                const struct import_target *to, bool *exists)
 {
     struct str account = node_text(node, "accountName");
     struct str container = node_text(node, "containerName");
@@ -239,7 +239,7 @@ static struct err see_container(struct import *im, const struct node *node,
 
 /* `several`: it takes more than one transaction to make it. */
 static struct err begin_chain(struct chain *c, const struct node *node,
-                              const struct content_place *to, bool several)
+                              const struct import_target *to, bool several)
 {
     struct import *im = c->im;
     bool exists = false;
@@ -266,7 +266,7 @@ static void end_chain(struct chain *c)
 }
 
 /* Half a blob, or the content of its last snapshot, would pass for the blob: all of it goes. */
-static void give_up_chain(struct chain *c, const struct content_place *to)
+static void give_up_chain(struct chain *c, const struct import_target *to)
 {
     uint64_t *counts = c->im->report->counts[IMPORT_SNAPSHOTS];
     struct err error = remove_blob(c->im, to);
@@ -276,14 +276,14 @@ static void give_up_chain(struct chain *c, const struct content_place *to)
     counts[FATE_LEFT_OUT] += c->snapshots;
 }
 
-static struct err take_snapshot(struct import *im, const struct content_place *to)
+static struct err take_snapshot(struct import *im, const struct import_target *to)
 {
     struct blob_set_args args = {.request = {.arena = &im->arena, .name = to->name}};
     return import_update(im, to->partition, blob_snapshot_blob, &args);
 }
 
 static struct err put_head(struct import *im, const struct node *node, bool snapshot,
-                           const struct content_place *to)
+                           const struct import_target *to)
 {
     struct blob_properties properties;
     enum blob_type type;
@@ -299,7 +299,7 @@ static struct err import_head(struct chain *c, const struct node *node, bool sna
     struct import *im = c->im;
     struct str account = node_text(node, "accountName");
     struct str container = node_text(node, "containerName");
-    struct content_place to = {.name = node_text(node, "name")};
+    struct import_target to = {.name = node_text(node, "name")};
     struct str name = import_name(im, account, container, to.name);
     TRY(check_container(account, container));
     TRY(name_check_blob(to.name));

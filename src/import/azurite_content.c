@@ -8,7 +8,7 @@
 #include "service/common/interval_upload.h"
 #include "service/common/upload.h"
 
-static struct blob_request request_of(struct import *im, const struct content_place *to)
+static struct blob_request request_of(struct import *im, const struct import_target *to)
 {
     return (struct blob_request){.arena = &im->arena, .name = to->name};
 }
@@ -45,7 +45,7 @@ static struct err upload_block(struct import *im, const struct node *block, uint
 
 /* ---- block blobs ---- */
 
-struct err content_put_block(struct import *im, const struct content_place *to,
+struct err content_put_block(struct import *im, const struct import_target *to,
                              const struct node *node)
 {
     struct upload u;
@@ -75,7 +75,7 @@ static bool blocks_fit(struct import *im, const struct node *blocks, size_t *cou
     return *count <= BLOCKS_COMMITTED_MAX;
 }
 
-static struct err put_blocks(struct import *im, const struct content_place *to,
+static struct err put_blocks(struct import *im, const struct import_target *to,
                              const struct node *blocks, struct block_commit_args *commit)
 {
     struct block_entry *entries = arena_alloc(&im->arena, commit->count * sizeof *entries);
@@ -103,7 +103,7 @@ static struct err upload_all(struct import *im, const struct node *node, const s
     return upload_end(u);
 }
 
-static struct err put_whole(struct import *im, const struct content_place *to,
+static struct err put_whole(struct import *im, const struct import_target *to,
                             const struct node *node, const struct blob_properties *properties)
 {
     struct upload u;
@@ -126,7 +126,7 @@ static struct err put_whole(struct import *im, const struct content_place *to,
     return error;
 }
 
-static struct err put_block_blob(struct import *im, const struct content_place *to,
+static struct err put_block_blob(struct import *im, const struct import_target *to,
                                  const struct node *node, const struct blob_properties *properties)
 {
     const struct node *blocks = node_member(node, "committedBlocksInOrder");
@@ -138,7 +138,7 @@ static struct err put_block_blob(struct import *im, const struct content_place *
 
 /* ---- append blobs ---- */
 
-static struct err append(struct import *im, const struct content_place *to,
+static struct err append(struct import *im, const struct import_target *to,
                          const struct node *block)
 {
     struct upload u;
@@ -152,7 +152,7 @@ static struct err append(struct import *im, const struct content_place *to,
     return error;
 }
 
-static struct err put_append_blob(struct import *im, const struct content_place *to,
+static struct err put_append_blob(struct import *im, const struct import_target *to,
                                   const struct node *node, const struct blob_properties *properties)
 {
     struct blob_create_append_args create = {.request = request_of(im, to),
@@ -177,7 +177,7 @@ static struct err take_pages(void *arg, struct str bytes)
 /* As much as one Put Page may bring. */
 enum { PAGES_BYTES_MAX = 4 << 20 };
 
-static struct err put_pages(struct import *im, const struct content_place *to, uint64_t offset,
+static struct err put_pages(struct import *im, const struct import_target *to, uint64_t offset,
                             const struct chunk *chunk)
 {
     struct interval_upload u;
@@ -197,7 +197,7 @@ static struct err put_pages(struct import *im, const struct content_place *to, u
     return error;
 }
 
-static struct err put_range(struct import *im, const struct content_place *to,
+static struct err put_range(struct import *im, const struct import_target *to,
                             const struct node *range)
 {
     struct chunk chunk;
@@ -219,7 +219,7 @@ static struct err put_range(struct import *im, const struct content_place *to,
     return OK;
 }
 
-static struct err put_page_blob(struct import *im, const struct content_place *to,
+static struct err put_page_blob(struct import *im, const struct import_target *to,
                                 const struct node *node, const struct blob_properties *properties)
 {
     const struct node *p = node_member(node, "properties");
@@ -235,7 +235,7 @@ static struct err put_page_blob(struct import *im, const struct content_place *t
     return OK;
 }
 
-struct err content_put(struct import *im, const struct content_place *to, const struct node *node,
+struct err content_put(struct import *im, const struct import_target *to, const struct node *node,
                        enum blob_type type, const struct blob_properties *properties)
 {
     if (type == BLOB_BLOCK)

@@ -9,7 +9,7 @@
 /* Documents of a queue come before those of its messages, which keep the order of the file. */
 enum { ORDER_QUEUE, ORDER_MESSAGE };
 
-bool import_queue_document(void *import, struct str collection, struct loki_place place)
+bool import_queue_document(void *import, struct str collection, struct loki_span place)
 {
     struct import *im = import;
     bool queue = str_eq(collection, STR("$QUEUES_COLLECTION$"));

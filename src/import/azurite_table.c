@@ -32,7 +32,7 @@ static void note_table(struct import *im, const struct table_name *name, struct 
                      import_name(im, name->account, name->table, STR_NONE), error);
 }
 
-static void import_table(struct import *im, struct loki_place place)
+static void import_table(struct import *im, struct loki_span place)
 {
     const struct node *node = import_document(im, place, IMPORT_TABLES);
     if (node == NULL)
@@ -113,7 +113,7 @@ static struct err insert_entity(struct import *im, const struct table_name *name
     return import_update(im, partition, table_insert_entity, &change);
 }
 
-static void import_entity(struct import *im, const struct table_name *name, struct loki_place place)
+static void import_entity(struct import *im, const struct table_name *name, struct loki_span place)
 {
     struct entity_body body;
     const struct node *node = import_document(im, place, IMPORT_ENTITIES);
@@ -136,7 +136,7 @@ static void import_entity(struct import *im, const struct table_name *name, stru
         report_error(im->report, IMPORT_ENTITIES, keys, error);
 }
 
-bool import_table_document(void *import, struct str collection, struct loki_place place)
+bool import_table_document(void *import, struct str collection, struct loki_span place)
 {
     struct import *im = import;
     struct str rest = collection;

@@ -13,13 +13,15 @@ bool chunk_of(const struct node *owner, struct chunk *out)
     const struct node *node = node_member(owner, "persistency");
     *out = (struct chunk){.id = node_text(node, "id")};
     return str_given(out->id) && node_u64(node, "offset", &out->offset) &&
-           node_u64(node, "count", &out->count) && out->offset <= INT64_MAX - out->count;
+           node_u64(node, "count", &out->count) && out->count <= INT64_MAX &&
+           out->offset <= INT64_MAX - out->count;
 }
 
 void extents_open(struct extents *extents, int parent, const char *folder)
 {
     *extents = (struct extents){.file = -1, .buffer = mem_alloc(CHUNK_READ_BYTES)};
-    extents->folder = openat(parent, folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    /* A link could stand for a folder whose files are nobody's to import. */
+    extents->folder = openat(parent, folder, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 }
 
 void extents_close(struct extents *extents)

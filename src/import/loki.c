@@ -116,7 +116,7 @@ static void open_value(struct walk *w, char c)
 
 static void close_document(struct walk *w)
 {
-    struct loki_place place = {w->document, position(w) + 1 - w->document};
+    struct loki_span place = {w->document, position(w) + 1 - w->document};
     struct str collection = {w->collection, w->collection_n};
     w->outcome.documents++;
     w->stopped = !w->visit->document(w->visit->arg, collection, place);
@@ -223,7 +223,7 @@ struct err loki_walk(int fd, const struct loki_visit *visit, struct loki_outcome
     return w.error;
 }
 
-struct err loki_read(int fd, struct loki_place place, struct arena *a, struct str *out)
+struct err loki_read(int fd, struct loki_span place, struct arena *a, struct str *out)
 {
     if (place.length > LOKI_DOCUMENT_BYTES_MAX)
         return err_new(ERR_INVALID_INPUT);

@@ -15,14 +15,14 @@ enum {
     LOKI_COLLECTION_BYTES_MAX = 255,
 };
 
-struct loki_place {
+struct loki_span {
     uint64_t offset;
     uint64_t length;
 };
 
 struct loki_visit {
     /* A document's bounds. False ends the walk. */
-    bool (*document)(void *arg, struct str collection, struct loki_place place);
+    bool (*document)(void *arg, struct str collection, struct loki_span place);
     /* Bytes that belong to no document and no structure. */
     void (*damage)(void *arg, uint64_t offset, const char *what);
     void *arg;
@@ -36,6 +36,6 @@ struct loki_outcome {
 /* Walks the open file. ERR_IO. */
 struct err loki_walk(int fd, const struct loki_visit *visit, struct loki_outcome *out);
 /* Reads a document into the arena. ERR_IO, ERR_INVALID_INPUT for one that is too long. */
-struct err loki_read(int fd, struct loki_place place, struct arena *a, struct str *out);
+struct err loki_read(int fd, struct loki_span place, struct arena *a, struct str *out);
 
 #endif

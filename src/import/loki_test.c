@@ -14,7 +14,7 @@ struct found {
     struct buf out; /* "collection:document " of each, and "!" for damage */
 };
 
-static bool take(void *arg, struct str collection, struct loki_place place)
+static bool take(void *arg, struct str collection, struct loki_span place)
 {
     struct found *f = arg;
     struct str text;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <poll.h>
@@ -107,6 +108,8 @@ static struct err connect_to(struct dialed *c, const struct addrinfo *address, i
     c->fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (c->fd < 0)
         return failed(errno);
+    /* A head and its body are two writes: the second is not to wait for the first one's ACK. */
+    (void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
     if (connect(c->fd, address->ai_addr, address->ai_addrlen) == 0)
         return OK;
     if (errno != EINPROGRESS)
@@ -260,6 +263,12 @@ struct err dialed_read(struct dialed *c, char *into, size_t size, int64_t deadli
         else if (errno != EINTR)
             return failed(errno);
     }
+}
+
+bool dialed_is_quiet(const struct dialed *c)
+{
+    struct pollfd poll_fd = {.fd = c->fd, .events = POLLIN};
+    return (c->ssl == NULL || SSL_pending(c->ssl) == 0) && poll(&poll_fd, 1, 0) == 0;
 }
 
 void dialed_close(struct dialed *c)

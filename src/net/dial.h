@@ -33,6 +33,9 @@ struct err dial(struct dialer *d, const struct dial_target *target, int64_t dead
 struct err dialed_write(struct dialed *c, struct str bytes, int64_t deadline_ms);
 /* At least one byte, or none at the end. ERR_IO. */
 struct err dialed_read(struct dialed *c, char *into, size_t size, int64_t deadline_ms, size_t *n);
+/* False when bytes or the end have come that nobody has read: for a connection that waits for its
+ * next request, both mean that it is of no more use. */
+bool dialed_is_quiet(const struct dialed *c);
 /* NULL is fine. */
 void dialed_close(struct dialed *c);
 

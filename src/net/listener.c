@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "core/container.h"
 #include "core/log.h"
 
 enum {
@@ -28,7 +29,7 @@ static void listener_watch(struct listener *l)
 
 static void listener_resume(struct loop_timer *timer)
 {
-    listener_watch((struct listener *)((char *)timer - offsetof(struct listener, pause)));
+    listener_watch(CONTAINER_OF(timer, struct listener, pause));
 }
 
 /* Out of descriptors or memory: the connection stays in the queue, and the loop must not spin. */
@@ -69,7 +70,7 @@ static void set_option(int fd, int level, int name)
 
 /* The first socket of a port is bound without SO_REUSEPORT, which it gets afterwards: so a port
  * that another process has, even one that shares it, gives EADDRINUSE. The others then join it. */
-static struct err open_socket(const struct listener_place *place, bool first, int *fd_out)
+static struct err open_socket(const struct listener_address *place, bool first, int *fd_out)
 {
     const struct sockaddr *address = (const struct sockaddr *)&place->address;
     int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -93,7 +94,7 @@ static struct err open_socket(const struct listener_place *place, bool first, in
     return OK;
 }
 
-struct err listener_resolve(const char *host, uint16_t port, struct listener_place *out)
+struct err listener_resolve(const char *host, uint16_t port, struct listener_address *out)
 {
     char service[8];
     (void)snprintf(service, sizeof service, "%u", port);
@@ -108,7 +109,7 @@ struct err listener_resolve(const char *host, uint16_t port, struct listener_pla
     return OK;
 }
 
-struct err listener_open(struct listener *l, bool first, struct listener_place *place)
+struct err listener_open(struct listener *l, bool first, struct listener_address *place)
 {
     l->watch.ready = listener_ready;
     l->pause.fire = listener_resume;
@@ -136,7 +137,7 @@ void listener_close(struct listener *l)
     (void)close(l->watch.fd);
 }
 
-uint16_t listener_port(const struct listener_place *place)
+uint16_t listener_port(const struct listener_address *place)
 {
     const struct sockaddr_storage *a = &place->address;
     return ntohs(a->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)a)->sin6_port

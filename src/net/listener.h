@@ -18,18 +18,18 @@ struct listener {
     bool watched;
 };
 
-struct listener_place {
+struct listener_address {
     struct sockaddr_storage address;
     socklen_t length;
 };
 
 /* Name and port to an address. ERR_IO with errno as cause. */
-struct err listener_resolve(const char *host, uint16_t port, struct listener_place *out);
+struct err listener_resolve(const char *host, uint16_t port, struct listener_address *out);
 /* loop and take are set. The first of a port is opened exclusively, so that a port in use is
  * noticed, and puts the port that it got into *place; the others join it. ERR_IO with errno. */
-struct err listener_open(struct listener *l, bool first, struct listener_place *place);
+struct err listener_open(struct listener *l, bool first, struct listener_address *place);
 /* On the loop's thread, or when it does not run. */
 void listener_close(struct listener *l);
-uint16_t listener_port(const struct listener_place *place);
+uint16_t listener_port(const struct listener_address *place);
 
 #endif

@@ -2,12 +2,10 @@
 #include "net/pool.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "core/mem.h"
+#include "core/thread.h"
 
 struct pool {
     pthread_mutex_t lock;
@@ -43,18 +41,6 @@ static void *pool_thread(void *arg)
     return NULL;
 }
 
-/* Signals are for the main thread: a pool thread that takes one would only delay it. */
-static int pool_start_thread(struct pool *p)
-{
-    sigset_t all;
-    sigset_t before;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&p->threads[p->thread_count], NULL, pool_thread, p);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed;
-}
-
 struct err pool_new(unsigned threads, struct pool **out)
 {
     assert(threads > 0);
@@ -63,7 +49,7 @@ struct err pool_new(unsigned threads, struct pool **out)
     (void)pthread_cond_init(&p->posted, NULL);
     p->last = &p->first;
     while (p->thread_count < threads) {
-        int failed = pool_start_thread(p);
+        int failed = thread_start(&p->threads[p->thread_count], pool_thread, p);
         if (failed != 0) {
             pool_free(p);
             return err_cause(ERR_IO, failed);

@@ -54,7 +54,6 @@ static void part_init(struct batch_part *part, const struct rest_call *outer)
     call->arena = outer->arena;
     call->store = outer->store;
     call->now = outer->now;
-    call->deadline = outer->deadline;
     call->service = outer->service;
     call->mount = outer->mount;
     call->version = outer->version;

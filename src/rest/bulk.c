@@ -2,12 +2,12 @@
 #include "rest/bulk.h"
 
 #include <assert.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "core/container.h"
 #include "core/mem.h"
+#include "core/thread.h"
 
 enum {
     SIDE_BY_SIDE = 8, /* pieces that a thread takes at once */
@@ -80,7 +80,8 @@ static void *bulk_thread(void *arg)
     struct bulk *k = arg;
     struct bulk_body *bodies[SIDE_BY_SIDE];
     bool summed[SIDE_BY_SIDE];
-    (void)setpriority(PRIO_PROCESS, 0, NICENESS); /* of this thread alone, on Linux */
+    /* Of this thread alone, on Linux, and beside what the process was given. */
+    (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICENESS);
     for (size_t count; (count = take_pieces(k, bodies)) > 0;) {
         sum_up(bodies, count, summed);
         for (size_t i = 0; i < count; i++) {
@@ -94,16 +95,6 @@ static void *bulk_thread(void *arg)
     return NULL;
 }
 
-static int start_thread(struct bulk *k)
-{
-    sigset_t all, before;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&k->threads[k->thread_count], NULL, bulk_thread, k);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed;
-}
-
 struct err bulk_new(unsigned threads, struct bulk **out)
 {
     assert(threads > 0);
@@ -112,7 +103,7 @@ struct err bulk_new(unsigned threads, struct bulk **out)
     (void)pthread_cond_init(&k->posted, NULL);
     k->last = &k->first;
     while (k->thread_count < threads) {
-        int failed = start_thread(k);
+        int failed = thread_start(&k->threads[k->thread_count], bulk_thread, k);
         if (failed != 0) {
             bulk_free(k);
             return err_cause(ERR_IO, failed);
@@ -194,7 +185,7 @@ bool bulk_begin(struct bulk *k, struct bulk_body *b, int64_t expected)
 
 static void piece_stored(struct loop_task *task)
 {
-    struct bulk_body *b = (struct bulk_body *)((char *)task - offsetof(struct bulk_body, task));
+    struct bulk_body *b = CONTAINER_OF(task, struct bulk_body, task);
     b->filled -= b->posted;
     memmove(b->buffer, b->buffer + b->posted, b->filled);
     b->posted = 0;

@@ -6,6 +6,7 @@
 #include "core/md5_many.h"
 #include "http/exchange.h"
 #include "rest/op.h"
+#include "run/run.h"
 #include "service/common/verdict.h"
 
 enum {
@@ -14,6 +15,7 @@ enum {
 };
 
 struct rest_server;
+struct rest_going;
 struct cors_rules;
 
 /* Where a streamed body goes. `take` is called with each piece, on the loop or on a bulk thread
@@ -40,9 +42,9 @@ struct rest_call {
     const struct op *op;
     struct store *store;
     int64_t now; /* ticks, when the request was dispatched */
-    int64_t
-        deadline; /* ticks, by the query's `timeout`: nothing is done past it; 0: there is none */
-    struct timed_run timed; /* rest_update's */
+    /* Where the request is on its way. Its deadline is the query's `timeout`. */
+    struct run run;
+    struct rest_going *going; /* rest/around.h; NULL: nothing is around its transaction */
 
     /* The resource, decoded. */
     enum service_kind service;
@@ -95,6 +97,8 @@ struct rest_call {
 
     /* By the loop's clock, for statistics: when the request was whole, and when its answer was. */
     int64_t received_us, answered_us;
+
+    int forced_status; /* of an error that test control has made: in place of its own; 0: none */
 
     /* The response, made by encode. */
     int status;
@@ -157,12 +161,6 @@ void call_put_time(struct rest_call *call, struct str name, int64_t ticks);
 /* Sets Content-Type: application/xml, and starts call->out with the XML declaration. */
 void call_begin_xml(struct rest_call *call);
 
-/* Begins the call's transaction, durable when `done` is called, on an engine thread. Past the
- * call's deadline nothing is done: ERR_OPERATION_TIMED_OUT. For `start`, and for parts of a batch.
- */
-void rest_update(struct rest_call *call, struct engine_update *update,
-                 void (*done)(struct engine_update *));
-
 /* The file service wants to know what a token is used for: x-ms-file-request-intent, for the
  * operation of that row. ERR_MISSING_REQUIRED_HEADER, ERR_INVALID_HEADER_VALUE. */
 struct err rest_check_intent(struct rest_call *call, enum service_kind service,
@@ -179,6 +177,12 @@ struct err rest_check_part(struct rest_call *part);
 struct err rest_permit_part(struct rest_call *part);
 
 /* ---- MODE_START ---- */
+
+/* The call whose step runs. */
+static inline struct rest_call *rest_call_of(struct run *r)
+{
+    return CONTAINER_OF(r, struct rest_call, run);
+}
 
 /* Ends a started call, on its loop's thread: encode when there is no error, else the error. */
 void rest_finish(struct rest_call *call, struct err error);

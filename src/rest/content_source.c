@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "core/container.h"
 #include "net/pool.h"
 #include "rest/server.h"
 
@@ -32,7 +33,7 @@ struct content_source {
 
 static struct content_source *source_of_task(struct loop_task *task)
 {
-    return (struct content_source *)((char *)task - offsetof(struct content_source, task));
+    return CONTAINER_OF(task, struct content_source, task);
 }
 
 static uint32_t span_length(const struct content_source *s)

@@ -118,7 +118,7 @@ static struct err load_rules(const struct rest_call *call, struct cors_rules *ou
     *out = (struct cors_rules){0};
     if (server->cors_rules == NULL)
         return OK;
-    struct auth_place place = {.service = call->service, .account = call->account};
+    struct auth_container place = {.service = call->service, .account = call->account};
     return server->cors_rules(call->store, &place, call->arena, out);
 }
 

@@ -121,6 +121,9 @@ COLD static struct err explain(struct rest_call *call, const struct op_table *ta
     }
     if (!place)
         return err_new(ERR_INVALID_URI);
+    if (call->dfs && s->resource == R_OBJECT && s->method == 1U << HTTP_PATCH)
+        return str_given(call_query(call, STR("action"))) ? call_bad_query(call, STR("action"))
+                                                          : call_missing_query(call, STR("action"));
     if (str_given(s->comp) && !comp)
         return call_bad_query(call, STR("comp"));
     if (str_given(s->restype) && !restype)
@@ -145,6 +148,16 @@ static struct err check_selectors(struct rest_call *call)
         if (call_query_is_empty(call, NAMES[i]))
             return call_bad_query(call, NAMES[i]);
     return OK;
+}
+
+/* An action that nobody knows is no other operation without it. */
+static struct err check_action(struct rest_call *call)
+{
+    const struct str name = STR("action");
+    bool is_known = call->op->query != NULL && str_eq(wish_name(call->op->query), name);
+    return !call->dfs || is_known || !str_given(call_query(call, name))
+               ? OK
+               : call_bad_query(call, name);
 }
 
 struct err match_op(struct rest_call *call, enum op_resource resource)
@@ -179,7 +192,7 @@ struct err match_op(struct rest_call *call, enum op_resource resource)
         const struct op *op = &table->rows[__builtin_ctzll(rows)];
         if (row_fits(call, op, &s)) {
             call->op = op;
-            return OK;
+            return check_action(call);
         }
     }
     return explain(call, table, &s);

@@ -46,11 +46,11 @@ enum op_body {
 
 enum op_mode {
     MODE_READ,   /* run: a read transaction on the loop, or in the pool when it must wait */
-    MODE_WRITE,  /* run: a write transaction; encode, which only makes the answer of what run has
-                    left in args, while it becomes durable or after that */
+    MODE_WRITE,  /* run: a write transaction; encode makes the answer of what run has left in args,
+                    after the commit */
     MODE_DIRECT, /* no transaction: decode, then encode */
-    MODE_START,  /* start() begins work of its own kind and ends it with rest_finish; what `run` is
-                    then used for is start's own business */
+    MODE_START,  /* start() begins steps of its own (run/run.h, rest/around.h), the last of which
+                    calls rest_finish; what `run` is then used for is start's own business */
     MODE_START_READ, /* the same, of what changes nothing */
 };
 
@@ -94,8 +94,9 @@ struct op {
     const char *service_sas;
     enum auth_anonymous anonymous;
     enum op_second second;
-    bool tree;  /* see auth_demand; it is said of both resources */
-    bool lists; /* see auth_demand; all rows of R_OBJECT have it */
+    bool tree;            /* see auth_demand; it is said of both resources */
+    bool lists;           /* see auth_demand; all rows of R_OBJECT have it */
+    bool lists_directory; /* that of the parameter `directory`: a SAS for a directory reaches it */
     unsigned conditions;
     enum op_body body;
     uint64_t body_max;

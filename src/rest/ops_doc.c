@@ -52,7 +52,7 @@ static void print_conditions(unsigned conditions)
             putchar(letters[i]);
 }
 
-/* "`header`: as GetBlob or GetFile" */
+/* "`header` as GetBlob or GetFile", "`header` as DeleteFile, by a SAS with dr+w" */
 static void print_second(enum op_second second)
 {
     static const enum service_kind SERVICES[] = {SERVICE_BLOB, SERVICE_FILE};
@@ -64,6 +64,8 @@ static void print_second(enum op_second second)
         struct second_needs needs = second_needs_of(second, SERVICES[i]);
         for (size_t n = 0; n < SECOND_NEEDS_MAX && needs.rows[n] != NULL; n++)
             printf("%s%s", n > 0 ? " and " : joint, needs.rows[n]);
+        if (needs.letters != NULL)
+            printf(", by a SAS with %s", needs.letters);
         joint = needs.rows[0] != NULL ? " or " : "";
     }
 }
@@ -107,7 +109,8 @@ void ops_doc_print(void)
     puts(
         "# Operations\n\nMade by `lazuli --ops`; do not edit. Conditions: M If-Match, N If-None-Match, "
         "S If-Modified-Since,\nU If-Unmodified-Since, T x-ms-if-tags. SAS letters: any one of them "
-        "suffices.\nWhat a request names beside its path needs the leave for the operations named with it.");
+        "suffices,\nthose that a + joins only together: dr+w is d, or r and w.\n"
+        "What a request names beside its path needs the leave for the operations named with it.");
     for (size_t service = 0; service < sizeof services / sizeof services[0]; service++) {
         const struct op_table *table = services[service].table;
         printf("\n## %s\n\n| operation | method | resource | told by | account SAS | service SAS | "

@@ -119,6 +119,7 @@ static const struct wanted WANTED[] = {
     {QUEUE, "PutMessage", "a", 'o', "a", NEVER},
     {QUEUE, "GetMessages", "p", 'o', "p", NEVER},
     {QUEUE, "PeekMessages", "r", 'o', "r", NEVER},
+    {QUEUE, "ListMessages", "r", 'o', NULL, NEVER},
     {QUEUE, "DeleteMessage", "p", 'o', "p", NEVER},
     {QUEUE, "ClearMessages", "d", 'o', NULL, NEVER},
     {QUEUE, "UpdateMessage", "u", 'o', "u", NEVER},

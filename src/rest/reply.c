@@ -62,54 +62,6 @@ void reply_success(struct rest_call *call)
     http_reply(call->x, &response);
 }
 
-/* A body that ends before its time. */
-struct cut_source {
-    struct http_source base;
-    struct http_source *inner; /* NULL: the body lies in memory */
-    struct str body;
-    uint64_t left;
-};
-
-static enum http_pull pull_cut(struct http_source *base, struct http_span *out)
-{
-    struct cut_source *cut = (struct cut_source *)(void *)base;
-    if (cut->left == 0)
-        return HTTP_PULL_FAIL;
-    enum http_pull pulled = HTTP_PULL_SPAN;
-    if (cut->inner != NULL)
-        pulled = cut->inner->pull(cut->inner, out);
-    else if (cut->body.n == 0)
-        pulled = HTTP_PULL_END;
-    else
-        *out = (struct http_span){.memory = cut->body.p, .fd = -1, .length = cut->body.n};
-    if (pulled != HTTP_PULL_SPAN)
-        return pulled;
-    cut->body = STR("");
-    if (out->length > cut->left)
-        out->length = (size_t)cut->left;
-    cut->left -= out->length;
-    return HTTP_PULL_SPAN;
-}
-
-void reply_cut(struct rest_call *call, uint64_t body_bytes)
-{
-    struct cut_source *cut = ARENA_NEW(call->arena, struct cut_source);
-    *cut = (struct cut_source){
-        .base = {.pull = pull_cut},
-        .inner = call->source,
-        .body = str_given(call->content) ? call->content : buf_str(&call->out),
-        .left = body_bytes,
-    };
-    bool whole = call->source == NULL && call->content_length < 0;
-    struct http_response response = {
-        .status = call->status,
-        .headers = buf_str(&call->headers),
-        .content_length = whole ? (int64_t)cut->body.n : call->content_length,
-        .source = &cut->base,
-    };
-    http_reply(call->x, &response);
-}
-
 /* The message as Azure has it: text, request id and time on lines of their own. */
 static struct str error_message(struct rest_call *call, struct err error)
 {
@@ -217,7 +169,10 @@ void reply_error_body(struct rest_call *call, struct err error, struct buf *head
 {
     if (call->dfs)
         error.code = dfs_error_code(error.code);
-    inspector_refused(call->server->inspector, call, error);
+    uint64_t event = inspector_refused(call->server->inspector, call, error);
+    if (event != 0)
+        http_put_header(headers, STR("x-lazuli-explain"),
+                        arena_printf(call->arena, "%llu", (unsigned long long)event));
     http_put_header(headers, STR("x-ms-error-code"), str_of(err_azure_code(error.code)));
     if (str_given(call->challenge))
         http_put_header(headers, STR("WWW-Authenticate"), call->challenge);
@@ -237,7 +192,7 @@ void reply_error_body(struct rest_call *call, struct err error, struct buf *head
 
 void reply_error(struct rest_call *call, struct err error)
 {
-    int status = err_http_status(error.code);
+    int status = call->forced_status != 0 ? call->forced_status : err_http_status(error.code);
     if (status >= 500)
         log_line(LOG_ERROR, "%s %s failed: error %d, cause %d",
                  call->op == NULL ? "-" : call->op->name, call->request_id, error.code,

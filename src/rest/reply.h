@@ -11,8 +11,6 @@ void reply_success_headers(struct rest_call *call);
 void reply_success(struct rest_call *call);
 /* Sends the error; what encode may have begun is dropped. */
 COLD void reply_error(struct rest_call *call, struct err error);
-/* As reply_success, but only so many bytes of the body go out, and then the connection is cut. */
-void reply_cut(struct rest_call *call, uint64_t body_bytes);
 /* For what is not even HTTP, so that no call was made of it: the handler's on_bad. */
 void reply_bad(struct err error, struct buf *headers, struct buf *body);
 /* The error's body in the form of the call's service, into out; Content-Type into headers. Batches

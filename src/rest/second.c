@@ -11,9 +11,12 @@
  *
  * A rename takes the source's name away, so it needs what deleting needs, while the destination is
  * written (`w`, the row's own letter, which also covers a file that is replaced, as it does for
- * Create File and Copy File). The documentation names no letters for it. The service is known to
- * take a share's `rw` without `d` (azure-sdk-for-python, test_file.py); here a SAS without `d`
- * takes nothing away.
+ * Create File and Copy File). The documentation names no letters for it. The cloud takes a share's
+ * `rw` without `d` (azure-sdk-for-python, test_file.py, and microsoft/AzureStorageExplorer issue
+ * 6708, whose testers saw `rld` suffice as well), so programs come with `rw`. Who may read and
+ * write the source could copy it and leave nothing in it: by a rename they get no byte that they
+ * could not have, and only the name goes. So `d`, or `r` and `w` together, let a source be moved;
+ * `w` alone does not, as it would bring what one may not read to where one may.
  *
  * A hard link lends the file another name, under which other SAS reach its bytes for good, and
  * changes its link count and ETag: reading and writing must both be allowed (as Linux has it with
@@ -28,13 +31,18 @@ static const struct {
     struct second_needs of_blob, of_file;
 } KINDS[] = {
     [SECOND_NONE] = {.header = {NULL, 0}},
-    [SECOND_COPY_SOURCE] = {STR_INIT("x-ms-copy-source"), {{"GetBlob"}}, {{"GetFile"}}},
-    [SECOND_RENAMED_FILE] = {STR_INIT("x-ms-file-rename-source"), {{0}}, {{"DeleteFile"}}},
+    [SECOND_COPY_SOURCE] = {STR_INIT("x-ms-copy-source"), {{"GetBlob"}, NULL}, {{"GetFile"}, NULL}},
+    [SECOND_RENAMED_FILE] = {STR_INIT("x-ms-file-rename-source"),
+                             {{0}, NULL},
+                             {{"DeleteFile"}, "dr+w"}},
     [SECOND_RENAMED_DIRECTORY] = {STR_INIT("x-ms-file-rename-source"),
-                                  {{0}},
-                                  {{"DeleteDirectory"}}},
-    [SECOND_RENAMED_PATH] = {STR_INIT("x-ms-rename-source"), {{"DeletePath"}}, {{0}}},
-    [SECOND_LINKED_FILE] = {STR_INIT("x-ms-file-target-file"), {{0}}, {{"GetFile", "PutRange"}}},
+                                  {{0}, NULL},
+                                  {{"DeleteDirectory"}, "dr+w"}},
+    /* Moving has a letter of its own in the Data Lake API. */
+    [SECOND_RENAMED_PATH] = {STR_INIT("x-ms-rename-source"), {{"DeletePath"}, "md"}, {{0}, NULL}},
+    [SECOND_LINKED_FILE] = {STR_INIT("x-ms-file-target-file"),
+                            {{0}, NULL},
+                            {{"GetFile", "PutRange"}, NULL}},
 };
 
 const struct str SECOND_UNDELETE_SOURCE = STR_INIT("x-ms-undelete-source");
@@ -129,15 +137,15 @@ static bool brings_credentials(const struct second *s)
 /* One of the operations that it is needed for. The credentials that come with it are read once. */
 static struct err permit(struct rest_call *call, struct second *s, const struct op *row)
 {
-    const struct auth_resource what = {s->service, s->account, s->container,
-                                       s->object,  s->query,   s->query_count};
+    const struct auth_resource what = {s->service, s->account,     s->container, s->object,
+                                       s->query,   s->query_count, STR_NONE};
     struct auth_demand demand = op_demand(row);
     demand.tree = call->op->tree;
     /* Who reads the source of a copy needs a role; only a rename asks the lists of both paths. */
     demand.lists = call->op->second == SECOND_RENAMED_PATH;
-    /* Moving has a letter of its own in the Data Lake API. */
-    if (call->op->second == SECOND_RENAMED_PATH)
-        demand.account_sas = demand.service_sas = "md";
+    const char *letters = second_needs_of(call->op->second, s->service).letters;
+    if (letters != NULL)
+        demand.account_sas = demand.service_sas = letters;
     if (s->who == NULL && (brings_credentials(s) || !s->handed_on))
         return authenticate(call, s, &demand);
     if (s->who == NULL)
@@ -166,8 +174,8 @@ struct err second_permit(struct rest_call *call, struct second *s)
 static struct err permit_own(struct rest_call *call, const struct auth_demand *demand,
                              const struct auth_pair *query, size_t query_count)
 {
-    const struct auth_resource what = {call->service, call->account, call->container,
-                                       call->object,  query,         query_count};
+    const struct auth_resource what = {call->service, call->account, call->container, call->object,
+                                       query,         query_count,   STR_NONE};
     return auth_permit(&call->server->auth, &call->who, &what, demand, call->arena);
 }
 

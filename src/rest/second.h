@@ -14,10 +14,12 @@ extern const struct str SECOND_UNDELETE_SOURCE;
 
 /* What the row's second resource is named by; absent when it names none. */
 struct str second_header(enum op_second second);
-/* The operations, by their rows, that one must be permitted on it; NULL past the last. */
+/* The operations, by their rows, that one must be permitted on it; NULL past the last. A SAS needs
+ * the letters of the rows, or these in their place; NULL: those of the rows. */
 enum { SECOND_NEEDS_MAX = 2 };
 struct second_needs {
     const char *rows[SECOND_NEEDS_MAX];
+    const char *letters;
 };
 struct second_needs second_needs_of(enum op_second second, enum service_kind service);
 

@@ -78,7 +78,7 @@ static const struct op *row_named(enum service_kind service, const char *name)
 }
 
 /* What a second resource needs is what these rows ask for: the letters, and for a token the role.
- */
+ * Moving has letters of its own in place of them, which docs/operations.md prints. */
 void test_second_needs(void)
 {
     static const struct {
@@ -86,15 +86,19 @@ void test_second_needs(void)
         enum service_kind service;
         const char *letters[SECOND_NEEDS_MAX];
         bool write[SECOND_NEEDS_MAX];
+        const char *instead;
     } NEEDS[] = {
-        {SECOND_COPY_SOURCE, SERVICE_BLOB, {"r"}, {false}},
-        {SECOND_COPY_SOURCE, SERVICE_FILE, {"r"}, {false}},
-        {SECOND_RENAMED_FILE, SERVICE_FILE, {"d"}, {true}},
-        {SECOND_RENAMED_DIRECTORY, SERVICE_FILE, {"d"}, {true}},
-        {SECOND_LINKED_FILE, SERVICE_FILE, {"r", "w"}, {false, true}},
+        {SECOND_COPY_SOURCE, SERVICE_BLOB, {"r"}, {false}, NULL},
+        {SECOND_COPY_SOURCE, SERVICE_FILE, {"r"}, {false}, NULL},
+        {SECOND_RENAMED_FILE, SERVICE_FILE, {"d"}, {true}, "dr+w"},
+        {SECOND_RENAMED_DIRECTORY, SERVICE_FILE, {"d"}, {true}, "dr+w"},
+        {SECOND_LINKED_FILE, SERVICE_FILE, {"r", "w"}, {false, true}, NULL},
     };
     for (size_t i = 0; i < sizeof NEEDS / sizeof NEEDS[0]; i++) {
         struct second_needs needs = second_needs_of(NEEDS[i].second, NEEDS[i].service);
+        CHECK((needs.letters == NULL) == (NEEDS[i].instead == NULL));
+        if (needs.letters != NULL)
+            CHECK_STR(str_of(needs.letters), str_of(NEEDS[i].instead));
         for (size_t n = 0; n < SECOND_NEEDS_MAX; n++) {
             CHECK((needs.rows[n] == NULL) == (NEEDS[i].letters[n] == NULL));
             if (needs.rows[n] == NULL)
@@ -107,5 +111,6 @@ void test_second_needs(void)
             CHECK(op_demand(row).write == NEEDS[i].write[n]);
         }
     }
+    CHECK_STR(str_of(second_needs_of(SECOND_RENAMED_PATH, SERVICE_BLOB).letters), STR("md"));
     CHECK(second_needs_of(SECOND_RENAMED_FILE, SERVICE_BLOB).rows[0] == NULL);
 }

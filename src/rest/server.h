@@ -37,7 +37,7 @@ struct rest_server {
     struct auth_server auth;
     /* The cross-origin rules of an account's service; what they point to lives in the arena. NULL:
      * there are none. */
-    struct err (*cors_rules)(struct store *store, const struct auth_place *place,
+    struct err (*cors_rules)(struct store *store, const struct auth_container *place,
                              struct arena *arena, struct cors_rules *out);
     struct pool *pool;
     struct pool *fetch_pool; /* for what waits for another server, which may be long */

@@ -51,7 +51,7 @@ struct err rest_get_service_stats_encode(struct rest_call *call)
     return OK;
 }
 
-struct err service_cors_rules(struct store *store, const struct auth_place *place,
+struct err service_cors_rules(struct store *store, const struct auth_container *place,
                               struct arena *arena, struct cors_rules *out)
 {
     struct service_properties_get get = {.arena = arena};

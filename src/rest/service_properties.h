@@ -35,7 +35,7 @@ struct err rest_get_service_stats_encode(struct rest_call *call);
     .decode = rest_get_service_stats_decode, .encode = rest_get_service_stats_encode
 
 /* For struct rest_server: the rules that Set Service Properties stored. */
-struct err service_cors_rules(struct store *store, const struct auth_place *place,
+struct err service_cors_rules(struct store *store, const struct auth_container *place,
                               struct arena *arena, struct cors_rules *out);
 
 /* ---- inside: the XML ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "smb/cache.h"
 
+#include "core/container.h"
 #include "smb/clients.h"
 #include "smb/commands/session.h"
 #include "smb/drive.h"
@@ -159,8 +160,7 @@ static struct smb_conn *oldest_conn(struct smb_conn *own, struct smb_session **s
 
 static void break_over(struct loop_timer *timer)
 {
-    struct smb_open *o =
-        (struct smb_open *)((char *)timer - offsetof(struct smb_open, break_timer));
+    struct smb_open *o = CONTAINER_OF(timer, struct smb_open, break_timer);
     if (o->handle != NULL)
         opens_break_over(smb_server_world(o->server)->store->opens, o->handle, o->break_epoch);
 }

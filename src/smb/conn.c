@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
+#include "core/container.h"
 #include "core/log.h"
 #include "core/mem.h"
 #include "net/address_count.h"
@@ -106,7 +107,7 @@ void smb_conn_close(struct smb_conn *c)
         struct smb_request *request = c->waiting;
         smb_leave_waiting(request);
         if (!request->outlives || request->session->channel_count == 1)
-            request->cancel(request);
+            smb_cancel_wait(request);
     }
     smb_sessions_end(c);
     smb_conn_work_done(c);
@@ -240,17 +241,17 @@ static ssize_t receive_some(struct smb_conn *c)
 
 /* ---- to another loop ---- */
 
-static void arrive(struct loop_task *task)
+static void arrive(struct run *r, struct err outcome)
 {
-    struct smb_request *q =
-        (struct smb_request *)((char *)task - offsetof(struct smb_request, task));
+    struct smb_request *q = smb_request_of(r);
     struct smb_conn *c = q->conn;
+    (void)outcome.code; /* nothing can fail on the way */
     c->moving = NULL;
     smb_server_remember(c->server, c);
     if (err_is(loop_watch_add(c->loop, &c->watch, WATCHED)))
         smb_conn_close(c);
     else
-        loop_timer_set(c->loop, &c->early, SMB_EARLY_MS);
+        loop_timer_set(c->loop, &c->early, smb_server_early_ms(c->server));
     q->then(q, c->closed ? err_new(ERR_IO) : OK);
 }
 
@@ -271,8 +272,7 @@ static void leave_loop(struct smb_request *q)
     c->loop = c->moves_to;
     c->blocks = smb_server_blocks(c->server, c->loop);
     c->calls = smb_server_calls(c->server, c->loop);
-    q->task.run = arrive;
-    loop_post(c->loop, &q->task);
+    run_on(&q->run, c->loop, arrive);
 }
 
 bool smb_conn_move(struct smb_request *q, struct loop *to,
@@ -307,7 +307,7 @@ static void read_and_settle(struct smb_conn *c)
 
 static void read_on(struct loop_task *task)
 {
-    struct smb_conn *c = (struct smb_conn *)((char *)task - offsetof(struct smb_conn, read_on));
+    struct smb_conn *c = CONTAINER_OF(task, struct smb_conn, read_on);
     c->reads_later = false;
     read_and_settle(c);
 }
@@ -365,7 +365,7 @@ static void conn_ready(struct loop_watch *watch, uint32_t events)
 
 static void conn_too_slow(struct loop_timer *timer)
 {
-    smb_conn_close((struct smb_conn *)((char *)timer - offsetof(struct smb_conn, early)));
+    smb_conn_close(CONTAINER_OF(timer, struct smb_conn, early));
 }
 
 struct smb_conn *smb_conn_open(struct smb_server *server, struct loop *loop, int fd,
@@ -390,6 +390,6 @@ struct smb_conn *smb_conn_open(struct smb_server *server, struct loop *loop, int
         smb_conn_close(c);
         return NULL;
     }
-    loop_timer_set(loop, &c->early, SMB_EARLY_MS);
+    loop_timer_set(loop, &c->early, smb_server_early_ms(c->server));
     return recount(c) ? c : NULL;
 }

@@ -4,8 +4,8 @@
  *
  * A message holds one command, or several (a compound). Its commands run one after the other; each
  * ends with smb_complete, at once or later. When the last has ended, the answers go out as one
- * message. A command that has to wait for something uncertain (a lock, a change) calls smb_pending
- * first: the client gets an interim answer and may cancel it. */
+ * message. When a command has to wait for something uncertain (a lock, a change), the client gets
+ * an interim answer and may cancel it (smb_wait_for in drive.h). */
 #ifndef SMB_CONN_H
 #define SMB_CONN_H
 
@@ -17,6 +17,7 @@
 #include "engine/engine.h"
 #include "net/loop.h"
 #include "net/stream.h"
+#include "run/run.h"
 #include "service/file/opens/change.h"
 #include "smb/block.h"
 #include "smb/crypto.h"
@@ -49,6 +50,7 @@ struct smb_open;
 struct smb_control;
 struct smb_message;
 struct smb_early;
+struct smb_wait;
 
 struct smb_conn {
     struct loop_watch watch; /* first: the loop hands it back */
@@ -117,6 +119,9 @@ struct smb_request {
     bool keeps_body;      /* `out` is the answer's body with an error too */
     char *error_data;     /* four bytes that an error is told with; NULL: none */
     uint32_t status;
+    /* Of a CREATE that others were in the way of: the file, and what it asked for (refused.h). */
+    struct opens_key met;
+    struct str met_path, met_wish;
     const char *why;            /* of a refusal, for the log; NULL: the status says it */
     int64_t started_us;         /* for the log; monotonic */
     bool counted;               /* among the open's requests (sequence.h) */
@@ -127,22 +132,26 @@ struct smb_request {
     /* Pending. */
     bool pending;
     uint64_t async_id;
-    void (*cancel)(struct smb_request *request); /* asks the one who waits to complete it */
-    bool interrupted;                            /* by the end of its handle, not by CANCEL */
+    bool interrupted;            /* by the end of its handle, not by CANCEL */
     bool outlives;               /* goes on without its connection while its session has another */
-    struct smb_waiting *waiting; /* for caches (waiting.h) */
+    struct smb_waiting *waiting; /* in the open-file table (waiting.h) */
     struct smb_request *wait_previous, *wait_next;
     void *work;                  /* the command's own state between its steps */
     struct smb_control *control; /* of an IOCTL whose work is a pipe's */
-    struct loop_task task;
 
-    /* A transaction or other work off the loop (drive.h). */
-    struct engine_update update;
+    /* Its steps (drive.h). */
+    struct run run;
     struct file_changes changes; /* that an update made: told after its commit */
-    struct err outcome;
     struct err (*off_loop)(struct smb_request *request);
+    const struct smb_wait *wait;
     void (*then)(struct smb_request *request, struct err outcome);
 };
+
+/* The request whose step runs. */
+static inline struct smb_request *smb_request_of(struct run *r)
+{
+    return CONTAINER_OF(r, struct smb_request, run);
+}
 
 struct smb_message {
     struct smb_conn *conn;
@@ -186,13 +195,10 @@ void smb_reserve_answer(struct smb_request *request, size_t bytes);
 bool smb_answer_is_bare(const struct smb_request *request);
 /* Ends a request with its status; request->out is its answer's body (ignored for errors, except
  * with STATUS_BUFFER_OVERFLOW, STATUS_MORE_PROCESSING_REQUIRED and STATUS_STOPPED_ON_SYMLINK). On
- * the connection's thread; from others, post request->task to conn->loop first. */
+ * the connection's thread. */
 void smb_complete(struct smb_request *request, uint32_t status);
 /* The same with an error of the service. */
 void smb_complete_err(struct smb_request *request, struct err error);
-/* Sends the interim answer and makes the request findable for CANCEL. False when it stands in a
- * compound before other commands: then it may not wait, and ends with STATUS_INTERNAL_ERROR. */
-bool smb_pending(struct smb_request *request, void (*cancel)(struct smb_request *request));
 /* Sends a message of the server's own accord (oplock and lease breaks): header and body are made
  * here. Unsigned, encrypted when the session is. */
 void smb_notify(struct smb_conn *c, struct smb_session *session, uint16_t command, struct str body);

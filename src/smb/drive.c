@@ -1,72 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "smb/drive.h"
 
-#include "net/pool.h"
+#include <assert.h>
+
 #include "service/file/opens/opens.h"
 #include "smb/commands/session.h"
+#include "smb/message.h"
 #include "smb/open.h"
 #include "smb/server.h"
-
-static struct smb_request *request_of_task(struct loop_task *task)
-{
-    return (struct smb_request *)((char *)task - offsetof(struct smb_request, task));
-}
 
 struct store *smb_store(const struct smb_request *q)
 {
     return smb_server_world(q->conn->server)->store;
 }
 
-static void go_on(struct loop_task *task)
+static void go_on(struct run *r, struct err outcome)
 {
-    struct smb_request *q = request_of_task(task);
-    q->then(q, q->outcome);
+    struct smb_request *q = smb_request_of(r);
+    q->then(q, outcome);
 }
 
-static void to_loop(struct smb_request *q)
+static struct err off_loop(struct run *r)
 {
-    q->task.run = go_on;
-    loop_post(q->conn->loop, &q->task);
-}
-
-static void in_pool(struct loop_task *task)
-{
-    struct smb_request *q = request_of_task(task);
-    q->outcome = q->off_loop(q);
-    to_loop(q);
+    struct smb_request *q = smb_request_of(r);
+    return q->off_loop(q);
 }
 
 void smb_in_pool(struct smb_request *q, struct err (*work)(struct smb_request *q), smb_then *then)
 {
     q->off_loop = work;
     q->then = then;
-    q->task.run = in_pool;
-    pool_post(smb_server_world(q->conn->server)->pool, &q->task);
+    run_in_pool(&q->run, q->run.pool, off_loop, go_on);
 }
 
 /* ---- views ---- */
 
-static struct err view_here(struct smb_request *q)
-{
-    return store_read(smb_store(q), q->update.partition, ENGINE_WAIT, q->update.fn, q->update.arg);
-}
-
 void smb_view_in_pool(struct smb_request *q, engine_fn *fn, void *args, smb_then *then)
 {
-    q->update = (struct engine_update){.partition = q->tree->partition, .fn = fn, .arg = args};
-    smb_in_pool(q, view_here, then);
+    struct run_txn txn = {.partition = q->tree->partition, .fn = fn, .arg = args};
+    q->then = then;
+    run_view_in_pool(&q->run, &txn, go_on);
 }
 
 void smb_view_of(struct smb_request *q, struct str partition, engine_fn *fn, void *args,
                  smb_then *then)
 {
-    struct err error = store_read(smb_store(q), partition, ENGINE_NOWAIT, fn, args);
-    if (!store_wants_pool(error)) {
-        then(q, error);
-        return;
-    }
-    q->update = (struct engine_update){.partition = partition, .fn = fn, .arg = args};
-    smb_in_pool(q, view_here, then);
+    struct run_txn txn = {.partition = partition, .fn = fn, .arg = args};
+    q->then = then;
+    run_view(&q->run, &txn, go_on);
 }
 
 void smb_view(struct smb_request *q, engine_fn *fn, void *args, smb_then *then)
@@ -77,14 +58,9 @@ void smb_view(struct smb_request *q, engine_fn *fn, void *args, smb_then *then)
 /* ---- updates ---- */
 
 /* On an engine thread. */
-static void update_done(struct engine_update *u)
+static void tell_changes(struct run *r)
 {
-    struct smb_request *q =
-        (struct smb_request *)((char *)u - offsetof(struct smb_request, update));
-    q->outcome = u->result;
-    if (!err_is(u->result))
-        file_changes_tell(&q->changes);
-    to_loop(q);
+    file_changes_tell(&smb_request_of(r)->changes);
 }
 
 void smb_update(struct smb_request *q, engine_fn *fn, void *args, enum engine_ack ack,
@@ -95,9 +71,12 @@ void smb_update(struct smb_request *q, engine_fn *fn, void *args, enum engine_ac
         ack = ENGINE_DURABLE;
     q->then = then;
     q->changes = (struct file_changes){.watches = opens_watches(smb_store(q)->opens)};
-    q->update = (struct engine_update){
-        .partition = q->tree->partition, .fn = fn, .arg = args, .ack = ack, .done = update_done};
-    store_write(smb_store(q), &q->update);
+    struct run_txn txn = {.partition = q->tree->partition,
+                          .fn = fn,
+                          .arg = args,
+                          .ack = ack,
+                          .committed = tell_changes};
+    run_update(&q->run, &txn, go_on);
 }
 
 static struct err change_nothing(struct txn *t, void *arg)
@@ -111,4 +90,40 @@ static struct err change_nothing(struct txn *t, void *arg)
 void smb_flush_store(struct smb_request *q, smb_then *then)
 {
     smb_update(q, change_nothing, NULL, ENGINE_DURABLE, then);
+}
+
+/* ---- waits ---- */
+
+static bool take_back(struct run *r)
+{
+    struct smb_request *q = smb_request_of(r);
+    return q->wait->take_back(q);
+}
+
+static void wait_over(struct run *r)
+{
+    struct smb_request *q = smb_request_of(r);
+    q->wait->over(q);
+}
+
+bool smb_may_wait(const struct smb_request *q)
+{
+    return q->pending || q->message->plain.n == 0;
+}
+
+/* Nothing that was posted since the wait was queued has been heard yet: this is the same turn. */
+void smb_wait_for(struct smb_request *q, const struct smb_wait *wait, smb_then *then)
+{
+    struct run_wait w = {.until_ms = INT64_MAX, .take_back = take_back};
+    assert(wait->patience_ms == 0 || wait->over != NULL);
+    if (wait->patience_ms > 0) {
+        w.until_ms = loop_now_ms(q->conn->loop) + wait->patience_ms;
+        w.over = wait_over;
+    }
+    q->wait = wait;
+    q->then = then;
+    if (!wait->quiet && !q->pending && smb_may_wait(q))
+        smb_pending(q);
+    run_expect_wake(&q->run);
+    run_wait_for(&q->run, &w, go_on);
 }

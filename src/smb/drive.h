@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a command does what may take time: transactions and disk work leave the loop, and the command
- * goes on with `then` on its connection's thread, in the same turn when nothing had to wait. What
- * they work on lies in the request's arena. `then` ends in smb_complete or begins the next step,
- * also when the connection has been cut meanwhile: what was registered has to be undone. */
+/* How a command does what may take time, all of it through run/run.h: transactions and disk work
+ * leave the loop, and the command goes on with `then` on its connection's thread, in the same turn
+ * when nothing had to wait. What they work on lies in the request's arena. `then` ends in
+ * smb_complete or begins the next step, also when the connection has been cut meanwhile: what was
+ * registered has to be undone. */
 #ifndef SMB_DRIVE_H
 #define SMB_DRIVE_H
 
@@ -24,6 +25,22 @@ void smb_update(struct smb_request *q, engine_fn *fn, void *args, enum engine_ac
 void smb_flush_store(struct smb_request *q, smb_then *then);
 /* Work in the pool; it touches nothing but the request's arena and q->work. */
 void smb_in_pool(struct smb_request *q, struct err (*work)(struct smb_request *q), smb_then *then);
+
+/* A wait for someone else, who calls run_wake. */
+struct smb_wait {
+    int64_t patience_ms; /* 0: without end */
+    bool quiet;          /* it is short: no interim answer, and no CANCEL */
+    /* See struct run_wait. */
+    bool (*take_back)(struct smb_request *q);
+    void (*over)(struct smb_request *q); /* NULL only without an end */
+};
+/* `then` gets OK, or ERR_CLIENT_GONE after a CANCEL or with the end of the handle or connection.
+ * Before it the client gets an interim answer, except in the middle of a compound, where it just
+ * waits. */
+void smb_wait_for(struct smb_request *q, const struct smb_wait *wait, smb_then *then);
+/* In the middle of a compound no interim answer can be sent: what may take as long as it likes is
+ * not waited for there. */
+bool smb_may_wait(const struct smb_request *q);
 
 struct store *smb_store(const struct smb_request *q);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/clock.h"
+#include "core/container.h"
 #include "core/mem.h"
 #include "smb/commands/create.h"
 #include "smb/commands/session.h"
@@ -217,7 +218,7 @@ void smb_durable_look(struct smb_server *s)
 
 static void close_expired(struct loop_timer *timer)
 {
-    struct smb_opens *t = (struct smb_opens *)((char *)timer - offsetof(struct smb_opens, timer));
+    struct smb_opens *t = CONTAINER_OF(timer, struct smb_opens, timer);
     struct loop *loop = smb_server_world(t->server)->loops[0];
     int64_t now = clock_mono_ms();
     struct smb_open *o;
@@ -242,7 +243,7 @@ static void close_expired(struct loop_timer *timer)
 
 static void begin_looking(struct loop_task *task)
 {
-    struct smb_opens *t = (struct smb_opens *)((char *)task - offsetof(struct smb_opens, look));
+    struct smb_opens *t = CONTAINER_OF(task, struct smb_opens, look);
     loop_timer_set(smb_server_world(t->server)->loops[0], &t->timer, SMB_DURABLE_LOOK_MS);
 }
 

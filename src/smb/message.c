@@ -9,7 +9,9 @@
 #include "smb/commands/negotiate.h"
 #include "smb/commands/session.h"
 #include "smb/commands/write.h"
+#include "smb/drive.h"
 #include "smb/open.h"
+#include "smb/refused.h"
 #include "smb/server.h"
 
 static void run_next(struct smb_message *m);
@@ -250,6 +252,7 @@ void smb_complete(struct smb_request *q, uint32_t status)
     q->status = status;
     smb_server_count(q->conn->server, q->header.command, !has_own_body(status));
     smb_command_log(q);
+    smb_tell_refusal(q);
     if (q->pending)
         smb_leave_waiting(q);
     if (!q->no_answer && !q->conn->closed)
@@ -279,18 +282,15 @@ void smb_complete_err(struct smb_request *q, struct err error)
     smb_complete(q, err_is(error) ? err_ntstatus(error.code) : STATUS_SUCCESS);
 }
 
-bool smb_pending(struct smb_request *q, void (*cancel)(struct smb_request *request))
+void smb_pending(struct smb_request *q)
 {
     struct smb_message *m = q->message;
     struct smb_conn *c = q->conn;
-    if (m->plain.n > 0)
-        return false;
+    assert(!q->pending && smb_may_wait(q));
     /* What the commands before it answered goes out now, with the interim answer behind it. */
     q->pending = true;
     q->async_id = ++c->last_async_id;
-    q->cancel = cancel;
     q->status = STATUS_PENDING;
-    q->pending = true;
     struct smb_header h = answer_header(q);
     h.credits = smb_window_grant(&c->window, q->header.credits);
     /* Not signed ([MS-SMB2] 3.3.4.1.1): the final answer has the same message id, which is what
@@ -302,7 +302,12 @@ bool smb_pending(struct smb_request *q, void (*cancel)(struct smb_request *reque
     if (c->waiting != NULL)
         c->waiting->wait_previous = q;
     c->waiting = q;
-    return true;
+}
+
+void smb_cancel_wait(struct smb_request *q)
+{
+    smb_leave_waiting(q);
+    run_cancel(&q->run);
 }
 
 void smb_notify(struct smb_conn *c, struct smb_session *session, uint16_t command, struct str body)
@@ -453,6 +458,8 @@ static bool take_command(struct smb_message *m, struct smb_request *q)
     q->body = str_from(q->packet, SMB_HEADER_BYTES);
     q->out = buf_in(&m->arena);
     m->plain = str_from(rest, length);
+    const struct smb_world *world = smb_server_world(m->conn->server);
+    run_init(&q->run, m->conn->loop, world->store, world->pool);
     return ++m->count <= SMB_COMPOUND_MAX;
 }
 

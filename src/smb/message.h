@@ -14,6 +14,10 @@ void smb_message_free(struct smb_message *m);
 /* Takes the block, which has SMB_FRAME_BYTES free before the message. */
 void smb_conn_queue(struct smb_conn *c, struct smb_block *message);
 
+/* Sends the interim answer and makes the request findable for CANCEL. */
+void smb_pending(struct smb_request *request);
+/* Ends the wait of a pending request: by CANCEL, with its handle or with its connection. */
+void smb_cancel_wait(struct smb_request *request);
 /* The request is no longer to be found by CANCEL. */
 void smb_leave_waiting(struct smb_request *request);
 /* One thing less is under way on the connection; it may be freed now. In conn.c. */

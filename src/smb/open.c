@@ -7,6 +7,7 @@
 #include "core/mem.h"
 #include "smb/commands/notify.h"
 #include "smb/commands/session.h"
+#include "smb/message.h"
 #include "smb/open_table.h"
 #include "smb/server.h"
 
@@ -174,7 +175,7 @@ static void interrupt_on(const struct smb_open *o, const struct smb_conn *c)
         bool ours = w->open == o;
         if (ours) {
             w->interrupted = true;
-            w->cancel(w);
+            smb_cancel_wait(w);
         }
         w = ours ? c->waiting : w->wait_next;
     }

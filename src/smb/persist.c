@@ -232,11 +232,11 @@ static struct err restore_one(void *arg, struct str partition, const struct file
         smb_open_drop(o);
         return OK;
     }
-    struct opens_place place = {.path = seen->path,
-                                .parent = seen->parent,
-                                .calls = &SMB_OPENS_OWNER,
-                                .owner = r->server,
-                                .tag = o->id.fleeting};
+    struct opens_reclaim_as place = {.path = seen->path,
+                                     .parent = seen->parent,
+                                     .calls = &SMB_OPENS_OWNER,
+                                     .owner = r->server,
+                                     .tag = o->id.fleeting};
     o->handle = opens_restore(store->opens, &held->open, &place);
     smb_durable_restore(o);
     r->count++;

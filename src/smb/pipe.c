@@ -152,13 +152,19 @@ struct pipe_reading {
     uint64_t length;
 };
 
-/* False when there is nothing. */
-static bool read_answer(struct smb_request *q, uint64_t length)
+/* Nobody reads nothing: who wants no bytes waits. */
+static bool can_read(const struct smb_request *q)
 {
+    const struct pipe_reading *r = q->work;
+    const struct smb_pipe *channel = &q->open->channel;
+    return r->length > 0 && channel->answer != NULL && channel->answer_read < channel->answer_n;
+}
+
+static void read_answer(struct smb_request *q)
+{
+    const struct pipe_reading *r = q->work;
     bool more;
-    struct str bytes = smb_pipe_take(q->open, length, &more);
-    if (bytes.n == 0)
-        return false;
+    struct str bytes = smb_pipe_take(q->open, r->length, &more);
     buf_put_le16(&q->out, 17);
     buf_put_u8(&q->out, SMB_HEADER_BYTES + 16);
     buf_put_u8(&q->out, 0);
@@ -166,12 +172,21 @@ static bool read_answer(struct smb_request *q, uint64_t length)
     buf_put_le64(&q->out, 0);
     buf_put(&q->out, bytes);
     smb_complete(q, more ? STATUS_BUFFER_OVERFLOW : STATUS_SUCCESS);
-    return true;
 }
 
-static void read_cancelled(struct smb_request *q)
+static void waited(struct smb_request *q, struct err outcome)
 {
-    smb_complete(q, STATUS_CANCELLED);
+    if (err_is(outcome))
+        smb_complete(q, STATUS_CANCELLED);
+    else
+        read_answer(q);
+}
+
+/* Readers are found by the list of those that wait: nothing is to be taken back. */
+static bool take_back(struct smb_request *q)
+{
+    (void)q;
+    return true;
 }
 
 /* The one that has waited longest; new ones are put in front. */
@@ -189,8 +204,8 @@ static struct smb_request *first_reader(const struct smb_open *o)
 static void wake_readers(struct smb_open *o)
 {
     struct smb_request *q = first_reader(o);
-    while (q != NULL && read_answer(q, ((const struct pipe_reading *)q->work)->length))
-        q = first_reader(o);
+    for (; q != NULL && can_read(q); q = first_reader(o))
+        run_wake_here(&q->run);
 }
 
 void smb_pipe_read(struct smb_request *q, uint64_t length)
@@ -198,7 +213,11 @@ void smb_pipe_read(struct smb_request *q, uint64_t length)
     struct pipe_reading *r = ARENA_NEW(q->arena, struct pipe_reading);
     r->length = length;
     q->work = r;
-    /* In the middle of a compound nobody can wait. */
-    if (!read_answer(q, length) && !smb_pending(q, read_cancelled))
+    static const struct smb_wait ANSWER = {.take_back = take_back};
+    if (can_read(q))
+        read_answer(q);
+    else if (smb_may_wait(q))
+        smb_wait_for(q, &ANSWER, waited);
+    else
         smb_complete(q, STATUS_PIPE_EMPTY);
 }

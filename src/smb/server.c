@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/container.h"
 #include "core/log.h"
 #include "core/mem.h"
 #include "net/address_count.h"
@@ -17,6 +18,7 @@
 #include "smb/clients.h"
 #include "smb/commands/session.h"
 #include "smb/conn.h"
+#include "smb/drive.h"
 #include "smb/open.h"
 #include "smb/persist.h"
 #include "smb/tunnel.h"
@@ -82,7 +84,7 @@ static bool end_one(struct smb_worker *w)
 
 static void look_at_keys(struct loop_task *task)
 {
-    struct smb_worker *w = (struct smb_worker *)((char *)task - offsetof(struct smb_worker, look));
+    struct smb_worker *w = CONTAINER_OF(task, struct smb_worker, look);
     atomic_store(&w->looks, false);
     while (end_one(w))
         ;
@@ -94,8 +96,7 @@ static void look_at_keys(struct loop_task *task)
  * of clients that ask nothing. */
 static void accounts_changed(struct accounts_listener *listener)
 {
-    struct smb_server *s =
-        (struct smb_server *)((char *)listener - offsetof(struct smb_server, listener));
+    struct smb_server *s = CONTAINER_OF(listener, struct smb_server, listener);
     for (size_t i = 0; i < s->world.loop_count; i++) {
         struct smb_worker *w = &s->workers[i];
         if (!atomic_exchange(&w->looks, true))
@@ -114,6 +115,8 @@ struct err smb_server_new(const struct smb_world *world, const struct smb_option
     smb_server_limit(s, s->options.connections_max, s->options.connections_per_address);
     if (s->options.early_bytes_max == 0)
         s->options.early_bytes_max = SMB_EARLY_BYTES_MAX;
+    if (s->options.early_ms == 0)
+        s->options.early_ms = SMB_EARLY_MS;
     s->opens = smb_opens_new(s);
     s->cards = smb_cards_new();
     s->clients = smb_clients_new();
@@ -182,8 +185,7 @@ static void close_all(struct smb_worker *w)
 
 static void tell_drained(struct loop_task *task)
 {
-    struct smb_server *s =
-        (struct smb_server *)((char *)task - offsetof(struct smb_server, drained_task));
+    struct smb_server *s = CONTAINER_OF(task, struct smb_server, drained_task);
     s->drained(s->drained_arg);
 }
 
@@ -259,6 +261,11 @@ bool smb_server_count_early(struct smb_server *s, size_t now, size_t before)
            s->options.early_bytes_max;
 }
 
+unsigned smb_server_early_ms(const struct smb_server *s)
+{
+    return s->options.early_ms;
+}
+
 /* The newest is the first of the list. */
 struct smb_conn *smb_server_oldest_stranger(struct smb_server *s, const struct loop *loop)
 {
@@ -320,10 +327,17 @@ struct smb_session *smb_server_session_on(struct smb_server *s, const struct loo
     return session_of(worker_of(s, loop), id);
 }
 
-static void ended_everywhere(struct loop_task *task)
+static void ended_everywhere(struct smb_request *q, struct err outcome)
 {
-    smb_complete((struct smb_request *)((char *)task - offsetof(struct smb_request, task)),
-                 STATUS_SUCCESS);
+    (void)outcome.code; /* all loops have done it, also when the client has gone */
+    smb_complete(q, STATUS_SUCCESS);
+}
+
+/* All loops call back. */
+static bool cannot_take_back(struct smb_request *q)
+{
+    (void)q;
+    return false;
 }
 
 static void end_session_here(struct loop_task *task)
@@ -335,8 +349,7 @@ static void end_session_here(struct loop_task *task)
         smb_session_end(session);
     if (atomic_fetch_sub(&e->left, 1) > 1)
         return;
-    e->q->task.run = ended_everywhere;
-    loop_post(e->q->conn->loop, &e->q->task);
+    run_wake(&e->q->run);
     free(e);
 }
 
@@ -354,6 +367,8 @@ void smb_server_end_session(struct smb_request *q, uint64_t id)
             (struct end_here){.task.run = end_session_here, .worker = &s->workers[i], .all = e};
         loop_post(s->workers[i].loop, &e->here[i].task);
     }
+    static const struct smb_wait ALL_LOOPS = {.quiet = true, .take_back = cannot_take_back};
+    smb_wait_for(q, &ALL_LOOPS, ended_everywhere);
 }
 
 /* ---- listening ---- */
@@ -381,7 +396,7 @@ static void listener_take(struct listener *base, int fd, const struct sockaddr_s
 struct err smb_server_listen(struct smb_server *s, const char *host, uint16_t port,
                              uint16_t *port_out)
 {
-    struct listener_place place;
+    struct listener_address place;
     TRY(listener_resolve(host, port, &place));
     for (size_t i = 0; i < s->world.loop_count; i++) {
         struct smb_worker *w = &s->workers[i];
@@ -397,7 +412,7 @@ struct err smb_server_listen(struct smb_server *s, const char *host, uint16_t po
 
 static void drain_here(struct loop_task *task)
 {
-    struct smb_worker *w = (struct smb_worker *)((char *)task - offsetof(struct smb_worker, drain));
+    struct smb_worker *w = CONTAINER_OF(task, struct smb_worker, drain);
     if (w->listening) {
         listener_close(&w->listener);
         w->listening = false;

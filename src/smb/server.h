@@ -12,6 +12,7 @@
 #include "service/common/store.h"
 
 struct address_counts;
+struct smb_refusal;
 struct line_log;
 struct smb_blocks;
 struct smb_conn;
@@ -26,6 +27,7 @@ struct smb_options {
     unsigned connections_per_address; /* 0: no limit */
     size_t early_bytes_max; /* that clients without a proved key may hold together; 0: the default,
                                SMB_EARLY_BYTES_MAX */
+    unsigned early_ms;      /* that they have to prove one; 0: the default, SMB_EARLY_MS */
 };
 
 /* What the front end works on; the pointers stay the caller's. */
@@ -37,6 +39,9 @@ struct smb_world {
     struct store *store;
     struct line_log *log;             /* of commands; NULL: none */
     struct address_counts *addresses; /* counts connections, with those of HTTP; NULL: none */
+    /* NULL, or: a request was refused for what others hold (refused.h). On any loop's thread. */
+    void (*refused)(void *arg, const struct smb_refusal *refusal);
+    void *refused_arg;
 };
 
 struct smb_server;
@@ -89,6 +94,7 @@ unsigned smb_server_connections(struct smb_server *s);
 /* A stranger's connection holds so much now, and did so much before. False: all of them together
  * hold too much. */
 bool smb_server_count_early(struct smb_server *s, size_t now, size_t before);
+unsigned smb_server_early_ms(const struct smb_server *s);
 /* Of the loop, on whose thread this is. There is one. */
 struct smb_conn *smb_server_oldest_stranger(struct smb_server *s, const struct loop *loop);
 void smb_server_remember(struct smb_server *s, struct smb_conn *c);

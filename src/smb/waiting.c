@@ -1,59 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "smb/waiting.h"
 
-#include "smb/message.h"
 #include "smb/open.h"
 
 /* On any thread. */
 static void wait_done(struct opens_wait *wait)
 {
-    struct smb_waiting *w =
-        (struct smb_waiting *)((char *)wait - offsetof(struct smb_waiting, wait));
-    loop_post(w->q->conn->loop, &w->wake);
+    run_wake(&CONTAINER_OF(wait, struct smb_waiting, wait)->q->run);
 }
 
-static void on_wake(struct loop_task *task)
+static bool take_back(struct smb_request *q)
 {
-    struct smb_waiting *w =
-        (struct smb_waiting *)((char *)task - offsetof(struct smb_waiting, wake));
-    loop_timer_cancel(w->q->conn->loop, &w->timer);
-    if (w->cancelled || w->q->conn->closed)
-        smb_complete(w->q, STATUS_CANCELLED);
-    else
-        w->then(w->q);
+    return opens_wait_cancel(smb_opens_table(q), &q->waiting->wait);
 }
 
-static void on_patience_over(struct loop_timer *timer)
+static void patience_over(struct smb_request *q)
 {
-    struct smb_waiting *w =
-        (struct smb_waiting *)((char *)timer - offsetof(struct smb_waiting, timer));
-    opens_wait_over(smb_opens_table(w->q), &w->wait);
+    opens_wait_over(smb_opens_table(q), &q->waiting->wait);
 }
 
-static void on_cancel(struct smb_request *q)
+void smb_waiting_init(struct smb_waiting *w, struct smb_request *q)
 {
-    struct smb_waiting *w = q->waiting;
-    w->cancelled = true;
-    smb_leave_waiting(q);
-    if (!opens_wait_cancel(smb_opens_table(q), &w->wait))
-        return; /* it has just ended: on_wake comes */
-    loop_timer_cancel(q->conn->loop, &w->timer);
-    smb_complete(q, STATUS_CANCELLED);
+    *w = (struct smb_waiting){.wait.done = wait_done, .q = q};
 }
 
-void smb_waiting_init(struct smb_waiting *w, struct smb_request *q,
-                      void (*then)(struct smb_request *q))
+void smb_wait_for_caches(struct smb_waiting *w, smb_then *then)
 {
-    *w = (struct smb_waiting){.q = q, .then = then};
-    w->wait.done = wait_done;
-    w->wake.run = on_wake;
-    w->timer.fire = on_patience_over;
-    q->waiting = w;
+    static const struct smb_wait CACHES = {
+        .patience_ms = OPENS_SMB_BREAK_MS, .take_back = take_back, .over = patience_over};
+    w->q->waiting = w;
+    smb_wait_for(w->q, &CACHES, then);
 }
 
-void smb_waiting_begin(struct smb_waiting *w)
+void smb_wait_for_lock(struct smb_waiting *w, bool patient, smb_then *then)
 {
-    loop_timer_set(w->q->conn->loop, &w->timer, OPENS_SMB_BREAK_MS);
-    if (!w->q->pending)
-        (void)smb_pending(w->q, on_cancel);
+    static const struct smb_wait LOCK = {.take_back = take_back};
+    static const struct smb_wait CLAIM = {.take_back = take_back, .quiet = true};
+    w->q->waiting = w;
+    smb_wait_for(w->q, patient ? &LOCK : &CLAIM, then);
 }

@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A request that waits in the open-file table for others to give up what they cache. They have
- * OPENS_SMB_BREAK_MS, then it is taken from them. */
+/* A request that waits in the open-file table for others: for caches, which they have
+ * OPENS_SMB_BREAK_MS to give up before they are taken from them, or for locks. */
 #ifndef SMB_WAITING_H
 #define SMB_WAITING_H
 
 #include "service/file/opens/opens.h"
-#include "smb/conn.h"
+#include "smb/drive.h"
 
 /* Lies in the request's arena. */
 struct smb_waiting {
     struct opens_wait wait; /* for the table's call that says ERR_OTHERS_FIRST */
     struct smb_request *q;
-    void (*then)(struct smb_request *q); /* tries again */
-    struct loop_task wake;
-    struct loop_timer timer;
-    bool cancelled;
 };
 
-void smb_waiting_init(struct smb_waiting *w, struct smb_request *q,
-                      void (*then)(struct smb_request *q));
-/* The wait is queued: `then` comes, or the request ends with STATUS_CANCELLED. The client gets an
- * interim answer, except in the middle of a compound, where it just waits. */
-void smb_waiting_begin(struct smb_waiting *w);
+/* Before that call. */
+void smb_waiting_init(struct smb_waiting *w, struct smb_request *q);
+
+/* The wait is queued: see smb_wait_for. */
+void smb_wait_for_caches(struct smb_waiting *w, smb_then *then);
+/* Without end, when the client is patient; else it is a short wait for a REST operation. */
+void smb_wait_for_lock(struct smb_waiting *w, bool patient, smb_then *then);
 
 #endif

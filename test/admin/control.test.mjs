@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { ACCOUNT, BIN, assertError, uniqueName, until } from '../rest/lib.mjs';
+import { ACCOUNT, BIN, STORE_IN_FOLDER, assertError, uniqueName, until } from '../rest/lib.mjs';
 import { ask, startAdmin } from './admin_lib.mjs';
 
 const MARK = { 'x-lazuli-control': '1' };
@@ -34,7 +34,7 @@ for (const engine of ['memory', 'local']) {
         after(async () => {
             await call('PUT', 'snapshots/left-behind', {});
             await server.endWell();
-            if (engine === 'local') {
+            if (engine === 'local' && STORE_IN_FOLDER) {
                 const checked = spawnSync(BIN, ['check', '--data', server.data], { encoding: 'utf8', timeout: 60000 });
                 assert.equal(checked.status, 0, checked.stdout + checked.stderr);
             }
@@ -45,6 +45,11 @@ for (const engine of ['memory', 'local']) {
         const put = (name, body, headers = {}) => server.request('blob', 'PUT', `/${box}/${name}`,
             { headers: { 'x-ms-blob-type': 'BlockBlob', ...headers }, body });
         const get = (name, options) => server.request('blob', 'GET', `/${box}/${name}`, options);
+        /** The answer does not come; a server that stops ends it. */
+        const stalls = async (work) => {
+            const late = new Promise((go) => { setTimeout(go, 400, 'waits'); });
+            assert.equal(await Promise.race([work.then(() => 'answered', () => 'failed'), late]), 'waits');
+        };
         /** As part of a race: named for `order`. */
         const as = (id) => ({ 'x-ms-client-request-id': id });
 
@@ -116,6 +121,67 @@ for (const engine of ['memory', 'local']) {
             await call('POST', `snapshots/${name}/restore`, undefined, { status: 404 });
             await call('PUT', 'snapshots/Not%20a%20name', {}, { status: 400 });
             await call('POST', 'snapshots/x/burn', {}, { status: 404 });
+        });
+
+        test('two states: each puts back its own, in any order, as often as it likes', async () => {
+            const large = (letter) => Buffer.alloc(200000, letter).toString();
+            const names = [`a${uniqueName()}`, `b${uniqueName()}`];
+            const look = async () => [await get('two'), await get('big'), await get('born')].map(({ status, text }) => (status === 200 ? text[0] + text.length : status));
+            await put('two', '1');
+            await put('big', large('1'));
+            await call('PUT', `snapshots/${names[0]}`, {});
+            await put('two', '2');
+            await put('big', large('2'));
+            await put('born', '2');
+            await call('PUT', `snapshots/${names[1]}`, {});
+            await put('two', '3');
+            await put('big', large('3'));
+            await server.request('blob', 'DELETE', `/${box}/born`);
+            const wanted = [['11', '1200000', 404], ['21', '2200000', '21']];
+            for (const i of [0, 1, 0, 0, 1, 1, 0]) {
+                await call('POST', `snapshots/${names[i]}/restore`);
+                assert.deepEqual(await look(), wanted[i]);
+                await put('big', large('x'));
+            }
+            // A name that is used again is a new state.
+            await put('two', '4');
+            await call('PUT', `snapshots/${names[0]}`, {});
+            await put('two', '5');
+            await call('POST', `snapshots/${names[0]}/restore`);
+            assert.equal((await get('two')).text, '4');
+            // What is emptied comes back too.
+            await call('POST', 'reset', { keep: true });
+            assert.equal((await get('two')).status, 404);
+            await call('POST', `snapshots/${names[1]}/restore`);
+            assert.deepEqual(await look(), wanted[1]);
+            for (const name of names)
+                await call('DELETE', `snapshots/${name}`);
+        });
+
+        test('to save and to restore costs as much as has changed, not as much as there is', async () => {
+            const blobs = Array.from({ length: 2000 }, (_, i) => ({ name: `n${i}`, text: 'x'.repeat(100) }));
+            await call('POST', 'seed', { containers: [{ name: 'many', blobs }] });
+            const written = async () => Number(/^lazuli_journal_written_bytes_total (\S+)/m.exec((await ask(server, 'GET', '/metrics')).text)?.[1] ?? 0);
+            const before = await written();
+            await call('PUT', 'snapshots/many', {});
+            for (let i = 0; i < 3; i++) {
+                await server.request('blob', 'PUT', '/many/n7', { headers: { 'x-ms-blob-type': 'BlockBlob' }, body: 'changed' });
+                await call('POST', 'snapshots/many/restore');
+                assert.equal((await server.request('blob', 'GET', '/many/n7')).text, blobs[7].text);
+            }
+            assert.ok(await written() - before < 100000, `${await written() - before} bytes`);
+            await call('DELETE', 'snapshots/many');
+        });
+
+        if (engine === 'local') test('a state survives a crash, and misses nothing of what came after it', async () => {
+            await put('crash', 'one');
+            await call('PUT', 'snapshots/crash', {});
+            await put('crash', 'two');
+            await server.restart({ crash: true });
+            await put('crash-new', 'three');
+            await call('POST', 'snapshots/crash/restore');
+            assert.deepEqual([(await get('crash')).text, (await get('crash-new')).status], ['one', 404]);
+            await call('DELETE', 'snapshots/crash');
         });
 
         test('reset empties one service of one account, or everything', async () => {
@@ -193,7 +259,7 @@ for (const engine of ['memory', 'local']) {
             await call('DELETE', 'faults/busy');
             await call('DELETE', 'faults/busy', undefined, { status: 404 });
             const metrics = (await ask(server, 'GET', '/metrics')).text;
-            assert.match(metrics, /^lazuli_faults_injected_total [2-9]/m);
+            assert.match(metrics, /^lazuli_faults_injected_total\{rule="removed"\} [2-9]/m);
         });
 
         test('faults: the same seed, the same chance', async () => {
@@ -241,6 +307,95 @@ for (const engine of ['memory', 'local']) {
             assert.ok(performance.now() - began >= 290);
             assert.ok(late.headers['x-lazuli-fault'] !== undefined);
             await call('PUT', 'faults', []);
+        });
+
+        test('faults: any status, 429 among them; every n-th; by a header', async () => {
+            await put('limited', 'x');
+            await call('PUT', 'faults', [{ id: 'many', match: { object: 'limited', header: { 'X-Team': 'a*' } }, when: { every: 3 }, do: { status: 429, retryAfterSeconds: 1 } }]);
+            const seen = [];
+            for (let i = 0; i < 6; i++)
+                seen.push(await get('limited', { headers: { 'X-Team': 'ants' } }));
+            assert.deepEqual(seen.map(({ status }) => status), [200, 200, 429, 200, 200, 429]);
+            assertError({ ...seen[2], service: 'blob' }, 429, 'TooManyRequests');
+            assert.equal(seen[2].headers['retry-after'], '1');
+            for (const headers of [{}, { 'X-Team': 'bees' }])
+                assert.equal((await get('limited', { headers })).status, 200);
+            await call('PUT', 'faults', [{ match: { object: 'limited' }, do: { status: 504, error: 'OperationTimedOut' } }]);
+            assertError({ ...await get('limited'), service: 'blob' }, 504, 'OperationTimedOut');
+            const [fault] = await call('GET', 'faults');
+            assert.deepEqual(fault.do, { error: 'OperationTimedOut', status: 504 });
+            const metrics = (await ask(server, 'GET', '/metrics')).text;
+            assert.match(metrics, /lazuli_requests_total\{[^}]*status="429",error="TooManyRequests"/);
+            await call('PUT', 'faults', []);
+        });
+
+        test('faults: a rate, above which the server is busy', async () => {
+            await put('rated', 'x');
+            await call('PUT', 'faults', [{ match: { object: 'rated' }, do: { rate: { perSecond: 1, burst: 3 } } }]);
+            const seen = [];
+            for (let i = 0; i < 8; i++)
+                seen.push((await get('rated')).status);
+            assert.deepEqual(seen.slice(0, 3), [200, 200, 200]);
+            assert.ok(seen.filter((status) => status === 503).length >= 1, seen.join());
+            await call('PUT', 'faults', []);
+            assert.equal((await get('rated')).status, 200);
+        });
+
+        test('faults while the answer is sent: wrong bytes, slow bytes, a stop, a close', async () => {
+            for (const size of [4000, 400000]) {
+                const body = Buffer.alloc(size, 'abcdefgh').toString();
+                await put('sent', body);
+                const match = { operation: 'GetBlob', object: 'sent' };
+                await call('PUT', 'faults', [{ match, at: 'while-sending', do: { corrupt: true, afterBytes: 1234 } }]);
+                const { text } = await get('sent');
+                const wrong = [...text].map((letter, i) => (letter === body[i] ? -1 : i)).filter((i) => i >= 0);
+                assert.deepEqual([text.length, ...wrong], [size, 1234]);
+                await call('PUT', 'faults', [{ match, do: { bytesPerSecond: size * 5 } }]);
+                const began = performance.now();
+                assert.equal((await get('sent')).text, body);
+                assert.ok(performance.now() - began >= 150, 'a fifth of a second');
+                for (const how of ['close', 'reset']) {
+                    await call('PUT', 'faults', [{ match, when: { times: 1 }, do: { [how]: true, afterBytes: 100 } }]);
+                    await assert.rejects(get('sent'), how);
+                    assert.equal((await get('sent')).text, body);
+                }
+                await call('PUT', 'faults', [{ match, when: { times: 1 }, do: { stall: true, afterBytes: 100 } }]);
+                await stalls(get('sent'));
+                assert.equal((await get('sent')).text, body);
+            }
+            await call('PUT', 'faults', [{ match: { object: 'sent' }, when: { times: 1 }, do: { close: true } }]);
+            await assert.rejects(get('sent'));
+            await call('PUT', 'faults', [{ match: { object: 'sent' }, when: { times: 1 }, do: { stall: true } }]);
+            await stalls(get('sent'));
+            assert.equal((await get('sent')).status, 200);
+            await call('PUT', 'faults', [{ match: { object: 'sent' }, when: { seed: 3 }, do: { delayMs: 20, jitterMs: 50 } }]);
+            const began = performance.now();
+            assert.equal((await get('sent')).status, 200);
+            assert.ok(performance.now() - began >= 19);
+            await call('PUT', 'faults', []);
+        });
+
+        test('the journal: what was asked, by operation, object, status and fault; a test waits for a count', async () => {
+            const name = `j${uniqueName()}`;
+            await call('DELETE', 'requests');
+            assert.deepEqual(await call('GET', 'requests'), { count: 0, next: (await call('GET', 'requests')).next, requests: [] });
+            const waited = call('GET', `requests?operation=PutBlob&object=${name}*&wait=count:2`);
+            await put(`${name}-1`, 'one', as('journal-1'));
+            await put(`${name}-2`, 'two');
+            assert.equal((await waited).count, 2);
+            await get(`${name}-none`);
+            await call('POST', 'faults', { id: 'journal', match: { object: `${name}-1` }, do: { error: 'ServerBusy' } });
+            await get(`${name}-1`);
+            await call('DELETE', 'faults/journal');
+            const { count, requests } = await call('GET', `requests?container=${box}`);
+            assert.deepEqual([count, requests.map(({ operation, status }) => `${operation} ${status}`)], [4, ['PutBlob 201', 'PutBlob 201', 'GetBlob 404', 'GetBlob 503']]);
+            assert.deepEqual([requests[0].clientRequestId, requests[0].bytesIn, requests[2].error, requests[3].fault], ['journal-1', 3, 'BlobNotFound', 'journal']);
+            assert.equal((await call('GET', 'requests?status=404')).requests[0].object, `${name}-none`);
+            assert.equal((await call('GET', 'requests?error=Server*')).count, 1);
+            assert.equal((await call('GET', `requests?after=${requests[1].id}&limit=1`)).requests.length, 1);
+            assert.equal((await call('GET', 'requests?operation=GetBlob&wait=count:9&timeoutMs=50')).count, 2);
+            for (const wrong of ['service=disk', 'operation=Nothing', 'wait=3', 'wait=count:x', 'status=x', 'limit=9999', `object=${'x'.repeat(400)}`])
+                await call('GET', `requests?${wrong}`, undefined, { status: 400 });
         });
 
         test('the clock: leases and SAS end at once, and clients need not know', async () => {
@@ -340,8 +495,10 @@ describe('who may use it, and what it refuses', () => {
                 { do: { delayMs: 1e9 } }, { do: { reset: 'yes' } }, { match: { operation: 'NoSuchOperation' }, do: { reset: true } },
                 { match: { service: 'disk' }, do: { reset: true } }, { match: { colour: 'red' }, do: { reset: true } },
                 { when: { probability: 2 }, do: { reset: true } }, { at: 'midnight', do: { reset: true } }, { id: 'a b', do: { reset: true } },
-                { id: 'x'.repeat(100), do: { reset: true } }, { unknown: 1, do: { reset: true } }],
-            holds: [{ at: 'noon' }, { parties: 99 }, { times: 1, parties: 2 }, { order: 'abc' }, { order: [1] }, { timeoutMs: 1e9 }, { id: '/' }],
+                { id: 'x'.repeat(100), do: { reset: true } }, { unknown: 1, do: { reset: true } }, { do: { status: 200 } }, { do: { status: 429, stall: true } },
+                { do: { rate: {} } }, { do: { error: 'ServerBusy', afterBytes: 1 } }, { at: 'while-sending', do: { error: 'ServerBusy' } },
+                { match: { header: 'x' }, do: { reset: true } }, { match: { header: { a: 1 } }, do: { reset: true } }, { when: { every: -1 }, do: { reset: true } }],
+            holds: [{ at: 'noon' }, { at: 'while-sending' }, { parties: 99 }, { times: 1, parties: 2 }, { order: 'abc' }, { order: [1] }, { timeoutMs: 1e9 }, { id: '/' }],
             clock: [{ advanceMs: 'x' }, { advanceMs: 1.5 }, { setTo: 'yesterday' }, { freeze: 1 }, { advanceMs: 9e15 }, { hour: 1 }],
             reset: [{ service: 'disk' }, { account: 7 }, { all: true }],
         };
@@ -396,6 +553,9 @@ describe('who may use it, and what it refuses', () => {
         assert.equal(ok('hold', 'wait', 'h', '0').arrived, 0);
         ok('hold', 'release', 'h');
         ok('hold', 'delete', 'h');
+        ok('request', 'clear');
+        assert.equal(ok('request', 'list').count, 0);
+        assert.equal(ok('request', 'wait', 'GetBlob', '0').count, 0);
         ok('snapshot', 'save', 'one');
         assert.deepEqual(ok('snapshot', 'list'), ['one']);
         ok('snapshot', 'restore', 'one');
@@ -410,6 +570,44 @@ describe('who may use it, and what it refuses', () => {
         assert.equal(ctl('nonsense').status, 2);
         assert.match(ctl().stderr, /snapshot list/);
     });
+});
+
+test('a slip of the pen takes nothing away, and no time breaks the server', async () => {
+    const server = await startAdmin({ inMemory: true, dfs: true, args: ['--test-control', '--hns', ACCOUNT] });
+    const call = (...args) => control(server, ...args);
+    const box = uniqueName();
+    try {
+        assert.equal((await server.request('blob', 'PUT', `/${box}`, { query: { restype: 'container' } })).status, 201);
+        // A name that is empty, of nobody, or followed by more is not that of everything, or of what stands before.
+        await call('POST', 'reset', { account: '' }, { status: 404 });
+        await call('POST', 'reset', { account: 'nobody' }, { status: 404 });
+        await call('POST', 'reset', { service: '' }, { status: 400 });
+        await call('PUT', 'snapshots/mine', { account: 'nobody' }, { status: 404 });
+        await call('DELETE', `accounts/${ACCOUNT}/more`, undefined, { status: 404 });
+        await call('PUT', 'snapshots/mine', {});
+        for (const [method, path] of [['PUT', 'snapshots/mine/more'], ['DELETE', 'snapshots/mine/more'], ['POST', 'snapshots/mine/other'], ['POST', 'snapshots//restore'],
+            ['DELETE', 'faults/'], ['DELETE', 'accounts/'], ['POST', 'holds/h/release/more'], ['GET', 'holds/h/more']])
+            await call(method, path, method === 'GET' ? undefined : {}, { status: 404 });
+        assert.deepEqual(await call('GET', 'snapshots'), ['mine']);
+        assert.equal((await server.request('blob', 'HEAD', `/${box}`, { query: { restype: 'container' } })).status, 200);
+        // What is said twice is not understood.
+        const twice = await ask(server, 'POST', '/_lazuli/control/v1/faults', { headers: MARK, body: '{"do":{"error":"ServerBusy"},"do":{"reset":true}}' });
+        assert.equal(twice.status, 400, twice.text);
+        // Stamps of the far future would be kept for good, and not fit.
+        for (const setTo of ['9999-12-31T23:59:59Z', '2400-01-01T00:00:00Z', '2150-01-02T00:00:00Z', '1969-01-01T00:00:00Z', '1601-01-01T00:00:00Z', '0001-01-01T00:00:00Z'])
+            await call('POST', 'clock', { setTo }, { status: 400 });
+        for (const advanceMs of [2 ** 53, -(2 ** 53), 150 * 366 * 86400e3, -60 * 366 * 86400e3])
+            await call('POST', 'clock', { advanceMs }, { status: 400 });
+        for (const [i, setTo] of ['2149-12-31T00:00:00Z', '1970-01-03T00:00:00Z'].entries()) {
+            await call('POST', 'clock', { setTo });
+            await call('POST', 'clock', { advanceMs: 400 * 366 * 86400e3 }, { status: 400 });
+            assert.equal((await server.request('dfs', 'PUT', `/${box}/dir${i}/file`, { query: 'resource=file' })).status, 201);
+            assert.equal((await server.request('queue', 'PUT', `/${box}${i}`)).status, 201);
+            assert.equal((await server.request('file', 'PUT', `/${box}${i}`, { query: 'restype=share' })).status, 201);
+        }
+    } finally {
+        await server.stop();
+    }
 });
 
 test('--seed fills a server at its start; until then it is not ready', async () => {

@@ -280,6 +280,32 @@ test('lazuli inspect prints the same, and follows', async () => {
     assert.match(refused.stderr, /AuthenticationFailed/);
 });
 
+test('--explain: an answer names its event, and lazuli inspect --explain tells of it', async () => {
+    const open = await startAdmin({ args: ['--explain'] });
+    try {
+        const write = (headers = {}) => open.request('blob', 'PUT', '/explained/b', { headers: { 'x-ms-blob-type': 'BlockBlob', ...headers }, body: 'x' });
+        await open.request('blob', 'PUT', '/explained', { query: { restype: 'container' } });
+        assert.equal((await write({ 'User-Agent': 'winner/1' })).headers['x-lazuli-explain'], undefined);
+        const refused = await write({ 'If-None-Match': '*' });
+        const id = refused.headers['x-lazuli-explain'];
+        assert.match(id ?? '', /^\d+$/);
+        await write({ 'If-Match': '"0x1"' });
+        const { events } = (await askSigned(open, 'GET', `/api/v1/inspect/events?id=${id}`)).json();
+        assert.deepEqual(events.map((event) => [String(event.id), event.error, event.madeBy.userAgent]), [[id, 'BlobAlreadyExists', 'winner/1']]);
+        const flags = ['--admin-port', String(open.ports.admin)];
+        const told = spawnSync(BIN, ['inspect', '--explain', id, ...flags], { encoding: 'utf8', timeout: 30000 });
+        assert.equal(told.status, 0, told.stderr);
+        assert.match(told.stdout, /409 BlobAlreadyExists PutBlob/);
+        assert.doesNotMatch(told.stdout, /ConditionNotMet/);
+        assert.equal(spawnSync(BIN, ['inspect', '--explain', ...flags], { encoding: 'utf8' }).status, 2);
+        assert.equal((await askSigned(open, 'GET', '/api/v1/inspect/events?id=x')).status, 400);
+    } finally {
+        await open.stop();
+    }
+    const { headers } = await put('shown', { 'If-Match': '"0x1"' });
+    assert.equal(headers['x-lazuli-explain'], undefined, 'only who asks for it gets it');
+});
+
 test('--no-inspector keeps nothing', async () => {
     const without = await startAdmin({ args: ['--no-inspector'] });
     try {

@@ -7,9 +7,10 @@ import { freePorts, until } from '../rest/lib.mjs';
 import { DELETE, READ, SmbClient, WRITE } from '../smb/client.mjs';
 import { ask, askSigned, startAdmin } from './admin_lib.mjs';
 
-let server, client;
+let server, client, smbPort;
 before(async () => {
     const [port] = await freePorts(1);
+    smbPort = port;
     server = await startAdmin({ args: ['--smb-port', String(port), '--test-control'] });
     await server.request('file', 'PUT', '/share1', { query: { restype: 'share' } });
     for (const name of ['busy', 'locked', 'going'])
@@ -51,6 +52,43 @@ test('rule S2: a locked range', async () => {
     assert.deepEqual(open.locks, [{ offset: 0, length: 100, exclusive: true }]);
     assert.match((await ask(server, 'GET', '/metrics')).text, /^lazuli_smb_locks 1$/m);
     await client.close(handle);
+});
+
+test('SMB refusals are events too: a share mode, a lock, a lease of REST, and who holds', async () => {
+    const other = await SmbClient.connect(smbPort, 'share1');
+    try {
+        const last = async (name) => (await inspect(`events?limit=1&resource=share1/${name}`)).events[0];
+        const handle = await client.open('busy', { access: READ | WRITE, share: '' });
+        await assert.rejects(other.open('busy', { access: READ }));
+        const shared = await last('busy');
+        assert.deepEqual([shared.operation, shared.error, shared.rule, shared.status], ['SMB Create', 'SharingViolation', 'S2', 409]);
+        assert.match(shared.sent, /^access r, shares /);
+        assert.match(shared.met.holder, /^SMB client 127\.0\.0\.1, access rw, shares , 0 locks/);
+        assert.equal(shared.request.address, '127.0.0.1');
+        await client.close(handle);
+
+        const mine = await client.open('locked', { access: READ | WRITE });
+        const theirs = await other.open('locked', { access: READ | WRITE });
+        await client.lock(mine, 0, 100, 'exclusive');
+        assert.equal(await other.lock(theirs, 10, 5, 'exclusive'), 0xC0000055);
+        const locked = await last('locked');
+        assert.deepEqual([locked.operation, locked.error, locked.rule], ['SMB Lock', 'FileLockConflict', 'S2']);
+        assert.match(locked.met.holder, /1 locks/);
+        await client.close(mine);
+        await other.close(theirs);
+
+        const lease = (action, headers = {}) => server.request('file', 'PUT', '/share1/going', { query: { comp: 'lease' }, headers: { 'x-ms-lease-action': action, ...headers } });
+        assert.equal((await lease('acquire', { 'x-ms-lease-duration': '-1', 'User-Agent': 'the-holder/1' })).status, 201);
+        await assert.rejects(other.open('going', { access: READ | WRITE }));
+        const leased = await last('going');
+        assert.deepEqual([leased.operation, leased.error], ['SMB Create', 'SharingViolation']);
+        assert.equal(leased.madeBy?.userAgent, 'the-holder/1');
+        assert.match((await ask(server, 'GET', '/metrics')).text, /^lazuli_leases_held\{kind="file"\} 1$/m);
+        assert.match((await ask(server, 'GET', '/metrics')).text, /^lazuli_conflicts_total\{service="file",rule="S2"\} [4-9]/m);
+        await lease('break');
+    } finally {
+        other.cut();
+    }
 });
 
 test('a reset by test control closes what SMB clients have open', async () => {

@@ -126,6 +126,21 @@ for (const title of ['Lost update', 'Optimistic: ETag and retry', 'Pessimistic: 
     });
 }
 
+test('requests are seen as they come: writes, reads and refusals, and lead to the timeline', async () => {
+    await goTo(page, 'inspect', 'requests');
+    await page.getByText(/live, \d+ requests/).waitFor();
+    await server.request('blob', 'PUT', '/pictures/seen.txt', { body: 'x', headers: { 'x-ms-blob-type': 'BlockBlob' } });
+    await row(page, 'pictures/seen.txt').waitFor();
+    await server.request('blob', 'GET', '/pictures/seen.txt');
+    await server.request('blob', 'PUT', '/pictures/seen.txt', { body: 'y', headers: { 'x-ms-blob-type': 'BlockBlob', 'If-None-Match': '*' } });
+    await page.getByLabel('Requests that contain').fill('seen.txt');
+    await row(page, 'GetBlob').waitFor();
+    await row(page, '409 BlobAlreadyExists').waitFor();
+    await page.shot('requests');
+    await row(page, '409 BlobAlreadyExists').click();
+    await page.locator('.timeline li.bad').waitFor();
+});
+
 test('scratch resources are gone after the tour', async () => {
     await openView(page, 'Overview');
     const left = async () => (await (await server.blobs()).listContainers().byPage().next()).value.containerItems.filter((one) => one.name.startsWith('tour')).length;

@@ -15,6 +15,7 @@
 #include "core/test.h"
 #include "disk.h"
 #include "power_run.h"
+#include "power_tree.h"
 
 enum {
     UPDATES_RUN = 120, /* between two cuts of one store */
@@ -32,6 +33,7 @@ struct trouble {
     bool at_start;           /* already when the store is opened */
     bool killed;             /* and started again, before the power goes */
     bool first_start;        /* of the first link: of the store there are empty folders only */
+    bool tree;               /* updates move, make and remove paths (power_tree.h) */
 };
 
 /* What is being looked at, for the one who reads of a failure. */
@@ -141,7 +143,7 @@ static uint32_t check_cut(struct run *run, size_t now, enum cut_kind kind)
     if (now >= run->made)
         run_check_whole(run, image);
     CHECK_OK(run_open(run, image, false, &run->engine));
-    uint32_t held = run_check(run, now);
+    uint32_t held = power_run_check(run, now);
     engine_close(run->engine);
     run_check_whole(run, image);
     free(image);
@@ -189,7 +191,7 @@ static void kill_and_go_on(struct run *run, const struct trouble *trouble, struc
         arm(trouble, random);
     open_store(run);
     m->opened = disk_note();
-    run_go_on(run, run_check(run, now), m->opened);
+    run_go_on(run, power_run_check(run, now), m->opened);
     run_updates(run, UPDATES_RUN / 2);
     m->ended = disk_now();
     engine_close(run->engine);
@@ -241,15 +243,18 @@ static void run_link(struct run *run, const struct trouble *trouble)
     at[0] = '\0';
 }
 
-static struct run *run_new(uint32_t seed)
+static struct run *run_new(uint32_t seed, bool tree)
 {
     struct run *run = MEM_NEW(struct run);
     run->seed = seed;
+    run->tree = tree;
     pthread_mutex_init(&run->lock, NULL);
     pthread_cond_init(&run->landed, NULL);
     clock_init_system(&run->clock);
     CHECK(asprintf(&run->folder, "%s/store", test_folder()) > 0);
     CHECK_OK(run_open(run, run->folder, false, &run->engine));
+    if (tree)
+        tree_begin(run->engine);
     engine_close(run->engine);
     return run;
 }
@@ -262,7 +267,7 @@ static void run_stores(struct trouble trouble)
 {
     (void)atexit(say_where);
     for (uint32_t seed = first_seed; seed < first_seed + stores; seed++) {
-        struct run *run = run_new(seed);
+        struct run *run = run_new(seed, trouble.tree);
         run->may_fail = trouble.fault.error != 0;
         if (trouble.first_start)
             empty_store(run);
@@ -384,6 +389,22 @@ static void test_failed_journal_writes(void)
     run_stores((struct trouble){.fault = fault, .killed = true});
 }
 
+/* Directories that are renamed and deleted: the whole of one such update is there, or nothing. */
+static void test_trees(void)
+{
+    run_stores((struct trouble){.tree = true});
+}
+
+static void test_trees_after_kills(void)
+{
+    run_stores((struct trouble){.tree = true, .killed = true});
+}
+
+static void test_trees_and_failed_flushes(void)
+{
+    run_stores((struct trouble){.tree = true, .fault = A_JOURNAL_FLUSH, .killed = true});
+}
+
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
@@ -402,6 +423,9 @@ int main(int argc, char **argv)
         {"full_disk", test_full_disk},
         {"full_disk_at_start", test_full_disk_at_start},
         {"failed_journal_writes", test_failed_journal_writes},
+        {"trees", test_trees},
+        {"trees_after_kills", test_trees_after_kills},
+        {"trees_and_failed_flushes", test_trees_and_failed_flushes},
     };
     if (argc > 2)
         stores = (uint32_t)strtoul(argv[2], NULL, 10);

@@ -6,6 +6,9 @@
 
 #include "core/mem.h"
 #include "core/test.h"
+#include "engine/mem/mem.h"
+#include "power_tree.h"
+#include "service/blob/sweep.h"
 
 enum {
     KEYS = 24,
@@ -120,7 +123,9 @@ static struct err run_call(struct txn *t, void *arg)
     char number[16];
     call->ran = disk_now();
     call->wrote = false;
-    for (uint32_t i = 0; i < call->plan.count; i++)
+    if (call->run->tree)
+        TRY(tree_change(t, call->run->seed, call->number));
+    for (uint32_t i = 0; i < call->plan.count && !call->run->tree; i++)
         TRY(put_change(t, &call->plan.changes[i], &call->extents[i]));
     int n = snprintf(number, sizeof number, "%u", call->number);
     TRY(txn_put(t, STR("number"), (struct str){number, (size_t)n}));
@@ -131,7 +136,7 @@ static struct err run_call(struct txn *t, void *arg)
 /* The caller holds the lock, or nobody else is there. */
 static void note_outcome(struct call *call, enum outcome outcome)
 {
-    CHECK(outcome == DONE || call->run->may_fail);
+    CHECK(outcome == DONE || call->run->may_fail || (call->run->tree && !call->wrote));
     call->outcome = outcome;
     call->told = disk_note();
     call->sure = outcome == DONE && call->plan.ack == ENGINE_DURABLE ? call->told : SIZE_MAX;
@@ -173,12 +178,19 @@ static bool write_extent(struct run *run, const struct model_row *row, struct ex
 
 static bool write_extents(struct run *run, struct call *call)
 {
+    if (run->tree)
+        return true;
     for (uint32_t i = 0; i < call->plan.count; i++) {
         const struct model_row *row = &call->plan.changes[i].row;
         if (row->content == IN_EXTENT && !write_extent(run, row, &call->extents[i]))
             return false;
     }
     return true;
+}
+
+static struct str partition_of(const struct run *run)
+{
+    return run->tree ? TREE_PARTITION : STR("p");
 }
 
 void run_submit(struct run *run, uint32_t number)
@@ -192,7 +204,7 @@ void run_submit(struct run *run, uint32_t number)
         pthread_mutex_unlock(&run->lock);
         return;
     }
-    call->update = (struct engine_update){.partition = STR("p"),
+    call->update = (struct engine_update){.partition = partition_of(run),
                                           .fn = run_call,
                                           .arg = call,
                                           .ack = call->plan.ack,
@@ -312,8 +324,38 @@ static void model_of(const struct run *run, uint32_t last, struct held *held)
     }
 }
 
+struct replayed {
+    uint32_t seed, number;
+};
+
+static struct err replay(struct txn *t, void *arg)
+{
+    const struct replayed *one = arg;
+    return tree_change(t, one->seed, one->number);
+}
+
+/* The tree is what the same updates make of one in memory: nothing is half moved. */
+static void check_tree(struct run *run, uint32_t last)
+{
+    struct arena arena = {0};
+    struct engine *model = engine_mem_new(&run->clock);
+    tree_begin(model);
+    for (uint32_t number = 1; number <= last; number++) {
+        struct replayed one = {run->seed, number};
+        if (is_part(run, number, last))
+            CHECK_OK(engine_update_wait(model, TREE_PARTITION, replay, &one));
+    }
+    CHECK_STR(tree_text(run->engine, &arena), tree_text(model, &arena));
+    engine_close(model);
+    arena_release(&arena);
+}
+
 static void check_held(struct run *run, uint32_t last)
 {
+    if (run->tree) {
+        check_tree(run, last);
+        return;
+    }
     struct held held = {.run = run};
     model_of(run, last, &held);
     CHECK_OK(engine_view(run->engine, STR("p"), ENGINE_WAIT, check_rows, &held));
@@ -322,7 +364,7 @@ static void check_held(struct run *run, uint32_t last)
 static uint32_t held_number(struct run *run)
 {
     struct held held = {.run = run};
-    CHECK_OK(engine_view(run->engine, STR("p"), ENGINE_WAIT, read_number, &held));
+    CHECK_OK(engine_view(run->engine, partition_of(run), ENGINE_WAIT, read_number, &held));
     CHECK(held.number <= run->submitted);
     return held.number;
 }
@@ -338,7 +380,7 @@ static uint32_t sure_number(const struct run *run, size_t now)
     return sure;
 }
 
-uint32_t run_check(struct run *run, size_t now)
+uint32_t power_run_check(struct run *run, size_t now)
 {
     uint32_t last = held_number(run);
     CHECK(last >= sure_number(run, now));
@@ -399,6 +441,13 @@ static bool name_extents(struct str partition, struct str key, struct str value,
     return true;
 }
 
+static bool name_of_paths(struct str partition, struct str key, struct str value,
+                          void (*named)(void *sink, const struct extent *x), void *sink)
+{
+    (void)partition;
+    return str_eq(key, STR("number")) || blob_row_extents(key, value, named, sink);
+}
+
 static void print_problem(void *arg, const char *line)
 {
     (void)arg;
@@ -407,7 +456,8 @@ static void print_problem(void *arg, const char *line)
 
 void run_check_whole(struct run *run, const char *folder)
 {
-    struct engine_check check = {.refs = name_extents, .problem = print_problem};
+    struct engine_check check = {.refs = run->tree ? name_of_paths : name_extents,
+                                 .problem = print_problem};
     struct engine *e = NULL;
     CHECK_OK(run_open(run, folder, true, &e));
     CHECK_OK(engine_local_check(e, &check));

@@ -47,6 +47,7 @@ struct call {
 
 struct run {
     uint32_t seed;
+    bool tree; /* updates are operations on paths (power_tree.h) */
     char *folder;
     struct engine *engine;
     struct clock clock;
@@ -67,7 +68,7 @@ void run_wait(struct run *run, uint32_t ended);
 
 /* The store that is open holds exactly the first of the updates: all that had to survive a cut
  * after `now` things, nothing that had been refused by then. Returns the last one's number. */
-uint32_t run_check(struct run *run, size_t now);
+uint32_t power_run_check(struct run *run, size_t now);
 /* The same of a store that was never closed: exactly what was done is visible. */
 void run_check_live(struct run *run);
 /* What `lazuli check` says of the store. */

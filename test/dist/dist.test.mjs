@@ -11,13 +11,14 @@ import { artefact, DIST, folder, FULL, inside, portsIn, putBusybox, putLibraries
 
 const IMAGE_BYTES_MAX = 25e6;
 const EXPOSURE_MAX = 1.5;
+const OLDEST_GLIBC = 31; // 2.31: Debian 11, Ubuntu 20.04
 
 // ---- where each package is started ----------------------------------------------------------------------------------
 
 function tarball() {
     const at = folder('tarball');
     putLibraries(at);
-    run('tar', '-xzf', artefact(/\.tar\.gz$/), '-C', at);
+    run('tar', '-xzf', artefact(/x86_64\.tar\.gz$/), '-C', at);
     const program = `/lazuli-${VERSION}-linux-x86_64/bin/lazuli`;
     mkdirSync(join(at, 'tmp'));
     return new Started(inside(at, [program, '--data', '/tmp/data']), { ports: portsIn(at, '/tmp/ports.json') });
@@ -32,7 +33,10 @@ function unpackImage() {
     run('tar', '-xf', artefact(/-oci\.tar$/), '-C', layout);
     for (const blob of readdirSync(join(layout, 'blobs/sha256')))
         assert.equal(createHash('sha256').update(readFileSync(join(layout, 'blobs/sha256', blob))).digest('hex'), blob);
-    const manifest = json(file(json(join(layout, 'index.json')).manifests[0].digest));
+    // An index of one manifest, or of an index with one for each machine.
+    let manifest = json(file(json(join(layout, 'index.json')).manifests[0].digest));
+    if (manifest.manifests !== undefined)
+        manifest = json(file(manifest.manifests.find((one) => one.platform.architecture === 'amd64').digest));
     const { config } = json(file(manifest.config.digest));
     for (const layer of manifest.layers)
         run('tar', '-xpf', file(layer.digest), '--same-owner', '-C', at);
@@ -66,12 +70,12 @@ test('tarball: the program asks for the C library alone, and is hardened', () =>
     const program = join(root, 'tarball', `lazuli-${VERSION}-linux-x86_64/bin/lazuli`);
     const needed = [...run('readelf', '-d', program).matchAll(/NEEDED.*\[(.*?)\]/g)].map((m) => m[1]).sort();
     for (const library of needed)
-        assert.match(library, /^(libc\.so\.6|libm\.so\.6|ld-linux-x86-64\.so\.2)$/);
+        assert.match(library, /^(libc\.so\.6|libm\.so\.6|libpthread\.so\.0|libdl\.so\.2|ld-linux-x86-64\.so\.2)$/);
     assert.match(run('readelf', '-h', program), /DYN/);
     assert.match(run('readelf', '-lW', program), /GNU_RELRO[\s\S]*|GNU_STACK.*RW /);
     assert.match(run('readelf', '-d', program), /BIND_NOW|FLAGS_1.*NOW/);
     const newest = [...run('objdump', '-T', program).matchAll(/GLIBC_2\.(\d+)/g)].reduce((n, m) => Math.max(n, +m[1]), 0);
-    assert.ok(newest <= 35, `needs glibc 2.${newest}`);
+    assert.ok(newest <= OLDEST_GLIBC, `needs glibc 2.${newest}`);
     const said = run(program, '--version');
     assert.match(said, new RegExp(`^lazuli ${VERSION.replaceAll('.', '\\.')}\ncommit \\S+\nlibraries rocksdb-\\S+ openssl-\\S+\nfeatures .*crc32c=own`));
     assert.ok(!run('strings', '-n', '6', program).includes(process.cwd()), 'a path of the build is in the program');
@@ -136,7 +140,7 @@ test('SHA256SUMS and the SBOM are of these files', () => {
 /** The same package by another version number. */
 function debOf(version) {
     const at = folder('deb', version);
-    run('dpkg-deb', '-R', artefact(/^lazuli_.*\.deb$/), at);
+    run('dpkg-deb', '-R', artefact(/^lazuli_.*amd64\.deb$/), at);
     const control = join(at, 'DEBIAN/control');
     writeFileSync(control, readFileSync(control, 'utf8').replace(/^Version: .*$/m, `Version: ${version}`));
     run('dpkg-deb', '-Znone', '-b', at, `${at}.deb`);
@@ -169,7 +173,7 @@ test('Debian package: install, upgrade with its data kept, remove, purge', { tim
     const command = inside(at, ['/usr/bin/lazuli', '--data', '/var/lib/lazuli', '--config', '/etc/lazuli/lazuli.conf'], '999:999');
     const started = new Started(command, { ports: portsIn(at, '/tmp/ports.json') });
     await survives(started);
-    dpkg('--force-confold', '-i', artefact(/^lazuli_.*\.deb$/), artefact(/^lazuli-azurite_.*\.deb$/));
+    dpkg('--force-confold', '-i', artefact(/^lazuli_.*amd64\.deb$/), artefact(/^lazuli-azurite_.*\.deb$/));
     assert.match(readFileSync(join(at, 'etc/lazuli/lazuli.conf'), 'utf8'), /log-level/, 'a changed configuration stays');
     assert.match(run('chroot', at, '/usr/bin/azurite-blob', '--version'), new RegExp(`^lazuli ${VERSION}`));
     await reads(started);
@@ -183,7 +187,7 @@ test('Debian package: install, upgrade with its data kept, remove, purge', { tim
 
 test('the unit lets the server reach little', () => {
     const unit = join(folder('deb', 'unit'), 'lazuli.service');
-    run('dpkg-deb', '-x', artefact(/^lazuli_.*\.deb$/), join(root, 'deb/unit'));
+    run('dpkg-deb', '-x', artefact(/^lazuli_.*amd64\.deb$/), join(root, 'deb/unit'));
     writeFileSync(unit, readFileSync(join(root, 'deb/unit/lib/systemd/system/lazuli.service')));
     const said = spawnSync('systemd-analyze', ['security', '--offline=true', '--no-pager', unit], { encoding: 'utf8' }).stdout;
     const exposure = Number(/Overall exposure level for .*: ([\d.]+)/.exec(said)?.[1]);
@@ -207,7 +211,7 @@ if (FULL) {
         const at = folder('bookworm');
         run('mmdebstrap', '--quiet', '--variant=minbase', '--include=systemd', 'bookworm', at);
         const before = files(at);
-        for (const [name, path] of [['old', debOf('0.0.2')], ['new', artefact(/^lazuli_.*\.deb$/)], ['names', artefact(/^lazuli-azurite_.*\.deb$/)]])
+        for (const [name, path] of [['old', debOf('0.0.2')], ['new', artefact(/^lazuli_.*amd64\.deb$/)], ['names', artefact(/^lazuli-azurite_.*\.deb$/)]])
             writeFileSync(join(at, 'tmp', `${name}.deb`), readFileSync(path));
         run('chroot', at, 'dpkg', '-i', '/tmp/old.deb');
         const user = run('chroot', at, 'getent', 'passwd', 'lazuli').split(':');
@@ -223,10 +227,54 @@ if (FULL) {
         const left = files(at).filter((path) => !before.includes(path)).map((path) => path.slice(at.length));
         assert.deepEqual(left.filter((path) => !/^\/(tmp|run|var\/log|var\/cache)\/|^\/etc\/(passwd|group|g?shadow|\.pwd\.lock)/.test(path)), []);
     });
+    // The oldest C library that the program is to run with.
+    test('tarball: a blob survives SIGKILL on Debian 11', { timeout: 600000 }, async () => {
+        const at = folder('bullseye');
+        run('mmdebstrap', '--quiet', '--variant=extract', '--include=libc6,busybox-static', 'bullseye', at);
+        assert.match(run('find', at, '-name', 'libc-2.31.so'), /libc-2\.31/);
+        run('tar', '-xzf', artefact(/x86_64\.tar\.gz$/), '-C', at);
+        const program = `/lazuli-${VERSION}-linux-x86_64/bin/lazuli`;
+        await survives(new Started(inside(at, [program, '--data', '/tmp/data']), { ports: portsIn(at, '/tmp/ports.json') }));
+    });
+    // A container engine: it loads the image, and runs it as its user with a volume.
+    test('container image: a blob survives SIGKILL under podman', { timeout: 300000 }, async () => {
+        const at = folder('podman', 'data');
+        chmodSync(at, 0o777);
+        const podman = ['podman', '--root', folder('podman', 'root'), '--runroot', folder('podman', 'run'), '--storage-driver', 'vfs',
+            '--cgroup-manager', 'cgroupfs', '--events-backend', 'none', '--runtime', 'runc'];
+        run(...podman, 'load', '-i', artefact(/-oci\.tar$/));
+        // The machine may not raise limits, and needs no network of its own for it.
+        const words = ['run', '--rm', '--replace', '--name', 'lazuli-test', '--network=host', '--ulimit', 'nofile=4096:4096', '--ulimit', 'nproc=2048:2048',
+            '-v', `${at}:/data`, `localhost/lazuli:${VERSION}`, 'azurite', '-l', '/data'];
+        class Contained extends Started {
+            async end(signal) {
+                run(...podman, 'kill', '--signal', signal, 'lazuli-test');
+                const { status } = await this.gone;
+                return status === 137 ? { status: null, signal: 'SIGKILL' } : { status, signal: null };
+            }
+        }
+        await survives(new Contained([...podman, ...words], { ports: { seenAt: '/data/ports.json', readAt: join(at, 'ports.json') } }));
+        run(...podman, 'rmi', '--all', '--force');
+    });
+    // Built by `make dist-all`; run by qemu's user mode with the libraries of Debian's arm64 packages.
+    test('arm64 tarball: a blob survives SIGKILL under qemu', { timeout: 600000 }, async () => {
+        const at = folder('arm64');
+        run('tar', '-xzf', artefact(/aarch64\.tar\.gz$/), '-C', at);
+        const program = join(at, `lazuli-${VERSION}-linux-aarch64/bin/lazuli`);
+        assert.match(run('readelf', '-h', program), /AArch64/);
+        const sysroot = new URL('../../build/sysroot-arm64', import.meta.url).pathname;
+        const newest = [...run('aarch64-linux-gnu-objdump', '-T', program).matchAll(/GLIBC_2\.(\d+)/g)].reduce((n, m) => Math.max(n, +m[1]), 0);
+        assert.ok(newest <= OLDEST_GLIBC, `needs glibc 2.${newest}`);
+        const ports = { seenAt: join(at, 'ports.json'), readAt: join(at, 'ports.json') };
+        await survives(new Started(['qemu-aarch64-static', '-L', sysroot, program, '--data', join(at, 'data')], { ports }));
+        run('dpkg-deb', '--info', artefact(/_arm64\.deb$/));
+        artefact(/^lazuli-linux-arm64-.*\.tgz$/);
+    });
     test('packages made twice are the same bytes', { timeout: 600000 }, () => {
         const again = folder('again');
         const program = join(root, 'tarball', `lazuli-${VERSION}-linux-x86_64/bin/lazuli`);
-        run('sh', new URL('../../tools/dist/dist.sh', import.meta.url).pathname, program, again);
+        const other = ['release-arm64/portable/lazuli', 'sysroot-arm64'].map((path) => new URL(`../../build/${path}`, import.meta.url).pathname);
+        run('sh', new URL('../../tools/dist/dist.sh', import.meta.url).pathname, program, again, ...other);
         assert.equal(readFileSync(join(again, 'SHA256SUMS'), 'utf8'), readFileSync(join(DIST, 'SHA256SUMS'), 'utf8'));
     });
 }

@@ -39,7 +39,8 @@ export function run(program, ...words) {
 
 /** The C library of this machine, as every machine has one: what a program may ask for. */
 export function putLibraries(at) {
-    for (const path of ['/lib64/ld-linux-x86-64.so.2', '/lib/x86_64-linux-gnu/libc.so.6', '/lib/x86_64-linux-gnu/libm.so.6']) {
+    const parts = ['libc.so.6', 'libm.so.6', 'libpthread.so.0', 'libdl.so.2'].map((name) => `/lib/x86_64-linux-gnu/${name}`);
+    for (const path of ['/lib64/ld-linux-x86-64.so.2', ...parts]) {
         mkdirSync(join(at, dirname(path)), { recursive: true });
         copyFileSync(realpathSync(path), join(at, path));
         chmodSync(join(at, path), 0o755);

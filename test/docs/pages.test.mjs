@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the pages say is tried: blocks marked `test` are run, in the order of the page, in a network of its own where the default
-// ports are free; blocks marked `check` are parsed; links lead somewhere; pages of error codes agree with the program's table.
+// ports are free; blocks marked `check` are parsed; those marked `not-run` say why; links lead somewhere; the README's figures are
+// those of bench/README.md; pages of error codes agree with the program's table.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { test } from 'node:test';
@@ -11,11 +12,25 @@ import { BIN } from '../rest/lib.mjs';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 const GUIDE = join(ROOT, 'docs/guide');
+const MINUTES = 8 * 60_000; // az takes seconds a command, and more where others use the processor
+const FUSE = (() => {
+    try {
+        accessSync('/dev/fuse', constants.R_OK | constants.W_OK);
+        return true;
+    } catch {
+        return false;
+    }
+})();
 const KINDS = {
     'sh test': 'run', 'js test': 'run', 'python test': 'run',
+    'sh test-fuse': FUSE ? 'run' : 'shown',
     'yaml check': 'yaml', 'ini check': 'ini',
-    'sh not-run': null, 'bat not-run': null,
 };
+
+/** What is done with a block: run, yaml, ini, shown; undefined if its first line does not say so. */
+function kind({ info }) {
+    return /^(sh|bat) not-run: \S.{9,}$/.test(info) ? 'shown' : KINDS[info];
+}
 
 /** Blocks of code of a page: what stands behind the fence, the text, the line. */
 function blocks(text) {
@@ -37,9 +52,9 @@ function blocks(text) {
 }
 
 /** One shell script of all blocks that are run. */
-function script(page, found, folder) {
-    const lines = ['set -eu', 'set -m', 'ip link set lo up', `cd '${folder}'`];
-    for (const { info, text, line } of found.filter((block) => KINDS[block.info] === 'run')) {
+function script(page, found, folder, prepare) {
+    const lines = ['set -eu', 'set -m', 'set -o pipefail', 'ip link set lo up', `cd '${folder}'`, prepare];
+    for (const { info, text, line } of found.filter((block) => kind(block) === 'run')) {
         lines.push(`echo "== ${page}:${line}" >&2`);
         const [language] = info.split(' ');
         if (language === 'sh') {
@@ -56,44 +71,95 @@ function script(page, found, folder) {
 // Ends with everything that it started: a process namespace dies with its first process.
 const APART = ['--user', '--map-root-user', '--net', '--pid', '--fork', '--kill-child', '--mount-proc', 'bash'];
 
+/** Runs a page's blocks, behind what is started for them. */
+function runPage(page, found, prepare = () => '') {
+    const folder = mkdtempSync(join(tmpdir(), 'lazuli-guide-'));
+    try {
+        mkdirSync(join(folder, 'bin'));
+        symlinkSync(resolve(BIN), join(folder, 'bin/lazuli'));
+        symlinkSync(join(ROOT, 'test/rest/node_modules'), join(folder, 'node_modules'));
+        const file = join(folder, 'page.sh');
+        writeFileSync(file, script(page, found, folder, prepare(folder)));
+        chmodSync(file, 0o755);
+        const env = { ...process.env, PATH: `${folder}/bin:${process.env.PATH}:/usr/sbin:/sbin`, HOME: folder, RCLONE_RETRIES: '3',
+            AZURE_CONFIG_DIR: join(folder, 'az'), AZURE_CORE_COLLECT_TELEMETRY: 'no' };
+        const ran = spawnSync('unshare', [...APART, file], { encoding: 'utf8', env, timeout: MINUTES, killSignal: 'SIGKILL', maxBuffer: 1 << 26 });
+        const log = existsSync(join(folder, 'lazuli.log')) ? readFileSync(join(folder, 'lazuli.log'), 'utf8').slice(-2000) : '';
+        assert.equal(ran.status, 0, `${ran.error ?? ''}\n${ran.stdout}\n${ran.stderr}\n${log}`);
+    } finally {
+        rmSync(folder, { recursive: true, force: true });
+    }
+}
+
 for (const page of readdirSync(GUIDE).filter((name) => name.endsWith('.md'))) {
     const found = blocks(readFileSync(join(GUIDE, page), 'utf8'));
     test(`guide/${page}: every block says what is done with it`, () => {
-        for (const { info, line } of found)
-            assert.ok(info in KINDS, `${page}:${line}: \`\`\`${info}`);
+        for (const block of found)
+            assert.notEqual(kind(block), undefined, `${page}:${block.line}: \`\`\`${block.info}`);
     });
-    for (const { text, line } of found.filter(({ info }) => KINDS[info] === 'yaml')) {
+    for (const { info, line } of found.filter((block) => kind(block) === 'shown')) {
+        test(`guide/${page}:${line}: is shown and not run`, (t) => {
+            t.diagnostic(`guide/${page}:${line} is not run: ${info.split('not-run: ')[1] ?? 'this machine has no /dev/fuse'}`);
+        });
+    }
+    for (const { text, line } of found.filter((block) => kind(block) === 'yaml')) {
         test(`guide/${page}:${line}: is YAML`, () => {
             const parsed = spawnSync('/usr/bin/python3', ['-c', 'import sys, yaml; assert isinstance(yaml.safe_load(sys.stdin), dict)'], { input: text, encoding: 'utf8' });
             assert.equal(parsed.status, 0, parsed.stderr);
         });
     }
-    for (const { text, line } of found.filter(({ info }) => KINDS[info] === 'ini')) {
+    for (const { text, line } of found.filter((block) => kind(block) === 'ini')) {
         test(`guide/${page}:${line}: is a unit`, () => {
             for (const entry of text.split('\n').filter((l) => l !== '' && !l.startsWith('#')))
                 assert.match(entry, /^(\[[A-Z][a-z]+\]|[A-Za-z]+=.+)$/);
         });
     }
-    if (!found.some(({ info }) => KINDS[info] === 'run'))
-        continue;
-    test(`guide/${page}: what is marked runs`, () => {
-        const folder = mkdtempSync(join(tmpdir(), 'lazuli-guide-'));
-        try {
-            mkdirSync(join(folder, 'bin'));
-            symlinkSync(resolve(BIN), join(folder, 'bin/lazuli'));
-            symlinkSync(join(ROOT, 'test/rest/node_modules'), join(folder, 'node_modules'));
-            const file = join(folder, 'page.sh');
-            writeFileSync(file, script(page, found, folder));
-            chmodSync(file, 0o755);
-            const env = { ...process.env, PATH: `${folder}/bin:${process.env.PATH}:/usr/sbin:/sbin`, HOME: folder, RCLONE_RETRIES: '1', RCLONE_LOW_LEVEL_RETRIES: '1' };
-            const ran = spawnSync('unshare', [...APART, file], { encoding: 'utf8', env, timeout: 60000, killSignal: 'SIGKILL' });
-            const log = existsSync(join(folder, 'lazuli.log')) ? readFileSync(join(folder, 'lazuli.log'), 'utf8').slice(-2000) : '';
-            assert.equal(ran.status, 0, `${ran.stdout}\n${ran.stderr}\n${log}`);
-        } finally {
-            rmSync(folder, { recursive: true, force: true });
-        }
-    });
+    if (found.some((block) => kind(block) === 'run'))
+        test(`guide/${page}: what is marked runs`, () => runPage(page, found));
 }
+
+// ---- the README -----------------------------------------------------------------------------------------------------
+
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+
+/** The section "Connect" as it stands, on a server with the share that it speaks of. */
+test('README: what it says about connecting runs', () => {
+    const section = README.slice(README.indexOf('## Connect'), README.indexOf('## Why it is different'));
+    const found = blocks(section);
+    const connection = found.find(({ text }) => text.startsWith('DefaultEndpointsProtocol=')).text.trim();
+    const runs = found.filter(({ info }) => ['js', 'python', 'sh'].includes(info)).map((block) => ({
+        ...block,
+        info: `${block.info} test`,
+        text: block.info === 'python' ? `connection = "${connection}"\n${block.text}` : block.text.replace(/^curl /gm, 'curl -sSf '),
+    }));
+    assert.deepEqual(runs.map(({ info }) => info), ['js test', 'python test', 'sh test', 'sh test']);
+    runPage('README.md', runs, (folder) => {
+        writeFileSync(join(folder, 'hello.txt'), 'Hello');
+        writeFileSync(join(folder, 'share.mjs'), `import { ShareServiceClient } from '@azure/storage-file-share';
+await ShareServiceClient.fromConnectionString('${connection}').getShareClient('myshare').create();\n`);
+        return 'lazuli --in-memory --silent > lazuli.log 2>&1 &\nuntil lazuli health; do sleep 0.1; done\nnode share.mjs\n';
+    });
+});
+
+test('README: the figures beside Azurite are those of bench/README.md', () => {
+    const rows = new Map(readFileSync(join(ROOT, 'bench/README.md'), 'utf8').split('\n').filter((line) => line.startsWith('| '))
+        .map((line) => line.split('|').map((cell) => cell.trim())).map(([, name, ...cells]) => [name, cells]));
+    const figures = README.split('\n').filter((line) => /^\| .* \| [\d,]+\/s/.test(line)).map((line) => line.split('|').map((cell) => cell.trim()));
+    assert.ok(figures.length >= 4, `${figures.length} rows with figures`);
+    for (const [, name, lazuli, azurite] of figures) {
+        const [ours, theirs] = rows.get(name) ?? [];
+        for (const [said, measured] of [[lazuli, ours], [azurite, theirs]])
+            assert.equal(said, /^([\d.,]+\/s),.*; ([\d.,]+)$/.exec(measured ?? '')?.slice(1).join(', ').concat(' µs'), `${name}: ${measured}`);
+    }
+});
+
+test('README: names every command of the program', () => {
+    const help = spawnSync(BIN, ['--help'], { encoding: 'utf8' }).stdout;
+    const commands = [...new Set([...help.matchAll(/^ {0,8}lazuli ([a-z]+)\b/gm)].map(([, command]) => command))];
+    assert.ok(commands.length >= 8, commands.join());
+    for (const command of commands)
+        assert.ok(new RegExp(`\`lazuli ${command}\\b`).test(README), `lazuli ${command}`);
+});
 
 // ---- links ----------------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,8 @@ import { openPage, startBrowser } from '../console/lib.mjs';
 const ROOT = new URL('../../', import.meta.url).pathname;
 const SITE = join(ROOT, 'build/site');
 const SHOTS = join(ROOT, 'build/docs');
-const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.json': 'application/json', '.png': 'image/png' };
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.json': 'application/json', '.png': 'image/png',
+    '.svg': 'image/svg+xml' };
 let web;
 
 before(async () => {
@@ -58,13 +59,22 @@ test('the site has no broken link', () => {
     assert.deepEqual([...new Set(broken)].map((one) => relative('.', one)), []);
 });
 
+test('every page of the guide is in the menu', () => {
+    const menu = readFileSync(join(ROOT, 'tools/site/mkdocs.yml'), 'utf8');
+    const missing = readdirSync(join(ROOT, 'docs/guide')).filter((name) => !menu.includes(`docs/guide/${name}\n`));
+    assert.deepEqual(missing, []);
+});
+
 test('in a browser: the start page has its picture, and the search finds a page', async () => {
     const browser = await startBrowser();
     try {
         const page = await openPage(browser);
         const origin = `http://127.0.0.1:${web.address().port}`;
         await page.goto(`${origin}/index.html`);
-        assert.equal(await page.locator('img[src$="console.png"]').evaluate((img) => img.naturalWidth > 0), true);
+        for (const picture of ['console.png', 'peers.svg'])
+            assert.equal(await page.locator(`img[src$="${picture}"]`).evaluate((img) => img.decode().then(() => img.naturalWidth > 0)), true, picture);
+        const cut = await page.locator('.wy-table-responsive').evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length);
+        assert.equal(cut, 0, 'tables whose last columns are out of sight');
         mkdirSync(SHOTS, { recursive: true });
         await page.screenshot({ path: join(SHOTS, 'start.png') });
         await page.locator('input[name=q]').first().fill('PopReceiptMismatch');

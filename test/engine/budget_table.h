@@ -21,6 +21,7 @@ struct budget {
     const char *body;
     size_t body_bytes;      /* in place of a body: so many */
     unsigned body_entities; /* the same: a change set of so many */
+    bool lake;              /* of the account whose containers are hierarchical */
     unsigned status;
     /* Sequential round trips: with the rows of HINT_SOON in memory, and without. */
     unsigned warm;

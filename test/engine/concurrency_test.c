@@ -291,7 +291,8 @@ ENGINE_CASE(updates_share_commits)
     CHECK_INT(atomic_load(&landed), FLIGHT);
     engine_usage(s->engine, &after);
     CHECK(after.updates - before.updates >= FLIGHT);
-    CHECK(after.commits - before.commits <= 3);
+    size_t most = s->kind->batch_max == 0 ? 1 : FLIGHT / s->kind->batch_max + 1;
+    CHECK(after.commits - before.commits <= most + 2);
     check_all_there(s);
     free(flights);
 }
@@ -308,24 +309,27 @@ struct scribble {
         char value;
     } writes[SCRIBBLE_WRITES];
     char wanted[SCRIBBLE_KEYS]; /* what is there before it: of each row the value, or 0 */
+    bool misled;                /* its last run has found something else */
 };
 
-static struct err check_scribbles(struct txn *t, const char wanted[SCRIBBLE_KEYS])
+/* A run that does not count, because the function is run again, may find anything. */
+static struct err check_scribbles(struct txn *t, struct scribble *s)
 {
+    s->misled = false;
     for (uint32_t i = 0; i < SCRIBBLE_KEYS; i++) {
         char text[8];
         struct str value;
         TRY(txn_get(t, account_key(text, i), &value));
-        CHECK_INT(value.n, wanted[i] != 0);
-        CHECK(wanted[i] == 0 || value.p[0] == wanted[i]);
+        char found = value.n == 0 ? 0 : value.p[0];
+        s->misled |= found != s->wanted[i];
     }
     return OK;
 }
 
 static struct err do_scribble(struct txn *t, void *arg)
 {
-    const struct scribble *s = arg;
-    TRY(check_scribbles(t, s->wanted));
+    struct scribble *s = arg;
+    TRY(check_scribbles(t, s));
     for (size_t i = 0; i < SCRIBBLE_WRITES; i++) {
         char text[8];
         struct str key = account_key(text, s->writes[i].key);
@@ -367,8 +371,10 @@ ENGINE_CASE(updates_that_fail_leave_nothing_to_those_of_their_commit)
     }
     gate_open(&gate);
     CHECK_OK(engine_flush(s->engine));
-    for (size_t i = 0; i < SCRIBBLES; i++)
+    for (size_t i = 0; i < SCRIBBLES; i++) {
         CHECK_INT(scribbles[i].update.result.code, scribbles[i].fails ? ERR_CONDITION_NOT_MET : 0);
+        CHECK(!scribbles[i].misled);
+    }
     for (uint32_t i = 0; i < SCRIBBLE_KEYS; i++) {
         struct str wanted = {&rows[i], rows[i] != 0};
         struct str value = get_row(s, STR("p"), account_key(text, i));

@@ -51,9 +51,11 @@ ENGINE_CASE(extent_parts_are_located)
             CHECK_OK(extent_locate(s->engine, &x, offsets[i], length, ENGINE_WAIT, &span));
             CHECK_INT(span.length, length);
             check_span(&span, want + offsets[i]);
+            engine_loan_end(&span.loan);
             /* It was just read, so it is at hand. */
             CHECK_OK(extent_locate(s->engine, &x, offsets[i], length, ENGINE_NOWAIT, &span));
             check_span(&span, want + offsets[i]);
+            engine_loan_end(&span.loan);
             char *copy = arena_bytes(&s->arena, length);
             CHECK_OK(extent_read(s->engine, &x, offsets[i], length, ENGINE_NOWAIT, copy));
             CHECK(memcmp(copy, want + offsets[i], length) == 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rows wait for RocksDB, and which go there: those that were there when some last went. */
+/* The two generations of rows that wait for RocksDB: which rows go there, and which never do. */
 #include <stdio.h>
 
 #include "engine/local/local_internal.h"
@@ -55,39 +55,78 @@ static struct err see(struct txn *t, void *arg)
     return OK;
 }
 
-static size_t fresh_rows(struct subject *s)
+static bool draining(struct subject *s)
 {
-    return local_of(s->engine)->fresh_rows;
+    return local_of(s->engine)->published->draining.root != NULL;
 }
 
-/* A commit gives RocksDB rows of those before it. */
+/* Rows are folded while a commit is written, before its own rows are published. */
 static void change(struct subject *s, engine_fn *fn, int from, int past)
 {
     update_ok(s, STR("p"), fn, &(struct range){from, past});
 }
 
-void test_local_old_rows_go_and_young_ones_wait(void)
+static void fold_subject(struct subject *s)
 {
-    struct subject s = {.kind = &SUBJECT_FOLDING}; /* three rows at a time */
-    clock_init_manual(&s.clock, 20000 * TICKS_PER_DAY);
-    arena_init(&s.arena, SIZE_MAX);
-    s.engine = s.kind->open(&s);
+    *s = (struct subject){.kind = &SUBJECT_FOLDING}; /* three rows fill a generation */
+    clock_init_manual(&s->clock, 20000 * TICKS_PER_DAY);
+    arena_init(&s->arena, SIZE_MAX);
+    s->engine = s->kind->open(s);
+}
+
+static size_t filling_rows(struct subject *s)
+{
+    return local_of(s->engine)->filling_rows;
+}
+
+void test_local_a_generation_fills_while_the_other_drains(void)
+{
+    struct subject s;
+    fold_subject(&s);
     change(&s, put_new, 0, FIRST_ROWS);
-    CHECK_INT(fresh_rows(&s), FIRST_ROWS);
-    change(&s, put_new, FIRST_ROWS, FIRST_ROWS + MORE_ROWS); /* the first are old from now on */
-    CHECK_INT(fresh_rows(&s), FIRST_ROWS + MORE_ROWS);
-    /* Two of them go to RocksDB, the one that is deleted meanwhile as well. */
-    change(&s, delete_rows, 0, 1);
-    CHECK_INT(fresh_rows(&s), FIRST_ROWS + MORE_ROWS - 2 + 1);
+    CHECK(!draining(&s));
+    CHECK_INT(filling_rows(&s), FIRST_ROWS);
+    change(&s, put_new, FIRST_ROWS, FIRST_ROWS + MORE_ROWS); /* the first are draining now */
+    CHECK(draining(&s));
+    CHECK_INT(filling_rows(&s), MORE_ROWS);
+    change(&s, delete_rows, 0, 1); /* two rows go to RocksDB, also the one that is deleted */
+    CHECK_INT(filling_rows(&s), MORE_ROWS + 1);
     view_ok(&s, STR("p"), see, &(struct range){1, FIRST_ROWS + MORE_ROWS});
-    change(&s, delete_rows, 0, 1); /* and the other two */
-    CHECK_INT(fresh_rows(&s), MORE_ROWS + 1);
-    view_ok(&s, STR("p"), see, &(struct range){1, FIRST_ROWS + MORE_ROWS});
-    change(&s, delete_rows, FIRST_ROWS, FIRST_ROWS + MORE_ROWS); /* never were in RocksDB */
-    CHECK_INT(fresh_rows(&s), 1);
-    view_ok(&s, STR("p"), see, &(struct range){1, FIRST_ROWS});
+    change(&s, delete_rows, 1, 2); /* and the other two */
+    view_ok(&s, STR("p"), see, &(struct range){2, FIRST_ROWS + MORE_ROWS});
+    change(&s, delete_rows, FIRST_ROWS, FIRST_ROWS + MORE_ROWS); /* RocksDB never had them */
+    CHECK(!draining(&s));
+    CHECK_INT(filling_rows(&s), 2); /* tombstones */
+    view_ok(&s, STR("p"), see, &(struct range){2, FIRST_ROWS});
     subject_reopen(&s);
-    view_ok(&s, STR("p"), see, &(struct range){1, FIRST_ROWS});
+    view_ok(&s, STR("p"), see, &(struct range){2, FIRST_ROWS});
+    engine_close(s.engine);
+    arena_release(&s.arena);
+}
+
+static const struct row *filling_row(struct subject *s, int number)
+{
+    char bytes[8];
+    struct rowkey key;
+    rowkey_init(&key, &s->arena, STR("p"));
+    return tree_find(&local_of(s->engine)->published->filling,
+                     rowkey_of(&key, key_of(bytes, number)));
+}
+
+void test_local_a_row_that_is_deleted_while_it_drains_never_gets_to_rocksdb(void)
+{
+    struct subject s;
+    fold_subject(&s);
+    change(&s, put_new, 0, FIRST_ROWS);
+    change(&s, put_new, FIRST_ROWS, FIRST_ROWS + 1);
+    change(&s, delete_rows, FIRST_ROWS - 1, FIRST_ROWS); /* two of the others go to RocksDB */
+    CHECK(draining(&s));
+    CHECK(!filling_row(&s, FIRST_ROWS - 1)->born); /* it hides the draining row */
+    change(&s, delete_rows, FIRST_ROWS, FIRST_ROWS + 1);
+    CHECK(!draining(&s));
+    const struct row *tombstone = filling_row(&s, FIRST_ROWS - 1);
+    CHECK(tombstone->deleted && tombstone->born); /* nothing is left that it could hide */
+    view_ok(&s, STR("p"), see, &(struct range){0, FIRST_ROWS - 1});
     engine_close(s.engine);
     arena_release(&s.arena);
 }
@@ -151,17 +190,15 @@ static void model_step(struct subject *s, struct model *m, uint32_t *random)
 /* Rows come and go while others are on their way to RocksDB, before and behind those that go. */
 void test_local_rows_go_part_by_part(void)
 {
-    struct subject s = {.kind = &SUBJECT_FOLDING};
+    struct subject s;
     struct model m = {.number = 0};
     uint32_t random = 4711;
-    clock_init_manual(&s.clock, 20000 * TICKS_PER_DAY);
-    arena_init(&s.arena, SIZE_MAX);
-    s.engine = s.kind->open(&s);
+    fold_subject(&s);
     local_of(s.engine)->fold_rows = 12; /* parts of three; no update is on its way now */
     size_t parts = 0;
     for (int step = 0; step < MODEL_STEPS; step++) {
         model_step(&s, &m, &random);
-        parts += local_of(s.engine)->fold_after != NULL ? 1 : 0;
+        parts += local_of(s.engine)->drained_to != NULL ? 1 : 0;
         view_ok(&s, STR("p"), see_model, &m);
     }
     CHECK(parts > MODEL_STEPS / 20);

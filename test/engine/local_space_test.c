@@ -226,7 +226,7 @@ static struct engine_pin *leaked_pin;
 
 static void drop_under_a_pin(struct subject *s)
 {
-    leaked_pin = engine_pin(s->engine); /* keeps the reaper from it */
+    leaked_pin = engine_pin(s->engine); /* keeps the reclaimer from it */
     struct extent x = write_extent(s->engine, 2 * MIB, 1);
     adopt_extent(s, &x);
     drop_extent(s, &x);

@@ -343,41 +343,43 @@ ENGINE_CASE(rows_view_hands_back_its_error)
     CHECK_ERR(engine_view(s->engine, STR("p"), ENGINE_WAIT, view_fails, NULL), ERR_BLOB_NOT_FOUND);
 }
 
+struct hot_want {
+    struct str key;
+    struct str value;
+    bool misled; /* the last run has found something else; one that does not count may */
+};
+
 static struct err hot_in_view(struct txn *t, void *arg)
 {
-    struct row_want {
-        struct str key;
-        struct str value;
-    } *want = arg;
+    struct hot_want *want = arg;
     struct str value;
+    want->misled = false;
     TRY(get_hot(t, want->key, &value));
-    CHECK(str_given(value) == str_given(want->value));
-    CHECK_STR(value, want->value);
+    want->misled = str_given(value) != str_given(want->value) || !str_eq(value, want->value);
     return OK;
+}
+
+static void check_hot(struct subject *s, struct str value)
+{
+    struct hot_want want = {STR("hot"), value, false};
+    for (int i = 0; i < 2; i++) {
+        view_ok(s, STR("p"), hot_in_view, &want);
+        CHECK(!want.misled);
+    }
 }
 
 ENGINE_CASE(rows_hot_rows_follow_updates)
 {
-    struct {
-        struct str key;
-        struct str value;
-    } want = {STR("hot"), STR_NONE};
     for (int round = 0; round < 3; round++) {
         del_row(s, STR("p"), STR("hot"));
-        want.value = STR_NONE;
-        view_ok(s, STR("p"), hot_in_view, &want);
-        view_ok(s, STR("p"), hot_in_view, &want);
+        check_hot(s, STR_NONE);
         put_row(s, STR("p"), STR("hot"), STR("1"));
-        want.value = STR("1");
-        view_ok(s, STR("p"), hot_in_view, &want);
-        view_ok(s, STR("p"), hot_in_view, &want);
+        check_hot(s, STR("1"));
         put_row(s, STR("p"), STR("hot"), STR("22"));
-        want.value = STR("22");
-        view_ok(s, STR("p"), hot_in_view, &want);
-        view_ok(s, STR("p"), hot_in_view, &want);
+        check_hot(s, STR("22"));
         CHECK_ERR(engine_update_wait(s->engine, STR("p"), writes_then_fails, NULL),
                   ERR_CONDITION_NOT_MET);
-        view_ok(s, STR("p"), hot_in_view, &want);
+        check_hot(s, STR("22"));
     }
 }
 

@@ -11,7 +11,9 @@ struct subject;
 
 struct subject_kind {
     struct engine *(*open)(struct subject *s);
-    bool persistent; /* what was committed is there after a close and an open */
+    bool persistent;   /* what was committed is there after a close and an open */
+    size_t batch_max;  /* updates that share a commit; 0: any number */
+    void (*end)(void); /* NULL, or what is to be done when a case is over */
 };
 
 struct subject {
@@ -33,6 +35,9 @@ extern const struct subject_kind SUBJECT_LOCAL;
 extern const struct subject_kind SUBJECT_FOLDING;
 /* The local engine without any hint. */
 extern const struct subject_kind SUBJECT_HINTLESS;
+/* The cluster engine, in a schema and a namespace of its own; LAZULI_TEST_ROWS and
+ * LAZULI_TEST_EXTENTS name the cluster. */
+extern const struct subject_kind SUBJECT_CLUSTER;
 
 /* The folder of the local engine's store. */
 const char *subject_folder(void);
@@ -62,6 +67,10 @@ void subject_reopen(struct subject *s);
     void test_local_folding_##name(void)      \
     {                                         \
         subject_run(&SUBJECT_FOLDING, name);  \
+    }                                         \
+    void test_on_cluster_##name(void)         \
+    {                                         \
+        subject_run(&SUBJECT_CLUSTER, name);  \
     }                                         \
     static void name(struct subject *s)
 

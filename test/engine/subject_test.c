@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/mem.h"
+#include "engine/cluster/cluster.h"
 #include "engine/fault.h"
 #include "engine/local/local.h"
 #include "engine/mem/mem.h"
@@ -64,10 +65,48 @@ static struct engine *open_hintless(struct subject *s)
     return engine_hintless_new(open_local(s));
 }
 
+/* Of this process. */
+static struct engine_cluster_options cluster_options(void)
+{
+    static char text[512];
+    static char schema[32];
+    static char extents[512];
+    const char *place = getenv("LAZULI_TEST_EXTENTS");
+    CHECK(place != NULL);
+    (void)snprintf(schema, sizeof schema, "test_%d", (int)getpid());
+    (void)snprintf(extents, sizeof extents, "%s,namespace=%s", place, schema);
+    return (struct engine_cluster_options){.rows = getenv("LAZULI_TEST_ROWS"),
+                                           .extents = extents,
+                                           .schema = schema,
+                                           .text = text,
+                                           .text_size = sizeof text};
+}
+
+static struct engine *open_cluster(struct subject *s)
+{
+    struct engine_cluster_options options = cluster_options();
+    struct engine *e = NULL;
+    options.clock = &s->clock;
+    struct err error = engine_cluster_init(&options);
+    if (!err_is(error))
+        error = engine_cluster_open(&options, &e);
+    if (err_is(error))
+        test_fail(__FILE__, __LINE__, "%s", options.text);
+    return e;
+}
+
+static void end_cluster(void)
+{
+    struct engine_cluster_options options = cluster_options();
+    CHECK_OK(engine_cluster_drop(&options));
+}
+
 const struct subject_kind SUBJECT_MEM = {.open = open_mem};
 const struct subject_kind SUBJECT_FAULT = {.open = open_fault};
 const struct subject_kind SUBJECT_HINTLESS = {.open = open_hintless, .persistent = true};
 const struct subject_kind SUBJECT_LOCAL = {.open = open_local, .persistent = true};
+const struct subject_kind SUBJECT_CLUSTER = {
+    .open = open_cluster, .persistent = true, .batch_max = 64, .end = end_cluster};
 const struct subject_kind SUBJECT_FOLDING = {.open = open_folding, .persistent = true};
 
 void subject_run(const struct subject_kind *kind, void (*run)(struct subject *s))
@@ -78,6 +117,8 @@ void subject_run(const struct subject_kind *kind, void (*run)(struct subject *s)
     s.engine = kind->open(&s);
     run(&s);
     engine_close(s.engine);
+    if (kind->end != NULL)
+        kind->end();
     arena_release(&s.arena);
 }
 

@@ -121,13 +121,14 @@ describe('copies need leave to read their source', () => {
 
 // ---- renames and hard links -----------------------------------------------------------------------------------------
 
+// `needs`: one of these sets of letters, for the source.
 const RENAMES = [
-    { name: 'RenameFile', share: 'here', query: 'comp=rename', header: 'x-ms-file-rename-source', letters: 'w', needs: ['d'] },
-    { name: 'RenameFile over a file', share: 'here', query: 'comp=rename', header: 'x-ms-file-rename-source', letters: 'w', needs: ['d'],
+    { name: 'RenameFile', share: 'here', query: 'comp=rename', header: 'x-ms-file-rename-source', letters: 'w', needs: [['d'], ['r', 'w']] },
+    { name: 'RenameFile over a file', share: 'here', query: 'comp=rename', header: 'x-ms-file-rename-source', letters: 'w', needs: [['d'], ['r', 'w']],
         replaces: true, headers: { 'x-ms-file-rename-replace-if-exists': 'true' } },
-    { name: 'RenameDirectory', share: 'here', query: 'restype=directory&comp=rename', header: 'x-ms-file-rename-source', letters: 'w', needs: ['d'],
+    { name: 'RenameDirectory', share: 'here', query: 'restype=directory&comp=rename', header: 'x-ms-file-rename-source', letters: 'w', needs: [['d'], ['r', 'w']],
         tree: true },
-    { name: 'CreateHardLink', share: 'nfs', query: 'restype=hardlink', header: 'x-ms-file-target-file', letters: 'cw', needs: ['r', 'w'],
+    { name: 'CreateHardLink', share: 'nfs', query: 'restype=hardlink', header: 'x-ms-file-target-file', letters: 'cw', needs: [['r', 'w']],
         headers: { 'x-ms-type': 'file' }, keeps: true },
 ];
 
@@ -147,7 +148,7 @@ async function move(op, from, to, request, own, spelled = (url) => url) {
     const sas = own === undefined ? undefined : (await own.show(source)).sas;
     const answer = await ask('PUT', dest, { query: op.query, by: request,
         headers: { ...op.headers, [op.header]: spelled(sas === undefined ? urlOf(source) : `${urlOf(source)}?${sas}`) } });
-    const expected = request.may(op.letters, dest, op.tree) && op.needs.every((letter) => (own ?? request).may(letter, source, op.tree));
+    const expected = request.may(op.letters, dest, op.tree) && op.needs.some((letters) => letters.every((letter) => (own ?? request).may(letter, source, op.tree)));
     const what = `${op.name} ${from} to ${to} by ${request.name}, source by ${own?.name ?? 'nothing'}: ${answer.status} ${answer.text}`;
     assert.equal(answer.status < 300, expected, what);
     if (!expected)
@@ -200,6 +201,48 @@ describe('renames and links need leave for both names', () => {
         const read = await ask('GET', link, { by: mine });
         assert.ok(!read.text.includes(CONTENT), read.text);
     });
+});
+
+// ---- Data Lake's rename --------------------------------------------------------------------------------------------
+
+/** Makes a blob, asks for it to be renamed, and sees what has become of it. */
+async function movePath(from, to, request, own) {
+    const [source, dest] = [blobAt('here', from), blobAt('here', to)];
+    await must('PUT', source, { headers: block, body: CONTENT });
+    const sas = own === undefined ? undefined : (await own.show(source)).sas;
+    const name = `/here/${from}`;
+    const answer = await ask('PUT', dest, { query: 'mode=legacy', by: request, headers: { 'x-ms-rename-source': sas === undefined ? name : `${name}?${sas}` } });
+    const expected = request.may('wcm', dest) && (own ?? request).may('md', source);
+    const what = `RenamePath ${from} to ${to} by ${request.name}, source by ${own?.name ?? 'nothing'}: ${answer.status} ${answer.text}`;
+    assert.equal(answer.status < 300, expected, what);
+    if (!expected)
+        assert.ok([401, 403].includes(answer.status), what);
+    assert.equal((await ask('GET', source)).status, expected ? 404 : 200, `the source; ${what}`);
+    assert.equal((await ask('GET', dest)).status, expected ? 200 : 404, `the destination; ${what}`);
+}
+
+it('RenamePath needs leave for both names', async () => {
+    const names = () => [`dir/pfrom${count}`, `dir/pto${count++}`];
+    const container = (sp, more) => serviceSas('blob', 'here', sp, more);
+    for (const request of [key, nobody, bearer('all'), bearer('local'), bearer('guest'), bearer('stranger'), accountSas('rwdlac'), accountSas('rw'),
+        accountSas('wd', { ss: 'f' }), accountSas('wd', { srt: 'sc' }), container('rcwd', { oid: 'all' }), container('rcwd', { directory: 'dir' }),
+        container('rcwd', { directory: 'else' }), ...['r', 'w', 'd', 'wd', 'cd', 'm', 'rc', 'cm', 'rcwdm'].map((sp) => container(sp))])
+        await movePath(...names(), request);
+    for (const sp of ['w', 'd', 'rcwd', 'm']) {
+        let [from, to] = names();
+        await movePath(from, to, container(sp, { path: to }));
+        [from, to] = names();
+        await movePath(from, to, container(sp, { path: from }));
+        for (const own of ['r', 'd', 'm', 'rcw']) {
+            [from, to] = names();
+            await movePath(from, to, container(sp, { path: to }), container(own, { path: from }));
+            [from, to] = names();
+            await movePath(from, to, container(sp), container(own, { path: to }));
+        }
+    }
+    for (const own of [accountSas('d'), accountSas('rcw'), accountSas('d', { srt: 's' }), container('d'), container('m', { oid: 'all' })])
+        for (const request of [key, bearer('local'), bearer('stranger'), container('w')])
+            await movePath(...names(), request, own);
 });
 
 // ---- snapshots and versions -----------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import net from 'node:net';
 import { after, before, test } from 'node:test';
 import { BlobSASPermissions } from '@azure/storage-blob';
-import { assertError, BIN, startServer, uniqueName } from './lib.mjs';
+import { assertError, BIN, startServer, STORE_IN_FOLDER, uniqueName } from './lib.mjs';
 
 let server;
 let container;
@@ -70,7 +70,9 @@ test('PutBlob: clients that leave at any point of a large body change nothing', 
 
 test('the store is in order afterwards', async () => {
     await server.kill();
-    const checked = spawnSync(BIN, ['check', '--data', server.data], { encoding: 'utf8' });
-    assert.equal(checked.status, 0, checked.stdout + checked.stderr);
+    if (STORE_IN_FOLDER) {
+        const checked = spawnSync(BIN, ['check', '--data', server.data], { encoding: 'utf8' });
+        assert.equal(checked.status, 0, checked.stdout + checked.stderr);
+    }
     await server.start();
 });

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, before, beforeEach, test } from 'node:test';
 import { BlobSASPermissions, generateBlobSASQueryParameters, StorageSharedKeyCredential } from '@azure/storage-blob';
-import { assertError, assertRejects, BIN, startServer, uniqueName } from './lib.mjs';
+import { assertError, assertRejects, BIN, startServer, STORE_IN_FOLDER, uniqueName } from './lib.mjs';
 
 const KEY = Buffer.alloc(64, 9).toString('base64');
 const DAY_MS = 24 * 3600 * 1000;
@@ -366,7 +366,8 @@ test('a crash loses nothing that was kept', async () => {
     const { versionId } = await b.getBlockBlobClient('b').upload('one', 3);
     await b.getBlockBlobClient('b').upload('two', 3);
     await server.kill();
-    execFileSync(BIN, ['check', '--data', server.data]);
+    if (STORE_IN_FOLDER)
+        execFileSync(BIN, ['check', '--data', server.data]);
     await server.start();
     await a.getBlobClient('b').undelete();
     assert.equal(await textOf(a.getBlobClient('b')), 'one');

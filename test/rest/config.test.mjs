@@ -112,9 +112,12 @@ test('settings that hardly go together are warned of', async () => {
     const nothing = spawn(BIN, ['--in-memory', '--blob-port', 'off', ...OFF, '--extentMemoryLimit', '5'], { cwd: folder });
     let text = '';
     nothing.stderr.setEncoding('utf8').on('data', (more) => { text += more; });
-    await until(() => /every service is turned off/.test(text));
-    nothing.kill('SIGTERM');
-    await once(nothing, 'exit');
+    try {
+        await until(() => /every service is turned off/.test(text));
+    } finally {
+        nothing.kill('SIGTERM');
+        await once(nothing, 'exit');
+    }
     const disk = await start(['--blob-port', '0', '--extentMemoryLimit', '5', ...OFF]);
     assert.match(disk.err, /extentMemoryLimit\) means nothing without --in-memory/);
     await disk.stop();

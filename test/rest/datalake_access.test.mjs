@@ -135,6 +135,7 @@ test('user delegation SAS: the delegator\'s rights, suoid and saoid', async () =
         return new lakes.DataLakeFileSystemClient(`${url()}/${name}?${sas}`, undefined, noRetry);
     };
     assert.equal((await with_({}).getFileClient('deleg/f').readToBuffer()).toString(), 'abc');
+    assert.equal((await with_({ correlationId: randomUUID() }).getFileClient('deleg/f').readToBuffer()).toString(), 'abc');
     const user = randomUUID();
     await refused(with_({ agentObjectId: user }).getFileClient('deleg/f').readToBuffer());
     const agent = with_({ preauthorizedAgentObjectId: user });

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -332,6 +332,40 @@ test('what names no file of the folder is damaged: zeros without end, files else
         assert.ok(done.rows.blobs.damaged >= 3, done.stdout);
         assert.ok(!done.stdout.includes('root:'), done.stdout);
     }
+});
+
+test('links in the folder are not followed, whatever they stand for', () => {
+    const elsewhere = join(root, 'elsewhere');
+    mkdirSync(elsewhere);
+    writeFileSync(join(elsewhere, 'secret'), 'root:x:0:0');
+    const linked = (name, make) => {
+        const folder = azuriteFolder();
+        make(folder);
+        const done = run(folder, '--data', join(root, `linked${made}`));
+        assert.ok((done.rows.blobs?.taken ?? 0) <= 1, `${name}: ${done.stdout}`); // an empty blob has no bytes anywhere
+        return done;
+    };
+    const point = (folder, id) => {
+        const file = join(folder, '__azurite_db_blob__.json');
+        writeFileSync(file, JSON.stringify(JSON.parse(readFileSync(file, 'utf8'), (key, value) => (key === 'persistency' ? { id, offset: 0, count: 10 } : value))));
+    };
+    linked('the folder of extents', (folder) => {
+        rmSync(join(folder, '__blobstorage__'), { recursive: true });
+        symlinkSync(elsewhere, join(folder, '__blobstorage__'));
+        point(folder, 'secret');
+    });
+    linked('an extent', (folder) => {
+        symlinkSync(join(elsewhere, 'secret'), join(folder, '__blobstorage__', 'secret'));
+        point(folder, 'secret');
+    });
+    linked('a database', (folder) => {
+        renameSync(join(folder, '__azurite_db_blob__.json'), join(elsewhere, 'db'));
+        symlinkSync(join(elsewhere, 'db'), join(folder, '__azurite_db_blob__.json'));
+    });
+    linked('an extent that is a folder', (folder) => {
+        mkdirSync(join(folder, '__blobstorage__', 'secret'));
+        point(folder, 'secret');
+    });
 });
 
 test('a server that is given Azurite\'s folder starts beside its data, and says how to take it over', async () => {

@@ -26,6 +26,8 @@ export const VERSION = '2025-11-05';
 
 /** The program under test. */
 export const BIN = process.env.LAZULI_BIN ?? new URL('../../build/lazuli', import.meta.url).pathname;
+/** Whether servers have their store in their data folder, which `lazuli check` reads: not on the cluster engine (test/cluster). */
+export const STORE_IN_FOLDER = process.env.LAZULI_TEST_BIN === undefined;
 const START_MS_MAX = 90000;
 const STOP_MS_MAX = 90000;
 const LOG_BYTES_MAX = 1 << 20;
@@ -118,11 +120,12 @@ async function answers(port) {
  *   args, env  further flags and variables
  *   admin      true: the admin listener too, on ports.admin
  *   dfs        true: the Data Lake listener too, on ports.dfs
+ *   bare       true: only flags that the first versions had
  *   disk       how large a disk of its own it gets for its data ('32m'), if disksCanBeMade(); it goes with the process
  */
-export async function startServer({ inMemory = false, services = SERVICES, args = [], env = {}, disk = null, admin = false, dfs = false } = {}) {
+export async function startServer({ inMemory = false, services = SERVICES, args = [], env = {}, disk = null, admin = false, dfs = false, bare = false } = {}) {
     for (let attempt = 0; ; attempt++) {
-        const server = new Server({ inMemory, services, args, env, disk, admin, dfs });
+        const server = new Server({ inMemory, services, args, env, disk, admin, dfs, bare });
         try {
             await server.start();
             return server;
@@ -158,7 +161,7 @@ class Server {
 
     /** After stop() or kill(): again with the same ports and data. */
     async start() {
-        const { inMemory, services, args, env, disk, admin, dfs } = this.options;
+        const { inMemory, services, args, env, disk, admin, dfs, bare } = this.options;
         if (this.ports === null) {
             const free = await freePorts(SERVICES.length + 2);
             this.ports = Object.fromEntries(SERVICES.map((s, i) => [s, services.includes(s) ? free[i] : 0]));
@@ -166,9 +169,13 @@ class Server {
             this.ports.dfs = dfs ? free[SERVICES.length + 1] : 0;
         }
         const flags = SERVICES.flatMap((s) => [`--${s}-port`, String(this.ports[s] || 'off')]);
-        flags.push('--smb-port', 'off', '--clock-file', this.clockFile);
-        flags.push('--admin-port', admin ? String(this.ports.admin) : 'off');
-        flags.push('--dfs-port', dfs ? String(this.ports.dfs) : 'off');
+        if (bare) {
+            flags.push('--smb-port', '0'); // off, or a free one
+        } else {
+            flags.push('--smb-port', 'off', '--clock-file', this.clockFile);
+            flags.push('--admin-port', admin ? String(this.ports.admin) : 'off');
+            flags.push('--dfs-port', dfs ? String(this.ports.dfs) : 'off');
+        }
         flags.push(...(inMemory ? ['--in-memory'] : ['--data', this.data]), ...args);
         if (disk !== null)
             mkdirSync(this.data, { recursive: true });

@@ -9,11 +9,12 @@ import { ACCOUNT, assertError, BIN, hmac, KEY, startServer, until, VERSION } fro
 
 const run = promisify(execFile);
 
-/** The program's end, which is to be one with an error. */
+/** The program's end, which is to be one with an error; a server that starts instead is ended. */
 async function fails(args, env = {}) {
     try {
-        await run(BIN, args, { env: { ...process.env, ...env } });
+        await run(BIN, args, { env: { ...process.env, ...env }, timeout: 60_000 });
     } catch (error) {
+        assert.ok(!error.killed, `lazuli ${args.join(' ')} did not end`);
         return error;
     }
     return assert.fail(`lazuli ${args.join(' ')} succeeded`);

@@ -1,11 +1,12 @@
 #!/bin/sh
-# Two Debian packages from what install.sh laid out: deb.sh ROOT VERSION TO
+# Two Debian packages from what install.sh laid out: deb.sh ROOT VERSION TO ARCHITECTURE
 #   lazuli          the program, its service, user and configuration
 #   lazuli-azurite  the names of Azurite's programs, which a machine may have from elsewhere
 set -eu
 root=$1
 version=$2
 to=$3
+architecture=$4
 here=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -22,7 +23,7 @@ build() {
 
 control() {
     mkdir -p "$work/$1/DEBIAN"
-    sed -e "s/@version@/$version/g" "$here/dist/debian/$1.control" >"$work/$1/DEBIAN/control"
+    sed -e "s/@version@/$version/g; s/@architecture@/$architecture/g" "$here/dist/debian/$1.control" >"$work/$1/DEBIAN/control"
 }
 
 control lazuli
@@ -42,7 +43,9 @@ for script in postinst prerm postrm; do
     cp "$here/dist/debian/lazuli.$script" "$work/lazuli/DEBIAN/$script"
     chmod 755 "$work/lazuli/DEBIAN/$script"
 done
-build lazuli amd64
+build lazuli "$architecture"
+# The names are the same for every machine.
+[ "$architecture" = amd64 ] || exit 0
 
 control lazuli-azurite
 mkdir -p "$work/lazuli-azurite/usr/bin" "$work/lazuli-azurite/usr/share/man/man1" "$work/lazuli-azurite/usr/share/doc"

@@ -1,8 +1,10 @@
 #!/bin/sh
-# Makes every package of a program: dist.sh PROGRAM FOLDER. See README.md beside it.
+# Makes every package of a program: dist.sh PROGRAM FOLDER [PROGRAM_ARM64 SYSROOT]. See README.md beside it.
 set -eu
 program=$1
 to=$2
+arm64=${3:-}
+sysroot=${4:-}
 here=$(cd "$(dirname "$0")/../.." && pwd)
 tools=$here/tools/dist
 version=$(cat "$here/VERSION")
@@ -11,9 +13,11 @@ export SOURCE_DATE_EPOCH
 export TZ=UTC LC_ALL=C
 umask 022
 
-# "ldd lists libc, libm": anything else would have to be on the machine that it comes to.
-foreign=$(ldd "$program" | grep -vE 'linux-vdso|ld-linux|libc\.so|libm\.so' || true)
-[ -z "$foreign" ] || { echo "dist: needs $foreign" >&2; exit 1; }
+# The C library and its parts: anything else would have to be on the machine that it comes to.
+for one in "$program" $arm64; do
+    foreign=$(readelf -d "$one" | grep NEEDED | grep -vE '\[(ld-linux.*|lib(c|m|pthread|dl))\.so' || true)
+    [ -z "$foreign" ] || { echo "dist: $one needs $foreign" >&2; exit 1; }
+done
 
 rm -rf "$to"
 mkdir -p "$to"
@@ -38,16 +42,23 @@ pack() {
         -cf - "$(basename "$1")" | gzip -9n >"$2"
 }
 
-name=lazuli-$version-linux-x86_64
-sh "$tools/install.sh" "$program" "$stage/tar/$name" ''
-licences "$stage/tar/$name/share/doc/lazuli/licences"
-pack "$stage/tar/$name" "$to/$name.tar.gz"
+# machine PROGRAM NAME ARCHITECTURE: the tarball and Debian's package for one machine.
+machine() {
+    name=lazuli-$version-linux-$2
+    DESCRIBE=$program sh "$tools/install.sh" "$1" "$stage/tar/$name" ''
+    licences "$stage/tar/$name/share/doc/lazuli/licences"
+    pack "$stage/tar/$name" "$to/$name.tar.gz"
+    DESCRIBE=$program sh "$tools/install.sh" "$1" "$stage/$3" /usr
+    licences "$stage/$3/usr/share/doc/lazuli/licences"
+    sh "$tools/deb.sh" "$stage/$3" "$version" "$to" "$3"
+}
 
-sh "$tools/install.sh" "$program" "$stage/root" /usr
-licences "$stage/root/usr/share/doc/lazuli/licences"
-sh "$tools/deb.sh" "$stage/root" "$version" "$to"
-python3 "$tools/oci.py" "$program" "$version" "$to/lazuli-$version-oci.tar"
-sh "$tools/npm.sh" "$program" "$version" "$stage/npm" "$to"
+machine "$program" x86_64 amd64
+[ -z "$arm64" ] || machine "$arm64" aarch64 arm64
+# shellcheck disable=SC2086
+python3 "$tools/oci.py" "$version" "$to/lazuli-$version-oci.tar" "$program" $arm64 $sysroot
+# shellcheck disable=SC2086
+sh "$tools/npm.sh" "$version" "$stage/npm" "$to" "$program" $arm64
 python3 "$tools/sbom.py" "$program" "$version" >"$to/lazuli-$version.spdx.json"
 
 cd "$to"

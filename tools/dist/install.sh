@@ -1,5 +1,6 @@
 #!/bin/sh
 # Lays the program out below a prefix: install.sh PROGRAM DESTDIR PREFIX
+# DESCRIBE: a program of this machine, when PROGRAM is for another.
 set -eu
 program=$1
 root=$2$3
@@ -20,7 +21,7 @@ for name in azurite azurite-blob azurite-queue azurite-table; do
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$program" config --describe | python3 "$here/tools/dist/pages.py" "$(cat "$here/VERSION")" "$work"
+"${DESCRIBE:-$program}" config --describe | python3 "$here/tools/dist/pages.py" "$(cat "$here/VERSION")" "$work"
 put 644 "$work/lazuli.1" "$root/share/man/man1/lazuli.1"
 for name in azurite azurite-blob azurite-queue azurite-table; do
     echo '.so man1/lazuli.1' >"$root/share/man/man1/$name.1"

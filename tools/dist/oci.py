@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The container image as an OCI archive, without a container tool: oci.py PROGRAM VERSION FILE
+"""The container image as an OCI archive, without a container tool: oci.py VERSION FILE PROGRAM [PROGRAM_ARM64 SYSROOT]
 
 From scratch: the program by its five names, the C library, busybox for the tools that starters probe with, and a user.
 No ENTRYPOINT, so that `docker run IMAGE azurite-blob …` works as with Azurite's image.
@@ -70,39 +70,46 @@ def read(path):
         return file.read()
 
 
-def libraries(program):
+class Machine:
+    def __init__(self, name, folder, loader, root):
+        self.name, self.folder, self.loader, self.root = name, folder, loader, root
+
+    def read(self, path):
+        return read(os.path.realpath(self.root + path))
+
+
+def libraries(program, machine):
     """The files that the program is loaded with, by the paths that it asks for."""
-    listed = subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout
-    found = re.findall(r"(?:=> )?(/\S+) \(0x", listed)
-    # The C library loads this one when a thread is cancelled or unwound.
-    found.append(re.sub(r"libc\.so\.6$", "libgcc_s.so.1", next(f for f in found if f.endswith("/libc.so.6"))))
-    return sorted(set(found))
+    listed = subprocess.run(["readelf", "-d", program], check=True, capture_output=True, text=True).stdout
+    needed = re.findall(r"NEEDED.*\[(lib.*?)\]", listed)
+    # The C library loads libgcc_s when a thread is cancelled or unwound.
+    return sorted({machine.loader, *(f"{machine.folder}/{name}" for name in needed + ["libgcc_s.so.1"])})
 
 
-def make_layer(program):
+def make_layer(program, machine):
     layer = Layer()
     layer.folder("tmp", 0o1777)
     # Any user may be told to run it, so anybody may write there.
     layer.folder("data", 0o1777, UID)
     for name, text in sorted(ETC.items()):
         layer.file(name, text.encode())
-    layer.file("bin/busybox", read("/bin/busybox"), 0o755)
+    layer.file("bin/busybox", machine.read("/bin/busybox"), 0o755)
     for applet in APPLETS:
         layer.link(f"bin/{applet}", "busybox")
-    for library in libraries(program):
-        layer.file(library.lstrip("/"), read(os.path.realpath(library)), 0o755)
+    for library in libraries(program, machine):
+        layer.file(library.lstrip("/"), machine.read(library), 0o755)
     layer.file("usr/local/bin/lazuli", read(program), 0o755)
     for name in NAMES:
         layer.link(f"usr/local/bin/{name}", "lazuli")
     return layer.done()
 
 
-def make_config(version, revision, layer):
+def make_config(version, revision, layer, machine):
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(EPOCH))
     label = "org.opencontainers.image."
     hosts = [w for s in ("blob", "queue", "table") for w in (f"--{s}Host", "0.0.0.0")]
     return {
-        "created": created, "architecture": "amd64", "os": "linux",
+        "created": created, "architecture": machine.name, "os": "linux",
         "config": {
             "User": str(UID),
             "Env": ["PATH=/usr/local/bin:/bin", "LAZULI_INSECURE_WELL_KNOWN_KEY=1"],
@@ -118,12 +125,10 @@ def make_config(version, revision, layer):
     }
 
 
-def write_archive(path, blobs, manifest, tag):
+def write_archive(path, blobs, manifests):
     archive = Layer()
     archive.file("oci-layout", b'{"imageLayoutVersion":"1.0.0"}')
-    index = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
-             "manifests": [dict(manifest, platform={"architecture": "amd64", "os": "linux"},
-                                annotations={"org.opencontainers.image.ref.name": tag})]}
+    index = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": manifests}
     archive.file("index.json", json.dumps(index, sort_keys=True).encode())
     for digest, content in sorted(blobs.items()):
         archive.file(f"blobs/sha256/{digest}", content)
@@ -132,10 +137,9 @@ def write_archive(path, blobs, manifest, tag):
 
 
 def main():
-    program, version, path = sys.argv[1:]
+    version, path, program = sys.argv[1:4]
     said = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
     revision = re.search(r"^commit (\S+)", said, re.M).group(1)
-    layer = make_layer(program)
     blobs = {}
 
     def put(kind, content):
@@ -146,11 +150,21 @@ def main():
     def put_json(kind, value):
         return put(kind, json.dumps(value, sort_keys=True).encode())
 
-    config = put_json("config.v1+json", make_config(version, revision, layer))
-    packed = put("layer.v1.tar+gzip", gzip.compress(layer, 9, mtime=0))
-    manifest = put_json("manifest.v1+json", {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
-                                             "config": config, "layers": [packed]})
-    write_archive(path, blobs, manifest, version)
+    def image(of, machine):
+        layer = make_layer(of, machine)
+        config = put_json("config.v1+json", make_config(version, revision, layer, machine))
+        packed = put("layer.v1.tar+gzip", gzip.compress(layer, 9, mtime=0))
+        manifest = put_json("manifest.v1+json", {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
+                                                 "config": config, "layers": [packed]})
+        return dict(manifest, platform={"architecture": machine.name, "os": "linux"})
+
+    name = {"org.opencontainers.image.ref.name": f"lazuli:{version}"}
+    found = [image(program, Machine("amd64", "/lib/x86_64-linux-gnu", "/lib64/ld-linux-x86-64.so.2", ""))]
+    if len(sys.argv) > 4:
+        found.append(image(sys.argv[4], Machine("arm64", "/lib/aarch64-linux-gnu", "/lib/ld-linux-aarch64.so.1", sys.argv[5])))
+        # Both machines' images under one name, from which an engine takes its own.
+        found = [put_json("index.v1+json", {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": found})]
+    write_archive(path, blobs, [dict(found[0], annotations=name)])
 
 
 main()

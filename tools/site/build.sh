@@ -13,11 +13,12 @@ mkdir -p $source
     find LICENSE dist -type f
 } | sort -u | tar -cf - -T - | tar -xf - -C $source
 # GitHub takes a second word behind ```sh, mkdocs does not.
-find $source -name '*.md' -exec sed -i -E 's/^( *```[a-z]+) (test|check|not-run)$/\1/' {} +
+find $source -name '*.md' -exec sed -i -E 's/^( *```[a-z]+) (test|check|not-run).*$/\1/' {} +
 # Debian's package of the theme names three scripts that it does not have: jQuery is there under another name, the second is ours, and the
 # third is for Internet Explorer.
-mkdir -p $source/js
+mkdir -p $source/js $source/css
 cp tools/site/theme_extra.js $source/js/
+cp tools/site/tables.css $source/css/
 mkdocs build --quiet --strict --config-file tools/site/mkdocs.yml
 [ -f build/site/js/jquery-3.6.0.min.js ] || cp build/site/js/jquery-2.1.1.min.js build/site/js/jquery-3.6.0.min.js
 find build/site -name '*.html' -exec sed -i '/html5shiv/d' {} +

@@ -6,7 +6,7 @@ const { spawn } = require('node:child_process');
 const { constants } = require('node:os');
 const { basename } = require('node:path');
 
-const PACKAGES = { 'linux x64': 'lazuli-linux-x64' };
+const PACKAGES = { 'linux x64': 'lazuli-linux-x64', 'linux arm64': 'lazuli-linux-arm64' };
 const NAMES = ['azurite', 'azurite-blob', 'azurite-queue', 'azurite-table'];
 
 function fail(text) {

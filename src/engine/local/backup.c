@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `lazuli backup`: a consistent copy of a store that is being written to.
+/* `lazuli backup`: a consistent copy of a live store.
  *
- * First RocksDB's checkpoint, then the journal as far as it went then, then the segments: each
- * value and extent that the checkpoint names was in its file before. What the journal has beyond is
- * left out, for it is written while it is copied, over zeros that are there ahead of it: the copy
- * could get a record without its beginning, and a later one that says that it was durable. A pin
- * keeps the reaper, and a state in use the collector, from giving back what the copy needs. Files
- * are copied, or cloned where the file system can: a hard link would share what the live store goes
- * on punching out. */
+ * The order is: a RocksDB checkpoint, then the journal up to the checkpoint's position, then the
+ * segments. Every value and extent that the checkpoint names was in its file before. The journal
+ * beyond that position is left out because it changes during the copy: it is written over
+ * preallocated zeros, so the copy could contain a record without its beginning and a later
+ * record that claims it durable. A pin keeps the reclaimer, and a held state keeps the
+ * collector, from freeing what the copy needs. Files are copied, or cloned where the file system
+ * supports it. A hard link would share the file, and the live store goes on punching holes into
+ * it. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +35,7 @@ static struct err backup_error(const char *doing)
 struct copying {
     struct local_engine *engine;
     struct engine_backup *backup;
-    uint64_t bytes_about; /* what there is to copy */
+    uint64_t bytes_about; /* bytes to copy, estimated */
 };
 
 static void tell_copied(struct copying *c, uint64_t bytes)
@@ -60,7 +61,7 @@ static struct err copy_range(struct copying *c, int from, int to, off_t at, off_
         if (n < 0 || err_is(write_fully(to, part, (uint64_t)at)))
             e = backup_error("copy");
         if (n <= 0)
-            break; /* punched out, or cut off, meanwhile: nothing the copy needs */
+            break; /* punched or truncated meanwhile; the copy does not need it */
         at += n;
         tell_copied(c, (uint64_t)n);
     }
@@ -68,7 +69,7 @@ static struct err copy_range(struct copying *c, int from, int to, off_t at, off_
     return e;
 }
 
-/* Holes stay holes. */
+/* Copies the data ranges only, so holes stay holes. */
 static struct err copy_data(struct copying *c, int from, int to, off_t size)
 {
     off_t at = 0;
@@ -112,13 +113,13 @@ static struct err copy_file(struct copying *c, int from, uint64_t bytes_max, con
     return e;
 }
 
-/* Where the last file to be copied ends. */
+/* Where the last file to copy ends. */
 struct files_end {
     uint64_t file;
     uint64_t offset;
 };
 
-/* All files of the store's subfolder up to there. */
+/* Copies all files of the subfolder up to `end`. */
 static struct err copy_files(struct copying *c, struct segments *files, struct files_end end,
                              const char *folder)
 {
@@ -128,7 +129,7 @@ static struct err copy_files(struct copying *c, struct segments *files, struct f
         struct segment *file;
         char name[SEGMENT_NAME_BYTES];
         if (err_is(segments_use(files, id, 0, &file)))
-            continue; /* gone since: nothing the copy needs */
+            continue; /* deleted meanwhile; the copy does not need it */
         segments_name(files, name, id);
         char *path = folder_path(folder, name);
         struct err e = copy_file(c, file->fd, id == end.file ? end.offset : UINT64_MAX, path);
@@ -139,7 +140,7 @@ static struct err copy_files(struct copying *c, struct segments *files, struct f
     return folder_sync(folder);
 }
 
-/* About what copy_files is going to copy. */
+/* Estimates how many bytes copy_files will copy. */
 static uint64_t files_bytes(struct segments *files)
 {
     uint64_t bytes = 0;
@@ -159,11 +160,12 @@ static uint64_t files_bytes(struct segments *files)
 
 struct rows_copy {
     const char *folder;
-    struct files_end journal; /* up to where the rows name what lies in it */
+    struct files_end journal; /* the rows refer to the journal up to here */
     struct state *state;      /* the same rows, with a reference */
 };
 
-/* By the committer: a checkpoint puts all rows into tables, those that were only visible too. */
+/* Runs on the committer: a checkpoint writes all rows to tables, including those that are only
+ * visible. */
 static struct err copy_rows(struct local_engine *e, void *arg)
 {
     struct rows_copy *copy = arg;
@@ -178,8 +180,8 @@ static struct err copy_rows(struct local_engine *e, void *arg)
     return rows_error("backup", text);
 }
 
-/* How many rows of a space there are. All of them are read for it, so a table that cannot be read
- * fails the backup now, and not whoever needs it later. */
+/* Counts the rows of a key space. Reading all of them makes an unreadable table fail the backup
+ * now instead of a later restore. */
 static struct err count_rows(struct copying *c, struct state *s, char space, uint64_t *count)
 {
     enum { STEP = 4096 };
@@ -222,9 +224,9 @@ static struct err copy_all_rows(struct copying *c, struct rows_copy *copy)
 {
     struct engine_backup *b = c->backup;
     char *path = folder_path(b->folder, "rows");
-    struct rest rest = {.run = copy_rows, .arg = copy};
+    struct quiesced_job rest = {.run = copy_rows, .arg = copy};
     copy->folder = path;
-    struct err e = local_at_rest(c->engine, &rest);
+    struct err e = local_run_quiesced(c->engine, &rest);
     if (!err_is(e))
         e = count_rows(c, copy->state, SPACE_ROWS, &b->rows);
     if (!err_is(e))
@@ -258,9 +260,9 @@ static struct err copy_store(struct copying *c)
     TRY(copy_subfolder(c, &e->journal.files, copy.journal, "journal"));
     struct files_end newest = {segments_newest(&e->segments), UINT64_MAX};
     TRY(copy_subfolder(c, &e->segments, newest, "segments"));
-    c->bytes_about = c->backup->bytes; /* now it is known */
+    c->bytes_about = c->backup->bytes; /* the exact number is known now */
     tell_copied(c, 0);
-    TRY(folder_mark(c->backup->folder)); /* last: without it, it is no store */
+    TRY(folder_mark(c->backup->folder)); /* last, because a folder without the marker is no store */
     char *parent = folder_path(c->backup->folder, "..");
     error = folder_sync(parent);
     free(parent);

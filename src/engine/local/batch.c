@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the committer puts together: updates run one after the other over one overlay of rows, and
- * an update that fails leaves it as it was. */
+/* The batch that the committer builds: updates run one after the other over one overlay of rows.
+ * An update that fails is rolled back. */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -9,10 +9,11 @@
 #include "engine/local/local_internal.h"
 
 enum {
-    /* Of what extents leave free: rows that come leave this part for rows that go. It is looked at
-     * again whenever the journal has grown by that part of it. */
+    /* Of the space that extents leave free, new rows may use all but this part; the rest is
+     * reserved for deletes. The free space is checked again whenever the journal has grown by
+     * that part. */
     ROOM_SHARE = 2,
-    COMING_SMALL = 2048, /* taken until only half of that is left */
+    COMING_SMALL = 2048, /* small updates are admitted until half of the reserve is used */
     ROOM_LOOK_SHARE = 16,
 };
 
@@ -28,9 +29,9 @@ void batch_clear(struct batch *b)
     b->dropped_count = 0;
 }
 
-/* To write down that a row goes takes room as well. So a disk that is nearly full takes only
- * updates that bring no or small new rows, or that delete some or lead to that: messages can be got
- * and deleted then, what has filled the disk can go, and the collector goes on. */
+/* Recording a delete takes space, too. So on a nearly full disk the engine admits only updates
+ * that add few bytes, delete rows, or lead to deletes. Then messages can still be received and
+ * deleted, users can delete what filled the disk, and the collector can work. */
 void batch_look_for_room(struct local_engine *e)
 {
     struct disk_room room;
@@ -38,7 +39,7 @@ void batch_look_for_room(struct local_engine *e)
     if (!atomic_load(&e->room_short) && written < e->room_look_at)
         return;
     if (err_is(local_disk_room(e, &room)))
-        return; /* whether there is room shows when it is written */
+        return; /* the write itself will show whether there is space */
     atomic_store(&e->room_short, room.free < room.reserve / ROOM_SHARE);
     e->coming_max = room.free < room.reserve / ROOM_SHARE / 2 ? 0 : COMING_SMALL;
     e->room_look_at = written + room.reserve / ROOM_LOOK_SHARE;
@@ -64,8 +65,8 @@ static void note_overlaid(struct batch *b, struct overlaid o)
     b->overlaid[b->overlaid_count++] = o;
 }
 
-/* What is replaced is kept until the update's outcome is known. (To keep the tree's old root
- * instead would cost every update a copy of the paths to its rows.) */
+/* Keeps the replaced row until the outcome of the update is known. (Keeping the tree's old root
+ * instead would make every update copy the paths to its rows.) */
 void batch_insert(struct batch *b, struct row *row)
 {
     struct row *before = tree_exchange(&b->overlay, row);
@@ -94,12 +95,13 @@ static void batch_keep(struct batch *b)
     b->overlaid_count = 0;
 }
 
-/* From the last to the first, so that a row written twice is what it was before both. */
+/* Rolls back from the last write to the first, so that a row written twice returns to its first
+ * value. */
 static void batch_take_back(struct batch *b)
 {
     for (size_t i = b->overlaid_count; i > 0; i--) {
         const struct overlaid *o = &b->overlaid[i - 1];
-        struct row *row = row_get(o->row); /* its key is needed until it is out */
+        struct row *row = row_get(o->row); /* the key is needed until the row is removed */
         if (o->before == row) {
             row->room += row->value_n - o->value_n;
             row->value_n = o->value_n;
@@ -113,7 +115,7 @@ static void batch_take_back(struct batch *b)
     b->overlaid_count = 0;
 }
 
-/* An error leaves the batch as it was. */
+/* On an error the batch is unchanged. */
 void batch_run(struct local_engine *e, struct engine_update *u)
 {
     struct batch *b = &e->batch;
@@ -127,7 +129,7 @@ void batch_run(struct local_engine *e, struct engine_update *u)
     t.base.stamp = e->last_stamp;
     t.base.writable = true;
     t.batch = b;
-    u->result = u->fn(&t.base, u->arg);
+    u->result = txn_run_update(&t.base, &e->base, u);
     local_txn_release(&t);
     if (!err_is(u->result) && (u->hints & HINT_SMALL) == 0 && atomic_load(&e->room_short) &&
         needs_room(e, coming_before, going_before))

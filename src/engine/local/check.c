@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `lazuli check`: reads every row, value and extent, and compares what rows name with what is
- * counted and with what lies in the files. */
+/* `lazuli check`: reads every row, value and extent, and compares the references in rows with
+ * the reference counts and with the files. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 enum { ROWS_STEP = 1024 /* between two words of how far it is */ };
 
-/* A range of a segment that something accounts for. */
+/* A range of a segment that is accounted for. */
 struct range {
     uint64_t segment;
     uint64_t offset;
@@ -25,16 +25,16 @@ struct checker {
     struct local_engine *engine;
     struct engine_check *check;
     struct local_txn txn;
-    struct extent *named; /* by rows, once for each time */
+    struct extent *named; /* by rows, one entry per reference */
     size_t named_count;
     size_t named_capacity;
     struct range *ranges;
     size_t range_count;
     size_t range_capacity;
-    char *bytes; /* room for an extent */
+    char *bytes; /* buffer for one extent */
     struct damage damage;
-    bool naming;         /* the rows are gone through once more, for whose the damage is */
-    uint64_t rows_about; /* how many there may be */
+    bool naming;         /* second pass over the rows: finds the owners of damaged data */
+    uint64_t rows_about; /* estimated number of rows */
     uint64_t extent_bytes;
     uint64_t extent_bytes_about;
 };
@@ -71,7 +71,7 @@ static void note_named(void *sink, const struct extent *x)
     c->named[c->named_count++] = *x;
 }
 
-/* Rows are named in problems by their keys, with what cannot be printed shown as '.'. */
+/* Problems name rows by key; unprintable bytes are shown as '.'. */
 static void printable(char to[128], struct str key)
 {
     struct str some = str_head(key, 127);
@@ -97,7 +97,7 @@ static void check_row(struct checker *c, struct str physical, struct str value, 
     buf_release(&partition);
 }
 
-/* The same row, when it is asked whose the damage is. */
+/* Second pass: checks whether the row refers to damaged data. */
 static void look_for_damage(struct checker *c, struct str physical, struct str value)
 {
     struct buf partition = buf_heap();
@@ -107,8 +107,8 @@ static void look_for_damage(struct checker *c, struct str physical, struct str v
     buf_release(&partition);
 }
 
-/* Walks on from the first key not yet looked at, which it leaves in `from`. A value that cannot be
- * read ends it. */
+/* Continues at the first key not yet checked and leaves the position in `from`. Stops at a value
+ * that cannot be read. */
 static struct err check_rows_from(struct checker *c, struct buf *from)
 {
     static const char past[] = {SPACE_ROWS + 1};
@@ -136,14 +136,14 @@ static void note_unread(struct checker *c, struct str key)
     char text[128];
     printable(text, key);
     if (c->naming)
-        return; /* said the first time */
+        return; /* already reported */
     problem(c, "row %s: the value cannot be read", text);
     damage_add_row(&c->damage, key);
     c->check->rows++;
 }
 
-/* Passes over the row that could not be read: the first from there on, in the journal's overlay or
- * in RocksDB. */
+/* Skips the unreadable row: the first one at or after `from`, in the journal's overlay or in
+ * RocksDB. */
 static struct err skip_row(struct checker *c, struct buf *from, bool *found)
 {
     static const char past[] = {SPACE_ROWS + 1};
@@ -214,7 +214,7 @@ static void check_bytes(struct checker *c, const struct extent *x)
     tell_progress(c, "extents", c->extent_bytes, c->extent_bytes_about);
 }
 
-/* Compares the count with the names, of which the first not yet looked at is *next. */
+/* Compares the count with the references; *next is the first reference not yet used. */
 static void check_names(struct checker *c, const struct extent *x, uint32_t count, size_t *next)
 {
     uint32_t names = 0;
@@ -290,7 +290,7 @@ static void check_overlaps(struct checker *c)
     }
 }
 
-/* Allocated bytes between two places that nothing accounts for. */
+/* Returns the allocated bytes in [from, to), which nothing accounts for. */
 static uint64_t stray_between(int fd, uint64_t from, uint64_t to)
 {
     uint64_t stray = 0;
@@ -329,8 +329,8 @@ static void check_segment(struct checker *c, uint64_t id, size_t *next)
         problem(c, "segment %" PRIu64 ": %" PRIu64 " bytes that no extent accounts for", id, stray);
 }
 
-/* Segments that were open when the last run ended may hold what was never adopted; the next start
- * gives it back, so it is no fault. */
+/* Segments that were open when the last run ended may hold extents that no update adopted. The
+ * next start frees them, so they are not a fault. */
 static void check_strays(struct checker *c)
 {
     size_t next = 0;
@@ -339,7 +339,7 @@ static void check_strays(struct checker *c)
         check_segment(c, id, &next);
 }
 
-/* Says whose the rows and extents are that are damaged. */
+/* Reports the owners of damaged rows and extents. */
 static struct err name_damage(struct checker *c)
 {
     struct err e = OK;

@@ -9,20 +9,21 @@
 #include "engine/local/local_internal.h"
 
 enum {
-    LOOK_PART = 4,        /* of a file's size is written between two looks */
+    LOOK_PART = 4,        /* examine files after this part of a file's size was written */
     LOOK_PART_SHORT = 64, /* the same while the disk is nearly full */
-    NEEDED_FILES_MAX = 3, /* by a start after a crash, before they are made unneeded */
-    LOOK_FILES_MAX = 16,  /* judged in one */
-    TABLE_LOOK_MS = 5,    /* between looks whether a table is written, and how many of them */
+    NEEDED_FILES_MAX = 3, /* files that recovery needs before the collector flushes rows to
+                           * tables */
+    LOOK_FILES_MAX = 16,  /* files examined at once */
+    TABLE_LOOK_MS = 5,    /* interval and number of checks whether a table is written */
     TABLE_LOOKS_MAX = 400,
     SMALL_FILE_BYTES = 1 << 20,
-    MOVE_VALUES_MAX = 64, /* in one update */
+    MOVE_VALUES_MAX = 64, /* values moved by one update */
     MOVE_BYTES_MAX = 4 << 20,
-    GATHER_VALUES_MAX = 1 << 15, /* of a file, to be looked up in the order of their keys */
-    GATHER_BYTES_MAX = 4 << 20,  /* of keys */
-    GARBAGE_PART = 8,            /* one part of so many live: goes at once */
-    TABLES_BYTES = 1 << 20,      /* to be free besides what rows take, before they are put into
-                                    tables unasked */
+    GATHER_VALUES_MAX = 1 << 15, /* values of a file that are sorted by key before the lookup */
+    GATHER_BYTES_MAX = 4 << 20,  /* bytes of those keys */
+    GARBAGE_PART = 8,            /* a file with less than this part live is collected at once */
+    TABLES_BYTES = 1 << 20,      /* free space required, besides that of the rows, before an
+                                  * unforced table flush */
 };
 
 /* ---- samples ---- */
@@ -79,7 +80,7 @@ static void sample_drop(struct collector *c, uint64_t file)
             (c->sample_count - at) * sizeof(struct file_sample *));
 }
 
-/* Of n values seen, each is among those chosen with the same chance. */
+/* Reservoir sampling: each of the n values seen is chosen with equal probability. */
 static void sample_offer(struct file_sample *s, const struct record_entry *entry, uint64_t n,
                          uint64_t *random)
 {
@@ -127,12 +128,12 @@ static struct err sample_new(struct local_engine *e, uint64_t file, struct file_
 
 /* ---- judging ---- */
 
-/* Whether the row still names this place. */
-static struct err is_live(struct state *state, struct str key, const struct value_place *place,
+/* True if the row still refers to this value. */
+static struct err is_live(struct state *state, struct str key, const struct value_ref *place,
                           bool *live)
 {
     struct state_row row;
-    struct value_place now;
+    struct value_ref now;
     *live = false;
     TRY(state_read(state, ENGINE_WAIT, key, &row));
     *live = str_given(row.stored) && value_is_elsewhere(row.stored, &now) &&
@@ -166,7 +167,8 @@ static bool has_less_live(const struct file_sample *a, const struct file_sample 
            (double)b->live_bytes * (double)a->file_bytes;
 }
 
-/* The file to collect next; NULL for none. With `join`, a small one is, whatever is in it. */
+/* Chooses the file to collect next, or NULL. With `join`, a small file qualifies whatever it
+ * holds. */
 static const struct file_sample *choose_file(const struct collector *c, bool join)
 {
     const struct file_sample *least = NULL;
@@ -213,8 +215,8 @@ static struct err move_flush(struct local_engine *e, struct move *m)
     return error;
 }
 
-/* Values of a file. Looked up in the order of their keys, neighbours find each other's blocks in
- * the processor's cache: that halves what it costs. */
+/* Values of a file, sorted by key for the lookup: neighbours then share RocksDB blocks in the
+ * CPU cache, which halves the cost. */
 struct gathering {
     struct record_entry *entries;
     size_t count;
@@ -249,7 +251,7 @@ static struct err move_gathered(struct local_engine *e, struct gathering *g, str
     struct state *state = local_state(e);
     for (size_t i = 0; i < g->count && !err_is(error); i++) {
         error = move_live(e, state, &g->entries[i], m);
-        if (!err_is(error) && atomic_load(&e->reaper.stopping))
+        if (!err_is(error) && atomic_load(&e->reclaimer.stopping))
             error = err_new(ERR_STOPPING);
     }
     state_put(state);
@@ -310,7 +312,7 @@ static void note_doomed(struct collector *c)
     atomic_store(&c->doomed_commit, c->doomed_count == 0 ? UINT64_MAX : c->doomed[0].commit);
 }
 
-/* Views that began before the values were moved may still be reading them. */
+/* Views that began before the values were moved may still read the file. */
 static void doom_file(struct local_engine *e, uint64_t file)
 {
     struct collector *c = &e->collector;
@@ -337,7 +339,7 @@ static void unlink_doomed(struct local_engine *e)
     }
     c->doomed_count = kept;
     note_doomed(c);
-    /* One that someone is still reading waits for a quiet time. */
+    /* A file with a reader is kept for a later pass. */
     if (kept > 0 && c->doomed[0].commit <= safe)
         atomic_store(&c->doomed_commit, UINT64_MAX);
 }
@@ -354,7 +356,7 @@ static bool is_doomed(const struct collector *c, uint64_t file)
 static struct err collect_file(struct local_engine *e, uint64_t file)
 {
     TRY(move_file(e, file));
-    TRY(local_flush(&e->base)); /* what was moved has to be durable where it is now */
+    TRY(local_flush(&e->base)); /* the moved values must be durable in their new file */
     log_line(LOG_DEBUG, "journal file %llu collected", (unsigned long long)file);
     doom_file(e, file);
     return OK;
@@ -362,16 +364,16 @@ static struct err collect_file(struct local_engine *e, uint64_t file)
 
 /* ---- a look ---- */
 
-/* The oldest file that a start after a crash would still need. */
+/* Finds the oldest file that recovery would still need. */
 static struct err oldest_needed(struct local_engine *e, uint64_t *file)
 {
     struct buf stored = buf_heap();
     struct str value;
-    struct journal_place place = {0};
+    struct journal_position place = {0};
     bool found = false;
     struct err error = rows_read_persisted(&e->rows, KEY_JOURNAL, &stored, &found);
     if (!err_is(error) && found &&
-        (!value_is_here(buf_str(&stored), &value) || !journal_place_read(value, &place)))
+        (!value_is_here(buf_str(&stored), &value) || !journal_position_read(value, &place)))
         error = err_new(ERR_CORRUPT);
     *file = place.file;
     buf_release(&stored);
@@ -396,8 +398,8 @@ static struct err judge_file(struct local_engine *e, uint64_t file)
     return judge(e, c->samples[at]);
 }
 
-/* To join small files takes room before it gives any: not what a disk that is nearly full has left
- * for rows that go. */
+/* Joining small files takes space before it frees any. On a nearly full disk that space is
+ * reserved for deletes. */
 static bool room_to_join(struct local_engine *e)
 {
     struct disk_room room;
@@ -413,9 +415,9 @@ static struct err collect_chosen(struct local_engine *e)
     return OK;
 }
 
-/* Tables that do not fit would make RocksDB refuse every write, also those that make room. But on a
- * disk that is full of what the journal holds, no file goes before they are written: so no more
- * room is asked for than they take. */
+/* If the tables did not fit on the disk, RocksDB would refuse every write, including those that
+ * free space. But on a disk filled by the journal, no file can be freed before the tables are
+ * written. So require no more free space than the tables take. */
 static bool room_for_tables(struct local_engine *e)
 {
     struct disk_room room;
@@ -429,12 +431,12 @@ static struct err begin_table(struct local_engine *e, void *arg)
     return rows_switch(&e->rows);
 }
 
-/* Puts the newest rows into tables. When that takes long, a later look finds them there. */
+/* Writes the newest rows to tables. If that takes long, a later pass finds them done. */
 static struct err rows_to_tables(struct local_engine *e)
 {
     static const struct timespec a_little = {.tv_nsec = TABLE_LOOK_MS * 1000000};
-    struct rest rest = {.run = begin_table};
-    TRY(local_at_rest(e, &rest));
+    struct quiesced_job rest = {.run = begin_table};
+    TRY(local_run_quiesced(e, &rest));
     for (int n = 0; n < TABLE_LOOKS_MAX && !rows_switched(&e->rows); n++)
         (void)nanosleep(&a_little, NULL);
     return OK;
@@ -446,8 +448,8 @@ static struct err look(struct local_engine *e, bool idle)
     uint64_t needed;
     uint64_t id = c->next_file;
     TRY(oldest_needed(e, &needed));
-    /* A quiet store has time to put its newest rows into tables, so that more files can go; a busy
-     * one whose rows are few and large would else never do it. */
+    /* An idle store has time to flush its newest rows to tables, so that more files can be
+     * freed. A busy store with few and large rows would never do it otherwise. */
     bool many = segments_newest(&e->journal.files) > needed + NEEDED_FILES_MAX;
     if ((idle || many || atomic_load(&e->room_short)) && room_for_tables(e)) {
         TRY(rows_to_tables(e));

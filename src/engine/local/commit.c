@@ -12,7 +12,7 @@
 enum { BATCH_BYTES_MAX = 16 << 20 };
 
 /* Changes nothing, and is done when all before it is durable. The argument, if there is one, is a
- * struct rest. */
+ * struct quiesced_job. */
 static struct err nothing_to_do(struct txn *t, void *arg)
 {
     (void)t;
@@ -25,7 +25,7 @@ struct turn {
     struct engine_update *past;          /* the first that is left for the next turn */
     struct engine_update *first_written; /* the first whose outcome hangs on the commit */
     bool flush;
-    int64_t began_us;
+    int64_t began_us, began_cpu_us;
 };
 
 static struct err make_durable_timed(struct local_engine *e, const struct turn *turn)
@@ -47,7 +47,7 @@ static void settle_extents(struct local_engine *e)
         segments_adopted(&e->segments, e->batch.adopted[i]);
     for (size_t i = 0; i < e->batch.dropped_count; i++) {
         segments_add_waste(&e->segments, e->batch.dropped[i].segment);
-        reap_add(e, &e->batch.dropped[i]);
+        reclaim_add(e, &e->batch.dropped[i]);
     }
 }
 
@@ -67,7 +67,8 @@ static void run_updates(struct local_engine *e, struct turn *turn, struct engine
 
 static struct turn run_turn(struct local_engine *e, struct engine_update *first)
 {
-    struct turn turn = {.first = first, .began_us = clock_mono_us()};
+    struct turn turn = {
+        .first = first, .began_us = clock_mono_us(), .began_cpu_us = clock_thread_us()};
     atomic_store_explicit(&e->turn_began_us, turn.began_us, memory_order_relaxed);
     batch_look_for_room(e);
     run_updates(e, &turn, first);
@@ -100,9 +101,17 @@ static size_t end_turn(struct local_engine *e, const struct turn *turn)
         count++;
     }
     histogram_add(&e->commit_updates, HISTOGRAM_COUNTS, count);
-    histogram_add(&e->turn_us, HISTOGRAM_TIMES_US, (uint64_t)(clock_mono_us() - turn->began_us));
-    atomic_store_explicit(&e->turn_began_us, 0, memory_order_relaxed);
     return count;
+}
+
+/* How long others had to wait for it, and how much of that was work. */
+static void count_turn(struct local_engine *e, const struct turn *turn)
+{
+    uint64_t took_us = (uint64_t)(clock_mono_us() - turn->began_us);
+    uint64_t cpu_us = (uint64_t)(clock_thread_us() - turn->began_cpu_us);
+    histogram_add(&e->turn_us, HISTOGRAM_TIMES_US, took_us);
+    histogram_add(&e->turn_cpu_us, HISTOGRAM_TIMES_US, cpu_us);
+    atomic_store_explicit(&e->turn_began_us, 0, memory_order_relaxed);
 }
 
 static void commit_turn(struct local_engine *e, struct turn *turn)
@@ -122,14 +131,14 @@ static void commit_turn(struct local_engine *e, struct turn *turn)
     }
     if (turn->flush)
         atomic_store(&e->durable_commit, e->commit);
-    reap_wake(e);
+    reclaim_wake(e);
 }
 
 /* Runs what waited for all to be durable. */
 static void run_rests(struct local_engine *e, const struct turn *turn)
 {
     for (struct engine_update *u = turn->first; u != turn->past; u = u->next) {
-        const struct rest *rest = u->fn == nothing_to_do ? u->arg : NULL;
+        const struct quiesced_job *rest = u->fn == nothing_to_do ? u->arg : NULL;
         if (rest != NULL && !err_is(u->result))
             u->result = fold_rows(e);
         if (rest != NULL && !err_is(u->result))
@@ -167,6 +176,7 @@ static void *commit_loop(void *arg)
             run_rests(e, &turn);
             answered += end_turn(e, &turn);
             fill_tables(e);
+            count_turn(e, &turn);
         }
         gather_updates(e, answered);
     }
@@ -188,6 +198,7 @@ bool commit_here(struct local_engine *e, struct engine_update *u)
         commit_turn(e, &turn);
         batch_clear(&e->batch);
         (void)end_turn(e, &turn);
+        count_turn(e, &turn);
     }
     update_queue_step_out(&e->queue);
     return short_work;
@@ -211,10 +222,10 @@ struct err commit_start(struct local_engine *e)
 static void save_places(struct local_engine *e)
 {
     struct disk_room room;
-    uint64_t bytes = row_places_room(e->places) * sizeof(uint64_t);
-    (void)row_places_fetch_saved(e->places);
+    uint64_t bytes = row_index_room(e->row_index) * sizeof(uint64_t);
+    (void)row_index_fetch_saved(e->row_index);
     if (!err_is(local_disk_room(e, &room)) && room.free >= room.reserve + bytes)
-        row_places_save(e->places, e->folder, &e->journal.end);
+        row_index_save(e->row_index, e->folder, &e->journal.end);
 }
 
 /* What was only visible becomes durable, and the next start learns that nothing is left over. */
@@ -260,7 +271,7 @@ struct err local_flush(struct engine *e)
     return engine_update_wait(e, STR(""), nothing_to_do, NULL);
 }
 
-struct err local_at_rest(struct local_engine *e, struct rest *rest)
+struct err local_run_quiesced(struct local_engine *e, struct quiesced_job *rest)
 {
     return engine_update_wait(&e->base, STR(""), nothing_to_do, rest);
 }

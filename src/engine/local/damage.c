@@ -7,11 +7,11 @@
 #include "core/mem.h"
 #include "engine/rowkey.h"
 
-enum { ROWS_MAX = 1024 /* whose owners are asked for at once */ };
+enum { ROWS_MAX = 1024 /* rows whose owners are looked up at once */ };
 
 struct damaged_row {
     struct str key;         /* on the heap */
-    const struct extent *x; /* that it names; NULL: the row itself cannot be read */
+    const struct extent *x; /* the extent it names; NULL: the row itself is unreadable */
 };
 
 void damage_init(struct damage *d, struct engine *e, struct engine_check *check)
@@ -62,7 +62,7 @@ void damage_add_row(struct damage *d, struct str physical)
 
 /* ---- telling ---- */
 
-/* The damage itself has been counted when it was found. */
+/* The damage was counted when it was found. */
 static void tell_owner(void *sink, size_t key, struct str owner)
 {
     struct damage *d = sink;
@@ -78,7 +78,7 @@ static void tell_owner(void *sink, size_t key, struct str owner)
     buf_release(&line);
 }
 
-/* The keys of the partition that cannot be read: parts of those in d->unread. */
+/* Collects the unreadable keys of the partition; they are slices of d->unread. */
 static size_t unread_in(const struct damage *d, struct str *out)
 {
     size_t count = 0;

@@ -114,13 +114,13 @@ struct err durable_write_rows(struct local_engine *e, bool flush)
     if (journal_needs_file(j))
         TRY(commit_sync_extents(e)); /* records that are flushed vouch for their extents */
     TRY(make_record(e, &tail));
-    struct journal_place before = j->end;
-    struct journal_place after = journal_record_end(j);
+    struct journal_position before = j->end;
+    struct journal_position after = journal_record_end(j);
     struct err error = journal_write(j, flush);
     if (err_is(error))
         return mend_refuse(e, error);
     publish_prepare(e);
-    (void)fold_when_due(e);
+    fold_when_due(e);
     if (flush)
         TRY(flush_record(e));
     e->applied = after;

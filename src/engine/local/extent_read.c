@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading extents: every chunk is summed up before a byte of it is handed out. */
+/* Reading extents. The checksum of every chunk is verified before a byte of it is handed out. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/uio.h>
@@ -15,10 +15,10 @@ struct read_job {
     enum engine_wait wait;
     uint32_t checks[CHUNKS_MAX];
     bool checks_read;
-    char *scratch; /* CHUNK_BYTES, made when needed */
+    char *scratch; /* CHUNK_BYTES, allocated on first use */
 };
 
-/* ERR_CORRUPT when the file ends before the range does. */
+/* ERR_CORRUPT if the file ends before the range does. */
 static struct err read_fully(const struct read_job *job, char *to, size_t n, uint64_t at)
 {
     at += job->extent->offset;
@@ -46,7 +46,7 @@ static uint32_t sum(const char *bytes, size_t n)
     return crc32c(0, (struct str){bytes, n});
 }
 
-/* The checksums of the chunks, which the descriptor's own vouches for. */
+/* Reads the chunks' checksums, which the checksum in the extent's descriptor covers. */
 static struct err read_checks(struct read_job *job)
 {
     if (job->checks_read)
@@ -69,7 +69,7 @@ static uint32_t chunk_length(const struct extent *x, uint32_t chunk)
     return x->length - from < CHUNK_BYTES ? x->length - from : CHUNK_BYTES;
 }
 
-/* Reads a chunk to `to` and sums it up. */
+/* Reads a chunk into `to` and verifies it. */
 static struct err read_chunk(struct read_job *job, uint32_t chunk, char *to)
 {
     TRY(read_checks(job));
@@ -114,7 +114,7 @@ static void job_end(struct local_engine *e, struct read_job *job)
 static struct err verify_part(struct local_engine *e, struct read_job *job,
                               const struct extent_part *part)
 {
-    uint64_t known = verified_chunks(e->verified, job->extent);
+    uint64_t known = checksum_cache_chunks(e->checksums, job->extent);
     uint64_t added = 0;
     struct err error = OK;
     uint32_t last = (part->offset + part->length - 1) / CHUNK_BYTES;
@@ -126,7 +126,7 @@ static struct err verify_part(struct local_engine *e, struct read_job *job,
             added |= 1ULL << chunk;
     }
     if (added != 0)
-        verified_add(e->verified, job->extent, added);
+        checksum_cache_add(e->checksums, job->extent, added);
     return error;
 }
 
@@ -148,7 +148,7 @@ struct err local_extent_locate(struct engine *engine, const struct extent *x,
 
 /* ---- copying ---- */
 
-/* Whole chunks are read to where they go; of the first and the last, perhaps, a part is copied. */
+/* Whole chunks are read directly into the destination; a partial first or last chunk is copied. */
 static struct err read_part(struct read_job *job, const struct extent_part *part, char *to)
 {
     uint32_t at = part->offset;
@@ -169,12 +169,12 @@ static struct err read_part(struct read_job *job, const struct extent_part *part
     return OK;
 }
 
-/* Chunks that were checked a moment ago are read to where they go, and of them no more than is
- * wanted; the others are checked first. */
+/* Reads recently verified chunks directly into the destination, and no more bytes than
+ * requested. Other chunks are verified first. */
 static struct err read_part_now(struct local_engine *e, struct read_job *job,
                                 const struct extent_part *part, char *to)
 {
-    uint64_t known = verified_chunks(e->verified, job->extent);
+    uint64_t known = checksum_cache_chunks(e->checksums, job->extent);
     uint64_t added = 0;
     struct err error = OK;
     uint32_t end = part->offset + part->length;
@@ -190,7 +190,7 @@ static struct err read_part_now(struct local_engine *e, struct read_job *job,
         at = stop;
     }
     if ((added & ~known) != 0)
-        verified_add(e->verified, job->extent, added & ~known);
+        checksum_cache_add(e->checksums, job->extent, added & ~known);
     return error;
 }
 

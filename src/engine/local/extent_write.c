@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing extents: bytes go to their place as they come, checksums of the chunks behind them. */
+/* Writing extents: bytes go to the segment as they arrive, the checksums of the chunks follow
+ * them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,9 +12,9 @@
 #include "engine/local/local_internal.h"
 
 enum {
-    /* Written this far, the kernel is told to start: so the disk works while a body arrives. */
+    /* After this many bytes, start write-back, so that the disk works while a body arrives. */
     EARLY_BYTES = 1 << 20,
-    /* Kept free for rows, so that what fills a disk can still be deleted. */
+    /* Reserved for rows, so that a full disk can still process deletes. */
     RESERVE_BYTES_MAX = 64 << 20,
     RESERVE_SHARE = 16, /* or this part of a small file system */
 };
@@ -24,8 +25,8 @@ struct local_writer {
     struct segment *segment;
     uint64_t offset;
     uint32_t reserved;
-    uint32_t told; /* how far the kernel was told to write */
-    bool later;    /* it is told nothing: see HINT_LATER */
+    uint32_t told; /* write-back was started up to here */
+    bool later;    /* do not start write-back early: see HINT_LATER */
     uint32_t checks[CHUNKS_MAX];
 };
 
@@ -53,7 +54,7 @@ struct err write_fully(int fd, struct str bytes, uint64_t offset)
     return OK;
 }
 
-/* Goes on with the checksum of the chunk that is being filled. */
+/* Continues the checksum of the current chunk. */
 static void writer_sum(struct local_writer *w, struct str bytes)
 {
     uint32_t at = w->base.length;
@@ -74,7 +75,7 @@ static struct err local_writer_append(struct extent_writer *base, struct str byt
     writer_sum(w, bytes);
     base->length += (uint32_t)bytes.n;
     if (base->length - w->told >= EARLY_BYTES && !w->engine->relaxed && !w->later) {
-        /* Only a hint: an error shows when the segment is flushed. */
+        /* Only a hint: an error shows up when the segment is flushed. */
         (void)sync_file_range(w->segment->fd, (off_t)(w->offset + w->told), base->length - w->told,
                               SYNC_FILE_RANGE_WRITE);
         w->told = base->length;
@@ -92,13 +93,13 @@ static void waste_range(struct local_engine *e, uint64_t segment, uint64_t offse
 {
     struct waste waste = {.segment = segment, .offset = offset, .bytes = bytes, .counted = false};
     segments_add_waste(&e->segments, segment);
-    reap_add(e, &waste);
+    reclaim_add(e, &waste);
 }
 
 static void local_writer_abandon(struct extent_writer *base)
 {
     struct local_writer *w = local_writer_of(base);
-    /* What follows the written part was never touched; an append that failed may have. */
+    /* The range past the written part is untouched, except by a failed append. */
     waste_range(w->engine, w->segment->id, w->offset, w->reserved);
     writer_free(w);
 }
@@ -127,8 +128,8 @@ static struct err local_writer_finish(struct extent_writer *base, struct extent 
     segments_trim(&w->engine->segments, w->segment, w->offset + w->reserved,
                   w->offset + extent_room(base->length));
     *out = (struct extent){w->segment->id, w->offset, base->length, check};
-    /* The sums were made of the very bytes that the next reader gets from the kernel's memory. */
-    verified_add(w->engine->verified, out, UINT64_MAX >> (64 - extent_chunks(base->length)));
+    /* The checksums were computed from the bytes that the next reader gets from the page cache. */
+    checksum_cache_add(w->engine->checksums, out, UINT64_MAX >> (64 - extent_chunks(base->length)));
     writer_free(w);
     return OK;
 }
@@ -151,7 +152,7 @@ struct err local_disk_room(struct local_engine *e, struct disk_room *room)
     return OK;
 }
 
-/* Bulk data stops short of filling the disk to the last block. `spare`: what is left for more. */
+/* Stops bulk data short of filling the disk. `spare`: space left for more. */
 static struct err check_free_space(struct local_engine *e, uint32_t bytes, uint64_t *spare)
 {
     struct disk_room room;

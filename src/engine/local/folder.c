@@ -20,8 +20,8 @@
 #define MARKER_NEW  "LAZULI.new"
 #define MARKER_HEAD "lazuli store, format "
 
-/* Since 2 rows have bodies, since 3 they lie whole in the journal, since 4 nothing is added to a
- * MANIFEST; all that was before is as it was. */
+/* Format 2 added bodies of rows, 3 whole rows in the journal, 4 a new MANIFEST for each change.
+ * Older data is read as it is. */
 enum { FORMAT_OLDEST = 1, FORMAT_WHOLE_MANIFESTS = 4, FORMAT = 4, MARKER_BYTES_MAX = 64 };
 
 unsigned engine_local_format(void)
@@ -36,7 +36,7 @@ static struct err folder_error(const char *folder, const char *doing)
     return err_cause(cause == ENOSPC || cause == EDQUOT ? ERR_NO_SPACE : ERR_IO, cause);
 }
 
-/* The reason goes up with the error: whoever opens the store says it, once. */
+/* The reason travels with the error: whoever opens the store prints it once. */
 static struct err foreign(const char *why)
 {
     return err_detail(ERR_FOREIGN_STORE, why);
@@ -76,7 +76,7 @@ static struct err write_marker(const char *folder, const char *path)
     return e;
 }
 
-/* Written under another name first: a marker is whole or not there. */
+/* Written under a temporary name first: a marker is complete or absent. */
 struct err folder_mark(const char *folder)
 {
     char *fresh = folder_path(folder, MARKER_NEW);
@@ -106,7 +106,7 @@ static struct err check_marker(const char *folder, int fd, uint64_t *format)
     return OK;
 }
 
-/* In place, since the file is what is locked: one byte, which is there or not. */
+/* Overwritten in place, because the file carries the lock: one byte, which is written or not. */
 struct err folder_raise_format(const char *folder, uint64_t format)
 {
     if (format == FORMAT)
@@ -127,7 +127,7 @@ struct err folder_raise_format(const char *folder, uint64_t format)
 
 /* ---- opening ---- */
 
-/* A folder without a marker may be made ours if there is nothing in it. */
+/* A folder without a marker may become a store only if it is empty. */
 static struct err check_empty(const char *folder)
 {
     DIR *dir = opendir(folder);
@@ -169,7 +169,7 @@ static struct err lock_marker(const char *folder, int fd)
     return err_new(ERR_STORE_IN_USE);
 }
 
-/* The marker, open; made when the folder is new. */
+/* Opens the marker; creates it if the folder is new. */
 static struct err open_marker(const char *folder, bool make, int *fd)
 {
     char *path = folder_path(folder, MARKER);

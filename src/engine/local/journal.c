@@ -20,7 +20,8 @@ enum {
     AHEAD_PART_BYTES = 16 << 10,
     AHEAD_PARTS_MAX = 64,
     AHEAD_SHARE = 4,        /* of a file, at most */
-    AHEAD_RECORD_SHARE = 8, /* of the zeros, for a record that is followed by them */
+    AHEAD_RECORD_SHARE = 8, /* a record followed by preallocated zeros is at most this part of
+                             * them */
 };
 
 struct err journal_init(struct journal *j, const char *folder, uint64_t file_bytes, bool read_only)
@@ -59,7 +60,7 @@ void journal_release(struct journal *j)
     free(j->places);
 }
 
-void journal_resume(struct journal *j, struct journal_place place)
+void journal_resume(struct journal *j, struct journal_position place)
 {
     j->end = place;
     j->durable_sequence = place.sequence;
@@ -67,7 +68,7 @@ void journal_resume(struct journal *j, struct journal_place place)
         j->files.next_id = place.file + 1;
 }
 
-bool journal_place_read(struct str from, struct journal_place *place)
+bool journal_position_read(struct str from, struct journal_position *place)
 {
     struct reader r = reader_of(from);
     place->file = read_le64(&r);
@@ -88,7 +89,7 @@ static struct err write_error(void)
     return err_cause(errno == ENOSPC || errno == EDQUOT ? ERR_NO_SPACE : ERR_IO, errno);
 }
 
-/* Moves past what was written. */
+/* Advances the iovec past the bytes that were written. */
 static void iov_advance(struct iovec **iov, size_t *count, size_t n)
 {
     while (*count > 0 && n >= (*iov)->iov_len) {
@@ -163,7 +164,8 @@ struct err journal_begin(struct journal *j)
 {
     assert(!j->broken);
     if (journal_needs_file(j)) {
-        /* A flush covers the active file only: what is merely visible must not be left behind. */
+        /* A flush covers the active file only, so flush what is only visible before leaving the
+         * file. */
         TRY(journal_flush(j));
         TRY(start_file(j));
     }
@@ -208,10 +210,11 @@ static void grow_values(struct journal *j)
 }
 
 static void add_lead(struct journal *j, const struct row *row, size_t before_n,
-                     const struct value_place *place)
+                     const struct value_ref *place)
 {
     size_t at = j->leads.n;
-    buf_put_le32(&j->leads, 0); /* the checksum of what follows and of the row up to the value */
+    buf_put_le32(&j->leads, 0); /* checksum of the rest of the lead and of the row up to the
+                                 * value */
     buf_put_le32(&j->leads, place->check);
     buf_put_le32(&j->leads, row->key_n);
     buf_put_le32(&j->leads, (uint32_t)before_n - row->key_n);
@@ -222,7 +225,7 @@ static void add_lead(struct journal *j, const struct row *row, size_t before_n,
     buf_put_le32(&first, journal_sum((struct str){row->bytes, before_n}, check));
 }
 
-/* Notes the bytes, and ends the entry with what is to be known of them. */
+/* Records the value's bytes and completes the entry with length and checksum. */
 static void add_value(struct journal *j, const struct row *row, struct str value)
 {
     if (j->value_count == j->value_capacity)
@@ -230,10 +233,10 @@ static void add_value(struct journal *j, const struct row *row, struct str value
     size_t row_n = (size_t)row->key_n + row->value_n;
     size_t before_n = row_n - value.n;
     assert(value.p == row->bytes + before_n);
-    struct value_place place = {.offset = j->value_bytes + LEAD_BYTES + before_n,
-                                .length = (uint32_t)value.n,
-                                .check = journal_sum(value, 0),
-                                .led = true};
+    struct value_ref place = {.offset = j->value_bytes + LEAD_BYTES + before_n,
+                              .length = (uint32_t)value.n,
+                              .check = journal_sum(value, 0),
+                              .led = true};
     add_lead(j, row, before_n, &place);
     j->values[2 * j->value_count + 1] = (struct iovec){(void *)(uintptr_t)row->bytes, row_n};
     j->places[j->value_count++] = place;
@@ -256,10 +259,10 @@ void journal_add_large_body(struct journal *j, const struct row *row, struct str
     add_value(j, row, body);
 }
 
-struct value_place journal_value_place(const struct journal *j, size_t n)
+struct value_ref journal_value_place(const struct journal *j, size_t n)
 {
     assert(n < j->value_count);
-    struct value_place place = j->places[n];
+    struct value_ref place = j->places[n];
     place.file = j->record_at.file;
     place.offset += j->record_at.offset + RECORD_HEAD_BYTES + j->entries.n;
     return place;
@@ -270,11 +273,11 @@ static uint64_t record_bytes(const struct journal *j)
     return RECORD_HEAD_BYTES + j->entries.n + j->value_bytes;
 }
 
-struct journal_place journal_record_end(const struct journal *j)
+struct journal_position journal_record_end(const struct journal *j)
 {
-    return (struct journal_place){j->record_at.file,
-                                  journal_align(j->record_at.offset + record_bytes(j)),
-                                  j->record_at.sequence + 1};
+    return (struct journal_position){j->record_at.file,
+                                     journal_align(j->record_at.offset + record_bytes(j)),
+                                     j->record_at.sequence + 1};
 }
 
 static void make_head(struct journal *j, bool flush)
@@ -295,7 +298,7 @@ static void make_head(struct journal *j, bool flush)
     buf_put_le32(&check, journal_sum(str_from(buf_str(b), 8), (uint32_t)(j->salt >> 32)));
 }
 
-/* The first write carries the head, the entries and as many values as fit. */
+/* The first write carries the header, the entries and as many values as fit. */
 static struct err write_record(struct journal *j)
 {
     enum { FIRST = 128 };
@@ -315,10 +318,10 @@ static struct err write_record(struct journal *j)
     return write_parts(j->active->fd, j->values + taken, count - taken, j->end.offset + bytes);
 }
 
-/* Zeros behind the record, so that the flushes of the next ones find their blocks in place: a flush
- * that also has to write where a file's new blocks are, and how long it is, takes two or three more
- * writes to the disk and twice the CPU. A record that is large needs it less, and would have the
- * zeros written nearly for itself alone. When they do not fit on the disk, it goes without. */
+/* Preallocates: writes zeros behind the record, so that the flushes of the next records change
+ * no metadata. A flush that also has to write the file's new blocks and length costs two or
+ * three more disk writes and twice the CPU. Large records need this less, and would use up the
+ * zeros at once. If the zeros do not fit on the disk, the journal works without them. */
 static void write_ahead(struct journal *j, uint64_t record_n)
 {
     static const char zeros[AHEAD_PART_BYTES];
@@ -335,8 +338,9 @@ static void write_ahead(struct journal *j, uint64_t record_n)
         j->filled = j->end.offset + bytes;
 }
 
-/* The next record goes to the same place, and nothing of this one is left behind it: what one that
- * is cut short lacks, an older one of the same size could have left there. */
+/* Removes the record just written. The next record starts at the same offset, and nothing of
+ * this one may stay behind it: a torn record could otherwise be completed by the remains of an
+ * older one of the same size. */
 static struct err cut_back(struct journal *j)
 {
     struct stat stat;
@@ -360,18 +364,19 @@ static void log_failed_write(struct journal *j, struct err e)
 
 struct err journal_write(struct journal *j, bool flush)
 {
-    struct journal_place end = journal_record_end(j);
+    struct journal_position end = journal_record_end(j);
     make_head(j, flush);
     struct err e = write_record(j);
     if (err_is(e)) {
         log_failed_write(j, e);
-        (void)cut_back(j); /* or broken, and what is left is mended like a failed flush */
+        (void)cut_back(j); /* if that fails, the journal is broken and is repaired as after a
+                            * failed flush */
         return e;
     }
     uint64_t bytes = end.offset - j->end.offset;
     j->end = end;
     if (flush) {
-        /* Only a hint: an error shows when the journal is flushed. */
+        /* Only a hint: an error shows up when the journal is flushed. */
         (void)sync_file_range(j->active->fd, (off_t)j->record_at.offset, (off_t)bytes,
                               SYNC_FILE_RANGE_WRITE);
         write_ahead(j, bytes);
@@ -399,9 +404,9 @@ void journal_leave_record(struct journal *j)
     j->end = j->record_at;
 }
 
-struct journal_place journal_mend_place(const struct journal *j)
+struct journal_position journal_mend_position(const struct journal *j)
 {
-    return (struct journal_place){j->files.next_id, 0, j->end.sequence};
+    return (struct journal_position){j->files.next_id, 0, j->end.sequence};
 }
 
 void journal_mended(struct journal *j)
@@ -413,10 +418,10 @@ void journal_mended(struct journal *j)
 
 /* ---- values ---- */
 
-/* In the length, which is far below it: there were places before there were leads. */
+/* A flag in the length, which is always far smaller. Older references lack it. */
 #define LENGTH_LED (UINT32_C(1) << 31)
 
-void value_place_write(char to[VALUE_PLACE_BYTES], const struct value_place *place)
+void value_place_write(char to[VALUE_PLACE_BYTES], const struct value_ref *place)
 {
     struct buf b = {.p = to, .capacity = VALUE_PLACE_BYTES};
     buf_put_le64(&b, place->file);
@@ -425,7 +430,7 @@ void value_place_write(char to[VALUE_PLACE_BYTES], const struct value_place *pla
     buf_put_le32(&b, place->check);
 }
 
-bool value_place_read(struct str from, struct value_place *place)
+bool value_place_read(struct str from, struct value_ref *place)
 {
     struct reader r = reader_of(from);
     place->file = read_le64(&r);
@@ -437,7 +442,7 @@ bool value_place_read(struct str from, struct value_place *place)
     return reader_done(&r);
 }
 
-/* As many of n bytes as there are up to the end of the file. */
+/* Reads up to n bytes, fewer at the end of the file. */
 static struct err read_there(int fd, struct iovec to, uint64_t offset, enum engine_wait wait,
                              size_t *done)
 {
@@ -459,9 +464,9 @@ static struct err read_there(int fd, struct iovec to, uint64_t offset, enum engi
     return OK;
 }
 
-/* The same from a file of the journal. */
-static struct err read_from(struct journal *j, const struct row_place *from, enum engine_wait wait,
-                            char *to, size_t *done)
+/* Reads from a journal file. */
+static struct err read_from(struct journal *j, const struct row_location *from,
+                            enum engine_wait wait, char *to, size_t *done)
 {
     struct segment *file;
     TRY(segments_use(&j->files, from->file, 0, &file));
@@ -470,10 +475,10 @@ static struct err read_from(struct journal *j, const struct row_place *from, enu
     return e;
 }
 
-struct err journal_read_value(struct journal *j, const struct value_place *place,
+struct err journal_read_value(struct journal *j, const struct value_ref *place,
                               enum engine_wait wait, char *to)
 {
-    struct row_place from = {place->file, place->offset, place->length};
+    struct row_location from = {place->file, place->offset, place->length};
     size_t n;
     TRY(read_from(j, &from, wait, to, &n));
     return n == place->length && journal_sum((struct str){to, n}, 0) == place->check
@@ -481,13 +486,13 @@ struct err journal_read_value(struct journal *j, const struct value_place *place
                : err_new(ERR_CORRUPT);
 }
 
-struct row_place journal_row_place(const struct value_place *place, size_t key_n, size_t head_n)
+struct row_location journal_row_location(const struct value_ref *place, size_t key_n, size_t head_n)
 {
     uint64_t before = LEAD_BYTES + key_n + head_n;
-    return (struct row_place){place->file, place->offset - before, before + place->length};
+    return (struct row_location){place->file, place->offset - before, before + place->length};
 }
 
-/* Whether what was read is the row of this key, whole. */
+/* True if the bytes are the complete row of this key. */
 static bool parse_row(struct str bytes, uint64_t file, struct str key, struct str *stored)
 {
     struct reader r = reader_of(bytes);
@@ -508,8 +513,8 @@ static bool parse_row(struct str bytes, uint64_t file, struct str key, struct st
     return true;
 }
 
-struct err journal_read_row(struct journal *j, const struct row_place *place, enum engine_wait wait,
-                            struct str key, char *room, struct str *stored)
+struct err journal_read_row(struct journal *j, const struct row_location *place,
+                            enum engine_wait wait, struct str key, char *room, struct str *stored)
 {
     size_t n;
     TRY(read_from(j, place, wait, room, &n));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the writer and the reader of the journal agree on. */
+/* The journal's format, shared by the writer and the reader. */
 #ifndef ENGINE_LOCAL_JOURNAL_FORMAT_H
 #define ENGINE_LOCAL_JOURNAL_FORMAT_H
 
@@ -8,16 +8,16 @@
 
 #define JOURNAL_MAGIC "lazuli journal 2" /* then the file's id, its salt, a checksum */
 #define JOURNAL_MAGIC_BARE \
-    "lazuli journal 1" /* the same, of the time when large values stood alone */
+    "lazuli journal 1" /* the older format, in which large values have no lead */
 #define RECORD_MAGIC 0x4C5A4A52U
 
-/* crc32c, going on from seed. */
+/* crc32c, continued from seed. */
 uint32_t journal_sum(struct str bytes, uint32_t seed);
 
-/* What stands before a row that lies whole among the large values: checksums of all that is not the
- * large part, and of that; how long the key is, and what is stored before the large part, and that.
- * The first checksum goes on from the file's number: so a row of another file is not taken for one
- * of this. */
+/* The lead: what precedes a complete row among the large values. It holds the checksum of
+ * everything but the large part, the checksum of the large part, the length of the key, and the
+ * length and bytes of what is stored before the large part. The first checksum continues from
+ * the file's number, so a row of another file is never accepted. */
 enum { LEAD_BYTES = 5 * 4 };
 
 static inline uint32_t lead_seed(uint64_t file)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the journal's records, for a start, the collector, and `check`. */
+/* Reading the journal's records, for recovery, the collector, and `check`. */
 #include <errno.h>
 #include <unistd.h>
 
 #include "core/mem.h"
 #include "engine/local/journal_format.h"
 
-/* Says how much of it is there. */
+/* Returns how many bytes were read. */
 static size_t read_some(int fd, char *to, size_t n, uint64_t offset)
 {
     size_t done = 0;
@@ -106,7 +106,7 @@ bool journal_walk_next(struct journal_walk *w)
     return true;
 }
 
-/* A file may end with half a megabyte of zeros, so it is looked through by large pieces. */
+/* Searches in large pieces, because a file may end with half a megabyte of zeros. */
 bool journal_walk_find(struct journal_walk *w)
 {
     enum { PIECE_BYTES = 64 << 10 };
@@ -136,7 +136,7 @@ bool journal_walk_load(struct journal_walk *w)
     return journal_sum(buf_str(&w->entries), (uint32_t)w->salt) == w->head.entry_check;
 }
 
-/* How much of the row stands before its large part. */
+/* Returns how many bytes of the row precede its large part. */
 static uint64_t lead_before(const struct record_entry *entry)
 {
     size_t stored_n = entry->kind == ENTRY_LARGE ? (size_t)VALUE_HERE_HEAD_BYTES
@@ -161,7 +161,7 @@ bool journal_walk_entry(struct journal_walk *w, struct record_entry *entry)
         uint64_t length = read_varint(r);
         w->value_at += w->led ? lead_before(entry) : 0;
         entry->place =
-            (struct value_place){w->file->id, w->value_at, (uint32_t)length, read_le32(r), w->led};
+            (struct value_ref){w->file->id, w->value_at, (uint32_t)length, read_le32(r), w->led};
         w->value_at += length;
     }
     return reader_ok(r);

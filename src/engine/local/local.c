@@ -6,24 +6,26 @@
 #include <unistd.h>
 
 #include "core/mem.h"
-#include "engine/hop.h"
 #include "engine/local/folder.h"
 #include "engine/local/local_internal.h"
+#include "engine/partition_walk.h"
 
 enum {
-    FIRST_COMMIT = 1, /* the number of the state that a run begins with */
+    FIRST_COMMIT = 1, /* the commit number of the first state of a run */
     CACHE_BYTES_DEFAULT = 64 << 20,
     CACHE_ROWS_PART = 3,
     CACHE_PLACES_PART = 1,
-    PLACES_BYTES_MAX = 32 << 20, /* of four million rows */
-    /* So many that most of what goes soon is gone, and so few that a search among them is short. */
+    PLACES_BYTES_MAX = 32 << 20, /* for four million rows */
+    /* Large enough that most short-lived rows are gone before, small enough that searching them
+     * is fast. */
     FOLD_ROWS = 1024,
 };
 
 static struct err view_of(struct local_txn *t, engine_fn *fn, void *arg)
 {
     struct local_engine *e = t->engine;
-    t->batch = e->read_only ? &e->batch : NULL; /* what a journal has that may not be applied */
+    t->batch = e->read_only ? &e->batch : NULL; /* holds journal rows that a read-only store may
+                                                 * not apply */
     struct err result = fn(&t->base, arg);
     local_txn_release(t);
     return result;
@@ -69,46 +71,47 @@ static void local_submit(struct engine *engine, struct engine_update *u)
 
 /* ---- partitions ---- */
 
-struct local_hop {
-    struct hop_source base;
+struct local_source {
+    struct walk_source base;
     struct state *state;
     struct journal *journal;
     struct walk walk;
-    struct state_row row; /* the one last asked for */
+    struct state_row row; /* the row read last */
     struct buf large;
 };
 
-static struct err local_hop_seek(struct hop_source *s, struct str at, struct str *found)
+static struct err local_source_seek(struct walk_source *s, struct str at, struct str *found)
 {
-    struct local_hop *hop = (struct local_hop *)(void *)s;
-    walk_seek(&hop->walk, at);
-    return walk_key(&hop->walk, found);
+    struct local_source *source = (struct local_source *)(void *)s;
+    walk_seek(&source->walk, at);
+    return walk_key(&source->walk, found);
 }
 
-static struct err local_hop_get(struct hop_source *s, struct str key, struct str *value)
+static struct err local_source_get(struct walk_source *s, struct str key, struct str *value)
 {
-    struct local_hop *hop = (struct local_hop *)(void *)s;
-    state_row_release(&hop->row);
-    TRY(state_read(hop->state, ENGINE_WAIT, key, &hop->row));
+    struct local_source *source = (struct local_source *)(void *)s;
+    state_row_release(&source->row);
+    TRY(state_read(source->state, ENGINE_WAIT, key, &source->row));
     *value = STR_NONE;
-    if (!str_given(hop->row.stored))
+    if (!str_given(source->row.stored))
         return OK;
-    return value_load(hop->journal, hop->row.stored, ENGINE_WAIT, &hop->large, value);
+    return value_load(source->journal, source->row.stored, ENGINE_WAIT, &source->large, value);
 }
 
 static struct err local_partitions(struct engine *engine, const struct partition_walk *walk)
 {
     static const char first[] = {SPACE_ROWS};
     static const char past[] = {SPACE_ROWS + 1};
-    struct local_hop hop = {.base = {local_hop_seek, local_hop_get},
-                            .state = local_state(local_of(engine)),
-                            .journal = &local_of(engine)->journal};
-    walk_init(&hop.walk, hop.state, ENGINE_WAIT, (struct str){first, 1}, (struct str){past, 1});
-    struct err result = hop_partitions(&hop.base, walk);
-    state_row_release(&hop.row);
-    walk_release(&hop.walk);
-    buf_release(&hop.large);
-    state_put(hop.state);
+    struct local_source source = {.base = {local_source_seek, local_source_get},
+                                  .state = local_state(local_of(engine)),
+                                  .journal = &local_of(engine)->journal};
+    walk_init(&source.walk, source.state, ENGINE_WAIT, (struct str){first, 1},
+              (struct str){past, 1});
+    struct err result = walk_partitions(&source.base, walk);
+    state_row_release(&source.row);
+    walk_release(&source.walk);
+    buf_release(&source.large);
+    state_put(source.state);
     return result;
 }
 
@@ -123,7 +126,7 @@ static void local_unpin(struct engine *engine, struct engine_pin *pin)
 {
     struct local_engine *e = local_of(engine);
     if (pins_drop(&e->pins, pin))
-        reap_unpinned(e);
+        reclaim_unpinned(e);
 }
 
 /* ---- life ---- */
@@ -151,6 +154,7 @@ static void local_stats(struct engine *engine, struct engine_stats *out)
     out->commit_us = &e->commit_us;
     out->flush_us = &e->journal_flush_us;
     out->turn_us = &e->turn_us;
+    out->turn_cpu_us = &e->turn_cpu_us;
     out->held_us = began_us == 0 ? 0 : clock_mono_us() - began_us;
     out->queued = update_queue_length(&e->queue);
     out->has_disk = true;
@@ -175,14 +179,14 @@ static void local_stats(struct engine *engine, struct engine_stats *out)
 
 static void local_free(struct local_engine *e)
 {
-    reap_release(&e->reaper);
+    reclaim_release(&e->reclaimer);
     pins_release(&e->pins);
     pins_release(&e->readers);
     collect_release(&e->collector);
-    learn_release(&e->learner);
+    warmup_release(&e->warmup);
     row_cache_free(e->cache);
-    row_places_free(e->places);
-    verified_free(e->verified);
+    row_index_free(e->row_index);
+    checksum_cache_free(e->checksums);
     update_queue_release(&e->queue);
     pthread_mutex_destroy(&e->publish_lock);
     if (e->lock_fd >= 0)
@@ -194,7 +198,7 @@ static void local_free(struct local_engine *e)
 static void local_close(struct engine *engine)
 {
     struct local_engine *e = local_of(engine);
-    reap_stop(e);
+    reclaim_stop(e);
     commit_stop(e);
     if (e->published != NULL)
         state_put(e->published);
@@ -221,6 +225,7 @@ static const struct engine_ops LOCAL_OPS = {
     .usage = local_usage,
     .stats = local_stats,
     .close = local_close,
+    .records = true,
 };
 
 static uint64_t cache_share(uint64_t cache_bytes, uint64_t eighths)
@@ -234,8 +239,8 @@ static uint64_t places_share(uint64_t cache_bytes)
     return share < PLACES_BYTES_MAX ? share : PLACES_BYTES_MAX;
 }
 
-/* Rows get CACHE_ROWS_PART eighths of the memory, their places up to CACHE_PLACES_PART, RocksDB's
- * blocks the rest. */
+/* The row cache gets CACHE_ROWS_PART eighths of the memory, the row index up to
+ * CACHE_PLACES_PART, and RocksDB's block cache the rest. */
 static uint64_t blocks_share(uint64_t cache_bytes)
 {
     return cache_share(cache_bytes, 8 - CACHE_ROWS_PART) - places_share(cache_bytes);
@@ -257,15 +262,15 @@ static struct local_engine *local_new(const struct engine_local_options *options
     atomic_init(&e->commits, FIRST_COMMIT);
     atomic_init(&e->durable_commit, FIRST_COMMIT);
     e->cache = row_cache_new(cache_share(options->cache_bytes, CACHE_ROWS_PART), FIRST_COMMIT);
-    e->places = row_places_new(places_share(options->cache_bytes), FIRST_COMMIT);
-    e->verified = verified_new();
+    e->row_index = row_index_new(places_share(options->cache_bytes), FIRST_COMMIT);
+    e->checksums = checksum_cache_new();
     pins_init(&e->pins);
     pins_advance(&e->pins, FIRST_COMMIT);
     pins_init(&e->readers);
     pins_advance(&e->readers, FIRST_COMMIT);
-    reap_init(&e->reaper);
+    reclaim_init(&e->reclaimer);
     collect_init(&e->collector);
-    learn_init(&e->learner);
+    warmup_init(&e->warmup);
     update_queue_init(&e->queue);
     pthread_mutex_init(&e->publish_lock, NULL);
     return e;
@@ -287,8 +292,8 @@ static struct err read_number(struct state *s, struct str key, uint64_t *out)
     return e;
 }
 
-/* Raises *next past the newest segment that a row of the space names. A garbage row may outlive its
- * segment, and must never meet a new one of the same name. */
+/* Raises *next past the newest segment that a row of the key space names. A garbage row may
+ * outlive its segment and must never refer to a new one with the same number. */
 static struct err pass_segments_named(struct state *s, char space, uint64_t *next)
 {
     char first[] = {space};
@@ -329,7 +334,7 @@ static struct err local_open_segments(struct local_engine *e, uint64_t segment_b
     TRY(read_number(e->published, KEY_TAIL, &e->tail_written));
     TRY(pass_segments_named(e->published, SPACE_EXTENTS, &next));
     TRY(pass_segments_named(e->published, SPACE_GARBAGE, &next));
-    /* Also past those that are gone: one that came before the tail would not be cleared up. */
+    /* Also past deleted segments: one before the tail would never be recovered. */
     if (next < e->tail_written)
         next = e->tail_written;
     e->last_stamp = (int64_t)stamp;
@@ -340,20 +345,20 @@ static struct err local_open_segments(struct local_engine *e, uint64_t segment_b
     return init_segments(e, options);
 }
 
-/* What is replayed may name extents. Which segments are open, and which number is free, is known
- * when it has been: so they are looked at first, and opened after that. */
+/* Replayed records may name extents. Only after replay is it known which segments are open and
+ * which number is free. So the segments are scanned first and opened afterwards. */
 static struct err replay(struct local_engine *e)
 {
     TRY(init_segments(e, (struct segments_options){0}));
     struct err error = replay_journal(e);
     segments_release(&e->segments);
-    verified_free(e->verified);
-    e->verified = verified_new();
+    checksum_cache_free(e->checksums);
+    e->checksums = checksum_cache_new();
     return error;
 }
 
-/* The format is raised when RocksDB is open: a start before that may fail, and the next one has to
- * know still what an older program may have left. */
+/* Raise the format only after RocksDB has opened: an earlier start may fail, and the next one
+ * must still know which format an older program left. */
 static struct err open_rows(struct local_engine *e, const struct engine_local_options *o)
 {
     uint64_t format = 0;
@@ -379,14 +384,14 @@ static struct err local_open_parts(struct local_engine *e, const struct engine_l
     TRY(error);
     TRY(replay(e));
     if (!o->read_only)
-        row_places_find_saved(e->places, e->folder, &e->journal.end);
+        row_index_find_saved(e->row_index, e->folder, &e->journal.end);
     e->published = state_new(&e->rows, FIRST_COMMIT, &e->readers);
     TRY(local_open_segments(e, o->segment_bytes));
     if (o->read_only)
         return OK;
     collect_soon(e);
     TRY(commit_start(e));
-    return reap_start(e, e->tail_written, e->segments.next_id);
+    return reclaim_start(e, e->tail_written, e->segments.next_id);
 }
 
 struct err engine_local_open(const struct engine_local_options *options, struct engine **out)

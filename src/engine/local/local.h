@@ -6,52 +6,52 @@
 #include "engine/engine.h"
 
 struct engine_local_options {
-    const char *folder; /* made when missing; its parent must exist */
+    const char *folder; /* created if missing; its parent must exist */
     const struct clock *clock;
     bool relaxed;         /* acknowledge before the flush */
     bool read_only;       /* for `lazuli check`: no recovery, no writes */
-    bool existing;        /* only a store that is there: none is made */
+    bool existing;        /* opens an existing store only; never creates one */
     uint64_t cache_bytes; /* 0: the default */
-    /* How large files get; 0: the defaults. Tests make them small. */
+    /* File sizes; 0 means the default. Tests use small ones. */
     uint64_t journal_file_bytes;
     uint64_t segment_bytes;
-    size_t fold_rows; /* how many rows wait for RocksDB (fold.c); the same */
+    size_t fold_rows; /* rows that wait for RocksDB (fold.c); 0 means the default */
 };
 
-/* ERR_FOREIGN_STORE: the folder holds something else, or a newer format. ERR_STORE_IN_USE. ERR_IO.
- */
+/* ERR_FOREIGN_STORE: the folder holds something else, or a newer format. ERR_STORE_IN_USE.
+ * ERR_IO. */
 struct err engine_local_open(const struct engine_local_options *options, struct engine **out);
 
-/* The format of the stores that it makes; it opens those of all formats before, too. */
+/* The format of new stores. The engine opens all older formats, too. */
 unsigned engine_local_format(void);
 
-/* How far something is that takes long: called now and then with what is being done, how much of it
- * is done, and about how much there is. */
+/* Progress of a long job: called now and then with the current step, the amount done, and the
+ * estimated total. */
 typedef void engine_progress(void *arg, const char *doing, uint64_t done, uint64_t of);
 
-/* Rows of one partition, and whom to tell what they belong to: a key may have several owners. */
+/* Rows of one partition, and a callback for their owners. A key may have several. */
 struct row_owners {
     struct str partition;
     const struct str *keys;
     size_t count;
-    const struct str *unread; /* keys of the partition whose rows cannot be read, in order */
+    const struct str *unread; /* keys of unreadable rows of the partition, in order */
     size_t unread_count;
     void (*found)(void *sink, size_t key, struct str owner);
     void *sink;
 };
 
-/* What `lazuli check` finds. */
+/* Options and results of `lazuli check`. */
 struct engine_check {
-    /* Called with every row: says which extents it names, so that the engine can compare them with
-     * its counts without knowing what rows mean; false when it cannot read the row. */
+    /* Called for every row: reports the extents that it names, so that the engine can compare
+     * them with its counts without knowing what rows mean. False if it cannot decode the row. */
     bool (*refs)(struct str partition, struct str key, struct str value,
                  void (*named)(void *sink, const struct extent *x), void *sink);
-    /* Says what rows belong to that are damaged, or whose extents are. NULL: nobody knows. */
+    /* Finds the owners of damaged rows and of rows with damaged extents. May be NULL. */
     void (*owners)(struct engine *e, const struct row_owners *rows);
     void (*problem)(void *arg, const char *line);
     engine_progress *progress; /* or NULL */
     void *arg;
-    uint64_t rows, extents, bytes, problems; /* filled in */
+    uint64_t rows, extents, bytes, problems; /* output */
 };
 struct err engine_local_check(struct engine *e, struct engine_check *check);
 
@@ -60,7 +60,7 @@ struct engine_backup {
     const char *folder;
     engine_progress *progress; /* or NULL */
     void *arg;
-    uint64_t rows, extents, bytes; /* filled in; the bytes are those of the files */
+    uint64_t rows, extents, bytes; /* output; bytes is the size of the files */
 };
 struct err engine_local_backup(struct engine *e, struct engine_backup *backup);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cursors: a walk over the state below, merged with what the batch has written. The
- * batch is searched anew at every move, so writes under a standing cursor are seen by the next. */
+/* Cursors: iterate over the state, merged with the batch's own rows. Each move searches the
+ * batch again, so the next move sees writes made meanwhile. */
 #include <stdlib.h>
 
 #include "core/mem.h"
@@ -9,16 +9,15 @@
 struct local_cursor {
     struct cursor base;
     struct local_txn *txn;
-    size_t partition_n; /* what its keys are handed out without */
-    struct str first;   /* its bounds, with the partition */
+    size_t partition_n; /* length of the partition prefix, removed from the keys handed out */
+    struct str first;   /* bounds, including the partition */
     struct str past;
     struct walk below;
-    bool
-        below_ahead; /* the iterator stands on the first key of the state at or past the cursor's */
-    struct row *row; /* held, when the cursor stands on one of the batch's */
-    struct str stand; /* where it stands, with the partition */
-    struct buf large; /* its value or body, when that lies in the journal */
-    struct str *body; /* the row's, where it is wanted */
+    bool below_ahead; /* the iterator stands on the state's first key at or after the cursor */
+    struct row *row;  /* referenced, if the cursor stands on a row of the batch */
+    struct str stand; /* current key, including the partition */
+    struct buf large; /* value or body, if it is in the journal */
+    struct str *body; /* the row's body, if requested */
 };
 
 static struct local_cursor *local_cursor_of(struct cursor *c)
@@ -76,8 +75,8 @@ static const struct tree *cursor_overlay(const struct local_cursor *c)
 
 /* ---- forward ---- */
 
-/* The iterator stands on the state's first key of the range; `row` is the batch's. The smaller of
- * the two it is, unless the batch has deleted it. */
+/* The iterator stands on the state's first key of the range and `row` is the batch's first. The
+ * cursor takes the smaller of the two, unless the batch has deleted it. */
 static struct err cursor_settle_forward(struct local_cursor *c, struct row *row)
 {
     c->below_ahead = true;
@@ -119,7 +118,7 @@ static struct err local_cursor_skip(struct cursor *cursor, struct str skip)
     return cursor_seek_physical(c, rowkey_past(&c->txn->key, skip));
 }
 
-/* Brings the iterator past where the cursor stands. */
+/* Moves the iterator past the cursor's key. */
 static struct err cursor_step_below(struct local_cursor *c)
 {
     if (!c->below_ahead) {
@@ -136,11 +135,11 @@ static struct err cursor_step_below(struct local_cursor *c)
 static struct err local_cursor_next(struct cursor *cursor)
 {
     struct local_cursor *c = local_cursor_of(cursor);
-    if (c->txn->batch == NULL && c->below_ahead) { /* the way of listings */
+    if (c->txn->batch == NULL && c->below_ahead) { /* the common case of listings */
         walk_next(&c->below);
         return cursor_settle_forward(c, NULL);
     }
-    /* First, for moving the iterator may free the key the cursor stands on. */
+    /* First, because moving the iterator may free the key that the cursor stands on. */
     struct row *row = tree_after(cursor_overlay(c), c->stand);
     TRY(cursor_step_below(c));
     return cursor_settle_forward(c, row);

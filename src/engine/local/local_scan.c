@@ -7,9 +7,9 @@ struct local_scan {
     struct str first; /* its bounds */
     struct str past;
     struct walk walk;
-    struct buf at;        /* where a seek goes */
+    struct buf at;        /* target of a seek */
     struct buf partition; /* see rowkey_divide */
-    struct buf large;     /* the value, when it lies in the journal */
+    struct buf large;     /* the value, if it is in the journal */
     struct local_txn *txn;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows within a transaction: the batch's own writes first, then the state below. */
+/* Rows within a transaction: the batch's own writes first, then the state. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -45,9 +45,9 @@ static void release_cached(void *row)
 
 /* ---- what the batch has touched ---- */
 
-/* Most rows that are read are not in the overlay, and to search it in vain is the dearest: a bit
- * says of some keys at a time that none of them is there, by some of the bytes in which keys mostly
- * differ. Bits are set until the overlay is empty. */
+/* Most rows that are read are not in the overlay, and a search without a hit is the most
+ * expensive one. A bit filter, indexed by bytes in which keys usually differ, rules most of them
+ * out. Bits stay set until the overlay is empty. */
 static uint64_t *touched_word(struct batch *b, struct str key, uint64_t *bit)
 {
     enum { WORD = 8, BITS = 64 };
@@ -75,7 +75,7 @@ static void batch_write(struct batch *b, struct row *row)
     batch_insert(b, row);
 }
 
-/* The row that the batch has, NULL when it has not touched it. */
+/* Returns the batch's row, or NULL if the batch has not touched the key. */
 static struct row *batch_row(struct batch *b, struct str key)
 {
     return batch_touched(b, key) ? batch_find(b, key) : NULL;
@@ -83,22 +83,22 @@ static struct row *batch_row(struct batch *b, struct str key)
 
 /* ---- reading ---- */
 
-/* A row the batch has written. False when it has not touched it. */
+/* Finds a row that the batch has written. False if it has not touched it. */
 static bool local_find_written(struct local_txn *t, struct str key, struct str *stored)
 {
     struct row *row = t->batch == NULL ? NULL
                       : t->base.writable
                           ? batch_row(t->batch, key)
-                          : tree_find(&t->batch->overlay, key); /* a read-only store's */
+                          : tree_find(&t->batch->overlay, key); /* of a read-only store */
     if (row == NULL)
         return false;
-    /* It lives longer than the transaction: what a later write of this update replaces is kept
-     * until the update's outcome is known (batch_insert). */
+    /* The row outlives the transaction: a row that a later write of this update replaces is kept
+     * until the outcome of the update is known (batch_insert). */
     *stored = row->deleted ? STR_NONE : row_value(row);
     return true;
 }
 
-/* A value that lies in the journal is read into the transaction's arena. */
+/* Reads a value that is in the journal into the transaction's arena. */
 static struct err local_load(struct local_txn *t, struct str stored, struct str *value)
 {
     if (value_is_here(stored, value))
@@ -107,7 +107,7 @@ static struct err local_load(struct local_txn *t, struct str stored, struct str 
     return value_load(&t->engine->journal, stored, t->wait, &into, value);
 }
 
-/* What the state holds; absent when it is nothing. */
+/* Finds the row in the state; absent if it is not there. */
 static struct err local_find_below(struct local_txn *t, struct str key, struct str *stored)
 {
     struct state_row row;
@@ -122,16 +122,16 @@ static struct err local_find_below(struct local_txn *t, struct str key, struct s
 /* What a row is read for. */
 enum row_use {
     ROW_VALUE,
-    ROW_HOT, /* its value, as nearly every request does */
+    ROW_HOT, /* its value, which nearly every request reads */
     ROW_BODY,
 };
 
-/* A row that is asked for again and again, and its value or body is large: it is read from the
- * journal once, into a row of the cache's own that has it here. */
+/* A popular row with a large value or body: reads it from the journal once and caches the
+ * complete row. */
 static struct err local_load_cached(struct local_txn *t, const struct cached_row *found,
                                     enum row_use use, struct str *stored)
 {
-    struct value_place place;
+    struct value_ref place;
     if (!value_is_elsewhere(*stored, &place) || place.length > CACHE_ROW_BYTES_MAX ||
         (use != ROW_BODY && stored->p[0] == VALUE_BODY_IN_JOURNAL))
         return OK;
@@ -149,12 +149,12 @@ static struct err local_load_cached(struct local_txn *t, const struct cached_row
     return OK;
 }
 
-/* All of the row, from where it lies whole in the journal; absent when that is not known. What is
- * wrong there the other way finds out as well, and says so. */
+/* Reads the complete row from the journal through the row index; absent if it is not indexed.
+ * Errors are ignored here: the ordinary path meets and reports them. */
 static struct err local_find_whole(struct local_txn *t, struct row_offer *asked)
 {
-    struct row_place place;
-    if (!row_places_find(t->engine->places, asked->hash, asked->commit, &place))
+    struct row_location place;
+    if (!row_index_find(t->engine->row_index, asked->hash, asked->commit, &place))
         return OK;
     char *room = arena_bytes(&t->arena, place.bytes);
     struct err e =
@@ -162,17 +162,17 @@ static struct err local_find_whole(struct local_txn *t, struct row_offer *asked)
     return e.code == ERR_WOULD_BLOCK ? e : OK;
 }
 
-/* Remembers where a row that was searched for lies whole, if it does. */
+/* Adds a row that was found by searching to the row index, if it lies whole in the journal. */
 static void local_note_place(struct local_txn *t, const struct row_offer *found)
 {
-    struct row_place whole;
+    struct row_location whole;
     if (!value_row_is_whole(found->key, found->value, &whole))
         return;
-    row_places_offer(t->engine->places, found->hash, found->commit, &whole);
-    learn_missed(t->engine, str_head(found->key, t->key.partition_n));
+    row_index_offer(t->engine->row_index, found->hash, found->commit, &whole);
+    warmup_missed(t->engine, str_head(found->key, t->key.partition_n));
 }
 
-/* What is not in the cache; absent when it is nowhere. */
+/* Finds a row that is not in the cache; absent if it does not exist. */
 static struct err local_find_uncached(struct local_txn *t, enum row_use use,
                                       struct row_offer *asked)
 {
@@ -197,7 +197,7 @@ static struct err local_find_cached(struct local_txn *t, struct str key, enum ro
     if (row != NULL) {
         local_hold(t, release_cached, row);
         *stored = cached_row_value(row);
-        /* What an update reads it mostly changes. */
+        /* An update usually changes the row that it reads, so it is not worth caching. */
         return hot || t->batch == NULL ? local_load_cached(t, row, use, stored) : OK;
     }
     TRY(local_find_uncached(t, use, &offer));
@@ -207,7 +207,7 @@ static struct err local_find_cached(struct local_txn *t, struct str key, enum ro
     return OK;
 }
 
-/* As it is stored; absent when it is not there. */
+/* Returns the row in stored form; absent if it does not exist. */
 static struct err local_find_stored(struct local_txn *t, struct str key, enum row_use use,
                                     struct str *stored)
 {
@@ -229,7 +229,7 @@ static bool is_in(const struct cached_row *row, struct str bytes)
     return bytes.p >= value.p && bytes.p + bytes.n <= value.p + value.n;
 }
 
-/* The transaction's reference to the row becomes the loan's. */
+/* Turns the transaction's reference to the row into the caller's loan. */
 static void local_lend(struct local_txn *t, struct str bytes, struct engine_loan *loan)
 {
     struct txn_holds *h = &t->holds;
@@ -270,9 +270,9 @@ static struct err local_read(struct local_txn *t, struct engine_read *read)
     return local_find(t, key, (read->hints & HINT_SOON) != 0 ? ROW_HOT : ROW_VALUE, &read->value);
 }
 
-/* Whether one look shows that none of the rows is there. Rows are often inserted in the order of
- * their keys, many at a time: then nothing lies from the first of them to the last. A tombstone of
- * the batch's counts as a row, so a "no" may be wrong. */
+/* True only if a quick look shows that none of the rows exists. Rows are often inserted in key
+ * order, many at once; then the range from the first to the last key is empty. A tombstone of
+ * the batch counts as a row, so false proves nothing. */
 static struct err local_none_there(struct local_txn *t, const struct engine_read *reads,
                                    size_t count, bool *none)
 {
@@ -317,8 +317,8 @@ static void batch_put(struct batch *b, struct str key, struct str value)
     b->going += str_given(value) ? 0 : 1;
 }
 
-/* On a disk that is nearly full: how much comes in rows that were not there. What is replaced
- * becomes garbage, and marks without a value are small. */
+/* On a nearly full disk: counts the bytes of new rows. A replaced row becomes garbage, and
+ * tombstones are small. */
 static void count_coming(struct local_txn *t, struct str key, size_t bytes)
 {
     struct str stored = STR_NONE;
@@ -332,10 +332,9 @@ static inline void note_coming(struct local_txn *t, struct str key, size_t bytes
         count_coming(t, key, bytes);
 }
 
-static struct err local_write(struct txn *txn, const struct engine_row *put, bool born)
+static struct err write_row(struct local_txn *t, struct str key, const struct engine_row *put,
+                            bool born)
 {
-    struct local_txn *t = local_txn_of(txn);
-    struct str key = rowkey_of(&t->key, put->key);
     note_coming(t, key, put->value.n + put->body.n);
     struct row *row = put->body.n == 0 ? value_row(key, put->value)
                                        : value_row_with_body(key, put->value, put->body);
@@ -346,9 +345,28 @@ static struct err local_write(struct txn *txn, const struct engine_row *put, boo
     return OK;
 }
 
+static struct err local_write(struct txn *txn, const struct engine_row *put, bool born)
+{
+    struct local_txn *t = local_txn_of(txn);
+    return write_row(t, rowkey_of(&t->key, put->key), put, born);
+}
+
 static struct err local_put(struct txn *t, const struct engine_row *row)
 {
     return local_write(t, row, false);
+}
+
+static struct err local_put_beside(struct txn *txn, struct str partition,
+                                   const struct engine_row *row)
+{
+    struct local_txn *t = local_txn_of(txn);
+    struct rowkey other;
+    rowkey_init(&other, &t->arena, partition);
+    struct str key = rowkey_of(&other, row->key);
+    if (str_given(row->value))
+        return write_row(t, key, row, false);
+    batch_put(t->batch, key, STR_NONE);
+    return OK;
 }
 
 static struct err local_insert(struct txn *t, const struct engine_row *row)
@@ -361,7 +379,7 @@ static struct err local_insert(struct txn *t, const struct engine_row *row)
     return local_write(t, row, true);
 }
 
-/* A row that an update before this one, in the same batch, has made room in: it grows in place. */
+/* Appends in place if an earlier update of the same batch has left spare capacity in the row. */
 static struct err local_append(struct txn *txn, struct str key, struct str bytes, unsigned hints)
 {
     struct local_txn *t = local_txn_of(txn);
@@ -389,10 +407,10 @@ static struct err local_del(struct txn *txn, struct str key)
     return OK;
 }
 
-struct err local_move_value(struct txn *txn, struct str key, const struct value_place *place)
+struct err local_move_value(struct txn *txn, struct str key, const struct value_ref *place)
 {
     struct local_txn *t = local_txn_of(txn);
-    struct value_place now;
+    struct value_ref now;
     struct str stored;
     if (!local_find_written(t, key, &stored))
         TRY(local_find_below(t, key, &stored));
@@ -404,7 +422,7 @@ struct err local_move_value(struct txn *txn, struct str key, const struct value_
     TRY(value_gather(&t->engine->journal, stored, ENGINE_WAIT, gathered));
     batch_write(t->batch, row_new(key, (struct str){gathered, n}));
     t->batch->bytes += key.n + n;
-    t->batch->going++; /* the file that it lies in, soon */
+    t->batch->going++; /* its file can be freed soon */
     return OK;
 }
 
@@ -432,8 +450,8 @@ static void batch_note_dropped(struct batch *b, const struct extent *x, uint64_t
                                                     .counted = true};
 }
 
-/* The count goes, a mark that the range is garbage comes, in the same commit: so the space is given
- * back even when the program ends before it is. */
+/* Replaces the reference count by a garbage row in the same commit, so that the space is freed
+ * even if the program ends before it is. */
 static void local_extent_to_garbage(struct local_txn *t, const struct extent *x, struct str key,
                                     struct str value)
 {
@@ -475,7 +493,7 @@ static struct err local_extent(struct txn *txn, enum extent_change change, const
     return OK;
 }
 
-/* To those outside, the states of rows.h are what they keep. */
+/* A kept state is a state of rows.h. */
 static void local_keep_state(struct txn *txn, struct engine_state **kept)
 {
     struct state *state = state_get(((struct local_txn *)(void *)txn)->state);
@@ -494,6 +512,7 @@ static const struct txn_ops LOCAL_TXN_OPS = {
     .cursor_open_across = local_scan_open,
     .keep_state = local_keep_state,
     .extent = local_extent,
+    .put_beside = local_put_beside,
 };
 
 void local_txn_init(struct local_txn *t, struct local_engine *e, struct state *s,

@@ -12,8 +12,8 @@
 #include "core/wire.h"
 #include "engine/local/folder.h"
 
-/* The form of RocksDB's logs: blocks, in them records that begin with a masked crc32c, the length
- * and the type. One that would cross a block's end is written in fragments. */
+/* The format of RocksDB's logs: blocks of records. A record starts with a masked crc32c, the
+ * length and the type. A record that would cross the end of a block is split into fragments. */
 enum {
     BLOCK_BYTES = 32 << 10,
     HEAD_BYTES = 7,
@@ -21,7 +21,7 @@ enum {
     TYPE_LAST = 4,
     SECTOR_BYTES = 512,
     NAME_BYTES_MAX = 64,
-    /* A flush covers no more than this; and what is looked through for records is bounded. */
+    /* A flush covers no more than this; it also bounds the search for records. */
     TORN_BYTES_MAX = 1 << 20,
     MANIFEST_BYTES_MAX = 256 << 20,
 };
@@ -32,8 +32,8 @@ static uint32_t masked_sum(struct str bytes)
     return ((sum >> 15) | (sum << 17)) + 0xA282EAD8U;
 }
 
-/* The whole record or fragment at the start of these bytes: how long it is with its head, and its
- * type. 0 when there is none. */
+/* Returns the length, including the header, of the complete record or fragment at the start of
+ * these bytes, and its type. 0 if there is none. */
 static size_t record_at(struct str bytes, uint8_t *type)
 {
     struct reader r = reader_of(bytes);
@@ -51,7 +51,7 @@ static struct str rest_of_block(struct str file, size_t at)
     return str_head(str_from(file, at), BLOCK_BYTES - at % BLOCK_BYTES);
 }
 
-/* Where the last whole record ends, its last fragment included. */
+/* Returns the end of the last complete record, including its last fragment. */
 static size_t whole_end(struct str file)
 {
     size_t end = 0;
@@ -61,14 +61,14 @@ static size_t whole_end(struct str file)
         size_t n = record_at(rest, &type);
         if (n == 0 && rest.n >= HEAD_BYTES)
             break;
-        at += n == 0 ? rest.n : n; /* what is left of a block is too short for a head */
+        at += n == 0 ? rest.n : n; /* the rest of a block is too short for a header */
         if (n > 0 && (type == TYPE_FULL || type == TYPE_LAST))
             end = at;
     }
     return end;
 }
 
-/* Where the next whole record begins, or a part of one; the file's end when there is none. */
+/* Returns where the next complete record or fragment begins, or the end of the file. */
 static size_t next_whole(struct str file, size_t end)
 {
     for (size_t at = end + 1; at < file.n; at++) {
@@ -88,7 +88,7 @@ static bool all_zeros(struct str bytes)
     return true;
 }
 
-/* Whether what lies between has nothing from one of the sectors that it lies in. */
+/* True if the range lacks at least one of its sectors (all zeros). */
 static bool lacks_a_sector(struct str file, size_t from, size_t to)
 {
     while (from < to) {
@@ -101,7 +101,8 @@ static bool lacks_a_sector(struct str file, size_t from, size_t to)
     return false;
 }
 
-/* Nobody vouches for what begins at `end`: it is the last, or a cut has taken a part of it. */
+/* True if no flush covers the bytes at `end`: they are the last ones, or a power cut has removed
+ * part of them. */
 static bool is_torn(struct str file, size_t end)
 {
     size_t next = next_whole(file, end);
@@ -135,7 +136,7 @@ static bool cut_off(int fd)
     return cut;
 }
 
-/* The name that CURRENT holds, in a line of its own. */
+/* Reads the file name from CURRENT. */
 static bool read_name(const char *folder, char name[NAME_BYTES_MAX])
 {
     char *path = folder_path(folder, "CURRENT");

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of RocksDB's MANIFEST, the list of its tables, as a power cut may leave it in a store of
- * format 3 or older. Those programs let RocksDB add to the MANIFEST in use; since then each change
- * is a new one, which is whole before CURRENT names it (rows.c), and this is not needed.
+/* Repairs the end of RocksDB's MANIFEST, the list of its tables, after a power cut in a store of
+ * format 3 or older. Those programs let RocksDB append to the current MANIFEST. Since format 4
+ * each change writes a new file that is complete before CURRENT names it (rows.c), and no repair
+ * is needed.
  *
- * RocksDB passes over a last record that is cut short or all zeros, but takes one that is there in
- * part, with zeros for the sectors that did not make it, for corruption, and will not open. It also
- * writes several records under one flush, of which a cut may keep a later one and lose an earlier
- * one. Nobody was told of any of them: their flush did not come back. */
+ * RocksDB ignores a last record that is truncated or all zeros. But it reports corruption, and
+ * does not open, if a record is partly there, with zeros for the missing sectors. It also writes
+ * several records under one flush, so a power cut may keep a later record and lose an earlier
+ * one. None of these records was acknowledged: their flush did not return. */
 #ifndef ENGINE_LOCAL_MANIFEST_H
 #define ENGINE_LOCAL_MANIFEST_H
 
 #include <stdbool.h>
 
-/* Cuts such records off. False when there are none, or whole ones follow a record of which no
- * sector is missing (that is no power cut), or it could not be: then nothing is changed. `folder`
- * is RocksDB's. */
+/* Truncates such records. Returns false and changes nothing if there are none, if complete
+ * records follow a damaged record that lacks no sector (which no power cut causes), or if the
+ * file cannot be changed. `folder` is RocksDB's. */
 bool manifest_cut_torn_end(const char *folder);
 
 #endif

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* After a flush of the journal has failed: nobody knows what the disk has of it. RocksDB takes over
- * what views have seen, and the journal goes on in a new file. */
+/* Recovery from a failed flush of the journal, after which nobody knows what the disk holds.
+ * RocksDB takes over what views have seen, and the journal continues in a new file. */
 #include <stdlib.h>
 
 #include "core/mem.h"
 #include "engine/local/local_internal.h"
 
-/* A large value or body that was visible and may not be on the disk: if the row still has it,
- * RocksDB takes it whole. */
+/* Saves a large value or body that was visible and may not be on the disk: if the row still has
+ * it, RocksDB stores it inline. */
 static struct err save_large(struct local_engine *e, const struct record_entry *entry)
 {
     struct buf stored = buf_heap();
-    struct value_place now;
+    struct value_ref now;
     bool found;
     uint64_t hash = row_cache_hash(entry->key);
     row_cache_renew(e->cache, entry->key, hash, STR_NONE);
-    row_places_drop(e->places, hash);
+    row_index_drop(e->row_index, hash);
     struct err error = state_read_small(e->published, entry->key, &stored, &found);
     if (!err_is(error) && found && value_is_elsewhere(buf_str(&stored), &now) &&
         now.file == entry->place.file && now.offset == entry->place.offset) {
@@ -49,8 +49,8 @@ static struct err save_visible(struct local_engine *e)
         return OK;
     struct journal_walk w;
     TRY(journal_walk_init(&w, j, j->active->id, j->durable_offset));
-    /* Nothing read from now on until the next commit may be cached: the old file may be collected
-     * while a cached row still names a place in it. */
+    /* Nothing that is read before the next commit may be cached: the old file may be collected
+     * while a cached row still refers to it. */
     publish_announce(e, e->commit + 1);
     struct err error = OK;
     while (!err_is(error) && w.next < j->end.offset)
@@ -59,18 +59,18 @@ static struct err save_visible(struct local_engine *e)
     return error;
 }
 
-/* RocksDB's tables take over all that was visible, and the journal goes on in a new file: what the
- * flush left behind the last good record in the old one is never looked at again. */
+/* Writes everything visible to RocksDB's tables and continues the journal in a new file. The
+ * bytes behind the last good record of the old file are never read again. */
 struct err mend_journal(struct local_engine *e)
 {
     if (!e->journal.broken)
         return OK;
     TRY(commit_sync_extents(e));
     TRY(fold_rows(e));
-    struct journal_place place = journal_mend_place(&e->journal);
+    struct journal_position place = journal_mend_position(&e->journal);
     rocksdb_writebatch_clear(e->write);
     TRY(save_visible(e));
-    put_journal_place(e->write, &place);
+    put_journal_position(e->write, &place);
     TRY(rows_write(&e->rows, e->write));
     TRY(rows_flush(&e->rows));
     journal_mended(&e->journal);
@@ -79,8 +79,8 @@ struct err mend_journal(struct local_engine *e)
     return OK;
 }
 
-/* The record may be on the disk all the same, and a start would apply it: the updates in it are
- * refused when it is sure that none will. */
+/* The record may be on the disk all the same, and replay would apply it. So its updates are
+ * refused only once it is certain that replay will not. */
 struct err mend_refuse(struct local_engine *e, struct err why)
 {
     if (!e->journal.broken || !err_is(mend_journal(e)))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A commit becomes what views see: the caches are told of its rows, and the state has them. */
+/* Publishes a commit: updates the caches and the state that views see. */
 #include <assert.h>
 #include <stdlib.h>
 
 #include "core/mem.h"
 #include "engine/local/local_internal.h"
 
-/* So many rows are put into the state in place, with views kept waiting meanwhile: a few
- * microseconds, for the two rows each of 64 updates. */
+/* Up to this many rows are inserted into the state in place while views wait: a few microseconds
+ * for two rows each of 64 updates. */
 enum { IN_PLACE_ROWS = 128 };
 
 struct state *local_state(struct local_engine *e)
@@ -29,9 +29,9 @@ void publish_state(struct local_engine *e, struct state *state)
 
 void publish_announce(struct local_engine *e, uint64_t commit)
 {
-    (void)row_places_fetch_saved(e->places);
+    (void)row_index_fetch_saved(e->row_index);
     row_cache_announce(e->cache, commit);
-    row_places_announce(e->places, commit);
+    row_index_announce(e->row_index, commit);
 }
 
 /* ---- the rows ---- */
@@ -60,7 +60,7 @@ static void batch_add_fresh(struct batch *b, struct row *stored, struct prepared
 
 struct publisher {
     struct local_engine *engine;
-    size_t large; /* how many of the large values came before */
+    size_t large; /* large values before this row */
 };
 
 static void prepare_row(void *arg, struct row *row)
@@ -74,8 +74,8 @@ static void prepare_row(void *arg, struct row *row)
         prepared.cached = row_cache_make(row, prepared.hash, e->commit + 1);
     struct row *stored;
     if (!row->deleted && goes_to_journal(row, &value, &large)) {
-        struct value_place place = journal_value_place(&e->journal, p->large++);
-        prepared.whole = journal_row_place(&place, row->key_n, row->value_n - large.n);
+        struct value_ref place = journal_value_place(&e->journal, p->large++);
+        prepared.whole = journal_row_location(&place, row->key_n, row->value_n - large.n);
         stored = value_row_placed(row_key(row), &place, value);
         stored->born = row->born;
     } else {
@@ -101,8 +101,8 @@ void publish_forget(struct batch *b)
     b->fresh_count = 0;
 }
 
-/* To the caches, before views can see any of it. Where they have a row is nowhere near the
- * processor, as a rule: it is on its way while the rows before it are dealt with. */
+/* Updates the caches before views can see the commit. Cached rows are rarely in the CPU cache,
+ * so each is prefetched while the rows before it are processed. */
 static void announce_rows(struct local_engine *e)
 {
     enum { AHEAD = 4 };
@@ -111,7 +111,7 @@ static void announce_rows(struct local_engine *e)
         const struct prepared *p = &b->prepared[i];
         if (i + AHEAD < b->fresh_count) {
             row_cache_prefetch(e->cache, p[AHEAD].hash);
-            row_places_prefetch(e->places, p[AHEAD].hash);
+            row_index_prefetch(e->row_index, p[AHEAD].hash);
         }
         const struct row *row = p->row;
         if (p->cached != NULL) {
@@ -122,25 +122,25 @@ static void announce_rows(struct local_engine *e)
                             row->deleted ? STR_NONE : row_value(row));
         }
         if (p->whole.bytes > 0)
-            row_places_put(e->places, p->hash, &p->whole);
+            row_index_put(e->row_index, p->hash, &p->whole);
     }
 }
 
-static void add_rows(struct local_engine *e, struct tree *fresh)
+static void add_rows(struct local_engine *e, struct tree *filling)
 {
     struct batch *b = &e->batch;
-    if (fresh->root == NULL) {
-        fresh->random = TREE_SEED;
-        fresh_fill(e, fresh, b);
+    if (filling->root == NULL) {
+        filling->random = TREE_SEED;
+        filling_start(e, filling, b);
     } else {
         for (size_t i = 0; i < b->fresh_count; i++)
-            fresh_add(e, fresh, b->fresh[i], b->prepared[i].hash);
+            filling_add(e, filling, b->fresh[i], b->prepared[i].hash);
     }
     b->fresh_count = 0;
 }
 
-/* When nobody reads from the state, it is changed into the next: to copy what is on the way to each
- * row takes as long again as to insert the row. Whoever comes meanwhile waits. */
+/* If nobody reads the state, it is changed in place: copying the tree path to each row would
+ * take as long again as inserting it. New views wait meanwhile. */
 static bool publish_in_place(struct local_engine *e)
 {
     struct state *s = e->published;
@@ -149,7 +149,7 @@ static bool publish_in_place(struct local_engine *e)
     pthread_mutex_lock(&e->publish_lock);
     bool alone = atomic_load_explicit(&s->refs, memory_order_acquire) == 1;
     if (alone) {
-        add_rows(e, &s->fresh);
+        add_rows(e, &s->filling);
         s->commit = e->commit;
     }
     pthread_mutex_unlock(&e->publish_lock);
@@ -165,11 +165,11 @@ void publish_batch(struct local_engine *e)
     announce_rows(e);
     pins_advance(&e->readers, e->commit);
     if (!publish_in_place(e)) {
-        struct tree fresh = tree_get(&e->published->fresh);
-        add_rows(e, &fresh);
-        publish_state(e, state_after(e->published, fresh, e->commit));
+        struct tree filling = tree_get(&e->published->filling);
+        add_rows(e, &filling);
+        publish_state(e, state_after(e->published, filling, e->commit));
     }
-    /* The reaper takes the marks of what was dropped away from RocksDB: they have to be there. */
+    /* The reclaimer deletes the garbage rows from RocksDB, so they must be there first. */
     if (e->batch.dropped_count > 0)
         (void)fold_rows(e);
     pins_advance(&e->pins, e->commit);

@@ -13,8 +13,8 @@ static struct err punch_gap(struct segment *segment, uint64_t from, uint64_t to)
     return to == from || segment_punch(segment, from, to - from) ? OK : err_new(ERR_IO);
 }
 
-/* Walks the segment's extents as they were when this run began: what was dropped since is still
- * among them, for someone may be reading it. */
+/* Walks over the segment's extents as of start-up. Extents dropped since are still among them,
+ * because a view may be reading them. */
 static struct err clear_gaps(struct local_engine *e, struct segment *segment, struct walk *walk)
 {
     uint64_t at = 0;
@@ -32,11 +32,11 @@ static struct err clear_gaps(struct local_engine *e, struct segment *segment, st
             return err_new(ERR_CORRUPT);
         TRY(punch_gap(segment, at, offset));
         at = offset + segment_align(extent_room(row.length));
-        if (atomic_load(&e->reaper.stopping))
+        if (atomic_load(&e->reclaimer.stopping))
             return err_new(ERR_STOPPING);
     }
-    /* Past the last extent the file can simply end, also where there is none: it is unlinked then,
-     * but a power cut may bring it back when nobody looks at it any more. */
+    /* Past the last extent the file is truncated, even if it holds none. It is unlinked in that
+     * case, but a power cut may bring it back when nobody examines it any more. */
     return segment_cut(segment, at);
 }
 
@@ -49,7 +49,7 @@ static struct err recover_segment(struct local_engine *e, uint64_t id)
     struct segment *segment;
     TRY(segments_use(&e->segments, id, 0, &segment));
     struct walk walk;
-    walk_init(&walk, e->reaper.begin, ENGINE_WAIT, (struct str){first, sizeof first},
+    walk_init(&walk, e->reclaimer.begin, ENGINE_WAIT, (struct str){first, sizeof first},
               (struct str){past, sizeof past});
     struct err error = clear_gaps(e, segment, &walk);
     walk_release(&walk);
@@ -57,10 +57,10 @@ static struct err recover_segment(struct local_engine *e, uint64_t id)
     return error;
 }
 
-/* True when there was a segment to look at. */
+/* Examines one segment. False if there was none. */
 static bool recover_next_segment(struct local_engine *e)
 {
-    struct reaper *r = &e->reaper;
+    struct reclaimer *r = &e->reclaimer;
     uint64_t id;
     if (!segments_next(&e->segments, r->recover_next, &id) || id >= r->recover_past)
         return false;
@@ -74,14 +74,14 @@ static bool recover_next_segment(struct local_engine *e)
         return true;
     }
     segments_recovered(&e->segments, id);
-    reap_unlink_if_empty(e, id);
+    reclaim_unlink_if_empty(e, id);
     return true;
 }
 
 /* ---- garbage rows ---- */
 
-/* Takes up to SWEEP_ROWS_MAX rows from the place where the last call stopped. */
-static struct err take_garbage(struct reaper *r, struct waste *waste, size_t *count)
+/* Takes up to SWEEP_ROWS_MAX rows, starting where the last call stopped. */
+static struct err take_garbage(struct reclaimer *r, struct waste *waste, size_t *count)
 {
     static const char past[] = {SPACE_GARBAGE + 1};
     struct walk walk;
@@ -110,7 +110,7 @@ static struct err take_garbage(struct reaper *r, struct waste *waste, size_t *co
 
 static void sweep_garbage(struct local_engine *e)
 {
-    struct reaper *r = &e->reaper;
+    struct reclaimer *r = &e->reclaimer;
     struct waste waste[SWEEP_ROWS_MAX];
     size_t count;
     if (err_is(take_garbage(r, waste, &count)))
@@ -122,12 +122,12 @@ static void sweep_garbage(struct local_engine *e)
     extent_key_write(r->sweep_from, SPACE_GARBAGE, last->segment, last->offset + 1);
     for (size_t i = 0; i < count; i++)
         segments_add_waste(&e->segments, waste[i].segment);
-    reap_waste(e, waste, count);
+    reclaim_waste(e, waste, count);
 }
 
 void recover_some(struct local_engine *e)
 {
-    struct reaper *r = &e->reaper;
+    struct reclaimer *r = &e->reclaimer;
     if (recover_next_segment(e))
         return;
     if (r->sweeping) {

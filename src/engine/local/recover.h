@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an earlier run of the program has left behind: ranges that were written and never adopted,
- * and garbage not yet punched out. Found from the rows of the segments in question alone, in the
+/* Cleans up after an earlier run: frees ranges that were written and never adopted, and garbage
+ * that was not punched out. It reads only the rows of the segments in question, in the
  * background, so that a start does not wait for it. */
 #ifndef ENGINE_LOCAL_RECOVER_H
 #define ENGINE_LOCAL_RECOVER_H
 
-#include "engine/local/reap.h"
+#include "engine/local/reclaim.h"
 
-/* A bounded piece of it, on the reaper's thread. */
+/* Does a bounded step on the reclaimer's thread. */
 void recover_some(struct local_engine *e);
 
-/* The reaper's: gives ranges back, deletes their garbage rows, unlinks segments left empty. */
-void reap_waste(struct local_engine *e, struct waste *waste, size_t n);
-void reap_unlink_if_empty(struct local_engine *e, uint64_t segment);
+/* Frees ranges, deletes their garbage rows and unlinks segments that become empty. */
+void reclaim_waste(struct local_engine *e, struct waste *waste, size_t n);
+void reclaim_unlink_if_empty(struct local_engine *e, uint64_t segment);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A start finds out what the journal has and RocksDB has not, and applies it.
+/* Recovery: applies the journal's records that RocksDB lacks.
  *
- * Each record says up to which one the journal was known to be durable when it was written. Records
- * up to the newest such mark were acknowledged, and must be there whole; what follows is what a
- * crash may leave in any state, and ends with the first record that is not whole.
+ * Each record states up to which record the journal was known to be durable when it was written.
+ * Records up to the newest such mark were acknowledged and must be complete. Records after it
+ * may be in any state after a crash; replay ends at the first incomplete one.
  *
- * What is applied without such a mark is written once more before it is flushed. A flush of the
- * program before may have failed: then the kernel has what can be read here in memory only and
- * takes it for written, and to flush it again would mean nothing. */
+ * Records without such a mark are rewritten before they are flushed. If a flush of the previous
+ * run failed, the kernel may hold the bytes only in memory and consider them written, so
+ * flushing them again would do nothing. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -19,29 +19,29 @@
 struct replay {
     struct local_engine *engine;
     struct journal *journal;
-    struct journal_place place; /* up to where it is applied */
-    uint64_t extents_durable;   /* the newest record up to which extents were flushed */
-    uint64_t durable;           /* the newest record that was known to be durable */
+    struct journal_position place; /* applied up to here */
+    uint64_t extents_durable;      /* the newest record whose extents were flushed */
+    uint64_t durable;              /* the newest record that was known to be durable */
     uint64_t applied;
-    bool ended; /* past the last whole record of a file */
+    bool ended; /* past the last complete record of a file */
     struct cut *cuts;
     size_t cut_count;
-    struct extent *extents; /* that were applied, and no flush vouches for */
+    struct extent *extents; /* applied extents that no flush covers */
     size_t extent_count;
     size_t extent_capacity;
 };
 
-/* Where a file's last whole record ends. What follows goes, so that no later start takes it for a
- * record; but not before it is clear that nothing durable is missing. */
+/* Where the last complete record of a file ends. What follows is truncated, so that no later
+ * start takes it for a record, but only after it is clear that no durable record is missing. */
 struct cut {
     uint64_t file;
     uint64_t offset;
-    uint64_t unsure; /* what lies between here and `offset` no flush vouches for */
+    uint64_t unsure; /* no flush covers the bytes between here and `offset` */
 };
 
 /* ---- where RocksDB is ---- */
 
-static struct err read_place(struct local_engine *e, struct journal_place *place)
+static struct err read_place(struct local_engine *e, struct journal_position *place)
 {
     struct buf stored = buf_heap();
     struct str value = STR_NONE;
@@ -50,7 +50,7 @@ static struct err read_place(struct local_engine *e, struct journal_place *place
     struct err error = state_read_small(s, KEY_JOURNAL, &stored, &found);
     state_put(s);
     if (!err_is(error) && found) {
-        if (!value_is_here(buf_str(&stored), &value) || !journal_place_read(value, place))
+        if (!value_is_here(buf_str(&stored), &value) || !journal_position_read(value, place))
             error = err_new(ERR_CORRUPT);
     }
     buf_release(&stored);
@@ -59,7 +59,7 @@ static struct err read_place(struct local_engine *e, struct journal_place *place
 
 /* ---- files ---- */
 
-/* False when there is nothing in it. */
+/* Sets *there to false if the file holds nothing. */
 static struct err open_file(struct replay *r, uint64_t file, struct journal_walk *w, bool *there)
 {
     bool blank;
@@ -131,8 +131,8 @@ static struct err apply_record(struct replay *r, struct journal_walk *w)
         else
             stage_rocksdb(batch, &entry);
     }
-    r->place = (struct journal_place){w->file->id, w->next, w->head.sequence};
-    put_journal_place(batch, &r->place);
+    r->place = (struct journal_position){w->file->id, w->next, w->head.sequence};
+    put_journal_position(batch, &r->place);
     struct err error = count == w->head.entry_count ? OK : err_new(ERR_CORRUPT);
     if (!err_is(error) && !e->read_only)
         error = rows_write(&e->rows, batch);
@@ -141,7 +141,7 @@ static struct err apply_record(struct replay *r, struct journal_walk *w)
     return error;
 }
 
-static bool value_whole(struct replay *r, const struct value_place *place, struct buf *scratch)
+static bool value_whole(struct replay *r, const struct value_ref *place, struct buf *scratch)
 {
     buf_clear(scratch);
     char *to = buf_reserve(scratch, place->length);
@@ -158,8 +158,8 @@ static void note_extent(struct replay *r, const struct extent *x)
     commit_note_unsynced(r->engine, x->segment);
 }
 
-/* The row of an extent says where it lies; a commit that was only visible did not wait for it to
- * get there. Other rows have nothing beside them. */
+/* The row of an extent says where it lies. A commit that was only visible did not wait for the
+ * extent to be written. Other rows refer to nothing. */
 static bool extent_whole(struct replay *r, const struct record_entry *entry)
 {
     struct extent x = {0};
@@ -186,7 +186,7 @@ static bool entry_whole(struct replay *r, uint64_t sequence, const struct record
     case ENTRY_LARGE_BODY:
         return value_whole(r, &entry->place, scratch);
     case ENTRY_SMALL:
-        /* One that was flushed may have been dropped and punched out since. */
+        /* A flushed extent may have been dropped and punched since. */
         return sequence <= r->extents_durable || extent_whole(r, entry);
     case ENTRY_STORED:
     case ENTRY_DELETE:
@@ -195,8 +195,8 @@ static bool entry_whole(struct replay *r, uint64_t sequence, const struct record
     return true;
 }
 
-/* Whether the record can be applied: its entries are whole, and so is, where no flush vouches for
- * it, what they name. */
+/* True if the record can be applied: its entries are complete, and so is everything they refer
+ * to that no flush covers. */
 static bool record_whole(struct replay *r, struct journal_walk *w)
 {
     if (!journal_walk_load(w))
@@ -209,10 +209,10 @@ static bool record_whole(struct replay *r, struct journal_walk *w)
     while (whole && journal_walk_entry(w, &entry))
         whole = entry_whole(r, w->head.sequence, &entry, &scratch);
     buf_release(&scratch);
-    return whole && journal_walk_load(w); /* from the first entry again */
+    return whole && journal_walk_load(w); /* rewinds to the first entry */
 }
 
-/* Not with records that are not durable yet: they are few, and settled when all files were read. */
+/* Not while records are not durable yet: they are few, and settled when all files were read. */
 static struct err keep_memory_small(struct replay *r)
 {
     struct rows *rows = &r->engine->rows;
@@ -226,7 +226,7 @@ static void note_cut(struct replay *r, struct cut cut)
     r->cuts[r->cut_count++] = cut;
 }
 
-/* With the file's header, when there is nothing else before it. */
+/* Includes the file's header if nothing else precedes the record. */
 static uint64_t unsure_from(const struct journal_walk *w)
 {
     return w->offset == JOURNAL_HEAD_BYTES ? 0 : w->offset;
@@ -259,7 +259,8 @@ static struct err apply_file(struct replay *r, uint64_t file)
         note_cut(r, (struct cut){file, 0, UINT64_MAX});
         return OK;
     }
-    r->ended = false; /* a file ends where the next goes on, or where a crash has cut it off */
+    r->ended = false; /* a file ends where the next one continues, or where a crash has cut it
+                       * off */
     struct err error = apply_records(r, &w);
     journal_walk_release(&w, r->journal);
     return error;
@@ -282,7 +283,7 @@ static struct err settle_error(const char *doing)
     return error;
 }
 
-/* What can be read from `from` up to `to` is written to where it is. */
+/* Rewrites the bytes of [from, to) in place. */
 static struct err write_again(int fd, uint64_t from, uint64_t to)
 {
     enum { PIECE = 256 << 10 };
@@ -294,7 +295,7 @@ static struct err write_again(int fd, uint64_t from, uint64_t to)
         if (n < 0 && errno == EINTR)
             continue;
         if (n == 0)
-            break; /* the last record need not fill its room */
+            break; /* the last record need not fill its space */
         error =
             n < 0 ? settle_error("read") : write_fully(fd, (struct str){bytes, (size_t)n}, from);
         from += (uint64_t)n;
@@ -317,7 +318,7 @@ static struct err settle_extents(struct replay *r)
     return commit_sync_extents(r->engine);
 }
 
-/* Cuts the file off, and makes what was applied from it durable if it was not. */
+/* Truncates the file, and makes the applied part durable if it was not. */
 static struct err settle_file(struct replay *r, const struct cut *cut)
 {
     struct segment *file;
@@ -331,8 +332,9 @@ static struct err settle_file(struct replay *r, const struct cut *cut)
     return error;
 }
 
-/* The file that RocksDB has got to was flushed up to there, and is kept until RocksDB has got
- * further. Of a place with no offset it has not come to be yet (journal_mend_place). */
+/* The file that RocksDB has reached was flushed up to that position and is kept until RocksDB
+ * has moved on. A position without an offset belongs to a file that was never created
+ * (journal_mend_position). */
 static struct err check_place(struct replay *r)
 {
     uint64_t file;

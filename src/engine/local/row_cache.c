@@ -38,8 +38,8 @@ static uint64_t mix(uint64_t a)
     return a ^ a >> 32;
 }
 
-/* Eight bytes at a time. It chooses a place, no more: whoever makes keys collide makes them miss.
- */
+/* Hashes eight bytes at a time. The hash only selects a bucket: colliding keys cause misses,
+ * nothing worse. */
 uint64_t row_cache_hash(struct str key)
 {
     uint64_t hash = key.n;
@@ -60,7 +60,7 @@ static struct cache_bucket *bucket_of(struct row_cache *c, uint64_t hash)
     return &c->buckets[hash & (CACHE_BUCKETS - 1)];
 }
 
-/* All of a bucket is under one lock. */
+/* One lock covers a whole bucket. */
 static pthread_mutex_t *lock_of(struct row_cache *c, uint64_t hash)
 {
     return &c->locks[hash & (CACHE_LOCKS - 1)].mutex;
@@ -85,7 +85,7 @@ static uint32_t tag_of(uint64_t hash)
     return (uint32_t)(hash >> 32);
 }
 
-/* The lock is held. */
+/* Caller holds the lock. */
 static struct cached_row **way_of(struct row_cache *c, struct str key, uint64_t hash)
 {
     struct cache_bucket *bucket = bucket_of(c, hash);
@@ -167,7 +167,7 @@ static uint64_t row_bytes(const struct cached_row *row)
     return sizeof *row + row->key_n + row->value_n + (row->shared != NULL ? row->shared->room : 0);
 }
 
-/* The lock is held. What it returns is to be put when it is not. */
+/* Caller holds the lock, and releases the returned row after unlocking. */
 static struct cached_row *take_out(struct row_cache *c, struct cached_row **way)
 {
     struct cached_row *row = *way;
@@ -177,7 +177,7 @@ static struct cached_row *take_out(struct row_cache *c, struct cached_row **way)
     return row;
 }
 
-/* The same. */
+/* Caller holds the lock. */
 static void put_in(struct row_cache *c, struct cached_row **way, struct cached_row *row)
 {
     struct cache_bucket *bucket = bucket_of(c, row->hash);
@@ -196,7 +196,8 @@ static bool asked_before(struct row_cache *c, uint64_t hash)
     return false;
 }
 
-/* The way that holds the key, or is empty, or was not used lately, or the first. */
+/* Returns the way that holds the key, else an empty one, else one not used recently, else the
+ * first. */
 static struct cached_row **choose_way(struct cached_row **bucket, struct str key, uint64_t hash)
 {
     struct cached_row **choice = NULL;
@@ -211,7 +212,7 @@ static struct cached_row **choose_way(struct cached_row **bucket, struct str key
     return choice == NULL ? bucket : choice;
 }
 
-/* Goes round the buckets: a row that was used since the last time stays for another. */
+/* Clock eviction: a row that was used since the hand last passed stays for another round. */
 static void make_room(struct row_cache *c)
 {
     enum { BUCKETS_AT_ONCE = 8 };
@@ -237,7 +238,8 @@ void row_cache_keep(struct row_cache *c, struct cached_row *row, uint64_t commit
     struct str key = cached_row_key(row);
     struct cached_row *out = NULL;
     pthread_mutex_lock(lock_of(c, row->hash));
-    /* Looked at under the lock: a commit announced after this has its row_cache_renew to come. */
+    /* Checked under the lock: if a commit is announced after this, its row_cache_renew is still
+     * to come. */
     if (atomic_load(&c->announced) == commit) {
         struct cached_row **way = choose_way(bucket_of(c, row->hash)->rows, key, row->hash);
         out = take_out(c, way);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/local/rows.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,32 +11,32 @@
 #include "engine/local/manifest.h"
 
 enum {
-    /* What a start after a crash has to replay, and what an idle server may keep in memory. */
+    /* Bounds what replay has to apply after a crash, and what an idle server keeps in memory. */
     FRESH_BYTES_MAX = 8 << 20,
-    /* More than is ever in memory, also after a batch of the smallest rows: RocksDB is not to begin
-     * a table by itself (see rows_switch). But it is also what must be free on a disk that was full
-     * before RocksDB tries again. */
+    /* More than is ever in memory, even after a batch of the smallest rows, because RocksDB must
+     * not start a table by itself (see rows_switch). It is also the free space that RocksDB
+     * requires on a disk that was full before it tries again. */
     WRITE_BUFFER_BYTES = 64 << 20,
     LEVEL0_FILES = 6,
     LEVEL1_BYTES = 64 << 20,
     TABLE_BYTES = 16 << 20,
-    MANIFEST_AHEAD_BYTES = 64 << 10, /* of disk that one takes before it is written */
+    MANIFEST_AHEAD_BYTES = 64 << 10, /* disk space that a MANIFEST allocates before it is written */
     OPEN_FILES_MAX = 512,
     BLOOM_BITS = 10,
     BLOCK_BYTES = 4 << 10,
     LEVELS = 7,
     UNPACKED_LEVELS = 3,
     BACKGROUND_JOBS = 2,
-    LOG_LEVEL_NONE = 6, /* past the highest */
+    LOG_LEVEL_NONE = 6, /* above the highest level */
     READ_TIER_MEMORY = 1,
     READ_TIER_PERSISTED = 2,
-    GONE_MAX = 16, /* rows that are gone, and that a short look passes over */
+    GONE_MAX = 16, /* tombstones that a brief iterator skips before it gives up */
 };
 
-/* Of what is in memory, for the filter over it. */
+/* Size of the filter over the memtable, as a part of it. */
 #define FRESH_FILTER_SHARE 0.05
 
-/* RocksDB says everything in text. */
+/* RocksDB reports errors only as text. */
 static enum err_code rows_error_code(const char *text)
 {
     static const struct {
@@ -87,7 +88,7 @@ static void rows_tune_tables(rocksdb_options_t *o, rocksdb_cache_t *cache)
     rocksdb_block_based_options_destroy(t);
 }
 
-/* Young levels are rewritten often and read often: packing starts below them. */
+/* Young levels are rewritten and read often, so compression starts below them. */
 static void rows_tune_packing(rocksdb_options_t *o)
 {
     int packing[LEVELS];
@@ -101,13 +102,14 @@ static void rows_tune_writes(rocksdb_options_t *o)
     rocksdb_options_set_write_buffer_size(o, WRITE_BUFFER_BYTES);
     rocksdb_options_set_max_write_buffer_number(o, 3);
     rocksdb_options_set_max_background_jobs(o, BACKGROUND_JOBS);
-    /* One thread writes, so nothing is gained by letting several insert. */
+    /* One thread writes, so concurrent memtable inserts gain nothing. */
     rocksdb_options_set_allow_concurrent_memtable_write(o, 0);
     rocksdb_options_set_memtable_prefix_bloom_size_ratio(o, FRESH_FILTER_SHARE * FRESH_BYTES_MAX /
                                                                 WRITE_BUFFER_BYTES);
     rocksdb_options_set_memtable_whole_key_filtering(o, 1);
     rocksdb_options_set_bytes_per_sync(o, 1 << 20);
-    /* The first level is merged into at every turn: it is kept to a few times what comes in. */
+    /* Level 1 is merged on every compaction, so it is kept at a few times the size of what
+     * arrives. */
     rocksdb_options_set_level0_file_num_compaction_trigger(o, LEVEL0_FILES);
     rocksdb_options_set_max_bytes_for_level_base(o, LEVEL1_BYTES);
     rocksdb_options_set_target_file_size_base(o, TABLE_BYTES);
@@ -122,23 +124,21 @@ static void rows_tune_files(rocksdb_options_t *o, bool read_only)
     rocksdb_options_set_stats_dump_period_sec(o, 0);
     rocksdb_options_set_stats_persist_period_sec(o, 0);
     rocksdb_options_set_keep_log_file_num(o, 1);
-    /* Any size is too large, so each change of the set of tables writes a MANIFEST of its own:
-     * whole, flushed, and only then named by CURRENT. Nothing is ever added to the one that CURRENT
-     * names, so a power cut finds no end of it to tear. */
+    /* Any size exceeds this limit, so each change of the set of tables writes a new MANIFEST:
+     * complete and flushed before CURRENT names it. Nothing is ever appended to the current one,
+     * so a power cut cannot tear it. */
     rocksdb_options_set_max_manifest_file_size(o, 1);
     rocksdb_options_set_manifest_preallocation_size(o, MANIFEST_AHEAD_BYTES);
-    /* Nothing goes to RocksDB's own log: when the disk is full and a line of it is cut short, the
-     * next one ends the process by an assertion. What it has to say comes back with every call that
-     * fails. */
+    /* RocksDB's text log stays off: on a full disk a truncated line makes the next one abort the
+     * process by an assertion. Failed calls return the same information. */
     rocksdb_options_set_info_log_level(o, LOG_LEVEL_NONE);
-    /* A place that cannot be written to keeps RocksDB from leaving a log where nothing may change.
-     */
+    /* An unwritable path keeps RocksDB from creating a log file in a read-only store. */
     if (read_only)
         rocksdb_options_set_db_log_dir(o, "/dev/null");
 }
 
-/* What is in memory stays there when RocksDB is closed: the committer alone knows whether all of it
- * is durable. C has no call for this option. */
+/* Keeps the memtable unflushed when RocksDB is closed: only the committer knows whether all of
+ * it is durable. The C API has no call for this option. */
 static struct err rows_keep_from_flushing(struct rows *r)
 {
     rocksdb_options_t *tuned = rocksdb_options_create();
@@ -170,8 +170,8 @@ static struct err open_db(struct rows *r, const char *path, bool read_only)
     return rows_error("open", text);
 }
 
-/* RocksDB writes its options down at each start, and leaves the file under a passing name when it
- * cannot read back what is in it: it has no word for a log that is off (LOG_LEVEL_NONE). */
+/* RocksDB writes its options to a file at each start. It leaves a temporary file behind because
+ * it cannot parse the log level of a disabled log (LOG_LEVEL_NONE). */
 static void remove_leftovers(const char *path)
 {
     DIR *dir = opendir(path);
@@ -278,7 +278,7 @@ struct err rows_write_counted(struct rows *r, rocksdb_writebatch_t *batch)
     rocksdb_write(r->db, r->write, batch, &text);
     if (text == NULL)
         return OK;
-    /* A full disk fails every write: said when it begins. */
+    /* A full disk fails every write, so it is logged only when it begins. */
     int64_t now_ms = clock_mono_ms();
     bool logged = now_ms - atomic_exchange(&r->write_failed_ms, now_ms) >= 1000;
     return take_error("write", text, logged);
@@ -347,11 +347,20 @@ struct state *state_new(struct rows *r, uint64_t commit, struct pins *readers)
     return state_over(snapshot_new(r), readers, commit);
 }
 
-struct state *state_after(const struct state *before, struct tree fresh, uint64_t commit)
+struct state *state_after(const struct state *before, struct tree filling, uint64_t commit)
 {
     atomic_fetch_add_explicit(&before->below->refs, 1, memory_order_relaxed);
     struct state *s = state_over(before->below, before->readers, commit);
-    s->fresh = fresh;
+    s->filling = filling;
+    s->draining = tree_get(&before->draining);
+    return s;
+}
+
+struct state *state_switch(const struct state *before)
+{
+    assert(before->draining.root == NULL);
+    struct state *s = state_after(before, (struct tree){0}, before->commit);
+    s->draining = tree_get(&before->filling);
     return s;
 }
 
@@ -367,16 +376,51 @@ void state_put(struct state *s)
     if (atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
         return;
     snapshot_put(s->below);
-    tree_put(&s->fresh);
+    tree_put(&s->filling);
+    tree_put(&s->draining);
     if (s->pin != NULL)
         (void)pins_drop(s->readers, s->pin);
     free(s);
 }
 
+/* ---- both generations as one ---- */
+
+static struct row *fresh_find(const struct state *s, struct str key)
+{
+    struct row *row = tree_find(&s->filling, key);
+    return row != NULL ? row : tree_find(&s->draining, key);
+}
+
+/* Returns the row that comes first, or the newer one if both have the same key. Either may be
+ * NULL. `sign`: -1 if smaller keys come first, 1 if greater keys do. */
+static struct row *fresh_first(struct row *newer, struct row *older, int sign)
+{
+    if (newer == NULL || older == NULL)
+        return newer != NULL ? newer : older;
+    return str_cmp(row_key(older), row_key(newer)) * sign > 0 ? older : newer;
+}
+
+static struct row *fresh_at_or_after(const struct state *s, struct str key)
+{
+    return fresh_first(tree_at_or_after(&s->filling, key), tree_at_or_after(&s->draining, key), -1);
+}
+
+static struct row *fresh_after(const struct state *s, struct str key)
+{
+    return fresh_first(tree_after(&s->filling, key), tree_after(&s->draining, key), -1);
+}
+
+static struct row *fresh_before(const struct state *s, struct str key)
+{
+    return fresh_first(tree_before(&s->filling, key), tree_before(&s->draining, key), 1);
+}
+
+/* ---- reading ---- */
+
 struct err state_read(struct state *s, enum engine_wait wait, struct str key, struct state_row *out)
 {
     *out = (struct state_row){STR_NONE, NULL};
-    const struct row *row = tree_find(&s->fresh, key);
+    const struct row *row = fresh_find(s, key);
     if (row != NULL) {
         out->stored = row->deleted ? STR_NONE : row_value(row);
         return OK;
@@ -412,10 +456,10 @@ struct err state_read_small(struct state *s, struct str key, struct buf *stored,
 struct err state_none_between(struct state *s, struct str from, struct str past, bool *none)
 {
     char *text = NULL;
-    const struct row *row = tree_at_or_after(&s->fresh, from);
+    const struct row *row = fresh_at_or_after(s, from);
     *none = row == NULL || str_cmp(row_key(row), past) >= 0;
     if (!*none)
-        return OK; /* or it is a mark that there is none: this is only a look */
+        return OK; /* or a tombstone; this is only a quick check */
     rocksdb_readoptions_t *options = rocksdb_readoptions_create();
     rocksdb_readoptions_set_snapshot(options, s->below->of);
     rocksdb_readoptions_set_iterate_upper_bound(options, past.p, past.n);
@@ -429,7 +473,7 @@ struct err state_none_between(struct state *s, struct str from, struct str past,
     struct err e = rows_error("look", text);
     if (e.code != ERR_WOULD_BLOCK)
         return e;
-    *none = false; /* it has passed over too many */
+    *none = false; /* it skipped too many tombstones */
     return OK;
 }
 
@@ -476,8 +520,8 @@ void walk_release(struct walk *w)
     *w = (struct walk){0};
 }
 
-/* Whether the iterator has ended by an error: what it would have found is not known then, and no
- * fresh row may be taken for the next. */
+/* True if the iterator has ended with an error. Then its next key is unknown, and a fresh row
+ * must not be taken for the next. */
 static bool walk_failed(const struct walk *w)
 {
     char *text = NULL;
@@ -488,8 +532,7 @@ static bool walk_failed(const struct walk *w)
     return text != NULL;
 }
 
-/* How the fresh row's key and the iterator's lie to each other; `alone` when there is only the row.
- */
+/* Compares the fresh row's key with the iterator's; returns `alone` if there is only the row. */
 static int walk_order(const struct walk *w, int alone)
 {
     struct str key;
@@ -499,7 +542,7 @@ static int walk_order(const struct walk *w, int alone)
     return str_cmp(row_key(w->row), key);
 }
 
-/* Stands on the smaller of the two; a fresh row hides the iterator's of the same key. */
+/* Chooses the smaller of the two keys; a fresh row hides the iterator's row of the same key. */
 static void walk_settle(struct walk *w)
 {
     w->on_row = false;
@@ -513,12 +556,12 @@ static void walk_settle(struct walk *w)
             return;
         if (w->both)
             rocksdb_iter_next(w->iterator);
-        w->row = tree_after(&w->state->fresh, row_key(w->row));
+        w->row = fresh_after(w->state, row_key(w->row));
     }
     w->row = NULL;
 }
 
-/* The same towards the first key. */
+/* The same in reverse order. */
 static void walk_settle_before(struct walk *w)
 {
     w->on_row = false;
@@ -532,7 +575,7 @@ static void walk_settle_before(struct walk *w)
             return;
         if (w->both)
             rocksdb_iter_prev(w->iterator);
-        w->row = tree_before(&w->state->fresh, row_key(w->row));
+        w->row = fresh_before(w->state, row_key(w->row));
     }
     w->row = NULL;
 }
@@ -540,14 +583,14 @@ static void walk_settle_before(struct walk *w)
 void walk_seek_first(struct walk *w)
 {
     rocksdb_iter_seek_to_first(w->iterator);
-    w->row = tree_at_or_after(&w->state->fresh, w->from);
+    w->row = fresh_at_or_after(w->state, w->from);
     walk_settle(w);
 }
 
 void walk_seek(struct walk *w, struct str key)
 {
     rocksdb_iter_seek(w->iterator, key.p, key.n);
-    w->row = tree_at_or_after(&w->state->fresh, str_cmp(key, w->from) < 0 ? w->from : key);
+    w->row = fresh_at_or_after(w->state, str_cmp(key, w->from) < 0 ? w->from : key);
     walk_settle(w);
 }
 
@@ -560,7 +603,7 @@ void walk_seek_before(struct walk *w, struct str key)
         if (str_eq(found, key))
             rocksdb_iter_prev(w->iterator);
     }
-    w->row = tree_before(&w->state->fresh, key);
+    w->row = fresh_before(w->state, key);
     walk_settle_before(w);
 }
 
@@ -569,7 +612,7 @@ void walk_before(struct walk *w)
     if (!w->on_row || w->both)
         rocksdb_iter_prev(w->iterator);
     if (w->on_row)
-        w->row = tree_before(&w->state->fresh, row_key(w->row));
+        w->row = fresh_before(w->state, row_key(w->row));
     walk_settle_before(w);
 }
 
@@ -593,7 +636,7 @@ void walk_next(struct walk *w)
     if (++w->steps == WALK_FILL_ROWS)
         stop_filling(w);
     if (w->on_row)
-        w->row = tree_after(&w->state->fresh, row_key(w->row));
+        w->row = fresh_after(w->state, row_key(w->row));
     walk_settle(w);
 }
 

@@ -48,7 +48,7 @@ static bool name_read(const struct segments *s, const char *name, uint64_t *id)
 
 /* ---- the list; the lock is held, or nobody else is there yet ---- */
 
-/* Where the id is, or would be. */
+/* Returns the index of the id, or where it would be inserted. */
 static size_t list_index(const struct segments *s, uint64_t id)
 {
     size_t low = 0;
@@ -151,7 +151,7 @@ void segments_release(struct segments *s)
 
 /* ---- ranges ---- */
 
-/* The lock is held. */
+/* Caller holds the lock. */
 static struct err make_file(struct segments *s, struct segment **out)
 {
     uint64_t id = s->next_id;
@@ -176,18 +176,18 @@ struct err segments_add(struct segments *s, struct segment **out)
     return e;
 }
 
-/* Gives back what was taken ahead, when nobody will need it. The lock is held. That nobody uses the
- * segment means that nobody is about to write to it, or to take more. */
+/* Frees preallocated space that will not be used. Caller holds the lock. If nobody uses the
+ * segment, nobody is about to write to it or to preallocate more. */
 static void give_ahead_back(struct segments *s, struct segment *segment)
 {
     if (segment == s->active || segment->users > 0 || segment->ahead <= segment->end)
         return;
     segment->ahead = 0;
     if (ftruncate(segment->fd, (off_t)segment->end) != 0)
-        log_errno("cut off", segment->id); /* the room comes back when the whole segment goes */
+        log_errno("cut off", segment->id); /* the space is freed with the whole segment */
 }
 
-/* The same. */
+/* Caller holds the lock. */
 static void seal_active(struct segments *s)
 {
     struct segment *segment = s->active;
@@ -217,7 +217,7 @@ struct err segments_reserve(struct segments *s, uint32_t bytes, struct segment *
     return e;
 }
 
-/* Segments that stay small take nothing. */
+/* Segments that stay small preallocate nothing. */
 static uint64_t ahead_bytes(const struct segments *s)
 {
     enum { SHARE = 16 };
@@ -239,8 +239,8 @@ void segments_take_ahead(struct segments *s, struct segment *segment, uint64_t o
         segment->ahead = to > from ? to : segment->ahead;
     }
     pthread_mutex_unlock(&s->lock);
-    /* The file becomes longer by it. Otherwise it could not be cut off where the segment ends
-     * without losing what is being written behind the end that the file has by then. */
+    /* Extends the file's length, too. Otherwise truncating the file at the end of the segment
+     * could lose bytes that are being written behind its current end. */
     if (to <= from || fallocate(segment->fd, 0, (off_t)from, (off_t)(to - from)) == 0)
         return;
     bool never = errno != ENOSPC && errno != EDQUOT && errno != EINTR;
@@ -363,7 +363,7 @@ static struct err segment_flush_folder(struct segments *s, struct segment *segme
     return OK;
 }
 
-/* Only the committer comes here, so named_durably needs no lock. */
+/* Only the committer calls this, so named_durably needs no lock. */
 struct err segment_sync(struct segments *s, struct segment *segment)
 {
     struct err e = OK;
@@ -373,8 +373,7 @@ struct err segment_sync(struct segments *s, struct segment *segment)
         e = segment_flush_folder(s, segment);
     pthread_mutex_lock(&s->lock);
     segment->unsynced = false;
-    /* The kernel has forgotten which pages were not written: another flush would succeed and mean
-     * nothing. */
+    /* The kernel has dropped the dirty pages: another flush would succeed without writing them. */
     if (err_is(e))
         segment->poisoned = true;
     pthread_mutex_unlock(&s->lock);
@@ -387,7 +386,7 @@ struct err segment_cut(struct segment *segment, uint64_t at)
     if (fstat(segment->fd, &stat) != 0)
         return err_cause(ERR_IO, errno);
     off_t end = (uint64_t)stat.st_size < at ? stat.st_size : (off_t)at;
-    /* Longer first, so that the second call has something to do. */
+    /* Extend first, so that the second call changes something. */
     if (ftruncate(segment->fd, end + 1) == 0 && ftruncate(segment->fd, end) == 0)
         return OK;
     struct err error = err_cause(errno == ENOSPC || errno == EDQUOT ? ERR_NO_SPACE : ERR_IO, errno);
@@ -405,9 +404,9 @@ bool segment_punch(struct segment *segment, uint64_t offset, uint64_t bytes)
     return false;
 }
 
-/* Through a descriptor of its own: the kernel reports a failed write to each descriptor once, and
- * the committer's must not miss it. A segment that is gone as a whole may have had ranges that
- * nobody had punched out yet: its name must not come back. */
+/* Uses its own descriptor: the kernel reports a failed write once per descriptor, and the
+ * committer's must not miss it. A segment that was deleted may have had ranges that were not
+ * punched out yet, so its name must not come back. */
 bool segments_settle(struct segments *s, uint64_t id)
 {
     char name[SEGMENT_NAME_BYTES];
@@ -510,7 +509,7 @@ uint64_t segments_newest(struct segments *s)
     return id;
 }
 
-/* What was taken ahead and holds nothing yet. */
+/* Preallocated bytes that hold nothing yet. */
 static uint64_t bytes_ahead(struct segments *s)
 {
     pthread_mutex_lock(&s->lock);

@@ -24,7 +24,7 @@ struct row *value_row_roomy(struct str key, struct str value, struct str more)
     return row;
 }
 
-/* All but the body. Returns where that goes. */
+/* Writes everything but the body. Returns where the body goes. */
 static char *write_before_body(char *to, struct str value)
 {
     struct buf head = {.p = to, .capacity = BODY_HERE_HEAD_BYTES};
@@ -42,14 +42,13 @@ struct row *value_row_with_body(struct str key, struct str value, struct str bod
     return row;
 }
 
-void value_placed_write(char to[VALUE_PLACED_BYTES], const struct value_place *place,
-                        bool with_value)
+void value_placed_write(char to[VALUE_PLACED_BYTES], const struct value_ref *place, bool with_value)
 {
     to[0] = with_value ? VALUE_BODY_IN_JOURNAL : VALUE_IN_JOURNAL;
     value_place_write(to + 1, place);
 }
 
-struct row *value_row_placed(struct str key, const struct value_place *place, struct str value)
+struct row *value_row_placed(struct str key, const struct value_ref *place, struct str value)
 {
     struct row *row = row_new_sized(key, VALUE_PLACED_BYTES + value.n);
     char *to = row->bytes + row->key_n;
@@ -78,7 +77,7 @@ bool value_beside_body(struct str stored, struct str *value)
     return true;
 }
 
-bool value_is_elsewhere(struct str stored, struct value_place *place)
+bool value_is_elsewhere(struct str stored, struct value_ref *place)
 {
     bool placed = stored.n == VALUE_PLACED_BYTES && stored.p[0] == VALUE_IN_JOURNAL;
     if (stored.n >= VALUE_PLACED_BYTES && stored.p[0] == VALUE_BODY_IN_JOURNAL)
@@ -86,23 +85,23 @@ bool value_is_elsewhere(struct str stored, struct value_place *place)
     return placed && value_place_read((struct str){stored.p + 1, VALUE_PLACE_BYTES}, place);
 }
 
-bool value_row_is_whole(struct str key, struct str stored, struct row_place *place)
+bool value_row_is_whole(struct str key, struct str stored, struct row_location *place)
 {
-    struct value_place large;
+    struct value_ref large;
     struct str value;
     if (!value_is_elsewhere(stored, &large) || !large.led)
         return false;
     size_t head_n = value_beside_body(stored, &value) ? BODY_HERE_HEAD_BYTES + value.n
                                                       : (size_t)VALUE_HERE_HEAD_BYTES;
-    *place = journal_row_place(&large, key.n, head_n);
+    *place = journal_row_location(&large, key.n, head_n);
     return true;
 }
 
-/* What lies at the row's place, read into the buffer. */
+/* Reads the value or body that the row refers to into the buffer. */
 static struct err load_placed(struct journal *j, struct str stored, enum engine_wait wait,
                               struct buf *into, struct str *bytes)
 {
-    struct value_place place;
+    struct value_ref place;
     if (!value_is_elsewhere(stored, &place) || place.length > ENGINE_VALUE_MAX)
         return err_new(ERR_CORRUPT);
     buf_clear(into);
@@ -130,7 +129,7 @@ struct err value_load_with_body(struct journal *j, struct str stored, enum engin
     return stored.p[0] == VALUE_HERE ? OK : load_placed(j, stored, wait, into, body);
 }
 
-size_t value_gathered_bytes(struct str stored, const struct value_place *place)
+size_t value_gathered_bytes(struct str stored, const struct value_ref *place)
 {
     struct str value;
     if (!value_beside_body(stored, &value))
@@ -140,7 +139,7 @@ size_t value_gathered_bytes(struct str stored, const struct value_place *place)
 
 struct err value_gather(struct journal *j, struct str stored, enum engine_wait wait, char *to)
 {
-    struct value_place place;
+    struct value_ref place;
     struct str value;
     if (!value_is_elsewhere(stored, &place) || place.length > ENGINE_VALUE_MAX)
         return err_new(ERR_CORRUPT);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a row's value and body are stored: a byte that says which, then the bytes themselves or their
- * place in the journal. A value beside a body is always there itself: it is what is read without
+/* The stored form of a row's value and body: a type byte, then the bytes themselves or a
+ * reference into the journal. A value beside a body is always inline, because it is read without
  * the body. */
 #ifndef ENGINE_LOCAL_VALUE_H
 #define ENGINE_LOCAL_VALUE_H
@@ -8,31 +8,31 @@
 #include "engine/local/journal.h"
 
 enum value_kind {
-    VALUE_HERE = 0,           /* the value */
-    VALUE_IN_JOURNAL = 1,     /* its place */
+    VALUE_HERE = 0,           /* the value, inline */
+    VALUE_IN_JOURNAL = 1,     /* a reference to the value */
     VALUE_BODY_HERE = 2,      /* the value's length in four bytes, the value, the body */
-    VALUE_BODY_IN_JOURNAL = 3 /* the body's place, the value */
+    VALUE_BODY_IN_JOURNAL = 3 /* a reference to the body, then the value */
 };
 
 enum { VALUE_PLACED_BYTES = 1 + VALUE_PLACE_BYTES };
 
-/* A row of the overlay with the value in it, and with both. */
+/* Makes a row of the overlay with an inline value, or with value and body. */
 struct row *value_row(struct str key, struct str value);
 struct row *value_row_with_body(struct str key, struct str value, struct str body);
-/* The value in two parts, and as much room again, so that more can be added. */
+/* Makes a row of a value in two parts, with as much spare capacity for appends. */
 struct row *value_row_roomy(struct str key, struct str value, struct str more);
-/* One whose value is at that place; with a value, it is the body that is. */
-struct row *value_row_placed(struct str key, const struct value_place *place, struct str value);
-/* What such a row begins with; the value, if there is one, follows. */
-void value_placed_write(char to[VALUE_PLACED_BYTES], const struct value_place *place,
+/* Makes a row whose value is in the journal; if a value is given, its body is. */
+struct row *value_row_placed(struct str key, const struct value_ref *place, struct str value);
+/* Writes the head of such a row; the value, if any, follows. */
+void value_placed_write(char to[VALUE_PLACED_BYTES], const struct value_ref *place,
                         bool with_value);
 
-/* Takes apart what is stored with its body here. False when it is something else. */
+/* Splits an inline value and body. False if the row has another form. */
 bool value_and_body_here(struct str stored, struct str *value, struct str *body);
-/* The value of a row that has a body. */
+/* Returns the value of a row that has a body. */
 bool value_beside_body(struct str stored, struct str *value);
 
-/* The value itself when it is stored here. False when it is elsewhere, or nothing sensible. */
+/* Returns an inline value. False if it is elsewhere, or the bytes are invalid. */
 static inline bool value_is_here(struct str stored, struct str *value)
 {
     if (stored.n == 0)
@@ -43,22 +43,22 @@ static inline bool value_is_here(struct str stored, struct str *value)
     return true;
 }
 
-/* The place, when the value or the body is elsewhere. */
-bool value_is_elsewhere(struct str stored, struct value_place *place);
+/* Returns the reference if the value or the body is in the journal. */
+bool value_is_elsewhere(struct str stored, struct value_ref *place);
 
-/* Where the row lies whole, when its value or body is elsewhere and the rest stands before it. */
-bool value_row_is_whole(struct str key, struct str stored, struct row_place *place);
+/* Returns where the complete row lies, if its value or body is in the journal with a lead. */
+bool value_row_is_whole(struct str key, struct str stored, struct row_location *place);
 
-/* The value, wherever it is: borrowed from `stored`, or read into the buffer anew. ERR_WOULD_BLOCK,
- * ERR_CORRUPT, ERR_IO. */
+/* Returns the value, wherever it is: borrowed from `stored`, or read into the buffer.
+ * ERR_WOULD_BLOCK, ERR_CORRUPT, ERR_IO. */
 struct err value_load(struct journal *j, struct str stored, enum engine_wait wait, struct buf *into,
                       struct str *value);
-/* The same with the body, absent when there is none. */
+/* The same with the body, absent if there is none. */
 struct err value_load_with_body(struct journal *j, struct str stored, enum engine_wait wait,
                                 struct buf *into, struct str *value, struct str *body);
-/* What is elsewhere, at that place, as it is stored with all of it here: how long that is, and the
- * bytes. The same errors. */
-size_t value_gathered_bytes(struct str stored, const struct value_place *place);
+/* Size and bytes of the row with everything inline, reading the part that is in the journal. The
+ * same errors. */
+size_t value_gathered_bytes(struct str stored, const struct value_ref *place);
 struct err value_gather(struct journal *j, struct str stored, enum engine_wait wait, char *to);
 
 #endif

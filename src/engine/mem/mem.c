@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "core/mem.h"
-#include "engine/hop.h"
 #include "engine/mem/mem_internal.h"
+#include "engine/partition_walk.h"
 
 /* Any number but 0: it only balances the tree. */
 #define MEM_TREE_SEED 0x9E3779B97F4A7C15ULL
@@ -39,7 +39,7 @@ static struct err mem_view(struct engine *e, struct str partition, enum engine_w
     struct tree state = mem_published(m);
     struct mem_txn t;
     mem_txn_init(&t, m, &state, partition);
-    t.base.wait = wait; /* memory itself never waits */
+    t.base.wait = wait; /* memory never waits */
     struct err result = mem_run_view(&t, fn, arg);
     tree_put(&state);
     return result;
@@ -62,30 +62,30 @@ static void mem_state_release(struct engine *e, struct engine_state *state)
 
 /* ---- partitions ---- */
 
-struct mem_hop {
-    struct hop_source base;
+struct mem_source {
+    struct walk_source base;
     struct tree state;
 };
 
-static struct err mem_hop_seek(struct hop_source *s, struct str at, struct str *found)
+static struct err mem_source_seek(struct walk_source *s, struct str at, struct str *found)
 {
-    struct row *row = tree_at_or_after(&((struct mem_hop *)(void *)s)->state, at);
+    struct row *row = tree_at_or_after(&((struct mem_source *)(void *)s)->state, at);
     *found = row == NULL ? STR_NONE : row_key(row);
     return OK;
 }
 
-static struct err mem_hop_get(struct hop_source *s, struct str key, struct str *value)
+static struct err mem_source_get(struct walk_source *s, struct str key, struct str *value)
 {
-    struct row *row = tree_find(&((struct mem_hop *)(void *)s)->state, key);
+    struct row *row = tree_find(&((struct mem_source *)(void *)s)->state, key);
     *value = row == NULL ? STR_NONE : row_value(row);
     return OK;
 }
 
 static struct err mem_partitions(struct engine *e, const struct partition_walk *walk)
 {
-    struct mem_hop hop = {{mem_hop_seek, mem_hop_get}, mem_published(mem_engine_of(e))};
-    struct err result = hop_partitions(&hop.base, walk);
-    tree_put(&hop.state);
+    struct mem_source source = {{mem_source_seek, mem_source_get}, mem_published(mem_engine_of(e))};
+    struct err result = walk_partitions(&source.base, walk);
+    tree_put(&source.state);
     return result;
 }
 
@@ -113,7 +113,7 @@ static bool mem_may_grow(struct mem_engine *m, const struct engine_update *u, in
     return grown <= 0 || mem_has_room(m, (uint64_t)grown, small);
 }
 
-/* Runs one update on the newest state; an error leaves that as it was. */
+/* Runs one update on the newest state; an error leaves the state unchanged. */
 static void mem_run_update(struct mem_engine *m, struct tree *newest, struct engine_update *u)
 {
     struct tree before = tree_get(newest);
@@ -122,7 +122,7 @@ static void mem_run_update(struct mem_engine *m, struct tree *newest, struct eng
     m->last_stamp = t.base.now > m->last_stamp ? t.base.now : m->last_stamp + 1;
     t.base.stamp = m->last_stamp;
     t.base.writable = true;
-    u->result = u->fn(&t.base, u->arg);
+    u->result = txn_run_update(&t.base, &m->base, u);
     if (!err_is(u->result) && !mem_may_grow(m, u, t.grown))
         u->result = err_cause(ERR_NO_SPACE, ENOSPC);
     if (err_is(u->result)) {
@@ -155,6 +155,7 @@ static void mem_commit(struct mem_engine *m, struct engine_update *batch)
     struct tree newest = mem_published(m);
     uint64_t count = 0;
     int64_t began_us = clock_mono_us();
+    int64_t began_cpu_us = clock_thread_us();
     atomic_store_explicit(&m->turn_began_us, began_us, memory_order_relaxed);
     for (struct engine_update *u = batch; u != NULL; u = u->next)
         mem_run_update(m, &newest, u);
@@ -166,6 +167,8 @@ static void mem_commit(struct mem_engine *m, struct engine_update *batch)
     }
     histogram_add(&m->commit_updates, HISTOGRAM_COUNTS, count);
     histogram_add(&m->turn_us, HISTOGRAM_TIMES_US, (uint64_t)(clock_mono_us() - began_us));
+    histogram_add(&m->turn_cpu_us, HISTOGRAM_TIMES_US,
+                  (uint64_t)(clock_thread_us() - began_cpu_us));
     atomic_store_explicit(&m->turn_began_us, 0, memory_order_relaxed);
 }
 
@@ -190,7 +193,7 @@ static struct err mem_nothing(struct txn *t, void *arg)
     return OK;
 }
 
-/* What is visible is as durable as it gets; only what was submitted has to come through. */
+/* What is visible counts as durable here, so it only waits for submitted updates. */
 static struct err mem_flush(struct engine *e)
 {
     return engine_update_wait(e, STR(""), mem_nothing, NULL);
@@ -227,6 +230,7 @@ static void mem_stats(struct engine *e, struct engine_stats *out)
     int64_t began_us = atomic_load_explicit(&m->turn_began_us, memory_order_relaxed);
     out->commit_updates = &m->commit_updates;
     out->turn_us = &m->turn_us;
+    out->turn_cpu_us = &m->turn_cpu_us;
     out->held_us = began_us == 0 ? 0 : clock_mono_us() - began_us;
     out->queued = update_queue_length(&m->queue);
 }
@@ -260,6 +264,7 @@ static const struct engine_ops MEM_OPS = {
     .usage = mem_usage,
     .stats = mem_stats,
     .close = mem_close,
+    .records = true,
 };
 
 struct engine *engine_mem_new(const struct clock *clock)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Extents of the memory engine: a block of the heap each. */
+/* Extents of the memory engine: one heap block each. */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -91,8 +91,8 @@ static struct mem_bytes *table_find_locked(struct mem_extents *x, uint64_t id)
     return b;
 }
 
-/* The bytes stay as long as the caller's pin or ownership. NULL when the descriptor is none of
- * this engine's. */
+/* The bytes stay valid as long as the caller's pin or ownership. NULL if the descriptor is not
+ * of this engine. */
 static struct mem_bytes *table_find(struct mem_extents *x, const struct extent *extent)
 {
     pthread_mutex_lock(&x->lock);

@@ -25,14 +25,14 @@ struct mem_bytes {
     char bytes[];
 };
 
-/* All extents by id; and those that no row names, which wait for the pins older than their end. */
+/* All extents by id, and the dropped ones, which wait for older pins. */
 struct mem_extents {
     pthread_mutex_t lock;
     struct mem_bytes **buckets;
     size_t bucket_count; /* a power of two */
     size_t count;
     uint64_t total_bytes;
-    uint64_t coming_bytes; /* of extents that are being written */
+    uint64_t coming_bytes; /* bytes of extents that are being written */
     uint64_t last_id;
     struct mem_bytes *garbage;
     struct mem_bytes **garbage_end;
@@ -43,7 +43,7 @@ struct mem_engine {
     const struct clock *clock;
     pthread_t committer;
     struct update_queue queue;
-    pthread_mutex_t publish_lock; /* held for the swap or the count, never for more */
+    pthread_mutex_t publish_lock; /* held only to swap the state or to count */
     struct tree published;
     struct pins pins;
     struct mem_extents extents;
@@ -53,15 +53,15 @@ struct mem_engine {
     uint64_t commit;    /* the committer's */
     atomic_uint_fast64_t updates;
     atomic_uint_fast64_t commits;
-    struct histogram commit_updates, turn_us; /* the committer's */
-    _Atomic int64_t turn_began_us;            /* 0: it waits for updates */
+    struct histogram commit_updates, turn_us, turn_cpu_us; /* the committer's */
+    _Atomic int64_t turn_began_us;                         /* 0: it waits for updates */
 };
 
 struct engine_state {
     struct tree tree;
 };
 
-/* An extent that an update adopted or dropped to nothing: settled when the update is committed. */
+/* An extent that an update adopted, or dropped to zero. Applied when the update commits. */
 struct mem_settle {
     uint64_t id;
     bool adopted;
@@ -81,10 +81,10 @@ struct mem_txn {
     struct rowkey key;
     struct mem_kept_row *kept; /* rows handed out that the update may have replaced since */
     struct mem_settle *settle;
-    int64_t grown; /* bytes of rows that the update has added */
+    int64_t grown; /* bytes that the update has added */
 };
 
-/* Whether `more` bytes have room; `slack` lets them have what is kept for deletions. */
+/* True if `more` bytes fit; `slack` allows the reserve for deletes. */
 bool mem_has_room(struct mem_engine *m, uint64_t more, bool slack);
 
 void mem_txn_init(struct mem_txn *t, struct mem_engine *e, struct tree *tree, struct str partition);
@@ -99,7 +99,7 @@ struct err mem_extent_locate(struct engine *e, const struct extent *x,
                              const struct extent_part *part, struct extent_span *out);
 struct err mem_extent_read(struct engine *e, const struct extent *x, const struct extent_part *part,
                            char *to);
-/* What the commit of this number did to its extents. */
+/* Applies what this commit did to its extents. */
 void mem_extents_settle(struct mem_extents *x, const struct mem_settle *settle, uint64_t commit);
 /* Frees what was dropped up to the commit. */
 void mem_extents_reap(struct mem_extents *x, uint64_t commit);

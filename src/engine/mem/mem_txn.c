@@ -11,7 +11,8 @@ static struct mem_txn *mem_txn_of(struct txn *t)
     return (struct mem_txn *)(void *)t;
 }
 
-/* What an update was handed lives until it returns, also when it replaces the row meanwhile. */
+/* Keeps a row that an update was handed until the update returns, even if it replaces the row
+ * meanwhile. */
 static struct row *mem_txn_keep(struct mem_txn *t, struct row *row)
 {
     if (row != NULL && t->base.writable) {
@@ -43,7 +44,7 @@ static struct err mem_get_many(struct txn *txn, struct engine_read *reads, size_
     return OK;
 }
 
-/* What a row takes, its node in the tree included. */
+/* Size of a row, including its tree node. */
 static int64_t row_bytes(const struct row *row)
 {
     enum { NODE_BYTES = 64 };
@@ -52,10 +53,8 @@ static int64_t row_bytes(const struct row *row)
                : (int64_t)(sizeof *row + row->key_n + row->value_n + row->body_n + NODE_BYTES);
 }
 
-static struct err mem_put(struct txn *txn, const struct engine_row *row)
+static struct err put_at(struct mem_txn *t, struct str physical, const struct engine_row *row)
 {
-    struct mem_txn *t = mem_txn_of(txn);
-    struct str physical = rowkey_of(&t->key, row->key);
     t->grown -= row_bytes(tree_find(t->tree, physical));
     tree_insert(t->tree, row->body.n == 0 ? row_new(physical, row->value)
                                           : row_new_with_body(physical, row->value, row->body));
@@ -63,7 +62,30 @@ static struct err mem_put(struct txn *txn, const struct engine_row *row)
     return OK;
 }
 
-/* A search costs little here, so the reference always looks. */
+static struct err mem_put(struct txn *txn, const struct engine_row *row)
+{
+    struct mem_txn *t = mem_txn_of(txn);
+    return put_at(t, rowkey_of(&t->key, row->key), row);
+}
+
+static struct err del_at(struct mem_txn *t, struct str physical)
+{
+    t->grown -= row_bytes(tree_find(t->tree, physical));
+    tree_remove(t->tree, physical);
+    return OK;
+}
+
+static struct err mem_put_beside(struct txn *txn, struct str partition,
+                                 const struct engine_row *row)
+{
+    struct mem_txn *t = mem_txn_of(txn);
+    struct rowkey other;
+    rowkey_init(&other, &t->arena, partition);
+    struct str physical = rowkey_of(&other, row->key);
+    return str_given(row->value) ? put_at(t, physical, row) : del_at(t, physical);
+}
+
+/* A search is cheap here, so the reference engine always checks. */
 static struct err mem_insert(struct txn *txn, const struct engine_row *row)
 {
     struct mem_txn *t = mem_txn_of(txn);
@@ -74,10 +96,7 @@ static struct err mem_insert(struct txn *txn, const struct engine_row *row)
 static struct err mem_del(struct txn *txn, struct str key)
 {
     struct mem_txn *t = mem_txn_of(txn);
-    struct str physical = rowkey_of(&t->key, key);
-    t->grown -= row_bytes(tree_find(t->tree, physical));
-    tree_remove(t->tree, physical);
-    return OK;
+    return del_at(t, rowkey_of(&t->key, key));
 }
 
 /* ---- cursors ---- */
@@ -95,7 +114,7 @@ static struct mem_cursor *mem_cursor_of(struct cursor *c)
     return (struct mem_cursor *)(void *)c;
 }
 
-/* Searches anew from the newest state at each move, so an update's own writes are always seen. */
+/* Each move searches the newest state again, so an update always sees its own writes. */
 static struct err mem_cursor_stand(struct mem_cursor *c, struct row *row)
 {
     if (row != NULL)
@@ -292,6 +311,7 @@ static const struct txn_ops MEM_TXN_OPS = {
     .cursor_open_across = mem_scan_open,
     .keep_state = mem_keep_state,
     .extent = mem_extent,
+    .put_beside = mem_put_beside,
 };
 
 void mem_txn_init(struct mem_txn *t, struct mem_engine *e, struct tree *tree, struct str partition)

@@ -7,10 +7,8 @@
  * answered as the cloud does, with 202 and one part that carries the 400 and no Content-ID, and
  * nothing is done. SDKs tell it by the count of parts (azure-sdk-for-net issue 20196: "Expected
  * 24083 responses for the batch request, not 1"; azure-rest-api-specs issue 12782). */
-#include <stdatomic.h>
-
-#include "core/guid.h"
 #include "rest/batch.h"
+#include "core/guid.h"
 #include "rest/blob/ops.h"
 #include "rest/reply.h"
 
@@ -18,19 +16,16 @@ enum { BLOB_BATCH_PARTS_MAX = 256 };
 
 struct blob_batch_part {
     struct batch_part *part;
-    struct blob_batch *batch;
-    struct engine_update update;
-    struct err error;
+    struct run_part run;
 };
 
 struct blob_batch {
     struct rest_call *call;
     struct blob_batch_part parts[BLOB_BATCH_PARTS_MAX];
+    struct run_part *runs[BLOB_BATCH_PARTS_MAX];
     size_t count;
     struct err refused;    /* what is wrong with the whole; then count is 0 */
     const struct op *kind; /* what all parts are */
-    atomic_size_t left;    /* updates that have not come back */
-    struct loop_task task;
 };
 
 /* ---- reading ---- */
@@ -43,7 +38,7 @@ static struct err read_parts(struct blob_batch *b, struct str boundary)
         if (b->count == BLOB_BATCH_PARTS_MAX ||
             !batch_part_read(b->call, text, &b->parts[b->count].part))
             return err_new(ERR_INVALID_INPUT);
-        b->parts[b->count++].batch = b;
+        b->count++;
     }
     return m.ended && b->count > 0 ? OK : err_new(ERR_INVALID_INPUT);
 }
@@ -89,49 +84,27 @@ struct err rest_submit_batch_decode(struct rest_call *call)
     if (err_is(b->refused))
         b->count = 0;
     for (size_t i = 0; i < b->count; i++)
-        b->parts[i].error = decode_part(b, &b->parts[i].part->call);
+        b->parts[i].run.outcome = decode_part(b, &b->parts[i].part->call);
     return OK;
 }
 
 /* ---- running ---- */
 
-static void back_on_loop(struct loop_task *task)
+static void parts_done(struct run *r, struct err outcome)
 {
-    struct blob_batch *b = (struct blob_batch *)((char *)task - offsetof(struct blob_batch, task));
-    rest_finish(b->call, OK);
+    rest_finish(rest_call_of(r), outcome);
 }
 
-/* The last one to come back, be it the start itself, ends the batch. */
-static void one_less(struct blob_batch *b)
-{
-    if (atomic_fetch_sub(&b->left, 1) != 1)
-        return;
-    b->task.run = back_on_loop;
-    loop_post(b->call->x->loop, &b->task);
-}
-
-static void update_done(struct engine_update *u)
-{
-    struct blob_batch_part *p =
-        (struct blob_batch_part *)((char *)u - offsetof(struct blob_batch_part, update));
-    p->error = u->result;
-    one_less(p->batch);
-}
-
-/* All at once, so that one flush serves them; each in a transaction of its own. */
 struct err rest_submit_batch_start(struct rest_call *call)
 {
     struct blob_batch *b = call->args;
-    atomic_store(&b->left, b->count + 1);
     for (size_t i = 0; i < b->count; i++) {
-        struct blob_batch_part *p = &b->parts[i];
-        if (err_is(p->error)) {
-            one_less(b);
-            continue;
-        }
-        rest_update(&p->part->call, &p->update, update_done);
+        const struct rest_call *part = &b->parts[i].part->call;
+        b->parts[i].run.txn =
+            (struct run_txn){.partition = part->partition, .fn = part->op->run, .arg = part->args};
+        b->runs[i] = &b->parts[i].run;
     }
-    one_less(b);
+    run_updates(&call->run, b->runs, b->count, parts_done);
     return OK;
 }
 
@@ -167,7 +140,7 @@ struct err rest_submit_batch_encode(struct rest_call *call)
     if (err_is(b->refused))
         put_outcome(call, batch_part_blank(call), b->refused, delimiter);
     for (size_t i = 0; i < b->count; i++)
-        put_outcome(call, b->parts[i].part, b->parts[i].error, delimiter);
+        put_outcome(call, b->parts[i].part, b->parts[i].run.outcome, delimiter);
     buf_put(&call->out, delimiter);
     buf_put(&call->out, STR("--\r\n"));
     return OK;

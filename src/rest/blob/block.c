@@ -7,10 +7,12 @@
 #include "core/base64.h"
 #include "core/crc64.h"
 #include "core/xml.h"
+#include "rest/around.h"
 #include "rest/blob/ops.h"
 #include "rest/blob/request.h"
 #include "rest/blob/upload.h"
-#include "service/blob/block.h"
+#include "rest/server.h"
+#include "service/blob/block_stage.h"
 
 /* ---- Put Block ---- */
 
@@ -116,21 +118,61 @@ static struct err read_entries(struct rest_call *call, struct block_commit_args 
     return places_agree(call->arena, entries, count) ? OK : err_new(ERR_INVALID_BLOCK_LIST);
 }
 
+/* A list of more bytes is read in the pool, not on the loop. */
+enum { LIST_BYTES_LONG = 32 << 10 };
+
+struct put_block_list {
+    struct block_commit_args args; /* first: run's argument */
+    bool is_read;
+    unsigned tries;
+};
+
 struct err rest_put_block_list_decode(struct rest_call *call)
 {
-    struct block_commit_args *args = ARENA_NEW(call->arena, struct block_commit_args);
-    call->args = args;
+    struct put_block_list *put = ARENA_NEW(call->arena, struct put_block_list);
+    struct block_commit_args *args = &put->args;
+    call->args = put;
     TRY(blob_read_base_request(call, &args->request));
     TRY(blob_read_properties(call, false, &args->properties));
     TRY(blob_read_tier(call, false, &args->properties.tier));
     TRY(blob_check_body_checksums(call, call->body));
-    return read_entries(call, args);
+    put->is_read = call->body.n <= LIST_BYTES_LONG;
+    return put->is_read ? read_entries(call, args) : OK;
+}
+
+/* In the pool. When the blob has changed too often meanwhile, the last try is one transaction. */
+static struct err stage_list(struct rest_call *call)
+{
+    struct put_block_list *put = call->args;
+    if (!put->is_read)
+        TRY(read_entries(call, &put->args));
+    put->is_read = true;
+    if (put->args.count >= BLOCK_STAGE_MIN && put->tries++ < BLOCK_STAGE_TRIES)
+        block_stage_list(call->store, call->partition, &put->args, &put->args.stage);
+    return OK;
+}
+
+static void drop_stage(struct rest_call *call)
+{
+    struct put_block_list *put = call->args;
+    block_stage_drop_later(call->store, call->partition, put->args.stage);
+    put->args.stage = NULL;
+}
+
+struct err rest_put_block_list_start(struct rest_call *call)
+{
+    const struct put_block_list *put = call->args;
+    struct around around = {.reads = false};
+    if (!put->is_read || put->args.count >= BLOCK_STAGE_MIN)
+        around = (struct around){.before = stage_list, .failed = drop_stage};
+    return rest_around(call, around);
 }
 
 /* The checksums are of the list that was sent, not of the blob. */
 struct err rest_put_block_list_encode(struct rest_call *call)
 {
-    const struct block_commit_args *args = call->args;
+    const struct block_commit_args *args =
+        call->args; /* what a struct put_block_list begins with */
     blob_put_etag(call, args->head.etag, args->head.last_modified);
     blob_put_version_id(call, args->head.version);
     blob_put_body_checksums(call, call->body);

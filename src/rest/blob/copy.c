@@ -2,6 +2,7 @@
 /* Copy Blob, Incremental Copy Blob and Abort Copy Blob: decode and encode. */
 #include "rest/blob/copy.h"
 
+#include "rest/around.h"
 #include "rest/blob/ops.h"
 #include "rest/blob/protect.h"
 #include "rest/blob/request.h"
@@ -11,7 +12,6 @@
 #include "rest/copy/fetch.h"
 #include "rest/copy/from_url.h"
 #include "rest/metadata.h"
-#include "rest/pooled.h"
 #include "rest/server.h"
 #include "service/blob/incremental.h"
 
@@ -175,7 +175,7 @@ static struct err advance(struct rest_call *call)
 {
     struct copy_blob *copy = call->args;
     struct blob_copy_args *args = &copy->args;
-    struct copy_place place = {call->partition, args->incarnation, args->job, blob_step_copy};
+    struct copy_job_ref place = {call->partition, args->incarnation, args->job, blob_step_copy};
     bool ended = args->status != BLOB_COPY_PENDING;
     for (unsigned i = 0; i < STEPS_AT_ONCE && !ended; i++)
         TRY(copy_job_advance(call->store, &place, &ended));
@@ -201,15 +201,15 @@ struct err rest_copy_blob_start(struct rest_call *call)
 {
     const struct copy_blob *copy = call->args;
     if (copy_source_is_file(&copy->source))
-        return pooled_write(
+        return rest_around(
             call,
-            (struct pooled){.pool = call->server->pool, .before = fetch_file, .failed = drop_file});
+            (struct around){.pool = call->server->pool, .before = fetch_file, .failed = drop_file});
     if (!copy->source.here)
-        return pooled_write(call, (struct pooled){.pool = call->server->fetch_pool,
-                                                  .before = ask_source,
-                                                  .after = hand_over});
-    return pooled_write(
-        call, (struct pooled){.pool = call->server->pool, .before = find_source, .after = advance});
+        return rest_around(call, (struct around){.pool = call->server->fetch_pool,
+                                                 .before = ask_source,
+                                                 .after = hand_over});
+    return rest_around(
+        call, (struct around){.pool = call->server->pool, .before = find_source, .after = advance});
 }
 
 struct err rest_copy_blob_encode(struct rest_call *call)
@@ -262,9 +262,9 @@ static struct err hand_over_changes(struct rest_call *call)
 
 struct err rest_incremental_copy_blob_start(struct rest_call *call)
 {
-    return pooled_write(call, (struct pooled){.pool = call->server->pool,
-                                              .before = find_changes,
-                                              .after = hand_over_changes});
+    return rest_around(call, (struct around){.pool = call->server->pool,
+                                             .before = find_changes,
+                                             .after = hand_over_changes});
 }
 
 struct err rest_incremental_copy_blob_encode(struct rest_call *call)

@@ -4,6 +4,7 @@
 #include "rest/copy/from_url.h"
 
 #include "core/base64.h"
+#include "rest/around.h"
 #include "rest/blob/append.h"
 #include "rest/blob/block.h"
 #include "rest/blob/copy.h"
@@ -13,7 +14,6 @@
 #include "rest/blob/tags.h"
 #include "rest/blob/upload.h"
 #include "rest/metadata.h"
-#include "rest/pooled.h"
 #include "service/blob/append.h"
 #include "service/blob/block.h"
 
@@ -92,9 +92,9 @@ static void copy_failed(struct rest_call *call)
 struct err rest_copy_blob_from_url_start(struct rest_call *call)
 {
     const struct copy_from_url *from = call->args;
-    return pooled_write(call, (struct pooled){.pool = from_url_pool(call, &from->from),
-                                              .before = copy_before,
-                                              .failed = copy_failed});
+    return rest_around(call, (struct around){.pool = from_url_pool(call, &from->from),
+                                             .before = copy_before,
+                                             .failed = copy_failed});
 }
 
 struct err rest_copy_blob_from_url_encode(struct rest_call *call)
@@ -195,9 +195,9 @@ static void put_failed(struct rest_call *call)
 struct err rest_put_blob_from_url_start(struct rest_call *call)
 {
     const struct put_from_url *from = call->args;
-    return pooled_write(call, (struct pooled){.pool = from_url_pool(call, &from->from),
-                                              .before = put_before,
-                                              .failed = put_failed});
+    return rest_around(call, (struct around){.pool = from_url_pool(call, &from->from),
+                                             .before = put_before,
+                                             .failed = put_failed});
 }
 
 struct err rest_put_blob_from_url_encode(struct rest_call *call)
@@ -252,9 +252,9 @@ static void block_failed(struct rest_call *call)
 struct err rest_put_block_from_url_start(struct rest_call *call)
 {
     const struct block_from_url *from = call->args;
-    return pooled_write(call, (struct pooled){.pool = from_url_pool(call, &from->from),
-                                              .before = block_before,
-                                              .failed = block_failed});
+    return rest_around(call, (struct around){.pool = from_url_pool(call, &from->from),
+                                             .before = block_before,
+                                             .failed = block_failed});
 }
 
 struct err rest_put_block_from_url_encode(struct rest_call *call)
@@ -307,9 +307,9 @@ static void append_failed(struct rest_call *call)
 struct err rest_append_block_from_url_start(struct rest_call *call)
 {
     const struct append_from_url *from = call->args;
-    return pooled_write(call, (struct pooled){.pool = from_url_pool(call, &from->from),
-                                              .before = append_before,
-                                              .failed = append_failed});
+    return rest_around(call, (struct around){.pool = from_url_pool(call, &from->from),
+                                             .before = append_before,
+                                             .failed = append_failed});
 }
 
 struct err rest_append_block_from_url_encode(struct rest_call *call)

@@ -85,7 +85,7 @@ rest_fn rest_find_blobs_by_tags_encode;
 
 /* blob_block.c */
 rest_fn rest_put_block_decode, rest_put_block_encode;
-rest_fn rest_put_block_list_decode, rest_put_block_list_encode;
+rest_fn rest_put_block_list_decode, rest_put_block_list_start, rest_put_block_list_encode;
 rest_fn rest_get_block_list_decode, rest_get_block_list_encode;
 
 #endif

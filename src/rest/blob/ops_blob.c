@@ -206,7 +206,7 @@ static const struct op ROWS[] = {
     {.name = "PutBlockList", .methods = M_PUT, .resource = R_OBJECT, .comp = "blocklist",
      .account_sas = "cw", .account_sas_type = 'o', .service_sas = "cw", .conditions = COND_ALL,
      .body = BODY_SMALL, .body_max = XML_BYTES_MAX,
-     .mode = MODE_WRITE, .decode = rest_put_block_list_decode, .run = blob_put_block_list, .encode = rest_put_block_list_encode},
+     .mode = MODE_START, .decode = rest_put_block_list_decode, .run = blob_put_block_list, .start = rest_put_block_list_start, .encode = rest_put_block_list_encode},
     {.name = "GetBlockList", .methods = M_GET, .resource = R_OBJECT, .comp = "blocklist",
      .account_sas = "r", .account_sas_type = 'o', .service_sas = "r", .anonymous = AUTH_ANONYMOUS_BLOB, .conditions = COND_T,
      .mode = MODE_READ, .decode = rest_get_block_list_decode, .run = blob_get_block_list, .encode = rest_get_block_list_encode},

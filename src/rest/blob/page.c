@@ -2,6 +2,7 @@
 /* Put Blob of a page blob, Put Page, Get Page Ranges, and the page part of Set Blob Properties. */
 #include "rest/blob/page.h"
 
+#include "core/container.h"
 #include "core/time.h"
 #include "core/xml.h"
 #include "http/range.h"
@@ -72,7 +73,7 @@ struct put_page {
 
 static struct put_page *page_of(struct rest_sink *sink)
 {
-    return (struct put_page *)(void *)((char *)sink - offsetof(struct put_page, sink));
+    return CONTAINER_OF(sink, struct put_page, sink);
 }
 
 static struct err page_take(struct rest_sink *sink, struct str bytes)

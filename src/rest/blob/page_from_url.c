@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Put Page From URL: decode and encode. */
+#include "rest/around.h"
 #include "rest/blob/ops.h"
 #include "rest/blob/page.h"
 #include "rest/blob/request.h"
 #include "rest/copy/from_url.h"
-#include "rest/pooled.h"
 #include "service/common/interval_upload.h"
 
 struct page_from_url {
@@ -82,9 +82,9 @@ static struct err before(struct rest_call *call)
 struct err rest_put_page_from_url_start(struct rest_call *call)
 {
     const struct page_from_url *from = call->args;
-    return pooled_write(call, (struct pooled){.pool = from_url_pool(call, &from->from),
-                                              .before = before,
-                                              .failed = drop});
+    return rest_around(call, (struct around){.pool = from_url_pool(call, &from->from),
+                                             .before = before,
+                                             .failed = drop});
 }
 
 struct err rest_put_page_from_url_encode(struct rest_call *call)

@@ -216,8 +216,8 @@ static struct err step_of(struct copier *c, struct arena *arena, const struct co
     if (!find.found)
         return OK;
     bool of_file = str_starts(partition, FILE_SPACE);
-    struct copy_place place = {partition, copy->incarnation, copy->id,
-                               of_file ? file_step_copy : blob_step_copy};
+    struct copy_job_ref place = {partition, copy->incarnation, copy->id,
+                                 of_file ? file_step_copy : blob_step_copy};
     if (copy_job_is_local(&find.job)) {
         TRY(copy_job_advance(c->store, &place, ended));
     } else {

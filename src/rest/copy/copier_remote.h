@@ -11,7 +11,7 @@ struct remote_step {
     struct store *store;
     struct dialer *dialer; /* NULL: none is in reach any more */
     struct arena *arena;
-    const struct copy_place *place;
+    const struct copy_job_ref *place;
     bool of_file;               /* whose bytes are cut otherwise than a block blob's */
     const struct copy_job *job; /* in the arena */
     unsigned failures;          /* steps that have failed before this one */

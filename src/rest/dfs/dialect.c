@@ -33,6 +33,24 @@ static bool is_dfs_surely(const struct rest_call *call)
            has_header(call, STR("x-http-method-override"));
 }
 
+static bool mentions(struct str text, struct str word)
+{
+    for (size_t i = 0; i + word.n <= text.n; i++)
+        if (str_ieq(str_head(str_from(text, i), word.n), word))
+            return true;
+    return false;
+}
+
+/* Data Lake's clients delete a file without any parameter, and some take nothing but 200 for an
+ * answer (Blob's is 202). They never ask for Delete Blob, so for this one request their name tells.
+ */
+static bool is_delete_of_dfs_client(const struct rest_call *call)
+{
+    struct str agent = call_header(call, STR("User-Agent"));
+    return call->x->request.method == HTTP_DELETE &&
+           (mentions(agent, STR("storage-dfs")) || mentions(agent, STR("datalake")));
+}
+
 static bool host_says_dfs(const struct rest_call *call)
 {
     struct str rest = call->x->request.host;
@@ -46,7 +64,8 @@ bool dfs_is_spoken(const struct rest_call *call, bool dfs_listens)
     if (call->service != SERVICE_BLOB || call->x->request.method == HTTP_OPTIONS ||
         is_blob_surely(call))
         return false;
-    return dfs_listens || is_dfs_surely(call) || host_says_dfs(call);
+    return dfs_listens || is_dfs_surely(call) || host_says_dfs(call) ||
+           is_delete_of_dfs_client(call);
 }
 
 bool dfs_names_filesystem(const struct rest_call *call)

@@ -29,7 +29,7 @@ static const struct op ROWS[] = {
      .account_sas = "d", .account_sas_type = 'c', .conditions = COND_S | COND_U,
      .mode = MODE_WRITE, .decode = rest_delete_container_decode, .run = blob_delete_container, .encode = rest_delete_container_encode},
     {.name = "ListPaths", .methods = M_GET, .resource = R_CONTAINER, .query = "resource=filesystem",
-     .account_sas = "l", .account_sas_type = 'c', .service_sas = "l", .lists = true,
+     .account_sas = "l", .account_sas_type = 'c', .service_sas = "l", .lists = true, .lists_directory = true,
      .mode = MODE_READ, .decode = rest_list_paths_decode, .run = blob_list_blobs, .encode = rest_list_paths_encode},
 
     /* ---- paths ---- */

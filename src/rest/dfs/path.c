@@ -4,6 +4,7 @@
 #include "core/time.h"
 #include "core/uri.h"
 #include "rest/blob/request.h"
+#include "rest/dfs/continuation.h"
 #include "rest/dfs/ops.h"
 #include "rest/dfs/request.h"
 #include "rest/second.h"
@@ -20,6 +21,16 @@ static struct err read_kind(struct rest_call *call, bool *directory)
     return *directory || str_ieq(kind, STR("file")) ? OK : call_bad_query(call, name);
 }
 
+/* Hadoop's driver asks for append blobs in some directories, and never flushes those. */
+static struct err read_blob_type(struct rest_call *call, bool *appends)
+{
+    const struct str name = STR("blobtype");
+    struct str type = call_query(call, name);
+    *appends = str_ieq(type, STR("appendblob"));
+    return type.n == 0 || *appends || str_ieq(type, STR("blockblob")) ? OK
+                                                                      : call_bad_query(call, name);
+}
+
 static struct err read_access(struct rest_call *call, struct path_create_args *args)
 {
     struct tree_request *path = &args->request.path;
@@ -30,7 +41,8 @@ static struct err read_access(struct rest_call *call, struct path_create_args *a
     TRY(dfs_read_acl(call, false, &args->acl, &args->has_acl));
     if (args->has_acl && path->has_mode)
         return call_bad_header(call, STR("x-ms-acl"));
-    if (str_given(args->owner) && !auth_permits(&call->who, "o"))
+    args->may_change_access = auth_permits(&call->who, "p");
+    if ((str_given(args->owner) || str_given(args->group)) && !auth_permits(&call->who, "o"))
         return err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
     return OK;
 }
@@ -81,6 +93,7 @@ struct err rest_create_path_decode(struct rest_call *call)
     bool directory;
     call->args = args;
     TRY(read_kind(call, &directory));
+    TRY(read_blob_type(call, &args->appends));
     TRY(dfs_read_request(call, &args->request));
     args->request.path.directory = directory;
     TRY(dfs_read_http(call, &args->properties.http));
@@ -113,6 +126,16 @@ void rest_create_path_explain(struct rest_call *call, struct err error)
 
 /* ---- Rename ---- */
 
+/* A file system may have the account's name: then the first name is the account only if the second
+ * one is where the path goes to. */
+static bool begins_with_account(const struct rest_call *call, struct str first, struct str rest)
+{
+    if (!call->path_style || !str_eq(first, call->account) || !str_given(rest) ||
+        str_find(rest, '/', 0) == rest.n)
+        return false;
+    return !str_eq(call->container, call->account) || str_eq(str_cut(&rest, '/'), call->container);
+}
+
 /* "/filesystem/path?SAS", percent-encoded; the account may stand before it, as JavaScript's SDK
  * takes the whole path of its URL. */
 static struct err split_source(struct rest_call *call, struct second *s)
@@ -125,8 +148,7 @@ static struct err split_source(struct rest_call *call, struct second *s)
         memchr(text.p, 0, text.n) != NULL || !second_read_query(call, s))
         return err_new(ERR_INVALID_SOURCE_URI);
     s->container = str_cut(&text, '/');
-    if (call->path_style && str_eq(s->container, call->account) && str_given(text) &&
-        str_find(text, '/', 0) < text.n)
+    if (begins_with_account(call, s->container, text))
         s->container = str_cut(&text, '/');
     s->object = dfs_clean_path(call->arena, text);
     return err_is(name_check_container(s->container)) || err_is(name_check_blob(s->object))
@@ -159,10 +181,12 @@ static struct err read_source(struct rest_call *call, struct path_rename_args *a
     TRY(split_source(call, source));
     TRY(second_permit(call, source));
     if (!str_eq(source->container, call->container))
-        return err_new(ERR_NOT_IMPLEMENTED);
+        args->source_partition = blob_partition(call->arena, call->account, source->container);
     args->source = args->destination;
     args->source.name = source->object;
     args->source.path.caller = source_caller(call, source);
+    /* Whether it is a file is known when it is found. */
+    args->file_only = !auth_reaches_below(source->who) || !auth_reaches_below(&call->who);
     args->source.conditions = (struct conditions){.version = call->version};
     args->source.lease = (struct lease_id){0};
     TRY(blob_read_http_conditions(call, &NAMES, &args->source.conditions));
@@ -182,6 +206,8 @@ struct err rest_rename_path_decode(struct rest_call *call)
     struct path_rename_args *args = ARENA_NEW(call->arena, struct path_rename_args);
     call->args = args;
     TRY(dfs_read_request(call, &args->destination));
+    /* The letter for moving is none for taking away what is there. */
+    args->destination.create_only |= !auth_permits(&call->who, "wd");
     TRY(read_source(call, args));
     TRY(read_mode(call, &args->legacy));
     TRY(dfs_read_continuation(call, &args->continuation));
@@ -210,7 +236,11 @@ struct err rest_delete_path_decode(struct rest_call *call)
     TRY(dfs_read_request(call, &args->request));
     if (recursive.n > 0 && !str_to_bool(recursive, &args->recursive))
         return call_bad_query(call, name);
-    return dfs_read_continuation(call, &args->continuation);
+    if (args->recursive)
+        TRY(second_permit_below(call));
+    const struct acl_caller *caller = args->request.path.caller;
+    return caller != NULL ? dfs_read_checked(call, caller->id, &args->continuation)
+                          : dfs_read_continuation(call, &args->continuation);
 }
 
 struct err rest_delete_path_encode(struct rest_call *call)
@@ -219,7 +249,11 @@ struct err rest_delete_path_encode(struct rest_call *call)
     call_put_bool(call, STR("x-ms-delete-type-permanent"), !args->kept && args->deletion_id == 0);
     if (args->deletion_id != 0)
         call_put_u64(call, STR("x-ms-deletion-id"), (uint64_t)args->deletion_id);
-    dfs_put_continuation(call, args->next);
+    const struct acl_caller *caller = args->request.path.caller;
+    if (caller != NULL)
+        dfs_put_checked(call, caller->id, args->next);
+    else
+        dfs_put_continuation(call, args->next);
     return OK;
 }
 

@@ -31,7 +31,7 @@ struct err rest_set_path_access_control_recursive_decode(struct rest_call *call)
         return call_missing_header(call, STR("x-ms-acl"));
     TRY(call_query_u64(call, STR("maxRecords"), 1, UINT32_MAX, &max));
     args->max = max < PATH_RECURSIVE_MAX ? (size_t)max : PATH_RECURSIVE_MAX;
-    args->failures = ARENA_ARRAY(call->arena, struct path_failure, args->max);
+    args->failures = ARENA_ARRAY(call->arena, struct path_failure, args->max + 1);
     struct str force = call_query(call, STR("forceFlag"));
     if (force.n > 0 && !str_to_bool(force, &args->force))
         return call_bad_query(call, STR("forceFlag"));

@@ -3,6 +3,7 @@
 
 #include "core/base64.h"
 #include "rest/blob/request.h"
+#include "rest/dfs/properties.h"
 #include "rest/metadata.h"
 #include "service/common/name.h"
 
@@ -28,7 +29,6 @@ struct str dfs_clean_path(struct arena *a, struct str path)
 
 struct err dfs_read_request(struct rest_call *call, struct blob_request *out)
 {
-    call->object = dfs_clean_path(call->arena, call->object);
     if (call->object.n > 0)
         return blob_read_base_request(call, out);
     return blob_read_root_request(call, out);
@@ -36,53 +36,17 @@ struct err dfs_read_request(struct rest_call *call, struct blob_request *out)
 
 /* ---- x-ms-properties ---- */
 
-enum { PROPERTIES_MAX = 256 };
-
-static bool read_property(struct rest_call *call, struct str text, struct pair *out)
-{
-    struct str value = text;
-    out->name = str_trim(str_cut(&value, '='));
-    return str_given(value) && base64_decode(call->arena, str_trim(value), &out->value);
-}
-
-/* What makes a blob a directory in a flat account is not the client's to say here. */
 struct err dfs_read_properties(struct rest_call *call, struct str *out)
 {
     const struct str name = STR("x-ms-properties");
-    struct str text = dfs_header(call, name);
-    struct pairs pairs = {.items = ARENA_ARRAY(call->arena, struct pair, PROPERTIES_MAX)};
-    *out = STR_NONE;
-    while (str_given(text)) {
-        struct str one = str_trim(str_cut(&text, ','));
-        if (one.n == 0)
-            continue;
-        if (pairs.count == PROPERTIES_MAX)
-            return err_new(ERR_METADATA_TOO_LARGE);
-        if (!read_property(call, one, &pairs.items[pairs.count]))
-            return call_bad_header(call, name);
-        if (!str_ieq(pairs.items[pairs.count].name, PATH_FOLDER_MARK))
-            pairs.count++;
-    }
-    struct err error = metadata_check(&pairs);
-    if (error.code == ERR_EMPTY_METADATA_KEY || error.code == ERR_INVALID_METADATA)
-        return err_new(ERR_INVALID_PROPERTY_NAME);
-    TRY(error);
-    *out = pairs_encode(call->arena, &pairs);
-    return OK;
+    struct err error = dfs_parse_properties(call->arena, dfs_header(call, name), out);
+    return error.code == ERR_INVALID_HEADER_VALUE ? call_bad_header(call, name) : error;
 }
 
 void dfs_put_properties(struct rest_call *call, const struct blob_head *head)
 {
-    struct reader r = reader_of(head->metadata);
     struct buf text = buf_in(call->arena);
-    struct pair pair;
-    while (pairs_next(&r, &pair)) {
-        if (text.n > 0)
-            buf_putc(&text, ',');
-        buf_put(&text, pair.name);
-        buf_putc(&text, '=');
-        base64_put(&text, pair.value);
-    }
+    dfs_write_properties(&text, head->metadata);
     call_put(call, STR("x-ms-properties"), text.n == 0 ? STR("") : buf_str(&text));
 }
 

@@ -11,7 +11,6 @@
 
 struct err rest_read_path_decode(struct rest_call *call)
 {
-    call->object = dfs_clean_path(call->arena, call->object);
     if (call->object.n == 0)
         return err_new(ERR_OPERATION_NOT_SUPPORTED_ON_DIRECTORY);
     return rest_get_blob_decode(call);

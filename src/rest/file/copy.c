@@ -163,7 +163,8 @@ static struct err find_source(struct rest_call *call)
 static struct err advance_foreign(struct rest_call *call, const struct copy_call *copy)
 {
     const struct file_outcome *outcome = &copy->args.outcome;
-    struct copy_place place = {call->partition, outcome->incarnation, outcome->id, file_step_copy};
+    struct copy_job_ref place = {call->partition, outcome->incarnation, outcome->id,
+                                 file_step_copy};
     bool ended = outcome->node.copy.status != COPY_PENDING;
     for (unsigned i = 0; copy->url.here && i < COPY_STEPS && !ended; i++)
         TRY(copy_job_advance(call->store, &place, &ended));
@@ -193,10 +194,10 @@ static struct err advance(struct rest_call *call)
 struct err rest_copy_file_start(struct rest_call *call)
 {
     const struct copy_call *copy = call->args;
-    return file_drive_write(
-        call, (struct file_around){.before = find_source,
-                                   .after = advance,
-                                   .pool = copy->url.here ? NULL : call->server->fetch_pool});
+    return file_drive(call,
+                      (struct around){.before = find_source,
+                                      .after = advance,
+                                      .pool = copy->url.here ? NULL : call->server->fetch_pool});
 }
 
 struct err rest_copy_file_encode(struct rest_call *call)
@@ -352,9 +353,9 @@ static struct err fetch_source(struct rest_call *call)
 struct err rest_put_range_from_url_start(struct rest_call *call)
 {
     const struct range_from_url *put = call->args;
-    return file_drive_write(call, (struct file_around){.before = fetch_source,
-                                                       .failed = drop_pieces,
-                                                       .pool = from_url_pool(call, &put->from)});
+    return file_drive(call, (struct around){.before = fetch_source,
+                                            .failed = drop_pieces,
+                                            .pool = from_url_pool(call, &put->from)});
 }
 
 struct err rest_put_range_from_url_encode(struct rest_call *call)

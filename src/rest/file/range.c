@@ -60,7 +60,8 @@ static struct err digest(struct rest_call *call)
 struct err rest_get_file_start(struct rest_call *call)
 {
     const struct get_file *get = call->args;
-    return file_drive_read(call, (struct file_around){.after = get->wants_md5 ? digest : NULL});
+    return file_drive(call,
+                      (struct around){.reads = true, .after = get->wants_md5 ? digest : NULL});
 }
 
 static struct str chosen(struct str by_sas, struct str stored)
@@ -244,7 +245,7 @@ struct err rest_list_ranges_decode(struct rest_call *call)
 /* A file of many ranges takes long to walk: not on the loop. */
 struct err rest_list_ranges_start(struct rest_call *call)
 {
-    return file_drive_read(call, (struct file_around){.in_pool = true});
+    return file_drive(call, (struct around){.reads = true, .in_pool = true});
 }
 
 struct err rest_list_ranges_encode(struct rest_call *call)

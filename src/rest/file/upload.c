@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/file/upload.h"
 
-#include <stddef.h>
-
+#include "core/container.h"
 #include "rest/blob/request.h"
 
 static struct file_upload *upload_of(struct rest_sink *sink)
 {
-    return (struct file_upload *)((char *)sink - offsetof(struct file_upload, sink));
+    return CONTAINER_OF(sink, struct file_upload, sink);
 }
 
 static struct err take(struct rest_sink *sink, struct str bytes)

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Get Messages and Peek Messages. */
+/* Get Messages, Peek Messages and List Messages. */
+#include "core/time.h"
+#include "core/xml.h"
 #include "rest/queue/rest.h"
-#include "rest/queue/xml.h"
 
-/* A get is a read first, and a write only when there may be something to get: so polling an empty
- * queue costs no commit. Nothing is lost by that: the read sees all that was acknowledged before.
- */
-struct get_call {
-    struct queue_get_messages get; /* first: encode takes call->args for it */
-    struct rest_call *call;
-    struct engine_update update;
-    struct loop_task task;
-};
+#include "rest/queue/xml.h"
+#include "service/queue/inspect.h"
+
+/* Get Messages is a read first, and a write only when there may be something to get: so polling an
+ * empty queue costs no commit. Nothing is lost by that: the read sees all that was acknowledged
+ * before. */
 
 static struct err decode_count(struct rest_call *call, struct queue_get_messages *get)
 {
@@ -26,60 +24,59 @@ static struct err decode_count(struct rest_call *call, struct queue_get_messages
 
 struct err rest_get_messages_decode(struct rest_call *call)
 {
-    struct get_call *g = ARENA_NEW(call->arena, struct get_call);
+    struct queue_get_messages *get = ARENA_NEW(call->arena, struct queue_get_messages);
     uint64_t visibility_s = QUEUE_VISIBILITY_DEFAULT_S;
     struct str peek = call_query(call, STR("peekonly"));
     /* Peek Messages is chosen by `true`. Who wrote something else did not mean to take messages. */
     if (str_given(peek) && !str_ieq(peek, STR("false")))
         return call_bad_query(call, STR("peekonly"));
-    g->call = call;
-    TRY(decode_count(call, &g->get));
+    TRY(decode_count(call, get));
     TRY(call_query_u64(call, STR("visibilitytimeout"), 1, QUEUE_VISIBILITY_MAX_S, &visibility_s));
-    g->get.visibility_s = (uint32_t)visibility_s;
+    get->visibility_s = (uint32_t)visibility_s;
     return OK;
 }
 
-static void get_submit(struct get_call *g)
+static void take_messages(struct rest_call *call);
+
+static void messages_taken(struct run *r, struct err outcome)
 {
-    store_write(g->call->store, &g->update);
+    struct rest_call *call = rest_call_of(r);
+    const struct queue_get_messages *get = call->args;
+    if (err_is(outcome) || !get->again) {
+        rest_finish(call, outcome);
+        return;
+    }
+    r->committed = false; /* it has tidied up and got nothing: the deadline holds as before */
+    take_messages(call);
 }
 
-static void get_back_on_loop(struct loop_task *task)
+static void take_messages(struct rest_call *call)
 {
-    struct get_call *g = (struct get_call *)((char *)task - offsetof(struct get_call, task));
-    if (!err_is(g->update.result) && g->get.again)
-        get_submit(g);
+    struct run_txn txn = {
+        .partition = call->partition,
+        .fn = queue_get_messages,
+        .arg = call->args,
+        .hints = HINT_SMALL, /* who gets messages deletes them, also from a full disk */
+    };
+    run_update(&call->run, &txn, messages_taken);
+}
+
+static void polled(struct run *r, struct err outcome)
+{
+    struct rest_call *call = rest_call_of(r);
+    const struct queue_get_messages *get = call->args;
+    bool unknown = store_wants_pool(outcome); /* there may be something: the update looks anyway */
+    if (!unknown && (err_is(outcome) || get->nothing))
+        rest_finish(call, outcome);
     else
-        rest_finish(g->call, g->update.result);
-}
-
-static void get_done(struct engine_update *u)
-{
-    struct get_call *g = (struct get_call *)((char *)u - offsetof(struct get_call, update));
-    loop_post(g->call->x->loop, &g->task);
+        take_messages(call);
 }
 
 struct err rest_get_messages_start(struct rest_call *call)
 {
-    struct get_call *g = call->args;
-    struct err error =
-        store_read(call->store, call->partition, ENGINE_NOWAIT, queue_poll_messages, &g->get);
-    if (err_is(error) && !store_wants_pool(error))
-        return error;
-    if (!err_is(error) && g->get.nothing) {
-        rest_finish(call, OK);
-        return OK;
-    }
-    g->task.run = get_back_on_loop;
-    g->update = (struct engine_update){
-        .partition = call->partition,
-        .fn = queue_get_messages,
-        .arg = &g->get,
-        .ack = ENGINE_DURABLE,
-        .hints = HINT_SMALL, /* who gets messages deletes them, also from a full disk */
-        .done = get_done,
-    };
-    get_submit(g);
+    struct run_txn txn = {
+        .partition = call->partition, .fn = queue_poll_messages, .arg = call->args};
+    run_view_here(&call->run, &txn, polled);
     return OK;
 }
 
@@ -104,4 +101,55 @@ struct err rest_peek_messages_decode(struct rest_call *call)
 struct err rest_peek_messages_encode(struct rest_call *call)
 {
     return encode_list(call, QUEUE_XML_PEEK);
+}
+
+/* ---- all messages ---- */
+
+struct err rest_list_messages_decode(struct rest_call *call)
+{
+    struct queue_inspect *list = ARENA_NEW(call->arena, struct queue_inspect);
+    TRY(queue_place(call));
+    *list = (struct queue_inspect){.arena = call->arena, .texts = true, .whole = true};
+    if (str_given(call_query(call, STR("marker"))))
+        TRY(call_query_u64(call, STR("marker"), 0, UINT64_MAX, &list->from));
+    call->args = list;
+    return OK;
+}
+
+static void put_time(struct buf *out, struct str name, int64_t ticks)
+{
+    xml_open(out, name);
+    time_put_rfc1123(out, ticks);
+    xml_close(out, name);
+}
+
+static void put_seen(struct buf *out, const struct queue_seen *m, int64_t now)
+{
+    char id[GUID_TEXT_BYTES];
+    guid_text(&m->id, id);
+    xml_open(out, STR("QueueMessage"));
+    xml_element(out, STR("MessageId"), (struct str){id, sizeof id});
+    put_time(out, STR("InsertionTime"), m->inserted);
+    put_time(out, STR("ExpirationTime"), m->expires);
+    if (m->next_visible > now)
+        put_time(out, STR("TimeNextVisible"), m->next_visible);
+    xml_element_u64(out, STR("DequeueCount"), m->dequeues);
+    xml_element(out, STR("MessageText"), m->text);
+    xml_close(out, STR("QueueMessage"));
+}
+
+struct err rest_list_messages_encode(struct rest_call *call)
+{
+    const struct queue_inspect *list = call->args;
+    struct buf *out = &call->out;
+    queue_put_uncached(call);
+    call_begin_xml(call);
+    xml_open(out, STR("QueueMessagesList"));
+    for (size_t i = 0; i < list->count; i++)
+        put_seen(out, &list->messages[i], store_now(call->store));
+    xml_element(out, STR("NextMarker"),
+                list->cut ? arena_printf(call->arena, "%llu", (unsigned long long)list->next)
+                          : STR(""));
+    xml_close(out, STR("QueueMessagesList"));
+    return OK;
 }

@@ -4,7 +4,7 @@
 #include "rest/queue/rest.h"
 #include "rest/service_properties.h"
 #include "rest/user_delegation_key.h"
-#include "service/queue/queue.h"
+#include "service/queue/inspect.h"
 
 // clang-format off
 static const struct op ROWS[] = {
@@ -49,6 +49,10 @@ static const struct op ROWS[] = {
      .account_sas = "r", .account_sas_type = 'o', .service_sas = "r",
      .mode = MODE_READ, .decode = rest_peek_messages_decode, .run = queue_peek_messages,
      .encode = rest_peek_messages_encode},
+    {.name = "ListMessages", .methods = M_GET, .resource = R_MESSAGES, .comp = "list",
+     .account_sas = "r", .account_sas_type = 'o',
+     .mode = MODE_READ, .decode = rest_list_messages_decode, .run = queue_inspect,
+     .encode = rest_list_messages_encode},
     {.name = "GetMessages", .methods = M_GET, .resource = R_MESSAGES,
      .account_sas = "p", .account_sas_type = 'o', .service_sas = "p",
      .mode = MODE_START, .decode = rest_get_messages_decode, .start = rest_get_messages_start,

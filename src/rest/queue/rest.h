@@ -23,6 +23,10 @@ struct err rest_get_messages_start(struct rest_call *call);
 struct err rest_get_messages_encode(struct rest_call *call);
 struct err rest_peek_messages_decode(struct rest_call *call);
 struct err rest_peek_messages_encode(struct rest_call *call);
+/* All messages, also those that are not visible, with a marker for the next of them: an operation
+ * of this server alone, for exports and copies, and for the account's key only. */
+struct err rest_list_messages_decode(struct rest_call *call);
+struct err rest_list_messages_encode(struct rest_call *call);
 struct err rest_update_message_decode(struct rest_call *call);
 struct err rest_update_message_encode(struct rest_call *call);
 struct err rest_delete_message_decode(struct rest_call *call);

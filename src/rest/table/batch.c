@@ -6,8 +6,6 @@
  * What is wrong with the batch as a whole is answered with an error. What is wrong with one of its
  * operations is answered with 202 and that operation's error as the only part, its message
  * beginning with the operation's number. */
-#include <assert.h>
-
 #include "rest/batch.h"
 #include "rest/server.h"
 #include "rest/table/rest.h"
@@ -29,8 +27,6 @@ struct batch {
     struct entity_group group;
     uint8_t
         row_keys[ROW_KEY_SLOTS]; /* by their hash: one more than the part's number, 0 for none */
-    struct engine_update update;
-    struct loop_task task;
 };
 
 static struct err bad_batch(void)
@@ -181,78 +177,50 @@ struct err rest_entity_group_transaction_decode(struct rest_call *call)
 
 /* ---- running it ---- */
 
-static struct batch *batch_of_task(struct loop_task *task)
+/* The machine's failures are the whole batch's, and so is its end before its time; others are an
+ * operation's. */
+static void batch_finish(struct rest_call *call)
 {
-    return (struct batch *)((char *)task - offsetof(struct batch, task));
-}
-
-/* The machine's failures are the whole batch's; others are an operation's. */
-static void batch_finish(struct batch *b)
-{
+    const struct batch *b = call->args;
     bool whole = err_is(b->error) && err_http_status(b->error.code) >= 500;
-    rest_finish(b->call, whole ? b->error : OK);
+    rest_finish(call, whole ? b->error : OK);
 }
 
-static void back_on_loop(struct loop_task *task)
+static void changed(struct run *r, struct err outcome)
 {
-    batch_finish(batch_of_task(task));
-}
-
-static void update_done(struct engine_update *u)
-{
-    struct batch *b = (struct batch *)((char *)u - offsetof(struct batch, update));
-    b->error = u->result;
+    struct rest_call *call = rest_call_of(r);
+    struct batch *b = call->args;
+    b->error = outcome;
     b->failed = b->group.failed;
-    b->task.run = back_on_loop;
-    loop_post(b->call->x->loop, &b->task);
+    batch_finish(call);
 }
 
-static struct err read_query(struct batch *b, enum engine_wait wait)
+static void queried(struct run *r, struct err outcome)
 {
-    struct rest_call *part = &b->parts[0]->call;
+    struct rest_call *call = rest_call_of(r);
+    struct batch *b = call->args;
+    b->error = outcome;
     b->failed = 0;
-    return store_read(b->call->store, part->partition, wait, part->op->run, part->args);
-}
-
-static void read_in_pool(struct loop_task *task)
-{
-    struct batch *b = batch_of_task(task);
-    b->error = read_query(b, ENGINE_WAIT);
-    b->task.run = back_on_loop;
-    loop_post(b->call->x->loop, &b->task);
-}
-
-static void start_query(struct batch *b)
-{
-    b->error = read_query(b, ENGINE_NOWAIT);
-    if (!store_wants_pool(b->error)) {
-        batch_finish(b);
-        return;
-    }
-    b->task.run = read_in_pool;
-    pool_post(b->call->server->pool, &b->task);
+    batch_finish(call);
 }
 
 struct err rest_entity_group_transaction_start(struct rest_call *call)
 {
     struct batch *b = call->args;
     if (err_is(b->error)) {
-        batch_finish(b);
+        batch_finish(call);
         return OK;
     }
+    const struct rest_call *first = &b->parts[0]->call;
+    struct run_txn txn = {.partition = first->partition, .fn = first->op->run, .arg = first->args};
     if (b->query) {
-        start_query(b);
+        run_view(&call->run, &txn, queried);
         return OK;
     }
     b->group.place = b->group.changes[0]->place;
-    b->update = (struct engine_update){
-        .partition = b->parts[0]->call.partition,
-        .fn = table_entity_group_transaction,
-        .arg = &b->group,
-        .ack = ENGINE_DURABLE,
-        .done = update_done,
-    };
-    store_write(call->store, &b->update);
+    txn.fn = table_entity_group_transaction;
+    txn.arg = &b->group;
+    run_update(&call->run, &txn, changed);
     return OK;
 }
 

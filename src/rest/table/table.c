@@ -7,10 +7,10 @@
 
 /* ---- shared ---- */
 
-struct err table_place_of(struct rest_call *call, struct table_place *out)
+struct err table_place_of(struct rest_call *call, struct table_ref *out)
 {
     TRY(table_name_check(call->container));
-    *out = (struct table_place){call->account, table_name_lower(call->arena, call->container)};
+    *out = (struct table_ref){call->account, table_name_lower(call->arena, call->container)};
     return OK;
 }
 

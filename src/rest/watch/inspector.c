@@ -23,7 +23,7 @@ struct writer {
 };
 
 /* What is looked up in a table of writers. */
-struct place {
+struct writer_key {
     uint64_t hash;
     struct str account;
 };
@@ -38,6 +38,7 @@ struct inspector {
     pthread_mutex_t lock; /* of all but the writers */
     struct ring rings[2]; /* refusals; what was done */
     uint64_t sequence;
+    bool explains;
     uint64_t conflicts[SERVICE_KIND_COUNT][RULE_COUNT];
     struct inspector_lease *leases;
     _Atomic int64_t watched_until_ms;
@@ -46,9 +47,10 @@ struct inspector {
     struct writer *holders; /* of leases */
 };
 
-struct inspector *inspector_new(void)
+struct inspector *inspector_new(bool explains)
 {
     struct inspector *in = MEM_NEW(struct inspector);
+    in->explains = explains;
     (void)pthread_mutex_init(&in->lock, NULL);
     for (size_t i = 0; i < WRITER_LOCKS; i++)
         (void)pthread_mutex_init(&in->writer_locks[i], NULL);
@@ -104,11 +106,11 @@ uint64_t inspector_hash(const struct inspector_name *name)
     return hash == 0 ? 1 : hash;
 }
 
-static struct place place_of(const struct rest_call *call)
+static struct writer_key place_of(const struct rest_call *call)
 {
     struct inspector_name name = {call->service, call->account, call->container,
                                   call->object,  call->key_pk,  call->key_rk};
-    return (struct place){inspector_hash(&name), call->account};
+    return (struct writer_key){inspector_hash(&name), call->account};
 }
 
 static void copy_text(char *to, size_t size, struct str from)
@@ -306,7 +308,7 @@ static pthread_mutex_t *writer_lock(struct inspector *in, uint64_t hash)
 }
 
 static void note_writer(struct inspector *in, struct writer *table, size_t size,
-                        const struct place *place, const struct inspector_maker *maker)
+                        const struct writer_key *place, const struct inspector_maker *maker)
 {
     struct writer *w = &table[place->hash % size];
     (void)pthread_mutex_lock(writer_lock(in, place->hash));
@@ -317,7 +319,7 @@ static void note_writer(struct inspector *in, struct writer *table, size_t size,
 }
 
 static struct inspector_maker find_writer(struct inspector *in, const struct writer *table,
-                                          size_t size, const struct place *place)
+                                          size_t size, const struct writer_key *place)
 {
     const struct writer *w = &table[place->hash % size];
     struct inspector_maker maker = {0};
@@ -332,12 +334,12 @@ static struct inspector_maker find_writer(struct inspector *in, const struct wri
 struct inspector_maker inspector_lease_holder(struct inspector *in,
                                               const struct inspector_name *name)
 {
-    struct place place = {inspector_hash(name), name->account};
+    struct writer_key place = {inspector_hash(name), name->account};
     return find_writer(in, in->holders, INSPECTOR_LEASES, &place);
 }
 
 static struct inspector_maker maker_of(struct inspector *in, const struct rest_call *call,
-                                       const struct place *place)
+                                       const struct writer_key *place)
 {
     const struct verdict *v = &call->verdict;
     struct inspector_maker maker = v->check == VERDICT_LEASE
@@ -412,14 +414,15 @@ static void tell_refused(struct inspector *in, uint64_t hash, const struct inspe
     (void)pthread_mutex_unlock(&in->lock);
 }
 
-COLD void inspector_refused(struct inspector *in, const struct rest_call *call, struct err error)
+COLD uint64_t inspector_refused(struct inspector *in, const struct rest_call *call,
+                                struct err error)
 {
     enum inspector_rule rule;
     struct inspector_event e;
     if (in == NULL || (!rule_of(call, error.code, &rule) &&
                        (call->op == NULL || !rule_of_others(call, error.code, &rule))))
-        return;
-    struct place place = place_of(call);
+        return 0;
+    struct writer_key place = place_of(call);
     fill(&e, call, place.hash);
     e.kind = INSPECTOR_REFUSED;
     e.status = err_http_status(error.code);
@@ -429,6 +432,35 @@ COLD void inspector_refused(struct inspector *in, const struct rest_call *call, 
     e.maker = maker_of(in, call, &place);
     put_sent(&e, call);
     copy_text(e.holder, sizeof e.holder, call->holder);
+    put_event(in, &in->rings[0], &e);
+    return in->explains ? e.sequence : 0;
+}
+
+/* Names that tell an SMB client's file are those of REST. */
+COLD void inspector_refused_foreign(struct inspector *in, const struct inspector_foreign *f)
+{
+    struct inspector_name name = {
+        .service = SERVICE_FILE, .account = f->account, .container = f->share, .object = f->path};
+    struct writer_key place = {inspector_hash(&name), f->account};
+    struct inspector_event e = {.kind = INSPECTOR_REFUSED,
+                                .at = f->at,
+                                .service = SERVICE_FILE,
+                                .op = f->op,
+                                .status = err_http_status(f->error),
+                                .error = f->error,
+                                .rule = f->error == ERR_SMB_DELETE_PENDING ? RULE_S3 : RULE_S2,
+                                .hash = place.hash};
+    copy_text(e.account, sizeof e.account, f->account);
+    copy_text(e.container, sizeof e.container, f->share);
+    copy_text(e.object, sizeof e.object, f->path);
+    copy_bytes(e.who.agent, sizeof e.who.agent, f->client);
+    copy_address(&e.who, f->peer);
+    copy_text(e.sent, sizeof e.sent, f->sent);
+    copy_text(e.holder, sizeof e.holder, f->holder);
+    if (!str_given(f->holder)) {
+        e.maker = find_writer(in, in->holders, INSPECTOR_LEASES, &place);
+        e.maker.current = e.maker.known;
+    }
     put_event(in, &in->rings[0], &e);
 }
 
@@ -462,7 +494,7 @@ static void note_lease(struct inspector *in, const struct inspector_event *e, bo
 static void note_write(struct inspector *in, const struct rest_call *call)
 {
     struct inspector_event e;
-    struct place place = place_of(call);
+    struct writer_key place = place_of(call);
     fill(&e, call, place.hash);
     e.kind = INSPECTOR_WROTE;
     e.etag = call->etag;
@@ -508,7 +540,7 @@ void inspector_succeeded(struct inspector *in, const struct rest_call *call)
 static bool fits(const struct inspector_event *e, const struct inspector_filter *f)
 {
     return (f->kinds & (1U << e->kind)) != 0 && e->sequence > f->after &&
-           str_eq(f->account, str_of(e->account)) &&
+           (f->only == 0 || e->sequence == f->only) && str_eq(f->account, str_of(e->account)) &&
            (!f->has_service || f->service == e->service) &&
            (!str_given(f->container) || str_eq(f->container, str_of(e->container))) &&
            (!str_given(f->object) || str_eq(f->object, str_of(e->object)));

@@ -98,15 +98,30 @@ struct inspector_lease {
 };
 
 struct inspector;
-struct inspector *inspector_new(void);
+/* `explains`: clients are told which event their refusal is. */
+struct inspector *inspector_new(bool explains);
 void inspector_free(struct inspector *in); /* NULL is fine */
 
 /* ---- what requests tell; on their loops' threads. NULL: nobody keeps it ---- */
 
-/* The call, or a part of a batch, is about to be answered with this error. */
-void inspector_refused(struct inspector *in, const struct rest_call *call, struct err error);
+/* The call, or a part of a batch, is about to be answered with this error. Returns the event's
+ * sequence when the client is to be told, else 0. */
+uint64_t inspector_refused(struct inspector *in, const struct rest_call *call, struct err error);
 /* It has succeeded. */
 void inspector_succeeded(struct inspector *in, const struct rest_call *call);
+
+/* A refusal by another front end than REST: an SMB client's. */
+struct inspector_foreign {
+    const struct op *op; /* of its name alone; lives as long as the program */
+    struct str account, share, path;
+    enum err_code error;
+    int64_t at;        /* ticks */
+    struct str sent;   /* what it asked for */
+    struct str holder; /* who was in the way; absent: a lease of REST */
+    struct str client; /* what the client calls itself */
+    const struct sockaddr_storage *peer;
+};
+void inspector_refused_foreign(struct inspector *in, const struct inspector_foreign *f);
 
 /* ---- what is asked; any thread ---- */
 
@@ -118,6 +133,7 @@ struct inspector_filter {
     enum service_kind service;
     unsigned kinds; /* 1 << enum inspector_kind */
     uint64_t after; /* only later ones */
+    uint64_t only;  /* this one alone; 0: all */
     size_t count_max;
 };
 /* Copies the newest that fit, oldest first, into `out` (of count_max); returns how many. *next: the

@@ -23,7 +23,7 @@ static const struct op *op_named(const char *name)
 
 static void init(struct fixture *f)
 {
-    *f = (struct fixture){.in = inspector_new()};
+    *f = (struct fixture){.in = inspector_new(false)};
     arena_init(&f->arena, 1 << 20);
     CHECK_OK(loop_new(&f->loop));
     f->x.loop = f->loop;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/mem.h"
+#include "rest/watch/requests.h"
 
 struct hold {
     struct script_hold is;
@@ -23,11 +24,13 @@ struct script {
     struct hold holds[SCRIPT_HOLDS_MAX];
     uint64_t last_number;
     uint64_t struck;
+    struct requests *requests;
 };
 
 struct script *script_new(void)
 {
     struct script *s = MEM_NEW(struct script);
+    s->requests = requests_new();
     (void)pthread_mutex_init(&s->lock, NULL);
     return s;
 }
@@ -37,7 +40,13 @@ void script_free(struct script *s)
     if (s == NULL)
         return;
     (void)pthread_mutex_destroy(&s->lock);
+    requests_free(s->requests);
     free(s);
+}
+
+struct requests *script_requests(struct script *s)
+{
+    return s->requests;
 }
 
 /* ---- matching ---- */
@@ -69,13 +78,24 @@ static bool glob_or_any(const char *pattern, struct str text)
     return pattern[0] == '\0' || script_glob(pattern, str_given(text) ? text : STR(""));
 }
 
-static bool fits(const struct script_match *m, const struct rest_call *call)
+static bool headers_fit(const struct script_match *m, const struct rest_call *call)
+{
+    for (size_t i = 0; i < m->header_count; i++) {
+        struct str value = call_header(call, str_of(m->headers[i].name));
+        if (!str_given(value) || !script_glob(m->headers[i].value, value))
+            return false;
+    }
+    return true;
+}
+
+bool script_fits(const struct script_match *m, const struct rest_call *call)
 {
     return (!m->has_service || m->service == call->service) &&
-           glob_or_any(m->operation, str_of(call->op->name)) &&
+           glob_or_any(m->operation, str_of(call->op == NULL ? "" : call->op->name)) &&
            glob_or_any(m->account, call->account) && glob_or_any(m->container, call->container) &&
            glob_or_any(m->object, call->object) &&
-           glob_or_any(m->client_request_id, call_header(call, STR("x-ms-client-request-id")));
+           glob_or_any(m->client_request_id, call_header(call, STR("x-ms-client-request-id"))) &&
+           headers_fit(m, call);
 }
 
 /* ---- faults ---- */
@@ -101,6 +121,8 @@ struct err script_add_fault(struct script *s, struct script_fault *fault)
     (void)pthread_mutex_lock(&s->lock);
     name_it(s, fault->id, "fault");
     fault->seen = fault->struck = 0;
+    fault->tokens = fault->rate_burst;
+    fault->tokens_us = clock_mono_us();
     if (find_fault(s, str_of(fault->id)) != NULL)
         error = err_new(ERR_RESOURCE_ALREADY_EXISTS);
     else if (s->fault_count == SCRIPT_FAULTS_MAX)
@@ -148,26 +170,49 @@ uint64_t script_struck(struct script *s)
     return struck;
 }
 
-/* xorshift64*: the n-th draw of a seed is the same in every run. */
-static bool chance(struct script_fault *fault)
+/* xorshift64*: the n-th draw of a seed is the same in every run. From 0 to below 1. */
+static double draw(struct script_fault *fault)
 {
-    if (fault->probability >= 1)
-        return true;
     uint64_t x = fault->seed == 0 ? 88172645463325252ULL : fault->seed;
     x ^= x >> 12;
     x ^= x << 25;
     x ^= x >> 27;
     fault->seed = x;
-    return (double)(x * 2685821657736338717ULL >> 11) / 9007199254740992.0 < fault->probability;
+    return (double)(x * 2685821657736338717ULL >> 11) / 9007199254740992.0;
+}
+
+static bool chance(struct script_fault *fault)
+{
+    return fault->probability >= 1 || draw(fault) < fault->probability;
+}
+
+/* A token bucket: true when the request is one too many. */
+static bool over_rate(struct script_fault *fault)
+{
+    int64_t now_us = clock_mono_us();
+    if (fault->rate_per_second == 0)
+        return true;
+    fault->tokens += (double)(now_us - fault->tokens_us) * 1e-6 * fault->rate_per_second;
+    fault->tokens_us = now_us;
+    if (fault->tokens > fault->rate_burst)
+        fault->tokens = fault->rate_burst;
+    if (fault->tokens < 1)
+        return true;
+    fault->tokens -= 1;
+    return false;
 }
 
 static bool strikes(struct script_fault *fault, const struct rest_call *call,
                     enum script_point point)
 {
-    if (fault->at != point || !fits(&fault->match, call))
+    if (fault->at != point || !script_fits(&fault->match, call))
         return false;
     bool over = fault->times != 0 && fault->struck == fault->times;
-    if (fault->seen++ < fault->skip || over || !chance(fault))
+    if (fault->seen++ < fault->skip || over)
+        return false;
+    if (fault->every > 1 && (fault->seen - fault->skip) % fault->every != 0)
+        return false;
+    if (!chance(fault) || !over_rate(fault))
         return false;
     fault->struck++;
     return true;
@@ -182,11 +227,9 @@ struct script_deed script_meets(struct script *s, const struct rest_call *call,
         struct script_fault *fault = &s->faults[i];
         if (!strikes(fault, call, point))
             continue;
-        deed = (struct script_deed){.act = fault->act,
-                                    .delay_ms = fault->delay_ms,
-                                    .error = fault->error,
-                                    .retry_after_s = fault->retry_after_s,
-                                    .after_bytes = fault->after_bytes};
+        deed = fault->deed;
+        if (fault->jitter_ms > 0)
+            deed.delay_ms += (uint32_t)(draw(fault) * (fault->jitter_ms + 1));
         memcpy(deed.id, fault->id, sizeof deed.id);
         s->struck++;
         break;
@@ -240,30 +283,14 @@ static void release_next(struct hold *h)
         h->to_release--;
         h->busy = true;
         unqueue(h, stop);
-        loop_post(stop->loop, &stop->task);
+        run_wake(stop->run);
     }
     if (h->leaving && h->queue == NULL && !h->busy)
         *h = (struct hold){.number = 0};
 }
 
-static void let_go(struct script_stop *stop)
+bool script_leaves(struct script_stop *stop)
 {
-    stop->go(stop);
-}
-
-static void released(struct loop_task *task)
-{
-    struct script_stop *stop =
-        (struct script_stop *)((char *)task - offsetof(struct script_stop, task));
-    loop_timer_cancel(stop->loop, &stop->timer);
-    let_go(stop);
-}
-
-/* Nobody has released it: it goes by itself, and nobody waits for its answer. */
-static void timed_out(struct loop_timer *timer)
-{
-    struct script_stop *stop =
-        (struct script_stop *)((char *)timer - offsetof(struct script_stop, timer));
     struct script *s = stop->script;
     (void)pthread_mutex_lock(&s->lock);
     bool queued = stop->queued;
@@ -274,8 +301,7 @@ static void timed_out(struct loop_timer *timer)
         release_next(h);
     }
     (void)pthread_mutex_unlock(&s->lock);
-    if (queued)
-        let_go(stop);
+    return queued;
 }
 
 static void enqueue(struct hold *h, struct script_stop *stop)
@@ -305,7 +331,7 @@ static void remember_id(struct script_stop *stop, const struct rest_call *call)
     stop->client_request_id[n] = '\0';
 }
 
-bool script_stops(struct script *s, const struct rest_call *call, enum script_point point,
+bool script_stops(struct script *s, struct rest_call *call, enum script_point point,
                   struct script_stop *stop)
 {
     bool stopped = false;
@@ -313,15 +339,13 @@ bool script_stops(struct script *s, const struct rest_call *call, enum script_po
     for (size_t i = 0; i < SCRIPT_HOLDS_MAX && !stopped; i++) {
         struct hold *h = &s->holds[i];
         if (h->number == 0 || h->leaving || h->is.at != point || h->is.arrived == h->is.times ||
-            !fits(&h->is.match, call))
+            !script_fits(&h->is.match, call))
             continue;
         stopped = true;
         stop->script = s;
-        stop->loop = call->x->loop;
-        stop->task.run = released;
-        stop->timer.fire = timed_out;
+        stop->run = &call->run;
+        stop->timeout_ms = h->is.timeout_ms;
         remember_id(stop, call);
-        loop_timer_set(stop->loop, &stop->timer, h->is.timeout_ms);
         enqueue(h, stop);
     }
     (void)pthread_mutex_unlock(&s->lock);

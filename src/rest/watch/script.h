@@ -18,33 +18,67 @@ enum {
     SCRIPT_HOLD_MS = 30000, /* a hold ends by itself */
     SCRIPT_HOLD_MS_MAX = 300000,
     SCRIPT_DELAY_MS_MAX = 60000, /* a server that stops waits for it */
+    SCRIPT_STALL_MS = 60000,     /* an answer that never comes: then the connection is cut */
+    SCRIPT_HEADERS_MAX = 4,
+    SCRIPT_RATE_MAX = 1000000,
 };
 
-enum script_point { SCRIPT_BEFORE, SCRIPT_AFTER_COMMIT };
+/* While its answer is sent is no point of its own: such a fault is chosen after the commit. */
+enum script_point { SCRIPT_BEFORE, SCRIPT_AFTER_COMMIT, SCRIPT_SENDING };
+
+/* A header that a request has to have; the value may hold '*' and '?'. */
+struct script_header {
+    char name[48], value[132];
+};
 
 /* Which requests: each text may hold '*' and '?', and is empty for any. */
 struct script_match {
     bool has_service;
     enum service_kind service;
     char operation[48], account[32], container[68], object[260], client_request_id[68];
+    struct script_header headers[SCRIPT_HEADERS_MAX];
+    size_t header_count;
 };
 
-enum script_act { SCRIPT_NOTHING, SCRIPT_ERROR, SCRIPT_RESET, SCRIPT_TRUNCATE };
+enum script_act {
+    SCRIPT_NOTHING,
+    SCRIPT_ERROR,
+    SCRIPT_RESET, /* the client gets a TCP reset */
+    SCRIPT_CLOSE, /* the connection ends in order, without an answer or in the middle of one */
+    SCRIPT_STALL, /* the answer does not come, or stops in the middle */
+    SCRIPT_CORRUPT,
+    SCRIPT_SLOW,
+};
+
+/* What a fault does to a request. */
+struct script_deed {
+    char id[SCRIPT_ID_MAX + 1];
+    enum script_act act;
+    uint32_t delay_ms;
+    enum err_code error;    /* of SCRIPT_ERROR */
+    int status;             /* of SCRIPT_ERROR: in place of the error's own; 0: none */
+    uint32_t retry_after_s; /* 0: no Retry-After */
+    bool sending;           /* it strikes while the body is sent, after this many bytes of it */
+    uint64_t after_bytes;
+    uint64_t bytes_per_second; /* of SCRIPT_SLOW */
+};
 
 struct script_fault {
     char id[SCRIPT_ID_MAX + 1];
     struct script_match match;
     uint64_t skip;      /* requests that fit and are let pass first */
+    uint64_t every;     /* of those then each so manieth; 0 or 1: each */
     uint64_t times;     /* how often it strikes; 0: without end */
     double probability; /* 0 to 1 */
     uint64_t seed;      /* of the chance: the same seed, the same run */
     enum script_point at;
-    uint32_t delay_ms;
-    enum script_act act;
-    enum err_code error;    /* of SCRIPT_ERROR */
-    uint32_t retry_after_s; /* 0: no Retry-After */
-    uint64_t after_bytes;   /* of SCRIPT_TRUNCATE: what is sent of the body */
-    uint64_t seen, struck;  /* so far */
+    struct script_deed deed;
+    uint32_t jitter_ms; /* added to the delay: from 0 to so much, by the seed's chance */
+    /* More requests than this are struck, fewer pass; 0: all are struck. */
+    uint32_t rate_per_second, rate_burst;
+    double tokens; /* the state of the rate: what may pass at once */
+    int64_t tokens_us;
+    uint64_t seen, struck; /* so far */
 };
 
 struct script_hold {
@@ -57,16 +91,6 @@ struct script_hold {
     char order[SCRIPT_PARTIES_MAX][68]; /* client request ids, in the order of their release */
     size_t order_count;
     uint32_t arrived, waiting; /* so far, and now */
-};
-
-/* What a fault does to a request. */
-struct script_deed {
-    char id[SCRIPT_ID_MAX + 1];
-    enum script_act act;
-    uint32_t delay_ms;
-    enum err_code error;
-    uint32_t retry_after_s;
-    uint64_t after_bytes;
 };
 
 struct script;
@@ -88,24 +112,30 @@ size_t script_holds(struct script *s, struct script_hold out[SCRIPT_HOLDS_MAX]);
 /* Removes all faults and holds. */
 void script_clear(struct script *s);
 uint64_t script_struck(struct script *s); /* faults so far, the removed ones' too */
+/* Whether a request is one of those. A request that found no operation fits only where none is
+ * asked for. */
+bool script_fits(const struct script_match *m, const struct rest_call *call);
+
+/* The journal of requests (rest/watch/requests.h). */
+struct requests *script_requests(struct script *s);
 
 /* ---- the dispatcher's, on the loop's thread ---- */
 
 /* A request that a hold may stop; zero at first. */
 struct script_stop {
-    void (*go)(struct script_stop *stop); /* it may go on */
     struct script *script;
-    struct loop *loop;
-    struct loop_task task;
-    struct loop_timer timer;
+    struct run *run;     /* is woken when it may go on */
+    uint32_t timeout_ms; /* how long it waits at most; then it goes by itself */
     struct script_stop *next;
     uint64_t hold; /* the number of the hold that has stopped it last; 0: none */
     bool queued;
     char client_request_id[68];
 };
-/* True: the call is stopped, and stop->go comes. */
-bool script_stops(struct script *s, const struct rest_call *call, enum script_point point,
+/* True: the call is stopped, and its run is woken when it may go on. */
+bool script_stops(struct script *s, struct rest_call *call, enum script_point point,
                   struct script_stop *stop);
+/* The call waits no more, and nobody waits for its answer. False: it was woken. */
+bool script_leaves(struct script_stop *stop);
 struct script_deed script_meets(struct script *s, const struct rest_call *call,
                                 enum script_point point);
 /* The call has been answered: whoever waits behind it may go. */

@@ -41,8 +41,8 @@ void test_script_fault_skips_and_counts(void)
     struct script_fault fault = {.skip = 1,
                                  .times = 2,
                                  .probability = 1,
-                                 .act = SCRIPT_ERROR,
-                                 .error = ERR_SERVER_BUSY,
+                                 .deed.act = SCRIPT_ERROR,
+                                 .deed.error = ERR_SERVER_BUSY,
                                  .match = {.object = "th*"}};
     CHECK_OK(script_add_fault(s, &fault));
     CHECK(fault.id[0] != '\0');
@@ -63,7 +63,7 @@ void test_script_fault_skips_and_counts(void)
 void test_script_limits(void)
 {
     struct script *s = script_new();
-    struct script_fault fault = {.probability = 1, .act = SCRIPT_RESET};
+    struct script_fault fault = {.probability = 1, .deed.act = SCRIPT_RESET};
     struct script_hold hold = {.times = 1, .timeout_ms = 10};
     for (int i = 0; i < SCRIPT_FAULTS_MAX; i++) {
         fault.id[0] = '\0';

@@ -13,6 +13,8 @@ static unsigned op_index(const struct rest_call *call)
 {
     const struct op_table *table = match_table(call->service);
     const struct op *op = call->op;
+    if (op != NULL && op >= OPS_DFS.rows && op < OPS_DFS.rows + OPS_DFS.count)
+        return STATS_DFS_FIRST + (unsigned)(op - OPS_DFS.rows);
     /* The preflight and the website have rows of their own, outside the tables. */
     if (op == NULL || op < table->rows || op >= table->rows + table->count)
         return STATS_OP_NONE;
@@ -108,6 +110,10 @@ bool stats_read(const struct rest_stats *s, size_t i, struct stats_outcome *out)
 const char *stats_op_name(enum service_kind service, unsigned op)
 {
     const struct op_table *table = match_table(service);
+    if (service == SERVICE_BLOB && op >= STATS_DFS_FIRST) {
+        table = &OPS_DFS;
+        op -= STATS_DFS_FIRST;
+    }
     return op < table->count ? table->rows[op].name : "";
 }
 

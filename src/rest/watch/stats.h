@@ -9,9 +9,10 @@
 #include "rest/match.h"
 
 enum {
-    STATS_OUTCOMES_MAX = 4096,      /* different ones of a loop; a power of two */
-    STATS_OP_NONE = MATCH_ROWS_MAX, /* a request that matched no row */
-    STATS_OPS = MATCH_ROWS_MAX + 1,
+    STATS_OUTCOMES_MAX = 4096,            /* different ones of a loop; a power of two */
+    STATS_OP_NONE = MATCH_ROWS_MAX,       /* a request that matched no row */
+    STATS_DFS_FIRST = MATCH_ROWS_MAX + 1, /* Data Lake's rows; they count for the blob service */
+    STATS_OPS = 128,
 };
 
 /* How a request tried to prove who it was. */

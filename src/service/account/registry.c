@@ -236,3 +236,118 @@ struct err registry_delete(struct registry *registry, struct str name)
     TRY(error);
     return accounts_remove(registry->accounts, name);
 }
+
+/* ---- what other servers change ---- */
+
+static struct err copy_rows(struct txn *t, void *arg)
+{
+    struct buf *rows = arg;
+    struct cursor *c;
+    buf_clear(rows);
+    TRY(cursor_open(t, STR(""), &c));
+    struct err error = OK;
+    while (!err_is(error) && c->valid) {
+        buf_put_bytes(rows, c->key);
+        buf_put_bytes(rows, c->value);
+        error = cursor_next(c);
+    }
+    cursor_close(c);
+    return error;
+}
+
+static void buf_erase(struct buf *b)
+{
+    if (b->p != NULL)
+        OPENSSL_cleanse(b->p, b->capacity);
+    buf_release(b);
+}
+
+struct err registry_follower_init(struct registry_follower *f, struct registry *registry)
+{
+    *f = (struct registry_follower){.registry = registry, .seen = buf_heap()};
+    return store_read(registry->store, PARTITION, ENGINE_WAIT, copy_rows, &f->seen);
+}
+
+void registry_follower_release(struct registry_follower *f)
+{
+    buf_erase(&f->seen);
+}
+
+/* The value of the row of that name; absent when there is none. */
+static struct str find_row(struct str rows, struct str name)
+{
+    struct reader r = reader_of(rows);
+    while (r.n > 0 && reader_ok(&r)) {
+        struct str key = read_bytes(&r);
+        struct str value = read_bytes(&r);
+        if (str_eq(key, name))
+            return value;
+    }
+    return STR_NONE;
+}
+
+static struct err stop_serving(struct registry *registry, struct str name)
+{
+    struct err error = accounts_remove(registry->accounts, name);
+    return error.code == ERR_RESOURCE_NOT_FOUND ? OK : error;
+}
+
+/* Whether the account is served just so: then this server has made the change itself. */
+static bool is_served(struct registry *registry, const struct row *row)
+{
+    struct account *served = accounts_get(registry->accounts, row->name);
+    bool same = served != NULL && str_eq(served->keys_base64[0], row->keys[0]) &&
+                served->key_count == (str_given(row->keys[1]) && row->keys[1].n > 0 ? 2U : 1U) &&
+                (served->key_count == 1 || str_eq(served->keys_base64[1], row->keys[1])) &&
+                served->hierarchical == row->hierarchical;
+    account_put(served);
+    return same;
+}
+
+static struct err follow_row(struct registry *registry, struct str name, struct str value)
+{
+    struct row row;
+    TRY(decode(name, value, &row));
+    if (row.deleted)
+        return stop_serving(registry, name);
+    if (registry->refuse_well_known_key && (str_eq(row.keys[0], STR(ACCOUNT_WELL_KNOWN_KEY)) ||
+                                            str_eq(row.keys[1], STR(ACCOUNT_WELL_KNOWN_KEY))))
+        return stop_serving(registry, name);
+    return is_served(registry, &row) ? OK : serve_row(registry, &row);
+}
+
+static struct err follow_changes(struct registry *registry, struct str old, struct str new)
+{
+    struct reader r = reader_of(new);
+    while (r.n > 0 && reader_ok(&r)) {
+        struct str name = read_bytes(&r);
+        struct str value = read_bytes(&r);
+        struct str before = find_row(old, name);
+        if (!str_given(before) || !str_eq(before, value))
+            TRY(follow_row(registry, name, value));
+    }
+    r = reader_of(old);
+    while (r.n > 0 && reader_ok(&r)) {
+        struct str name = read_bytes(&r);
+        (void)read_bytes(&r);
+        if (!str_given(find_row(new, name)))
+            TRY(stop_serving(registry, name));
+    }
+    return OK;
+}
+
+struct err registry_follow(struct store *store, void *context, struct sweep_report *report)
+{
+    struct registry_follower *f = context;
+    struct buf rows = buf_heap();
+    (void)report;
+    struct err error = store_read(store, PARTITION, ENGINE_WAIT, copy_rows, &rows);
+    if (err_is(error) || str_eq(buf_str(&rows), buf_str(&f->seen))) {
+        buf_erase(&rows);
+        return error;
+    }
+    error = follow_changes(f->registry, buf_str(&f->seen), buf_str(&rows));
+    buf_erase(&f->seen);
+    f->seen = rows;
+    return error;
+}

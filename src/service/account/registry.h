@@ -7,6 +7,7 @@
 
 #include "service/account/account.h"
 #include "service/common/store.h"
+#include "service/common/sweeper.h"
 
 struct registry {
     struct store *store;
@@ -32,5 +33,17 @@ struct err registry_add(struct registry *registry, const struct registry_new *ac
 struct err registry_rotate_key(struct registry *registry, struct str name, unsigned which);
 /* The account's data stay, and are served again when it is added again. Errors as above. */
 struct err registry_delete(struct registry *registry, struct str name);
+
+/* Serves what other servers of the same store change: accounts that are added, deleted or get other
+ * keys. */
+struct registry_follower {
+    struct registry *registry;
+    struct buf seen; /* all rows as they were last, each a name and a value */
+};
+/* Before registry_load, so that no change is missed in between. */
+struct err registry_follower_init(struct registry_follower *f, struct registry *registry);
+void registry_follower_release(struct registry_follower *f);
+/* Its context is the follower. Costs one read when nothing has changed. */
+sweep_step registry_follow;
 
 #endif

@@ -159,3 +159,67 @@ void test_registry_leaves_others_accounts_alone(void)
     check_key(&f, "given", 0, KEY_A);
     end(&f);
 }
+
+/* Two servers of one store: what one changes, the other serves at its next look, and no sooner. */
+void test_registry_follows_another_server(void)
+{
+    struct fixture f;
+    struct registry_follower follower;
+    struct sweep_report report = {0};
+    begin(&f);
+    struct registry other = {.store = &f.store, .accounts = accounts_new()};
+    CHECK_OK(accounts_put(f.registry.accounts, STR("mine"), STR(KEY_B), STR_NONE));
+    CHECK_OK(
+        registry_add(&other, &(struct registry_new){STR("early"), STR(KEY_A), STR_NONE, false}));
+    CHECK_OK(registry_follower_init(&follower, &f.registry));
+    CHECK(!restart(&f));
+    follower.registry = &f.registry;
+    CHECK_OK(accounts_put(f.registry.accounts, STR("mine"), STR(KEY_B), STR_NONE));
+    uint64_t changes = accounts_changes(f.registry.accounts);
+    CHECK_OK(registry_follow(&f.store, &follower, &report));
+    CHECK_INT(accounts_changes(f.registry.accounts), changes);
+    CHECK_OK(
+        registry_add(&other, &(struct registry_new){STR("late"), STR(KEY_A), STR(KEY_B), true}));
+    CHECK_OK(registry_follow(&f.store, &follower, &report));
+    check_key(&f, "late", 0, KEY_A);
+    check_key(&f, "late", 1, KEY_B);
+    CHECK(accounts_is_hierarchical(f.registry.accounts, STR("late")));
+    CHECK_OK(registry_rotate_key(&other, STR("late"), 1));
+    CHECK_OK(registry_delete(&other, STR("early")));
+    CHECK_OK(registry_follow(&f.store, &follower, &report));
+    struct account *theirs = accounts_get(other.accounts, STR("late"));
+    struct account *ours = accounts_get(f.registry.accounts, STR("late"));
+    CHECK_STR(ours->keys_base64[0], theirs->keys_base64[0]);
+    account_put(theirs);
+    account_put(ours);
+    CHECK(accounts_get(f.registry.accounts, STR("early")) == NULL);
+    check_key(&f, "mine", 0, KEY_B); /* given by the command line: nobody changed it */
+    /* What this server changes itself is not put again. */
+    CHECK_OK(
+        registry_add(&f.registry, &(struct registry_new){STR("own"), STR(KEY_A), STR_NONE, false}));
+    changes = accounts_changes(f.registry.accounts);
+    CHECK_OK(registry_follow(&f.store, &follower, &report));
+    CHECK_INT(accounts_changes(f.registry.accounts), changes);
+    registry_follower_release(&follower);
+    accounts_free(other.accounts);
+    end(&f);
+}
+
+void test_registry_follows_the_end_of_the_well_known_account(void)
+{
+    struct fixture f;
+    struct registry_follower follower;
+    struct sweep_report report = {0};
+    begin(&f);
+    struct registry other = {.store = &f.store, .accounts = accounts_new()};
+    for (int i = 0; i < 2; i++)
+        CHECK_OK(accounts_put(i == 0 ? f.registry.accounts : other.accounts,
+                              STR(ACCOUNT_WELL_KNOWN_NAME), STR(ACCOUNT_WELL_KNOWN_KEY), STR_NONE));
+    CHECK_OK(registry_follower_init(&follower, &f.registry));
+    CHECK_OK(registry_delete(&other, STR(ACCOUNT_WELL_KNOWN_NAME)));
+    CHECK_OK(registry_follow(&f.store, &follower, &report));
+    CHECK(accounts_get(f.registry.accounts, STR(ACCOUNT_WELL_KNOWN_NAME)) == NULL);
+    registry_follower_release(&follower);
+    accounts_free(other.accounts);
+    end(&f);
+}

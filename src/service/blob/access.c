@@ -358,12 +358,13 @@ struct err blob_save_unchanged(struct txn *t, struct blob *blob)
     TRY(blob_index_times(t, blob, &blob->head));
     struct buf row = buf_in(txn_arena(t));
     blob_head_encode(&row, &blob->head);
-    if (!blob->head.content_beside)
-        return txn_put(t, blob->key, buf_str(&row));
-    if (!str_given(blob->body))
+    struct engine_row whole = {
+        .key = blob->key, .value = buf_str(&row), .hints = blob->soon ? HINT_SOON : 0};
+    if (blob->head.content_beside && !str_given(blob->body))
         TRY(blob_load_body(t, blob->key, &blob->head, &blob->body));
-    return txn_put_row(
-        t, &(struct engine_row){.key = blob->key, .value = buf_str(&row), .body = blob->body});
+    if (blob->head.content_beside)
+        whole.body = blob->body;
+    return txn_put_row(t, &whole);
 }
 
 struct err blob_save_written(struct txn *t, struct blob *blob)

@@ -55,6 +55,7 @@ struct blob {
     struct str indexed_key; /* and of which key, also in the tag index */
     bool tracks_access;     /* as the request says */
     struct str scope;       /* BLOB_CREATE: the encryption scope of what is made */
+    bool soon;              /* it is read again soon, so its row stays in memory */
     bool keep_copy;         /* a write that leaves what the head says of a copy: Put Page, copies */
 };
 

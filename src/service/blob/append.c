@@ -43,6 +43,15 @@ static struct err write_block(struct txn *t, const struct blob_append_args *args
     return OK;
 }
 
+struct err blob_write_at_end(struct txn *t, const struct blob_append_args *args, struct blob *blob)
+{
+    if (blob->head.sealed)
+        return err_new(ERR_BLOB_IS_SEALED);
+    if (blob->head.block_count >= BLOB_APPEND_BLOCKS_MAX)
+        return err_new(ERR_BLOCK_COUNT_EXCEEDS_LIMIT);
+    return write_block(t, args, blob);
+}
+
 struct err blob_append_block(struct txn *t, void *arg)
 {
     struct blob_append_args *args = arg;

@@ -4,11 +4,19 @@
 #include <assert.h>
 
 #include "service/blob/block_index.h"
+#include "service/blob/block_stage.h"
 #include "service/common/record.h"
 
 /* ---- the set's row ---- */
 
-enum field { FIELD_NAME = 1, FIELD_COUNT, FIELD_ID_BYTES, FIELD_TOUCHED };
+enum field {
+    FIELD_NAME = 1,
+    FIELD_COUNT,
+    FIELD_ID_BYTES,
+    FIELD_TOUCHED,
+    FIELD_SMALL,
+    FIELD_VERSION
+};
 
 static void block_set_encode(struct buf *b, const struct block_set *set)
 {
@@ -16,6 +24,8 @@ static void block_set_encode(struct buf *b, const struct block_set *set)
     record_put(b, FIELD_COUNT, set->count);
     record_put(b, FIELD_ID_BYTES, set->id_bytes);
     record_put(b, FIELD_TOUCHED, (uint64_t)set->touched);
+    record_put_bytes(b, FIELD_SMALL, set->small);
+    record_put(b, FIELD_VERSION, set->version);
 }
 
 struct err block_set_decode(struct str row, struct block_set *out)
@@ -32,6 +42,10 @@ struct err block_set_decode(struct str row, struct block_set *out)
             out->id_bytes = field.value;
         else if (field.number == FIELD_TOUCHED)
             out->touched = (int64_t)field.value;
+        else if (field.number == FIELD_SMALL)
+            out->small = field.bytes;
+        else if (field.number == FIELD_VERSION)
+            out->version = field.value;
     }
     return reader_ok(&r) && str_given(out->name) ? OK : err_new(ERR_CORRUPT);
 }
@@ -51,8 +65,11 @@ struct err block_set_load(struct txn *t, const struct blob *blob, struct block_s
 struct err block_set_save(struct txn *t, const struct blob *blob, const struct block_set *set)
 {
     struct buf row = buf_in(txn_arena(t));
-    block_set_encode(&row, set);
-    return txn_put(t, set_key(t, blob), buf_str(&row));
+    struct block_set changed = *set;
+    changed.version = (uint64_t)txn_stamp(t);
+    block_set_encode(&row, &changed);
+    struct engine_row whole = {.key = set_key(t, blob), .value = buf_str(&row), .hints = HINT_SOON};
+    return set->is_new ? txn_insert(t, &whole) : txn_put_row(t, &whole);
 }
 
 /* ---- Put Block ---- */
@@ -76,7 +93,7 @@ static struct err open_set(struct txn *t, struct blob *blob, const struct block_
     *old = STR_NONE;
     if (blob->head.blocks != 0)
         return load_set(t, blob, args->id, set, old);
-    *set = (struct block_set){.name = blob->name, .id_bytes = args->id.n};
+    *set = (struct block_set){.name = blob->name, .id_bytes = args->id.n, .is_new = true};
     if (!blob->stored) {
         TRY(blob_begin(t, &args->request, BLOB_BLOCK, blob));
         blob->head =
@@ -140,6 +157,7 @@ struct commit {
     struct block_index committed;
     struct block_index uncommitted;
     struct content_writer writer;
+    struct content_walk walk; /* over the content that is replaced */
     uint64_t content;
     struct buf list; /* the row of the new block list that is being filled */
     uint64_t blocks; /* written so far */
@@ -183,10 +201,8 @@ static struct err take_uncommitted(struct commit *c, struct block_index_entry *b
 
 static struct err take_committed(struct commit *c, const struct block_index_entry *block)
 {
-    struct arena *a = txn_arena(c->txn);
-    struct str content = blob_key_content(a, c->blob->container.incarnation, c->blob->head.content);
     struct pieces pieces;
-    TRY(content_read(c->txn, content, block->offset, block->size, a, &pieces));
+    TRY(content_walk_read(&c->walk, block->offset, block->size, &pieces));
     for (size_t i = 0; i < pieces.count; i++)
         TRY(content_write(&c->writer, &pieces.items[i], PIECE_HOLD));
     return list_block(c, block->id, block->size);
@@ -210,7 +226,7 @@ static struct err load_indexes(struct commit *c)
     struct arena *a = txn_arena(c->txn);
     uint64_t incarnation = c->blob->container.incarnation;
     if (head->block_count > 0)
-        TRY(block_index_committed(c->txn, blob_key_block_list(a, incarnation, head->content),
+        TRY(block_index_committed(c->txn, a, blob_key_block_list(a, incarnation, head->content),
                                   head->block_count, &c->committed));
     if (head->blocks != 0 && !head->blocks_appended)
         TRY(block_index_uncommitted(c->txn, blob_key_blocks(a, incarnation, head->blocks),
@@ -222,12 +238,16 @@ static struct err load_indexes(struct commit *c)
 static struct err write_blocks(struct commit *c, const struct block_commit_args *args)
 {
     struct arena *a = txn_arena(c->txn);
+    uint64_t incarnation = c->blob->container.incarnation;
+    struct err e = OK;
     c->content = (uint64_t)txn_stamp(c->txn);
     c->list = buf_in(a);
-    content_write_begin(&c->writer, c->txn,
-                        blob_key_content(a, c->blob->container.incarnation, c->content));
-    for (size_t i = 0; i < args->count; i++)
-        TRY(take_entry(c, &args->entries[i]));
+    content_write_begin(&c->writer, c->txn, blob_key_content(a, incarnation, c->content));
+    content_walk_begin(&c->walk, c->txn, blob_key_content(a, incarnation, c->blob->head.content));
+    for (size_t i = 0; i < args->count && !err_is(e); i++)
+        e = take_entry(c, &args->entries[i]);
+    content_walk_end(&c->walk);
+    TRY(e);
     TRY(content_write_end(&c->writer));
     return c->list.n > 0 ? flush_list(c, c->blocks / BLOB_BLOCK_LIST_ROW) : OK;
 }
@@ -245,23 +265,40 @@ static struct err end_set(struct commit *c, struct blob *blob)
     return OK;
 }
 
+/* The content and the list, in this transaction. */
+static struct err commit_here(struct txn *t, const struct block_commit_args *args,
+                              struct blob *blob, struct block_content *out)
+{
+    struct commit c = {.txn = t, .blob = blob};
+    TRY(load_indexes(&c));
+    TRY(write_blocks(&c, args));
+    TRY(end_set(&c, blob));
+    *out = (struct block_content){.id = c.content,
+                                  .rows = c.writer.rows,
+                                  .size = c.writer.size,
+                                  .extents = c.writer.extents,
+                                  .blocks = c.blocks};
+    return OK;
+}
+
 struct err blob_put_block_list(struct txn *t, void *arg)
 {
     struct block_commit_args *args = arg;
     struct blob blob;
+    struct block_content content;
     assert(args->count <= BLOCKS_COMMITTED_MAX);
     TRY(blob_open(t, &args->request, BLOB_CREATE, &blob));
     TRY(blob_check_type(&blob, BLOB_BLOCK));
-    struct commit c = {.txn = t, .blob = &blob};
-    TRY(load_indexes(&c));
-    TRY(write_blocks(&c, args));
-    TRY(end_set(&c, &blob));
+    if (args->stage != NULL)
+        TRY(block_stage_take(t, args->stage, &blob, &content));
+    else
+        TRY(commit_here(t, args, &blob, &content));
     TRY(blob_replace(t, &args->request, BLOB_BLOCK, &blob));
-    blob.head.content = c.writer.size == 0 ? 0 : c.content;
-    blob.head.content_rows = c.writer.rows;
-    blob.head.content_inline = c.writer.rows == 1 && !c.writer.extents;
-    blob.head.size = c.writer.size;
-    blob.head.block_count = c.blocks;
+    blob.head.content = content.size == 0 ? 0 : content.id;
+    blob.head.content_rows = content.rows;
+    blob.head.content_inline = content.rows == 1 && !content.extents;
+    blob.head.size = content.size;
+    blob.head.block_count = content.blocks;
     blob_set_properties(t, &blob, &args->properties);
     TRY(blob_save_written(t, &blob));
     return blob_give(&args->request, &blob.head, &args->head);
@@ -290,7 +327,7 @@ struct err blob_get_block_list(struct txn *t, void *arg)
     const struct blob_head *head = &blob.head;
     struct arena *a = txn_arena(t);
     if (args->wants_committed && head->block_count > 0)
-        TRY(block_index_committed(t,
+        TRY(block_index_committed(t, a,
                                   blob_key_block_list(a, blob.container.incarnation, head->content),
                                   head->block_count, &committed));
     if (args->wants_uncommitted && head->blocks != 0 && !head->blocks_appended)

@@ -19,6 +19,9 @@ struct block_set {
     uint64_t count;
     uint64_t id_bytes; /* the length that all ids of the set have */
     int64_t touched;   /* ticks of the last Put Block */
+    struct str small;  /* appends that need no rows of their own (path_append.c) */
+    bool is_new;       /* there is no row of it yet */
+    uint64_t version;  /* another one whenever the set has changed; 0: not known */
 };
 struct err block_set_decode(struct str row, struct block_set *out);
 /* The row of the set that the blob's head names. */
@@ -44,15 +47,19 @@ struct block_entry {
     struct str id;             /* decoded */
 };
 
+struct block_stage;
+
 struct block_commit_args {
     struct blob_request request;
     struct blob_properties properties;
     const struct block_entry *entries;
-    size_t count; /* at most BLOCKS_COMMITTED_MAX */
+    size_t count;                    /* at most BLOCKS_COMMITTED_MAX */
+    const struct block_stage *stage; /* what block_stage_list has made ready; NULL: nothing */
     /* out */
     struct blob_head head;
 };
-/* ERR_INVALID_BLOCK_LIST when a block is not there, or is asked for from two places. */
+/* ERR_INVALID_BLOCK_LIST when a block is not there, or is asked for from two places.
+ * ERR_STAGE_STALE, only with a stage: the blob has changed since, so it is to be staged again. */
 engine_fn blob_put_block_list;
 
 struct block_info {

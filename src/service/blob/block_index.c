@@ -37,7 +37,7 @@ static struct err add_list_row(struct arena *a, struct str row, uint64_t *offset
     return reader_ok(&r) ? OK : err_new(ERR_CORRUPT);
 }
 
-struct err block_index_committed(struct txn *t, struct str prefix, uint64_t count,
+struct err block_index_committed(struct txn *t, struct arena *a, struct str prefix, uint64_t count,
                                  struct block_index *out)
 {
     struct cursor *c;
@@ -46,7 +46,7 @@ struct err block_index_committed(struct txn *t, struct str prefix, uint64_t coun
     TRY(cursor_open(t, prefix, &c));
     struct err e = cursor_seek(c, prefix);
     while (!err_is(e) && c->valid) {
-        e = add_list_row(txn_arena(t), c->value, &offset, out);
+        e = add_list_row(a, c->value, &offset, out);
         if (!err_is(e))
             e = cursor_next(c);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The blocks of a blob, by id: what Put Block List looks them up in. In the transaction's arena. */
+/* The blocks of a blob, by id: what Put Block List looks them up in. In the arena that is given, or
+ * in the transaction's. */
 #ifndef SERVICE_BLOB_BLOCK_INDEX_H
 #define SERVICE_BLOB_BLOCK_INDEX_H
 
@@ -24,7 +25,7 @@ struct block_index {
 void block_list_put(struct buf *b, struct str id, uint64_t size);
 /* All rows of the committed list under the prefix, in the blob's order. ERR_CORRUPT when there are
  * not `count`. */
-struct err block_index_committed(struct txn *t, struct str prefix, uint64_t count,
+struct err block_index_committed(struct txn *t, struct arena *a, struct str prefix, uint64_t count,
                                  struct block_index *out);
 /* All blocks of the set whose row has that key, in the order of their ids. */
 struct err block_index_uncommitted(struct txn *t, struct str set, struct block_index *out);

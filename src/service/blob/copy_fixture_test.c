@@ -97,8 +97,8 @@ unsigned cf_advance(struct blob_fixture *f, const char *name)
     CHECK_INT(list.count, 1);
     CHECK(list.jobs[0].id == state.job);
     while (!ended) {
-        struct copy_place place = {f->partition, list.jobs[0].incarnation, list.jobs[0].id,
-                                   blob_step_copy};
+        struct copy_job_ref place = {f->partition, list.jobs[0].incarnation, list.jobs[0].id,
+                                     blob_step_copy};
         CHECK_OK(copy_job_advance(&f->store, &place, &ended));
         steps++;
     }

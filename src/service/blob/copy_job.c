@@ -403,7 +403,7 @@ static struct err read_job(struct txn *t, void *arg)
     return OK;
 }
 
-static struct err advance(struct store *store, const struct copy_place *place,
+static struct err advance(struct store *store, const struct copy_job_ref *place,
                           struct local_step *step, bool *ended)
 {
     struct engine *e = store->engine;
@@ -437,7 +437,7 @@ static struct err advance(struct store *store, const struct copy_place *place,
     return error;
 }
 
-struct err copy_job_advance(struct store *store, const struct copy_place *place, bool *ended)
+struct err copy_job_advance(struct store *store, const struct copy_job_ref *place, bool *ended)
 {
     struct local_step step = {.incarnation = place->incarnation, .id = place->id};
     arena_init(&step.arena, SIZE_MAX);

@@ -96,11 +96,11 @@ engine_fn blob_step_copy;
 
 /* One step of a copy within this server, by blob_step_copy or its like; waits for the engine.
  * *ended as above. */
-struct copy_place {
+struct copy_job_ref {
     struct str partition;
     uint64_t incarnation, id;
     engine_fn *step;
 };
-struct err copy_job_advance(struct store *store, const struct copy_place *place, bool *ended);
+struct err copy_job_advance(struct store *store, const struct copy_job_ref *place, bool *ended);
 
 #endif

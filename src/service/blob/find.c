@@ -23,7 +23,7 @@ struct search {
     bool full;
     /* Where the container is that the search is in. */
     struct str partition;
-    struct tag_index_place place;
+    struct tag_index_id place;
     struct str prefix; /* of its rows of the leading tag */
     bool has_expired;  /* blobs that the sweeper has not come to */
     /* Used again for each row, so that a long search needs no more memory than a short one. */

@@ -110,6 +110,7 @@ static void put_lease(struct buf *b, const struct lease *lease)
 void blob_head_encode(struct buf *b, const struct blob_head *head)
 {
     assert(head->type >= BLOB_BLOCK && head->type <= BLOB_APPEND);
+    record_put(b, FIELD_DIRECTORY, head->path.directory ? head->path.id + 1 : 0);
     record_put(b, FIELD_TYPE, head->type);
     record_put(b, FIELD_UNCOMMITTED, !head->committed);
     record_put(b, FIELD_ETAG, (uint64_t)head->etag);
@@ -140,7 +141,6 @@ void blob_head_encode(struct buf *b, const struct blob_head *head)
     record_put(b, FIELD_LEGAL_HOLD, head->protection.hold);
     record_put(b, FIELD_EXPIRES, (uint64_t)head->expires);
     record_put(b, FIELD_ACCESSED, (uint64_t)head->accessed);
-    record_put(b, FIELD_DIRECTORY, head->path.directory ? head->path.id + 1 : 0);
     record_put(b, FIELD_MODE, head->path.mode);
     record_put(b, FIELD_BLOCKS_APPENDED, head->blocks_appended);
     record_put(b, FIELD_DELETION_ID, (uint64_t)head->path.deletion_id);
@@ -398,4 +398,17 @@ struct str blob_rehydrate_priority_text(const struct blob_head *head)
     if (head->rehydrate == BLOB_TIER_NONE)
         return STR_NONE;
     return head->rehydrate_high ? STR("High") : STR("Standard");
+}
+
+/* A directory's id stands first in rows that are written now. */
+bool blob_head_is_directory(struct str row, uint64_t *id)
+{
+    struct reader r = reader_of(row);
+    struct record_field field;
+    while (record_next(&r, &field))
+        if (field.number == FIELD_DIRECTORY) {
+            *id = field.value - 1;
+            return true;
+        }
+    return false;
 }

@@ -109,6 +109,8 @@ struct blob_head {
 void blob_head_encode(struct buf *b, const struct blob_head *head);
 /* Slices are borrowed from the row. ERR_CORRUPT. */
 struct err blob_head_decode(struct str row, struct blob_head *out);
+/* Whether it is a directory's, and its id, without the rest: for those who only pass through. */
+bool blob_head_is_directory(struct str row, uint64_t *id);
 /* The same head, its slices in the arena. */
 void blob_head_copy(struct arena *a, const struct blob_head *head, struct blob_head *out);
 

@@ -87,6 +87,31 @@ struct str blob_key_head(struct arena *a, uint64_t incarnation, struct str name,
     return buf_str(&b);
 }
 
+enum { ID_HEX_MAX = 16 };
+
+void blob_entry_name(struct buf *b, uint64_t directory, struct str last)
+{
+    static const char DIGITS[] = "0123456789abcdef";
+    char text[ID_HEX_MAX + 1];
+    size_t n = sizeof text;
+    text[--n] = '/';
+    for (uint64_t rest = directory; rest != 0; rest >>= 4)
+        text[--n] = DIGITS[rest & 15];
+    buf_put(b, (struct str){text + n, sizeof text - n});
+    buf_put(b, last);
+}
+
+void blob_key_entry(struct buf *b, uint64_t incarnation, uint64_t directory, struct str last)
+{
+    static const struct blob_at base = {.item = BLOB_BASE};
+    buf_clear(b);
+    (void)buf_reserve(b, HEAD_PREFIX_BYTES + ID_HEX_MAX + 1 + last.n + 12);
+    buf_putc(b, 'h');
+    buf_put_be64(b, incarnation);
+    blob_entry_name(b, directory, name_to_key(b->arena, last));
+    put_at(b, &base);
+}
+
 struct str blob_key_of_items(struct arena *a, struct str key_to_name, const struct blob_at *at)
 {
     struct buf b = buf_in(a);

@@ -30,6 +30,7 @@ struct blob_list_args {
     struct str end_before; /* absent, or the least name not wanted any more */
     struct str marker;     /* absent, or what `next` was */
     size_t max;
+    size_t look_max; /* rows looked at for this page; 0: LIST_SCAN_MAX (of a hierarchical one) */
     bool wants_snapshots;
     bool wants_versions;      /* previous ones */
     bool wants_deleted;       /* what is soft-deleted, of those that are wanted */
@@ -40,6 +41,9 @@ struct blob_list_args {
     bool entries_only;               /* what is in the directory of the prefix, none below */
     bool directory_exists;           /* ERR_BLOB_NOT_FOUND unless the prefix's directory does */
     const struct acl_caller *caller; /* NULL: lists are not consulted */
+    /* NULL, or told of each directory that the caller may not list, which is passed over; else it
+     * is ERR_AUTHORIZATION_PERMISSION_MISMATCH. */
+    void (*closed)(void *sink, struct str directory);
     /* The caller's. */
     void *sink;
     void (*begin)(void *sink);

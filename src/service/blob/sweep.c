@@ -14,9 +14,11 @@
 #include "service/common/record.h"
 
 enum {
-    SWEEP_WORK_MAX = 2000,     /* rows and extents per step */
+    /* Rows and extents per step, which others wait for: some 2 ms. */
+    SWEEP_WORK_MAX = 500,
     EXPIRY_SETS_MAX = 200,     /* and heads that are expired or soft-deleted, together, per step */
     LOOK_PARTITIONS_MAX = 256, /* containers per step */
+    STAGED_SECONDS_MAX = 900,  /* what is staged for longer is staged for nobody */
     ROUND_REST_MS_MIN = 1000,
     ROUND_REST_FACTOR = 50, /* a round of a second is followed by a rest of fifty */
 };
@@ -76,6 +78,31 @@ struct err sweep_add_once(struct txn *t, const struct sweep_item *item, uint32_t
     return txn_put(t, BLOB_KEY_SWEEP, STR(""));
 }
 
+struct err sweep_note_is_there(struct txn *t, int64_t stamp, const struct sweep_item *item,
+                               bool *there)
+{
+    struct str row;
+    TRY(txn_get(t, item_key(txn_arena(t), stamp, item), &row));
+    *there = str_given(row);
+    return OK;
+}
+
+struct err sweep_remove(struct txn *t, int64_t stamp, const struct sweep_item *item)
+{
+    return txn_del(t, item_key(txn_arena(t), stamp, item));
+}
+
+struct err sweep_begin_staged(struct txn *t, int64_t stamp, const struct sweep_item *item)
+{
+    struct sweep_item content = {SWEEP_CONTENT, item->incarnation, item->id};
+    bool there;
+    TRY(sweep_note_is_there(t, stamp, item, &there));
+    if (!there)
+        return OK;
+    TRY(sweep_remove(t, stamp, item));
+    return sweep_add(t, &content);
+}
+
 /* ---- doing ---- */
 
 /* Drops what a row holds, then the row. */
@@ -96,41 +123,95 @@ static struct err remove_row(struct txn *t, struct str key, struct str value, un
     return reader_ok(&r) ? txn_del(t, key) : err_new(ERR_CORRUPT);
 }
 
-static struct err remove_rows(struct txn *t, struct cursor *c, unsigned *budget)
+/* The removal of rows under prefixes, one after the other. What one step has removed is not looked
+ * at again by the next: to pass over the marks that deleted rows leave takes longer with each. */
+struct removal {
+    struct txn *txn;
+    unsigned *budget;
+    struct str from; /* where the step before ended; absent: at the beginning */
+    struct str next; /* where this one has ended; absent: nothing is left */
+};
+
+static struct err remove_rows(struct removal *m, struct cursor *c)
 {
-    while (c->valid && *budget > 0) {
-        TRY(remove_row(t, arena_copy(txn_arena(t), c->key), arena_copy(txn_arena(t), c->value),
-                       budget));
+    struct arena *a = txn_arena(m->txn);
+    while (c->valid && *m->budget > 0) {
+        TRY(remove_row(m->txn, arena_copy(a, c->key), arena_copy(a, c->value), m->budget));
         TRY(cursor_next(c));
     }
+    if (*m->budget == 0)
+        m->next = c->valid ? arena_copy(a, c->key) : STR_NONE;
     return OK;
 }
 
-/* Removes rows under the prefix as far as the budget goes. */
-static struct err remove_prefix(struct txn *t, struct str prefix, unsigned *budget)
+/* The first key that is greater than all that start with the prefix, which begins with a letter. */
+static struct str past_prefix(struct arena *a, struct str prefix)
+{
+    struct buf b = buf_in(a);
+    while (prefix.p[prefix.n - 1] == '\xFF')
+        prefix.n--;
+    buf_put(&b, str_head(prefix, prefix.n - 1));
+    buf_putc(&b, (char)(prefix.p[prefix.n - 1] + 1));
+    return buf_str(&b);
+}
+
+/* Removes rows under the prefix as far as the budget goes. A cursor over the prefix would begin at
+ * its first key, and so pass over all that is deleted. */
+static struct err remove_prefix(struct removal *m, struct str prefix)
 {
     struct cursor *c;
-    if (*budget == 0)
+    if (*m->budget == 0) { /* the one before has used it up to its end */
+        m->next = str_given(m->next) ? m->next : prefix;
         return OK;
-    TRY(cursor_open(t, prefix, &c));
-    struct err e = cursor_seek(c, prefix);
-    if (!err_is(e))
-        e = remove_rows(t, c, budget);
+    }
+    if (str_given(m->from) && !str_starts(m->from, prefix))
+        return OK; /* done before */
+    struct str from = str_given(m->from) ? m->from : prefix;
+    TRY(cursor_open_range(m->txn, from, past_prefix(txn_arena(m->txn), prefix), &c));
+    m->from = STR_NONE;
+    struct err e = remove_rows(m, c);
     cursor_close(c);
     return e;
 }
 
-static struct err sweep_incarnation(struct txn *t, uint64_t incarnation, unsigned *budget)
+static struct err sweep_incarnation(struct removal *m, uint64_t incarnation)
 {
     static const char KINDS[] = {'h', 'd', 'r', 'l', 'u', 'p', 'P',
                                  't', 'v', 'x', 'i', 'e', 'Y', 'D'};
     for (size_t i = 0; i < sizeof KINDS; i++) {
-        struct buf prefix = buf_in(txn_arena(t));
+        struct buf prefix = buf_in(txn_arena(m->txn));
         buf_putc(&prefix, KINDS[i]);
         buf_put_be64(&prefix, incarnation);
-        TRY(remove_prefix(t, buf_str(&prefix), budget));
+        TRY(remove_prefix(m, buf_str(&prefix)));
     }
     return OK;
+}
+
+static struct err remove_all(struct removal *m, const struct sweep_item *item)
+{
+    struct arena *a = txn_arena(m->txn);
+    if (item->kind == SWEEP_INCARNATION)
+        return sweep_incarnation(m, item->incarnation);
+    if (item->kind == SWEEP_BLOCKS)
+        return remove_prefix(m, blob_key_blocks(a, item->incarnation, item->id));
+    if (item->kind == SWEEP_PAGES) {
+        TRY(remove_prefix(m, blob_key_pages(a, item->incarnation, item->id)));
+        return remove_prefix(m, blob_key_pages_past(a, item->incarnation, item->id));
+    }
+    TRY(remove_prefix(m, blob_key_content(a, item->incarnation, item->id)));
+    return remove_prefix(m, blob_key_block_list(a, item->incarnation, item->id));
+}
+
+/* The note says where to go on: at the beginning when it is empty. */
+static struct err sweep_rows(struct txn *t, struct str key, struct str value,
+                             const struct sweep_item *item, unsigned *budget)
+{
+    struct removal m = {.txn = t, .budget = budget, .from = value.n == 0 ? STR_NONE : value};
+    TRY(remove_all(&m, item));
+    if (!str_given(m.next))
+        return OK;
+    *budget = 0;
+    return txn_put(t, key, m.next);
 }
 
 /* Goes on where the note says, and says so when the budget ends it. */
@@ -167,24 +248,20 @@ static struct err sweep_voids(struct txn *t, struct str value, const struct swee
 static struct err sweep_item(struct txn *t, struct str key, struct str value,
                              const struct sweep_item *item, unsigned *budget)
 {
-    struct arena *a = txn_arena(t);
     switch (item->kind) {
     case SWEEP_INCARNATION:
-        return sweep_incarnation(t, item->incarnation, budget);
     case SWEEP_CONTENT:
-        TRY(remove_prefix(t, blob_key_content(a, item->incarnation, item->id), budget));
-        return remove_prefix(t, blob_key_block_list(a, item->incarnation, item->id), budget);
     case SWEEP_BLOCKS:
-        return remove_prefix(t, blob_key_blocks(a, item->incarnation, item->id), budget);
     case SWEEP_PAGES:
-        TRY(remove_prefix(t, blob_key_pages(a, item->incarnation, item->id), budget));
-        return remove_prefix(t, blob_key_pages_past(a, item->incarnation, item->id), budget);
+        return sweep_rows(t, key, value, item, budget);
     case SWEEP_PAGES_PAST:
         return prune_pages(t, key, value, item, budget);
     case SWEEP_PAGES_VOIDS:
         return sweep_voids(t, value, item, budget);
     case SWEEP_TREE:
         return path_sweep_tree(t, item->incarnation, item->id, budget);
+    case SWEEP_STAGED: /* see sweep_notes */
+        return OK;
     case SWEEP_PAGES_FOLD:
         *budget = 0; /* not in a transaction: see sweep_work, which comes back to it */
         return OK;
@@ -192,14 +269,29 @@ static struct err sweep_item(struct txn *t, struct str key, struct str value,
     return err_new(ERR_CORRUPT);
 }
 
+/* What is being staged is left alone while somebody may come to commit it. */
+static struct err pass_staged(struct txn *t, const struct sweep_item *item, bool *left)
+{
+    int64_t age = txn_now(t) - (int64_t)item->id;
+    bool over = age > STAGED_SECONDS_MAX * TICKS_PER_SECOND;
+    *left = *left || !over;
+    return over ? sweep_begin_staged(t, (int64_t)item->id, item) : OK;
+}
+
 /* Works through the notes of one partition until the budget is used up. */
 static struct err sweep_notes(struct txn *t, struct cursor *c, unsigned *budget)
 {
+    bool left = false;
     while (c->valid) {
         struct str key = arena_copy(txn_arena(t), c->key);
         struct sweep_item item;
         if (!item_of_key(key, &item))
             return err_new(ERR_CORRUPT);
+        if (item.kind == SWEEP_STAGED) {
+            TRY(pass_staged(t, &item, &left));
+            TRY(cursor_next(c));
+            continue;
+        }
         struct str value = arena_copy(txn_arena(t), c->value);
         TRY(sweep_item(t, key, value, &item, budget));
         if (*budget == 0)
@@ -207,7 +299,7 @@ static struct err sweep_notes(struct txn *t, struct cursor *c, unsigned *budget)
         TRY(txn_del(t, key));
         TRY(cursor_next(c));
     }
-    return txn_del(t, BLOB_KEY_SWEEP);
+    return left ? OK : txn_del(t, BLOB_KEY_SWEEP);
 }
 
 struct sweep_step {
@@ -429,8 +521,12 @@ static struct err expire_sets(struct txn *t, const struct container *container, 
         struct reader r = reader_of(str_from(key, 1 + 8));
         uint64_t id = read_be64(&r);
         struct block_set set;
-        if (!reader_done(&r))
+        if (!reader_ok(&r))
             return err_new(ERR_CORRUPT);
+        if (r.n > 0) { /* a block of a set that is being swept: its own row went first */
+            TRY(cursor_skip(c, str_head(key, key.n - r.n)));
+            continue;
+        }
         /* Sets are in the order of their making: none from here on can be old enough. */
         if ((int64_t)id + BLOCKS_LIFETIME_TICKS > txn_now(t))
             return OK;

@@ -16,6 +16,7 @@ enum sweep_kind {
     SWEEP_PAGES_VOIDS = 6, /* rows of pages that were cut out in bulk */
     SWEEP_PAGES_FOLD = 7,  /* a chunk of pages that small writes have fragmented */
     SWEEP_TREE = 8,        /* what is in a directory that is gone; its id */
+    SWEEP_STAGED = 9,      /* a content that is being made ready for a head (block_stage.h) */
 };
 
 struct sweep_item {
@@ -32,6 +33,14 @@ struct err sweep_add_once(struct txn *t, const struct sweep_item *item, uint32_t
                           struct str name);
 /* The same with the name of a blob, for SWEEP_PAGES_PAST. */
 struct err sweep_add_for(struct txn *t, const struct sweep_item *item, struct str name);
+
+/* A note by its stamp. */
+struct err sweep_note_is_there(struct txn *t, int64_t stamp, const struct sweep_item *item,
+                               bool *there);
+struct err sweep_remove(struct txn *t, int64_t stamp, const struct sweep_item *item);
+/* What the note of SWEEP_STAGED says is not to be named by a head any more, and goes. Nothing when
+ * there is no such note. */
+struct err sweep_begin_staged(struct txn *t, int64_t stamp, const struct sweep_item *item);
 
 /* Where a job is on its way round all containers. It looks at a few of them per step; when it has
  * been at all it rests, the longer the longer the round took, so that it costs a few percent of one

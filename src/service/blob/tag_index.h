@@ -27,15 +27,15 @@ struct tag_change {
 struct err tag_index_change(struct txn *t, const struct tag_change *change);
 
 /* Where the rows of a tag are: in one index of one container. */
-struct tag_index_place {
+struct tag_index_id {
     enum tag_index_kind kind;
     uint64_t incarnation;
 };
 
 /* The start of all rows of one tag; what follows is "value 00 item", where the item is a name, or
  * a name and a version's id. */
-void tag_index_put_prefix(struct buf *b, struct tag_index_place place, struct str tag);
-struct str tag_index_prefix(struct arena *a, struct tag_index_place place, struct str tag);
+void tag_index_put_prefix(struct buf *b, struct tag_index_id place, struct str tag);
+struct str tag_index_prefix(struct arena *a, struct tag_index_id place, struct str tag);
 /* Takes that apart; false when it is not of that form. Both are borrowed. */
 bool tag_index_split(struct str rest, struct str *value, struct str *item);
 /* The same for an item of a version. */

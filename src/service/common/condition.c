@@ -23,7 +23,7 @@ static bool unmodified_since(const struct conditions *c, const struct condition_
     return whole_seconds(t->last_modified) <= c->unmodified_since;
 }
 
-/* Whether any entry of the list names the object. An absent object is named by none, not by *. */
+/* True if an entry of the list names the object. No entry names an absent object, not even *. */
 static bool list_names(struct str list, const struct condition_target *t, bool strong)
 {
     struct etag_entry entry;
@@ -63,14 +63,14 @@ static bool combination_allowed(const struct conditions *c)
     return count <= 1 || (count == 2 && ((n && s) || (m && u)));
 }
 
-/* An absent object has no tags, so that a write that would make it does not go on. */
+/* An absent object has no tags, so a write that would create it fails. */
 static bool tags_hold(const struct conditions *c, const struct condition_target *t)
 {
     return c->if_tags == NULL || tag_expression_holds(c->if_tags, t->tags, STR_NONE);
 }
 
-/* A read has what it asks for when either of If-None-Match and If-Modified-Since says that the
- * client's copy is old; it is told 304 only when all that were given say that it is current. */
+/* A read succeeds if either If-None-Match or If-Modified-Since says that the client's copy is
+ * outdated. It returns 304 only if all given headers say that the copy is current. */
 static struct err check_read(const struct conditions *c, const struct condition_target *t)
 {
     bool n = str_given(c->if_none_match), s = c->has_modified_since;
@@ -88,7 +88,7 @@ static struct err check_read(const struct conditions *c, const struct condition_
     return (n || s) && !changed ? err_new(ERR_NOT_MODIFIED) : OK;
 }
 
-/* The ETag decides where one is given with a date. */
+/* If an ETag and a date are given, the ETag decides. */
 static struct err check_write(const struct conditions *c, enum condition_use use,
                               const struct condition_target *t)
 {
@@ -110,7 +110,7 @@ static struct err check_write(const struct conditions *c, enum condition_use use
     return met ? OK : err_new(ERR_CONDITION_NOT_MET);
 }
 
-/* Of the conditions that were given, the first that does not hold by itself. */
+/* Returns the first of the given conditions that does not hold by itself. */
 static enum verdict_check first_unmet(const struct conditions *c, const struct condition_target *t)
 {
     if (str_given(c->if_match) && !list_names(c->if_match, t, true))

@@ -147,7 +147,7 @@ struct err content_write_end(struct content_writer *w)
 
 /* ---- reading ---- */
 
-/* A read under way: what of the range is still to be found, and where the found goes. */
+/* A read in progress: the part of the range not found yet, and where the pieces go. */
 struct content_reader {
     struct arena *arena;
     struct pieces *out;
@@ -172,7 +172,7 @@ static void take_hole(struct content_reader *r, uint64_t until)
     r->next = until;
 }
 
-/* Cuts a piece that begins at `start` to what is wanted of it. */
+/* Clips a piece that begins at `start` to the requested range. */
 static void take_piece(struct content_reader *r, struct piece piece, uint64_t start)
 {
     uint64_t skip = r->next - start;
@@ -219,7 +219,7 @@ static struct err read_by_cursor(struct content_reader *r, struct txn *t, struct
 {
     struct cursor *c;
     TRY(cursor_open(t, prefix, &c));
-    /* The chunk that begins at or before the range, if there is one. */
+    /* The chunk that begins at or before the range, if any. */
     struct err e = cursor_seek_before(c, chunk_key(txn_arena(t), prefix, r->next + 1));
     if (!err_is(e) && !c->valid)
         e = cursor_seek(c, prefix);
@@ -246,7 +246,7 @@ struct err content_read_some(struct txn *t, struct str prefix, struct content_pa
     *out = (struct pieces){0};
     if (part.length == 0)
         return OK;
-    /* Nearly every content is one chunk: a plain get is cheaper than a cursor. */
+    /* Most contents are one chunk: a get is cheaper than a cursor. */
     if (part.offset < (uint64_t)CONTENT_CHUNK_PIECES * EXTENT_BYTES_MAX) {
         struct str first;
         TRY(txn_get(t, chunk_key(txn_arena(t), prefix, 0), &first));
@@ -257,6 +257,143 @@ struct err content_read_some(struct txn *t, struct str prefix, struct content_pa
         TRY(read_by_cursor(&r, t, prefix));
     if (wants_more(&r))
         take_hole(&r, r.end);
+    return OK;
+}
+
+/* ---- ranges one after the other ---- */
+
+void content_walk_begin(struct content_walk *w, struct txn *t, struct str prefix)
+{
+    *w = (struct content_walk){.txn = t, .prefix = prefix};
+}
+
+void content_walk_end(struct content_walk *w)
+{
+    if (w->cursor != NULL)
+        cursor_close(w->cursor);
+    w->cursor = NULL;
+}
+
+static void walk_rewind(struct content_walk *w)
+{
+    w->rest = reader_of(w->chunk);
+    w->at = w->start;
+}
+
+/* The value is copied: the caller writes rows meanwhile. */
+static struct err walk_take_chunk(struct content_walk *w, uint64_t start, struct str value)
+{
+    struct piece piece;
+    w->chunk = arena_copy(txn_arena(w->txn), value);
+    w->start = start;
+    w->end = start;
+    walk_rewind(w);
+    while (piece_decode(&w->rest, &piece))
+        w->end += piece.length;
+    bool sound = reader_ok(&w->rest);
+    walk_rewind(w);
+    return sound ? OK : err_new(ERR_CORRUPT);
+}
+
+static struct err walk_take_at_cursor(struct content_walk *w)
+{
+    w->in_step = true;
+    w->chunk = STR_NONE;
+    if (!w->cursor->valid)
+        return OK;
+    struct reader key = reader_of(str_from(w->cursor->key, w->prefix.n));
+    uint64_t start = read_be64(&key);
+    return reader_done(&key) ? walk_take_chunk(w, start, w->cursor->value) : err_new(ERR_CORRUPT);
+}
+
+static struct err walk_open(struct content_walk *w)
+{
+    return w->cursor != NULL ? OK : cursor_open(w->txn, w->prefix, &w->cursor);
+}
+
+static struct err walk_next_chunk(struct content_walk *w)
+{
+    TRY(walk_open(w));
+    if (w->in_step)
+        TRY(cursor_next(w->cursor));
+    else
+        TRY(cursor_seek(w->cursor, chunk_key(txn_arena(w->txn), w->prefix, w->end)));
+    return walk_take_at_cursor(w);
+}
+
+static bool walk_has(const struct content_walk *w, uint64_t offset)
+{
+    return str_given(w->chunk) && offset >= w->start && offset < w->end;
+}
+
+/* To the chunk that begins at or before the offset, if there is one, else to the first. Nearly
+ * every content is one chunk: a plain get is cheaper than a cursor. */
+static struct err walk_seek(struct content_walk *w, uint64_t offset)
+{
+    struct str first = STR_NONE;
+    struct arena *a = txn_arena(w->txn);
+    if (walk_has(w, offset)) {
+        walk_rewind(w);
+        return OK;
+    }
+    w->in_step = false;
+    if (w->cursor == NULL && offset < (uint64_t)CONTENT_CHUNK_PIECES * EXTENT_BYTES_MAX)
+        TRY(txn_get(w->txn, chunk_key(a, w->prefix, 0), &first));
+    if (str_given(first))
+        TRY(walk_take_chunk(w, 0, first));
+    if (walk_has(w, offset))
+        return OK;
+    TRY(walk_open(w));
+    TRY(cursor_seek_before(w->cursor, chunk_key(a, w->prefix, offset + 1)));
+    if (!w->cursor->valid)
+        TRY(cursor_seek(w->cursor, w->prefix));
+    return walk_take_at_cursor(w);
+}
+
+/* The next piece, or what is left of it, goes to the reader. */
+static struct err walk_step(struct content_walk *w, struct content_reader *r)
+{
+    struct reader before = w->rest;
+    struct piece piece;
+    take_hole(r, w->at);
+    if (!wants_more(r))
+        return OK;
+    if (!piece_decode(&w->rest, &piece))
+        return err_new(ERR_CORRUPT);
+    if (w->at + piece.length > r->next)
+        take_piece(r, piece, w->at);
+    if (r->next < w->at + piece.length)
+        w->rest = before;
+    else
+        w->at += piece.length;
+    return OK;
+}
+
+static struct err walk_to_end(struct content_walk *w, struct content_reader *r)
+{
+    while (wants_more(r) && str_given(w->chunk)) {
+        if (w->rest.n > 0)
+            TRY(walk_step(w, r));
+        else
+            TRY(walk_next_chunk(w));
+    }
+    return OK;
+}
+
+struct err content_walk_read(struct content_walk *w, uint64_t offset, uint64_t length,
+                             struct pieces *out)
+{
+    struct content_reader r = {.arena = txn_arena(w->txn),
+                               .out = out,
+                               .next = offset,
+                               .end = offset + length,
+                               .pieces_max = SIZE_MAX};
+    *out = (struct pieces){0};
+    if (!str_given(w->chunk) || offset != w->expected)
+        TRY(walk_seek(w, offset));
+    TRY(walk_to_end(w, &r));
+    take_hole(&r, r.end);
+    w->expected = r.end;
     return OK;
 }
 

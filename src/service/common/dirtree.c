@@ -25,7 +25,7 @@ static struct str id_key(const struct dirtree *t, struct str prefix, uint64_t id
 
 /* ---- rows ---- */
 
-/* A name that is its own key is not written again. */
+/* The name is not stored again if it equals its key. */
 static void encode_entry(const struct dirtree_entry *e, struct buf *b)
 {
     buf_put_varint(b, e->id << 1 | e->directory);
@@ -103,7 +103,8 @@ struct err dirtree_child(const struct dirtree *t, uint64_t directory, struct str
     return OK;
 }
 
-/* A directory on the way to something: many requests pass it. */
+/* Finds a directory on the path. Many requests read the same ones, so it is worth keeping in
+ * memory. */
 static struct err find_on_way(const struct dirtree *t, uint64_t directory, struct str name,
                               struct dirtree_entry *out)
 {

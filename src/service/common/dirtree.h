@@ -19,7 +19,7 @@ struct dirtree {
     const struct vrow_scope *rows;
     struct str children; /* key prefixes */
     struct str places;
-    /* What of a name tells entries apart; NULL: all of it. */
+    /* Maps a name to the key that tells entries apart; NULL: the name itself. */
     struct str (*fold)(struct arena *a, struct str name);
 };
 
@@ -28,9 +28,9 @@ struct dirtree_entry {
     uint64_t id;
     bool directory;
     struct str name; /* as given */
-    struct str data; /* the service's */
-    struct str key;  /* the name as keys have it */
-    struct vrow row; /* as found; payload absent: there is no such entry */
+    struct str data; /* opaque; the service's */
+    struct str key;  /* the folded name */
+    struct vrow row; /* as found; an absent payload means that there is no such entry */
 };
 
 static inline bool dirtree_given(const struct dirtree_entry *e)
@@ -38,51 +38,52 @@ static inline bool dirtree_given(const struct dirtree_entry *e)
     return vrow_given(&e->row);
 }
 
-/* The entry of that name in the directory; when there is none, parent, name and key are set still,
- * so that it can be made. All borrowed as with txn_get. ERR_CORRUPT. */
+/* Finds the entry of that name in the directory. If there is none, parent, name and key are
+ * still set, so that it can be created. Borrowed as with txn_get. ERR_CORRUPT. */
 struct err dirtree_child(const struct dirtree *t, uint64_t directory, struct str name,
                          struct dirtree_entry *out);
-/* The same for "a/b/c" from the root; path is not empty and holds no empty names.
- * ERR_PARENT_NOT_FOUND when a name before the last is not there or is no directory. */
+/* The same for "a/b/c" from the root; the path is not empty and contains no empty names.
+ * ERR_PARENT_NOT_FOUND if a name before the last does not exist or is no directory. */
 struct err dirtree_walk(const struct dirtree *t, struct str path, struct dirtree_entry *out);
 /* The entry with that id, not the root. */
 struct err dirtree_find(const struct dirtree *t, uint64_t id, struct dirtree_entry *out);
 
-/* Takes a row of `children` apart, live or of a snapshot: `key` is the live one's. False when it is
- * broken. */
+/* Decodes a row of `children`, current or of a snapshot; `key` is the current row's. False if it
+ * is malformed. */
 bool dirtree_read(const struct dirtree *t, struct str key, struct str value,
                   struct dirtree_entry *out);
 
-/* Makes an entry: parent, id, directory, name and data are given. `placed`: it can be found by its
- * id (an id that several entries share is the service's to find). */
+/* Creates an entry: parent, id, directory, name and data are given. `placed`: it can be found by
+ * its id. (If several entries share an id, the service finds them itself.) */
 struct err dirtree_insert(const struct dirtree *t, struct dirtree_entry *e, bool placed);
-/* Writes an entry that was found, with other data. */
+/* Rewrites an entry that was found, with new data. */
 struct err dirtree_update(const struct dirtree *t, struct dirtree_entry *e);
 struct err dirtree_remove(const struct dirtree *t, const struct dirtree_entry *e, bool placed);
-/* The entry is no longer to be found by its id. */
+/* Removes the row that finds the entry by its id. */
 struct err dirtree_unplace(const struct dirtree *t, const struct dirtree_entry *e);
-/* Moves an entry that was found to where `to` (found, and absent) says, with other data. The caller
- * has made sure with dirtree_within that a directory does not get into itself. */
+/* Moves an entry that was found to `to` (looked up and absent), with new data. The caller has
+ * checked with dirtree_within that a directory is not moved into itself. */
 struct err dirtree_move(const struct dirtree *t, const struct dirtree_entry *from,
                         struct dirtree_entry *to, bool placed);
 
-/* Whether `directory` is `ancestor` or lies below it. */
+/* Sets the result to true if `directory` is `ancestor` or below it. */
 struct err dirtree_within(const struct dirtree *t, uint64_t directory, uint64_t ancestor,
                           bool *out);
 /* The ids from the parent of `id` up to and without the root, nearest first; in the arena. */
 struct err dirtree_ancestors(const struct dirtree *t, uint64_t id, struct arena *a, uint64_t **out,
                              size_t *count);
-/* The path of the entry with that id, without a leading slash, in the arena; empty for the root. */
+/* Returns the path of the entry with that id, without a leading slash, in the arena; empty for
+ * the root. */
 struct err dirtree_path(const struct dirtree *t, uint64_t id, struct arena *a, struct str *out);
 struct err dirtree_is_empty(const struct dirtree *t, uint64_t directory, bool *out);
 
-/* The entries of a directory in the order of their keys, whose keys start with prefix and are >=
- * from (both already folded with dirtree_key; absent: all). Each is borrowed for the call. */
+/* Visits the entries of a directory in key order whose keys start with prefix and are >= from
+ * (both folded with dirtree_key; absent: all). Each is borrowed for the call. */
 typedef struct err dirtree_visit(void *arg, const struct dirtree_entry *e, bool *stop);
 struct err dirtree_list(const struct dirtree *t, uint64_t directory, struct str prefix,
                         struct str from, dirtree_visit *visit, void *arg);
 
-/* The name as keys have it. */
+/* Returns the folded name. */
 struct str dirtree_key(const struct dirtree *t, struct arena *a, struct str name);
 
 #endif

@@ -9,7 +9,7 @@ size_t etag_text(int64_t stamp, char out[ETAG_TEXT_MAX])
     uint64_t value = (uint64_t)stamp + TIME_TICKS_YEAR_1;
     uint64_t bytes = htobe64(value);
     uint64_t text[2] = {word_hex(&bytes, 'A'), word_hex((const char *)&bytes + 4, 'A')};
-    size_t zeros = (size_t)__builtin_clzll(value | 1) / 4; /* those before it are not written */
+    size_t zeros = (size_t)__builtin_clzll(value | 1) / 4; /* leading zeros are not written */
     out[0] = '0';
     out[1] = 'x';
     memcpy(out + 2, (const char *)text + zeros, sizeof text - zeros);
@@ -45,7 +45,8 @@ bool etag_list_next(struct str *rest, struct etag_entry *out)
     bool quoted = s.n > 0 && s.p[0] == '"';
     size_t close = quoted ? str_find(s, '"', 1) : 0;
     size_t end = quoted && close < s.n ? close + 1 : str_find(s, ',', 0);
-    /* What goes on after its closing quote is no ETag of ours: all of it, to match nothing. */
+    /* Text after the closing quote: this is no ETag of ours. Return all of it; it matches
+     * nothing. */
     if (str_trim(str_head(str_from(s, end), str_find(str_from(s, end), ',', 0))).n > 0)
         end += str_find(str_from(s, end), ',', 0);
     struct str text = str_trim(str_head(s, end));

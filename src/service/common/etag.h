@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ETags. An object's ETag is the stamp of the update that last changed it (txn_stamp): unique and
- * growing, so it differs after every write, also for two writes in the same tick of the clock. As
- * text it is "0x8D…", the stamp counted from the year 1 in upper-case hex. */
+/* ETags. An object's ETag is the stamp of the update that last changed it (txn_stamp). Stamps
+ * are unique and growing, so the ETag differs after every write, even for two writes in the same
+ * clock tick. As text it is "0x8D…", the stamp counted from the year 1 in upper-case hex. */
 #ifndef SERVICE_COMMON_ETAG_H
 #define SERVICE_COMMON_ETAG_H
 
@@ -9,7 +9,7 @@
 
 enum { ETAG_TEXT_MAX = 20 };
 
-/* The text without its quotes; returns the length. Headers have the quotes, listings do not. */
+/* Writes the text without quotes; returns its length. Headers have the quotes, listings do not. */
 size_t etag_text(int64_t stamp, char out[ETAG_TEXT_MAX]);
 void etag_put(struct buf *b, int64_t stamp);
 void etag_put_quoted(struct buf *b, int64_t stamp);
@@ -21,10 +21,10 @@ struct etag_entry {
     bool any; /* a bare * */
 };
 
-/* Cuts the next entry off a comma-separated list of quoted, unquoted and weak ETags. False when
- * nothing is left. A quoted ETag may hold commas. */
+/* Removes the next entry from a comma-separated list of quoted, unquoted and weak ETags. False
+ * if nothing is left. A quoted ETag may contain commas. */
 bool etag_list_next(struct str *rest, struct etag_entry *out);
-/* Whether the entry names that stamp. A weak one never does where the comparison is strong. */
+/* True if the entry names that stamp. In a strong comparison a weak entry never does. */
 bool etag_entry_is(const struct etag_entry *entry, int64_t stamp, bool strong);
 
 #endif

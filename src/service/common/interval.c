@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing: pieces in, holes cut out, rows taken away. */
+/* Writing: adds pieces, cuts holes, removes rows. */
 #include "service/common/interval.h"
 
 #include <assert.h>
@@ -7,10 +7,10 @@
 #include "service/common/interval_rows.h"
 
 enum {
-    FOLD_PIECES = 512,   /* a chunk with more pieces wants to be folded */
-    FOLD_WASTE = 3,      /* or one that holds this many times its size */
-    FOLD_LOTTERY = 1024, /* one small write in so many has its chunk looked at */
-    FOLD_SOON = 16,      /* and one in so many of these even while others follow */
+    FOLD_PIECES = 512,   /* a chunk with more pieces should be folded */
+    FOLD_WASTE = 3,      /* or one whose extents are this many times larger than what is used */
+    FOLD_LOTTERY = 1024, /* one small write in this many has its chunk examined */
+    FOLD_SOON = 16,      /* and one in this many of those even while writes continue */
 };
 
 static uint32_t chunk_of(uint64_t offset)
@@ -33,7 +33,7 @@ uint32_t interval_piece_length(uint64_t offset, uint64_t length, enum piece_kind
 
 /* ---- small writes ---- */
 
-/* A whole block that no snapshot may want the old value of: nothing needs to be read. */
+/* Writes a whole block whose old value no snapshot can need: nothing has to be read. */
 static struct err put_whole_block(struct interval_map *m, uint32_t chunk, uint32_t index,
                                   const char *bytes)
 {
@@ -61,10 +61,10 @@ static struct err put_block(struct interval_map *m, uint32_t chunk, uint32_t at,
     return block_store(m, &b);
 }
 
-/* Small writes never look at their chunk's row, so nobody counts the blocks of a chunk. Instead now
- * and then one is drawn, and the background looks at its chunk: one that gathers many blocks is
- * drawn sooner or later. Folding what is about to be written again is work for nothing, so it waits
- * for a quiet time, but not for ever: extents under the blocks are held until then. */
+/* Small writes do not read their chunk's row, so nobody counts the blocks of a chunk. Instead a
+ * small random part of them asks the background to examine the chunk: a chunk with many blocks
+ * is chosen sooner or later. Folding data that is about to be overwritten is wasted, so it waits
+ * for a quiet time, but not for ever: extents under the blocks stay allocated until then. */
 static void draw_lot(struct interval_map *m, uint32_t chunk)
 {
     uint64_t mixed = ((uint64_t)txn_stamp(m->rows->txn) + chunk) * 0x9E3779B97F4A7C15ULL;
@@ -96,7 +96,7 @@ static struct err write_inline(struct interval_map *m, uint64_t offset, const st
 
 /* ---- blocks go ---- */
 
-/* A cursor's row that outlives the changes to come. */
+/* Copies a cursor's row, so that it survives the following changes. */
 static struct err own_row(struct arena *a, struct vrow_cursor *c, struct vrow *out)
 {
     return vrow_split(arena_copy(a, vrow_cursor_row(c)->raw), out) ? OK : err_new(ERR_CORRUPT);
@@ -167,7 +167,8 @@ static struct err write_extent(struct interval_map *m, uint64_t offset, const st
     m->has_chunks = true;
     if (c.piece_count > FOLD_PIECES || chunk_held_bytes(&c) > FOLD_WASTE * INTERVAL_CHUNK_BYTES) {
         m->fold_wanted = true;
-        m->fold_soon = true; /* or there comes a time when it can take no more */
+        m->fold_soon = true; /* otherwise the chunk would become too fragmented to take more
+                              * writes */
         m->fold_chunk = chunk;
     }
     return chunk_store(m, &c);
@@ -207,7 +208,7 @@ static struct err cut_in_chunk(struct interval_map *m, uint32_t chunk, uint32_t 
     return chunk_store(m, &c);
 }
 
-/* Removes the row of either kind that the cursor stands on. */
+/* Removes the row (of either kind) that the cursor stands on. */
 static struct err remove_row(struct interval_map *m, struct vrow_cursor *c)
 {
     struct arena *a = txn_arena(m->rows->txn);
@@ -221,13 +222,13 @@ static struct err remove_row(struct interval_map *m, struct vrow_cursor *c)
     return interval_drop(m->rows->txn, row.payload);
 }
 
-/* A sweep over the rows of chunks first..last, those written before `stamp`. */
+/* Removes the rows of chunks first..last that were written before `stamp`. */
 struct removal {
     uint32_t first, last;
     int64_t stamp;
     unsigned rows_left;
     bool done;
-    uint32_t reached; /* the chunk it stopped at */
+    uint32_t reached; /* the chunk where it stopped */
 };
 
 static struct err remove_with(struct interval_map *m, struct vrow_cursor *c, struct removal *r)
@@ -259,7 +260,7 @@ static struct err remove_rows(struct interval_map *m, struct removal *r)
     return e;
 }
 
-/* Voids within the new one are forgotten: it says more than they. */
+/* Adds a void. Voids inside the new one are removed from the list. */
 static struct err add_void(struct interval_map *m, struct interval_void add)
 {
     unsigned kept = 0;

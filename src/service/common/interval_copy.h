@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copying a content by reference: the copy's rows name the same extents. Rows are listed in a view
- * of the source and taken over in updates of the copy's partition, a bounded number at a time; an
- * update reads each listed row once more, so what it names is certain to be there. */
+/* Copies a content by reference: the copy's rows name the same extents. A view lists the rows of
+ * the source; updates of the copy's partition take them over, a bounded number at a time. Each
+ * update reads the listed rows again, so the extents certainly exist. */
 #ifndef SERVICE_COMMON_INTERVAL_COPY_H
 #define SERVICE_COMMON_INTERVAL_COPY_H
 
@@ -9,7 +9,7 @@
 
 struct interval_copy_row {
     struct str rest; /* the key after the content's prefix */
-    struct str key;  /* where the value lies: live, or past */
+    struct str key;  /* where the value lies: current or historic */
     int64_t stamp;
 };
 
@@ -23,13 +23,13 @@ struct interval_copy_rows {
  */
 struct err interval_copy_list(const struct interval_map *source, struct str from, size_t max,
                               struct arena *a, struct interval_copy_rows *out);
-/* Takes one over. *gone when the source has changed since it was listed. */
+/* Takes one row over. Sets *gone if the source has changed since it was listed. */
 struct err interval_copy_take(struct interval_map *to, struct str source_partition,
                               const struct interval_copy_row *row, bool *gone);
 
-/* The rows that name the extents of pieces that were read. A fold may put others in their place
- * without the content changing, so whoever wants to hold the extents in a later update makes sure
- * that the rows are still those. */
+/* The rows that name the extents of pieces that were read. A fold may replace the extents
+ * without changing the content. So a later update that wants to hold the extents first checks
+ * that the rows are still the same. */
 struct interval_mark {
     struct str key;
     int64_t stamp;
@@ -38,7 +38,7 @@ struct interval_marks {
     struct interval_mark *items;
     size_t count;
 };
-/* For pieces as interval_read gave them, from an offset on, of a live map; in the arena. */
+/* For pieces of a current map as interval_read returned them, from an offset on; in the arena. */
 struct err interval_marks_take(const struct interval_map *m, uint64_t offset,
                                const struct pieces *pieces, struct arena *a,
                                struct interval_marks *out);

@@ -4,9 +4,10 @@
 #include "service/common/interval_rows.h"
 
 enum {
-    WORTH_BLOCKS = 512, /* half of a chunk's blocks: the copy costs at most twice what it folds */
+    WORTH_BLOCKS = 512, /* half of a chunk's blocks, so that the copy costs at most twice what it
+                         * folds */
     WORTH_PIECES = 128,
-    WORTH_WASTE = 2, /* holding this many times what is used */
+    WORTH_WASTE = 2, /* held bytes are at least this many times the used bytes */
     COPY_BYTES = 256 << 10,
 };
 
@@ -199,7 +200,7 @@ static struct err run_steps(struct engine *e, struct interval_folding *f)
     return error;
 }
 
-/* Pinned from before the plan, so that what it found can still be read when it is copied. */
+/* Takes a pin before the plan, so that what the plan found can still be read when it is copied. */
 struct err interval_fold_run(struct engine *e, struct interval_folding *f)
 {
     struct engine_pin *pin = engine_pin(e);

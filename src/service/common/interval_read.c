@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading: what of a range was written, blocks laid over chunks. */
+/* Reading: finds the written parts of a range; blocks lie over chunks. */
 #include <assert.h>
 
 #include "service/common/interval_rows.h"
@@ -11,21 +11,21 @@ const struct interval_limits INTERVAL_LIMITS_DEFAULT = {
 
 enum { POINT_BLOCKS = 4, POINT_CHUNKS = 3 };
 
-/* A walk under way. */
+/* A walk in progress. */
 struct walk {
     const struct interval_map *m;
     uint64_t from, to;
     interval_visit *visit;
     void *arg;
-    int64_t since; /* rows that are not younger count for nothing */
+    int64_t since; /* rows that are not newer are ignored */
     bool stop;
-    struct block block; /* used again for each */
-    /* The chunk at hand. */
+    struct block block; /* reused for each block */
+    /* The current chunk. */
     struct chunk base;
     size_t next_piece;
     uint64_t start; /* its offset in the content */
-    uint64_t at;    /* all before it has been told */
-    uint64_t end;   /* of what is wanted of it */
+    uint64_t at;    /* everything before it was reported */
+    uint64_t end;   /* end of the requested part of it */
 };
 
 static struct err tell(struct walk *w, const struct interval_part *part)
@@ -33,7 +33,7 @@ static struct err tell(struct walk *w, const struct interval_part *part)
     return w->stop ? OK : w->visit(w->arg, part, &w->stop);
 }
 
-/* Tells the chunk's pieces up to `until`. */
+/* Reports the chunk's pieces up to `until`. */
 static struct err tell_base(struct walk *w, uint64_t until)
 {
     while (w->at < until && w->next_piece < w->base.piece_count && !w->stop) {
@@ -88,7 +88,7 @@ static struct err take_chunk_row(struct walk *w, uint32_t index, const struct vr
     return chunk_decode(row->payload, row->stamp, &w->base) ? OK : err_new(ERR_CORRUPT);
 }
 
-/* Tells a block's runs, and the chunk's pieces before and between them. */
+/* Reports a block's runs, and the chunk's pieces before and between them. */
 static struct err take_block_row(struct walk *w, uint32_t chunk, uint32_t index,
                                  const struct vrow *row)
 {
@@ -142,7 +142,7 @@ static struct err walk_chunk_by_gets(struct walk *w, uint32_t index)
 
 /* ---- by a cursor ---- */
 
-/* The cursor stands on the first row of a chunk; leaves it on the first of another. */
+/* The cursor stands on the first row of a chunk; leaves it on the first row of another. */
 static struct err walk_chunk_by_cursor(struct walk *w, struct vrow_cursor *c, uint32_t index)
 {
     uint32_t chunk;
@@ -246,9 +246,9 @@ struct err interval_walk_since(const struct interval_map *m, struct interval_ran
     return walk_all(&w);
 }
 
-/* A byte that is no longer written was in a row that has changed: what is cut out is cut out of the
- * chunk and of the blocks over it alike. Nor does it lie under what has not changed: there it would
- * still be written. */
+/* A byte that is no longer written was in a row that has changed: a cut affects the chunk and
+ * the blocks over it alike. It cannot lie under an unchanged block, because there it would still
+ * be written. */
 struct err interval_walk_changed(const struct interval_map *m, struct interval_range range,
                                  int64_t until, interval_visit *visit, void *arg)
 {

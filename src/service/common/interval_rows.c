@@ -148,7 +148,7 @@ struct err chunk_load(const struct interval_map *m, uint32_t index, struct chunk
         return OK;
     if (!chunk_decode(out->old.payload, out->old.stamp, out))
         return err_new(ERR_CORRUPT);
-    /* The extents of a void row are still to be dropped, its pieces are none. */
+    /* The extents of a void row still have to be dropped, but its pieces do not count. */
     if (interval_is_void(m, index, out->old.stamp))
         out->piece_count = 0;
     return OK;
@@ -216,7 +216,7 @@ uint64_t chunk_held_bytes(const struct chunk *c)
 
 #define EXTENT_UNUSED UINT32_MAX
 
-/* Which of the extents are still named, and under which index in the new row. */
+/* Finds the extents that are still referenced, and their indexes in the new row. */
 static uint32_t *chunk_renumber(const struct chunk *c, uint32_t *used)
 {
     uint32_t *number = ARENA_ARRAY(c->arena, uint32_t, c->extent_count + 1);
@@ -395,7 +395,7 @@ void block_add(struct block *b, const struct block_run *run)
     b->runs[at] = *run;
 }
 
-/* Runs of one age that touch are written as one. */
+/* Adjacent runs of the same age are stored as one. */
 static bool joins(const struct interval_map *m, const struct block_run *a,
                   const struct block_run *b)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two kinds of rows that interval.h speaks of, taken apart and put together. Only interval*.c
- * include this. */
+/* Decodes and encodes the two kinds of rows of interval.h. Only interval*.c include this. */
 #ifndef SERVICE_COMMON_INTERVAL_ROWS_H
 #define SERVICE_COMMON_INTERVAL_ROWS_H
 
@@ -16,7 +15,7 @@ struct chunk_piece {
 
 struct chunk_extent {
     struct extent extent;
-    bool fresh; /* came with this transaction */
+    bool fresh; /* added by this transaction */
     enum piece_claim claim;
 };
 
@@ -26,7 +25,7 @@ struct chunk {
     struct vrow old;
     struct chunk_extent *extents;
     size_t extent_count, extent_capacity;
-    struct chunk_piece *pieces; /* in order, apart */
+    struct chunk_piece *pieces; /* ordered, not overlapping */
     size_t piece_count, piece_capacity;
 };
 
@@ -43,7 +42,7 @@ struct block {
     struct arena *arena;
     struct str key;
     struct vrow old;
-    struct block_run *runs; /* in order, apart */
+    struct block_run *runs; /* ordered, not overlapping */
     size_t run_count, run_capacity;
 };
 
@@ -51,14 +50,14 @@ struct str interval_chunk_key(const struct interval_map *m, uint32_t chunk);
 struct str interval_block_key(const struct interval_map *m, uint32_t chunk, uint32_t block);
 /* Splits what follows the prefix; *block is -1 for a chunk's row. */
 bool interval_key_read(struct str rest, uint32_t *chunk, int *block);
-/* Whether a row of the chunk, written at `stamp`, lies in a void. */
+/* True if a row of the chunk, written at `stamp`, lies in a void. */
 bool interval_is_void(const struct interval_map *m, uint32_t chunk, int64_t stamp);
 
-/* How long before this update a piece was written. It matters only between which two snapshots that
- * was, so it counts as written when the younger of them was taken (or now, when all are older), and
- * pieces of the same time can be joined. */
+/* Returns how long before this update a piece was written. Only the snapshots before and after
+ * it matter, so it counts as written when the later of them was taken (or now, if all are
+ * older); then pieces of the same age can be joined. */
 uint64_t interval_age(const struct interval_map *m, int64_t stamp);
-/* Takes [from, to) of the chunk out of its blocks. */
+/* Removes [from, to) of the chunk from its blocks. */
 struct err interval_cut_blocks(struct interval_map *m, uint32_t chunk, uint32_t from, uint32_t to);
 
 /* ERR_CORRUPT. Reads nothing when the map has no chunks. */
@@ -67,7 +66,7 @@ bool chunk_decode(struct str payload, int64_t stamp, struct chunk *out);
 void chunk_cut(struct chunk *c, uint32_t from, uint32_t to);
 void chunk_add(struct chunk *c, const struct chunk_piece *piece);
 uint32_t chunk_add_extent(struct chunk *c, const struct extent *x, enum piece_claim claim);
-/* Writes the row, or removes it when no piece is left; settles the counts of the extents. */
+/* Writes the row, or deletes it if no piece is left; updates the counts of the extents. */
 struct err chunk_store(const struct interval_map *m, struct chunk *c);
 /* Bytes of the extents that the row names. */
 uint64_t chunk_held_bytes(const struct chunk *c);

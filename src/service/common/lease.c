@@ -49,8 +49,8 @@ static struct err acquire(struct lease *l, const struct lease_request *r, int64_
     return OK;
 }
 
-/* An expired lease can be renewed as long as nobody wrote to the object or leased it: a write makes
- * it Available (lease_after_write), a new lease has another id. */
+/* An expired lease can be renewed until someone writes to the object or leases it: a write makes
+ * it Available (lease_after_write), and a new lease has another id. */
 static struct err renew(struct lease *l, const struct lease_request *r, int64_t now)
 {
     enum lease_state state = lease_state(l, now);
@@ -62,8 +62,8 @@ static struct err renew(struct lease *l, const struct lease_request *r, int64_t 
     return OK;
 }
 
-/* A change that was done already (the proposed id is the one held) succeeds again, so that a client
- * may repeat it after a lost answer. */
+/* A repeated change (the proposed id is already the held one) succeeds, so that a client can
+ * retry after a lost answer. */
 static struct err change(struct lease *l, const struct lease_request *r, int64_t now)
 {
     enum lease_state state = lease_state(l, now);
@@ -86,7 +86,7 @@ static struct err release(struct lease *l, const struct lease_request *r, int64_
     return OK;
 }
 
-/* When the lease would be over without a break: its own end, or never. */
+/* Returns when the lease would end without a break: its own end, or never. */
 static int64_t end_of(const struct lease *l, enum lease_state state, int64_t now)
 {
     if (state == LEASE_LEASED && l->seconds == LEASE_INFINITE)
@@ -94,8 +94,8 @@ static int64_t end_of(const struct lease *l, enum lease_state state, int64_t now
     return lease_locked(state) ? l->ends : now;
 }
 
-/* A break can shorten what is left of a lease and never lengthen it. Without a period a fixed
- * lease runs to its end, an infinite one is over at once. */
+/* A break can shorten the rest of a lease and never extends it. Without a period a fixed lease
+ * runs to its end, and an infinite lease ends at once. */
 static struct err break_lease(struct lease *l, const struct lease_request *r, int64_t now,
                               int *left_seconds)
 {
@@ -111,12 +111,13 @@ static struct err break_lease(struct lease *l, const struct lease_request *r, in
     }
     l->state = LEASE_BREAKING;
     l->ends = end;
-    /* To the nearest second, so that who waits that long and half a second finds it broken. */
+    /* Rounded to the nearest second, so that a client that waits this long plus half a second
+     * finds it broken. */
     *left_seconds = (int)((end - now + TICKS_PER_SECOND / 2) / TICKS_PER_SECOND);
     return OK;
 }
 
-/* id: what was sent; NULL: nothing was. */
+/* id: the id that was sent; NULL if none was. */
 COLD static struct err refuse(struct verdict *verdict, const struct lease *l, const struct guid *id,
                               int64_t now, struct err error)
 {
@@ -168,12 +169,11 @@ struct err lease_apply(struct lease *l, const struct lease_request *request, int
 struct kind_codes {
     enum err_code mismatch;
     enum err_code not_present;
-    enum err_code lost; /* for an id whose lease is expired or broken */
+    enum err_code lost; /* for an id whose lease has expired or was broken */
 };
 
-/* LeaseLost is what the cloud is known to answer for a lease that has expired or is broken: of
- * blobs (docs/protocol/facts.md §2.3), and recorded of containers and shares too (§2.4 leaves it
- * open). */
+/* The cloud answers LeaseLost for a lease that has expired or was broken: documented for blobs
+ * (docs/protocol/facts.md §2.3), recorded for containers and shares, too (§2.4 leaves it open). */
 static const struct kind_codes CODES[] = {
     [LEASE_BLOB] = {ERR_LEASE_ID_MISMATCH_WITH_BLOB_OPERATION,
                     ERR_LEASE_NOT_PRESENT_WITH_BLOB_OPERATION, ERR_LEASE_LOST},

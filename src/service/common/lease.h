@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lease: a lock with an id and an end, on a blob, container, share or file. Pure functions over
- * the lease as its object's row holds it; time is given in ticks. All kinds share one machine of
- * five states and differ in the codes of their refusals and in a few rules, said below.
+/* The lease: a lock with an id and an end, on a blob, container, share or file. These are pure
+ * functions over the lease in its object's row; times are ticks. All kinds share one state
+ * machine with five states. They differ in the error codes of their refusals and in a few rules,
+ * listed below.
  *
- * The states that time brings about (Expired, Broken) are not stored: a lease is what lease_state
- * says it is at a time. Facts §2.2 to §2.6; every cell of those tables has a test. */
+ * The states that time causes (Expired, Broken) are not stored: lease_state computes the state
+ * at a given time. docs/protocol/facts.md §2.2 to §2.6; every cell of those tables has a test. */
 #ifndef SERVICE_COMMON_LEASE_H
 #define SERVICE_COMMON_LEASE_H
 
@@ -32,14 +33,14 @@ struct lease {
     enum lease_state state; /* as stored: AVAILABLE, LEASED or BREAKING */
     struct guid id;
     int seconds;  /* of a renewal; LEASE_INFINITE */
-    int64_t ends; /* ticks: when it expires, or its breaking is over; no meaning when infinite */
+    int64_t ends; /* ticks: when it expires, or when its breaking ends; unused if infinite */
 };
 
-/* What a request says of leases. */
+/* The lease id of a request. */
 struct lease_id {
     bool given;
     struct guid id;
-    struct verdict *verdict; /* filled in by a refusal; NULL: nobody asks */
+    struct verdict *verdict; /* filled in by a refusal; may be NULL */
 };
 
 enum lease_action { LEASE_ACQUIRE, LEASE_RENEW, LEASE_CHANGE, LEASE_RELEASE, LEASE_BREAK };
@@ -47,30 +48,31 @@ enum lease_action { LEASE_ACQUIRE, LEASE_RENEW, LEASE_CHANGE, LEASE_RELEASE, LEA
 /* A lease operation, decoded. */
 struct lease_request {
     enum lease_action action;
-    struct guid id;       /* of renew, change, release */
-    struct guid proposed; /* of acquire and change; the front end makes one up for an acquire that
-                             proposes none, so that a repeated run comes to the same */
-    int seconds;          /* of acquire: 15 to 60, or LEASE_INFINITE */
-    int break_seconds;    /* of break: 0 to 60, or -1 when not given */
+    struct guid id;          /* of renew, change, release */
+    struct guid proposed;    /* of acquire and change; the front end generates one for an acquire
+                              * without one, so that a repeated run has the same result */
+    int seconds;             /* of acquire: 15 to 60, or LEASE_INFINITE */
+    int break_seconds;       /* of break: 0 to 60, or -1 when not given */
     struct verdict *verdict; /* filled in by a refusal; NULL: nobody asks */
 };
 
-/* Does the action. *left_seconds is set by a break: the whole seconds (rounded up) until the lease
- * is broken. A refusal leaves the lease as it was: 409 with the code of the cell. */
+/* Performs the action. A break sets *left_seconds to the whole seconds until the lease is
+ * broken. A refusal (409 with the code of the cell) leaves the lease unchanged. */
 struct err lease_apply(struct lease *l, const struct lease_request *request, int64_t now,
                        int *left_seconds);
 
-/* Whether a write may go on: the id is needed while leased or breaking, and must not be given
- * otherwise. 412 with the kind's code. */
+/* Decides whether a write may proceed: the id is required while leased or breaking, and
+ * forbidden otherwise. 412 with the kind's code. */
 struct err lease_check_write(const struct lease *l, enum lease_kind kind,
                              const struct lease_id *given, int64_t now);
-/* Whether a read may go on: without an id always, with one only when it is the active one's. Also
- * for operations where the id is optional (Snapshot Blob, a container's properties). */
+/* Decides whether a read may proceed: without an id always, with an id only if it is that of the
+ * active lease. Also for operations with an optional id (Snapshot Blob, a container's
+ * properties). */
 struct err lease_check_read(const struct lease *l, enum lease_kind kind,
                             const struct lease_id *given, int64_t now);
-/* What is given for an object that does not exist: an id is refused. */
+/* For an object that does not exist: refuses any id. */
 struct err lease_check_absent(enum lease_kind kind, const struct lease_id *given);
-/* After a write to a blob or file: a lease that is over becomes Available and forgets its id, so
+/* After a write to a blob or file: a lease that has ended becomes Available and loses its id, so
  * that its holder can no longer renew it. */
 void lease_after_write(struct lease *l, int64_t now);
 
@@ -81,7 +83,7 @@ struct str lease_state_text(enum lease_state state);
 struct str lease_status_text(enum lease_state state);
 struct str lease_duration_text(const struct lease *l, int64_t now);
 
-/* For rows, which leave out an available lease. False when the bytes are no lease. */
+/* For rows, which omit an available lease. False if the bytes are no lease. */
 void lease_encode(struct buf *b, const struct lease *l);
 bool lease_decode(struct str bytes, struct lease *out);
 

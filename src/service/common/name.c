@@ -97,7 +97,8 @@ struct str name_to_key(struct arena *a, struct str name)
     return buf_str(&b);
 }
 
-/* ED A0..AF begins a high surrogate: never in UTF-8, so it is a pair of ours. */
+/* ED A0..AF starts a high surrogate. UTF-8 never contains it, so it is a pair that name_to_key
+ * wrote. */
 static size_t find_surrogates(struct str s)
 {
     for (size_t i = str_find(s, (char)0xED, 0); i < s.n; i = str_find(s, (char)0xED, i + 1))

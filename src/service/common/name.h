@@ -25,11 +25,11 @@ bool name_is_system(struct str name);
  * ERR_INVALID_URI for the length or the segments, ERR_INVALID_RESOURCE_NAME else. */
 struct err name_check_blob(struct str name);
 
-/* Keys order names by their UTF-16 units, as the service does, while our bytes are UTF-8. The two
- * orders differ only for characters past U+FFFF (surrogate pairs sort below U+E000), so keys hold
- * those as two surrogates of three bytes each; every other name is its own key. A character's
- * encoding is never part of another's, so prefixes stay prefixes. The result is the name itself
- * where nothing differs, else it lives in the arena. */
+/* Keys order names by UTF-16 units, as the service does, but our bytes are UTF-8. The two orders
+ * differ only for characters past U+FFFF (surrogate pairs sort below U+E000). So keys encode
+ * those as two surrogates of three bytes each; every other name is its own key. No character's
+ * encoding is part of another's, so prefixes stay prefixes. Returns the name itself if nothing
+ * differs, else a copy in the arena. */
 struct str name_to_key(struct arena *a, struct str name);
 struct str name_from_key(struct arena *a, struct str key);
 

@@ -39,7 +39,7 @@ bool owner_same(const struct owner_wanted *a, const struct owner_wanted *b)
     return order(a, b) == 0;
 }
 
-/* Those with from <= key < to, as far as they can be read; *last is the key of the last of them. */
+/* Visits the readable rows with from <= key < to; *last is the key of the last one. */
 static struct err each_between(struct txn *t, struct str from, struct str to, struct buf *last,
                                owner_visit *visit, void *arg)
 {
@@ -55,7 +55,7 @@ static struct err each_between(struct txn *t, struct str from, struct str to, st
     return e;
 }
 
-/* The row that ended the walk: the first that cannot be read past all that were. */
+/* Returns the key that ended the walk: the first unreadable one after all that were read. */
 static struct str unread_after(const struct owner_search *s, struct str from, struct str last)
 {
     for (size_t i = 0; i < s->unread_count; i++) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads of one row that ask for more than its value. Whoever knows several keys calls txn_get_many
- * instead: together they cost one round trip. */
+/* Reads of one row with options. To read several known keys, call txn_get_many: together they
+ * cost one round trip. */
 #ifndef SERVICE_COMMON_ROWS_H
 #define SERVICE_COMMON_ROWS_H
 
 #include "engine/engine.h"
 
-/* A row that nearly every request to the partition reads. */
+/* Reads a row that nearly every request to the partition reads. */
 static inline struct err row_get_hot(struct txn *t, struct str key, struct str *value)
 {
     struct engine_read read = {.key = key, .hints = HINT_SOON};
@@ -15,7 +15,7 @@ static inline struct err row_get_hot(struct txn *t, struct str key, struct str *
     return e;
 }
 
-/* A row of another partition, which many requests read: a parent that must exist. */
+/* Reads a row of another partition that many requests read: a parent that must exist. */
 static inline struct err row_get_in(struct txn *t, struct str partition, struct str key,
                                     struct str *value)
 {

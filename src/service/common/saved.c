@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/common/saved.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "core/mem.h"
+#include "engine/record.h"
 
-enum { TRIES_MAX = 8, ARENA_BYTES_MAX = SAVED_BYTES_MAX };
+enum { ARENA_BYTES_MAX = SAVED_BYTES_MAX };
 
 #define SPACE    STR("s/")
 #define KEY_INFO STR("i")
@@ -118,15 +120,7 @@ static struct err read_rows(struct txn *t, void *arg)
     return OK;
 }
 
-/* ---- replacing a partition ---- */
-
-struct replace {
-    struct str named;    /* what the rows' partition is called, for refs */
-    struct str existing; /* the same of the rows that are there */
-    saved_refs *refs;
-    const struct engine_row *rows;
-    size_t count;
-};
+/* ---- emptying a partition ---- */
 
 struct extent_sink {
     struct txn *txn;
@@ -141,23 +135,35 @@ static void change_extent(void *arg, const struct extent *x)
         sink->error = txn_extent(sink->txn, sink->change, x);
 }
 
-static struct err count_extents(struct txn *t, const struct replace *r, enum extent_change change,
-                                struct str key, struct str value)
+/* A row, as far as its extents go. */
+struct named_row {
+    struct str partition; /* as the services call it */
+    struct str key, value;
+};
+
+static struct err change_extents(struct txn *t, saved_refs *refs, enum extent_change change,
+                                 const struct named_row *row)
 {
     struct extent_sink sink = {t, change, OK};
-    struct str partition = change == EXTENT_HOLD ? r->named : r->existing;
-    if (!r->refs(partition, key, value, change_extent, &sink))
+    if (!refs(row->partition, row->key, row->value, change_extent, &sink))
         return err_new(ERR_CORRUPT);
     return sink.error;
 }
 
-/* The rows that are there: names them first, since a cursor does not stand still over deletes. */
-static struct err delete_rows(struct txn *t, const struct replace *r)
+struct emptying {
+    struct str named; /* what the partition is called where its rows come from */
+    saved_refs *refs;
+};
+
+/* Names the rows first, since a cursor does not stand still over deletes. */
+static struct err empty_rows(struct txn *t, void *arg)
 {
+    const struct emptying *e = arg;
     struct rows there = {.arena = txn_arena(t)};
     struct err error = read_rows(t, &there);
     for (size_t i = 0; i < there.count && !err_is(error); i++) {
-        error = count_extents(t, r, EXTENT_DROP, there.list[i].key, there.list[i].value);
+        struct named_row row = {e->named, there.list[i].key, there.list[i].value};
+        error = change_extents(t, e->refs, EXTENT_DROP, &row);
         if (!err_is(error))
             error = txn_del(t, there.list[i].key);
     }
@@ -165,23 +171,10 @@ static struct err delete_rows(struct txn *t, const struct replace *r)
     return error;
 }
 
-/* What comes is held before what goes is dropped: an extent that both name stays. */
-static struct err replace_rows(struct txn *t, void *arg)
+static struct err empty(const struct saved_scope *scope, struct str partition, struct str named)
 {
-    const struct replace *r = arg;
-    for (size_t i = 0; i < r->count; i++)
-        TRY(count_extents(t, r, EXTENT_HOLD, r->rows[i].key, r->rows[i].value));
-    TRY(delete_rows(t, r));
-    for (size_t i = 0; i < r->count; i++)
-        TRY(txn_put_row(t, &r->rows[i]));
-    return OK;
-}
-
-static struct err replace(const struct saved_scope *scope, struct str partition,
-                          const struct replace *what)
-{
-    struct replace copy = *what;
-    return engine_update_wait(scope->store->engine, partition, replace_rows, &copy);
+    struct emptying e = {.named = named, .refs = scope->refs};
+    return engine_update_wait(scope->store->engine, partition, empty_rows, &e);
 }
 
 /* ---- reset ---- */
@@ -192,13 +185,162 @@ struct err saved_reset(const struct saved_scope *scope)
     arena_init(&arena, ARENA_BYTES_MAX);
     struct names n = {.arena = &arena};
     struct err error = partitions_of(scope, &n);
-    for (size_t i = 0; i < n.count && !err_is(error); i++) {
-        struct replace nothing = {
-            .named = n.list[i], .existing = n.list[i], .refs = scope->refs, .count = 0};
-        error = replace(scope, n.list[i], &nothing);
-    }
+    for (size_t i = 0; i < n.count && !err_is(error); i++)
+        error = empty(scope, n.list[i], n.list[i]);
     arena_release(&arena);
     return error;
+}
+
+/* ---- the states, and what they record ---- */
+
+struct state {
+    char name[SAVED_NAME_MAX + 1];
+    char account[ACCOUNT_NAME_MAX + 1]; /* empty: of all */
+    char service;                       /* '*' or a digit */
+};
+
+struct saved {
+    struct engine_recorder base;
+    saved_refs *refs;
+    pthread_rwlock_t lock;
+    struct state states[SAVED_STATES_MAX];
+    size_t count;
+};
+
+static struct str join_place(struct arena *arena, struct str name, struct str mark,
+                             struct str partition)
+{
+    struct buf b = buf_in(arena);
+    buf_put(&b, STR("s/"));
+    buf_put(&b, name);
+    buf_put(&b, mark);
+    buf_put(&b, partition);
+    return buf_str(&b);
+}
+
+static struct str place_of(struct arena *arena, struct str name, struct str partition)
+{
+    return join_place(arena, name, STR("/"), partition);
+}
+
+static struct str absent_place(struct arena *arena, struct str name, struct str partition)
+{
+    return join_place(arena, name, STR("/-"), partition);
+}
+
+static bool covers(const struct state *state, struct str partition)
+{
+    struct str account = state->account[0] == '\0' ? STR_NONE : str_of(state->account);
+    for (size_t i = 0; i < sizeof SPACES / sizeof SPACES[0]; i++) {
+        bool service = state->service == '*' || state->service - '0' == (int)SPACES[i].service;
+        if (str_starts(partition, str_of(SPACES[i].prefix)))
+            return service && is_of(partition, 2, account);
+    }
+    return false;
+}
+
+/* Puts the row as it is beside itself, unless that was done since the state was saved. */
+static struct err record_row(struct saved *s, struct txn *t, const struct state *state,
+                             const struct named_row *at)
+{
+    struct str present = place_of(txn_arena(t), str_of(state->name), at->partition);
+    struct str absent = absent_place(txn_arena(t), str_of(state->name), at->partition);
+    struct engine_read reads[] = {{.partition = present, .key = at->key},
+                                  {.partition = absent, .key = at->key},
+                                  {.key = at->key, .with_body = true}};
+    TRY(txn_get_many(t, reads, 3));
+    if (str_given(reads[0].value) || str_given(reads[1].value))
+        return OK;
+    struct engine_row row = {.key = at->key, .value = reads[2].value, .body = reads[2].body};
+    if (!str_given(row.value)) {
+        row.value = STR("");
+        return txn_put_beside(t, absent, &row);
+    }
+    struct named_row now = {at->partition, at->key, row.value};
+    TRY(change_extents(t, s->refs, EXTENT_HOLD, &now));
+    return txn_put_beside(t, present, &row);
+}
+
+static struct err changing(struct engine_recorder *base, struct txn *t, struct str partition,
+                           struct str key)
+{
+    struct saved *s = (struct saved *)(void *)base;
+    struct named_row at = {partition, key, STR_NONE};
+    struct err error = OK;
+    (void)pthread_rwlock_rdlock(&s->lock);
+    for (size_t i = 0; i < s->count && !err_is(error); i++)
+        if (covers(&s->states[i], partition))
+            error = record_row(s, t, &s->states[i], &at);
+    (void)pthread_rwlock_unlock(&s->lock);
+    return error;
+}
+
+static bool is_state(const struct saved *s, struct str name)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (str_eq(str_of(s->states[i].name), name))
+            return true;
+    return false;
+}
+
+static struct err add_state(struct saved *s, const struct state *state)
+{
+    (void)pthread_rwlock_wrlock(&s->lock);
+    bool room = s->count < SAVED_STATES_MAX;
+    if (room)
+        s->states[s->count++] = *state;
+    (void)pthread_rwlock_unlock(&s->lock);
+    return room ? OK : err_detail(ERR_INVALID_INPUT, "Reason\tat most 32 states are kept.");
+}
+
+static void remove_state(struct saved *s, struct str name)
+{
+    (void)pthread_rwlock_wrlock(&s->lock);
+    for (size_t i = 0; i < s->count; i++)
+        if (str_eq(str_of(s->states[i].name), name))
+            s->states[i--] = s->states[--s->count];
+    (void)pthread_rwlock_unlock(&s->lock);
+}
+
+/* The value of a state's own row: "1", the service, the account. */
+static bool load_state(struct str partition, struct str value, void *arg)
+{
+    struct saved *s = arg;
+    struct str name = str_from(partition, SPACE.n);
+    struct state state = {.service = '*'};
+    if (str_find(name, '/', 0) < name.n || name.n > SAVED_NAME_MAX || value.n < 2 ||
+        value.n - 2 > ACCOUNT_NAME_MAX || value.p[0] != '1')
+        return true;
+    memcpy(state.name, name.p, name.n);
+    state.service = value.p[1];
+    memcpy(state.account, value.p + 2, value.n - 2);
+    return !err_is(add_state(s, &state));
+}
+
+struct err saved_open(struct store *store, saved_refs *refs, bool wanted, struct saved **out)
+{
+    struct saved *s = MEM_NEW(struct saved);
+    *out = NULL;
+    s->base.changing = changing;
+    s->refs = refs;
+    (void)pthread_rwlock_init(&s->lock, NULL);
+    struct err error = engine_partitions(store->engine, SPACE, STR_NONE, KEY_INFO, load_state, s);
+    bool useful = wanted || s->count > 0;
+    if (!err_is(error) && useful)
+        error = engine_record(store->engine, &s->base);
+    if (err_is(error) || !useful)
+        saved_close(s);
+    else
+        *out = s;
+    return error.code == ERR_NOT_IMPLEMENTED ? OK : error;
+}
+
+void saved_close(struct saved *s)
+{
+    if (s == NULL)
+        return;
+    (void)pthread_rwlock_destroy(&s->lock);
+    free(s);
 }
 
 /* ---- keeping ---- */
@@ -211,164 +353,20 @@ bool saved_name_ok(struct str name)
     return name.n > 0 && name.n <= SAVED_NAME_MAX;
 }
 
-static struct str place_of(struct arena *arena, struct str name, struct str partition)
-{
-    return arena_printf(arena, "s/%.*s/%.*s", STR_ARG(name), STR_ARG(partition));
-}
-
 static struct str info_place(struct arena *arena, struct str name)
 {
     return arena_printf(arena, "s/%.*s", STR_ARG(name));
 }
 
-/* A row may name an extent that is dropped before it can be held: then it is read again. */
-static struct err keep_partition(const struct saved_scope *scope, struct arena *arena,
-                                 struct str name, struct str partition)
-{
-    struct rows r = {.arena = arena};
-    struct str place = place_of(arena, name, partition);
-    struct err error = OK;
-    for (int i = 0; i < TRIES_MAX; i++) {
-        error = store_read(scope->store, partition, ENGINE_WAIT, read_rows, &r);
-        if (err_is(error))
-            break;
-        struct replace what = {.named = partition,
-                               .existing = partition,
-                               .refs = scope->refs,
-                               .rows = r.list,
-                               .count = r.count};
-        error = replace(scope, place, &what);
-        if (error.code != ERR_CORRUPT && error.code != ERR_RESOURCE_NOT_FOUND)
-            break;
-    }
-    free(r.list);
-    return error;
-}
-
-struct info {
-    struct str account;
-    char service; /* '*' or a digit */
-};
-
 static struct err write_info(struct txn *t, void *arg)
 {
-    const struct info *info = arg;
+    const struct state *state = arg;
     struct buf b = buf_in(txn_arena(t));
-    buf_putc(&b, info->service);
-    buf_put(&b, info->account);
+    buf_putc(&b, '1');
+    buf_putc(&b, state->service);
+    buf_put(&b, str_of(state->account));
     return txn_put(t, KEY_INFO, buf_str(&b));
 }
-
-struct read_info {
-    struct arena *arena;
-    struct str value;
-};
-
-static struct err read_info(struct txn *t, void *arg)
-{
-    struct read_info *r = arg;
-    struct str value;
-    TRY(txn_get(t, KEY_INFO, &value));
-    r->value = arena_copy(r->arena, value);
-    return OK;
-}
-
-static struct err drop_kept(const struct saved_scope *scope, struct arena *arena, struct str name);
-
-struct err saved_keep(const struct saved_scope *scope, struct str name)
-{
-    struct arena arena;
-    arena_init(&arena, ARENA_BYTES_MAX);
-    struct names n = {.arena = &arena};
-    struct info info = {.account = str_given(scope->account) ? scope->account : STR(""),
-                        .service = scope->has_service ? (char)('0' + (int)scope->service) : '*'};
-    struct err error = drop_kept(scope, &arena, name);
-    if (!err_is(error))
-        error = partitions_of(scope, &n);
-    for (size_t i = 0; i < n.count && !err_is(error); i++)
-        error = keep_partition(scope, &arena, name, n.list[i]);
-    /* Last: a state that is not whole cannot be asked for. */
-    if (!err_is(error))
-        error =
-            engine_update_wait(scope->store->engine, info_place(&arena, name), write_info, &info);
-    arena_release(&arena);
-    return error;
-}
-
-/* ---- putting back ---- */
-
-static struct err find_kept(const struct saved_scope *scope, struct arena *arena, struct str name,
-                            struct saved_scope *kept)
-{
-    struct read_info info = {.arena = arena};
-    TRY(store_read(scope->store, info_place(arena, name), ENGINE_WAIT, read_info, &info));
-    if (!str_given(info.value) || info.value.n == 0)
-        return err_new(ERR_RESOURCE_NOT_FOUND);
-    *kept = *scope;
-    kept->account = info.value.n > 1 ? str_from(info.value, 1) : STR_NONE;
-    kept->has_service = info.value.p[0] != '*';
-    kept->service = kept->has_service ? (enum service_kind)(info.value.p[0] - '0') : SERVICE_BLOB;
-    return OK;
-}
-
-static struct err kept_partitions(const struct saved_scope *scope, struct names *n, struct str name)
-{
-    n->prefix = place_of(n->arena, name, STR(""));
-    n->account = STR_NONE;
-    return store_read(scope->store, n->prefix, ENGINE_WAIT, find_partitions, n);
-}
-
-static bool is_listed(const struct names *n, struct str name)
-{
-    for (size_t i = 0; i < n->count; i++)
-        if (str_eq(n->list[i], name))
-            return true;
-    return false;
-}
-
-static struct err put_back(const struct saved_scope *scope, struct arena *arena, struct str place,
-                           struct str partition)
-{
-    struct rows r = {.arena = arena};
-    struct err error = store_read(scope->store, place, ENGINE_WAIT, read_rows, &r);
-    struct replace what = {.named = partition,
-                           .existing = partition,
-                           .refs = scope->refs,
-                           .rows = r.list,
-                           .count = r.count};
-    if (!err_is(error))
-        error = replace(scope, partition, &what);
-    free(r.list);
-    return error;
-}
-
-struct err saved_restore(const struct saved_scope *scope, struct str name)
-{
-    struct arena arena;
-    struct saved_scope kept;
-    arena_init(&arena, ARENA_BYTES_MAX);
-    struct names now = {.arena = &arena}, then = {.arena = &arena};
-    struct err error = find_kept(scope, &arena, name, &kept);
-    if (!err_is(error))
-        error = partitions_of(&kept, &now);
-    if (!err_is(error))
-        error = kept_partitions(scope, &then, name);
-    size_t before = then.prefix.n;
-    for (size_t i = 0; i < then.count && !err_is(error); i++) {
-        struct str partition = str_from(then.list[i], before);
-        error = put_back(scope, &arena, then.list[i], partition);
-    }
-    for (size_t i = 0; i < now.count && !err_is(error); i++) {
-        struct replace nothing = {
-            .named = now.list[i], .existing = now.list[i], .refs = scope->refs};
-        if (!is_listed(&then, place_of(&arena, name, now.list[i])))
-            error = replace(scope, now.list[i], &nothing);
-    }
-    arena_release(&arena);
-    return error;
-}
-
-/* ---- forgetting ---- */
 
 static struct err delete_info(struct txn *t, void *arg)
 {
@@ -376,27 +374,167 @@ static struct err delete_info(struct txn *t, void *arg)
     return txn_del(t, KEY_INFO);
 }
 
+/* What a state has recorded: a name per partition, and each may be there with a '-' before it. */
+static struct err kept_partitions(const struct saved_scope *scope, struct names *n, struct str name)
+{
+    n->prefix = place_of(n->arena, name, STR(""));
+    n->account = STR_NONE;
+    return store_read(scope->store, n->prefix, ENGINE_WAIT, find_partitions, n);
+}
+
+/* The state records no more when this is called. */
 static struct err drop_kept(const struct saved_scope *scope, struct arena *arena, struct str name)
 {
     struct names n = {.arena = arena};
+    TRY(engine_update_wait(scope->store->engine, info_place(arena, name), delete_info, NULL));
     TRY(kept_partitions(scope, &n, name));
-    size_t before = n.prefix.n;
-    for (size_t i = 0; i < n.count; i++) {
-        struct str partition = str_from(n.list[i], before);
-        struct replace nothing = {.named = partition, .existing = partition, .refs = scope->refs};
-        TRY(replace(scope, n.list[i], &nothing));
-    }
-    return engine_update_wait(scope->store->engine, info_place(arena, name), delete_info, NULL);
+    for (size_t i = 0; i < n.count; i++)
+        TRY(empty(scope, n.list[i], str_from(n.list[i], n.prefix.n)));
+    return OK;
 }
+
+struct err saved_keep(const struct saved_scope *scope, struct str name)
+{
+    struct arena arena;
+    struct state state = {.service = scope->has_service ? (char)('0' + (int)scope->service) : '*'};
+    if (scope->saved == NULL)
+        return err_new(ERR_NOT_IMPLEMENTED);
+    memcpy(state.name, name.p, name.n);
+    if (str_given(scope->account) && scope->account.n <= ACCOUNT_NAME_MAX)
+        memcpy(state.account, scope->account.p, scope->account.n);
+    arena_init(&arena, ARENA_BYTES_MAX);
+    remove_state(scope->saved, name);
+    struct err error = drop_kept(scope, &arena, name);
+    /* It records before it is known: a state that is known of has missed nothing. */
+    if (!err_is(error))
+        error = add_state(scope->saved, &state);
+    if (!err_is(error))
+        error =
+            engine_update_wait(scope->store->engine, info_place(&arena, name), write_info, &state);
+    if (err_is(error))
+        remove_state(scope->saved, name);
+    arena_release(&arena);
+    return error;
+}
+
+/* ---- putting back ---- */
+
+struct restoring {
+    struct str present, absent; /* where the rows of the partition are kept */
+    struct str partition;
+    saved_refs *refs;
+    struct rows *changed, *born; /* the keys */
+};
+
+static struct err read_keys(struct txn *t, void *arg)
+{
+    struct rows *r = arg;
+    struct cursor *c;
+    r->count = 0;
+    TRY(cursor_open(t, STR(""), &c));
+    for (; c->valid; r->count++) {
+        if (r->count == r->capacity) {
+            r->capacity = r->capacity == 0 ? 64 : r->capacity * 2;
+            r->list = mem_realloc(r->list, r->capacity * sizeof *r->list);
+        }
+        r->list[r->count] = (struct engine_row){.key = arena_copy(r->arena, c->key)};
+        TRY(cursor_next(c));
+    }
+    cursor_close(c);
+    return OK;
+}
+
+/* Drops what the row names now. */
+static struct err let_go(struct txn *t, const struct restoring *r, struct str key)
+{
+    struct named_row now = {r->partition, key, STR_NONE};
+    TRY(txn_get(t, key, &now.value));
+    return str_given(now.value) ? change_extents(t, r->refs, EXTENT_DROP, &now) : OK;
+}
+
+/* The row that was kept becomes the row again, with the holds that it has. Other states record what
+ * it replaces. */
+static struct err put_back(struct txn *t, const struct restoring *r, struct str key)
+{
+    struct engine_read kept = {.partition = r->present, .key = key, .with_body = true};
+    TRY(txn_get_many(t, &kept, 1));
+    if (!str_given(kept.value))
+        return OK;
+    TRY(let_go(t, r, key));
+    TRY(txn_put_row(t, &(struct engine_row){.key = key, .value = kept.value, .body = kept.body}));
+    return txn_del_beside(t, r->present, key);
+}
+
+static struct err take_away(struct txn *t, const struct restoring *r, struct str key)
+{
+    struct engine_read kept = {.partition = r->absent, .key = key};
+    TRY(txn_get_many(t, &kept, 1));
+    if (!str_given(kept.value))
+        return OK;
+    TRY(let_go(t, r, key));
+    TRY(txn_del(t, key));
+    return txn_del_beside(t, r->absent, key);
+}
+
+static struct err restore_rows(struct txn *t, void *arg)
+{
+    const struct restoring *r = arg;
+    for (size_t i = 0; i < r->changed->count; i++)
+        TRY(put_back(t, r, r->changed->list[i].key));
+    for (size_t i = 0; i < r->born->count; i++)
+        TRY(take_away(t, r, r->born->list[i].key));
+    return OK;
+}
+
+static struct err restore_partition(const struct saved_scope *scope, struct arena *arena,
+                                    struct str name, struct str partition)
+{
+    struct rows changed = {.arena = arena}, born = {.arena = arena};
+    struct restoring r = {.present = place_of(arena, name, partition),
+                          .absent = absent_place(arena, name, partition),
+                          .partition = partition,
+                          .refs = scope->refs,
+                          .changed = &changed,
+                          .born = &born};
+    struct err error = store_read(scope->store, r.present, ENGINE_WAIT, read_keys, &changed);
+    if (!err_is(error))
+        error = store_read(scope->store, r.absent, ENGINE_WAIT, read_keys, &born);
+    if (!err_is(error) && changed.count + born.count > 0)
+        error = engine_update_wait(scope->store->engine, partition, restore_rows, &r);
+    free(changed.list);
+    free(born.list);
+    return error;
+}
+
+struct err saved_restore(const struct saved_scope *scope, struct str name)
+{
+    struct arena arena;
+    struct err error = OK;
+    if (scope->saved == NULL || !is_state(scope->saved, name))
+        return err_new(ERR_RESOURCE_NOT_FOUND);
+    arena_init(&arena, ARENA_BYTES_MAX);
+    struct names n = {.arena = &arena};
+    error = kept_partitions(scope, &n, name);
+    for (size_t i = 0; i < n.count && !err_is(error); i++) {
+        struct str partition = str_from(n.list[i], n.prefix.n);
+        if (str_starts(partition, STR("-")))
+            partition = str_from(partition, 1);
+        error = restore_partition(scope, &arena, name, partition);
+    }
+    arena_release(&arena);
+    return error;
+}
+
+/* ---- forgetting ---- */
 
 struct err saved_forget(const struct saved_scope *scope, struct str name)
 {
     struct arena arena;
-    struct saved_scope kept;
+    if (scope->saved == NULL || !is_state(scope->saved, name))
+        return err_new(ERR_RESOURCE_NOT_FOUND);
+    remove_state(scope->saved, name);
     arena_init(&arena, ARENA_BYTES_MAX);
-    struct err error = find_kept(scope, &arena, name, &kept);
-    if (!err_is(error))
-        error = drop_kept(scope, &arena, name);
+    struct err error = drop_kept(scope, &arena, name);
     arena_release(&arena);
     return error;
 }

@@ -1,26 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* States under a name, for tests: all rows of some accounts or of all are copied to partitions of
- * their own ("s/NAME/" and the partition's name) and put back later; extents are shared, not
- * copied. Each partition is put back by one update; the partitions one after the other, so that
- * whoever writes meanwhile may be lost. Costs as much as there is: milliseconds for what a test
- * makes.
+/* Named states, for tests. To save one costs nothing: from then on, every update that changes a row
+ * first puts the row as it was beside it, in the same commit ("s/NAME/" + partition; a row that was
+ * not there, in "s/NAME/-" + partition). To restore it puts these back. So both cost as much as has
+ * changed, not as much as there is. Extents are shared, not copied. One update restores each
+ * partition; updates that run meanwhile may be lost.
  *
- * Accounts and their keys are not part of a state. Open SMB handles are asked to close. The
- * functions wait for the store: never on an event loop. */
+ * Accounts and their keys are not part of a state. States survive a restart. The functions wait for
+ * the store: never call them on an event loop. */
 #ifndef SERVICE_COMMON_SAVED_H
 #define SERVICE_COMMON_SAVED_H
 
 #include "service/account/account.h"
 #include "service/common/store.h"
 
-enum { SAVED_NAME_MAX = 40, SAVED_ROWS_MAX = 1000000, SAVED_BYTES_MAX = 1 << 30 };
+enum {
+    SAVED_NAME_MAX = 40,
+    SAVED_STATES_MAX = 32, /* each costs a read for every row that is written */
+    SAVED_ROWS_MAX = 1000000,
+    SAVED_BYTES_MAX = 1 << 30,
+};
 
-/* Tells the extents that a row names; false for a row that it does not understand. */
+/* Reports the extents that a row names; false for a row that it cannot decode. */
 typedef bool saved_refs(struct str partition, struct str key, struct str value,
                         void (*named)(void *sink, const struct extent *x), void *sink);
 
+struct saved;
+/* Goes on recording for the states that are there. Before the first update. *out is NULL when there
+ * is nothing to record: no state, and none to come (`wanted`), or an engine that does not record.
+ */
+struct err saved_open(struct store *store, saved_refs *refs, bool wanted, struct saved **out);
+void saved_close(struct saved *s); /* NULL is fine; after the last update */
+
 struct saved_scope {
     struct store *store;
+    struct saved *saved;
     saved_refs *refs;
     struct str account; /* absent: of all */
     bool has_service;
@@ -29,16 +42,15 @@ struct saved_scope {
 
 /* Lower-case letters, digits and '-'. */
 bool saved_name_ok(struct str name);
-/* Empties what the scope has. */
+/* Deletes everything in the scope. */
 struct err saved_reset(const struct saved_scope *scope);
-/* Keeps it under the name, in place of what was there. ERR_REQUEST_BODY_TOO_LARGE. */
+/* Saves the scope under the name, replacing an older state. ERR_INVALID_INPUT: too many. */
 struct err saved_keep(const struct saved_scope *scope, struct str name);
-/* Puts back what was kept. ERR_RESOURCE_NOT_FOUND; what was written since within the scope that was
- * kept is gone. */
+/* Restores a saved state. ERR_RESOURCE_NOT_FOUND. Writes to the saved scope since then are lost. */
 struct err saved_restore(const struct saved_scope *scope, struct str name);
 /* ERR_RESOURCE_NOT_FOUND. */
 struct err saved_forget(const struct saved_scope *scope, struct str name);
-/* The names, with commas between, in the arena. */
+/* Returns the names, separated by commas, in the arena. */
 struct err saved_names(struct store *store, struct arena *arena, struct str *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The row is a record with a field per part, whose bytes are a record of the part's own fields. */
+/* The row is a record with one field per part; its bytes are a record of the part's own fields. */
 #include "service/common/service_properties.h"
 
 #include "service/common/record.h"
@@ -314,7 +314,7 @@ struct err service_properties_set(struct txn *t, void *arg)
     for (enum service_part part = PART_LOGGING; part < SERVICE_PART_END; part++)
         if (service_properties_has(p, part))
             record_put_bytes(&b, part, encode_part(txn_arena(t), p, part));
-    /* What is not given stays, as the bytes that it is. */
+    /* Parts that are not given stay as they are, byte for byte. */
     TRY(row_get_hot(t, KEY, &row));
     struct reader r = reader_of(row);
     while (record_next(&r, &f))

@@ -9,8 +9,8 @@
 #include "service/account/account.h"
 #include "service/common/cors_rule.h"
 
-/* The parts, which are set one by one: what a request leaves out stays. Also the fields' numbers in
- * the row. */
+/* The parts, which are set independently: a part that a request omits stays. The values are also
+ * the field numbers of the row. */
 enum service_part {
     PART_LOGGING = 1,
     PART_HOUR_METRICS,
@@ -83,12 +83,11 @@ struct service_properties_get {
 };
 engine_fn service_properties_get;
 
-/* From within a transaction of another partition; texts are borrowed from it. */
+/* For a transaction of another partition; texts are borrowed from it. */
 struct err service_properties_peek(struct txn *t, struct str partition,
                                    struct service_properties *out);
 
-/* Arg is a struct service_properties: the parts that it gives are replaced, the last writer wins.
- */
+/* arg: struct service_properties. Replaces the given parts; the last writer wins. */
 engine_fn service_properties_set;
 
 #endif

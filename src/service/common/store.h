@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every service works on: the engine and the clock, and the few calls that front ends make on
- * the engine. A front end includes this, never engine/engine.h. */
+/* What every service works on: the engine and the clock, and the few engine calls that front
+ * ends make. A front end includes this header, never engine/engine.h. */
 #ifndef SERVICE_COMMON_STORE_H
 #define SERVICE_COMMON_STORE_H
 
@@ -13,7 +13,7 @@ struct store {
     struct engine *engine;
     const struct clock *clock;
     struct blob_touches
-        *touches;        /* when blobs were last read (service/blob/touch.h); NULL: not kept */
+        *touches;        /* last access times of blobs (service/blob/touch.h); NULL: not kept */
     struct opens *opens; /* the open-file table of the file service (service/file/opens/opens.h) */
 };
 
@@ -22,7 +22,7 @@ static inline int64_t store_now(const struct store *s)
     return clock_now(s->clock);
 }
 
-/* Whether a read that was tried on an event loop has to be run again in the pool, with ENGINE_WAIT:
+/* True if a read that was tried on an event loop must run again in the pool with ENGINE_WAIT:
  * the engine would have to wait, or the work is too long for a loop. */
 static inline bool store_wants_pool(struct err e)
 {
@@ -36,14 +36,14 @@ static inline struct err store_read(struct store *s, struct str partition, enum 
     return engine_view(s->engine, partition, wait, fn, arg);
 }
 
-/* The same, of a state that an earlier one kept; always waits. */
+/* The same over a kept state; always waits. */
 static inline struct err store_read_state(struct store *s, struct engine_state *state,
                                           struct str partition, engine_fn *fn, void *arg)
 {
     return engine_view_state(s->engine, state, partition, fn, arg);
 }
 
-/* Absent (NULL) is none. */
+/* NULL is allowed. */
 static inline void store_release_state(struct store *s, struct engine_state *state)
 {
     if (state != NULL)
@@ -56,26 +56,11 @@ static inline void store_write(struct store *s, struct engine_update *u)
     engine_submit(s->engine, u);
 }
 
-/* The same on the calling thread, which waits. */
+/* The same, waiting on the calling thread. */
 static inline struct err store_write_wait(struct store *s, struct str partition, engine_fn *fn,
                                           void *arg)
 {
     return engine_update_wait(s->engine, partition, fn, arg);
-}
-
-/* A transaction that is not run once its time is over. */
-struct timed_run {
-    int64_t deadline; /* 0: none */
-    engine_fn *run;
-    void *arg;
-};
-
-/* arg is a struct timed_run. ERR_OPERATION_TIMED_OUT. */
-static inline struct err store_run_in_time(struct txn *t, void *arg)
-{
-    const struct timed_run *timed = arg;
-    return timed->deadline != 0 && txn_now(t) >= timed->deadline ? err_new(ERR_OPERATION_TIMED_OUT)
-                                                                 : timed->run(t, timed->arg);
 }
 
 /* See engine_partitions. */
@@ -87,13 +72,13 @@ static inline struct err store_partitions(struct store *s, struct str prefix, st
 
 /* ---- bytes ---- */
 
-/* Keeps the extents that the reads after it find: see engine_pin. */
+/* Keeps the extents readable that later reads find: see engine_pin. */
 static inline struct engine_pin *store_pin(struct store *s)
 {
     return engine_pin(s->engine);
 }
 
-/* Absent (NULL) is none. */
+/* NULL is allowed. */
 static inline void store_unpin(struct store *s, struct engine_pin *pin)
 {
     engine_unpin(s->engine, pin);

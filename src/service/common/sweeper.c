@@ -14,8 +14,8 @@ struct sweeper {
     struct store *store;
     const struct sweep_job *jobs;
     size_t count;
-    unsigned *skip_rounds; /* per job: rounds to leave out after an error */
-    uint64_t *removed;     /* per job: since the last line in the log */
+    unsigned *skip_rounds; /* per job: rounds to skip after an error */
+    uint64_t *removed;     /* per job: since the last log line */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -31,8 +31,8 @@ static void tell(struct sweeper *s, size_t i)
     s->removed[i] = 0;
 }
 
-/* True when the job has more to do now. A job that fails is left alone for a minute, so that a full
- * disk does not fill the log too. */
+/* Returns true if the job has more to do now. A job that fails is skipped for a minute, so that
+ * a full disk does not fill the log as well. */
 static bool step(struct sweeper *s, size_t i)
 {
     struct sweep_report report = {0};

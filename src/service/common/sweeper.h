@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one thread for background work: what has expired, was deleted or outlived its retention is
- * taken away in small steps, each an ordinary bounded transaction, so that no request waits for it.
- * A service hands in a row of jobs; what a job did is told in the log. */
+/* The background thread that deletes what has expired, was deleted or has outlived its
+ * retention. It works in small steps, each an ordinary bounded transaction, so that no request
+ * waits for it. Each service registers jobs; the log reports what a job did. */
 #ifndef SERVICE_COMMON_SWEEPER_H
 #define SERVICE_COMMON_SWEEPER_H
 
 #include "service/common/store.h"
 
 struct sweep_report {
-    uint64_t removed; /* things taken away by this step, for the log */
-    bool more; /* there is more to do now: the sweeper comes back at once, after the other jobs */
+    uint64_t removed; /* objects removed by this step, for the log */
+    bool more; /* there is more to do now: the sweeper returns to this job right after the others */
 };
 
-/* One bounded step (aim: under 10 ms). context is the job's own. */
+/* One bounded step (aim: under 10 ms). context belongs to the job. */
 typedef struct err sweep_step(struct store *store, void *context, struct sweep_report *report);
 
 struct sweep_job {
@@ -23,10 +23,11 @@ struct sweep_job {
 
 struct sweeper;
 
-/* jobs stay the caller's. Each is tried every second, or at once while it says more. */
+/* The caller keeps ownership of jobs. Each runs every second, or again at once while it reports
+ * more. */
 struct err sweeper_start(struct store *store, const struct sweep_job *jobs, size_t count,
                          struct sweeper **out);
-/* Returns when the step under way has ended. NULL is fine. */
+/* Returns when the current step has ended. NULL is allowed. */
 void sweeper_stop(struct sweeper *sweeper);
 
 #endif

@@ -13,7 +13,7 @@ struct parser {
     size_t capacity; /* of out->steps */
     unsigned logical;
     unsigned depth;
-    const char *reason; /* the first one there was */
+    const char *reason; /* of the first error */
 };
 
 /* Always false. */
@@ -35,7 +35,7 @@ static bool is_name_char(char c, bool first)
     return ascii_alpha(c) || c == '_' || (!first && ascii_digit(c));
 }
 
-/* An operator's word in any case, not the beginning of a longer one. */
+/* Takes an operator's word in any case, unless it is the start of a longer word. */
 static bool take_word(struct parser *p, struct str word)
 {
     skip_space(p);
@@ -56,7 +56,7 @@ static bool take_text(struct parser *p, struct str text)
     return true;
 }
 
-/* What is between two quotes, where a doubled quote stands for one. */
+/* Takes quoted text; a doubled quote stands for one. */
 static bool take_quoted(struct parser *p, char quote, struct str *out)
 {
     skip_space(p);
@@ -88,7 +88,7 @@ static bool is_tag_text(struct str text)
     return true;
 }
 
-/* A search refuses what can be in no index; a condition compares with what no tag can be. */
+/* A search refuses what no index can contain; a condition may compare with it. */
 static bool check_step(struct parser *p, const struct tag_step *step)
 {
     if (!is_tag_text(step->name) || !is_tag_text(step->value))
@@ -148,7 +148,7 @@ static bool emit_logical(struct parser *p, enum tag_op op)
     return true;
 }
 
-/* Counted before its right side is read, so that the steps never outgrow their array. */
+/* Counted before the right side is parsed, so that the steps never exceed their array. */
 static bool take_logical(struct parser *p, struct str word)
 {
     unsigned max = p->dialect == TAG_WHERE ? TAG_WHERE_LOGICAL_MAX : TAG_CONDITION_LOGICAL_MAX;
@@ -204,7 +204,7 @@ static bool parse_all(struct parser *p, struct str text)
 {
     if (text.n > TAG_EXPRESSION_BYTES_MAX)
         return fault(p, "the query is too long");
-    /* Each step has at least its operator and a quote, or the word of its own. */
+    /* Each step takes at least two characters of the text: an operator and a quote, or a word. */
     p->capacity = text.n / 2 + 1;
     p->out->steps = ARENA_ARRAY(p->arena, struct tag_step, p->capacity);
     if (!parse_or(p))

@@ -29,7 +29,7 @@ enum tag_dialect {
 
 enum tag_op { TAG_EQ, TAG_NE, TAG_GT, TAG_GE, TAG_LT, TAG_LE, TAG_AND, TAG_OR };
 
-/* In postfix order: a comparison pushes its outcome, AND and OR take two. */
+/* In postfix order: a comparison pushes its result, AND and OR pop two. */
 struct tag_step {
     enum tag_op op;
     bool container; /* the name is @container */
@@ -42,14 +42,14 @@ struct tag_expression {
     size_t count;
 };
 
-/* Where an expression is none, and why, for who wrote it. */
+/* Where and why an expression is invalid, for the user. */
 struct tag_fault {
     size_t position; /* from 1 */
     const char *reason;
 };
 
-/* Compiled once per request, in the arena. NULL when it is not an expression of that dialect or is
- * past a limit; *fault, unless that is NULL, then tells why. */
+/* Compiles an expression, once per request, in the arena. NULL if it is not valid in that
+ * dialect or exceeds a limit; then *fault (may be NULL) tells why. */
 const struct tag_expression *tag_expression_compile(struct arena *a, enum tag_dialect dialect,
                                                     struct str text, struct tag_fault *fault);
 /* tags are as pairs.h encodes them; container is what @container is compared with. */

@@ -20,7 +20,7 @@ void upload_init(struct upload *u, struct store *store, struct arena *a,
         u->md5_how = u->expected <= u->inline_max ? UPLOAD_MD5_LATE : UPLOAD_MD5_STREAMED;
 }
 
-/* Opens the next extent, no larger than what is still to come. */
+/* Opens the next extent, no larger than the rest of the body. */
 static struct err begin_extent(struct upload *u, uint64_t stored)
 {
     uint64_t room = EXTENT_BYTES_MAX;
@@ -42,7 +42,7 @@ static struct err finish_extent(struct upload *u)
     return OK;
 }
 
-/* `stored` is how much of the body lies in extents before these bytes. */
+/* `stored`: how much of the body is already in extents. */
 static struct err store_bytes(struct upload *u, uint64_t stored, struct str bytes)
 {
     while (bytes.n > 0) {
@@ -92,7 +92,7 @@ struct err upload_take_summed(struct upload *u, struct str bytes)
 struct err upload_take(struct upload *u, struct str bytes)
 {
     if (u->md5_how == UPLOAD_MD5_LATE && u->size + bytes.n > u->inline_max) {
-        /* More than was announced, and more than stays in memory. */
+        /* The body is longer than announced and than what stays in memory. */
         md5_update(&u->md5_state, buf_str(&u->small));
         u->md5_how = UPLOAD_MD5_STREAMED;
     }

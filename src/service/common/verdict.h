@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why concurrency control refused a request: which check it was and what the check met. Whoever
- * decodes a request may give it a verdict to be filled in (NULL: nobody asks); only refusals write
- * to it, so what succeeds pays nothing. */
+/* Why concurrency control refused a request: which check failed and what it found. The decoder
+ * of a request may attach a verdict (may be NULL); only refusals write to it, so successful
+ * requests pay nothing. */
 #ifndef SERVICE_COMMON_VERDICT_H
 #define SERVICE_COMMON_VERDICT_H
 
@@ -18,18 +18,18 @@ enum verdict_check {
     VERDICT_LEASE,
 };
 
-/* What a request said of a lease, compared with the one it met. Ids themselves are not kept. */
+/* The request's lease id compared with the current one. The ids themselves are not kept. */
 enum verdict_id { VERDICT_ID_MISSING, VERDICT_ID_SAME, VERDICT_ID_OTHER };
 
 struct verdict {
     enum verdict_check check;
-    /* The object as it was; of a condition. */
+    /* The object at that time; for a condition. */
     bool exists;
     int64_t etag; /* its stamp */
     int64_t last_modified;
-    /* The lease as it was; of VERDICT_LEASE. */
+    /* The lease at that time; for VERDICT_LEASE. */
     int lease_state;    /* enum lease_state */
-    int64_t lease_ends; /* ticks; 0: without end, or there is none */
+    int64_t lease_ends; /* ticks; 0: infinite, or there is none */
     enum verdict_id lease_id;
 };
 

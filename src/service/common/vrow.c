@@ -52,7 +52,7 @@ static struct str past_key(const struct vrow_scope *s, struct str key, int64_t t
 
 /* ---- reading ---- */
 
-/* What the history says of the key at the scope's snapshot. */
+/* Finds the historic value of the key at the scope's snapshot. */
 static struct err get_past(const struct vrow_scope *s, struct str key, struct vrow *out)
 {
     struct str wanted = past_key(s, key, s->at);
@@ -115,23 +115,23 @@ struct err vrow_del(const struct vrow_scope *s, struct str key, const struct vro
 
 /* ---- cursors ---- */
 
-/* A snapshot's cursor walks the live and the past rows side by side: both are ordered by the same
- * keys, and of each key at most one value is the snapshot's. */
+/* A snapshot's cursor walks over the current and the historic rows in parallel: both are ordered
+ * by the same keys, and at most one value of each key belongs to the snapshot. */
 struct vrow_cursor {
     const struct vrow_scope *scope;
-    struct cursor *live; /* NULL when only rows that were changed are wanted */
-    int64_t until;       /* then: before this snapshot */
+    struct cursor *live; /* NULL if only changed rows are wanted */
+    int64_t until;       /* in that case: changed before this snapshot */
     struct cursor *past; /* NULL for VROW_LIVE */
-    bool on_past;        /* which of the two holds the row */
+    bool on_past;        /* which of the two has the row */
     bool valid;
     struct str key;
     struct vrow row;
-    /* Used again for each row, so that a long walk needs no more memory than a short one. */
-    struct buf past_name; /* the key that the past cursor was at */
+    /* Reused for each row, so that a long walk needs no more memory than a short one. */
+    struct buf past_name; /* the key of the historic cursor */
     struct buf wanted;    /* the key to seek */
 };
 
-/* A key has few past rows as a rule: so many are stepped over before one is sought. */
+/* A key usually has few historic rows: step over this many before seeking. */
 enum { PAST_STEPS = 4 };
 
 static bool live_valid(const struct vrow_cursor *c)
@@ -139,7 +139,7 @@ static bool live_valid(const struct vrow_cursor *c)
     return c->live != NULL && c->live->valid;
 }
 
-/* The key that the past cursor stands at a value of; absent when it is not valid. */
+/* Returns the key of the historic cursor's row; absent if the cursor is not valid. */
 static struct str past_at(const struct vrow_cursor *c)
 {
     return c->past->valid ? vrow_past_key(c->scope, c->past->key) : STR_NONE;
@@ -156,7 +156,7 @@ static int64_t through_of(struct str key)
     return (int64_t)read_be64(&r);
 }
 
-/* Leaves the past rows of `key` behind. key may be the cursor's own. */
+/* Moves past the historic rows of `key`, which may be the cursor's own. */
 static struct err pass_past(struct vrow_cursor *c, struct str key)
 {
     for (unsigned i = 0; i < PAST_STEPS; i++) {
@@ -168,8 +168,8 @@ static struct err pass_past(struct vrow_cursor *c, struct str key)
     return cursor_skip(c->past, str_head(all, all.n - VROW_STAMP_BYTES));
 }
 
-/* To the first of the key's past rows that the snapshot, or a younger one, saw. It stands on the
- * first of all. */
+/* Moves to the first historic row of the key that the snapshot, or a later one, saw. The cursor
+ * stands on the key's first row. */
 static struct err seek_past(struct vrow_cursor *c, struct str key)
 {
     for (unsigned i = 0; i < PAST_STEPS; i++) {
@@ -188,8 +188,8 @@ static struct err stand_live(struct vrow_cursor *c)
     return split(c->live->value, &c->row);
 }
 
-/* Looks at one key, the smaller of the two; *found when the snapshot has a value of it. The cursors
- * then stand on that key's rows, else past them. */
+/* Examines one key, the smaller of the two. Sets *found if the snapshot has a value of it; the
+ * cursors then stand on that key's rows, otherwise past them. */
 static struct err look(struct vrow_cursor *c, bool *found)
 {
     struct str live = live_valid(c) ? c->live->key : STR_NONE;

@@ -406,9 +406,10 @@ static struct err claim_target(struct file_rename_args *args, struct file_scope 
 {
     struct opens_rest_request request = {.key = file_key(s, target), .op = OPENS_REST_DELETE};
     struct err error = file_pass_claim(&args->pass, &request);
-    if (args->pass.waiting)
-        (void)opens_wait_cancel(args->pass.opens, &args->pass.wait);
-    if (args->pass.waiting || error.code == ERR_SHARING_VIOLATION)
+    bool others = args->pass.waiting;
+    if (others)
+        (void)file_pass_take_back(&args->pass);
+    if (others || error.code == ERR_SHARING_VIOLATION)
         error = err_new(ERR_AUTHORIZATION_FAILURE);
     args->pass.waiting = false;
     return error;

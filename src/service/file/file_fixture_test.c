@@ -88,8 +88,8 @@ struct err world_write(struct world *w, engine_fn *fn, void *args)
     if (!err_is(error))
         file_pass_committed(&request->pass);
     file_pass_end(&request->pass);
-    if (request->pass.waiting)
-        (void)opens_wait_cancel(w->opens, &request->pass.wait);
+    if (request->pass.owed)
+        (void)file_pass_take_back(&request->pass);
     return error;
 }
 
@@ -101,12 +101,12 @@ struct err world_read(struct world *w, engine_fn *fn, void *args)
         file_pass_read_begin(&request->pass);
         error = engine_view(w->store.engine, w->partition, ENGINE_WAIT, fn, args);
         if (request->pass.waiting) {
-            (void)opens_wait_cancel(w->opens, &request->pass.wait);
+            (void)file_pass_take_back(&request->pass);
             return err_new(ERR_CLIENT_CACHE_FLUSH_DELAY);
         }
     } while (!file_pass_read_end(&request->pass, &error) && !request->pass.waiting);
     if (request->pass.waiting) {
-        (void)opens_wait_cancel(w->opens, &request->pass.wait);
+        (void)file_pass_take_back(&request->pass);
         error = err_new(ERR_CLIENT_CACHE_FLUSH_DELAY);
     }
     file_pass_end(&request->pass);

@@ -58,7 +58,7 @@ struct err file_list_directory(struct txn *t, void *arg)
 
 /* What is told of a name, in this order: deleted shares by their incarnations, snapshots by their
  * stamps, the share. */
-struct place {
+struct list_position {
     char kind;       /* 'd', 'x' or 'z' */
     uint64_t number; /* of the first two */
 };
@@ -68,7 +68,7 @@ struct share_listing {
     struct cursor *scan;
     struct arena *arena;
     struct str partition, name;
-    struct place from; /* where to begin with the name */
+    struct list_position from; /* where to begin with the name */
     int64_t now;
     size_t found;
     size_t found_before; /* the name */
@@ -80,7 +80,7 @@ static bool is_full(const struct share_listing *l)
 }
 
 /* Unless the page is full: then the next one begins here. */
-static void tell(struct share_listing *l, struct place here, const struct share *share,
+static void tell(struct share_listing *l, struct list_position here, const struct share *share,
                  const struct share_snapshot *snapshot)
 {
     if (l->found < l->args->max) {
@@ -96,9 +96,9 @@ static void tell(struct share_listing *l, struct place here, const struct share 
 
 /* A name, and after a '/', which no name has, the place. One that is not ours begins at the name.
  */
-static struct place place_of(struct str text)
+static struct list_position place_of(struct str text)
 {
-    struct place place = {'d', 0};
+    struct list_position place = {'d', 0};
     uint64_t number = 0;
     for (size_t i = 1; i < text.n; i++) {
         int digit = ascii_hex(text.p[i]);
@@ -108,7 +108,7 @@ static struct place place_of(struct str text)
     }
     if (text.n != 17 || (text.p[0] != 'd' && text.p[0] != 'x' && text.p[0] != 'z'))
         return place;
-    return (struct place){text.p[0], number};
+    return (struct list_position){text.p[0], number};
 }
 
 /* The scan stands within the partition at or after `key`. */
@@ -125,7 +125,7 @@ static struct err tell_deleted(struct share_listing *l)
     while (on_row(l, STR("d")) && !is_full(l)) {
         TRY(share_decode(l->scan->value, &deleted));
         if (deleted.purge_at > l->now)
-            tell(l, (struct place){'d', deleted.incarnation}, &deleted, NULL);
+            tell(l, (struct list_position){'d', deleted.incarnation}, &deleted, NULL);
         TRY(cursor_next(l->scan));
     }
     return OK;
@@ -142,7 +142,7 @@ static struct err tell_snapshots(struct share_listing *l, const struct share *sh
         int64_t stamp = (int64_t)read_be64(&r);
         struct share_snapshot snapshot;
         TRY(share_decode_snapshot(l->scan->value, stamp, &snapshot));
-        tell(l, (struct place){'x', (uint64_t)stamp}, share, &snapshot);
+        tell(l, (struct list_position){'x', (uint64_t)stamp}, share, &snapshot);
         TRY(cursor_next(l->scan));
     }
     return OK;
@@ -163,7 +163,7 @@ static struct err tell_share(struct share_listing *l)
     if (l->args->wants_snapshots && share.snapshot_count > 0 && l->from.kind != 'z')
         TRY(tell_snapshots(l, &share));
     if (!is_full(l))
-        tell(l, (struct place){'z', 0}, &share, NULL);
+        tell(l, (struct list_position){'z', 0}, &share, NULL);
     return OK;
 }
 
@@ -175,7 +175,7 @@ static struct err walk_shares(struct share_listing *l)
         TRY(tell_share(l));
         if (is_full(l))
             return OK;
-        l->from = (struct place){'d', 0};
+        l->from = (struct list_position){'d', 0};
         struct buf after = buf_in(l->arena);
         buf_put(&after, l->partition);
         buf_putc(&after, 0);

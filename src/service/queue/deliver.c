@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which messages are visible, in the order of their next-visible times: get and peek.
+/* Finds the visible messages, ordered by next-visible time. Get and peek use it.
  *
- * Two sources are merged: the log, where a message's time is that of its insertion, and the v rows
- * that are due. The search only reads, so get and peek share it; get then writes what it chose. */
+ * The search merges two sources: the log, where a message's time is its insertion time, and the
+ * v rows that are due. It only reads, so get and peek share it; get then writes what it chose. */
 #include <assert.h>
 
 #include "service/queue/page.h"
 
 enum {
-    /* What one search looks at in vain: pages that are gone, messages that have expired. A get that
-     * has looked enough takes away what it met and goes on in another transaction. A peek only
-     * reads, and there is no other to go on: it looks much further before it says that there is
-     * nothing. */
+    /* How many useless items (deleted pages, expired messages) one search may pass over. A get
+     * that reaches the limit removes what it has met and continues in another transaction. A
+     * peek only reads and cannot continue, so it searches much further before it reports an
+     * empty queue. */
     GET_LOOK_MAX = 512,
     PEEK_LOOK_MAX = 4096,
-    /* How many pages with v rows of one time are looked at together. The rows say the time only to
-     * their grain, so the order within it is known once the pages are loaded; where so many share a
-     * grain, 16 at a time are put in order. */
+    /* How many pages with v rows of the same time are compared at once. A v row stores its time
+     * only to a coarse grain, so the exact order is known once the pages are loaded. Where more
+     * pages share a grain, they are ordered 16 at a time. */
     DUE_ROWS_MAX = 16,
-    /* How many pages are read together. */
+    /* how many pages one read fetches */
     PAGES_TOGETHER_MAX = 16,
 };
 
-/* How far past the present a search for due messages goes. When it finds none, the next search need
- * not begin before that time: so a queue with many messages in flight, whose v rows come and go
- * unseen, is searched ten times a second at most, and each deleted row is passed over once. Less
- * than the shortest visibility timeout, so a get never sees its own v rows. */
+/* How far into the future a search for due messages looks. If it finds none, no later search
+ * starts before that time. So a queue with many messages in flight, whose v rows come and go, is
+ * searched at most ten times a second, and each tombstone is passed over once. The value is
+ * below the shortest visibility timeout, so a get never meets its own v rows. */
 #define LOOK_AHEAD (TICKS_PER_SECOND / 10)
 
-/* Every page is loaded once in a transaction, so that all changes meet in one place. */
+/* A transaction loads each page once, so that all changes to a page are made to one copy. */
 struct loaded {
     struct page page;
     bool found;
@@ -49,31 +49,31 @@ struct expired {
 /* A v row that was read. */
 struct due_row {
     struct loaded *at;
-    uint32_t passed; /* the slots that were looked at */
-    bool over;       /* nothing of it is due any more */
+    uint32_t passed; /* slots already examined */
+    bool over;       /* no message of the row is due any more */
 };
 
 struct search {
     struct txn *t;
     const struct queue_state *s;
     int64_t now;
-    unsigned left; /* of how many more it may look at in vain */
+    unsigned left; /* how many more useless items the search may pass over */
     struct loaded *pages;
-    struct expired *expired; /* met on the way */
+    struct expired *expired; /* expired messages found on the way */
 
-    uint64_t head;   /* no message waits in the log before this */
-    uint64_t wanted; /* how many messages */
-    bool fetched;    /* the log's first pages were read together */
+    uint64_t head;   /* no message before this number waits in the log */
+    uint64_t wanted; /* how many messages the caller asked for */
+    bool fetched;    /* the first pages of the log were read together */
     bool has_logged;
-    struct chosen logged; /* the one at head */
+    struct chosen logged; /* the message at head */
 
     struct cursor *due; /* open while v rows may be due */
-    int64_t due_time;   /* of the rows that were read last */
+    int64_t due_time;   /* time of the v rows read last */
     unsigned due_count;
     struct due_row due_rows[DUE_ROWS_MAX];
     bool has_timed;
     struct chosen timed;
-    int64_t visible_from; /* the bound for the next search */
+    int64_t visible_from; /* where the next search may start */
 };
 
 static struct loaded *loaded_page(struct search *f, uint64_t id)
@@ -115,7 +115,7 @@ static const struct slot *slot_at(const struct chosen *c)
     return &c->at->page.slots[c->slot];
 }
 
-/* Whether the message is one to hand out; one that has expired is kept for removal. */
+/* True if the message can be handed out. An expired message is remembered for removal. */
 static bool search_wants(struct search *f, const struct chosen *c)
 {
     if (slot_at(c)->expires > f->now)
@@ -150,7 +150,8 @@ static struct err search_begin(struct search *f, struct txn *t, const struct que
 
 /* ---- the log ---- */
 
-/* The pages that the messages wanted fill, if the log's pages are about equally full. */
+/* Estimates how many pages hold the wanted messages, assuming that the log's pages are about
+ * equally full. */
 static uint64_t pages_wanted(const struct search *f, uint64_t pages)
 {
     uint64_t wanted = 1;
@@ -160,7 +161,7 @@ static uint64_t pages_wanted(const struct search *f, uint64_t pages)
     return wanted < PAGES_TOGETHER_MAX ? wanted : PAGES_TOGETHER_MAX;
 }
 
-/* Reads together, once, the pages at the log's head that the search will look at. */
+/* Reads the pages at the head of the log that the search will need, once and together. */
 static struct err fetch_pages(struct search *f)
 {
     uint64_t ids[PAGES_TOGETHER_MAX];
@@ -200,8 +201,7 @@ static void search_remember(struct search *f, int64_t time)
         f->visible_from = time;
 }
 
-/* The earliest message that the row stands for and that was not looked at yet; NULL when there is
- * none. */
+/* Returns the earliest message of the row that was not examined yet, or NULL. */
 static const struct slot *due_earliest(const struct search *f, const struct due_row *row)
 {
     const struct page *page = &row->at->page;
@@ -216,8 +216,8 @@ static const struct slot *due_earliest(const struct search *f, const struct due_
     return earliest;
 }
 
-/* Reads the next rows, all of one time, and then their pages together; none when no more are due.
- */
+/* Reads the next v rows, all of one time, and then their pages together. Reads none if no more
+ * are due. */
 static struct err due_read(struct search *f)
 {
     uint64_t ids[DUE_ROWS_MAX];
@@ -242,7 +242,8 @@ static struct err due_read(struct search *f)
     return OK;
 }
 
-/* The row whose earliest message is due first; NULL when the rows that were read are over. */
+/* Returns the row whose earliest message is due first, or NULL if all rows read so far are used
+ * up. */
 static struct due_row *due_first(struct search *f, const struct slot **slot)
 {
     struct due_row *first = NULL;
@@ -280,8 +281,9 @@ static struct err search_due(struct search *f)
 
 /* ---- both ---- */
 
-/* The next visible message; none when there is none, or the search has looked enough. A message in
- * the log became visible when it was put, which is what its receipt's stamp says. */
+/* Finds the next visible message. Finds none if there is none or the search has reached its
+ * limit. A message in the log became visible when it was put; the stamp of its receipt is that
+ * time. */
 static struct err search_next(struct search *f, struct chosen *c, bool *found)
 {
     TRY(search_log(f));
@@ -301,8 +303,7 @@ static struct err search_next(struct search *f, struct chosen *c, bool *found)
     return OK;
 }
 
-/* The first v row that still stands for something when the search ends is where the next one has to
- * begin. */
+/* The next search must start at the first v row that still has messages, so remember it. */
 static struct err search_end(struct search *f)
 {
     int64_t time;
@@ -335,7 +336,7 @@ static struct err search_run(struct search *f, unsigned count_max, struct found 
     return search_end(f);
 }
 
-/* `left` of the search is set by the caller. */
+/* The caller sets search.left. */
 static struct err find(struct search *f, struct txn *t, const struct queue_state *s,
                        unsigned count_max, struct found *out)
 {
@@ -405,7 +406,7 @@ static struct err hand_out(struct txn *t, struct queue_state *s, const struct ch
     return show(t, s, c, get);
 }
 
-/* Writes what the search found out and what is handed out. */
+/* Writes the state that the search found and the messages that are handed out. */
 static struct err take(struct txn *t, struct queue_state *s, const struct search *f,
                        const struct found *found, struct queue_get_messages *get)
 {

@@ -66,17 +66,25 @@ static struct err see_slot(struct txn *t, const struct queue_state *s, struct pa
     const struct slot *is = &page->slots[slot];
     struct str text;
     int64_t inserted;
-    if (is->gone || is->expires <= txn_now(t) || (out->timed_only && !is->timed))
+    uint64_t number = number_of(page->id, slot);
+    if (is->gone || is->expires <= txn_now(t) || (out->timed_only && !is->timed) ||
+        number < out->from || out->cut)
         return OK;
     if (out->count == QUEUE_INSPECT_MAX) {
         out->cut = true;
+        out->next = number;
         return OK;
     }
     TRY(page_show(t, s, page, slot, &inserted, &text));
     bool with_text = out->texts && text.n <= QUEUE_INSPECT_TEXT_MAX - out->text_bytes;
+    if (out->whole && !with_text) {
+        out->cut = true;
+        out->next = number;
+        return OK;
+    }
     out->text_bytes += with_text ? text.n : 0;
     out->messages[out->count++] = (struct queue_seen){
-        .id = queue_id_make(s, number_of(page->id, slot)),
+        .id = queue_id_make(s, number),
         .inserted = inserted,
         .expires = is->expires,
         .next_visible = is->timed ? is->next_visible : 0,
@@ -117,8 +125,11 @@ static struct err see_pages(struct txn *t, struct queue_inspect *out, size_t pag
     out->total = s.count;
     out->cut = false;
     struct queue_key key = queue_key_of(&s, KEY_PAGE, 0);
+    struct queue_key first = queue_key_of(&s, KEY_PAGE, page_of(out->from));
     key.n = KEY_HEAD_BYTES;
     TRY(cursor_open(t, queue_key_str(&key), &c));
+    if (out->from > 0)
+        TRY(cursor_seek(c, queue_key_str(&first)));
     for (size_t pages = 0; c->valid && !out->cut && pages < pages_max; pages++) {
         TRY(see_page(t, &s, page_number(c->key), out));
         TRY(cursor_next(c));

@@ -1,45 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queues as an operator sees them: how many messages wait in all, and what state each message of a
- * queue is in. Reads; nothing is handed out, and no dequeue is counted. */
+/* Queues as an operator sees them: how many messages wait in total, and the state of each
+ * message of a queue. These functions only read: no message is handed out and no dequeue is
+ * counted. */
 #ifndef SERVICE_QUEUE_INSPECT_H
 #define SERVICE_QUEUE_INSPECT_H
 
 #include "service/queue/queue.h"
 
 enum {
-    QUEUE_USAGE_QUEUES_MAX = 10000,   /* looked at in one go */
-    QUEUE_USAGE_AGES_MAX = 100,       /* of those the oldest message is looked for in so many */
+    QUEUE_USAGE_QUEUES_MAX = 10000,   /* queues examined by one call */
+    QUEUE_USAGE_AGES_MAX = 100,       /* in how many of them the oldest message is looked up */
     QUEUE_INSPECT_MAX = 1000,         /* messages of one answer */
-    QUEUE_INSPECT_TEXT_MAX = 2 << 20, /* bytes of their texts; further ones come without theirs */
+    QUEUE_INSPECT_TEXT_MAX = 2 << 20, /* total bytes of their texts; later messages come without
+                                       * text */
 };
 
 struct queue_usage {
     uint64_t queues;
     uint64_t messages; /* visible or not */
-    int64_t oldest;    /* when the oldest that was found was put; 0: there is none */
-    bool cut;          /* there are more queues than were looked at */
+    int64_t oldest;    /* insertion time of the oldest message found; 0: none */
+    bool cut;          /* there are more queues than were examined */
 };
-/* Of all accounts. Waits for the disk. */
+/* Covers all accounts. Waits for the disk. */
 struct err queue_usage(struct store *store, struct queue_usage *out);
 
-/* A message as it is. */
+/* One message and its state. */
 struct queue_seen {
     struct guid id;
     int64_t inserted, expires;
-    int64_t next_visible; /* 0: it waits to be got for the first time */
-    int64_t handed_out;   /* when it was last got, updated or put */
+    int64_t next_visible; /* 0: it was never handed out */
+    int64_t handed_out;   /* when it was last handed out, updated or put */
     uint64_t dequeues;
-    struct str text; /* none unless texts are asked for and there is room */
+    struct str text; /* absent unless texts were asked for and fit */
 };
 struct queue_inspect {
     struct arena *arena;
-    bool timed_only; /* only those that were got, updated or put to be seen later */
-    bool texts;      /* with what they say */
+    bool timed_only; /* only messages that have a next-visible time */
+    bool texts;      /* include the texts */
+    bool whole;      /* rather fewer messages than one without its text */
+    uint64_t from;   /* the number of the message to begin with; see next */
     struct queue_seen *messages;
     size_t count;
     size_t text_bytes;
     uint64_t total; /* messages of the queue */
     bool cut;       /* there are more than QUEUE_INSPECT_MAX */
+    uint64_t next;  /* if so: `from` of those */
 };
 engine_fn queue_inspect;
 

@@ -93,3 +93,31 @@ void test_queue_usage_counts_all_queues(void)
     CHECK_INT(usage.oldest, FIXTURE_NOW);
     fixture_release(&f);
 }
+
+void test_list_messages_goes_on_where_it_was_cut(void)
+{
+    enum { COUNT = 2500 };
+    struct fixture f;
+    unsigned seen = 0;
+    uint64_t from = 0;
+    fixture_init(&f);
+    for (unsigned i = 0; i < COUNT; i++) {
+        char text[32];
+        (void)snprintf(text, sizeof text, "message %u", i);
+        (void)fixture_put(&f, text);
+    }
+    for (bool more = true; more;) {
+        struct queue_inspect page = {.arena = &f.arena, .texts = true, .whole = true, .from = from};
+        CHECK_OK(fixture_view(&f, queue_inspect, &page));
+        for (size_t i = 0; i < page.count; i++) {
+            char text[32];
+            (void)snprintf(text, sizeof text, "message %u", seen++);
+            CHECK(str_eq(page.messages[i].text, str_of(text)));
+        }
+        more = page.cut;
+        CHECK(!more || page.next > from);
+        from = page.next;
+    }
+    CHECK_INT(seen, COUNT);
+    fixture_release(&f);
+}

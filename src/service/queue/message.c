@@ -11,7 +11,7 @@ static int64_t time_after(int64_t now, int64_t seconds)
 
 static int64_t expiry(int64_t now, int64_t ttl_s)
 {
-    /* A time to live that reaches past the last date that can be shown is one without end. */
+    /* A time to live that ends after the last date that can be shown counts as endless. */
     if (ttl_s == QUEUE_TTL_NEVER || ttl_s >= (QUEUE_EXPIRES_NEVER - now) / TICKS_PER_SECOND)
         return QUEUE_EXPIRES_NEVER;
     return time_after(now, ttl_s);
@@ -47,7 +47,7 @@ struct err queue_put_message(struct txn *t, void *arg)
     return queue_state_save(t, &s);
 }
 
-/* Finds the message that the change names, if its receipt is the latest. */
+/* Finds the message that the change names and checks that the receipt is the latest. */
 static struct err load_held(struct txn *t, const struct queue_state *s,
                             const struct queue_change_message *change, struct page *page,
                             unsigned *slot)
@@ -67,8 +67,8 @@ static struct err load_held(struct txn *t, const struct queue_state *s,
     return OK;
 }
 
-/* The documentation forbids a visibility past the expiry, the service is known not to (and the
- * newer documentation says so): the message is then never seen again. */
+/* The older documentation forbids a visibility past the expiry; the service allows it, and the
+ * newer documentation says so. Such a message is never seen again. */
 struct err queue_update_message(struct txn *t, void *arg)
 {
     struct queue_change_message *change = arg;

@@ -22,19 +22,19 @@ enum {
 };
 
 enum {
-    /* What a page holds besides its last message. Appending rewrites the page, so it is no larger
-     * than what is cheap to copy. */
+    /* Limit for a page before its last message is added. Appending rewrites the page, so a page
+     * stays small enough to copy cheaply. */
     PAGE_BYTES_MAX = 8000,
 };
 
-/* A page takes the messages of one burst. Where messages come one by one, each gets its own: to
- * write eight of them again for the ninth would be a waste. */
+/* A page takes the messages of one burst. Messages that arrive one by one get a page each:
+ * rewriting eight of them to add a ninth would cost more than it saves. */
 #define PAGE_BURST (50 * TICKS_PER_MS)
 
 /* ---- reading ---- */
 
-/* Every operation goes through entries or slots: as words at known places, not field by field
- * through the reader. */
+/* Every operation reads entries or slots, so they are read as words at fixed offsets instead of
+ * field by field. */
 static bool entry_next(struct reader *r, struct page_entry *e)
 {
     if (r->n < ENTRY_HEAD_BYTES)
@@ -49,7 +49,7 @@ static bool entry_next(struct reader *r, struct page_entry *e)
     return !r->bad && e->inserted >= 0 && e->expires >= 0;
 }
 
-/* The next entry's head; NULL when there is none that is whole. */
+/* Returns the next entry's header, or NULL if no complete entry is left. */
 static const char *entry_head(struct reader *r)
 {
     const char *head = r->p;
@@ -75,7 +75,7 @@ static bool form_begin(struct reader *r)
     return read_u8(r) == FORM;
 }
 
-/* From the page's own row: nothing has become of its messages. */
+/* Decodes a page from its own row alone: none of its messages has changed. */
 static bool page_decode(struct str row, struct page *page)
 {
     struct reader r = reader_of(row);
@@ -103,13 +103,13 @@ static bool slots_decode(struct str row, struct page *page)
     page->count = (unsigned)count;
     page->expires_at = (int64_t)queue_word_at(row.p + 1);
     memcpy(page->slots, row.p + SLOTS_HEAD_BYTES, count * SLOT_BYTES);
-    int64_t times = page->expires_at; /* negative if one of them is */
+    int64_t times = page->expires_at; /* negative if any of the times is */
     for (size_t i = 0; i < count; i++)
         times |= page->slots[i].expires | page->slots[i].next_visible;
     return times >= 0;
 }
 
-/* Pages of messages that were put to be seen later have an s row from the start. */
+/* A page of delayed messages has an s row from the start. */
 static bool in_log(uint64_t page)
 {
     return page < page_of(QUEUE_NUMBER_DELAYED);
@@ -214,7 +214,7 @@ static struct err move_expiry(struct txn *t, struct queue_state *s, uint64_t pag
     return txn_insert(t, &(struct engine_row){.key = queue_key_str(&key), .value = STR("")});
 }
 
-/* The row of the log's last page, if the message still goes into it; absent when it starts one. */
+/* Returns the row of the log's last page if the message still fits into it, otherwise absent. */
 static struct err open_page(struct txn *t, const struct queue_state *s, const struct page_entry *e,
                             struct str *row)
 {
@@ -242,7 +242,7 @@ static void put_entry(char *to, const struct page_entry *e)
         memcpy(to + ENTRY_HEAD_BYTES, e->text.p, e->text.n);
 }
 
-/* Where the e row of a page stands of whose messages nothing has become yet. */
+/* Computes where the e row of a page stands whose messages are all unchanged. */
 static bool earliest_expiry(struct str row, int64_t *earliest)
 {
     struct reader r = reader_of(row);
@@ -257,7 +257,7 @@ static bool earliest_expiry(struct str row, int64_t *earliest)
     return reader_done(&r) && *earliest >= 0;
 }
 
-/* Writes the message to the end of the page's row, which is absent for a new page. */
+/* Appends the message to the page's row. An absent row starts a new page. */
 static struct err put_page(struct txn *t, struct queue_state *s, uint64_t id, struct str row,
                            const struct page_entry *e)
 {
@@ -315,7 +315,7 @@ static struct queue_key visible_key(const struct queue_state *s, int64_t time, u
     return queue_key_timed(s, KEY_VISIBLE, (int64_t)(grain_of(time) << VISIBLE_GRAIN_BITS), page);
 }
 
-/* Whether a message of the page besides this one needs the v row at that time. So it is there. */
+/* True if another message of the page also needs the v row at that time. */
 static bool others_need(const struct page *page, unsigned slot, int64_t time)
 {
     for (unsigned i = 0; i < page->count; i++) {
@@ -327,7 +327,7 @@ static bool others_need(const struct page *page, unsigned slot, int64_t time)
     return false;
 }
 
-/* Takes away the v row of a message, unless another of the page needs it too. */
+/* Deletes the v row of a message unless another message of the page needs it. */
 static struct err drop_visible(struct txn *t, const struct queue_state *s, const struct page *page,
                                unsigned slot)
 {
@@ -414,7 +414,7 @@ static struct err page_drop(struct txn *t, struct queue_state *s, const struct p
         s->head = number_of(page->id + 1, 0);
     if (s->count > 0)
         return OK;
-    /* Nothing is left to be found, so the next search need not look. */
+    /* No message is left, so the next search can skip the whole log. */
     s->head = s->tail;
     s->visible_from = QUEUE_TIME_NEVER;
     s->expires_from = QUEUE_TIME_NEVER;
@@ -424,7 +424,7 @@ static struct err page_drop(struct txn *t, struct queue_state *s, const struct p
 struct err page_finish(struct txn *t, struct queue_state *s, struct page *page)
 {
     uint64_t end = number_of(page->id + 1, 0);
-    /* Nothing more goes into it: what the s row says is said of all its messages. */
+    /* The page is closed: its s row must describe all of its messages. */
     if (page->id == page_of(s->tail) && s->tail < end)
         s->tail = end;
     return all_gone(page) ? page_drop(t, s, page) : slots_save(t, s, page);

@@ -107,8 +107,9 @@ struct err queue_create(struct txn *t, void *arg)
     return properties_save(t, &p);
 }
 
-/* The cloud blocks the name for half a minute (QueueBeingDeleted) while it collects the messages.
- * Here the collecting needs no block: there is one only for those who ask for it. */
+/* The cloud refuses the name for half a minute (QueueBeingDeleted) while it deletes the
+ * messages. Here deletion needs no such time, so the name is blocked only if the caller asks for
+ * it. */
 struct err queue_delete(struct txn *t, void *arg)
 {
     const struct queue_delete *delete = arg;
@@ -141,8 +142,8 @@ static struct err count_expired_pages(struct txn *t, const struct queue_state *s
     return OK;
 }
 
-/* Messages that have expired but are not swept yet are not there for anyone: the count leaves them
- * out. How many are looked for is bounded; past it the count errs upwards, which it may. */
+/* An expired message that the sweep has not removed yet must not be counted. The search for them
+ * is bounded; past the bound the count is too high, which the API allows ("approximate"). */
 static struct err count_expired(struct txn *t, const struct queue_state *s, uint64_t *count)
 {
     *count = 0;
@@ -201,8 +202,8 @@ struct err queue_set_acl(struct txn *t, void *arg)
 
 /* ---- the list ---- */
 
-/* Takes the queue at the scan, if it is one; a partition that has only rows of a deleted queue left
- * has no properties. */
+/* Adds the queue at the cursor to the list. A partition that holds only rows of a deleted queue
+ * has no properties row and is skipped. */
 static struct err list_take(struct queue_list *list, size_t head_n, const struct cursor *scan)
 {
     struct properties p;
@@ -221,7 +222,7 @@ static struct err list_take(struct queue_list *list, size_t head_n, const struct
     return OK;
 }
 
-/* To the first row past the partition: the properties of the next queue, which come first. */
+/* Moves to the first row of the next partition, which is the queue's properties row. */
 static struct err scan_past(struct cursor *scan, struct buf *partition)
 {
     buf_putc(partition, '\0');

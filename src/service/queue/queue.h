@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue service: what queues and messages mean. Each function of type engine_fn is the
- * transaction of the operation of its name, run over the queue's partition with its struct as arg.
+/* The queue service: what queues and messages mean. Each engine_fn is the transaction of the
+ * operation of the same name. It runs in the queue's partition with its struct as arg.
  *
- * The article's rules for queues: Q1, a message that was got is invisible until the time it was got
- * plus the visibility timeout, and deleted only by who shows its receipt; Q2, no other check: the
- * last writer wins. */
+ * The article's rules for queues: Q1, a received message stays invisible until its visibility
+ * timeout has passed, and only the holder of its latest receipt can delete it. Q2, nothing else
+ * is checked: the last writer wins. */
 #ifndef SERVICE_QUEUE_QUEUE_H
 #define SERVICE_QUEUE_QUEUE_H
 
@@ -21,27 +21,27 @@ enum {
     QUEUE_RECEIPT_BYTES = 12,
 };
 
-/* A message that lives until it is deleted; shown as the last second of the year 9999. */
+/* Time to live of a message that never expires; shown as the last second of the year 9999. */
 #define QUEUE_TTL_NEVER     (-1)
 #define QUEUE_EXPIRES_NEVER (253402300799LL * TICKS_PER_SECOND)
 
 /* ---- queues ---- */
 
-/* The partition of a queue; all that a queue is lies in it. Names hold no slash. */
+/* The partition that holds everything of a queue. Names contain no slash. */
 struct str queue_partition(struct arena *a, struct str account, struct str queue);
 
-/* Makes a queue. Where there is one already, *existed is set if its metadata are the same, as the
- * service compares them: names without regard to case and in any order, values exactly. Else
- * ERR_QUEUE_ALREADY_EXISTS. ERR_QUEUE_BEING_DELETED: see queue_delete. */
+/* Creates a queue. If it exists and has the same metadata, *existed is set. Metadata names are
+ * compared without case and in any order, values exactly. Otherwise ERR_QUEUE_ALREADY_EXISTS.
+ * ERR_QUEUE_BEING_DELETED: see queue_delete. */
 struct queue_create {
     struct str metadata; /* in the form of service/common/pairs.h */
     bool existed;
 };
 engine_fn queue_create;
 
-/* Deletes the queue with all that is in it, in a transaction whose size does not depend on how much
- * that is: queue_sweep takes the rows away later. Until `blocked_ticks` have passed, queue_create
- * says ERR_QUEUE_BEING_DELETED. A NULL arg frees the name at once. */
+/* Deletes the queue and its messages. The cost does not depend on how many there are:
+ * queue_sweep deletes the rows later. queue_create returns ERR_QUEUE_BEING_DELETED until
+ * `blocked_ticks` have passed. A NULL arg frees the name at once. */
 struct queue_delete {
     int64_t blocked_ticks;
 };
@@ -69,7 +69,8 @@ engine_fn queue_set_acl;
 
 /* ---- messages ---- */
 
-/* Shown by who wants to update or delete a message; a new one for each time it is handed out. */
+/* Proof that a client received a message, needed to update or delete it. Each delivery makes a
+ * new one. */
 struct queue_receipt {
     unsigned char bytes[QUEUE_RECEIPT_BYTES];
 };
@@ -88,7 +89,7 @@ struct queue_put_message {
     struct str text;
     uint32_t visibility_s;        /* less than ttl_s */
     int64_t ttl_s;                /* at least 1, or QUEUE_TTL_NEVER */
-    struct queue_message message; /* made: all but the text */
+    struct queue_message message; /* output, except the text */
 };
 engine_fn queue_put_message;
 
@@ -99,32 +100,32 @@ struct queue_get_messages {
     uint32_t visibility_s; /* of get: at least 1 */
     struct queue_message *messages;
     unsigned count;
-    /* Nothing was found before the transaction had looked at as much as one should (many messages
-     * at the head have expired, say): its progress is kept, and it is to be run again. */
+    /* Output: the transaction reached its search limit (for example, many expired messages at
+     * the head) before it found a message. It has saved its progress; run it again. */
     bool again;
-    bool nothing; /* of queue_poll_messages */
+    bool nothing; /* output of queue_poll_messages */
 };
-/* A read that finds out whether a get is worth a write: `nothing` is set when no message can be
- * visible now. */
+/* A read that tells whether a get is worth a write: sets `nothing` if no message can be visible
+ * now. */
 engine_fn queue_poll_messages;
 engine_fn queue_get_messages;
 engine_fn queue_peek_messages;
 
-/* Update and delete. ERR_MESSAGE_NOT_FOUND: no such message, or it has expired.
- * ERR_POP_RECEIPT_MISMATCH: got or updated since by another. */
+/* Update and delete. ERR_MESSAGE_NOT_FOUND: the message does not exist or has expired.
+ * ERR_POP_RECEIPT_MISMATCH: another client has received or updated it since. */
 struct queue_change_message {
     struct guid id;
-    bool names_none; /* the request's id has no form that a message's id has */
+    bool names_none; /* the request's id cannot be a message id */
     struct queue_receipt receipt;
-    struct str text; /* of update: absent keeps it */
+    struct str text; /* of update; absent keeps the old text */
     uint32_t visibility_s;
-    int64_t next_visible;             /* of update: made */
-    struct queue_receipt new_receipt; /* the same */
+    int64_t next_visible;             /* output of update */
+    struct queue_receipt new_receipt; /* output of update */
 };
 engine_fn queue_update_message;
 engine_fn queue_delete_message;
 
-/* Deletes all messages, visible or not, as cheaply as queue_delete does. No arg. */
+/* Deletes all messages, visible or not, at the same cost as queue_delete. No arg. */
 engine_fn queue_clear_messages;
 
 /* ---- across queues ---- */
@@ -143,19 +144,20 @@ struct queue_list {
     size_t count;
     struct str next; /* the next page's `from`; absent at the end */
 };
-/* A read; in whatever partition, it looks at all of the account's. */
+/* A read over all queues of the account, whatever partition it runs in. */
 engine_fn queue_list;
 
-/* The background sweep's job: takes away messages that have expired, and what deleted queues and
- * cleared messages left. Its context keeps its place between steps; all zero is the start. */
+/* Background job: deletes expired messages, and the rows that deleted queues and cleared
+ * messages have left. The struct remembers where the next step continues; start with all zeros. */
 struct queue_sweep {
-    char after[128]; /* the partition that was looked at last */
+    char after[128]; /* the last partition examined */
     size_t after_n;
-    bool unfinished; /* some queue of this round has more to do */
+    bool unfinished; /* at least one queue of this round has more work */
 };
 sweep_step queue_sweep;
 
-/* The messages that rows of a queue belong to. arg: an owner_search (service/common/owner.h). */
+/* Finds the messages that rows of a queue belong to. arg: an owner_search
+ * (service/common/owner.h). */
 engine_fn queue_row_owners;
 
 #endif

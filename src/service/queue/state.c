@@ -20,8 +20,8 @@ struct err queue_key_read(struct str key, int64_t *time, uint64_t *page)
 
 /* ---- the state ---- */
 
-/* A state row: a byte that names the form, the numbers as words at known places (every operation
- * reads them, and nearly every one writes them), then dead_from if there is one. Little-endian. */
+/* A state row: a format byte, then numbers at fixed offsets, because every operation reads them
+ * and nearly every one writes them, then dead_from if present. Little-endian. */
 enum {
     STATE_FORM = 0,
     STATE_AT_INCARNATION = 1, /* 0 when the queue does not exist */
@@ -53,9 +53,9 @@ static void state_take_words(struct queue_state *s, struct str row)
     s->blocked_until = 0;
 }
 
-/* The older form: a record (service/common/record.h), which has no field 0. Queues of older stores
- * are read from it and written in the new form. A deleted queue whose name is blocked is still
- * written as a record. */
+/* The older format: a record (service/common/record.h), which has no field 0. It is read from
+ * older stores and rewritten in the new format. A deleted queue whose name is blocked is still
+ * written this way. */
 enum state_field {
     STATE_INCARNATION = 1, /* 0 when the queue does not exist */
     STATE_HEAD,
@@ -63,10 +63,10 @@ enum state_field {
     STATE_TAIL_SINCE,
     STATE_DELAYED,
     STATE_COUNT,
-    STATE_VISIBLE_FROM, /* left out for QUEUE_TIME_NEVER, one more than it is */
+    STATE_VISIBLE_FROM, /* stored plus one; absent for QUEUE_TIME_NEVER */
     STATE_EXPIRES_FROM,
     STATE_DEAD_FROM,
-    STATE_UNTOUCHED, /* one more than it is: queues from before there was the field have none */
+    STATE_UNTOUCHED, /* stored plus one; queues older than the field lack it */
     STATE_BLOCKED_UNTIL,
 };
 
@@ -151,7 +151,7 @@ struct err queue_state_load(struct txn *t, struct queue_state *s)
     return s->exists ? OK : err_new(ERR_QUEUE_NOT_FOUND);
 }
 
-/* One that does not exist has nothing but dead_from. */
+/* The state of a missing queue has no field but dead_from. */
 static void state_put_words(char *row, const struct queue_state *s)
 {
     static const struct queue_state none = {.visible_from = QUEUE_TIME_NEVER,

@@ -21,42 +21,42 @@
 
 #include "service/queue/queue.h"
 
-/* A message's number is that of its page and its place in it. */
+/* A message's number consists of its page and its slot in the page. */
 enum { PAGE_SHIFT = 5, PAGE_SLOTS_MAX = 1 << PAGE_SHIFT };
-/* Messages that are put to be seen later do not wait in the log; each has a page of its own. */
+/* Numbers of delayed messages. They are not in the log; each has a page of its own. */
 #define QUEUE_NUMBER_DELAYED (1ULL << 63)
 #define QUEUE_TIME_NEVER     INT64_MAX
 
 struct queue_state {
     bool exists; /* false: only rows of old incarnations are left */
     uint64_t incarnation;
-    /* The log: a message that waits to be got for the first time has head <= number < tail, and
-     * nothing before head waits. So the head is found without a search. */
+    /* The log holds the messages that were never received: head <= number < tail. No message
+     * before head waits, so the head is found without a search. */
     uint64_t head;
     uint64_t tail;
     int64_t tail_since; /* when the first message of the log's last page was put */
-    /* The log's pages from this one on have no s row: nobody need look for one when the first of a
-     * page's messages is got, and a search that finds nothing is the dearest. */
+    /* The log's pages from this one on have no s row. So the first get of a page does not search
+     * for one; searching for a missing row is the most expensive read. */
     uint64_t untouched;
-    uint64_t delayed; /* how many messages were put to be seen later */
+    uint64_t delayed; /* number of delayed messages ever put */
     uint64_t count;   /* of messages, visible or not */
-    /* Lower bounds: no v row, no e row is earlier. QUEUE_TIME_NEVER when there are none. A scan
-     * starts here, past all the keys that were deleted before. */
+    /* Lower bounds: no v row and no e row is earlier. QUEUE_TIME_NEVER if there are none. Scans
+     * start here and so skip the tombstones before it. */
     int64_t visible_from;
     int64_t expires_from;
-    /* Given: rows of old incarnations are left, none before this key. */
+    /* If given: rows of old incarnations are left, none before this key. */
     struct str dead_from;
-    int64_t blocked_until; /* of a deleted queue: the name cannot be taken before; 0: it can */
+    int64_t blocked_until; /* of a deleted queue: the name is blocked until then; 0: it is free */
 };
 
-/* Decodes a state row; absent gives the state of a queue that does not exist. ERR_CORRUPT. */
+/* Decodes a state row. An absent row is a queue that does not exist. ERR_CORRUPT. */
 struct err queue_state_decode(struct str value, struct queue_state *s);
 struct err queue_state_read(struct txn *t, struct queue_state *s);
 /* The same for a queue that must exist: ERR_QUEUE_NOT_FOUND. */
 struct err queue_state_load(struct txn *t, struct queue_state *s);
-/* Writes it, or takes the row away when it says nothing. */
+/* Writes the state, or deletes the row if the state is empty. */
 struct err queue_state_save(struct txn *t, const struct queue_state *s);
-/* Ends the present incarnation: all its messages are gone. */
+/* Ends the current incarnation: all of its messages are gone. */
 void queue_state_bury(struct txn *t, struct queue_state *s);
 
 /* ---- words of keys (big-endian: byte order is number order), and of rows (little-endian) ---- */

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The background sweep: messages that have expired, and rows of incarnations that are over. */
+/* The background sweep: deletes expired messages and the rows of old incarnations. */
 #include <assert.h>
 
 #include "service/queue/page.h"
 
 enum {
-    SWEEP_QUEUES_MAX = 500, /* looked at by one call */
-    SWEEP_BUSY_MAX = 16,    /* of them, worked on */
-    SWEEP_ROWS_MAX = 1000,  /* taken away from them together */
+    SWEEP_QUEUES_MAX = 500, /* queues examined by one call */
+    SWEEP_BUSY_MAX = 16,    /* queues worked on by one call */
+    SWEEP_ROWS_MAX = 1000,  /* rows deleted by one call in all */
 };
 
-/* As for visibility: the next search for expired messages begins no sooner. */
+/* As with visibility: the next search for expired messages starts no sooner. */
 #define SWEEP_AHEAD TICKS_PER_SECOND
 
 /* ---- one queue, one transaction ---- */
 
 struct sweep_one {
-    struct grouped_update group; /* of all that are worked on at the same time */
+    struct grouped_update group; /* of all queues that are worked on together */
     unsigned rows_max;
     unsigned removed;
 };
 
-/* Takes the expired messages of a page away. */
+/* Deletes the expired messages of a page. */
 static struct err sweep_page(struct txn *t, struct queue_state *s, uint64_t id, unsigned *removed)
 {
     struct page page;
@@ -52,7 +52,7 @@ static struct err sweep_expired_rows(struct txn *t, struct queue_state *s, struc
             return OK;
         TRY(sweep_page(t, s, id, &removed));
         TRY(cursor_next(c));
-        /* A page where nothing had to go was work too. */
+        /* A page without expired messages counts as work, too. */
         *left -= removed + 1 < *left ? removed + 1 : *left;
     }
     if (!c->valid && s->count > 0)
@@ -141,9 +141,9 @@ static bool sweep_visit(struct str partition, struct str value, void *arg)
     return ++v->looked < SWEEP_QUEUES_MAX && v->busy_count < SWEEP_BUSY_MAX;
 }
 
-/* All at the same time, so that they share a commit: when thousands of queues were deleted, a flush
- * for each would take longer than the deleting did. They also share what one commit may take away,
- * so that those who wait for it notice no more of many queues than of one. */
+/* Submits all updates together so that they share a commit: after thousands of queues were
+ * deleted, a flush for each would take longer than the deletes did. They also share one limit on
+ * deleted rows, so that other requests wait no longer for many queues than for one. */
 static struct err sweep_busy(struct store *store, const struct sweep_visit *v, bool *unfinished,
                              struct sweep_report *report)
 {
@@ -159,7 +159,7 @@ static struct err sweep_busy(struct store *store, const struct sweep_visit *v, b
     engine_updates_wait(store->engine, group, v->busy_count);
     for (unsigned i = 0; i < v->busy_count; i++) {
         TRY(ones[i].group.update.result);
-        /* A long job takes its turns with the other queues' short ones. */
+        /* A long job takes turns with the short jobs of other queues. */
         *unfinished = *unfinished || ones[i].removed == ones[i].rows_max;
         report->removed += ones[i].removed;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where entities that pass a filter can lie: a list of boxes, each a span of PartitionKeys and a
  * span of RowKeys. A scan asks for the next position in any of them and goes there. Keys are in key
- * form (see place.h), so their order is that of their bytes. */
+ * form (see names.h), so their order is that of their bytes. */
 #ifndef SERVICE_TABLE_BOUNDS_H
 #define SERVICE_TABLE_BOUNDS_H
 

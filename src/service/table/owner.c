@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/common/owner.h"
 #include "service/common/name.h"
-#include "service/table/place.h"
+#include "service/table/names.h"
 #include "service/table/table.h"
 
 /* The partition is account/table/PartitionKey, and a key the table's id and the RowKey. */

@@ -2,7 +2,7 @@
 #include "service/table/sweep.h"
 
 #include "service/table/bounds.h"
-#include "service/table/place.h"
+#include "service/table/names.h"
 
 enum {
     SWEEP_PARTITIONS = 64, /* at a time: their updates share a commit */
@@ -71,7 +71,7 @@ struct sweep_batch {
 static void batch_begin(struct sweep_batch *b, struct table_sweep *s)
 {
     struct str garbage = sweep_garbage(s);
-    struct table_place place = {
+    struct table_ref place = {
         .account = str_from(sweep_tables(s), 2),
         .table = str_from(garbage, 1 + TABLE_ID_BYTES),
     };

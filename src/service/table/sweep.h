@@ -5,7 +5,7 @@
 
 #include "service/account/account.h"
 #include "service/common/sweeper.h"
-#include "service/table/place.h"
+#include "service/table/names.h"
 
 /* How far the sweep of one deleted table has come; all zero: none was found yet. No write can reach
  * a deleted table, so one pass over its partitions finds all its rows; `reached` keeps the next

@@ -8,7 +8,7 @@
 #include "service/common/verdict.h"
 #include "service/table/bounds.h"
 #include "service/table/filter.h"
-#include "service/table/place.h"
+#include "service/table/names.h"
 
 enum { TABLE_PAGE_MAX = 1000, TABLE_PAGE_BYTES_MAX = 4 << 20, TABLE_PAGE_MS_MAX = 5000 };
 
@@ -16,7 +16,7 @@ enum { TABLE_PAGE_MAX = 1000, TABLE_PAGE_BYTES_MAX = 4 << 20, TABLE_PAGE_MS_MAX 
 
 /* A table as its row holds it. */
 struct table {
-    uint64_t id;     /* see place.h */
+    uint64_t id;     /* see names.h */
     struct str name; /* as it was made */
     struct str acl;  /* encoded access policies; absent when there are none */
 };
@@ -100,7 +100,7 @@ enum entity_change_kind {
 
 struct entity_change {
     enum entity_change_kind kind; /* of a group's changes */
-    struct table_place place;
+    struct table_ref place;
     struct str pk; /* as sent */
     struct str rk;
     /* The row, built with entity_add and ours to write the stamp into; absent for a delete. */
@@ -126,7 +126,7 @@ struct err table_insert_or_merge_entity(struct txn *t, void *arg);
 
 /* An entity group transaction: all changes or none, in order. */
 struct entity_group {
-    struct table_place place;
+    struct table_ref place;
     struct entity_change **changes; /* of one table and PartitionKey, each RowKey once */
     size_t count;
 
@@ -136,7 +136,7 @@ struct err table_entity_group_transaction(struct txn *t, void *arg);
 
 struct entity_get {
     struct arena *arena;
-    struct table_place place;
+    struct table_ref place;
     struct str rk;
 
     struct str record; /* copied */
@@ -165,7 +165,7 @@ bool key_clip_holds(struct arena *a, const struct key_clip *clip, struct str pk,
 
 struct entity_query {
     struct arena *arena;
-    struct table_place place;
+    struct table_ref place;
     const struct filter *filter; /* NULL: all */
     struct str from_pk, from_rk; /* where to go on, as sent; absent: from the first */
     struct key_clip clip;

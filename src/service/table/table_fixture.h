@@ -14,7 +14,7 @@ struct people {
     struct engine *engine;
     struct store store;
     struct arena arena;
-    struct table_place people;
+    struct table_ref people;
 };
 
 struct err people_update(struct people *f, struct str partition, engine_fn *fn, void *arg);

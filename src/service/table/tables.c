@@ -52,7 +52,7 @@ static struct err load_table(struct txn *t, struct str key, enum err_code missin
     return table_decode(row, out) ? OK : err_new(ERR_CORRUPT);
 }
 
-struct err table_find(struct txn *t, const struct table_place *place, uint64_t *id)
+struct err table_find(struct txn *t, const struct table_ref *place, uint64_t *id)
 {
     struct str row;
     struct table table;

@@ -42,7 +42,7 @@ static void smb_cancel(struct smb_request *q)
     q->no_answer = true;
     for (struct smb_request *w = q->conn->waiting; w != NULL; w = w->wait_next) {
         if (w->session == q->session && is_named(w, &q->header)) {
-            w->cancel(w);
+            smb_cancel_wait(w);
             break;
         }
     }

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <assert.h>
 
+#include "core/container.h"
 #include "service/file/ea.h"
 #include "service/file/rights.h"
 #include "smb/commands/close.h"
@@ -12,6 +13,7 @@
 #include "smb/drive.h"
 #include "smb/persist.h"
 #include "smb/pipe.h"
+#include "smb/refused.h"
 #include "smb/server.h"
 #include "smb/tunnel.h"
 
@@ -283,7 +285,10 @@ static struct err register_handle(struct smb_create *c, const struct file_seen *
 {
     struct opens *opens = smb_store(c->q)->opens;
     struct opens_request wish = wish_of(c, seen);
-    TRY(opens_open(opens, &wish, &c->wait, &c->open->handle, &c->granted));
+    struct err error = opens_open(opens, &wish, &c->waiting.wait, &c->open->handle, &c->granted);
+    if (err_is(error) && error.code != ERR_OTHERS_FIRST)
+        smb_note_wish(c->q, &wish);
+    TRY(error);
     c->cache = opens_cache_info(opens, c->open->handle);
     return OK;
 }
@@ -304,64 +309,25 @@ static void unregister(struct smb_create *c)
 
 /* ---- what is there ---- */
 
-static struct smb_create *create_of_wake(struct loop_task *task)
-{
-    return (struct smb_create *)((char *)task - offsetof(struct smb_create, wake));
-}
-
 static void try_register(struct smb_create *c);
 
-/* On any thread. */
-static void wait_done(struct opens_wait *wait)
+static void waited(struct smb_request *q, struct err outcome)
 {
-    struct smb_create *c = (struct smb_create *)((char *)wait - offsetof(struct smb_create, wait));
-    loop_post(c->q->conn->loop, &c->wake);
-}
-
-static void on_wake(struct loop_task *task)
-{
-    struct smb_create *c = create_of_wake(task);
-    loop_timer_cancel(c->q->conn->loop, &c->timer);
-    if (c->cancelled || is_cut(c->q))
+    struct smb_create *c = q->work;
+    if (err_is(outcome) || is_cut(q))
         smb_create_fail(c, STATUS_CANCELLED);
     else
         try_register(c);
 }
 
-static void on_patience_over(struct loop_timer *timer)
-{
-    struct smb_create *c =
-        (struct smb_create *)((char *)timer - offsetof(struct smb_create, timer));
-    opens_wait_over(smb_opens_table(c->q), &c->wait);
-}
-
-static void on_cancel(struct smb_request *q)
-{
-    struct smb_create *c = q->work;
-    c->cancelled = true;
-    if (!opens_wait_cancel(smb_opens_table(q), &c->wait))
-        return; /* it has just ended: on_wake comes */
-    loop_timer_cancel(q->conn->loop, &c->timer);
-    smb_create_fail(c, STATUS_CANCELLED);
-}
-
-/* The others have OPENS_SMB_BREAK_MS to answer; in the middle of a compound no interim answer can
- * be sent, and the client just waits. */
-static void wait_for_others(struct smb_create *c)
-{
-    loop_timer_set(c->q->conn->loop, &c->timer, OPENS_SMB_BREAK_MS);
-    if (!c->q->pending)
-        (void)smb_pending(c->q, on_cancel);
-}
-
 static void try_register(struct smb_create *c)
 {
-    c->wait.done = wait_done;
-    c->wake.run = on_wake;
-    c->timer.fire = on_patience_over;
+    /* Once: the table has to know of a later try that it has waited before. */
+    if (c->waiting.q == NULL)
+        smb_waiting_init(&c->waiting, c->q);
     struct err error = register_handle(c, &c->look.seen);
     if (error.code == ERR_OTHERS_FIRST)
-        wait_for_others(c);
+        smb_wait_for_caches(&c->waiting, waited);
     else if (err_is(error))
         smb_create_fail(c, err_ntstatus(error.code));
     else

@@ -12,6 +12,7 @@
 
 #include "service/file/short_name.h"
 #include "smb/open.h"
+#include "smb/waiting.h"
 
 enum { SMB_CREATE_TRIES = 8 };
 
@@ -60,10 +61,7 @@ struct smb_create {
     struct file_seen seen;
 
     /* While others are asked to give up their caches. */
-    struct opens_wait wait;
-    struct loop_task wake;
-    struct loop_timer timer;
-    bool cancelled;
+    struct smb_waiting waiting;
 };
 
 void smb_create(struct smb_request *q);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "smb/commands/lock.h"
 
+#include "core/container.h"
 #include "service/file/opens/opens.h"
 #include "smb/commands/negotiate.h"
 #include "smb/drive.h"
@@ -8,6 +9,7 @@
 #include "smb/open.h"
 #include "smb/persist.h"
 #include "smb/server.h"
+#include "smb/waiting.h"
 
 enum {
     LOCK_SHARED = 1,
@@ -29,9 +31,7 @@ struct locking {
     uint16_t taken;
     uint8_t sequence_number;
     uint32_t sequence_index; /* 0: none */
-    struct opens_wait wait;
-    struct loop_task wake;
-    bool over; /* it ends when it is woken */
+    struct smb_waiting waiting;
     uint32_t end_status;
 };
 
@@ -105,33 +105,15 @@ static void fail(struct locking *l, uint32_t status)
 
 static void take(struct locking *l);
 
-/* On any thread. */
-static void wait_done(struct opens_wait *wait)
-{
-    struct locking *l = (struct locking *)((char *)wait - offsetof(struct locking, wait));
-    loop_post(l->q->conn->loop, &l->wake);
-}
-
-static void on_wake(struct loop_task *task)
-{
-    struct locking *l = (struct locking *)((char *)task - offsetof(struct locking, wake));
-    if (l->over)
-        fail(l, l->end_status);
-    else if (l->q->open->closed)
-        fail(l, STATUS_RANGE_NOT_LOCKED);
-    else
-        take(l);
-}
-
-static void on_cancel(struct smb_request *q)
+static void waited(struct smb_request *q, struct err outcome)
 {
     struct locking *l = q->work;
-    l->over = true;
-    l->end_status = q->interrupted ? STATUS_RANGE_NOT_LOCKED : STATUS_CANCELLED;
-    smb_leave_waiting(q);
-    /* When the wait cannot be taken back, it has just ended: on_wake comes. */
-    if (opens_wait_cancel(table_of(l), &l->wait))
-        fail(l, l->end_status);
+    if (q->interrupted || (!err_is(outcome) && q->open->closed))
+        fail(l, STATUS_RANGE_NOT_LOCKED);
+    else if (err_is(outcome))
+        fail(l, STATUS_CANCELLED);
+    else
+        take(l);
 }
 
 static uint32_t status_of(struct err error)
@@ -145,14 +127,11 @@ static void take(struct locking *l)
     while (l->taken < l->count) {
         const struct element *e = &l->elements[l->taken];
         bool patient = (e->flags & LOCK_AT_ONCE) == 0;
-        /* In the middle of a compound no interim answer can be sent; what the client may wait for
-         * as long as it likes is not waited for there. */
-        bool can_wait = l->q->pending || l->q->message->plain.n == 0;
-        struct err error =
-            opens_lock(table_of(l), l->q->open->handle, &e->range, patient && can_wait, &l->wait);
+        smb_waiting_init(&l->waiting, l->q);
+        struct err error = opens_lock(table_of(l), l->q->open->handle, &e->range,
+                                      patient && smb_may_wait(l->q), &l->waiting.wait);
         if (error.code == ERR_OTHERS_FIRST) {
-            if (patient && !l->q->pending)
-                (void)smb_pending(l->q, on_cancel);
+            smb_wait_for_lock(&l->waiting, patient, waited);
             return;
         }
         if (err_is(error)) {
@@ -239,8 +218,6 @@ void smb_lock(struct smb_request *q)
     struct smb_file_id id;
     q->work = l;
     l->q = q;
-    l->wait.done = wait_done;
-    l->wake.run = on_wake;
     uint32_t status = read_request(l, &id);
     if (status == STATUS_SUCCESS)
         status = smb_open_find(q, id);

@@ -22,6 +22,7 @@ struct notifying {
     struct buf list;
     size_t last;
     bool full;
+    uint32_t status;
 };
 
 static struct watches *watches_of(const struct smb_open *o)
@@ -58,20 +59,24 @@ static void put_change(void *arg, enum change_action action, struct str path)
     buf_put(&n->list, buf_str(&name));
 }
 
-static void answer(struct notifying *n, uint32_t status)
+static void answer(struct notifying *n)
 {
     struct buf *out = &n->q->out;
+    if (n->status == STATUS_DELETE_PENDING) {
+        smb_complete(n->q, n->status);
+        return;
+    }
     buf_put_le16(out, 9);
     buf_put_le16(out, SMB_HEADER_BYTES + ANSWER_HEAD);
     buf_put_le32(out, (uint32_t)n->list.n);
     buf_put(out, buf_str(&n->list));
     if (n->list.n == 0)
         buf_putc(out, 0);
-    smb_complete(n->q, status);
+    smb_complete(n->q, n->status);
 }
 
-/* True when there was something to tell. */
-static bool tell(struct notifying *n)
+/* Takes what there is to tell; false when there is nothing. */
+static bool take_news(struct notifying *n)
 {
     struct smb_open *o = n->q->open;
     n->list = buf_in(n->q->arena);
@@ -85,12 +90,12 @@ static bool tell(struct notifying *n)
         n->full = true;
         break;
     case WATCH_DOOMED:
-        smb_complete(n->q, STATUS_DELETE_PENDING);
+        n->status = STATUS_DELETE_PENDING;
         return true;
     }
     if (n->full)
         buf_clear(&n->list);
-    answer(n, n->full ? STATUS_NOTIFY_ENUM_DIR : STATUS_SUCCESS);
+    n->status = n->full ? STATUS_NOTIFY_ENUM_DIR : STATUS_SUCCESS;
     return true;
 }
 
@@ -105,12 +110,18 @@ static void dequeue(struct smb_open *o, const struct notifying *n)
     o->notify_count--;
 }
 
-static void on_cancel(struct smb_request *q)
+static bool leave_queue(struct smb_request *q)
 {
-    struct notifying *n = q->work;
-    smb_leave_waiting(q);
-    dequeue(q->open, n);
-    smb_complete(q, q->interrupted ? STATUS_NOTIFY_CLEANUP : STATUS_CANCELLED);
+    dequeue(q->open, q->work);
+    return true;
+}
+
+static void waited(struct smb_request *q, struct err outcome)
+{
+    if (err_is(outcome))
+        smb_complete(q, q->interrupted ? STATUS_NOTIFY_CLEANUP : STATUS_CANCELLED);
+    else
+        answer(q->work);
 }
 
 /* On the handle's own thread. */
@@ -118,15 +129,10 @@ static void on_news(struct smb_open *o, const void *bytes)
 {
     (void)bytes;
     struct notifying *n = o->notifies;
-    if (n == NULL)
+    if (n == NULL || !take_news(n))
         return;
-    /* It is taken off first, since completing it may do anything. */
     dequeue(o, n);
-    if (tell(n))
-        return;
-    n->next = o->notifies;
-    o->notifies = n;
-    o->notify_count++;
+    run_wake_here(&n->q->run);
 }
 
 /* On any thread. */
@@ -135,19 +141,20 @@ static void ready(void *owner, uint64_t fleeting)
     smb_open_post(owner, fleeting, on_news, STR(""));
 }
 
-static void enqueue(struct notifying *n)
+static void wait_for_news(struct notifying *n)
 {
+    static const struct smb_wait NEWS = {.take_back = leave_queue};
     struct smb_open *o = n->q->open;
     struct notifying **link = &o->notifies;
+    if (!smb_may_wait(n->q)) {
+        smb_complete(n->q, STATUS_INTERNAL_ERROR);
+        return;
+    }
     while (*link != NULL)
         link = &(*link)->next;
     *link = n;
     o->notify_count++;
-    if (!smb_pending(n->q, on_cancel)) {
-        /* In the middle of a compound nobody can wait for ever. */
-        dequeue(o, n);
-        smb_complete(n->q, STATUS_INTERNAL_ERROR);
-    }
+    smb_wait_for(n->q, &NEWS, waited);
 }
 
 /* ---- the request ---- */
@@ -211,6 +218,8 @@ void smb_change_notify(struct smb_request *q)
         n->bytes_max = q->open->notify_bytes;
     if (status != STATUS_SUCCESS)
         smb_complete(q, status);
-    else if (q->open->notifies != NULL || !tell(n))
-        enqueue(n);
+    else if (q->open->notifies != NULL || !take_news(n))
+        wait_for_news(n);
+    else
+        answer(n);
 }

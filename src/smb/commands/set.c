@@ -241,6 +241,16 @@ static void nobody_waits(struct opens_wait *wait)
     (void)wait;
 }
 
+static void rename_now(struct smb_request *q);
+
+static void caches_given_up(struct smb_request *q, struct err outcome)
+{
+    if (err_is(outcome) || q->conn->closed)
+        smb_complete(q, STATUS_CANCELLED);
+    else
+        rename_now(q);
+}
+
 /* Handles that others keep open for caching alone are closed first. */
 static void rename_now(struct smb_request *q)
 {
@@ -249,9 +259,11 @@ static void rename_now(struct smb_request *q)
         smb_complete(q, STATUS_FILE_CLOSED);
         return;
     }
+    if (s->waiting.q == NULL)
+        smb_waiting_init(&s->waiting, q);
     struct err error = opens_break_handles(smb_opens_table(q), q->open->handle, &s->waiting.wait);
     if (error.code == ERR_OTHERS_FIRST)
-        smb_waiting_begin(&s->waiting);
+        smb_wait_for_caches(&s->waiting, caches_given_up);
     else
         smb_update(q, file_rename_at, &s->rename, ENGINE_VISIBLE, renamed);
 }
@@ -306,7 +318,6 @@ static void set_name(struct setting *s)
     s->rename.replace = s->class == SET_RENAME ? flags != 0 : (flags & RENAME_REPLACE) != 0;
     s->rename.pass.opens = smb_opens_table(s->q);
     s->rename.pass.wait.done = nobody_waits;
-    smb_waiting_init(&s->waiting, s->q, rename_now);
     if (!short_name_in_path(directory_of(path))) {
         rename_now(s->q);
         return;

@@ -59,10 +59,12 @@ function errorOf(service, answer, text, request) {
     let code = answer.headers.get('x-ms-error-code') ?? '';
     let message = '';
     try {
-        if (service === 'table' && text.trimStart().startsWith('{')) {
-            const error = JSON.parse(text)['odata.error'] ?? {};
+        // Tables and Data Lake answer in JSON.
+        if (text.trimStart().startsWith('{')) {
+            const said = JSON.parse(text);
+            const error = said['odata.error'] ?? said.error ?? {};
             code ||= error.code;
-            message = error.message?.value ?? '';
+            message = error.message?.value ?? error.message ?? '';
         } else if (text) {
             const root = parseXml(text).documentElement;
             code ||= textOf(root, 'Code');

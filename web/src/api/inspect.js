@@ -23,9 +23,10 @@ export const RULES = {
     L4: 'A write with the id of a lease that has expired is refused.',
     L5: 'A read that gives a lease id must give the valid one.',
     L7: 'A leased container is deleted only with its lease id.',
+    T1: 'An entity is inserted only when none of its keys is there.',
     T2: 'Update, merge and delete of an entity need its current ETag in If-Match.',
     Q1: 'A message is deleted or updated only with the receipt of the last get.',
-    S2: 'While an SMB client has a file open, REST requests must fit what it shares and what it has locked.',
+    S2: 'While an SMB client has a file open, others must fit what it shares and what it has locked.',
     S3: 'A file that an SMB client has marked for deletion takes no more requests.',
 };
 
@@ -55,6 +56,8 @@ export function whyOf(event) {
     if (met.lease) {
         said.push(`It is ${met.lease}${met.leaseSecondsLeft !== undefined ? `, ${met.leaseSecondsLeft} s left` : ''}; ${event.error === 'LeaseAlreadyPresent' ? 'somebody has it already' : LEASE_ID[met.leaseId] ?? 'the lease does not allow it'}.`);
     } else if (met.holder) {
+        if (event.sent)
+            said.push(`The client asked for ${event.sent}.`);
         said.push(`An SMB client has the file open: ${typeof met.holder === 'string' ? met.holder : Object.values(met.holder).filter((one) => typeof one !== 'object').join(', ')}.`);
     } else {
         if (event.check)

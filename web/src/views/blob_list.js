@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The blobs of a container: folders by "/", or flat; snapshots, versions, deleted ones; upload, download, bulk actions.
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { copyBlob, deleteMany, download as downloadPart, eachOf, listBlobs, tierMany, undeleteBlob } from '../api/blob.js';
+import { isHierarchical, makeDirectory, renamePath } from '../api/dfs.js';
 import { saveAs } from '../api/transfer.js';
 import { fitsZip, safeName, Zip } from '../api/zip.js';
 import { bytes, count, plural, time } from '../ui/format.js';
 import { Grid, usePages } from '../ui/grid.js';
 import { html } from '../ui/html.js';
-import { Confirm, Dialog, Failure, Folder, Menu, useApp } from '../ui/parts.js';
+import { Ask, Confirm, Dialog, Failure, Folder, Menu, useApp } from '../ui/parts.js';
 import { SasDialog } from './access.js';
+import { AccessControl } from './access_control.js';
 import { BlobDetail } from './blob_detail.js';
 
 /** Most rows are told apart by their name alone, which costs no new string: a million of them may be selected. */
@@ -150,6 +152,9 @@ export function BlobList({ container, prefix }) {
         setOpened(null);
         await pages.reload();
     };
+    const [hierarchical, setHierarchical] = useState(false);
+    useEffect(() => { void isHierarchical(session).then(setHierarchical); }, [session]);
+    const pathOf = (row) => row.name.replace(/\/$/, '');
     const toggle = (name) => setInclude(include.includes(name) ? include.filter((one) => one !== name) : [...include, name]);
     return html`<${Crumbs} container=${container} prefix=${prefix} />
         <div class="bar">
@@ -164,6 +169,9 @@ export function BlobList({ container, prefix }) {
             ${chosen.length === 1 && chosenBlobs.length === 1 ? html`<button onClick=${() => download('one')}>Download</button>`
                 : html`<${Menu} label="Download" disabled=${chosen.length === 0} items=${[['as ZIP', () => download('zip')], globalThis.showDirectoryPicker && ['to a folder…', () => download('folder')]]} />`}
             <${Menu} label="More" items=${[
+                hierarchical && ['New directory…', () => setDialog({ kind: 'directory' })],
+                hierarchical && chosen.length === 1 && ['Rename…', () => setDialog({ kind: 'rename', path: pathOf(chosen[0]) })],
+                hierarchical && chosen.length === 1 && ['Access control…', () => setDialog({ kind: 'acl', path: pathOf(chosen[0]) })],
                 chosen.length > 0 && ['Copy…', () => setDialog({ kind: 'copy' })],
                 chosen.length > 0 && ['Change tier…', () => setDialog({ kind: 'tier' })],
                 chosenBlobs.some((row) => row.deleted) && ['Undelete', () => bulk('Undeleted', (all, tell) => eachOf(all.filter((row) => row.deleted), (row) => undeleteBlob(session, container, row.name), tell))],
@@ -187,6 +195,9 @@ export function BlobList({ container, prefix }) {
         <p class="quiet" aria-live="polite">${plural(pages.rows.length, 'entry', 'entries')}${pages.more ? ' so far' : ''}${selected.size ? `, ${count(selected.size)} selected` : ''}</p>
         ${dialog?.kind === 'delete' && html`<${Confirm} title="Delete" text=${`${plural(dialog.blobs.length, 'blob')} with their snapshots. What changed since it was listed is not deleted.`}
             sure=${dialog.blobs.length > 1000 ? String(dialog.blobs.length) : undefined} onYes=${() => bulk('Deleted', (all, tell) => deleteMany(session, container, all, tell))} onClose=${() => setDialog(null)} />`}
+        ${dialog?.kind === 'directory' && html`<${Ask} title="New directory" label="Name" action="Create" onClose=${() => setDialog(null)} onYes=${async (name) => { await makeDirectory(session, container, prefix + name); await pages.reload(); }} />`}
+        ${dialog?.kind === 'rename' && html`<${Ask} title=${`Rename ${dialog.path}`} label="New path" value=${dialog.path} action="Rename" hint="From the container's root. A directory takes all below it along." onClose=${() => setDialog(null)} onYes=${async (name) => { await renamePath(session, container, dialog.path, name); setSelected(new Set()); await pages.reload(); }} />`}
+        ${dialog?.kind === 'acl' && html`<${AccessControl} container=${container} path=${dialog.path} onClose=${() => setDialog(null)} />`}
         ${dialog?.kind === 'tier' && html`<${TierDialog} onClose=${() => setDialog(null)} onYes=${(tier) => bulk(`Moved to ${tier}`, (all, tell) => tierMany(session, container, all, tier, tell))} />`}
         ${dialog?.kind === 'copy' && html`<${CopyDialog} container=${container} prefix=${prefix} onClose=${() => setDialog(null)} onYes=${(to, folder) => bulk(`Copied to ${to}`, (all, tell) => eachOf(all.filter((row) => !row.deleted), (row) => copyBlob(session, { container, blob: row }, { container: to, name: folder + row.name.slice(prefix.length) }), tell))} />`}
         ${dialog?.kind === 'sas' && html`<${SasDialog} service="blob" name=${container} object=${chosenBlobs[0]?.name} onClose=${() => setDialog(null)} />`}`;

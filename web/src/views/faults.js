@@ -5,8 +5,8 @@ import { actText, controlOf, matchText, ruleOf } from '../api/control.js';
 import { html } from '../ui/html.js';
 import { Ask, Confirm, Copy, Dialog, Failure, Tabs, useApp, useEvery } from '../ui/parts.js';
 
-const TABS = [['faults', 'Faults'], ['holds', 'Holds'], ['states', 'States'], ['clock', 'Clock'], ['accounts', 'Accounts and reset']];
-const ERRORS = ['ServerBusy', 'InternalError', 'OperationTimedOut', 'ConditionNotMet', 'ResourceNotFound', 'AuthorizationFailure'];
+const TABS = [['faults', 'Faults'], ['holds', 'Holds'], ['requests', 'Requests'], ['states', 'States'], ['clock', 'Clock'], ['accounts', 'Accounts and reset']];
+const ERRORS = ['ServerBusy', 'InternalError', 'OperationTimedOut', 'TooManyRequests', 'ConditionNotMet', 'ResourceNotFound', 'AuthorizationFailure'];
 
 export function Faults({ path }) {
     const { go } = useApp();
@@ -14,7 +14,7 @@ export function Faults({ path }) {
     const control = useMemo(() => controlOf(token), [token]);
     const [tab = 'faults'] = path;
     const shown = TABS.some(([id]) => id === tab) ? tab : 'faults';
-    const View = { faults: FaultList, holds: HoldList, states: States, clock: Clock, accounts: Accounts }[shown];
+    const View = { faults: FaultList, holds: HoldList, requests: Journal, states: States, clock: Clock, accounts: Accounts }[shown];
     return html`<div class="bar"><h2 class="grow">Test control</h2>${location.protocol === 'https:' && html`<label class="inline">Token<input type="password" autocomplete="off" value=${token} onInput=${(event) => setToken(event.target.value)} /></label>`}</div>
         <${Tabs} label="Test control" tabs=${TABS} active=${shown} onChange=${(next) => go('faults', next)} />
         <div class="panel" role="tabpanel" aria-labelledby=${`tab-${shown}`}><${View} key=${shown} control=${control} /></div>`;
@@ -71,10 +71,11 @@ function FaultList({ control }) {
         ${adding && html`<${RuleDialog} title="New fault" action="Add" onClose=${() => setAdding(false)} onYes=${async () => { await control.addFault(ruleOf(form)); await load(); }}>
             <${Which} form=${form} set=${setForm} />
             <fieldset><legend>What happens to them</legend><div class="fields">
-                <label>Kind<select value=${form.kind} onChange=${(event) => setForm({ ...form, kind: event.target.value })}><option value="error">an error answer</option><option value="delay">only a delay</option><option value="reset">the connection is cut</option><option value="truncate">the answer is cut</option></select></label>
-                ${form.kind === 'error' && html`<label>Error<input list="fault-errors" required value=${form.error} onInput=${(event) => setForm({ ...form, error: event.target.value })} /><datalist id="fault-errors">${ERRORS.map((one) => html`<option value=${one} />`)}</datalist></label>${field('retryAfterSeconds', 'Retry-After (s)', 'none')}`}
+                <label>Kind<select value=${form.kind} onChange=${(event) => setForm({ ...form, kind: event.target.value })}><option value="error">an error answer</option><option value="delay">only a delay</option><option value="reset">the connection is cut</option><option value="truncate">the answer is cut</option><option value="stall">no answer comes</option><option value="corrupt">one bit of the answer is wrong</option><option value="slow">the answer comes slowly</option><option value="rate">too many a second are refused</option></select></label>
+                ${form.kind === 'error' && html`<label>Error<input list="fault-errors" required value=${form.error} onInput=${(event) => setForm({ ...form, error: event.target.value })} /><datalist id="fault-errors">${ERRORS.map((one) => html`<option value=${one} />`)}</datalist></label>${field('status', 'Status', 'the error’s own')}${field('retryAfterSeconds', 'Retry-After (s)', 'none')}`}
+                ${form.kind === 'slow' && field('bytesPerSecond', 'Bytes a second', '1000')}${form.kind === 'rate' && field('perSecond', 'Requests a second', '10')}
                 ${form.kind === 'truncate' && field('truncateAfterBytes', 'Bytes of the answer', '0')}${field('delayMs', 'Delay (ms)', '0')}</div></fieldset>
-            <fieldset><legend>How often</legend><div class="fields">${field('skip', 'Let pass first', '0')}${field('times', 'Strike so many times', 'always')}<label>Probability<input type="number" min="0" max="1" step="any" placeholder="1" value=${form.probability ?? ''} onInput=${(event) => setForm({ ...form, probability: event.target.value })} /></label>${field('seed', 'Seed of chance', 'none')}</div></fieldset>
+            <fieldset><legend>How often</legend><div class="fields">${field('skip', 'Let pass first', '0')}${field('every', 'Then every so manieth', '1')}${field('times', 'Strike so many times', 'always')}<label>Probability<input type="number" min="0" max="1" step="any" placeholder="1" value=${form.probability ?? ''} onInput=${(event) => setForm({ ...form, probability: event.target.value })} /></label>${field('seed', 'Seed of chance', 'none')}</div></fieldset>
         <//>`}`;
 }
 
@@ -97,6 +98,19 @@ function HoldList({ control }) {
             ${rows?.length === 0 && html`<p class="quiet">Nothing is held.</p>`}</div>
         ${adding && html`<${RuleDialog} title="New hold" action="Add" onClose=${() => setAdding(false)} onYes=${add}><${Which} form=${form} set=${setForm} />
             <div class="fields"><${Field} form=${form} set=${setForm} name="times" type="number" label="Hold so many" placeholder="1" /><${Field} form=${form} set=${setForm} name="parties" type="number" label="Let go when so many have come" placeholder="only when released" /><${Field} form=${form} set=${setForm} name="timeoutMs" type="number" label="At most (ms)" placeholder="30000" /></div><//>`}`;
+}
+
+/** The last requests that were answered, as a test asks for them. */
+function Journal({ control }) {
+    const { act } = useApp();
+    const [operation, setOperation] = useState('');
+    const { rows: found, error, load } = useList(() => control.requests(operation), 1500, [control, operation]);
+    return html`<div class="bar"><input type="search" aria-label="Operation" placeholder="Operation, such as PutBlob or Get*" value=${operation} onInput=${(event) => setOperation(event.target.value)} /><span class="grow"></span>
+            <button onClick=${() => act('Journal emptied', control.clearRequests).then(load)}>Empty</button></div>
+        ${error && html`<${Failure} error=${error} />`}
+        <div class="card scroll" tabindex="0" role="region" aria-label="Requests"><table class="plain"><caption>${found ? `${found.count} requests${found.count > found.requests.length ? `, the last ${found.requests.length}` : ''}` : 'loading…'}</caption>
+            <thead><tr><th scope="col">Time</th><th scope="col">Operation</th><th scope="col">Resource</th><th scope="col">Answer</th><th scope="col">Fault</th><th scope="col">Took</th></tr></thead>
+            <tbody>${[...(found?.requests ?? [])].reverse().map((row) => html`<tr key=${row.id}><td>${row.time.slice(11, 23)}</td><th scope="row">${row.operation ?? row.method}</th><td>${[row.container, row.object].filter(Boolean).join('/')}</td><td>${row.status} ${row.error ?? ''}</td><td>${row.fault ?? ''}</td><td class="right">${(row.durationUs / 1000).toFixed(1)} ms</td></tr>`)}</tbody></table></div>`;
 }
 
 function States({ control }) {

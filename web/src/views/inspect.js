@@ -8,7 +8,7 @@ import { html } from '../ui/html.js';
 import { Failure, Tabs, useApp, useEvery } from '../ui/parts.js';
 import { Contention, InFlight, Leases, Opens } from './inspect_boards.js';
 
-const TABS = [['refusals', 'Refusals'], ['timeline', 'Timeline'], ['leases', 'Leases'], ['opens', 'SMB opens and locks'], ['messages', 'Messages in flight'], ['contention', 'Contention']];
+const TABS = [['refusals', 'Refusals'], ['requests', 'Requests'], ['timeline', 'Timeline'], ['leases', 'Leases'], ['opens', 'SMB opens and locks'], ['messages', 'Messages in flight'], ['contention', 'Contention']];
 const KEPT = 1000;
 const WAIT_SECONDS = 20;
 const LATE_MS = 400;
@@ -19,7 +19,7 @@ export function Inspect({ path }) {
     if (session.credential.kind !== 'key')
         return html`<h2>Concurrency</h2><p>The inspector shows all of an account, so it needs the account key. You are signed in without it.</p>`;
     const shown = TABS.some(([id]) => id === tab) ? tab : 'refusals';
-    const View = { refusals: Refusals, timeline: Timeline, leases: Leases, opens: Opens, messages: InFlight, contention: Contention }[shown];
+    const View = { refusals: Refusals, requests: Requests, timeline: Timeline, leases: Leases, opens: Opens, messages: InFlight, contention: Contention }[shown];
     return html`<div class="bar"><h2 class="grow">Concurrency</h2><button onClick=${() => go('tour')}>Guided tour</button></div>
         <${Tabs} label="Concurrency" tabs=${TABS} active=${shown} onChange=${(next) => go('inspect', next)} />
         <div class="panel" role="tabpanel" aria-labelledby=${`tab-${shown}`}><${View} key=${shown} path=${rest} /></div>`;
@@ -91,6 +91,28 @@ function Refusals() {
             <${Grid} label="Refusals" columns=${columns} rows=${shown} keyOf=${(row) => String(row.id)} onOpen=${(row) => setOpened(row.id)} loading=${loading} empty="Nothing was refused by concurrency control yet." />
             ${opened && html`<${Refusal} key=${opened.id} event=${opened} onClose=${() => setOpened(null)} />`}
         </div>`;
+}
+
+const EVERY_KIND = { kinds: ['refusal', 'write', 'read'] };
+
+/** What is asked of the account, as it comes: writes, reads and refusals. Reads are kept only while somebody looks. */
+function Requests() {
+    const { go } = useApp();
+    const { rows, error, loading, paused, setPaused, clear } = useRefusals(EVERY_KIND);
+    const [filter, setFilter] = useState('');
+    const shown = useMemo(() => (filter ? rows.filter((row) => `${api.resourceOf(row)} ${row.operation} ${row.status} ${row.error ?? ''} ${api.whoOf(row.request)}`.toLowerCase().includes(filter.toLowerCase())) : rows), [rows, filter]);
+    const columns = [
+        { title: 'Time', cell: (row) => row.time.slice(11, 23), width: '115px', wide: true },
+        { title: 'Operation', cell: (row) => row.operation, width: 'minmax(100px, 1fr)' },
+        { title: 'Resource', cell: (row) => api.resourceOf(row), hint: (row) => api.resourceOf(row), width: 'minmax(110px, 2fr)' },
+        { title: 'Outcome', cell: (row) => (row.kind === 'refusal' ? html`<span class="badge bad">${row.status} ${row.error ?? ''}</span>` : KINDS[row.kind][1]), width: 'minmax(120px, 1fr)' },
+        { title: 'Client', cell: (row) => api.whoOf(row.request), width: 'minmax(140px, 1fr)', wide: true },
+    ];
+    return html`<div class="bar"><input type="search" aria-label="Requests that contain" placeholder="Resource, operation, code or client…" value=${filter} onInput=${(event) => setFilter(event.target.value)} />
+            <span class="quiet" aria-live="polite">${paused ? 'stopped' : 'live'}, ${rows.length} requests</span><span class="grow"></span>
+            <button onClick=${() => setPaused(!paused)}>${paused ? 'Go on' : 'Stop'}</button><button onClick=${clear}>Clear</button></div>
+        ${error && html`<${Failure} error=${error} />`}
+        <${Grid} label="Requests" columns=${columns} rows=${shown} keyOf=${(row) => String(row.id)} onOpen=${(row) => go('inspect', 'timeline', row.service, api.resourceOf(row))} loading=${loading} empty="Nothing was asked for yet. What comes from now on is shown." />`;
 }
 
 const REQUEST = [['operation', 'Operation'], ['time', 'Time'], ['requestId', 'Request id'], ['clientRequestId', 'Client request id'], ['userAgent', 'Client'], ['address', 'Address'], ['etag', 'ETag']];

@@ -41,8 +41,8 @@ export function Plot({ title, unit, names, times, series }) {
             width: box.current.clientWidth, height: 180, cursor: { y: false }, legend: { show: false },
             series: [{}, ...names.map((name, i) => ({ label: name, stroke: COLOURS[i], width: 1.5, spanGaps: true }))],
             axes: [axis, { ...axis, size: 64 }],
-            // A minute at least, so that the first readings do not fill the width; never below zero.
-            scales: { x: { range: (_, min, max) => [Math.min(min, max - 60), max] }, y: { range: (_, min, max) => [0, Math.max(1, (max ?? 0) * 1.1)] } },
+            // A minute at least, so that the first readings do not fill the width (and a single one not years); never below zero.
+            scales: { x: { range: (u) => { const end = u.data[0].at(-1) ?? Date.now() / 1000; return [Math.min(u.data[0][0] ?? end, end - 60), end]; } }, y: { range: (_, min, max) => [0, Math.max(1, (max ?? 0) * 1.1)] } },
         }, [times, ...series], box.current);
         const watcher = new ResizeObserver(() => plot.current.setSize({ width: box.current.clientWidth, height: 180 }));
         watcher.observe(box.current);

@@ -462,17 +462,23 @@ struct err acl_inherit(struct arena *a, const struct blob_path *parent,
 
 /* ---- who may ---- */
 
-static bool is_member(const struct acl_caller *caller, struct str group)
+/* Paths that the account's key made are the superuser's, whom nobody becomes by being called so. */
+static bool is_named(const struct acl_caller *caller, struct str id)
 {
+    return str_ieq(caller->id, id) && !str_ieq(id, ACL_SUPERUSER);
+}
+
+bool acl_is_member(const struct acl_caller *caller, struct str group)
+{
+    bool found = is_named(caller, group);
     for (size_t i = 0; i < caller->group_count; i++)
-        if (str_ieq(caller->groups[i], group))
-            return true;
-    return str_ieq(caller->id, group);
+        found = found || (str_ieq(caller->groups[i], group) && !str_ieq(group, ACL_SUPERUSER));
+    return found;
 }
 
 bool acl_is_owner(const struct blob_path *path, const struct acl_caller *caller)
 {
-    return caller == NULL || str_ieq(acl_owner(path), caller->id);
+    return caller == NULL || is_named(caller, acl_owner(path));
 }
 
 /* The algorithm of the page "Access control lists in Azure Data Lake Storage": the owner, then a
@@ -496,7 +502,7 @@ bool acl_allows(const struct blob_path *path, const struct acl_caller *caller, u
     for (size_t i = 0; i < list.count; i++) {
         const struct acl_entry *e = &list.items[i];
         if (!e->is_default && e->kind == ACL_GROUP && (e->bits & mask & bits) == bits &&
-            is_member(caller, e->id.n > 0 ? e->id : acl_group(path)))
+            acl_is_member(caller, e->id.n > 0 ? e->id : acl_group(path)))
             return true;
     }
     return (path->mode & mask & bits) == bits;

@@ -71,6 +71,7 @@ struct err acl_inherit(struct arena *a, const struct blob_path *parent,
 /* Whether all of the bits are granted. A caller that is NULL may do anything. */
 bool acl_allows(const struct blob_path *path, const struct acl_caller *caller, unsigned bits);
 bool acl_is_owner(const struct blob_path *path, const struct acl_caller *caller);
+bool acl_is_member(const struct acl_caller *caller, struct str group);
 /* Whether an entry may be taken out of the directory, or moved: in a sticky one only by its owner
  * or the directory's. */
 bool acl_may_unlink(const struct blob_path *directory, const struct blob_path *entry,

@@ -20,7 +20,7 @@ struct tree_listing {
     struct buf path; /* of the directory that is listed, with a slash at its end, in key form */
     struct str end;  /* in key form; absent: none */
     size_t found;
-    size_t looked_at;
+    size_t looked_at, look_max;
     bool full; /* args->next is set */
 };
 
@@ -180,7 +180,7 @@ static struct err take_row(struct level *v)
     TRY(enter_due(v, leaf));
     if (!l->full && is_past_end(l, leaf, false))
         l->full = true;
-    if (!l->full && l->looked_at++ >= LIST_SCAN_MAX)
+    if (!l->full && l->looked_at++ >= l->look_max)
         end_page(l, leaf, false);
     if (l->full)
         return OK;
@@ -258,6 +258,17 @@ static struct err walk(struct level *v)
     return v->l->full ? OK : enter_due(v, STR_NONE);
 }
 
+static struct err pass_over_closed(const struct tree_listing *l)
+{
+    struct blob_list_args *args = l->args;
+    if (args->closed == NULL)
+        return err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
+    struct str path = buf_str(&l->path);
+    args->closed(args->sink,
+                 name_from_key(args->arena, str_head(path, path.n > 0 ? path.n - 1 : 0)));
+    return OK;
+}
+
 /* Those of its entries that begin with the prefix, from a place on. */
 static struct err list_directory(struct tree_listing *l, const struct blob_path *directory,
                                  struct str prefix, struct str from)
@@ -265,7 +276,7 @@ static struct err list_directory(struct tree_listing *l, const struct blob_path 
     struct arena *a = txn_arena(l->txn);
     struct level v = {.l = l};
     if (!acl_allows(directory, l->args->caller, ACL_READ | ACL_EXECUTE))
-        return err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
+        return pass_over_closed(l);
     struct str in = tree_entry_name(a, directory->id, STR(""));
     struct buf keys = buf_in(a);
     buf_put(&keys, blob_key_heads(a, l->container->incarnation, in));
@@ -349,6 +360,7 @@ struct err blob_list_tree(struct txn *t, const struct container *container,
 {
     struct arena *a = txn_arena(t);
     struct tree_listing l = {.txn = t, .container = container, .args = args, .path = buf_in(a)};
+    l.look_max = args->look_max > 0 ? args->look_max : LIST_SCAN_MAX;
     if (args->delimiter.n > 0 && !str_eq(args->delimiter, STR("/")))
         return err_new(ERR_INVALID_QUERY_PARAMETER_VALUE);
     if (str_given(args->end_before))

@@ -36,20 +36,47 @@ static struct str with_folder_mark(struct txn *t, struct str metadata)
     return buf_str(&b);
 }
 
+/* Whoever makes a path gives it to nobody else, nor to a group that they are not in. */
+static struct err check_given(const struct path_create_args *args)
+{
+    const struct acl_caller *caller = args->request.path.caller;
+    if (caller == NULL)
+        return OK;
+    bool own = !str_given(args->owner) || str_ieq(args->owner, caller->id);
+    return own && (!str_given(args->group) || acl_is_member(caller, args->group))
+               ? OK
+               : err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
+}
+
+/* To write over a path is not to own it: who may what with it stays, unless whoever asks could
+ * change that by itself (Set Access Control). The mode is passed over then, as that of open(2) is;
+ * drivers always send one. */
+static struct err check_there(const struct path_create_args *args, const struct blob_path *path,
+                              bool *may)
+{
+    *may = args->may_change_access && acl_is_owner(path, args->request.path.caller);
+    bool gives = str_given(args->owner) || str_given(args->group);
+    if (gives && !acl_is_owner(path, args->request.path.caller))
+        return err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
+    return args->has_acl && !*may ? err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH) : OK;
+}
+
 /* What was asked for stands before what was inherited. */
-static struct err give_access(struct txn *t, const struct path_create_args *args, struct blob *blob)
+static struct err give_access(struct txn *t, const struct path_create_args *args, bool is_new,
+                              struct blob *blob)
 {
     struct blob_path *path = &blob->head.path;
-    const struct acl_caller *caller = args->request.path.caller;
-    if (caller != NULL && str_given(args->owner) && !str_ieq(args->owner, caller->id))
-        return err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
+    bool may = true;
+    TRY(check_given(args));
+    if (!is_new)
+        TRY(check_there(args, path, &may));
     if (str_given(args->owner))
         path->owner = args->owner;
     if (str_given(args->group))
         path->group = args->group;
     if (str_given(args->encryption_context))
         path->encryption_context = args->encryption_context;
-    if (args->request.path.has_mode && blob->exists)
+    if (args->request.path.has_mode && !is_new && may)
         TRY(acl_set_mode(txn_arena(t), args->request.path.mode, path));
     if (!args->has_acl)
         return OK;
@@ -77,17 +104,20 @@ static struct err make(struct txn *t, struct path_create_args *args, struct blob
     if (!blob->container.hierarchical)
         TRY(check_flat_create(args, blob));
     TRY(blob_check_type(blob, blob->stored ? blob->head.type : BLOB_BLOCK));
-    TRY(blob_replace(t, &args->request, BLOB_BLOCK, blob));
+    enum blob_type type = args->appends && !directory ? BLOB_APPEND : BLOB_BLOCK;
+    TRY(blob_replace(t, &args->request, type, blob));
     if (directory && !blob->container.hierarchical)
         properties.metadata = with_folder_mark(t, properties.metadata);
     if (directory && is_new && blob->container.hierarchical)
         blob->head.path.id = tree_new_id(t, blob->made);
     blob_set_properties(t, blob, &properties);
+    blob->head.type = type;
     if (blob->container.hierarchical)
-        TRY(give_access(t, args, blob));
+        TRY(give_access(t, args, is_new, blob));
     TRY(give_expiry(t, args, &blob->head));
     if (args->has_lease)
         TRY(lease_apply(&blob->head.lease, &args->lease, txn_now(t), &left));
+    blob->soon = true; /* whoever makes a file appends to it */
     return blob_save_written(t, blob);
 }
 
@@ -112,9 +142,7 @@ static struct err check_owner(const struct path_set_args *args, const struct blo
     const struct acl_caller *caller = args->request.path.caller;
     if (caller == NULL)
         return OK;
-    bool member = !str_given(args->group);
-    for (size_t i = 0; i < caller->group_count; i++)
-        member = member || str_ieq(caller->groups[i], args->group);
+    bool member = !str_given(args->group) || acl_is_member(caller, args->group);
     bool keeps = !str_given(args->owner) || str_ieq(args->owner, acl_owner(path));
     return acl_is_owner(path, caller) && keeps && member
                ? OK

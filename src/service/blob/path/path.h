@@ -16,9 +16,11 @@ bool path_is_folder(const struct blob_head *head);
 struct path_create_args {
     struct blob_request request;
     struct blob_properties properties;
+    bool appends; /* a file that is an append blob: what is appended is its content at once */
     bool has_acl;
     struct path_acl acl;
     struct str owner, group; /* absent: by whoever makes it, and where */
+    bool may_change_access;  /* of a path that is there, as far as lists let them */
     struct str encryption_context;
     bool has_lease;
     struct lease_request lease;
@@ -36,9 +38,11 @@ struct path_create_args {
 engine_fn path_create;
 
 struct path_rename_args {
-    struct blob_request source; /* its name, conditions and lease */
+    struct blob_request source;  /* its name, conditions and lease */
+    struct str source_partition; /* absent: the destination's, else it is refused */
     struct blob_request destination;
-    bool legacy; /* a directory is renamed onto an empty one, not into it */
+    bool legacy;    /* a directory is renamed onto an empty one, not into it */
+    bool file_only; /* whoever asks may move one file to one name, and no directory */
     bool has_metadata;
     struct str metadata;
     struct str continuation; /* of a flat container: absent, or what `next` was */
@@ -48,13 +52,19 @@ struct path_rename_args {
 };
 /* ERR_SOURCE_PATH_NOT_FOUND, ERR_RENAME_DESTINATION_PARENT_PATH_NOT_FOUND, ERR_PATH_ALREADY_EXISTS,
  * ERR_INVALID_RENAME_SOURCE_PATH, ERR_INVALID_SOURCE_OR_DESTINATION_RESOURCE_TYPE,
- * ERR_SOURCE_CONDITION_NOT_MET. */
+ * ERR_SOURCE_CONDITION_NOT_MET; ERR_NOT_IMPLEMENTED from one container to another. */
 engine_fn path_rename;
 
+/* Whoever has only what lists grant needs rights to every directory below: so many paths are looked
+ * at in one call, the last one of which deletes all. */
+enum { PATH_CHECK_MAX = 2000 };
 struct path_delete_args {
     struct blob_request request;
     bool recursive;
-    struct str continuation; /* of a flat container: absent, or what `next` was */
+    size_t check_max; /* 0: PATH_CHECK_MAX */
+    /* Absent, or what `next` was. In a hierarchical container the caller sees to it that nobody has
+     * made it up: rights up to there are not looked at again. */
+    struct str continuation;
     /* out */
     bool kept;           /* of a flat container: it is soft-deleted */
     int64_t deletion_id; /* 0, or it is soft-deleted, and known by this (path_trash.h) */
@@ -94,7 +104,7 @@ struct path_recursive_args {
     size_t max; /* paths of this call, 1 to PATH_RECURSIVE_MAX */
     bool force; /* goes on past those that cannot be changed */
     struct str continuation;
-    struct path_failure *failures; /* room for max */
+    struct path_failure *failures; /* room for max and one more */
     /* out */
     size_t directories, files, failure_count;
     struct str next; /* absent: all is done */

@@ -9,6 +9,8 @@ struct round {
     struct path_recursive_args *args;
     struct str *names; /* of what this call is about */
     size_t count;
+    struct str *closed; /* directories that the caller may not list, among the names or the last */
+    size_t closed_count;
     bool stopped;
 };
 
@@ -22,6 +24,14 @@ static void take_name(void *sink, const struct blob_list_item *item)
     struct round *r = sink;
     if (r->count < PATH_RECURSIVE_MAX)
         r->names[r->count++] = arena_copy(txn_arena(r->txn), item->name);
+}
+
+/* Names are not for those who may not list them, nor is what lies there theirs to change. */
+static void take_closed(void *sink, struct str directory)
+{
+    struct round *r = sink;
+    if (r->closed_count <= PATH_RECURSIVE_MAX)
+        r->closed[r->closed_count++] = arena_copy(txn_arena(r->txn), directory);
 }
 
 static void take_prefix(void *sink, struct str prefix)
@@ -45,6 +55,8 @@ static struct err find_names(struct round *r)
                                   .prefix = buf_str(&prefix),
                                   .marker = args->continuation,
                                   .max = args->max - r->count,
+                                  .caller = args->request.path.caller,
+                                  .closed = take_closed,
                                   .sink = r,
                                   .begin = begin,
                                   .item = take_name,
@@ -99,6 +111,19 @@ static struct err change_all(struct round *r)
     return OK;
 }
 
+/* Of a directory that was changed itself, it is told that what lies in it was not. */
+static void note_closed(struct round *r)
+{
+    struct path_recursive_args *args = r->args;
+    for (size_t i = 0; i < r->closed_count && !r->stopped; i++) {
+        bool told = false;
+        for (size_t k = 0; k < args->failure_count; k++)
+            told = told || str_eq(args->failures[k].name, r->closed[i]);
+        if (!told && args->failure_count <= args->max)
+            note_failure(r, r->closed[i], true, ERR_AUTHORIZATION_PERMISSION_MISMATCH);
+    }
+}
+
 struct err path_set_access_control_recursive(struct txn *t, void *arg)
 {
     struct path_recursive_args *args = arg;
@@ -114,9 +139,12 @@ struct err path_set_access_control_recursive(struct txn *t, void *arg)
     if (!blob.exists)
         return err_new(ERR_BLOB_NOT_FOUND);
     r.names = ARENA_ARRAY(txn_arena(t), struct str, PATH_RECURSIVE_MAX);
+    r.closed = ARENA_ARRAY(txn_arena(t), struct str, PATH_RECURSIVE_MAX + 1);
     if (blob.head.path.directory)
         TRY(find_names(&r));
     else
         r.names[r.count++] = args->request.name;
-    return change_all(&r);
+    TRY(change_all(&r));
+    note_closed(&r);
+    return OK;
 }

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "service/blob/append.h"
 #include "service/blob/block.h"
 
 enum { APPEND_ID_BYTES = 16 };
@@ -57,6 +58,8 @@ static struct err open(struct txn *t, struct path_write_args *args, struct blob 
         TRY(begin_lease(t, args, blob));
     if (blob->head.path.directory)
         return err_new(ERR_PATH_CONFLICT);
+    if (blob->head.type == BLOB_APPEND)
+        return OK;
     TRY(blob_check_type(blob, BLOB_BLOCK));
     return blob->head.blocks != 0 && !blob->head.blocks_appended
                ? err_new(ERR_INVALID_FLUSH_OPERATION)
@@ -73,18 +76,56 @@ static struct str append_id(struct arena *a, uint64_t position, int64_t stamp)
     return buf_str(&b);
 }
 
-static struct err keep_pieces(struct txn *t, struct str key, const struct pieces *pieces)
+/* An append that is small lies in the row of the set, which is written anyway: position, stamp, and
+ * its pieces. */
+enum { SMALL_APPENDS_MAX = BLOB_BESIDE_MAX };
+
+static bool all_inline(const struct pieces *pieces)
 {
-    struct buf row = buf_in(txn_arena(t));
+    for (size_t i = 0; i < pieces->count; i++)
+        if (pieces->items[i].kind != PIECE_INLINE)
+            return false;
+    return true;
+}
+
+static struct err claim_pieces(struct txn *t, const struct pieces *pieces, struct str *row)
+{
+    struct buf b = buf_in(txn_arena(t));
     for (size_t i = 0; i < pieces->count; i++)
         TRY(piece_claim(t, &pieces->items[i], PIECE_ADOPT));
-    pieces_encode(&row, pieces);
-    return txn_put(t, key, buf_str(&row));
+    pieces_encode(&b, pieces);
+    *row = buf_str(&b);
+    return OK;
+}
+
+static void add_small(struct txn *t, struct block_set *set, struct str id, struct str row)
+{
+    struct buf small = buf_in(txn_arena(t));
+    (void)buf_reserve(&small, set->small.n + id.n + row.n + 8);
+    buf_put(&small, set->small);
+    buf_put(&small, id);
+    buf_put_bytes(&small, row);
+    set->small = buf_str(&small);
+}
+
+static struct err keep_pieces(struct txn *t, const struct path_write_args *args,
+                              const struct blob *blob, struct block_set *set)
+{
+    struct str id = append_id(txn_arena(t), args->position, txn_stamp(t)), row;
+    TRY(claim_pieces(t, args->pieces, &row));
+    if (all_inline(args->pieces) && set->small.n + args->size <= SMALL_APPENDS_MAX) {
+        add_small(t, set, id, row);
+        return OK;
+    }
+    struct engine_row whole = {
+        .key = blob_key_block(txn_arena(t), blob->container.incarnation, blob->head.blocks, id),
+        .value = row};
+    return txn_insert(t, &whole);
 }
 
 static struct err keep_append(struct txn *t, const struct path_write_args *args, struct blob *blob)
 {
-    struct block_set set = {.name = blob->name, .id_bytes = APPEND_ID_BYTES};
+    struct block_set set = {.name = blob->name, .id_bytes = APPEND_ID_BYTES, .is_new = true};
     bool first = blob->head.blocks == 0;
     if (first) {
         blob->head.blocks = (uint64_t)txn_stamp(t);
@@ -95,10 +136,7 @@ static struct err keep_append(struct txn *t, const struct path_write_args *args,
     if (set.count++ >= BLOCKS_UNCOMMITTED_MAX)
         return err_new(ERR_BLOCK_COUNT_EXCEEDS_LIMIT);
     set.touched = txn_now(t);
-    TRY(keep_pieces(t,
-                    blob_key_block(txn_arena(t), blob->container.incarnation, blob->head.blocks,
-                                   append_id(txn_arena(t), args->position, txn_stamp(t))),
-                    args->pieces));
+    TRY(keep_pieces(t, args, blob, &set));
     TRY(block_set_save(t, blob, &set));
     bool changed = first || args->lease_action != PATH_LEASE_NONE;
     return changed ? blob_save_unchanged(t, blob) : OK;
@@ -109,7 +147,7 @@ static struct err keep_append(struct txn *t, const struct path_write_args *args,
 struct append {
     uint64_t position, end;
     int64_t stamp;
-    struct str key;
+    struct str key; /* absent: it has no row of its own */
     struct str row; /* its pieces */
 };
 
@@ -118,56 +156,89 @@ struct flush {
     struct blob *blob;
     uint64_t to;
     struct append *appends; /* in the order of their positions, then of their stamps */
-    size_t count;
-    size_t used;     /* those before `to` come first */
-    bool overwrites; /* they overlap each other, or the file */
+    size_t count, capacity;
+    size_t used;          /* those before `to` come first */
+    struct block_set set; /* of those that came before */
+    bool overwrites;      /* they overlap each other, or the file */
     struct content_writer writer;
 };
 
-static struct err take_append(struct flush *f, struct cursor *c, size_t prefix, size_t *capacity)
+static struct err take_append(struct flush *f, struct str id, struct str row, struct str key)
 {
-    struct arena *a = txn_arena(f->txn);
-    struct append *one;
-    if (f->count == *capacity) {
-        struct append *more = ARENA_ARRAY(a, struct append, *capacity * 2);
-        memcpy(more, f->appends, f->count * sizeof *more);
+    if (f->count == f->capacity) {
+        size_t capacity = f->capacity == 0 ? 4 : f->capacity * 2;
+        struct append *more = ARENA_ARRAY(txn_arena(f->txn), struct append, capacity);
+        if (f->count > 0)
+            memcpy(more, f->appends, f->count * sizeof *more);
         f->appends = more;
-        *capacity *= 2;
+        f->capacity = capacity;
     }
-    one = &f->appends[f->count++];
-    one->key = arena_copy(a, c->key);
-    one->row = arena_copy(a, c->value);
-    struct reader id = reader_of(str_from(one->key, prefix + 1));
-    one->position = read_be64(&id);
-    one->stamp = (int64_t)read_be64(&id);
+    struct append *one = &f->appends[f->count++];
+    struct reader at = reader_of(id), r = reader_of(row);
+    one->key = key;
+    one->row = row;
+    one->position = read_be64(&at);
+    one->stamp = (int64_t)read_be64(&at);
     one->end = one->position;
-    struct reader r = reader_of(one->row);
     struct piece piece;
     while (piece_decode(&r, &piece))
         one->end += piece.length;
-    return reader_done(&id) && reader_ok(&r) ? OK : err_new(ERR_CORRUPT);
+    return reader_done(&at) && reader_ok(&r) ? OK : err_new(ERR_CORRUPT);
 }
 
-static struct err load_appends(struct flush *f)
+static struct err load_rows(struct flush *f)
 {
     const struct blob *blob = f->blob;
     struct arena *a = txn_arena(f->txn);
-    size_t capacity = 16;
-    f->appends = ARENA_ARRAY(a, struct append, capacity);
-    if (blob->head.blocks == 0)
-        return OK;
-    struct str set = blob_key_blocks(a, blob->container.incarnation, blob->head.blocks);
+    size_t prefix = blob_key_blocks(a, blob->container.incarnation, blob->head.blocks).n;
     struct cursor *c;
     TRY(cursor_open(
         f->txn, blob_key_block(a, blob->container.incarnation, blob->head.blocks, STR("")), &c));
     struct err e = OK;
     while (!err_is(e) && c->valid) {
-        e = take_append(f, c, set.n, &capacity);
+        struct str key = arena_copy(a, c->key);
+        e = take_append(f, str_from(key, prefix + 1), arena_copy(a, c->value), key);
         if (!err_is(e))
             e = cursor_next(c);
     }
     cursor_close(c);
     return e;
+}
+
+static int compare_appends(const void *a, const void *b)
+{
+    const struct append *x = a, *y = b;
+    if (x->position != y->position)
+        return x->position < y->position ? -1 : 1;
+    return x->stamp < y->stamp ? -1 : x->stamp > y->stamp;
+}
+
+/* Those that came before, and the one that this request brings. */
+static struct err load_appends(struct flush *f, const struct path_write_args *args)
+{
+    struct arena *a = txn_arena(f->txn);
+    struct str row;
+    if (f->blob->head.blocks != 0) {
+        TRY(block_set_load(f->txn, f->blob, &f->set));
+        f->set.small = arena_copy(a, f->set.small);
+        f->set.name = arena_copy(a, f->set.name);
+        struct reader r = reader_of(f->set.small);
+        while (r.n > 0 && reader_ok(&r)) {
+            struct str id = read_raw(&r, APPEND_ID_BYTES);
+            TRY(take_append(f, id, read_bytes(&r), STR_NONE));
+        }
+        if (!reader_ok(&r))
+            return err_new(ERR_CORRUPT);
+        if (f->count < f->set.count)
+            TRY(load_rows(f));
+    }
+    if (args->pieces != NULL) {
+        TRY(claim_pieces(f->txn, args->pieces, &row));
+        TRY(take_append(f, append_id(a, args->position, txn_stamp(f->txn)), row, STR_NONE));
+    }
+    if (f->count > 1)
+        qsort(f->appends, f->count, sizeof *f->appends, compare_appends);
+    return OK;
 }
 
 /* The file must end at `to` with no gap before; nothing may reach across it. */
@@ -357,24 +428,35 @@ static struct err write_content(struct flush *f)
     return f->overwrites || f->blob->head.content_shared ? renew(f) : lengthen(f);
 }
 
+/* What a later flush may want stays. */
+static struct err keep_rest(struct flush *f)
+{
+    struct arena *a = txn_arena(f->txn);
+    f->set.count = f->count - f->used;
+    f->set.small = STR_NONE;
+    for (size_t i = f->used; i < f->count; i++) {
+        const struct append *one = &f->appends[i];
+        if (!str_given(one->key))
+            add_small(f->txn, &f->set, append_id(a, one->position, one->stamp), one->row);
+    }
+    return block_set_save(f->txn, f->blob, &f->set);
+}
+
 /* Rows of appends that are in the file now, and of those that nobody wants any more. */
 static struct err end_appends(struct flush *f, bool retain)
 {
     struct blob *blob = f->blob;
-    struct block_set set;
     size_t keep = retain ? f->count - f->used : 0;
     for (size_t i = 0; i < f->count - keep; i++) {
         if (i >= f->used)
             TRY(blob_drop_pieces(f->txn, f->appends[i].row));
-        TRY(txn_del(f->txn, f->appends[i].key));
+        if (str_given(f->appends[i].key))
+            TRY(txn_del(f->txn, f->appends[i].key));
     }
     if (blob->head.blocks == 0)
         return OK;
-    if (keep > 0) {
-        TRY(block_set_load(f->txn, blob, &set));
-        set.count = keep;
-        return block_set_save(f->txn, blob, &set);
-    }
+    if (keep > 0)
+        return keep_rest(f);
     TRY(txn_del(f->txn, blob_key_blocks(txn_arena(f->txn), blob->container.incarnation,
                                         blob->head.blocks)));
     blob->head.blocks = 0;
@@ -400,7 +482,7 @@ static void take_http(const struct blob_http *given, struct blob_http *http)
 static struct err flush(struct txn *t, struct path_write_args *args, struct blob *blob, uint64_t to)
 {
     struct flush f = {.txn = t, .blob = blob, .to = to};
-    TRY(load_appends(&f));
+    TRY(load_appends(&f, args));
     TRY(check_position(&f));
     TRY(write_content(&f));
     TRY(end_appends(&f, args->retain));
@@ -413,6 +495,26 @@ static struct err flush(struct txn *t, struct path_write_args *args, struct blob
     return blob_save_unchanged(t, blob);
 }
 
+/* Of a file that is an append blob: it has no uncommitted part, and grows at its end only. */
+static struct err write_append_blob(struct txn *t, struct path_write_args *args, struct blob *blob)
+{
+    struct blob_append_args block = {.pieces = args->pieces};
+    if (args->pieces == NULL && args->position != blob->head.size)
+        return err_new(ERR_INVALID_FLUSH_POSITION);
+    if (args->position != blob->head.size)
+        return err_new(ERR_INVALID_QUERY_PARAMETER_VALUE);
+    if (args->pieces != NULL)
+        TRY(blob_write_at_end(t, &block, blob));
+    if (args->pieces == NULL || args->flush)
+        take_http(&args->http, &blob->head.http);
+    TRY(blob_save_written(t, blob));
+    if (args->lease_action != PATH_LEASE_NONE) {
+        TRY(end_lease(t, args, blob));
+        TRY(blob_save_unchanged(t, blob));
+    }
+    return blob_give(&args->request, &blob->head, &args->head);
+}
+
 struct err path_append(struct txn *t, void *arg)
 {
     struct path_write_args *args = arg;
@@ -421,10 +523,15 @@ struct err path_append(struct txn *t, void *arg)
     if (args->position > UINT64_MAX / 2)
         return err_new(ERR_INVALID_FLUSH_POSITION);
     TRY(open(t, args, &blob));
-    TRY(keep_append(t, args, &blob));
-    if (args->flush)
+    if (blob.head.type == BLOB_APPEND)
+        return write_append_blob(t, args, &blob);
+    if (args->flush) {
         TRY(flush(t, args, &blob, args->position + args->size));
-    else if (args->lease_action == PATH_LEASE_ACQUIRE_RELEASE) {
+        return blob_give(&args->request, &blob.head, &args->head);
+    }
+    blob.soon = true; /* for the flush */
+    TRY(keep_append(t, args, &blob));
+    if (args->lease_action == PATH_LEASE_ACQUIRE_RELEASE) {
         TRY(end_lease(t, args, &blob));
         TRY(blob_save_unchanged(t, &blob));
     }
@@ -436,6 +543,8 @@ struct err path_flush(struct txn *t, void *arg)
     struct path_write_args *args = arg;
     struct blob blob;
     TRY(open(t, args, &blob));
+    if (blob.head.type == BLOB_APPEND)
+        return write_append_blob(t, args, &blob);
     TRY(flush(t, args, &blob, args->position));
     return blob_give(&args->request, &blob.head, &args->head);
 }

@@ -9,6 +9,8 @@
 
 /* Makes the fixture's container a hierarchical one. */
 void pf_init(struct blob_fixture *f);
+/* The fixture's container is made anew, hierarchical. */
+void pf_make_hierarchical(struct blob_fixture *f);
 
 struct err pf_make(struct blob_fixture *f, struct blob_request request, bool directory);
 struct err pf_append(struct blob_fixture *f, struct blob_request request, uint64_t position,

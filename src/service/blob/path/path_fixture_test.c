@@ -4,6 +4,11 @@
 void pf_init(struct blob_fixture *f)
 {
     bf_init(f);
+    pf_make_hierarchical(f);
+}
+
+void pf_make_hierarchical(struct blob_fixture *f)
+{
     struct container_args gone = {.request = {.arena = &f->arena}};
     CHECK_OK(bf_update(f, blob_delete_container, &gone));
     struct container_args made = {.request = {.arena = &f->arena}, .hierarchical = true};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/path/path_flat.h"
 
+#include "service/blob/keep.h"
 #include "service/blob/path/path_move.h"
 #include "service/common/name.h"
 
@@ -115,6 +116,27 @@ struct err path_delete_flat(struct txn *t, struct path_delete_args *args)
 
 /* ---- Rename ---- */
 
+/* What is overwritten is kept as any overwrite keeps it. */
+static struct err clear_place(struct txn *t, const struct blob_request *request,
+                              enum blob_type type, struct blob *there)
+{
+    bool kept = request->versioning || there->head.version != 0;
+    if (there->exists && request->create_only)
+        return err_new(ERR_UNAUTHORIZED_BLOB_OVERWRITE);
+    if (there->stored)
+        TRY(lease_check_write(&there->head.lease, LEASE_BLOB, &request->lease, txn_now(t)));
+    if (there->exists && !kept)
+        TRY(blob_check_mutable(&there->head, txn_now(t)));
+    TRY(blob_replace(t, request, type, there));
+    return blob_forget(t, there);
+}
+
+static struct err check_head(struct txn *t, struct blob *item, void *arg)
+{
+    (void)arg;
+    return blob_check_mutable(&item->head, txn_now(t));
+}
+
 static struct err move_to(struct txn *t, const struct path_rename_args *args,
                           const struct blob *from, struct str name, const struct blob_path_new *as)
 {
@@ -122,11 +144,9 @@ static struct err move_to(struct txn *t, const struct path_rename_args *args,
     struct blob there;
     request.name = name;
     TRY(name_check_blob(name));
+    TRY(path_each_head(t, from, check_head, NULL));
     TRY(blob_load(t, &request, &there));
-    if (there.stored) {
-        TRY(lease_check_write(&there.head.lease, LEASE_BLOB, &request.lease, txn_now(t)));
-        TRY(path_remove(t, &there));
-    }
+    TRY(clear_place(t, &request, from->head.type, &there));
     return path_move_heads(t, from, name, as);
 }
 
@@ -141,6 +161,8 @@ static struct err move_below(struct below *w, struct blob *blob, void *arg)
     return move_to(w->txn, args, blob, buf_str(&name), NULL);
 }
 
+/* At each call: a continuation is the client's to make up. Only what earlier calls have moved is
+ * below the destination then. */
 static struct err check_flat_destination(struct txn *t, const struct path_rename_args *args,
                                          const struct blob *source, bool directory)
 {
@@ -153,7 +175,7 @@ static struct err check_flat_destination(struct txn *t, const struct path_rename
     if (there.exists && args->destination.create_only)
         return err_new(ERR_UNAUTHORIZED_BLOB_OVERWRITE);
     TRY(any_below(t, &source->container, args->destination.name, &any));
-    if (any)
+    if (any && !str_given(args->continuation))
         return err_new(ERR_PATH_ALREADY_EXISTS);
     return there.exists && path_is_folder(&there.head) != directory
                ? err_new(ERR_INVALID_SOURCE_OR_DESTINATION_RESOURCE_TYPE)
@@ -186,11 +208,12 @@ struct err path_rename_flat(struct txn *t, struct path_rename_args *args)
     if (str_eq(args->source.name, args->destination.name))
         return blob_give(&args->destination, &source.head, &args->head);
     bool directory = any || path_is_folder(&source.head);
+    if (directory && args->file_only)
+        return err_new(ERR_AUTHORIZATION_RESOURCE_TYPE_MISMATCH);
     if (directory && is_within(args->destination.name, args->source.name))
         return err_new(ERR_INVALID_RENAME_SOURCE_PATH);
     w.container = source.container;
-    if (!str_given(args->continuation))
-        TRY(check_flat_destination(t, args, &source, directory));
+    TRY(check_flat_destination(t, args, &source, directory));
     if (any)
         TRY(each_below(&w, args->continuation, move_below, args));
     if (str_given(w.next)) {

@@ -147,17 +147,24 @@ struct renaming {
     struct tree_way way; /* to the destination */
 };
 
+/* What is answered where there is no path. Not a failure of the disk, which leaves it unknown. */
+static bool is_refusal_of_absent(struct err error)
+{
+    return !err_is(error) || error.code == ERR_BLOB_NOT_FOUND ||
+           error.code == ERR_CONDITION_NOT_MET ||
+           error.code == ERR_LEASE_NOT_PRESENT_WITH_BLOB_OPERATION;
+}
+
 static struct err open_source(struct renaming *r)
 {
     struct err error = blob_open(r->txn, &r->args->source, BLOB_DELETE, &r->source);
-    if (error.code == ERR_CONTAINER_NOT_FOUND ||
-        error.code == ERR_AUTHORIZATION_PERMISSION_MISMATCH)
-        return error;
-    if (!r->source.exists)
+    if (!r->source.exists && is_refusal_of_absent(error))
         return err_new(ERR_SOURCE_PATH_NOT_FOUND);
     if (error.code == ERR_CONDITION_NOT_MET)
         return err_new(ERR_SOURCE_CONDITION_NOT_MET);
     TRY(error);
+    if (r->args->file_only && r->source.head.path.directory)
+        return err_new(ERR_AUTHORIZATION_RESOURCE_TYPE_MISMATCH);
     return r->source.name.n == 0 ? err_new(ERR_INVALID_RENAME_SOURCE_PATH) : OK;
 }
 
@@ -193,6 +200,8 @@ static struct err find_final(struct renaming *r)
     TRY(find_destination(r, r->args->destination.name));
     if (r->args->legacy || !r->destination.exists || !r->destination.head.path.directory)
         return OK;
+    if (r->args->file_only)
+        return err_new(ERR_AUTHORIZATION_RESOURCE_TYPE_MISMATCH);
     struct buf inside = buf_in(txn_arena(r->txn));
     buf_put(&inside, r->args->destination.name);
     buf_putc(&inside, '/');
@@ -249,12 +258,28 @@ static struct err rename_in_tree(struct txn *t, struct path_rename_args *args)
     return blob_give(&args->destination, &r.source.head, &args->head);
 }
 
+/* A container is a partition, and an update writes to one: a tree cannot be in both or in neither
+ * at any moment, so it does not move. */
+static struct err refuse_elsewhere(struct txn *t, const struct path_rename_args *args)
+{
+    struct engine_read read = {
+        .partition = args->source_partition, .key = BLOB_KEY_CONTAINER, .hints = HINT_SOON};
+    struct container source;
+    bool live = false;
+    TRY(txn_get_many(t, &read, 1));
+    if (str_given(read.value))
+        TRY(container_decode(read.value, &source, &live));
+    return err_new(live ? ERR_NOT_IMPLEMENTED : ERR_CONTAINER_NOT_FOUND);
+}
+
 struct err path_rename(struct txn *t, void *arg)
 {
     struct path_rename_args *args = arg;
     struct container container;
     args->next = STR_NONE;
     TRY(container_load(t, &container));
+    if (str_given(args->source_partition))
+        return refuse_elsewhere(t, args);
     return container.hierarchical ? rename_in_tree(t, args) : path_rename_flat(t, args);
 }
 
@@ -292,28 +317,50 @@ static void check_directory(void *sink, const struct blob_list_item *item)
         b->refused || !acl_allows(&item->head.path, b->caller, ACL_READ | ACL_WRITE | ACL_EXECUTE);
 }
 
-static struct err check_below(struct txn *t, const struct blob_request *request,
-                              const struct blob *blob)
+/* Where the check of this very directory goes on; another one in its place is checked anew. */
+static struct str checked_up_to(const struct path_delete_args *args, uint64_t directory)
 {
-    struct below b = {.caller = request->path.caller};
+    struct reader r = reader_of(args->continuation);
+    if (args->continuation.n <= sizeof directory || read_be64(&r) != directory)
+        return STR_NONE;
+    return str_from(args->continuation, sizeof directory);
+}
+
+static struct str next_check(struct arena *a, uint64_t directory, struct str next)
+{
+    struct buf b = buf_in(a);
+    buf_put_be64(&b, directory);
+    buf_put(&b, next);
+    return buf_str(&b);
+}
+
+/* As far as one transaction goes; args->next is where the next one goes on. A name leads there, so
+ * a client that was started again goes on with it, and so does a server. */
+static struct err check_below(struct txn *t, struct path_delete_args *args, const struct blob *blob)
+{
+    struct below b = {.caller = args->request.path.caller};
     struct buf prefix = buf_in(txn_arena(t));
     if (b.caller == NULL || !blob->head.path.directory)
         return OK;
     b.refused = !acl_allows(&blob->head.path, b.caller, ACL_READ | ACL_WRITE | ACL_EXECUTE);
-    buf_put(&prefix, request->name);
+    buf_put(&prefix, args->request.name);
     buf_putc(&prefix, '/');
     struct blob_list_args list = {.arena = txn_arena(t),
                                   .prefix = buf_str(&prefix),
+                                  .marker = checked_up_to(args, blob->head.path.id),
                                   .max = SIZE_MAX,
+                                  .look_max =
+                                      args->check_max > 0 ? args->check_max : PATH_CHECK_MAX,
                                   .only = LIST_DIRECTORIES,
                                   .sink = &b,
                                   .begin = begin_below,
                                   .item = check_directory};
-    do {
-        TRY(blob_list_blobs(t, &list));
-        list.marker = list.next;
-    } while (str_given(list.next) && !b.refused);
-    return b.refused ? err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH) : OK;
+    TRY(blob_list_blobs(t, &list));
+    if (b.refused)
+        return err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
+    if (str_given(list.next))
+        args->next = next_check(args->request.arena, blob->head.path.id, list.next);
+    return OK;
 }
 
 struct err path_delete(struct txn *t, void *arg)
@@ -329,6 +376,8 @@ struct err path_delete(struct txn *t, void *arg)
     TRY(blob_open(t, &args->request, BLOB_DELETE, &blob));
     TRY(path_check_removable(t, &blob, args->recursive, ERR_DIRECTORY_NOT_EMPTY));
     if (args->recursive)
-        TRY(check_below(t, &args->request, &blob));
+        TRY(check_below(t, args, &blob));
+    if (str_given(args->next))
+        return OK;
     return path_take_away(t, &args->request, &blob, &args->deletion_id);
 }

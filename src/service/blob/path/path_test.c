@@ -2,6 +2,9 @@
 #include "service/blob/path/path_fixture.h"
 #include "service/blob/path/path_trash.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 /* ---- the tree ---- */
 
 void test_path_rename_of_a_directory_moves_one_row(void)
@@ -188,5 +191,98 @@ void test_path_soft_delete_restores_a_tree(void)
     CHECK_OK(bf_get(&f, bf_blob(&f, "d/x/f"), &content));
     CHECK_STR(content, STR("kept"));
     CHECK_ERR(bf_update(&f, path_undelete, &back), ERR_BLOB_NOT_FOUND);
+    bf_end(&f);
+}
+
+/* ---- recursive deletion by who has only what lists grant ---- */
+
+static void grant(struct blob_fixture *f, const char *path, const char *list)
+{
+    struct path_set_args args = {.request = bf_blob(f, path), .has_acl = true};
+    CHECK_OK(acl_parse(str_of(list), false, &args.acl));
+    CHECK_OK(bf_update(f, path_set_access_control, &args));
+}
+
+static struct err delete_page(struct blob_fixture *f, struct path_delete_args *args)
+{
+    args->continuation = args->next;
+    return bf_update(f, path_delete, args);
+}
+
+enum { SUBDIRECTORIES = 40 };
+
+static void make_subdirectories(struct blob_fixture *f)
+{
+    grant(f, "",
+          "user::rwx,user:u1:rwx,group::r-x,other::---,default:user::rwx,"
+          "default:user:u1:rwx,default:group::r-x,default:other::---");
+    for (int i = 0; i < SUBDIRECTORIES; i++) {
+        char *path = NULL;
+        CHECK(asprintf(&path, "d/s%02d/t/f", i) > 0);
+        CHECK_OK(pf_make(f, bf_blob(f, path), false));
+        free(path);
+    }
+}
+
+/* The rights are looked at page by page; with the last page all goes at once. */
+void test_path_delete_by_lists_goes_on_page_by_page(void)
+{
+    struct blob_fixture f;
+    const struct acl_caller caller = {.id = STR("u1")};
+    pf_init(&f);
+    make_subdirectories(&f);
+    struct str before = pf_all(&f);
+    struct path_delete_args args = {.request = bf_blob(&f, "d"), .recursive = true, .check_max = 7};
+    args.request.path.caller = &caller;
+    int pages = 1;
+    CHECK_OK(delete_page(&f, &args));
+    for (; str_given(args.next); pages++) {
+        CHECK_STR(pf_all(&f), before);
+        CHECK_OK(delete_page(&f, &args));
+    }
+    CHECK(pages >= 3 * SUBDIRECTORIES / 7);
+    CHECK_STR(pf_all(&f), STR(""));
+    bf_end(&f);
+}
+
+void test_path_delete_by_lists_is_refused_by_any_directory(void)
+{
+    struct blob_fixture f;
+    const struct acl_caller caller = {.id = STR("u1")};
+    struct err error = OK;
+    pf_init(&f);
+    make_subdirectories(&f);
+    grant(&f, "d/s39/t", "user::rwx,user:u1:r-x,group::r-x,other::---");
+    struct str before = pf_all(&f);
+    struct path_delete_args args = {.request = bf_blob(&f, "d"), .recursive = true, .check_max = 7};
+    args.request.path.caller = &caller;
+    do
+        error = delete_page(&f, &args);
+    while (!err_is(error) && str_given(args.next));
+    CHECK_ERR(error, ERR_AUTHORIZATION_PERMISSION_MISMATCH);
+    CHECK_STR(pf_all(&f), before);
+    bf_end(&f);
+}
+
+/* A check that went over another directory of the same path says nothing of this one. */
+void test_path_delete_by_lists_checks_another_directory_anew(void)
+{
+    struct blob_fixture f;
+    const struct acl_caller caller = {.id = STR("u1")};
+    struct err error = OK;
+    pf_init(&f);
+    make_subdirectories(&f);
+    struct path_delete_args args = {.request = bf_blob(&f, "d"), .recursive = true, .check_max = 7};
+    args.request.path.caller = &caller;
+    for (int i = 0; i < 8; i++)
+        CHECK_OK(delete_page(&f, &args));
+    CHECK(str_given(args.next));
+    CHECK_OK(pf_rename(&f, bf_blob(&f, "d"), bf_blob(&f, "old")));
+    make_subdirectories(&f);
+    grant(&f, "d/s00/t", "user::rwx,user:u1:r-x,group::r-x,other::---");
+    do
+        error = delete_page(&f, &args);
+    while (!err_is(error) && str_given(args.next));
+    CHECK_ERR(error, ERR_AUTHORIZATION_PERMISSION_MISMATCH);
     bf_end(&f);
 }

@@ -13,16 +13,9 @@ static const struct blob_at BASE = {.item = BLOB_BASE};
 
 struct str tree_entry_name(struct arena *a, uint64_t directory, struct str last)
 {
-    static const char DIGITS[] = "0123456789abcdef";
     struct buf b = buf_in(a);
     (void)buf_reserve(&b, ID_HEX_MAX + 1 + last.n);
-    int shift = 60;
-    while (shift >= 0 && directory >> shift == 0)
-        shift -= 4;
-    for (; shift >= 0; shift -= 4)
-        buf_putc(&b, DIGITS[directory >> shift & 15]);
-    buf_putc(&b, '/');
-    buf_put(&b, last);
+    blob_entry_name(&b, directory, last);
     return buf_str(&b);
 }
 
@@ -93,6 +86,7 @@ struct err tree_make_root(struct txn *t, const struct container *container, stru
 
 /* ---- the way ---- */
 
+/* Most walks only pass: what a directory's row says of rights is read where it counts. */
 struct walk {
     struct txn *txn;
     uint64_t incarnation;
@@ -100,19 +94,35 @@ struct walk {
     bool makes;
     struct tree_way *way;
     uint64_t directory; /* where the walk has come to */
+    struct str row;     /* its row; absent: way->parent says what it says, or nobody asks */
+    struct buf key;
 };
 
-static struct err load(struct walk *w, struct str name, struct blob_head *out, bool *found)
+static struct err load(struct walk *w, struct str key, struct str *row)
 {
-    struct engine_read read = {.key = blob_key_head(txn_arena(w->txn), w->incarnation, name, &BASE),
-                               .hints = HINT_SOON};
+    struct engine_read read = {.key = key, .hints = HINT_SOON};
     TRY(txn_get_many(w->txn, &read, 1));
-    *found = str_given(read.value);
-    return *found ? blob_head_decode(read.value, out) : OK;
+    *row = read.value;
+    return OK;
 }
 
-static struct err check_passage(const struct walk *w)
+/* way->parent is what the directory's row says. */
+static struct err know_parent(struct walk *w)
 {
+    struct blob_head head;
+    if (!str_given(w->row))
+        return OK;
+    TRY(blob_head_decode(w->row, &head));
+    w->way->parent = head.path;
+    w->row = STR_NONE;
+    return OK;
+}
+
+static struct err check_passage(struct walk *w)
+{
+    if (w->request->caller == NULL)
+        return OK;
+    TRY(know_parent(w));
     return w->request->passes || acl_allows(&w->way->parent, w->request->caller, ACL_EXECUTE)
                ? OK
                : err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
@@ -123,30 +133,33 @@ static struct err make_directory(struct walk *w, struct str name)
     struct tree_request plain = {
         .directory = true, .owner = w->request->owner, .caller = w->request->caller};
     struct blob_path path;
+    TRY(know_parent(w));
     if (!acl_allows(&w->way->parent, w->request->caller, ACL_WRITE | ACL_EXECUTE))
         return err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
     TRY(tree_new_path(w->txn, &plain, &w->way->parent, &path));
     path.id = tree_new_id(w->txn, w->way->made++);
+    struct str entry = tree_entry_name(txn_arena(w->txn), w->directory, name);
     w->directory = path.id;
     w->way->parent = path;
-    return put_directory(w->txn, w->incarnation, name, &path);
+    return put_directory(w->txn, w->incarnation, entry, &path);
 }
 
 /* Into the directory of that name. *on is false when there is none. */
 static struct err enter(struct walk *w, struct str name, bool *on)
 {
-    struct blob_head head;
-    bool found;
+    struct str row;
+    uint64_t id;
     if (w->way->depth == TREE_DEPTH_MAX - 1)
         return err_new(ERR_PATH_IS_TOO_DEEP);
-    TRY(load(w, name, &head, &found));
-    *on = found && head.path.directory;
+    blob_key_entry(&w->key, w->incarnation, w->directory, name);
+    TRY(load(w, buf_str(&w->key), &row));
+    *on = str_given(row) && blob_head_is_directory(row, &id);
     if (*on) {
-        w->directory = head.path.id;
-        w->way->parent = head.path;
+        w->directory = id;
+        w->row = row;
         TRY(check_passage(w));
     } else if (w->makes) {
-        if (found)
+        if (str_given(row))
             return err_new(ERR_PATH_CONFLICT);
         TRY(make_directory(w, name));
         *on = true;
@@ -158,23 +171,23 @@ static struct err enter(struct walk *w, struct str name, bool *on)
 /* The root's row is read only by those who need what it says. */
 static struct err enter_root(struct walk *w)
 {
-    struct blob_head head;
-    bool found;
     w->directory = TREE_ROOT;
     if (!w->makes && w->request->caller == NULL)
         return OK;
-    TRY(load(w, STR(""), &head, &found));
-    if (!found)
-        return err_new(ERR_CORRUPT);
-    w->way->parent = head.path;
-    return check_passage(w);
+    TRY(load(w, blob_key_head(txn_arena(w->txn), w->incarnation, STR(""), &BASE), &w->row));
+    return str_given(w->row) ? check_passage(w) : err_new(ERR_CORRUPT);
 }
 
 struct err tree_resolve(struct txn *t, const struct container *container,
                         const struct tree_request *request, struct str path, bool makes,
                         struct tree_way *out)
 {
-    struct walk w = {t, container->incarnation, request, makes, out, TREE_ROOT};
+    struct walk w = {.txn = t,
+                     .incarnation = container->incarnation,
+                     .request = request,
+                     .makes = makes,
+                     .way = out,
+                     .key = buf_in(txn_arena(t))};
     struct str rest = path, name, next;
     bool on = true;
     out->name = STR("");
@@ -183,18 +196,13 @@ struct err tree_resolve(struct txn *t, const struct container *container,
     out->made = 0;
     TRY(enter_root(&w));
     if (!next_name(&rest, &name))
-        return OK;
-    for (;;) {
-        out->name = tree_entry_name(txn_arena(t), w.directory, name);
-        if (!next_name(&rest, &next))
-            return OK;
-        TRY(enter(&w, out->name, &on));
-        if (!on) {
-            out->name = STR_NONE;
-            return OK;
-        }
+        return know_parent(&w);
+    while (on && next_name(&rest, &next)) {
+        TRY(enter(&w, name, &on));
         name = next;
     }
+    out->name = on ? tree_entry_name(txn_arena(t), w.directory, name) : STR_NONE;
+    return know_parent(&w);
 }
 
 struct err tree_is_empty(struct txn *t, uint64_t incarnation, uint64_t directory, bool *out)

@@ -23,7 +23,7 @@ void file_changes_tell(struct file_changes *c)
 
 /* ---- where it is ---- */
 
-/* The directories from `id` up to the root, nearest first. */
+/* Collects the directories from `id` up to the root, nearest first. */
 static struct err climb(struct file_scope *s, uint64_t id, struct dirtree_entry *entries,
                         size_t *count)
 {
@@ -96,7 +96,8 @@ struct err file_note_change(struct file_scope *s, const struct file_found *found
     return note(s, found, action, directory ? CHANGE_DIRECTORY_NAME : CHANGE_FILE_NAME);
 }
 
-/* Within a directory it is renamed; from one to another it goes here and comes there. */
+/* Within a directory this is a rename; between directories the entry disappears here and appears
+ * there. */
 struct err file_note_renamed(struct file_scope *s, const struct file_found *from,
                              const struct file_found *to)
 {
@@ -123,7 +124,7 @@ static unsigned differences(const struct node *now, const struct node *before)
     what |= now->created != before->created ? CHANGE_CREATION : 0U;
     what |= same_permission(&now->permission, &before->permission) ? 0U : CHANGE_SECURITY;
     what |= str_eq(now->eas, before->eas) ? 0U : CHANGE_EXTENDED_ATTRIBUTES;
-    /* A copy has ended: the bytes are not what they were. */
+    /* A copy has ended, so the content has changed. */
     if (before->copy.status == COPY_PENDING && now->copy.status != COPY_PENDING)
         what |= CHANGE_SIZE | CHANGE_LAST_WRITE;
     return what;
@@ -133,7 +134,7 @@ struct err file_note_modified(struct file_scope *s, const struct file_found *fou
                               struct str before)
 {
     struct node node;
-    /* Where nobody watches, the row is not even decoded. */
+    /* If nobody watches, the row is not even decoded. */
     if (s->changes == NULL || !s->changes->noted)
         return note(s, found, CHANGE_MODIFIED, 0);
     if (!node_decode(before, &node))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one place that says whether an open or a REST operation may go on beside the handles there
- * are, and which caches have to be given up for it ([MS-FSA] 2.1.5.1.2, 2.1.4.12). */
+/* The one place that decides whether an open or a REST operation may proceed beside the existing
+ * handles, and which caches must be given up for it ([MS-FSA] 2.1.5.1.2, 2.1.4.12). */
 #include "service/file/opens/internal.h"
 
 bool opens_only_looks(uint32_t access_mask, unsigned access)
@@ -29,8 +29,8 @@ static bool violates(const struct opens_file *f, const struct opens_wish *wish)
 
 /* ---- caches ---- */
 
-/* What the lease may keep. A violation may go away when handles that are kept open for caching
- * alone are closed; else what was written and not sent has to come. */
+/* Returns what the lease may keep. A sharing violation may disappear when handles that are kept
+ * open only for caching are closed; otherwise cached writes must be flushed. */
 static unsigned may_keep(const struct opens_lease *lease, const struct opens_wish *wish,
                          unsigned needed)
 {
@@ -39,11 +39,11 @@ static unsigned may_keep(const struct opens_lease *lease, const struct opens_wis
     if (wish->empties && needed == OPENS_CACHE_W)
         return OPENS_CACHE_NONE;
     unsigned to = lease->state & ~needed;
-    /* An oplock knows no RH and no W without R: it goes to level II, or to nothing. */
+    /* An oplock has neither RH nor W without R: it is broken to level II or to none. */
     return lease->oplock && to != lease->state ? to & OPENS_CACHE_R : to;
 }
 
-/* True when it has to be waited for. */
+/* True if the answer must be awaited. */
 static bool break_one(struct opens_file *f, struct opens_lease *lease,
                       const struct opens_wish *wish, unsigned needed, struct opens_news *news)
 {
@@ -70,7 +70,7 @@ static bool break_caches(struct opens_file *f, const struct opens_wish *wish, un
     return waits;
 }
 
-/* A persistent handle is kept for its client while that is away. */
+/* A persistent handle is kept for its client while the client is disconnected. */
 static bool unavailable(const struct opens_file *f, const struct opens_wish *wish, unsigned needed)
 {
     for (const struct opens_handle *h = f->handles; h != NULL; h = h->next) {
@@ -87,8 +87,8 @@ static bool unavailable(const struct opens_file *f, const struct opens_wish *wis
 
 /* ---- claims ---- */
 
-/* Claims never refuse an open; it waits for those that it does not share with, and for those whose
- * outcome a new cache would not see. */
+/* Claims never make an open fail. It waits for claims that it does not share with, and for those
+ * whose result a new cache would not see. */
 static bool claims_in_the_way(const struct opens_file *f, const struct opens_wish *wish)
 {
     const unsigned changes = OPENS_WRITE | OPENS_DELETE;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of the open-file table share: one that notes what it is told, and short forms. */
+/* Shared by the tests of the open-file table: a table that records its callbacks, and
+ * shorthands. */
 #ifndef SERVICE_FILE_OPENS_FIXTURE_H
 #define SERVICE_FILE_OPENS_FIXTURE_H
 
@@ -34,7 +35,7 @@ struct opens_request smb_open(struct fixture *f, unsigned access, unsigned shari
 /* For reading and writing, sharing all, with a lease under the key. */
 struct opens_request leased_open(struct fixture *f, unsigned cache, char key);
 struct opens_handle *must_open(struct fixture *f, const struct opens_request *request);
-/* What opening, claiming or locking comes to; nothing is left behind but the lock. */
+/* Returns the result of opening, claiming or locking; leaves nothing behind but the lock. */
 struct err open_result(struct fixture *f, const struct opens_request *request);
 struct err rest_result(struct fixture *f, enum opens_rest op);
 struct err lock_result(struct fixture *f, struct opens_handle *h, const struct opens_lock *range);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which handles of the open-file table a path stands for. */
+/* Finds the handles of the open-file table that a path names. */
 #ifndef SERVICE_FILE_OPENS_HANDLES_H
 #define SERVICE_FILE_OPENS_HANDLES_H
 

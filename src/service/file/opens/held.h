@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of opens that survive a restart: one per open, in its share's partition, so that a file
- * and the open that made it are written in one transaction. What the front end has to know besides
- * lies in the row as bytes of its own. */
+/* The rows of opens that survive a restart: one row per open in its share's partition, so that a
+ * file and the open that created it are written in one transaction. The front end's own state is
+ * stored in the row as opaque bytes. */
 #ifndef SERVICE_FILE_OPENS_HELD_H
 #define SERVICE_FILE_OPENS_HELD_H
 
@@ -17,12 +17,12 @@ struct file_held {
 
 /* In an update of the share's partition. */
 struct err file_held_put(struct txn *t, const struct file_held *held);
-/* Reads a row; what it holds is borrowed from it, and the locks lie in the arena. ERR_CORRUPT. */
+/* Decodes a row. The result is borrowed from it, and the locks are in the arena. ERR_CORRUPT. */
 struct err file_held_read(struct arena *a, struct str key, struct str value, struct file_held *out);
 
-/* Writes the row, new or again. ERR_SHARE_NOT_FOUND. Whether the file is to be deleted is asked of
- * the table then, not told: it may have changed since the open was described, and who has changed
- * it found no row to mark. */
+/* Writes the row, new or again. ERR_SHARE_NOT_FOUND. Asks the table whether the file is to be
+ * deleted: that may have changed since the open was described, and whoever changed it found no
+ * row to mark. */
 struct file_hold_args {
     struct file_at at;
     struct opens *opens;
@@ -30,24 +30,24 @@ struct file_hold_args {
 };
 engine_fn file_hold;
 
-/* The open is over; what is gone already is no error. */
+/* Removes the row of an open that has ended; a missing row is no error. */
 struct file_let_go_args {
     uint64_t incarnation;
     uint64_t id;
 };
 engine_fn file_let_go;
 
-/* Whether the file at.id is to be deleted, told to all opens of it that survive: that is the file's
- * and not that of the open it was said through ([MS-FSA] 2.1.5.15.3), which may be gone first. The
- * table is asked here too, after it has changed: of two changes, the later one's word stays. */
+/* Stores in all surviving opens of the file at.id whether the file is to be deleted. That is a
+ * property of the file and not of the open that set it ([MS-FSA] 2.1.5.15.3), which may end
+ * first. The table is asked here, too, after it has changed: of two changes the later one wins. */
 struct file_mark_args {
     struct file_at at;
     struct opens *opens;
 };
 engine_fn file_mark_held;
 
-/* All rows of all shares, at start-up, one call each; `seen` tells where the file is now, and that
- * it does not exist when the row is stale. An error of `visit` ends the walk. */
+/* Visits all rows of all shares at start-up. `seen` tells where the file is now, or that it does
+ * not exist and the row is stale. An error of `visit` ends the walk. */
 typedef struct err file_held_visit(void *arg, struct str partition, const struct file_held *held,
                                    const struct file_seen *seen);
 struct err file_held_walk(struct store *store, file_held_visit *visit, void *arg);

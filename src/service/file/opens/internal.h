@@ -9,24 +9,24 @@
 #include "core/buf.h"
 #include "service/file/opens/opens.h"
 
-/* A cache that a client was granted: of one lease key, or of one oplocked handle. */
+/* A cache granted to a client: of one lease key, or of one handle with an oplock. */
 struct opens_lease {
-    struct opens_lease *next;  /* of the file */
-    struct opens_lease *chain; /* of the bucket; leases only */
+    struct opens_lease *next;  /* list of the file */
+    struct opens_lease *chain; /* list of the bucket; leases only */
     struct opens_file *file;
     unsigned char key[OPENS_LEASE_KEY_BYTES];
-    bool oplock; /* one handle's own; breaks go to R or none, never to RH */
+    bool oplock; /* of one handle; breaks to R or none, never to RH */
     unsigned state;
     bool counts;
     uint16_t epoch;
     bool breaking;
-    unsigned break_to; /* what the client was told */
-    unsigned wanted;   /* what is needed by now: a further break follows the answer */
+    unsigned break_to; /* the state that the client was told */
+    unsigned wanted;   /* the state needed by now: a further break follows the answer */
     unsigned holders;  /* handles */
 };
 
 struct opens_range {
-    struct opens_range *next; /* of the file */
+    struct opens_range *next; /* list of the file */
     struct opens_handle *handle;
     uint64_t offset, length;
     bool exclusive;
@@ -34,17 +34,17 @@ struct opens_range {
 
 struct opens_handle {
     struct opens_file *file;
-    struct opens_handle *previous, *next;         /* of the file, or its claims */
-    struct opens_handle *all_previous, *all_next; /* SMB handles by id */
+    struct opens_handle *previous, *next;         /* list of the file, or of its claims */
+    struct opens_handle *all_previous, *all_next; /* list of SMB handles by id */
     uint64_t id;
     bool claim;
     unsigned access, sharing;
     uint32_t access_mask;
     bool directory;
     bool delete_on_close;
-    bool closing;      /* force_close was asked for */
-    bool persistent;   /* is not closed for others while its client is away */
-    bool disconnected; /* its client is away */
+    bool closing;      /* force_close was requested */
+    bool persistent;   /* not closed in favour of others while its client is disconnected */
+    bool disconnected; /* its client is disconnected */
     struct opens_lease *lease;
     const struct opens_owner *calls;
     void *owner;
@@ -79,20 +79,20 @@ struct opens {
     struct opens_file **buckets;
     size_t bucket_count;
     size_t file_count;
-    struct opens_lease **lease_buckets; /* by key: one key is one file's */
+    struct opens_lease **lease_buckets; /* by key; a key belongs to one file */
     size_t lease_bucket_count;
     size_t lease_count;
     struct opens_handle *first, *last; /* SMB handles by id */
     size_t handle_count;
     uint64_t last_id;
-    /* Read without the lock: SMB handles and files being removed, and a number that changes with
-     * each of them that comes or goes. */
+    /* Read without the lock: the number of SMB handles and files being removed, and a counter
+     * that changes when one is added or removed. */
     atomic_size_t busy;
     atomic_uint_fast64_t epoch;
     struct watches *watches;
 };
 
-/* What is told after the lock is given up. */
+/* A callback to make after unlocking. */
 struct opens_break {
     const struct opens_owner *calls;
     void *owner;
@@ -105,24 +105,24 @@ struct opens_news {
 };
 
 void opens_enter(struct opens *t, struct opens_news *news);
-/* A handle or a file being removed has come or gone. */
+/* Counts a handle, or a file being removed, that was added or has gone. */
 void opens_count_busy(struct opens *t, bool come);
-/* Unlocks, then tells. */
+/* Unlocks, then calls back. */
 void opens_leave(struct opens *t, struct opens_news *news);
 
 struct opens_file *opens_find(struct opens *t, struct opens_key key);
 /* Finds or makes. */
 struct opens_file *opens_file(struct opens *t, struct opens_key key);
-/* Frees the file when nothing is left on it. */
+/* Frees the file if nothing refers to it. */
 void opens_file_tidy(struct opens *t, struct opens_file *f);
 void opens_wake_all(struct opens_file *f, struct opens_news *news);
 void opens_queue_wait(struct opens_file *f, struct opens_wait *wait, bool for_claims);
 void opens_add_break(struct opens_news *news, const struct opens_break *b);
-/* Asks the handle's owner to close it, once. */
+/* Asks the handle's owner once to close it. */
 void opens_ask_close(struct opens_handle *h, struct opens_news *news);
 void opens_link_handle(struct opens_handle **list, struct opens_handle *h);
 void opens_unlink_handle(struct opens_handle **list, struct opens_handle *h);
-/* A handle on the file, without its lease. */
+/* Adds a handle to the file, without its lease. */
 struct opens_handle *opens_add_handle(struct opens *t, struct opens_file *f,
                                       const struct opens_request *request);
 
@@ -131,42 +131,42 @@ struct opens_handle *opens_add_handle(struct opens *t, struct opens_file *f,
 struct opens_wish {
     unsigned access;
     unsigned sharing;
-    const struct opens_lease *own; /* the request's own lease, which never stands in its way */
-    bool looks;                    /* attributes alone: breaks no oplock and no lease */
-    bool looks_at_rights;          /* the security descriptor as well: breaks no lease */
-    bool empties;                  /* what others have read goes stale */
-    bool no_handles;               /* REST delete: any handle is in the way */
+    const struct opens_lease *own; /* the request's own lease, which never conflicts with it */
+    bool looks;                    /* attributes only: breaks no oplock and no lease */
+    bool looks_at_rights;          /* also the security descriptor: breaks no lease */
+    bool empties;                  /* makes what others have read stale */
+    bool no_handles;               /* REST delete: any handle conflicts */
     bool rest;
     bool again;     /* it has waited before */
-    unsigned cache; /* wished for: nothing may be written unseen while it is granted */
+    unsigned cache; /* requested: no hidden write may happen while it is granted */
 };
 /* ERR_SHARING_VIOLATION; ERR_HANDLE_UNAVAILABLE; ERR_OTHERS_FIRST: breaks were put into news, or
  * *for_claims is set. */
 struct err opens_conflict(struct opens_file *f, const struct opens_wish *wish,
                           struct opens_news *news, bool *for_claims);
-/* A handle for attributes alone takes no part in sharing. */
+/* A handle for attributes only takes no part in sharing. */
 bool opens_only_looks(uint32_t access_mask, unsigned access);
 
 /* ---- opens_lease.c ---- */
 
-/* Asks the holders of a lease to go down to `to`. */
+/* Asks the holders of a lease to reduce it to `to`. */
 void opens_break_lease(struct opens_file *f, struct opens_lease *lease, unsigned to,
                        struct opens_news *news);
 struct opens_lease *opens_find_lease(const struct opens *t, const unsigned char *key);
-/* For a new handle: grants what can be, to the lease that is there or a new one. NULL: nothing. */
+/* For a new handle: grants what is possible, to the existing lease or a new one. NULL: nothing. */
 struct opens_lease *opens_take_lease(struct opens *t, struct opens_file *f,
                                      const struct opens_request *request, struct opens_lease *own);
-/* An empty one that nobody holds yet. */
+/* Makes an empty lease without holders. */
 struct opens_lease *opens_new_lease(struct opens *t, struct opens_file *f,
                                     const struct opens_request *request);
 void opens_drop_lease(struct opens *t, struct opens_lease *lease);
-/* A break that nobody will answer is taken as answered. */
+/* Treats a break that nobody will answer as answered. */
 void opens_end_break(struct opens_lease *lease, struct opens_news *news);
-/* The handle's own cache, which its own doing does not break. */
+/* True for the handle's own cache, which its own operations do not break. */
 bool opens_is_own_cache(const struct opens_lease *lease, const struct opens_handle *h);
-/* Those who hold it are asked to close. */
+/* Asks the holders to close. */
 void opens_close_holders(const struct opens_lease *lease, struct opens_news *news);
-/* All holders' clients are away. */
+/* True if all holders' clients are disconnected. */
 bool opens_lease_is_away(const struct opens_lease *lease);
 
 /* ---- opens_lock.c ---- */

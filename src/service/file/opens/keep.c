@@ -3,8 +3,8 @@
 
 #include "service/file/opens/internal.h"
 
-/* A client compares the epochs of what it is told with those it knows. Breaks since the open was
- * last written down have counted on, so the epoch that comes back is ahead of them all. */
+/* A client compares the epochs of notifications with the one it knows. Breaks since the open was
+ * last stored have advanced it, so the restored epoch is ahead of all of them. */
 enum { EPOCH_AHEAD = 4096 };
 
 /* ---- writing down ---- */
@@ -50,7 +50,7 @@ void opens_keep(struct opens *t, struct opens_handle *h, struct arena *a, struct
 /* ---- coming back ---- */
 
 static struct opens_request request_of(const struct opens_kept *kept,
-                                       const struct opens_place *place)
+                                       const struct opens_reclaim_as *place)
 {
     struct opens_request request = {
         .key = kept->key,
@@ -77,8 +77,8 @@ static struct opens_request request_of(const struct opens_kept *kept,
     return request;
 }
 
-/* Several opens share a lease; the last of them to be written down knew best, so it is the union
- * that the client may have. */
+/* Several opens share a lease. The last one stored was the most recent, so the client may hold
+ * the union. */
 static struct opens_lease *restore_lease(struct opens *t, struct opens_file *f,
                                          const struct opens_request *request)
 {
@@ -97,7 +97,7 @@ static struct opens_lease *restore_lease(struct opens *t, struct opens_file *f,
 }
 
 struct opens_handle *opens_restore(struct opens *t, const struct opens_kept *kept,
-                                   const struct opens_place *place)
+                                   const struct opens_reclaim_as *place)
 {
     struct opens_news news;
     struct opens_request request = request_of(kept, place);
@@ -114,8 +114,8 @@ struct opens_handle *opens_restore(struct opens *t, const struct opens_kept *kep
     return h;
 }
 
-/* An open that was written down later had made the others give up what it could not stand beside:
- * writes that nobody else sees, and, where it writes itself, all that they had read. */
+/* An open that was stored later made the others give up what conflicted with it: write caches,
+ * and, if it writes itself, all read caches. */
 static void settle_lease(const struct opens_file *f, struct opens_lease *lease)
 {
     for (const struct opens_handle *h = f->handles; h != NULL; h = h->next) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What clients cache: granting it, asking for it back, and their answers ([MS-SMB2] 3.3.4.6,
- * 3.3.4.7, 3.3.5.9.8, 3.3.5.22; [MS-FSA] 2.1.5.18). */
+/* Client caches: granting, breaking, and the clients' answers ([MS-SMB2] 3.3.4.6, 3.3.4.7,
+ * 3.3.5.9.8, 3.3.5.22; [MS-FSA] 2.1.5.18). */
 #include <stdlib.h>
 
 #include "core/mem.h"
@@ -87,9 +87,9 @@ void opens_drop_lease(struct opens *t, struct opens_lease *lease)
 
 /* ---- granting ---- */
 
-/* What the other handles have. */
+/* What the other handles hold. */
 struct company {
-    bool others;  /* a handle that reads or writes, or has a lease, even one that is broken */
+    bool others;  /* a handle that reads or writes, or has a lease, even a broken one */
     bool oplocks; /* an oplock */
     bool handles; /* a cache of handles */
     bool writes;  /* a cache of writes */
@@ -116,8 +116,8 @@ static unsigned grantable(const struct opens_file *f, const struct opens_request
 {
     struct company c = company_of(f, own);
     unsigned wished = request->cache;
-    /* Only R, RH, RW and RWH exist; a wish without R is no wish. Reads must meet the locks, so
-     * nobody caches where there are any. */
+    /* Only R, RH, RW and RWH exist; a request without R gets nothing. Reads must observe locks,
+     * so nobody caches a file with locks. */
     if ((wished & OPENS_CACHE_R) == 0 || request->directory || f->ranges != NULL)
         return OPENS_CACHE_NONE;
     if (c.others)
@@ -138,9 +138,9 @@ static bool survives(const struct opens_lease *lease)
     return false;
 }
 
-/* A lease that exists may only grow, and only to what was asked for in full: its other handles rely
- * on what it has. One that survives a restart grows only with a handle that does so too, and is
- * written down: else less would come back than the client has. */
+/* An existing lease can only grow, and only to exactly what was requested: its other handles
+ * rely on what it has. A lease that survives a restart grows only with a handle that also
+ * survives and is stored; otherwise the client would get back less than it has. */
 static void upgrade(struct opens_lease *own, const struct opens_request *request, unsigned granted)
 {
     bool larger = (own->state & ~request->cache) == 0 && granted != own->state;
@@ -185,15 +185,15 @@ void opens_close_holders(const struct opens_lease *lease, struct opens_news *new
             opens_ask_close(h, news);
 }
 
-/* One notice for a lease, to the oldest of its handles whose client is there: a client hears of its
- * leases where it first took them, whatever connections it has made since. */
+/* Sends one notification per lease, to the oldest of its handles whose client is connected: a
+ * client hears of a lease where it first took it, whatever connections it has made since. */
 static void tell_break(const struct opens_file *f, const struct opens_lease *lease, unsigned to,
                        bool ack_needed, struct opens_news *news)
 {
     const struct opens_handle *h = NULL;
     for (const struct opens_handle *one = f->handles; one != NULL; one = one->next)
         if (one->lease == lease && !one->disconnected)
-            h = one; /* new ones are put in front */
+            h = one; /* new ones are added in front */
     if (h == NULL)
         return;
     struct opens_break b = {.calls = h->calls, .owner = h->owner};
@@ -217,7 +217,7 @@ void opens_break_lease(struct opens_file *f, struct opens_lease *lease, unsigned
 {
     to &= lease->state;
     if (lease->breaking) {
-        /* Asked already; a further demand is told when the first is answered. */
+        /* Already requested; a further request follows the answer to the first. */
         lease->wanted &= to;
         return;
     }
@@ -225,7 +225,7 @@ void opens_break_lease(struct opens_file *f, struct opens_lease *lease, unsigned
         return;
     lease->epoch++;
     tell_break(f, lease, to, needs_answer(lease->state), news);
-    /* A client that is away learns it when it comes back, and cannot answer before. */
+    /* A disconnected client learns it when it reconnects, and cannot answer before. */
     if (needs_answer(lease->state) && !opens_lease_is_away(lease)) {
         lease->breaking = true;
         lease->break_to = to;
@@ -244,8 +244,8 @@ void opens_end_break(struct opens_lease *lease, struct opens_news *news)
 
 /* ---- answers ---- */
 
-/* The client has gone down as far as it was told, and more is wanted: clients are brought down step
- * by step, keeping their reads until the rest is gone. */
+/* The client has reduced its cache as requested, and more is needed: clients are reduced step by
+ * step and keep their reads to the last. */
 static void break_further(struct opens_file *f, struct opens_lease *lease, struct opens_news *news)
 {
     bool answer = needs_answer(lease->state);
@@ -313,7 +313,7 @@ unsigned opens_cache_of(struct opens *t, struct opens_handle *h)
 
 /* ---- I/O and the end of patience ---- */
 
-/* A level II oplock has no key by which its own handle's writes could be told apart. */
+/* A level II oplock has no key that would identify its own handle's writes. */
 bool opens_is_own_cache(const struct opens_lease *lease, const struct opens_handle *h)
 {
     return lease == h->lease && (!lease->oplock || (lease->state & OPENS_CACHE_W) != 0);
@@ -360,7 +360,7 @@ void opens_wait_over(struct opens *t, struct opens_wait *wait)
     struct opens_file *f = wait->queued ? opens_find(t, wait->key) : NULL;
     if (f != NULL) {
         for (struct opens_lease *l = f->leases; l != NULL; l = l->next) {
-            /* Who does not answer is not trusted with the rest either ([MS-SMB2] 3.3.6.5). */
+            /* A client that does not answer loses the rest as well ([MS-SMB2] 3.3.6.5). */
             if (l->breaking)
                 l->state = OPENS_CACHE_NONE;
             l->breaking = false;

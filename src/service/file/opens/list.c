@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is open: listings, closing by others, and the questions that a rename asks. */
+/* Listings of open handles, closing by others, and the checks of a rename. */
 #include "service/file/opens/internal.h"
 
 static struct str path_of(const struct opens_file *f)
@@ -7,8 +7,8 @@ static struct str path_of(const struct opens_file *f)
     return (struct str){f->path, f->path_n};
 }
 
-/* Paths are compared as the client's names fold; callers hand them in folded or as stored, always
- * the same way. The root is the empty path. */
+/* Paths are compared in folded form. Callers pass them folded or as stored, always the same way.
+ * The root is the empty path. */
 static bool below(struct str path, struct str top)
 {
     if (top.n == 0)
@@ -78,7 +78,7 @@ struct opens_usage opens_usage(struct opens *t)
     struct opens_usage usage = {.handles = t->handle_count, .files = t->file_count};
     for (const struct opens_handle *h = t->first; h != NULL; h = h->all_next) {
         usage.disconnected += h->disconnected ? 1 : 0;
-        /* Each file's locks are counted with the first of its handles. */
+        /* A file's locks are counted with its first handle. */
         usage.locks += h->previous == NULL ? h->file->range_count : 0;
     }
     opens_leave(t, &news);

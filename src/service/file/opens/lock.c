@@ -5,7 +5,7 @@
 #include "core/mem.h"
 #include "service/file/opens/internal.h"
 
-/* An empty range meets another only strictly inside it. */
+/* An empty range overlaps another only strictly inside it. */
 static bool meets(const struct opens_range *r, uint64_t offset, uint64_t length)
 {
     uint64_t end = offset + length; /* one past; 0 stands for 2^64 */
@@ -19,7 +19,8 @@ static bool meets(const struct opens_range *r, uint64_t offset, uint64_t length)
     return (end == 0 || r->offset < end) && (r_end == 0 || offset < r_end);
 }
 
-/* A shared lock may lie on the handle's own exclusive one; all else that is exclusive clashes. */
+/* A shared lock may overlap the handle's own exclusive lock; any other overlap with an exclusive
+ * lock conflicts. */
 static bool lock_clashes(const struct opens_range *r, const struct opens_handle *h,
                          const struct opens_lock *lock)
 {
@@ -28,8 +29,8 @@ static bool lock_clashes(const struct opens_range *r, const struct opens_handle 
     return lock->exclusive || (r->exclusive && r->handle != h);
 }
 
-/* A REST operation under way has looked at the locks already, so a new one waits for its end: all
- * of them for those that write, exclusive ones for those that read as well. */
+/* A running REST operation has already checked the locks, so a new lock waits for its end: any
+ * lock waits for operations that write, and an exclusive one also for those that read. */
 static bool claimed_against(const struct opens_file *f, bool exclusive)
 {
     for (const struct opens_handle *c = f->claims; c != NULL; c = c->next)
@@ -50,7 +51,7 @@ static void take_range(struct opens_file *f, struct opens_handle *h, const struc
                        struct opens_news *news)
 {
     opens_add_range(f, h, lock);
-    /* Reads have to meet the lock from now on: nobody else caches them. */
+    /* Reads must observe the lock from now on: nobody else may cache them. */
     for (struct opens_lease *l = f->leases; l != NULL; l = l->next)
         if (!opens_is_own_cache(l, h))
             opens_break_lease(f, l, OPENS_CACHE_NONE, news);
@@ -79,7 +80,7 @@ struct err opens_lock(struct opens *t, struct opens_handle *h, const struct open
     return error;
 }
 
-/* The range as it was taken; of several the exclusive one goes first. */
+/* Finds the range exactly as it was taken; if there are several, the exclusive one first. */
 static struct opens_range **find_range(struct opens_file *f, const struct opens_handle *h,
                                        uint64_t offset, uint64_t length)
 {
@@ -121,7 +122,7 @@ struct err opens_lock_check(struct opens *t, struct opens_handle *h, uint64_t of
     opens_enter(t, &news);
     for (const struct opens_range *r = h->file->ranges; r != NULL && !err_is(error); r = r->next) {
         bool own_exclusive = r->exclusive && r->handle == h;
-        /* A read passes shared locks; a write passes the handle's own exclusive one alone. */
+        /* Reads ignore shared locks; writes ignore only the handle's own exclusive lock. */
         if (meets(r, offset, length) && !own_exclusive && (write || r->exclusive))
             error = err_new(ERR_FILE_LOCK_CONFLICT);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table itself: files, handles, waits, and the telling after the lock is given up. */
+/* The table: files, handles, waits, and the callbacks after unlocking. */
 #include "service/file/opens/internal.h"
 
 #include <assert.h>
@@ -330,7 +330,7 @@ struct opens_handle *opens_add_handle(struct opens *t, struct opens_file *f,
     return h;
 }
 
-/* The lease that the request brings handles to; *elsewhere: its key is another file's. */
+/* Finds the lease that the request's handle joins; *elsewhere: its key belongs to another file. */
 static struct opens_lease *own_lease(const struct opens *t, const struct opens_file *f,
                                      const struct opens_request *request, bool *elsewhere)
 {
@@ -375,7 +375,7 @@ static struct err try_open(const struct opens *t, struct opens_file *f,
     };
     if (elsewhere)
         return err_new(ERR_INVALID_INPUT);
-    /* Who made a handle give way waits for the file to be gone with it, where that is to happen. */
+    /* A request that made a handle close waits for the file to disappear with it, if it will. */
     if (f->removing && wait->again) {
         opens_queue_wait(f, wait, false);
         return err_new(ERR_OTHERS_FIRST);
@@ -516,7 +516,7 @@ bool opens_disconnect(struct opens *t, struct opens_handle *h)
     bool breaking = lease != NULL && lease->breaking;
     h->disconnected = !h->closing && (h->persistent || (caches && !breaking));
     bool stays = h->disconnected;
-    /* Nobody is left to answer: the client learns what it still has when it comes back. */
+    /* Nobody is left to answer: the client learns what it still holds when it reconnects. */
     if (stays && breaking && opens_lease_is_away(lease))
         opens_end_break(h->lease, &news);
     opens_leave(t, &news);

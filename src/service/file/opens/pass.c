@@ -14,6 +14,14 @@ void file_pass_end(struct file_pass *pass)
         opens_unclaim(pass->opens, pass->claims[--pass->claim_count]);
 }
 
+bool file_pass_take_back(struct file_pass *pass)
+{
+    if (!opens_wait_cancel(pass->opens, &pass->wait))
+        return false;
+    pass->owed = pass->waiting = false;
+    return true;
+}
+
 void file_pass_begin(struct file_pass *pass, struct arena *arena)
 {
     if (pass->opens == NULL)
@@ -21,8 +29,8 @@ void file_pass_begin(struct file_pass *pass, struct arena *arena)
     pass->changes.watches = opens_watches(pass->opens);
     file_changes_begin(&pass->changes, arena);
     file_pass_end(pass);
-    if (pass->waiting)
-        (void)opens_wait_cancel(pass->opens, &pass->wait);
+    if (pass->owed)
+        (void)file_pass_take_back(pass);
     pass->waiting = false;
 }
 
@@ -40,13 +48,16 @@ struct err file_pass_claim(struct file_pass *pass, const struct opens_rest_reque
                    : OK;
     assert(pass->claim_count < FILE_CLAIMS_MAX);
     struct opens_handle *claim;
-    struct err error = opens_claim(pass->opens, request, &pass->wait, &claim);
+    /* An earlier run's wait has just ended, and its call is on its way: that run is not the last.
+     */
+    struct err error = pass->owed ? err_new(ERR_OTHERS_FIRST)
+                                  : opens_claim(pass->opens, request, &pass->wait, &claim);
     if (err_is(error) && error.code != ERR_OTHERS_FIRST)
         pass->refused = request->key;
     if (error.code == ERR_OTHERS_FIRST) {
-        /* Nothing is held while waiting: two operations must not wait for each other. */
+        /* Hold nothing while waiting, so that two operations cannot wait for each other. */
         file_pass_end(pass);
-        pass->waiting = true;
+        pass->waiting = pass->owed = true;
         return err_new(ERR_CLIENT_CACHE_FLUSH_DELAY);
     }
     if (!err_is(error))

@@ -29,6 +29,9 @@ struct file_pass {
     struct opens_wait wait;
     void *front;  /* the front end's own, for done */
     bool waiting; /* out: SMB clients are asked to give up caches; run again when done came */
+    bool owed; /* the table has the wait, and `done` has not been heard of: set here, reset by the
+                  front end when it hears it. Until then the wait cannot be queued again, nor may
+                  the operation end. */
     struct opens_key refused; /* out: the file that could not be claimed; share 0: none */
     /* Reads. */
     struct opens_key key; /* the file that the view has found; share 0: none that has to pass */
@@ -52,6 +55,8 @@ struct err file_pass_claim(struct file_pass *pass, const struct opens_rest_reque
 /* Right after a write's commit, on the engine's thread, so that watchers hear of commits in their
  * order. */
 void file_pass_committed(struct file_pass *pass);
+/* Takes the wait back from the table. False: done was called, or is about to be. */
+bool file_pass_take_back(struct file_pass *pass);
 /* When the operation is over, whatever came of it; claims nothing, ends no wait. */
 void file_pass_end(struct file_pass *pass);
 

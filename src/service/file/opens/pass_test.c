@@ -3,6 +3,7 @@
  * really open in the table. */
 #include "service/file/opens/pass.h"
 
+#include "core/container.h"
 #include "service/file/file_fixture.h"
 #include "service/file/opens/handles.h"
 
@@ -371,7 +372,8 @@ void test_rule_S4_rest_delete_is_there_or_gone(void)
 
 static void on_done(struct opens_wait *wait)
 {
-    struct file_pass *pass = (struct file_pass *)((char *)wait - offsetof(struct file_pass, wait));
+    struct file_pass *pass = CONTAINER_OF(wait, struct file_pass, wait);
+    pass->owed = false;
     ++*(int *)pass->front;
 }
 
@@ -397,6 +399,36 @@ void test_rule_S2_write_waits_for_the_lease_and_goes_on(void)
     CHECK_INT(c.woken, 1);
     CHECK_OK(world_write(&c.world, file_set_file_properties, &args));
     CHECK_INT(args.outcome.node.size, 5);
+    smb_closes(&c, h);
+    world_end(&c.world);
+}
+
+static void on_done_unheard(struct opens_wait *wait)
+{
+    struct file_pass *pass = CONTAINER_OF(wait, struct file_pass, wait);
+    ++*(int *)pass->front;
+}
+
+/* A transaction function may be run again while the table's call for its first run is on its way:
+ * the one wait is not queued a second time, and the operation does not end before the call. */
+void test_rule_S2_run_again_before_the_call_is_heard(void)
+{
+    struct client c;
+    client_begin(&c);
+    struct opens_handle *h = smb_caches(&c, RWH);
+    struct file_args args = {.request = request_of(&c.world, "dir/file")};
+    struct file_pass *pass = &args.request.pass;
+    pass->wait.done = on_done_unheard;
+    pass->front = &c.woken;
+    CHECK_ERR(world_update(&c.world, file_set_file_metadata, &args), ERR_CLIENT_CACHE_FLUSH_DELAY);
+    CHECK_OK(opens_cache_ack(c.world.opens, h, OPENS_CACHE_NONE));
+    CHECK_INT(c.woken, 1);
+    CHECK_ERR(world_update(&c.world, file_set_file_metadata, &args), ERR_CLIENT_CACHE_FLUSH_DELAY);
+    CHECK(pass->waiting && pass->owed && !file_pass_take_back(pass));
+    pass->owed = false;
+    CHECK_OK(world_write(&c.world, file_set_file_metadata, &args));
+    CHECK(!pass->waiting && !pass->owed);
+    CHECK_INT(c.woken, 1);
     smb_closes(&c, h);
     world_end(&c.world);
 }

@@ -1,0 +1,196 @@
+#!/bin/bash
+# The cluster engine on this machine: its gateway beside the local engine, beside pgbench on the same PostgreSQL, beside
+# `rados bench` on the same pool, and with 1, 2 and 4 gateways. Rates depend on the machine, which all processes share here;
+# ratios within one run and CPU per request are what counts.
+#   sh bench/cluster.sh               all parts
+#   sh bench/cluster.sh local rows    some of: local rows hot bulk scale
+# BENCH_SECONDS (6) per row, BENCH_CONNECTIONS (64), BENCH_BIN (build/lazuli).
+set -eu
+cd "$(dirname "$0")/.."
+seconds=${BENCH_SECONDS:-6}
+connections=${BENCH_CONNECTIONS:-64}
+bin=${BENCH_BIN:-build/lazuli}
+build=$(dirname "$(readlink -f "$bin")")
+load=$build/bench_load
+cycle=$build/bench_queue_cycle
+psql=/usr/lib/postgresql/15/bin/psql
+pgbench=/usr/lib/postgresql/15/bin/pgbench
+key='Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=='
+work=$(mktemp -d /tmp/lazuli-bench-cluster-XXXXXX)
+pids=
+trap 'stop; test/cluster/down "$work/cluster" --remove; rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+parts=${*:-local rows hot bulk scale}
+
+# start PORT FLAGS...: a server whose blob port is PORT and queue port PORT + 1.
+start() {
+    listen=$1
+    shift
+    "$bin" --blob-port "$listen" --queue-port $((listen + 1)) --table-port off --file-port off --smb-port off --dfs-port off \
+        --admin-port off --silent "$@" >>"$work/server.log" 2>&1 &
+    pids="$pids $!"
+    for _ in $(seq 500); do
+        curl -s -o /dev/null "http://127.0.0.1:$listen/devstoreaccount1?comp=list" && return
+        sleep 0.02
+    done
+    cat "$work/server.log" >&2
+    exit 1
+}
+
+stop() {
+    for one in $pids; do kill "$one" 2>/dev/null || true; done
+    for one in $pids; do wait "$one" 2>/dev/null || true; done
+    pids=
+}
+
+# A store of its own in the cluster.
+fresh() {
+    name=b_$(date +%s%N)
+    "$psql" -Xq "$ROWS" -c "create schema $name"
+    rows="$ROWS&options=-csearch_path%3D$name"
+    extents="$EXTENTS,namespace=$name"
+    "$bin" cluster init --rows "$rows" --extents "$extents" >/dev/null
+}
+
+gateway() {
+    start "$1" --engine cluster --rows "$rows" --extents "$extents"
+}
+
+# row PORT NAME ARGS...: one line of the table, with the CPU of the last server that was started.
+row() {
+    at=$1 title=$2
+    shift 2
+    "$load" --url "http://127.0.0.1:$at" --account devstoreaccount1 --key "$key" --pid "${pids##* }" \
+        --header 'x-ms-version: 2024-11-04' --seconds "$seconds" --connections "$connections" --name "$title" "$@"
+}
+
+once() {
+    at=$1
+    shift
+    row "$at" prepare --connections 1 --requests 1 --warm-up 0 "$@" >/dev/null
+}
+
+put() { row "$1" "$2" --in-order --op "PUT /devstoreaccount1/bench/k{key}" --header 'x-ms-blob-type: BlockBlob' --body-bytes 4096; }
+get() { row "$1" "$2" --op "GET /devstoreaccount1/bench/k{key}"; }
+
+titles() {
+    printf '\n%s\n\n' "$*"
+    echo '| what | connections | requests | errors | requests/s | p50 ms | p99 ms | in MB/s | out MB/s | gateway CPU µs |'
+    echo '|---|---|---|---|---|---|---|---|---|---|'
+}
+
+port=$((20000 + $$ % 10000))
+
+part_local() {
+    titles 'Small requests: one gateway of the cluster beside the local engine'
+    start $port --data "$work/local"
+    once $port --op 'PUT /devstoreaccount1/bench?restype=container'
+    put $port 'local: PUT 4 KiB'
+    get $port 'local: GET 4 KiB'
+    stop
+    fresh
+    gateway $port
+    once $port --op 'PUT /devstoreaccount1/bench?restype=container'
+    put $port 'cluster: PUT 4 KiB'
+    get $port 'cluster: GET 4 KiB'
+    stop
+}
+
+# What one PUT writes: the row with its 4 KiB in it, and the partition's row, in a transaction with a flush on both servers.
+part_rows() {
+    titles 'PUT 4 KiB beside pgbench with the same row writes, the same PostgreSQL, the same number of clients'
+    fresh
+    gateway $port
+    once $port --op 'PUT /devstoreaccount1/bench?restype=container'
+    put $port 'cluster: PUT 4 KiB, one container'
+    stop
+    "$psql" -Xq "$ROWS" -c 'drop table if exists bench_rows, bench_partitions;
+        create table bench_partitions (partition bytea primary key, stamp bigint);
+        create table bench_rows (partition bytea, key bytea, value bytea, body bytea, primary key (partition, key));
+        alter table bench_rows alter body set storage external;
+        insert into bench_partitions select int4send(n), 0 from generate_series(0, 999) n'
+    cat >"$work/rows.sql" <<'SQL'
+\set p random(0, 999)
+\set k random(0, 999)
+begin;
+update bench_partitions set stamp = stamp + 1 where partition = int4send(:p);
+insert into bench_rows values (int4send(:p), int4send(:k), decode(repeat('ab', 300), 'hex'), decode(repeat('cd', 4096), 'hex'))
+    on conflict (partition, key) do update set value = excluded.value, body = excluded.body;
+commit;
+SQL
+    echo
+    "$pgbench" -n -M prepared -c "$connections" -j 2 -T "$seconds" -f "$work/rows.sql" "$ROWS" 2>/dev/null | grep -E 'tps|latency average' |
+        sed 's/^/pgbench, each in a partition of its own: /'
+}
+
+# One queue: the gateway's updates share transactions. One transaction per update is what pgbench does on one partition.
+part_hot() {
+    titles 'One hot queue beside one transaction per update'
+    fresh
+    gateway $port
+    once $((port + 1)) --op 'PUT /devstoreaccount1/hot'
+    row $((port + 1)) 'cluster: put message, one queue' --op 'POST /devstoreaccount1/hot/messages' \
+        --body '<QueueMessage><MessageText>hello</MessageText></QueueMessage>'
+    stop
+    "$psql" -Xq "$ROWS" -c 'drop table if exists bench_rows, bench_partitions;
+        create table bench_partitions (partition bytea primary key, stamp bigint);
+        create table bench_rows (partition bytea, key bytea, value bytea, body bytea, primary key (partition, key));
+        insert into bench_partitions select int4send(0), 0'
+    cat >"$work/hot.sql" <<'SQL'
+begin;
+update bench_partitions set stamp = stamp + 1 where partition = int4send(0);
+insert into bench_rows values (int4send(0), uuid_send(gen_random_uuid()), decode(repeat('ab', 100), 'hex'), null);
+commit;
+SQL
+    echo
+    "$pgbench" -n -M prepared -c "$connections" -j 2 -T "$seconds" -f "$work/hot.sql" "$ROWS" 2>/dev/null | grep -E 'tps|latency average' |
+        sed 's/^/pgbench, one partition: /'
+}
+
+# 1 GiB in blobs of 8 MiB, 16 at a time, as `rados bench` has 16 objects of 4 MiB under way.
+part_bulk() {
+    titles '1 GiB up and down beside rados bench on the same pool'
+    fresh
+    gateway $port
+    once $port --op 'PUT /devstoreaccount1/bench?restype=container'
+    row $port 'cluster: 128 × PUT 8 MiB' --connections 16 --requests 128 --seconds 300 --warm-up 0 --in-order --keys 128 \
+        --op 'PUT /devstoreaccount1/bench/k{key}' --header 'x-ms-blob-type: BlockBlob' --body-bytes 8388608
+    row $port 'cluster: 128 × GET 8 MiB' --connections 16 --requests 128 --seconds 300 --warm-up 0 --in-order --keys 128 \
+        --op 'GET /devstoreaccount1/bench/k{key}'
+    stop
+    echo
+    conf=$work/cluster/ceph/ceph.conf
+    for mode in write seq; do
+        rados -c "$conf" -p lazuli -N bench bench "$seconds" $mode -t 16 $([ $mode = write ] && echo '-b 4194304 --no-cleanup') 2>/dev/null |
+            grep -E '^Bandwidth \(MB/sec\)' | sed "s/^/rados bench $mode: /"
+    done
+    rados -c "$conf" -p lazuli -N bench cleanup >/dev/null 2>&1 || true
+}
+
+# Each gateway has a load generator of its own; they share the cores, so the rate shows little and CPU per request all.
+part_scale() {
+    titles 'PUT 4 KiB with 1, 2 and 4 gateways, 32 connections each, each in a container of its own'
+    for count in 1 2 4; do
+        fresh
+        for n in $(seq "$count"); do
+            gateway $((port + 10 * n))
+            once $((port + 10 * n)) --op "PUT /devstoreaccount1/bench$n?restype=container"
+        done
+        n=0
+        for one in $pids; do
+            n=$((n + 1))
+            "$load" --url "http://127.0.0.1:$((port + 10 * n))" --account devstoreaccount1 --key "$key" --pid "$one" \
+                --header 'x-ms-version: 2024-11-04' --seconds "$seconds" --connections 32 --name "$count gateways: gateway $n" \
+                --op "PUT /devstoreaccount1/bench$n/k{key}" --header 'x-ms-blob-type: BlockBlob' --body-bytes 4096 &
+            loads="${loads:-} $!"
+        done
+        # shellcheck disable=SC2086
+        wait $loads
+        loads=
+        stop
+    done
+}
+
+up=$(test/cluster/up "$work/cluster")
+eval "$up"
+for part in $parts; do "part_$part"; done

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A fault of test control as JSON, and the parts of it that holds and the journal share. */
+#ifndef ADMIN_CONTROL_FAULT_H
+#define ADMIN_CONTROL_FAULT_H
+
+#include "core/json.h"
+#include "rest/watch/script.h"
+
+/* Readers of members (admin/fields.h); ERR_INVALID_INPUT with a sentence. `into` is a struct
+ * script_match, an enum script_point. */
+struct err control_read_match(struct json_reader *r, struct json_value v, void *into);
+struct err control_read_point(struct json_reader *r, struct json_value v, void *into);
+struct err control_read_fault(struct json_reader *r, struct script_fault *fault);
+bool control_id_ok(const char *id);
+/* False: no operation is called so, and a rule for it would never strike. */
+bool control_operation_exists(const char *pattern);
+
+void control_put_text(struct json_writer *w, const char *name, const char *text);
+void control_put_number(struct json_writer *w, const char *name, uint64_t value);
+void control_put_match(struct json_writer *w, const struct script_match *m);
+void control_put_fault(struct json_writer *w, const struct script_fault *fault);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From an embedded member (a task, a timer, a step) to the object that holds it. */
+#ifndef CORE_CONTAINER_H
+#define CORE_CONTAINER_H
+
+#include <stddef.h>
+
+/* `pointer` points to the member `member` of a `type`; the macro yields that object. */
+#define CONTAINER_OF(pointer, type, member) \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+
+#endif

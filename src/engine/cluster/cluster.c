@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/cluster/cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/mem.h"
+#include "engine/cluster/cluster_internal.h"
+
+/* ---- what the engine is ---- */
+
+static struct engine_pin *cluster_pin(struct engine *e)
+{
+    return pins_take(&cluster_of(e)->pins);
+}
+
+static void cluster_unpin(struct engine *e, struct engine_pin *pin)
+{
+    if (pins_drop(&cluster_of(e)->pins, pin))
+        beat_soon(cluster_of(e));
+}
+
+static void cluster_stats(struct engine *engine, struct engine_stats *out)
+{
+    struct cluster_engine *e = cluster_of(engine);
+    out->commit_updates = &e->commit_updates;
+    out->turn_us = &e->turn_us;
+    pthread_mutex_lock(&e->line.lock);
+    out->queued = e->line.queued;
+    pthread_mutex_unlock(&e->line.lock);
+}
+
+uint64_t engine_cluster_trips(struct engine *e)
+{
+    return atomic_load(&cluster_of(e)->trips);
+}
+
+/* ---- closing ---- */
+
+static void release(struct cluster_engine *e)
+{
+    conn_pool_release(&e->updates);
+    conn_pool_release(&e->views);
+    rados_extents_close(&e->extents);
+    pins_release(&e->pins);
+    memories_release(&e->memories);
+    hot_release(&e->hot);
+    pthread_cond_destroy(&e->beat_wanted);
+    pthread_mutex_destroy(&e->beat_lock);
+    pthread_mutex_destroy(&e->xmin_lock);
+    free(e->uri);
+    free(e->schema);
+    free(e->name);
+    free(e);
+}
+
+static void cluster_close(struct engine *engine)
+{
+    struct cluster_engine *e = cluster_of(engine);
+    line_stop(e);
+    beat_stop(e);
+    release(e);
+}
+
+static const struct engine_ops CLUSTER_OPS = {
+    .view = cluster_view,
+    .view_state = cluster_view_state,
+    .state_release = cluster_state_release,
+    .submit = cluster_submit,
+    .flush = cluster_flush,
+    .partitions = cluster_partitions,
+    .extent_begin = cluster_extent_begin,
+    .extent_discard = cluster_extent_discard,
+    .extent_locate = cluster_extent_locate,
+    .extent_read = cluster_extent_read,
+    .pin = cluster_pin,
+    .unpin = cluster_unpin,
+    .usage = cluster_usage,
+    .stats = cluster_stats,
+    .close = cluster_close,
+};
+
+/* ---- opening ---- */
+
+static char *copy_text(const char *text)
+{
+    if (text == NULL)
+        return NULL;
+    size_t n = strlen(text) + 1;
+    return memcpy(mem_alloc(n), text, n);
+}
+
+/* The machine's name and the process, without what SQL would mind. */
+static char *gateway_name(void)
+{
+    enum { NAME_MAX_BYTES = 96 };
+    char host[64] = "unknown";
+    char *name = mem_alloc(NAME_MAX_BYTES);
+    (void)gethostname(host, sizeof host - 1);
+    for (char *p = host; *p != '\0'; p++)
+        if (!ascii_alpha(*p) && !ascii_digit(*p) && *p != '.' && *p != '-')
+            *p = '_';
+    (void)snprintf(name, NAME_MAX_BYTES, "%s:%d", host, (int)getpid());
+    return name;
+}
+
+/* The intent row is there before any object under its names is. */
+static struct err reserve_names(void *arg, uint64_t *gateway, uint64_t *first)
+{
+    struct cluster_engine *e = arg;
+    struct conn *c;
+    char room[256];
+    struct arena arena;
+    TRY(conn_pool_take(&e->updates, clock_mono_ms() + CLUSTER_VIEW_MS, &c));
+    arena_init_in(&arena, SIZE_MAX, room, sizeof room);
+    *gateway = (uint64_t)atomic_load(&e->gateway);
+    *first = atomic_fetch_add(&e->next_place, EXTENT_NAMES_EACH);
+    struct params p = params_in(&arena);
+    param_number(&p, (int64_t)*gateway);
+    param_number(&p, (int64_t)*first);
+    conn_send(c, STMT_INTENT_NEW, &p);
+    c->quiet = true;
+    struct err error = conn_exchange(c);
+    c->quiet = false;
+    conn_pool_give(&e->updates, c);
+    arena_release(&arena);
+    return error;
+}
+
+static struct cluster_engine *engine_new(const struct engine_cluster_options *options)
+{
+    struct cluster_engine *e = MEM_NEW(struct cluster_engine);
+    e->base.ops = &CLUSTER_OPS;
+    e->clock = options->clock;
+    e->uri = copy_text(options->rows);
+    e->schema = copy_text(options->schema);
+    e->name = gateway_name();
+    e->target = (struct conn_target){&e->pq, e->uri, e->schema, &e->trips};
+    conn_pool_init(&e->updates, &e->target, CLUSTER_WORKERS + 2);
+    conn_pool_init(&e->views, &e->target, CLUSTER_VIEWS);
+    pins_init(&e->pins);
+    memories_init(&e->memories);
+    hot_init(&e->hot);
+    pthread_mutex_init(&e->beat_lock, NULL);
+    pthread_mutex_init(&e->xmin_lock, NULL);
+    pthread_cond_init(&e->beat_wanted, NULL);
+    e->extents.reserve = reserve_names;
+    e->extents.reserve_arg = e;
+    return e;
+}
+
+/* The first connection: is it one of ours, and of this version? Becomes the beat's. */
+static struct err check_rows(struct cluster_engine *e, struct buf *text)
+{
+    struct conn *c;
+    int64_t version = 0;
+    TRY(conn_open(&e->target, false, text, &c));
+    conn_send_text(c, "SELECT version FROM lazuli");
+    struct err error = conn_exchange(c);
+    if (!err_is(error))
+        version = result_number(c, 0, 0, 0);
+    bool missing = err_is(error) && str_eq(str_of(c->sqlstate), STR("42P01"));
+    conn_close(c);
+    if (missing)
+        buf_put(text, STR("the tables are missing: run `lazuli cluster init` first"));
+    else if (err_is(error))
+        buf_put(text, STR("the tables cannot be read"));
+    else if (version != SQL_SCHEMA_VERSION)
+        buf_printf(text, "the tables are of version %lld, this program is for version %d",
+                   (long long)version, SQL_SCHEMA_VERSION);
+    if (err_is(error) || version != SQL_SCHEMA_VERSION)
+        return err_new(ERR_FOREIGN_STORE);
+    TRY(conn_open(&e->target, true, text, &e->beat_conn));
+    e->beat_conn->quiet = true;
+    return gateway_register(e, e->beat_conn);
+}
+
+static struct err open_parts(struct cluster_engine *e, const struct engine_cluster_options *options,
+                             struct buf *text)
+{
+    struct err error = rados_extents_open(&e->extents, str_of(options->extents), text);
+    if (err_is(error))
+        return error;
+    error = pq_load(&e->pq);
+    if (err_is(error)) {
+        buf_put(text, str_of(error.detail));
+        return error;
+    }
+    TRY(check_rows(e, text));
+    TRY(line_start(e));
+    error = beat_start(e);
+    if (err_is(error))
+        line_stop(e);
+    return error;
+}
+
+static void give_text(const struct engine_cluster_options *options, const struct buf *text)
+{
+    if (options->text != NULL && options->text_size > 0)
+        (void)snprintf(options->text, options->text_size, "%.*s", STR_ARG(buf_str(text)));
+}
+
+struct err engine_cluster_open(const struct engine_cluster_options *options, struct engine **out)
+{
+    struct buf text = buf_heap();
+    struct cluster_engine *e = engine_new(options);
+    struct err error = open_parts(e, options, &text);
+    if (err_is(error)) {
+        beat_stop(e);
+        release(e);
+        give_text(options, &text);
+        error.detail = options->text;
+    } else {
+        *out = &e->base;
+    }
+    buf_release(&text);
+    return error;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the cluster engine share. In reading order: cluster.c opens and closes; view.c
+ * and view_cursor.c read; line.c queues updates, batch.c runs those of one partition together,
+ * update_txn.c and update_cursor.c are what their functions call, commit.c ends the transaction;
+ * extent_*.c are RADOS; beat.c tells the others that this gateway lives, collect.c removes what
+ * nobody needs. */
+#ifndef ENGINE_CLUSTER_CLUSTER_INTERNAL_H
+#define ENGINE_CLUSTER_CLUSTER_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "engine/cluster/cluster.h"
+#include "engine/cluster/extents.h"
+#include "engine/cluster/hot.h"
+#include "engine/cluster/memory.h"
+#include "engine/cluster/pool.h"
+#include "engine/cluster/radoslib.h"
+#include "engine/cluster/rowset.h"
+#include "engine/engine_internal.h"
+#include "engine/pins.h"
+
+enum {
+    CLUSTER_WORKERS = 10,      /* update transactions at a time, each with a connection */
+    CLUSTER_VIEWS = 10,        /* views at a time */
+    CLUSTER_KEPT = 6,          /* kept states, each with a connection of its own */
+    CLUSTER_BATCH = 64,        /* updates of one partition in a transaction */
+    CLUSTER_UPDATE_MS = 25000, /* after which an update ends, whatever the network does */
+    CLUSTER_VIEW_MS = 20000,
+};
+
+/* ---- updates that wait (line.c) ---- */
+
+struct update_node {
+    struct engine_update *update;
+    int64_t deadline; /* monotonic milliseconds */
+    bool taken;       /* by a worker */
+    struct err result;
+    struct update_node *next;  /* of its partition */
+    struct update_node *older; /* of all */
+    struct update_node *newer;
+};
+
+struct update_part;
+
+struct update_line {
+    pthread_mutex_t lock;
+    pthread_cond_t work;
+    pthread_cond_t ended;
+    struct update_part *buckets[256];
+    struct update_part *ready;
+    struct update_part **ready_end;
+    struct update_node *oldest;
+    struct update_node *newest;
+    uint64_t queued;
+    bool closed;
+    pthread_t workers[CLUSTER_WORKERS];
+    unsigned worker_count;
+};
+
+struct cluster_engine {
+    struct engine base;
+    const struct clock *clock;
+    struct pq pq;
+    char *uri;
+    char *schema;
+    char *name;
+    struct conn_target target;
+    struct conn_pool updates;
+    struct conn_pool views;
+    atomic_uint kept;
+    struct update_line line;
+    struct memories memories;
+    struct hot_rows hot;
+    struct extents extents;
+    struct pins pins;
+    _Atomic int64_t gateway;      /* the number in the table of gateways; a new one after a death */
+    _Atomic int64_t clock_offset; /* PostgreSQL's clock less the system's, in ticks; 0 when small */
+    _Atomic int64_t next_slot;
+    _Atomic int64_t last_stamp; /* of any partition: where stamps are guessed from */
+    atomic_ullong trips;
+    atomic_ullong update_count, commit_count;
+    struct histogram commit_updates, turn_us;
+    /* beat.c */
+    pthread_mutex_t beat_lock;
+    pthread_cond_t beat_wanted;
+    pthread_t beater;
+    bool beating;
+    bool beat_now;
+    bool stopping;
+    struct conn *beat_conn; /* NULL: to be opened */
+    int64_t collect_after;  /* monotonic milliseconds */
+    int64_t pin_cap;        /* the pin told is no larger; 0: no cap */
+    pthread_mutex_t xmin_lock;
+    _Atomic uint64_t next_place;                  /* of extents */
+    atomic_ullong counted_extents, counted_bytes; /* in the table, when last counted */
+    atomic_ullong adopted_extents, adopted_bytes; /* since then */
+    int64_t count_after;                          /* when it is counted again */
+};
+
+static inline struct cluster_engine *cluster_of(struct engine *e)
+{
+    return (struct cluster_engine *)(void *)e;
+}
+
+int64_t cluster_now(const struct cluster_engine *e);
+/* Seen in an answer of PostgreSQL: all transactions before this one have ended. */
+void cluster_saw_xmin(struct cluster_engine *e, int64_t xmin);
+
+/* ---- views (view.c, view_cursor.c) ---- */
+
+struct view {
+    struct txn base;
+    struct cluster_engine *engine;
+    struct arena arena;
+    struct rowset set;
+    struct rowkey name;
+    struct conn *conn; /* NULL: nothing was read yet */
+    int64_t deadline;
+    bool begun;
+    bool lost;                  /* the connection: the function is to be run again */
+    bool sent;                  /* what is wanted in the set is part of the exchange */
+    bool wrong;                 /* a guess: the function is to be run again, without any */
+    bool sure;                  /* guesses nothing */
+    struct tree guessed;        /* rows of hot.h that were given out, not all confirmed */
+    struct engine_state *keeps; /* takes the connection over when the view ends */
+};
+
+struct err cluster_view(struct engine *e, struct str partition, enum engine_wait wait,
+                        engine_fn *fn, void *arg);
+struct err cluster_view_state(struct engine *e, struct engine_state *state, struct str partition,
+                              engine_fn *fn, void *arg);
+void cluster_state_release(struct engine *e, struct engine_state *state);
+struct err cluster_partitions(struct engine *e, const struct partition_walk *walk);
+/* Queues the beginning of the transaction when it has not begun, and what is wanted in the set;
+ * then the caller queues its own. */
+struct err view_ready(struct view *v);
+struct err view_exchange(struct view *v);
+struct err view_cursor_open(struct txn *t, struct str from, struct str to, struct cursor **out);
+struct err view_cursor_open_across(struct txn *t, struct str prefix, struct cursor **out);
+
+/* ---- updates (batch.c, commit.c, update_txn.c, update_cursor.c) ---- */
+
+struct extent_delta {
+    struct extent extent;
+    enum extent_change change;
+};
+
+/* The updates of one partition that share a transaction. */
+struct batch {
+    struct cluster_engine *engine;
+    struct str partition;
+    struct update_node **nodes;
+    size_t count;
+    struct conn *conn;
+    struct part_memory *memory;
+    struct rowset *set;   /* the memory's: of the partition */
+    struct rowset others; /* of other partitions */
+    struct arena arena;   /* of the function that runs */
+    struct tree written;  /* row.deleted: a deletion */
+    struct buf kept;      /* rows written and replaced, which may be borrowed: struct row * */
+    struct tree before[CLUSTER_BATCH]; /* what was written before each function ran */
+    size_t deltas_before[CLUSTER_BATCH];
+    struct buf deltas; /* struct extent_delta */
+    int64_t now;
+    int64_t stamp; /* of the first */
+    /* The partition's last stamp when what is known of it was read; -1: nothing was. Whoever
+     * writes to a partition raises its stamp. So if it is still the same under the lock, then all
+     * that is known is still true. */
+    int64_t known_at;
+    bool keeps; /* the next attempt begins with what is known */
+    bool used;  /* a function has seen something of what is known, before the lock */
+    bool committed;
+    int64_t deadline;
+    bool begun;  /* the partition is locked, and the stamps are ours */
+    bool blind;  /* to begin together with the commit has not failed yet */
+    bool waits;  /* a function that misses a row waits for it; else it is run again */
+    bool moved;  /* the stamps are others than those that functions have seen */
+    bool failed; /* with `fault`: the transaction is over */
+    bool in_commit;
+    enum conn_fault fault;
+    struct err error;
+};
+
+struct update_txn {
+    struct txn base;
+    struct batch *batch;
+    struct rowkey name;
+    bool missed; /* it has asked for what is not known yet, and is to be run again */
+};
+
+/* Runs the updates and sets their results. */
+void cluster_run_batch(struct cluster_engine *e, struct str partition, struct update_node **nodes,
+                       size_t count);
+void update_txn_init(struct update_txn *t, struct batch *b, int64_t stamp);
+void update_txn_release(struct update_txn *t);
+/* Something is wanted in the batch's set: fetches it, or says by an error that the function is to
+ * be run again. */
+struct err update_txn_miss(struct update_txn *t);
+struct err update_cursor_open(struct txn *t, struct str from, struct str to, struct cursor **out);
+/* One round trip for all that is wanted; the first also begins the transaction. */
+struct err batch_fetch(struct batch *b);
+struct err batch_conn(struct batch *b);
+void batch_send_begin(struct batch *b, enum stmt lock);
+struct err batch_commit(struct batch *b);
+/* After a commit: tells those who count extents. */
+void batch_committed(struct batch *b);
+/* The connection was lost in COMMIT: finds out what became of it. ERR_UNKNOWN_OUTCOME. */
+struct err batch_resolve(struct batch *b, int64_t slot, int64_t commit_id, bool *committed);
+
+void cluster_submit(struct engine *e, struct engine_update *u);
+struct err cluster_flush(struct engine *e);
+struct err line_start(struct cluster_engine *e);
+/* Finishes what was submitted. */
+void line_stop(struct cluster_engine *e);
+/* Ends updates that have waited in vain. */
+void line_expire(struct cluster_engine *e);
+
+/* ---- the gateway (beat.c, collect.c) ---- */
+
+struct err beat_start(struct cluster_engine *e);
+void beat_stop(struct cluster_engine *e);
+/* There may be something to collect. */
+void beat_soon(struct cluster_engine *e);
+struct err gateway_register(struct cluster_engine *e, struct conn *c);
+/* Removes what nobody needs; true when something was. */
+bool collect_turn(struct cluster_engine *e, struct conn *c);
+void cluster_usage(struct engine *e, struct engine_usage *out);
+
+#endif

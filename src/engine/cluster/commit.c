@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of an update transaction: all that was written, the counts of extents and COMMIT go out
+ * in one round trip.
+ *
+ * A connection may be lost while COMMIT is under way. So each connection has a row of its own, its
+ * slot, and each transaction begins by setting it to a new id, provided that it still has the last
+ * one. To find out what became of a transaction, another connection sets the slot to an id that no
+ * transaction expects: it waits until the lost one has ended, finds its id if it was committed, and
+ * if it was not, it never will be, even if its statements are still on their way. */
+#include <stdlib.h>
+#include <time.h>
+
+#include "engine/cluster/cluster_internal.h"
+
+/* ---- rows ---- */
+
+struct rows_out {
+    struct batch *batch;
+    struct array put_keys, values, bodies, del_keys;
+    size_t partition_n;
+};
+
+static void put_written(void *arg, struct row *row)
+{
+    struct rows_out *out = arg;
+    struct str key = str_from(row_key(row), out->partition_n);
+    if (row->deleted) {
+        array_bytes(&out->del_keys, key);
+        return;
+    }
+    array_bytes(&out->put_keys, key);
+    array_bytes(&out->values, row_value(row));
+    array_bytes(&out->bodies, row_body(row));
+}
+
+static void send_rows(struct batch *b)
+{
+    struct arena *arena = &b->arena;
+    struct rowkey name;
+    rowkey_init(&name, arena, b->partition);
+    struct rows_out out = {.batch = b,
+                           .put_keys = array_begin(arena, ARRAY_BYTES),
+                           .values = array_begin(arena, ARRAY_BYTES),
+                           .bodies = array_begin(arena, ARRAY_BYTES),
+                           .del_keys = array_begin(arena, ARRAY_BYTES),
+                           .partition_n = name.partition_n};
+    tree_each(&b->written, put_written, &out);
+    if (out.put_keys.count > 0) {
+        struct params p = params_in(arena);
+        param_bytes(&p, b->partition);
+        param_array(&p, &out.put_keys);
+        param_array(&p, &out.values);
+        param_array(&p, &out.bodies);
+        conn_send(b->conn, STMT_PUT, &p);
+    }
+    if (out.del_keys.count > 0) {
+        struct params p = params_in(arena);
+        param_bytes(&p, b->partition);
+        param_array(&p, &out.del_keys);
+        conn_send(b->conn, STMT_DEL, &p);
+    }
+}
+
+/* ---- extents ---- */
+
+/* What all functions together make of one extent. */
+struct extent_sum {
+    struct extent extent;
+    bool adopted;
+    int64_t change; /* with the one of the adoption */
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct extent_delta *x = a;
+    const struct extent_delta *y = b;
+    if (x->extent.segment != y->extent.segment)
+        return x->extent.segment < y->extent.segment ? -1 : 1;
+    if (x->extent.offset != y->extent.offset)
+        return x->extent.offset < y->extent.offset ? -1 : 1;
+    return 0;
+}
+
+static bool same_extent(const struct extent *a, const struct extent *b)
+{
+    return a->segment == b->segment && a->offset == b->offset && a->length == b->length &&
+           a->check == b->check;
+}
+
+/* In the order of their places, so that two transactions lock counts in the same order. */
+static struct err sum_extents(struct batch *b, struct extent_sum **sums, size_t *count)
+{
+    size_t n = b->deltas.n / sizeof(struct extent_delta);
+    struct extent_delta *deltas = ARENA_ARRAY(&b->arena, struct extent_delta, n + 1);
+    if (n > 0)
+        memcpy(deltas, b->deltas.p, b->deltas.n);
+    qsort(deltas, n, sizeof *deltas, by_place);
+    *sums = ARENA_ARRAY(&b->arena, struct extent_sum, n + 1);
+    *count = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct extent_sum *last = *count == 0 ? NULL : &(*sums)[*count - 1];
+        if (last == NULL || by_place(&deltas[i - 1], &deltas[i]) != 0) {
+            last = &(*sums)[(*count)++];
+            last->extent = deltas[i].extent;
+        }
+        bool adopts = deltas[i].change == EXTENT_ADOPT;
+        if (!same_extent(&last->extent, &deltas[i].extent) || (adopts && last->adopted))
+            return err_new(ERR_CORRUPT);
+        last->adopted |= adopts;
+        last->change += deltas[i].change == EXTENT_DROP ? -1 : 1;
+    }
+    return OK;
+}
+
+struct extents_out {
+    struct array segments, places, lengths, checks, counts;
+};
+
+static struct extents_out extents_out_begin(struct arena *arena)
+{
+    return (struct extents_out){
+        array_begin(arena, ARRAY_NUMBERS), array_begin(arena, ARRAY_NUMBERS),
+        array_begin(arena, ARRAY_NUMBERS), array_begin(arena, ARRAY_NUMBERS),
+        array_begin(arena, ARRAY_NUMBERS)};
+}
+
+static void extents_out_put(struct extents_out *out, const struct extent_sum *sum)
+{
+    array_number(&out->segments, (int64_t)sum->extent.segment);
+    array_number(&out->places, (int64_t)sum->extent.offset);
+    array_number(&out->lengths, sum->extent.length);
+    array_number(&out->checks, sum->extent.check);
+    array_number(&out->counts, sum->change);
+}
+
+static void extents_out_params(struct extents_out *out, struct params *p)
+{
+    param_array(p, &out->segments);
+    param_array(p, &out->places);
+    param_array(p, &out->lengths);
+    param_array(p, &out->checks);
+    param_array(p, &out->counts);
+}
+
+/* Nearly always one gateway, this one. */
+static void send_adoptions(struct batch *b, const struct extent_sum *sums, size_t count)
+{
+    struct arena *arena = &b->arena;
+    struct extents_out out = extents_out_begin(arena);
+    struct array gateways = array_begin(arena, ARRAY_NUMBERS);
+    uint64_t last = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!sums[i].adopted)
+            continue;
+        extents_out_put(&out, &sums[i]);
+        if (sums[i].extent.segment != last)
+            array_number(&gateways, (int64_t)sums[i].extent.segment);
+        last = sums[i].extent.segment;
+    }
+    if (out.segments.count == 0)
+        return;
+    struct params p = params_in(arena);
+    extents_out_params(&out, &p);
+    int64_t gateway_count = gateways.count;
+    param_array(&p, &gateways);
+    param_number(&p, gateway_count);
+    conn_send(b->conn, STMT_EXTENT_ADD, &p);
+}
+
+static void send_counts(struct batch *b, const struct extent_sum *sums, size_t count)
+{
+    struct extents_out out = extents_out_begin(&b->arena);
+    for (size_t i = 0; i < count; i++)
+        if (!sums[i].adopted && sums[i].change != 0)
+            extents_out_put(&out, &sums[i]);
+    if (out.segments.count == 0)
+        return;
+    struct params p = params_in(&b->arena);
+    int64_t changed = out.segments.count;
+    extents_out_params(&out, &p);
+    param_number(&p, changed);
+    conn_send(b->conn, STMT_EXTENT_CHANGE, &p);
+}
+
+/* ---- the commit ---- */
+
+void batch_committed(struct batch *b)
+{
+    bool dropped = false;
+    size_t count = b->deltas.n / sizeof(struct extent_delta);
+    for (size_t i = 0; i < count; i++) {
+        struct extent_delta delta;
+        memcpy(&delta, b->deltas.p + i * sizeof delta, sizeof delta);
+        if (delta.change == EXTENT_ADOPT) {
+            extents_adopted(&b->engine->extents, &delta.extent);
+            atomic_fetch_add(&b->engine->adopted_extents, 1);
+            atomic_fetch_add(&b->engine->adopted_bytes, delta.extent.length);
+        }
+        dropped |= delta.change == EXTENT_DROP;
+    }
+    if (dropped)
+        beat_soon(b->engine);
+    atomic_fetch_add(&b->engine->commit_count, 1);
+}
+
+/* The commit has failed: as the connection says. */
+static struct err failed(struct batch *b, struct err error)
+{
+    b->failed = true;
+    b->fault = b->conn->fault;
+    return error;
+}
+
+struct err batch_commit(struct batch *b)
+{
+    struct extent_sum *sums;
+    size_t count;
+    if (b->written.root == NULL && b->deltas.n == 0)
+        return OK; /* the transaction, if there is one, is rolled back */
+    TRY(sum_extents(b, &sums, &count));
+    /* Not while the partition is locked: RADOS may take long. */
+    if (!extents_durable(&b->engine->extents, &b->deltas))
+        return err_new(ERR_WOULD_BLOCK);
+    TRY(batch_conn(b));
+    unsigned lock = b->begun ? 0 : 2;
+    if (!b->begun)
+        batch_send_begin(b, STMT_LOCK_AT);
+    send_rows(b);
+    send_adoptions(b, sums, count);
+    send_counts(b, sums, count);
+    conn_send(b->conn, STMT_COMMIT, NULL);
+    b->in_commit = true;
+    struct err error = conn_exchange(b->conn);
+    if (err_is(error))
+        return failed(b, error);
+    if (lock != 0) {
+        cluster_saw_xmin(b->engine, result_number(b->conn, lock, 0, 1));
+        if (result_number(b->conn, lock, 0, 2) != b->known_at)
+            rowset_forget(b->set); /* nobody has used it */
+    }
+    b->conn->commit_id++;
+    b->begun = false;
+    b->committed = true;
+    batch_committed(b);
+    return OK;
+}
+
+struct err batch_resolve(struct batch *b, int64_t slot, int64_t commit_id, bool *done)
+{
+    struct conn_pool *pool = &b->engine->updates;
+    char room[256];
+    struct arena arena;
+    bool known = false;
+    arena_init_in(&arena, SIZE_MAX, room, sizeof room);
+    while (!known && clock_mono_ms() < b->deadline) {
+        struct conn *c;
+        struct params p = params_in(&arena);
+        param_number(&p, slot);
+        if (err_is(conn_pool_take(pool, b->deadline, &c)))
+            break;
+        conn_send(c, STMT_SLOT_FENCE, &p);
+        struct err error = conn_exchange(c);
+        if (!err_is(error) && result_rows(c, 0) == 1) {
+            *done = result_number(c, 0, 0, 0) == commit_id;
+            known = true;
+        }
+        bool gone = !err_is(error) && !known; /* with the gateway, which was taken for dead */
+        conn_pool_give(pool, c);
+        if (gone)
+            break;
+    }
+    arena_release(&arena);
+    return known ? OK : err_new(ERR_UNKNOWN_OUTCOME);
+}

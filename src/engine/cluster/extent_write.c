@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing extents, and those that no row names yet. A time-out of RADOS says nothing of what became
+ * of a write; as the same bytes are written under the same name again, that does no harm. */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "core/crc32c.h"
+#include "core/log.h"
+#include "core/mem.h"
+#include "engine/cluster/cluster_internal.h"
+
+/* ---- names ---- */
+
+/* The lock is held. NULL: all are used up. */
+static struct extent_names *names_left(struct extents *x, uint32_t at_least)
+{
+    struct extent_names *n = x->names;
+    while (n != NULL && EXTENT_NAMES_EACH - n->given < at_least)
+        n = n->next;
+    return n;
+}
+
+static struct err add_names(struct extents *x)
+{
+    struct extent_names *names = MEM_NEW(struct extent_names);
+    struct err error = x->reserve(x->reserve_arg, &names->gateway, &names->first);
+    if (err_is(error)) {
+        free(names);
+        return error;
+    }
+    pthread_mutex_lock(&x->lock);
+    names->next = x->names;
+    x->names = names;
+    pthread_mutex_unlock(&x->lock);
+    return OK;
+}
+
+void extents_stock(struct extents *x)
+{
+    pthread_mutex_lock(&x->lock);
+    bool enough = names_left(x, EXTENT_NAMES_EACH / 2) != NULL;
+    pthread_mutex_unlock(&x->lock);
+    if (!enough)
+        (void)add_names(x).code; /* tried again with the next beat, or by the writer who needs it */
+}
+
+static struct err take_name(struct extents *x, uint64_t *gateway, uint64_t *place)
+{
+    struct extent_names *names;
+    pthread_mutex_lock(&x->lock);
+    while ((names = names_left(x, 1)) == NULL) {
+        pthread_mutex_unlock(&x->lock);
+        TRY(add_names(x));
+        pthread_mutex_lock(&x->lock);
+    }
+    *gateway = names->gateway;
+    *place = names->first + names->given++;
+    pthread_mutex_unlock(&x->lock);
+    return OK;
+}
+
+/* The lock is held. The name will not be asked for any more: a row has it, or nobody has. */
+static void settle_name(struct extents *x, const struct extent *extent, bool sure)
+{
+    for (struct extent_names *n = x->names; n != NULL; n = n->next) {
+        if (n->gateway != extent->segment || extent->offset < n->first ||
+            extent->offset >= n->first + EXTENT_NAMES_EACH)
+            continue;
+        n->settled++;
+        n->unsure |= !sure;
+        return;
+    }
+}
+
+bool extents_retire(struct extents *x, bool closing, uint64_t *gateway, uint64_t *first)
+{
+    bool found = false;
+    pthread_mutex_lock(&x->lock);
+    for (struct extent_names **link = &x->names; *link != NULL && !found; link = &(*link)->next) {
+        struct extent_names *n = *link;
+        if (n->settled < (closing ? n->given : EXTENT_NAMES_EACH) || n->unsure)
+            continue;
+        found = true;
+        *gateway = n->gateway;
+        *first = n->first;
+        *link = n->next;
+        free(n);
+        break;
+    }
+    pthread_mutex_unlock(&x->lock);
+    return found;
+}
+
+/* ---- flights ---- */
+
+static struct extent_flight **flight_link(struct extents *x, uint64_t segment, uint64_t place)
+{
+    struct extent_flight **link =
+        &x->flights[(segment * 31 + place) % (sizeof x->flights / sizeof x->flights[0])];
+    while (*link != NULL && ((*link)->extent.segment != segment || (*link)->extent.offset != place))
+        link = &(*link)->next;
+    return link;
+}
+
+/* The lock is held. */
+static void flight_end(struct extents *x, struct extent_flight *f)
+{
+    *flight_link(x, f->extent.segment, f->extent.offset) = f->next;
+    x->flight_count--;
+    x->unnamed_bytes -= f->extent.length;
+    settle_name(x, &f->extent, f->tries <= 1 && f->state == FLIGHT_DONE);
+    free(f);
+}
+
+static void flight_start(struct extent_flight *f);
+
+/* The lock is held. */
+static void flight_landed(struct extents *x, struct extent_flight *f)
+{
+    x->flying_bytes -= f->extent.length;
+    extent_bytes_put(f->held);
+    f->held = NULL;
+    f->state = f->result < 0 ? FLIGHT_FAILED : FLIGHT_DONE;
+    if (f->discarded) {
+        extents_remove(x, f->extent.segment, f->extent.offset);
+        flight_end(x, f);
+    }
+    pthread_cond_broadcast(&x->changed);
+}
+
+/* On a thread of librados, which may start the next operation but must not wait for one. */
+static void write_called(rados_done done, void *arg)
+{
+    struct extent_flight *f = arg;
+    struct extents *x = f->owner;
+    int result = x->lib.done_result(done);
+    x->lib.done_release(done);
+    bool again = result == -ETIMEDOUT && f->tries < EXTENT_TRIES;
+    if (result < 0)
+        log_line(LOG_WARN, "extents: a write failed with error %d%s", -result,
+                 again ? ", trying again" : "");
+    if (again) {
+        flight_start(f);
+        return;
+    }
+    pthread_mutex_lock(&x->lock);
+    f->result = result;
+    flight_landed(x, f);
+    pthread_mutex_unlock(&x->lock);
+}
+
+static void flight_start(struct extent_flight *f)
+{
+    struct extents *x = f->owner;
+    char name[EXTENT_NAME_BYTES];
+    extent_name(name, f->extent.segment, f->extent.offset);
+    f->tries++;
+    rados_done done = NULL;
+    int result = x->lib.done_create(f, write_called, &done);
+    if (result >= 0)
+        result = x->lib.write_full(x->io, name, done, f->held->bytes,
+                                   f->extent.length + extent_chunks(f->extent.length) * 4U);
+    if (result >= 0)
+        return;
+    if (done != NULL)
+        x->lib.done_release(done);
+    pthread_mutex_lock(&x->lock);
+    f->result = result;
+    flight_landed(x, f);
+    pthread_mutex_unlock(&x->lock);
+}
+
+struct extent_bytes *extents_flying(struct extents *x, const struct extent *extent)
+{
+    pthread_mutex_lock(&x->lock);
+    const struct extent_flight *f = *flight_link(x, extent->segment, extent->offset);
+    struct extent_bytes *b = NULL;
+    if (f != NULL && f->held != NULL && f->extent.length == extent->length &&
+        f->extent.check == extent->check)
+        b = extent_bytes_get(f->held);
+    pthread_mutex_unlock(&x->lock);
+    return b;
+}
+
+/* ---- the commit's side ---- */
+
+/* The lock is held. What keeps the changes from being committed: the first write that is under way
+ * or has failed. */
+static struct extent_flight *not_landed(struct extents *x, const struct buf *deltas)
+{
+    for (size_t at = 0; at < deltas->n; at += sizeof(struct extent_delta)) {
+        struct extent_delta delta;
+        memcpy(&delta, deltas->p + at, sizeof delta);
+        if (delta.change != EXTENT_ADOPT)
+            continue;
+        struct extent_flight *f = *flight_link(x, delta.extent.segment, delta.extent.offset);
+        if (f != NULL && f->state != FLIGHT_DONE)
+            return f;
+    }
+    return NULL;
+}
+
+bool extents_durable(struct extents *x, const struct buf *deltas)
+{
+    if (deltas->n == 0)
+        return true;
+    pthread_mutex_lock(&x->lock);
+    bool durable = not_landed(x, deltas) == NULL;
+    pthread_mutex_unlock(&x->lock);
+    return durable;
+}
+
+static struct timespec time_of(int64_t mono_ms)
+{
+    return (struct timespec){.tv_sec = mono_ms / 1000, .tv_nsec = mono_ms % 1000 * 1000000};
+}
+
+struct err extents_await(struct extents *x, const struct buf *deltas, int64_t deadline)
+{
+    struct timespec until = time_of(deadline);
+    struct err error = OK;
+    bool late = false;
+    pthread_mutex_lock(&x->lock);
+    for (const struct extent_flight *f; (f = not_landed(x, deltas)) != NULL;) {
+        if (f->state == FLIGHT_FAILED) {
+            error = err_of_rados(f->result);
+            break;
+        }
+        if (late) {
+            error = err_new(ERR_SERVER_BUSY);
+            break;
+        }
+        late = pthread_cond_clockwait(&x->changed, &x->lock, CLOCK_MONOTONIC, &until) != 0;
+    }
+    pthread_mutex_unlock(&x->lock);
+    return error;
+}
+
+void extents_adopted(struct extents *x, const struct extent *extent)
+{
+    pthread_mutex_lock(&x->lock);
+    struct extent_flight *f = *flight_link(x, extent->segment, extent->offset);
+    if (f != NULL)
+        flight_end(x, f);
+    pthread_mutex_unlock(&x->lock);
+}
+
+void cluster_extent_discard(struct engine *e, const struct extent *extent)
+{
+    struct extents *x = &cluster_of(e)->extents;
+    pthread_mutex_lock(&x->lock);
+    struct extent_flight *f = *flight_link(x, extent->segment, extent->offset);
+    if (f != NULL && f->state == FLIGHT_UNDER_WAY) {
+        f->discarded = true;
+    } else if (f != NULL) {
+        extents_remove(x, extent->segment, extent->offset);
+        flight_end(x, f);
+    }
+    pthread_mutex_unlock(&x->lock);
+}
+
+/* ---- writers ---- */
+
+struct cluster_writer {
+    struct extent_writer base;
+    struct extents *extents;
+    char *bytes;
+};
+
+static struct cluster_writer *writer_of(struct extent_writer *w)
+{
+    return (struct cluster_writer *)(void *)w;
+}
+
+static struct err writer_append(struct extent_writer *w, struct str bytes)
+{
+    memcpy(writer_of(w)->bytes + w->length, bytes.p, bytes.n);
+    w->length += (uint32_t)bytes.n;
+    return OK;
+}
+
+static void writer_abandon(struct extent_writer *w)
+{
+    free(writer_of(w)->bytes);
+    free(w);
+}
+
+/* Writes the checksums behind the bytes; returns that of all of them. */
+static uint32_t put_sums(char *bytes, uint32_t length)
+{
+    char *sums = bytes + length;
+    for (uint32_t i = 0; i < extent_chunks(length); i++) {
+        uint32_t at = i * EXTENT_CHUNK;
+        uint32_t n = length - at < EXTENT_CHUNK ? length - at : EXTENT_CHUNK;
+        uint32_t sum = crc32c(0, (struct str){bytes + at, n});
+        for (unsigned k = 0; k < 4; k++)
+            sums[i * 4 + k] = (char)(sum >> (8 * k));
+    }
+    return crc32c(0, (struct str){sums, extent_chunks(length) * 4U});
+}
+
+/* Writers that are faster than RADOS wait here. */
+static struct extent_flight *flight_new(struct extents *x, struct extent_bytes *held)
+{
+    struct extent_flight *f = MEM_NEW(struct extent_flight);
+    *f = (struct extent_flight){.owner = x, .extent = held->extent, .held = held};
+    pthread_mutex_lock(&x->lock);
+    while (x->flying_bytes > EXTENT_FLYING_BYTES)
+        pthread_cond_wait(&x->changed, &x->lock);
+    x->flying_bytes += f->extent.length;
+    x->unnamed_bytes += f->extent.length;
+    x->flight_count++;
+    *flight_link(x, f->extent.segment, f->extent.offset) = f;
+    pthread_mutex_unlock(&x->lock);
+    return f;
+}
+
+static struct err writer_finish(struct extent_writer *base, struct extent *out)
+{
+    struct cluster_writer *w = writer_of(base);
+    struct extents *x = w->extents;
+    struct extent extent = {.length = base->length};
+    struct err error = take_name(x, &extent.segment, &extent.offset);
+    if (err_is(error)) {
+        writer_abandon(base);
+        return error;
+    }
+    extent.check = put_sums(w->bytes, base->length);
+    struct extent_bytes *held = MEM_NEW(struct extent_bytes);
+    *held = (struct extent_bytes){
+        .refs = 1, .extent = extent, .length = extent.length, .bytes = w->bytes};
+    free(w);
+    extent_cache_add(x, held);
+    flight_start(flight_new(x, held));
+    *out = extent;
+    return OK;
+}
+
+static const struct extent_writer_ops WRITER_OPS = {
+    .append = writer_append,
+    .finish = writer_finish,
+    .abandon = writer_abandon,
+};
+
+struct err cluster_extent_begin(struct engine *e, uint32_t size_max, unsigned hints,
+                                struct extent_writer **out)
+{
+    (void)hints;
+    struct cluster_writer *w = MEM_NEW(struct cluster_writer);
+    w->base.ops = &WRITER_OPS;
+    w->base.size_max = size_max;
+    w->extents = &cluster_of(e)->extents;
+    w->bytes = mem_alloc(size_max + extent_chunks(size_max) * 4U);
+    *out = &w->base;
+    return OK;
+}

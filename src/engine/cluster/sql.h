@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every statement that the cluster engine sends while it serves. Each is prepared once for each
+ * connection; parameters and results are binary. */
+#ifndef ENGINE_CLUSTER_SQL_H
+#define ENGINE_CLUSTER_SQL_H
+
+#include <stddef.h>
+
+/* An entry of a B-tree in PostgreSQL has at most 2704 bytes, and ours has partitions of 4 KiB and
+ * keys of 16. So the index holds the first bytes of both and, of a row whose name is longer, a hash
+ * of all of it. Rows whose names are short lie in the index in their true order. */
+enum { SQL_PART_HEAD = 800, SQL_KEY_HEAD = 1600 };
+
+/* The order is that of the table in sql.c. */
+enum stmt {
+    STMT_BEGIN_VIEW,
+    STMT_BEGIN,
+    STMT_COMMIT,
+    STMT_ROLLBACK,
+    STMT_KEEP,       /* lets the transaction stay idle for long */
+    STMT_SLOT_NEW,   /* slot, gateway */
+    STMT_SLOT_SET,   /* slot, id before, id */
+    STMT_SLOT_FENCE, /* slot: the id it had; no transaction that had it before commits any more */
+    STMT_SLOT_GONE,  /* slot */
+    STMT_LOCK,       /* partition, stamp, count: first stamp, xmin, last stamp before */
+    STMT_LOCK_AT,    /* and the last stamp before, or -1: fails unless it is that, and the first
+                        stamp the one given */
+    STMT_GET, /* partitions, keys, sizes: ordinal, value, the body up to that size, whether it is
+                 all */
+    /* partition, from, to, open, limit: key, value. `open`: `to` is no bound, but the largest head.
+     */
+    STMT_SCAN,
+    STMT_SCAN_BACK,
+    STMT_SCAN_LONG, /* the same two for names that are longer than their heads */
+    STMT_SCAN_BACK_LONG,
+    STMT_ACROSS, /* partition, key, past partition, open, limit: partition, key, value */
+    STMT_ACROSS_LONG,
+    STMT_PARTITIONS,    /* from, past, open, key, limit: partition, value */
+    STMT_PUT,           /* partition, keys, values, bodies */
+    STMT_DEL,           /* partition, keys */
+    STMT_EXTENT_ADD,    /* segments, places, lengths, checks, counts, gateways, their number */
+    STMT_EXTENT_CHANGE, /* segments, places, lengths, checks, changes, their number */
+    STMT_BEAT,          /* gateway, pin: time, xmin, or nothing when the gateway is gone */
+    STMT_INTENT_NEW,    /* gateway, first */
+    STMT_INTENT_GONE,   /* gateway, first */
+    STMT_LEAD,          /* gateway: a row when it is the collector */
+    STMT_DEAD,          /* deletes gateways that are silent */
+    STMT_GARBAGE,       /* limit: segments and places of extents that nobody can read */
+    STMT_GARBAGE_GONE,  /* segments, places */
+    STMT_ORPHANS,       /* limit: ranges of names of gateways that are gone */
+    STMT_ORPHAN_NAMES,  /* gateway, first, count: places in the range that rows name */
+    STMT_USAGE,
+    STMT_COUNT
+};
+
+extern const char *const SQL_TEXT[STMT_COUNT];
+
+enum { SQL_SCHEMA_VERSION = 1 };
+/* Makes the tables where they are not there; several statements, run as one transaction. */
+extern const char *const SQL_SCHEMA[];
+extern const size_t SQL_SCHEMA_COUNT;
+/* What a connection is set to. */
+extern const char *const SQL_SESSION[];
+extern const size_t SQL_SESSION_COUNT;
+
+#endif

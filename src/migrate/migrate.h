@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `lazuli migrate`: copies a store from one engine to another, over the seam.
+ *
+ * Rows keep their partitions, keys, values and bodies, so ETags, leases, receipts and times stay as
+ * they are. Extents get new names, which are written into the rows in place of the old ones.
+ *
+ * Nobody may use either store meanwhile. The destination is empty at the start. While it is being
+ * filled, it holds a partition of its own (MIGRATE_PARTITION) with how far the copy is and with the
+ * new name of every extent copied; that partition names the extents, so that they stay when the
+ * process is killed, and each row that is written holds them once more. At the end everything is
+ * compared, and the partition is removed. Until then a server refuses the store
+ * (migrate_unfinished). To run the same migration again goes on where it ended. */
+#ifndef MIGRATE_MIGRATE_H
+#define MIGRATE_MIGRATE_H
+
+#include "engine/engine.h"
+
+/* Services' partitions begin with a letter and a slash; this one cannot be theirs. */
+#define MIGRATE_PARTITION STR("migrate")
+
+typedef void migrate_named(void *sink, const struct extent *x);
+/* Which extents a row names, in the order in which they stand in its value; false when the row
+ * cannot be read. */
+typedef bool migrate_refs(struct str partition, struct str key, struct str value,
+                          migrate_named *named, void *sink);
+/* How far it is: what is being done, how many bytes of it are done, and how many there are. */
+typedef void migrate_progress(void *arg, const char *doing, uint64_t done, uint64_t of);
+
+struct migrate {
+    struct engine *from;
+    struct engine *to;
+    const char *source; /* a name of the source, so that two are not mixed in one destination */
+    migrate_refs *refs;
+    migrate_progress *progress; /* or NULL */
+    void *arg;
+    size_t page_rows; /* 0: the default; tests make pages small */
+    /* Filled in: what the whole store has, also when a part was copied before. */
+    uint64_t rows, extents, bytes;
+    bool resumed;
+};
+
+/* Copies, verifies and finishes. ERR_MIGRATION with a sentence in `detail`: the destination is not
+ * empty, is that of another migration, or differs from the source at the end. */
+struct err migrate_run(struct migrate *m);
+
+/* Whether a migration into the store has begun and not ended: then it must not be served. */
+struct err migrate_unfinished(struct engine *e, bool *unfinished);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What dispatch.c, body.c and scripted.c share of a request. */
+#ifndef REST_DISPATCH_H
+#define REST_DISPATCH_H
+
+#include "rest/bulk.h"
+#include "rest/call.h"
+#include "rest/digest.h"
+#include "rest/watch/script.h"
+
+struct dispatch {
+    struct rest_call call;
+    struct err outcome;
+    bool replied;
+    /* The body: body.c. */
+    struct buf small_body;
+    struct digest digest;
+    struct bulk_body bulk; /* of a large streamed body */
+    bool sink_open;        /* take or end may still be called, drop is owed */
+    bool body_ended;
+    /* Test control: scripted.c. */
+    struct script_stop stop;
+    struct script_deed deed;
+    enum script_point point;
+    bool scripted; /* the point after the commit was passed */
+};
+
+static inline struct dispatch *dispatch_of(const struct http_exchange *x)
+{
+    return x->user;
+}
+
+/* ---- dispatch.c ---- */
+
+/* The body is whole, or has failed: the row's decode was called. Begins to run it. */
+void dispatch_begin(struct dispatch *d, struct err error);
+/* Runs the row's transaction, or what it does in place of one. */
+void dispatch_run(struct dispatch *d);
+/* Encodes and answers, or answers the error. */
+void dispatch_finish(struct dispatch *d, struct err error);
+COLD void dispatch_fail(struct dispatch *d, struct err error);
+/* The client gets no answer; what was committed stays. */
+COLD void dispatch_cut(struct dispatch *d);
+
+/* ---- body.c ---- */
+
+/* The head is accepted: where the body will go is known. */
+void body_begin(struct dispatch *d);
+void body_take(struct dispatch *d, struct str bytes);
+/* Ends in dispatch_begin, now or later. */
+void body_end(struct dispatch *d);
+/* Whatever was stored of it is given back, unless it belongs to the store now. */
+void body_give_back(struct dispatch *d);
+/* It does. */
+static inline void body_is_kept(struct dispatch *d)
+{
+    d->sink_open = false;
+}
+
+/* ---- scripted.c ---- */
+
+/* Passes a point at which test control may stop the call, or have it fail; goes on with
+ * dispatch_run or dispatch_finish. */
+void scripted_meet(struct dispatch *d, enum script_point point);
+
+#endif

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/run.h"
+
+#include <assert.h>
+
+/* A request that waits looks at the store's clock this often: that one may be shifted, as tests do,
+ * and the loop's timers do not know. */
+enum { WAIT_LOOK_MS = 500 };
+
+static bool is_late(const struct run *r)
+{
+    return r->deadline != 0 && !r->committed && store_now(r->store) >= r->deadline;
+}
+
+struct err run_check(const struct run *r)
+{
+    if (atomic_load_explicit(&r->stops_when_gone, memory_order_relaxed) && !r->committed &&
+        atomic_load_explicit(&r->gone, memory_order_relaxed))
+        return err_new(ERR_CLIENT_GONE);
+    return is_late(r) ? err_new(ERR_OPERATION_TIMED_OUT) : OK;
+}
+
+/* ---- from one thread to another ---- */
+
+static void come_back(struct loop_task *task)
+{
+    struct run *r = CONTAINER_OF(task, struct run, task);
+    assert(r->place != RUN_HERE && r->place != RUN_WAITING);
+    r->committed = r->committed || (r->place == RUN_IN_ENGINE && !err_is(r->outcome));
+    r->place = RUN_HERE;
+    r->then(r, r->outcome);
+}
+
+static void post_back(struct run *r, struct err outcome)
+{
+    r->outcome = outcome;
+    r->task.run = come_back;
+    loop_post(r->loop, &r->task);
+}
+
+static void begin(struct run *r, enum run_place place, run_step *then)
+{
+    assert(r->place == RUN_HERE && then != NULL);
+    r->place = place;
+    r->then = then;
+}
+
+/* ---- the pool ---- */
+
+static void work_in_pool(struct loop_task *task)
+{
+    struct run *r = CONTAINER_OF(task, struct run, task);
+    struct err refused = run_check(r);
+    post_back(r, err_is(refused) ? refused : r->work(r));
+}
+
+void run_in_pool(struct run *r, struct pool *pool, run_work *work, run_step *then)
+{
+    struct err refused = run_check(r);
+    if (err_is(refused)) {
+        then(r, refused);
+        return;
+    }
+    begin(r, RUN_IN_POOL, then);
+    r->work = work;
+    r->task.run = work_in_pool;
+    pool_post(pool, &r->task);
+}
+
+static struct err view_and_wait(struct run *r)
+{
+    return store_read(r->store, r->update.partition, ENGINE_WAIT, r->fn, r->arg);
+}
+
+void run_view_in_pool(struct run *r, const struct run_txn *txn, run_step *then)
+{
+    r->update.partition = txn->partition;
+    r->fn = txn->fn;
+    r->arg = txn->arg;
+    run_in_pool(r, r->pool, view_and_wait, then);
+}
+
+static struct err view_here(struct run *r, const struct run_txn *txn)
+{
+    assert(r->place == RUN_HERE);
+    TRY(run_check(r));
+    return store_read(r->store, txn->partition, ENGINE_NOWAIT, txn->fn, txn->arg);
+}
+
+void run_view_here(struct run *r, const struct run_txn *txn, run_step *then)
+{
+    then(r, view_here(r, txn));
+}
+
+void run_view(struct run *r, const struct run_txn *txn, run_step *then)
+{
+    struct err error = view_here(r, txn);
+    if (store_wants_pool(error))
+        run_view_in_pool(r, txn, then);
+    else
+        then(r, error);
+}
+
+/* ---- the engine ---- */
+
+/* What waited in the engine's queue for too long is not done. */
+static struct err run_in_time(struct txn *t, void *arg)
+{
+    const struct run *r = arg;
+    return txn_now(t) >= r->deadline ? err_new(ERR_OPERATION_TIMED_OUT) : r->fn(t, r->arg);
+}
+
+/* On an engine thread. */
+static void update_done(struct engine_update *u)
+{
+    struct run *r = CONTAINER_OF(u, struct run, update);
+    if (r->told != NULL && !err_is(u->result))
+        r->told(r);
+    post_back(r, u->result);
+}
+
+void run_update(struct run *r, const struct run_txn *txn, run_step *then)
+{
+    struct err refused = run_check(r);
+    if (err_is(refused)) {
+        then(r, refused);
+        return;
+    }
+    bool timed = r->deadline != 0 && !r->committed;
+    begin(r, RUN_IN_ENGINE, then);
+    r->fn = txn->fn;
+    r->arg = txn->arg;
+    r->told = txn->committed;
+    r->update = (struct engine_update){
+        .partition = txn->partition,
+        .fn = timed ? run_in_time : txn->fn,
+        .arg = timed ? r : txn->arg,
+        .ack = txn->ack,
+        .hints = txn->hints,
+        .done = update_done,
+    };
+    store_write(r->store, &r->update);
+}
+
+/* The last one to come back, be it the beginning itself, ends them all. */
+static void one_less(struct run *r)
+{
+    if (atomic_fetch_sub(&r->updates_left, 1) == 1)
+        post_back(r, OK);
+}
+
+static void part_done(struct engine_update *u)
+{
+    struct run_part *p = CONTAINER_OF(u, struct run_part, update);
+    struct run *r = p->run;
+    p->outcome = u->result;
+    if (p->txn.committed != NULL && !err_is(u->result))
+        p->txn.committed(r);
+    one_less(r);
+}
+
+static struct err part_in_time(struct txn *t, void *arg)
+{
+    const struct run_part *p = arg;
+    return txn_now(t) >= p->run->deadline ? err_new(ERR_OPERATION_TIMED_OUT)
+                                          : p->txn.fn(t, p->txn.arg);
+}
+
+static void submit_part(struct run *r, struct run_part *p)
+{
+    bool timed = r->deadline != 0 && !r->committed;
+    p->run = r;
+    p->update = (struct engine_update){
+        .partition = p->txn.partition,
+        .fn = timed ? part_in_time : p->txn.fn,
+        .arg = timed ? p : p->txn.arg,
+        .ack = p->txn.ack,
+        .hints = p->txn.hints,
+        .done = part_done,
+    };
+    store_write(r->store, &p->update);
+}
+
+void run_updates(struct run *r, struct run_part *const parts[], size_t count, run_step *then)
+{
+    struct err refused = run_check(r);
+    if (err_is(refused)) {
+        then(r, refused);
+        return;
+    }
+    begin(r, RUN_IN_ENGINE, then);
+    atomic_store(&r->updates_left, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        if (err_is(parts[i]->outcome))
+            one_less(r);
+        else
+            submit_part(r, parts[i]);
+    }
+    one_less(r);
+}
+
+/* ---- waits ---- */
+
+static void end_wait(struct run *r, struct err outcome)
+{
+    assert(r->place == RUN_WAITING);
+    loop_timer_cancel(r->loop, &r->timer);
+    r->place = RUN_HERE;
+    r->then(r, outcome);
+}
+
+static void on_wake(struct loop_task *task)
+{
+    struct run *r = CONTAINER_OF(task, struct run, wake);
+    atomic_store(&r->wake_posted, false);
+    if (r->place != RUN_WAITING) {
+        r->woken = true;
+        return;
+    }
+    end_wait(r, atomic_load(&r->gone) ? err_new(ERR_CLIENT_GONE) : OK);
+}
+
+void run_wake(struct run *r)
+{
+    if (!atomic_exchange(&r->wake_posted, true)) {
+        r->wake.run = on_wake;
+        loop_post(r->loop, &r->wake);
+    }
+}
+
+void run_wake_here(struct run *r)
+{
+    end_wait(r, OK);
+}
+
+static int64_t left_by_clock(const struct run *r, int64_t until_ticks)
+{
+    return until_ticks == 0 ? INT64_MAX : (until_ticks - store_now(r->store)) / TICKS_PER_MS;
+}
+
+/* By the earliest of the loop's clock, the store's and the request's own deadline. */
+static int64_t wait_left_ms(const struct run *r)
+{
+    int64_t by_loop =
+        r->wait.until_ms == INT64_MAX ? INT64_MAX : r->wait.until_ms - loop_now_ms(r->loop);
+    int64_t by_clock = left_by_clock(r, r->wait.until_ticks);
+    int64_t by_deadline = left_by_clock(r, r->committed ? 0 : r->deadline);
+    int64_t left = by_loop < by_clock ? by_loop : by_clock;
+    left = left < by_deadline ? left : by_deadline;
+    return left > 0 ? left : 0;
+}
+
+static void set_timer(struct run *r, int64_t left)
+{
+    bool looks = r->wait.until_ticks != 0 || (r->deadline != 0 && !r->committed);
+    if (left != INT64_MAX)
+        loop_timer_set(r->loop, &r->timer, looks && left > WAIT_LOOK_MS ? WAIT_LOOK_MS : left);
+}
+
+static void on_timer(struct loop_timer *timer)
+{
+    struct run *r = CONTAINER_OF(timer, struct run, timer);
+    int64_t left = wait_left_ms(r);
+    if (left > 0)
+        set_timer(r, left);
+    else if (r->wait.over != NULL && !is_late(r))
+        r->wait.over(r);
+    else if (r->wait.take_back(r)) /* else run_wake comes */
+        end_wait(r, err_new(ERR_OPERATION_TIMED_OUT));
+}
+
+void run_wait_for(struct run *r, const struct run_wait *wait, run_step *then)
+{
+    assert(wait->take_back != NULL);
+    begin(r, RUN_WAITING, then);
+    r->wait = *wait;
+    r->timer.fire = on_timer;
+    if (r->woken) {
+        r->woken = false;
+        end_wait(r, OK);
+    } else if (atomic_load(&r->gone) && r->wait.take_back(r)) {
+        end_wait(r, err_new(ERR_CLIENT_GONE));
+    } else {
+        set_timer(r, wait_left_ms(r));
+    }
+}
+
+static bool nobody_wakes(struct run *r)
+{
+    (void)r;
+    return true;
+}
+
+static void delay_over(struct run *r)
+{
+    end_wait(r, OK);
+}
+
+void run_delay(struct run *r, int64_t ms, run_step *then)
+{
+    struct run_wait wait = {
+        .until_ms = loop_now_ms(r->loop) + ms, .take_back = nobody_wakes, .over = delay_over};
+    run_expect_wake(r);
+    run_wait_for(r, &wait, then);
+}
+
+/* ---- others ---- */
+
+void run_on(struct run *r, struct loop *loop, run_step *then)
+{
+    begin(r, RUN_MOVING, then);
+    r->loop = loop;
+    post_back(r, OK);
+}
+
+void run_cancel(struct run *r)
+{
+    atomic_store(&r->gone, true);
+    if (r->place == RUN_WAITING && r->wait.take_back(r))
+        end_wait(r, err_new(ERR_CLIENT_GONE));
+}

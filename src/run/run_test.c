@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The driver's promises: in every place that a request can be in, the deadline is asked again, a
+ * client that leaves ends what has to wait for someone else, and what was committed goes on. */
+#include "run/run.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+
+#include "core/test.h"
+#include "engine/mem/mem.h"
+
+enum { SECOND = TICKS_PER_SECOND, HUGE_MS = 3600000 };
+
+/* One request on a loop that the test's own thread runs. The pool's only thread and the engine's
+ * can be held up, so that what the test posts stays queued until it lets them go. */
+enum { LOOPS_MAX = 64 }; /* a test drives fewer requests */
+
+struct run_fixture {
+    struct clock clock;
+    struct store store;
+    struct loop *loop;
+    struct pool *pool;
+    struct run run;
+    struct loop_task later;
+    void (*meanwhile)(struct run_fixture *f); /* when the request is under way */
+    unsigned works;                           /* how often the work was done */
+    unsigned told;
+    unsigned takes, overs; /* a wait was taken back, its time was over */
+    bool taken_too_late;
+    struct err outcome;
+    bool ended;
+    bool looping;
+    sem_t pool_gate, engine_gate;
+    sem_t at_gate; /* the engine's thread has read the clock and waits */
+    struct loop_task pool_stop;
+    struct engine_update engine_stop;
+    struct run_part parts[3];
+    /* Loops that were stopped: a thread that has posted the last step may still be waking one. */
+    struct loop *spent[LOOPS_MAX];
+    size_t spent_count;
+};
+
+static struct run_fixture *fixture_of(struct run *r)
+{
+    return CONTAINER_OF(r, struct run_fixture, run);
+}
+
+static void fixture_begin(struct run_fixture *f)
+{
+    *f = (struct run_fixture){0};
+    clock_init_manual(&f->clock, 1000LL * SECOND);
+    f->store = (struct store){.engine = engine_mem_new(&f->clock), .clock = &f->clock};
+    CHECK_OK(loop_new(&f->loop));
+    CHECK_OK(pool_new(1, &f->pool));
+    CHECK(sem_init(&f->pool_gate, 0, 0) == 0 && sem_init(&f->engine_gate, 0, 0) == 0 &&
+          sem_init(&f->at_gate, 0, 0) == 0);
+    run_init(&f->run, f->loop, &f->store, f->pool);
+}
+
+static void fixture_end(struct run_fixture *f)
+{
+    pool_free(f->pool);
+    engine_close(f->store.engine);
+    loop_free(f->loop);
+    while (f->spent_count > 0)
+        loop_free(f->spent[--f->spent_count]);
+    (void)sem_destroy(&f->pool_gate);
+    (void)sem_destroy(&f->engine_gate);
+    (void)sem_destroy(&f->at_gate);
+}
+
+/* ---- what is done ---- */
+
+static struct err work(struct run *r)
+{
+    fixture_of(r)->works++;
+    return OK;
+}
+
+static struct err look(struct txn *t, void *arg)
+{
+    struct run_fixture *f = arg;
+    (void)t;
+    f->works++;
+    return OK;
+}
+
+static struct err look_in_pool(struct txn *t, void *arg)
+{
+    struct run_fixture *f = arg;
+    (void)t;
+    return f->run.place == RUN_HERE ? err_new(ERR_LONG_WORK) : look(t, arg);
+}
+
+static struct err write_row(struct txn *t, void *arg)
+{
+    TRY(look(t, arg));
+    return txn_put(t, STR("row"), STR("value"));
+}
+
+static void tell(struct run *r)
+{
+    fixture_of(r)->told++;
+}
+
+static bool take_back(struct run *r)
+{
+    struct run_fixture *f = fixture_of(r);
+    f->takes++;
+    return !f->taken_too_late;
+}
+
+static void over(struct run *r)
+{
+    fixture_of(r)->overs++;
+    run_wake(r);
+}
+
+static void ended(struct run *r, struct err outcome)
+{
+    struct run_fixture *f = fixture_of(r);
+    CHECK(!f->ended && r->place == RUN_HERE);
+    f->outcome = outcome;
+    f->ended = true;
+    if (f->looping)
+        loop_stop(f->loop);
+}
+
+/* ---- the ways that a step can take ---- */
+
+static void begin_view(struct run_fixture *f)
+{
+    run_view(&f->run, &(struct run_txn){.partition = STR("p"), .fn = look, .arg = f}, ended);
+}
+
+static void begin_long_view(struct run_fixture *f)
+{
+    run_view(&f->run, &(struct run_txn){.partition = STR("p"), .fn = look_in_pool, .arg = f},
+             ended);
+}
+
+static void begin_pool(struct run_fixture *f)
+{
+    run_in_pool(&f->run, f->pool, work, ended);
+}
+
+static void begin_update(struct run_fixture *f)
+{
+    struct run_txn txn = {.partition = STR("p"), .fn = write_row, .arg = f, .committed = tell};
+    run_update(&f->run, &txn, ended);
+}
+
+static void begin_updates(struct run_fixture *f)
+{
+    struct run_part *parts[] = {&f->parts[0], &f->parts[1], &f->parts[2]};
+    for (size_t i = 0; i < 3; i++)
+        f->parts[i] = (struct run_part){
+            .txn = {.partition = STR("p"), .fn = write_row, .arg = f, .committed = tell}};
+    f->parts[1].outcome = err_new(ERR_INVALID_INPUT);
+    run_updates(&f->run, parts, 3, ended);
+}
+
+static void begin_wait(struct run_fixture *f)
+{
+    run_wait_for(&f->run, &(struct run_wait){.until_ms = INT64_MAX, .take_back = take_back}, ended);
+}
+
+enum way { WAY_VIEW, WAY_LONG_VIEW, WAY_POOL, WAY_UPDATE, WAY_UPDATES, WAY_COUNT };
+
+static void (*const WAYS[WAY_COUNT])(struct run_fixture *f) = {
+    [WAY_VIEW] = begin_view,     [WAY_LONG_VIEW] = begin_long_view, [WAY_POOL] = begin_pool,
+    [WAY_UPDATE] = begin_update, [WAY_UPDATES] = begin_updates,
+};
+
+/* ---- driving ---- */
+
+static void wait_at_gate(struct loop_task *task)
+{
+    struct run_fixture *f = CONTAINER_OF(task, struct run_fixture, pool_stop);
+    CHECK(sem_wait(&f->pool_gate) == 0);
+}
+
+static struct err wait_at_engine_gate(struct txn *t, void *arg)
+{
+    struct run_fixture *f = arg;
+    (void)t;
+    CHECK(sem_post(&f->at_gate) == 0);
+    CHECK(sem_wait(&f->engine_gate) == 0);
+    return OK;
+}
+
+static void gate_passed(struct engine_update *u)
+{
+    (void)u;
+}
+
+/* Whatever is posted to pool or engine from now on waits behind this. */
+static void hold_up(struct run_fixture *f)
+{
+    f->pool_stop.run = wait_at_gate;
+    pool_post(f->pool, &f->pool_stop);
+    f->engine_stop = (struct engine_update){
+        .partition = STR("gate"), .fn = wait_at_engine_gate, .arg = f, .done = gate_passed};
+    engine_submit(f->store.engine, &f->engine_stop);
+    CHECK(sem_wait(&f->at_gate) == 0);
+}
+
+static void let_go(struct run_fixture *f)
+{
+    CHECK(sem_post(&f->pool_gate) == 0 && sem_post(&f->engine_gate) == 0);
+}
+
+static void on_later(struct loop_task *task)
+{
+    struct run_fixture *f = CONTAINER_OF(task, struct run_fixture, later);
+    f->meanwhile(f);
+}
+
+/* Runs the loop until the request has ended. `meanwhile` is called once the step is under way. */
+static void drive(struct run_fixture *f, void (*begin)(struct run_fixture *f),
+                  void (*meanwhile)(struct run_fixture *f))
+{
+    f->ended = false;
+    f->works = f->told = 0;
+    begin(f);
+    f->meanwhile = meanwhile;
+    f->later.run = on_later;
+    if (meanwhile != NULL)
+        loop_post(f->loop, &f->later);
+    f->looping = !f->ended;
+    if (f->looping)
+        loop_run(f->loop);
+    f->looping = false;
+    CHECK(f->ended);
+    CHECK(f->spent_count < LOOPS_MAX);
+    f->spent[f->spent_count++] = f->loop; /* one that was stopped does not run again */
+    CHECK_OK(loop_new(&f->loop));
+    f->run.loop = f->loop;
+}
+
+static unsigned works_of(enum way way)
+{
+    return way == WAY_UPDATES ? 2 : 1;
+}
+
+/* ---- tests ---- */
+
+void test_run_every_way_comes_back(void)
+{
+    for (unsigned way = 0; way < WAY_COUNT; way++) {
+        struct run_fixture f;
+        fixture_begin(&f);
+        drive(&f, WAYS[way], NULL);
+        CHECK_OK(f.outcome);
+        CHECK_INT(f.works, works_of((enum way)way));
+        CHECK_INT(f.run.committed, way == WAY_UPDATE || way == WAY_UPDATES);
+        CHECK_INT(f.told, way == WAY_UPDATE ? 1 : way == WAY_UPDATES ? 2 : 0);
+        fixture_end(&f);
+    }
+}
+
+void test_run_updates_have_outcomes_of_their_own(void)
+{
+    struct run_fixture f;
+    fixture_begin(&f);
+    drive(&f, begin_updates, NULL);
+    CHECK_OK(f.parts[0].outcome);
+    CHECK_ERR(f.parts[1].outcome, ERR_INVALID_INPUT);
+    CHECK_OK(f.parts[2].outcome);
+    fixture_end(&f);
+}
+
+static void begin_view_here(struct run_fixture *f)
+{
+    run_view_here(&f->run, &(struct run_txn){.partition = STR("p"), .fn = look_in_pool, .arg = f},
+                  ended);
+}
+
+void test_run_view_here_does_not_wait(void)
+{
+    struct run_fixture f;
+    fixture_begin(&f);
+    drive(&f, begin_view_here, NULL);
+    CHECK(store_wants_pool(f.outcome));
+    CHECK_INT(f.works, 0);
+    fixture_end(&f);
+}
+
+/* Nothing is begun past the deadline. */
+void test_run_deadline_before_every_way(void)
+{
+    for (unsigned way = 0; way < WAY_COUNT; way++) {
+        struct run_fixture f;
+        fixture_begin(&f);
+        f.run.deadline = clock_now(&f.clock) + SECOND;
+        drive(&f, WAYS[way], NULL);
+        CHECK_OK(f.outcome);
+        f.run.committed = false;
+        clock_advance(&f.clock, SECOND);
+        drive(&f, WAYS[way], NULL);
+        CHECK_ERR(f.outcome, ERR_OPERATION_TIMED_OUT);
+        CHECK_INT(f.works, 0);
+        /* What was committed is done to its end. */
+        f.run.committed = true;
+        drive(&f, WAYS[way], NULL);
+        CHECK_OK(f.outcome);
+        CHECK_INT(f.works, works_of((enum way)way));
+        fixture_end(&f);
+    }
+}
+
+static void pass_the_deadline(struct run_fixture *f)
+{
+    CHECK(f->run.place == RUN_IN_POOL || f->run.place == RUN_IN_ENGINE);
+    clock_advance(&f->clock, SECOND);
+    let_go(f);
+}
+
+/* Nor is what waited in a queue until then. */
+void test_run_deadline_in_every_queue(void)
+{
+    for (unsigned way = WAY_LONG_VIEW; way < WAY_COUNT; way++) {
+        struct run_fixture f;
+        fixture_begin(&f);
+        hold_up(&f);
+        f.run.deadline = clock_now(&f.clock) + SECOND;
+        drive(&f, WAYS[way], pass_the_deadline);
+        CHECK_INT(f.works, 0);
+        CHECK_INT(f.told, 0);
+        if (way == WAY_UPDATES)
+            f.outcome = f.parts[2].outcome;
+        CHECK_ERR(f.outcome, ERR_OPERATION_TIMED_OUT);
+        fixture_end(&f);
+    }
+}
+
+/* A client that has gone: nothing is begun for it. */
+void test_run_cancelled_before_every_way(void)
+{
+    for (unsigned way = 0; way < WAY_COUNT; way++) {
+        struct run_fixture f;
+        fixture_begin(&f);
+        run_cancel(&f.run);
+        drive(&f, WAYS[way], NULL);
+        CHECK_OK(f.outcome); /* it may be read by someone yet */
+        f.run.committed = false;
+        f.run.stops_when_gone = true;
+        drive(&f, WAYS[way], NULL);
+        CHECK_ERR(f.outcome, ERR_CLIENT_GONE);
+        CHECK_INT(f.works, 0);
+        f.run.committed = true;
+        drive(&f, WAYS[way], NULL);
+        CHECK_OK(f.outcome);
+        fixture_end(&f);
+    }
+}
+
+static void leave(struct run_fixture *f)
+{
+    run_cancel(&f->run);
+    CHECK(!f->ended);
+    let_go(f);
+}
+
+/* What is queued for the pool is not begun; an update that the engine has is made. Neither is left
+ * behind: the step comes once. */
+void test_run_cancelled_in_every_queue(void)
+{
+    for (unsigned way = WAY_LONG_VIEW; way < WAY_COUNT; way++) {
+        bool in_engine = way == WAY_UPDATE || way == WAY_UPDATES;
+        struct run_fixture f;
+        fixture_begin(&f);
+        hold_up(&f);
+        f.run.stops_when_gone = true;
+        drive(&f, WAYS[way], leave);
+        CHECK_ERR(f.outcome, in_engine ? ERR_OK : ERR_CLIENT_GONE);
+        CHECK_INT(f.works, in_engine ? works_of((enum way)way) : 0);
+        fixture_end(&f);
+    }
+}
+
+/* ---- waits ---- */
+
+static void *wake_from_elsewhere(void *arg)
+{
+    struct run_fixture *f = arg;
+    run_wake(&f->run);
+    return NULL;
+}
+
+static void wake(struct run_fixture *f)
+{
+    pthread_t thread;
+    CHECK(f->run.place == RUN_WAITING);
+    CHECK(pthread_create(&thread, NULL, wake_from_elsewhere, f) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+    run_wake(&f->run); /* a second call, before the first was heard, is none */
+}
+
+void test_run_wait_is_woken(void)
+{
+    struct run_fixture f;
+    fixture_begin(&f);
+    drive(&f, begin_wait, wake);
+    CHECK_OK(f.outcome);
+    CHECK_INT(f.takes, 0);
+    /* A call that was heard before the wait began counts, until another is expected. */
+    f.run.woken = true;
+    drive(&f, begin_wait, NULL);
+    CHECK_OK(f.outcome);
+    f.run.woken = true;
+    run_expect_wake(&f.run);
+    drive(&f, begin_wait, wake);
+    CHECK_OK(f.outcome);
+    fixture_end(&f);
+}
+
+static void cancel_wait(struct run_fixture *f)
+{
+    run_cancel(&f->run);
+    CHECK_INT(f->takes, 1);
+    CHECK_INT(f->ended, !f->taken_too_late);
+    if (f->taken_too_late)
+        run_wake(&f->run);
+}
+
+/* At once, whatever the front end does otherwise; but not past someone who is about to call. */
+void test_run_wait_ends_when_the_client_leaves(void)
+{
+    for (int late = 0; late < 2; late++) {
+        struct run_fixture f;
+        fixture_begin(&f);
+        f.taken_too_late = late != 0;
+        drive(&f, begin_wait, cancel_wait);
+        CHECK_ERR(f.outcome, ERR_CLIENT_GONE);
+        fixture_end(&f);
+    }
+    struct run_fixture f;
+    fixture_begin(&f);
+    run_cancel(&f.run);
+    drive(&f, begin_wait, NULL);
+    CHECK_ERR(f.outcome, ERR_CLIENT_GONE);
+    CHECK_INT(f.takes, 1);
+    fixture_end(&f);
+}
+
+static void begin_short_wait(struct run_fixture *f)
+{
+    run_wait_for(&f->run,
+                 &(struct run_wait){.until_ms = loop_now_ms(f->loop) + 1, .take_back = take_back},
+                 ended);
+}
+
+static void begin_wait_that_is_broken(struct run_fixture *f)
+{
+    run_wait_for(&f->run,
+                 &(struct run_wait){
+                     .until_ms = loop_now_ms(f->loop) + 1, .take_back = take_back, .over = over},
+                 ended);
+}
+
+static void begin_wait_by_clock(struct run_fixture *f)
+{
+    run_wait_for(&f->run,
+                 &(struct run_wait){.until_ms = loop_now_ms(f->loop) + HUGE_MS,
+                                    .until_ticks = clock_now(&f->clock) + SECOND,
+                                    .take_back = take_back},
+                 ended);
+}
+
+static void begin_delay(struct run_fixture *f)
+{
+    run_delay(&f->run, 1, ended);
+}
+
+static void begin_long_delay(struct run_fixture *f)
+{
+    run_delay(&f->run, HUGE_MS, ended);
+}
+
+static void advance(struct run_fixture *f)
+{
+    CHECK(f->run.place == RUN_WAITING);
+    clock_advance(&f->clock, SECOND);
+}
+
+void test_run_wait_ends_with_its_time(void)
+{
+    struct run_fixture f;
+    fixture_begin(&f);
+    drive(&f, begin_short_wait, NULL);
+    CHECK_ERR(f.outcome, ERR_OPERATION_TIMED_OUT);
+    CHECK_INT(f.takes, 1);
+    drive(&f, begin_wait_that_is_broken, NULL);
+    CHECK_OK(f.outcome);
+    CHECK_INT(f.overs, 1);
+    CHECK_INT(f.takes, 1);
+    drive(&f, begin_wait_by_clock, advance);
+    CHECK_ERR(f.outcome, ERR_OPERATION_TIMED_OUT);
+    drive(&f, begin_delay, NULL);
+    CHECK_OK(f.outcome);
+    fixture_end(&f);
+}
+
+/* The request's own deadline ends every wait, and a wait of what was committed has none. */
+void test_run_wait_ends_with_the_deadline(void)
+{
+    static void (*const WAITS[])(struct run_fixture *) = {begin_wait, begin_long_delay};
+    for (size_t i = 0; i < sizeof WAITS / sizeof WAITS[0]; i++) {
+        struct run_fixture f;
+        fixture_begin(&f);
+        f.run.deadline = clock_now(&f.clock) + SECOND;
+        drive(&f, WAITS[i], advance);
+        CHECK_ERR(f.outcome, ERR_OPERATION_TIMED_OUT);
+        f.run.committed = true;
+        drive(&f, begin_delay, NULL);
+        CHECK_OK(f.outcome);
+        fixture_end(&f);
+    }
+}
+
+/* ---- another loop ---- */
+
+static void *run_loop(void *arg)
+{
+    loop_run(arg);
+    return NULL;
+}
+
+static void arrived(struct run *r, struct err outcome)
+{
+    struct run_fixture *f = fixture_of(r);
+    CHECK_OK(outcome);
+    CHECK(r->loop != f->loop);
+    loop_stop(r->loop);
+}
+
+void test_run_goes_on_on_another_loop(void)
+{
+    struct run_fixture f;
+    struct loop *other;
+    pthread_t thread;
+    fixture_begin(&f);
+    CHECK_OK(loop_new(&other));
+    CHECK(pthread_create(&thread, NULL, run_loop, other) == 0);
+    run_on(&f.run, other, arrived);
+    CHECK(pthread_join(thread, NULL) == 0);
+    loop_free(other);
+    fixture_end(&f);
+}

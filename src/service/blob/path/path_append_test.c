@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Appends and flushes at random beside a model that is an array of bytes. */
+#include "service/blob/path/path_append.h"
+#include "service/blob/path/path_fixture.h"
+
+enum { FILE_MAX = 60000, APPENDS_MAX = 64, STEPS = 400 };
+
+struct model {
+    char bytes[FILE_MAX];
+    size_t size;
+    struct waiting {
+        size_t position, length;
+        char letter;
+    } appends[APPENDS_MAX];
+    size_t count;
+};
+
+static uint32_t draw(uint32_t *random, uint32_t below)
+{
+    *random = *random * 1664525 + 1013904223;
+    return (uint32_t)(((uint64_t)*random * below) >> 32);
+}
+
+/* What a flush at `to` makes of the file; false when it must be refused. In the order of positions
+ * the appends leave no gap and none reaches across. */
+static bool model_flush(struct model *m, size_t to, bool retain)
+{
+    size_t reached = m->size;
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < m->count; i++) {
+            const struct waiting *w = &m->appends[i];
+            if (w->position < to && w->position + w->length > to)
+                return false;
+            if (w->position < to && w->position <= reached && w->position + w->length > reached) {
+                reached = w->position + w->length;
+                more = true;
+            }
+        }
+    }
+    for (size_t i = 0; i < m->count; i++)
+        if (m->appends[i].position < to && m->appends[i].position > reached)
+            return false;
+    if (reached != to)
+        return false;
+    size_t kept = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        const struct waiting w = m->appends[i];
+        if (w.position < to)
+            memset(m->bytes + w.position, w.letter, w.length);
+        else if (retain)
+            m->appends[kept++] = w;
+    }
+    m->count = kept;
+    m->size = to;
+    return true;
+}
+
+static void check_content(struct blob_fixture *f, const struct model *m)
+{
+    struct str content = STR("");
+    if (m->size > 0)
+        CHECK_OK(bf_get(f, bf_blob(f, "d/f"), &content));
+    CHECK_STR(content, ((struct str){m->bytes, m->size}));
+}
+
+static void append_some(struct blob_fixture *f, struct model *m, uint32_t *random, bool flush)
+{
+    static const size_t SIZES[] = {1, 10, 300, 4000, 9000};
+    struct waiting w = {.position =
+                            draw(random, 3) == 0 ? draw(random, (uint32_t)m->size + 1) : m->size,
+                        .length = SIZES[draw(random, 5)],
+                        .letter = (char)('a' + draw(random, 26))};
+    for (size_t i = 0; i < m->count && draw(random, 4) > 0; i++)
+        w.position = m->appends[i].position + m->appends[i].length;
+    if (w.position + w.length > FILE_MAX || m->count == APPENDS_MAX)
+        return;
+    char *text = arena_bytes(&f->arena, w.length + 1);
+    memset(text, w.letter, w.length);
+    text[w.length] = '\0';
+    struct model before = *m;
+    m->appends[m->count++] = w;
+    bool taken = !flush || model_flush(m, w.position + w.length, false);
+    struct err error = pf_append(f, bf_blob(f, "d/f"), w.position, text, flush);
+    if (taken)
+        CHECK_OK(error);
+    else
+        CHECK_ERR(error, ERR_INVALID_FLUSH_POSITION);
+    if (!taken)
+        *m = before; /* an append that cannot be flushed is not kept */
+}
+
+static void flush_some(struct blob_fixture *f, struct model *m, uint32_t *random)
+{
+    struct path_write_args args = {.request = bf_blob(f, "d/f"), .retain = draw(random, 2) == 0};
+    size_t to = m->size;
+    if (m->count > 0) {
+        const struct waiting *w = &m->appends[draw(random, (uint32_t)m->count)];
+        to = w->position + w->length;
+    }
+    args.position = to > m->size ? to : m->size;
+    struct err error = bf_update(f, path_flush, &args);
+    if (model_flush(m, args.position, args.retain))
+        CHECK_OK(error);
+    else
+        CHECK_ERR(error, ERR_INVALID_FLUSH_POSITION);
+}
+
+static void run_model(uint32_t seed)
+{
+    static struct model m;
+    struct blob_fixture f;
+    uint32_t random = seed;
+    m = (struct model){0};
+    pf_init(&f);
+    CHECK_OK(pf_make(&f, bf_blob(&f, "d/f"), false));
+    for (int i = 0; i < STEPS; i++) {
+        uint32_t what = draw(&random, 10);
+        if (what < 6)
+            append_some(&f, &m, &random, false);
+        else if (what < 8)
+            append_some(&f, &m, &random, true);
+        else
+            flush_some(&f, &m, &random);
+        check_content(&f, &m);
+        if (draw(&random, 60) == 0) {
+            CHECK_OK(pf_make(&f, bf_blob(&f, "d/f"), false));
+            m = (struct model){0};
+        }
+    }
+    bf_end(&f);
+}
+
+void test_path_appends_match_a_model(void)
+{
+    for (uint32_t seed = 1; seed <= 12; seed++)
+        run_model(seed);
+}
+
+/* Small ones lie in the row of the set, and go with it. */
+void test_path_small_appends_take_no_rows_of_their_own(void)
+{
+    struct blob_fixture f;
+    pf_init(&f);
+    CHECK_OK(pf_make(&f, bf_blob(&f, "f"), false));
+    size_t rows = bf_rows(&f);
+    CHECK_OK(pf_append(&f, bf_blob(&f, "f"), 0, "abc", false));
+    CHECK_OK(pf_append(&f, bf_blob(&f, "f"), 3, "def", false));
+    CHECK_INT(bf_rows(&f), rows + 1);
+    CHECK_OK(pf_flush(&f, bf_blob(&f, "f"), 6));
+    CHECK_INT(bf_rows(&f), rows);
+    CHECK_OK(pf_append(&f, bf_blob(&f, "f"), 6, "ghi", true));
+    CHECK_INT(bf_rows(&f), rows);
+    bf_end(&f);
+}
+
+/* An abandoned set goes after a week, with what lies in it. */
+void test_path_abandoned_appends_go(void)
+{
+    struct blob_fixture f;
+    pf_init(&f);
+    CHECK_OK(pf_make(&f, bf_blob(&f, "f"), false));
+    bf_sweep(&f);
+    size_t rows = bf_rows(&f);
+    CHECK_OK(pf_append(&f, bf_blob(&f, "f"), 0, "abc", false));
+    CHECK_OK(pf_rename(&f, bf_blob(&f, "f"), bf_blob(&f, "g")));
+    bf_seconds(&f, 8 * 86400);
+    bf_sweep(&f);
+    CHECK_INT(bf_rows(&f), rows);
+    CHECK_ERR(pf_flush(&f, bf_blob(&f, "g"), 3), ERR_INVALID_FLUSH_POSITION);
+    CHECK_OK(pf_append(&f, bf_blob(&f, "g"), 0, "abc", true));
+    bf_end(&f);
+}

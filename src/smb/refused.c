@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "smb/refused.h"
+
+#include "smb/commands/session.h"
+#include "smb/message.h"
+#include "smb/open.h"
+#include "smb/server.h"
+
+static enum err_code error_of(uint32_t status)
+{
+    switch (status) {
+    case STATUS_SHARING_VIOLATION:
+        return ERR_SHARING_VIOLATION;
+    case STATUS_FILE_LOCK_CONFLICT:
+    case STATUS_LOCK_NOT_GRANTED:
+        return ERR_FILE_LOCK_CONFLICT;
+    case STATUS_DELETE_PENDING:
+        return ERR_SMB_DELETE_PENDING;
+    default:
+        return ERR_OK;
+    }
+}
+
+static struct str letters(struct arena *arena, unsigned bits)
+{
+    return arena_printf(arena, "%s%s%s", (bits & OPENS_READ) != 0 ? "r" : "",
+                        (bits & OPENS_WRITE) != 0 ? "w" : "",
+                        (bits & OPENS_DELETE) != 0 ? "d" : "");
+}
+
+void smb_note_wish(struct smb_request *q, const struct opens_request *wish)
+{
+    struct str access = letters(q->arena, wish->access);
+    struct str sharing = letters(q->arena, wish->sharing);
+    q->met = wish->key;
+    q->met_path = arena_copy(q->arena, wish->path);
+    q->met_wish = arena_printf(q->arena, "access %.*s, shares %.*s", STR_ARG(access),
+                               STR_ARG(sharing.n > 0 ? sharing : STR("nothing")));
+}
+
+struct search {
+    struct arena *arena;
+    uint64_t own;   /* the handle of the request itself; 0: none */
+    bool for_locks; /* only one that has locked something */
+    struct str path, holder;
+};
+
+static bool take_holder(void *arg, const struct opens_info *info)
+{
+    struct search *s = arg;
+    s->path = arena_copy(s->arena, info->path);
+    if (info->id == s->own || (s->for_locks && info->lock_count == 0))
+        return true;
+    struct str access = letters(s->arena, info->access);
+    struct str sharing = letters(s->arena, info->sharing);
+    s->holder = arena_printf(s->arena, "SMB client %.*s, access %.*s, shares %.*s, %zu locks%s",
+                             STR_ARG(info->client), STR_ARG(access), STR_ARG(sharing),
+                             info->lock_count, info->disconnected ? ", its client is away" : "");
+    return false;
+}
+
+void smb_tell_refusal(const struct smb_request *q)
+{
+    const struct smb_world *world = smb_server_world(q->conn->server);
+    enum err_code error = error_of(q->status);
+    if (error == ERR_OK || world->refused == NULL || q->tree == NULL || q->session == NULL)
+        return;
+    struct search s = {.arena = q->arena, .for_locks = error == ERR_FILE_LOCK_CONFLICT};
+    struct opens_key key = q->met;
+    if (key.share == 0 && q->open != NULL && q->open->handle != NULL && !q->open->closed) {
+        key = opens_key_of(q->open->handle);
+        s.own = opens_id_of(q->open->handle);
+    }
+    if (key.share == 0)
+        return;
+    struct opens_select select = {.share = key.share, .node = key.node};
+    opens_list(smb_opens_table(q), &select, take_holder, &s);
+    struct smb_refusal refusal = {.command = smb_command_name(q->header.command),
+                                  .error = error,
+                                  .account = str_of(q->session->account),
+                                  .share = str_of(q->tree->share),
+                                  .path = str_given(q->met_path) ? q->met_path : s.path,
+                                  .wish = q->met_wish,
+                                  .holder = s.holder,
+                                  .client = str_of(q->session->workstation),
+                                  .peer = &q->conn->peer,
+                                  .at = smb_server_now(q->conn->server)};
+    world->refused(world->refused_arg, &refusal);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Items in an archive: a JSON entry, whose label ends in "%.json", then its contents. */
+#ifndef TRANSFER_ARCHIVE_H
+#define TRANSFER_ARCHIVE_H
+
+#include "import/document.h"
+#include "transfer/tar.h"
+
+/* The first entry of every archive. */
+#define ARCHIVE_LABEL  "lazuli-archive.json"
+#define ARCHIVE_HEADER "{\"format\":1}\n"
+
+struct err archive_put_header(struct tar_writer *w, struct arena *a);
+/* Writes the item; its contents are read piece by piece into `piece`, of ITEM_PIECE_BYTES. What the
+ * item's reader answers ends it: the archive is then to be cut off where the item began. */
+struct err archive_put_item(struct tar_writer *w, struct arena *a, const struct item *item,
+                            char *piece, uint64_t *bytes);
+
+struct archive_reader {
+    struct tar_reader tar;
+    uint64_t whole; /* where the last whole item ends */
+    int spool;      /* contents of one item, where the archive comes from a pipe; -1: none yet */
+};
+
+/* ERR_INVALID_INPUT when it is no archive of ours. */
+struct err archive_open(struct archive_reader *r, int fd, struct arena *a);
+void archive_close(struct archive_reader *r);
+/* The next item, in the arena. *found is false at the end, and *whole says whether the archive ends
+ * there as it should; an item that is cut off is not found. */
+struct err archive_next(struct archive_reader *r, struct arena *a, struct item *out, bool *found,
+                        bool *whole);
+
+/* The place of an item that JSON describes, and its account. */
+struct err archive_place(struct arena *a, const struct item *item, struct place *place,
+                         struct str *account);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads that move items. One thread hands out work in order; what comes behind a piece of work
+ * that is to be alone waits for it, and it for all before it. How far everything is done without a
+ * gap is known at any time, so a transfer that is cut off goes on from there. */
+#ifndef TRANSFER_CREW_H
+#define TRANSFER_CREW_H
+
+#include "transfer/source.h"
+#include "transfer/target.h"
+
+enum { CREW_MAX = 64, CREW_DEFAULT = 8, CREW_TRIES_MAX = 4, CREW_FAILURES_SHOWN_MAX = 100 };
+
+struct crew_counts {
+    uint64_t done[ITEM_KINDS];
+    uint64_t bytes;
+    uint64_t gone; /* at the source, meanwhile */
+    uint64_t failed;
+    uint64_t versions;             /* left out, since the target keeps none */
+    char fatal[REMOTE_TEXT_BYTES]; /* why everything ended */
+};
+
+struct crew;
+
+struct crew_options {
+    struct remote *source; /* NULL: the work has whole items */
+    struct remote *target;
+    unsigned threads;
+    /* A failure that concerns one item: "blob a/b: why". Called by one thread at a time. */
+    void (*failed)(void *arg, struct str line);
+    /* All before and including this place is done. The same. */
+    void (*reached)(void *arg, const struct place *place, uint64_t number);
+    void *arg;
+};
+
+struct crew *crew_new(const struct crew_options *options);
+/* Hands out work: an entry of the source, or an item, which then must have been read in `arena`;
+ * the arena is the crew's from now on. Waits while all are busy. The error that ended everything,
+ * if there is one: the target or the source is out of reach. */
+struct crew_work {
+    const struct entry *entry; /* NULL: it is an item */
+    const struct item *item;
+    const struct place *place;
+    uint64_t number; /* by which `reached` names it */
+};
+struct err crew_give(struct crew *crew, const struct crew_work *work, struct arena *arena);
+/* Waits for all and ends the threads. The detail of an error is in *out. */
+struct err crew_end(struct crew *crew, struct crew_counts *out);
+void crew_look(struct crew *crew, struct crew_counts *out);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "transfer/archive.h"
+#include "transfer/bookmark.h"
+#include "transfer/transfer.h"
+
+enum { IMPORT_TRIES_MAX = 4, PATH_BYTES = 4096 };
+
+struct importing {
+    struct transfer *t;
+    struct archive_reader archive;
+    uint64_t archive_bytes; /* 0: it comes from a pipe */
+    transfer_account *account;
+    void *account_arg;
+    struct remote *remote;
+    char account_name[64];
+    struct crew *crew; /* NULL: none yet, or items from a pipe are made one by one */
+    struct session session;
+    struct target target;
+    bool inline_ready;
+    uint64_t number; /* items of the archive so far */
+    struct bookmark state;
+};
+
+static void reached(void *arg, const struct place *place, uint64_t number)
+{
+    struct importing *m = arg;
+    char text[64];
+    (void)place;
+    (void)snprintf(text, sizeof text, "%llu %llu\n", (unsigned long long)m->archive_bytes,
+                   (unsigned long long)number);
+    bookmark_set(&m->state, str_of(text));
+}
+
+static void failed(void *arg, struct str line)
+{
+    struct importing *m = arg;
+    if (m->t->failed != NULL)
+        m->t->failed(m->t->arg, line);
+}
+
+static void add_counts(struct transfer *t, const struct crew_counts *more)
+{
+    struct crew_counts *sum = &t->counts.crew;
+    for (unsigned i = 0; i < ITEM_KINDS; i++)
+        sum->done[i] += more->done[i];
+    sum->bytes += more->bytes;
+    sum->gone += more->gone;
+    sum->failed += more->failed;
+    sum->versions += more->versions;
+    memcpy(sum->fatal, more->fatal, sizeof sum->fatal);
+}
+
+/* ---- accounts ---- */
+
+static struct err end_account(struct importing *m)
+{
+    struct crew_counts counts;
+    struct err error = OK;
+    if (m->crew != NULL) {
+        error = crew_end(m->crew, &counts);
+        add_counts(m->t, &counts);
+        if (err_is(error))
+            error.detail = m->t->counts.crew.fatal;
+    }
+    m->crew = NULL;
+    if (m->inline_ready) {
+        m->t->counts.crew.bytes += m->target.bytes;
+        m->t->counts.crew.versions += m->target.versions_left_out;
+        target_release(&m->target);
+        session_end(&m->session);
+    }
+    m->inline_ready = false;
+    return error;
+}
+
+static struct err begin_account(struct importing *m, struct str name, const struct item *item)
+{
+    bool hierarchical = str_find_str(item->json, STR("\"hierarchical\":true")) < item->json.n;
+    if (str_eq(str_of(m->account_name), name))
+        return OK;
+    TRY(end_account(m));
+    if (name.n >= sizeof m->account_name)
+        return err_detail(ERR_INVALID_INPUT, "an item names an account that cannot be");
+    memcpy(m->account_name, name.p, name.n);
+    m->account_name[name.n] = '\0';
+    TRY(m->account(m->account_arg, name, hierarchical, &m->remote));
+    if (m->archive_bytes > 0) {
+        struct crew_options options = {.target = m->remote,
+                                       .threads = m->t->threads,
+                                       .failed = failed,
+                                       .reached = reached,
+                                       .arg = m};
+        m->crew = crew_new(&options);
+        return OK;
+    }
+    session_init(&m->session, m->remote);
+    target_init(&m->target, &m->session);
+    m->inline_ready = true;
+    return OK;
+}
+
+/* ---- items ---- */
+
+static bool is_wanted(const struct transfer *t, const struct place *place)
+{
+    static const char *const SERVICES[ITEM_KINDS] = {
+        [ITEM_CONTAINER] = "blob", [ITEM_BLOB] = "blob",   [ITEM_QUEUE] = "queue",
+        [ITEM_MESSAGES] = "queue", [ITEM_TABLE] = "table", [ITEM_ENTITIES] = "table",
+        [ITEM_SHARE] = "file",     [ITEM_FILE] = "file",   [ITEM_DIRECTORY] = "file",
+    };
+    char service[16];
+    if (place->kind == ITEM_ACCOUNT)
+        return true;
+    if (place->kind != ITEM_SERVICE)
+        return selection_has(&t->selection, SERVICES[place->kind], place->container);
+    (void)snprintf(service, sizeof service, "%.*s", STR_ARG(place->container));
+    return selection_has(&t->selection, service, STR_NONE);
+}
+
+static struct err put_inline(struct importing *m, const struct item *item)
+{
+    struct err error = target_put(&m->target, item);
+    struct crew_counts *counts = &m->t->counts.crew;
+    if (err_is(error) && error.code != ERR_IO && error.detail != NULL) {
+        counts->failed++;
+        failed(m, str_of(error.detail));
+        return OK;
+    }
+    if (!err_is(error))
+        counts->done[item->kind]++;
+    return error;
+}
+
+static struct err import_item(struct importing *m, struct arena *a, struct item *item,
+                              uint64_t skip)
+{
+    struct place place;
+    struct str account;
+    TRY(archive_place(a, item, &place, &account));
+    if (++m->number <= skip) {
+        m->t->counts.resumed++;
+        return OK;
+    }
+    TRY(begin_account(m, account, item));
+    if (!is_wanted(m->t, &place))
+        return OK;
+    struct crew_work work = {.item = item, .place = &place, .number = m->number};
+    return m->crew != NULL ? crew_give(m->crew, &work, a) : put_inline(m, item);
+}
+
+static struct err import_items(struct importing *m, uint64_t skip)
+{
+    bool found = true, whole = false;
+    struct err error = OK;
+    while (!err_is(error) && found) {
+        struct arena a;
+        struct item item;
+        arena_init(&a, ITEM_ARENA_BYTES_MAX);
+        error = archive_next(&m->archive, &a, &item, &found, &whole);
+        if (!err_is(error) && found)
+            error = import_item(m, &a, &item, skip);
+        arena_release(&a);
+        if (m->t->progress != NULL && m->archive_bytes > 0)
+            m->t->progress(m->t->arg, "import", m->archive.whole, m->archive_bytes);
+    }
+    m->t->counts.cut_off = !err_is(error) && !whole;
+    return error;
+}
+
+/* How many items an earlier run has made, of this archive. */
+static uint64_t already_done(struct importing *m)
+{
+    char text[64];
+    struct str rest = {text, 0};
+    uint64_t bytes, items;
+    rest.n = bookmark_read(&m->state, text, sizeof text);
+    rest = str_cut(&rest, '\n');
+    struct str first = str_cut(&rest, ' ');
+    bool ours = str_given(rest) && str_to_u64(first, &bytes) && str_to_u64(rest, &items) &&
+                bytes == m->archive_bytes;
+    return ours ? items : 0;
+}
+
+static struct err import_archive(struct importing *m)
+{
+    struct arena a;
+    uint64_t skip = m->archive_bytes > 0 ? already_done(m) : 0;
+    arena_init(&a, ITEM_ARENA_BYTES_MAX);
+    struct err error = archive_open(&m->archive, m->archive.tar.fd, &a);
+    arena_release(&a);
+    if (!err_is(error))
+        error = import_items(m, skip);
+    struct err ended = end_account(m);
+    archive_close(&m->archive);
+    error = err_is(ended) ? ended : error;
+    if (!err_is(error) && m->t->counts.crew.failed == 0)
+        bookmark_remove(&m->state);
+    return error;
+}
+
+struct err transfer_import(struct transfer *t, const char *path, transfer_account *account,
+                           void *account_arg)
+{
+    struct importing m = {.t = t, .account = account, .account_arg = account_arg};
+    char state[PATH_BYTES];
+    struct stat info;
+    bool pipe = strcmp(path, "-") == 0;
+    int fd = pipe ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_cause(ERR_IO, errno);
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+        m.archive_bytes = (uint64_t)info.st_size;
+    (void)snprintf(state, sizeof state, "%s.progress", path);
+    bookmark_open(&m.state, m.archive_bytes > 0 && !pipe ? state : NULL);
+    m.archive.tar.fd = fd;
+    struct err error = import_archive(&m);
+    bookmark_close(&m.state);
+    if (!pipe)
+        (void)close(fd);
+    return error;
+}

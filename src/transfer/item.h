@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is moved: an item is a thing of a storage account (a container, a blob with its snapshots
+ * and versions, a thousand entities), described by a JSON text and followed by the bytes of its
+ * contents. An export writes items to an archive, an import and a copy make them at a server, so
+ * the JSON is the only form that readers and writers have to agree on. docs/archive.md has it. */
+#ifndef TRANSFER_ITEM_H
+#define TRANSFER_ITEM_H
+
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/json.h"
+
+enum {
+    ITEM_PIECE_BYTES = 4 << 20, /* of content at a time: the most that servers give an MD5 of */
+    ITEM_ARENA_BYTES_MAX = 256 << 20,
+};
+
+enum item_kind {
+    ITEM_ACCOUNT,
+    ITEM_SERVICE, /* properties of a service */
+    ITEM_CONTAINER,
+    ITEM_BLOB,
+    ITEM_QUEUE,
+    ITEM_MESSAGES,
+    ITEM_TABLE,
+    ITEM_ENTITIES,
+    ITEM_SHARE,
+    ITEM_FILE,
+    ITEM_DIRECTORY,
+    ITEM_KINDS,
+};
+/* "container", … as the JSON has it. */
+extern const char *const ITEM_KIND_NAMES[ITEM_KINDS];
+
+/* Bytes that are there, of a content that has holes. */
+struct item_span {
+    uint64_t offset, length;
+};
+
+struct item_content {
+    struct str label; /* its path in an archive */
+    uint64_t size;
+    bool absent; /* this state of the item has none */
+    bool sparse; /* only the spans have bytes: the rest is zeros */
+    struct item_span *spans;
+    size_t span_count;
+};
+
+struct item;
+/* Reads n bytes at most ITEM_PIECE_BYTES, at an offset that is within the size, of a span. */
+typedef struct err item_read(const struct item *item, size_t content, uint64_t offset, size_t n,
+                             char *into);
+
+struct item {
+    enum item_kind kind;
+    struct str label; /* of the JSON in an archive */
+    struct str json;
+    struct item_content *contents;
+    size_t content_count;
+    item_read *read;
+    void *reader;
+};
+
+/* ---- where an item is ---- */
+
+/* The place of an item in the order of a walk: what a walk that was cut off goes on behind. */
+struct place {
+    enum item_kind kind;
+    struct str container; /* of any service */
+    struct str name;      /* of a blob or file; the number of a part of messages or entities */
+};
+
+/* Lengths of those heads of a name that are names of their own, shortest first: blobs "a" and "a/b"
+ * may both be there, but no file system has a file and a folder of one name. */
+struct label_heads {
+    size_t lengths[1024];
+    size_t count;
+};
+
+/* "account/blob/container/name": the name with what no file system takes escaped, unique. `heads`
+ * may be NULL. */
+struct str item_label(struct arena *a, struct str account, const char *service,
+                      struct str container, struct str name, const struct label_heads *heads);
+
+/* ---- JSON ---- */
+
+/* Nothing for an absent text. */
+void item_put_text(struct json_writer *w, const char *name, struct str text);
+void item_put_u64(struct json_writer *w, const char *name, uint64_t value);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A server as the source of items. A walk lists what there is, in the server's order, and names
+ * each thing as an entry; describing an entry, which takes requests of its own, makes an item of
+ * it. So one thread can walk and many describe. */
+#ifndef TRANSFER_SOURCE_H
+#define TRANSFER_SOURCE_H
+
+#include "core/xml.h"
+#include "transfer/item.h"
+#include "transfer/remote.h"
+
+enum {
+    ENTITIES_PER_ITEM = 1000,
+    ENTITIES_BYTES_PER_ITEM = 1 << 20,
+    MESSAGES_PER_ITEM = 1000,
+    MESSAGES_BYTES_PER_ITEM = 1 << 20,
+    FILE_DEPTH_MAX = 250,
+    SELECTION_MAX = 64,
+};
+
+/* A state of a blob: itself, a snapshot, or a previous version. */
+struct entry_head {
+    struct str snapshot; /* absent: none */
+    struct str version;  /* absent: none */
+    bool current;
+};
+
+struct entry {
+    struct place place;
+    struct entry_head *heads; /* of a blob, oldest first */
+    size_t head_count;
+    struct str json; /* of what the listing itself has told: messages, entities */
+    uint64_t before; /* messages in the parts before this one */
+    bool hierarchical;
+    const struct label_heads *labels; /* of the blob's name */
+};
+
+/* What of an account is wanted: "blob", "blob/pictures", "table", …; all when there are none. */
+struct selection {
+    struct str parts[SELECTION_MAX];
+    size_t count;
+};
+/* `container` absent: anything of the service. */
+bool selection_has(const struct selection *s, const char *service, struct str container);
+
+struct walk {
+    struct session *session;
+    const struct selection *selection;
+    const struct place *after; /* NULL, or the last item of an earlier walk */
+    /* False in `out` ends the walk. The entry lives until the call returns. */
+    struct err (*visit)(void *arg, const struct entry *entry);
+    void *arg;
+    bool hierarchical;
+    /* While the walk looks for `after`: */
+    bool skipping;
+    uint64_t listed; /* entries seen so far */
+};
+
+/* All that is wanted of the account, and what ends it: an error of the visitor's, or of the server.
+ */
+struct err source_walk(struct walk *w);
+
+/* ERR_BLOB_NOT_FOUND when it has gone meanwhile, ERR_CONDITION_NOT_MET when it has changed. */
+struct err source_describe(struct session *s, struct arena *a, const struct entry *entry,
+                           struct item *out);
+
+/* ---- inside ---- */
+
+struct err walk_give(struct walk *w, const struct entry *entry);
+/* True when an earlier walk has done with what is called so at this level of its last place. */
+bool walk_is_done(struct walk *w, enum item_kind kind, struct str container, struct str name);
+struct err walk_blobs(struct walk *w);
+struct err walk_queues(struct walk *w);
+struct err walk_tables(struct walk *w);
+struct err walk_files(struct walk *w);
+/* A page of a listing: the XML that a GET with these parameters answers. */
+struct err walk_list(struct session *s, struct arena *a, struct remote_call *call,
+                     struct xml_node **root);
+/* The containers, queues or shares of the account, each handed to `take`. */
+struct err walk_groups(struct walk *w, enum remote_service service, const char *element,
+                       struct err (*take)(struct walk *w, struct str name));
+struct err walk_service(struct walk *w, enum remote_service service);
+
+struct err describe_service(struct session *s, struct arena *a, const struct entry *e,
+                            struct item *out);
+struct err describe_blob(struct session *s, struct arena *a, const struct entry *e,
+                         struct item *out);
+struct err describe_file(struct session *s, struct arena *a, const struct entry *e,
+                         struct item *out);
+struct err describe_directory(struct session *s, struct arena *a, const struct entry *e,
+                              struct item *out);
+struct err describe_share(struct session *s, struct arena *a, const struct entry *e,
+                          struct item *out);
+
+/* "{"kind": …, "account": …" — opened; the caller goes on. */
+void item_begin(struct json_writer *w, struct session *s, enum item_kind kind);
+void item_end(struct json_writer *w, enum item_kind kind, struct str label, struct item *out);
+/* x-ms-meta-… of the answer. */
+void item_put_metadata(struct json_writer *w, const struct remote_call *c);
+void item_put_metadata_but(struct json_writer *w, const struct remote_call *c, struct str but);
+/* Stored access policies, by the answer to Get ACL. */
+struct err item_put_policies(struct json_writer *w, struct arena *a, const struct remote_call *c);
+/* Reads a range of an object that `call` names, whole and by its MD5. */
+struct err read_range(struct session *s, struct arena *a, struct remote_call *call, uint64_t offset,
+                      size_t n, char *into);
+/* The bytes that are there, by the XML of a list of ranges. */
+struct err read_spans(struct session *s, struct arena *a, struct remote_call *call,
+                      struct item_content *out);
+/* 404 is ERR_BLOB_NOT_FOUND, 412 is ERR_CONDITION_NOT_MET, and others are refused. */
+struct err source_ask(struct session *s, struct arena *a, struct remote_call *c);
+
+#endif

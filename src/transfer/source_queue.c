@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Queues. No request of the queue service shows all messages: Peek Messages gives the first 32 that
+ * are visible. This program has a listing of its own, which is asked for when the server says that
+ * it is this program; of another server's queue the first 32 messages are taken. */
+#include "core/clock.h"
+#include "core/time.h"
+#include "core/xml.h"
+#include "transfer/source.h"
+
+/* Messages that never expire are told as the end of the year 9999. */
+#define NEVER_FROM (253370764800LL * TICKS_PER_SECOND)
+
+struct part {
+    struct walk *walk;
+    struct str queue;
+    struct arena arena;
+    struct buf text;
+    struct json_writer w;
+    size_t count;
+    uint64_t before;
+    unsigned number;
+};
+
+static void begin_part(struct part *p)
+{
+    arena_reset(&p->arena);
+    p->text = buf_in(&p->arena);
+    p->w = json_writer_of(&p->text);
+    p->count = 0;
+    json_open(&p->w, '[');
+}
+
+static struct err give_part(struct part *p)
+{
+    json_close(&p->w, ']');
+    struct str name = arena_printf(&p->arena, "messages-%06u", ++p->number);
+    struct entry e = {
+        .place = {ITEM_MESSAGES, p->queue, name}, .json = buf_str(&p->text), .before = p->before};
+    if (p->count == 0)
+        return OK;
+    p->before += p->count;
+    TRY(walk_give(p->walk, &e));
+    begin_part(p);
+    return OK;
+}
+
+static struct err take_message(struct part *p, const struct xml_node *node)
+{
+    struct str expires = xml_child_text(node, STR("ExpirationTime"));
+    struct str visible = xml_child_text(node, STR("TimeNextVisible"));
+    int64_t ticks;
+    json_open(&p->w, '{');
+    item_put_text(&p->w, "text", xml_child_text(node, STR("MessageText")));
+    if (time_parse_http(expires, &ticks) && ticks < NEVER_FROM)
+        item_put_text(&p->w, "expires", expires);
+    if (visible.n > 0)
+        item_put_text(&p->w, "visible", visible);
+    json_close(&p->w, '}');
+    p->count++;
+    return p->count == MESSAGES_PER_ITEM || p->text.n >= MESSAGES_BYTES_PER_ITEM ? give_part(p)
+                                                                                 : OK;
+}
+
+static struct err list_page(struct part *p, struct arena *a, struct str *marker)
+{
+    struct session *s = p->walk->session;
+    struct xml_node *root;
+    struct remote_call c = remote_call_of(REMOTE_QUEUE, "GET", p->queue, STR("messages"));
+    if (s->lazuli) {
+        remote_query(&c, "comp", STR("list"));
+        if (marker->n > 0)
+            remote_query(&c, "marker", *marker);
+    } else {
+        remote_query(&c, "peekonly", STR("true"));
+        remote_query(&c, "numofmessages", STR("32"));
+    }
+    TRY(walk_list(s, a, &c, &root));
+    for (const struct xml_node *n = root->first_child; n != NULL; n = n->next)
+        if (str_eq(n->name, STR("QueueMessage")))
+            TRY(take_message(p, n));
+    *marker = xml_child_text(root, STR("NextMarker"));
+    return OK;
+}
+
+static struct err walk_messages(struct walk *w, struct str queue)
+{
+    struct part p = {.walk = w, .queue = queue};
+    struct arena a;
+    struct str marker = STR_NONE;
+    char kept[64];
+    struct err error;
+    arena_init(&a, ITEM_ARENA_BYTES_MAX);
+    arena_init(&p.arena, ITEM_ARENA_BYTES_MAX);
+    begin_part(&p);
+    do {
+        arena_reset(&a);
+        error = list_page(&p, &a, &marker);
+        if (!err_is(error) && marker.n >= sizeof kept)
+            error = err_detail(ERR_INVALID_INPUT, "the server's listing of messages has no end");
+        if (!err_is(error) && marker.n > 0) {
+            memcpy(kept, marker.p, marker.n);
+            marker.p = kept;
+        }
+    } while (!err_is(error) && marker.n > 0);
+    if (!err_is(error))
+        error = give_part(&p);
+    arena_release(&p.arena);
+    arena_release(&a);
+    return error;
+}
+
+static struct err take_queue(struct walk *w, struct str name)
+{
+    struct entry e = {.place = {.kind = ITEM_QUEUE, .container = name}};
+    if (!selection_has(w->selection, "queue", name))
+        return OK;
+    TRY(walk_give(w, &e));
+    if (w->skipping && !str_eq(w->after->container, name))
+        return OK;
+    return walk_messages(w, name);
+}
+
+struct err walk_queues(struct walk *w)
+{
+    TRY(walk_service(w, REMOTE_QUEUE));
+    return walk_groups(w, REMOTE_QUEUE, "Queues", take_queue);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A server as the target of items. What is there by the same name is replaced, so that an item can
+ * be made again after it was cut off in the middle; what the source does not have stays. */
+#ifndef TRANSFER_TARGET_H
+#define TRANSFER_TARGET_H
+
+#include "import/document.h"
+#include "transfer/item.h"
+#include "transfer/remote.h"
+
+struct target {
+    struct session *session;
+    struct arena arena; /* of one item */
+    char *piece;        /* ITEM_PIECE_BYTES */
+    uint64_t bytes;     /* of contents that were written */
+    uint64_t versions_left_out;
+    char text[REMOTE_TEXT_BYTES];
+};
+
+void target_init(struct target *t, struct session *session);
+void target_release(struct target *t);
+
+/* Makes the item. ERR_INVALID_INPUT with a detail when its JSON is none of ours or the server
+ * refuses it, ERR_IO, and what reading the item's contents gives. */
+struct err target_put(struct target *t, const struct item *item);
+
+/* ---- inside ---- */
+
+struct target_work {
+    struct target *target;
+    struct session *session;
+    struct arena *arena;
+    const struct item *item;
+    const struct node *json;
+};
+
+struct err put_blob(struct target_work *w);
+struct err put_share(struct target_work *w);
+struct err put_file(struct target_work *w);
+struct err put_directory(struct target_work *w);
+
+/* x-ms-meta-… of the "metadata" member. */
+void put_metadata(struct remote_call *c, struct arena *a, const struct node *owner);
+/* Sets the stored access policies, also when there are none. */
+struct err put_policies(struct target_work *w, struct remote_call *c);
+/* Asks; a status of `also` is fine as well. */
+struct err expect_or(struct target_work *w, struct remote_call *c, int also);
+/* The request's body: bytes of a content, compared with what the server says it got. */
+struct err put_content(struct target_work *w, struct remote_call *c, size_t content,
+                       uint64_t offset, uint64_t length);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Export to an archive, import of one, and copies between servers: each from its beginning to its
+ * end, or from where an earlier one was cut off. */
+#ifndef TRANSFER_TRANSFER_H
+#define TRANSFER_TRANSFER_H
+
+#include "transfer/crew.h"
+
+struct transfer_counts {
+    struct crew_counts crew;
+    uint64_t resumed;             /* items that an earlier run has done */
+    bool cut_off;                 /* the archive ends early */
+    char text[REMOTE_TEXT_BYTES]; /* of the last error */
+};
+
+struct transfer {
+    struct selection selection;
+    unsigned threads;
+    /* As engine_progress: items or bytes done so far, and of how many. NULL: nobody looks, and what
+     * is to be done is not counted first. */
+    void (*progress)(void *arg, const char *doing, uint64_t done, uint64_t of);
+    /* A line about one item that could not be moved. */
+    void (*failed)(void *arg, struct str line);
+    void *arg;
+    struct transfer_counts counts;
+};
+
+/* The accounts' things to `path`, by way of path.part; "-" is the standard output. */
+struct err transfer_export(struct transfer *t, struct remote *const *accounts, size_t count,
+                           const char *path);
+
+/* Gives the account of an archive as a server has it, making it when it may. */
+typedef struct err transfer_account(void *arg, struct str name, bool hierarchical,
+                                    struct remote **out);
+struct err transfer_import(struct transfer *t, const char *path, transfer_account *account,
+                           void *account_arg);
+
+/* How far it is stands in the file `state` as long as it is not done. */
+struct err transfer_copy(struct transfer *t, struct remote *from, struct remote *to,
+                         const char *state);
+
+#endif

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Transfers go over REST, to any server. A data folder stands for the server that runs on it; where
+ * none runs, one is started for as long as the transfer takes. */
+#include "transfer_command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "complain.h"
+#include "control.h"
+#include "core/crc64.h"
+#include "core/mem.h"
+#include "progress.h"
+#include "transfer/transfer.h"
+
+enum {
+    END_ACCOUNTS_MAX = 1000,
+    TEXT_BYTES = 16 << 10,
+    START_SECONDS_MAX = 120,
+    CHILD_WORDS_MAX = 40,
+};
+
+/* One end of a transfer. */
+struct end {
+    const char *folder; /* NULL: a connection string was given */
+    struct remote *accounts[END_ACCOUNTS_MAX];
+    size_t count;
+    pid_t server; /* that was started; 0: none */
+    char why[TEXT_BYTES];
+};
+
+static struct err no_end(struct end *end, const char *what, const char *why)
+{
+    (void)snprintf(end->why, sizeof end->why, "%.200s: %s", what, why);
+    return err_detail(ERR_INVALID_INPUT, end->why);
+}
+
+/* Keys are not left behind in freed memory. */
+static void release_secret(struct buf *text)
+{
+    if (text->p != NULL)
+        explicit_bzero(text->p, text->n);
+    buf_release(text);
+}
+
+/* ---- connection strings ---- */
+
+static bool is_connection(const char *word)
+{
+    return strncmp(word, "env:", 4) == 0 || word[0] == '@' || strchr(word, ';') != NULL ||
+           strncasecmp(word, "UseDevelopmentStorage=", 22) == 0 ||
+           strstr(word, "Endpoint=") != NULL;
+}
+
+/* What env:VARIABLE or @FILE stands for. */
+static bool read_connection(const char *word, char *out, size_t size)
+{
+    if (strncmp(word, "env:", 4) == 0) {
+        const char *value = getenv(word + 4);
+        return value != NULL && snprintf(out, size, "%s", value) < (int)size;
+    }
+    if (word[0] != '@')
+        return snprintf(out, size, "%s", word) < (int)size;
+    int fd = open(word + 1, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
+    if (fd >= 0)
+        (void)close(fd);
+    out[n > 0 ? n : 0] = '\0';
+    out[strcspn(out, "\r\n")] = '\0';
+    return n > 0;
+}
+
+static struct err add_account(struct end *end, struct str connection)
+{
+    if (end->count == END_ACCOUNTS_MAX)
+        return err_detail(ERR_INVALID_INPUT, "there are too many accounts");
+    struct remote *remote = MEM_NEW(struct remote);
+    end->accounts[end->count++] = remote;
+    return remote_open(connection, remote);
+}
+
+/* ---- folders ---- */
+
+static void put_endpoint(struct buf *out, struct str service, struct str url, struct str account)
+{
+    static const char *const NAMES[][2] = {{"blob", "BlobEndpoint"},
+                                           {"queue", "QueueEndpoint"},
+                                           {"table", "TableEndpoint"},
+                                           {"file", "FileEndpoint"}};
+    for (unsigned i = 0; i < 4; i++)
+        if (str_eq(service, str_of(NAMES[i][0])))
+            buf_printf(out, ";%s=%.*s/%.*s", NAMES[i][1], STR_ARG(url), STR_ARG(account));
+}
+
+/* A connection string for one account of the server's answer. */
+static void put_connection(struct buf *out, struct str answer, struct str account, struct str key)
+{
+    buf_printf(out, "AccountName=%.*s;AccountKey=%.*s", STR_ARG(account), STR_ARG(key));
+    while (str_given(answer) && answer.n > 0) {
+        struct str line = str_cut(&answer, '\n');
+        struct str word = str_cut(&line, ' ');
+        put_endpoint(out, word, line, account);
+    }
+}
+
+static bool has_account(const struct end *end, struct str name)
+{
+    for (size_t i = 0; i < end->count; i++)
+        if (str_eq(end->accounts[i]->account, name))
+            return true;
+    return false;
+}
+
+/* Asks the folder's server where it is, and adds the accounts that are not known yet. *ready is
+ * false when it does not listen yet. */
+static struct err ask_server(struct end *end, bool *ready)
+{
+    struct buf answer = buf_heap();
+    struct err error = OK;
+    *ready = control_ask(end->folder, "endpoints\n", &answer);
+    struct str all = str_from(buf_str(&answer), 3);
+    *ready = *ready && str_find_str(all, STR("http://")) < all.n;
+    for (struct str rest = all; *ready && rest.n > 0 && !err_is(error);) {
+        struct str line = str_cut(&rest, '\n');
+        struct str word = str_cut(&line, ' ');
+        struct str name = str_cut(&line, ' ');
+        if (!str_eq(word, STR("account")) || has_account(end, name))
+            continue;
+        struct buf connection = buf_heap();
+        put_connection(&connection, all, name, line);
+        error = add_account(end, buf_str(&connection));
+        release_secret(&connection);
+    }
+    release_secret(&answer);
+    return error;
+}
+
+static void add_flag(char **words, unsigned *count, const char *flag, const char *value)
+{
+    if (value == NULL)
+        return;
+    words[(*count)++] = (char *)(uintptr_t)flag;
+    words[(*count)++] = (char *)(uintptr_t)value;
+}
+
+/* A server for this transfer alone: on free ports of loopback, and gone when this process is. */
+static void become_server(const struct config *config, const char *folder)
+{
+    static const char *const FIXED[] = {
+        "--host",       "127.0.0.1", "--blob-port",  "0",   "--queue-port", "0",
+        "--table-port", "0",         "--file-port",  "0",   "--dfs-port",   "off",
+        "--smb-port",   "off",       "--admin-port", "off", "--log-level",  "error",
+    };
+    char *words[CHILD_WORDS_MAX];
+    unsigned count = 0;
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    words[count++] = (char *)(uintptr_t) "lazuli";
+    for (size_t i = 0; i < sizeof FIXED / sizeof FIXED[0]; i++)
+        words[count++] = (char *)(uintptr_t)FIXED[i];
+    words[count++] = (char *)(uintptr_t) "--silent";
+    words[count++] = (char *)(uintptr_t) "--no-inspector";
+    add_flag(words, &count, "--data", folder);
+    add_flag(words, &count, "--config", config->config_file);
+    add_flag(words, &count, "--accounts", config->accounts_file);
+    add_flag(words, &count, "--hns", config->hns);
+    add_flag(words, &count, "--blob-versioning", config->blob_versioning);
+    words[count] = NULL;
+    if (nowhere >= 0)
+        (void)dup2(nowhere, STDOUT_FILENO);
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    (void)execv("/proc/self/exe", words);
+    _exit(127);
+}
+
+static struct err wait_for_server(struct end *end)
+{
+    for (unsigned i = 0; i < START_SECONDS_MAX * 20; i++) {
+        struct timespec pause = {0, 50000000};
+        bool ready;
+        int status;
+        TRY(ask_server(end, &ready));
+        if (ready)
+            return OK;
+        if (waitpid(end->server, &status, WNOHANG) == end->server) {
+            end->server = 0;
+            return no_end(end, end->folder, "cannot be served");
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    return no_end(end, end->folder, "its server does not start");
+}
+
+static struct err open_folder(struct end *end, const struct config *config, const char *folder,
+                              bool existing)
+{
+    char marker[4096];
+    bool ready;
+    end->folder = folder;
+    TRY(ask_server(end, &ready));
+    if (ready)
+        return OK;
+    if (control_reaches(folder))
+        return no_end(end, folder, "its server does not say where it is");
+    (void)snprintf(marker, sizeof marker, "%s/LAZULI", folder);
+    if (existing && access(marker, F_OK) != 0)
+        return no_end(end, folder, "there is no store here");
+    end->server = fork();
+    if (end->server == 0)
+        become_server(config, folder);
+    if (end->server < 0)
+        return err_cause(ERR_IO, errno);
+    return wait_for_server(end);
+}
+
+static struct err open_end(struct end *end, const struct config *config, const char *word,
+                           bool existing)
+{
+    char text[TEXT_BYTES];
+    *end = (struct end){.folder = NULL};
+    if (!is_connection(word))
+        return open_folder(end, config, word, existing);
+    if (!read_connection(word, text, sizeof text))
+        return no_end(end, word, "there is no connection string");
+    struct err error = add_account(end, str_of(text));
+    explicit_bzero(text, sizeof text);
+    return error;
+}
+
+static void close_end(struct end *end)
+{
+    for (size_t i = 0; i < end->count; i++) {
+        remote_close(end->accounts[i]);
+        free(end->accounts[i]);
+    }
+    if (end->server > 0) {
+        (void)kill(end->server, SIGTERM);
+        (void)waitpid(end->server, NULL, 0);
+    }
+}
+
+/* ---- accounts of an archive ---- */
+
+static struct remote *find_account(const struct end *end, struct str name)
+{
+    for (size_t i = 0; i < end->count; i++)
+        if (str_eq(end->accounts[i]->account, name))
+            return end->accounts[i];
+    return NULL;
+}
+
+static struct err make_account(struct end *end, struct str name, bool hierarchical)
+{
+    char line[CONTROL_LINE_MAX];
+    struct buf answer = buf_heap();
+    bool ready;
+    struct err error = OK;
+    (void)snprintf(line, sizeof line, "account add %.*s%s\n", STR_ARG(str_head(name, 64)),
+                   hierarchical ? " --hns" : "");
+    if (!control_ask(end->folder, line, &answer)) {
+        struct str rest = buf_str(&answer);
+        char why[256];
+        (void)snprintf(why, sizeof why, "%.*s", STR_ARG(str_cut(&rest, '\n')));
+        error = no_end(end, "an account of the archive cannot be made", why);
+    }
+    release_secret(&answer);
+    TRY(error);
+    return ask_server(end, &ready);
+}
+
+/* A server that was named by a connection string is one account, whatever its name in the archive
+ * is. */
+static struct err account_of(void *arg, struct str name, bool hierarchical, struct remote **out)
+{
+    struct end *end = arg;
+    if (end->folder == NULL) {
+        *out = end->accounts[0];
+        return OK;
+    }
+    if (find_account(end, name) == NULL)
+        TRY(make_account(end, name, hierarchical));
+    *out = find_account(end, name);
+    return *out != NULL ? OK : no_end(end, "an account of the archive", "is not there");
+}
+
+/* ---- what is said ---- */
+
+static void tell_failure(void *arg, struct str line)
+{
+    progress_clear(arg);
+    (void)fprintf(stderr, "lazuli: left out: %.*s\n", STR_ARG(line));
+}
+
+static void tell_counts(const struct transfer *t, const struct progress *p, const char *did)
+{
+    static const char *const NAMES[ITEM_KINDS] = {NULL,         NULL,
+                                                  "containers", "blobs",
+                                                  "queues",     "parts of messages",
+                                                  "tables",     "parts of entities",
+                                                  "shares",     "files",
+                                                  "directories"};
+    const struct crew_counts *c = &t->counts.crew;
+    (void)fprintf(stderr, "%s", did);
+    const char *before = ":";
+    for (unsigned i = 0; i < ITEM_KINDS; i++)
+        if (NAMES[i] != NULL && c->done[i] > 0) {
+            (void)fprintf(stderr, "%s %llu %s", before, (unsigned long long)c->done[i], NAMES[i]);
+            before = ",";
+        }
+    (void)fprintf(stderr, "%s %llu bytes of content in %.1f s\n", before,
+                  (unsigned long long)c->bytes, (double)progress_ms(p) / 1000);
+    if (t->counts.resumed > 0)
+        (void)fprintf(stderr, "went on where an earlier run was cut off\n");
+    if (c->gone > 0)
+        (void)fprintf(stderr, "%llu were deleted meanwhile\n", (unsigned long long)c->gone);
+    if (c->versions > 0)
+        (void)fprintf(stderr, "%llu versions left out: the server keeps none (--blob-versioning)\n",
+                      (unsigned long long)c->versions);
+    if (c->failed > 0)
+        (void)fprintf(stderr, "%llu left out\n", (unsigned long long)c->failed);
+    if (t->counts.cut_off)
+        (void)fprintf(stderr, "the archive ends early: what is whole of it was taken\n");
+}
+
+static bool prepare(const struct config *config, struct transfer *t, struct progress *p)
+{
+    struct str rest = str_of(config->only);
+    *t = (struct transfer){.threads =
+                               config->parallel > 0 ? (unsigned)config->parallel : CREW_DEFAULT,
+                           .failed = tell_failure,
+                           .arg = p};
+    progress_begin(p);
+    if (p->shown)
+        t->progress = progress_show;
+    while (str_given(rest)) {
+        struct str part = str_cut(&rest, ',');
+        if (t->selection.count == SELECTION_MAX)
+            return false;
+        t->selection.parts[t->selection.count++] = part;
+    }
+    return true;
+}
+
+static int finish(const struct transfer *t, struct progress *p, const char *what, struct err error,
+                  const char *did)
+{
+    progress_clear(p);
+    if (err_is(error))
+        return error.detail != NULL ? complain(what, error.detail) : complain_err(what, error);
+    tell_counts(t, p, did);
+    return t->counts.crew.failed == 0 && !t->counts.cut_off ? 0 : 1;
+}
+
+/* ---- the commands ---- */
+
+/* The word behind the file, or --data. NULL: too many words. */
+static const char *other_end(const struct config *config)
+{
+    return config->operand_count == 1   ? config->data
+           : config->operand_count == 2 ? config->operands[1]
+                                        : NULL;
+}
+
+int transfer_export_command(const struct config *config)
+{
+    struct transfer t;
+    struct progress progress;
+    const char *from = other_end(config);
+    if (from == NULL || !prepare(config, &t, &progress))
+        return complain("export", "takes a file, and what to export: export FILE [FROM]");
+    struct end *end = MEM_NEW(struct end);
+    struct err error = open_end(end, config, from, true);
+    if (!err_is(error))
+        error = transfer_export(&t, end->accounts, end->count, config->operands[0]);
+    int status = finish(&t, &progress, "export", error, "exported");
+    close_end(end);
+    free(end);
+    return status;
+}
+
+int transfer_import_command(const struct config *config)
+{
+    struct transfer t;
+    struct progress progress;
+    const char *to = other_end(config);
+    if (to == NULL || !prepare(config, &t, &progress))
+        return complain("import", "takes an archive and where to: import FILE [TO], or "
+                                  "import azurite FOLDER [DIR]");
+    if (strcmp(config->operands[0], "-") != 0 && access(config->operands[0], R_OK) != 0)
+        return complain_err(config->operands[0], err_cause(ERR_IO, errno));
+    struct end *end = MEM_NEW(struct end);
+    struct err error = open_end(end, config, to, false);
+    if (!err_is(error))
+        error = transfer_import(&t, config->operands[0], account_of, end);
+    int status = finish(&t, &progress, "import", error, "imported");
+    close_end(end);
+    free(end);
+    return status;
+}
+
+/* Of the servers' names, so that copies of different servers do not meet in one file. */
+static void state_name(const struct end *from, const struct end *to, char *out, size_t size)
+{
+    uint64_t sum = 0;
+    const struct end *ends[] = {from, to};
+    for (unsigned i = 0; i < 2; i++) {
+        const struct remote *r = ends[i]->accounts[0];
+        sum = crc64(sum, r->account);
+        for (unsigned k = 0; k < REMOTE_SERVICES; k++) {
+            sum = crc64(sum, r->endpoint[k].host);
+            sum = crc64(sum, (struct str){(const char *)&r->endpoint[k].port, 2});
+        }
+    }
+    (void)snprintf(out, size, "lazuli-copy-%08llx.progress",
+                   (unsigned long long)(sum & 0xFFFFFFFF));
+}
+
+static struct err copy_accounts(struct transfer *t, struct end *from, struct end *to)
+{
+    char state[64];
+    if (from->count == 0 || to->count == 0)
+        return err_detail(ERR_INVALID_INPUT, "a server has no account");
+    state_name(from, to, state, sizeof state);
+    if (from->folder == NULL || to->folder == NULL)
+        return transfer_copy(t, from->accounts[0], to->accounts[0], state);
+    for (size_t i = 0; i < from->count; i++) {
+        struct remote *target;
+        TRY(account_of(to, from->accounts[i]->account, false, &target));
+        TRY(transfer_copy(t, from->accounts[i], target, state));
+    }
+    return OK;
+}
+
+int transfer_copy_command(const struct config *config)
+{
+    struct transfer t;
+    struct progress progress;
+    if (config->operand_count != 2 || !prepare(config, &t, &progress))
+        return complain("copy", "takes two servers, by connection strings: copy FROM TO");
+    struct end *from = MEM_NEW(struct end);
+    struct end *to = MEM_NEW(struct end);
+    struct err error = open_end(from, config, config->operands[0], true);
+    if (!err_is(error))
+        error = open_end(to, config, config->operands[1], false);
+    if (!err_is(error))
+        error = copy_accounts(&t, from, to);
+    int status = finish(&t, &progress, "copy", error, "copied");
+    close_end(to);
+    close_end(from);
+    free(to);
+    free(from);
+    return status;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `lazuli export`, `import` of an archive and `copy`: who is asked, and what is said. */
+#ifndef TRANSFER_COMMAND_H
+#define TRANSFER_COMMAND_H
+
+#include "config.h"
+
+int transfer_export_command(const struct config *config);
+int transfer_import_command(const struct config *config);
+int transfer_copy_command(const struct config *config);
+
+#endif

@@ -1,0 +1,62 @@
+#!/bin/sh
+# The tests of the cluster engine, on a cluster of their own: `make test-cluster`, and the part `cluster` of `make test`.
+#   sh test/cluster/run.sh [STEP...]   some of: unit across faults migrate backup one three smb
+# FULL=1 runs every suite and every fault; without it a part of each that stands for the rest. Output is TAP and the unit
+# tests' sum, which test/run.sh counts.
+cd "$(dirname "$0")/../.." || exit 2
+steps=${*:-unit across faults migrate ${FULL:+backup} one three ${FULL:+smb}}
+bin=${LAZULI_BIN:-$PWD/build/release/lazuli}
+unit=${LAZULI_UNIT:-$(dirname "$bin")/unit}
+folder=$(mktemp -d "${TMPDIR:-/tmp}/lazuli-cluster-XXXXXX") || exit 2
+trap 'test/cluster/down "$folder" --remove' EXIT
+trap 'exit 1' INT TERM
+assignments=$(test/cluster/up "$folder") || exit 1
+eval "$assignments"
+export LAZULI_TEST_CLUSTER="$folder" LAZULI_TEST_ROWS="$ROWS" LAZULI_TEST_EXTENTS="$EXTENTS" LAZULI_TEST_BIN="$bin" LAZULI_BIN="$bin"
+status=0
+
+# suites FILE: the names in it, without what comes after a '#'.
+suites() {
+    sed 's/#.*//' "$1" | tr -s ' \n' '\n' | grep .
+}
+
+# node_tests CONCURRENCY FILES...: with the program as it is, or in place of it what WRAPPER names.
+node_tests() {
+    at_once=$1
+    shift
+    LAZULI_BIN=${WRAPPER:-$bin} node --test --test-reporter=tap --test-concurrency="$at_once" --test-timeout=1800000 "$@" || status=1
+}
+
+# The suites of the whole program: all but those that are about the local engine, or a few of them.
+# rest_suites LIST...: those of the lists are left out.
+rest_suites() {
+    if [ -n "${FULL:-}" ]; then
+        for suite in test/rest/*.test.mjs test/admin/*.test.mjs; do
+            for list in "$@"; do suites "$list"; done | grep -qx "$suite" || echo "$suite"
+        done
+    else
+        suites test/cluster/representative.txt
+    fi
+}
+
+smb_suites() {
+    for suite in test/smb/*.test.mjs; do
+        suites test/cluster/local_only.txt | grep -qx "$suite" || echo "$suite"
+    done
+}
+
+for step in $steps; do
+    echo "# step $step"
+    case $step in
+    unit) "$unit" on_cluster || status=1 ;;
+    across | faults | migrate | backup) node_tests 1 "test/cluster/$step.test.mjs" ;;
+    # shellcheck disable=SC2046
+    one) WRAPPER=$PWD/test/cluster/gateway node_tests 2 $(rest_suites test/cluster/local_only.txt) ;;
+    # shellcheck disable=SC2046
+    three) WRAPPER=$PWD/test/cluster/gateways LAZULI_TEST_GATEWAYS=3 node_tests 1 $(rest_suites test/cluster/local_only.txt test/cluster/one_gateway_only.txt) ;;
+    # shellcheck disable=SC2046
+    smb) WRAPPER=$PWD/test/cluster/gateway node_tests 1 $(smb_suites) ;;
+    *) echo "no step $step"; status=1 ;;
+    esac
+done
+exit $status

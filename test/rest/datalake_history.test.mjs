@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clients of both APIs make, move and remove files and directories all over one small tree, at the same time, and now and
+// then the server is killed in between: each recorded history is linearizable, and no listing of either API ever shows a
+// tree that is half moved. LAZULI_LONG=1: for minutes.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ACCOUNT, BIN, startServer } from './lib.mjs';
+import { checkTree, textOf } from './datalake_history.mjs';
+
+const CLIENTS = 6;
+const STEPS = 7;
+const ROUNDS = process.env.LAZULI_LONG ? 400 : 60;
+const KILLED_ROUNDS = process.env.LAZULI_LONG ? 150 : 12;
+
+/** Numbers that look random and are the same each time. */
+function randomOf(seed) {
+    let state = seed;
+    return (below) => {
+        state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+        return Math.floor((state / 2 ** 32) * below);
+    };
+}
+
+let lengths = 0;
+
+/** One of a few paths, so that clients meet. */
+function drawPath(random) {
+    const names = ['a', 'b'];
+    return Array.from({ length: 1 + random(3) }, () => names[random(names.length)]).join('/');
+}
+
+function drawOperation(random) {
+    const what = random(16);
+    if (what < 4)
+        return { kind: 'put', path: drawPath(random), length: ++lengths };
+    if (what < 6)
+        return { kind: 'mkdir', path: drawPath(random) };
+    if (what < 11) {
+        const from = drawPath(random);
+        const to = drawPath(random);
+        return from === to ? drawOperation(random) : { kind: 'rename', from, to };
+    }
+    if (what < 12)
+        return { kind: 'delete', path: drawPath(random) };
+    return what < 14 ? { kind: 'get', path: drawPath(random) } : { kind: 'list', blob: what === 14 };
+}
+
+/** How each is asked for: Put Blob and one listing by the Blob API, all else by Data Lake's. */
+class Tree {
+    constructor(server) {
+        this.server = server;
+    }
+
+    async put({ path, length }) {
+        return (await this.server.request('blob', 'PUT', `/tree/${path}`, { headers: { 'x-ms-blob-type': 'BlockBlob' }, body: 'x'.repeat(length) })).status;
+    }
+
+    async mkdir({ path }) {
+        return (await this.server.request('blob', 'PUT', `/tree/${path}`, { query: { resource: 'directory' }, headers: { 'If-None-Match': '*' }, body: '' })).status;
+    }
+
+    async rename({ from, to }) {
+        return (await this.server.request('blob', 'PUT', `/tree/${to}`, { query: { mode: 'legacy' }, headers: { 'x-ms-rename-source': `/tree/${from}` }, body: '' })).status;
+    }
+
+    async delete({ path }) {
+        return (await this.server.request('blob', 'DELETE', `/tree/${path}`, { query: { recursive: 'true' } })).status;
+    }
+
+    async get({ path }) {
+        const { status, headers } = await this.server.request('blob', 'HEAD', `/tree/${path}`);
+        if (status !== 200)
+            return status;
+        return headers['x-ms-resource-type'] === 'directory' ? 'directory' : Number(headers['content-length']);
+    }
+
+    async list({ blob }) {
+        const found = new Map();
+        if (blob) {
+            const answer = await this.server.request('blob', 'GET', '/tree', { query: { restype: 'container', comp: 'list' } });
+            assert.equal(answer.status, 200, answer.text);
+            const kinds = answer.xml('ResourceType');
+            const sizes = answer.xml('Content-Length');
+            for (const [i, name] of answer.xml('Name').entries())
+                found.set(name, kinds[i] === 'directory' ? 'directory' : Number(sizes[i]));
+        } else {
+            const answer = await this.server.request('blob', 'GET', '/tree', { query: { resource: 'filesystem', recursive: 'true' } });
+            assert.equal(answer.status, 200, answer.text);
+            for (const { name, isDirectory, contentLength } of answer.json().paths)
+                found.set(name, isDirectory === 'true' ? 'directory' : Number(contentLength));
+        }
+        return found;
+    }
+
+    /** Does it and notes when, and what came of it; null when nothing came back. */
+    async record(operation, history, dead) {
+        const called = performance.now();
+        let result;
+        try {
+            result = await this[operation.kind](operation);
+        } catch (error) {
+            if (!dead())
+                throw error;
+            result = null;
+        }
+        const text = result instanceof Map ? textOf(result) : result;
+        if (result !== null || !['get', 'list'].includes(operation.kind))
+            history.push({ ...operation, called, answered: performance.now(), result: text });
+        return result;
+    }
+}
+
+async function run({ seed, rounds, kills, inMemory }) {
+    const server = await startServer({ inMemory, services: ['blob'], args: ['--silent', '--hns', ACCOUNT] });
+    const tree = new Tree(server);
+    const random = randomOf(seed);
+    let state = new Map();
+    let moved = 0;
+    let refused = 0;
+    try {
+        assert.equal((await server.request('blob', 'PUT', '/tree', { query: { resource: 'filesystem' } })).status, 201);
+        // A slow server may be killed before it has moved anything: it gets more rounds then, and longer ones.
+        for (let round = 0; round < rounds || ((moved === 0 || refused === 0) && round < 20 * rounds); round++) {
+            const history = [];
+            let dead = false;
+            const clients = Array.from({ length: CLIENTS }, (_, i) => {
+                const own = randomOf(seed * 1000003 + round * 101 + i);
+                return (async () => {
+                    for (let n = 0; n < STEPS && !dead; n++)
+                        await tree.record(drawOperation(own), history, () => dead);
+                })();
+            });
+            if (kills) {
+                await sleep(random(25) + Math.max(0, round - rounds));
+                dead = true;
+                await server.kill();
+            }
+            await Promise.all(clients);
+            if (kills) {
+                execFileSync(BIN, ['check', '--data', server.data]);
+                await server.start();
+            }
+            const after = await tree.record({ kind: 'list', blob: round % 2 === 0 }, history, () => false);
+            checkTree(history, state);
+            state = after;
+            moved += history.filter(({ kind, result }) => kind === 'rename' && result === 201).length;
+            refused += history.filter(({ kind, result }) => kind === 'rename' && result !== 201 && result !== null).length;
+        }
+    } finally {
+        await server.stop();
+    }
+    assert.ok(moved > 0 && refused > 0, `${moved} renames went through, ${refused} were refused: no contest`);
+}
+
+test('RenamePath, DeletePath, CreatePath beside each other and both listings, in memory: linearizable', () => run({ seed: 1, rounds: ROUNDS, inMemory: true }));
+test('the same with full durability', () => run({ seed: 2, rounds: ROUNDS }));
+test('the same with kill -9 in between: nothing half moved, nothing lost', () => run({ seed: 3, rounds: KILLED_ROUNDS, kills: true }));
+
+// ---- the checker itself: it must find what is wrong -----------------------------------------------------------------
+
+const start = new Map([['a', 'directory'], ['a/f', 1]]);
+const at = (called, answered, operation) => ({ ...operation, called, answered });
+const listed = (called, answered, result) => at(called, answered, { kind: 'list', result });
+const moved = (called, answered, result = 201) => at(called, answered, { kind: 'rename', from: 'a', to: 'b', result });
+
+test('the checker takes what is right', () => {
+    checkTree([moved(0, 5), listed(1, 2, 'a=directory a/f=1'), listed(1, 6, 'b=directory b/f=1'),
+        at(0, 9, { kind: 'put', path: 'a/g', length: 2, result: 201 }), listed(7, 8, 'a=directory a/g=2 b=directory b/f=1')], start);
+    checkTree([moved(0, 5, null), listed(6, 7, 'a=directory a/f=1')], start);
+    checkTree([moved(0, 5, null), listed(6, 7, 'b=directory b/f=1')], start);
+});
+
+test('the checker finds what is wrong', () => {
+    const wrong = {
+        'half moved': [moved(0, 5), listed(1, 6, 'a=directory a/f=1 b=directory')],
+        'in both places': [moved(0, 5), listed(1, 6, 'a=directory a/f=1 b=directory b/f=1')],
+        'back again': [moved(0, 1), listed(2, 3, 'a=directory a/f=1')],
+        'too early': [listed(0, 1, 'b=directory b/f=1'), moved(2, 3)],
+        'a lost file': [at(0, 1, { kind: 'put', path: 'a/g', length: 2, result: 201 }), listed(2, 3, 'a=directory a/f=1')],
+        'refused without cause': [moved(0, 1, 409)],
+        'half moved by a kill': [moved(0, 5, null), listed(6, 7, 'a=directory b=directory b/f=1')],
+        'first there, then not': [listed(0, 3, 'b=directory b/f=1'), listed(4, 5, 'a=directory a/f=1'), moved(0, 9)],
+    };
+    for (const [what, history] of Object.entries(wrong))
+        assert.throws(() => checkTree(history, start), /not linearizable/, what);
+});
