@@ -106,7 +106,7 @@ void smb_conn_close(struct smb_conn *c)
     while (c->waiting != NULL) {
         struct smb_request *request = c->waiting;
         smb_leave_waiting(request);
-        if (!request->outlives || request->session->channel_count == 1)
+        if (!request->outlives || request->session->channel_count <= 1)
             smb_cancel_wait(request);
     }
     smb_sessions_end(c);

@@ -2,6 +2,11 @@
 /* Framing: how bytes become messages, and which end the connection. */
 #include "smb/smb_fixture.h"
 
+#include <semaphore.h>
+#include <unistd.h>
+
+#include "core/container.h"
+
 static struct str echo(void)
 {
     return (struct str){"\4\0\0\0", 4};
@@ -152,5 +157,79 @@ void test_smb_strangers_together_have_a_bound(void)
     WAIT_UNTIL(smb_server_connections(f.server) <= 2 + BOUND / 0xFFFF);
     CHECK_INT(smb_peer_ask(&known, SMB_ECHO, echo()).header.status, STATUS_SUCCESS);
     CHECK_INT(smb_peer_ask(&last, SMB_ECHO, echo()).header.status, STATUS_SUCCESS);
+    smb_fixture_end(&f);
+}
+
+/* ---- clients that leave ---- */
+
+struct pause {
+    struct loop_task task;
+    sem_t reached, go_on;
+};
+
+static void pause_here(struct loop_task *task)
+{
+    struct pause *p = CONTAINER_OF(task, struct pause, task);
+    (void)sem_post(&p->reached);
+    while (sem_wait(&p->go_on) != 0)
+        ;
+}
+
+/* The server reads the command when its client has closed the connection: the interim answer
+ * cannot be sent. */
+static void ask_and_leave(struct smb_peer *p, uint16_t command, struct str body)
+{
+    struct pause pause = {.task.run = pause_here};
+    struct buf message = buf_in(&p->f->arena);
+    CHECK(sem_init(&pause.reached, 0, 0) == 0 && sem_init(&pause.go_on, 0, 0) == 0);
+    loop_post(p->f->loop, &pause.task);
+    CHECK(sem_wait(&pause.reached) == 0);
+    smb_peer_add(p, &message, &(struct smb_header){.command = command, .tree_id = SMB_TREE_DISK},
+                 body);
+    smb_peer_send(p, buf_str(&message));
+    CHECK(close(p->fd) == 0);
+    p->fd = -1;
+    CHECK(sem_post(&pause.go_on) == 0);
+    WAIT_UNTIL(smb_server_connections(p->f->server) == 1);
+    CHECK(sem_destroy(&pause.reached) == 0 && sem_destroy(&pause.go_on) == 0);
+}
+
+static struct str notify_body(struct smb_fixture *f, struct smb_file_id id)
+{
+    struct buf b = buf_in(&f->arena);
+    buf_put_le16(&b, 32);
+    buf_put_le16(&b, 0);
+    buf_put_le32(&b, 4096);
+    smb_put_file_id(&b, id);
+    buf_put_le32(&b, 0x17F); /* every kind of change */
+    buf_put_le32(&b, 0);
+    return buf_str(&b);
+}
+
+void test_smb_leaving_before_the_interim_answer_ends_a_notify(void)
+{
+    struct smb_fixture f;
+    smb_fixture_begin(&f);
+    struct smb_peer p = smb_peer_in_session(&f), stays = smb_peer_in_session(&f);
+    struct smb_wanted directory = {
+        .name = "", .sharing = SMB_ALL_SHARED, .disposition = SMB_OPEN_IF};
+    struct smb_answer a = smb_peer_ask(&p, SMB_CREATE, smb_body_create(&f, &directory));
+    ask_and_leave(&p, SMB_CHANGE_NOTIFY, notify_body(&f, smb_created(&a)));
+    CHECK_INT(smb_peer_ask(&stays, SMB_ECHO, echo()).header.status, STATUS_SUCCESS);
+    smb_fixture_end(&f);
+}
+
+void test_smb_leaving_before_the_interim_answer_ends_a_lock(void)
+{
+    enum { EXCLUSIVE = 2 };
+    static const struct smb_range all = {0, 100, EXCLUSIVE};
+    struct smb_fixture f;
+    smb_fixture_begin(&f);
+    struct smb_peer p = smb_peer_in_session(&f), stays = smb_peer_in_session(&f);
+    struct smb_file_id id = smb_peer_open(&p, "file"), held = smb_peer_open(&stays, "file");
+    CHECK_INT(smb_peer_ask(&stays, SMB_LOCK, smb_body_lock(&f, held, &all, 1)).header.status,
+              STATUS_SUCCESS);
+    ask_and_leave(&p, SMB_LOCK, smb_body_lock(&f, id, &all, 1));
+    CHECK_INT(smb_peer_ask(&stays, SMB_ECHO, echo()).header.status, STATUS_SUCCESS);
     smb_fixture_end(&f);
 }

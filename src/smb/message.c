@@ -297,11 +297,12 @@ void smb_pending(struct smb_request *q)
      * GMAC's nonce is made of. */
     smb_header_put(&m->answer, &h);
     put_error_body(&m->answer);
-    send_answers(m);
+    /* Sending may fail and close the connection, which cancels the requests in this list. */
     q->wait_next = c->waiting;
     if (c->waiting != NULL)
         c->waiting->wait_previous = q;
     c->waiting = q;
+    send_answers(m);
 }
 
 void smb_cancel_wait(struct smb_request *q)
