@@ -11,10 +11,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define VERSION "2023-11-03"
-#define WELL_KNOWN                                                                                            \
-    "AccountName=devstoreaccount1;AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/" \
-    "K1SZFPTOtr/KBHBeksoGMGw==;BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1;"
+#define VERSION              "2023-11-03"
+#define LOCAL(service, port) service "Endpoint=http://127.0.0.1:" port "/devstoreaccount1;"
+#define WELL_KNOWN                                                                                 \
+    "AccountName=devstoreaccount1;AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2U" \
+    "VErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;" LOCAL("Blob", "10000") LOCAL("Queue", "10001")         \
+        LOCAL("Table", "10002") LOCAL("File", "10003")
+/* What the SAS is for: all services; services, containers and objects; and these permissions. */
+#define SERVICES    "bqtf"
+#define PERMISSIONS "rwdlacup"
 
 static CURL *curl;
 static char endpoint[256];
@@ -42,26 +47,27 @@ static void sign(const char *key64, const char *text, char *signature, size_t si
         key_size--;
     HMAC(EVP_sha256(), key, key_size, (const unsigned char *)text, strlen(text), mac, &mac_size);
     EVP_EncodeBlock(base64, mac, (int)mac_size);
-    char *escaped = curl_easy_escape(curl, (char *)base64, 0);
-    snprintf(signature, size, "%s", escaped);
-    curl_free(escaped);
+    escape((char *)base64, signature, size);
 }
 
-void azure_init(void)
+void azure_init(const char *service)
 {
     const char *given = getenv("AZURE_STORAGE_CONNECTION_STRING");
     const char *connection = given != NULL ? given : WELL_KNOWN;
-    char account[32], key[128], expiry[32], text[256], signature[128];
+    char account[32], key[128], name[32], expiry[32], text[256], signature[128];
     curl_global_init(CURL_GLOBAL_DEFAULT);
     curl = curl_easy_init();
     setting(connection, "AccountName=", account, sizeof account);
     setting(connection, "AccountKey=", key, sizeof key);
-    setting(connection, "BlobEndpoint=", endpoint, sizeof endpoint);
+    snprintf(name, sizeof name, "%sEndpoint=", service);
+    setting(connection, name, endpoint, sizeof endpoint);
     time_t later = time(NULL) + 3600;
     strftime(expiry, sizeof expiry, "%Y-%m-%dT%H:%M:%SZ", gmtime(&later));
-    snprintf(text, sizeof text, "%s\nrwdlac\nb\nsco\n\n%s\n\n\n" VERSION "\n\n", account, expiry);
+    snprintf(text, sizeof text, "%s\n" PERMISSIONS "\n" SERVICES "\nsco\n\n%s\n\n\n" VERSION "\n\n",
+             account, expiry);
     sign(key, text, signature, sizeof signature);
-    snprintf(sas, sizeof sas, "sv=" VERSION "&ss=b&srt=sco&sp=rwdlac&se=%s&sig=%s", expiry,
+    snprintf(sas, sizeof sas,
+             "sv=" VERSION "&ss=" SERVICES "&srt=sco&sp=" PERMISSIONS "&se=%s&sig=%s", expiry,
              signature);
 }
 
@@ -95,6 +101,7 @@ static size_t take_header(char *bytes, size_t size, size_t count, void *to)
     take_value(line, "x-ms-error-code: ", answer->code, sizeof answer->code);
     take_value(line, "etag: ", answer->etag, sizeof answer->etag);
     take_value(line, "x-ms-lease-id: ", answer->lease_id, sizeof answer->lease_id);
+    take_value(line, "x-ms-popreceipt: ", answer->receipt, sizeof answer->receipt);
     return size * count;
 }
 
@@ -110,7 +117,7 @@ struct answer azure(const char *method, const char *path, const char *const *hea
              sas);
     curl_easy_reset(curl);
     curl_easy_setopt(curl, CURLOPT_URL, url);
-    if (strcmp(method, "PUT") == 0)
+    if (strcmp(method, "PUT") == 0 || strcmp(method, "POST") == 0)
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body != NULL ? body : "");
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, list);
@@ -126,6 +133,24 @@ struct answer azure(const char *method, const char *path, const char *const *hea
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer.status);
     curl_slist_free_all(list);
     return answer;
+}
+
+void find_between(const char *text, const char *before, const char *after, char *found, size_t size)
+{
+    const char *from = strstr(text, before);
+    const char *end = from != NULL ? strstr(from + strlen(before), after) : NULL;
+    found[0] = '\0';
+    if (end != NULL) {
+        from += strlen(before);
+        snprintf(found, size, "%.*s", (int)(end - from), from);
+    }
+}
+
+void escape(const char *text, char *escaped, size_t size)
+{
+    char *made = curl_easy_escape(curl, text, 0);
+    snprintf(escaped, size, "%s", made);
+    curl_free(made);
 }
 
 void expect_text(const char *what, const char *actual, const char *expected)

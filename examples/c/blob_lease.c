@@ -27,7 +27,7 @@ static struct answer acquire(void)
 int main(void)
 {
     char container[96];
-    azure_init();
+    azure_init("Blob");
     snprintf(blob, sizeof blob, "/lease-c-%ld/stock", (long)getpid());
     snprintf(container, sizeof container, "/lease-c-%ld?restype=container", (long)getpid());
     azure("PUT", container, NULL, NULL);

@@ -50,7 +50,7 @@ static void lose_none(void)
 int main(void)
 {
     char container[96];
-    azure_init();
+    azure_init("Blob");
     snprintf(counter, sizeof counter, "/optimistic-c-%ld/counter", (long)getpid());
     snprintf(container, sizeof container, "/optimistic-c-%ld?restype=container", (long)getpid());
     azure("PUT", container, NULL, NULL);

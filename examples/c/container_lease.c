@@ -20,7 +20,7 @@ static struct answer container(const char *method, const char *more, const char 
 int main(void)
 {
     char text[128], blob[96];
-    azure_init();
+    azure_init("Blob");
     snprintf(name, sizeof name, "/container-c-%ld", (long)getpid());
     snprintf(blob, sizeof blob, "%s/blob", name);
     struct answer made = container("PUT", "", NULL, NULL);

@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// What all the programs share: where the server is, checks, and a way to let time pass.
 package main
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"net/url"
 	"os"
 	"strings"
 	"time"
-
-	"github.com/Azure/azure-storage-blob-go/azblob"
 )
 
 const wellKnown = "AccountName=devstoreaccount1;AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;" +
-	"BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1;"
-
-var ctx = context.Background()
+	"BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1;QueueEndpoint=http://127.0.0.1:10001/devstoreaccount1;" +
+	"TableEndpoint=http://127.0.0.1:10002/devstoreaccount1;FileEndpoint=http://127.0.0.1:10003/devstoreaccount1;"
 
 func must(err error) {
 	if err != nil {
@@ -26,56 +21,24 @@ func must(err error) {
 	}
 }
 
-// newContainer makes a container of a new name.
-func newContainer(prefix string) azblob.ContainerURL {
+// settings are the parts of the connection string.
+func settings() map[string]string {
 	connection := os.Getenv("AZURE_STORAGE_CONNECTION_STRING")
 	if connection == "" {
 		connection = wellKnown
 	}
-	settings := map[string]string{}
+	parts := map[string]string{}
 	for _, part := range strings.Split(connection, ";") {
 		if name, value, found := strings.Cut(part, "="); found {
-			settings[name] = value
+			parts[name] = value
 		}
 	}
-	credential, err := azblob.NewSharedKeyCredential(settings["AccountName"], settings["AccountKey"])
-	must(err)
-	base, err := url.Parse(settings["BlobEndpoint"])
-	must(err)
-	service := azblob.NewServiceURL(*base, azblob.NewPipeline(credential, azblob.PipelineOptions{}))
-	container := service.NewContainerURL(fmt.Sprintf("%s%d", prefix, time.Now().UnixNano()))
-	_, err = container.Create(ctx, azblob.Metadata{}, azblob.PublicAccessNone)
-	must(err)
-	return container
+	return parts
 }
 
-// write puts the text under the conditions.
-func write(blob azblob.BlockBlobURL, text string, conditions azblob.BlobAccessConditions) error {
-	_, err := blob.Upload(ctx, strings.NewReader(text), azblob.BlobHTTPHeaders{}, azblob.Metadata{}, conditions,
-		azblob.DefaultAccessTier, nil, azblob.ClientProvidedKeyOptions{}, azblob.ImmutabilityPolicyOptions{})
-	return err
-}
-
-// read returns content and ETag of the same moment.
-func read(blob azblob.BlockBlobURL) (string, azblob.ETag) {
-	answer, err := blob.Download(ctx, 0, azblob.CountToEnd, azblob.BlobAccessConditions{}, false, azblob.ClientProvidedKeyOptions{})
-	must(err)
-	body := answer.Body(azblob.RetryReaderOptions{})
-	defer body.Close()
-	text, err := io.ReadAll(body)
-	must(err)
-	return string(text), answer.ETag()
-}
-
-// outcome is "success", or status and code of the error.
-func outcome(err error) string {
-	if err == nil {
-		return "success"
-	}
-	if refused, ok := err.(azblob.StorageError); ok {
-		return fmt.Sprintf("%d %s", refused.Response().StatusCode, refused.ServiceCode())
-	}
-	return err.Error()
+// newName is a name that nobody has used.
+func newName(prefix string) string {
+	return fmt.Sprintf("%s%d", prefix, time.Now().UnixNano())
 }
 
 // expect prints what happened, and ends the program if it is not what was expected.
