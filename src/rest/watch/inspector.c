@@ -10,7 +10,6 @@
 
 #include "core/mem.h"
 
-enum { WRITER_LOCKS = 64 };
 /* How long a refusal waits for the write that it met. */
 #define LATE_TICKS ((int64_t)10 * TICKS_PER_SECOND)
 
@@ -35,14 +34,13 @@ struct ring {
 };
 
 struct inspector {
-    pthread_mutex_t lock; /* of all but the writers */
+    pthread_mutex_t lock; /* of all that follows */
     struct ring rings[2]; /* refusals; what was done */
     uint64_t sequence;
     bool explains;
     uint64_t conflicts[SERVICE_KIND_COUNT][RULE_COUNT];
     struct inspector_lease *leases;
     _Atomic int64_t watched_until_ms;
-    pthread_mutex_t writer_locks[WRITER_LOCKS];
     struct writer *writers;
     struct writer *holders; /* of leases */
 };
@@ -52,8 +50,6 @@ struct inspector *inspector_new(bool explains)
     struct inspector *in = MEM_NEW(struct inspector);
     in->explains = explains;
     (void)pthread_mutex_init(&in->lock, NULL);
-    for (size_t i = 0; i < WRITER_LOCKS; i++)
-        (void)pthread_mutex_init(&in->writer_locks[i], NULL);
     in->rings[0] = (struct ring){mem_calloc(INSPECTOR_REFUSALS, sizeof(struct inspector_event)),
                                  INSPECTOR_REFUSALS, 0};
     in->rings[1] = (struct ring){mem_calloc(INSPECTOR_DONE, sizeof(struct inspector_event)),
@@ -69,8 +65,6 @@ void inspector_free(struct inspector *in)
     if (in == NULL)
         return;
     (void)pthread_mutex_destroy(&in->lock);
-    for (size_t i = 0; i < WRITER_LOCKS; i++)
-        (void)pthread_mutex_destroy(&in->writer_locks[i]);
     free(in->rings[0].events);
     free(in->rings[1].events);
     free(in->leases);
@@ -99,10 +93,10 @@ static uint64_t mix(uint64_t hash, struct str text)
 
 uint64_t inspector_hash(const struct inspector_name *name)
 {
-    const struct str parts[] = {name->account, name->container, name->object, name->pk, name->rk};
-    uint64_t hash = (uint64_t)name->service + 1;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        hash = mix(hash, parts[i]);
+    uint64_t hash = mix((uint64_t)name->service + 1, name->account);
+    hash = mix(mix(hash, name->container), name->object);
+    if (str_given(name->pk))
+        hash = mix(mix(hash, name->pk), name->rk);
     return hash == 0 ? 1 : hash;
 }
 
@@ -302,20 +296,18 @@ static bool rule_of_others(const struct rest_call *call, enum err_code code,
 
 /* ---- who made it so ---- */
 
-static pthread_mutex_t *writer_lock(struct inspector *in, uint64_t hash)
+/* Whoever has done `e`, under the lock. */
+static void note_writer(struct writer *table, size_t size, const struct inspector_event *e)
 {
-    return &in->writer_locks[hash % WRITER_LOCKS];
-}
-
-static void note_writer(struct inspector *in, struct writer *table, size_t size,
-                        const struct writer_key *place, const struct inspector_maker *maker)
-{
-    struct writer *w = &table[place->hash % size];
-    (void)pthread_mutex_lock(writer_lock(in, place->hash));
-    w->hash = place->hash;
-    copy_text(w->account, sizeof w->account, place->account);
-    w->maker = *maker;
-    (void)pthread_mutex_unlock(writer_lock(in, place->hash));
+    struct writer *w = &table[e->hash % size];
+    w->hash = e->hash;
+    memcpy(w->account, e->account, sizeof w->account);
+    w->maker.known = true;
+    w->maker.current = false;
+    w->maker.op = e->op;
+    w->maker.at = e->at;
+    w->maker.etag = e->etag;
+    w->maker.who = e->who;
 }
 
 static struct inspector_maker find_writer(struct inspector *in, const struct writer *table,
@@ -323,10 +315,10 @@ static struct inspector_maker find_writer(struct inspector *in, const struct wri
 {
     const struct writer *w = &table[place->hash % size];
     struct inspector_maker maker = {0};
-    (void)pthread_mutex_lock(writer_lock(in, place->hash));
+    (void)pthread_mutex_lock(&in->lock);
     if (w->hash == place->hash && str_eq(str_of(w->account), place->account))
         maker = w->maker;
-    (void)pthread_mutex_unlock(writer_lock(in, place->hash));
+    (void)pthread_mutex_unlock(&in->lock);
     clean_who(&maker.who);
     return maker;
 }
@@ -369,62 +361,76 @@ static void put_sent(struct inspector_event *e, const struct rest_call *call)
     clean(e->sent);
 }
 
+/* All but what only refusals have, which stays as it is. */
 static void fill(struct inspector_event *e, const struct rest_call *call, uint64_t hash)
 {
-    *e = (struct inspector_event){
-        .at = call->now,
-        .service = call->service,
-        .op = call->op,
-        .status = call->status,
-        .hash = hash,
-    };
+    e->at = call->now;
+    e->service = call->service;
+    e->op = call->op;
+    e->status = call->status;
+    e->error = ERR_OK;
+    e->rule = RULE_NONE;
+    e->hash = hash;
+    e->etag = call->etag;
     copy_text(e->account, sizeof e->account, call->account);
     copy_text(e->container, sizeof e->container, call->container);
     copy_object(e->object, call);
     who_is(call, &e->who);
 }
 
-static void put_event(struct inspector *in, struct ring *ring, struct inspector_event *e)
+/* The place of the next event, under the lock: nothing is copied twice. */
+static struct inspector_event *next_event(struct inspector *in, struct ring *ring,
+                                          enum inspector_kind kind)
 {
+    struct inspector_event *e = &ring->events[ring->count++ % ring->size];
+    e->sequence = ++in->sequence;
+    e->kind = kind;
+    return e;
+}
+
+static void put_refusal(struct inspector *in, struct inspector_event *e)
+{
+    struct ring *ring = &in->rings[0];
+    e->kind = INSPECTOR_REFUSED;
     (void)pthread_mutex_lock(&in->lock);
     e->sequence = ++in->sequence;
     ring->events[ring->count++ % ring->size] = *e;
-    if (e->kind == INSPECTOR_REFUSED)
-        in->conflicts[e->service][e->rule]++;
+    in->conflicts[e->service][e->rule]++;
     (void)pthread_mutex_unlock(&in->lock);
 }
 
 /* A write is told of when it is durable, and the next request may have met it before that: such a
- * refusal learns now who made what it met. */
-static void tell_refused(struct inspector *in, uint64_t hash, const struct inspector_maker *maker)
+ * refusal learns now who made what it met. Under the lock. */
+static void tell_refused(struct inspector *in, const struct inspector_event *write)
 {
     enum { LOOK_BACK = 16 };
     const struct ring *ring = &in->rings[0];
-    (void)pthread_mutex_lock(&in->lock);
     for (size_t i = 0; i < LOOK_BACK && i < ring->count && i < ring->size; i++) {
         struct inspector_event *e = &ring->events[(ring->count - 1 - i) % ring->size];
-        if (e->at + LATE_TICKS < maker->at)
+        if (e->at + LATE_TICKS < write->at)
             break;
-        if (e->hash == hash && !e->maker.current && e->verdict.check != VERDICT_LEASE &&
-            e->verdict.etag != 0 && e->verdict.etag == maker->etag) {
-            e->maker = *maker;
-            e->maker.current = true;
-        }
+        if (e->hash == write->hash && !e->maker.current && e->verdict.check != VERDICT_LEASE &&
+            e->verdict.etag != 0 && e->verdict.etag == write->etag)
+            e->maker = (struct inspector_maker){.known = true,
+                                                .current = true,
+                                                .op = write->op,
+                                                .at = write->at,
+                                                .etag = write->etag,
+                                                .who = write->who};
     }
-    (void)pthread_mutex_unlock(&in->lock);
 }
 
 COLD uint64_t inspector_refused(struct inspector *in, const struct rest_call *call,
                                 struct err error)
 {
     enum inspector_rule rule;
-    struct inspector_event e;
+    struct inspector_event e = {0};
     if (in == NULL || (!rule_of(call, error.code, &rule) &&
                        (call->op == NULL || !rule_of_others(call, error.code, &rule))))
         return 0;
     struct writer_key place = place_of(call);
     fill(&e, call, place.hash);
-    e.kind = INSPECTOR_REFUSED;
+    e.etag = 0;
     e.status = err_http_status(error.code);
     e.error = error.code;
     e.rule = rule;
@@ -432,7 +438,7 @@ COLD uint64_t inspector_refused(struct inspector *in, const struct rest_call *ca
     e.maker = maker_of(in, call, &place);
     put_sent(&e, call);
     copy_text(e.holder, sizeof e.holder, call->holder);
-    put_event(in, &in->rings[0], &e);
+    put_refusal(in, &e);
     return in->explains ? e.sequence : 0;
 }
 
@@ -442,8 +448,7 @@ COLD void inspector_refused_foreign(struct inspector *in, const struct inspector
     struct inspector_name name = {
         .service = SERVICE_FILE, .account = f->account, .container = f->share, .object = f->path};
     struct writer_key place = {inspector_hash(&name), f->account};
-    struct inspector_event e = {.kind = INSPECTOR_REFUSED,
-                                .at = f->at,
+    struct inspector_event e = {.at = f->at,
                                 .service = SERVICE_FILE,
                                 .op = f->op,
                                 .status = err_http_status(f->error),
@@ -461,7 +466,7 @@ COLD void inspector_refused_foreign(struct inspector *in, const struct inspector
         e.maker = find_writer(in, in->holders, INSPECTOR_LEASES, &place);
         e.maker.current = e.maker.known;
     }
-    put_event(in, &in->rings[0], &e);
+    put_refusal(in, &e);
 }
 
 static bool is_lease_op(const struct op *op)
@@ -474,11 +479,10 @@ static bool is_delete_op(const struct op *op)
     return strncmp(op->name, "Delete", 6) == 0;
 }
 
-/* The lease's place on the board; one that another object has is taken over. */
+/* The lease's place on the board; one that another object has is taken over. Under the lock. */
 static void note_lease(struct inspector *in, const struct inspector_event *e, bool gone)
 {
     struct inspector_lease *l = &in->leases[e->hash % INSPECTOR_LEASES];
-    (void)pthread_mutex_lock(&in->lock);
     if (!gone) {
         *l = (struct inspector_lease){
             .service = e->service, .hash = e->hash, .at = e->at, .who = e->who};
@@ -488,40 +492,41 @@ static void note_lease(struct inspector *in, const struct inspector_event *e, bo
     } else if (l->hash == e->hash && strcmp(l->account, e->account) == 0) {
         l->hash = 0;
     }
-    (void)pthread_mutex_unlock(&in->lock);
+}
+
+static void note_lease_op(struct inspector *in, const struct rest_call *call,
+                          const struct inspector_event *e)
+{
+    struct str action = call_header(call, STR("x-ms-lease-action"));
+    bool released = str_ieq(action, STR("release"));
+    note_lease(in, e, released);
+    if (!released && !str_ieq(action, STR("break")))
+        note_writer(in->holders, INSPECTOR_LEASES, e);
 }
 
 static void note_write(struct inspector *in, const struct rest_call *call)
 {
-    struct inspector_event e;
-    struct writer_key place = place_of(call);
-    fill(&e, call, place.hash);
-    e.kind = INSPECTOR_WROTE;
-    e.etag = call->etag;
-    struct inspector_maker maker = {
-        .known = true, .op = call->op, .at = e.at, .etag = e.etag, .who = e.who};
+    uint64_t hash = place_of(call).hash;
+    (void)pthread_mutex_lock(&in->lock);
+    struct inspector_event *e = next_event(in, &in->rings[1], INSPECTOR_WROTE);
+    fill(e, call, hash);
     if (is_lease_op(call->op)) {
-        struct str action = call_header(call, STR("x-ms-lease-action"));
-        bool gone = str_ieq(action, STR("release")) || str_ieq(action, STR("break"));
-        note_lease(in, &e, str_ieq(action, STR("release")));
-        if (!gone)
-            note_writer(in, in->holders, INSPECTOR_LEASES, &place, &maker);
+        note_lease_op(in, call, e);
     } else {
-        note_writer(in, in->writers, INSPECTOR_WRITERS, &place, &maker);
-        tell_refused(in, e.hash, &maker);
+        note_writer(in->writers, INSPECTOR_WRITERS, e);
+        tell_refused(in, e);
         if (is_delete_op(call->op))
-            note_lease(in, &e, true);
+            note_lease(in, e, true);
     }
-    put_event(in, &in->rings[1], &e);
+    (void)pthread_mutex_unlock(&in->lock);
 }
 
 static void note_read(struct inspector *in, const struct rest_call *call)
 {
-    struct inspector_event e;
-    fill(&e, call, place_of(call).hash);
-    e.kind = INSPECTOR_READ;
-    e.etag = call->etag;
-    put_event(in, &in->rings[1], &e);
+    uint64_t hash = place_of(call).hash;
+    (void)pthread_mutex_lock(&in->lock);
+    fill(next_event(in, &in->rings[1], INSPECTOR_READ), call, hash);
+    (void)pthread_mutex_unlock(&in->lock);
 }
 
 void inspector_succeeded(struct inspector *in, const struct rest_call *call)

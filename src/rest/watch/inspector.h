@@ -80,6 +80,7 @@ struct inspector_event {
     uint64_t hash;                       /* of the object's whole name */
     int64_t etag;                        /* of what succeeded; 0: none */
     struct inspector_who who;
+    /* Of refusals alone; zero of the rest. */
     struct verdict verdict;
     char sent[96];   /* the condition that failed, as the client sent it */
     char holder[96]; /* of a file: the open that was in the way */
