@@ -17,7 +17,7 @@
 #include "reachable.h"
 #include "rest/watch/script.h"
 #include "smb/server.h"
-#include "smb_refusals.h"
+#include "smb_told.h"
 
 enum {
     /* Apart from the services', so that it answers when they are full. */
@@ -193,8 +193,8 @@ int serve_start_smb(struct server *s)
                               .store = &s->store,
                               .log = s->rest.log,
                               .addresses = s->addresses,
-                              .refused = smb_refusals_tell,
-                              .refused_arg = s->rest.inspector};
+                              .told = smb_told_note,
+                              .told_arg = s->rest.inspector};
     struct smb_options options = {.encryption = s->config->smb_encryption,
                                   .connections_max = (unsigned)s->config->connections_max,
                                   .connections_per_address =

@@ -119,7 +119,7 @@ struct smb_request {
     bool keeps_body;      /* `out` is the answer's body with an error too */
     char *error_data;     /* four bytes that an error is told with; NULL: none */
     uint32_t status;
-    /* Of a CREATE that others were in the way of: the file, and what it asked for (refused.h). */
+    /* Of a CREATE that others were in the way of: the file, and what it asked for (told.h). */
     struct opens_key met;
     struct str met_path, met_wish;
     const char *why;            /* of a refusal, for the log; NULL: the status says it */

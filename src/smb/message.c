@@ -11,8 +11,8 @@
 #include "smb/commands/write.h"
 #include "smb/drive.h"
 #include "smb/open.h"
-#include "smb/refused.h"
 #include "smb/server.h"
+#include "smb/told.h"
 
 static void run_next(struct smb_message *m);
 
@@ -252,7 +252,7 @@ void smb_complete(struct smb_request *q, uint32_t status)
     q->status = status;
     smb_server_count(q->conn->server, q->header.command, !has_own_body(status));
     smb_command_log(q);
-    smb_tell_refusal(q);
+    smb_tell(q);
     if (q->pending)
         smb_leave_waiting(q);
     if (!q->no_answer && !q->conn->closed)

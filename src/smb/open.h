@@ -77,6 +77,7 @@ struct smb_open {
     size_t ea_position;  /* how many extended attributes QUERY_INFO has told */
     uint64_t allocation; /* what the client asked to set aside; reported, not kept */
     int64_t opened_at;   /* ticks */
+    int64_t told_write_ms, told_read_ms; /* not told of again before (told.h) */
 
     /* Caches (cache.h). */
     uint8_t oplock;    /* the level as CREATE answers it */

@@ -12,7 +12,7 @@
 #include "service/common/store.h"
 
 struct address_counts;
-struct smb_refusal;
+struct smb_told;
 struct line_log;
 struct smb_blocks;
 struct smb_conn;
@@ -39,9 +39,9 @@ struct smb_world {
     struct store *store;
     struct line_log *log;             /* of commands; NULL: none */
     struct address_counts *addresses; /* counts connections, with those of HTTP; NULL: none */
-    /* NULL, or: a request was refused for what others hold (refused.h). On any loop's thread. */
-    void (*refused)(void *arg, const struct smb_refusal *refusal);
-    void *refused_arg;
+    /* NULL, or: what was refused, written or read (told.h). On any loop's thread. */
+    void (*told)(void *arg, const struct smb_told *told);
+    void *told_arg;
 };
 
 struct smb_server;

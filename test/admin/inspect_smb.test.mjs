@@ -91,6 +91,33 @@ test('SMB refusals are events too: a share mode, a lock, a lease of REST, and wh
     }
 });
 
+test("SMB clients' writes and reads are in a file's timeline, of a handle once a second at most", async () => {
+    const timeline = () => inspect('events?kind=refusal,write,read&resource=share1/timeline');
+    await timeline(); // from now on reads are kept
+    const handle = await client.open('timeline', { access: READ | WRITE, disposition: 3 });
+    for (let i = 0; i < 20; i++)
+        await client.write(handle, i * 5, Buffer.from('hello'));
+    await client.read(handle, 0, 5);
+    await client.close(handle);
+    const again = await client.open('timeline', { access: READ });
+    await client.read(again, 0, 5);
+    await client.close(again);
+    assert.equal((await server.request('file', 'GET', '/share1/timeline')).status, 200);
+    const { events } = await timeline();
+    const told = events.map(({ kind, operation }) => `${kind} ${operation}`);
+    assert.deepEqual([told.includes('write SMB Create'), told.includes('read SMB Create'), told.includes('read GetFile')], [true, true, true], told.join());
+    assert.ok(told.filter((text) => text.startsWith('write ')).length < 10, told.join());
+    assert.equal(events[0].request.address, '127.0.0.1');
+
+    // Who wrote last is told of by the handle's next write, a second later; REST's refusals name the writer.
+    await until(async () => {
+        const slow = await client.open('timeline', { access: READ | WRITE });
+        await client.write(slow, 0, Buffer.from('again'));
+        await client.close(slow);
+        return (await timeline()).events.some((event) => event.kind === 'write' && event.operation === 'SMB Write');
+    });
+});
+
 test('a reset by test control closes what SMB clients have open', async () => {
     await client.open('busy', { access: READ | WRITE });
     assert.equal((await inspect('opens')).opens.length, 1);

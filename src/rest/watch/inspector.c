@@ -442,31 +442,56 @@ COLD uint64_t inspector_refused(struct inspector *in, const struct rest_call *ca
     return in->explains ? e.sequence : 0;
 }
 
+static void refuse_foreign(struct inspector *in, const struct inspector_foreign *f,
+                           struct inspector_event *e)
+{
+    struct writer_key place = {e->hash, f->account};
+    e->status = err_http_status(f->error);
+    e->error = f->error;
+    e->rule = f->error == ERR_SMB_DELETE_PENDING ? RULE_S3 : RULE_S2;
+    copy_text(e->sent, sizeof e->sent, f->sent);
+    copy_text(e->holder, sizeof e->holder, f->holder);
+    if (!str_given(f->holder)) {
+        e->maker = find_writer(in, in->holders, INSPECTOR_LEASES, &place);
+        e->maker.current = e->maker.known;
+    }
+    put_refusal(in, e);
+}
+
+static bool reads_are_watched(struct inspector *in, int64_t now_ms)
+{
+    return now_ms < atomic_load_explicit(&in->watched_until_ms, memory_order_relaxed);
+}
+
 /* Names that tell an SMB client's file are those of REST. */
-COLD void inspector_refused_foreign(struct inspector *in, const struct inspector_foreign *f)
+COLD void inspector_note_foreign(struct inspector *in, const struct inspector_foreign *f)
 {
     struct inspector_name name = {
         .service = SERVICE_FILE, .account = f->account, .container = f->share, .object = f->path};
-    struct writer_key place = {inspector_hash(&name), f->account};
+    if (f->kind == INSPECTOR_READ && !reads_are_watched(in, clock_mono_ms()))
+        return;
     struct inspector_event e = {.at = f->at,
                                 .service = SERVICE_FILE,
                                 .op = f->op,
-                                .status = err_http_status(f->error),
-                                .error = f->error,
-                                .rule = f->error == ERR_SMB_DELETE_PENDING ? RULE_S3 : RULE_S2,
-                                .hash = place.hash};
+                                .status = 200,
+                                .hash = inspector_hash(&name)};
     copy_text(e.account, sizeof e.account, f->account);
     copy_text(e.container, sizeof e.container, f->share);
     copy_text(e.object, sizeof e.object, f->path);
     copy_bytes(e.who.agent, sizeof e.who.agent, f->client);
     copy_address(&e.who, f->peer);
-    copy_text(e.sent, sizeof e.sent, f->sent);
-    copy_text(e.holder, sizeof e.holder, f->holder);
-    if (!str_given(f->holder)) {
-        e.maker = find_writer(in, in->holders, INSPECTOR_LEASES, &place);
-        e.maker.current = e.maker.known;
+    if (f->kind == INSPECTOR_REFUSED) {
+        refuse_foreign(in, f, &e);
+        return;
     }
-    put_refusal(in, &e);
+    (void)pthread_mutex_lock(&in->lock);
+    struct inspector_event *kept = next_event(in, &in->rings[1], f->kind);
+    e.sequence = kept->sequence;
+    e.kind = kept->kind;
+    *kept = e;
+    if (f->kind == INSPECTOR_WROTE)
+        note_writer(in->writers, INSPECTOR_WRITERS, kept);
+    (void)pthread_mutex_unlock(&in->lock);
 }
 
 static bool is_lease_op(const struct op *op)
@@ -535,8 +560,7 @@ void inspector_succeeded(struct inspector *in, const struct rest_call *call)
         return;
     if (call->op->mode == MODE_WRITE || call->op->mode == MODE_START)
         note_write(in, call);
-    else if (loop_now_ms(call->x->loop) <
-             atomic_load_explicit(&in->watched_until_ms, memory_order_relaxed))
+    else if (reads_are_watched(in, loop_now_ms(call->x->loop)))
         note_read(in, call);
 }
 

@@ -111,18 +111,19 @@ uint64_t inspector_refused(struct inspector *in, const struct rest_call *call, s
 /* It has succeeded. */
 void inspector_succeeded(struct inspector *in, const struct rest_call *call);
 
-/* A refusal by another front end than REST: an SMB client's. */
+/* What another front end than REST tells of: an SMB client has read or written, or was refused. */
 struct inspector_foreign {
+    enum inspector_kind kind;
     const struct op *op; /* of its name alone; lives as long as the program */
     struct str account, share, path;
-    enum err_code error;
-    int64_t at;        /* ticks */
-    struct str sent;   /* what it asked for */
-    struct str holder; /* who was in the way; absent: a lease of REST */
-    struct str client; /* what the client calls itself */
+    enum err_code error; /* of a refusal */
+    int64_t at;          /* ticks */
+    struct str sent;     /* what it asked for */
+    struct str holder;   /* who was in the way; absent: a lease of REST */
+    struct str client;   /* what the client calls itself */
     const struct sockaddr_storage *peer;
 };
-void inspector_refused_foreign(struct inspector *in, const struct inspector_foreign *f);
+void inspector_note_foreign(struct inspector *in, const struct inspector_foreign *f);
 
 /* ---- what is asked; any thread ---- */
 

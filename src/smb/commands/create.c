@@ -13,8 +13,8 @@
 #include "smb/drive.h"
 #include "smb/persist.h"
 #include "smb/pipe.h"
-#include "smb/refused.h"
 #include "smb/server.h"
+#include "smb/told.h"
 #include "smb/tunnel.h"
 
 enum { ANSWER_CONTEXTS_OFFSET = SMB_HEADER_BYTES + 88 };
@@ -202,6 +202,7 @@ static void hand_over(struct smb_request *q, struct err outcome)
         return;
     }
     smb_open_list(o);
+    smb_tell_open(q, o);
     answer(c);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "smb/refused.h"
+#include "smb/told.h"
 
 #include "smb/commands/session.h"
 #include "smb/message.h"
@@ -59,12 +59,21 @@ static bool take_holder(void *arg, const struct opens_info *info)
     return false;
 }
 
-void smb_tell_refusal(const struct smb_request *q)
+/* What is the same of all that is told. */
+static void tell(const struct smb_request *q, struct smb_told *told)
 {
     const struct smb_world *world = smb_server_world(q->conn->server);
-    enum err_code error = error_of(q->status);
-    if (error == ERR_OK || world->refused == NULL || q->tree == NULL || q->session == NULL)
-        return;
+    told->command = smb_command_name(q->header.command);
+    told->account = str_of(q->session->account);
+    told->share = str_of(q->tree->share);
+    told->client = str_of(q->session->workstation);
+    told->peer = &q->conn->peer;
+    told->at = smb_server_now(q->conn->server);
+    world->told(world->told_arg, told);
+}
+
+static void tell_refusal(const struct smb_request *q, enum err_code error)
+{
     struct search s = {.arena = q->arena, .for_locks = error == ERR_FILE_LOCK_CONFLICT};
     struct opens_key key = q->met;
     if (key.share == 0 && q->open != NULL && q->open->handle != NULL && !q->open->closed) {
@@ -75,15 +84,53 @@ void smb_tell_refusal(const struct smb_request *q)
         return;
     struct opens_select select = {.share = key.share, .node = key.node};
     opens_list(smb_opens_table(q), &select, take_holder, &s);
-    struct smb_refusal refusal = {.command = smb_command_name(q->header.command),
-                                  .error = error,
-                                  .account = str_of(q->session->account),
-                                  .share = str_of(q->tree->share),
-                                  .path = str_given(q->met_path) ? q->met_path : s.path,
-                                  .wish = q->met_wish,
-                                  .holder = s.holder,
-                                  .client = str_of(q->session->workstation),
-                                  .peer = &q->conn->peer,
-                                  .at = smb_server_now(q->conn->server)};
-    world->refused(world->refused_arg, &refusal);
+    tell(q, &(struct smb_told){.kind = SMB_TOLD_REFUSAL,
+                               .error = error,
+                               .path = str_given(q->met_path) ? q->met_path : s.path,
+                               .wish = q->met_wish,
+                               .holder = s.holder});
+}
+
+static bool take_path(void *arg, const struct opens_info *info)
+{
+    struct search *s = arg;
+    s->path = arena_copy(s->arena, info->path);
+    return false;
+}
+
+static void tell_use(const struct smb_request *q, struct smb_open *o, enum smb_told_kind kind)
+{
+    enum { AGAIN_MS = 1000 };
+    int64_t *last = kind == SMB_TOLD_WRITE ? &o->told_write_ms : &o->told_read_ms;
+    int64_t now_ms = loop_now_ms(q->conn->loop);
+    if (o->handle == NULL || o->closed || o->directory || now_ms < *last)
+        return;
+    *last = now_ms + AGAIN_MS;
+    struct search s = {.arena = q->arena};
+    struct opens_key key = opens_key_of(o->handle);
+    struct opens_select select = {.share = key.share, .node = key.node};
+    opens_list(smb_opens_table(q), &select, take_path, &s);
+    if (str_given(s.path))
+        tell(q, &(struct smb_told){.kind = kind, .path = s.path});
+}
+
+void smb_tell_open(const struct smb_request *q, struct smb_open *o)
+{
+    if (smb_server_world(q->conn->server)->told != NULL)
+        tell_use(q, o, o->action == SMB_OPENED ? SMB_TOLD_READ : SMB_TOLD_WRITE);
+}
+
+void smb_tell(const struct smb_request *q)
+{
+    enum err_code error = error_of(q->status);
+    unsigned command = q->header.command;
+    if (smb_server_world(q->conn->server)->told == NULL || q->tree == NULL || q->session == NULL)
+        return;
+    if (error != ERR_OK)
+        tell_refusal(q, error);
+    else if (q->status == STATUS_SUCCESS && q->open != NULL &&
+             (command == SMB_WRITE || command == SMB_SET_INFO))
+        tell_use(q, q->open, SMB_TOLD_WRITE);
+    else if (q->status == STATUS_SUCCESS && q->open != NULL && command == SMB_READ)
+        tell_use(q, q->open, SMB_TOLD_READ);
 }

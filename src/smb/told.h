@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tells whoever wants to know (smb_world.told) of requests that share modes, locks, leases of REST
+ * and pending deletes have refused, and who holds what was in the way; and of who reads and writes
+ * which file: of a handle once a second at most, since a copy is thousands of requests. */
+#ifndef SMB_TOLD_H
+#define SMB_TOLD_H
+
+#include "smb/conn.h"
+
+struct smb_open;
+
+enum smb_told_kind { SMB_TOLD_REFUSAL, SMB_TOLD_WRITE, SMB_TOLD_READ };
+
+struct smb_told {
+    enum smb_told_kind kind;
+    const char *command; /* "Create" */
+    enum err_code error; /* of a refusal */
+    struct str account, share, path;
+    struct str wish;   /* what was asked for; absent: a range of the file */
+    struct str holder; /* the open that was in the way; absent: none, so a lease of REST */
+    struct str client; /* the name that the client gave itself */
+    const struct sockaddr_storage *peer;
+    int64_t at; /* ticks */
+};
+
+/* The request is about to be answered with q->status. */
+void smb_tell(const struct smb_request *q);
+/* A CREATE has made or replaced a file, or has opened one. */
+void smb_tell_open(const struct smb_request *q, struct smb_open *o);
+/* A CREATE is refused for this wish. */
+void smb_note_wish(struct smb_request *q, const struct opens_request *wish);
+
+#endif
