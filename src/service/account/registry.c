@@ -5,44 +5,39 @@
 
 #include "core/base64.h"
 #include "core/guid.h"
-#include "service/common/record.h"
+#include "service/common/records.h"
 
 #define PARTITION STR("accounts")
-/* Row: the account's name. */
-enum { FIELD_KEY_1 = 1, FIELD_KEY_2 = 2, FIELD_DELETED = 3, FIELD_HIERARCHICAL = 4 };
 enum { NEW_KEY_BYTES = 64, SCRATCH_BYTES = 4096 };
 
 struct row {
-    struct str name;
+    struct str name; /* the key */
     struct str keys[ACCOUNT_KEYS];
     bool hierarchical;
     bool deleted; /* the well-known account only: it is not to come back by default */
 };
 
+#define ROW(number, member) RECORD_MEMBER(struct row, number, member)
+static const struct record_member MEMBERS[] = {
+    ROW(1, keys[0]),
+    ROW(2, keys[1]),
+    ROW(3, deleted),
+    ROW(4, hierarchical),
+};
+#undef ROW
+const struct record_type ACCOUNT_RECORD = RECORD_TYPE(struct row, MEMBERS);
+
 static struct str encode(struct arena *arena, const struct row *row)
 {
     struct buf b = buf_in(arena);
-    record_put_bytes(&b, FIELD_KEY_1, row->keys[0]);
-    record_put_bytes(&b, FIELD_KEY_2, row->keys[1]);
-    record_put(&b, FIELD_DELETED, row->deleted);
-    record_put(&b, FIELD_HIERARCHICAL, row->hierarchical);
+    record_write(&b, &ACCOUNT_RECORD, row);
     return buf_str(&b);
 }
 
 static struct err decode(struct str name, struct str value, struct row *out)
 {
-    struct reader r = reader_of(value);
-    struct record_field field;
     *out = (struct row){.name = name};
-    while (record_next(&r, &field)) {
-        if (field.number == FIELD_KEY_1 || field.number == FIELD_KEY_2)
-            out->keys[field.number - FIELD_KEY_1] = field.bytes;
-        else if (field.number == FIELD_DELETED)
-            out->deleted = field.value != 0;
-        else if (field.number == FIELD_HIERARCHICAL)
-            out->hierarchical = field.value != 0;
-    }
-    return reader_ok(&r) ? OK : err_new(ERR_CORRUPT);
+    return record_read(value, &ACCOUNT_RECORD, out) ? OK : err_new(ERR_CORRUPT);
 }
 
 /* ---- loading ---- */

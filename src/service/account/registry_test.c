@@ -69,6 +69,30 @@ void test_registry_add_is_there_after_restart(void)
     end(&f);
 }
 
+static struct err put_recorded(struct txn *t, void *arg)
+{
+    (void)arg;
+    return txn_put(t, STR("first"),
+                   STR("\x03\x08"
+                       "a2V5MQ==\x05\x08"
+                       "a2V5Mg==\x08\x01"));
+}
+
+/* A row as the version before the field tables wrote it. */
+void test_registry_reads_a_recorded_row(void)
+{
+    struct fixture f;
+    begin(&f);
+    CHECK_OK(engine_update_wait(f.store.engine, STR("accounts"), put_recorded, NULL));
+    CHECK(!restart(&f));
+    check_key(&f, "first", 0, "a2V5MQ==");
+    check_key(&f, "first", 1, "a2V5Mg==");
+    struct account *account = accounts_get(f.registry.accounts, STR("first"));
+    CHECK(account->hierarchical);
+    account_put(account);
+    end(&f);
+}
+
 void test_registry_makes_keys(void)
 {
     struct fixture f;

@@ -5,49 +5,22 @@
 
 #include "service/blob/block_index.h"
 #include "service/blob/block_stage.h"
-#include "service/common/record.h"
+#include "service/common/records.h"
 
 /* ---- the set's row ---- */
 
-enum field {
-    FIELD_NAME = 1,
-    FIELD_COUNT,
-    FIELD_ID_BYTES,
-    FIELD_TOUCHED,
-    FIELD_SMALL,
-    FIELD_VERSION
+#define SET(number, member) RECORD_MEMBER(struct block_set, number, member)
+static const struct record_member SET_MEMBERS[] = {
+    SET(1, name), SET(2, count), SET(3, id_bytes), SET(4, touched), SET(5, small), SET(6, version),
 };
-
-static void block_set_encode(struct buf *b, const struct block_set *set)
-{
-    record_put_bytes(b, FIELD_NAME, set->name);
-    record_put(b, FIELD_COUNT, set->count);
-    record_put(b, FIELD_ID_BYTES, set->id_bytes);
-    record_put(b, FIELD_TOUCHED, (uint64_t)set->touched);
-    record_put_bytes(b, FIELD_SMALL, set->small);
-    record_put(b, FIELD_VERSION, set->version);
-}
+#undef SET
+const struct record_type BLOCK_SET_RECORD = RECORD_TYPE(struct block_set, SET_MEMBERS);
 
 struct err block_set_decode(struct str row, struct block_set *out)
 {
-    struct reader r = reader_of(row);
-    struct record_field field;
     *out = (struct block_set){0};
-    while (record_next(&r, &field)) {
-        if (field.number == FIELD_NAME)
-            out->name = field.bytes;
-        else if (field.number == FIELD_COUNT)
-            out->count = field.value;
-        else if (field.number == FIELD_ID_BYTES)
-            out->id_bytes = field.value;
-        else if (field.number == FIELD_TOUCHED)
-            out->touched = (int64_t)field.value;
-        else if (field.number == FIELD_SMALL)
-            out->small = field.bytes;
-        else if (field.number == FIELD_VERSION)
-            out->version = field.value;
-    }
-    return reader_ok(&r) && str_given(out->name) ? OK : err_new(ERR_CORRUPT);
+    bool good = record_read(row, &BLOCK_SET_RECORD, out) && str_given(out->name);
+    return good ? OK : err_new(ERR_CORRUPT);
 }
 
 static struct str set_key(struct txn *t, const struct blob *blob)
@@ -67,7 +40,7 @@ struct err block_set_save(struct txn *t, const struct blob *blob, const struct b
     struct buf row = buf_in(txn_arena(t));
     struct block_set changed = *set;
     changed.version = (uint64_t)txn_stamp(t);
-    block_set_encode(&row, &changed);
+    record_write(&row, &BLOCK_SET_RECORD, &changed);
     struct engine_row whole = {.key = set_key(t, blob), .value = buf_str(&row), .hints = HINT_SOON};
     return set->is_new ? txn_insert(t, &whole) : txn_put_row(t, &whole);
 }

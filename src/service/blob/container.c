@@ -7,109 +7,37 @@
 #include "service/blob/path/tree.h"
 #include "service/blob/protect.h"
 #include "service/blob/sweep.h"
-#include "service/common/record.h"
+#include "service/common/records.h"
 #include "service/common/rows.h"
 
 /* ---- the row ---- */
 
-enum field {
-    FIELD_INCARNATION = 1,
-    FIELD_ETAG,
-    FIELD_LAST_MODIFIED,
-    FIELD_PUBLIC_ACCESS,
-    FIELD_METADATA,
-    FIELD_ACL,
-    FIELD_LEASE,
-    FIELD_DELETED_UNTIL,
-    FIELD_DELETED_COUNT = 20,
-    FIELD_DELETED,
-    FIELD_PURGE_AT,
-    FIELD_ENCRYPTION_SCOPE = 30,
-    FIELD_DENY_SCOPE_OVERRIDE,
-    FIELD_HIERARCHICAL = 40,
+#define CONTAINER(number, member) RECORD_MEMBER(struct container, number, member)
+static const struct record_member MEMBERS[] = {
+    CONTAINER(1, incarnation),
+    CONTAINER(2, etag),
+    CONTAINER(3, last_modified),
+    RECORD_ENUM(struct container, 4, public_access, BLOB_PUBLIC_CONTAINER),
+    CONTAINER(5, metadata),
+    CONTAINER(6, acl),
+    RECORD_MEMBER_CODED(struct container, 7, lease, &LEASE_CODEC),
+    CONTAINER(8, deleted_until),
+    CONTAINER(30, encryption_scope),
+    CONTAINER(31, deny_scope_override),
+    CONTAINER(40, hierarchical),
+    CONTAINER(20, deleted_count),
+    CONTAINER(21, deleted),
+    CONTAINER(22, purge_at),
 };
-
-static void container_encode(struct buf *b, const struct container *c)
-{
-    record_put(b, FIELD_INCARNATION, c->incarnation);
-    record_put(b, FIELD_ETAG, (uint64_t)c->etag);
-    record_put(b, FIELD_LAST_MODIFIED, (uint64_t)c->last_modified);
-    record_put(b, FIELD_PUBLIC_ACCESS, c->public_access);
-    record_put_bytes(b, FIELD_METADATA, c->metadata);
-    record_put_bytes(b, FIELD_ACL, c->acl);
-    if (c->lease.state != LEASE_AVAILABLE) {
-        struct buf lease = buf_in(b->arena);
-        lease_encode(&lease, &c->lease);
-        record_put_bytes(b, FIELD_LEASE, buf_str(&lease));
-    }
-    record_put(b, FIELD_DELETED_UNTIL, (uint64_t)c->deleted_until);
-    record_put_bytes(b, FIELD_ENCRYPTION_SCOPE, c->encryption_scope);
-    record_put(b, FIELD_DENY_SCOPE_OVERRIDE, c->deny_scope_override);
-    record_put(b, FIELD_HIERARCHICAL, c->hierarchical);
-    record_put(b, FIELD_DELETED_COUNT, c->deleted_count);
-    record_put(b, FIELD_DELETED, (uint64_t)c->deleted);
-    record_put(b, FIELD_PURGE_AT, (uint64_t)c->purge_at);
-}
-
-static bool take_field(struct container *c, const struct record_field *field)
-{
-    switch (field->number) {
-    case FIELD_INCARNATION:
-        c->incarnation = field->value;
-        return true;
-    case FIELD_ETAG:
-        c->etag = (int64_t)field->value;
-        return true;
-    case FIELD_LAST_MODIFIED:
-        c->last_modified = (int64_t)field->value;
-        return true;
-    case FIELD_PUBLIC_ACCESS:
-        c->public_access = (enum blob_public)field->value;
-        return true;
-    case FIELD_METADATA:
-        c->metadata = field->bytes;
-        return true;
-    case FIELD_ACL:
-        c->acl = field->bytes;
-        return true;
-    case FIELD_LEASE:
-        return lease_decode(field->bytes, &c->lease);
-    case FIELD_DELETED_UNTIL:
-        c->deleted_until = (int64_t)field->value;
-        return true;
-    case FIELD_ENCRYPTION_SCOPE:
-        c->encryption_scope = field->bytes;
-        return true;
-    case FIELD_DENY_SCOPE_OVERRIDE:
-        c->deny_scope_override = field->value != 0;
-        return true;
-    case FIELD_HIERARCHICAL:
-        c->hierarchical = field->value != 0;
-        return true;
-    case FIELD_DELETED_COUNT:
-        c->deleted_count = field->value;
-        return true;
-    case FIELD_DELETED:
-        c->deleted = (int64_t)field->value;
-        return true;
-    case FIELD_PURGE_AT:
-        c->purge_at = (int64_t)field->value;
-        return true;
-    default:
-        return true;
-    }
-}
+#undef CONTAINER
+const struct record_type CONTAINER_RECORD = RECORD_TYPE(struct container, MEMBERS);
 
 struct err container_decode(struct str row, struct container *out, bool *live)
 {
-    struct reader r = reader_of(row);
-    struct record_field field;
     *out = (struct container){0};
-    while (record_next(&r, &field))
-        if (!take_field(out, &field))
-            return err_new(ERR_CORRUPT);
+    bool good = record_read(row, &CONTAINER_RECORD, out);
     *live = out->incarnation != 0;
-    return reader_ok(&r) ? OK : err_new(ERR_CORRUPT);
+    return good ? OK : err_new(ERR_CORRUPT);
 }
 
 /* *found is false when there is neither a container nor a tombstone. */
@@ -133,7 +61,7 @@ struct err container_load(struct txn *t, struct container *out)
 static struct err save(struct txn *t, const struct container *c)
 {
     struct buf b = buf_in(txn_arena(t));
-    container_encode(&b, c);
+    record_write(&b, &CONTAINER_RECORD, c);
     return txn_put(t, BLOB_KEY_CONTAINER, buf_str(&b));
 }
 
@@ -216,7 +144,7 @@ static struct err keep_deleted(struct txn *t, const struct container *c, int64_t
     kept.deleted_count = 0;
     kept.deleted = txn_now(t);
     kept.purge_at = txn_now(t) + retention;
-    container_encode(&b, &kept);
+    record_write(&b, &CONTAINER_RECORD, &kept);
     return txn_put(t, blob_key_deleted_container(txn_arena(t), c->incarnation), buf_str(&b));
 }
 

@@ -5,31 +5,34 @@
 
 #include "service/blob/page.h"
 #include "service/blob/sweep.h"
-#include "service/common/record.h"
+#include "service/common/records.h"
 #include "service/common/rows.h"
 
 /* ---- the row ---- */
 
-enum field {
-    FIELD_NAME = 1,
-    FIELD_TYPE,
-    FIELD_SIZE,
-    FIELD_STARTED,
-    FIELD_PARTITION,
-    FIELD_SOURCE_NAME,
-    FIELD_SOURCE_ITEM,
-    FIELD_SOURCE_TIME,
-    FIELD_SOURCE_INCARNATION,
-    FIELD_SOURCE_CONTENT,
-    FIELD_SOURCE_BLOCKS,
-    FIELD_SOURCE_ETAG,
-    FIELD_URL,
-    FIELD_URL_ETAG,
-    FIELD_CONTENT,
-    FIELD_DONE,
-    FIELD_ROWS,
-    FIELD_EXTENTS,
+#define JOB(number, member) RECORD_MEMBER(struct copy_job, number, member)
+static const struct record_member MEMBERS[] = {
+    JOB(1, name),
+    RECORD_ENUM(struct copy_job, 2, type, BLOB_APPEND),
+    JOB(3, size),
+    JOB(4, started),
+    JOB(5, partition),
+    JOB(6, source_name),
+    RECORD_ENUM(struct copy_job, 7, source_at.item, BLOB_VERSION),
+    JOB(8, source_at.time),
+    JOB(9, source_incarnation),
+    JOB(10, source_content),
+    JOB(11, source_blocks),
+    JOB(12, source_etag),
+    JOB(13, url),
+    JOB(14, url_etag),
+    JOB(15, content),
+    JOB(16, done),
+    JOB(17, rows),
+    JOB(18, extents),
 };
+#undef JOB
+const struct record_type COPY_JOB_RECORD = RECORD_TYPE(struct copy_job, MEMBERS);
 
 static struct str job_key(struct arena *a, uint64_t incarnation, uint64_t id)
 {
@@ -43,24 +46,7 @@ static struct str job_key(struct arena *a, uint64_t incarnation, uint64_t id)
 struct err copy_job_save(struct txn *t, const struct copy_job *job)
 {
     struct buf b = buf_in(txn_arena(t));
-    record_put_bytes(&b, FIELD_NAME, job->name);
-    record_put(&b, FIELD_TYPE, job->type);
-    record_put(&b, FIELD_SIZE, job->size);
-    record_put(&b, FIELD_STARTED, (uint64_t)job->started);
-    record_put_bytes(&b, FIELD_PARTITION, job->partition);
-    record_put_bytes(&b, FIELD_SOURCE_NAME, job->source_name);
-    record_put(&b, FIELD_SOURCE_ITEM, job->source_at.item);
-    record_put(&b, FIELD_SOURCE_TIME, (uint64_t)job->source_at.time);
-    record_put(&b, FIELD_SOURCE_INCARNATION, job->source_incarnation);
-    record_put(&b, FIELD_SOURCE_CONTENT, job->source_content);
-    record_put(&b, FIELD_SOURCE_BLOCKS, job->source_blocks);
-    record_put(&b, FIELD_SOURCE_ETAG, (uint64_t)job->source_etag);
-    record_put_bytes(&b, FIELD_URL, job->url);
-    record_put_bytes(&b, FIELD_URL_ETAG, job->url_etag);
-    record_put(&b, FIELD_CONTENT, job->content);
-    record_put(&b, FIELD_DONE, job->done);
-    record_put(&b, FIELD_ROWS, job->rows);
-    record_put(&b, FIELD_EXTENTS, job->extents);
+    record_write(&b, &COPY_JOB_RECORD, job);
     TRY(txn_put(t, job_key(txn_arena(t), job->incarnation, job->id), buf_str(&b)));
     return txn_put(t, BLOB_KEY_COPIES, STR(""));
 }
@@ -82,57 +68,11 @@ struct err copy_job_drop(struct txn *t, const struct copy_job *job)
     return any ? OK : txn_del(t, BLOB_KEY_COPIES);
 }
 
-static void take_source_field(struct copy_job *job, const struct record_field *f)
-{
-    if (f->number == FIELD_PARTITION)
-        job->partition = f->bytes;
-    else if (f->number == FIELD_SOURCE_NAME)
-        job->source_name = f->bytes;
-    else if (f->number == FIELD_SOURCE_ITEM)
-        job->source_at.item = (enum blob_item)f->value;
-    else if (f->number == FIELD_SOURCE_TIME)
-        job->source_at.time = (int64_t)f->value;
-    else if (f->number == FIELD_SOURCE_INCARNATION)
-        job->source_incarnation = f->value;
-    else if (f->number == FIELD_SOURCE_CONTENT)
-        job->source_content = f->value;
-    else if (f->number == FIELD_SOURCE_BLOCKS)
-        job->source_blocks = f->value;
-    else if (f->number == FIELD_SOURCE_ETAG)
-        job->source_etag = (int64_t)f->value;
-    else if (f->number == FIELD_URL)
-        job->url = f->bytes;
-    else if (f->number == FIELD_URL_ETAG)
-        job->url_etag = f->bytes;
-}
-
 static struct err job_decode(struct str row, struct copy_job *job)
 {
-    struct reader r = reader_of(row);
-    struct record_field f;
-    while (record_next(&r, &f)) {
-        if (f.number == FIELD_NAME)
-            job->name = f.bytes;
-        else if (f.number == FIELD_TYPE)
-            job->type = (enum blob_type)f.value;
-        else if (f.number == FIELD_SIZE)
-            job->size = f.value;
-        else if (f.number == FIELD_STARTED)
-            job->started = (int64_t)f.value;
-        else if (f.number == FIELD_CONTENT)
-            job->content = f.value;
-        else if (f.number == FIELD_DONE)
-            job->done = f.value;
-        else if (f.number == FIELD_ROWS)
-            job->rows = f.value;
-        else if (f.number == FIELD_EXTENTS)
-            job->extents = f.value != 0;
-        else
-            take_source_field(job, &f);
-    }
-    bool whole =
-        reader_ok(&r) && str_given(job->name) && (str_given(job->partition) || str_given(job->url));
-    return whole ? OK : err_new(ERR_CORRUPT);
+    bool good = record_read(row, &COPY_JOB_RECORD, job) && str_given(job->name) &&
+                (str_given(job->partition) || str_given(job->url));
+    return good ? OK : err_new(ERR_CORRUPT);
 }
 
 struct err copy_job_load(struct txn *t, uint64_t incarnation, uint64_t id, struct copy_job *out,

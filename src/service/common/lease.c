@@ -243,25 +243,32 @@ struct str lease_duration_text(const struct lease *l, int64_t now)
     return l->seconds == LEASE_INFINITE ? STR("infinite") : STR("fixed");
 }
 
-void lease_encode(struct buf *b, const struct lease *l)
+static void lease_put(struct buf *b, const void *member)
 {
+    const struct lease *l = member;
+    if (l->state == LEASE_AVAILABLE)
+        return;
+    assert(l->state == LEASE_LEASED || l->state == LEASE_BREAKING);
     buf_put_u8(b, (uint8_t)l->state);
     buf_put_u8(b, (uint8_t)(l->seconds + 1));
     buf_put_le64(b, (uint64_t)l->ends);
     buf_put(b, (struct str){(const char *)l->id.bytes, GUID_BYTES});
 }
 
-bool lease_decode(struct str bytes, struct lease *out)
+static bool lease_take(struct str bytes, void *member)
 {
+    struct lease *l = member;
     struct reader r = reader_of(bytes);
-    *out = (struct lease){0};
+    *l = (struct lease){0};
     uint8_t state = read_u8(&r);
-    out->seconds = read_u8(&r) - 1;
-    out->ends = (int64_t)read_le64(&r);
+    l->seconds = read_u8(&r) - 1;
+    l->ends = (int64_t)read_le64(&r);
     struct str id = read_raw(&r, GUID_BYTES);
     if (!reader_done(&r) || (state != LEASE_LEASED && state != LEASE_BREAKING))
         return false;
-    out->state = (enum lease_state)state;
-    memcpy(out->id.bytes, id.p, GUID_BYTES);
+    l->state = (enum lease_state)state;
+    memcpy(l->id.bytes, id.p, GUID_BYTES);
     return true;
 }
+
+const struct record_codec LEASE_CODEC = {lease_put, lease_take};

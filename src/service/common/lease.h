@@ -13,6 +13,7 @@
 #include "core/err.h"
 #include "core/guid.h"
 #include "core/wire.h"
+#include "service/common/record.h"
 #include "service/common/verdict.h"
 
 enum lease_kind { LEASE_BLOB, LEASE_CONTAINER, LEASE_SHARE, LEASE_FILE };
@@ -83,8 +84,7 @@ struct str lease_state_text(enum lease_state state);
 struct str lease_status_text(enum lease_state state);
 struct str lease_duration_text(const struct lease *l, int64_t now);
 
-/* For rows, which omit an available lease. False if the bytes are no lease. */
-void lease_encode(struct buf *b, const struct lease *l);
-bool lease_decode(struct str bytes, struct lease *out);
+/* For rows, which omit an available lease. */
+extern const struct record_codec LEASE_CODEC;
 
 #endif

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/common/policy.h"
 
-#include "service/common/record.h"
+#include "service/common/records.h"
 
-enum policy_field { POLICY_ID = 1, POLICY_START, POLICY_EXPIRY, POLICY_PERMISSION };
+#define POLICY(number, member) RECORD_MEMBER(struct policy, number, member)
+static const struct record_member MEMBERS[] = {
+    POLICY(1, id),
+    POLICY(2, start),
+    POLICY(3, expiry),
+    POLICY(4, permission),
+};
+#undef POLICY
+const struct record_type POLICY_RECORD = RECORD_TYPE(struct policy, MEMBERS);
 
 /* Each policy is a record of its own, with its length before it. */
 struct str policies_encode(struct arena *a, const struct policies *policies)
@@ -15,10 +23,7 @@ struct str policies_encode(struct arena *a, const struct policies *policies)
     for (size_t i = 0; i < policies->count; i++) {
         const struct policy *p = &policies->items[i];
         buf_clear(&one);
-        record_put_bytes(&one, POLICY_ID, p->id);
-        record_put_bytes(&one, POLICY_START, p->start);
-        record_put_bytes(&one, POLICY_EXPIRY, p->expiry);
-        record_put_bytes(&one, POLICY_PERMISSION, p->permission);
+        record_write(&one, &POLICY_RECORD, p);
         buf_put_bytes(&all, buf_str(&one));
     }
     return buf_str(&all);
@@ -26,20 +31,8 @@ struct str policies_encode(struct arena *a, const struct policies *policies)
 
 static bool decode_one(struct str bytes, struct policy *p)
 {
-    struct reader r = reader_of(bytes);
-    struct record_field f;
-    *p = (struct policy){.id = STR("")};
-    while (record_next(&r, &f)) {
-        if (f.number == POLICY_ID)
-            p->id = f.bytes;
-        else if (f.number == POLICY_START)
-            p->start = f.bytes;
-        else if (f.number == POLICY_EXPIRY)
-            p->expiry = f.bytes;
-        else if (f.number == POLICY_PERMISSION)
-            p->permission = f.bytes;
-    }
-    return reader_done(&r);
+    *p = (struct policy){0};
+    return record_read(bytes, &POLICY_RECORD, p);
 }
 
 bool policies_decode(struct str encoded, struct policies *out)

@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "service/common/interval_copy.h"
-#include "service/common/record.h"
+#include "service/common/records.h"
 #include "service/file/copy_foreign.h"
 #include "service/file/keys.h"
 
@@ -42,52 +42,26 @@ struct under_way {
     struct str next; /* the row to go on with; absent at first */
 };
 
-enum field {
-    FIELD_PARTITION = 1,
-    FIELD_INCARNATION,
-    FIELD_SNAPSHOT,
-    FIELD_ID,
-    FIELD_CONTENT,
-    FIELD_ETAG,
-    FIELD_NEXT,
+#define COPY(number, member) RECORD_MEMBER(struct under_way, number, member)
+static const struct record_member MEMBERS[] = {
+    COPY(1, partition), COPY(2, incarnation), COPY(3, snapshot), COPY(4, id),
+    COPY(5, content),   COPY(6, etag),        COPY(7, next),
 };
+#undef COPY
+const struct record_type FILE_COPY_RECORD = RECORD_TYPE(struct under_way, MEMBERS);
 
 static struct err save_under_way(struct txn *t, const struct sweep_note *note,
                                  const struct under_way *w)
 {
     struct buf b = buf_in(txn_arena(t));
-    record_put_bytes(&b, FIELD_PARTITION, w->partition);
-    record_put(&b, FIELD_INCARNATION, w->incarnation);
-    record_put(&b, FIELD_SNAPSHOT, (uint64_t)w->snapshot);
-    record_put(&b, FIELD_ID, w->id);
-    record_put(&b, FIELD_CONTENT, w->content);
-    record_put(&b, FIELD_ETAG, (uint64_t)w->etag);
-    record_put_bytes(&b, FIELD_NEXT, w->next);
+    record_write(&b, &FILE_COPY_RECORD, w);
     return sweep_note_with(t, note, buf_str(&b));
 }
 
 static bool load_under_way(struct str value, struct under_way *w)
 {
-    struct reader r = reader_of(value);
-    struct record_field f;
     *w = (struct under_way){0};
-    while (record_next(&r, &f)) {
-        if (f.number == FIELD_PARTITION)
-            w->partition = f.bytes;
-        else if (f.number == FIELD_INCARNATION)
-            w->incarnation = f.value;
-        else if (f.number == FIELD_SNAPSHOT)
-            w->snapshot = (int64_t)f.value;
-        else if (f.number == FIELD_ID)
-            w->id = f.value;
-        else if (f.number == FIELD_CONTENT)
-            w->content = f.value;
-        else if (f.number == FIELD_ETAG)
-            w->etag = (int64_t)f.value;
-        else if (f.number == FIELD_NEXT)
-            w->next = f.bytes;
-    }
-    return reader_ok(&r) && str_given(w->partition);
+    return record_read(value, &FILE_COPY_RECORD, w) && str_given(w->partition);
 }
 
 /* ---- beginning ---- */

@@ -4,103 +4,99 @@
 
 #include <assert.h>
 
-#include "service/common/record.h"
+#include "service/common/records.h"
 #include "service/common/rows.h"
 #include "service/file/keys.h"
 
 #define GIB (1ULL << 30)
 
-enum field {
-    FIELD_INCARNATION = 1,
-    FIELD_ETAG,
-    FIELD_LAST_MODIFIED,
-    FIELD_CREATED,
-    FIELD_PROTOCOL,
-    FIELD_QUOTA,
-    FIELD_TIER,
-    FIELD_TIER_CHANGED,
-    FIELD_SQUASH,
-    FIELD_SNAPSHOT_DIRECTORY,
-    FIELD_DIRECTORY_LEASE,
-    FIELD_BURSTING,
-    FIELD_BURSTING_MIBPS,
-    FIELD_BURSTING_IOPS,
-    FIELD_MIBPS,
-    FIELD_IOPS,
-    FIELD_METADATA,
-    FIELD_ACL,
-    FIELD_LEASE,
-    FIELD_USAGE,
-    FIELD_SNAPSHOTS,
-    FIELD_DELETED,
-    FIELD_PURGE_AT,
-    FIELD_DELETED_COUNT,
-    FIELD_QUOTA_RAISED,
-    FIELD_IOPS_RAISED,
-    FIELD_MIBPS_RAISED,
-    FIELD_BLOCKED_UNTIL,
-};
-
-/* ---- writing ---- */
-
-static void put_settings(struct buf *b, const struct share_settings *s)
+/* The stamps are ascending; each is stored as its distance from the one before. */
+static void put_snapshots(struct buf *b, const void *share)
 {
-    record_put(b, FIELD_QUOTA, s->quota_gib);
-    record_put(b, FIELD_TIER, s->tier);
-    record_put(b, FIELD_SQUASH, s->squash);
-    record_put(b, FIELD_SNAPSHOT_DIRECTORY, s->snapshot_directory);
-    record_put(b, FIELD_DIRECTORY_LEASE, s->directory_lease);
-    record_put(b, FIELD_BURSTING, s->bursting);
-    record_put(b, FIELD_BURSTING_MIBPS, s->bursting_mibps);
-    record_put(b, FIELD_BURSTING_IOPS, s->bursting_iops);
-    record_put(b, FIELD_MIBPS, s->provisioned_mibps);
-    record_put(b, FIELD_IOPS, s->provisioned_iops);
-}
-
-static void put_lease(struct buf *b, const struct lease *lease)
-{
-    if (lease->state == LEASE_AVAILABLE)
-        return;
-    struct buf bytes = buf_in(b->arena);
-    lease_encode(&bytes, lease);
-    record_put_bytes(b, FIELD_LEASE, buf_str(&bytes));
-}
-
-static void put_snapshots(struct buf *b, const struct share *s)
-{
-    if (s->snapshot_count == 0)
-        return;
-    struct buf bytes = buf_in(b->arena);
+    const struct share *s = share;
     int64_t before = 0;
     for (size_t i = 0; i < s->snapshot_count; i++) {
-        buf_put_varint(&bytes, (uint64_t)(s->snapshots[i] - before));
+        assert(s->snapshots[i] > before);
+        buf_put_varint(b, (uint64_t)(s->snapshots[i] - before));
         before = s->snapshots[i];
     }
-    record_put_bytes(b, FIELD_SNAPSHOTS, buf_str(&bytes));
 }
+
+static bool take_snapshots(struct str bytes, void *share)
+{
+    struct share *s = share;
+    struct reader r = reader_of(bytes);
+    int64_t stamp = 0;
+    s->snapshot_count = 0;
+    while (r.n > 0 && s->snapshot_count < SHARE_SNAPSHOTS_MAX) {
+        uint64_t distance = read_varint(&r);
+        if (distance == 0 || distance > (uint64_t)(INT64_MAX - stamp))
+            return false;
+        stamp += (int64_t)distance;
+        s->snapshots[s->snapshot_count++] = stamp;
+    }
+    return reader_done(&r);
+}
+
+static const struct record_codec SNAPSHOTS_CODEC = {put_snapshots, take_snapshots};
+
+/* The settings, which shares and snapshots have in common. */
+#define SETTINGS(type)                                           \
+    RECORD_MEMBER(type, 6, settings.quota_gib),                  \
+        RECORD_ENUM(type, 7, settings.tier, SHARE_TIER_PREMIUM), \
+        RECORD_ENUM(type, 9, settings.squash, SHARE_SQUASH_ALL), \
+        RECORD_MEMBER(type, 10, settings.snapshot_directory),    \
+        RECORD_MEMBER(type, 11, settings.directory_lease),       \
+        RECORD_MEMBER(type, 12, settings.bursting),              \
+        RECORD_MEMBER(type, 13, settings.bursting_mibps),        \
+        RECORD_MEMBER(type, 14, settings.bursting_iops),         \
+        RECORD_MEMBER(type, 15, settings.provisioned_mibps),     \
+        RECORD_MEMBER(type, 16, settings.provisioned_iops)
+
+#define SHARE(number, member) RECORD_MEMBER(struct share, number, member)
+static const struct record_member MEMBERS[] = {
+    SHARE(1, incarnation),
+    SHARE(2, etag),
+    SHARE(3, last_modified),
+    SHARE(4, created),
+    RECORD_ENUM(struct share, 5, protocol, SHARE_NFS),
+    SETTINGS(struct share),
+    SHARE(8, tier_changed),
+    SHARE(17, metadata),
+    SHARE(18, acl),
+    RECORD_MEMBER_CODED(struct share, 19, lease, &LEASE_CODEC),
+    SHARE(20, usage),
+    RECORD_WHOLE_CODED(21, "snapshots", &SNAPSHOTS_CODEC),
+    SHARE(22, deleted),
+    SHARE(23, purge_at),
+    SHARE(24, deleted_count),
+    SHARE(28, blocked_until),
+    SHARE(25, quota_raised),
+    SHARE(26, iops_raised),
+    SHARE(27, mibps_raised),
+};
+#undef SHARE
+const struct record_type SHARE_RECORD = RECORD_TYPE(struct share, MEMBERS);
+
+#define SNAPSHOT(number, member) RECORD_MEMBER(struct share_snapshot, number, member)
+static const struct record_member SNAPSHOT_MEMBERS[] = {
+    SNAPSHOT(2, etag),
+    SNAPSHOT(3, last_modified),
+    SNAPSHOT(17, metadata),
+    SETTINGS(struct share_snapshot),
+    RECORD_MEMBER_CODED(struct share_snapshot, 19, lease, &LEASE_CODEC),
+    SNAPSHOT(20, usage),
+};
+#undef SNAPSHOT
+const struct record_type SHARE_SNAPSHOT_RECORD =
+    RECORD_TYPE(struct share_snapshot, SNAPSHOT_MEMBERS);
+
+/* ---- writing ---- */
 
 static struct str share_encode(struct arena *a, const struct share *s)
 {
     struct buf b = buf_in(a);
-    record_put(&b, FIELD_INCARNATION, s->incarnation);
-    record_put(&b, FIELD_ETAG, (uint64_t)s->etag);
-    record_put(&b, FIELD_LAST_MODIFIED, (uint64_t)s->last_modified);
-    record_put(&b, FIELD_CREATED, (uint64_t)s->created);
-    record_put(&b, FIELD_PROTOCOL, s->protocol);
-    put_settings(&b, &s->settings);
-    record_put(&b, FIELD_TIER_CHANGED, (uint64_t)s->tier_changed);
-    record_put_bytes(&b, FIELD_METADATA, s->metadata);
-    record_put_bytes(&b, FIELD_ACL, s->acl);
-    put_lease(&b, &s->lease);
-    record_put(&b, FIELD_USAGE, s->usage);
-    put_snapshots(&b, s);
-    record_put(&b, FIELD_DELETED, (uint64_t)s->deleted);
-    record_put(&b, FIELD_PURGE_AT, (uint64_t)s->purge_at);
-    record_put(&b, FIELD_DELETED_COUNT, s->deleted_count);
-    record_put(&b, FIELD_BLOCKED_UNTIL, (uint64_t)s->blocked_until);
-    record_put(&b, FIELD_QUOTA_RAISED, (uint64_t)s->quota_raised);
-    record_put(&b, FIELD_IOPS_RAISED, (uint64_t)s->iops_raised);
-    record_put(&b, FIELD_MIBPS_RAISED, (uint64_t)s->mibps_raised);
+    record_write(&b, &SHARE_RECORD, s);
     return buf_str(&b);
 }
 
@@ -117,127 +113,11 @@ struct err share_save_snapshot(struct txn *t, const struct share *s,
 {
     struct arena *a = txn_arena(t);
     struct buf b = buf_in(a);
-    record_put(&b, FIELD_ETAG, (uint64_t)snapshot->etag);
-    record_put(&b, FIELD_LAST_MODIFIED, (uint64_t)snapshot->last_modified);
-    record_put_bytes(&b, FIELD_METADATA, snapshot->metadata);
-    put_settings(&b, &snapshot->settings);
-    put_lease(&b, &snapshot->lease);
-    record_put(&b, FIELD_USAGE, snapshot->usage);
+    record_write(&b, &SHARE_SNAPSHOT_RECORD, snapshot);
     return txn_put(t, file_key_snapshot(a, s->incarnation, snapshot->stamp), buf_str(&b));
 }
 
 /* ---- reading ---- */
-
-static bool take_setting(struct share_settings *s, const struct record_field *field)
-{
-    switch (field->number) {
-    case FIELD_QUOTA:
-        s->quota_gib = field->value;
-        return true;
-    case FIELD_TIER:
-        s->tier = (enum share_tier)field->value;
-        return true;
-    case FIELD_SQUASH:
-        s->squash = (enum share_squash)field->value;
-        return true;
-    case FIELD_SNAPSHOT_DIRECTORY:
-        s->snapshot_directory = field->value != 0;
-        return true;
-    case FIELD_DIRECTORY_LEASE:
-        s->directory_lease = field->value != 0;
-        return true;
-    case FIELD_BURSTING:
-        s->bursting = field->value != 0;
-        return true;
-    case FIELD_BURSTING_MIBPS:
-        s->bursting_mibps = field->value;
-        return true;
-    case FIELD_BURSTING_IOPS:
-        s->bursting_iops = field->value;
-        return true;
-    case FIELD_MIBPS:
-        s->provisioned_mibps = field->value;
-        return true;
-    case FIELD_IOPS:
-        s->provisioned_iops = field->value;
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool take_snapshots(struct share *s, struct str bytes)
-{
-    struct reader r = reader_of(bytes);
-    int64_t stamp = 0;
-    while (r.n > 0 && s->snapshot_count < SHARE_SNAPSHOTS_MAX) {
-        stamp += (int64_t)read_varint(&r);
-        s->snapshots[s->snapshot_count++] = stamp;
-    }
-    return reader_done(&r);
-}
-
-static bool take_raise(struct share *s, const struct record_field *field)
-{
-    int64_t *const times[] = {&s->quota_raised, &s->iops_raised, &s->mibps_raised};
-    if (field->number < FIELD_QUOTA_RAISED || field->number > FIELD_MIBPS_RAISED)
-        return false;
-    *times[field->number - FIELD_QUOTA_RAISED] = (int64_t)field->value;
-    return true;
-}
-
-static bool take_field(struct share *s, const struct record_field *field)
-{
-    switch (field->number) {
-    case FIELD_INCARNATION:
-        s->incarnation = field->value;
-        return true;
-    case FIELD_ETAG:
-        s->etag = (int64_t)field->value;
-        return true;
-    case FIELD_LAST_MODIFIED:
-        s->last_modified = (int64_t)field->value;
-        return true;
-    case FIELD_CREATED:
-        s->created = (int64_t)field->value;
-        return true;
-    case FIELD_PROTOCOL:
-        s->protocol = (enum share_protocol)field->value;
-        return true;
-    case FIELD_TIER_CHANGED:
-        s->tier_changed = (int64_t)field->value;
-        return true;
-    case FIELD_METADATA:
-        s->metadata = field->bytes;
-        return true;
-    case FIELD_ACL:
-        s->acl = field->bytes;
-        return true;
-    case FIELD_LEASE:
-        return lease_decode(field->bytes, &s->lease);
-    case FIELD_USAGE:
-        s->usage = field->value;
-        return true;
-    case FIELD_SNAPSHOTS:
-        return take_snapshots(s, field->bytes);
-    case FIELD_DELETED:
-        s->deleted = (int64_t)field->value;
-        return true;
-    case FIELD_PURGE_AT:
-        s->purge_at = (int64_t)field->value;
-        return true;
-    case FIELD_DELETED_COUNT:
-        s->deleted_count = field->value;
-        return true;
-    case FIELD_BLOCKED_UNTIL:
-        s->blocked_until = (int64_t)field->value;
-        return true;
-    default:
-        if (!take_raise(s, field))
-            (void)take_setting(&s->settings, field);
-        return true;
-    }
-}
 
 /* Without the array of snapshots, which is long and mostly unused. */
 static void clear(struct share *s)
@@ -249,13 +129,8 @@ static void clear(struct share *s)
 
 struct err share_decode(struct str row, struct share *out)
 {
-    struct reader r = reader_of(row);
-    struct record_field field;
     clear(out);
-    while (record_next(&r, &field))
-        if (!take_field(out, &field))
-            return err_new(ERR_CORRUPT);
-    return reader_ok(&r) ? OK : err_new(ERR_CORRUPT);
+    return record_read(row, &SHARE_RECORD, out) ? OK : err_new(ERR_CORRUPT);
 }
 
 struct err share_load(struct txn *t, struct share *out)
@@ -268,24 +143,8 @@ struct err share_load(struct txn *t, struct share *out)
 
 struct err share_decode_snapshot(struct str row, int64_t stamp, struct share_snapshot *out)
 {
-    struct reader r = reader_of(row);
-    struct record_field field;
     *out = (struct share_snapshot){.stamp = stamp};
-    while (record_next(&r, &field)) {
-        if (field.number == FIELD_ETAG)
-            out->etag = (int64_t)field.value;
-        else if (field.number == FIELD_LAST_MODIFIED)
-            out->last_modified = (int64_t)field.value;
-        else if (field.number == FIELD_METADATA)
-            out->metadata = field.bytes;
-        else if (field.number == FIELD_USAGE)
-            out->usage = field.value;
-        else if (field.number == FIELD_LEASE && !lease_decode(field.bytes, &out->lease))
-            return err_new(ERR_CORRUPT);
-        else
-            (void)take_setting(&out->settings, &field);
-    }
-    return reader_ok(&r) ? OK : err_new(ERR_CORRUPT);
+    return record_read(row, &SHARE_SNAPSHOT_RECORD, out) ? OK : err_new(ERR_CORRUPT);
 }
 
 struct err share_load_snapshot(struct txn *t, const struct share *s, int64_t stamp,

@@ -3,7 +3,7 @@
 #include "service/queue/page.h"
 
 #include "service/common/pairs.h"
-#include "service/common/record.h"
+#include "service/common/records.h"
 
 struct str queue_partition(struct arena *a, struct str account, struct str queue)
 {
@@ -17,26 +17,24 @@ struct str queue_partition(struct arena *a, struct str account, struct str queue
 
 /* ---- the properties row ---- */
 
-enum properties_field { PROPERTIES_METADATA = 1, PROPERTIES_POLICIES };
-
 struct properties {
     bool exists;
     struct str metadata;
     struct str policies;
 };
 
+#define PROPERTY(number, member) RECORD_MEMBER(struct properties, number, member)
+static const struct record_member PROPERTIES_MEMBERS[] = {
+    PROPERTY(1, metadata),
+    PROPERTY(2, policies),
+};
+#undef PROPERTY
+const struct record_type QUEUE_RECORD = RECORD_TYPE(struct properties, PROPERTIES_MEMBERS);
+
 static struct err properties_decode(struct str value, struct properties *p)
 {
     *p = (struct properties){.exists = str_given(value)};
-    struct reader r = reader_of(value);
-    struct record_field f;
-    while (record_next(&r, &f)) {
-        if (f.number == PROPERTIES_METADATA)
-            p->metadata = f.bytes;
-        else if (f.number == PROPERTIES_POLICIES)
-            p->policies = f.bytes;
-    }
-    return reader_done(&r) ? OK : err_new(ERR_CORRUPT);
+    return record_read(value, &QUEUE_RECORD, p) ? OK : err_new(ERR_CORRUPT);
 }
 
 static struct err properties_read(struct txn *t, struct properties *p)
@@ -55,8 +53,7 @@ static struct err properties_load(struct txn *t, struct properties *p)
 static struct err properties_save(struct txn *t, const struct properties *p)
 {
     struct buf b = buf_in(txn_arena(t));
-    record_put_bytes(&b, PROPERTIES_METADATA, p->metadata);
-    record_put_bytes(&b, PROPERTIES_POLICIES, p->policies);
+    record_write(&b, &QUEUE_RECORD, p);
     return txn_put(t, QUEUE_KEY_PROPERTIES, buf_str(&b));
 }
 

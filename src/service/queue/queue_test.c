@@ -102,6 +102,27 @@ void test_get_queue_metadata(void)
     fixture_release(&f);
 }
 
+static struct err put_recorded(struct txn *t, void *arg)
+{
+    (void)arg;
+    return txn_put(t, QUEUE_KEY_PROPERTIES, STR("\x03\x0b\x04name\x05value\x05\x08policies"));
+}
+
+/* A row as the version before the field tables wrote it. */
+void test_queue_reads_recorded_properties(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    CHECK_OK(fixture_update(&f, put_recorded, NULL));
+    struct queue_properties got = {.arena = &f.arena};
+    CHECK_OK(fixture_view(&f, queue_get_metadata, &got));
+    CHECK_STR(got.metadata, STR("\x04name\x05value"));
+    struct queue_acl acl = {.arena = &f.arena};
+    CHECK_OK(fixture_view(&f, queue_get_acl, &acl));
+    CHECK_STR(acl.policies, STR("policies"));
+    fixture_release(&f);
+}
+
 void test_set_queue_metadata(void)
 {
     struct fixture f;

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "service/common/record.h"
+#include "service/common/records.h"
 #include "service/common/rows.h"
 
 /* ---- keys ---- */
@@ -20,35 +20,36 @@ struct err queue_key_read(struct str key, int64_t *time, uint64_t *page)
 
 /* ---- the state ---- */
 
-/* A state row: a format byte, then numbers at fixed offsets, because every operation reads them
- * and nearly every one writes them, then dead_from if present. Little-endian. */
+/* A state row: a format byte, then little-endian words at fixed places, because every operation
+ * reads them and nearly every one writes them, then dead_from if present. */
+static const struct {
+    const char *name;
+    size_t at;
+} WORDS[] = {
+#define WORD(member)                                  \
+    {                                                 \
+#member, offsetof(struct queue_state, member) \
+    }
+    WORD(incarnation), /* 0 when the queue does not exist */
+    WORD(head),        WORD(tail),  WORD(tail_since),   WORD(untouched),
+    WORD(delayed),     WORD(count), WORD(visible_from), WORD(expires_from),
+#undef WORD
+};
+
 enum {
     STATE_FORM = 0,
-    STATE_AT_INCARNATION = 1, /* 0 when the queue does not exist */
-    STATE_AT_HEAD = 9,
-    STATE_AT_TAIL = 17,
-    STATE_AT_TAIL_SINCE = 25,
-    STATE_AT_UNTOUCHED = 33,
-    STATE_AT_DELAYED = 41,
-    STATE_AT_COUNT = 49,
-    STATE_AT_VISIBLE_FROM = 57,
-    STATE_AT_EXPIRES_FROM = 65,
-    STATE_WORDS_BYTES = 73,
+    STATE_WORDS = sizeof WORDS / sizeof WORDS[0],
+    STATE_WORDS_BYTES = 1 + STATE_WORDS * 8,
     STATE_BYTES_MAX = STATE_WORDS_BYTES + QUEUE_KEY_BYTES_MAX,
 };
 
 static void state_take_words(struct queue_state *s, struct str row)
 {
-    s->incarnation = queue_word_at(row.p + STATE_AT_INCARNATION);
+    for (size_t i = 0; i < STATE_WORDS; i++) {
+        uint64_t word = queue_word_at(row.p + 1 + i * sizeof word);
+        memcpy((char *)s + WORDS[i].at, &word, sizeof word);
+    }
     s->exists = s->incarnation != 0;
-    s->head = queue_word_at(row.p + STATE_AT_HEAD);
-    s->tail = queue_word_at(row.p + STATE_AT_TAIL);
-    s->tail_since = (int64_t)queue_word_at(row.p + STATE_AT_TAIL_SINCE);
-    s->untouched = queue_word_at(row.p + STATE_AT_UNTOUCHED);
-    s->delayed = queue_word_at(row.p + STATE_AT_DELAYED);
-    s->count = queue_word_at(row.p + STATE_AT_COUNT);
-    s->visible_from = (int64_t)queue_word_at(row.p + STATE_AT_VISIBLE_FROM);
-    s->expires_from = (int64_t)queue_word_at(row.p + STATE_AT_EXPIRES_FROM);
     s->dead_from = row.n == STATE_WORDS_BYTES ? STR_NONE : str_from(row, STATE_WORDS_BYTES);
     s->blocked_until = 0;
 }
@@ -56,74 +57,35 @@ static void state_take_words(struct queue_state *s, struct str row)
 /* The older format: a record (service/common/record.h), which has no field 0. It is read from
  * older stores and rewritten in the new format. A deleted queue whose name is blocked is still
  * written this way. */
-enum state_field {
-    STATE_INCARNATION = 1, /* 0 when the queue does not exist */
-    STATE_HEAD,
-    STATE_TAIL,
-    STATE_TAIL_SINCE,
-    STATE_DELAYED,
-    STATE_COUNT,
-    STATE_VISIBLE_FROM, /* stored plus one; absent for QUEUE_TIME_NEVER */
-    STATE_EXPIRES_FROM,
-    STATE_DEAD_FROM,
-    STATE_UNTOUCHED, /* stored plus one; queues older than the field lack it */
-    STATE_BLOCKED_UNTIL,
+#define STATE(number, member)          RECORD_MEMBER(struct queue_state, number, member)
+#define STATE_PLUS_ONE(number, member) RECORD_MEMBER_PLUS_ONE(struct queue_state, number, member)
+static const struct record_member MEMBERS[] = {
+    STATE(1, incarnation),
+    STATE(2, head),
+    STATE(3, tail),
+    STATE(4, tail_since),
+    STATE(5, delayed),
+    STATE(6, count),
+    STATE_PLUS_ONE(7, visible_from),
+    STATE_PLUS_ONE(8, expires_from),
+    STATE(9, dead_from),
+    STATE_PLUS_ONE(10, untouched),
+    STATE(11, blocked_until),
 };
-
-static void state_take(struct queue_state *s, const struct record_field *f)
-{
-    switch (f->number) {
-    case STATE_INCARNATION:
-        s->incarnation = f->value;
-        s->exists = f->value != 0;
-        break;
-    case STATE_HEAD:
-        s->head = f->value;
-        break;
-    case STATE_TAIL:
-        s->tail = f->value;
-        break;
-    case STATE_TAIL_SINCE:
-        s->tail_since = (int64_t)f->value;
-        break;
-    case STATE_DELAYED:
-        s->delayed = f->value;
-        break;
-    case STATE_COUNT:
-        s->count = f->value;
-        break;
-    case STATE_VISIBLE_FROM:
-        s->visible_from = (int64_t)(f->value - 1);
-        break;
-    case STATE_EXPIRES_FROM:
-        s->expires_from = (int64_t)(f->value - 1);
-        break;
-    case STATE_DEAD_FROM:
-        s->dead_from = f->bytes;
-        break;
-    case STATE_UNTOUCHED:
-        s->untouched = f->value;
-        break;
-    case STATE_BLOCKED_UNTIL:
-        s->blocked_until = (int64_t)f->value;
-        break;
-    default:
-        break;
-    }
-}
+#undef STATE
+#undef STATE_PLUS_ONE
+const struct record_type QUEUE_STATE_RECORD = RECORD_TYPE(struct queue_state, MEMBERS);
 
 static bool state_take_record(struct queue_state *s, struct str row)
 {
-    *s = (struct queue_state){.visible_from = QUEUE_TIME_NEVER, .expires_from = QUEUE_TIME_NEVER};
-    struct reader r = reader_of(row);
-    struct record_field f;
-    while (record_next(&r, &f))
-        state_take(s, &f);
-    if (s->untouched > 0)
-        s->untouched--;
-    else if (s->exists)
-        s->untouched = (s->tail >> PAGE_SHIFT) + 1;
-    return reader_done(&r);
+    *s = (struct queue_state){.visible_from = QUEUE_TIME_NEVER,
+                              .expires_from = QUEUE_TIME_NEVER,
+                              .untouched = UINT64_MAX};
+    bool good = record_read(row, &QUEUE_STATE_RECORD, s);
+    s->exists = s->incarnation != 0;
+    if (s->untouched == UINT64_MAX) /* the row is older than the field */
+        s->untouched = s->exists ? (s->tail >> PAGE_SHIFT) + 1 : 0;
+    return good;
 }
 
 struct err queue_state_decode(struct str value, struct queue_state *s)
@@ -159,22 +121,18 @@ static void state_put_words(char *row, const struct queue_state *s)
     if (!s->exists)
         s = &none;
     row[0] = STATE_FORM;
-    queue_put_word_at(row + STATE_AT_INCARNATION, s->incarnation);
-    queue_put_word_at(row + STATE_AT_HEAD, s->head);
-    queue_put_word_at(row + STATE_AT_TAIL, s->tail);
-    queue_put_word_at(row + STATE_AT_TAIL_SINCE, (uint64_t)s->tail_since);
-    queue_put_word_at(row + STATE_AT_UNTOUCHED, s->untouched);
-    queue_put_word_at(row + STATE_AT_DELAYED, s->delayed);
-    queue_put_word_at(row + STATE_AT_COUNT, s->count);
-    queue_put_word_at(row + STATE_AT_VISIBLE_FROM, (uint64_t)s->visible_from);
-    queue_put_word_at(row + STATE_AT_EXPIRES_FROM, (uint64_t)s->expires_from);
+    for (size_t i = 0; i < STATE_WORDS; i++) {
+        uint64_t word;
+        memcpy(&word, (const char *)s + WORDS[i].at, sizeof word);
+        queue_put_word_at(row + 1 + i * sizeof word, word);
+    }
 }
 
 static struct err state_save_blocked(struct txn *t, const struct queue_state *s)
 {
     struct buf b = buf_in(txn_arena(t));
-    record_put_bytes(&b, STATE_DEAD_FROM, s->dead_from);
-    record_put(&b, STATE_BLOCKED_UNTIL, (uint64_t)s->blocked_until);
+    assert(s->incarnation == 0);
+    record_write(&b, &QUEUE_STATE_RECORD, s);
     return txn_put(t, QUEUE_KEY_STATE, buf_str(&b));
 }
 

@@ -2,37 +2,39 @@
 /* Tables themselves: making, deleting, listing, their access policies. */
 #include <assert.h>
 
-#include "service/common/record.h"
+#include "service/common/records.h"
 #include "service/common/rows.h"
 #include "service/table/entity.h"
 #include "service/table/table_internal.h"
 
-enum { FIELD_ID = 1, FIELD_NAME = 2, FIELD_ACL = 3 };
-enum { FIELD_BLOCKED_UNTIL = 1 };         /* of a blocked name's row */
 enum { TABLE_UNBLOCKED_AT_ONCE_MAX = 8 }; /* rows that the deletion of a table takes away */
+
+#define TABLE(number, member) RECORD_MEMBER(struct table, number, member)
+static const struct record_member TABLE_MEMBERS[] = {
+    TABLE(1, id),
+    TABLE(2, name),
+    TABLE(3, acl),
+};
+#undef TABLE
+const struct record_type TABLE_RECORD = RECORD_TYPE(struct table, TABLE_MEMBERS);
+
+/* The row of a name that cannot be taken yet. */
+struct blocked {
+    int64_t until;
+};
+static const struct record_member BLOCKED_MEMBERS[] = {RECORD_MEMBER(struct blocked, 1, until)};
+const struct record_type TABLE_BLOCKED_RECORD = RECORD_TYPE(struct blocked, BLOCKED_MEMBERS);
 
 bool table_decode(struct str row, struct table *out)
 {
-    struct reader r = reader_of(row);
-    struct record_field field;
     *out = (struct table){0};
-    while (record_next(&r, &field)) {
-        if (field.number == FIELD_ID)
-            out->id = field.value;
-        else if (field.number == FIELD_NAME)
-            out->name = field.bytes;
-        else if (field.number == FIELD_ACL)
-            out->acl = field.bytes;
-    }
-    return reader_ok(&r) && out->id != 0 && str_given(out->name);
+    return record_read(row, &TABLE_RECORD, out) && out->id != 0 && str_given(out->name);
 }
 
 static struct err put_table(struct txn *t, struct str key, const struct table *table)
 {
     struct buf row = buf_in(txn_arena(t));
-    record_put(&row, FIELD_ID, table->id);
-    record_put_bytes(&row, FIELD_NAME, table->name);
-    record_put_bytes(&row, FIELD_ACL, table->acl);
+    record_write(&row, &TABLE_RECORD, table);
     return txn_put(t, key, buf_str(&row));
 }
 
@@ -75,13 +77,11 @@ static struct str blocked_key(struct txn *t, struct str name)
 
 static struct err blocked_decode(struct str row, int64_t *until)
 {
-    struct reader r = reader_of(row);
-    struct record_field field;
-    *until = 0;
-    while (record_next(&r, &field))
-        if (field.number == FIELD_BLOCKED_UNTIL)
-            *until = (int64_t)field.value;
-    return reader_ok(&r) ? OK : err_new(ERR_CORRUPT);
+    struct blocked blocked = {0};
+    if (!record_read(row, &TABLE_BLOCKED_RECORD, &blocked))
+        return err_new(ERR_CORRUPT);
+    *until = blocked.until;
+    return OK;
 }
 
 /* ERR_TABLE_BEING_DELETED while the name is blocked; takes the row away when it is over. */
@@ -117,7 +117,8 @@ static struct err block_name(struct txn *t, struct str name, int64_t ticks)
     struct err error = unblock_some(t, c);
     cursor_close(c);
     TRY(error);
-    record_put(&row, FIELD_BLOCKED_UNTIL, (uint64_t)(txn_now(t) + ticks));
+    struct blocked blocked = {txn_now(t) + ticks};
+    record_write(&row, &TABLE_BLOCKED_RECORD, &blocked);
     return txn_put(t, blocked_key(t, name), buf_str(&row));
 }
 
