@@ -153,14 +153,26 @@ static ssize_t send_some(struct smb_conn *c)
     return stream_send_file(&c->stream, part->fd, part->file_offset, part->length);
 }
 
+static void close_broken(struct loop_task *task)
+{
+    struct smb_conn *c = CONTAINER_OF(task, struct smb_conn, close_later);
+    smb_conn_close(c);
+    smb_conn_work_done(c);
+}
+
+/* A failed send does not close the connection at once: answers are queued in the middle of ending
+ * sessions, trees and handles, which closing would begin again. */
 static void conn_send(struct smb_conn *c)
 {
-    while (c->output != NULL && c->stream.may_send) {
+    while (c->output != NULL && c->stream.may_send && !c->broken) {
         ssize_t n = send_some(c);
         if (n == STREAM_AGAIN)
             return;
         if (n < 0) {
-            smb_conn_close(c);
+            c->broken = true;
+            c->under_way++;
+            c->close_later.run = close_broken;
+            loop_post(c->loop, &c->close_later);
             return;
         }
         note_sent(c, (size_t)n);
@@ -169,7 +181,7 @@ static void conn_send(struct smb_conn *c)
 
 void smb_conn_queue(struct smb_conn *c, struct smb_block *message)
 {
-    if (c->closed) {
+    if (c->closed || c->broken) {
         smb_block_give(c->blocks, message);
         return;
     }
@@ -259,6 +271,8 @@ static void arrive(struct run *r, struct err outcome)
 static void leave_loop(struct smb_request *q)
 {
     struct smb_conn *c = q->conn;
+    if (c->broken)
+        smb_conn_close(c);
     if (c->closed) {
         c->moving = NULL;
         q->then(q, err_new(ERR_IO));
@@ -327,7 +341,7 @@ static void let_calls_pass(struct smb_conn *c)
 static void conn_receive(struct smb_conn *c)
 {
     /* A client that does not take its answers is not listened to either. */
-    while (!c->closed && !c->reads_later && c->moving == NULL &&
+    while (!c->closed && !c->broken && !c->reads_later && c->moving == NULL &&
            c->output_bytes < output_limit(c)) {
         ssize_t n = receive_some(c);
         if (n == 0)
@@ -356,7 +370,6 @@ static void conn_ready(struct loop_watch *watch, uint32_t events)
 {
     struct smb_conn *c = (struct smb_conn *)watch;
     stream_note(&c->stream, events);
-    /* Sending may close the connection as well. */
     c->under_way++;
     conn_send(c);
     (void)recount(c);

@@ -74,6 +74,8 @@ struct smb_conn {
     bool reads_later;          /* it is posted */
     struct smb_block *output, **output_tail;
     size_t output_bytes;
+    struct loop_task close_later; /* closes it after a failed send */
+    bool broken;                  /* it is posted; nothing is sent any more */
 
     /* What was negotiated. */
     enum smb_dialect dialect;

@@ -175,23 +175,40 @@ static void pause_here(struct loop_task *task)
         ;
 }
 
+static void post_pause(struct smb_fixture *f, struct pause *pause)
+{
+    *pause = (struct pause){.task.run = pause_here};
+    CHECK(sem_init(&pause->reached, 0, 0) == 0 && sem_init(&pause->go_on, 0, 0) == 0);
+    loop_post(f->loop, &pause->task);
+}
+
+static void pause_loop(struct smb_fixture *f, struct pause *pause)
+{
+    post_pause(f, pause);
+    CHECK(sem_wait(&pause->reached) == 0);
+}
+
+/* The peer has left in the pause: what is done now cannot be told to it. */
+static void go_on_without(struct smb_peer *p, struct pause *pause)
+{
+    CHECK(close(p->fd) == 0);
+    p->fd = -1;
+    CHECK(sem_post(&pause->go_on) == 0);
+    WAIT_UNTIL(smb_server_connections(p->f->server) == 1);
+    CHECK(sem_destroy(&pause->reached) == 0 && sem_destroy(&pause->go_on) == 0);
+}
+
 /* The server reads the command when its client has closed the connection: the interim answer
  * cannot be sent. */
 static void ask_and_leave(struct smb_peer *p, uint16_t command, struct str body)
 {
-    struct pause pause = {.task.run = pause_here};
+    struct pause pause;
     struct buf message = buf_in(&p->f->arena);
-    CHECK(sem_init(&pause.reached, 0, 0) == 0 && sem_init(&pause.go_on, 0, 0) == 0);
-    loop_post(p->f->loop, &pause.task);
-    CHECK(sem_wait(&pause.reached) == 0);
+    pause_loop(p->f, &pause);
     smb_peer_add(p, &message, &(struct smb_header){.command = command, .tree_id = SMB_TREE_DISK},
                  body);
     smb_peer_send(p, buf_str(&message));
-    CHECK(close(p->fd) == 0);
-    p->fd = -1;
-    CHECK(sem_post(&pause.go_on) == 0);
-    WAIT_UNTIL(smb_server_connections(p->f->server) == 1);
-    CHECK(sem_destroy(&pause.reached) == 0 && sem_destroy(&pause.go_on) == 0);
+    go_on_without(p, &pause);
 }
 
 static struct str notify_body(struct smb_fixture *f, struct smb_file_id id)
@@ -206,16 +223,59 @@ static struct str notify_body(struct smb_fixture *f, struct smb_file_id id)
     return buf_str(&b);
 }
 
+static struct smb_file_id open_root(struct smb_peer *p)
+{
+    struct smb_wanted root = {.name = "", .sharing = SMB_ALL_SHARED, .disposition = SMB_OPEN_IF};
+    struct smb_answer a = smb_peer_ask(p, SMB_CREATE, smb_body_create(p->f, &root));
+    return smb_created(&a);
+}
+
+static void check_alive(struct smb_peer *p)
+{
+    CHECK_INT(smb_peer_ask(p, SMB_ECHO, echo()).header.status, STATUS_SUCCESS);
+}
+
 void test_smb_leaving_before_the_interim_answer_ends_a_notify(void)
 {
     struct smb_fixture f;
     smb_fixture_begin(&f);
     struct smb_peer p = smb_peer_in_session(&f), stays = smb_peer_in_session(&f);
-    struct smb_wanted directory = {
-        .name = "", .sharing = SMB_ALL_SHARED, .disposition = SMB_OPEN_IF};
-    struct smb_answer a = smb_peer_ask(&p, SMB_CREATE, smb_body_create(&f, &directory));
-    ask_and_leave(&p, SMB_CHANGE_NOTIFY, notify_body(&f, smb_created(&a)));
-    CHECK_INT(smb_peer_ask(&stays, SMB_ECHO, echo()).header.status, STATUS_SUCCESS);
+    ask_and_leave(&p, SMB_CHANGE_NOTIFY, notify_body(&f, open_root(&p)));
+    check_alive(&stays);
+    smb_fixture_end(&f);
+}
+
+/* What ends a handle answers the requests that wait for it, and the answers cannot be sent. */
+void test_smb_leaving_while_a_tree_ends_with_a_notify(void)
+{
+    struct smb_fixture f;
+    smb_fixture_begin(&f);
+    struct smb_peer p = smb_peer_in_session(&f), stays = smb_peer_in_session(&f);
+    struct smb_answer a = smb_peer_ask(&p, SMB_CHANGE_NOTIFY, notify_body(&f, open_root(&p)));
+    CHECK_INT(a.header.status, STATUS_PENDING);
+    ask_and_leave(&p, SMB_TREE_DISCONNECT, echo());
+    check_alive(&stays);
+    smb_fixture_end(&f);
+}
+
+void test_smb_leaving_while_its_account_goes_ends_a_notify(void)
+{
+    struct smb_fixture f;
+    struct pause first, second;
+    smb_fixture_begin(&f);
+    struct smb_peer p = smb_peer_logged_in(&f, &(struct smb_login){0});
+    struct smb_peer stays = smb_peer_new(&f);
+    struct smb_answer a = smb_peer_ask(&p, SMB_CHANGE_NOTIFY, notify_body(&f, open_root(&p)));
+    CHECK_INT(a.header.status, STATUS_PENDING);
+    /* The second pause and the end of the session run in one turn: the loop does not see in between
+     * that the connection is closed. */
+    pause_loop(&f, &first);
+    post_pause(&f, &second);
+    CHECK_OK(accounts_remove(f.accounts, STR("acct")));
+    CHECK(sem_post(&first.go_on) == 0 && sem_wait(&second.reached) == 0);
+    go_on_without(&p, &second);
+    CHECK(sem_destroy(&first.reached) == 0 && sem_destroy(&first.go_on) == 0);
+    smb_peer_cut(&stays);
     smb_fixture_end(&f);
 }
 
@@ -230,6 +290,6 @@ void test_smb_leaving_before_the_interim_answer_ends_a_lock(void)
     CHECK_INT(smb_peer_ask(&stays, SMB_LOCK, smb_body_lock(&f, held, &all, 1)).header.status,
               STATUS_SUCCESS);
     ask_and_leave(&p, SMB_LOCK, smb_body_lock(&f, id, &all, 1));
-    CHECK_INT(smb_peer_ask(&stays, SMB_ECHO, echo()).header.status, STATUS_SUCCESS);
+    check_alive(&stays);
     smb_fixture_end(&f);
 }

@@ -297,7 +297,7 @@ void smb_pending(struct smb_request *q)
      * GMAC's nonce is made of. */
     smb_header_put(&m->answer, &h);
     put_error_body(&m->answer);
-    /* Sending may fail and close the connection, which cancels the requests in this list. */
+    /* In this list before anything is sent: whoever closes the connection cancels what is in it. */
     q->wait_next = c->waiting;
     if (c->waiting != NULL)
         c->waiting->wait_previous = q;

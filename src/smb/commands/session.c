@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "smb/commands/session.h"
 
+#include <assert.h>
 #include <openssl/crypto.h>
 #include <stdlib.h>
 
@@ -161,8 +162,10 @@ void smb_channel_end(struct smb_channel *c)
 
 void smb_sessions_end(struct smb_conn *c)
 {
-    while (c->channels != NULL)
+    while (c->channels != NULL) {
+        assert(!c->channels->session->ended); /* it would have no channels */
         smb_channel_end(c->channels);
+    }
 }
 
 /* ---- keys that are the account's no more ---- */
