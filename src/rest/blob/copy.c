@@ -13,7 +13,7 @@
 #include "rest/copy/from_url.h"
 #include "rest/metadata.h"
 #include "rest/server.h"
-#include "service/blob/incremental.h"
+#include "service/blob/copy/incremental.h"
 
 enum { STEPS_AT_ONCE = 64 };
 

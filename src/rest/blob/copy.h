@@ -4,7 +4,7 @@
 #define REST_BLOB_COPY_H
 
 #include "rest/copy/source.h"
-#include "service/blob/copy.h"
+#include "service/blob/copy/copy.h"
 
 /* Metadata, tags, tier, priority and seal of the copy. */
 struct err blob_read_copy_wishes(struct rest_call *call, struct blob_copy_wishes *out);

@@ -14,7 +14,7 @@
 #include "rest/metadata.h"
 #include "rest/range.h"
 #include "rest/structured_body.h"
-#include "service/blob/copy_state.h"
+#include "service/blob/copy/copy_state.h"
 #include "service/blob/touch.h"
 #include "service/common/etag.h"
 

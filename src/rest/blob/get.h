@@ -5,7 +5,7 @@
 
 #include "rest/call.h"
 #include "service/blob/blob.h"
-#include "service/blob/copy_state.h"
+#include "service/blob/copy/copy_state.h"
 
 struct get_blob {
     struct blob_get_args args; /* first: run's argument */

@@ -12,7 +12,7 @@
 #include "rest/listing.h"
 #include "rest/metadata.h"
 #include "rest/server.h"
-#include "service/blob/copy_state.h"
+#include "service/blob/copy/copy_state.h"
 #include "service/common/etag.h"
 #include "service/common/name.h"
 #include "service/common/pairs.h"

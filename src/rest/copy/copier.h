@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Carries on with copies to blobs and files that were not done at once: a few threads, each of
  * which takes a step of one copy after the other, so that none waits for another to end. What is to
- * be done is in the store (service/blob/copy_job.h), so it goes on after a restart. */
+ * be done is in the store (service/blob/copy/copy_job.h), so it goes on after a restart. */
 #ifndef REST_COPY_COPIER_H
 #define REST_COPY_COPIER_H
 

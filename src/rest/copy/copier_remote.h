@@ -5,7 +5,7 @@
 #define REST_COPY_COPIER_REMOTE_H
 
 #include "net/dial.h"
-#include "service/blob/copy_job.h"
+#include "service/blob/copy/copy_job.h"
 
 struct remote_step {
     struct store *store;

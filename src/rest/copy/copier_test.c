@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "service/blob/copy_fixture.h"
+#include "service/blob/copy/copy_fixture.h"
 
 enum { COPIES = 6, HANDS = 3 };
 

@@ -7,7 +7,7 @@
 
 #include "core/uri.h"
 #include "rest/second.h"
-#include "service/blob/source.h"
+#include "service/blob/copy/source.h"
 
 struct source_url {
     struct str url;   /* as sent */

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "service/blob/copy_state.h"
+#include "service/blob/copy/copy_state.h"
 #include "service/blob/keep.h"
 #include "service/blob/protect.h"
 #include "service/blob/sweep.h"

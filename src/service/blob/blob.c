@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/blob.h"
 
-#include "service/blob/copy_state.h"
+#include "service/blob/copy/copy_state.h"
 #include "service/blob/page.h"
 #include "service/blob/path/path_move.h"
 #include "service/blob/path/path_trash.h"

@@ -3,8 +3,8 @@
  * and are written with the same bytes. A field that is added later does not belong here. */
 #include "core/test.h"
 #include "service/blob/block.h"
-#include "service/blob/copy_job.h"
-#include "service/blob/copy_state.h"
+#include "service/blob/copy/copy_job.h"
+#include "service/blob/copy/copy_state.h"
 #include "service/common/policy.h"
 #include "service/common/records.h"
 #include "service/common/service_properties.h"

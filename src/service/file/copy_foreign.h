@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copying what is no file of this server into a file: a blob of it, whose extents the file then
- * names too, or something on another server. It is a job (service/blob/copy_job.h) in the share's
- * partition, under the id of the file, that the copier carries on with. */
+ * names too, or something on another server. It is a job (service/blob/copy/copy_job.h) in the
+ * share's partition, under the id of the file, that the copier carries on with. */
 #ifndef SERVICE_FILE_COPY_FOREIGN_H
 #define SERVICE_FILE_COPY_FOREIGN_H
 
-#include "service/blob/copy_job.h"
+#include "service/blob/copy/copy_job.h"
 #include "service/file/access.h"
 
 struct copy_foreign {

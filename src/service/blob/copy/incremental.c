@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/blob/incremental.h"
+#include "service/blob/copy/incremental.h"
 
 #include "service/blob/page.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/blob/copy.h"
+#include "service/blob/copy/copy.h"
 
 #include "service/blob/keep.h"
 #include "service/blob/page.h"

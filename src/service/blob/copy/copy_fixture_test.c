@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/blob/copy_fixture.h"
+#include "service/blob/copy/copy_fixture.h"
 
 #include "service/blob/append.h"
 #include "service/blob/page.h"

@@ -5,7 +5,7 @@
 #define SERVICE_BLOB_COPY_FIXTURE_H
 
 #include "service/blob/blob_fixture.h"
-#include "service/blob/copy.h"
+#include "service/blob/copy/copy.h"
 
 /* All of the blob, not looked for yet; and looking for it. */
 struct blob_source cf_source(struct blob_fixture *f, const char *name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/blob/copy.h"
+#include "service/blob/copy/copy.h"
 
 #include "service/blob/append.h"
-#include "service/blob/copy_fixture.h"
+#include "service/blob/copy/copy_fixture.h"
 #include "service/blob/page.h"
 #include "service/blob/tier.h"
 #include "service/common/fault_fixture.h"

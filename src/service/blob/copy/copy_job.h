@@ -11,7 +11,7 @@
 #ifndef SERVICE_BLOB_COPY_JOB_H
 #define SERVICE_BLOB_COPY_JOB_H
 
-#include "service/blob/source.h"
+#include "service/blob/copy/source.h"
 
 #define BLOB_KEY_COPIES    STR("y")
 #define BLOB_COPY_TIME_MAX (14 * TICKS_PER_DAY)

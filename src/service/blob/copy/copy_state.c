@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/blob/copy_state.h"
+#include "service/blob/copy/copy_state.h"
 
 #include "service/common/records.h"
 

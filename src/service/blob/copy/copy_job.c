@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/blob/copy_job.h"
+#include "service/blob/copy/copy_job.h"
 
 #include <assert.h>
 

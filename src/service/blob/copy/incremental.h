@@ -5,7 +5,7 @@
 #ifndef SERVICE_BLOB_INCREMENTAL_H
 #define SERVICE_BLOB_INCREMENTAL_H
 
-#include "service/blob/copy_job.h"
+#include "service/blob/copy/copy_job.h"
 
 /* A part of the source, holes included. */
 struct blob_patch {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/blob/copy_job.h"
+#include "service/blob/copy/copy_job.h"
 
 #include "service/blob/append.h"
-#include "service/blob/copy_fixture.h"
-#include "service/blob/incremental.h"
+#include "service/blob/copy/copy_fixture.h"
+#include "service/blob/copy/incremental.h"
 #include "service/blob/page.h"
 
 /* ---- a copy that takes more than one transaction ---- */

@@ -4,7 +4,7 @@
 #ifndef SERVICE_BLOB_COPY_H
 #define SERVICE_BLOB_COPY_H
 
-#include "service/blob/copy_job.h"
+#include "service/blob/copy/copy_job.h"
 
 /* What the client wants otherwise than the source has it. */
 struct blob_copy_wishes {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/blob/source.h"
+#include "service/blob/copy/source.h"
 
 #include "service/blob/page.h"
 #include "service/common/rows.h"

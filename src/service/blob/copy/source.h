@@ -6,7 +6,7 @@
 #define SERVICE_BLOB_SOURCE_H
 
 #include "service/blob/blob.h"
-#include "service/blob/copy_state.h"
+#include "service/blob/copy/copy_state.h"
 #include "service/common/interval_copy.h"
 
 enum { BLOB_SOURCE_PIECES = 1024 }; /* that one transaction takes over */
