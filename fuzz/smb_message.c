@@ -10,13 +10,10 @@
 #include <unistd.h>
 
 #include "core/mem.h"
-#include "engine/mem/mem.h"
 #include "service/file/keys.h"
-#include "service/file/opens/opens.h"
-#include "service/file/share.h"
 #include "smb/commands/session.h"
 #include "smb/message.h"
-#include "smb/server.h"
+#include "smb_world.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,56 +23,29 @@ static const char ZEROS[4096];
 
 struct world {
     struct loop_task task; /* first: looks at every turn of the loop */
-    struct clock clock;
-    struct store store;
-    struct accounts *accounts;
-    struct loop *loop;
-    struct pool *pool;
-    struct smb_server *server;
+    struct smb_fuzz_world on;
     struct smb_conn *conn;
     int client;
     unsigned turns;
     bool shut;
 };
 
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
-
 static void begin(struct world *w)
 {
     *w = (struct world){0};
-    clock_init_system(&w->clock);
-    w->store = (struct store){
-        .engine = engine_mem_new(&w->clock), .clock = &w->clock, .opens = opens_new()};
-    w->accounts = accounts_new();
-    require(!err_is(loop_new(&w->loop)) && !err_is(pool_new(1, &w->pool)));
-    struct smb_world world = {.loops = &w->loop,
-                              .loop_count = 1,
-                              .pool = w->pool,
-                              .accounts = w->accounts,
-                              .store = &w->store};
-    struct smb_options options = {.encryption = SMB_ENCRYPTION_PREFERRED};
-    require(!err_is(smb_server_new(&world, &options, &w->server)));
+    smb_fuzz_begin(&w->on);
     int ends[2];
     struct sockaddr_storage peer = {.ss_family = AF_INET};
     require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
     w->client = ends[1];
-    w->conn = smb_conn_open(w->server, w->loop, ends[0], &peer);
+    w->conn = smb_conn_open(w->on.server, w->on.loop, ends[0], &peer);
     require(w->conn != NULL);
 }
 
 static void end(struct world *w)
 {
     (void)close(w->client);
-    pool_free(w->pool);
-    smb_server_free(w->server);
-    engine_close(w->store.engine);
-    opens_free(w->store.opens);
-    loop_free(w->loop);
-    accounts_free(w->accounts);
+    smb_fuzz_end(&w->on);
 }
 
 /* ---- a session without a key ---- */
@@ -98,11 +68,9 @@ static void authenticate(struct world *w)
     struct arena a;
     arena_init(&a, 1 << 20);
     struct str partition = file_partition(&a, STR("acct"), STR("share"));
-    struct share_args args = {.arena = &a};
-    require(!err_is(engine_update_wait(w->store.engine, partition, file_create_share, &args)));
     struct smb_session *s = MEM_NEW(struct smb_session);
-    s->server = w->server;
-    s->loop = w->loop;
+    s->server = w->on.server;
+    s->loop = w->on.loop;
     s->id = SESSION_ID;
     s->refs = 1;
     s->established = true;
@@ -115,7 +83,7 @@ static void authenticate(struct world *w)
     char *bytes = mem_alloc(partition.n);
     memcpy(bytes, partition.p, partition.n);
     disk->partition = (struct str){bytes, partition.n};
-    disk->incarnation = args.share.incarnation;
+    disk->incarnation = w->on.incarnation;
     (void)add_tree(s, true);
     arena_release(&a);
 }
@@ -175,8 +143,8 @@ static void look(struct loop_task *task)
     char answers[4096];
     while (recv(w->client, answers, sizeof answers, MSG_DONTWAIT) > 0)
         ;
-    if (smb_server_connections(w->server) == 0) {
-        loop_stop(w->loop);
+    if (smb_server_connections(w->on.server) == 0) {
+        loop_stop(w->on.loop);
         return;
     }
     /* The connection lives while it is counted. What waits for ever is cut off with it. */
@@ -185,7 +153,7 @@ static void look(struct loop_task *task)
         (void)shutdown(w->client, SHUT_WR);
         w->shut = true;
     }
-    loop_post(w->loop, &w->task);
+    loop_post(w->on.loop, &w->task);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -202,8 +170,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         send_records(&w, str_from(input, 1));
     }
     w.task.run = look;
-    loop_post(w.loop, &w.task);
-    loop_run(w.loop);
+    loop_post(w.on.loop, &w.task);
+    loop_run(w.on.loop);
     end(&w);
     return 0;
 }

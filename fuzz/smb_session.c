@@ -19,14 +19,10 @@
 
 #include "core/log.h"
 #include "core/mem.h"
-#include "engine/mem/mem.h"
-#include "service/file/keys.h"
-#include "service/file/opens/opens.h"
-#include "service/file/share.h"
 #include "smb/message.h"
 #include "smb/open.h"
-#include "smb/server.h"
 #include "smb/smb_user.h"
+#include "smb_world.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -65,12 +61,7 @@ struct client {
 };
 
 struct world {
-    struct clock clock;
-    struct store store;
-    struct accounts *accounts;
-    struct loop *loop;
-    struct pool *pool;
-    struct smb_server *server;
+    struct smb_fuzz_world on;
     pthread_t thread;
     struct reader program;
     struct client clients[CLIENTS];
@@ -80,15 +71,6 @@ struct world {
     unsigned file_count;
     char *frame;
 };
-
-static void require_at(bool holds, int line)
-{
-    if (holds)
-        return;
-    (void)fprintf(stderr, "smb_session.c:%d does not hold\n", line);
-    abort();
-}
-#define require(condition) require_at((condition), __LINE__)
 
 static uint8_t next(struct world *w)
 {
@@ -110,30 +92,13 @@ static void *run_loop(void *arg)
 
 static void begin(struct world *w)
 {
-    struct arena a;
-    struct share_args args = {.arena = &a};
     log_set_level(LOG_ERROR);
-    clock_init_system(&w->clock);
-    arena_init(&a, 1 << 20);
-    w->store = (struct store){
-        .engine = engine_mem_new(&w->clock), .clock = &w->clock, .opens = opens_new()};
-    w->accounts = accounts_new();
-    require(!err_is(accounts_put(w->accounts, STR("acct"), str_of(KEYS[0]), str_of(KEYS[1]))));
-    require(!err_is(loop_new(&w->loop)) && !err_is(pool_new(1, &w->pool)));
-    struct smb_world world = {.loops = &w->loop,
-                              .loop_count = 1,
-                              .pool = w->pool,
-                              .accounts = w->accounts,
-                              .store = &w->store};
-    struct smb_options options = {.encryption = SMB_ENCRYPTION_PREFERRED};
-    require(!err_is(smb_server_new(&world, &options, &w->server)));
-    struct str partition = file_partition(&a, STR("acct"), STR("share"));
-    require(!err_is(engine_update_wait(w->store.engine, partition, file_create_share, &args)));
-    arena_release(&a);
+    smb_fuzz_begin(&w->on);
+    require(!err_is(accounts_put(w->on.accounts, STR("acct"), str_of(KEYS[0]), str_of(KEYS[1]))));
     w->frame = mem_alloc(FRAME_MAX);
     for (unsigned i = 0; i < CLIENTS; i++)
         w->clients[i].fd = -1;
-    require(pthread_create(&w->thread, NULL, run_loop, w->loop) == 0);
+    require(pthread_create(&w->thread, NULL, run_loop, w->on.loop) == 0);
 }
 
 struct task {
@@ -147,7 +112,7 @@ static void on_loop(struct world *w, void (*fn)(struct loop_task *task), int fd)
 {
     struct task t = {.task.run = fn, .w = w, .fd = fd};
     require(sem_init(&t.done, 0, 0) == 0);
-    loop_post(w->loop, &t.task);
+    loop_post(w->on.loop, &t.task);
     while (sem_wait(&t.done) != 0)
         ;
     (void)sem_destroy(&t.done);
@@ -157,14 +122,14 @@ static void join(struct loop_task *task)
 {
     struct task *t = (struct task *)task;
     struct sockaddr_storage peer = {.ss_family = AF_INET};
-    (void)smb_conn_open(t->w->server, t->w->loop, t->fd, &peer);
+    (void)smb_conn_open(t->w->on.server, t->w->on.loop, t->fd, &peer);
     (void)sem_post(&t->done);
 }
 
 static void end_durable(struct loop_task *task)
 {
     struct task *t = (struct task *)task;
-    smb_durable_end(t->w->server);
+    smb_durable_end(t->w->on.server);
     (void)sem_post(&t->done);
 }
 
@@ -186,24 +151,19 @@ static void end(struct world *w)
     for (unsigned i = 0; i < CLIENTS; i++)
         if (w->clients[i].fd >= 0)
             (void)close(w->clients[i].fd);
-    for (unsigned naps = 0; smb_server_connections(w->server) > 0; naps++) {
+    for (unsigned naps = 0; smb_server_connections(w->on.server) > 0; naps++) {
         require(naps < 30000); /* half a minute: something holds a connection */
         (void)usleep(naps < 100 ? 50 : 1000);
     }
     on_loop(w, end_durable, -1);
     on_loop(w, pass, -1);
-    smb_server_usage(w->server, &usage);
+    smb_server_usage(w->on.server, &usage);
     require(usage.sessions == 0);
-    require(smb_opens_count(smb_server_opens(w->server)) == 0);
-    require(!err_is(engine_update_wait(w->store.engine, STR("-"), do_nothing, NULL)));
-    loop_stop(w->loop);
+    require(smb_opens_count(smb_server_opens(w->on.server)) == 0);
+    require(!err_is(engine_update_wait(w->on.store.engine, STR("-"), do_nothing, NULL)));
+    loop_stop(w->on.loop);
     require(pthread_join(w->thread, NULL) == 0);
-    pool_free(w->pool);
-    smb_server_free(w->server);
-    engine_close(w->store.engine);
-    opens_free(w->store.opens);
-    loop_free(w->loop);
-    accounts_free(w->accounts);
+    smb_fuzz_end(&w->on);
     for (unsigned i = 0; i < w->user_count; i++)
         smb_user_release(&w->users[i].user);
     free(w->frame);
@@ -458,9 +418,9 @@ static void step_accounts(struct world *w)
 {
     uint8_t how = next(w);
     if ((how & 1) != 0)
-        (void)!err_is(accounts_remove(w->accounts, STR("acct")));
+        (void)!err_is(accounts_remove(w->on.accounts, STR("acct")));
     if ((how & 2) != 0)
-        (void)!err_is(accounts_put(w->accounts, STR("acct"), str_of(KEYS[how >> 2 & 1]),
+        (void)!err_is(accounts_put(w->on.accounts, STR("acct"), str_of(KEYS[how >> 2 & 1]),
                                    str_of(KEYS[1 + (how >> 3 & 1)])));
 }
 

@@ -8,19 +8,23 @@
 
 /* ---- reading ---- */
 
+bool control_service_of(struct str name, enum service_kind *out)
+{
+    for (unsigned i = 0; i < SERVICE_KIND_COUNT; i++)
+        if (str_eq(name, admin_service_name((enum service_kind)i))) {
+            *out = (enum service_kind)i;
+            return true;
+        }
+    return false;
+}
+
 static struct err read_service(struct json_reader *r, struct json_value v, void *into)
 {
     struct script_match *m = (struct script_match *)((char *)into - AT(script_match, service));
     if (v.kind == JSON_STRING && str_eq(v.text, STR("*")))
         return OK;
-    for (unsigned i = 0; v.kind == JSON_STRING && i < SERVICE_KIND_COUNT; i++) {
-        if (!str_eq(v.text, admin_service_name((enum service_kind)i)))
-            continue;
-        m->service = (enum service_kind)i;
-        m->has_service = true;
-        return OK;
-    }
-    return fields_wrong(r, "service", "is to be blob, queue, table or file");
+    m->has_service = v.kind == JSON_STRING && control_service_of(v.text, &m->service);
+    return m->has_service ? OK : fields_wrong(r, "service", "is to be blob, queue, table or file");
 }
 
 /* A name that no operation has would never fit, and the test would wait for it. */
@@ -283,18 +287,28 @@ void control_put_number(struct json_writer *w, const char *name, uint64_t value)
     json_i64(w, (int64_t)value);
 }
 
+void control_put_service(struct json_writer *w, enum service_kind service)
+{
+    json_name(w, STR("service"));
+    json_string(w, admin_service_name(service));
+}
+
+void control_put_target(struct json_writer *w, const char *account, const char *container,
+                        const char *object)
+{
+    control_put_text(w, "account", account);
+    control_put_text(w, "container", container);
+    control_put_text(w, "object", object);
+}
+
 void control_put_match(struct json_writer *w, const struct script_match *m)
 {
     json_name(w, STR("match"));
     json_open(w, '{');
-    if (m->has_service) {
-        json_name(w, STR("service"));
-        json_string(w, admin_service_name(m->service));
-    }
+    if (m->has_service)
+        control_put_service(w, m->service);
     control_put_text(w, "operation", m->operation);
-    control_put_text(w, "account", m->account);
-    control_put_text(w, "container", m->container);
-    control_put_text(w, "object", m->object);
+    control_put_target(w, m->account, m->container, m->object);
     control_put_text(w, "clientRequestId", m->client_request_id);
     if (m->header_count > 0) {
         json_name(w, STR("header"));

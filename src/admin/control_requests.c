@@ -28,13 +28,10 @@ static void put_note(struct json_writer *w, const struct request_note *n)
     control_put_number(w, "id", n->id);
     json_name(w, STR("time"));
     json_string(w, (struct str){at, sizeof at});
-    json_name(w, STR("service"));
-    json_string(w, admin_service_name(n->service));
+    control_put_service(w, n->service);
     control_put_text(w, "operation", n->operation);
     control_put_text(w, "method", n->method);
-    control_put_text(w, "account", n->account);
-    control_put_text(w, "container", n->container);
-    control_put_text(w, "object", n->object);
+    control_put_target(w, n->account, n->container, n->object);
     control_put_number(w, "status", (uint64_t)n->status);
     control_put_text(w, "error", err_azure_code(n->error));
     control_put_text(w, "fault", n->fault);
@@ -105,12 +102,7 @@ static const char *read_texts(struct admin_call *call, struct requests_filter *f
 {
     struct script_match *m = &f->match;
     struct str service = admin_query(call, STR("service"));
-    for (unsigned i = 0; str_given(service) && i < SERVICE_KIND_COUNT; i++) {
-        if (!str_eq(service, admin_service_name((enum service_kind)i)))
-            continue;
-        m->service = (enum service_kind)i;
-        m->has_service = true;
-    }
+    m->has_service = str_given(service) && control_service_of(service, &m->service);
     if (str_given(service) && !m->has_service)
         return "service is to be blob, queue, table or file.";
     if (!take(call, "operation", m->operation, sizeof m->operation) ||

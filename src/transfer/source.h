@@ -10,10 +10,6 @@
 #include "transfer/remote.h"
 
 enum {
-    ENTITIES_PER_ITEM = 1000,
-    ENTITIES_BYTES_PER_ITEM = 1 << 20,
-    MESSAGES_PER_ITEM = 1000,
-    MESSAGES_BYTES_PER_ITEM = 1 << 20,
     FILE_DEPTH_MAX = 250,
     SELECTION_MAX = 64,
 };

@@ -5,44 +5,10 @@
 #include "core/clock.h"
 #include "core/time.h"
 #include "core/xml.h"
-#include "transfer/source.h"
+#include "transfer/part.h"
 
 /* Messages that never expire are told as the end of the year 9999. */
 #define NEVER_FROM (253370764800LL * TICKS_PER_SECOND)
-
-struct part {
-    struct walk *walk;
-    struct str queue;
-    struct arena arena;
-    struct buf text;
-    struct json_writer w;
-    size_t count;
-    uint64_t before;
-    unsigned number;
-};
-
-static void begin_part(struct part *p)
-{
-    arena_reset(&p->arena);
-    p->text = buf_in(&p->arena);
-    p->w = json_writer_of(&p->text);
-    p->count = 0;
-    json_open(&p->w, '[');
-}
-
-static struct err give_part(struct part *p)
-{
-    json_close(&p->w, ']');
-    struct str name = arena_printf(&p->arena, "messages-%06u", ++p->number);
-    struct entry e = {
-        .place = {ITEM_MESSAGES, p->queue, name}, .json = buf_str(&p->text), .before = p->before};
-    if (p->count == 0)
-        return OK;
-    p->before += p->count;
-    TRY(walk_give(p->walk, &e));
-    begin_part(p);
-    return OK;
-}
 
 static struct err take_message(struct part *p, const struct xml_node *node)
 {
@@ -56,16 +22,14 @@ static struct err take_message(struct part *p, const struct xml_node *node)
     if (visible.n > 0)
         item_put_text(&p->w, "visible", visible);
     json_close(&p->w, '}');
-    p->count++;
-    return p->count == MESSAGES_PER_ITEM || p->text.n >= MESSAGES_BYTES_PER_ITEM ? give_part(p)
-                                                                                 : OK;
+    return part_added(p);
 }
 
 static struct err list_page(struct part *p, struct arena *a, struct str *marker)
 {
     struct session *s = p->walk->session;
     struct xml_node *root;
-    struct remote_call c = remote_call_of(REMOTE_QUEUE, "GET", p->queue, STR("messages"));
+    struct remote_call c = remote_call_of(REMOTE_QUEUE, "GET", p->container, STR("messages"));
     if (s->lazuli) {
         remote_query(&c, "comp", STR("list"));
         if (marker->n > 0)
@@ -84,14 +48,13 @@ static struct err list_page(struct part *p, struct arena *a, struct str *marker)
 
 static struct err walk_messages(struct walk *w, struct str queue)
 {
-    struct part p = {.walk = w, .queue = queue};
+    struct part p = {.walk = w, .kind = ITEM_MESSAGES, .name = "messages", .container = queue};
     struct arena a;
     struct str marker = STR_NONE;
     char kept[64];
     struct err error;
     arena_init(&a, ITEM_ARENA_BYTES_MAX);
-    arena_init(&p.arena, ITEM_ARENA_BYTES_MAX);
-    begin_part(&p);
+    part_begin(&p);
     do {
         arena_reset(&a);
         error = list_page(&p, &a, &marker);
@@ -102,9 +65,7 @@ static struct err walk_messages(struct walk *w, struct str queue)
             marker.p = kept;
         }
     } while (!err_is(error) && marker.n > 0);
-    if (!err_is(error))
-        error = give_part(&p);
-    arena_release(&p.arena);
+    error = part_end(&p, error);
     arena_release(&a);
     return error;
 }

@@ -2,38 +2,7 @@
 /* Tables and their entities, as the OData JSON that the table service speaks: with types where the
  * JSON alone does not tell them, and without what every server makes anew (ETag, Timestamp). */
 #include "import/document.h"
-#include "transfer/source.h"
-
-struct part {
-    struct walk *walk;
-    struct str table;
-    struct arena arena;
-    struct buf text;
-    struct json_writer w;
-    size_t count;
-    unsigned number;
-};
-
-static void begin_part(struct part *p)
-{
-    arena_reset(&p->arena);
-    p->text = buf_in(&p->arena);
-    p->w = json_writer_of(&p->text);
-    p->count = 0;
-    json_open(&p->w, '[');
-}
-
-static struct err give_part(struct part *p)
-{
-    json_close(&p->w, ']');
-    struct str name = arena_printf(&p->arena, "entities-%06u", ++p->number);
-    struct entry e = {.place = {ITEM_ENTITIES, p->table, name}, .json = buf_str(&p->text)};
-    if (p->count == 0)
-        return OK;
-    TRY(walk_give(p->walk, &e));
-    begin_part(p);
-    return OK;
-}
+#include "transfer/part.h"
 
 static bool is_made_anew(struct str name)
 {
@@ -51,9 +20,7 @@ static struct err take_entity(struct part *p, const struct node *entity)
         json_raw(&p->w, n->source);
     }
     json_close(&p->w, '}');
-    p->count++;
-    return p->count == ENTITIES_PER_ITEM || p->text.n >= ENTITIES_BYTES_PER_ITEM ? give_part(p)
-                                                                                 : OK;
+    return part_added(p);
 }
 
 /* Where the next page begins. */
@@ -93,8 +60,8 @@ static struct err query(struct session *s, struct arena *a, struct remote_call *
 static struct err list_page(struct part *p, struct arena *a, struct next *next)
 {
     const struct node *value;
-    struct remote_call c =
-        remote_call_of(REMOTE_TABLE, "GET", arena_printf(a, "%.*s()", STR_ARG(p->table)), STR_NONE);
+    struct remote_call c = remote_call_of(
+        REMOTE_TABLE, "GET", arena_printf(a, "%.*s()", STR_ARG(p->container)), STR_NONE);
     if (next->more) {
         remote_query(&c, "NextPartitionKey", (struct str){next->partition, next->partition_n});
         if (next->row_n > 0)
@@ -108,22 +75,19 @@ static struct err list_page(struct part *p, struct arena *a, struct next *next)
 
 static struct err walk_entities(struct walk *w, struct str table)
 {
-    struct part p = {.walk = w, .table = table};
+    struct part p = {.walk = w, .kind = ITEM_ENTITIES, .name = "entities", .container = table};
     struct next *next;
     struct arena a, kept;
     struct err error;
     arena_init(&a, ITEM_ARENA_BYTES_MAX);
     arena_init(&kept, ITEM_ARENA_BYTES_MAX);
-    arena_init(&p.arena, ITEM_ARENA_BYTES_MAX);
     next = ARENA_NEW(&kept, struct next);
-    begin_part(&p);
+    part_begin(&p);
     do {
         arena_reset(&a);
         error = list_page(&p, &a, next);
     } while (!err_is(error) && next->more);
-    if (!err_is(error))
-        error = give_part(&p);
-    arena_release(&p.arena);
+    error = part_end(&p, error);
     arena_release(&kept);
     arena_release(&a);
     return error;

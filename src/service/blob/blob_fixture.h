@@ -87,6 +87,13 @@ struct str bf_blocks(struct blob_fixture *f, struct blob_request request);
 
 /* The blob's content; fails the test when there is none. */
 struct str bf_content(struct blob_fixture *f, const char *name);
+/* One operation of a fault loop. */
+typedef struct err bf_operation(struct blob_fixture *f);
+/* Fails each engine call of the operation in turn (fault_fixture.h). Returns the number of runs. */
+uint64_t bf_fail_each_call(struct blob_fixture *f, bf_operation *run);
+/* The same; checks besides that the operation changed something in the end, and that nothing is
+ * left once the container is gone. */
+void bf_fail_and_end(struct blob_fixture *f, bf_operation *run);
 /* All rows of all partitions, keys and values. */
 struct str bf_dump(struct blob_fixture *f);
 size_t bf_rows(struct blob_fixture *f);

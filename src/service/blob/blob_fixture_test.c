@@ -397,6 +397,31 @@ struct str bf_content(struct blob_fixture *f, const char *name)
     return content;
 }
 
+struct faulty {
+    struct blob_fixture *fixture;
+    bf_operation *run;
+};
+
+static struct err run_faulty(void *world)
+{
+    const struct faulty *faulty = world;
+    return faulty->run(faulty->fixture);
+}
+
+uint64_t bf_fail_each_call(struct blob_fixture *f, bf_operation *run)
+{
+    struct faulty faulty = {f, run};
+    return fault_each_call(f->store.engine, &f->arena, run_faulty, &faulty);
+}
+
+void bf_fail_and_end(struct blob_fixture *f, bf_operation *run)
+{
+    struct str before = bf_dump(f);
+    CHECK(bf_fail_each_call(f, run) > 2);
+    CHECK(!str_eq(bf_dump(f), before));
+    bf_end(f);
+}
+
 struct str bf_dump(struct blob_fixture *f)
 {
     return fault_dump(f->store.engine, &f->arena, NULL);

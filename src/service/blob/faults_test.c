@@ -6,21 +6,6 @@
 #include "service/blob/protect.h"
 #include "service/blob/tags.h"
 #include "service/blob/tier.h"
-#include "service/common/fault_fixture.h"
-
-/* One operation of the loop. */
-typedef struct err operation(struct blob_fixture *f);
-
-struct faulty {
-    struct blob_fixture fixture;
-    operation *run;
-};
-
-static struct err run_faulty(void *world)
-{
-    struct faulty *faulty = world;
-    return faulty->run(&faulty->fixture);
-}
 
 static int64_t a_snapshot;
 
@@ -49,16 +34,11 @@ static void furnish(struct blob_fixture *f)
     CHECK_OK(bf_acquire(f, "leased", 'A', 60));
 }
 
-static void fail_each_call(operation *run)
+static void fail_each_call(bf_operation *run)
 {
-    struct faulty faulty = {.run = run};
-    struct blob_fixture *f = &faulty.fixture;
-    furnish(f);
-    struct str before = bf_dump(f);
-    (void)fault_each_call(f->store.engine, &f->arena, run_faulty, &faulty);
-    CHECK(!str_eq(bf_dump(f), before));
-    /* Nothing is left behind either: with the container gone, all is. */
-    bf_end(f);
+    struct blob_fixture f;
+    furnish(&f);
+    bf_fail_and_end(&f, run);
 }
 
 static struct err put_new(struct blob_fixture *f)
@@ -236,15 +216,14 @@ static struct err put_over_expired(struct blob_fixture *f)
 /* What has expired is taken away by the write that takes its place: both or neither. */
 void test_faults_put_blob_over_an_expired_one(void)
 {
-    struct faulty faulty = {.run = put_over_expired};
-    struct blob_fixture *f = &faulty.fixture;
+    struct blob_fixture fixture, *f = &fixture;
     furnish(f);
     struct blob_expiry_args args = {.request = bf_with_lease(f, "leased", 'A'),
                                     .option = BLOB_EXPIRY_FROM_NOW,
                                     .ticks = TICKS_PER_SECOND};
     CHECK_OK(bf_update(f, blob_set_blob_expiry, &args));
     bf_seconds(f, 5);
-    CHECK(fault_each_call(f->store.engine, &f->arena, run_faulty, &faulty) > 5);
+    CHECK(bf_fail_each_call(f, put_over_expired) > 5);
     bf_end(f);
 }
 
@@ -257,10 +236,9 @@ static struct err protect(struct blob_fixture *f)
 
 void test_faults_set_blob_immutability_policy(void)
 {
-    struct faulty faulty = {.run = protect};
-    struct blob_fixture *f = &faulty.fixture;
+    struct blob_fixture fixture, *f = &fixture;
     furnish(f);
-    (void)fault_each_call(f->store.engine, &f->arena, run_faulty, &faulty);
+    (void)bf_fail_each_call(f, protect);
     bf_seconds(f, 2 * 86400); /* its protection over, all of it can go */
     bf_end(f);
 }
@@ -273,11 +251,10 @@ static struct err unprotect(struct blob_fixture *f)
 
 void test_faults_delete_blob_immutability_policy(void)
 {
-    struct faulty faulty = {.run = unprotect};
-    struct blob_fixture *f = &faulty.fixture;
+    struct blob_fixture fixture, *f = &fixture;
     furnish(f);
     CHECK_OK(protect(f));
-    CHECK(fault_each_call(f->store.engine, &f->arena, run_faulty, &faulty) > 2);
+    CHECK(bf_fail_each_call(f, unprotect) > 2);
     bf_end(f);
 }
 
@@ -299,12 +276,10 @@ static struct err release_hold(struct blob_fixture *f)
 
 void test_faults_set_blob_legal_hold(void)
 {
-    struct faulty faulty = {.run = hold};
-    struct blob_fixture *f = &faulty.fixture;
+    struct blob_fixture fixture, *f = &fixture;
     furnish(f);
-    CHECK(fault_each_call(f->store.engine, &f->arena, run_faulty, &faulty) > 2);
-    faulty.run = release_hold;
-    CHECK(fault_each_call(f->store.engine, &f->arena, run_faulty, &faulty) > 2);
+    CHECK(bf_fail_each_call(f, hold) > 2);
+    CHECK(bf_fail_each_call(f, release_hold) > 2);
     bf_end(f);
 }
 

@@ -4,21 +4,12 @@
 #include "service/blob/blob_fixture.h"
 #include "service/common/fault_fixture.h"
 
-typedef struct err operation(struct blob_fixture *f);
-
 struct faulty {
     struct blob_fixture fixture;
-    operation *run;
     int64_t version;  /* a previous one of "v" */
     int64_t snapshot; /* of "s" */
     uint64_t deleted; /* a container */
 };
-
-static struct err run_faulty(void *world)
-{
-    struct faulty *faulty = world;
-    return faulty->run(&faulty->fixture);
-}
 
 static struct faulty *faulty_of(struct blob_fixture *f)
 {
@@ -51,15 +42,11 @@ static void furnish(struct faulty *faulty, bool versioning)
     f->versioning = versioning;
 }
 
-static void fail_each_call(operation *run, bool versioning)
+static void fail_each_call(bf_operation *run, bool versioning)
 {
-    struct faulty faulty = {.run = run};
-    struct blob_fixture *f = &faulty.fixture;
+    struct faulty faulty;
     furnish(&faulty, versioning);
-    struct str before = bf_dump(f);
-    (void)fault_each_call(f->store.engine, &f->arena, run_faulty, &faulty);
-    CHECK(!str_eq(bf_dump(f), before));
-    bf_end(f);
+    bf_fail_and_end(&faulty.fixture, run);
 }
 
 static struct err put_versioned(struct blob_fixture *f)
@@ -190,11 +177,11 @@ void test_faults_delete_snapshot_softly(void)
 
 void test_faults_delete_blob_permanently(void)
 {
-    struct faulty faulty = {.run = delete_permanently};
+    struct faulty faulty;
     struct blob_fixture *f = &faulty.fixture;
     furnish(&faulty, false);
     CHECK_OK(bury_snapshot(f));
-    (void)fault_each_call(f->store.engine, &f->arena, run_faulty, &faulty);
+    (void)bf_fail_each_call(f, delete_permanently);
     CHECK_STR(bf_kinds(f, "s"), STR("S! B "));
     bf_release(f);
 }
@@ -215,16 +202,15 @@ static struct err restore_container(struct blob_fixture *f)
 
 void test_faults_restore_container(void)
 {
-    struct faulty faulty = {.run = delete_container};
+    struct faulty faulty;
     struct blob_fixture *f = &faulty.fixture;
     furnish(&faulty, false);
     struct container_args get = {.request = {.arena = &f->arena}};
     struct str before = bf_kinds(f, "");
     CHECK_OK(bf_view(f, blob_get_container, &get));
     faulty.deleted = get.container.incarnation;
-    (void)fault_each_call(f->store.engine, &f->arena, run_faulty, &faulty);
-    faulty.run = restore_container;
-    (void)fault_each_call(f->store.engine, &f->arena, run_faulty, &faulty);
+    (void)bf_fail_each_call(f, delete_container);
+    (void)bf_fail_each_call(f, restore_container);
     CHECK_STR(bf_kinds(f, ""), before);
     bf_release(f);
 }
@@ -232,7 +218,7 @@ void test_faults_restore_container(void)
 /* Retention that runs out in a step that fails half-way has done whole steps or nothing of one. */
 void test_faults_retention(void)
 {
-    struct faulty faulty = {.run = NULL};
+    struct faulty faulty;
     struct blob_fixture *f = &faulty.fixture;
     furnish(&faulty, false);
     bf_seconds(f, 8LL * 86400);

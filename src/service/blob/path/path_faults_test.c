@@ -5,20 +5,6 @@
 #include "service/blob/path/path_append.h"
 #include "service/blob/path/path_fixture.h"
 #include "service/blob/path/path_trash.h"
-#include "service/common/fault_fixture.h"
-
-typedef struct err operation(struct blob_fixture *f);
-
-struct faulty {
-    struct blob_fixture fixture;
-    operation *run;
-};
-
-static struct err run_faulty(void *world)
-{
-    struct faulty *faulty = world;
-    return faulty->run(&faulty->fixture);
-}
 
 enum { LARGE = 20000 };
 
@@ -48,15 +34,11 @@ static void furnish(struct blob_fixture *f)
     CHECK_OK(bf_acquire(f, "leased", 'A', 60));
 }
 
-static void fail_each_call(operation *run)
+static void fail_each_call(bf_operation *run)
 {
-    struct faulty faulty = {.run = run};
-    struct blob_fixture *f = &faulty.fixture;
-    furnish(f);
-    struct str before = bf_dump(f);
-    CHECK(fault_each_call(f->store.engine, &f->arena, run_faulty, &faulty) > 2);
-    CHECK(!str_eq(bf_dump(f), before));
-    bf_end(f);
+    struct blob_fixture f;
+    furnish(&f);
+    bf_fail_and_end(&f, run);
 }
 
 static struct err make_deep(struct blob_fixture *f)
@@ -179,11 +161,10 @@ static struct err sweep_tree(struct blob_fixture *f)
 /* What the sweeper does of a deleted tree in one step is done or not. */
 void test_faults_sweep_of_a_deleted_tree(void)
 {
-    struct faulty faulty = {.run = sweep_tree};
-    struct blob_fixture *f = &faulty.fixture;
+    struct blob_fixture fixture, *f = &fixture;
     furnish(f);
     CHECK_OK(delete_tree(f));
-    CHECK(fault_each_call(f->store.engine, &f->arena, run_faulty, &faulty) > 2);
+    CHECK(bf_fail_each_call(f, sweep_tree) > 2);
     bf_end(f);
 }
 
@@ -206,14 +187,12 @@ static struct err soft_delete(struct blob_fixture *f)
 /* A tree goes to where it can be restored from, and back. */
 void test_faults_undelete_path(void)
 {
-    struct faulty faulty = {.run = soft_delete};
-    struct blob_fixture *f = &faulty.fixture;
+    struct blob_fixture fixture, *f = &fixture;
     furnish(f);
     bf_retain(f, 7, false);
-    CHECK(fault_each_call(f->store.engine, &f->arena, run_faulty, &faulty) > 2);
+    CHECK(bf_fail_each_call(f, soft_delete) > 2);
     CHECK(deletion != 0);
-    faulty.run = bring_back;
-    CHECK(fault_each_call(f->store.engine, &f->arena, run_faulty, &faulty) > 2);
+    CHECK(bf_fail_each_call(f, bring_back) > 2);
     CHECK_STR(pf_all(f), STR("d d/blob d/e d/e/f d/large empty leased "));
     bf_retain(f, 0, false);
     bf_end(f);
