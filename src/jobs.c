@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jobs.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "core/mem.h"
@@ -10,8 +11,11 @@
 
 void jobs_init(struct jobs *jobs)
 {
-    *jobs = (struct jobs){0};
-    const struct sweep_job list[JOBS_COUNT] = {
+    const struct job {
+        const char *name;
+        sweep_step *step;
+        void *context;
+    } list[JOBS_COUNT] = {
         {"blob: deleted content", blob_sweep, &jobs->blob_sweep},
         {"blob: what has expired", blob_expire, &jobs->blob_expiry},
         {"blob: times of last access", blob_touch_sweep, NULL},
@@ -20,14 +24,17 @@ void jobs_init(struct jobs *jobs)
         {"file: copies, and what was deleted", file_sweep, &jobs->file_sweep},
         {"file: deleted shares past their retention", file_expire, &jobs->file_expiry},
     };
-    memcpy(jobs->list, list, sizeof list);
-    jobs->count = JOBS_COUNT;
+    for (size_t i = 0; i < JOBS_COUNT; i++)
+        jobs_add(jobs, list[i].name, list[i].step, list[i].context);
 }
 
-void jobs_follow_accounts(struct jobs *jobs, struct registry_follower *follower)
+void jobs_add(struct jobs *jobs, const char *name, sweep_step *step, void *context)
 {
-    jobs->list[jobs->count++] =
-        (struct sweep_job){"accounts: changes by others", registry_follow, follower};
+    struct sweep_job *job = &jobs->list[jobs->count++];
+    assert(jobs->count <= JOBS_COUNT + JOBS_ADDED_MAX);
+    job->name = name;
+    job->step = step;
+    job->context = context;
 }
 
 bool jobs_row_extents(struct str partition, struct str key, struct str value,

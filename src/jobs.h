@@ -12,7 +12,7 @@
 #include "service/queue/queue.h"
 #include "service/table/sweep.h"
 
-enum { JOBS_COUNT = 7 };
+enum { JOBS_COUNT = 7, JOBS_ADDED_MAX = 2 };
 
 /* The jobs' memory of where they are. */
 struct jobs {
@@ -21,13 +21,14 @@ struct jobs {
     struct table_sweep table_sweep;
     struct file_round file_sweep;
     struct file_expiry file_expiry;
-    struct sweep_job list[JOBS_COUNT + 1];
+    struct sweep_job list[JOBS_COUNT + JOBS_ADDED_MAX];
     size_t count;
 };
 
+/* Of one that is all zero. */
 void jobs_init(struct jobs *jobs);
-/* One more, for servers that share their store with others. */
-void jobs_follow_accounts(struct jobs *jobs, struct registry_follower *follower);
+/* One more. */
+void jobs_add(struct jobs *jobs, const char *name, sweep_step *step, void *context);
 
 /* For `lazuli check`: the extents that a row of any service names; false when it cannot be read. */
 bool jobs_row_extents(struct str partition, struct str key, struct str value,

@@ -27,6 +27,7 @@
 #include "rest/watch/inspector.h"
 #include "rest/watch/script.h"
 #include "serve/server.h"
+#include "service/census/census.h"
 #include "service/common/saved.h"
 #include "service/file/opens/opens.h"
 #include "smb/server.h"
@@ -165,6 +166,7 @@ static void release(struct server *s)
     if (s->admin_http != NULL)
         http_server_free(s->admin_http);
     admin_free(s->admin);
+    census_free(s->census);
     bulk_free(s->bulk);
     address_counts_free(s->addresses);
     tls_free(s->tls);
@@ -210,6 +212,7 @@ int serve(const struct config *config, const char *server_name)
     struct server *s = MEM_NEW(struct server);
     s->config = config;
     s->addresses = address_counts_new();
+    s->census = census_new();
     raise_descriptor_limit();
     config_check(config);
     int status = start_signals(s);

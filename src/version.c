@@ -23,6 +23,11 @@ const char *version_text(void)
     return LAZULI_VERSION;
 }
 
+const char *version_commit(void)
+{
+    return LAZULI_COMMIT;
+}
+
 const char *version_server_name(void)
 {
     return "Lazuli/" LAZULI_VERSION;

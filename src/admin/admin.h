@@ -11,6 +11,7 @@
 
 struct admin_options {
     const char *version;       /* of the program */
+    const char *commit;        /* that it was built from; "" when not known */
     const char *bound_host;    /* what the listener was told to listen on */
     const char *hosts;         /* --admin-hosts: further names that a Host header may have; NULL */
     const char *metrics_token; /* NULL: none */
@@ -20,7 +21,11 @@ struct admin_options {
     struct admin_control control; /* all zero: test control is off */
 };
 
+struct census;
+struct pool;
 struct smb_server;
+struct sweep_job;
+struct tls;
 
 /* What is looked at for metrics and health; the pointers stay the caller's. */
 struct admin_watched {
@@ -28,6 +33,11 @@ struct admin_watched {
     size_t loop_count;
     struct http_server *http, *admin_http; /* NULL: there is none */
     struct smb_server *smb;                /* the same */
+    struct tls *tls;                       /* the same */
+    struct pool *pool;
+    struct census *census;
+    const struct sweep_job *jobs; /* of the sweeper */
+    size_t job_count;
 };
 
 enum admin_state { ADMIN_STARTING, ADMIN_SERVING, ADMIN_DRAINING };

@@ -54,7 +54,7 @@ static void check_ready(const struct admin *a, const struct engine_stats *s, str
     add(c, "started", atomic_load(&a->state) != ADMIN_STARTING);
     add(c, "serving", atomic_load(&a->state) != ADMIN_DRAINING);
     add(c, "flush", !s->lost);
-    add(c, "disk", !s->room_short);
+    add(c, "disk", engine_stats_room(s));
 }
 
 /* "ok", or with ?verbose or a failure a line per check as JSON. */

@@ -115,4 +115,9 @@ void admin_get_metrics_json(struct admin_call *call);
 void admin_get_server(struct admin_call *call);
 void admin_get_account(struct admin_call *call);
 
+/* ---- metrics_store.c ---- */
+struct metric_text;
+/* The part of /metrics that is about the store. */
+void admin_put_store_metrics(struct metric_text *m, const struct admin *a);
+
 #endif

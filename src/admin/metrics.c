@@ -8,18 +8,15 @@
 #include "admin/metric_text.h"
 #include "admin/process.h"
 #include "core/mem.h"
-#include "engine/stats.h"
+#include "net/pool.h"
+#include "net/tls.h"
 #include "rest/watch/inspector.h"
 #include "rest/watch/loop_memory.h"
 #include "rest/watch/script.h"
-#include "service/blob/inspect.h"
-#include "service/file/inspect.h"
 #include "service/file/opens/opens.h"
-#include "service/queue/inspect.h"
 #include "smb/server.h"
 
 static const struct metric_scale SECONDS = {HISTOGRAM_TIMES_US, 1e-6};
-static const struct metric_scale COUNTS = {HISTOGRAM_COUNTS, 1};
 
 /* ---- requests ---- */
 
@@ -93,8 +90,8 @@ static bool is_auth_failure(const struct stats_outcome *o)
 }
 
 /* The same numbers as above, summed up over services and operations. */
-static void put_auth_failures(struct metric_text *m, const struct stats_outcome *outcomes,
-                              size_t count)
+static void put_auth_failures(struct metric_text *m, const struct admin *a,
+                              const struct stats_outcome *outcomes, size_t count)
 {
     metric_family(m, "lazuli_auth_failures", METRIC_COUNTER,
                   "Requests refused for their credentials, by the kind of credential.");
@@ -112,6 +109,13 @@ static void put_auth_failures(struct metric_text *m, const struct stats_outcome 
                                         {"reason", str_of(err_azure_code(outcomes[i].error))}};
         if (first)
             metric_sample(m, labels, 2, (double)sum);
+    }
+    if (a->watched.smb != NULL) {
+        struct smb_usage smb;
+        smb_server_usage(a->watched.smb, &smb);
+        metric_sample(
+            m, (struct metric_label[]){{"kind", STR("ntlm")}, {"reason", STR("LogonFailure")}}, 2,
+            (double)smb.logons_refused);
     }
 }
 
@@ -168,7 +172,7 @@ static void put_rest(struct metric_text *m, const struct admin *a, struct arena 
     size_t count;
     sum_outcomes(&all, outcomes, &count);
     put_requests(m, outcomes, count);
-    put_auth_failures(m, outcomes, count);
+    put_auth_failures(m, a, outcomes, count);
     metric_family(m, "lazuli_request_duration_seconds", METRIC_HISTOGRAM,
                   "From the first byte of a request to the last byte of its answer.");
     put_durations(m, &all, false);
@@ -204,6 +208,25 @@ static void put_conflicts(struct metric_text *m, const struct admin *a)
             const char *rule = inspector_rule_name((enum inspector_rule)r);
             struct metric_label labels[] = {{"service", admin_service_name((enum service_kind)s)},
                                             {"rule", r == RULE_NONE ? STR("none") : str_of(rule)}};
+            if (count > 0)
+                metric_sample(m, labels, 2, (double)count);
+        }
+    }
+}
+
+static void put_conditions(struct metric_text *m, const struct admin *a)
+{
+    struct inspector *in = a->rest->inspector;
+    if (in == NULL)
+        return;
+    metric_family(m, "lazuli_conditions_failed", METRIC_COUNTER,
+                  "Requests refused for a condition or a lease, by what they asked for.");
+    for (unsigned s = 0; s < SERVICE_KIND_COUNT; s++) {
+        for (unsigned c = CHECK_NONE + 1; c < CHECK_COUNT; c++) {
+            enum inspector_check check = (enum inspector_check)c;
+            uint64_t count = inspector_failed_checks(in, (enum service_kind)s, check);
+            struct metric_label labels[] = {{"service", admin_service_name((enum service_kind)s)},
+                                            {"kind", str_of(inspector_check_name(check))}};
             if (count > 0)
                 metric_sample(m, labels, 2, (double)count);
         }
@@ -270,149 +293,20 @@ static void put_connections(struct metric_text *m, const struct admin *a)
                       (double)usage[i].refused);
 }
 
-/* ---- the store ---- */
-
-static void put_histogram(struct metric_text *m, const char *name, const char *help,
-                          const struct histogram *h, struct metric_scale scale)
+static void put_tls(struct metric_text *m, const struct admin *a)
 {
-    if (h == NULL)
+    if (a->watched.tls == NULL)
         return;
-    metric_family(m, name, METRIC_HISTOGRAM, help);
-    metric_histogram(m, NULL, 0, h, scale);
+    struct tls_usage usage = tls_usage(a->watched.tls);
+    metric_single(m, "lazuli_tls_handshakes_begun", METRIC_COUNTER, "TLS handshakes begun.",
+                  (double)usage.begun);
+    metric_single(m, "lazuli_tls_handshakes", METRIC_COUNTER, "TLS handshakes that have succeeded.",
+                  (double)usage.done);
+    metric_single(m, "lazuli_tls_certificate_expiry_timestamp_seconds", METRIC_GAUGE,
+                  "When the certificate ends, since 1970.", (double)usage.expires_at);
 }
 
-static void put_committer(struct metric_text *m, const struct engine_stats *s)
-{
-    metric_single(m, "lazuli_updates", METRIC_COUNTER, "Update transactions committed.",
-                  (double)s->updates);
-    metric_single(m, "lazuli_commits", METRIC_COUNTER, "Group commits.", (double)s->commits);
-    metric_single(m, "lazuli_commit_queue_updates", METRIC_GAUGE,
-                  "Updates that wait for the committer.", (double)s->queued);
-    put_histogram(m, "lazuli_commit_batch_updates", "Updates that shared a commit.",
-                  s->commit_updates, COUNTS);
-    put_histogram(m, "lazuli_commit_duration_seconds", "To make a commit durable.", s->commit_us,
-                  SECONDS);
-    put_histogram(m, "lazuli_journal_flush_duration_seconds", "Flushes of the journal.",
-                  s->flush_us, SECONDS);
-    put_histogram(m, "lazuli_committer_turn_duration_seconds",
-                  "How long the committer was held by one group of updates.", s->turn_us, SECONDS);
-    put_histogram(m, "lazuli_committer_turn_cpu_seconds",
-                  "CPU time that one group of updates took of the committer.", s->turn_cpu_us,
-                  SECONDS);
-}
-
-static void put_cache(struct metric_text *m, const struct engine_stats *s)
-{
-    metric_single(m, "lazuli_cache_bytes", METRIC_GAUGE, "Bytes of rows in the cache.",
-                  (double)s->cache_bytes);
-    metric_single(m, "lazuli_cache_max_bytes", METRIC_GAUGE, "Bytes that the cache may hold.",
-                  (double)s->cache_bytes_max);
-    metric_family(m, "lazuli_cache_requests", METRIC_COUNTER, "Rows asked of the cache.");
-    metric_sample(m, &(struct metric_label){"result", STR("hit")}, 1, (double)s->cache_hits);
-    metric_sample(m, &(struct metric_label){"result", STR("miss")}, 1, (double)s->cache_misses);
-}
-
-static void put_disk(struct metric_text *m, const struct engine_stats *s)
-{
-    metric_single(m, "lazuli_journal_written_bytes", METRIC_COUNTER,
-                  "Bytes written to the journal.", (double)s->journal_bytes);
-    metric_single(m, "lazuli_journal_files", METRIC_GAUGE, "Files of the journal.",
-                  (double)s->journal_files);
-    metric_single(m, "lazuli_journal_bytes", METRIC_GAUGE, "Bytes of the journal's files.",
-                  (double)s->journal_file_bytes);
-    metric_single(m, "lazuli_compaction_freed_files", METRIC_COUNTER,
-                  "Files of the journal that were given back.", (double)s->collected_files);
-    metric_single(m, "lazuli_compaction_freed_bytes", METRIC_COUNTER,
-                  "Bytes of the journal's files that were given back.", (double)s->collected_bytes);
-    metric_single(m, "lazuli_table_bytes", METRIC_GAUGE, "Bytes of the files with sorted rows.",
-                  (double)s->table_bytes);
-    metric_single(m, "lazuli_table_compaction_pending_bytes", METRIC_GAUGE,
-                  "About how many bytes of sorted rows wait to be merged.",
-                  (double)s->pending_compaction_bytes);
-    metric_single(m, "lazuli_table_compactions_running", METRIC_GAUGE,
-                  "Merges of sorted rows under way.", (double)s->compactions_running);
-    metric_single(m, "lazuli_disk_free_bytes", METRIC_GAUGE, "Free on the data folder's disk.",
-                  (double)s->disk_free);
-    metric_single(m, "lazuli_disk_reserve_bytes", METRIC_GAUGE,
-                  "Of that, kept free for deletes and the store's own work.",
-                  (double)s->disk_reserve);
-}
-
-static void put_store(struct metric_text *m, const struct engine_stats *s)
-{
-    put_committer(m, s);
-    metric_single(m, "lazuli_segments", METRIC_GAUGE, "Files with the content of blobs and files.",
-                  (double)s->segments);
-    metric_single(m, "lazuli_segment_bytes", METRIC_GAUGE, "Bytes allocated for these.",
-                  (double)s->segment_bytes);
-    metric_single(m, "lazuli_store_writable", METRIC_GAUGE,
-                  "1 when all updates are taken, 0 when the disk is nearly full or has failed.",
-                  s->room_short || s->lost ? 0 : 1);
-    if (s->has_disk) {
-        put_cache(m, s);
-        put_disk(m, s);
-    }
-}
-
-/* ---- queues, SMB ---- */
-
-static void put_queues(struct metric_text *m, struct store *store)
-{
-    struct queue_usage usage;
-    if (err_is(queue_usage(store, &usage)))
-        return;
-    metric_single(m, "lazuli_queues", METRIC_GAUGE, "Queues.", (double)usage.queues);
-    metric_single(m, "lazuli_queue_messages", METRIC_GAUGE,
-                  "Messages of all queues, visible or not.", (double)usage.messages);
-    metric_single(m, "lazuli_queue_oldest_message_age_seconds", METRIC_GAUGE,
-                  "Age of the oldest message that was found; 0 without one.",
-                  usage.oldest == 0
-                      ? 0
-                      : (double)(store_now(store) - usage.oldest) / (double)TICKS_PER_SECOND);
-}
-
-enum { LEASED_CONTAINERS, LEASED_BLOBS, LEASED_SHARES, LEASED_FILES, LEASED_KINDS };
-
-static void count_leases(const struct admin *a, struct str account, struct arena *arena,
-                         uint64_t held[LEASED_KINDS])
-{
-    enum { FILES_MAX = 1000 };
-    struct store *store = a->rest->store;
-    struct blob_inspect blobs = {.arena = arena, .account = account};
-    struct file_inspect files = {.arena = arena, .account = account};
-    if (!err_is(store_read(store, STR("b/"), ENGINE_WAIT, blob_inspect_leases, &blobs)))
-        for (size_t i = 0; i < blobs.count; i++)
-            held[str_given(blobs.leases[i].blob) ? LEASED_BLOBS : LEASED_CONTAINERS]++;
-    if (!err_is(file_inspect(store, &files)))
-        for (size_t i = 0; i < files.share_count; i++)
-            held[LEASED_SHARES] +=
-                lease_locked(lease_state(&files.shares[i].lease, store_now(store)));
-    if (a->rest->inspector == NULL)
-        return;
-    struct inspector_lease *leases = mem_alloc(FILES_MAX * sizeof *leases);
-    size_t count = inspector_leases(a->rest->inspector, account, SERVICE_FILE, leases, FILES_MAX);
-    for (size_t i = 0; i < count; i++)
-        held[LEASED_FILES] += leases[i].object[0] != '\0';
-    free(leases);
-}
-
-/* A scan of rows, bounded as the inspector's: see service/blob/inspect.h. */
-static void put_leases(struct metric_text *m, const struct admin *a, struct arena *arena)
-{
-    static const char *const KINDS[] = {"container", "blob", "share", "file"};
-    uint64_t held[LEASED_KINDS] = {0};
-    for (size_t i = 0;; i++) {
-        struct str account = accounts_name(a->rest->auth.accounts, arena, i);
-        if (!str_given(account))
-            break;
-        count_leases(a, account, arena, held);
-    }
-    metric_family(m, "lazuli_leases_held", METRIC_GAUGE,
-                  "Leases that are held, of at most 1000 an account and 200000 rows looked at; of "
-                  "files, those taken since the start.");
-    for (unsigned i = 0; i < LEASED_KINDS; i++)
-        metric_sample(m, &(struct metric_label){"kind", str_of(KINDS[i])}, 1, (double)held[i]);
-}
+/* ---- SMB ---- */
 
 static void put_smb_requests(struct metric_text *m, const struct smb_usage *usage)
 {
@@ -446,6 +340,13 @@ static void put_smb(struct metric_text *m, const struct admin *a)
                   "Of these, kept for clients that are away.", (double)opens.disconnected);
     metric_single(m, "lazuli_smb_locks", METRIC_GAUGE, "Byte ranges that SMB clients have locked.",
                   (double)opens.locks);
+    metric_single(m, "lazuli_smb_request_bytes", METRIC_COUNTER, "Bytes of SMB requests.",
+                  (double)usage.bytes_in);
+    metric_single(m, "lazuli_smb_response_bytes", METRIC_COUNTER, "Bytes of SMB answers.",
+                  (double)usage.bytes_out);
+    metric_single(m, "lazuli_smb_breaks", METRIC_COUNTER,
+                  "Breaks of oplocks and leases that SMB clients were told of.",
+                  (double)usage.breaks);
     put_smb_requests(m, &usage);
 }
 
@@ -465,13 +366,23 @@ static void put_loops(struct metric_text *m, const struct admin *a)
     }
 }
 
+/* Work that waits for the disk or another server is done by a few threads. */
+static void put_pool(struct metric_text *m, const struct admin *a)
+{
+    if (a->watched.pool != NULL)
+        metric_single(m, "lazuli_pool_queue_length", METRIC_GAUGE,
+                      "Tasks that wait for a thread of the pool.",
+                      (double)pool_waiting(a->watched.pool));
+}
+
 static void put_process(struct metric_text *m, const struct admin *a)
 {
     struct process_usage usage = process_usage();
     metric_family(m, "lazuli_build_info", METRIC_GAUGE, "1, labelled by what was built.");
     struct metric_label labels[] = {{"version", str_of(a->options.version)},
+                                    {"commit", str_of(a->options.commit)},
                                     {"compiler", STR(__VERSION__)}};
-    metric_sample(m, labels, 2, 1);
+    metric_sample(m, labels, 3, 1);
     metric_single(m, "process_cpu_seconds", METRIC_COUNTER, "CPU time used.", usage.cpu_seconds);
     metric_single(m, "process_resident_memory_bytes", METRIC_GAUGE, "Memory in use.",
                   (double)usage.resident_bytes);
@@ -490,18 +401,17 @@ static void put_process(struct metric_text *m, const struct admin *a)
 static void put_all(struct admin_call *call, enum metric_form form)
 {
     struct admin *a = call->admin;
-    struct engine_stats engine;
     struct metric_text m = metric_text_begin(&call->out, form);
-    engine_stats(a->rest->store->engine, &engine);
     put_rest(&m, a, call->x->arena);
     put_conflicts(&m, a);
+    put_conditions(&m, a);
     put_script(&m, a);
     put_connections(&m, a);
-    put_store(&m, &engine);
-    put_queues(&m, a->rest->store);
-    put_leases(&m, a, call->x->arena);
+    put_tls(&m, a);
+    admin_put_store_metrics(&m, a);
     put_smb(&m, a);
     put_loops(&m, a);
+    put_pool(&m, a);
     put_process(&m, a);
     metric_text_end(&m);
     call->out_type = metric_text_type(form);

@@ -17,6 +17,11 @@ static inline void tally_add(tally *t, uint64_t n)
                           memory_order_relaxed);
 }
 
+static inline void tally_set(tally *t, uint64_t value)
+{
+    atomic_store_explicit(t, value, memory_order_relaxed);
+}
+
 static inline uint64_t tally_read(const tally *t)
 {
     return atomic_load_explicit(t, memory_order_relaxed);

@@ -21,6 +21,7 @@ struct engine_stats {
     bool has_disk;                              /* the fields below are set */
     uint64_t journal_bytes;                     /* written since the start */
     uint64_t journal_files, journal_file_bytes; /* current */
+    uint64_t segment_dead_ranges;               /* dropped, and not given back yet */
     uint64_t cache_bytes, cache_bytes_max;
     uint64_t cache_hits, cache_misses;
     uint64_t collected_files, collected_bytes; /* of the journal, freed since the start */
@@ -32,5 +33,12 @@ struct engine_stats {
     bool lost;       /* a flush failed for good: no update is admitted until the next start */
 };
 void engine_stats(struct engine *e, struct engine_stats *out);
+
+/* Whether there is room for content: more is free than what is kept for deletes. The engine notes
+ * room_short when it writes, so a disk that others have filled is seen by its free bytes. */
+static inline bool engine_stats_room(const struct engine_stats *s)
+{
+    return !s->room_short && (!s->has_disk || s->disk_free >= s->disk_reserve);
+}
 
 #endif

@@ -12,6 +12,7 @@ struct pool {
     pthread_cond_t posted;
     struct loop_task *first;
     struct loop_task **last;
+    size_t waiting;
     bool stopping;
     unsigned thread_count;
     pthread_t threads[];
@@ -25,6 +26,7 @@ static struct loop_task *pool_take(struct pool *p)
         (void)pthread_cond_wait(&p->posted, &p->lock);
     struct loop_task *task = p->first;
     if (task != NULL) {
+        p->waiting--;
         p->first = task->next;
         if (p->first == NULL)
             p->last = &p->first;
@@ -67,8 +69,17 @@ void pool_post(struct pool *p, struct loop_task *task)
     assert(!p->stopping);
     *p->last = task;
     p->last = &task->next;
+    p->waiting++;
     (void)pthread_cond_signal(&p->posted);
     (void)pthread_mutex_unlock(&p->lock);
+}
+
+size_t pool_waiting(struct pool *p)
+{
+    (void)pthread_mutex_lock(&p->lock);
+    size_t waiting = p->waiting;
+    (void)pthread_mutex_unlock(&p->lock);
+    return waiting;
 }
 
 void pool_free(struct pool *p)

@@ -11,6 +11,8 @@ struct err pool_new(unsigned threads, struct pool **out);
 /* From any thread. The task's run is called on a pool thread; it hands its outcome to a loop with
  * loop_post. */
 void pool_post(struct pool *p, struct loop_task *task);
+/* How many tasks wait for a thread. */
+size_t pool_waiting(struct pool *p);
 /* Finishes what was posted, then stops the threads. */
 void pool_free(struct pool *p);
 

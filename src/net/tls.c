@@ -17,7 +17,8 @@ enum { RECORD_BYTES = 16 << 10, READ_AHEAD_BYTES = 64 << 10 };
 
 struct tls {
     pthread_mutex_t lock;
-    SSL_CTX *context; /* under the lock; who uses it has a reference of its own */
+    SSL_CTX *context;                   /* under the lock; who uses it has a reference of its own */
+    uint64_t begun_before, done_before; /* handshakes of contexts that were replaced */
     char *certificate;
     char *key;
     char *password;
@@ -122,6 +123,8 @@ static struct err use_files(struct tls *t, const struct tls_files *files)
     TRY(make_context(files, &fresh));
     (void)pthread_mutex_lock(&t->lock);
     SSL_CTX *old = t->context;
+    t->begun_before += (uint64_t)SSL_CTX_sess_accept(old);
+    t->done_before += (uint64_t)SSL_CTX_sess_accept_good(old);
     t->context = fresh;
     (void)pthread_mutex_unlock(&t->lock);
     SSL_CTX_free(old);
@@ -141,6 +144,28 @@ struct err tls_reload_from(struct tls *t, const struct tls_files *files)
     copy_files(t, files);
     free_files(&old);
     return OK;
+}
+
+static int64_t expiry_of(SSL_CTX *context)
+{
+    struct tm end;
+    const X509 *certificate = SSL_CTX_get0_certificate(context);
+    if (certificate == NULL || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end) != 1)
+        return 0;
+    return (int64_t)timegm(&end);
+}
+
+/* OpenSSL counts itself. */
+struct tls_usage tls_usage(struct tls *t)
+{
+    (void)pthread_mutex_lock(&t->lock);
+    struct tls_usage usage = {
+        .begun = t->begun_before + (uint64_t)SSL_CTX_sess_accept(t->context),
+        .done = t->done_before + (uint64_t)SSL_CTX_sess_accept_good(t->context),
+        .expires_at = expiry_of(t->context),
+    };
+    (void)pthread_mutex_unlock(&t->lock);
+    return usage;
 }
 
 void tls_free(struct tls *t)

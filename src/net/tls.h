@@ -26,6 +26,12 @@ struct err tls_new(const struct tls_files *files, struct tls **out);
 struct err tls_reload(struct tls *t);
 /* The same from other files, whose names it keeps when they are good. */
 struct err tls_reload_from(struct tls *t, const struct tls_files *files);
+/* For metrics; any thread. */
+struct tls_usage {
+    uint64_t begun, done; /* handshakes since the start; those that fail are never done */
+    int64_t expires_at;   /* of the certificate: seconds since 1970; 0: not known */
+};
+struct tls_usage tls_usage(struct tls *t);
 /* Sessions that are still open live on. */
 void tls_free(struct tls *t);
 

@@ -18,6 +18,7 @@
 #include "rest/watch/script.h"
 #include "smb/server.h"
 #include "smb_told.h"
+#include "version.h"
 
 enum {
     /* Apart from the services', so that it answers when they are full. */
@@ -140,6 +141,7 @@ int serve_start_admin(struct server *s, const char *version)
     const struct config *c = s->config;
     struct admin_options options = {
         .version = version,
+        .commit = version_commit(),
         .bound_host = c->admin_host,
         .hosts = c->admin_hosts,
         .metrics_token = c->metrics_token,
@@ -218,7 +220,12 @@ int serve_start_watching(struct server *s)
                                                   .loop_count = s->loop_count,
                                                   .http = s->http,
                                                   .admin_http = s->admin_http,
-                                                  .smb = s->smb});
+                                                  .smb = s->smb,
+                                                  .tls = s->tls,
+                                                  .pool = s->pool,
+                                                  .census = s->census,
+                                                  .jobs = s->jobs.list,
+                                                  .job_count = s->jobs.count});
     admin_set_state(s->admin, ADMIN_SERVING);
     return 0;
 }

@@ -30,6 +30,7 @@
 #include "rest/service_properties.h"
 #include "rest/watch/inspector.h"
 #include "rest/watch/script.h"
+#include "service/census/census.h"
 #include "service/common/saved.h"
 #include "service/file/opens/opens.h"
 
@@ -294,7 +295,8 @@ int serve_start_sweeper(struct server *s)
 {
     jobs_init(&s->jobs);
     if (s->config->engine == CONFIG_ENGINE_CLUSTER)
-        jobs_follow_accounts(&s->jobs, &s->follower);
+        jobs_add(&s->jobs, "accounts: changes by others", registry_follow, &s->follower);
+    jobs_add(&s->jobs, "metrics: count of all objects", census_sweep, s->census);
     struct err error = sweeper_start(&s->store, s->jobs.list, s->jobs.count, &s->sweeper);
     return err_is(error) ? complain_err("sweeper", error) : 0;
 }

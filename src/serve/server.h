@@ -49,6 +49,7 @@ struct server {
     struct tls *tls;
     struct jobs jobs;
     struct sweeper *sweeper;
+    struct census *census;
     struct loop_watch signals;
     struct loop_timer log_timer;
     bool draining;

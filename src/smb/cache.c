@@ -183,8 +183,10 @@ static void tell(struct smb_open *o, const struct opens_notice *notice)
     struct smb_conn *c = smb_session_conn(session);
     if (c != NULL && notice->lease)
         c = oldest_conn(c, &session);
-    if (c != NULL)
+    if (c != NULL) {
+        smb_server_count_break(o->server);
         smb_notify(c, session, SMB_OPLOCK_BREAK, buf_str(&body));
+    }
     buf_release(&body);
 }
 

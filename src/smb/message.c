@@ -250,7 +250,7 @@ void smb_complete(struct smb_request *q, uint32_t status)
     struct smb_session *session = q->session;
     bool last = m->plain.n == 0;
     q->status = status;
-    smb_server_count(q->conn->server, q->header.command, !has_own_body(status));
+    smb_server_count(q->conn->server, q, !has_own_body(status));
     smb_command_log(q);
     smb_tell(q);
     if (q->pending)

@@ -54,6 +54,7 @@ struct smb_server {
     atomic_uint session_count;
     _Atomic uint64_t requests[SMB_USAGE_COMMANDS];
     _Atomic uint64_t failures[SMB_USAGE_COMMANDS];
+    _Atomic uint64_t bytes_in, bytes_out, logons_refused, breaks;
     atomic_size_t early_bytes;
     atomic_size_t undrained;
     void (*drained)(void *arg);
@@ -228,13 +229,28 @@ unsigned smb_server_connections(struct smb_server *s)
     return atomic_load(&s->connection_count);
 }
 
-void smb_server_count(struct smb_server *s, unsigned command, bool failed)
+static void add(_Atomic uint64_t *to, uint64_t n)
 {
+    (void)atomic_fetch_add_explicit(to, n, memory_order_relaxed);
+}
+
+void smb_server_count_break(struct smb_server *s)
+{
+    add(&s->breaks, 1);
+}
+
+void smb_server_count(struct smb_server *s, const struct smb_request *q, bool failed)
+{
+    unsigned command = q->header.command;
+    add(&s->bytes_in, q->packet.n);
+    add(&s->bytes_out, q->out.n);
+    if (q->status == STATUS_LOGON_FAILURE)
+        add(&s->logons_refused, 1);
     if (command >= SMB_USAGE_COMMANDS)
         return;
-    (void)atomic_fetch_add_explicit(&s->requests[command], 1, memory_order_relaxed);
+    add(&s->requests[command], 1);
     if (failed)
-        (void)atomic_fetch_add_explicit(&s->failures[command], 1, memory_order_relaxed);
+        add(&s->failures[command], 1);
 }
 
 void smb_server_count_session(struct smb_server *s, bool began)
@@ -249,6 +265,10 @@ void smb_server_usage(struct smb_server *s, struct smb_usage *out)
 {
     out->connections = atomic_load(&s->connection_count);
     out->sessions = atomic_load(&s->session_count);
+    out->bytes_in = atomic_load(&s->bytes_in);
+    out->bytes_out = atomic_load(&s->bytes_out);
+    out->logons_refused = atomic_load(&s->logons_refused);
+    out->breaks = atomic_load(&s->breaks);
     for (unsigned i = 0; i < SMB_USAGE_COMMANDS; i++) {
         out->requests[i] = atomic_load_explicit(&s->requests[i], memory_order_relaxed);
         out->failures[i] = atomic_load_explicit(&s->failures[i], memory_order_relaxed);

@@ -66,6 +66,9 @@ struct smb_usage {
     unsigned sessions;
     uint64_t requests[SMB_USAGE_COMMANDS]; /* answered, by command */
     uint64_t failures[SMB_USAGE_COMMANDS]; /* of these with an error */
+    uint64_t bytes_in, bytes_out;          /* of requests and answers */
+    uint64_t logons_refused;               /* for a wrong name or key */
+    uint64_t breaks;                       /* of oplocks and leases that clients were told of */
 };
 void smb_server_usage(struct smb_server *s, struct smb_usage *out);
 /* "Create"; NULL for a command without a row. */
@@ -73,8 +76,10 @@ const char *smb_command_name(unsigned command);
 
 /* ---- for the connections ---- */
 
-/* A request of this command was answered. */
-void smb_server_count(struct smb_server *s, unsigned command, bool failed);
+/* A request was answered. */
+void smb_server_count(struct smb_server *s, const struct smb_request *q, bool failed);
+/* A client is told to give up what it caches. */
+void smb_server_count_break(struct smb_server *s);
 /* A session began, or is over. */
 void smb_server_count_session(struct smb_server *s, bool began);
 

@@ -76,6 +76,60 @@ test('requests are counted by service, operation, status, error and kind of cred
     assert.ok(Math.abs(value(samples, 'process_start_time_seconds') - Date.now() / 1000) < 3600);
 });
 
+test('objects, bytes and leases are counted, those that ended are not, and after a restart all is as before', async () => {
+    const own = await startAdmin({ inMemory: false });
+    try {
+        const look = async () => parse((await ask(own, 'GET', '/metrics')).text);
+        const lease = (path, query, seconds) => own.request(path.startsWith('/share') ? 'file' : 'blob', 'PUT', path, { query: { comp: 'lease', ...query }, headers: { 'x-ms-lease-action': 'acquire', 'x-ms-lease-duration': String(seconds) } });
+        await own.request('blob', 'PUT', '/ctr', { query: { restype: 'container' } });
+        await own.request('blob', 'PUT', '/ctr/block', { headers: { 'x-ms-blob-type': 'BlockBlob' }, body: 'x'.repeat(100) });
+        await own.request('blob', 'PUT', '/ctr/append', { headers: { 'x-ms-blob-type': 'AppendBlob' } });
+        await own.request('blob', 'PUT', '/ctr/page', { headers: { 'x-ms-blob-type': 'PageBlob', 'x-ms-blob-content-length': 1024 } });
+        await own.request('blob', 'PUT', '/ctr/block', { query: { comp: 'snapshot' } });
+        await own.request('file', 'PUT', '/share', { query: { restype: 'share' } });
+        await own.request('file', 'PUT', '/share/f', { headers: { 'x-ms-type': 'file', 'x-ms-content-length': 7 } });
+        await own.request('file', 'PUT', '/share/d', { query: { restype: 'directory' } });
+        await own.request('table', 'POST', '/Tables', { headers: { 'Content-Type': 'application/json' }, body: '{"TableName":"people"}' });
+        await own.request('table', 'POST', '/people', { headers: { 'Content-Type': 'application/json' }, body: '{"PartitionKey":"p","RowKey":"r"}' });
+        for (const [path, query, seconds] of [['/ctr', { restype: 'container' }, -1], ['/ctr/block', {}, 15], ['/ctr/append', {}, -1], ['/share', { restype: 'share' }, 60], ['/share/f', {}, -1]])
+            assert.equal((await lease(path, query, seconds)).status, 201, path);
+        const check = (samples, blobs) => {
+            const kinds = samples.filter(({ name, value: n }) => name === 'lazuli_objects' && n > 0).map(({ labels, value: n }) => `${labels.service}/${labels.kind} ${n}`);
+            assert.deepEqual(kinds, ['blob/container 1', 'blob/block_blob 1', 'blob/append_blob 1', 'blob/page_blob 1', 'blob/snapshot 1', 'table/table 1', 'table/entity 1', 'file/share 1', 'file/directory 1', 'file/file 1']);
+            assert.equal(value(samples, 'lazuli_objects_bytes', { kind: 'block_blob' }), 100);
+            assert.equal(value(samples, 'lazuli_objects_bytes', { kind: 'page_blob' }), 1024);
+            assert.equal(value(samples, 'lazuli_objects_bytes', { kind: 'file' }), 7);
+            const held = samples.filter(({ name }) => name === 'lazuli_leases_held').map(({ labels, value: n }) => [labels.kind, n]);
+            assert.deepEqual(Object.fromEntries(held), { container: 1, blob: blobs, share: 1, file: 1 });
+            assert.ok(value(samples, 'lazuli_census_age_seconds') < 60);
+        };
+        check(await look(), 2);
+        own.advance(20000);
+        check(await look(), 1);
+        await own.restart({ crash: true });
+        check(await look(), 1);
+    } finally {
+        await own.stop();
+    }
+});
+
+test('what was refused is counted by what it asked for; jobs, the pool and the build are told', async () => {
+    const name = uniqueName();
+    await server.request('blob', 'PUT', `/${name}`, { query: { restype: 'container' } });
+    await server.request('blob', 'PUT', `/${name}/b`, { headers: { 'x-ms-blob-type': 'BlockBlob' }, body: 'x' });
+    const before = await scrape();
+    await server.request('blob', 'PUT', `/${name}/b`, { headers: { 'x-ms-blob-type': 'BlockBlob', 'If-Match': '"0x1"' }, body: 'x' });
+    await server.request('blob', 'PUT', `/${name}/b`, { headers: { 'x-ms-blob-type': 'BlockBlob', 'If-None-Match': '*' }, body: 'x' });
+    await server.request('blob', 'GET', `/${name}/b`, { headers: { 'x-ms-lease-id': '11111111-1111-1111-1111-111111111111' } });
+    const samples = await scrape();
+    for (const kind of ['if_match', 'if_none_match', 'lease'])
+        assert.equal(value(samples, 'lazuli_conditions_failed_total', { service: 'blob', kind }) - value(before, 'lazuli_conditions_failed_total', { service: 'blob', kind }), 1, kind);
+    assert.equal(value(samples, 'lazuli_build_info'), 1);
+    assert.ok(samples.find((s) => s.name === 'lazuli_build_info').labels.commit.length > 0);
+    assert.ok(samples.some((s) => s.name === 'lazuli_pool_queue_length'));
+    await until(async () => value(await scrape(), 'lazuli_sweeper_runs_total', { job: 'blob: deleted content' }) > 0);
+});
+
 test('a counter never falls, and a histogram\'s buckets add up', async () => {
     const first = await scrape();
     const second = await scrape();

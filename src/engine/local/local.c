@@ -160,6 +160,7 @@ static void local_stats(struct engine *engine, struct engine_stats *out)
     out->has_disk = true;
     out->journal_bytes = tally_read(&e->journal_written);
     segments_usage(&e->journal.files, &out->journal_files, &out->journal_file_bytes);
+    out->segment_dead_ranges = segments_wasted(&e->segments);
     out->cache_bytes = atomic_load(&e->cache->bytes);
     out->cache_bytes_max = e->cache->bytes_max;
     row_cache_stats(e->cache, &out->cache_hits, &out->cache_misses);

@@ -519,6 +519,16 @@ static uint64_t bytes_ahead(struct segments *s)
     return bytes;
 }
 
+uint64_t segments_wasted(struct segments *s)
+{
+    uint64_t sum = 0;
+    (void)pthread_mutex_lock(&s->lock);
+    for (size_t i = 0; i < s->count; i++)
+        sum += s->list[i]->wasted;
+    (void)pthread_mutex_unlock(&s->lock);
+    return sum;
+}
+
 void segments_usage(struct segments *s, uint64_t *count, uint64_t *bytes)
 {
     uint64_t ahead = bytes_ahead(s);

@@ -39,6 +39,7 @@ struct inspector {
     uint64_t sequence;
     bool explains;
     uint64_t conflicts[SERVICE_KIND_COUNT][RULE_COUNT];
+    uint64_t checks[SERVICE_KIND_COUNT][CHECK_COUNT];
     struct inspector_lease *leases;
     _Atomic int64_t watched_until_ms;
     struct writer *writers;
@@ -190,6 +191,32 @@ const char *inspector_rule_name(enum inspector_rule rule)
     static const char *const names[RULE_COUNT] = {"",   "B2", "B3", "B6", "L1", "L2", "L3", "L4",
                                                   "L5", "L7", "T1", "T2", "Q1", "S2", "S3"};
     return names[rule];
+}
+
+const char *inspector_check_name(enum inspector_check check)
+{
+    static const char *const names[CHECK_COUNT] = {"",     "if_match", "if_none_match", "since",
+                                                   "tags", "lease",    "sequence",      "append"};
+    return names[check];
+}
+
+static enum inspector_check check_of(const struct inspector_event *e)
+{
+    static const enum inspector_check CHECKS[] = {
+        [VERDICT_NONE] = CHECK_NONE,
+        [VERDICT_IF_MATCH] = CHECK_IF_MATCH,
+        [VERDICT_IF_NONE_MATCH] = CHECK_IF_NONE_MATCH,
+        [VERDICT_IF_MODIFIED_SINCE] = CHECK_SINCE,
+        [VERDICT_IF_UNMODIFIED_SINCE] = CHECK_SINCE,
+        [VERDICT_IF_TAGS] = CHECK_TAGS,
+        [VERDICT_LEASE] = CHECK_LEASE,
+    };
+    if (e->error == ERR_SEQUENCE_NUMBER_CONDITION_NOT_MET)
+        return CHECK_SEQUENCE;
+    if (e->error == ERR_APPEND_POSITION_CONDITION_NOT_MET ||
+        e->error == ERR_MAX_BLOB_SIZE_CONDITION_NOT_MET)
+        return CHECK_APPEND;
+    return CHECKS[e->verdict.check];
 }
 
 static enum inspector_rule rule_of_lease_use(const struct rest_call *call)
@@ -396,6 +423,7 @@ static void put_refusal(struct inspector *in, struct inspector_event *e)
     e->sequence = ++in->sequence;
     ring->events[ring->count++ % ring->size] = *e;
     in->conflicts[e->service][e->rule]++;
+    in->checks[e->service][check_of(e)]++;
     (void)pthread_mutex_unlock(&in->lock);
 }
 
@@ -631,6 +659,15 @@ uint64_t inspector_conflicts(struct inspector *in, enum service_kind service,
     uint64_t count = in->conflicts[service][rule];
     (void)pthread_mutex_unlock(&in->lock);
     return count;
+}
+
+uint64_t inspector_failed_checks(struct inspector *in, enum service_kind service,
+                                 enum inspector_check check)
+{
+    (void)pthread_mutex_lock(&in->lock);
+    uint64_t failed = in->checks[service][check];
+    (void)pthread_mutex_unlock(&in->lock);
+    return failed;
 }
 
 size_t inspector_leases(struct inspector *in, struct str account, enum service_kind service,

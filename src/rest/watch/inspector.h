@@ -41,6 +41,20 @@ enum inspector_rule {
 };
 const char *inspector_rule_name(enum inspector_rule rule); /* "B2"; "" for RULE_NONE */
 
+/* What of a request was not as it asked. */
+enum inspector_check {
+    CHECK_NONE,
+    CHECK_IF_MATCH,
+    CHECK_IF_NONE_MATCH,
+    CHECK_SINCE,
+    CHECK_TAGS,
+    CHECK_LEASE,
+    CHECK_SEQUENCE, /* of a page blob */
+    CHECK_APPEND,   /* the position or size of an append blob */
+    CHECK_COUNT
+};
+const char *inspector_check_name(enum inspector_check check); /* "if_match"; "" for CHECK_NONE */
+
 enum inspector_kind { INSPECTOR_REFUSED, INSPECTOR_WROTE, INSPECTOR_READ };
 
 /* A request, as far as it says who sent it. */
@@ -147,6 +161,9 @@ void inspector_watch_reads(struct inspector *in);
 /* Refusals so far, by service and rule. */
 uint64_t inspector_conflicts(struct inspector *in, enum service_kind service,
                              enum inspector_rule rule);
+/* The same by what was asked for. */
+uint64_t inspector_failed_checks(struct inspector *in, enum service_kind service,
+                                 enum inspector_check check);
 struct inspector_name {
     enum service_kind service;
     struct str account, container, object, pk, rk;

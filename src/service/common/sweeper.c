@@ -12,7 +12,7 @@ enum { SWEEPER_PAUSE_S = 1, SWEEPER_RETRY_ROUNDS = 60 };
 
 struct sweeper {
     struct store *store;
-    const struct sweep_job *jobs;
+    struct sweep_job *jobs;
     size_t count;
     unsigned *skip_rounds; /* per job: rounds to skip after an error */
     uint64_t *removed;     /* per job: since the last log line */
@@ -42,7 +42,11 @@ static bool step(struct sweeper *s, size_t i)
     }
     struct err error = s->jobs[i].step(s->store, s->jobs[i].context, &report);
     s->removed[i] += report.removed;
+    tally_add(&s->jobs[i].steps, 1);
+    tally_add(&s->jobs[i].removed, report.removed);
+    tally_set(&s->jobs[i].last_step, (uint64_t)time(NULL));
     if (err_is(error)) {
+        tally_add(&s->jobs[i].failures, 1);
         s->skip_rounds[i] = SWEEPER_RETRY_ROUNDS;
         log_line(LOG_WARN, "sweep %s failed: error %d, cause %d", s->jobs[i].name, error.code,
                  error.cause);
@@ -87,7 +91,7 @@ static void release(struct sweeper *s)
     free(s);
 }
 
-struct err sweeper_start(struct store *store, const struct sweep_job *jobs, size_t count,
+struct err sweeper_start(struct store *store, struct sweep_job *jobs, size_t count,
                          struct sweeper **out)
 {
     struct sweeper *s = MEM_NEW(struct sweeper);

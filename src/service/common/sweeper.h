@@ -5,6 +5,7 @@
 #ifndef SERVICE_COMMON_SWEEPER_H
 #define SERVICE_COMMON_SWEEPER_H
 
+#include "core/tally.h"
 #include "service/common/store.h"
 
 struct sweep_report {
@@ -19,13 +20,16 @@ struct sweep_job {
     const char *name; /* "blob: deleted containers" */
     sweep_step *step;
     void *context;
+    /* What it has done, for whoever looks. */
+    tally steps, removed, failures;
+    tally last_step; /* when it last ended: seconds since 1970 */
 };
 
 struct sweeper;
 
 /* The caller keeps ownership of jobs. Each runs every second, or again at once while it reports
  * more. */
-struct err sweeper_start(struct store *store, const struct sweep_job *jobs, size_t count,
+struct err sweeper_start(struct store *store, struct sweep_job *jobs, size_t count,
                          struct sweeper **out);
 /* Returns when the current step has ended. NULL is allowed. */
 void sweeper_stop(struct sweeper *sweeper);
