@@ -31,7 +31,7 @@ enum {
     INTERVAL_INLINE_MAX = 16 << 10, /* shorter writes go into blocks, longer ones into extents */
     INTERVAL_VOIDS_MAX = 8,
     INTERVAL_PIECES_MAX = 4096, /* in one chunk; beyond it, writes wait for the fold */
-    INTERVAL_CUT_ROWS = 2048,   /* rows that one transaction cuts; the rest becomes a void */
+    INTERVAL_CUT_ROWS = 1024,   /* rows that one transaction cuts; the rest becomes a void */
 };
 
 /* A range of chunks that was cut out but whose rows still exist: rows written before `stamp` do

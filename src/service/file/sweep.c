@@ -9,7 +9,7 @@
 #include "service/file/scope.h"
 
 enum {
-    SWEEP_ROWS = 1000,          /* per step */
+    SWEEP_ROWS = 500,           /* per step, which others wait for: some 2 ms */
     SWEEP_PARTITIONS_MAX = 16,  /* per step */
     EXPIRY_PARTITIONS_MAX = 64, /* per step */
     EXPIRY_ROUND_SECONDS = 60,  /* from one round over all shares to the next */
@@ -144,17 +144,30 @@ static struct err drop_row(struct txn *t, struct str key, struct str value)
     return interval_drop(t, row.payload);
 }
 
-static struct err remove_prefix(struct txn *t, struct str prefix, unsigned *budget)
+/* The removal of rows under prefixes, one after the other. What one step has removed is not looked
+ * at again by the next: to pass over the marks that deleted rows leave takes longer with each. */
+struct removal {
+    unsigned budget;
+    struct str from; /* where the step before ended; empty: at the beginning */
+    struct str next; /* where this one has ended; absent: nothing is left */
+};
+
+static struct err remove_prefix(struct txn *t, struct str prefix, struct removal *m)
 {
     struct arena *a = txn_arena(t);
     struct cursor *c;
-    if (*budget == 0)
-        return OK;
+    if (str_given(m->next) || (m->from.n > 0 && !str_starts(m->from, prefix)))
+        return OK; /* a later step's, or done by an earlier one */
     TRY(cursor_open(t, prefix, &c));
-    for (; c->valid && *budget > 0; --*budget) {
+    if (m->from.n > 0)
+        TRY(cursor_seek(c, m->from));
+    m->from = STR("");
+    for (; c->valid && m->budget > 0; m->budget--) {
         TRY(drop_row(t, arena_copy(a, c->key), arena_copy(a, c->value)));
         TRY(cursor_next(c));
     }
+    if (c->valid)
+        m->next = arena_copy(a, c->key);
     cursor_close(c);
     return OK;
 }
@@ -163,17 +176,19 @@ static struct err sweep_share(struct txn *t, struct step *step)
 {
     static const char KINDS[] = {'e', 'i', 'n', 'm', 'p', 'x', 'o', 'Y'};
     struct arena *a = txn_arena(t);
-    unsigned budget = SWEEP_ROWS;
+    struct removal m = {.budget = SWEEP_ROWS, .next = STR_NONE};
+    TRY(sweep_note_read(t, &step->note, &m.from));
     for (size_t i = 0; i < sizeof KINDS; i++) {
         struct str rows = file_key_kind(a, KINDS[i], step->note.incarnation);
         struct buf past = buf_in(a);
         buf_put(&past, FILE_HISTORY);
         buf_put(&past, rows);
-        TRY(remove_prefix(t, rows, &budget));
-        TRY(remove_prefix(t, buf_str(&past), &budget));
+        TRY(remove_prefix(t, rows, &m));
+        TRY(remove_prefix(t, buf_str(&past), &m));
     }
-    step->removed += SWEEP_ROWS - budget;
-    return budget > 0 ? sweep_note_drop(t, &step->note) : OK;
+    step->removed += SWEEP_ROWS - m.budget;
+    return str_given(m.next) ? txn_put(t, note_key(a, &step->note), m.next)
+                             : sweep_note_drop(t, &step->note);
 }
 
 /* ---- the past ---- */
