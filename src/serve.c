@@ -156,6 +156,7 @@ static void release(struct server *s)
     reloader_free(s->reloader);
     if (s->bulk != NULL)
         bulk_stop(s->bulk);
+    pool_free(s->senders);
     control_free(s->control);
     if (s->store.engine != NULL)
         wait_for_updates(s);

@@ -80,7 +80,7 @@ static void conn_close_stream(struct http_conn *c, bool abort)
 
 static void conn_free(struct http_conn *c)
 {
-    assert(c->call == NULL && !c->again_posted && !c->sending_set);
+    assert(c->call == NULL && !c->again_posted && !c->sending_set && !c->is_away);
     conn_close_stream(c, false);
     loop_timer_cancel(c->worker->loop, &c->timer);
     buf_release(&c->held);
@@ -92,12 +92,15 @@ static void conn_free(struct http_conn *c)
 static bool conn_is_at_work(const struct http_conn *c)
 {
     return c->state == CONN_WORK || (c->state == CONN_BODY && c->call->paused) ||
-           (c->state == CONN_SEND && c->call->out.waiting);
+           (c->state == CONN_SEND && (c->call->out.waiting || c->is_away));
 }
 
 void http_conn_cut(struct http_conn *c)
 {
-    conn_close_stream(c, !c->in_order);
+    if (c->is_away)
+        http_away_hurry(c);
+    else
+        conn_close_stream(c, !c->in_order);
     c->gone = true;
     if (conn_is_at_work(c))
         return;
@@ -109,7 +112,7 @@ void http_conn_cut(struct http_conn *c)
 
 void http_conn_abandon(struct http_conn *c)
 {
-    c->again_posted = c->sending_set = false;
+    c->again_posted = c->sending_set = c->is_away = false;
     http_conn_cut(c);
     if (c->state == CONN_CLOSED)
         return;
@@ -170,7 +173,8 @@ static int64_t conn_deadline_ms(const struct http_conn *c)
     case CONN_BODY:
         return c->call->paused ? INT64_MAX : c->active_ms + limits->body_stall_ms;
     case CONN_SEND:
-        return c->call->out.waiting ? INT64_MAX : c->active_ms + limits->body_stall_ms;
+        return c->call->out.waiting || c->is_away ? INT64_MAX
+                                                  : c->active_ms + limits->body_stall_ms;
     case CONN_DISCARD:
         return c->since_ms + limits->body_stall_ms;
     case CONN_LINGER:
@@ -268,7 +272,7 @@ static bool conn_step(struct http_conn *c)
             http_conn_set_state(c, CONN_SEND);
         return c->call->replied;
     case CONN_SEND:
-        return !conn_holds_reply(c) && http_step_send(c);
+        return !c->is_away && !conn_holds_reply(c) && http_step_send(c);
     case CONN_DISCARD:
         return http_step_discard(c);
     case CONN_LINGER:
@@ -359,6 +363,10 @@ void http_conn_wind_up(struct http_conn *c, bool cut)
 static void conn_ready(struct loop_watch *watch, uint32_t events)
 {
     struct http_conn *c = CONTAINER_OF(watch, struct http_conn, watch);
+    if (c->is_away) {
+        c->missed |= events;
+        return;
+    }
     stream_note(&c->stream, events);
     /* While a handler works nothing is read or written, so this is the only way to learn it. */
     if ((events & (EPOLLHUP | EPOLLERR)) && c->state == CONN_WORK) {

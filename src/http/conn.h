@@ -14,6 +14,8 @@ enum {
     HTTP_READ_BYTES = 16 << 10,               /* what one recv brings while a head is awaited */
     HTTP_DISCARD_BYTES_MAX = 64 << 10,        /* of a body nobody wants, to keep its connection */
     HTTP_TURN_BYTES_MAX = 256 << 10,          /* moved for one connection before the others' turn */
+    HTTP_AWAY_BYTES_MIN = 1 << 20,            /* longer replies from files are sent by senders */
+    HTTP_AWAY_BYTES_MAX = 512 << 10,          /* in one go, before the senders' next task */
     HTTP_TURN_STEPS_MAX = 512,                /* likewise: for a deep pipeline of small requests */
     HTTP_CALLS_KEPT_MAX = 256,                /* unused calls a worker keeps */
     HTTP_REPLIES_HELD_MAX = 32,               /* replies that wait for the end of a loop's turn */
@@ -33,6 +35,7 @@ struct http_out {
     int64_t left;               /* what source still owes; -1: until it ends */
     bool chunked;
     bool waiting; /* source said HTTP_PULL_WAIT */
+    bool large;   /* its files are sent by senders: see away.c */
     bool close;
     char chunk_line[24];
 };
@@ -74,9 +77,13 @@ struct http_conn {
     struct loop_timer timer; /* set for the deadline or earlier: see conn_arm */
     struct loop_task again;
     struct loop_task sending; /* at the end of the turn: see conn_holds_reply */
+    struct loop_task away;    /* a sender sends for it: see away.c */
+    uint32_t missed;          /* events that came meanwhile */
+    int64_t away_sent;        /* what stream_send_file said */
     enum http_conn_state state;
     bool again_posted;
     bool sending_set;
+    bool is_away;    /* its stream is a sender's */
     bool in_order;   /* cut it with FIN, not with a reset */
     bool gone;       /* the client is: nothing is sent to it any more */
     bool cut;        /* see http_conn_wind_up */
@@ -169,7 +176,16 @@ void http_input_ahead_ends(struct http_conn *c);
 /* Before the worker's buffer is used by another: keeps what is left of the input. */
 void http_input_keep(struct http_conn *c);
 
+/* ---- away.c: long replies are sent by threads of their own ---- */
+/* Has a sender send from the reply's next span, a file. False when there is none: the loop sends
+ * itself. Else the connection's stream is not to be touched until http_out_sent is called. */
+bool http_send_away(struct http_conn *c);
+/* In place of closing it now: ends what the sender is at; the rest follows when it is back. */
+void http_away_hurry(struct http_conn *c);
+
 /* ---- output.c ---- */
+/* Takes note of what was sent of the reply's first span, or not (STREAM_AGAIN, STREAM_FAILED). */
+void http_out_sent(struct http_conn *c, ssize_t sent);
 bool http_step_send(struct http_conn *c);
 /* Lays the reply out, ready for http_step_send. */
 void http_out_begin(struct http_call *call, const struct http_response *response);
@@ -181,6 +197,7 @@ void http_send_interim(struct http_conn *c);
 const struct http_limits *http_server_limits(const struct http_server *s);
 const struct http_handler *http_server_handler(const struct http_server *s);
 struct tls *http_server_tls(const struct http_server *s);
+struct pool *http_server_senders(const struct http_server *s);
 int64_t http_server_now(const struct http_server *s);
 /* A connection is there, or gone. */
 void http_server_remember(struct http_conn *c);

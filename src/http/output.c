@@ -146,6 +146,7 @@ void http_out_begin(struct http_call *call, const struct http_response *response
     struct str head = render_head(call, response);
     out_add(out, head);
     out->source = bodiless ? NULL : response->source;
+    out->large = out->source != NULL && (out->left < 0 || out->left > HTTP_AWAY_BYTES_MIN);
     if (bodiless || response->source != NULL)
         return;
     struct str body = body_beside_head(call, head, response->body);
@@ -299,6 +300,22 @@ static ssize_t out_send_memory(struct http_conn *c, struct http_out *out)
     return stream_send(&c->stream, parts, count, more && !out->waiting);
 }
 
+static enum sent out_note(struct http_conn *c, ssize_t sent)
+{
+    if (sent < 0)
+        return sent == STREAM_AGAIN ? SENT_BLOCKED : SENT_FAILED;
+    c->active_ms = loop_now_ms(c->worker->loop);
+    c->moved += (size_t)sent;
+    c->call->x.sent_bytes += out_consume(&c->call->out, (size_t)sent);
+    return SENT_SOME;
+}
+
+void http_out_sent(struct http_conn *c, ssize_t sent)
+{
+    if (out_note(c, sent) == SENT_FAILED)
+        c->gone = true; /* the next step sees it */
+}
+
 /* Sends some of the spans that are laid out. */
 static enum sent out_send(struct http_conn *c, struct http_out *out)
 {
@@ -306,16 +323,14 @@ static enum sent out_send(struct http_conn *c, struct http_out *out)
     size_t turn = c->worker->turn_left;
     if (!c->stream.may_send)
         return SENT_BLOCKED;
+    if (span->fd >= 0 && http_send_away(c))
+        return SENT_WAITING;
     ssize_t sent = span->fd < 0 ? out_send_memory(c, out)
                                 : stream_send_file(&c->stream, span->fd, span->file_offset,
                                                    span->length < turn ? span->length : turn);
-    if (sent < 0)
-        return sent == STREAM_AGAIN ? SENT_BLOCKED : SENT_FAILED;
-    c->active_ms = loop_now_ms(c->worker->loop);
-    c->moved += (size_t)sent;
-    c->worker->turn_left -= (size_t)sent < turn ? (size_t)sent : turn;
-    c->call->x.sent_bytes += out_consume(out, (size_t)sent);
-    return SENT_SOME;
+    if (sent > 0)
+        c->worker->turn_left -= (size_t)sent < turn ? (size_t)sent : turn;
+    return out_note(c, sent);
 }
 
 /* One send at most; the head waits for the body's first part, so that one system call sends both.

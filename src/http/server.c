@@ -31,6 +31,7 @@ struct http_server {
     const struct clock *clock;
     struct clock system_clock;
     struct tls *tls;
+    struct pool *senders;
     atomic_uint connections_max;
     atomic_uint connections_per_address;
     atomic_uint connection_count;
@@ -70,6 +71,16 @@ struct tls *http_server_tls(const struct http_server *s)
 void http_server_use_tls(struct http_server *s, struct tls *tls)
 {
     s->tls = tls;
+}
+
+struct pool *http_server_senders(const struct http_server *s)
+{
+    return s->senders;
+}
+
+void http_server_use_senders(struct http_server *s, struct pool *senders)
+{
+    s->senders = senders;
 }
 
 void http_server_use_clock(struct http_server *s, const struct clock *clock)

@@ -10,6 +10,7 @@
 #include "net/tls.h"
 
 struct address_counts;
+struct pool;
 
 struct http_limits {
     unsigned connections_max;          /* per server, all loops */
@@ -34,6 +35,9 @@ void http_server_use_clock(struct http_server *s, const struct clock *clock);
 /* Every port then serves HTTPS beside HTTP, told apart by a connection's first byte. Before any
  * listener; tls must outlive the server. */
 void http_server_use_tls(struct http_server *s, struct tls *tls);
+/* Threads that send the files of long replies; without them the loops do. Before any listener;
+ * their tasks end before the server is freed. */
+void http_server_use_senders(struct http_server *s, struct pool *senders);
 /* One port for all loops. Port 0 picks a free one. ERR_IO with errno as cause (EADDRINUSE, …). */
 struct err http_server_listen(struct http_server *s, const char *host, uint16_t port,
                               void *listener_context, uint16_t *port_out);

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "core/mem.h"
 #include "core/thread.h"
@@ -14,6 +15,7 @@ struct pool {
     struct loop_task **last;
     size_t waiting;
     bool stopping;
+    int niceness;
     unsigned thread_count;
     pthread_t threads[];
 };
@@ -38,6 +40,9 @@ static struct loop_task *pool_take(struct pool *p)
 static void *pool_thread(void *arg)
 {
     struct pool *p = arg;
+    /* Of this thread alone, on Linux, and beside what the process was given. */
+    if (p->niceness != 0)
+        (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + p->niceness);
     for (struct loop_task *task; (task = pool_take(p)) != NULL;)
         task->run(task);
     return NULL;
@@ -45,11 +50,17 @@ static void *pool_thread(void *arg)
 
 struct err pool_new(unsigned threads, struct pool **out)
 {
+    return pool_new_nice(threads, 0, out);
+}
+
+struct err pool_new_nice(unsigned threads, int niceness, struct pool **out)
+{
     assert(threads > 0);
     struct pool *p = mem_calloc(1, sizeof *p + sizeof(pthread_t) * threads);
     (void)pthread_mutex_init(&p->lock, NULL);
     (void)pthread_cond_init(&p->posted, NULL);
     p->last = &p->first;
+    p->niceness = niceness;
     while (p->thread_count < threads) {
         int failed = thread_start(&p->threads[p->thread_count], pool_thread, p);
         if (failed != 0) {

@@ -8,6 +8,8 @@
 struct pool;
 
 struct err pool_new(unsigned threads, struct pool **out);
+/* The same with threads that give way to others of this process (setpriority), for long work. */
+struct err pool_new_nice(unsigned threads, int niceness, struct pool **out);
 /* From any thread. The task's run is called on a pool thread; it hands its outcome to a loop with
  * loop_post. */
 void pool_post(struct pool *p, struct loop_task *task);

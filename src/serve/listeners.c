@@ -71,6 +71,7 @@ int serve_start_listeners(struct server *s)
         return complain_err("http", error);
     http_server_use_clock(s->http, &s->clock);
     http_server_use_tls(s->http, s->tls);
+    http_server_use_senders(s->http, s->senders);
     int status = 0;
     for (size_t i = 0; i < SERVICE_KIND_COUNT && status == 0; i++)
         status = listen_for(s, i);

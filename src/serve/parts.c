@@ -37,6 +37,7 @@
 enum {
     POOL_THREADS = 4,
     CLUSTER_POOL_THREADS = 16, /* they wait for the network, not for the processor */
+    SENDER_NICENESS = 5,       /* threads that send long replies give way to those that answer */
     FETCH_THREADS = 8,
     LOG_FLUSH_MS = 250,
 };
@@ -197,6 +198,8 @@ int serve_start_loops(struct server *s)
     struct err error = pool_new(cluster ? CLUSTER_POOL_THREADS : POOL_THREADS, &s->pool);
     if (!err_is(error))
         error = bulk_new((unsigned)(s->loop_count + 1) / 2, &s->bulk);
+    if (!err_is(error))
+        error = pool_new_nice((unsigned)s->loop_count, SENDER_NICENESS, &s->senders);
     return err_is(error) ? complain_err("threads", error) : 0;
 }
 

@@ -30,6 +30,7 @@ struct server {
     struct pool *pool;
     struct pool *fetch_pool;
     struct bulk *bulk;
+    struct pool *senders;
     struct dialer *dialer;
     struct copier *copier;
     struct rest_server rest;

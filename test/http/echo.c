@@ -32,6 +32,7 @@
 #include "core/mem.h"
 #include "http/server.h"
 #include "net/cert.h"
+#include "net/pool.h"
 
 enum { PART_BYTES = 16 << 10, ECHO_BYTES_MAX = 1 << 20, MEMORY_BYTES_MAX = 8 << 20, LOOPS_MAX = 8 };
 
@@ -315,8 +316,18 @@ static void serve(struct http_server *server, struct tls *tls, int64_t grace_ms)
     puts("drained");
 }
 
-static struct http_server *listen_on(struct loop **loops, size_t count, struct tls *tls, int argc,
-                                     char **argv)
+/* Long replies from files are sent by threads of their own, unless senders=0. */
+static struct pool *start_senders(int argc, char **argv)
+{
+    unsigned threads = (unsigned)option(argc, argv, "senders", 2);
+    struct pool *senders = NULL;
+    if (threads > 0 && err_is(pool_new_nice(threads, 1, &senders)))
+        stop("no senders");
+    return senders;
+}
+
+static struct http_server *listen_on(struct loop **loops, size_t count, struct tls *tls,
+                                     struct pool *senders, int argc, char **argv)
 {
     struct http_limits limits = limits_of(argc, argv);
     struct http_server *server;
@@ -324,6 +335,7 @@ static struct http_server *listen_on(struct loop **loops, size_t count, struct t
     if (err_is(http_server_new(loops, count, &HANDLER, &limits, &server)))
         stop("no server");
     http_server_use_tls(server, tls);
+    http_server_use_senders(server, senders);
     if (err_is(http_server_listen(server, "127.0.0.1", port, NULL, &port)))
         stop("cannot listen");
     printf("listening %u\n", port);
@@ -345,7 +357,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < count; i++)
         if (err_is(loop_new(&loops[i])))
             stop("no loop");
-    struct http_server *server = listen_on(loops, count, tls, argc, argv);
+    struct pool *senders = start_senders(argc, argv);
+    struct http_server *server = listen_on(loops, count, tls, senders, argc, argv);
     for (size_t i = 0; i < count; i++)
         (void)pthread_create(&threads[i], NULL, run_loop, loops[i]);
     serve(server, tls, option(argc, argv, "grace_ms", 5000));
@@ -353,6 +366,7 @@ int main(int argc, char **argv)
         loop_stop(loops[i]);
         (void)pthread_join(threads[i], NULL);
     }
+    pool_free(senders);
     http_server_free(server);
     tls_free(tls);
     for (size_t i = 0; i < count; i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large bodies, which are stored away from the event loops (src/rest/bulk.h): content, checksums, errors and clients that
-// leave, with many bodies at once so that they are summed up side by side.
+// Large bodies, which are stored and sent away from the event loops (src/rest/bulk.h, src/http/away.c): content, checksums,
+// errors and clients that leave, with many bodies at once so that they are summed up side by side.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
@@ -66,6 +66,36 @@ test('PutBlob: clients that leave at any point of a large body change nothing', 
     assert.equal((await server.request('blob', 'GET', at('left'))).text, 'as it was');
     const body = randomBytes(3 << 20);
     assert.equal((await put('left', body)).headers['content-md5'], md5(body));
+});
+
+/** Asks for the blob and goes away when about so many bytes have come. */
+async function stopReading(target, bytes) {
+    const socket = net.connect(server.ports.blob, '127.0.0.1');
+    socket.on('error', () => {});
+    let got = 0;
+    const enough = new Promise((done) => socket.on('data', (part) => (got += part.length) > bytes && done()));
+    socket.write(`GET ${target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
+    await enough;
+    socket.resetAndDestroy();
+}
+
+test('GetBlob: large ones at once, small ones between them and clients that leave: what comes is whole', async () => {
+    const [large, small] = [randomBytes((9 << 20) + 333), randomBytes(1000)];
+    await put('large', large);
+    await put('small', small);
+    const url = new URL(await container.getBlobClient('large').generateSasUrl({
+        permissions: BlobSASPermissions.parse('r'), expiresOn: new Date(Date.now() + 3600e3),
+    }));
+    const read = async (from, to) => {
+        const back = await server.request('blob', 'GET', at('large'), { headers: { 'x-ms-range': `bytes=${from}-${to}` } });
+        assert.ok(back.bytes.equals(large.subarray(from, to + 1)), `${from} to ${to}`);
+    };
+    const readSmall = async () => assert.ok((await server.request('blob', 'GET', at('small'))).bytes.equals(small));
+    await Promise.all([0, 1, 65535, 1 << 20, (2 << 20) + 77].flatMap((from) => [
+        read(from, large.length - 1), read(from, from + (3 << 20)), read(from, from + (1 << 20) - 1), readSmall(),
+        stopReading(url.pathname + url.search, from), stopReading(url.pathname + url.search, from * 3), readSmall(),
+    ]));
+    await read(0, large.length - 1);
 });
 
 test('the store is in order afterwards', async () => {
