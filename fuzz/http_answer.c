@@ -21,7 +21,7 @@ static void read_body(struct str rest)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct http_header headers[HTTP_HEADERS_MAX];
+    static struct http_header headers[HTTP_ANSWER_HEADERS_MAX];
     struct str input = {(const char *)data, size};
     struct http_answer answer;
     size_t scanned = 0, length = 0;

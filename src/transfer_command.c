@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -358,6 +359,49 @@ static int finish(const struct transfer *t, struct progress *p, const char *what
     return t->counts.crew.failed == 0 && !t->counts.cut_off ? 0 : 1;
 }
 
+/* ---- which transfer it is ---- */
+
+static uint64_t add_text(uint64_t sum, struct str text)
+{
+    return crc64(crc64(sum, text), STR("\n"));
+}
+
+/* A server by where it is; a folder by the store in it, so that a new store in its place is another
+ * one. No secrets. */
+static uint64_t add_end(uint64_t sum, const struct end *end)
+{
+    char marker[4096];
+    struct stat info;
+    for (size_t i = 0; i < end->count && end->folder == NULL; i++) {
+        const struct remote *r = end->accounts[i];
+        sum = add_text(sum, r->account);
+        for (unsigned k = 0; k < REMOTE_SERVICES; k++) {
+            sum = add_text(sum, r->endpoint[k].host);
+            sum = crc64(sum, (struct str){(const char *)&r->endpoint[k].port, 2});
+        }
+    }
+    if (end->folder == NULL)
+        return sum;
+    (void)snprintf(marker, sizeof marker, "%s/LAZULI", end->folder);
+    if (stat(marker, &info) != 0)
+        return add_text(sum, str_of(end->folder));
+    sum = crc64(sum, (struct str){(const char *)&info.st_dev, sizeof info.st_dev});
+    sum = crc64(sum, (struct str){(const char *)&info.st_ino, sizeof info.st_ino});
+    sum = crc64(sum, (struct str){(const char *)&info.st_mtim.tv_sec, sizeof(time_t)});
+    return crc64(sum, (struct str){(const char *)&info.st_mtim.tv_nsec, sizeof(long)});
+}
+
+static uint64_t sum_of(const struct transfer *t, const char *what, const struct end *from,
+                       const struct end *to)
+{
+    uint64_t sum = add_text(0, str_of(what));
+    sum = from == NULL ? sum : add_end(sum, from);
+    sum = to == NULL ? sum : add_end(sum, to);
+    for (size_t i = 0; i < t->selection.count; i++)
+        sum = add_text(sum, t->selection.parts[i]);
+    return sum;
+}
+
 /* ---- the commands ---- */
 
 /* The word behind the file, or --data. NULL: too many words. */
@@ -377,6 +421,7 @@ int transfer_export_command(const struct config *config)
         return complain("export", "takes a file, and what to export: export FILE [FROM]");
     struct end *end = MEM_NEW(struct end);
     struct err error = open_end(end, config, from, true);
+    t.of = sum_of(&t, "export", end, NULL);
     if (!err_is(error))
         error = transfer_export(&t, end->accounts, end->count, config->operands[0]);
     int status = finish(&t, &progress, "export", error, "exported");
@@ -397,43 +442,57 @@ int transfer_import_command(const struct config *config)
         return complain_err(config->operands[0], err_cause(ERR_IO, errno));
     struct end *end = MEM_NEW(struct end);
     struct err error = open_end(end, config, to, false);
+    t.of = sum_of(&t, "import", NULL, end);
     if (!err_is(error))
-        error = transfer_import(&t, config->operands[0], account_of, end);
+        error = transfer_import(&t, config->operands[0],
+                                end->folder == NULL ? end->accounts[0] : NULL, account_of, end);
     int status = finish(&t, &progress, "import", error, "imported");
     close_end(end);
     free(end);
     return status;
 }
 
-/* Of the servers' names, so that copies of different servers do not meet in one file. */
-static void state_name(const struct end *from, const struct end *to, char *out, size_t size)
+/* Which account of the folder a copy to one account of a server is of. */
+static struct err account_to_copy(const struct end *from, const struct end *to, struct remote **out)
 {
-    uint64_t sum = 0;
-    const struct end *ends[] = {from, to};
-    for (unsigned i = 0; i < 2; i++) {
-        const struct remote *r = ends[i]->accounts[0];
-        sum = crc64(sum, r->account);
-        for (unsigned k = 0; k < REMOTE_SERVICES; k++) {
-            sum = crc64(sum, r->endpoint[k].host);
-            sum = crc64(sum, (struct str){(const char *)&r->endpoint[k].port, 2});
-        }
-    }
-    (void)snprintf(out, size, "lazuli-copy-%08llx.progress",
-                   (unsigned long long)(sum & 0xFFFFFFFF));
+    *out = find_account(from, to->accounts[0]->account);
+    if (from->folder == NULL || from->count == 1)
+        *out = from->accounts[0];
+    return *out != NULL
+               ? OK
+               : err_detail(ERR_INVALID_INPUT,
+                            "the folder has several accounts, and none has the name of the one to "
+                            "copy to: name one by a connection string, or export and import");
+}
+
+/* One after the other, each with a state of its own. */
+static struct err copy_account(struct transfer *t, struct remote *from, struct remote *to)
+{
+    uint64_t of = t->of;
+    char state[64];
+    t->of = add_text(add_text(of, from->account), to->account);
+    (void)snprintf(state, sizeof state, "lazuli-copy-%08llx.progress",
+                   (unsigned long long)(t->of & 0xFFFFFFFF));
+    struct err error = transfer_copy(t, from, to, state);
+    t->of = of;
+    return error;
 }
 
 static struct err copy_accounts(struct transfer *t, struct end *from, struct end *to)
 {
-    char state[64];
+    struct remote *source;
     if (from->count == 0 || to->count == 0)
         return err_detail(ERR_INVALID_INPUT, "a server has no account");
-    state_name(from, to, state, sizeof state);
-    if (from->folder == NULL || to->folder == NULL)
-        return transfer_copy(t, from->accounts[0], to->accounts[0], state);
+    t->of = sum_of(t, "copy", from, to);
+    if (from->folder == NULL || to->folder == NULL) {
+        TRY(account_to_copy(from, to, &source));
+        struct remote *same = find_account(to, source->account);
+        return copy_account(t, source, same != NULL ? same : to->accounts[0]);
+    }
     for (size_t i = 0; i < from->count; i++) {
         struct remote *target;
         TRY(account_of(to, from->accounts[i]->account, false, &target));
-        TRY(transfer_copy(t, from->accounts[i], target, state));
+        TRY(copy_account(t, from->accounts[i], target));
     }
     return OK;
 }

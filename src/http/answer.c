@@ -53,7 +53,7 @@ struct err http_parse_answer(struct str head, struct http_header *headers, struc
     *out = (struct http_answer){.headers = headers, .content_length = -1};
     TRY(parse_status_line(http_next_line(&rest), out));
     for (struct str line; (line = http_next_line(&rest)).n > 0;) {
-        if (out->header_count == HTTP_HEADERS_MAX)
+        if (out->header_count == HTTP_ANSWER_HEADERS_MAX)
             return err_new(ERR_HEADERS_TOO_LARGE);
         struct http_header *header = &headers[out->header_count++];
         TRY(http_parse_header(line, header));

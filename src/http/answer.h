@@ -6,6 +6,8 @@
 
 #include "http/parse.h"
 
+enum { HTTP_ANSWER_HEADERS_MAX = 512 }; /* the metadata of a blob, one each */
+
 struct http_answer {
     int status; /* 200 to 599 */
     struct http_header *headers;
@@ -15,7 +17,7 @@ struct http_answer {
 };
 
 /* Reads a whole head, as http_scan_head finds it, into *out, whose slices point into `head` and
- * whose headers are put into headers[HTTP_HEADERS_MAX]. An interim answer (1xx) is one too.
+ * whose headers are put into headers[HTTP_ANSWER_HEADERS_MAX]. An interim answer (1xx) is one too.
  * ERR_BAD_REQUEST, ERR_HEADERS_TOO_LARGE, ERR_HTTP_VERSION. */
 struct err http_parse_answer(struct str head, struct http_header *headers, struct http_answer *out);
 

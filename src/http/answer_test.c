@@ -5,7 +5,7 @@
 
 static struct err parse(const char *text, struct http_answer *out)
 {
-    static struct http_header headers[HTTP_HEADERS_MAX];
+    static struct http_header headers[HTTP_ANSWER_HEADERS_MAX];
     return http_parse_answer(str_of(text), headers, out);
 }
 

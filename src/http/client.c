@@ -83,7 +83,7 @@ static struct err read_head(struct http_client *c, int64_t deadline_ms, size_t *
 /* The answer; those before it that only say that it is coming are passed over. */
 static struct err read_answer(struct http_client *c, struct arena *a, struct http_answer *out)
 {
-    struct http_header *headers = ARENA_ARRAY(a, struct http_header, HTTP_HEADERS_MAX);
+    struct http_header *headers = ARENA_ARRAY(a, struct http_header, HTTP_ANSWER_HEADERS_MAX);
     int64_t deadline_ms = clock_mono_ms() + HTTP_CLIENT_ANSWER_MS;
     do {
         size_t length = 0;

@@ -8,6 +8,7 @@
 
 #include "core/mem.h"
 #include "transfer/archive.h"
+#include "transfer/resume.h"
 #include "transfer/transfer.h"
 
 enum { EXPORT_TRIES_MAX = 4, PATH_BYTES = 4096 };
@@ -20,6 +21,7 @@ struct exporting {
     char *piece;
     uint64_t total; /* entries there are; 0: not counted */
     /* Of an earlier run: */
+    struct resume resume;
     struct arena kept;
     struct place after;
     struct str after_account;
@@ -134,6 +136,16 @@ static struct err find_end(struct exporting *x, int fd)
                : err_cause(ERR_IO, errno);
 }
 
+/* What another export has left under this name is not part of this one. */
+static struct err go_on(struct exporting *x)
+{
+    bool same = resume_is_same(&x->resume);
+    resume_reached(&x->resume, NULL, 0);
+    if (!same && (ftruncate(x->tar.fd, 0) != 0 || lseek(x->tar.fd, 0, SEEK_SET) < 0))
+        return err_cause(ERR_IO, errno);
+    return same && lseek(x->tar.fd, 0, SEEK_END) > 0 ? find_end(x, x->tar.fd) : OK;
+}
+
 static struct err open_output(struct exporting *x, const char *part)
 {
     struct arena a;
@@ -142,8 +154,7 @@ static struct err open_output(struct exporting *x, const char *part)
     if (x->tar.fd < 0)
         return err_cause(ERR_IO, errno);
     x->seekable = !pipe && lseek(x->tar.fd, 0, SEEK_END) >= 0;
-    if (x->seekable && lseek(x->tar.fd, 0, SEEK_END) > 0)
-        TRY(find_end(x, x->tar.fd));
+    TRY(x->seekable ? go_on(x) : OK);
     if (x->tar.offset > 0)
         return OK;
     arena_init(&a, ITEM_ARENA_BYTES_MAX);
@@ -210,15 +221,18 @@ struct err transfer_export(struct transfer *t, struct remote *const *accounts, s
                            const char *path)
 {
     struct exporting x = {.t = t, .tar = {.fd = -1}, .piece = mem_alloc(ITEM_PIECE_BYTES)};
-    char part[PATH_BYTES];
+    char part[PATH_BYTES], state[PATH_BYTES + 16];
     bool pipe = strcmp(path, "-") == 0;
     arena_init(&x.kept, ITEM_ARENA_BYTES_MAX);
     (void)snprintf(part, sizeof part, "%s%s", path, pipe ? "" : ".part");
+    (void)snprintf(state, sizeof state, "%s.progress", part);
+    resume_open(&x.resume, pipe ? NULL : state, t->of);
     struct err error = open_output(&x, part);
     if (!err_is(error))
         error = export_accounts(&x, accounts, count);
     if (!err_is(error))
         error = close_output(&x, part, path);
+    resume_close(&x.resume, !err_is(error));
     if (x.tar.fd >= 0 && !pipe)
         (void)close(x.tar.fd);
     arena_release(&x.kept);

@@ -8,8 +8,9 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/crc64.h"
 #include "transfer/archive.h"
-#include "transfer/bookmark.h"
+#include "transfer/resume.h"
 #include "transfer/transfer.h"
 
 enum { IMPORT_TRIES_MAX = 4, PATH_BYTES = 4096 };
@@ -21,23 +22,20 @@ struct importing {
     transfer_account *account;
     void *account_arg;
     struct remote *remote;
+    struct remote *only_target; /* NULL: a store, of which `of` tells */
     char account_name[64];
     struct crew *crew; /* NULL: none yet, or items from a pipe are made one by one */
     struct session session;
     struct target target;
     bool inline_ready;
     uint64_t number; /* items of the archive so far */
-    struct bookmark state;
+    struct resume resume;
 };
 
 static void reached(void *arg, const struct place *place, uint64_t number)
 {
     struct importing *m = arg;
-    char text[64];
-    (void)place;
-    (void)snprintf(text, sizeof text, "%llu %llu\n", (unsigned long long)m->archive_bytes,
-                   (unsigned long long)number);
-    bookmark_set(&m->state, str_of(text));
+    resume_reached(&m->resume, place, number);
 }
 
 static void failed(void *arg, struct str line)
@@ -179,21 +177,19 @@ static struct err import_items(struct importing *m, uint64_t skip)
 /* How many items an earlier run has made, of this archive. */
 static uint64_t already_done(struct importing *m)
 {
-    char text[64];
-    struct str rest = {text, 0};
-    uint64_t bytes, items;
-    rest.n = bookmark_read(&m->state, text, sizeof text);
-    rest = str_cut(&rest, '\n');
-    struct str first = str_cut(&rest, ' ');
-    bool ours = str_given(rest) && str_to_u64(first, &bytes) && str_to_u64(rest, &items) &&
-                bytes == m->archive_bytes;
+    struct arena a;
+    struct place place;
+    uint64_t items = 0;
+    arena_init(&a, ITEM_ARENA_BYTES_MAX);
+    bool ours = m->archive_bytes > 0 && resume_find(&m->resume, &a, m->only_target, &place, &items);
+    arena_release(&a);
     return ours ? items : 0;
 }
 
 static struct err import_archive(struct importing *m)
 {
     struct arena a;
-    uint64_t skip = m->archive_bytes > 0 ? already_done(m) : 0;
+    uint64_t skip = already_done(m);
     arena_init(&a, ITEM_ARENA_BYTES_MAX);
     struct err error = archive_open(&m->archive, m->archive.tar.fd, &a);
     arena_release(&a);
@@ -201,18 +197,25 @@ static struct err import_archive(struct importing *m)
         error = import_items(m, skip);
     struct err ended = end_account(m);
     archive_close(&m->archive);
-    error = err_is(ended) ? ended : error;
-    if (!err_is(error) && m->t->counts.crew.failed == 0)
-        bookmark_remove(&m->state);
-    return error;
+    return err_is(ended) ? ended : error;
 }
 
-struct err transfer_import(struct transfer *t, const char *path, transfer_account *account,
-                           void *account_arg)
+/* An archive of the same name and size may be another one. */
+static uint64_t sum_of_archive(uint64_t of, const struct stat *info)
 {
-    struct importing m = {.t = t, .account = account, .account_arg = account_arg};
+    struct timespec written = info->st_mtim;
+    of = crc64(of, (struct str){(const char *)&info->st_size, sizeof info->st_size});
+    of = crc64(of, (struct str){(const char *)&written.tv_sec, sizeof written.tv_sec});
+    return crc64(of, (struct str){(const char *)&written.tv_nsec, sizeof written.tv_nsec});
+}
+
+struct err transfer_import(struct transfer *t, const char *path, struct remote *target,
+                           transfer_account *account, void *account_arg)
+{
+    struct importing m = {
+        .t = t, .only_target = target, .account = account, .account_arg = account_arg};
     char state[PATH_BYTES];
-    struct stat info;
+    struct stat info = {.st_size = 0};
     bool pipe = strcmp(path, "-") == 0;
     int fd = pipe ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -220,10 +223,11 @@ struct err transfer_import(struct transfer *t, const char *path, transfer_accoun
     if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
         m.archive_bytes = (uint64_t)info.st_size;
     (void)snprintf(state, sizeof state, "%s.progress", path);
-    bookmark_open(&m.state, m.archive_bytes > 0 && !pipe ? state : NULL);
+    resume_open(&m.resume, m.archive_bytes > 0 && !pipe ? state : NULL,
+                sum_of_archive(t->of, &info));
     m.archive.tar.fd = fd;
     struct err error = import_archive(&m);
-    bookmark_close(&m.state);
+    resume_close(&m.resume, !err_is(error) && t->counts.crew.failed == 0);
     if (!pipe)
         (void)close(fd);
     return error;

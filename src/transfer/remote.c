@@ -177,8 +177,10 @@ void remote_query(struct remote_call *c, const char *name, struct str value)
 
 void remote_header(struct remote_call *c, const char *name, struct str value)
 {
-    assert(c->header_count < REMOTE_HEADERS_MAX);
-    if (str_given(value))
+    if (!str_given(value))
+        return;
+    c->overfull = c->overfull || c->header_count == REMOTE_HEADERS_MAX;
+    if (!c->overfull)
         c->headers[c->header_count++] = (struct http_header){str_of(name), value};
 }
 
@@ -449,6 +451,10 @@ struct err session_ask(struct session *s, struct arena *a, struct remote_call *c
     if (!s->remote->has[c->service]) {
         (void)snprintf(s->text, sizeof s->text, "there is no %s endpoint",
                        SERVICES[c->service].name);
+        return err_detail(ERR_INVALID_INPUT, s->text);
+    }
+    if (c->overfull || c->header_count > REMOTE_HEADERS_MAX - REMOTE_HEADERS_OWN) {
+        (void)snprintf(s->text, sizeof s->text, "it has more metadata than a request can");
         return err_detail(ERR_INVALID_INPUT, s->text);
     }
     for (c->tries = 1;; c->tries++) {

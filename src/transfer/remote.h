@@ -20,7 +20,8 @@ enum {
     REMOTE_TRIES_MAX = 6,
     REMOTE_BODY_BYTES_MAX = 32 << 20, /* of an answer that is kept in memory */
     REMOTE_QUERY_MAX = 12,
-    REMOTE_HEADERS_MAX = 96,
+    REMOTE_HEADERS_MAX = 256,
+    REMOTE_HEADERS_OWN = 3, /* that each request gets: its date, version and signature */
     REMOTE_TEXT_BYTES = 768,
 };
 
@@ -68,6 +69,7 @@ struct remote_call {
     size_t query_count;
     struct http_header headers[REMOTE_HEADERS_MAX];
     size_t header_count;
+    bool overfull; /* it was given more headers than it can have: it is not sent */
     bool has_body;
     uint64_t body_bytes;
     http_client_source *source;

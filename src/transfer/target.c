@@ -31,9 +31,8 @@ void put_metadata(struct remote_call *c, struct arena *a, const struct node *own
 {
     const struct node *object = node_member(owner, "metadata");
     for (const struct node *n = node_first(object); n != NULL; n = n->next)
-        if (c->header_count < REMOTE_HEADERS_MAX - 24)
-            remote_header(c, arena_cstr(a, arena_printf(a, "x-ms-meta-%.*s", STR_ARG(n->name))),
-                          n->value.text);
+        remote_header(c, arena_cstr(a, arena_printf(a, "x-ms-meta-%.*s", STR_ARG(n->name))),
+                      n->value.text);
 }
 
 struct err expect_or(struct target_work *w, struct remote_call *c, int also)

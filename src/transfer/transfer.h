@@ -22,6 +22,9 @@ struct transfer {
     /* A line about one item that could not be moved. */
     void (*failed)(void *arg, struct str line);
     void *arg;
+    /* Which transfer this is: what it does, its ends and what of them is wanted. One that was cut
+     * off is gone on with by the same alone. */
+    uint64_t of;
     struct transfer_counts counts;
 };
 
@@ -32,8 +35,9 @@ struct err transfer_export(struct transfer *t, struct remote *const *accounts, s
 /* Gives the account of an archive as a server has it, making it when it may. */
 typedef struct err transfer_account(void *arg, struct str name, bool hierarchical,
                                     struct remote **out);
-struct err transfer_import(struct transfer *t, const char *path, transfer_account *account,
-                           void *account_arg);
+/* `target`: the one server that it goes to; NULL when `of` tells its store from others. */
+struct err transfer_import(struct transfer *t, const char *path, struct remote *target,
+                           transfer_account *account, void *account_arg);
 
 /* How far it is stands in the file `state` as long as it is not done. */
 struct err transfer_copy(struct transfer *t, struct remote *from, struct remote *to,

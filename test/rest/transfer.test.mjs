@@ -2,7 +2,7 @@
 // lazuli export, import and copy: what comes out again is what went in, byte by byte, and what is cut off goes on.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -195,4 +195,128 @@ test('parts can be chosen, damage is said, SAS is enough', async () => {
     writeFileSync(at('no.tar'), 'hello');
     assert.match((await start(['import', at('no.tar'), to.connectionString()]).ended).err, /no archive/);
     assert.match((await start(['copy', 'AccountName=a', 'x=y;'], { cwd: folder }).ended).err, /connection string|no store/);
+});
+
+/** An import that is stopped by an item that the server refuses, behind some that it takes: what it has reached stays noted. */
+async function stopped(archive, to, words = []) {
+    const done = await start(['import', archive, ...to, ...words]).ended;
+    assert.equal(done.code, 1, done.err);
+    assert.match(done.err, /left out/);
+    return done;
+}
+
+/** An archive with a container, a good blob in it, and one whose metadata no server takes. */
+function badArchive(name, container, good) {
+    const script = `import io, json, sys, tarfile
+path, container, good = sys.argv[1:]
+t = tarfile.open(path, 'w')
+def put(name, data):
+    info = tarfile.TarInfo(name); info.size = len(data); t.addfile(info, io.BytesIO(data))
+a = 'devstoreaccount1'
+put('lazuli-archive.json', b'{"format":1}\\n')
+put(a + '%.json', json.dumps({'kind': 'account', 'account': a, 'hierarchical': False}).encode())
+put(a + '/blob/' + container + '%.json', json.dumps({'kind': 'container', 'account': a, 'name': container}).encode())
+for blob, meta in ((good, {'a': 'b'}), ('zz', {'no name': 'x'})):
+    state = {'is': 'current', 'type': 'BlockBlob', 'size': 2, 'metadata': meta}
+    put(f'{a}/blob/{container}/{blob}%.json', json.dumps({'kind': 'blob', 'account': a, 'container': container, 'name': blob, 'states': [state]}).encode())
+    put(f'{a}/blob/{container}/{blob}', b'hi')
+t.close()`;
+    const made = spawnSync('python3', ['-c', script, at(name), container, good], { encoding: 'utf8' });
+    assert.equal(made.status, 0, made.stderr);
+    return at(name);
+}
+
+test('an import goes on with the same archive to the same place alone', { timeout: 120000 }, async () => {
+    const [one, two] = await servers(2);
+    const archive = badArchive('bad.tar', 'first', 'good');
+    const has = async (server, container, blob) => (await server.blobs()).getContainerClient(container).getBlobClient(blob).exists();
+    await stopped(archive, [one.connectionString()]);
+    assert.match((await stopped(archive, [one.connectionString()])).err, /earlier run/);
+    // Another server, which has nothing of it yet.
+    assert.doesNotMatch((await stopped(archive, [two.connectionString()])).err, /earlier run/);
+    assert.ok(await has(two, 'first', 'good'));
+    // Another archive of the same name and size.
+    const size = statSync(archive).size;
+    await stopped(archive, [one.connectionString()]);
+    badArchive('bad.tar', 'other', 'nice');
+    assert.equal(statSync(archive).size, size);
+    assert.doesNotMatch((await stopped(archive, [one.connectionString()])).err, /earlier run/);
+    assert.ok(await has(one, 'other', 'nice'));
+    // Other things of it.
+    badArchive('bad.tar', 'third', 'good');
+    await stopped(archive, [one.connectionString()], ['--only', 'blob/third']);
+    await (await one.blobs()).getContainerClient('third').getBlobClient('good').delete();
+    assert.doesNotMatch((await stopped(archive, [one.connectionString()])).err, /earlier run/);
+    assert.ok(await has(one, 'third', 'good'));
+    // The same server, which was emptied meanwhile.
+    await (await one.blobs()).getContainerClient('third').delete();
+    assert.doesNotMatch((await stopped(archive, [one.connectionString()])).err, /earlier run/);
+    assert.ok(await has(one, 'third', 'good'));
+    // A folder, and another store in its place.
+    const store = mkdtempSync(join(folder, 'store-'));
+    await stopped(archive, [store]);
+    rmSync(store, { recursive: true });
+    assert.doesNotMatch((await stopped(archive, [store])).err, /earlier run/);
+    await command(['export', at('store.tar'), store]);
+    assert.match(spawnSync('tar', ['-tf', at('store.tar')], { encoding: 'utf8' }).stdout, /blob\/third\/good\n/);
+});
+
+test('an export does not go on with what another one has left', { timeout: 120000 }, async () => {
+    const [one, two] = await servers(2);
+    await (await one.blobs()).getContainerClient('of-one').create();
+    await (await two.blobs()).getContainerClient('of-two').create();
+    // As a killed export of the first server leaves it.
+    await command(['export', at('mixed.tar'), one.connectionString()]);
+    renameSync(at('mixed.tar'), at('mixed.tar.part'));
+    await command(['export', at('mixed.tar'), two.connectionString()]);
+    const names = spawnSync('tar', ['-tf', at('mixed.tar')], { encoding: 'utf8' }).stdout;
+    assert.match(names, /of-two/);
+    assert.doesNotMatch(names, /of-one/);
+});
+
+test('a copy of a part does not let a copy of all begin in the middle', { timeout: 120000 }, async () => {
+    const [from, to] = await servers(2);
+    const here = mkdtempSync(join(folder, 'part-'));
+    await (await from.blobs()).getContainerClient('pictures').create();
+    const share = (await from.shares()).getShareClient('documents');
+    await share.create();
+    await Promise.all(['a', 'b', 'c'].map((name) => share.rootDirectoryClient.getFileClient(name).create(1)));
+    // One that cannot be replaced stops the copy of the files.
+    const there = (await to.shares()).getShareClient('documents');
+    await there.create();
+    await there.rootDirectoryClient.getFileClient('c').create(1);
+    const lease = there.rootDirectoryClient.getFileClient('c').getShareLeaseClient();
+    await lease.acquireLease();
+    const words = ['copy', from.connectionString(), to.connectionString()];
+    assert.equal((await start([...words, '--only', 'file'], { cwd: here }).ended).code, 1);
+    await lease.releaseLease();
+    await command(words, { cwd: here });
+    assert.ok(await (await to.blobs()).getContainerClient('pictures').exists());
+});
+
+test('all metadata are moved', { timeout: 120000 }, async () => {
+    const [from, to] = await servers(2);
+    const metadata = Object.fromEntries(Array.from({ length: 105 }, (_, i) => [`name${i}`, `value ${i}`]));
+    const container = (await from.blobs()).getContainerClient('meta');
+    await container.create();
+    await container.getBlockBlobClient('much').upload('x', 1, { metadata });
+    await command(['export', at('meta.tar'), from.connectionString()]);
+    await command(['import', at('meta.tar'), to.connectionString()]);
+    const read = await (await to.blobs()).getContainerClient('meta').getBlobClient('much').getProperties();
+    assert.deepEqual(read.metadata, metadata);
+});
+
+test('a copy of a folder to one account says which', { timeout: 120000 }, async () => {
+    const [from] = await servers(1, { inMemory: false, args: ['--durability', 'relaxed'] });
+    const [to] = await servers(1);
+    const here = mkdtempSync(join(folder, 'which-'));
+    await (await from.blobs()).getContainerClient('pictures').create();
+    await command(['account', 'add', 'another', '--data', from.data]);
+    await command(['copy', from.data, to.connectionString()], { cwd: here });
+    assert.ok(await (await to.blobs()).getContainerClient('pictures').exists());
+    await command(['account', 'delete', 'devstoreaccount1', '--data', from.data]);
+    await command(['account', 'add', 'yetanother', '--data', from.data]);
+    const done = await start(['copy', from.data, to.connectionString()], { cwd: here }).ended;
+    assert.equal(done.code, 1);
+    assert.match(done.err, /several accounts/);
 });

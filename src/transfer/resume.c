@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "transfer/resume.h"
+
+#include <stdio.h>
+
+#include "import/document.h"
+
+enum { OF_BYTES = 17 };
+
+void resume_open(struct resume *r, const char *path, uint64_t of)
+{
+    bookmark_open(&r->state, path);
+    r->of = of;
+}
+
+static struct str of_text(uint64_t of, char out[OF_BYTES])
+{
+    (void)snprintf(out, OF_BYTES, "%016llx", (unsigned long long)of);
+    return str_of(out);
+}
+
+void resume_reached(struct resume *r, const struct place *place, uint64_t number)
+{
+    char of[OF_BYTES];
+    struct arena a;
+    arena_init(&a, 4 * BOOKMARK_BYTES_MAX);
+    struct buf text = buf_in(&a);
+    struct json_writer w = json_writer_of(&text);
+    json_open(&w, '{');
+    item_put_text(&w, "of", of_text(r->of, of));
+    if (place != NULL) {
+        item_put_u64(&w, "number", number);
+        item_put_text(&w, "kind", str_of(ITEM_KIND_NAMES[place->kind]));
+        item_put_text(&w, "container", place->container);
+        item_put_text(&w, "name", place->name);
+    }
+    json_close(&w, '}');
+    bookmark_set(&r->state, buf_str(&text));
+    arena_release(&a);
+}
+
+/* NULL: it is of another transfer, or none. */
+static const struct node *read_state(const struct resume *r, struct arena *a)
+{
+    char of[OF_BYTES];
+    char *text = arena_bytes(a, BOOKMARK_BYTES_MAX);
+    size_t n = bookmark_read(&r->state, text, BOOKMARK_BYTES_MAX);
+    const struct node *old = n == 0 ? NULL : document_parse(a, (struct str){text, n});
+    return old != NULL && str_eq(node_text(old, "of"), of_text(r->of, of)) ? old : NULL;
+}
+
+bool resume_is_same(const struct resume *r)
+{
+    struct arena a;
+    arena_init(&a, ITEM_ARENA_BYTES_MAX);
+    bool same = read_state(r, &a) != NULL;
+    arena_release(&a);
+    return same;
+}
+
+/* ---- what was made is still there ---- */
+
+/* How a server is asked whether it has the container, queue, table or share. */
+static const struct {
+    enum remote_service service;
+    const char *name, *value; /* of the query; NULL: nothing of this kind can be asked for */
+} LOOKS[ITEM_KINDS] = {
+    [ITEM_CONTAINER] = {REMOTE_BLOB, "restype", "container"},
+    [ITEM_BLOB] = {REMOTE_BLOB, "restype", "container"},
+    [ITEM_QUEUE] = {REMOTE_QUEUE, "comp", "metadata"},
+    [ITEM_MESSAGES] = {REMOTE_QUEUE, "comp", "metadata"},
+    [ITEM_TABLE] = {REMOTE_TABLE, "comp", "acl"},
+    [ITEM_ENTITIES] = {REMOTE_TABLE, "comp", "acl"},
+    [ITEM_SHARE] = {REMOTE_FILE, "restype", "share"},
+    [ITEM_FILE] = {REMOTE_FILE, "restype", "share"},
+    [ITEM_DIRECTORY] = {REMOTE_FILE, "restype", "share"},
+};
+
+/* A server that was emptied meanwhile has the same name as before. */
+static bool is_there(struct arena *a, struct remote *target, const struct place *place)
+{
+    struct session session;
+    if (LOOKS[place->kind].name == NULL)
+        return place->kind == ITEM_ACCOUNT; /* nothing was made yet; else it begins anew */
+    session_init(&session, target);
+    struct remote_call c =
+        remote_call_of(LOOKS[place->kind].service, "GET", place->container, STR_NONE);
+    remote_query(&c, LOOKS[place->kind].name, str_of(LOOKS[place->kind].value));
+    struct err error = session_ask(&session, a, &c);
+    session_end(&session);
+    return err_is(error) || c.answer.status != 404; /* other troubles will be met again */
+}
+
+bool resume_find(const struct resume *r, struct arena *a, struct remote *target, struct place *out,
+                 uint64_t *number)
+{
+    const struct node *old = read_state(r, a);
+    struct str kind = node_text(old, "kind");
+    if (old == NULL || !node_u64(old, "number", number))
+        return false;
+    for (unsigned i = 0; i < ITEM_KINDS; i++)
+        if (str_eq(kind, str_of(ITEM_KIND_NAMES[i]))) {
+            *out = (struct place){(enum item_kind)i, node_text(old, "container"),
+                                  node_text(old, "name")};
+            return target == NULL || is_there(a, target, out);
+        }
+    return false;
+}
+
+void resume_close(struct resume *r, bool done)
+{
+    if (done)
+        bookmark_remove(&r->state);
+    bookmark_close(&r->state);
+}
