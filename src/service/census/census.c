@@ -310,6 +310,7 @@ static void keep_place(struct census *c, const struct cursor *s)
 struct walking {
     struct census *census;
     struct place begin;
+    size_t step_rows;
 };
 
 /* One view over one space. */
@@ -322,6 +323,7 @@ static struct err walk(struct txn *t, void *arg)
     struct cursor *s;
     struct err error = OK;
     c->at = w->begin;
+    c->step_rows = w->step_rows;
     c->current.counts = w->begin.counts;
     c->current.end_count = w->begin.end_count;
     TRY(cursor_open_across(t, prefix, from, buf_str(&c->key), &s));
@@ -335,7 +337,7 @@ static struct err walk(struct txn *t, void *arg)
 
 static struct err walk_on(struct census *c, struct store *store)
 {
-    struct walking w = {.census = c, .begin = c->at};
+    struct walking w = {.census = c, .begin = c->at, .step_rows = c->step_rows};
     w.begin.counts = c->current.counts;
     w.begin.end_count = c->current.end_count;
     TRY(store_read(store, SPACES[c->at.space].prefix, ENGINE_WAIT, walk, &w));
