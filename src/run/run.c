@@ -7,6 +7,9 @@
  * and the loop's timers do not know. */
 enum { WAIT_LOOK_MS = 500 };
 
+/* How long an update waits until its partition is no longer frozen: some two seconds. */
+enum { FROZEN_TRIES_MAX = 100, FROZEN_PAUSE_MS = 20 };
+
 static bool is_late(const struct run *r)
 {
     return r->deadline != 0 && !r->committed && store_now(r->store) >= r->deadline;
@@ -119,7 +122,33 @@ static void update_done(struct engine_update *u)
     post_back(r, u->result);
 }
 
-void run_update(struct run *r, const struct run_txn *txn, run_step *then)
+static void submit(struct run *r, run_step *then);
+
+static void waited(struct run *r, struct err outcome)
+{
+    if (err_is(outcome))
+        r->after_update(r, outcome);
+    else
+        submit(r, r->after_update);
+}
+
+static struct err rescue(struct run *r)
+{
+    return r->store->rescue(r->store, r->update.partition);
+}
+
+/* An update came back. The first time, whoever froze the partition may be dead. */
+static void updated(struct run *r, struct err outcome)
+{
+    if (outcome.code != ERR_PATH_BEING_MOVED || ++r->tries > FROZEN_TRIES_MAX)
+        r->after_update(r, outcome);
+    else if (r->tries == 1 && r->store->rescue != NULL)
+        run_in_pool(r, r->pool, rescue, waited);
+    else
+        run_delay(r, FROZEN_PAUSE_MS, waited);
+}
+
+static void submit(struct run *r, run_step *then)
 {
     struct err refused = run_check(r);
     if (err_is(refused)) {
@@ -127,19 +156,22 @@ void run_update(struct run *r, const struct run_txn *txn, run_step *then)
         return;
     }
     bool timed = r->deadline != 0 && !r->committed;
-    begin(r, RUN_IN_ENGINE, then);
+    begin(r, RUN_IN_ENGINE, updated);
+    r->after_update = then;
+    r->update.fn = timed ? run_in_time : r->fn;
+    r->update.arg = timed ? r : r->arg;
+    store_write(r->store, &r->update);
+}
+
+void run_update(struct run *r, const struct run_txn *txn, run_step *then)
+{
     r->fn = txn->fn;
     r->arg = txn->arg;
     r->told = txn->committed;
+    r->tries = 0;
     r->update = (struct engine_update){
-        .partition = txn->partition,
-        .fn = timed ? run_in_time : txn->fn,
-        .arg = timed ? r : txn->arg,
-        .ack = txn->ack,
-        .hints = txn->hints,
-        .done = update_done,
-    };
-    store_write(r->store, &r->update);
+        .partition = txn->partition, .ack = txn->ack, .hints = txn->hints, .done = update_done};
+    submit(r, then);
 }
 
 /* The last one to come back, be it the beginning itself, ends them all. */

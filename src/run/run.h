@@ -88,6 +88,8 @@ struct run {
     engine_fn *fn;
     void *arg;
     void (*told)(struct run *r);
+    run_step *after_update;
+    unsigned tries;             /* of an update that met a path on its way out of its container */
     atomic_size_t updates_left; /* of several, that have not come back */
     /* A wait. */
     struct run_wait wait;
@@ -117,6 +119,7 @@ void run_view_here(struct run *r, const struct run_txn *txn, run_step *then);
 /* The same, always in the pool: for views with much to do. */
 void run_view_in_pool(struct run *r, const struct run_txn *txn, run_step *then);
 void run_in_pool(struct run *r, struct pool *pool, run_work *work, run_step *then);
+/* An update that finds its partition frozen for a moment (ERR_PATH_BEING_MOVED) is tried again. */
 void run_update(struct run *r, const struct run_txn *txn, run_step *then);
 
 /* One of several updates. Lives until `then` is called. */

@@ -30,6 +30,7 @@
 #include "rest/service_properties.h"
 #include "rest/watch/inspector.h"
 #include "rest/watch/script.h"
+#include "service/blob/path/path_across.h"
 #include "service/census/census.h"
 #include "service/common/saved.h"
 #include "service/file/opens/opens.h"
@@ -93,6 +94,8 @@ static int start_recording(struct server *s)
 int serve_start_engine(struct server *s)
 {
     s->store.clock = &s->clock;
+    s->store.alone_since = s->config->engine == CONFIG_ENGINE_CLUSTER ? 0 : store_now(&s->store);
+    s->store.rescue = path_across_rescue;
     s->store.opens = opens_new();
     s->store.touches = s->config->track_last_access ? blob_touches_new() : NULL;
     if (s->config->in_memory) {

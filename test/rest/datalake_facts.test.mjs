@@ -126,7 +126,11 @@ const FACTS = {
         ['PUT', '/facts/r/c', '', '404 FilesystemNotFound', { h: { 'x-ms-rename-source': '/missing/r/a' } }],
         ['PUT', '/missing/r/c', '', '404 FilesystemNotFound', { h: { 'x-ms-rename-source': '/facts/r/b' } }],
         ['PUT', '/second', FS, 201],
-        ['PUT', '/second/c', '', '501 NotImplemented', { h: { 'x-ms-rename-source': '/facts/r/b' } }],
+        // Between file systems (recorded for files and directories): ETag and properties come along.
+        ['PUT', '/second/c', '', 201, { h: { 'x-ms-rename-source': '/facts/r/b' }, want: { etag: '@a' } }],
+        ['HEAD', '/facts/r/b', '', 404],
+        ['HEAD', '/second/c', '', 200, { want: { etag: '@a', 'x-ms-properties': 'k=dg==' } }],
+        ['PUT', '/facts/r/b', '', 201, { h: { 'x-ms-rename-source': '/second/c' }, want: { etag: '@a' } }],
         ['PUT', '/facts/r/over', 'resource=file', 201, { keep: { over: 'etag' } }],
         ['PUT', '/facts/r/over', '', '409 PathAlreadyExists', { h: { 'x-ms-rename-source': '/facts/r/b', 'If-None-Match': '*' } }],
         ['PUT', '/facts/r/over', '', '412 ConditionNotMet', { h: { 'x-ms-rename-source': '/facts/r/b', 'If-Match': '@a' } }],

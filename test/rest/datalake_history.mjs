@@ -10,7 +10,7 @@
 //   rename  from, to         in "legacy" mode                                    201, 404, 409
 //   delete  path             with all that is below                              200, 404
 //   get     path             a file's length, 'directory' or 404
-//   list                     everything: {path: length or 'directory'}
+//   list    under            everything, or all below one directory: {path: length or 'directory'}
 
 const parentOf = (path) => path.slice(0, Math.max(path.lastIndexOf('/'), 0));
 const isBelow = (path, directory) => path.startsWith(`${directory}/`);
@@ -68,7 +68,7 @@ const STEPS = {
         ? { state: new Map([...state].filter(([other]) => other !== path && !isBelow(other, path))), result: 200 }
         : { state, result: 404 }),
     get: (state, { path }) => ({ state, result: state.get(path) ?? 404 }),
-    list: (state) => ({ state, result: textOf(state) }),
+    list: (state, { under }) => ({ state, result: textOf(under === undefined ? state : new Map([...state].filter(([path]) => isBelow(path, under)))) }),
 };
 
 /** A state as text, in one order. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clients of both APIs make, move and remove files and directories all over one small tree, at the same time, and now and
 // then the server is killed in between: each recorded history is linearizable, and no listing of either API ever shows a
-// tree that is half moved. LAZULI_LONG=1: for minutes.
+// tree that is half moved. Then the same in two file systems, with renames between them: the model's tree has both as its
+// top directories. LAZULI_LONG=1: for minutes.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
@@ -25,71 +26,77 @@ function randomOf(seed) {
 
 let lengths = 0;
 
-/** One of a few paths, so that clients meet. */
-function drawPath(random) {
+/** One of a few paths, so that clients meet; in one of the file systems when there are two. */
+function drawPath(random, systems) {
     const names = ['a', 'b'];
-    return Array.from({ length: 1 + random(3) }, () => names[random(names.length)]).join('/');
+    const path = Array.from({ length: 1 + random(systems.length === 0 ? 3 : 2) }, () => names[random(names.length)]).join('/');
+    return systems.length === 0 ? path : `${systems[random(systems.length)]}/${path}`;
 }
 
-function drawOperation(random) {
+function drawOperation(random, systems) {
     const what = random(16);
     if (what < 4)
-        return { kind: 'put', path: drawPath(random), length: ++lengths };
+        return { kind: 'put', path: drawPath(random, systems), length: ++lengths };
     if (what < 6)
-        return { kind: 'mkdir', path: drawPath(random) };
+        return { kind: 'mkdir', path: drawPath(random, systems) };
     if (what < 11) {
-        const from = drawPath(random);
-        const to = drawPath(random);
-        return from === to ? drawOperation(random) : { kind: 'rename', from, to };
+        const from = drawPath(random, systems);
+        const to = drawPath(random, systems);
+        return from === to ? drawOperation(random, systems) : { kind: 'rename', from, to };
     }
     if (what < 12)
-        return { kind: 'delete', path: drawPath(random) };
-    return what < 14 ? { kind: 'get', path: drawPath(random) } : { kind: 'list', blob: what === 14 };
+        return { kind: 'delete', path: drawPath(random, systems) };
+    return what < 14 ? { kind: 'get', path: drawPath(random, systems) }
+        : { kind: 'list', blob: what === 14, under: systems.length === 0 ? undefined : systems[random(systems.length)] };
 }
 
 /** How each is asked for: Put Blob and one listing by the Blob API, all else by Data Lake's. */
 class Tree {
-    constructor(server) {
+    /** Its root is a file system, or, when `root` is empty, the account: then paths begin with that of a file system. */
+    constructor(server, root) {
         this.server = server;
+        this.root = root;
     }
 
     async put({ path, length }) {
-        return (await this.server.request('blob', 'PUT', `/tree/${path}`, { headers: { 'x-ms-blob-type': 'BlockBlob' }, body: 'x'.repeat(length) })).status;
+        return (await this.server.request('blob', 'PUT', `${this.root}/${path}`, { headers: { 'x-ms-blob-type': 'BlockBlob' }, body: 'x'.repeat(length) })).status;
     }
 
     async mkdir({ path }) {
-        return (await this.server.request('blob', 'PUT', `/tree/${path}`, { query: { resource: 'directory' }, headers: { 'If-None-Match': '*' }, body: '' })).status;
+        return (await this.server.request('blob', 'PUT', `${this.root}/${path}`, { query: { resource: 'directory' }, headers: { 'If-None-Match': '*' }, body: '' })).status;
     }
 
     async rename({ from, to }) {
-        return (await this.server.request('blob', 'PUT', `/tree/${to}`, { query: { mode: 'legacy' }, headers: { 'x-ms-rename-source': `/tree/${from}` }, body: '' })).status;
+        return (await this.server.request('blob', 'PUT', `${this.root}/${to}`, { query: { mode: 'legacy' }, headers: { 'x-ms-rename-source': `${this.root}/${from}` }, body: '' })).status;
     }
 
     async delete({ path }) {
-        return (await this.server.request('blob', 'DELETE', `/tree/${path}`, { query: { recursive: 'true' } })).status;
+        return (await this.server.request('blob', 'DELETE', `${this.root}/${path}`, { query: { recursive: 'true' } })).status;
     }
 
     async get({ path }) {
-        const { status, headers } = await this.server.request('blob', 'HEAD', `/tree/${path}`);
+        const { status, headers } = await this.server.request('blob', 'HEAD', `${this.root}/${path}`);
         if (status !== 200)
             return status;
         return headers['x-ms-resource-type'] === 'directory' ? 'directory' : Number(headers['content-length']);
     }
 
-    async list({ blob }) {
+    async list({ blob, under }) {
         const found = new Map();
+        const at = under === undefined ? this.root : `/${under}`;
+        const prefix = under === undefined ? '' : `${under}/`;
         if (blob) {
-            const answer = await this.server.request('blob', 'GET', '/tree', { query: { restype: 'container', comp: 'list' } });
+            const answer = await this.server.request('blob', 'GET', at, { query: { restype: 'container', comp: 'list' } });
             assert.equal(answer.status, 200, answer.text);
             const kinds = answer.xml('ResourceType');
             const sizes = answer.xml('Content-Length');
             for (const [i, name] of answer.xml('Name').entries())
-                found.set(name, kinds[i] === 'directory' ? 'directory' : Number(sizes[i]));
+                found.set(prefix + name, kinds[i] === 'directory' ? 'directory' : Number(sizes[i]));
         } else {
-            const answer = await this.server.request('blob', 'GET', '/tree', { query: { resource: 'filesystem', recursive: 'true' } });
+            const answer = await this.server.request('blob', 'GET', at, { query: { resource: 'filesystem', recursive: 'true' } });
             assert.equal(answer.status, 200, answer.text);
             for (const { name, isDirectory, contentLength } of answer.json().paths)
-                found.set(name, isDirectory === 'true' ? 'directory' : Number(contentLength));
+                found.set(prefix + name, isDirectory === 'true' ? 'directory' : Number(contentLength));
         }
         return found;
     }
@@ -105,6 +112,9 @@ class Tree {
                 throw error;
             result = null;
         }
+        // Refused without an effect: a path of the file system was on its way to the other one.
+        if (result === 503)
+            return result;
         const text = result instanceof Map ? textOf(result) : result;
         if (result !== null || !['get', 'list'].includes(operation.kind))
             history.push({ ...operation, called, answered: performance.now(), result: text });
@@ -112,15 +122,16 @@ class Tree {
     }
 }
 
-async function run({ seed, rounds, kills, inMemory }) {
+async function run({ seed, rounds, kills, inMemory, systems = [] }) {
     const server = await startServer({ inMemory, services: ['blob'], args: ['--silent', '--hns', ACCOUNT] });
-    const tree = new Tree(server);
+    const tree = new Tree(server, systems.length === 0 ? '/tree' : '');
     const random = randomOf(seed);
-    let state = new Map();
+    let state = new Map(systems.map((system) => [system, 'directory']));
     let moved = 0;
     let refused = 0;
     try {
-        assert.equal((await server.request('blob', 'PUT', '/tree', { query: { resource: 'filesystem' } })).status, 201);
+        for (const system of systems.length === 0 ? ['tree'] : systems)
+            assert.equal((await server.request('blob', 'PUT', `/${system}`, { query: { resource: 'filesystem' } })).status, 201);
         // A slow server may be killed before it has moved anything: it gets more rounds then, and longer ones.
         for (let round = 0; round < rounds || ((moved === 0 || refused === 0) && round < 20 * rounds); round++) {
             const history = [];
@@ -129,7 +140,7 @@ async function run({ seed, rounds, kills, inMemory }) {
                 const own = randomOf(seed * 1000003 + round * 101 + i);
                 return (async () => {
                     for (let n = 0; n < STEPS && !dead; n++)
-                        await tree.record(drawOperation(own), history, () => dead);
+                        await tree.record(drawOperation(own, systems), history, () => dead);
                 })();
             });
             if (kills) {
@@ -142,10 +153,14 @@ async function run({ seed, rounds, kills, inMemory }) {
                 execFileSync(BIN, ['check', '--data', server.data]);
                 await server.start();
             }
-            const after = await tree.record({ kind: 'list', blob: round % 2 === 0 }, history, () => false);
+            const after = new Map(systems.map((system) => [system, 'directory']));
+            for (const under of systems.length === 0 ? [undefined] : systems)
+                for (const [path, what] of await tree.record({ kind: 'list', blob: round % 2 === 0, under }, history, () => false))
+                    after.set(path, what);
             checkTree(history, state);
             state = after;
-            moved += history.filter(({ kind, result }) => kind === 'rename' && result === 201).length;
+            const across = ({ from, to }) => systems.length === 0 || from.split('/')[0] !== to.split('/')[0];
+            moved += history.filter((o) => o.kind === 'rename' && o.result === 201 && across(o)).length;
             refused += history.filter(({ kind, result }) => kind === 'rename' && result !== 201 && result !== null).length;
         }
     } finally {
@@ -157,6 +172,11 @@ async function run({ seed, rounds, kills, inMemory }) {
 test('RenamePath, DeletePath, CreatePath beside each other and both listings, in memory: linearizable', () => run({ seed: 1, rounds: ROUNDS, inMemory: true }));
 test('the same with full durability', () => run({ seed: 2, rounds: ROUNDS }));
 test('the same with kill -9 in between: nothing half moved, nothing lost', () => run({ seed: 3, rounds: KILLED_ROUNDS, kills: true }));
+
+const systems = ['one', 'two'];
+test('RenamePath between two file systems, in memory: linearizable', () => run({ seed: 4, rounds: ROUNDS, inMemory: true, systems }));
+test('between two file systems with full durability', () => run({ seed: 5, rounds: ROUNDS, systems }));
+test('between two file systems with kill -9 in between: nothing half moved, nothing lost', () => run({ seed: 6, rounds: KILLED_ROUNDS, kills: true, systems }));
 
 // ---- the checker itself: it must find what is wrong -----------------------------------------------------------------
 

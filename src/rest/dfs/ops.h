@@ -20,6 +20,7 @@ struct err rest_create_path_decode(struct rest_call *call);
 struct err rest_create_path_encode(struct rest_call *call);
 void rest_create_path_explain(struct rest_call *call, struct err error);
 struct err rest_rename_path_decode(struct rest_call *call);
+struct err rest_rename_path_start(struct rest_call *call);
 struct err rest_rename_path_encode(struct rest_call *call);
 struct err rest_delete_path_decode(struct rest_call *call);
 struct err rest_delete_path_encode(struct rest_call *call);

@@ -35,7 +35,7 @@ static const struct op ROWS[] = {
     /* ---- paths ---- */
     {.name = "RenamePath", .methods = M_PUT, .resource = R_OBJECT, .header = "x-ms-rename-source",
      .account_sas = "wcm", .account_sas_type = 'o', .service_sas = "wcm", .second = SECOND_RENAMED_PATH, .conditions = COND_DFS,
-     .mode = MODE_WRITE, .decode = rest_rename_path_decode, .run = path_rename, .encode = rest_rename_path_encode},
+     .mode = MODE_START, .decode = rest_rename_path_decode, .run = path_rename, .start = rest_rename_path_start, .encode = rest_rename_path_encode},
     {.name = "CreatePath", .methods = M_PUT, .resource = R_OBJECT, .query = "resource",
      .account_sas = "cw", .account_sas_type = 'o', .service_sas = "cw", .conditions = COND_DFS,
      .mode = MODE_WRITE, .decode = rest_create_path_decode, .run = path_create, .encode = rest_create_path_encode, .explain = rest_create_path_explain},

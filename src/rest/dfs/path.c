@@ -3,12 +3,14 @@
 #include "service/blob/path/path.h"
 #include "core/time.h"
 #include "core/uri.h"
+#include "rest/around.h"
 #include "rest/blob/request.h"
 #include "rest/dfs/continuation.h"
 #include "rest/dfs/ops.h"
 #include "rest/dfs/request.h"
 #include "rest/second.h"
 #include "rest/server.h"
+#include "service/blob/path/path_across.h"
 #include "service/common/name.h"
 
 /* ---- Create ---- */
@@ -213,6 +215,27 @@ struct err rest_rename_path_decode(struct rest_call *call)
     TRY(dfs_read_continuation(call, &args->continuation));
     args->has_metadata = str_given(dfs_header(call, STR("x-ms-properties")));
     return dfs_read_properties(call, &args->metadata);
+}
+
+static struct err rename_across(struct run *r)
+{
+    struct rest_call *call = rest_call_of(r);
+    return path_rename_across(call->store, call->partition, call->args);
+}
+
+static void renamed_across(struct run *r, struct err outcome)
+{
+    rest_finish(rest_call_of(r), outcome);
+}
+
+/* Within a file system it is one transaction; between two of them it has several. */
+struct err rest_rename_path_start(struct rest_call *call)
+{
+    const struct path_rename_args *args = call->args;
+    if (!str_given(args->source_partition))
+        return rest_around(call, (struct around){0});
+    run_in_pool(&call->run, call->server->pool, rename_across, renamed_across);
+    return OK;
 }
 
 struct err rest_rename_path_encode(struct rest_call *call)

@@ -73,6 +73,8 @@ static struct err load_at(struct txn *t, const struct blob_request *request,
     out->key = blob_key_head(txn_arena(t), out->container.incarnation, out->name, at);
     struct engine_read read = {
         .key = out->key, .with_body = request->wants_content, .loan = request->loan};
+    if (container_hides(&out->container, out->key))
+        return OK;
     TRY(txn_get_many(t, &read, 1));
     out->body = read.body;
     out->lent = request->loan != NULL && request->loan->end != NULL;

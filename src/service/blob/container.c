@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "service/blob/keys.h"
+#include "service/blob/path/path_across.h"
 #include "service/blob/path/tree.h"
 #include "service/blob/protect.h"
 #include "service/blob/sweep.h"
@@ -25,6 +26,7 @@ static const struct record_member MEMBERS[] = {
     CONTAINER(30, encryption_scope),
     CONTAINER(31, deny_scope_override),
     CONTAINER(40, hierarchical),
+    CONTAINER(41, moving),
     CONTAINER(20, deleted_count),
     CONTAINER(21, deleted),
     CONTAINER(22, purge_at),
@@ -55,10 +57,12 @@ struct err container_load(struct txn *t, struct container *out)
 {
     bool found;
     TRY(load_row(t, out, &found));
-    return out->incarnation != 0 ? OK : err_new(ERR_CONTAINER_NOT_FOUND);
+    if (out->incarnation == 0)
+        return err_new(ERR_CONTAINER_NOT_FOUND);
+    return str_given(out->moving) ? path_across_settle(t, out) : OK;
 }
 
-static struct err save(struct txn *t, const struct container *c)
+struct err container_save(struct txn *t, const struct container *c)
 {
     struct buf b = buf_in(txn_arena(t));
     record_write(&b, &CONTAINER_RECORD, c);
@@ -125,7 +129,7 @@ struct err blob_create_container(struct txn *t, void *arg)
     give(args, &c);
     if (c.hierarchical)
         TRY(tree_make_root(t, &c, args->owner));
-    return save(t, &c);
+    return container_save(t, &c);
 }
 
 /* All rows of the container are left to the sweeper. */
@@ -154,7 +158,7 @@ static struct err leave_tombstone(struct txn *t, int64_t until, uint64_t deleted
     struct container tombstone = {.deleted_until = until, .deleted_count = deleted_count};
     if (until <= txn_now(t) && deleted_count == 0)
         return txn_del(t, BLOB_KEY_CONTAINER);
-    return save(t, &tombstone);
+    return container_save(t, &tombstone);
 }
 
 struct err blob_delete_container(struct txn *t, void *arg)
@@ -195,7 +199,7 @@ struct err blob_restore_container(struct txn *t, void *arg)
     c.purge_at = 0;
     c.deleted_count = there.deleted_count - 1;
     give(args, &c);
-    return save(t, &c);
+    return container_save(t, &c);
 }
 
 static struct err purge_deleted(struct txn *t, struct cursor *c, unsigned max, unsigned *count,
@@ -236,7 +240,7 @@ struct err container_purge_due(struct txn *t, struct container *container, unsig
     *count += over && removed == 0;
     if (!txn_writable(t) || (removed == 0 && !over))
         return OK;
-    return over ? txn_del(t, BLOB_KEY_CONTAINER) : save(t, container);
+    return over ? txn_del(t, BLOB_KEY_CONTAINER) : container_save(t, container);
 }
 
 struct err blob_get_container(struct txn *t, void *arg)
@@ -256,7 +260,7 @@ struct err blob_set_container_metadata(struct txn *t, void *arg)
     c.metadata = args->metadata;
     touch(t, &c);
     give(args, &c);
-    return save(t, &c);
+    return container_save(t, &c);
 }
 
 struct err blob_set_container_acl(struct txn *t, void *arg)
@@ -268,7 +272,7 @@ struct err blob_set_container_acl(struct txn *t, void *arg)
     c.public_access = args->public_access;
     touch(t, &c);
     give(args, &c);
-    return save(t, &c);
+    return container_save(t, &c);
 }
 
 struct err blob_lease_container(struct txn *t, void *arg)
@@ -278,5 +282,5 @@ struct err blob_lease_container(struct txn *t, void *arg)
     TRY(open(t, args, CONTAINER_LEASE, &c));
     TRY(lease_apply(&c.lease, &args->lease, txn_now(t), &args->lease_left_seconds));
     give(args, &c);
-    return save(t, &c);
+    return container_save(t, &c);
 }

@@ -30,10 +30,20 @@ struct container {
     uint64_t deleted_count;      /* how many deleted containers of the name are kept beside it */
     int64_t deleted;             /* of one of those: when it was deleted */
     int64_t purge_at;            /* when it goes for good */
+    struct str moving; /* a path of it moves to another one (path/path_across.h); absent: none */
+    struct str hidden; /* in a view: the key of a head that has moved, up to its name; not stored */
 };
 
-/* The container, or ERR_CONTAINER_NOT_FOUND. Slices are borrowed from the transaction. */
+/* The container, or ERR_CONTAINER_NOT_FOUND; in an update ERR_PATH_BEING_MOVED. Slices are borrowed
+ * from the transaction. */
 struct err container_load(struct txn *t, struct container *out);
+/* Writes its row. */
+struct err container_save(struct txn *t, const struct container *container);
+/* Whether the head of that key is no longer there, though its row is. */
+static inline bool container_hides(const struct container *c, struct str head_key)
+{
+    return c->hidden.n > 0 && str_starts(head_key, c->hidden) && head_key.p[c->hidden.n] == 0;
+}
 /* A row as listings find it; false for a tombstone. ERR_CORRUPT. */
 struct err container_decode(struct str row, struct container *out, bool *live);
 

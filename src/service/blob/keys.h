@@ -22,6 +22,8 @@
  *   i I until (head from name)     a blob that is protected until then (protect.h)
  *   e I time (head from name)      a blob that expires then
  *   D I path 00 deletion id        a path that is soft-deleted (path_trash.h)
+ *   M move partition               a path that comes from another container (path/path_across.h)
+ *   n I                            how many have come
  *   u I blocks                     a set of uncommitted blocks
  *   u I blocks 01 id               one of them
  *

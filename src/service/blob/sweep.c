@@ -8,6 +8,7 @@
 #include "service/blob/keep.h"
 #include "service/blob/keys.h"
 #include "service/blob/page.h"
+#include "service/blob/path/path_across.h"
 #include "service/blob/path/path_move.h"
 #include "service/blob/protect.h"
 #include "service/common/content.h"
@@ -54,6 +55,11 @@ static struct err add_note(struct txn *t, const struct sweep_item *item, struct 
 struct err sweep_add(struct txn *t, const struct sweep_item *item)
 {
     return add_note(t, item, STR(""));
+}
+
+struct err sweep_add_with(struct txn *t, const struct sweep_item *item, struct str value)
+{
+    return add_note(t, item, value);
 }
 
 /* The note of a pruning: the blob's name, and the key to go on from when some was done. */
@@ -176,8 +182,8 @@ static struct err remove_prefix(struct removal *m, struct str prefix)
 
 static struct err sweep_incarnation(struct removal *m, uint64_t incarnation)
 {
-    static const char KINDS[] = {'h', 'd', 'r', 'l', 'u', 'p', 'P',
-                                 't', 'v', 'x', 'i', 'e', 'Y', 'D'};
+    static const char KINDS[] = {'h', 'd', 'r', 'l', 'u', 'p', 'P', 't',
+                                 'v', 'x', 'i', 'e', 'Y', 'D', 'n'};
     for (size_t i = 0; i < sizeof KINDS; i++) {
         struct buf prefix = buf_in(txn_arena(m->txn));
         buf_putc(&prefix, KINDS[i]);
@@ -261,6 +267,7 @@ static struct err sweep_item(struct txn *t, struct str key, struct str value,
     case SWEEP_TREE:
         return path_sweep_tree(t, item->incarnation, item->id, budget);
     case SWEEP_STAGED: /* see sweep_notes */
+    case SWEEP_MOVE:
         return OK;
     case SWEEP_PAGES_FOLD:
         *budget = 0; /* not in a transaction: see sweep_work, which comes back to it */
@@ -278,21 +285,38 @@ static struct err pass_staged(struct txn *t, const struct sweep_item *item, bool
     return over ? sweep_begin_staged(t, (int64_t)item->id, item) : OK;
 }
 
+static struct err pass_move(struct txn *t, struct str key, struct path_across_note *note,
+                            bool *left)
+{
+    TRY(path_across_pass(t, note));
+    *left = *left || !note->done;
+    return note->done ? txn_del(t, key) : OK;
+}
+
+struct sweep_step {
+    int64_t alone_since;
+    unsigned removed;
+    bool more;
+};
+
 /* Works through the notes of one partition until the budget is used up. */
-static struct err sweep_notes(struct txn *t, struct cursor *c, unsigned *budget)
+static struct err sweep_notes(struct txn *t, struct cursor *c, const struct sweep_step *step,
+                              unsigned *budget)
 {
     bool left = false;
     while (c->valid) {
         struct str key = arena_copy(txn_arena(t), c->key);
+        struct str value = arena_copy(txn_arena(t), c->value);
         struct sweep_item item;
         if (!item_of_key(key, &item))
             return err_new(ERR_CORRUPT);
-        if (item.kind == SWEEP_STAGED) {
-            TRY(pass_staged(t, &item, &left));
+        if (item.kind == SWEEP_STAGED || item.kind == SWEEP_MOVE) {
+            struct path_across_note note = {item, value, step->alone_since, false};
+            TRY(item.kind == SWEEP_STAGED ? pass_staged(t, &item, &left)
+                                          : pass_move(t, key, &note, &left));
             TRY(cursor_next(c));
             continue;
         }
-        struct str value = arena_copy(txn_arena(t), c->value);
         TRY(sweep_item(t, key, value, &item, budget));
         if (*budget == 0)
             return OK;
@@ -302,11 +326,6 @@ static struct err sweep_notes(struct txn *t, struct cursor *c, unsigned *budget)
     return left ? OK : txn_del(t, BLOB_KEY_SWEEP);
 }
 
-struct sweep_step {
-    unsigned removed;
-    bool more;
-};
-
 static struct err sweep_partition(struct txn *t, void *arg)
 {
     struct sweep_step *step = arg;
@@ -315,7 +334,7 @@ static struct err sweep_partition(struct txn *t, void *arg)
     TRY(cursor_open(t, STR("S"), &c));
     struct err e = cursor_seek(c, STR("S"));
     if (!err_is(e))
-        e = sweep_notes(t, c, &budget);
+        e = sweep_notes(t, c, step, &budget);
     cursor_close(c);
     step->removed = SWEEP_WORK_MAX - budget;
     step->more = budget == 0;
@@ -464,7 +483,8 @@ static struct err fold_first(struct store *store, struct str partition, bool *fo
 static struct err sweep_work(struct store *store, struct str partition, struct sweep_report *report,
                              bool *more)
 {
-    struct sweep_step step = {0};
+    struct sweep_step step = {.alone_since = store->alone_since};
+    TRY(path_across_rescue(store, partition));
     TRY(fold_first(store, partition, more));
     if (*more)
         return OK;
@@ -553,7 +573,7 @@ static struct err expire_partition(struct txn *t, void *arg)
         return OK;
     TRY(container_decode(arena_copy(txn_arena(t), row), &container, &live));
     TRY(container_purge_due(t, &container, EXPIRY_SETS_MAX, &step->removed));
-    if (!live)
+    if (!live || str_given(container.moving)) /* what moves is read meanwhile */
         return OK;
     struct buf sets = buf_in(txn_arena(t));
     buf_putc(&sets, 'u');

@@ -17,6 +17,7 @@ enum sweep_kind {
     SWEEP_PAGES_FOLD = 7,  /* a chunk of pages that small writes have fragmented */
     SWEEP_TREE = 8,        /* what is in a directory that is gone; its id */
     SWEEP_STAGED = 9,      /* a content that is being made ready for a head (block_stage.h) */
+    SWEEP_MOVE = 10,       /* a path that moves to another container (path/path_across.h) */
 };
 
 struct sweep_item {
@@ -27,6 +28,8 @@ struct sweep_item {
 
 /* Notes it, in the container's partition. */
 struct err sweep_add(struct txn *t, const struct sweep_item *item);
+/* With a value of the kind's own: SWEEP_MOVE. */
+struct err sweep_add_with(struct txn *t, const struct sweep_item *item, struct str value);
 /* With the name of a blob and a number, once however often it is asked for before it is done: for
  * SWEEP_PAGES_VOIDS and SWEEP_PAGES_FOLD, whose number is the chunk. */
 struct err sweep_add_once(struct txn *t, const struct sweep_item *item, uint32_t number,

@@ -14,6 +14,10 @@ struct store {
     const struct clock *clock;
     struct blob_touches
         *touches;        /* last access times of blobs (service/blob/touch.h); NULL: not kept */
+    int64_t alone_since; /* nobody else writes to it since that time; 0: others may */
+    /* Ends what somebody who is dead has left undone in a partition, so that updates of it are
+     * refused (path_across_rescue); waits. NULL: nothing is. */
+    struct err (*rescue)(struct store *s, struct str partition);
     struct opens *opens; /* the open-file table of the file service (service/file/opens/opens.h) */
 };
 

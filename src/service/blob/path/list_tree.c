@@ -193,7 +193,8 @@ static struct err take_row(struct level *v)
         return cursor_skip(v->cursor,
                            blob_key_of_items_of(a, to_name, item.at.item, item.at.deleted));
     }
-    TRY(take_head(v, leaf, &item));
+    if (!container_hides(l->container, key))
+        TRY(take_head(v, leaf, &item));
     return l->full ? OK : cursor_next(v->cursor);
 }
 
@@ -206,8 +207,9 @@ static struct err find_entry(struct tree_listing *l, uint64_t directory, struct 
     struct arena *a = txn_arena(l->txn);
     struct str row;
     struct str name = tree_entry_name(a, directory, name_from_key(a, leaf));
-    TRY(txn_get(l->txn, blob_key_head(a, l->container->incarnation, name, &base), &row));
-    *found = str_given(row);
+    struct str key = blob_key_head(a, l->container->incarnation, name, &base);
+    TRY(txn_get(l->txn, key, &row));
+    *found = str_given(row) && !container_hides(l->container, key);
     return *found ? blob_head_decode(row, head) : OK;
 }
 
@@ -307,11 +309,10 @@ static struct err find_directory(struct tree_listing *l, struct str path, struct
     TRY(tree_resolve(l->txn, l->container, &request, path, false, &way));
     if (!str_given(way.name))
         return OK;
-    TRY(txn_get(
-        l->txn,
-        blob_key_head(a, l->container->incarnation, way.name, &(struct blob_at){.item = BLOB_BASE}),
-        &row));
-    if (!str_given(row))
+    struct str key =
+        blob_key_head(a, l->container->incarnation, way.name, &(struct blob_at){.item = BLOB_BASE});
+    TRY(txn_get(l->txn, key, &row));
+    if (!str_given(row) || container_hides(l->container, key))
         return OK;
     TRY(blob_head_decode(row, &head));
     *found = head.path.directory;

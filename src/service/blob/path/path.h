@@ -39,7 +39,7 @@ engine_fn path_create;
 
 struct path_rename_args {
     struct blob_request source;  /* its name, conditions and lease */
-    struct str source_partition; /* absent: the destination's, else it is refused */
+    struct str source_partition; /* absent: the destination's, else see path_across.h */
     struct blob_request destination;
     bool legacy;    /* a directory is renamed onto an empty one, not into it */
     bool file_only; /* whoever asks may move one file to one name, and no directory */
@@ -52,7 +52,7 @@ struct path_rename_args {
 };
 /* ERR_SOURCE_PATH_NOT_FOUND, ERR_RENAME_DESTINATION_PARENT_PATH_NOT_FOUND, ERR_PATH_ALREADY_EXISTS,
  * ERR_INVALID_RENAME_SOURCE_PATH, ERR_INVALID_SOURCE_OR_DESTINATION_RESOURCE_TYPE,
- * ERR_SOURCE_CONDITION_NOT_MET; ERR_NOT_IMPLEMENTED from one container to another. */
+ * ERR_SOURCE_CONDITION_NOT_MET. Within one container. */
 engine_fn path_rename;
 
 /* Whoever has only what lists grant needs rights to every directory below: so many paths are looked

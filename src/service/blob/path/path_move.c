@@ -155,17 +155,17 @@ static bool is_refusal_of_absent(struct err error)
            error.code == ERR_LEASE_NOT_PRESENT_WITH_BLOB_OPERATION;
 }
 
-static struct err open_source(struct renaming *r)
+struct err path_open_source(struct txn *t, const struct path_rename_args *args, struct blob *source)
 {
-    struct err error = blob_open(r->txn, &r->args->source, BLOB_DELETE, &r->source);
-    if (!r->source.exists && is_refusal_of_absent(error))
+    struct err error = blob_open(t, &args->source, BLOB_DELETE, source);
+    if (!source->exists && is_refusal_of_absent(error))
         return err_new(ERR_SOURCE_PATH_NOT_FOUND);
     if (error.code == ERR_CONDITION_NOT_MET)
         return err_new(ERR_SOURCE_CONDITION_NOT_MET);
     TRY(error);
-    if (r->args->file_only && r->source.head.path.directory)
+    if (args->file_only && source->head.path.directory)
         return err_new(ERR_AUTHORIZATION_RESOURCE_TYPE_MISMATCH);
-    return r->source.name.n == 0 ? err_new(ERR_INVALID_RENAME_SOURCE_PATH) : OK;
+    return source->name.n == 0 ? err_new(ERR_INVALID_RENAME_SOURCE_PATH) : OK;
 }
 
 /* A directory must not get below itself. */
@@ -242,10 +242,9 @@ static struct err check_destination(struct renaming *r)
     return check_replaced(r);
 }
 
-static struct err rename_in_tree(struct txn *t, struct path_rename_args *args)
+struct err path_place(struct txn *t, struct path_rename_args *args, const struct blob *source)
 {
-    struct renaming r = {.txn = t, .args = args};
-    TRY(open_source(&r));
+    struct renaming r = {.txn = t, .args = args, .source = *source};
     TRY(find_final(&r));
     struct blob_path_new as = {.has_metadata = args->has_metadata, .metadata = args->metadata};
     bool itself = str_eq(r.destination.name, r.source.name);
@@ -258,18 +257,11 @@ static struct err rename_in_tree(struct txn *t, struct path_rename_args *args)
     return blob_give(&args->destination, &r.source.head, &args->head);
 }
 
-/* A container is a partition, and an update writes to one: a tree cannot be in both or in neither
- * at any moment, so it does not move. */
-static struct err refuse_elsewhere(struct txn *t, const struct path_rename_args *args)
+static struct err rename_in_tree(struct txn *t, struct path_rename_args *args)
 {
-    struct engine_read read = {
-        .partition = args->source_partition, .key = BLOB_KEY_CONTAINER, .hints = HINT_SOON};
-    struct container source;
-    bool live = false;
-    TRY(txn_get_many(t, &read, 1));
-    if (str_given(read.value))
-        TRY(container_decode(read.value, &source, &live));
-    return err_new(live ? ERR_NOT_IMPLEMENTED : ERR_CONTAINER_NOT_FOUND);
+    struct blob source;
+    TRY(path_open_source(t, args, &source));
+    return path_place(t, args, &source);
 }
 
 struct err path_rename(struct txn *t, void *arg)
@@ -278,8 +270,6 @@ struct err path_rename(struct txn *t, void *arg)
     struct container container;
     args->next = STR_NONE;
     TRY(container_load(t, &container));
-    if (str_given(args->source_partition))
-        return refuse_elsewhere(t, args);
     return container.hierarchical ? rename_in_tree(t, args) : path_rename_flat(t, args);
 }
 

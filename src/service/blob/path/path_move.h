@@ -17,6 +17,13 @@ struct blob_path_new {
 struct err path_move_heads(struct txn *t, const struct blob *blob, struct str name,
                            const struct blob_path_new *as);
 
+/* The two halves of a rename: the source with its conditions and lease, then the destination with
+ * its own. */
+struct path_rename_args;
+struct err path_open_source(struct txn *t, const struct path_rename_args *args,
+                            struct blob *source);
+struct err path_place(struct txn *t, struct path_rename_args *args, const struct blob *source);
+
 /* What is done with each head of a path, the base last. */
 typedef struct err path_head_work(struct txn *t, struct blob *item, void *arg);
 struct err path_each_head(struct txn *t, const struct blob *blob, path_head_work *work, void *arg);

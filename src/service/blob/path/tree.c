@@ -89,7 +89,7 @@ struct err tree_make_root(struct txn *t, const struct container *container, stru
 /* Most walks only pass: what a directory's row says of rights is read where it counts. */
 struct walk {
     struct txn *txn;
-    uint64_t incarnation;
+    const struct container *container;
     const struct tree_request *request;
     bool makes;
     struct tree_way *way;
@@ -141,7 +141,7 @@ static struct err make_directory(struct walk *w, struct str name)
     struct str entry = tree_entry_name(txn_arena(w->txn), w->directory, name);
     w->directory = path.id;
     w->way->parent = path;
-    return put_directory(w->txn, w->incarnation, entry, &path);
+    return put_directory(w->txn, w->container->incarnation, entry, &path);
 }
 
 /* Into the directory of that name. *on is false when there is none. */
@@ -151,8 +151,10 @@ static struct err enter(struct walk *w, struct str name, bool *on)
     uint64_t id;
     if (w->way->depth == TREE_DEPTH_MAX - 1)
         return err_new(ERR_PATH_IS_TOO_DEEP);
-    blob_key_entry(&w->key, w->incarnation, w->directory, name);
+    blob_key_entry(&w->key, w->container->incarnation, w->directory, name);
     TRY(load(w, buf_str(&w->key), &row));
+    if (container_hides(w->container, buf_str(&w->key)))
+        row = STR_NONE;
     *on = str_given(row) && blob_head_is_directory(row, &id);
     if (*on) {
         w->directory = id;
@@ -174,7 +176,8 @@ static struct err enter_root(struct walk *w)
     w->directory = TREE_ROOT;
     if (!w->makes && w->request->caller == NULL)
         return OK;
-    TRY(load(w, blob_key_head(txn_arena(w->txn), w->incarnation, STR(""), &BASE), &w->row));
+    TRY(load(w, blob_key_head(txn_arena(w->txn), w->container->incarnation, STR(""), &BASE),
+             &w->row));
     return str_given(w->row) ? check_passage(w) : err_new(ERR_CORRUPT);
 }
 
@@ -183,7 +186,7 @@ struct err tree_resolve(struct txn *t, const struct container *container,
                         struct tree_way *out)
 {
     struct walk w = {.txn = t,
-                     .incarnation = container->incarnation,
+                     .container = container,
                      .request = request,
                      .makes = makes,
                      .way = out,
