@@ -182,7 +182,7 @@ void item_put_metadata_but(struct json_writer *w, const struct remote_call *c, s
         json_close(w, '}');
 }
 
-struct err item_put_policies(struct json_writer *w, struct arena *a, const struct remote_call *c)
+static struct err put_policies(struct json_writer *w, struct arena *a, const struct remote_call *c)
 {
     struct xml_node *root;
     TRY(xml_parse(a, c->body, &root));
@@ -211,6 +211,17 @@ struct err source_ask(struct session *s, struct arena *a, struct remote_call *c)
     if (c->answer.status == 404)
         return err_new(ERR_BLOB_NOT_FOUND);
     return c->answer.status == 412 ? err_new(ERR_CONDITION_NOT_MET) : session_refused(s, c);
+}
+
+struct err item_ask_policies(struct json_writer *w, struct session *s, struct arena *a,
+                             struct remote_call *c)
+{
+    if (!s->remote->has_key) {
+        item_put_text(w, "policiesUnknown", STR("true"));
+        return OK;
+    }
+    TRY(source_ask(s, a, c));
+    return put_policies(w, a, c);
 }
 
 /* A server that tells the MD5 of a part has it compared; all of ours and the cloud's do. */
@@ -370,8 +381,7 @@ static struct err describe_group(struct session *s, struct arena *a, const struc
     if (g->restype != NULL)
         remote_query(&acl, "restype", str_of(g->restype));
     remote_query(&acl, "comp", STR("acl"));
-    TRY(source_ask(s, a, &acl));
-    TRY(item_put_policies(&w, a, &acl));
+    TRY(item_ask_policies(&w, s, a, &acl));
     item_end(&w, e->place.kind,
              item_label(a, s->remote->account, g->label, e->place.container, STR_NONE, NULL), out);
     return OK;

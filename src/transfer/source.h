@@ -94,8 +94,10 @@ void item_end(struct json_writer *w, enum item_kind kind, struct str label, stru
 /* x-ms-meta-… of the answer. */
 void item_put_metadata(struct json_writer *w, const struct remote_call *c);
 void item_put_metadata_but(struct json_writer *w, const struct remote_call *c, struct str but);
-/* Stored access policies, by the answer to Get ACL. */
-struct err item_put_policies(struct json_writer *w, struct arena *a, const struct remote_call *c);
+/* Stored access policies, by the answer to Get ACL, which `c` is to ask for. Only a key may ask: to
+ * whoever has a SAS they are unknown. */
+struct err item_ask_policies(struct json_writer *w, struct session *s, struct arena *a,
+                             struct remote_call *c);
 /* Reads a range of an object that `call` names, whole and by its MD5. */
 struct err read_range(struct session *s, struct arena *a, struct remote_call *call, uint64_t offset,
                       size_t n, char *into);

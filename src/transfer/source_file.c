@@ -245,8 +245,7 @@ struct err describe_share(struct session *s, struct arena *a, const struct entry
     item_put_text(&w, "protocols", remote_answer(&c, "x-ms-enabled-protocols"));
     item_put_text(&w, "rootSquash", remote_answer(&c, "x-ms-root-squash"));
     item_put_metadata(&w, &c);
-    TRY(source_ask(s, a, &acl));
-    TRY(item_put_policies(&w, a, &acl));
+    TRY(item_ask_policies(&w, s, a, &acl));
     item_end(&w, ITEM_SHARE,
              item_label(a, s->remote->account, "file", e->place.container, STR_NONE, NULL), out);
     return OK;

@@ -51,6 +51,10 @@ static void put_optional(struct buf *out, const char *element, struct str text)
 struct err put_policies(struct target_work *w, struct remote_call *c)
 {
     struct buf xml = buf_in(w->arena);
+    bool unknown = str_given(node_text(w->json, "policiesUnknown"));
+    /* Only a key may set them, and public access with them. */
+    if (!w->session->remote->has_key || (unknown && !str_given(node_text(w->json, "publicAccess"))))
+        return OK;
     buf_put(&xml, STR(XML_DECLARATION "<SignedIdentifiers>"));
     for (const struct node *n = node_first(node_member(w->json, "policies")); n != NULL;
          n = n->next) {

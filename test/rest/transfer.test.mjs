@@ -173,17 +173,12 @@ test('a copy whose source changes takes no torn blob', { timeout: 120000 }, asyn
     assert.ok(got.every((byte) => byte === got[0]), 'it is of two states');
 });
 
-test('parts can be chosen, damage is said, SAS is enough', async () => {
+test('parts can be chosen, damage is said', async () => {
     const [from, to] = await servers(2);
     await fill(from, 8);
     await command(['export', at('some.tar'), from.connectionString(), '--only', 'blob/first,table']);
     const listed = spawnSync('tar', ['-tf', at('some.tar')], { encoding: 'utf8' }).stdout;
     assert.ok(listed.includes('blob/first/plain.txt') && listed.includes('table/People') && !listed.includes('second-one') && !listed.includes('/queue'));
-    const service = await from.blobs();
-    const { AccountSASPermissions } = await import('@azure/storage-blob');
-    const sas = service.generateAccountSasUrl(new Date(Date.now() + 3600e3), AccountSASPermissions.parse('rwdlacuptfxi'), 'sco').split('?')[1];
-    const by = (server) => ['blob', 'table'].map((s) => `${s[0].toUpperCase()}${s.slice(1)}Endpoint=${server.url(s)}`).join(';');
-    await command(['copy', `${by(from)};SharedAccessSignature=${sas}`, to.connectionString(), '--only', 'table/Empty1,blob/empty-one'], { cwd: folder }).catch((e) => assert.match(e.message, /service|acl/i));
     const bytes = readFileSync(at('some.tar'));
     writeFileSync(at('short.tar'), bytes.subarray(0, bytes.length - 30000));
     const short = await start(['import', at('short.tar'), to.connectionString()]).ended;
