@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,12 +27,21 @@ int log_file(void)
     return atomic_load_explicit(&log_file_fd, memory_order_relaxed);
 }
 
+/* A socket, which systemd gives for the standard streams, cannot be opened by its name. */
+static int open_file(const char *path)
+{
+    if (strcmp(path, "/dev/stdout") == 0)
+        return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (strcmp(path, "/dev/stderr") == 0)
+        return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+}
+
 /* Who writes at this moment has the descriptor's number: a new file takes it over. */
 struct err log_set_file(const char *path)
 {
     int old = log_file();
-    int fresh = open(path != NULL ? path : "/dev/null",
-                     O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+    int fresh = open_file(path != NULL ? path : "/dev/null");
     if (fresh < 0)
         return err_cause(ERR_IO, errno);
     if (old < 0) {
