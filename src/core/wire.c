@@ -78,19 +78,25 @@ static uint64_t join_sevens(uint64_t word)
     return (word & 0x000000000FFFFFFFULL) | (word & 0x0FFFFFFF00000000ULL) >> 4;
 }
 
-/* One of up to eight bytes, when so many are there to be looked at. Times and stamps have eight,
- * and rows are full of them. */
+/* One of up to nine bytes, when so many are there to be looked at. Times and stamps have eight, ids
+ * of directories nine, and rows are full of them. */
 static bool read_short_varint(struct reader *r, uint64_t *value)
 {
+    const uint64_t sevens = 0x7F7F7F7F7F7F7F7FULL;
     uint64_t word;
+    size_t n = sizeof word + 1;
     if (r->n < sizeof word)
         return false;
     memcpy(&word, r->p, sizeof word);
-    uint64_t last = ~le64toh(word) & 0x8080808080808080ULL; /* the lowest bit tells where it ends */
-    if (last == 0)
+    uint64_t last = ~le64toh(word) & ~sevens; /* the lowest bit tells where it ends */
+    if (last != 0) {
+        n = (size_t)__builtin_ctzll(last) / 8 + 1;
+        *value = join_sevens(le64toh(word) & (last ^ (last - 1)) & sevens);
+    } else if (r->n >= n && (r->p[n - 1] & 0x80) == 0) {
+        *value = join_sevens(le64toh(word) & sevens) | (uint64_t)r->p[n - 1] << 56;
+    } else {
         return false;
-    size_t n = (size_t)__builtin_ctzll(last) / 8 + 1;
-    *value = join_sevens(le64toh(word) & (last ^ (last - 1)) & 0x7F7F7F7F7F7F7F7FULL);
+    }
     r->p += n;
     r->n -= n;
     return true;

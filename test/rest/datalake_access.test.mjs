@@ -164,3 +164,35 @@ test('a directory SAS reaches what is below, and a rename needs rights to both p
     assert.equal((await rename('sas/in/h', 'sas/out/dropped')).status, 403);
     assert.equal(await root.getFileClient('sas/out/g').exists(), true);
 });
+
+test('a rename between file systems needs rights on both sides: lists and SAS', async () => {
+    const second = uniqueName();
+    const there = (who) => service(who).getFileSystemClient(second);
+    await there(owner).create();
+    await root.getFileClient('across/f').upload(Buffer.from('abc'));
+    await there(owner).getDirectoryClient('to').create();
+    const move = (who, from, to) => fetch(`${url()}/${second}/${to}`, { method: 'PUT', headers: { authorization: `Bearer ${token({ oid: who })}`,
+        'x-ms-version': '2023-11-03', 'x-ms-rename-source': `/${name}/${from}`, 'content-length': '0' } });
+    const expect = async (answer, status, code) => assert.deepEqual([(await answer).status, (await answer).headers.get('x-ms-error-code')], [status, code]);
+    for (const fs of [root, there(owner)])
+        await fs.getDirectoryClient('').updateAccessControlRecursive([{ accessControlType: 'user', entityId: nobody, defaultScope: false, permissions: { read: false, write: false, execute: true } }], { maxBatches: 1, batchSize: 1 });
+    await expect(move(nobody, 'across/f', 'to/f'), 403, 'AuthorizationPermissionMismatch');
+    await grant(root, 'across', [['user', nobody, 'wx']]);
+    await expect(move(nobody, 'across/f', 'to/f'), 403, 'AuthorizationPermissionMismatch');
+    assert.equal((await root.getFileClient('across/f').readToBuffer()).toString(), 'abc');
+    await grant(there(owner), 'to', [['user', nobody, 'wx']]);
+    await expect(move(nobody, 'across/f', 'to/f'), 201, null);
+    // What the path had comes along: its owner, and the content.
+    assert.equal((await there(owner).getFileClient('to/f').getAccessControl()).owner, owner);
+    assert.equal((await there(owner).getFileClient('to/f').readToBuffer()).toString(), 'abc');
+    assert.equal(await root.getFileClient('across/f').exists(), false);
+    // A SAS of one file system moves nothing out of it into another, nor the other way.
+    await root.getFileClient('across/g').create();
+    const credential = new lakes.StorageSharedKeyCredential(ACCOUNT, KEY);
+    const sas = (fs) => lakes.generateDataLakeSASQueryParameters({ fileSystemName: fs, permissions: lakes.FileSystemSASPermissions.parse('racwdlmeop'), expiresOn: new Date(Date.now() + 3600e3) }, credential);
+    const moveBy = (to, from) => fetch(`${url()}/${second}/to/g?${to}`, { method: 'PUT', headers: { 'x-ms-version': '2023-11-03', 'x-ms-rename-source': `/${name}/across/g${from === '' ? '' : `?${from}`}`, 'content-length': '0' } });
+    assert.equal((await moveBy(sas(second), '')).status, 403);
+    assert.equal((await moveBy(sas(name), sas(name))).status, 403);
+    assert.equal((await moveBy(sas(second), sas(second))).status, 403);
+    assert.equal((await moveBy(sas(second), sas(name))).status, 201);
+});

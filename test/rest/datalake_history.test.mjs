@@ -178,6 +178,63 @@ test('RenamePath between two file systems, in memory: linearizable', () => run({
 test('between two file systems with full durability', () => run({ seed: 5, rounds: ROUNDS, systems }));
 test('between two file systems with kill -9 in between: nothing half moved, nothing lost', () => run({ seed: 6, rounds: KILLED_ROUNDS, kills: true, systems }));
 
+test('a directory of several pages between two file systems, with listers beside it and kill -9 on the way', { timeout: 240000 }, async () => {
+    const FILES = 1100;
+    const server = await startServer({ services: ['blob'], args: ['--silent', '--hns', ACCOUNT] });
+    const random = randomOf(7);
+    let at = 'one';
+    let dead = false;
+    const count = async (system) => {
+        const answer = await server.request('blob', 'GET', `/${system}`, { query: { restype: 'container', comp: 'list', prefix: 'tree/' } });
+        return answer.xml('Name').length;
+    };
+    const look = async () => {
+        let seen = 0;
+        while (!dead) {
+            for (const system of systems) {
+                const names = await count(system);
+                assert.ok(names === 0 || names === FILES, `${names} of ${FILES} in ${system}`);
+                seen++;
+            }
+            await sleep(5);
+        }
+        return seen;
+    };
+    const move = (to) => server.request('blob', 'PUT', `/${to}/tree`, { query: { mode: 'legacy' }, headers: { 'x-ms-rename-source': `/${at}/tree` }, body: '' });
+    const other = () => systems.find((system) => system !== at);
+    try {
+        for (const system of systems)
+            assert.equal((await server.request('blob', 'PUT', `/${system}`, { query: { resource: 'filesystem' } })).status, 201);
+        for (let n = 0; n < FILES; n += 50)
+            await Promise.all(Array.from({ length: 50 }, (_, i) => server.request('blob', 'PUT', `/one/tree/f${n + i}`, { headers: { 'x-ms-blob-type': 'BlockBlob' }, body: `${n + i}` })));
+        const lister = look();
+        for (let i = 0; i < 2; i++) {
+            assert.equal((await move(other())).status, 201);
+            at = other();
+        }
+        dead = true;
+        assert.ok(await lister > 0);
+        for (let round = 0; round < 4; round++) {
+            const going = move(other()).catch(() => null);
+            await sleep(random(60));
+            await server.kill();
+            await going;
+            execFileSync(BIN, ['check', '--data', server.data]);
+            await server.start();
+            const found = await Promise.all(systems.map(count));
+            assert.deepEqual([...found].sort((a, b) => a - b), [0, FILES], `round ${round}`);
+            at = systems[found.indexOf(FILES)];
+            for (const system of systems) // neither is left frozen
+                assert.equal((await server.request('blob', 'PUT', `/${system}/after`, { headers: { 'x-ms-blob-type': 'BlockBlob' }, body: `${round}` })).status, 201);
+            const one = random(FILES);
+            assert.equal((await server.request('blob', 'GET', `/${at}/tree/f${one}`)).text, `${one}`);
+        }
+    } finally {
+        dead = true;
+        await server.stop();
+    }
+});
+
 // ---- the checker itself: it must find what is wrong -----------------------------------------------------------------
 
 const start = new Map([['a', 'directory'], ['a/f', 1]]);

@@ -89,15 +89,28 @@ struct str blob_key_head(struct arena *a, uint64_t incarnation, struct str name,
 
 enum { ID_HEX_MAX = 16 };
 
+/* Eight hex digits at once, the highest first: each nibble in a byte of its own, then '0' is added,
+ * and to those above nine what is between '9' and 'a'. */
+static void put_hex8(char *to, uint32_t value)
+{
+    uint64_t x = value;
+    x = (x & 0xFFFF) << 32 | x >> 16;
+    x = (x & 0x000000FF000000FF) << 16 | (x >> 8 & 0x000000FF000000FF);
+    x = (x & 0x000F000F000F000F) << 8 | (x >> 4 & 0x000F000F000F000F);
+    uint64_t above = (x + 0x0606060606060606) >> 4 & 0x0101010101010101;
+    x += 0x3030303030303030 + above * ('a' - '9' - 1);
+    for (unsigned i = 0; i < 8; i++) /* one store, whatever the machine's byte order */
+        to[i] = (char)(x >> (8 * i));
+}
+
 void blob_entry_name(struct buf *b, uint64_t directory, struct str last)
 {
-    static const char DIGITS[] = "0123456789abcdef";
     char text[ID_HEX_MAX + 1];
-    size_t n = sizeof text;
-    text[--n] = '/';
-    for (uint64_t rest = directory; rest != 0; rest >>= 4)
-        text[--n] = DIGITS[rest & 15];
-    buf_put(b, (struct str){text + n, sizeof text - n});
+    size_t skip = directory == 0 ? ID_HEX_MAX : (size_t)__builtin_clzll(directory) / 4;
+    put_hex8(text, (uint32_t)(directory >> 32));
+    put_hex8(text + 8, (uint32_t)directory);
+    text[ID_HEX_MAX] = '/';
+    buf_put(b, (struct str){text + skip, sizeof text - skip});
     buf_put(b, last);
 }
 
