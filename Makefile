@@ -289,8 +289,9 @@ bench: all $(BENCH)
 bench-peers: all $(B)/bench_load $(B)/bench_disk
 	sh tools/deps.sh bench
 	cd bench/peers && npm ci --ignore-scripts --no-audit --no-fund
+	mkdir -p build/bench
+	$(if $(QUICK),SMB_MIB=128 SMB_CALLS=2000 SMB_FILES=500) sh bench/smb/run.sh >build/bench/samba.md
 	node bench/peers.mjs
-	$(if $(QUICK),SMB_MIB=128 SMB_CALLS=2000 SMB_FILES=500) sh bench/smb/run.sh | tee build/bench/samba.md
 
 format:
 	find src test $(wildcard bench fuzz) -name node_modules -prune -o -name '*.[ch]' -print | xargs -r clang-format -i

@@ -54,7 +54,7 @@ async function listens(port) {
 }
 
 const children = new Set();
-process.on('exit', () => children.forEach((child) => child.kill('SIGKILL')));
+process.on('exit', () => children.forEach((child) => child.kill('SIGTERM'))); // not SIGKILL, which nginx's workers would outlive
 for (const signal of ['SIGINT', 'SIGTERM'])
     process.on(signal, () => process.exit(1));
 

@@ -7,8 +7,11 @@
 //     QUICK=1: two rounds of a second, and small data; else five rounds of four seconds.
 //     BENCH_OBJECTS=1000000: so many blobs in the container of the rows "among many".
 //
+//     BENCH_REST=3: seconds of rest before each row, where others need the machine, too.
+//
 // nginx stores what is put without a flush and without checksums; Azurite writes its index back later. Lazuli acknowledges
-// a write when it is on the disk. Samba is measured by bench/smb/run.sh, which has a client of its own.
+// a write when it is on the disk. Samba is measured before by bench/smb/run.sh, which has a client of its own; its table
+// (build/bench/samba.md) is put into the report.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
@@ -20,6 +23,7 @@ const QUICK = process.env.QUICK !== undefined;
 const ROUNDS = QUICK ? 2 : 5;
 const SECONDS = QUICK ? 1 : 4;
 const OBJECTS = Number(process.env.BENCH_OBJECTS ?? (QUICK ? 20000 : 1000000));
+const REST = Number(process.env.BENCH_REST ?? 0);
 const ROOT = new URL('..', import.meta.url).pathname;
 const OUT = join(ROOT, 'build/bench');
 const ACCOUNT = '/devstoreaccount1';
@@ -61,7 +65,7 @@ client_body_temp_path ${home}/b; proxy_temp_path ${home}/p; fastcgi_temp_path ${
 server { listen 127.0.0.1:${port} ${tls === undefined ? '' : 'ssl'} reuseport; root ${home}/www; location / { dav_methods PUT DELETE; create_full_put_path on; } } }
 `);
     const server = await startProgram(['nginx', '-e', `${home}/log`, '-c', `${home}/conf`, '-p', home], port);
-    return { ...server, base: { blob: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}` }, path: (name) => `/bench/${name}`, sign: false };
+    return { ...server, base: { blob: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}` }, path: (name) => `/bench/${name}`, sign: false, www: join(home, 'www') };
 }
 
 // ---- the rows -------------------------------------------------------------------------------------------------------
@@ -83,16 +87,16 @@ const STORES = ['lazuli', 'azurite'];
 
 /** name, peers, connections, what to ask; `beside`: eight connections that do something large meanwhile. */
 const rows = [
-    ...[1, 16, 64, ...(QUICK ? [] : [256])].map((n) => ({ name: `Put Blob 4 KiB, ${n} connections`, peers: ALL, connections: n, op: put('s{key}', 4096) })),
-    ...[1, 16, 64, ...(QUICK ? [] : [256])].map((n) => ({ name: `Get Blob 4 KiB, ${n} connections`, peers: ALL, connections: n, op: get('s{key}') })),
+    ...[1, 16, 64, 256].map((n) => ({ name: `Put Blob 4 KiB, ${n} connections`, peers: ALL, connections: n, op: put('s{key}', 4096) })),
+    ...[1, 16, 64, 256].map((n) => ({ name: `Get Blob 4 KiB, ${n} connections`, peers: ALL, connections: n, op: get('s{key}') })),
     { name: 'Put Blob 1 MiB, 16 connections', peers: ALL, connections: 16, keys: 64, op: put('m{key}', 1 << 20) },
     { name: 'Get Blob 1 MiB, 16 connections', peers: ALL, connections: 16, keys: 64, op: get('m{key}') },
     { name: 'Put Blob 8 MiB, 8 connections', peers: ALL, connections: 8, keys: 16, op: put('e{key}', 8 << 20) },
     { name: 'Get Blob 8 MiB, 8 connections', peers: ALL, connections: 8, keys: 16, op: get('e{key}') },
+    { name: '1 GiB in blocks of 8 MiB, 8 connections', peers: ['lazuli', 'nginx'], connections: 8, blocks: 128 },
     { name: 'Get Blob 4 KiB, 4 connections', peers: ALL, connections: 4, op: get('s{key}') },
     { name: 'Get Blob 4 KiB, 4 connections, beside 8 uploads of 8 MiB', peers: ALL, connections: 4, op: get('s{key}'), beside: put('e{key}', 8 << 20) },
     { name: 'Get Blob 4 KiB, 4 connections, beside 8 downloads of 8 MiB', peers: ALL, connections: 4, op: get('s{key}'), beside: get('e{key}') },
-    { name: `Get Blob 1 KiB among ${OBJECTS}, 64 connections`, peers: ['lazuli', 'nginx'], connections: 64, keys: OBJECTS, many: true, op: get('many/o{key}') },
     { name: 'List Blobs of 5,000, 4 connections', peers: STORES, connections: 4, seconds: 5, op: () => ({ op: `GET ${ACCOUNT}/list?restype=container&comp=list` }) },
     { name: 'Delete Blob after Put, 16 connections', peers: STORES, connections: 16, unique: true, op: (peer) => [put('d{seq}', 100)(peer), { op: `DELETE ${peer.path('d{seq}')}` }], pairs: true },
     { name: 'Put Message, 16 connections', peers: STORES, connections: 16, service: 'queue', op: () => ({ op: `POST ${ACCOUNT}/bench/messages`, body: '<QueueMessage><MessageText>text</MessageText></QueueMessage>' }) },
@@ -103,9 +107,13 @@ const rows = [
     { name: 'query of 100 entities by key, 16 connections', peers: STORES, connections: 16, service: 'table', op: () => ({ op: `GET ${ACCOUNT}/bench()?$filter=PartitionKey%20eq%20'k'%20and%20RowKey%20lt%20'k00000100'`, headers: JSON_HEADERS.slice(1, 2) }) },
     { name: 'scan of 1,000 entities, 4 connections', peers: STORES, connections: 4, service: 'table', op: () => ({ op: `GET ${ACCOUNT}/bench()?$filter=PartitionKey%20eq%20'k'%20and%20Count%20eq%208`, headers: JSON_HEADERS.slice(1, 2) }) },
     { name: 'Put Range 4 KiB of a file, 16 connections', peers: ['lazuli'], connections: 16, service: 'file', op: () => ({ op: `PUT ${ACCOUNT}/bench/f?comp=range`, headers: ['x-ms-write: update', 'x-ms-range: {range:4096}'], bytes: 4096 }) },
+    { name: 'Get File 4 KiB of a file, 16 connections', peers: ['lazuli'], connections: 16, service: 'file', op: () => ({ op: `GET ${ACCOUNT}/bench/f`, headers: ['x-ms-range: {range:4096}'] }) },
+    { name: 'Put Blob 4 KiB, 64 connections, TLS', peers: ['lazuli', 'nginx'], tls: true, connections: 64, op: put('s{key}', 4096) },
     { name: 'Get Blob 4 KiB, 64 connections, TLS', peers: ['lazuli', 'nginx'], tls: true, connections: 64, op: get('s{key}') },
     { name: 'Get Blob 1 MiB, 16 connections, TLS', peers: ['lazuli', 'nginx'], tls: true, connections: 16, keys: 64, op: get('m{key}') },
     { name: 'Put Blob 8 MiB, 8 connections, TLS', peers: ['lazuli', 'nginx'], tls: true, connections: 8, keys: 16, op: put('e{key}', 8 << 20) },
+    // last, as the stores are still busy with so many for a while
+    { name: `Get Blob 1 KiB among ${OBJECTS}, 64 connections`, peers: ['lazuli', 'nginx'], connections: 64, keys: OBJECTS, many: true, op: get('many/o{key}') },
 ].filter(({ name }) => process.argv.length < 3 || process.argv.slice(2).some((word) => name.includes(word)));
 
 // ---- what they begin with -------------------------------------------------------------------------------------------
@@ -116,7 +124,15 @@ function fill(peer, count, op, service = 'blob', connections = 16) {
     return load(peer.base[service], options(peer, { requests: count, keys: count, 'in-order': true, connections, seconds: 900, 'warm-up': 0, ...(service === 'table' ? { table: true } : {}) }), [op(peer)]);
 }
 
-async function prepare(peer, name) {
+/** The same files for nginx, which would take minutes to put them. */
+function fillFolder(folder) {
+    const bytes = Buffer.alloc(1024, 'x');
+    mkdirSync(folder, { recursive: true });
+    for (let i = 0; i < OBJECTS; i++)
+        writeFileSync(join(folder, `o${String(i).padStart(8, '0')}`), bytes);
+}
+
+async function prepare(peer) {
     const plain = peer.base.blob.startsWith('http:');
     if (peer.sign && plain)
         for (const container of ['bench', 'list'])
@@ -126,8 +142,6 @@ async function prepare(peer, name) {
     await fill(peer, 1000, put('s{key}', 4096));
     await fill(peer, 64, put('m{key}', 1 << 20));
     await fill(peer, 16, put('e{key}', 8 << 20), 'blob', 4);
-    if (plain && name !== 'azurite' && rows.some(({ many }) => many))
-        await fill(peer, OBJECTS, put('many/o{key}', 1024), 'blob', 32);
     if (!peer.sign || !plain)
         return;
     await fill(peer, 5000, () => ({ op: `PUT ${ACCOUNT}/list/k{key}`, headers: BLOB, bytes: 100 }));
@@ -145,7 +159,23 @@ async function prepare(peer, name) {
 
 const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
 
+/** One large blob in blocks, each its own request, and the list of them; nginx gets as many files. */
+async function onceInBlocks(row, peer) {
+    const before = cpuSeconds(peer.pid);
+    const begun = process.hrtime.bigint();
+    const op = peer.sign ? { op: `PUT ${peer.path('giant')}?comp=block&blockid={key64}`, bytes: 8 << 20 } : put('giant{key}', 8 << 20)(peer);
+    const result = await load(peer.base.blob, options(peer, { requests: row.blocks, keys: row.blocks, 'in-order': true, connections: row.connections, seconds: 120, 'warm-up': 0 }), [op]);
+    if (peer.sign) {
+        const ids = Array.from({ length: row.blocks }, (_, i) => `<Latest>${Buffer.from(String(i).padStart(8, '0')).toString('base64')}</Latest>`);
+        await ask(peer.base.blob, 'PUT', '/bench/giant?comp=blocklist', { body: `<BlockList>${ids.join('')}</BlockList>` });
+    }
+    const seconds = Number(process.hrtime.bigint() - begun) / 1e9;
+    return { rate: 1 / seconds, p50Ms: result.p50Ms, p99Ms: result.p99Ms, p999Ms: result.p999Ms, errors: result.errors, cpuUs: (cpuSeconds(peer.pid) - before) * 1e6, large: null };
+}
+
 async function once(row, peer) {
+    if (row.blocks !== undefined)
+        return onceInBlocks(row, peer);
     const service = row.service ?? 'blob';
     base += 1000000;
     const ops = [row.op(peer)].flat();
@@ -162,12 +192,19 @@ async function once(row, peer) {
 }
 
 async function measure(row, peers) {
+    for (const name of row.many ? row.peers : [])
+        await (peers[name].www === undefined ? fill(peers[name], OBJECTS, put('many/o{key}', 1024), 'blob', 32) : fillFolder(join(peers[name].www, 'bench/many')));
     const found = Object.fromEntries(row.peers.map((name) => [name, []]));
     for (let round = 0; round < ROUNDS; round++)
-        for (const name of row.peers)
-            found[name].push(await once(row, peers[row.tls ? `${name} tls` : name]));
+        for (const name of row.peers) {
+            try {
+                found[name].push(await once(row, peers[row.tls ? `${name} tls` : name]));
+            } catch (error) {
+                console.error(`${row.name}: ${name}: ${error.message}`); // its cell stays empty
+            }
+        }
     const summary = {};
-    for (const name of row.peers) {
+    for (const name of row.peers.filter((one) => found[one].length > 0)) {
         const of = (key) => (found[name][0][key] === null ? null : median(found[name].map((one) => one[key])));
         summary[name] = Object.fromEntries(['rate', 'p50Ms', 'p99Ms', 'p999Ms', 'cpuUs', 'large', 'errors'].map((key) => [key, of(key)]));
     }
@@ -181,10 +218,11 @@ async function main() {
     const started = Object.fromEntries(Object.entries(peers).map(([name, peer]) => [name, { readyMs: peer.readyMs, idleMiB: residentMiB(peer.pid) }]));
     if (rows.some((row) => row.tls))
         Object.assign(peers, { 'lazuli tls': await lazuli(tls), 'nginx tls': await nginx(tls) });
-    for (const [name, peer] of Object.entries(peers))
-        await prepare(peer, name);
+    for (const peer of Object.values(peers))
+        await prepare(peer);
     const results = [];
     for (const row of rows) {
+        await new Promise((done) => setTimeout(done, REST * 1000));
         results.push(await measure(row, peers));
         const last = results.at(-1);
         console.error(last.name, Object.entries(last.peers).map(([name, r]) => `${name}: ${r.rate.toFixed(0)}/s, p99 ${r.p99Ms.toFixed(2)}, ${r.cpuUs?.toFixed(0)} µs, ${r.errors} errors`).join('; '));
@@ -198,6 +236,8 @@ async function main() {
         versions: { lazuli: version([LAZULI, '--version']), azurite: JSON.parse(readFileSync(join(ROOT, 'bench/peers/node_modules/azurite/package.json'))).version, nginx: version(['nginx', '-v']), node: process.version },
         disk: JSON.parse(execFileSync(program, args)), started, results,
     };
+    if (existsSync(join(OUT, 'samba.md')))
+        report.samba = readFileSync(join(OUT, 'samba.md'), 'utf8');
     if (process.argv.length > 2 && existsSync(join(OUT, 'peers.json'))) {
         const earlier = JSON.parse(readFileSync(join(OUT, 'peers.json'), 'utf8'));
         const again = new Map(results.map((row) => [row.name, row]));
