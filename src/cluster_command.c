@@ -5,6 +5,7 @@
 
 #include "complain.h"
 #include "engine/cluster/cluster.h"
+#include "progress.h"
 
 static int print_status(const struct engine_cluster_options *options)
 {
@@ -16,22 +17,65 @@ static int print_status(const struct engine_cluster_options *options)
     return err_is(error) ? complain("cluster status", options->text) : 0;
 }
 
+static int init(const struct engine_cluster_options *options)
+{
+    struct err error = engine_cluster_init(options);
+    if (err_is(error))
+        return complain("cluster init", options->text);
+    puts("the tables are there and the pool takes writes");
+    return 0;
+}
+
+/* The bar on a terminal; in a log a line for every tenth. */
+struct moving {
+    struct progress bar;
+    uint64_t moved, tenths;
+};
+
+static void show_moved(void *arg, const char *doing, uint64_t done, uint64_t of)
+{
+    struct moving *m = arg;
+    m->moved = done;
+    progress_show(&m->bar, doing, done, of);
+    if (m->bar.shown || of == 0 || done * 10 / of == m->tenths)
+        return;
+    m->tenths = done * 10 / of;
+    printf("%llu of %llu buckets moved\n", (unsigned long long)done, (unsigned long long)of);
+    (void)fflush(stdout);
+}
+
+static int rebalance(const struct engine_cluster_options *options)
+{
+    struct moving m = {.moved = 0};
+    progress_begin(&m.bar);
+    struct err error = engine_cluster_rebalance(options, show_moved, &m);
+    progress_clear(&m.bar);
+    if (err_is(error))
+        return complain("cluster rebalance", options->text);
+    printf("%llu buckets moved in %.1f s; every shard has its share\n", (unsigned long long)m.moved,
+           (double)progress_ms(&m.bar) / 1000);
+    return 0;
+}
+
 int cluster_command(const struct config *config)
 {
+    static const struct {
+        const char *word;
+        int (*run)(const struct engine_cluster_options *options);
+        bool extents;
+    } words[] = {{"init", init, true}, {"status", print_status, false}, {"rebalance", rebalance, false}};
     char text[512] = "";
     struct engine_cluster_options options = {
         .rows = config->rows, .extents = config->extents, .text = text, .text_size = sizeof text};
     struct str what = config->operand_count == 1 ? str_of(config->operands[0]) : STR("");
-    bool init = str_eq(what, STR("init"));
-    if (!init && !str_eq(what, STR("status")))
-        return complain("cluster", "takes one word: init or status");
-    if (options.rows == NULL || (init && options.extents == NULL))
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (!str_eq(what, str_of(words[i].word)))
+            continue;
+        if (options.rows == NULL || (words[i].extents && options.extents == NULL))
+            break;
+        return words[i].run(&options);
+    }
+    if (str_eq(what, STR("init")) || str_eq(what, STR("status")) || str_eq(what, STR("rebalance")))
         return complain("cluster", "needs --rows URI, and --extents rados:POOL to init");
-    if (!init)
-        return print_status(&options);
-    struct err error = engine_cluster_init(&options);
-    if (err_is(error))
-        return complain("cluster init", text);
-    puts("the tables are there and the pool takes writes");
-    return 0;
+    return complain("cluster", "takes one word: init, status or rebalance");
 }

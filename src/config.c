@@ -26,7 +26,7 @@ const struct flag CONFIG_FLAGS[] = {
     {"--in-memory", "--inMemoryPersistence", FLAG_BOOL, AT(in_memory), 0, NULL, "keep everything in memory, no files"},
     {"--memory-limit-mib", "--extentMemoryLimit", FLAG_MIB, AT(memory_limit), 1 << 24, "N", "with --in-memory: refuse writes past this; default half of the memory"},
     {"--engine", NULL, FLAG_CHOICE, AT(engine), 0, "local|mem|cluster", "where rows and extents live: in --data, in memory, or in PostgreSQL and Ceph; default local", .words = ENGINES},
-    {"--rows", NULL, FLAG_TEXT, AT(rows), 0, "URI", "with --engine cluster: PostgreSQL, as postgresql://USER@HOST[,HOST]/DATABASE", .secret = true},
+    {"--rows", NULL, FLAG_TEXT, AT(rows), 0, "URI", "with --engine cluster: PostgreSQL, as postgresql://USER@HOST[,HOST]/DATABASE; once for each shard", .secret = true, .repeats = true},
     {"--extents", NULL, FLAG_TEXT, AT(extents), 0, "rados:POOL", "with --engine cluster: Ceph, as rados:POOL[,conf=FILE][,id=NAME][,namespace=NAME]"},
     {"--durability", NULL, FLAG_EITHER, AT(relaxed), 0, "full|relaxed", "acknowledge after (full) or before the flush", .words = DURABILITY},
     {"--host", NULL, FLAG_HOST, 0, 0, "ADDR", "address for all services; default 127.0.0.1", .section = "Addresses"},
@@ -130,9 +130,11 @@ const struct command CONFIG_COMMANDS[] = {
      "name, to a new one, and compares both at the end. ETags, times and leases stay as they are. No server\n"
      "may run on either meanwhile. After an interruption the same command goes on where it ended; until it\n"
      "has ended well, no server serves the new store.", "--from --to --rows --extents"},
-    {"cluster", "init|status", "the tables of --engine cluster, and who serves them",
-     "`init` makes the tables in the database of --rows, unless they are there, and tries the pool of --extents.\n"
-     "`status` prints the gateways, the shards, the extents and who collects them.", "--rows --extents"},
+    {"cluster", "init|status|rebalance", "the tables of --engine cluster, who serves them, and shards",
+     "`init` makes the tables in the databases of --rows, unless they are there, and tries the pool of --extents.\n"
+     "`status` prints the gateways, the shards, the extents, who collects them and what is being moved.\n"
+     "`rebalance` moves data between shards, while gateways serve, until each has as much; after an\n"
+     "interruption it goes on where it ended. --rows is given once for each shard, always in the same order.", "--rows --extents"},
     {"account", "add NAME [KEY1 [KEY2]] [--hns] | list | rotate-key NAME 1|2 | delete NAME",
      "accounts of the server that runs on --data DIR",
      "Asks the running server over the socket in its data folder. Keys are base64; one that is not given\n"

@@ -81,7 +81,7 @@ struct config {
     const char *config_file;
     enum config_program program;
     enum config_engine engine;
-    const char *rows;    /* of the cluster engine: a PostgreSQL URI */
+    const char *rows;    /* of the cluster engine: PostgreSQL URIs, with spaces between */
     const char *extents; /* "rados:POOL,…" */
     bool in_memory;
     bool relaxed;

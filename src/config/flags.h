@@ -33,6 +33,7 @@ struct flag {
     const char *section;      /* of --help and the man page: begins with this row */
     bool reload;              /* SIGHUP puts a new value in force */
     bool secret;              /* the value is never printed */
+    bool repeats;             /* a text that may be given several times, joined by spaces */
     bool action;              /* asks for something else than serving: on the command line only */
 };
 

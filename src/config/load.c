@@ -245,6 +245,19 @@ static bool is_truth(const char *word)
     return strcmp(word, "true") == 0 || strcmp(word, "false") == 0;
 }
 
+/* With the values of the same flag that stand before it on the command line. */
+static struct str join(struct walk *w, const struct flag *flag, struct str value)
+{
+    struct config *c = w->load->config;
+    if (c->origins[flag_index(flag)].source != CONFIG_BY_FLAG)
+        return value;
+    struct buf all = buf_in(&c->texts);
+    value_put(&all, c, flag);
+    buf_putc(&all, ' ');
+    buf_put(&all, value);
+    return str_of(arena_cstr(&c->texts, buf_str(&all)));
+}
+
 /* argv[at] is a flag: its value is behind '=' or is the next word. */
 static struct err take_flag(struct walk *w)
 {
@@ -269,6 +282,8 @@ static struct err take_flag(struct walk *w)
             w->load->config_file = value.p;
         return OK;
     }
+    if (flag->repeats)
+        value = join(w, flag, value);
     return assign(w->load, flag, value,
                   (struct config_origin){.source = CONFIG_BY_FLAG, .by = flag->name});
 }

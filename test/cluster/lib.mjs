@@ -20,16 +20,17 @@ export const REQUEST_MS_MAX = 90_000;
 export const FULL = Boolean(process.env.FULL);
 
 /** The cluster: {folder, rows, extents, ctl(...words), down()}. */
-export async function theCluster() {
+export async function theCluster({ shards = 1 } = {}) {
     let folder = process.env.LAZULI_TEST_CLUSTER;
     const own = folder === undefined;
     if (own)
         folder = mkdtempSync(join(tmpdir(), 'lazuli-cluster-'));
-    const { stdout } = await run(script('./up'), [folder]);
+    const { stdout } = await run(script('./up'), shards > 1 ? [folder, '--shards', String(shards)] : [folder]);
     const value = (name) => new RegExp(`^${name}='(.*)'$`, 'm').exec(stdout)[1];
     return {
         folder,
         rows: value('ROWS'),
+        shards: Array.from({ length: shards }, (_, n) => value(n === 0 ? 'ROWS' : `ROWS${n + 1}`)),
         extents: value('EXTENTS'),
         ports: [...value('ROWS').matchAll(/127\.0\.0\.1:(\d+)/g)].map((m) => Number(m[1])),
         ctl: async (...words) => (await run(script('./ctl'), [folder, ...words])).stdout.trim(),
@@ -45,6 +46,20 @@ export function newStore(cluster, { rows = cluster.rows } = {}) {
     store.flags = ['--rows', store.rows, '--extents', store.extents];
     execFileSync(BIN, ['cluster', 'init', '--rows', `${cluster.rows}&options=-csearch_path%3D${name}`, '--extents', store.extents]);
     return store;
+}
+
+/** A store whose shards are in these databases, each in a schema of its own; `init` has not been run. */
+export function newShards(cluster, databases) {
+    const name = `t_${randomBytes(6).toString('hex')}`;
+    const uris = databases.map((rows, n) => {
+        execFileSync(PSQL, ['-Xq', rows, '-c', `create schema ${name}_${n}`]);
+        return `${rows}&options=-csearch_path%3D${name}_${n}`;
+    });
+    const extents = ['--extents', `${cluster.extents},namespace=${name}`];
+    /** The flags of the first `count` shards, or of those given. */
+    const flags = (which) => [...(Array.isArray(which) ? which : [...uris.keys()].slice(0, which)).flatMap((n) => ['--rows', uris[n]]), ...extents];
+    const sql = (n, text) => execFileSync(PSQL, ['-XqAt', uris[n], '-c', text], { encoding: 'utf8' }).trim();
+    return { name, uris, flags, sql };
 }
 
 /** `count` gateways of the store, one after the other: the first makes the accounts. */

@@ -24,6 +24,7 @@ enum {
     ROUNDS_MAX = 4, /* in which functions are run again; then each waits for what it needs */
     ATTEMPTS_MAX = 50,
     PAUSE_NS = 2000000,
+    MOVED_PAUSE_NS = 10000000,
 };
 
 /* ---- the transaction ---- */
@@ -55,7 +56,7 @@ struct err batch_conn(struct batch *b)
 {
     if (b->conn != NULL)
         return OK;
-    struct err error = conn_pool_take(&b->engine->updates, b->deadline, &b->conn);
+    struct err error = conn_pool_take(&b->shard->updates, b->deadline, &b->conn);
     if (!err_is(error))
         error = slot_of(b->engine, b->conn);
     if (err_is(error)) {
@@ -78,6 +79,8 @@ void batch_send_begin(struct batch *b, enum stmt lock)
     param_bytes(&p, b->partition);
     param_number(&p, b->stamp);
     param_number(&p, (int64_t)b->count);
+    param_number(&p, b->bucket);
+    param_bool(&p, b->logged);
     if (lock == STMT_LOCK_AT)
         param_number(&p, b->used ? b->known_at : -1);
     conn_send(b->conn, lock, &p);
@@ -88,8 +91,8 @@ static void began(struct batch *b)
 {
     enum { LOCK_RESULT = 2 };
     int64_t stamp = result_number(b->conn, LOCK_RESULT, 0, 0);
-    int64_t before = result_number(b->conn, LOCK_RESULT, 0, 2);
-    cluster_saw_xmin(b->engine, result_number(b->conn, LOCK_RESULT, 0, 1));
+    int64_t before = result_number(b->conn, LOCK_RESULT, 0, 1);
+    cluster_saw_xmin(b->engine, b->shard, result_number(b->conn, LOCK_RESULT, 0, 2));
     b->begun = true;
     b->moved = stamp != b->stamp;
     b->stamp = stamp;
@@ -99,6 +102,56 @@ static void began(struct batch *b)
         b->moved |= b->used;
     }
     b->known_at = before;
+}
+
+/* Rows of other shards, when the lock is held: what they say is not older than what it protects. */
+static struct err fetch_remote(struct batch *b, unsigned shard)
+{
+    struct shard *s = &b->engine->shards.all[shard];
+    struct conn *c;
+    TRY(conn_pool_take(&s->views, b->deadline, &c));
+    rowset_send(b->remotes[shard], c);
+    struct err error = conn_exchange(c);
+    if (!err_is(error))
+        error = rowset_receive(b->remotes[shard], c);
+    if (err_is(error)) {
+        b->failed = true;
+        b->fault = c->fault;
+        b->error = error;
+    }
+    conn_pool_give(&s->views, c);
+    return error;
+}
+
+static struct err fetch_remotes(struct batch *b)
+{
+    for (unsigned i = 0; i < b->engine->shards.count; i++)
+        if (b->remotes[i] != NULL && rowset_wants(b->remotes[i]))
+            TRY(fetch_remote(b, i));
+    return OK;
+}
+
+struct rowset *batch_set_of(struct batch *b, struct str partition)
+{
+    unsigned shard = shards_place(&b->engine->shards, shard_bucket(partition)).shard;
+    if (shard == b->shard->number)
+        return &b->others;
+    if (b->remotes[shard] == NULL) {
+        b->remotes[shard] = MEM_NEW(struct rowset);
+        rowset_init(b->remotes[shard], STR(""), -1);
+    }
+    return b->remotes[shard];
+}
+
+static void release_remotes(struct batch *b)
+{
+    for (unsigned i = 0; i < SHARDS_MAX; i++) {
+        if (b->remotes[i] == NULL)
+            continue;
+        rowset_release(b->remotes[i]);
+        free(b->remotes[i]);
+        b->remotes[i] = NULL;
+    }
 }
 
 struct err batch_fetch(struct batch *b)
@@ -119,6 +172,8 @@ struct err batch_fetch(struct batch *b)
             error = rowset_receive(&b->others, b->conn);
         first = false;
     }
+    if (!err_is(error))
+        error = fetch_remotes(b);
     if (err_is(error) && !b->failed) {
         b->failed = true;
         b->fault = b->conn->fault;
@@ -223,6 +278,12 @@ static void attempt_begin(struct batch *b)
         b->known_at = -1;
     }
     rowset_reset(&b->others);
+    release_remotes(b);
+    b->version = atomic_load(&b->engine->shards.version);
+    struct bucket_place place = shards_place(&b->engine->shards, b->bucket);
+    b->shard = &b->engine->shards.all[place.shard];
+    b->logged = place.logged;
+    b->pin = pins_take(&b->engine->pins);
     b->keeps = b->used = b->committed = false;
     tree_put(&b->written);
     b->written.root = NULL;
@@ -247,17 +308,19 @@ static void note_stamps(struct batch *b)
 static void attempt_end(struct batch *b)
 {
     forget_before(b, 0);
+    if (pins_drop(&b->engine->pins, b->pin))
+        beat_soon(b->engine);
     if (b->conn == NULL)
         return;
     if (b->conn->fault != FAULT_LOST && (b->begun || b->failed)) {
         conn_send(b->conn, STMT_ROLLBACK, NULL);
         conn_leave(b->conn);
     }
-    conn_pool_give(&b->engine->updates, b->conn);
+    conn_pool_give(&b->shard->updates, b->conn);
     b->conn = NULL;
 }
 
-enum attempt { ATTEMPT_DONE, ATTEMPT_AGAIN, ATTEMPT_FAILED, ATTEMPT_ALONE };
+enum attempt { ATTEMPT_DONE, ATTEMPT_AGAIN, ATTEMPT_MOVED, ATTEMPT_FAILED, ATTEMPT_ALONE };
 
 /* A failure while functions ran, or in the commit. */
 static enum attempt judge(struct batch *b, struct err error)
@@ -269,6 +332,8 @@ static enum attempt judge(struct batch *b, struct err error)
     case FAULT_RETRY:
     case FAULT_LOST:
         return ATTEMPT_AGAIN;
+    case FAULT_MOVED:
+        return ATTEMPT_MOVED;
     case FAULT_REQUIRE:
         if (!b->begun && failed == LOCK_STATEMENT) { /* another gateway's clock is ahead */
             b->blind = false;
@@ -337,15 +402,36 @@ static void settle_results(struct batch *b)
             b->nodes[i]->result = b->error;
 }
 
+static void pause_for(long ns)
+{
+    struct timespec pause = {.tv_nsec = ns};
+    (void)nanosleep(&pause, NULL);
+}
+
+/* The bucket is in another shard, or on its way to one; or another one that functions read is. */
+static enum attempt follow(struct batch *b)
+{
+    if (clock_mono_ms() >= b->deadline) {
+        b->error = err_new(ERR_SERVER_BUSY);
+        return ATTEMPT_FAILED;
+    }
+    if (!shards_learn(&b->engine->shards, b->version, b->bucket) || b->moves++ > 0)
+        pause_for(MOVED_PAUSE_NS);
+    return ATTEMPT_AGAIN;
+}
+
 static enum attempt run_until_over(struct batch *b)
 {
     enum attempt outcome = ATTEMPT_AGAIN;
     for (unsigned i = 0; outcome == ATTEMPT_AGAIN; i++) {
-        if (i > 0 && b->fault == FAULT_RETRY) {
-            struct timespec pause = {.tv_nsec = (long)i * PAUSE_NS};
-            (void)nanosleep(&pause, NULL);
-        }
+        if (i > 0 && b->fault == FAULT_RETRY)
+            pause_for((long)i * PAUSE_NS);
         outcome = try_batch(b);
+        if (outcome == ATTEMPT_MOVED) {
+            outcome = follow(b);
+            i = 0;
+            continue;
+        }
         if (outcome == ATTEMPT_AGAIN && (i >= ATTEMPTS_MAX || clock_mono_ms() >= b->deadline)) {
             b->error = err_new(ERR_SERVER_BUSY);
             outcome = ATTEMPT_FAILED;
@@ -377,6 +463,7 @@ static void batch_init(struct batch *b, struct cluster_engine *e, struct str par
 {
     b->engine = e;
     b->partition = partition;
+    b->bucket = shard_bucket(partition);
     b->memory = memory_take(&e->memories, partition);
     b->set = &b->memory->set;
     b->known_at = b->memory->stamp;
@@ -398,6 +485,7 @@ static void batch_release(struct batch *b)
     buf_release(&b->kept);
     buf_release(&b->deltas);
     rowset_release(&b->others);
+    release_remotes(b);
     arena_release(&b->arena);
     free(b);
 }

@@ -2,15 +2,17 @@
 /* The gateway among the others: its row in the table of gateways, renewed every second with the
  * oldest pin that it has; PostgreSQL's time; the turn of the collector; updates whose time is over.
  *
- * Pins are numbers of transactions. A pin notes the oldest transaction that was running when it was
- * taken, as the last answer of PostgreSQL told: whatever an older transaction dropped, a view under
- * the pin cannot see. An extent is removed when the transaction that dropped it is older than every
- * pin of every gateway. */
+ * A mark notes the oldest transaction that is running in each shard, as last heard, under a number. A
+ * pin has the number of the last mark when it was taken: whatever a transaction before the mark's
+ * dropped, a view under the pin cannot see. The gateway tells each shard the transaction of its
+ * oldest pin. An extent is removed when the transaction that dropped it is older than those of all
+ * gateways. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "core/log.h"
+#include "core/mem.h"
 #include "engine/cluster/cluster_internal.h"
 
 enum {
@@ -20,10 +22,11 @@ enum {
     COLLECT_PAUSE_MS = 10000,
     COUNT_GAP_MS = 100,
     COUNT_SHARE = 50, /* of the time, counting takes at most one part */
+    MARKS_MAX = 1024,
 };
 #define OFFSET_TICKS (TICKS_PER_SECOND / 2) /* smaller differences of clocks are left alone */
 
-/* ---- time and transactions ---- */
+/* ---- time ---- */
 
 int64_t cluster_now(const struct cluster_engine *e)
 {
@@ -53,67 +56,141 @@ static void learn_time(struct cluster_engine *e, int64_t before, int64_t theirs)
     atomic_store(&e->clock_offset, offset);
 }
 
-void cluster_saw_xmin(struct cluster_engine *e, int64_t xmin)
+/* ---- marks ---- */
+
+/* When a pin is held for long, every second mark goes: what is told for it is older then. */
+static void thin_marks(struct cluster_engine *e)
 {
-    pthread_mutex_lock(&e->xmin_lock);
-    if ((uint64_t)xmin > atomic_load(&e->pins.commit))
-        pins_advance(&e->pins, (uint64_t)xmin);
-    pthread_mutex_unlock(&e->xmin_lock);
+    size_t kept = 0;
+    for (size_t i = 0; i < e->mark_count; i += 2)
+        e->marks[kept++] = e->marks[i];
+    e->mark_count = kept;
 }
 
-/* ---- the gateway's row ---- */
-
-struct err gateway_register(struct cluster_engine *e, struct conn *c)
+/* The lock is held. Pins are taken under a new number from now on. */
+static void add_mark(struct cluster_engine *e)
 {
-    char sql[256];
-    (void)snprintf(sql, sizeof sql,
-                   "INSERT INTO gateways (id, name, pin) SELECT nextval('gateway_ids'), '%s', "
-                   "pg_snapshot_xmin(pg_current_snapshot())::text::bigint RETURNING id, pin",
-                   e->name);
-    conn_send_text(c, sql);
-    TRY(conn_exchange(c));
-    atomic_store(&e->gateway, result_number(c, 0, 0, 0));
-    cluster_saw_xmin(e, result_number(c, 0, 0, 1));
-    return OK;
+    atomic_store(&e->marks_stale, false);
+    if (e->marks == NULL)
+        e->marks = mem_calloc(MARKS_MAX, sizeof *e->marks);
+    uint64_t oldest = pins_safe_commit(&e->pins);
+    size_t first = 0;
+    while (first + 1 < e->mark_count && e->marks[first + 1].number <= oldest)
+        first++;
+    e->mark_count -= e->mark_count > 0 ? first : 0;
+    memmove(e->marks, e->marks + first, e->mark_count * sizeof *e->marks);
+    if (e->mark_count == MARKS_MAX)
+        thin_marks(e);
+    struct pin_mark *mark = &e->marks[e->mark_count++];
+    mark->number = atomic_load(&e->pins.commit) + 1;
+    for (unsigned i = 0; i < e->shards.count; i++)
+        mark->xmins[i] = atomic_load(&e->shards.all[i].xmin);
+    pins_advance(&e->pins, mark->number);
 }
 
-static struct conn *beat_conn(struct cluster_engine *e)
+void cluster_saw_xmin(struct cluster_engine *e, struct shard *shard, int64_t xmin)
 {
-    if (e->beat_conn == NULL && !err_is(conn_open(&e->target, true, NULL, &e->beat_conn))) {
-        e->beat_conn->quiet = true;
-        e->collect_after = clock_mono_ms() + (e->beating ? COLLECT_PAUSE_MS : 0);
+    int64_t had = atomic_load(&shard->xmin);
+    while (had < xmin && !atomic_compare_exchange_weak(&shard->xmin, &had, xmin)) {
     }
-    return e->beat_conn;
+    if (had < xmin)
+        atomic_store(&e->marks_stale, true);
 }
 
-static void lose_beat_conn(struct cluster_engine *e)
+struct engine_pin *cluster_pin(struct engine *engine)
 {
-    if (e->beat_conn != NULL && e->beat_conn->fault == FAULT_LOST) {
-        conn_close(e->beat_conn);
-        e->beat_conn = NULL;
-    }
+    struct cluster_engine *e = cluster_of(engine);
+    pthread_mutex_lock(&e->mark_lock);
+    if (atomic_load(&e->marks_stale))
+        add_mark(e);
+    struct engine_pin *pin = pins_take(&e->pins);
+    pthread_mutex_unlock(&e->mark_lock);
+    return pin;
 }
 
 /* After a failover numbers of transactions may go back; then no pin is trusted until they are past
  * the newest. */
-static int64_t pin_to_tell(struct cluster_engine *e)
+static int64_t pin_to_tell(struct cluster_engine *e, const struct shard *shard)
 {
-    int64_t pin = (int64_t)pins_safe_commit(&e->pins);
-    return e->pin_cap != 0 && e->pin_cap < pin ? e->pin_cap : pin;
+    pthread_mutex_lock(&e->mark_lock);
+    uint64_t oldest = pins_safe_commit(&e->pins);
+    size_t at = 0;
+    while (at + 1 < e->mark_count && e->marks[at + 1].number <= oldest)
+        at++;
+    int64_t pin = e->marks[at].xmins[shard->number];
+    pthread_mutex_unlock(&e->mark_lock);
+    return shard->pin_cap != 0 && shard->pin_cap < pin ? shard->pin_cap : pin;
 }
 
-static void learn_xmin(struct cluster_engine *e, int64_t xmin)
+static void learn_xmin(struct cluster_engine *e, struct shard *shard, int64_t xmin)
 {
-    bool back = (uint64_t)xmin < atomic_load(&e->pins.commit);
-    if (!back)
-        e->pin_cap = 0;
-    else if (e->pin_cap == 0)
-        e->pin_cap = xmin;
-    cluster_saw_xmin(e, xmin);
+    if (xmin >= atomic_load(&shard->xmin)) {
+        shard->pin_cap = 0;
+        cluster_saw_xmin(e, shard, xmin);
+    } else if (shard->pin_cap == 0) {
+        shard->pin_cap = xmin;
+    }
 }
 
-/* True when this gateway is the collector. */
-static bool beat(struct cluster_engine *e, struct conn *c)
+static void new_mark(struct cluster_engine *e)
+{
+    pthread_mutex_lock(&e->mark_lock);
+    add_mark(e);
+    pthread_mutex_unlock(&e->mark_lock);
+}
+
+/* ---- the gateway's rows ---- */
+
+static struct err register_at(struct cluster_engine *e, struct shard *shard, int64_t *id)
+{
+    char sql[256];
+    char given[32] = "nextval('gateway_ids')";
+    if (shard->number > 0)
+        (void)snprintf(given, sizeof given, "%lld", (long long)*id);
+    (void)snprintf(sql, sizeof sql,
+                   "INSERT INTO gateways (id, name, pin) SELECT %s, '%s', "
+                   "pg_snapshot_xmin(pg_current_snapshot())::text::bigint RETURNING id, pin",
+                   given, e->name);
+    conn_send_text(shard->beat_conn, sql);
+    TRY(conn_exchange(shard->beat_conn));
+    *id = result_number(shard->beat_conn, 0, 0, 0);
+    learn_xmin(e, shard, result_number(shard->beat_conn, 0, 0, 1));
+    return OK;
+}
+
+/* Under one number in all shards, which the first gives. */
+struct err gateway_register(struct cluster_engine *e)
+{
+    int64_t id = 0;
+    for (unsigned i = 0; i < e->shards.count; i++)
+        TRY(register_at(e, &e->shards.all[i], &id));
+    atomic_store(&e->gateway, id);
+    new_mark(e);
+    return OK;
+}
+
+static bool beat_conn(struct cluster_engine *e, struct shard *shard)
+{
+    if (shard->beat_conn == NULL &&
+        !err_is(conn_open(&shard->target, true, NULL, &shard->beat_conn))) {
+        shard->beat_conn->quiet = true;
+        e->collect_after = clock_mono_ms() + (e->beating ? COLLECT_PAUSE_MS : 0);
+    }
+    return shard->beat_conn != NULL;
+}
+
+static void lose_beat_conns(struct cluster_engine *e)
+{
+    for (unsigned i = 0; i < e->shards.count; i++) {
+        struct shard *shard = &e->shards.all[i];
+        if (shard->beat_conn == NULL || shard->beat_conn->fault != FAULT_LOST)
+            continue;
+        conn_close(shard->beat_conn);
+        shard->beat_conn = NULL;
+    }
+}
+
+static void send_beat(struct cluster_engine *e, struct shard *shard)
 {
     char room[256];
     struct arena arena;
@@ -121,41 +198,76 @@ static bool beat(struct cluster_engine *e, struct conn *c)
     struct params p = params_in(&arena);
     struct params lead = params_in(&arena);
     param_number(&p, atomic_load(&e->gateway));
-    param_number(&p, pin_to_tell(e));
+    param_number(&p, pin_to_tell(e, shard));
+    conn_send(shard->beat_conn, STMT_BEAT, &p);
     param_number(&lead, atomic_load(&e->gateway));
-    int64_t before = system_ticks();
-    conn_send(c, STMT_BEAT, &p);
-    conn_send(c, STMT_LEAD, &lead);
-    bool leads = false;
-    if (!err_is(conn_exchange(c))) {
-        leads = result_rows(c, 1) == 1;
-        if (result_rows(c, 0) == 1) {
-            learn_time(e, before, result_number(c, 0, 0, 0));
-            learn_xmin(e, result_number(c, 0, 0, 1));
-        } else {
-            log_line(LOG_WARN, "rows: this gateway was taken for dead; it registers anew");
-            (void)gateway_register(e, c).code;
-        }
-    }
+    if (shard->number == 0)
+        conn_send(shard->beat_conn, STMT_LEAD, &lead);
+    conn_start(shard->beat_conn);
     arena_release(&arena);
-    return leads;
+}
+
+/* False: this shard does not know the gateway. */
+static bool take_beat(struct cluster_engine *e, struct shard *shard, int64_t before, bool *leads)
+{
+    struct conn *c = shard->beat_conn;
+    if (err_is(conn_exchange(c)))
+        return true;
+    if (shard->number == 0)
+        *leads = result_rows(c, 1) == 1;
+    if (result_rows(c, 0) != 1)
+        return false;
+    if (shard->number == 0)
+        learn_time(e, before, result_number(c, 0, 0, 0));
+    learn_xmin(e, shard, result_number(c, 0, 0, 1));
+    return true;
+}
+
+/* True when this gateway is the collector. */
+static bool beat(struct cluster_engine *e)
+{
+    bool leads = false;
+    bool known = true;
+    bool sent[SHARDS_MAX] = {false};
+    int64_t before = system_ticks();
+    for (unsigned i = 0; i < e->shards.count; i++) {
+        sent[i] = beat_conn(e, &e->shards.all[i]);
+        if (sent[i])
+            send_beat(e, &e->shards.all[i]);
+    }
+    for (unsigned i = 0; i < e->shards.count; i++)
+        if (sent[i])
+            known &= take_beat(e, &e->shards.all[i], before, &leads);
+    new_mark(e);
+    if (!known) {
+        log_line(LOG_WARN, "rows: this gateway was taken for dead; it registers anew");
+        (void)gateway_register(e).code;
+    }
+    return leads && known;
 }
 
 /* ---- what there is ---- */
 
-static void count_extents(struct cluster_engine *e, struct conn *c)
+/* An extent that is named in several buckets counts in each. */
+static void count_extents(struct cluster_engine *e)
 {
     int64_t began = clock_mono_ms();
     unsigned long long extents = atomic_exchange(&e->adopted_extents, 0);
     unsigned long long bytes = atomic_exchange(&e->adopted_bytes, 0);
-    conn_send(c, STMT_USAGE, NULL);
-    if (err_is(conn_exchange(c))) {
-        atomic_fetch_add(&e->adopted_extents, extents);
-        atomic_fetch_add(&e->adopted_bytes, bytes);
-        return;
+    unsigned long long counted[2] = {0, 0};
+    for (unsigned i = 0; i < e->shards.count; i++) {
+        struct conn *c = e->shards.all[i].beat_conn;
+        conn_send(c, STMT_USAGE, NULL);
+        if (err_is(conn_exchange(c))) {
+            atomic_fetch_add(&e->adopted_extents, extents);
+            atomic_fetch_add(&e->adopted_bytes, bytes);
+            return;
+        }
+        counted[0] += (unsigned long long)result_number(c, 0, 0, 0);
+        counted[1] += (unsigned long long)result_number(c, 0, 0, 1);
     }
-    atomic_store(&e->counted_extents, (unsigned long long)result_number(c, 0, 0, 0));
-    atomic_store(&e->counted_bytes, (unsigned long long)result_number(c, 0, 0, 1));
+    atomic_store(&e->counted_extents, counted[0]);
+    atomic_store(&e->counted_bytes, counted[1]);
     int64_t now = clock_mono_ms();
     e->count_after = now + COUNT_GAP_MS + (now - began) * COUNT_SHARE;
 }
@@ -189,22 +301,28 @@ static void retire_names(struct cluster_engine *e, struct conn *c, bool closing)
 
 /* ---- the thread ---- */
 
+static bool all_well(const struct cluster_engine *e)
+{
+    for (unsigned i = 0; i < e->shards.count; i++)
+        if (e->shards.all[i].beat_conn == NULL ||
+            e->shards.all[i].beat_conn->fault != FAULT_NONE)
+            return false;
+    return true;
+}
+
 static void turn(struct cluster_engine *e)
 {
-    struct conn *c = beat_conn(e);
-    if (c == NULL)
-        return;
-    bool leads = beat(e, c);
+    bool leads = beat(e);
     bool removed = false;
-    if (leads && c->fault == FAULT_NONE && clock_mono_ms() >= e->collect_after)
-        removed = collect_turn(e, c);
-    if (c->fault == FAULT_NONE && (removed || clock_mono_ms() >= e->count_after))
-        count_extents(e, c);
-    if (c->fault == FAULT_NONE)
-        retire_names(e, c, false);
-    if (c->fault == FAULT_NONE)
+    if (leads && all_well(e) && clock_mono_ms() >= e->collect_after)
+        removed = collect_turn(e);
+    if (all_well(e) && (removed || clock_mono_ms() >= e->count_after))
+        count_extents(e);
+    if (all_well(e))
+        retire_names(e, e->shards.all[0].beat_conn, false);
+    if (all_well(e))
         extents_stock(&e->extents);
-    lose_beat_conn(e);
+    lose_beat_conns(e);
 }
 
 /* Until something is asked for or the time is over. False: the engine closes. */
@@ -270,14 +388,15 @@ struct err beat_start(struct cluster_engine *e)
 }
 
 /* The gateway says that it is gone, so that nobody has to wait until it is silent for long. */
-static void leave(struct cluster_engine *e)
+static void leave(struct cluster_engine *e, struct shard *shard)
 {
-    struct conn *c = beat_conn(e);
     char sql[3][128];
     long long id = (long long)atomic_load(&e->gateway);
-    if (c == NULL || id == 0)
+    if (id == 0 || !beat_conn(e, shard))
         return;
-    retire_names(e, c, true);
+    struct conn *c = shard->beat_conn;
+    if (shard->number == 0)
+        retire_names(e, c, true);
     (void)snprintf(sql[0], sizeof sql[0], "DELETE FROM slots WHERE gateway = %lld", id);
     (void)snprintf(sql[1], sizeof sql[1], "DELETE FROM gateways WHERE id = %lld", id);
     (void)snprintf(sql[2], sizeof sql[2],
@@ -289,15 +408,20 @@ static void leave(struct cluster_engine *e)
 
 void beat_stop(struct cluster_engine *e)
 {
+    bool registered = e->beating;
     if (e->beating) {
         pthread_mutex_lock(&e->beat_lock);
         e->stopping = true;
         pthread_cond_signal(&e->beat_wanted);
         pthread_mutex_unlock(&e->beat_lock);
         pthread_join(e->beater, NULL);
-        leave(e);
     }
-    if (e->beat_conn != NULL)
-        conn_close(e->beat_conn);
-    e->beat_conn = NULL;
+    for (unsigned i = 0; i < e->shards.count; i++) {
+        struct shard *shard = &e->shards.all[i];
+        if (registered)
+            leave(e, shard);
+        if (shard->beat_conn != NULL)
+            conn_close(shard->beat_conn);
+        shard->beat_conn = NULL;
+    }
 }

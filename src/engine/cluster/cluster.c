@@ -10,11 +10,6 @@
 
 /* ---- what the engine is ---- */
 
-static struct engine_pin *cluster_pin(struct engine *e)
-{
-    return pins_take(&cluster_of(e)->pins);
-}
-
 static void cluster_unpin(struct engine *e, struct engine_pin *pin)
 {
     if (pins_drop(&cluster_of(e)->pins, pin))
@@ -40,16 +35,15 @@ uint64_t engine_cluster_trips(struct engine *e)
 
 static void release(struct cluster_engine *e)
 {
-    conn_pool_release(&e->updates);
-    conn_pool_release(&e->views);
+    shards_release(&e->shards);
     rados_extents_close(&e->extents);
     pins_release(&e->pins);
     memories_release(&e->memories);
     hot_release(&e->hot);
     pthread_cond_destroy(&e->beat_wanted);
     pthread_mutex_destroy(&e->beat_lock);
-    pthread_mutex_destroy(&e->xmin_lock);
-    free(e->uri);
+    pthread_mutex_destroy(&e->mark_lock);
+    free(e->marks);
     free(e->schema);
     free(e->name);
     free(e);
@@ -112,7 +106,8 @@ static struct err reserve_names(void *arg, uint64_t *gateway, uint64_t *first)
     struct conn *c;
     char room[256];
     struct arena arena;
-    TRY(conn_pool_take(&e->updates, clock_mono_ms() + CLUSTER_VIEW_MS, &c));
+    struct conn_pool *pool = &e->shards.all[0].updates;
+    TRY(conn_pool_take(pool, clock_mono_ms() + CLUSTER_VIEW_MS, &c));
     arena_init_in(&arena, SIZE_MAX, room, sizeof room);
     *gateway = (uint64_t)atomic_load(&e->gateway);
     *first = atomic_fetch_add(&e->next_place, EXTENT_NAMES_EACH);
@@ -123,7 +118,7 @@ static struct err reserve_names(void *arg, uint64_t *gateway, uint64_t *first)
     c->quiet = true;
     struct err error = conn_exchange(c);
     c->quiet = false;
-    conn_pool_give(&e->updates, c);
+    conn_pool_give(pool, c);
     arena_release(&arena);
     return error;
 }
@@ -133,47 +128,54 @@ static struct cluster_engine *engine_new(const struct engine_cluster_options *op
     struct cluster_engine *e = MEM_NEW(struct cluster_engine);
     e->base.ops = &CLUSTER_OPS;
     e->clock = options->clock;
-    e->uri = copy_text(options->rows);
     e->schema = copy_text(options->schema);
     e->name = gateway_name();
-    e->target = (struct conn_target){&e->pq, e->uri, e->schema, &e->trips};
-    conn_pool_init(&e->updates, &e->target, CLUSTER_WORKERS + 2);
-    conn_pool_init(&e->views, &e->target, CLUSTER_VIEWS);
     pins_init(&e->pins);
     memories_init(&e->memories);
     hot_init(&e->hot);
     pthread_mutex_init(&e->beat_lock, NULL);
-    pthread_mutex_init(&e->xmin_lock, NULL);
+    pthread_mutex_init(&e->mark_lock, NULL);
     pthread_cond_init(&e->beat_wanted, NULL);
     e->extents.reserve = reserve_names;
     e->extents.reserve_arg = e;
     return e;
 }
 
-/* The first connection: is it one of ours, and of this version? Becomes the beat's. */
-static struct err check_rows(struct cluster_engine *e, struct buf *text)
+/* Are they ours, of this version, all of one store and in its order? */
+static struct err check_rows(const struct engine_cluster_options *options, struct buf *text)
 {
-    struct conn *c;
-    int64_t version = 0;
-    TRY(conn_open(&e->target, false, text, &c));
-    conn_send_text(c, "SELECT version FROM lazuli");
-    struct err error = conn_exchange(c);
+    struct cluster_session s = {0};
+    struct err error = cluster_session_open(&s, options);
     if (!err_is(error))
-        version = result_number(c, 0, 0, 0);
-    bool missing = err_is(error) && str_eq(str_of(c->sqlstate), STR("42P01"));
-    conn_close(c);
-    if (missing)
-        buf_put(text, STR("the tables are missing: run `lazuli cluster init` first"));
-    else if (err_is(error))
-        buf_put(text, STR("the tables cannot be read"));
-    else if (version != SQL_SCHEMA_VERSION)
-        buf_printf(text, "the tables are of version %lld, this program is for version %d",
-                   (long long)version, SQL_SCHEMA_VERSION);
-    if (err_is(error) || version != SQL_SCHEMA_VERSION)
-        return err_new(ERR_FOREIGN_STORE);
-    TRY(conn_open(&e->target, true, text, &e->beat_conn));
-    e->beat_conn->quiet = true;
-    return gateway_register(e, e->beat_conn);
+        error = cluster_check_shards(&s);
+    if (err_is(error) && s.text.n > 0)
+        buf_put(text, buf_str(&s.text));
+    struct engine_cluster_options silent = {0};
+    return cluster_session_close(&s, &silent, error);
+}
+
+static struct err join(struct cluster_engine *e, struct buf *text)
+{
+    for (unsigned i = 0; i < e->shards.count; i++) {
+        struct shard *shard = &e->shards.all[i];
+        TRY(conn_open(&shard->target, true, text, &shard->beat_conn));
+        shard->beat_conn->quiet = true;
+    }
+    TRY(shards_learn_all(&e->shards));
+    return gateway_register(e);
+}
+
+static struct err open_shards(struct cluster_engine *e,
+                              const struct engine_cluster_options *options, struct buf *text)
+{
+    struct conn_target target = {.pq = &e->pq, .schema = e->schema, .trips = &e->trips};
+    static const unsigned limits[2] = {CLUSTER_WORKERS + 2, CLUSTER_VIEWS};
+    if (!shards_init(&e->shards, &target, options->rows, limits)) {
+        buf_printf(text, "--rows names no PostgreSQL, or more than %d", SHARDS_MAX);
+        return err_new(ERR_INVALID_INPUT);
+    }
+    TRY(check_rows(options, text));
+    return join(e, text);
 }
 
 static struct err open_parts(struct cluster_engine *e, const struct engine_cluster_options *options,
@@ -187,7 +189,7 @@ static struct err open_parts(struct cluster_engine *e, const struct engine_clust
         buf_put(text, str_of(error.detail));
         return error;
     }
-    TRY(check_rows(e, text));
+    TRY(open_shards(e, options, text));
     TRY(line_start(e));
     error = beat_start(e);
     if (err_is(error))

@@ -7,7 +7,9 @@
 #include "engine/engine.h"
 
 struct engine_cluster_options {
-    const char *rows; /* a PostgreSQL URI; several hosts in it are tried until one takes writes */
+    /* URIs of PostgreSQL with spaces between, one for each shard, in their order. Several hosts in
+     * one are tried until one takes writes. */
+    const char *rows;
     const char *extents; /* "rados:POOL[,conf=FILE][,id=NAME][,namespace=NAME]" */
     const char *schema;  /* of the tables; NULL: the first of the search path */
     const struct clock *clock;
@@ -17,12 +19,18 @@ struct engine_cluster_options {
 };
 
 struct err engine_cluster_open(const struct engine_cluster_options *options, struct engine **out);
-/* Makes the tables, unless they are there, and tries the pool. */
+/* Makes the tables in all shards, unless they are there, and tries the pool. A new store is spread
+ * over them; a shard that is added to a store is empty until engine_cluster_rebalance. */
 struct err engine_cluster_init(const struct engine_cluster_options *options);
 /* Drops the tables of a schema that has a name, for tests. */
 struct err engine_cluster_drop(const struct engine_cluster_options *options);
 /* Gateways, rows, extents, the collector, as text for people. */
 struct err engine_cluster_status(const struct engine_cluster_options *options, struct buf *out);
+/* Moves buckets until every shard has as many, while gateways serve. Goes on where one that was
+ * killed has ended. `progress` is told of buckets that have moved; may be NULL. */
+typedef void cluster_progress(void *arg, const char *doing, uint64_t done, uint64_t of);
+struct err engine_cluster_rebalance(const struct engine_cluster_options *options,
+                                    cluster_progress *progress, void *arg);
 /* Round trips to PostgreSQL so far, the gateway's own beats not counted. */
 uint64_t engine_cluster_trips(struct engine *e);
 

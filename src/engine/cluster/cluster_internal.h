@@ -14,9 +14,9 @@
 #include "engine/cluster/extents.h"
 #include "engine/cluster/hot.h"
 #include "engine/cluster/memory.h"
-#include "engine/cluster/pool.h"
 #include "engine/cluster/radoslib.h"
 #include "engine/cluster/rowset.h"
+#include "engine/cluster/shards.h"
 #include "engine/engine_internal.h"
 #include "engine/pins.h"
 
@@ -58,16 +58,19 @@ struct update_line {
     unsigned worker_count;
 };
 
+/* What was known of running transactions when pins of this number began to be taken. */
+struct pin_mark {
+    uint64_t number;
+    int64_t xmins[SHARDS_MAX];
+};
+
 struct cluster_engine {
     struct engine base;
     const struct clock *clock;
     struct pq pq;
-    char *uri;
     char *schema;
     char *name;
-    struct conn_target target;
-    struct conn_pool updates;
-    struct conn_pool views;
+    struct shards shards;
     atomic_uint kept;
     struct update_line line;
     struct memories memories;
@@ -88,10 +91,11 @@ struct cluster_engine {
     bool beating;
     bool beat_now;
     bool stopping;
-    struct conn *beat_conn; /* NULL: to be opened */
-    int64_t collect_after;  /* monotonic milliseconds */
-    int64_t pin_cap;        /* the pin told is no larger; 0: no cap */
-    pthread_mutex_t xmin_lock;
+    int64_t collect_after; /* monotonic milliseconds */
+    pthread_mutex_t mark_lock;
+    struct pin_mark *marks;
+    size_t mark_count;
+    atomic_bool marks_stale; /* a newer transaction was heard of than the last mark knows */
     _Atomic uint64_t next_place;                  /* of extents */
     atomic_ullong counted_extents, counted_bytes; /* in the table, when last counted */
     atomic_ullong adopted_extents, adopted_bytes; /* since then */
@@ -104,26 +108,62 @@ static inline struct cluster_engine *cluster_of(struct engine *e)
 }
 
 int64_t cluster_now(const struct cluster_engine *e);
-/* Seen in an answer of PostgreSQL: all transactions before this one have ended. */
-void cluster_saw_xmin(struct cluster_engine *e, int64_t xmin);
+/* Seen in an answer of the shard: all transactions before this one have ended. */
+void cluster_saw_xmin(struct cluster_engine *e, struct shard *shard, int64_t xmin);
+struct engine_pin *cluster_pin(struct engine *e);
+
+/* ---- tables (schema.c) ---- */
+
+/* Connections to all shards without an engine. */
+struct cluster_session {
+    struct pq pq;
+    unsigned count;
+    char *uris[SHARDS_MAX];
+    struct conn_target targets[SHARDS_MAX];
+    struct conn *conns[SHARDS_MAX];
+    struct buf text; /* one sentence that says why a call failed */
+};
+struct err cluster_session_open(struct cluster_session *s,
+                                const struct engine_cluster_options *options);
+/* Gives the error back, with its sentence. */
+struct err cluster_session_close(struct cluster_session *s,
+                                 const struct engine_cluster_options *options, struct err error);
+struct err conn_run(struct conn *c, const char *sql);
+/* Whether they are the shards of one store, all and in order. ERR_FOREIGN_STORE. */
+struct err cluster_check_shards(struct cluster_session *s);
 
 /* ---- views (view.c, view_cursor.c) ---- */
+
+/* What a view reads in one shard. */
+struct view_leg {
+    struct shard *shard;
+    struct rowset set;
+    struct conn *conn; /* NULL: nothing was read yet */
+    bool begun;
+    bool sent; /* what is wanted in the set is part of the exchange */
+    /* Of a view over several partitions: which buckets are read in this shard; NULL: all. */
+    bool *reads;
+};
 
 struct view {
     struct txn base;
     struct cluster_engine *engine;
     struct arena arena;
-    struct rowset set;
+    struct str partition;
     struct rowkey name;
-    struct conn *conn; /* NULL: nothing was read yet */
+    unsigned bucket;
+    struct view_leg *legs[SHARDS_MAX]; /* NULL: nothing is read there */
+    struct view_leg *home;             /* the partition's */
+    struct view_leg room;              /* of the home */
+    bool spread;                       /* all shards take part */
+    unsigned version;                  /* of what is believed of shards */
     int64_t deadline;
-    bool begun;
-    bool lost;                  /* the connection: the function is to be run again */
-    bool sent;                  /* what is wanted in the set is part of the exchange */
+    bool lost;                  /* a connection: the function is to be run again */
+    bool moved;                 /* a bucket: the same */
     bool wrong;                 /* a guess: the function is to be run again, without any */
     bool sure;                  /* guesses nothing */
     struct tree guessed;        /* rows of hot.h that were given out, not all confirmed */
-    struct engine_state *keeps; /* takes the connection over when the view ends */
+    struct engine_state *keeps; /* takes the connections over when the view ends */
 };
 
 struct err cluster_view(struct engine *e, struct str partition, enum engine_wait wait,
@@ -132,12 +172,23 @@ struct err cluster_view_state(struct engine *e, struct engine_state *state, stru
                               engine_fn *fn, void *arg);
 void cluster_state_release(struct engine *e, struct engine_state *state);
 struct err cluster_partitions(struct engine *e, const struct partition_walk *walk);
+/* The view's part in that shard. */
+struct view_leg *view_leg_at(struct view *v, unsigned shard);
 /* Queues the beginning of the transaction when it has not begun, and what is wanted in the set;
  * then the caller queues its own. */
-struct err view_ready(struct view *v);
-struct err view_exchange(struct view *v);
+struct err view_ready(struct view *v, struct view_leg *leg);
+struct err view_exchange(struct view *v, struct view_leg *leg);
+/* Begins in every shard, so that each bucket is read in one of them. */
+struct err view_spread(struct view *v);
+/* The view has met a bucket that has moved, and was released: learns where it is. */
+void view_follow(struct view *v);
+void view_init(struct view *v, struct cluster_engine *e, struct str partition);
+void view_release(struct view *v);
 struct err view_cursor_open(struct txn *t, struct str from, struct str to, struct cursor **out);
 struct err view_cursor_open_across(struct txn *t, struct str prefix, struct cursor **out);
+/* A cursor over the partitions of one shard, without a position. */
+struct cursor *leg_cursor_new(struct view *v, struct view_leg *leg, struct str first,
+                              struct str past);
 
 /* ---- updates (batch.c, commit.c, update_txn.c, update_cursor.c) ---- */
 
@@ -155,7 +206,14 @@ struct batch {
     struct conn *conn;
     struct part_memory *memory;
     struct rowset *set;   /* the memory's: of the partition */
-    struct rowset others; /* of other partitions */
+    struct rowset others; /* of other partitions in the same shard */
+    struct rowset *remotes[SHARDS_MAX]; /* of partitions in other shards; NULL: none */
+    unsigned bucket;
+    struct shard *shard;
+    unsigned version; /* of what is believed of shards */
+    bool logged;      /* changes of the bucket are to be logged */
+    unsigned moves;   /* how often it was in another shard than believed */
+    struct engine_pin *pin; /* what functions see named stays until it is held */
     struct arena arena;   /* of the function that runs */
     struct tree written;  /* row.deleted: a deletion */
     struct buf kept;      /* rows written and replaced, which may be borrowed: struct row * */
@@ -200,6 +258,8 @@ struct err update_txn_miss(struct update_txn *t);
 struct err update_cursor_open(struct txn *t, struct str from, struct str to, struct cursor **out);
 /* One round trip for all that is wanted; the first also begins the transaction. */
 struct err batch_fetch(struct batch *b);
+/* What is known of another partition than the batch's. */
+struct rowset *batch_set_of(struct batch *b, struct str partition);
 struct err batch_conn(struct batch *b);
 void batch_send_begin(struct batch *b, enum stmt lock);
 struct err batch_commit(struct batch *b);
@@ -222,9 +282,9 @@ struct err beat_start(struct cluster_engine *e);
 void beat_stop(struct cluster_engine *e);
 /* There may be something to collect. */
 void beat_soon(struct cluster_engine *e);
-struct err gateway_register(struct cluster_engine *e, struct conn *c);
-/* Removes what nobody needs; true when something was. */
-bool collect_turn(struct cluster_engine *e, struct conn *c);
+struct err gateway_register(struct cluster_engine *e);
+/* Removes what nobody needs; true when something was. The shards' beat_conn are there. */
+bool collect_turn(struct cluster_engine *e);
 void cluster_usage(struct engine *e, struct engine_usage *out);
 
 #endif

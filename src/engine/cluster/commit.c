@@ -16,7 +16,7 @@
 
 struct rows_out {
     struct batch *batch;
-    struct array put_keys, values, bodies, del_keys;
+    struct array put_keys, values, bodies, del_keys, logged;
     size_t partition_n;
 };
 
@@ -24,6 +24,8 @@ static void put_written(void *arg, struct row *row)
 {
     struct rows_out *out = arg;
     struct str key = str_from(row_key(row), out->partition_n);
+    if (out->batch->logged)
+        array_bytes(&out->logged, key);
     if (row->deleted) {
         array_bytes(&out->del_keys, key);
         return;
@@ -31,6 +33,16 @@ static void put_written(void *arg, struct row *row)
     array_bytes(&out->put_keys, key);
     array_bytes(&out->values, row_value(row));
     array_bytes(&out->bodies, row_body(row));
+}
+
+/* For who moves the bucket: the partition, whose stamp has changed, and the rows. */
+static void log_rows(struct batch *b, struct rows_out *out)
+{
+    struct params p = params_in(&b->arena);
+    param_number(&p, b->bucket);
+    param_bytes(&p, b->partition);
+    param_array(&p, &out->logged);
+    conn_send(b->conn, STMT_LOG_ROWS, &p);
 }
 
 static void send_rows(struct batch *b)
@@ -43,6 +55,7 @@ static void send_rows(struct batch *b)
                            .values = array_begin(arena, ARRAY_BYTES),
                            .bodies = array_begin(arena, ARRAY_BYTES),
                            .del_keys = array_begin(arena, ARRAY_BYTES),
+                           .logged = array_begin(arena, ARRAY_BYTES),
                            .partition_n = name.partition_n};
     tree_each(&b->written, put_written, &out);
     if (out.put_keys.count > 0) {
@@ -59,6 +72,8 @@ static void send_rows(struct batch *b)
         param_array(&p, &out.del_keys);
         conn_send(b->conn, STMT_DEL, &p);
     }
+    if (b->logged)
+        log_rows(b, &out);
 }
 
 /* ---- extents ---- */
@@ -68,6 +83,7 @@ struct extent_sum {
     struct extent extent;
     bool adopted;
     int64_t change; /* with the one of the adoption */
+    bool elsewhere; /* another shard names it */
 };
 
 static int by_place(const void *a, const void *b)
@@ -164,21 +180,107 @@ static void send_adoptions(struct batch *b, const struct extent_sum *sums, size_
     int64_t gateway_count = gateways.count;
     param_array(&p, &gateways);
     param_number(&p, gateway_count);
+    param_number(&p, b->bucket);
     conn_send(b->conn, STMT_EXTENT_ADD, &p);
+}
+
+static void log_extents(struct batch *b, const struct extent_sum *sums, size_t count)
+{
+    struct array segments = array_begin(&b->arena, ARRAY_NUMBERS);
+    struct array places = array_begin(&b->arena, ARRAY_NUMBERS);
+    for (size_t i = 0; i < count; i++) {
+        array_number(&segments, (int64_t)sums[i].extent.segment);
+        array_number(&places, (int64_t)sums[i].extent.offset);
+    }
+    struct params p = params_in(&b->arena);
+    param_number(&p, b->bucket);
+    param_array(&p, &segments);
+    param_array(&p, &places);
+    conn_send(b->conn, STMT_LOG_EXTENTS, &p);
+}
+
+/* ---- extents that other shards name ---- */
+
+/* Those that are held and not adopted, for a question to a shard. */
+static struct params held_params(struct batch *b, const struct extent_sum *sums, size_t count,
+                                 size_t *held)
+{
+    struct extents_out out = extents_out_begin(&b->arena);
+    struct params p = params_in(&b->arena);
+    for (size_t i = 0; i < count; i++)
+        if (!sums[i].adopted && sums[i].change > 0)
+            extents_out_put(&out, &sums[i]);
+    *held = out.segments.count;
+    param_array(&p, &out.segments);
+    param_array(&p, &out.places);
+    param_array(&p, &out.lengths);
+    param_array(&p, &out.checks);
+    return p;
+}
+
+struct held {
+    struct extent_sum *sums;
+    size_t count;
+};
+
+static void mark_elsewhere(const struct held *h, uint64_t segment, uint64_t place)
+{
+    for (size_t i = 0; i < h->count; i++)
+        if (h->sums[i].extent.segment == segment && h->sums[i].extent.offset == place)
+            h->sums[i].elsewhere = true;
+}
+
+static struct err ask_lives(struct batch *b, struct shard *shard, const struct params *p,
+                            const struct held *h)
+{
+    struct conn *c;
+    TRY(conn_pool_take(&shard->views, b->deadline, &c));
+    conn_send(c, STMT_EXTENT_LIVES, p);
+    struct err error = conn_exchange(c);
+    for (int i = 0; !err_is(error) && i < result_rows(c, 0); i++)
+        mark_elsewhere(h, (uint64_t)result_number(c, 0, i, 0), (uint64_t)result_number(c, 0, i, 1));
+    conn_pool_give(&shard->views, c);
+    return error;
+}
+
+/* A copy between partitions holds what its source names, which may be in another shard; the
+ * batch's pin keeps it until the commit. Asked twice, since a bucket may be moving: whoever looks
+ * for it where it goes to, and then where it comes from, may find it in neither. */
+static struct err find_elsewhere(struct batch *b, struct extent_sum *sums, size_t count)
+{
+    size_t held;
+    struct shards *shards = &b->engine->shards;
+    struct params p = held_params(b, sums, count, &held);
+    struct held h = {sums, count};
+    if (held == 0 || shards->count == 1)
+        return OK;
+    for (unsigned i = 0; i < 2 * shards->count; i++) {
+        struct shard *shard = &shards->all[i % shards->count];
+        if (shard != b->shard)
+            TRY(ask_lives(b, shard, &p, &h));
+    }
+    return OK;
 }
 
 static void send_counts(struct batch *b, const struct extent_sum *sums, size_t count)
 {
     struct extents_out out = extents_out_begin(&b->arena);
-    for (size_t i = 0; i < count; i++)
-        if (!sums[i].adopted && sums[i].change != 0)
-            extents_out_put(&out, &sums[i]);
+    struct array elsewhere = array_begin(&b->arena, ARRAY_NUMBERS);
+    for (size_t i = 0; i < count; i++) {
+        if (sums[i].adopted || sums[i].change == 0)
+            continue;
+        extents_out_put(&out, &sums[i]);
+        array_number(&elsewhere, sums[i].elsewhere);
+    }
     if (out.segments.count == 0)
         return;
     struct params p = params_in(&b->arena);
     int64_t changed = out.segments.count;
     extents_out_params(&out, &p);
     param_number(&p, changed);
+    param_number(&p, b->bucket);
+    param_array(&p, &elsewhere);
+    param_number(&p, atomic_load(&b->engine->gateway));
     conn_send(b->conn, STMT_EXTENT_CHANGE, &p);
 }
 
@@ -221,6 +323,7 @@ struct err batch_commit(struct batch *b)
     /* Not while the partition is locked: RADOS may take long. */
     if (!extents_durable(&b->engine->extents, &b->deltas))
         return err_new(ERR_WOULD_BLOCK);
+    TRY(find_elsewhere(b, sums, count));
     TRY(batch_conn(b));
     unsigned lock = b->begun ? 0 : 2;
     if (!b->begun)
@@ -228,14 +331,16 @@ struct err batch_commit(struct batch *b)
     send_rows(b);
     send_adoptions(b, sums, count);
     send_counts(b, sums, count);
+    if (b->logged && count > 0)
+        log_extents(b, sums, count);
     conn_send(b->conn, STMT_COMMIT, NULL);
     b->in_commit = true;
     struct err error = conn_exchange(b->conn);
     if (err_is(error))
         return failed(b, error);
     if (lock != 0) {
-        cluster_saw_xmin(b->engine, result_number(b->conn, lock, 0, 1));
-        if (result_number(b->conn, lock, 0, 2) != b->known_at)
+        cluster_saw_xmin(b->engine, b->shard, result_number(b->conn, lock, 0, 2));
+        if (result_number(b->conn, lock, 0, 1) != b->known_at)
             rowset_forget(b->set); /* nobody has used it */
     }
     b->conn->commit_id++;
@@ -247,7 +352,7 @@ struct err batch_commit(struct batch *b)
 
 struct err batch_resolve(struct batch *b, int64_t slot, int64_t commit_id, bool *done)
 {
-    struct conn_pool *pool = &b->engine->updates;
+    struct conn_pool *pool = &b->shard->updates;
     char room[256];
     struct arena arena;
     bool known = false;

@@ -18,7 +18,8 @@ static const struct {
     enum conn_fault fault;
 } FAULTS[] = {
     {"40001", FAULT_RETRY},   {"40P01", FAULT_RETRY}, {"22012", FAULT_REQUIRE},
-    {"23505", FAULT_REQUIRE}, {"57014", FAULT_LATE},  {"55P03", FAULT_LATE},
+    {"23505", FAULT_REQUIRE}, {"22003", FAULT_MOVED}, {"57014", FAULT_LATE},
+    {"55P03", FAULT_LATE},
     {"53100", FAULT_SPACE},   {"25006", FAULT_LOST}, /* this server has become a standby */
     {"57P0", FAULT_LOST},     {"25P03", FAULT_LOST},  {"08", FAULT_LOST},
     {"53300", FAULT_LOST},
@@ -42,6 +43,7 @@ static struct err err_of(enum conn_fault fault)
     case FAULT_SPACE:
         return err_cause(ERR_NO_SPACE, ENOSPC);
     case FAULT_RETRY:
+    case FAULT_MOVED:
     case FAULT_LATE:
     case FAULT_LOST:
         return err_new(ERR_SERVER_BUSY);
@@ -113,6 +115,17 @@ void conn_send_text(struct conn *c, const char *sql)
 {
     begin_sending(c);
     if (c->pq->send_query_params(c->pg, sql, 0, NULL, NULL, NULL, NULL, 1) != 1)
+        lose(c);
+}
+
+void conn_send_params(struct conn *c, const char *sql, const struct params *params)
+{
+    int formats[PARAMS_MAX];
+    begin_sending(c);
+    for (int i = 0; i < params->count; i++)
+        formats[i] = 1;
+    if (c->pq->send_query_params(c->pg, sql, params->count, NULL, params->values, params->lengths,
+                                 formats, 1) != 1)
         lose(c);
 }
 
@@ -213,14 +226,24 @@ static void send_sync(struct conn *c)
         lose(c);
 }
 
-struct err conn_exchange(struct conn *c)
+void conn_start(struct conn *c)
 {
-    int64_t deadline = clock_mono_ms() + CONN_ANSWER_MS;
     c->fault = c->fault == FAULT_LOST ? FAULT_LOST : FAULT_NONE;
+    c->started = true;
     if (c->target->trips != NULL && !c->quiet)
         atomic_fetch_add_explicit(c->target->trips, 1, memory_order_relaxed);
     if (c->fault == FAULT_NONE)
         send_sync(c);
+    if (c->fault == FAULT_NONE && c->pq->flush(c->pg) < 0)
+        lose(c);
+}
+
+struct err conn_exchange(struct conn *c)
+{
+    int64_t deadline = clock_mono_ms() + CONN_ANSWER_MS;
+    if (!c->started)
+        conn_start(c);
+    c->started = false;
     if (c->fault == FAULT_NONE && flush(c, deadline))
         (void)read_results(c, deadline);
     c->queued = c->pending = 0;

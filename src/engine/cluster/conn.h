@@ -21,6 +21,7 @@ enum conn_fault {
     FAULT_NONE,
     FAULT_RETRY,   /* 40001, 40P01: run the transaction again */
     FAULT_REQUIRE, /* a REQUIRE of sql.c, or a unique index */
+    FAULT_MOVED,   /* the partition is in another shard: see shards.h */
     FAULT_LATE,    /* PostgreSQL's own time-outs */
     FAULT_SPACE,
     FAULT_LOST, /* the connection */
@@ -46,6 +47,7 @@ struct conn {
     enum conn_fault fault;
     unsigned failed; /* the statement that did */
     char sqlstate[6];
+    bool started; /* what is queued has been sent, and its results are to be read */
     bool quiet; /* its round trips are not counted: they belong to no request */
     /* The committer's, see commit.c. */
     int64_t slot;
@@ -65,11 +67,14 @@ static inline unsigned conn_next(const struct conn *c)
     return c->queued - c->pending;
 }
 void conn_send(struct conn *c, enum stmt stmt, const struct params *params);
-/* A statement that is not prepared, without parameters. */
+/* A statement that is not prepared, without parameters and with them. */
 void conn_send_text(struct conn *c, const char *sql);
+void conn_send_params(struct conn *c, const char *sql, const struct params *params);
 /* Sends what is queued and waits for all results, which stay until the next conn_send. The error is
  * that of the first statement that failed, see c->fault. */
 struct err conn_exchange(struct conn *c);
+/* Sends what is queued, and conn_exchange only waits: so that several connections work at a time. */
+void conn_start(struct conn *c);
 /* Sends what is queued; the results are read, and thrown away, before the next ones. */
 void conn_leave(struct conn *c);
 

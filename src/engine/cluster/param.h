@@ -5,7 +5,7 @@
 
 #include "core/buf.h"
 
-enum { PARAMS_MAX = 7 };
+enum { PARAMS_MAX = 9 };
 
 /* The parameters of one statement, in an arena. */
 struct params {

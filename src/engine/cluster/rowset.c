@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/mem.h"
+#include "engine/cluster/shards.h"
 
 /* Any number but 0: it only balances the trees. */
 #define ROWSET_SEED 0x9E3779B97F4A7C15ULL
@@ -163,7 +164,8 @@ bool rowset_want_scan(struct rowset *s, struct rowset_scan scan)
 
 struct reads_out {
     struct rowset *set;
-    struct array partitions, keys, bodies;
+    struct array partitions, keys, bodies, buckets;
+    int64_t last_bucket;
     struct buf scratch;
 };
 
@@ -178,6 +180,10 @@ static void put_read(void *arg, struct row *row)
     array_bytes(&out->partitions, str_given(partition) ? partition : STR(""));
     array_bytes(&out->keys, str_given(key) ? key : STR(""));
     array_number(&out->bodies, row->hot ? ENGINE_VALUE_MAX : out->set->body_max);
+    int64_t bucket = shard_bucket(str_given(partition) ? partition : STR(""));
+    if (bucket != out->last_bucket)
+        array_number(&out->buckets, bucket);
+    out->last_bucket = bucket;
 }
 
 static void send_reads(struct rowset *s, struct conn *c)
@@ -186,12 +192,15 @@ static void send_reads(struct rowset *s, struct conn *c)
                             .partitions = array_begin(&s->wire, ARRAY_BYTES),
                             .keys = array_begin(&s->wire, ARRAY_BYTES),
                             .bodies = array_begin(&s->wire, ARRAY_NUMBERS),
+                            .buckets = array_begin(&s->wire, ARRAY_NUMBERS),
+                            .last_bucket = -1,
                             .scratch = buf_in(&s->wire)};
     tree_each(&s->reads, put_read, &out);
     struct params p = params_in(&s->wire);
     param_array(&p, &out.partitions);
     param_array(&p, &out.keys);
     param_array(&p, &out.bodies);
+    param_array(&p, &out.buckets);
     s->read_statement = conn_next(c);
     conn_send(c, STMT_GET, &p);
 }
@@ -207,6 +216,7 @@ static void send_scan(struct rowset *s, struct rowset_scan *scan, struct conn *c
     param_bytes(&p, open ? largest_head(&s->wire) : scan->to);
     param_bool(&p, open);
     param_number(&p, scan->limit);
+    param_number(&p, shard_bucket(s->partition));
     scan->statement = conn_next(c);
     conn_send(c, stmts[scan->back][scan->names_long], &p);
 }

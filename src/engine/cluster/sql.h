@@ -22,13 +22,14 @@ enum stmt {
     STMT_SLOT_SET,   /* slot, id before, id */
     STMT_SLOT_FENCE, /* slot: the id it had; no transaction that had it before commits any more */
     STMT_SLOT_GONE,  /* slot */
-    STMT_LOCK,       /* partition, stamp, count: first stamp, xmin, last stamp before */
+    STMT_LOCK,       /* partition, stamp, count, bucket, whether changes are logged: first stamp,
+                        last stamp before, xmin */
     STMT_LOCK_AT,    /* and the last stamp before, or -1: fails unless it is that, and the first
                         stamp the one given */
-    STMT_GET, /* partitions, keys, sizes: ordinal, value, the body up to that size, whether it is
-                 all */
-    /* partition, from, to, open, limit: key, value. `open`: `to` is no bound, but the largest head.
-     */
+    STMT_GET, /* partitions, keys, sizes, buckets: ordinal, value, the body up to that size, whether
+                 it is all */
+    /* partition, from, to, open, limit, bucket: key, value. `open`: `to` is no bound, but the
+     * largest head. */
     STMT_SCAN,
     STMT_SCAN_BACK,
     STMT_SCAN_LONG, /* the same two for names that are longer than their heads */
@@ -38,15 +39,23 @@ enum stmt {
     STMT_PARTITIONS,    /* from, past, open, key, limit: partition, value */
     STMT_PUT,           /* partition, keys, values, bodies */
     STMT_DEL,           /* partition, keys */
-    STMT_EXTENT_ADD,    /* segments, places, lengths, checks, counts, gateways, their number */
-    STMT_EXTENT_CHANGE, /* segments, places, lengths, checks, changes, their number */
+    STMT_EXTENT_ADD,    /* segments, places, lengths, checks, counts, gateways, their number, bucket
+                         */
+    STMT_EXTENT_CHANGE, /* segments, places, lengths, checks, changes, their number, bucket, 1 for
+                           those that another shard names, gateway */
+    STMT_EXTENT_LIVES,  /* segments, places, lengths, checks: those of them that a row names */
+    STMT_LOG_ROWS,      /* bucket, partition, keys */
+    STMT_LOG_EXTENTS,   /* bucket, segments, places */
+    STMT_BUCKETS,       /* bucket, state, target, attempt of all */
     STMT_BEAT,          /* gateway, pin: time, xmin, or nothing when the gateway is gone */
     STMT_INTENT_NEW,    /* gateway, first */
     STMT_INTENT_GONE,   /* gateway, first */
     STMT_LEAD,          /* gateway: a row when it is the collector */
-    STMT_DEAD,          /* deletes gateways that are silent */
-    STMT_GARBAGE,       /* limit: segments and places of extents that nobody can read */
-    STMT_GARBAGE_GONE,  /* segments, places */
+    STMT_SILENT,        /* gateways that are silent for too long */
+    STMT_DEAD,          /* gateways: deletes them */
+    STMT_GARBAGE,       /* limit: segment, place, bucket of extents that nobody can read */
+    STMT_GARBAGE_NAMED, /* segments, places: ordinal, bucket, its state, of all rows of them */
+    STMT_GARBAGE_GONE,  /* segments, places, buckets */
     STMT_ORPHANS,       /* limit: ranges of names of gateways that are gone */
     STMT_ORPHAN_NAMES,  /* gateway, first, count: places in the range that rows name */
     STMT_USAGE,
@@ -55,7 +64,7 @@ enum stmt {
 
 extern const char *const SQL_TEXT[STMT_COUNT];
 
-enum { SQL_SCHEMA_VERSION = 1 };
+enum { SQL_SCHEMA_VERSION = 2 };
 /* Makes the tables where they are not there; several statements, run as one transaction. */
 extern const char *const SQL_SCHEMA[];
 extern const size_t SQL_SCHEMA_COUNT;

@@ -37,7 +37,7 @@ static struct rowset *set_of(struct update_txn *t, const struct engine_read *r, 
     rowkey_put_partition(other, r->partition);
     buf_put(other, r->key);
     *name = buf_str(other);
-    return &b->others;
+    return batch_set_of(b, r->partition);
 }
 
 /* NULL: neither written nor known. */

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Views: read-only REPEATABLE READ transactions. The first read begins one, in the same round trip;
- * its end is sent and not waited for. */
+/* Views: read-only REPEATABLE READ transactions, one in each shard that is read. The first read
+ * begins one, in the same round trip; its end is sent and not waited for. */
 #include <stdlib.h>
+#include <time.h>
 
 #include "core/mem.h"
 #include "engine/cluster/cluster_internal.h"
 
-/* A connection whose transaction stays open. */
+enum { MOVED_PAUSE_NS = 10000000 };
+
+/* Connections whose transactions stay open, by shard. */
 struct engine_state {
     pthread_mutex_t lock;
-    struct conn *conn; /* NULL: it could not be kept */
+    bool kept; /* false: it could not be */
+    struct conn *conns[SHARDS_MAX];
+    bool *reads[SHARDS_MAX]; /* see view_leg */
 };
 
 static struct view *view_of(struct txn *t)
@@ -19,55 +24,101 @@ static struct view *view_of(struct txn *t)
 
 /* ---- reading ---- */
 
-struct err view_ready(struct view *v)
+static void leg_init(struct view *v, struct view_leg *leg, unsigned shard)
 {
-    if (v->conn == NULL)
-        TRY(conn_pool_take(&v->engine->views, v->deadline, &v->conn));
-    if (!v->begun)
-        conn_send(v->conn, STMT_BEGIN_VIEW, NULL);
-    v->sent = rowset_wants(&v->set);
-    if (v->sent)
-        rowset_send(&v->set, v->conn);
+    *leg = (struct view_leg){.shard = &v->engine->shards.all[shard]};
+    rowset_init(&leg->set, v->partition, -1);
+    v->legs[shard] = leg;
+}
+
+struct view_leg *view_leg_at(struct view *v, unsigned shard)
+{
+    if (v->legs[shard] == NULL)
+        leg_init(v, ARENA_NEW(&v->arena, struct view_leg), shard);
+    return v->legs[shard];
+}
+
+struct err view_ready(struct view *v, struct view_leg *leg)
+{
+    if (leg->conn == NULL)
+        TRY(conn_pool_take(&leg->shard->views, v->deadline, &leg->conn));
+    if (!leg->begun)
+        conn_send(leg->conn, STMT_BEGIN_VIEW, NULL);
+    leg->sent = rowset_wants(&leg->set);
+    if (leg->sent)
+        rowset_send(&leg->set, leg->conn);
     return OK;
 }
 
+struct guess_check {
+    struct view *view;
+    const struct view_leg *leg;
+};
+
 static void check_guess(void *arg, struct row *guessed)
 {
-    struct view *v = arg;
-    const struct row *row = rowset_find(&v->set, row_key(guessed), false);
-    v->wrong |= row != NULL && (row->deleted || !str_eq(row_value(row), row_value(guessed)));
+    const struct guess_check *g = arg;
+    const struct row *row = rowset_find(&g->leg->set, row_key(guessed), false);
+    g->view->wrong |= row != NULL && (row->deleted || !str_eq(row_value(row), row_value(guessed)));
 }
 
-struct err view_exchange(struct view *v)
+struct err view_exchange(struct view *v, struct view_leg *leg)
 {
-    struct err error = conn_exchange(v->conn);
-    v->begun = true;
-    v->lost |= v->conn->fault == FAULT_LOST;
-    if (!err_is(error) && v->sent) {
-        error = rowset_receive(&v->set, v->conn);
+    struct err error = conn_exchange(leg->conn);
+    leg->begun = true;
+    v->lost |= leg->conn->fault == FAULT_LOST;
+    v->moved |= leg->conn->fault == FAULT_MOVED;
+    if (!err_is(error) && leg->sent) {
+        error = rowset_receive(&leg->set, leg->conn);
         if (!v->sure)
-            tree_each(&v->guessed, check_guess, v);
+            tree_each(&v->guessed, check_guess, &(struct guess_check){v, leg});
     }
-    v->sent = false;
+    leg->sent = false;
     if (!err_is(error) && v->wrong)
         error = err_new(ERR_WOULD_BLOCK);
     return error;
 }
 
-/* What is wanted in v->set. */
+/* One round trip to all shards of which something is wanted. */
+static struct err fetch_once(struct view *v, bool *wanted)
+{
+    struct view_leg *asked[SHARDS_MAX];
+    unsigned count = 0;
+    struct err error = OK;
+    for (unsigned i = 0; i < v->engine->shards.count && !err_is(error); i++) {
+        if (v->legs[i] == NULL || !rowset_wants(&v->legs[i]->set))
+            continue;
+        error = view_ready(v, v->legs[i]);
+        if (!err_is(error))
+            asked[count++] = v->legs[i];
+    }
+    for (unsigned i = 0; i < count && count > 1; i++)
+        conn_start(asked[i]->conn);
+    for (unsigned i = 0; i < count; i++) {
+        struct err got = view_exchange(v, asked[i]);
+        error = err_is(error) ? error : got;
+    }
+    *wanted = count > 0;
+    return error;
+}
+
+/* What is wanted in the sets. */
 static struct err view_fetch(struct view *v)
 {
-    while (rowset_wants(&v->set)) {
-        TRY(view_ready(v));
-        TRY(view_exchange(v));
-    }
+    for (bool wanted = true; wanted;)
+        TRY(fetch_once(v, &wanted));
     return OK;
 }
 
-static struct str name_of(struct view *v, const struct engine_read *r, struct buf *other)
+/* The row's name, and the part of the view that reads it. */
+static struct str name_of(struct view *v, const struct engine_read *r, struct buf *other,
+                          struct view_leg **leg)
 {
+    *leg = v->home;
     if (!str_given(r->partition))
         return rowkey_of(&v->name, r->key);
+    if (v->engine->shards.count > 1)
+        *leg = view_leg_at(v, shards_place(&v->engine->shards, shard_bucket(r->partition)).shard);
     buf_clear(other);
     rowkey_put_partition(other, r->partition);
     buf_put(other, r->key);
@@ -90,7 +141,8 @@ static void give(struct engine_read *r, struct row *row)
 }
 
 /* A row to go on with, which is confirmed together with the next read. */
-static bool guess(struct view *v, const struct engine_read *r, struct str name)
+static bool guess(struct view *v, struct view_leg *leg, const struct engine_read *r,
+                  struct str name)
 {
     if (v->sure || (r->hints & HINT_SOON) == 0 || r->with_body)
         return false;
@@ -100,13 +152,13 @@ static bool guess(struct view *v, const struct engine_read *r, struct str name)
     if (row == NULL)
         return false;
     tree_insert(&v->guessed, row);
-    rowset_want(&v->set, name, false);
+    rowset_want(&leg->set, name, false);
     return true;
 }
 
-static void give_known(struct view *v, struct engine_read *r, struct str name)
+static void give_known(struct view *v, struct view_leg *leg, struct engine_read *r, struct str name)
 {
-    struct row *row = rowset_find(&v->set, name, r->with_body);
+    struct row *row = rowset_find(&leg->set, name, r->with_body);
     if (row != NULL && (r->hints & HINT_SOON) != 0)
         hot_put(&v->engine->hot, row);
     give(r, row != NULL ? row : tree_find(&v->guessed, name));
@@ -116,35 +168,39 @@ static struct err view_get_many(struct txn *t, struct engine_read *reads, size_t
 {
     struct view *v = view_of(t);
     struct buf other = buf_in(&v->arena);
+    struct view_leg *leg;
     bool missing = false;
     for (size_t i = 0; i < count; i++) {
-        struct str name = name_of(v, &reads[i], &other);
-        if (rowset_find(&v->set, name, reads[i].with_body) != NULL || guess(v, &reads[i], name))
+        struct str name = name_of(v, &reads[i], &other, &leg);
+        if (rowset_find(&leg->set, name, reads[i].with_body) != NULL ||
+            guess(v, leg, &reads[i], name))
             continue;
-        rowset_want(&v->set, name, reads[i].with_body);
+        rowset_want(&leg->set, name, reads[i].with_body);
         missing = true;
     }
     if (missing)
         TRY(view_fetch(v));
-    for (size_t i = 0; i < count; i++)
-        give_known(v, &reads[i], name_of(v, &reads[i], &other));
+    for (size_t i = 0; i < count; i++) {
+        struct str name = name_of(v, &reads[i], &other, &leg);
+        give_known(v, leg, &reads[i], name);
+    }
     return OK;
 }
 
 /* ---- kept states ---- */
 
-static void keep_none(struct engine_state *state)
-{
-    state->conn = NULL;
-}
-
 static void drop_kept(struct cluster_engine *e, struct engine_state *state)
 {
-    if (state->conn == NULL)
-        return;
-    conn_close(state->conn);
-    state->conn = NULL;
-    atomic_fetch_sub(&e->kept, 1);
+    for (unsigned i = 0; i < SHARDS_MAX; i++) {
+        if (state->conns[i] != NULL)
+            conn_close(state->conns[i]);
+        free(state->reads[i]);
+        state->conns[i] = NULL;
+        state->reads[i] = NULL;
+    }
+    if (state->kept)
+        atomic_fetch_sub(&e->kept, 1);
+    state->kept = false;
 }
 
 static void view_keep_state(struct txn *t, struct engine_state **kept)
@@ -158,24 +214,36 @@ static void view_keep_state(struct txn *t, struct engine_state **kept)
     drop_kept(v->engine, *kept);
 }
 
-/* The function has ended: the connection becomes the state's, with its transaction. */
+static struct err keep_leg(struct view *v, struct engine_state *state, unsigned shard)
+{
+    struct view_leg *leg = v->legs[shard];
+    TRY(view_ready(v, leg));
+    conn_send(leg->conn, STMT_KEEP, NULL);
+    TRY(view_exchange(v, leg));
+    state->conns[shard] = leg->conn;
+    leg->conn = NULL;
+    conn_pool_detach(&leg->shard->views);
+    if (leg->reads != NULL)
+        state->reads[shard] = memcpy(mem_alloc(BUCKETS), leg->reads, BUCKETS);
+    return OK;
+}
+
+/* The function has ended: the connections become the state's, with their transactions. */
 static void hand_over(struct view *v)
 {
     struct engine_state *state = v->keeps;
     v->keeps = NULL;
-    keep_none(state);
-    if (atomic_fetch_add(&v->engine->kept, 1) >= CLUSTER_KEPT || err_is(view_ready(v))) {
+    if (atomic_fetch_add(&v->engine->kept, 1) >= CLUSTER_KEPT) {
         atomic_fetch_sub(&v->engine->kept, 1);
         return;
     }
-    conn_send(v->conn, STMT_KEEP, NULL);
-    if (err_is(view_exchange(v))) {
-        atomic_fetch_sub(&v->engine->kept, 1);
-        return;
+    state->kept = true;
+    for (unsigned i = 0; i < v->engine->shards.count; i++) {
+        if (v->legs[i] != NULL && err_is(keep_leg(v, state, i))) {
+            drop_kept(v->engine, state);
+            return;
+        }
     }
-    state->conn = v->conn;
-    v->conn = NULL;
-    conn_pool_detach(&v->engine->views);
 }
 
 void cluster_state_release(struct engine *e, struct engine_state *state)
@@ -194,29 +262,50 @@ static const struct txn_ops VIEW_OPS = {
     .keep_state = view_keep_state,
 };
 
-static void view_init(struct view *v, struct cluster_engine *e, struct str partition)
+void view_init(struct view *v, struct cluster_engine *e, struct str partition)
 {
-    *v = (struct view){.engine = e, .deadline = clock_mono_ms() + CLUSTER_VIEW_MS};
+    *v = (struct view){.engine = e,
+                       .partition = partition,
+                       .bucket = shard_bucket(partition),
+                       .version = atomic_load(&e->shards.version),
+                       .deadline = clock_mono_ms() + CLUSTER_VIEW_MS};
     arena_init(&v->arena, TXN_ARENA_LIMIT);
     v->base = (struct txn){
         .ops = &VIEW_OPS, .arena = &v->arena, .now = cluster_now(e), .wait = ENGINE_WAIT};
-    rowset_init(&v->set, partition, -1);
+    leg_init(v, &v->room, shards_place(&e->shards, v->bucket).shard);
+    v->home = &v->room;
     rowkey_init(&v->name, &v->arena, partition);
     v->guessed.random = 1;
 }
 
-static void view_release(struct view *v)
+static void leg_release(struct view_leg *leg)
 {
-    if (v->conn != NULL) {
-        if (v->begun) {
-            conn_send(v->conn, STMT_COMMIT, NULL);
-            conn_leave(v->conn);
+    if (leg->conn != NULL) {
+        if (leg->begun) {
+            conn_send(leg->conn, STMT_COMMIT, NULL);
+            conn_leave(leg->conn);
         }
-        conn_pool_give(&v->engine->views, v->conn);
+        conn_pool_give(&leg->shard->views, leg->conn);
     }
+    rowset_release(&leg->set);
+}
+
+void view_release(struct view *v)
+{
+    for (unsigned i = 0; i < v->engine->shards.count; i++)
+        if (v->legs[i] != NULL)
+            leg_release(v->legs[i]);
     tree_put(&v->guessed);
-    rowset_release(&v->set);
     arena_release(&v->arena);
+}
+
+/* A bucket that the view has read is in another shard now. */
+void view_follow(struct view *v)
+{
+    if (shards_learn(&v->engine->shards, v->version, v->bucket) && !v->spread)
+        return;
+    struct timespec pause = {.tv_nsec = MOVED_PAUSE_NS};
+    (void)nanosleep(&pause, NULL);
 }
 
 static struct err run_once(struct cluster_engine *e, struct str partition, engine_fn *fn, void *arg,
@@ -226,8 +315,8 @@ static struct err run_once(struct cluster_engine *e, struct str partition, engin
     view_init(&v, e, partition);
     struct err error = fn(&v.base, arg);
     txn_close_cursors(&v.base);
-    struct err confirmed = v.wrong || v.lost ? OK : view_fetch(&v);
-    if (v.wrong) { /* in the same snapshot, of which more is known now */
+    struct err confirmed = v.wrong || v.lost || v.moved ? OK : view_fetch(&v);
+    if (v.wrong && !v.lost && !v.moved) { /* in the same snapshot, of which more is known now */
         v.wrong = false;
         v.sure = true;
         error = fn(&v.base, arg);
@@ -235,10 +324,13 @@ static struct err run_once(struct cluster_engine *e, struct str partition, engin
     } else if (err_is(confirmed)) {
         error = confirmed;
     }
-    if (v.keeps != NULL)
+    *again = v.moved || (v.lost && err_is(error));
+    if (v.keeps != NULL && !*again)
         hand_over(&v);
-    *again = v.lost && err_is(error);
+    bool moved = v.moved;
     view_release(&v);
+    if (moved)
+        view_follow(&v);
     return error;
 }
 
@@ -252,9 +344,26 @@ struct err cluster_view(struct engine *e, struct str partition, enum engine_wait
         return err_new(ERR_WOULD_BLOCK);
     while (again) {
         error = run_once(cluster_of(e), partition, fn, arg, &again);
-        again = again && clock_mono_ms() < deadline;
+        if (again && clock_mono_ms() >= deadline)
+            return err_new(ERR_SERVER_BUSY);
     }
     return error;
+}
+
+static void take_kept(struct view *v, const struct engine_state *state)
+{
+    for (unsigned i = 0; i < v->engine->shards.count; i++) {
+        if (state->conns[i] == NULL)
+            continue;
+        struct view_leg *leg = view_leg_at(v, i);
+        leg->conn = state->conns[i];
+        leg->reads = state->reads[i];
+        leg->begun = true;
+        v->spread |= leg->reads != NULL;
+        /* The partition was there when the state was kept. */
+        if (leg->reads == NULL || leg->reads[v->bucket])
+            v->home = leg;
+    }
 }
 
 struct err cluster_view_state(struct engine *e, struct engine_state *state, struct str partition,
@@ -262,73 +371,21 @@ struct err cluster_view_state(struct engine *e, struct engine_state *state, stru
 {
     struct view v;
     pthread_mutex_lock(&state->lock);
-    if (state->conn == NULL) {
+    if (!state->kept) {
         pthread_mutex_unlock(&state->lock);
         return err_new(ERR_SERVER_BUSY);
     }
     view_init(&v, cluster_of(e), partition);
-    v.conn = state->conn;
-    v.begun = true;
+    take_kept(&v, state);
     v.sure = true;
     struct err error = fn(&v.base, arg);
     txn_close_cursors(&v.base);
-    if (v.lost)
+    for (unsigned i = 0; i < v.engine->shards.count; i++)
+        if (v.legs[i] != NULL && v.legs[i]->conn == state->conns[i])
+            v.legs[i]->conn = NULL; /* it stays the state's */
+    if (v.lost || v.moved)
         drop_kept(v.engine, state);
-    v.conn = NULL; /* it stays the state's */
     view_release(&v);
     pthread_mutex_unlock(&state->lock);
-    return error;
-}
-
-/* ---- partitions ---- */
-
-static struct err walk_page(struct view *v, const struct partition_walk *walk, struct buf *from,
-                            bool *more)
-{
-    enum { PAGE = 200 };
-    char *past = arena_bytes(&v->arena, walk->prefix.n + 1);
-    if (walk->prefix.n > 0)
-        memcpy(past, walk->prefix.p, walk->prefix.n);
-    size_t past_n = rowkey_past_prefix(past, walk->prefix.n);
-    struct params p = params_in(&v->arena);
-    param_bytes(&p, buf_str(from));
-    param_bytes(&p, past_n == 0 ? largest_head(&v->arena) : (struct str){past, past_n});
-    param_bool(&p, past_n == 0);
-    param_bytes(&p, walk->key);
-    param_number(&p, PAGE);
-    TRY(view_ready(v));
-    conn_send(v->conn, STMT_PARTITIONS, &p);
-    TRY(view_exchange(v));
-    unsigned statement = v->conn->count - 1;
-    int rows = result_rows(v->conn, statement);
-    *more = rows == PAGE;
-    for (int i = 0; i < rows; i++) {
-        struct str partition = result_field(v->conn, statement, i, 0);
-        if (!walk->visit(partition, result_field(v->conn, statement, i, 1), walk->arg)) {
-            *more = false;
-            break;
-        }
-        buf_clear(from);
-        buf_put(from, partition);
-        buf_putc(from, '\0');
-    }
-    return OK;
-}
-
-struct err cluster_partitions(struct engine *e, const struct partition_walk *walk)
-{
-    struct view v;
-    view_init(&v, cluster_of(e), STR(""));
-    struct buf from = buf_in(&v.arena);
-    buf_put(&from, walk->prefix);
-    if (str_given(walk->after) && str_cmp(walk->after, walk->prefix) >= 0) {
-        buf_clear(&from);
-        buf_put(&from, walk->after);
-        buf_putc(&from, '\0');
-    }
-    struct err error = OK;
-    for (bool more = true; more && !err_is(error);)
-        error = walk_page(&v, walk, &from, &more);
-    view_release(&v);
     return error;
 }

@@ -18,12 +18,14 @@ struct page_row {
 struct view_cursor {
     struct cursor base;
     struct view *view;
+    struct view_leg *leg;
     bool across;
     struct str first;   /* no key, or partition, before this */
     struct str past;    /* absent: no bound */
     struct arena arena; /* the page's */
     struct page_row *rows;
     size_t count;
+    size_t taken; /* from PostgreSQL: some may be left out */
     size_t at;
     struct buf from_partition; /* what the page begins with, though there may be no such row */
     struct buf from_key;
@@ -51,29 +53,41 @@ static struct err stand(struct view_cursor *c, size_t at)
 
 static bool has_long_name(const struct view_cursor *c)
 {
-    for (size_t i = 0; i < c->count; i++)
-        if (c->rows[i].key.n > SQL_KEY_HEAD ||
-            (c->across && c->rows[i].partition.n >= SQL_PART_HEAD))
+    const struct conn *conn = c->leg->conn;
+    unsigned statement = conn->count - 1;
+    for (int i = 0; i < result_rows(conn, statement); i++)
+        if (result_field(conn, statement, i, c->across ? 1 : 0).n > SQL_KEY_HEAD ||
+            (c->across && result_field(conn, statement, i, 0).n >= SQL_PART_HEAD))
             return true;
     return false;
+}
+
+/* Rows of buckets that are read in another shard are left out. */
+static bool is_read(const struct view_cursor *c, struct str partition)
+{
+    return !c->across || c->leg->reads == NULL || c->leg->reads[shard_bucket(partition)];
 }
 
 /* Copies the result, in the order of keys. */
 static void take_page(struct view_cursor *c, bool back)
 {
-    const struct conn *conn = c->view->conn;
+    const struct conn *conn = c->leg->conn;
     unsigned statement = conn->count - 1;
     int column = c->across ? 1 : 0;
+    int rows = result_rows(conn, statement);
     arena_reset(&c->arena);
-    c->count = (size_t)result_rows(conn, statement);
-    c->rows = ARENA_ARRAY(&c->arena, struct page_row, c->count + 1);
-    c->page_bytes = 0;
-    for (size_t i = 0; i < c->count; i++) {
-        struct page_row *row = &c->rows[back ? c->count - 1 - i : i];
-        if (c->across)
-            row->partition = arena_copy(&c->arena, result_field(conn, statement, (int)i, 0));
-        row->key = arena_copy(&c->arena, result_field(conn, statement, (int)i, column));
-        row->value = arena_copy(&c->arena, result_field(conn, statement, (int)i, column + 1));
+    c->taken = (size_t)rows;
+    c->rows = ARENA_ARRAY(&c->arena, struct page_row, c->taken + 1);
+    c->count = c->page_bytes = 0;
+    for (int i = 0; i < rows; i++) {
+        int from = back ? rows - 1 - i : i;
+        struct str partition = c->across ? result_field(conn, statement, from, 0) : STR("");
+        if (!is_read(c, partition))
+            continue;
+        struct page_row *row = &c->rows[c->count++];
+        row->partition = arena_copy(&c->arena, partition);
+        row->key = arena_copy(&c->arena, result_field(conn, statement, from, column));
+        row->value = arena_copy(&c->arena, result_field(conn, statement, from, column + 1));
         c->page_bytes += row->value.n;
     }
 }
@@ -100,17 +114,17 @@ static struct err ask_page(struct view_cursor *c, const struct page_wanted *w, b
     struct view *v = c->view;
     struct params p = params_in(&c->arena);
     arena_reset(&c->arena);
-    TRY(view_ready(v));
+    TRY(view_ready(v, c->leg));
     param_bytes(&p, w->partition);
     param_bytes(&p, w->from);
     struct str to = c->across ? c->past : w->to;
     param_bytes(&p, str_given(to) ? to : largest_head(p.arena));
     param_bool(&p, !str_given(to));
     param_number(&p, w->limit);
-    conn_send(v->conn, page_statement(c, w->back, names_long), &p);
-    TRY(view_exchange(v));
-    take_page(c, w->back);
-    return OK;
+    if (!c->across)
+        param_number(&p, v->bucket);
+    conn_send(c->leg->conn, page_statement(c, w->back, names_long), &p);
+    return view_exchange(v, c->leg);
 }
 
 static struct err fetch_page(struct view_cursor *c, const struct page_wanted *w)
@@ -119,7 +133,20 @@ static struct err fetch_page(struct view_cursor *c, const struct page_wanted *w)
     TRY(ask_page(c, w, names_long));
     if (!names_long && has_long_name(c))
         TRY(ask_page(c, w, true));
+    take_page(c, w->back);
     return OK;
+}
+
+/* The last row that PostgreSQL gave, to go on behind it: all of the page were left out. */
+static void go_past(const struct view_cursor *c, struct buf *partition, struct buf *key)
+{
+    const struct conn *conn = c->leg->conn;
+    unsigned statement = conn->count - 1;
+    buf_clear(partition);
+    buf_put(partition, result_field(conn, statement, (int)c->taken - 1, 0));
+    buf_clear(key);
+    buf_put(key, result_field(conn, statement, (int)c->taken - 1, 1));
+    buf_putc(key, '\0');
 }
 
 /* The next page may be larger, as far as its rows are small. */
@@ -130,6 +157,21 @@ static void grow(struct view_cursor *c)
     size_t limit = (size_t)c->limit * PAGE_GROWS;
     limit = limit < ROWSET_PAGE_MAX ? limit : ROWSET_PAGE_MAX;
     c->limit = (unsigned)(limit < fits ? limit : fits);
+}
+
+/* Pages from there on, until one has a row or there are no more. */
+static struct err fetch_pages(struct view_cursor *c, struct buf *partition, struct buf *key)
+{
+    for (;;) {
+        struct page_wanted w = {c->across ? buf_str(partition) : c->view->partition, buf_str(key),
+                                c->past, false, c->limit};
+        TRY(fetch_page(c, &w));
+        c->exhausted = c->taken < w.limit;
+        grow(c);
+        if (c->count > 0 || c->exhausted)
+            return stand(c, 0);
+        go_past(c, partition, key);
+    }
 }
 
 /* A page that begins at (partition, key); both may be those of a row of the page that goes. */
@@ -143,19 +185,10 @@ static struct err go_to(struct view_cursor *c, struct str partition, struct str 
     buf_put(&c->from_partition, partition);
     buf_clear(&c->from_key);
     buf_put(&c->from_key, key);
-    struct page_wanted w = {c->across ? buf_str(&in) : c->view->set.partition, buf_str(&name),
-                            c->past, false, c->limit};
-    bool empty = !c->across && str_given(c->past) && str_cmp(w.from, c->past) >= 0;
-    struct err error = OK;
+    bool empty = !c->across && str_given(c->past) && str_cmp(buf_str(&name), c->past) >= 0;
     c->count = 0;
     c->exhausted = true;
-    if (!empty)
-        error = fetch_page(c, &w);
-    if (!err_is(error)) {
-        c->exhausted = c->count < w.limit;
-        grow(c);
-        error = stand(c, 0);
-    }
+    struct err error = empty ? stand(c, 0) : fetch_pages(c, &in, &name);
     buf_release(&name);
     buf_release(&in);
     return error;
@@ -234,7 +267,7 @@ static struct err view_cursor_seek_before(struct cursor *cursor, struct str key)
         to = c->past;
     if (str_given(to))
         to = arena_copy(&c->view->arena, to);
-    struct page_wanted w = {c->view->set.partition, c->first, to, true, 1};
+    struct page_wanted w = {c->view->partition, c->first, to, true, 1};
     c->count = 0;
     if (!str_given(to) || str_cmp(c->first, to) < 0)
         TRY(fetch_page(c, &w));
@@ -264,13 +297,13 @@ static const struct cursor_ops CURSOR_OPS = {
     .close = view_cursor_close,
 };
 
-static struct view_cursor *cursor_new(struct txn *t, const struct cursor_ops *ops, struct str first,
+static struct view_cursor *cursor_new(struct view *v, const struct cursor_ops *ops, struct str first,
                                       struct str past)
 {
-    struct view *v = (struct view *)(void *)t;
     struct view_cursor *c = MEM_NEW(struct view_cursor);
     c->base.ops = ops;
     c->view = v;
+    c->leg = v->home;
     c->first = str_given(first) ? arena_copy(&v->arena, first) : STR("");
     c->past = arena_copy(&v->arena, past);
     c->limit = PAGE_FIRST;
@@ -282,7 +315,7 @@ static struct view_cursor *cursor_new(struct txn *t, const struct cursor_ops *op
 
 struct err view_cursor_open(struct txn *t, struct str from, struct str to, struct cursor **out)
 {
-    struct view_cursor *c = cursor_new(t, &CURSOR_OPS, from, to);
+    struct view_cursor *c = cursor_new((struct view *)(void *)t, &CURSOR_OPS, from, to);
     struct err error = go_to(c, STR(""), c->first);
     if (err_is(error))
         view_cursor_close(&c->base);
@@ -306,19 +339,14 @@ static const struct cursor_ops ACROSS_OPS = {
     .close = view_cursor_close,
 };
 
-struct err view_cursor_open_across(struct txn *t, struct str prefix, struct cursor **out)
+struct cursor *leg_cursor_new(struct view *v, struct view_leg *leg, struct str first,
+                              struct str past)
 {
-    struct view *v = (struct view *)(void *)t;
-    char *past = arena_bytes(&v->arena, prefix.n + 1);
-    if (prefix.n > 0)
-        memcpy(past, prefix.p, prefix.n);
-    size_t past_n = rowkey_past_prefix(past, prefix.n);
-    struct view_cursor *c =
-        cursor_new(t, &ACROSS_OPS, prefix, past_n == 0 ? STR_NONE : (struct str){past, past_n});
+    struct view_cursor *c = cursor_new(v, &ACROSS_OPS, first, past);
+    c->leg = leg;
     c->across = true;
     buf_putc(&c->from_partition, '\xFF'); /* the page holds nothing yet */
     memset(buf_reserve(&c->from_partition, ENGINE_PARTITION_MAX), 0xFF, ENGINE_PARTITION_MAX);
     c->from_partition.n += ENGINE_PARTITION_MAX;
-    *out = &c->base;
-    return OK;
+    return &c->base;
 }
