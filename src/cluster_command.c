@@ -63,7 +63,8 @@ int cluster_command(const struct config *config)
         const char *word;
         int (*run)(const struct engine_cluster_options *options);
         bool extents;
-    } words[] = {{"init", init, true}, {"status", print_status, false}, {"rebalance", rebalance, false}};
+    } words[] = {
+        {"init", init, true}, {"status", print_status, false}, {"rebalance", rebalance, false}};
     char text[512] = "";
     struct engine_cluster_options options = {
         .rows = config->rows, .extents = config->extents, .text = text, .text_size = sizeof text};

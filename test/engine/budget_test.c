@@ -3,7 +3,6 @@
  * rules of engine.h. A row of the table is a request over a real connection and its budget; the
  * test fails when a request needs more (the operation has grown) or less (the table is out of
  * date). A second test runs the same requests over an engine that runs each transaction twice. */
-#include <stdlib.h>
 #include "core/test.h"
 #include "engine/cluster/cluster.h"
 #include "engine/count.h"
@@ -12,6 +11,7 @@
 #include "requests.h"
 #include "rest/match.h"
 #include "subject.h"
+#include <stdlib.h>
 
 enum { COPIER_TRIPS = 2 }; /* when it starts, it looks for copies of blobs and of files */
 
@@ -101,7 +101,8 @@ void test_on_cluster_budget_of_every_operation(void)
     struct subject s = {.kind = &SUBJECT_CLUSTER};
     const char *rows = getenv("LAZULI_TEST_ROWS");
     if (rows != NULL && strchr(rows, ' ') != NULL)
-        test_skip("round trips to several shards are made at the same time, and counted one by one");
+        test_skip(
+            "round trips to several shards are made at the same time, and counted one by one");
     requests_init(&f);
     clock_init_system(&s.clock);
     requests_begin(&f, SUBJECT_CLUSTER.open(&s));

@@ -2,8 +2,8 @@
 /* The gateway among the others: its row in the table of gateways, renewed every second with the
  * oldest pin that it has; PostgreSQL's time; the turn of the collector; updates whose time is over.
  *
- * A mark notes the oldest transaction that is running in each shard, as last heard, under a number. A
- * pin has the number of the last mark when it was taken: whatever a transaction before the mark's
+ * A mark notes the oldest transaction that is running in each shard, as last heard, under a number.
+ * A pin has the number of the last mark when it was taken: whatever a transaction before the mark's
  * dropped, a view under the pin cannot see. The gateway tells each shard the transaction of its
  * oldest pin. An extent is removed when the transaction that dropped it is older than those of all
  * gateways. */
@@ -304,8 +304,7 @@ static void retire_names(struct cluster_engine *e, struct conn *c, bool closing)
 static bool all_well(const struct cluster_engine *e)
 {
     for (unsigned i = 0; i < e->shards.count; i++)
-        if (e->shards.all[i].beat_conn == NULL ||
-            e->shards.all[i].beat_conn->fault != FAULT_NONE)
+        if (e->shards.all[i].beat_conn == NULL || e->shards.all[i].beat_conn->fault != FAULT_NONE)
             return false;
     return true;
 }

@@ -95,8 +95,8 @@ struct cluster_engine {
     pthread_mutex_t mark_lock;
     struct pin_mark *marks;
     size_t mark_count;
-    atomic_bool marks_stale; /* a newer transaction was heard of than the last mark knows */
-    _Atomic uint64_t next_place;                  /* of extents */
+    atomic_bool marks_stale;     /* a newer transaction was heard of than the last mark knows */
+    _Atomic uint64_t next_place; /* of extents */
     atomic_ullong counted_extents, counted_bytes; /* in the table, when last counted */
     atomic_ullong adopted_extents, adopted_bytes; /* since then */
     int64_t count_after;                          /* when it is counted again */
@@ -205,18 +205,18 @@ struct batch {
     size_t count;
     struct conn *conn;
     struct part_memory *memory;
-    struct rowset *set;   /* the memory's: of the partition */
-    struct rowset others; /* of other partitions in the same shard */
+    struct rowset *set;                 /* the memory's: of the partition */
+    struct rowset others;               /* of other partitions in the same shard */
     struct rowset *remotes[SHARDS_MAX]; /* of partitions in other shards; NULL: none */
     unsigned bucket;
     struct shard *shard;
-    unsigned version; /* of what is believed of shards */
-    bool logged;      /* changes of the bucket are to be logged */
-    unsigned moves;   /* how often it was in another shard than believed */
+    unsigned version;       /* of what is believed of shards */
+    bool logged;            /* changes of the bucket are to be logged */
+    unsigned moves;         /* how often it was in another shard than believed */
     struct engine_pin *pin; /* what functions see named stays until it is held */
-    struct arena arena;   /* of the function that runs */
-    struct tree written;  /* row.deleted: a deletion */
-    struct buf kept;      /* rows written and replaced, which may be borrowed: struct row * */
+    struct arena arena;     /* of the function that runs */
+    struct tree written;    /* row.deleted: a deletion */
+    struct buf kept;        /* rows written and replaced, which may be borrowed: struct row * */
     struct tree before[CLUSTER_BATCH]; /* what was written before each function ran */
     size_t deltas_before[CLUSTER_BATCH];
     struct buf deltas; /* struct extent_delta */

@@ -135,7 +135,8 @@ static bool remove_clear(struct cluster_engine *e, struct conn *c, struct arena 
         objects->segments[objects->count] = n->segments[i];
         objects->places[objects->count++] = n->places[i];
     }
-    int result = extents_remove_all(&e->extents, objects->segments, objects->places, objects->count);
+    int result =
+        extents_remove_all(&e->extents, objects->segments, objects->places, objects->count);
     report_removal(result);
     struct params p = params_in(arena);
     param_array(&p, &segments);

@@ -17,12 +17,13 @@ static const struct {
     const char *state; /* the beginning of an SQLSTATE */
     enum conn_fault fault;
 } FAULTS[] = {
-    {"40001", FAULT_RETRY},   {"40P01", FAULT_RETRY}, {"22012", FAULT_REQUIRE},
-    {"23505", FAULT_REQUIRE}, {"22003", FAULT_MOVED}, {"57014", FAULT_LATE},
-    {"55P03", FAULT_LATE},
-    {"53100", FAULT_SPACE},   {"25006", FAULT_LOST}, /* this server has become a standby */
-    {"57P0", FAULT_LOST},     {"25P03", FAULT_LOST},  {"08", FAULT_LOST},
-    {"53300", FAULT_LOST},
+    {"40001", FAULT_RETRY},   {"40P01", FAULT_RETRY},
+    {"22012", FAULT_REQUIRE}, {"23505", FAULT_REQUIRE},
+    {"22003", FAULT_MOVED},   {"57014", FAULT_LATE},
+    {"55P03", FAULT_LATE},    {"53100", FAULT_SPACE},
+    {"25006", FAULT_LOST}, /* this server has become a standby */
+    {"57P0", FAULT_LOST},     {"25P03", FAULT_LOST},
+    {"08", FAULT_LOST},       {"53300", FAULT_LOST},
 };
 
 static enum conn_fault fault_of(const char *state)

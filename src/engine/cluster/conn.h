@@ -48,7 +48,7 @@ struct conn {
     unsigned failed; /* the statement that did */
     char sqlstate[6];
     bool started; /* what is queued has been sent, and its results are to be read */
-    bool quiet; /* its round trips are not counted: they belong to no request */
+    bool quiet;   /* its round trips are not counted: they belong to no request */
     /* The committer's, see commit.c. */
     int64_t slot;
     int64_t commit_id;
@@ -73,7 +73,8 @@ void conn_send_params(struct conn *c, const char *sql, const struct params *para
 /* Sends what is queued and waits for all results, which stay until the next conn_send. The error is
  * that of the first statement that failed, see c->fault. */
 struct err conn_exchange(struct conn *c);
-/* Sends what is queued, and conn_exchange only waits: so that several connections work at a time. */
+/* Sends what is queued, and conn_exchange only waits: so that several connections work at a time.
+ */
 void conn_start(struct conn *c);
 /* Sends what is queued; the results are read, and thrown away, before the next ones. */
 void conn_leave(struct conn *c);

@@ -9,7 +9,13 @@
 
 #include "core/mem.h"
 
-enum { NAP_NS = 2000000, BARRIER_MS = 5000, TRIES_MAX = 100, CHANGE_ROUNDS = 1000, LOGGED_EACH = 32 };
+enum {
+    NAP_NS = 2000000,
+    BARRIER_MS = 5000,
+    TRIES_MAX = 100,
+    CHANGE_ROUNDS = 1000,
+    LOGGED_EACH = 32
+};
 
 static void nap(long ns)
 {
@@ -116,10 +122,11 @@ static struct err read_state(struct mover *m, unsigned shard, int64_t *state, in
 static struct err forget_position(struct mover *m)
 {
     char sql[128];
-    (void)snprintf(sql, sizeof sql,
-                   "UPDATE placement SET part = NULL, key = NULL, copied = 0 WHERE bucket = %u AND part IS "
-                   "NOT NULL",
-                   m->bucket);
+    (void)snprintf(
+        sql, sizeof sql,
+        "UPDATE placement SET part = NULL, key = NULL, copied = 0 WHERE bucket = %u AND part IS "
+        "NOT NULL",
+        m->bucket);
     return conn_run(first(m), sql);
 }
 
@@ -131,7 +138,7 @@ static struct err claim(struct mover *m, int64_t states[2])
     TRY(read_state(m, m->from, &states[0], &attempts[0]));
     TRY(read_state(m, m->to, &states[1], &attempts[1]));
     if (bucket_is_here(states[1]))
-        return OK; /* it has arrived; the rest is to be done */
+        return OK;                  /* it has arrived; the rest is to be done */
     if (states[1] == BUCKET_GONE) { /* and not ARRIVES: what is there is of an earlier time */
         TRY(move_clean(m, m->to));
         TRY(forget_position(m));
@@ -152,10 +159,11 @@ static struct err claim(struct mover *m, int64_t states[2])
 static struct err set_source(struct mover *m, enum bucket_state from, enum bucket_state to)
 {
     char sql[256];
-    (void)snprintf(sql, sizeof sql,
-                   "UPDATE buckets SET state = %d, target = %u WHERE bucket = %u AND attempt = %lld "
-                   "AND state = %d RETURNING 1",
-                   (int)to, m->to, m->bucket, (long long)m->attempt, (int)from);
+    (void)snprintf(
+        sql, sizeof sql,
+        "UPDATE buckets SET state = %d, target = %u WHERE bucket = %u AND attempt = %lld "
+        "AND state = %d RETURNING 1",
+        (int)to, m->to, m->bucket, (long long)m->attempt, (int)from);
     return mover_must(m, m->from, sql);
 }
 
@@ -198,10 +206,11 @@ static struct err freeze_and_switch(struct mover *m)
 static struct err finish(struct mover *m)
 {
     char sql[160];
-    (void)snprintf(sql, sizeof sql,
-                   "UPDATE placement SET shard = %u, target = NULL, part = NULL, key = NULL, copied "
-                   "= 0 WHERE bucket = %u",
-                   m->to, m->bucket);
+    (void)snprintf(
+        sql, sizeof sql,
+        "UPDATE placement SET shard = %u, target = NULL, part = NULL, key = NULL, copied "
+        "= 0 WHERE bucket = %u",
+        m->to, m->bucket);
     TRY(conn_run(first(m), sql));
     return move_clean(m, m->from);
 }
@@ -265,8 +274,10 @@ static struct err check_gateways(struct mover *m)
         error = conn_run(s->conns[i], sql.p);
         if (err_is(error) || result_rows(s->conns[i], 0) >= count)
             continue;
-        buf_printf(&s->text, "%d of %d gateways do not know shard %u: restart each with every "
-                             "--rows first", count - result_rows(s->conns[i], 0), count, i + 1);
+        buf_printf(&s->text,
+                   "%d of %d gateways do not know shard %u: restart each with every "
+                   "--rows first",
+                   count - result_rows(s->conns[i], 0), count, i + 1);
         error = err_new(ERR_CONDITION_NOT_MET);
     }
     buf_release(&sql);
@@ -432,8 +443,10 @@ struct err engine_cluster_rebalance(const struct engine_cluster_options *options
     if (!err_is(error)) {
         error = rebalance(&m);
         char sql[128];
-        (void)snprintf(sql, sizeof sql, "UPDATE leases SET until = now() WHERE name = 'mover' AND "
-                                        "holder = %lld", (long long)m.holder);
+        (void)snprintf(sql, sizeof sql,
+                       "UPDATE leases SET until = now() WHERE name = 'mover' AND "
+                       "holder = %lld",
+                       (long long)m.holder);
         (void)conn_run(s.conns[0], sql).code;
     }
     arena_release(&m.arena);

@@ -81,9 +81,9 @@ static void outgoing_begin(struct outgoing *o, struct arena *a)
 {
     struct array *const bytes[] = {&o->parts,      &o->keys,      &o->values, &o->bodies,
                                    &o->gone_parts, &o->gone_keys, &o->names};
-    struct array *const numbers[] = {&o->stamps,  &o->befores, &o->segments,      &o->places,
-                                     &o->lengths, &o->checks,  &o->counts, &o->gone_segments,
-                                     &o->gone_places};
+    struct array *const numbers[] = {&o->stamps, &o->befores,       &o->segments,
+                                     &o->places, &o->lengths,       &o->checks,
+                                     &o->counts, &o->gone_segments, &o->gone_places};
     for (size_t i = 0; i < sizeof bytes / sizeof bytes[0]; i++)
         *bytes[i] = array_begin(a, ARRAY_BYTES);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
@@ -440,10 +440,12 @@ static struct err clean_with(struct mover *m, unsigned shard, const char *sql)
 struct err move_clean(struct mover *m, unsigned shard)
 {
     char sql[768];
-    (void)snprintf(sql, sizeof sql,
-                   "DELETE FROM rows WHERE ctid = ANY (ARRAY(SELECT r.ctid FROM partitions p JOIN rows "
-                   "r ON " PH("r.part") " = " PH("p.part") " AND r.part = p.part WHERE p.bucket = %u "
-                   "LIMIT %d)) RETURNING 1", m->bucket, CLEAN_EACH);
+    (void)snprintf(
+        sql, sizeof sql,
+        "DELETE FROM rows WHERE ctid = ANY (ARRAY(SELECT r.ctid FROM partitions p JOIN rows "
+        "r ON " PH("r.part") " = " PH("p.part") " AND r.part = p.part WHERE p.bucket = %u "
+                                                "LIMIT %d)) RETURNING 1",
+        m->bucket, CLEAN_EACH);
     TRY(clean_with(m, shard, sql));
     (void)snprintf(sql, sizeof sql,
                    "WITH d AS (DELETE FROM partitions WHERE bucket = %u) SELECT 1 WHERE false",

@@ -97,16 +97,22 @@ static void put_mismatch(const struct identity *is, const struct identity *first
                          struct buf *text)
 {
     if (is->number < 0)
-        buf_printf(text, "the tables of shard %u are missing: run `lazuli cluster init` with every "
-                         "--rows first", number + 1);
+        buf_printf(text,
+                   "the tables of shard %u are missing: run `lazuli cluster init` with every "
+                   "--rows first",
+                   number + 1);
     else if (is->version != SQL_SCHEMA_VERSION)
-        buf_printf(text, "the tables of shard %u are of version %lld, this program is for version "
-                         "%d", number + 1, (long long)is->version, SQL_SCHEMA_VERSION);
+        buf_printf(text,
+                   "the tables of shard %u are of version %lld, this program is for version "
+                   "%d",
+                   number + 1, (long long)is->version, SQL_SCHEMA_VERSION);
     else if (strcmp(is->store, first->store) != 0)
         buf_printf(text, "--rows number %u is of another store", number + 1);
     else if (is->number != number)
-        buf_printf(text, "--rows number %u is shard %lld: give every --rows in the order of "
-                         "`lazuli cluster init`", number + 1, (long long)is->number + 1);
+        buf_printf(text,
+                   "--rows number %u is shard %lld: give every --rows in the order of "
+                   "`lazuli cluster init`",
+                   number + 1, (long long)is->number + 1);
 }
 
 static void put_count_mismatch(const struct identity *first, unsigned count, struct buf *text)
@@ -115,8 +121,10 @@ static void put_count_mismatch(const struct identity *first, unsigned count, str
         buf_printf(text, "the store has %lld shards, and --rows is given %u times",
                    (long long)first->shards, count);
     else if (first->shards < count)
-        buf_printf(text, "the store has %lld shards, and --rows is given %u times: run `lazuli "
-                         "cluster init` with every --rows first", (long long)first->shards, count);
+        buf_printf(text,
+                   "the store has %lld shards, and --rows is given %u times: run `lazuli "
+                   "cluster init` with every --rows first",
+                   (long long)first->shards, count);
 }
 
 struct err cluster_check_shards(struct cluster_session *s)
@@ -153,10 +161,12 @@ static struct err make_tables(struct conn *c, unsigned number, unsigned count,
         TRY(conn_run(c, sql));
         (void)snprintf(sql, sizeof sql,
                        "INSERT INTO placement (bucket, shard) SELECT b, b %% %u FROM "
-                       "generate_series(0, %d) AS g (b)", count, BUCKETS - 1);
+                       "generate_series(0, %d) AS g (b)",
+                       count, BUCKETS - 1);
         TRY(conn_run(c, sql));
-        return conn_run(c, "INSERT INTO buckets SELECT bucket, CASE shard WHEN 0 THEN 1 ELSE 11 END, "
-                           "0 FROM placement");
+        return conn_run(c,
+                        "INSERT INTO buckets SELECT bucket, CASE shard WHEN 0 THEN 1 ELSE 11 END, "
+                        "0 FROM placement");
     }
     (void)snprintf(sql, sizeof sql, "INSERT INTO lazuli VALUES (%d, '%s', %u, 0)",
                    SQL_SCHEMA_VERSION, first->store, number);
@@ -164,7 +174,8 @@ static struct err make_tables(struct conn *c, unsigned number, unsigned count,
     struct buf list = buf_heap();
     buf_printf(&list,
                "INSERT INTO buckets SELECT b, CASE WHEN b IN (-1%.*s) THEN 1 ELSE 11 END, 0 FROM "
-               "generate_series(0, %d) AS g (b)", STR_ARG(here), BUCKETS - 1);
+               "generate_series(0, %d) AS g (b)",
+               STR_ARG(here), BUCKETS - 1);
     buf_putc(&list, '\0');
     struct err error = conn_run(c, list.p);
     buf_release(&list);
@@ -182,8 +193,9 @@ static struct err read_placed(struct conn *first, unsigned number, struct buf *h
     return OK;
 }
 
-static struct err init_shard(struct cluster_session *s, const struct engine_cluster_options *options,
-                             unsigned number, struct identity *first)
+static struct err init_shard(struct cluster_session *s,
+                             const struct engine_cluster_options *options, unsigned number,
+                             struct identity *first)
 {
     struct conn *c = s->conns[number];
     struct identity is;
@@ -306,9 +318,10 @@ static const struct status_part SHARD_STATUS[] = {
      "'  partitions ' || (SELECT count(*) FROM partitions) || '  rows about ' || "
      "(SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'rows'::regclass) || '  ' || "
      "pg_size_pretty(pg_total_relation_size('rows'))"},
-    {"extents", "SELECT 'shard ' || (SELECT shard + 1 FROM lazuli) || ': ' || count(*) FILTER (WHERE count > 0) || ' in use, ' || "
-                "pg_size_pretty(coalesce(sum(length) FILTER (WHERE count > 0), 0)) || '; ' || "
-                "count(*) FILTER (WHERE count = 0) || ' to be removed' FROM extents"},
+    {"extents",
+     "SELECT 'shard ' || (SELECT shard + 1 FROM lazuli) || ': ' || count(*) FILTER (WHERE count > 0) || ' in use, ' || "
+     "pg_size_pretty(coalesce(sum(length) FILTER (WHERE count > 0), 0)) || '; ' || "
+     "count(*) FILTER (WHERE count = 0) || ' to be removed' FROM extents"},
 };
 
 static struct err put_lines(struct conn *c, const char *sql, struct buf *out)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several PostgreSQL primaries. Every partition belongs to one of BUCKETS buckets, by a hash of its
- * name, and every bucket is in one shard. Each shard has a row for every bucket that says whether it
- * is there, and each statement that reads or locks a partition checks that row in its own snapshot.
- * So what a gateway believes may be out of date: then the statement fails with FAULT_MOVED, the
- * gateway asks all shards, and tries again.
+ * name, and every bucket is in one shard. Each shard has a row for every bucket that says whether
+ * it is there, and each statement that reads or locks a partition checks that row in its own
+ * snapshot. So what a gateway believes may be out of date: then the statement fails with
+ * FAULT_MOVED, the gateway asks all shards, and tries again.
  *
  * How a bucket moves from A to B (move.c):
  * 1. A's row becomes BUCKET_LOGGED. When the transactions that began before have ended, every
@@ -13,9 +13,9 @@
  * 4. One transaction of B copies the last changes and makes its row BUCKET_HERE.
  * 5. A's copy is deleted.
  *
- * Each try has a number, in both rows. Should the mover die between 3 and 4, any gateway takes step 3
- * back (bucket_thaw): it raises B's number, so that a late transaction of the mover's fails, and then
- * makes A's row BUCKET_LOGGED. */
+ * Each try has a number, in both rows. Should the mover die between 3 and 4, any gateway takes step
+ * 3 back (bucket_thaw): it raises B's number, so that a late transaction of the mover's fails, and
+ * then makes A's row BUCKET_LOGGED. */
 #ifndef ENGINE_CLUSTER_SHARDS_H
 #define ENGINE_CLUSTER_SHARDS_H
 

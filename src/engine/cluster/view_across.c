@@ -187,8 +187,8 @@ static void take_walk_page(struct leg_walk *w)
     for (int i = 0; i < rows; i++) {
         struct str partition = arena_copy(&w->arena, result_field(c, statement, i, 0));
         if (w->leg->reads == NULL || w->leg->reads[shard_bucket(partition)])
-            w->rows[w->count++] =
-                (struct walk_row){partition, arena_copy(&w->arena, result_field(c, statement, i, 1))};
+            w->rows[w->count++] = (struct walk_row){
+                partition, arena_copy(&w->arena, result_field(c, statement, i, 1))};
         if (i == rows - 1) {
             buf_clear(&w->from);
             buf_put(&w->from, partition);
@@ -238,8 +238,9 @@ static struct err merge_walks(struct view *v, struct leg_walk *walks, unsigned c
         for (unsigned i = 0; i < count; i++) {
             struct leg_walk *w = &walks[i];
             TRY(fill_page(v, w));
-            if (w->at < w->count && (first == NULL || str_cmp(w->rows[w->at].partition,
-                                                              first->rows[first->at].partition) < 0))
+            if (w->at < w->count &&
+                (first == NULL ||
+                 str_cmp(w->rows[w->at].partition, first->rows[first->at].partition) < 0))
                 first = w;
         }
         if (first == NULL)

@@ -297,8 +297,8 @@ static const struct cursor_ops CURSOR_OPS = {
     .close = view_cursor_close,
 };
 
-static struct view_cursor *cursor_new(struct view *v, const struct cursor_ops *ops, struct str first,
-                                      struct str past)
+static struct view_cursor *cursor_new(struct view *v, const struct cursor_ops *ops,
+                                      struct str first, struct str past)
 {
     struct view_cursor *c = MEM_NEW(struct view_cursor);
     c->base.ops = ops;
