@@ -1,6 +1,6 @@
 #!/bin/bash
 # The cluster engine on this machine: its gateway beside the local engine, beside pgbench on the same PostgreSQL, beside
-# `rados bench` on the same pool, and with 1, 2 and 4 gateways. Rates depend on the machine, which all processes share here;
+# `rados bench` on the same pool, and with 1, 2 and 4 gateways on 1 and 2 shards. Rates depend on the machine, which all processes share here;
 # ratios within one run and CPU per request are what counts.
 #   sh bench/cluster.sh               all parts
 #   sh bench/cluster.sh local rows    some of: local rows hot bulk scale
@@ -43,11 +43,14 @@ stop() {
     pids=
 }
 
-# A store of its own in the cluster.
+# fresh [SHARDS]: a store of its own in the cluster.
 fresh() {
     name=b_$(date +%s%N)
-    "$psql" -Xq "$ROWS" -c "create schema $name"
-    rows="$ROWS&options=-csearch_path%3D$name"
+    rows=
+    for uri in "$ROWS" $([ "${1:-1}" = 2 ] && echo "$ROWS2"); do
+        "$psql" -Xq "$uri" -c "create schema $name"
+        rows="$rows${rows:+ }$uri&options=-csearch_path%3D$name"
+    done
     extents="$EXTENTS,namespace=$name"
     "$bin" cluster init --rows "$rows" --extents "$extents" >/dev/null
 }
@@ -167,30 +170,38 @@ part_bulk() {
     rados -c "$conf" -p lazuli -N bench cleanup >/dev/null 2>&1 || true
 }
 
-# Each gateway has a load generator of its own; they share the cores, so the rate shows little and CPU per request all.
+# scale_row SHARDS GATEWAYS WHAT ARGS...: a load generator for each gateway, each in a container of its own.
+scale_row() {
+    shards=$1 count=$2 what=$3 n=0 loads=
+    shift 3
+    for one in $pids; do
+        n=$((n + 1))
+        "$load" --url "http://127.0.0.1:$((port + 10 * n))" --account devstoreaccount1 --key "$key" --pid "$one" \
+            --header 'x-ms-version: 2024-11-04' --seconds "$seconds" --connections 32 --name "$what, $shards shards, $count gateways: gateway $n" \
+            --op "$what /devstoreaccount1/bench$n/k{key}" "$@" &
+        loads="$loads $!"
+    done
+    # shellcheck disable=SC2086
+    wait $loads
+}
+
+# They all share the cores, so the rate shows little and CPU per request all.
 part_scale() {
-    titles 'PUT 4 KiB with 1, 2 and 4 gateways, 32 connections each, each in a container of its own'
-    for count in 1 2 4; do
-        fresh
-        for n in $(seq "$count"); do
-            gateway $((port + 10 * n))
-            once $((port + 10 * n)) --op "PUT /devstoreaccount1/bench$n?restype=container"
+    titles 'PUT and GET 4 KiB with 1, 2 and 4 gateways on 1 and 2 shards, 32 connections for each gateway'
+    for shards in 1 2; do
+        for count in 1 2 4; do
+            fresh "$shards"
+            for n in $(seq "$count"); do
+                gateway $((port + 10 * n))
+                once $((port + 10 * n)) --op "PUT /devstoreaccount1/bench$n?restype=container"
+            done
+            scale_row "$shards" "$count" PUT --keys 1000 --in-order --header 'x-ms-blob-type: BlockBlob' --body-bytes 4096
+            scale_row "$shards" "$count" GET --keys 1000
+            stop
         done
-        n=0
-        for one in $pids; do
-            n=$((n + 1))
-            "$load" --url "http://127.0.0.1:$((port + 10 * n))" --account devstoreaccount1 --key "$key" --pid "$one" \
-                --header 'x-ms-version: 2024-11-04' --seconds "$seconds" --connections 32 --name "$count gateways: gateway $n" \
-                --op "PUT /devstoreaccount1/bench$n/k{key}" --header 'x-ms-blob-type: BlockBlob' --body-bytes 4096 &
-            loads="${loads:-} $!"
-        done
-        # shellcheck disable=SC2086
-        wait $loads
-        loads=
-        stop
     done
 }
 
-up=$(test/cluster/up "$work/cluster")
+up=$(test/cluster/up "$work/cluster" --shards 2)
 eval "$up"
 for part in $parts; do "part_$part"; done

@@ -208,6 +208,8 @@ struct err engine_cluster_open(const struct engine_cluster_options *options, str
     struct buf text = buf_heap();
     struct cluster_engine *e = engine_new(options);
     struct err error = open_parts(e, options, &text);
+    if (err_is(error) && text.n == 0)
+        buf_put(&text, STR("PostgreSQL or Ceph was lost while the engine was opened"));
     if (err_is(error)) {
         beat_stop(e);
         release(e);

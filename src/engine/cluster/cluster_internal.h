@@ -140,7 +140,9 @@ struct view_leg {
     struct rowset set;
     struct conn *conn; /* NULL: nothing was read yet */
     bool begun;
-    bool sent; /* what is wanted in the set is part of the exchange */
+    bool alone; /* what is known was read by a statement alone, not in a transaction */
+    bool whole; /* everything is to be read in a transaction */
+    bool sent;  /* what is wanted in the set is part of the exchange */
     /* Of a view over several partitions: which buckets are read in this shard; NULL: all. */
     bool *reads;
 };

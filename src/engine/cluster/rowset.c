@@ -186,22 +186,26 @@ static void put_read(void *arg, struct row *row)
     out->last_bucket = bucket;
 }
 
-static void send_reads(struct rowset *s, struct conn *c)
+/* In the first set's memory, which lives until the results are taken. */
+void rowset_send_together(struct rowset **sets, size_t count, struct conn *c)
 {
-    struct reads_out out = {.set = s,
-                            .partitions = array_begin(&s->wire, ARRAY_BYTES),
-                            .keys = array_begin(&s->wire, ARRAY_BYTES),
-                            .bodies = array_begin(&s->wire, ARRAY_NUMBERS),
-                            .buckets = array_begin(&s->wire, ARRAY_NUMBERS),
+    struct arena *wire = &sets[0]->wire;
+    struct reads_out out = {.partitions = array_begin(wire, ARRAY_BYTES),
+                            .keys = array_begin(wire, ARRAY_BYTES),
+                            .bodies = array_begin(wire, ARRAY_NUMBERS),
+                            .buckets = array_begin(wire, ARRAY_NUMBERS),
                             .last_bucket = -1,
-                            .scratch = buf_in(&s->wire)};
-    tree_each(&s->reads, put_read, &out);
-    struct params p = params_in(&s->wire);
+                            .scratch = buf_in(wire)};
+    for (size_t i = 0; i < count; i++) {
+        out.set = sets[i];
+        sets[i]->read_statement = conn_next(c);
+        tree_each(&sets[i]->reads, put_read, &out);
+    }
+    struct params p = params_in(wire);
     param_array(&p, &out.partitions);
     param_array(&p, &out.keys);
     param_array(&p, &out.bodies);
     param_array(&p, &out.buckets);
-    s->read_statement = conn_next(c);
     conn_send(c, STMT_GET, &p);
 }
 
@@ -224,9 +228,28 @@ static void send_scan(struct rowset *s, struct rowset_scan *scan, struct conn *c
 void rowset_send(struct rowset *s, struct conn *c)
 {
     if (s->read_count > 0)
-        send_reads(s, c);
+        rowset_send_together(&s, 1, c);
     for (size_t i = 0; i < s->scan_count; i++)
         send_scan(s, &s->scans[i], c);
+}
+
+struct doubt {
+    struct rowset *set;
+    struct tree *told;
+};
+
+static void doubt_row(void *arg, struct row *row)
+{
+    struct doubt *d = arg;
+    rowset_want(d->set, row_key(row), row->hot);
+    tree_insert(d->told, row_get(row));
+}
+
+void rowset_doubt(struct rowset *s, struct tree *told)
+{
+    struct doubt d = {s, told};
+    tree_each(&s->known, doubt_row, &d);
+    rowset_forget(s);
 }
 
 /* ---- what has come ---- */
@@ -290,6 +313,18 @@ static void take_scan(struct rowset *s, const struct rowset_scan *scan, const st
         }
     }
     add_range(s, from, to);
+}
+
+struct err rowset_receive_together(struct rowset **sets, size_t count, struct conn *c)
+{
+    struct reads_in in = {.conn = c};
+    unsigned statement = sets[0]->read_statement;
+    for (size_t i = 0; i < count; i++) {
+        in.set = sets[i];
+        tree_each(&sets[i]->reads, take_read, &in);
+        forget_wants(sets[i]);
+    }
+    return in.row == result_rows(c, statement) ? OK : err_new(ERR_CORRUPT);
 }
 
 struct err rowset_receive(struct rowset *s, struct conn *c)

@@ -60,6 +60,9 @@ void rowset_learn(struct rowset *s, struct row *row);
 /* Nothing is borrowed any more. */
 void rowset_settle(struct rowset *s);
 
+/* What is known is read again, and given to `told`, which is to compare it. */
+void rowset_doubt(struct rowset *s, struct tree *told);
+
 /* NULL: not known. */
 struct row *rowset_find(const struct rowset *s, struct str name, bool with_body);
 /* NULL: name is in none. */
@@ -76,6 +79,9 @@ static inline bool rowset_wants(const struct rowset *s)
 }
 /* Queues the statements for what is wanted. */
 void rowset_send(struct rowset *s, struct conn *c);
+/* The same of several sets that want rows alone, in one statement; and its results. */
+void rowset_send_together(struct rowset **sets, size_t count, struct conn *c);
+struct err rowset_receive_together(struct rowset **sets, size_t count, struct conn *c);
 /* Takes the results of the exchange. Some rows may have to be asked for again, in another way: then
  * something is still wanted. */
 struct err rowset_receive(struct rowset *s, struct conn *c);

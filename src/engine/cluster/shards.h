@@ -22,6 +22,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "engine/cluster/gather.h"
 #include "engine/cluster/pool.h"
 
 enum { SHARDS_MAX = 16, BUCKETS = 1024 };
@@ -46,6 +47,7 @@ struct shard {
     struct conn_target target;
     struct conn_pool updates;
     struct conn_pool views;
+    struct gather gather; /* of views that read rows alone */
     /* beat.c */
     struct conn *beat_conn; /* NULL: to be opened */
     _Atomic int64_t xmin;   /* all transactions before this one have ended, when last heard */

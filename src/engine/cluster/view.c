@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Views: read-only REPEATABLE READ transactions, one in each shard that is read. The first read
- * begins one, in the same round trip; its end is sent and not waited for. */
+/* Views: read-only REPEATABLE READ transactions, one in each shard that is read. What is read first
+ * is most often all that is read, and it needs no transaction (gather.h). The next read begins one
+ * in the same round trip, and reads again there what was read before; should that have changed, the
+ * function is run again. The end of a transaction is sent and not waited for. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -38,10 +40,20 @@ struct view_leg *view_leg_at(struct view *v, unsigned shard)
     return v->legs[shard];
 }
 
+/* What was read by a statement alone is confirmed in the transaction that begins. */
+static void doubt(struct view *v, struct view_leg *leg)
+{
+    if (leg->alone)
+        rowset_doubt(&leg->set, &v->guessed);
+    leg->alone = false;
+    leg->whole = true;
+}
+
 struct err view_ready(struct view *v, struct view_leg *leg)
 {
     if (leg->conn == NULL)
         TRY(conn_pool_take(&leg->shard->views, v->deadline, &leg->conn));
+    doubt(v, leg);
     if (!leg->begun)
         conn_send(leg->conn, STMT_BEGIN_VIEW, NULL);
     leg->sent = rowset_wants(&leg->set);
@@ -59,7 +71,17 @@ static void check_guess(void *arg, struct row *guessed)
 {
     const struct guess_check *g = arg;
     const struct row *row = rowset_find(&g->leg->set, row_key(guessed), false);
-    g->view->wrong |= row != NULL && (row->deleted || !str_eq(row_value(row), row_value(guessed)));
+    if (row == NULL || row == guessed)
+        return;
+    bool body = guessed->hot && row->hot; /* both with their bodies, if they have any */
+    g->view->wrong |= row->deleted != guessed->deleted ||
+                      !str_eq(row_value(row), row_value(guessed)) ||
+                      (body && !str_eq(row_body(row), row_body(guessed)));
+}
+
+static void check_guesses(struct view *v, const struct view_leg *leg)
+{
+    tree_each(&v->guessed, check_guess, &(struct guess_check){v, leg});
 }
 
 struct err view_exchange(struct view *v, struct view_leg *leg)
@@ -70,8 +92,7 @@ struct err view_exchange(struct view *v, struct view_leg *leg)
     v->moved |= leg->conn->fault == FAULT_MOVED;
     if (!err_is(error) && leg->sent) {
         error = rowset_receive(&leg->set, leg->conn);
-        if (!v->sure)
-            tree_each(&v->guessed, check_guess, &(struct guess_check){v, leg});
+        check_guesses(v, leg);
     }
     leg->sent = false;
     if (!err_is(error) && v->wrong)
@@ -79,8 +100,7 @@ struct err view_exchange(struct view *v, struct view_leg *leg)
     return error;
 }
 
-/* One round trip to all shards of which something is wanted. */
-static struct err fetch_once(struct view *v, bool *wanted)
+static struct err fetch_legs(struct view *v)
 {
     struct view_leg *asked[SHARDS_MAX];
     unsigned count = 0;
@@ -98,8 +118,38 @@ static struct err fetch_once(struct view *v, bool *wanted)
         struct err got = view_exchange(v, asked[i]);
         error = err_is(error) ? error : got;
     }
-    *wanted = count > 0;
     return error;
+}
+
+/* The first read of all: without a transaction. */
+static struct err fetch_alone(struct view *v, struct view_leg *leg)
+{
+    enum conn_fault fault;
+    struct err error =
+        gather_fetch(&leg->shard->gather, &leg->shard->views, &leg->set, v->deadline, &fault);
+    v->lost |= fault == FAULT_LOST;
+    v->moved |= fault == FAULT_MOVED;
+    leg->alone = true;
+    if (!err_is(error))
+        check_guesses(v, leg);
+    return !err_is(error) && v->wrong ? err_new(ERR_WOULD_BLOCK) : error;
+}
+
+/* One round trip to all shards of which something is wanted. */
+static struct err fetch_once(struct view *v, bool *wanted)
+{
+    struct view_leg *only = NULL;
+    unsigned wanting = 0;
+    for (unsigned i = 0; i < v->engine->shards.count; i++) {
+        if (v->legs[i] == NULL || !rowset_wants(&v->legs[i]->set))
+            continue;
+        only = v->legs[i];
+        wanting++;
+    }
+    *wanted = wanting > 0;
+    if (wanting == 1 && only->conn == NULL && !only->alone && !only->whole)
+        return fetch_alone(v, only);
+    return fetch_legs(v);
 }
 
 /* What is wanted in the sets. */
@@ -308,23 +358,33 @@ void view_follow(struct view *v)
     (void)nanosleep(&pause, NULL);
 }
 
+/* One run of the function, whose reads are then all confirmed; or something was wrong. */
+static struct err run_through(struct view *v, engine_fn *fn, void *arg)
+{
+    struct err error = fn(&v->base, arg);
+    txn_close_cursors(&v->base);
+    for (unsigned i = 0; i < v->engine->shards.count && v->keeps != NULL; i++)
+        if (v->legs[i] != NULL)
+            doubt(v, v->legs[i]); /* the state that is kept is that of a transaction */
+    struct err confirmed = v->wrong || v->lost || v->moved ? OK : view_fetch(v);
+    return err_is(confirmed) ? confirmed : error;
+}
+
 static struct err run_once(struct cluster_engine *e, struct str partition, engine_fn *fn, void *arg,
                            bool *again)
 {
     struct view v;
     view_init(&v, e, partition);
-    struct err error = fn(&v.base, arg);
-    txn_close_cursors(&v.base);
-    struct err confirmed = v.wrong || v.lost || v.moved ? OK : view_fetch(&v);
-    if (v.wrong && !v.lost && !v.moved) { /* in the same snapshot, of which more is known now */
+    struct err error = run_through(&v, fn, arg);
+    /* The second run goes by what was read since, the third by one transaction. */
+    for (unsigned i = 0; i < 2 && v.wrong && !v.lost && !v.moved; i++) {
         v.wrong = false;
         v.sure = true;
-        error = fn(&v.base, arg);
-        txn_close_cursors(&v.base);
-    } else if (err_is(confirmed)) {
-        error = confirmed;
+        tree_put(&v.guessed);
+        v.guessed.root = NULL;
+        error = run_through(&v, fn, arg);
     }
-    *again = v.moved || (v.lost && err_is(error));
+    *again = v.moved || v.wrong || (v.lost && err_is(error));
     if (v.keeps != NULL && !*again)
         hand_over(&v);
     bool moved = v.moved;
