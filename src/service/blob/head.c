@@ -168,6 +168,12 @@ bool blob_head_is_directory(struct str row, uint64_t *id)
 {
     struct reader r = reader_of(row);
     struct record_field field;
+    /* Nearly always at the beginning: the two bytes that a number of that field begins with. */
+    if (row.n > 2 && (unsigned char)row.p[0] == (FIELD_DIRECTORY << 1 | 0x80) && row.p[1] == 1) {
+        (void)read_raw(&r, 2);
+        *id = read_varint(&r) - 1;
+        return reader_ok(&r);
+    }
     while (record_next(&r, &field))
         if (field.number == FIELD_DIRECTORY) {
             *id = field.value - 1;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/keys.h"
 
+#include <endian.h>
+#include <string.h>
+
 #include "service/common/name.h"
 
 enum {
@@ -99,8 +102,8 @@ static void put_hex8(char *to, uint32_t value)
     x = (x & 0x000F000F000F000F) << 8 | (x >> 4 & 0x000F000F000F000F);
     uint64_t above = (x + 0x0606060606060606) >> 4 & 0x0101010101010101;
     x += 0x3030303030303030 + above * ('a' - '9' - 1);
-    for (unsigned i = 0; i < 8; i++) /* one store, whatever the machine's byte order */
-        to[i] = (char)(x >> (8 * i));
+    x = htole64(x);
+    memcpy(to, &x, sizeof x);
 }
 
 void blob_entry_name(struct buf *b, uint64_t directory, struct str last)
@@ -117,10 +120,12 @@ void blob_entry_name(struct buf *b, uint64_t directory, struct str last)
 void blob_key_entry(struct buf *b, uint64_t incarnation, uint64_t directory, struct str last)
 {
     static const struct blob_at base = {.item = BLOB_BASE};
-    buf_clear(b);
-    (void)buf_reserve(b, HEAD_PREFIX_BYTES + ID_HEX_MAX + 1 + last.n + 12);
-    buf_putc(b, 'h');
-    buf_put_be64(b, incarnation);
+    if (b->n < HEAD_PREFIX_BYTES) {
+        buf_putc(b, 'h');
+        buf_put_be64(b, incarnation);
+    }
+    b->n = HEAD_PREFIX_BYTES;
+    (void)buf_reserve(b, ID_HEX_MAX + 1 + last.n + 12);
     blob_entry_name(b, directory, name_to_key(b->arena, last));
     put_at(b, &base);
 }

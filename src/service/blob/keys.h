@@ -63,7 +63,8 @@ struct str blob_key_heads(struct arena *a, uint64_t incarnation, struct str name
 struct str blob_key_items(struct arena *a, uint64_t incarnation, struct str name);
 struct str blob_key_head(struct arena *a, uint64_t incarnation, struct str name,
                          const struct blob_at *at);
-/* The base's of an entry of a directory (path/tree.h), into a buffer that is cleared. */
+/* The base's of an entry of a directory (path/tree.h), into a buffer that is empty or has one of
+ * the same incarnation, which it replaces. */
 void blob_key_entry(struct buf *b, uint64_t incarnation, uint64_t directory, struct str last);
 /* "<id>/<last name>", as such an entry is named. */
 void blob_entry_name(struct buf *b, uint64_t directory, struct str last);
