@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The footer of a Parquet file: columns, rows, row groups. The footer is Thrift's compact protocol; only what is shown is kept.
+// The footer of a Parquet file: columns, rows, row groups, and where the first rows lie. The footer is Thrift's compact protocol; only
+// what is shown is kept.
 
 const TYPES = ['BOOLEAN', 'INT32', 'INT64', 'INT96', 'FLOAT', 'DOUBLE', 'BYTE_ARRAY', 'FIXED_LEN_BYTE_ARRAY'];
 const REPETITIONS = ['required', 'optional', 'repeated'];
@@ -8,7 +9,7 @@ const CONVERTED = ['UTF8', 'MAP', 'MAP_KEY_VALUE', 'LIST', 'ENUM', 'DECIMAL', 'D
 const FOOTER_MAX = 16 << 20;
 const DEPTH_MAX = 32;
 
-class Reader {
+export class Reader {
     constructor(bytes) {
         this.bytes = bytes;
         this.at = 0;
@@ -93,6 +94,16 @@ class Reader {
     }
 }
 
+/** Where the column's chunk of the first row group lies, and what is needed to read it; `reason`: why it cannot be read. */
+function place(element, depth, chunk) {
+    if (depth > 0 || element[3] === 2)
+        return { reason: 'they are nested' };
+    if (chunk === undefined)
+        return { reason: 'the footer does not say where they are' };
+    return { physical: element[1], length: element[2] ?? 0, scale: element[7] ?? 0, optional: element[3] === 1, codec: chunk[4],
+        from: Math.min(chunk[9], chunk[11] > 0 ? chunk[11] : chunk[9]), bytes: chunk[7] };
+}
+
 /** `read(from, to)` gives bytes of the file, both ends included. */
 export async function parquetSchema(size, read) {
     if (size < 12)
@@ -115,9 +126,9 @@ export async function parquetSchema(size, read) {
         if (element[5] > 0)
             stack.push({ name: element[4], left: element[5] });
         else
-            columns.push({ name, type: CONVERTED[element[6]] ?? TYPES[element[1]] ?? '?', repetition: REPETITIONS[element[3]] ?? '' });
+            columns.push({ name, type: CONVERTED[element[6]] ?? TYPES[element[1]] ?? '?', repetition: REPETITIONS[element[3]] ?? '', ...place(element, stack.length, footer[4]?.[0]?.[1]?.[columns.length]?.[3]) });
         while (stack.length > 0 && stack.at(-1).left === 0)
             stack.pop();
     }
-    return { rows: footer[3], groups: (footer[4] ?? []).length, createdBy: footer[6], columns };
+    return { firstGroupRows: footer[4]?.[0]?.[3], rows: footer[3], groups: (footer[4] ?? []).length, createdBy: footer[6], columns };
 }

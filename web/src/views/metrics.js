@@ -26,7 +26,9 @@ const PLOTS = [
     ['Bytes a second', 'bytes/s', [['in', rate('lazuli_request_body_bytes_total')], ['out', rate('lazuli_response_body_bytes_total')]]],
     ['Commits', '1/s', [['updates', rate('lazuli_updates_total')], ['commits', rate('lazuli_commits_total')]]],
     ['Flush of the journal', 'ms', [['p50', part('lazuli_journal_flush_duration_seconds', 0.5)], ['p99', part('lazuli_journal_flush_duration_seconds', 0.99)]]],
-    ['Open', 'count', [['connections', gauge('lazuli_connections_open')], ['SMB opens', gauge('lazuli_smb_opens')], ['SMB locks', gauge('lazuli_smb_locks')]]],
+    ['Open', '', [['connections', gauge('lazuli_connections_open')], ['SMB opens', gauge('lazuli_smb_opens')], ['SMB locks', gauge('lazuli_smb_locks')]]],
+    ['Refused by concurrency control, a second', 'requests/s', SERVICES.map((service) => [service, rate('lazuli_conflicts_total', (labels) => labels.service === service)])],
+    ['Leases held', '', ['container', 'blob', 'share', 'file'].map((kind) => [kind, gauge('lazuli_leases_held', (labels) => labels.kind === kind)])],
     ['Memory and processor', 'MiB, % of a core', [['resident MiB', (now) => sum(now, 'process_resident_memory_bytes') / (1 << 20)], ['CPU %', (now, before, seconds) => 100 * rate('process_cpu_seconds_total')(now, before, seconds)]]],
 ];
 
@@ -40,7 +42,7 @@ export function Plot({ title, unit, names, times, series }) {
         plot.current = new uPlot({
             width: box.current.clientWidth, height: 180, cursor: { y: false }, legend: { show: false },
             series: [{}, ...names.map((name, i) => ({ label: name, stroke: COLOURS[i], width: 1.5, spanGaps: true }))],
-            axes: [axis, { ...axis, size: 64 }],
+            axes: [{ ...axis, size: 34, values: (_, splits) => splits.map((at) => new Date(at * 1000).toLocaleTimeString('sv')) }, { ...axis, size: 64 }],
             // A minute at least, so that the first readings do not fill the width (and a single one not years); never below zero.
             scales: { x: { range: (u) => { const end = u.data[0].at(-1) ?? Date.now() / 1000; return [Math.min(u.data[0][0] ?? end, end - 60), end]; } }, y: { range: (_, min, max) => [0, Math.max(1, (max ?? 0) * 1.1)] } },
         }, [times, ...series], box.current);
@@ -50,7 +52,7 @@ export function Plot({ title, unit, names, times, series }) {
     }, []);
     useEffect(() => { plot.current?.setData([times, ...series]); }, [times.length, times.at(-1)]);
     const latest = series.map((values) => values.at(-1));
-    return html`<section class="card"><h3>${title}</h3><div class="plot" ref=${box} role="img" aria-label=${`${title} over time, ${unit}`}></div>
+    return html`<section class="card"><h3>${title}</h3><div class="plot" ref=${box} role="img" aria-label=${`${title} over time${unit ? `, ${unit}` : ''}`}></div>
         <table class="plain numbers"><caption class="hidden">${title} now</caption><tbody>${names.map((name, i) => html`<tr><th scope="row"><span class="swatch" style=${{ background: COLOURS[i] }}></span>${name}</th><td class="right">${latest[i] === null || latest[i] === undefined ? '–' : unit === 'bytes/s' ? `${bytes(latest[i])}/s` : `${latest[i].toLocaleString('en', { maximumFractionDigits: 2 })} ${unit.startsWith('MiB') ? '' : unit}`}</td></tr>`)}</tbody></table></section>`;
 }
 

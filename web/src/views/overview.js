@@ -39,6 +39,11 @@ function duration(seconds) {
     return seconds < 120 ? `${Math.round(seconds)} s` : seconds < 7200 ? `${Math.round(seconds / 60)} min` : seconds < 172800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86400)} days`;
 }
 
+/** Objects and their bytes; of a large store they are told when they have been counted. */
+function stored(now) {
+    return now.has('lazuli_objects') ? `${count(sum(now, 'lazuli_objects') + sum(now, 'lazuli_queue_messages'))} objects, ${bytes(sum(now, 'lazuli_objects_bytes'))}` : 'counting…';
+}
+
 /** The server in a few numbers, of the last seconds; nothing when its metrics may not be read from here. */
 function Pulse() {
     const [numbers, setNumbers] = useState(null);
@@ -56,7 +61,8 @@ function Pulse() {
         const ms = (seconds) => (seconds === null ? '–' : `${(seconds * 1000).toFixed(1)} ms`);
         setNumbers([
             ['Requests a second', rate().toFixed(1)], ['Failed a second', rate(({ status = '' }) => status.startsWith('5')).toFixed(1)], ['Median, 99 %', `${ms(part(0.5))}, ${ms(part(0.99))}`],
-            ['Requests in all', count(sum(now, 'lazuli_requests_total'))], ['Free on disk', bytes(sum(now, 'lazuli_disk_free_bytes'))], ['Memory', bytes(sum(now, 'process_resident_memory_bytes'))],
+            ['Requests in all', count(sum(now, 'lazuli_requests_total'))], ['Stored', stored(now)], ['Leases held', now.has('lazuli_leases_held') ? count(sum(now, 'lazuli_leases_held')) : '–'],
+            ['Free on disk', now.has('lazuli_disk_free_bytes') ? bytes(sum(now, 'lazuli_disk_free_bytes')) : 'in memory'], ['Memory', bytes(sum(now, 'process_resident_memory_bytes'))],
             ['Up for', duration(at - sum(now, 'process_start_time_seconds'))],
         ]);
     });

@@ -4,6 +4,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { parseCsv } from '../api/csv.js';
 import { parquetSchema } from '../api/parquet.js';
+import { parquetRows } from '../api/parquet_rows.js';
 import { bytes } from '../ui/format.js';
 import { html } from '../ui/html.js';
 import { Failure } from '../ui/parts.js';
@@ -61,8 +62,11 @@ export function Preview({ name, type, size, fetchPart }) {
                 url = URL.createObjectURL(new Blob([await answer.arrayBuffer()], { type: what.type }));
                 return { ...what, url };
             }
-            if (what.kind === 'parquet')
-                return { kind: 'parquet', ...await parquetSchema(size, async (from, to) => new Uint8Array(await (await fetchPart(from, to)).arrayBuffer())) };
+            if (what.kind === 'parquet') {
+                const read = async (from, to) => new Uint8Array(await (await fetchPart(from, to)).arrayBuffer());
+                const schema = await parquetSchema(size, read);
+                return { kind: 'parquet', ...schema, head: await parquetRows(schema, read) };
+            }
             const data = size === 0 ? new Uint8Array() : new Uint8Array(await (await fetchPart(0, Math.min(size, TEXT_BYTES) - 1)).arrayBuffer());
             if (isBinary(data))
                 return { kind: 'hex', text: hexDump(data) };
@@ -90,11 +94,21 @@ function view(shown, name) {
         const [head = [], ...rows] = parseCsv(shown.text, 200);
         return html`<table class="plain"><thead><tr>${head.map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead><tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody></table>`;
     }
-    case 'parquet': return html`<p>${shown.rows} rows in ${shown.groups} row groups${shown.createdBy ? `, written by ${shown.createdBy}` : ''}</p>
+    case 'parquet': return html`<p>${shown.rows} ${shown.rows === 1 ? 'row' : 'rows'} in ${shown.groups} row ${shown.groups === 1 ? 'group' : 'groups'}${shown.createdBy ? `, written by ${shown.createdBy}` : ''}</p>
+        ${parquetHead(shown.head)}
         <table class="plain"><caption>Columns</caption><thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Repetition</th></tr></thead>
         <tbody>${shown.columns.map((column) => html`<tr><td>${column.name}</td><td>${column.type}</td><td>${column.repetition}</td></tr>`)}</tbody></table>`;
     default: return html`<pre tabindex="0">${shown.text}</pre>`;
     }
+}
+
+/** The first rows; of columns that cannot be read, why. */
+function parquetHead(head) {
+    const read = head.filter(({ values }) => values);
+    const rows = Math.max(0, ...read.map(({ values }) => values.length));
+    return html`${rows > 0 && html`<div class="scroll head-rows" tabindex="0"><table class="plain"><caption>${rows === 1 ? 'The first row' : `The first ${rows} rows`}</caption><thead><tr>${read.map(({ name }) => html`<th scope="col">${name}</th>`)}</tr></thead>
+        <tbody>${Array.from({ length: rows }, (_, i) => html`<tr>${read.map(({ values }) => html`<td>${values[i] ?? html`<span class="quiet">null</span>`}</td>`)}</tr>`)}</tbody></table></div>`}
+        ${[...new Set(head.map(({ reason }) => reason).filter(Boolean))].map((reason) => html`<p class="quiet">Values that are not shown, as ${reason}: ${head.filter((one) => one.reason === reason).map(({ name }) => name).join(', ')}</p>`)}`;
 }
 
 function pretty(text) {
