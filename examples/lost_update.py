@@ -83,19 +83,22 @@ def race(*writes):
 def main():
     account = control("POST", "accounts", {})
     counter = Counter(account)
+    state = account["name"] + "-start"
     try:
         counter.blob("PUT", "/box", "restype=container")
 
         # 1. Last writer wins (rule B4): both add one, and one of the two is lost.
         counter.put(0)
-        (a, _), (b, _) = counter.read(), counter.read()
+        control("PUT", f"snapshots/{state}", {"account": account["name"]})
+        (a, at_first), (b, _) = counter.read(), counter.read()
         race(lambda: counter.put(b + 1, "bob"), lambda: counter.put(a + 1, "alice"))
         assert counter.read()[0] == 1
         print("without a condition: 0 + 1 + 1 = 1, an update is lost")
 
-        # 2. The cure (rule B2): If-Match, and whoever is refused reads again.
-        counter.put(0)
+        # 2. The cure (rule B2): If-Match, and whoever is refused reads again. From the same state: saved above, put back in milliseconds.
+        control("POST", f"snapshots/{state}/restore")
         (a, etag_a), (b, etag_b) = counter.read(), counter.read()
+        assert (a, etag_a) == (0, at_first), "all is as it was, ETags too"
         answers = race(lambda: counter.put(b + 1, "bob", etag_b), lambda: counter.put(a + 1, "alice", etag_a))
         assert answers == [412, 201], answers
         value, etag = counter.read()
@@ -116,6 +119,7 @@ def main():
         print("cut after the commit: the retry gets 412 and does not count twice")
     finally:
         control("PUT", "faults", [])
+        control("DELETE", f"snapshots/{state}")
         control("DELETE", f"accounts/{account['name']}")
 
 

@@ -370,31 +370,15 @@ static void put_lease(struct json_writer *w, struct admin_call *call, enum servi
     json_close(w, '}');
 }
 
-/* Those of files, which are not scanned for: what was told since the start. */
-static void put_file_leases(struct json_writer *w, struct admin_call *call)
+static void put_file_leases(struct json_writer *w, struct admin_call *call,
+                            const struct file_lease_inspect *in)
 {
-    enum { FILES_MAX = 1000 };
-    struct inspector *in = call->admin->rest->inspector;
-    struct inspector_lease *leases = mem_alloc(FILES_MAX * sizeof *leases);
-    size_t count =
-        in == NULL ? 0 : inspector_leases(in, call->account, SERVICE_FILE, leases, FILES_MAX);
-    for (size_t i = 0; i < count; i++) {
-        if (leases[i].object[0] == '\0')
-            continue; /* a share's is in its row */
-        json_open(w, '{');
-        put_text(w, "service", STR("file"));
-        put_text(w, "container", str_of(leases[i].container));
-        put_text(w, "object", str_of(leases[i].object));
-        put_text(w, "state", STR("leased"));
-        put_text(w, "duration", STR("infinite"));
-        put_time(w, "since", leases[i].at);
-        json_name(w, STR("madeBy"));
-        json_open(w, '{');
-        put_who(w, &leases[i].who);
-        json_close(w, '}');
-        json_close(w, '}');
-    }
-    free(leases);
+    for (size_t i = 0; i < in->count; i++)
+        put_lease(w, call, SERVICE_FILE,
+                  &(struct blob_leased){.container = in->leases[i].share,
+                                        .blob = in->leases[i].path,
+                                        .lease = in->leases[i].lease,
+                                        .etag = in->leases[i].etag});
 }
 
 static void put_leases(struct admin_call *call)
@@ -402,9 +386,14 @@ static void put_leases(struct admin_call *call)
     struct store *store = call->admin->rest->store;
     struct blob_inspect blobs = {.arena = call->x->arena, .account = call->account};
     struct file_inspect files = {.arena = call->x->arena, .account = call->account};
+    struct file_lease_inspect leased = {.arena = call->x->arena, .account = call->account};
     struct err error = store_read(store, STR("b/"), ENGINE_WAIT, blob_inspect_leases, &blobs);
     if (!err_is(error))
         error = file_inspect(store, &files);
+    leased.shares = files.shares;
+    leased.share_count = files.share_count;
+    if (!err_is(error))
+        error = file_inspect_leases(store, &leased);
     if (err_is(error)) {
         admin_pool_failed(call, error);
         return;
@@ -421,10 +410,10 @@ static void put_leases(struct admin_call *call)
             put_lease(&w, call, SERVICE_FILE,
                       &(struct blob_leased){.container = s->name, .lease = s->lease});
     }
-    put_file_leases(&w, call);
+    put_file_leases(&w, call, &leased);
     json_close(&w, ']');
     json_name(&w, STR("cut"));
-    json_bool(&w, blobs.cut || files.cut);
+    json_bool(&w, blobs.cut || files.cut || leased.cut);
     json_close(&w, '}');
 }
 

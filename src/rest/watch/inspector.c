@@ -40,7 +40,6 @@ struct inspector {
     bool explains;
     uint64_t conflicts[SERVICE_KIND_COUNT][RULE_COUNT];
     uint64_t checks[SERVICE_KIND_COUNT][CHECK_COUNT];
-    struct inspector_lease *leases;
     _Atomic int64_t watched_until_ms;
     struct writer *writers;
     struct writer *holders; /* of leases */
@@ -55,7 +54,6 @@ struct inspector *inspector_new(bool explains)
                                  INSPECTOR_REFUSALS, 0};
     in->rings[1] = (struct ring){mem_calloc(INSPECTOR_DONE, sizeof(struct inspector_event)),
                                  INSPECTOR_DONE, 0};
-    in->leases = mem_calloc(INSPECTOR_LEASES, sizeof *in->leases);
     in->writers = mem_calloc(INSPECTOR_WRITERS, sizeof *in->writers);
     in->holders = mem_calloc(INSPECTOR_LEASES, sizeof *in->holders);
     return in;
@@ -68,7 +66,6 @@ void inspector_free(struct inspector *in)
     (void)pthread_mutex_destroy(&in->lock);
     free(in->rings[0].events);
     free(in->rings[1].events);
-    free(in->leases);
     free(in->writers);
     free(in->holders);
     free(in);
@@ -527,33 +524,11 @@ static bool is_lease_op(const struct op *op)
     return strncmp(op->name, "Lease", 5) == 0;
 }
 
-static bool is_delete_op(const struct op *op)
-{
-    return strncmp(op->name, "Delete", 6) == 0;
-}
-
-/* The lease's place on the board; one that another object has is taken over. Under the lock. */
-static void note_lease(struct inspector *in, const struct inspector_event *e, bool gone)
-{
-    struct inspector_lease *l = &in->leases[e->hash % INSPECTOR_LEASES];
-    if (!gone) {
-        *l = (struct inspector_lease){
-            .service = e->service, .hash = e->hash, .at = e->at, .who = e->who};
-        memcpy(l->account, e->account, sizeof l->account);
-        memcpy(l->container, e->container, sizeof l->container);
-        memcpy(l->object, e->object, sizeof l->object);
-    } else if (l->hash == e->hash && strcmp(l->account, e->account) == 0) {
-        l->hash = 0;
-    }
-}
-
 static void note_lease_op(struct inspector *in, const struct rest_call *call,
                           const struct inspector_event *e)
 {
     struct str action = call_header(call, STR("x-ms-lease-action"));
-    bool released = str_ieq(action, STR("release"));
-    note_lease(in, e, released);
-    if (!released && !str_ieq(action, STR("break")))
+    if (!str_ieq(action, STR("release")) && !str_ieq(action, STR("break")))
         note_writer(in->holders, INSPECTOR_LEASES, e);
 }
 
@@ -568,8 +543,6 @@ static void note_write(struct inspector *in, const struct rest_call *call)
     } else {
         note_writer(in->writers, INSPECTOR_WRITERS, e);
         tell_refused(in, e);
-        if (is_delete_op(call->op))
-            note_lease(in, e, true);
     }
     (void)pthread_mutex_unlock(&in->lock);
 }
@@ -670,22 +643,6 @@ uint64_t inspector_failed_checks(struct inspector *in, enum service_kind service
     return failed;
 }
 
-size_t inspector_leases(struct inspector *in, struct str account, enum service_kind service,
-                        struct inspector_lease *out, size_t count_max)
-{
-    size_t count = 0;
-    (void)pthread_mutex_lock(&in->lock);
-    for (size_t i = 0; i < INSPECTOR_LEASES && count < count_max; i++) {
-        const struct inspector_lease *l = &in->leases[i];
-        if (l->hash != 0 && l->service == service && str_eq(account, str_of(l->account)))
-            out[count++] = *l;
-    }
-    (void)pthread_mutex_unlock(&in->lock);
-    for (size_t i = 0; i < count; i++)
-        clean_who(&out[i].who);
-    return count;
-}
-
 void inspector_forget(struct inspector *in, struct str account)
 {
     (void)pthread_mutex_lock(&in->lock);
@@ -693,8 +650,5 @@ void inspector_forget(struct inspector *in, struct str account)
         for (size_t i = 0; i < in->rings[r].size && i < in->rings[r].count; i++)
             if (!str_given(account) || str_eq(account, str_of(in->rings[r].events[i].account)))
                 in->rings[r].events[i].account[0] = '\0';
-    for (size_t i = 0; i < INSPECTOR_LEASES; i++)
-        if (!str_given(account) || str_eq(account, str_of(in->leases[i].account)))
-            in->leases[i].hash = 0;
     (void)pthread_mutex_unlock(&in->lock);
 }

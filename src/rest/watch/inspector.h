@@ -15,7 +15,7 @@ enum {
     INSPECTOR_REFUSALS = 10000,
     INSPECTOR_DONE = 4096,     /* writes, and reads while somebody looks */
     INSPECTOR_WRITERS = 32768, /* objects whose last writer is known; a power of two */
-    INSPECTOR_LEASES = 4096,   /* the same of leases */
+    INSPECTOR_LEASES = 4096,   /* the same of who took their lease */
     INSPECTOR_NAME_MAX = 160,
     INSPECTOR_WATCH_MS = 30000, /* for how long one look keeps reads being noted */
 };
@@ -101,17 +101,6 @@ struct inspector_event {
     struct inspector_maker maker;
 };
 
-/* A lease that was taken, renewed or changed since the start. */
-struct inspector_lease {
-    enum service_kind service;
-    uint64_t hash;
-    char account[ACCOUNT_NAME_MAX + 1];
-    char container[64 + 1];
-    char object[INSPECTOR_NAME_MAX + 1];
-    int64_t at;
-    struct inspector_who who;
-};
-
 struct inspector;
 /* `explains`: clients are told which event their refusal is. */
 struct inspector *inspector_new(bool explains);
@@ -171,9 +160,6 @@ struct inspector_name {
 /* Who holds the lease on an object; `known` is false when nobody knows. */
 struct inspector_maker inspector_lease_holder(struct inspector *in,
                                               const struct inspector_name *name);
-/* Those that are known of, of an account and service; copies count_max at most. */
-size_t inspector_leases(struct inspector *in, struct str account, enum service_kind service,
-                        struct inspector_lease *out, size_t count_max);
 /* The name's hash as events have it. */
 uint64_t inspector_hash(const struct inspector_name *name);
 /* Forgets all that is kept of an account, or of all (absent). */

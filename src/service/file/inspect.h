@@ -7,7 +7,12 @@
 #include "service/common/store.h"
 #include "service/file/opens/opens.h"
 
-enum { FILE_INSPECT_SHARES_MAX = 1000, FILE_INSPECT_OPENS_MAX = 1000 };
+enum {
+    FILE_INSPECT_SHARES_MAX = 1000,
+    FILE_INSPECT_OPENS_MAX = 1000,
+    FILE_INSPECT_LEASES_MAX = 1000,
+    FILE_INSPECT_ROWS = 200000, /* entries looked at for leases */
+};
 
 struct file_share_seen {
     struct str name;
@@ -18,6 +23,12 @@ struct file_share_seen {
 struct file_open_seen {
     struct str share;
     struct opens_info info; /* its texts are in the arena */
+};
+
+struct file_lease_seen {
+    struct str share, path;
+    struct lease lease;
+    int64_t etag;
 };
 
 struct file_inspect {
@@ -31,5 +42,18 @@ struct file_inspect {
 };
 /* Fills in shares and opens. Waits for the disk. */
 struct err file_inspect(struct store *store, struct file_inspect *in);
+
+struct file_lease_inspect {
+    struct arena *arena;
+    struct file_share_seen *shares; /* as file_inspect has found them */
+    size_t share_count;
+    struct str account;
+    struct file_lease_seen *leases; /* of files, those that are leased */
+    size_t count;
+    size_t rows; /* looked at */
+    bool cut;    /* there may be more */
+};
+/* Waits for the disk. */
+struct err file_inspect_leases(struct store *store, struct file_lease_inspect *in);
 
 #endif
