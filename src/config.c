@@ -88,6 +88,7 @@ const struct flag CONFIG_FLAGS[] = {
     {"--config", NULL, FLAG_TEXT, AT(config_file), 0, "FILE", "settings, one \"flag = value\" a line, without the dashes", .section = "Tests and tools"},
     {"--clock-file", NULL, FLAG_TEXT, AT(clock_file), 0, "FILE", "shift the server's time by the milliseconds in FILE (text or int64): tests of leases need not wait"},
     {"--follow", NULL, FLAG_BOOL, AT(follow), 0, NULL, "of `lazuli inspect`: wait for more", .action = true},
+    {"--timeline", NULL, FLAG_BOOL, AT(timeline), 0, NULL, "of `lazuli inspect`: who wrote and read, too", .action = true},
     {"--from", NULL, FLAG_TEXT, AT(migrate_from), 0, "DIR|cluster", "of `lazuli migrate`: the store to copy", .action = true},
     {"--to", NULL, FLAG_TEXT, AT(migrate_to), 0, "DIR|cluster", "of `lazuli migrate`: the new store", .action = true},
     {"--only", NULL, FLAG_TEXT, AT(only), 0, "PART,…", "of export, import and copy: blob, queue, table, file, or blob/NAME and so on", .action = true},
@@ -148,9 +149,10 @@ const struct command CONFIG_COMMANDS[] = {
     {"ctl", "account|accounts|reset|seed|clock|snapshot|fault|hold …", "test control of a server that runs with --test-control",
      "Asks the admin listener; LAZULI_TEST_CONTROL_TOKEN has the token, if one is needed. Without words\n"
      "that make sense it prints those that do.", "--admin-port --admin-host"},
-    {"inspect", "[--follow] [CONTAINER[/OBJECT]]", "the last conflicts of an account, and who caused them",
+    {"inspect", "[--timeline] [--follow] [CONTAINER[/OBJECT]]", "the last conflicts of an account, and who caused them",
      "Asks the admin listener, as the account of AZURE_STORAGE_ACCOUNT and AZURE_STORAGE_KEY, or else the\n"
-     "well-known one. --follow waits for more.", "--follow --admin-port --admin-host"},
+     "well-known one. --follow waits for more. --timeline tells of writers too and, from then on, of readers.",
+     "--follow --timeline --admin-port --admin-host"},
     {"config", "[FLAGS]", "print what is in force, and where each value comes from",
      "Prints a configuration file of all settings as the flags, the variables and --config FILE give\n"
      "them, each with its source. Nothing is started.", "--config"},

@@ -106,7 +106,8 @@ struct config {
     uint64_t container_retention_days;
     const char *blob_versioning; /* "on", "off", or the accounts whose blobs have versions */
     uint64_t cache_mib;
-    bool follow; /* of inspect */
+    bool follow;   /* of inspect */
+    bool timeline; /* the same */
     const char *migrate_from, *migrate_to;
     const char *only; /* of transfers */
     uint64_t parallel;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lazuli inspect [--follow] [RESOURCE]: the last refusals, and who made them so.
+/* lazuli inspect [--timeline] [--follow] [RESOURCE]: the last refusals, and who made them so.
  * lazuli inspect --explain ID: the one that an answer has named. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +79,7 @@ static void print_event(const struct pairs *p)
            STR_ARG(get(p, "operation")), STR_ARG(get(p, "container")));
     print_if(p, "/", "object");
     print_if(p, "  rule ", "rule");
+    print_if(p, "  ETag ", "etag");
     print_if(p, "\n    sent    ", "check");
     print_if(p, ": ", "sent");
     if (get(p, "met.etag").n > 0 || get(p, "met.lease").n > 0 || get(p, "met.holder").n > 0)
@@ -89,7 +90,7 @@ static void print_event(const struct pairs *p)
     print_if(p, ", ends in seconds: ", "met.leaseSecondsLeft");
     print_if(p, ", id sent: ", "met.leaseId");
     print_if(p, " ", "met.holder");
-    if (get(p, "madeBy.requestId").n > 0) {
+    if (get(p, "madeBy.operation").n > 0) {
         print_if(p, "\n    made by ", "madeBy.operation");
         print_age(p);
         print_if(p, ", request ", "madeBy.requestId");
@@ -99,9 +100,13 @@ static void print_event(const struct pairs *p)
         if (str_eq(get(p, "madeBy.current"), STR("false")))
             printf(" (the last writer known of; the state met is of another)");
     }
-    print_if(p, "\n    request ", "request.requestId");
+    /* An SMB client's has no id. */
+    printf(
+        "\n    request %.*s",
+        STR_ARG(get(p, "request.requestId").n > 0 ? get(p, "request.requestId") : STR("by SMB")));
     print_if(p, ", client's id ", "request.clientRequestId");
     print_if(p, ", ", "request.userAgent");
+    print_if(p, " from ", "request.address");
     putchar('\n');
 }
 
@@ -133,6 +138,8 @@ static struct str path_of(const struct config *config, struct arena *arena, uint
     buf_printf(&path, "/api/v1/inspect/events?after=%llu&limit=1000", (unsigned long long)after);
     if (wait)
         buf_printf(&path, "&wait=%d", FOLLOW_SECONDS);
+    if (config->timeline)
+        buf_put(&path, STR("&kind=refusal,write,read"));
     if (config->operand_count > 0 && config->explain) {
         buf_put(&path, STR("&id="));
         uri_encode(&path, str_of(config->operands[0]), URI_KEEP_NONE);

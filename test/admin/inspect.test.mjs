@@ -287,6 +287,8 @@ test('lazuli inspect prints the same, and follows', async () => {
     assert.equal(once_.status, 0, once_.stderr);
     assert.match(once_.stdout, /412 ConditionNotMet PutBlob \/\w+\/shown +rule B2/);
     assert.match(once_.stdout, /made by PutBlob, .*printed\/1 from 127\.0\.0\.1/);
+    const timeline = spawnSync(BIN, ['inspect', '--timeline', `${container}/shown`, ...flags], { encoding: 'utf8', timeout: 30000 });
+    assert.match(timeline.stdout, /201 write PutBlob \/\w+\/shown +ETag "0x\w+"\n +request .*printed\/1 from 127\.0\.0\.1\n.* 412 ConditionNotMet PutBlob/);
     const follower = spawn(BIN, ['inspect', '--follow', `${container}/followed`, ...flags]);
     let seen = '';
     follower.stdout.setEncoding('utf8').on('data', (text) => { seen += text; });
