@@ -25,6 +25,9 @@ static void put_committer(struct metric_text *m, const struct engine_stats *s)
     metric_single(m, "lazuli_updates", METRIC_COUNTER, "Update transactions committed.",
                   (double)s->updates);
     metric_single(m, "lazuli_commits", METRIC_COUNTER, "Group commits.", (double)s->commits);
+    if (s->round_trips > 0)
+        metric_single(m, "lazuli_engine_round_trips", METRIC_COUNTER,
+                      "Round trips to the database.", (double)s->round_trips);
     metric_single(m, "lazuli_commit_queue_updates", METRIC_GAUGE,
                   "Updates that wait for the committer.", (double)s->queued);
     put_histogram(m, "lazuli_commit_batch_updates", "Updates that shared a commit.",

@@ -15,6 +15,7 @@ struct engine_stats {
     int64_t held_us;                        /* time of the current turn; 0: waiting for updates */
     const struct histogram *turn_cpu_us;    /* CPU time of one turn */
     uint64_t updates, commits;
+    uint64_t round_trips;                       /* to other servers; 0: the engine has none */
     uint64_t queued;                            /* updates that wait for the committer */
     uint64_t segments;                          /* files, or chunks of memory */
     uint64_t segment_bytes;                     /* really allocated */

@@ -21,6 +21,7 @@ static void cluster_stats(struct engine *engine, struct engine_stats *out)
     struct cluster_engine *e = cluster_of(engine);
     out->commit_updates = &e->commit_updates;
     out->turn_us = &e->turn_us;
+    out->round_trips = atomic_load(&e->trips);
     pthread_mutex_lock(&e->line.lock);
     out->queued = e->line.queued;
     pthread_mutex_unlock(&e->line.lock);
