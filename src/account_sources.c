@@ -122,6 +122,23 @@ static int mark_hierarchical(const struct config *config, struct accounts *accou
     return status;
 }
 
+/* An account may be added later, so that is no error. */
+static void warn_of_versioning(const struct config *config, struct accounts *accounts)
+{
+    struct str list =
+        config->blob_versioning == NULL ? STR("off") : str_of(config->blob_versioning);
+    if (str_eq(list, STR("on")) || str_eq(list, STR("off")))
+        return;
+    while (str_given(list)) {
+        struct str name = str_trim(str_cut(&list, ','));
+        struct account *account = accounts_get(accounts, name);
+        if (account == NULL)
+            log_line(LOG_WARN, "--blob-versioning: '%.*s' is neither on, off nor an account here",
+                     STR_ARG(name));
+        account_put(account);
+    }
+}
+
 /* ---- again ---- */
 
 /* Those of the file alone; NULL, with a line in the log, when it is not well-formed. */
@@ -229,6 +246,8 @@ int account_sources_load(const struct config *config, struct registry *registry)
         status = add_well_known(registry->accounts);
     if (status == 0)
         status = mark_hierarchical(config, registry->accounts);
+    if (status == 0)
+        warn_of_versioning(config, registry->accounts);
     if (status != 0)
         return status;
     registry->from_file = read_apart(config);

@@ -262,6 +262,8 @@ int serve(const struct config *config, const char *server_name)
         notify_manager("READY=1");
         status = run(s);
     }
+    if (status == 0 && atomic_load(&s->seed_failed))
+        status = 1;
     struct announce_ports ports = s->ports;
     bool closes = s->draining;
     release(s);

@@ -330,6 +330,31 @@ static void tell_counts(const struct transfer *t, const struct progress *p, cons
         (void)fprintf(stderr, "the archive ends early: what is whole of it was taken\n");
 }
 
+/* "blob", "table/NAME", …: anything else would pick nothing. */
+static bool is_part(struct str part)
+{
+    static const struct str SERVICES[] = {STR_INIT("blob"), STR_INIT("queue"), STR_INIT("table"),
+                                          STR_INIT("file")};
+    struct str service = str_cut(&part, '/');
+    bool named = str_given(part) ? part.n > 0 && str_find(part, '/', 0) == part.n : true;
+    for (unsigned i = 0; i < 4; i++)
+        if (str_eq(service, SERVICES[i]))
+            return named;
+    return false;
+}
+
+/* Nothing was found of containers, queues, tables or shares that were asked for by their names. */
+static bool found_nothing(const struct transfer *t)
+{
+    uint64_t sum = t->counts.resumed;
+    bool by_name = t->selection.count > 0;
+    for (size_t i = 0; i < t->selection.count; i++)
+        by_name = by_name && str_find(t->selection.parts[i], '/', 0) < t->selection.parts[i].n;
+    for (unsigned i = ITEM_CONTAINER; i < ITEM_KINDS; i++)
+        sum += t->counts.crew.done[i];
+    return by_name && sum == 0;
+}
+
 static bool prepare(const struct config *config, struct transfer *t, struct progress *p)
 {
     struct str rest = str_of(config->only);
@@ -342,8 +367,11 @@ static bool prepare(const struct config *config, struct transfer *t, struct prog
         t->progress = progress_show;
     while (str_given(rest)) {
         struct str part = str_cut(&rest, ',');
-        if (t->selection.count == SELECTION_MAX)
+        if (t->selection.count == SELECTION_MAX || !is_part(part)) {
+            (void)complain("--only", "takes blob, queue, table and file, or one of their names as "
+                                     "in blob/NAME, with commas between");
             return false;
+        }
         t->selection.parts[t->selection.count++] = part;
     }
     return true;
@@ -356,6 +384,8 @@ static int finish(const struct transfer *t, struct progress *p, const char *what
     if (err_is(error))
         return error.detail != NULL ? complain(what, error.detail) : complain_err(what, error);
     tell_counts(t, p, did);
+    if (found_nothing(t))
+        return complain("--only", "there is nothing of that name");
     return t->counts.crew.failed == 0 && !t->counts.cut_off ? 0 : 1;
 }
 
@@ -417,8 +447,10 @@ int transfer_export_command(const struct config *config)
     struct transfer t;
     struct progress progress;
     const char *from = other_end(config);
-    if (from == NULL || !prepare(config, &t, &progress))
+    if (from == NULL)
         return complain("export", "takes a file, and what to export: export FILE [FROM]");
+    if (!prepare(config, &t, &progress))
+        return 1;
     struct end *end = MEM_NEW(struct end);
     struct err error = open_end(end, config, from, true);
     t.of = sum_of(&t, "export", end, NULL);
@@ -435,9 +467,11 @@ int transfer_import_command(const struct config *config)
     struct transfer t;
     struct progress progress;
     const char *to = other_end(config);
-    if (to == NULL || !prepare(config, &t, &progress))
+    if (to == NULL)
         return complain("import", "takes an archive and where to: import FILE [TO], or "
                                   "import azurite FOLDER [DIR]");
+    if (!prepare(config, &t, &progress))
+        return 1;
     if (strcmp(config->operands[0], "-") != 0 && access(config->operands[0], R_OK) != 0)
         return complain_err(config->operands[0], err_cause(ERR_IO, errno));
     struct end *end = MEM_NEW(struct end);
@@ -501,8 +535,10 @@ int transfer_copy_command(const struct config *config)
 {
     struct transfer t;
     struct progress progress;
-    if (config->operand_count != 2 || !prepare(config, &t, &progress))
+    if (config->operand_count != 2)
         return complain("copy", "takes two servers, by connection strings: copy FROM TO");
+    if (!prepare(config, &t, &progress))
+        return 1;
     struct end *from = MEM_NEW(struct end);
     struct end *to = MEM_NEW(struct end);
     struct err error = open_end(from, config, config->operands[0], true);

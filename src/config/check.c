@@ -58,6 +58,8 @@ void config_check(const struct config *c)
                            "--in-memory: data is on disk");
     if (c->engine != CONFIG_ENGINE_CLUSTER && (c->rows != NULL || c->extents != NULL))
         log_line(LOG_WARN, "--rows and --extents mean nothing without --engine cluster");
+    if (!c->test_control && c->test_control_token != NULL)
+        log_line(LOG_WARN, "--test-control-token means nothing without --test-control");
     if (c->azurite != NULL)
         log_line(
             LOG_INFO,

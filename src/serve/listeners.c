@@ -114,6 +114,7 @@ static void *seed_at_start(void *arg)
     if (err_is(error)) {
         log_line(LOG_ERROR, "--seed %s: %.*s", s->config->seed,
                  STR_ARG(str_given(why) ? why : str_of(err_message(error.code))));
+        atomic_store(&s->seed_failed, true);
         (void)kill(getpid(), SIGTERM);
     } else {
         log_line(LOG_INFO, "seeded from %s", s->config->seed);

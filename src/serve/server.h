@@ -44,6 +44,7 @@ struct server {
     struct seed_target seed;
     pthread_t seeder;
     bool seeding;
+    atomic_bool seed_failed;        /* the server ends, and says so by its status */
     struct http_server *admin_http; /* NULL: off */
     struct smb_server *smb;
     struct address_counts *addresses; /* of both */

@@ -123,6 +123,15 @@ test('settings that hardly go together are warned of', async () => {
     await disk.stop();
 });
 
+test('a seed that is not there ends the server with a status of its own, and versions of no account are warned of', async () => {
+    const seeded = spawn(BIN, ['--in-memory', '--blob-port', '0', ...OFF, '--seed', 'no-such-file'], { cwd: folder, stdio: 'ignore' });
+    assert.deepEqual(await once(seeded, 'exit'), [1, null]);
+    const server = await start(['--in-memory', '--blob-port', '0', ...OFF, '--blob-versioning', 'true', '--test-control-token', 'x']);
+    assert.match(server.err, /--blob-versioning: 'true' is neither on, off nor an account here/);
+    assert.match(server.err, /--test-control-token means nothing without --test-control/);
+    await server.stop();
+});
+
 test('port 0 picks a free one, and the start lines, the log and --ports-file say which', async () => {
     const file = join(folder, 'ports.json');
     const server = await start(['--in-memory', '--blobPort', '0', '--queuePort=0', '--tablePort', 'off', '--file-port', '0',

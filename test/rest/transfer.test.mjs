@@ -315,3 +315,15 @@ test('a copy of a folder to one account says which', { timeout: 120000 }, async 
     assert.equal(done.code, 1);
     assert.match(done.err, /several accounts/);
 });
+
+test('--only that picks nothing says so', { timeout: 120000 }, async () => {
+    const [server] = await servers(1);
+    await (await server.blobs()).getContainerClient('pictures').create();
+    for (const only of ['blobs', 'Blob', ' blob', '', 'blob,,table', 'blob/', 'blob/pictures/x', 'blob/nosuch', 'blob/nosuch,table/none']) {
+        const done = await start(['export', at('only.tar'), server.connectionString(), '--only', only]).ended;
+        assert.equal(done.code, 1, `'${only}': ${done.err}`);
+        assert.match(done.err, /--only/);
+    }
+    for (const only of ['blob', 'queue', 'blob/pictures', 'blob/pictures,table/none'])
+        await command(['export', at('only.tar'), server.connectionString(), '--only', only]);
+});
