@@ -23,6 +23,7 @@ void arena_init(struct arena *a, size_t limit)
 
 void arena_init_in(struct arena *a, size_t limit, char *room, size_t room_bytes)
 {
+    assert(room != NULL || room_bytes == 0);
     *a = (struct arena){.limit = limit, .next = room, .end = room + room_bytes};
 }
 
@@ -61,6 +62,7 @@ void arena_release(struct arena *a)
 /* Large requests get a block of their own, so that the rest of the current one stays in use. */
 static char *arena_take(struct arena *a, size_t size)
 {
+    assert(a->next <= a->end);
     a->used += size;
     if (a->used > a->limit)
         a->over_limit = true;

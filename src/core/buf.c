@@ -35,6 +35,7 @@ void buf_clear(struct buf *b)
 
 char *buf_grow(struct buf *b, size_t more)
 {
+    assert(b->n <= b->capacity);
     size_t need = b->n + more;
     assert(need >= more);
     size_t capacity = b->capacity == 0 ? BUF_FIRST_BYTES : b->capacity * 2;
@@ -76,6 +77,7 @@ void buf_put_i64(struct buf *b, int64_t value)
 
 void buf_put_hex(struct buf *b, struct str bytes)
 {
+    assert(bytes.n <= SIZE_MAX / 2);
     static const char digits[] = "0123456789abcdef";
     char *out = buf_reserve(b, bytes.n * 2);
     for (size_t i = 0; i < bytes.n; i++) {
@@ -88,6 +90,7 @@ void buf_put_hex(struct buf *b, struct str bytes)
 
 void buf_put_utf8(struct buf *b, uint32_t c)
 {
+    assert(c <= 0x10FFFF);
     if (c < 0x80) {
         buf_putc(b, (char)c);
         return;

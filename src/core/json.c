@@ -308,6 +308,7 @@ static void before_value(struct json_writer *w)
 
 void json_open(struct json_writer *w, char bracket)
 {
+    assert(bracket == '{' || bracket == '[');
     before_value(w);
     buf_putc(w->out, bracket);
     w->comma = false;
@@ -315,6 +316,7 @@ void json_open(struct json_writer *w, char bracket)
 
 void json_close(struct json_writer *w, char bracket)
 {
+    assert(bracket == '}' || bracket == ']');
     buf_putc(w->out, bracket);
     w->comma = true;
 }

@@ -13,6 +13,7 @@
 struct err engine_view(struct engine *e, struct str partition, enum engine_wait wait, engine_fn *fn,
                        void *arg)
 {
+    assert(fn != NULL);
     assert(partition.n <= ENGINE_PARTITION_MAX);
     return e->ops->view(e, partition, wait, fn, arg);
 }
@@ -287,6 +288,7 @@ struct err cursor_open(struct txn *t, struct str prefix, struct cursor **out)
 
 struct err cursor_open_range(struct txn *t, struct str from, struct str to, struct cursor **out)
 {
+    assert(str_cmp(from, to) <= 0 || to.n == 0);
     return cursor_opened(t, t->ops->cursor_open(t, from, to, out), out);
 }
 
@@ -307,6 +309,7 @@ struct err cursor_open_across(struct txn *t, struct str prefix, struct str parti
 
 struct err cursor_seek(struct cursor *c, struct str key)
 {
+    assert(key.n <= ENGINE_KEY_MAX);
     return c->ops->seek(c, key);
 }
 
@@ -328,6 +331,7 @@ struct err cursor_skip(struct cursor *c, struct str skip)
 
 struct err cursor_seek_before(struct cursor *c, struct str key)
 {
+    assert(key.n <= ENGINE_KEY_MAX);
     return c->ops->seek_before(c, key);
 }
 
@@ -378,11 +382,13 @@ void extent_abandon(struct extent_writer *w)
 
 void extent_discard(struct engine *e, const struct extent *x)
 {
+    assert(x->length > 0);
     e->ops->extent_discard(e, x);
 }
 
 struct err txn_extent(struct txn *t, enum extent_change change, const struct extent *x)
 {
+    assert(x->length > 0);
     assert(t->writable);
     if (t->recorder == NULL || change != EXTENT_DROP)
         return t->ops->extent(t, change, x);

@@ -123,6 +123,7 @@ void http_conn_abandon(struct http_conn *c)
 
 void http_conn_linger(struct http_conn *c)
 {
+    assert(c->call == NULL);
     stream_finish(&c->stream);
     http_conn_set_state(c, CONN_LINGER);
 }

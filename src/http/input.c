@@ -27,6 +27,7 @@ void http_input_keep(struct http_conn *c)
 
 static void input_skip(struct http_conn *c, size_t n)
 {
+    assert(n <= c->in.n);
     c->in = str_from(c->in, n);
 }
 
@@ -118,6 +119,7 @@ static struct str call_keep_head(struct http_call *call, struct str head)
 
 static bool begin_call(struct http_conn *c, size_t head_length)
 {
+    assert(c->call == NULL && head_length <= c->in.n);
     struct http_call *call = http_call_take(c);
     struct http_request *request = &call->x.request;
     struct str head = call_keep_head(call, str_head(c->in, head_length));
@@ -197,6 +199,7 @@ static size_t body_appetite(const struct http_conn *c)
 
 bool http_step_body(struct http_conn *c)
 {
+    assert(c->call != NULL && c->state == CONN_BODY);
     struct http_call *call = c->call;
     if (call->replied) {
         http_conn_set_state(c, CONN_SEND);
@@ -248,6 +251,7 @@ void http_body_resume(struct http_exchange *x)
 
 bool http_step_discard(struct http_conn *c)
 {
+    assert(c->call == NULL);
     if (c->body_left == 0) {
         http_conn_set_state(c, CONN_HEAD);
         return true;

@@ -155,6 +155,7 @@ void http_out_begin(struct http_call *call, const struct http_response *response
 
 void http_reply(struct http_exchange *x, const struct http_response *response)
 {
+    assert(response->status >= 200 && response->status <= 599);
     struct http_call *call = (struct http_call *)x;
     assert(!call->replied);
     http_out_begin(call, response);
@@ -370,6 +371,7 @@ static bool end_of_reply(struct http_conn *c)
 
 bool http_step_send(struct http_conn *c)
 {
+    assert(c->call != NULL && c->state == CONN_SEND);
     struct http_call *call = c->call;
     switch (c->gone && !call->out.waiting ? SENT_FAILED : out_advance(c, &call->out)) {
     case SENT_ALL:

@@ -51,6 +51,7 @@ static void list_clear(struct task_list *list)
 
 static void list_add(struct task_list *list, struct loop_task *task)
 {
+    assert(task->run != NULL);
     task->next = NULL;
     *list->last = task;
     list->last = &task->next;
@@ -112,6 +113,7 @@ void loop_stop(struct loop *l)
 
 void loop_post(struct loop *l, struct loop_task *task)
 {
+    assert(task->run != NULL);
     struct loop_task *top = atomic_load_explicit(&l->mailbox, memory_order_relaxed);
     do
         task->next = top;
@@ -145,6 +147,7 @@ int64_t loop_now_us(const struct loop *l)
 
 static void heap_place(struct loop *l, size_t at, struct loop_timer *timer)
 {
+    assert(at >= 1 && at < l->heap_capacity);
     l->heap[at] = timer;
     timer->heap_index = at;
 }
@@ -182,6 +185,7 @@ static void heap_settle(struct loop *l, size_t at, struct loop_timer *timer)
 
 void loop_timer_set(struct loop *l, struct loop_timer *timer, int64_t after_ms)
 {
+    assert(timer->fire != NULL && timer->heap_index <= l->heap_count);
     timer->due_ms = l->now_ms + (after_ms > 0 ? after_ms : 0);
     if (timer->heap_index != 0) {
         heap_settle(l, timer->heap_index, timer);
@@ -231,6 +235,7 @@ static struct err loop_control(struct loop *l, int op, struct loop_watch *watch,
 
 struct err loop_watch_add(struct loop *l, struct loop_watch *watch, uint32_t events)
 {
+    assert(watch->fd >= 0 && watch->ready != NULL);
     return loop_control(l, EPOLL_CTL_ADD, watch, events);
 }
 

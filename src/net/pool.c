@@ -75,6 +75,7 @@ struct err pool_new_nice(unsigned threads, int niceness, struct pool **out)
 
 void pool_post(struct pool *p, struct loop_task *task)
 {
+    assert(task->run != NULL);
     task->next = NULL;
     (void)pthread_mutex_lock(&p->lock);
     assert(!p->stopping);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net/stream.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/sendfile.h>
@@ -13,6 +14,7 @@ enum { TLS_FIRST_BYTE = 0x16 }; /* a record of the handshake; no method of HTTP 
 
 void stream_init(struct stream *s, int fd, struct tls *tls)
 {
+    assert(fd >= 0);
     *s = (struct stream){.fd = fd, .offered = tls, .may_recv = true, .may_send = true};
 }
 
@@ -66,6 +68,7 @@ static ssize_t stream_settle(struct stream *s)
 
 ssize_t stream_recv(struct stream *s, char *into, size_t size)
 {
+    assert(s->fd >= 0 && size > 0);
     if (s->offered != NULL) {
         ssize_t settled = stream_settle(s);
         if (settled != 1)
@@ -93,6 +96,7 @@ static ssize_t stream_sent(struct stream *s, ssize_t sent)
 
 ssize_t stream_send(struct stream *s, const struct iovec *parts, size_t count, bool more)
 {
+    assert(s->fd >= 0 && count > 0);
     if (s->session != NULL)
         return tls_send(s, parts, count);
     /* sendmsg does not change what the iovec points to; its type just cannot say so. */
@@ -108,6 +112,7 @@ ssize_t stream_send(struct stream *s, const struct iovec *parts, size_t count, b
 
 ssize_t stream_send_file(struct stream *s, int fd, int64_t offset, size_t length)
 {
+    assert(s->fd >= 0 && fd >= 0 && offset >= 0);
     if (s->session != NULL)
         return tls_send_file(s, fd, offset, length);
     off_t at = offset;

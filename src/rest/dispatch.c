@@ -115,6 +115,7 @@ static void finish(struct run *r, struct err outcome)
 
 void dispatch_run(struct dispatch *d)
 {
+    assert(d->call.op != NULL && !d->replied);
     struct rest_call *call = &d->call;
     struct run_txn txn = {.partition = call->partition, .fn = call->op->run, .arg = call->args};
     struct err error = OK;
@@ -141,6 +142,7 @@ void dispatch_run(struct dispatch *d)
 
 void dispatch_begin(struct dispatch *d, struct err error)
 {
+    assert(!d->replied);
     if (!err_is(error))
         error = run_check(&d->call.run);
     if (error.code == ERR_CLIENT_GONE)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/reply.h"
 
+#include <assert.h>
+
 #include "core/guid.h"
 #include "core/json.h"
 #include "core/log.h"
@@ -42,6 +44,7 @@ void reply_common_headers(struct rest_call *call, struct buf *headers)
 
 void reply_success_headers(struct rest_call *call)
 {
+    assert(call->op != NULL);
     reply_common_headers(call, &call->headers);
     cors_put_headers(call, &call->headers);
     if (call->structured)
@@ -192,6 +195,7 @@ void reply_error_body(struct rest_call *call, struct err error, struct buf *head
 
 void reply_error(struct rest_call *call, struct err error)
 {
+    assert(err_is(error));
     int status = call->forced_status != 0 ? call->forced_status : err_http_status(error.code);
     if (status >= 500)
         log_line(LOG_ERROR, "%s %s failed: error %d, cause %d",

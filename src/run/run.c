@@ -59,6 +59,7 @@ static void work_in_pool(struct loop_task *task)
 
 void run_in_pool(struct run *r, struct pool *pool, run_work *work, run_step *then)
 {
+    assert(pool != NULL && work != NULL);
     struct err refused = run_check(r);
     if (err_is(refused)) {
         then(r, refused);
@@ -85,6 +86,7 @@ void run_view_in_pool(struct run *r, const struct run_txn *txn, run_step *then)
 
 static struct err view_here(struct run *r, const struct run_txn *txn)
 {
+    assert(txn->fn != NULL);
     assert(r->place == RUN_HERE);
     TRY(run_check(r));
     return store_read(r->store, txn->partition, ENGINE_NOWAIT, txn->fn, txn->arg);
@@ -150,6 +152,7 @@ static void updated(struct run *r, struct err outcome)
 
 static void submit(struct run *r, run_step *then)
 {
+    assert(txn->fn != NULL && txn->partition.n > 0);
     struct err refused = run_check(r);
     if (err_is(refused)) {
         then(r, refused);
@@ -330,6 +333,7 @@ static void delay_over(struct run *r)
 
 void run_delay(struct run *r, int64_t ms, run_step *then)
 {
+    assert(ms >= 0);
     struct run_wait wait = {
         .until_ms = loop_now_ms(r->loop) + ms, .take_back = nobody_wakes, .over = delay_over};
     run_expect_wake(r);
@@ -340,6 +344,7 @@ void run_delay(struct run *r, int64_t ms, run_step *then)
 
 void run_on(struct run *r, struct loop *loop, run_step *then)
 {
+    assert(loop != NULL);
     begin(r, RUN_MOVING, then);
     r->loop = loop;
     post_back(r, OK);

@@ -71,6 +71,7 @@ static void conn_free_if_idle(struct smb_conn *c)
 void smb_conn_work_done(struct smb_conn *c)
 {
     assert(c->under_way > 0);
+    assert(c->under_way > 0);
     c->under_way--;
     conn_free_if_idle(c);
 }

@@ -28,6 +28,7 @@ static struct err off_loop(struct run *r)
 
 void smb_in_pool(struct smb_request *q, struct err (*work)(struct smb_request *q), smb_then *then)
 {
+    assert(work != NULL && then != NULL);
     q->off_loop = work;
     q->then = then;
     run_in_pool(&q->run, q->run.pool, off_loop, go_on);
@@ -45,6 +46,7 @@ void smb_view_in_pool(struct smb_request *q, engine_fn *fn, void *args, smb_then
 void smb_view_of(struct smb_request *q, struct str partition, engine_fn *fn, void *args,
                  smb_then *then)
 {
+    assert(fn != NULL && then != NULL);
     struct run_txn txn = {.partition = partition, .fn = fn, .arg = args};
     q->then = then;
     run_view(&q->run, &txn, go_on);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "smb/window.h"
 
+#include <assert.h>
 #include <string.h>
 
 void smb_window_init(struct smb_window *w)
@@ -22,6 +23,7 @@ static uint64_t bit_of(uint64_t id)
 /* Used ids at the window's low end leave it. */
 static void slide(struct smb_window *w)
 {
+    assert(w->granted <= SMB_CREDITS_MAX);
     while (w->granted > 0 && (*word_of(w, w->low) & bit_of(w->low)) != 0) {
         *word_of(w, w->low) &= ~bit_of(w->low);
         w->low++;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/account/registry.h"
 
+#include <assert.h>
 #include <openssl/crypto.h>
 
 #include "core/base64.h"
@@ -29,6 +30,7 @@ const struct record_type ACCOUNT_RECORD = RECORD_TYPE(struct row, MEMBERS);
 
 static struct str encode(struct arena *arena, const struct row *row)
 {
+    assert(row->deleted || str_given(row->keys[0]));
     struct buf b = buf_in(arena);
     record_write(&b, &ACCOUNT_RECORD, row);
     return buf_str(&b);

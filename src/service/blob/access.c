@@ -355,6 +355,7 @@ static struct err check_hierarchical(const struct blob *blob)
 
 struct err blob_save_unchanged(struct txn *t, struct blob *blob)
 {
+    assert(blob->container.incarnation != 0 && blob->key.n > 0);
     TRY(check_hierarchical(blob));
     TRY(index_tags(t, blob, blob->head.deleted != 0 ? STR_NONE : blob->head.tags));
     TRY(blob_index_times(t, blob, &blob->head));
@@ -381,6 +382,7 @@ struct err blob_save_written(struct txn *t, struct blob *blob)
 
 struct err blob_forget(struct txn *t, struct blob *blob)
 {
+    assert(blob->key.n > 0);
     TRY(index_tags(t, blob, STR_NONE));
     TRY(blob_index_times(t, blob, NULL));
     return txn_del(t, blob->key);
@@ -488,6 +490,7 @@ static struct err remove_small(struct txn *t, uint64_t incarnation, const struct
 
 struct err blob_drop_content(struct txn *t, uint64_t incarnation, const struct blob_head *head)
 {
+    assert(incarnation != 0);
     if (head->content == 0 || head->content_beside)
         return OK;
     if (head->content_shared) {
@@ -510,6 +513,7 @@ struct err blob_drop_content(struct txn *t, uint64_t incarnation, const struct b
 
 struct err blob_drop_blocks(struct txn *t, uint64_t incarnation, struct blob_head *head)
 {
+    assert(incarnation != 0);
     if (head->blocks == 0)
         return OK;
     struct sweep_item item = {SWEEP_BLOCKS, incarnation, head->blocks};

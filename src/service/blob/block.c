@@ -37,6 +37,7 @@ struct err block_set_load(struct txn *t, const struct blob *blob, struct block_s
 
 struct err block_set_save(struct txn *t, const struct blob *blob, const struct block_set *set)
 {
+    assert(str_given(set->name) && blob->head.blocks != 0);
     struct buf row = buf_in(txn_arena(t));
     struct block_set changed = *set;
     changed.version = (uint64_t)txn_stamp(t);

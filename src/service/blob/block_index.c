@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/block_index.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "service/common/content.h"
@@ -20,6 +21,7 @@ static void add(struct block_index *index, struct arena *a, struct block_index_e
 
 void block_list_put(struct buf *b, struct str id, uint64_t size)
 {
+    assert(id.n > 0);
     buf_put_bytes(b, id);
     buf_put_varint(b, size);
 }

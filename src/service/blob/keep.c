@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/keep.h"
 
+#include <assert.h>
+
 #include "service/blob/path/path_trash.h"
 #include "service/blob/sweep.h"
 #include "service/common/name.h"
@@ -243,6 +245,7 @@ static struct err remove_grave(struct txn *t, const struct blob *blob)
 struct err blob_begin(struct txn *t, const struct blob_request *request, enum blob_type type,
                       struct blob *blob)
 {
+    assert(type >= BLOB_BLOCK && type <= BLOB_APPEND);
     if (request->versioning)
         TRY(check_type_of_versions(t, blob, type));
     if (!blob->buried)
@@ -384,6 +387,7 @@ static struct err purge_rows(struct txn *t, const struct container *container, s
 struct err blob_purge_due(struct txn *t, const struct container *container, unsigned max,
                           unsigned *count)
 {
+    assert(max > 0);
     struct cursor *c;
     TRY(cursor_open(t, blob_key_all_timed(txn_arena(t), BLOB_TIMED_DELETED, container->incarnation),
                     &c));

@@ -175,6 +175,7 @@ static void take_hole(struct content_reader *r, uint64_t until)
 /* Clips a piece that begins at `start` to the requested range. */
 static void take_piece(struct content_reader *r, struct piece piece, uint64_t start)
 {
+    assert(start <= r->next && r->next < start + piece.length);
     uint64_t skip = r->next - start;
     piece.length -= skip;
     if (piece.length > r->end - r->next)
@@ -238,6 +239,7 @@ struct err content_read(struct txn *t, struct str prefix, uint64_t offset, uint6
 struct err content_read_some(struct txn *t, struct str prefix, struct content_part part,
                              struct arena *a, struct pieces *out)
 {
+    assert(part.length <= UINT64_MAX - part.offset);
     struct content_reader r = {.arena = a,
                                .out = out,
                                .next = part.offset,
@@ -434,6 +436,7 @@ struct err content_remove_inline(struct txn *t, struct str prefix)
 
 struct err content_remove(struct txn *t, struct str prefix, unsigned pieces_max, bool *done)
 {
+    assert(pieces_max > 0);
     struct cursor *c;
     TRY(cursor_open(t, prefix, &c));
     struct err e = cursor_seek(c, prefix);

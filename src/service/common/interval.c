@@ -289,6 +289,7 @@ static struct err cut_chunks(struct interval_map *m, uint32_t first, uint32_t la
 
 struct err interval_cut(struct interval_map *m, uint64_t from, uint64_t to)
 {
+    assert(from <= to);
     assert(m->rows->at == VROW_LIVE);
     if (to > INTERVAL_SIZE_MAX)
         to = INTERVAL_SIZE_MAX;

@@ -156,6 +156,7 @@ struct err chunk_load(const struct interval_map *m, uint32_t index, struct chunk
 
 void chunk_cut(struct chunk *c, uint32_t from, uint32_t to)
 {
+    assert(from < to && to <= INTERVAL_CHUNK_BYTES);
     struct chunk_piece *before = c->pieces;
     size_t count = c->piece_count;
     size_t first = 0;
@@ -358,6 +359,7 @@ struct err block_load(const struct interval_map *m, uint32_t chunk, uint32_t ind
 
 void block_cut(struct block *b, uint32_t from, uint32_t to)
 {
+    assert(from < to && to <= INTERVAL_BLOCK_BYTES);
     struct block_run *before = b->runs;
     size_t count = b->run_count;
     b->runs = NULL;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/common/policy.h"
 
+#include <assert.h>
+
 #include "service/common/records.h"
 
 #define POLICY(number, member) RECORD_MEMBER(struct policy, number, member)
@@ -16,6 +18,7 @@ const struct record_type POLICY_RECORD = RECORD_TYPE(struct policy, MEMBERS);
 /* Each policy is a record of its own, with its length before it. */
 struct str policies_encode(struct arena *a, const struct policies *policies)
 {
+    assert(policies->count <= POLICIES_MAX);
     if (policies->count == 0)
         return STR_NONE;
     struct buf all = buf_in(a);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/common/sweeper.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -94,6 +95,7 @@ static void release(struct sweeper *s)
 struct err sweeper_start(struct store *store, struct sweep_job *jobs, size_t count,
                          struct sweeper **out)
 {
+    assert(count > 0);
     struct sweeper *s = MEM_NEW(struct sweeper);
     pthread_condattr_t monotonic;
     s->store = store;

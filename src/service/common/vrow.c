@@ -28,6 +28,7 @@ static struct err split(struct str value, struct vrow *out)
 
 void vrow_begin(const struct vrow_scope *s, struct buf *value)
 {
+    assert(s->at == VROW_LIVE && value->n == 0);
     buf_put_le64(value, (uint64_t)txn_stamp(s->txn));
 }
 

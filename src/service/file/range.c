@@ -106,6 +106,7 @@ static struct err write_zeros(struct interval_map *m, uint64_t from, uint64_t to
  * in the last sector of a file that ends within it. */
 struct err file_clear(struct file_scope *s, struct file_found *found, uint64_t from, uint64_t to)
 {
+    assert(from <= to);
     uint64_t inner_from = (from + FILE_SECTOR_BYTES - 1) & ~(uint64_t)(FILE_SECTOR_BYTES - 1);
     uint64_t inner_to = to & ~(uint64_t)(FILE_SECTOR_BYTES - 1);
     file_give_content(s, &found->node);

@@ -176,6 +176,7 @@ struct err page_load_many(struct txn *t, const struct queue_state *s, struct pag
 struct err page_show(struct txn *t, const struct queue_state *s, struct page *page, unsigned slot,
                      int64_t *inserted, struct str *text)
 {
+    assert(slot < page->count);
     struct page_entry e = {.inserted = 0};
     struct queue_key key;
     if (!str_given(page->put)) {
@@ -282,6 +283,7 @@ static struct err put_page(struct txn *t, struct queue_state *s, uint64_t id, st
 struct err page_append(struct txn *t, struct queue_state *s, const struct page_entry *e,
                        uint64_t *number)
 {
+    assert(s->exists);
     struct str row;
     TRY(open_page(t, s, e, &row));
     if (!str_given(row)) {
@@ -295,6 +297,7 @@ struct err page_append(struct txn *t, struct queue_state *s, const struct page_e
 struct err page_put_delayed(struct txn *t, struct queue_state *s, const struct page_entry *e,
                             int64_t visible, uint64_t *number)
 {
+    assert(s->exists);
     *number = QUEUE_NUMBER_DELAYED | s->delayed++ << PAGE_SHIFT;
     struct page page = {.id = page_of(*number), .count = 1, .expires_at = e->expires};
     page.slots[0] = (struct slot){.expires = e->expires, .receipt = e->receipt};
@@ -341,6 +344,7 @@ static struct err drop_visible(struct txn *t, const struct queue_state *s, const
 struct err page_show_at(struct txn *t, struct queue_state *s, struct page *page, unsigned slot,
                         int64_t time)
 {
+    assert(slot < page->count);
     TRY(drop_visible(t, s, page, slot));
     page->slots[slot].timed = true;
     page->slots[slot].next_visible = time;
@@ -355,6 +359,7 @@ struct err page_show_at(struct txn *t, struct queue_state *s, struct page *page,
 struct err page_set_text(struct txn *t, const struct queue_state *s, struct page *page,
                          unsigned slot, struct str text)
 {
+    assert(slot < page->count);
     struct queue_key key = queue_key_of(s, KEY_TEXT, number_of(page->id, slot));
     page->slots[slot].changed = true;
     return txn_put(t, queue_key_str(&key), text);

@@ -33,6 +33,7 @@ bool table_decode(struct str row, struct table *out)
 
 static struct err put_table(struct txn *t, struct str key, const struct table *table)
 {
+    assert(table->id != 0 && str_given(table->name));
     struct buf row = buf_in(txn_arena(t));
     record_write(&row, &TABLE_RECORD, table);
     return txn_put(t, key, buf_str(&row));
