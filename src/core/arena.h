@@ -23,7 +23,7 @@ struct arena {
 
 /* Takes no memory until the first allocation. */
 void arena_init(struct arena *a, size_t limit);
-/* The same, beginning in memory of the caller's, which lives at least as long. */
+/* The same, but the first block is the caller's memory, which must live at least as long. */
 void arena_init_in(struct arena *a, size_t limit, char *room, size_t room_bytes);
 /* Frees all but one block, ready for the next request. */
 void arena_reset(struct arena *a);

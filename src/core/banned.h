@@ -4,7 +4,8 @@
 #ifndef CORE_BANNED_H
 #define CORE_BANNED_H
 
-/* The headers that declare them come first, while the names may still be said. */
+/* Include the headers that declare these functions first: after this file their names are errors.
+ */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -63,7 +63,7 @@ static uint32_t sextet(char c)
     return SEXTETS[(unsigned char)c];
 }
 
-/* Length of what the text decodes to, judged by its length and padding alone. */
+/* Returns the decoded length, computed from the text's length and padding alone. */
 static bool decoded_length(struct str text, size_t *n)
 {
     if (text.n % 4 != 0)

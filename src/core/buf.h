@@ -27,13 +27,13 @@ static inline struct str buf_str(const struct buf *b)
 
 /* buf_reserve's, when there is no room. */
 char *buf_grow(struct buf *b, size_t more);
-/* Room for `more` further bytes; returns where they go. Add what was written with b->n += …. */
+/* Reserves room for `more` further bytes and returns its address. After writing, add the number of
+ * bytes to b->n. */
 static inline char *buf_reserve(struct buf *b, size_t more)
 {
     return more <= b->capacity - b->n && b->p != NULL ? b->p + b->n : buf_grow(b, more);
 }
-/* Inline, because most of what is put is a constant, and to copy so many bytes takes a few moves.
- */
+/* Inline because most arguments are constants, whose copy then takes a few instructions. */
 static inline void buf_put(struct buf *b, struct str s)
 {
     if (s.n == 0)

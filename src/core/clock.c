@@ -13,7 +13,8 @@
 #include "core/mem.h"
 #include "core/wire.h"
 
-/* A hundred years either way: what is further off is a mistake, raw bytes read as a number, say. */
+/* At most a hundred years either way. A larger shift is a mistake, for example raw bytes read as a
+ * number. */
 #define CLOCK_SHIFT_MS_MAX (100LL * 366 * 86400 * 1000)
 enum { CLOCK_TEXT_BYTES_MAX = 32, CLOCK_RAW_BYTES = 8 };
 
@@ -73,8 +74,8 @@ bool clock_file_read(struct str bytes, int64_t *ms, bool *sound)
     return *sound;
 }
 
-/* By read, not by a map: a shell that writes the file cuts it first, and a map without a file below
- * it ends the program. */
+/* Read with read(), not mmap: a shell truncates the file before it writes, and access to a mapping
+ * past the end of its file raises SIGBUS. */
 static struct err clock_file_look(struct clock_file *file)
 {
     char bytes[CLOCK_TEXT_BYTES_MAX];

@@ -13,9 +13,10 @@
 
 struct clock {
     int64_t (*read)(const struct clock *);
-    int64_t fixed_ticks;           /* the manual clock's time */
-    struct clock_control *control; /* of one that tests move while it runs (clock_control.h) */
-    struct clock_file *file; /* the shifted clock's; the clock has it for as long as it runs */
+    int64_t fixed_ticks; /* the manual clock's time */
+    struct clock_control
+        *control; /* set if tests move this clock while the server runs (clock_control.h) */
+    struct clock_file *file; /* of the shifted clock; open as long as the clock exists */
 };
 
 static inline int64_t clock_now(const struct clock *c)
@@ -28,13 +29,13 @@ void clock_init_system(struct clock *c);
 /* Stands still until clock_advance. */
 void clock_init_manual(struct clock *c, int64_t ticks);
 void clock_advance(struct clock *c, int64_t ticks);
-/* The system's clock plus the milliseconds that the file holds; whoever writes the file moves the
- * server's time. They are written as a decimal number in text, or as 8 bytes, little-endian. The
- * file is read anew each time; what is not such a number then changes nothing. Made when it is
- * missing. ERR_IO, ERR_INVALID_INPUT with a sentence. */
+/* The system's clock plus the milliseconds in the file, so that writing the file moves the server's
+ * time. The file has a decimal number as text, or 8 bytes, little-endian. It is read at every call;
+ * anything else in it is ignored. Created if missing. ERR_IO, ERR_INVALID_INPUT with a sentence. */
 struct err clock_init_file(struct clock *c, const char *path);
 
-/* What such a file says: false for an empty one, *sound false for one that is not understood. */
+/* Parses the content of such a file. Returns false if it is empty; sets *sound to false if it is
+ * invalid. */
 bool clock_file_read(struct str bytes, int64_t *ms, bool *sound);
 /* Ends a clock of any kind. */
 void clock_release(struct clock *c);

@@ -12,14 +12,14 @@ struct clock_state {
     bool frozen;
 };
 
-/* From now on *clock tells the time that is set here; before other threads read it. */
+/* Makes *clock return the time that is set here. Call before other threads read it. */
 struct clock_control *clock_control_new(struct clock *clock);
 void clock_control_free(struct clock_control *c); /* NULL is fine */
 /* Any thread. */
 void clock_control_set(struct clock_control *c, int64_t shift_ms, bool frozen);
 /* Moves it from where it is. */
 void clock_control_advance(struct clock_control *c, int64_t ticks, bool frozen);
-/* The same so that it is this time now. */
+/* The same; sets the shift so that the time is now this. */
 void clock_control_set_to(struct clock_control *c, int64_t ticks, bool frozen);
 struct clock_state clock_control_state(struct clock_control *c);
 /* The time that it would be without this. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From an embedded member (a task, a timer, a step) to the object that holds it. */
+/* Converts the address of an embedded member (a task, a timer, a step) to that of its object. */
 #ifndef CORE_CONTAINER_H
 #define CORE_CONTAINER_H
 

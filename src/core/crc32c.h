@@ -5,14 +5,14 @@
 
 #include "core/str.h"
 
-/* Goes on from the sum of the bytes before; neither inverted at the beginning nor at the end. By
- * ISA-L, unless built without it (-DWITHOUT_ISAL). */
+/* Continues from the checksum of the preceding bytes; inverted neither at the beginning nor at the
+ * end. Uses ISA-L unless built without it (-DWITHOUT_ISAL). */
 uint32_t crc32c(uint32_t sum, struct str bytes);
-/* The same without ISA-L: with the processor's own instruction where it has one. */
+/* The same without ISA-L; uses the processor's CRC instruction if it has one. */
 uint32_t crc32c_portable(uint32_t sum, struct str bytes);
-/* The same without anything of the processor's, byte by byte: for tests. */
+/* The same byte by byte in plain C, for tests. */
 uint32_t crc32c_by_table(uint32_t sum, struct str bytes);
-/* Who computes it in this build: "isa-l" or "own". */
+/* Names the implementation of this build: "isa-l" or "own". */
 const char *crc32c_library(void);
 
 #endif

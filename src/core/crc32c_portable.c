@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For builds without ISA-L, which Debian has as a shared library only: a program that is to run
- * anywhere cannot ask for it. */
+/* For builds without ISA-L: Debian has it only as a shared library, on which a portable program
+ * cannot depend. */
 #include "core/crc32c.h"
 
 #if defined(__x86_64__)

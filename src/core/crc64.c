@@ -161,7 +161,8 @@ CLMUL_TARGET static uint64_t remainder_by_clmul(uint64_t r, const char *p, size_
 
 enum { WIDE_BYTES = 256, WIDE_REGISTERS = WIDE_BYTES / 64, WIDE_BYTES_MIN = 2 * WIDE_BYTES };
 
-/* The same with four lanes in each of four registers, 256 bytes a turn. n >= WIDE_BYTES_MIN. */
+/* The same with four lanes in each of four registers, 256 bytes per iteration. n >= WIDE_BYTES_MIN.
+ */
 WIDE_TARGET static uint64_t remainder_by_wide_clmul(uint64_t r, const char *p, size_t n)
 {
     const __m512i by_2048 = _mm512_broadcast_i32x4(

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* For functions that only failures reach: the compiler puts them, and the branches to them, away
- * from what every request runs through. */
+/* For functions that only failures reach: the compiler moves them, and the branches to them, out of
+ * the hot code. */
 #define COLD __attribute__((cold))
 
 #if defined(__clang__)
@@ -65,7 +65,7 @@ static inline struct err err_detail(enum err_code code, const char *detail)
     return (struct err){code, 0, detail};
 }
 
-/* What errors.def says of a code. */
+/* Look up a code's entry in errors.def. */
 const char *err_azure_code(enum err_code code);
 int err_http_status(enum err_code code);
 uint32_t err_ntstatus(enum err_code code);

@@ -10,7 +10,7 @@
 
 enum { POOL_BYTES = 2048 };
 
-/* Per thread, so that no lock is needed; what was handed out is wiped at once. */
+/* Per thread, so that it needs no lock. Bytes that were handed out are overwritten at once. */
 struct random_pool {
     unsigned char bytes[POOL_BYTES];
     size_t left;

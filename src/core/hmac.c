@@ -83,7 +83,8 @@ void hmac_sign(const struct hmac_key *key, struct str text, unsigned char out[SH
     finish(&state, out);
 }
 
-/* No comparison is cut short: what the words so far say is hidden from the compiler. */
+/* Compares in constant time: the barrier hides the result so far from the compiler, which could
+ * else return early. */
 bool str_eq_secret(struct str a, struct str b)
 {
     uint64_t differ = 0;

@@ -125,8 +125,8 @@ static bool read_hex4(struct json_reader *r, uint32_t *out)
     return true;
 }
 
-/* What follows "\u": one unit, or a high surrogate and its low one. A lone surrogate is no
- * character, and could not be stored as UTF-8. */
+/* Decodes what follows "\u": one unit, or a high surrogate and its low one. A lone surrogate is no
+ * character and cannot be stored as UTF-8. */
 static bool read_unicode_escape(struct json_reader *r, struct buf *out)
 {
     uint32_t c;
@@ -159,8 +159,8 @@ static bool read_escape(struct json_reader *r, struct buf *out)
     return known != NULL;
 }
 
-/* The rest of a string from its first escape on. The decoded text is never longer than what is
- * written, so what is left of the input up to the closing quote bounds it. */
+/* Decodes the rest of a string from its first escape on. The decoded text is never longer than the
+ * encoded one, so the input up to the closing quote bounds it. */
 static bool read_escaped(struct json_reader *r, const char *start, struct str *out)
 {
     const char *quote = r->at;
@@ -236,7 +236,7 @@ struct json_value json_value(struct json_reader *r)
     return read_literal(r);
 }
 
-/* True when the innermost container goes on; closes it, or fails, otherwise. */
+/* Returns true if the innermost container has another element; otherwise closes it, or fails. */
 static bool next_in(struct json_reader *r, char close)
 {
     if (r->bad)

@@ -54,14 +54,15 @@ struct json_reader {
 struct json_reader json_reader_of(struct arena *a, struct str text);
 /* The next value; of an object or array only its opening. */
 struct json_value json_value(struct json_reader *r);
-/* Goes to the next member of the innermost open object, whose value is then to be read. False when
- * there is no more (the object is closed then) and after an error. Duplicates are the caller's. */
+/* Moves to the next member of the innermost open object; the caller then reads its value. Returns
+ * false at the end of the object, which closes it, and after an error. The caller must detect
+ * duplicates. */
 bool json_member(struct json_reader *r, struct str *name);
 /* The same for an array. */
 bool json_element(struct json_reader *r);
-/* Reads over what is inside a value that was just read. */
+/* Skips the content of the value that was just read. */
 void json_skip(struct json_reader *r, struct json_value v);
-/* The text held exactly one value, wholly read, and was well-formed to its end. */
+/* Returns true if the text was exactly one well-formed value and all of it was read. */
 bool json_done(struct json_reader *r);
 
 /* Writes with the commas in the right places. The text written is the caller's buffer. */

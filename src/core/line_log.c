@@ -46,7 +46,7 @@ static void write_to(int fd, struct str rest)
     while (rest.n > 0) {
         ssize_t n = write(fd, rest.p, rest.n);
         if (n <= 0)
-            break; /* nobody reads the log: there is nobody to tell */
+            break; /* if the log cannot be written, there is no place to report it */
         rest = str_from(rest, (size_t)n);
     }
 }

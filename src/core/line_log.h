@@ -10,14 +10,14 @@ struct line_log;
 
 /* Writes to fd, which stays the caller's, and to the log's file (core/log.h) if there is one. */
 struct line_log *line_log_new(int fd);
-/* Nothing goes to fd until it is called again with false. From any thread. */
+/* Holds lines back until called again with false. From any thread. */
 void line_log_mute(struct line_log *log, bool muted);
-/* Whether a line goes anywhere; NULL: it does not. */
+/* Returns true if lines are written at all; false for NULL. */
 bool line_log_wants(const struct line_log *log);
 /* A line is put into the buffer between the two; other threads wait for that long. */
 struct buf *line_log_begin(struct line_log *log);
 void line_log_end(struct line_log *log);
-/* Writes what was gathered: called by a timer, and at the end. */
+/* Writes the buffered lines. Called by a timer, and at the end. */
 void line_log_flush(struct line_log *log);
 /* NULL is let pass. */
 void line_log_free(struct line_log *log);

@@ -93,7 +93,7 @@ void log_line(enum log_level level, const char *format, ...)
         if ((unsigned char)line[i] < 0x20 || line[i] == 0x7F)
             line[i] = '?';
     line[n++] = '\n';
-    /* Where nobody reads the log, there is nobody to tell. */
+    /* If the log cannot be written, there is no place to report it. */
     if (on_stderr(level))
         (void)!write(STDERR_FILENO, line, n);
     if (log_file() >= 0)

@@ -11,12 +11,12 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 /* From any thread. */
 void log_set_level(enum log_level level);
-/* Lines of every level go to the file, too, from now on. Again with the same or another path: the
- * file is opened anew, for those who rotate logs. NULL ends it. ERR_IO. */
+/* Also writes lines of every level to the file. A second call with the same or another path reopens
+ * the file, for log rotation. NULL ends it. ERR_IO. */
 struct err log_set_file(const char *path);
 /* The file's descriptor, which stays the log's; -1: there is none. */
 int log_file(void);
-/* Whether a line of the level goes anywhere. */
+/* Returns true if lines of this level are written. */
 bool log_wants(enum log_level level);
 /* "2026-01-01T00:00:00.000Z LEVEL text" in one write, control characters made harmless. */
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -14,9 +14,8 @@ struct md5 {
 
 void md5_init(struct md5 *m);
 void md5_update(struct md5 *m, struct str bytes);
-/* The chaining words of a state that has taken whole blocks of 64 bytes only, for core/md5_many.c,
- * which takes more blocks of several states side by side. False when a part of a block waits in it.
- */
+/* Returns the chaining words of a state that contains whole 64-byte blocks only; core/md5_many.c
+ * then adds blocks to several states in parallel. False if the state holds a partial block. */
 bool md5_words(const struct md5 *m, uint32_t words[4]);
 /* Puts the words back, `bytes` further on. */
 void md5_set_words(struct md5 *m, const uint32_t words[4], size_t bytes);

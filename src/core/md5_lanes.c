@@ -51,8 +51,8 @@ turn(const char *const from[MD5_LANES], size_t at, __m256i to[MD5_LANES])
 
 #define ADD(x, y) _mm256_add_epi32(x, y)
 
-/* A step, by the F1 to F4 and ROTATE of the processor. What does not need the step before is summed
- * up apart from what does: compilers would mix them and make the chain of steps longer. */
+/* One step, with the vector F1 to F4 and ROTATE. The terms that do not depend on the previous step
+ * are added separately: compilers would mix them and lengthen the dependency chain. */
 #define STEP(f, a, b, c, d, at, word, shift)                       \
     sum = ADD(a, ADD(m[word], _mm256_set1_epi32((int)sines[at]))); \
     __asm__("" : "+x"(sum));                                       \

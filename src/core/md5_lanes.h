@@ -14,7 +14,7 @@ struct md5_lanes {
     uint32_t words[MD5_WORDS][MD5_LANES];
 };
 
-/* Whether this processor has such registers. */
+/* Returns true if this processor has such registers. */
 bool md5_has_lanes(void);
 /* Adds `blocks` blocks of each text; from[i] is where those of lane i begin. Only with lanes. */
 void md5_add_blocks(struct md5_lanes *state, const char *const from[MD5_LANES], size_t blocks);

@@ -15,7 +15,7 @@ static void md5_one(const struct md5_job *job)
 
 /* ---- whole texts ---- */
 
-/* One text on its way: its whole blocks, then the one or two that end it (RFC 1321, 3.1 and 3.2).
+/* A text being hashed: its whole blocks, then the one or two final blocks (RFC 1321, 3.1 and 3.2).
  */
 struct lane {
     const char *bytes;
@@ -39,7 +39,7 @@ static void lane_init(struct lane *l, struct str bytes)
     memcpy(l->end + ends * MD5_BLOCK_BYTES - sizeof bits, &bits, sizeof bits);
 }
 
-/* A lane that is done goes on with what is at hand: its outcome has been taken. */
+/* A finished lane continues with arbitrary input; its result was already taken. */
 static const char *lane_block(const struct lane *l, size_t block)
 {
     if (block < l->whole)
@@ -47,7 +47,7 @@ static const char *lane_block(const struct lane *l, size_t block)
     return l->end + (block < l->blocks ? block - l->whole : 0) * MD5_BLOCK_BYTES;
 }
 
-/* How many blocks follow one another in every lane, from this one on; at least one. */
+/* Returns how many contiguous blocks every lane has from here on; at least one. */
 static size_t lanes_run(const struct lane l[MD5_LANES], size_t block)
 {
     size_t run = SIZE_MAX;
@@ -110,8 +110,8 @@ void md5_many(const struct md5_job *jobs, size_t count)
 
 /* ---- parts of long texts ---- */
 
-/* Whole blocks of up to MD5_LANES texts, as many as the shortest has. Returns the bytes taken of
- * each; 0 when a state holds a part of a block. */
+/* Hashes whole blocks of up to MD5_LANES texts, as many blocks as the shortest has. Returns the
+ * number of bytes taken from each; 0 if a state holds a partial block. */
 static size_t feed_side_by_side(const struct md5_feed *feeds, size_t count)
 {
     uint32_t words[MD5_WORDS];

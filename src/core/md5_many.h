@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The MD5 of many short texts at once. One MD5 is a chain of steps that each wait for the one
- * before it, so a processor computes sixteen side by side in little more than the time of one. */
+/* MD5 of many short texts in parallel. One MD5 is a chain of dependent steps, so a processor
+ * computes sixteen of them in little more than the time of one. */
 #ifndef CORE_MD5_MANY_H
 #define CORE_MD5_MANY_H
 

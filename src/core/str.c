@@ -3,7 +3,7 @@
 
 #include "core/word.h"
 
-/* But for the case of letters. Most words are the same, or differ in more than that. */
+/* Compares two words, ignoring case. Most are equal, or differ in more than case. */
 static bool words_are_alike(uint64_t a, uint64_t b)
 {
     uint64_t differ = a ^ b;
@@ -12,8 +12,8 @@ static bool words_are_alike(uint64_t a, uint64_t b)
     return (differ & ~word_all(0x20)) == 0 && word_lower(a) == word_lower(b);
 }
 
-/* In words, of which the last two may overlap. The last comes first: many names begin with the same
- * letters. */
+/* Compares word by word; the last two words may overlap. The last word comes first, because many
+ * names share a prefix. */
 bool str_istarts(struct str s, struct str prefix)
 {
     if (s.n < prefix.n)
@@ -30,7 +30,7 @@ bool str_istarts(struct str s, struct str prefix)
     return true;
 }
 
-/* In words, of which the last two may overlap. */
+/* Works word by word; the last two words may overlap. */
 void str_lower(struct str s, char *to)
 {
     uint64_t word;
@@ -55,7 +55,7 @@ static bool word_has_control(uint64_t word)
     return ((below | delete) & ~word & word_all(0x80)) != 0;
 }
 
-/* In words, of which the last two may overlap: it is asked of every value of every header. */
+/* Works word by word, the last two may overlap: it checks every value of every header. */
 bool str_has_control(struct str s)
 {
     if (s.n < WORD_BYTES)

@@ -32,7 +32,7 @@ static inline struct str str_of(const char *z)
     return (struct str){z, z == NULL ? 0 : strlen(z)};
 }
 
-/* Absent is told from empty by the pointer: a header that was not sent has p == NULL. */
+/* The pointer distinguishes absent from empty: a header that was not sent has p == NULL. */
 static inline bool str_given(struct str s)
 {
     return s.p != NULL;
@@ -94,7 +94,7 @@ static inline bool str_ieq(struct str a, struct str b)
 }
 /* Writes s.n bytes: s with its ASCII letters in lower case. */
 void str_lower(struct str s, char *to);
-/* Whether any byte is below 0x20 (a tab, for one) or is 0x7F. */
+/* Returns true if any byte is below 0x20 (a tab is) or is 0x7F. */
 bool str_has_control(struct str s);
 /* memcmp order, the shorter first. */
 int str_cmp(struct str a, struct str b);
@@ -105,8 +105,8 @@ size_t str_find(struct str s, char c, size_t from);
 size_t str_find_str(struct str s, struct str needle);
 /* Without spaces and tabs at either end. */
 struct str str_trim(struct str s);
-/* Cuts *rest at the first sep: returns what is before it, leaves what is after it (absent when
- * there was none). */
+/* Splits *rest at the first sep: returns the part before it and leaves the part after it (absent if
+ * there was no sep). */
 struct str str_cut(struct str *rest, char sep);
 
 /* Decimal digits only, the whole slice, no sign, no overflow. */

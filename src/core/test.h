@@ -12,16 +12,15 @@ struct test_case {
     void (*run)(void);
 };
 
-/* Runs those whose name contains `filter`; prints "N passed, N failed", and ", N skipped" where
- * some could not run; 0 when none failed. */
+/* Runs the tests whose name contains `filter` and prints "N passed, N failed", with ", N skipped"
+ * if some could not run. Returns 0 if none failed. */
 int test_main(const struct test_case *cases, size_t count, const char *filter);
 
 /* Ends the test as failed. */
 _Noreturn void test_fail(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Ends the test as one that cannot run here, which the sum says; test/run.sh counts it as failed.
- */
+/* Ends the test as skipped, which the summary shows; test/run.sh counts it as failed. */
 _Noreturn void test_skip(const char *why);
 
 void test_check_str(const char *file, int line, struct str got, struct str want);
@@ -43,16 +42,16 @@ const char *test_folder(void);
 #define CHECK_ERR(got, code) test_check_err(__FILE__, __LINE__, (got), (code))
 #define CHECK_OK(got)        test_check_err(__FILE__, __LINE__, (got), ERR_OK)
 
-/* For what other threads do in their own time: looks again and again until it is so. With the
- * patience of minutes: how fast the machine is must not decide. */
+/* Waits for other threads: checks repeatedly until the condition holds, for minutes if necessary,
+ * so that a slow machine does not fail the test. */
 #define WAIT_UNTIL(condition)                               \
     do {                                                    \
         for (unsigned naps = 0; !(condition); naps++)       \
             test_nap(__FILE__, __LINE__, #condition, naps); \
     } while (0)
 
-/* How often a test with random steps repeats them: all of `times`, and an eighth (once at least)
- * under the thread sanitizer, which looks for races and takes ten times as long for each. */
+/* The number of repetitions of a test with random steps: `times`, but an eighth (at least one)
+ * under the thread sanitizer, which takes ten times as long for each. */
 #ifdef __SANITIZE_THREAD__
 #define TEST_TIMES(times) (((times) + 7) / 8)
 #else

@@ -29,8 +29,8 @@ static int64_t floor_div(int64_t a, int64_t b)
     return a / b - (a % b < 0 ? 1 : 0);
 }
 
-/* What fits into 32 bits is reckoned in them: dividing by a constant is cheaper there, and nearly
- * every answer tells times. */
+/* Uses 32 bits where the value fits: dividing by a constant is cheaper there, and nearly every
+ * response contains times. */
 static struct civil civil_of(int64_t ticks)
 {
     int64_t days = floor_div(ticks, TICKS_PER_DAY);
@@ -142,7 +142,8 @@ static bool take_number(struct str *rest, size_t digits, unsigned *out)
     return true;
 }
 
-/* Three letters in lower case, as one number. What is no letter does not become one by that bit. */
+/* Three letters in lower case as one number. Setting that bit does not turn other bytes into
+ * letters. */
 #define THREE(a, b, c)                                                         \
     (((uint32_t)(unsigned char)(a) << 16 | (uint32_t)(unsigned char)(b) << 8 | \
       (unsigned char)(c)) |                                                    \

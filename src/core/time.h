@@ -24,7 +24,7 @@ void time_put_iso(struct buf *b, int64_t ticks);
 bool time_parse_http(struct str text, int64_t *ticks);
 /* YYYY-MM-DD, YYYY-MM-DDThh:mmTZD, …:ssTZD, …:ss.f{1,7}TZD with TZD "Z" or ±hh:mm. */
 bool time_parse_iso(struct str text, int64_t *ticks);
-/* "2020-12-06" is 20201206, as versions are compared; whether there is such a day is not asked. */
+/* "2020-12-06" is 20201206, as versions are compared. Does not check that the day exists. */
 bool time_parse_day(struct str text, int *out);
 
 #endif

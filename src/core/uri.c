@@ -108,7 +108,7 @@ struct uri_query uri_query_of(struct str query)
     return (struct uri_query){.rest = query};
 }
 
-/* With spaces for '+'; a copy where there are any. */
+/* Replaces '+' by a space; copies the text if there is one. */
 static struct str with_spaces(struct arena *a, struct str s)
 {
     if (s.n == 0 || memchr(s.p, '+', s.n) == NULL)
@@ -138,7 +138,7 @@ bool uri_query_next(struct uri_query *q, struct arena *a, struct uri_param *out)
         part = str_cut(&q->rest, '&');
         q->parts++;
     }
-    size_t name = 0; /* it is short: no need to call anybody */
+    size_t name = 0; /* short, so inline instead of a call */
     while (name < part.n && part.p[name] != '=')
         name++;
     out->name = str_head(part, name);

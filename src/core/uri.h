@@ -15,10 +15,11 @@ bool uri_decode(struct arena *a, struct str s, struct str *out);
 /* The same, leaving a malformed '%' as it stands. */
 struct str uri_decode_loose(struct arena *a, struct str s);
 
-/* Whether the text is ASCII without '%' and NUL: then it is what it decodes to, and is UTF-8. */
+/* Returns true if the text is ASCII without '%' and NUL: then decoding does not change it, and it
+ * is UTF-8. */
 bool uri_is_plain(struct str s);
 
-/* What goes unescaped beside letters, digits and "-._~". */
+/* The characters that stay unescaped besides letters, digits and "-._~". */
 enum uri_keep {
     URI_KEEP_NONE, /* for a query value or one path segment */
     URI_KEEP_PATH, /* '/' and the characters a path may hold: for a whole path */
@@ -36,16 +37,16 @@ struct uri_param {
 /* Walks a query string (without its '?'). Empty parts ("&&") are passed over. */
 struct uri_query {
     struct str rest;
-    size_t parts;   /* so far, those that are empty too */
+    size_t parts;   /* number so far, including empty ones */
     bool malformed; /* a name or a value had a bad escape; it was decoded loosely */
-    /* To be set by who wants it: a '+' is a space, in names and in all values but that of the
+    /* Set by the caller: decode '+' as a space, in names and in all values except that of the
      * parameter `verbatim` (any case). */
     bool plus_is_space;
     struct str verbatim;
 };
 
 struct uri_query uri_query_of(struct str query);
-/* False at the end. What is decoded lives as uri_decode says. */
+/* Returns false at the end. Decoded text lives as long as uri_decode says. */
 bool uri_query_next(struct uri_query *q, struct arena *a, struct uri_param *out);
 
 /* An absolute http or https URL; all parts are as sent and borrow from it. */

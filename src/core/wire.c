@@ -12,8 +12,8 @@ struct str read_past_end(struct reader *r)
     return (struct str){"", 0};
 }
 
-/* Rows are full of numbers of fixed size: a word is copied at once, not byte by byte. Leaves `to`
- * as it is when there are not so many bytes. */
+/* Copies a fixed-size number in one move, because rows contain many of them. Leaves `to` unchanged
+ * if too few bytes are left. */
 static void read_word(struct reader *r, void *to, size_t n)
 {
     struct str raw = read_raw(r, n);
@@ -70,7 +70,7 @@ uint64_t read_be64(struct reader *r)
     return be64toh(value);
 }
 
-/* Eight groups of seven bits, each in a byte of its own, moved together. */
+/* Joins eight groups of seven bits, each in its own byte. */
 static uint64_t join_sevens(uint64_t word)
 {
     word = (word & 0x007F007F007F007FULL) | (word & 0x7F007F007F007F00ULL) >> 1;

@@ -22,7 +22,7 @@ static inline bool reader_ok(const struct reader *r)
     return !r->bad;
 }
 
-/* All read, and nothing wrong. */
+/* Everything was read, without an error. */
 static inline bool reader_done(const struct reader *r)
 {
     return !r->bad && r->n == 0;

@@ -23,7 +23,7 @@ static inline uint64_t word_load(const char *p)
     return word;
 }
 
-/* One to eight bytes as a word; those that are wanting repeat others or are spaces. */
+/* Loads one to eight bytes as a word; the missing ones repeat others or are spaces. */
 static inline uint64_t word_of_few(const char *p, size_t n)
 {
     uint32_t first;
@@ -44,7 +44,7 @@ static inline uint64_t word_zeros(uint64_t word)
     return (word - word_all(1)) & ~word & word_all(0x80);
 }
 
-/* The lower case of eight letters at once; what is no ASCII letter stays as it is. */
+/* Converts eight bytes to lower case; bytes that are no ASCII letter stay. */
 static inline uint64_t word_lower(uint64_t word)
 {
     uint64_t low = word & word_all(0x7F);
@@ -54,8 +54,7 @@ static inline uint64_t word_lower(uint64_t word)
     return word | capital >> 2;
 }
 
-/* Four bytes as the text of eight digits, whose letters begin with 'a' or 'A': each half of a byte
- * gets a byte of its own. */
+/* Formats four bytes as eight hexadecimal digits, whose letters begin with 'a' or 'A'. */
 static inline uint64_t word_hex(const void *bytes, char ten)
 {
     uint32_t four;

@@ -37,13 +37,14 @@ static uint64_t word_marks(uint64_t word)
            word_all(0x80);
 }
 
-/* The same of the bytes of a vector, each of which is reckoned for itself; the top bits count. */
+/* The same for the bytes of a vector, each independent of the others; the result is in the top
+ * bits. */
 #define VECTOR_MARKS(c) \
     (((c) | ((c)-0x20)) | (((((c) | 0x02) ^ '>') - 1) | ((((c) | 0x04) ^ '&') - 1)))
 enum { BLOCK_BYTES = 64 };
 
-/* A block is looked at as a whole: texts are plain as a rule. Every machine that this runs on has
- * vectors of sixteen bytes. */
+/* Tests a whole block first, because most texts are plain. Every supported machine has 16-byte
+ * vectors. */
 static bool block_is_plain(const char *p)
 {
     typedef unsigned char chars __attribute__((vector_size(16)));
@@ -65,7 +66,7 @@ static size_t plain_blocks(struct str text)
 }
 
 #if defined(__x86_64__)
-/* With registers of 32 bytes it takes half as many steps: most machines have them. */
+/* 32-byte registers, which most machines have, halve the steps. */
 __attribute__((target("avx2"))) static size_t plain_blocks_wide(struct str text)
 {
     typedef unsigned char chars __attribute__((vector_size(32)));
@@ -109,7 +110,7 @@ size_t xml_plain(struct str text)
     return word_marks(word) == 0 ? text.n : i;
 }
 
-/* Of a text whose beginning is known to be plain. */
+/* For a text whose beginning is known to be plain. */
 static bool can_hold_from(struct str text, size_t plain)
 {
     text = str_from(text, plain);
@@ -124,7 +125,7 @@ bool xml_can_hold(struct str text)
     return can_hold_from(text, xml_plain(text));
 }
 
-/* What stands for a character, absent when it stands for itself. */
+/* Returns the escape for a character; absent if it needs none. */
 static struct str escape_of(char c, bool attribute)
 {
     switch (c) {
@@ -252,15 +253,15 @@ void xml_element_bool(struct buf *out, struct str name, bool value)
 
 /* --- reading ------------------------------------------------------------------------------- */
 
-/* An element whose end has not been seen. */
+/* An open element. */
 struct open_element {
     struct xml_node *node;
     struct xml_node *last_child;
     size_t text_start;
 };
 
-/* The texts of all open elements lie one behind the other in `text`: an inner element's is taken
- * off at its end, so the outer one's goes on where it stopped. */
+/* The texts of all open elements are in `text`, one after the other. The end of an inner element
+ * removes its text, so the outer one's continues where it stopped. */
 struct xml_reader {
     XML_Parser parser;
     struct arena *arena;

@@ -14,9 +14,8 @@
 /* False when the text holds what XML 1.0 cannot carry (most control characters, U+FFFE, U+FFFF) or
  * is not UTF-8. Blob names of that kind are sent percent-encoded with an attribute that says so. */
 bool xml_can_hold(struct str text);
-/* How many bytes from the start are printable ASCII and no markup, so that they mean themselves
- * everywhere in a document. Most texts are nothing else, and eight bytes at a time are quickly
- * looked at. */
+/* Returns how many leading bytes are printable ASCII without markup, which need no escaping
+ * anywhere. Most texts are entirely plain, and the check takes eight bytes at a time. */
 size_t xml_plain(struct str text);
 /* Appends the text with <, >, & and CR escaped; each byte or character that xml_can_hold refuses
  * becomes U+FFFD, so the document is well-formed whatever the text is. */

@@ -26,7 +26,7 @@ void http_chunked_init(struct http_chunked *c);
  * input), or it is empty: then all of *input was taken, unless the body has ended. ERR_BAD_REQUEST.
  */
 struct err http_chunked_next(struct http_chunked *c, struct str *input, struct str *data);
-/* Whether the last chunk and the trailers have been read. */
+/* Returns true after the last chunk and the trailers. */
 bool http_chunked_ended(const struct http_chunked *c);
 
 #endif

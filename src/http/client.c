@@ -152,7 +152,7 @@ static struct err ask(struct http_client *c, struct dialer *dialer, struct arena
 {
     TRY(connect_for(c, dialer, r));
     struct err sent = send_request(c, a, r);
-    /* A server that refuses a request need not read its body: the answer says why. */
+    /* A server that refuses a request need not read its body: its answer has the reason. */
     if (err_is(sent) && sent.code != ERR_IO)
         return sent;
     struct err answered = read_answer(c, a, out);
@@ -198,7 +198,7 @@ static struct err give(struct body *b, struct str bytes)
     return b->sink(b->arg, bytes);
 }
 
-/* What is in the buffer, or the next that comes; empty at the end. */
+/* Returns buffered bytes, or the next that arrive; empty at the end. */
 static struct err next_bytes(struct http_client *c, struct str *out)
 {
     if (c->first == c->end) {
@@ -231,7 +231,7 @@ static struct err read_chunks(struct http_client *c, struct body *b)
     return OK;
 }
 
-/* Of a length that was announced, or to the connection's end. */
+/* Reads an announced length, or to the end of the connection. */
 static struct err read_plain(struct http_client *c, struct body *b)
 {
     uint64_t left = c->content_length < 0 ? UINT64_MAX : (uint64_t)c->content_length;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request to another server, and its answer. Waits, within limits of time: never on an event
- * loop. Redirects are not followed: an answer is what it is. */
+/* One request to another server, and its answer. Blocks, with time limits, so never call it on an
+ * event loop. Does not follow redirects. */
 #ifndef HTTP_CLIENT_H
 #define HTTP_CLIENT_H
 

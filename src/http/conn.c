@@ -88,7 +88,7 @@ static void conn_free(struct http_conn *c)
     free(c);
 }
 
-/* Whether something is under way elsewhere that will call back: the exchange must wait for it. */
+/* Returns true if work elsewhere will call back: then the exchange must wait for it. */
 static bool conn_is_at_work(const struct http_conn *c)
 {
     return c->state == CONN_WORK || (c->state == CONN_BODY && c->call->paused) ||
@@ -143,7 +143,7 @@ void http_conn_refuse(struct http_conn *c, struct err error)
     }
     log_line(LOG_DEBUG, "connection %llu: refused: %s", (unsigned long long)c->number,
              error.detail != NULL ? error.detail : err_message(error.code));
-    c->body_left = 1; /* there may be more to come that nobody will look at */
+    c->body_left = 1; /* more input may follow, which is discarded */
     http_out_begin(call, &(struct http_response){.status = err_http_status(error.code),
                                                  .headers = buf_str(&headers),
                                                  .body = buf_str(&body),
@@ -321,7 +321,7 @@ void http_conn_drive(struct http_conn *c)
         conn_free(c);
 }
 
-/* Tells whoever works for the client that it has gone. That may end the connection. */
+/* Tells the handler that its client has gone. That may end the connection. */
 static void conn_tell_gone(struct http_conn *c, bool wholly)
 {
     struct http_call *call = c->state == CONN_WORK ? c->call : NULL;
@@ -329,7 +329,7 @@ static void conn_tell_gone(struct http_conn *c, bool wholly)
         call->x.handler->on_gone(&call->x, wholly);
 }
 
-/* Cuts it; the handler hears of it when it is at work. */
+/* Cuts the connection; tells the handler if it is at work. */
 static void conn_lose(struct http_conn *c)
 {
     bool at_work = c->state == CONN_WORK;
@@ -350,8 +350,8 @@ static void conn_again(struct loop_task *task)
     http_conn_drive(c);
 }
 
-/* Through the mailbox, because one connection's end can bring about another's, and whoever calls
- * this walks the list of them. */
+/* Through the mailbox: the end of one connection can end another, while the caller walks the list
+ * of connections. */
 void http_conn_wind_up(struct http_conn *c, bool cut)
 {
     c->cut = cut;
@@ -402,7 +402,7 @@ void http_conn_open(const struct http_listener *listener, int fd,
     http_server_remember(c);
     struct err error =
         loop_watch_add(w->loop, &c->watch, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
-    /* With TLS on offer it is not known yet in which protocol to say so. */
+    /* With TLS enabled the client's protocol is still unknown, so no answer can be sent. */
     bool mute = refused && c->stream.offered != NULL;
     if (err_is(error) || mute)
         http_conn_set_state(c, CONN_CLOSED);

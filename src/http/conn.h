@@ -30,9 +30,9 @@ struct http_out {
     unsigned count;
     unsigned body_spans;        /* bit i: spans[i] is of the body, not of its framing */
     bool fresh;                 /* nothing has been sent yet */
-    bool may_wait;              /* for the end of the turn; asked once */
+    bool may_wait;              /* may be delayed to the end of the turn; asked once */
     struct http_source *source; /* where more comes from; NULL when nothing does */
-    int64_t left;               /* what source still owes; -1: until it ends */
+    int64_t left;               /* bytes that the source must still produce; -1: until it ends */
     bool chunked;
     bool waiting; /* source said HTTP_PULL_WAIT */
     bool large;   /* its files are sent by senders: see away.c */
@@ -62,7 +62,7 @@ enum http_conn_state {
     CONN_BODY,    /* hands the body to the handler */
     CONN_WORK,    /* has the whole request, waits for http_reply */
     CONN_SEND,    /* sends the reply */
-    CONN_DISCARD, /* reads the rest of a body that nobody wants, to keep the connection */
+    CONN_DISCARD, /* discards the rest of an unwanted body, to keep the connection */
     CONN_LINGER,  /* has sent its last byte; reads until the client has seen it */
     CONN_CLOSED,
 };
@@ -89,7 +89,7 @@ struct http_conn {
     bool cut;        /* see http_conn_wind_up */
     bool counted;    /* among the server's connections, against the limits */
     bool in_is_held; /* `in` points into held */
-    bool is_ahead;   /* what is in `in` waits for its turn: see http_input_ahead */
+    bool is_ahead;   /* the bytes in `in` wait for their turn: see http_input_ahead */
     bool body_chunked;
     struct http_chunked chunked;
     uint64_t body_left; /* still to be read; for a chunked body 1 until it has ended */
@@ -124,7 +124,7 @@ struct http_worker {
     struct http_conn *driving; /* whose input may be in the buffer */
     void *handler_memory;      /* see http_handler */
     char *buffer;
-    char *ahead;             /* what was read of several connections, one after the other */
+    char *ahead;             /* input of several connections, one after the other */
     size_t ahead_used;       /* of HTTP_BUFFER_BYTES */
     size_t ahead_count;      /* connections whose input is there */
     size_t turn_left;        /* of the connection being driven */
@@ -152,7 +152,7 @@ void http_conn_cut(struct http_conn *c);
 void http_conn_wind_up(struct http_conn *c, bool cut);
 /* When the loop has stopped: frees it, without a word to the handler if that is still at work. */
 void http_conn_abandon(struct http_conn *c);
-/* Nothing more is sent; what the client still sends is read and thrown away until it ends. */
+/* Sends nothing more; reads and discards the client's input until it ends. */
 void http_conn_linger(struct http_conn *c);
 void http_conn_set_state(struct http_conn *c, enum http_conn_state state);
 /* Ends the call: on_done, and the call goes back to the pool. */
@@ -173,7 +173,7 @@ bool http_step_linger(struct http_conn *c);
 bool http_input_ahead(struct http_conn *c);
 /* Its turn has come. */
 void http_input_ahead_ends(struct http_conn *c);
-/* Before the worker's buffer is used by another: keeps what is left of the input. */
+/* Saves the rest of the input before another connection uses the worker's buffer. */
 void http_input_keep(struct http_conn *c);
 
 /* ---- away.c: long replies are sent by threads of their own ---- */
@@ -199,7 +199,7 @@ const struct http_handler *http_server_handler(const struct http_server *s);
 struct tls *http_server_tls(const struct http_server *s);
 struct pool *http_server_senders(const struct http_server *s);
 int64_t http_server_now(const struct http_server *s);
-/* A connection is there, or gone. */
+/* Counts a connection that was opened, or closed. */
 void http_server_remember(struct http_conn *c);
 void http_server_forget(struct http_conn *c);
 

@@ -69,15 +69,15 @@ static inline uint64_t http_name_mark(struct str name)
     unsigned last = name.n == 0 ? 0 : (unsigned char)name.p[name.n - 1] | 0x20U;
     return 1ULL << ((name.n * 5 + last) & 63);
 }
-/* The value of the first header of that name (any case); absent when there is none. An empty header
- * is an absent one: clients send them for what they leave out, and the service takes it so. */
+/* Returns the value of the first header of that name (any case); absent if there is none. An empty
+ * header counts as absent, as in the cloud: clients send one for a value that they omit. */
 struct str http_find_header(const struct http_request *request, struct str name);
 static inline struct str http_header_get(const struct http_request *request, struct str name)
 {
     bool wanting = request->names != 0 && (request->names & http_name_mark(name)) == 0;
     return wanting ? STR_NONE : http_find_header(request, name);
 }
-/* How many headers of that name there are that have a value. */
+/* Returns how many headers of that name have a value. */
 size_t http_header_count(const struct http_request *request, struct str name);
 struct str http_method_name(enum http_method method);
 
@@ -93,7 +93,7 @@ enum http_pull {
     HTTP_PULL_SPAN, /* *out is the next part; it stays valid until the next pull or on_done */
     HTTP_PULL_END,
     HTTP_PULL_WAIT, /* nothing yet: the source calls http_source_ready on the loop's thread later */
-    HTTP_PULL_FAIL, /* cut the connection: the client must see that the body is not whole */
+    HTTP_PULL_FAIL, /* cut the connection: the client must notice that the body is incomplete */
 };
 
 /* A response body that is made while it is sent. */
@@ -108,23 +108,25 @@ struct http_handler {
     void (*on_body)(struct http_exchange *x, struct str bytes);
     void (*on_end)(struct http_exchange *x);
     void (*on_done)(struct http_exchange *x);
-    /* May be NULL. After on_end and before the reply: the client has gone. `wholly`: the connection
-     * is dead; else the client has ended its side, which most do by closing both, and some in order
-     * to read the reply. The handler may reply or abort from within it. */
+    /* May be NULL. The client has gone, after on_end and before the reply. `wholly`: the connection
+     * is dead; otherwise the client has only ended its sending side, which most clients do when
+     * they close and some before they read the reply. The handler may call http_reply or http_abort
+     * from here. */
     void (*on_gone)(struct http_exchange *x, bool wholly);
     /* May be NULL. A request that got no exchange (a malformed head, too many connections, a body
      * that stalled) is answered with the error's HTTP status and what this puts into the two
      * buffers (header lines as in http_response); without it, with a line of text. Then the
      * connection is closed. */
     void (*on_bad)(struct err error, struct buf *headers, struct buf *body);
-    /* May be NULL, both. What the handler keeps for each loop, made and freed with the server. */
+    /* Both may be NULL. They create and free the handler's state for each loop, together with the
+     * server. */
     void *(*loop_memory_new)(void);
     void (*loop_memory_free)(void *memory);
 };
 
 struct http_exchange {
     struct http_request request;
-    /* Whose calls come next: at first the server's. A handler that leaves the exchange to another
+    /* The handler of the next calls; at first the server's. A handler that passes the exchange on
      * sets this in its on_head and calls the other's on_head. */
     const struct http_handler *handler;
     struct arena *arena; /* the request's; reset after on_done */
@@ -135,8 +137,8 @@ struct http_exchange {
     void *listener_context; /* what the listener was opened with */
     void *loop_memory;      /* what the handler keeps for the loop; NULL: nothing */
     void *user;             /* the handler's */
-    /* Header lines that every reply to this request gets besides the response's own; absent: none.
-     * For whoever hands the exchange on and wants more of the reply than the other knows of. */
+    /* Header lines that are added to every reply to this request; absent: none. For a handler that
+     * passes the exchange on and adds headers that the other does not know. */
     struct str reply_headers;
     int64_t started_us;  /* when the head's first byte was seen */
     uint64_t body_bytes; /* received so far */
@@ -158,25 +160,25 @@ struct http_response {
 
 /* Appends a header line. Control characters in the value are replaced: no response splitting. */
 void http_put_header(struct buf *headers, struct str name, struct str value);
-/* The same for a value that the program has made itself, a number or a date: nothing in it needs to
- * be looked for. Never for one that has come from outside. */
+/* The same without a check of the value, for one that the program made itself (a number, a date).
+ * Never for input. */
 void http_put_own_header(struct buf *headers, struct str name, struct str value);
 
-/* Everything that the response points to must stay until on_done; *response itself need not. For
- * HEAD, 204 and 304 no body is sent, whatever the response says. Called from within on_head,
- * on_body or on_end, it returns before on_done comes; called at another time, on_done may come from
- * within it: x is not to be touched after it. */
+/* Everything that the response refers to must live until on_done; *response itself need not. HEAD,
+ * 204 and 304 send no body, whatever the response has. When called from on_head, on_body or on_end,
+ * it returns before on_done; when called at another time, on_done may run inside it, so do not
+ * touch x afterwards. */
 void http_reply(struct http_exchange *x, const struct http_response *response);
-/* In place of a reply: cuts the connection, so that the client gets no answer. As http_reply. */
+/* Cuts the connection instead of replying, so that the client gets no answer. Otherwise like
+ * http_reply. */
 void http_abort(struct http_exchange *x);
 /* When the connection is cut, the client sees its end in order (FIN), not a reset. */
 void http_end_in_order(struct http_exchange *x);
 /* See HTTP_PULL_WAIT. As with http_reply, x is not to be touched after it. */
 void http_source_ready(struct http_exchange *x);
 
-/* Holds the rest of the body back: no on_body or on_end comes until http_body_resume. For a handler
- * that cannot take it as fast as it comes. While it is held back nothing is read from the client,
- * so it is not noticed either when the client goes away. */
+/* Stops reading the body: no on_body or on_end until http_body_resume. For back-pressure. Nothing
+ * is read from the client meanwhile, so its disconnection is not noticed either. */
 void http_body_pause(struct http_exchange *x);
 void http_body_resume(struct http_exchange *x);
 

@@ -55,7 +55,7 @@ static struct str input_receive(struct http_conn *c, char *into, size_t most)
     return (struct str){into, (size_t)got};
 }
 
-/* TLS has states of its own to go through, and finds the kernel's code gone anyway. */
+/* Only plain connections: TLS has its own states to go through, and gains nothing from this. */
 bool http_input_ahead(struct http_conn *c)
 {
     struct http_worker *w = c->worker;
@@ -146,7 +146,7 @@ static bool begin_call(struct http_conn *c, size_t head_length)
     return true;
 }
 
-/* RFC 9112 2.2: an empty line before a request line is to be ignored; one, here. */
+/* RFC 9112 2.2: ignore an empty line before a request line; at most one here. */
 static void skip_empty_line(struct http_conn *c)
 {
     if (c->scanned == 0 && c->in.n >= 2 && c->in.p[0] == '\r' && c->in.p[1] == '\n')
@@ -189,8 +189,8 @@ static struct err body_take(struct http_conn *c, struct str *piece)
     return OK;
 }
 
-/* How much to read at once: of the body as much as there is room for, of what follows it little,
- * because that has to be kept. */
+/* Returns how much to read at once: as much of the body as fits, but little beyond it, because that
+ * must be kept. */
 static size_t body_appetite(const struct http_conn *c)
 {
     uint64_t most = c->body_left + HTTP_READ_BYTES;

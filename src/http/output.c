@@ -9,7 +9,7 @@
 
 /* ---- the reply's head ---- */
 
-/* "Date: …\r\n", written anew once a second; the clock is asked no more than once a turn. */
+/* The line "Date: …\r\n", formatted once a second; reads the clock at most once per turn. */
 static struct str date_line(struct http_worker *w)
 {
     struct str line = {w->date_line, 6 + TIME_RFC1123_BYTES + 2};
@@ -54,23 +54,22 @@ static void out_add_body(struct http_out *out, const struct http_span *span)
     out->spans[out->count++] = *span;
 }
 
-/* Whether the connection has to end after this reply. */
+/* Returns true if the connection must close after this reply. */
 static bool call_must_close(const struct http_call *call, const struct http_response *response)
 {
     const struct http_conn *c = call->conn;
     const struct http_request *request = &call->x.request;
     if (response->close || !request->keep_alive || c->worker->draining)
         return true;
-    /* The rest of the body stands between here and the next request. A client that was not told to
-     * continue may send it or not: then nobody knows where the next request begins. */
+    /* The rest of the body comes before the next request. A client that got no 100 Continue may
+     * send it or not, so the start of the next request is unknown. */
     if (c->body_left > 0 && request->expect_continue && call->x.body_bytes == 0)
         return true;
     return !c->body_chunked && c->body_left > HTTP_DISCARD_BYTES_MAX;
 }
 
-/* The length to announce, -1 for none. What is sent from memory has the length that it has,
- * whatever the handler says: a wrong one would make the client read a part of this reply as the
- * next. */
+/* Returns the Content-Length, or -1 for none. A body in memory determines it, whatever the handler
+ * set: a wrong length would make the client read part of this reply as the next one. */
 static int64_t announced_length(const struct http_call *call, const struct http_response *response)
 {
     bool bodiless = call->x.request.method == HTTP_HEAD || status_has_no_body(response->status);
@@ -81,7 +80,8 @@ static int64_t announced_length(const struct http_call *call, const struct http_
     return (int64_t)response->body.n;
 }
 
-/* How the end of the body is told: by a length, by chunks, or by the end of the connection. */
+/* Chooses how the client finds the end of the body: a length, chunks, or the end of the connection.
+ */
 static void put_framing(struct http_call *call, const struct http_response *response,
                         struct buf *head)
 {
@@ -124,8 +124,8 @@ static struct str render_head(struct http_call *call, const struct http_response
     return buf_str(&head);
 }
 
-/* Where a body from memory is sent from: a small one is copied to the end of its head, so that both
- * are one part, for which the kernel has less to do. */
+/* Returns the address to send an in-memory body from. A small one is copied behind its head, so
+ * that one buffer has both, which is cheaper for the kernel. */
 static struct str body_beside_head(struct http_call *call, struct str head, struct str body)
 {
     if (head.p != call->reply_head || body.n > sizeof call->reply_head - head.n || body.n == 0)
@@ -169,7 +169,7 @@ void http_abort(struct http_exchange *x)
     assert(!call->replied);
     http_out_begin(call, &(struct http_response){.status = 204, .content_length = -1});
     call->replied = true;
-    call->conn->gone = true; /* nothing is sent to a client that is gone */
+    call->conn->gone = true; /* nothing is sent to a client that has gone */
     http_conn_drive(call->conn);
 }
 
@@ -218,7 +218,7 @@ static void out_add_chunk(struct http_out *out, const struct http_span *span)
     out_add(out, STR("\r\n"));
 }
 
-/* The source is done: it must have given what was announced. */
+/* The source has ended: it must have produced the announced length. */
 static enum sent out_end_source(struct http_out *out)
 {
     if (out->left > 0)

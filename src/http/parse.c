@@ -3,7 +3,7 @@
 
 #include "core/word.h"
 
-/* What a byte may be part of. */
+/* Character classes. */
 enum { IN_TOKEN = 1, IN_VALUE = 2, IN_TARGET = 4, IN_HOST = 8 };
 
 #define T (IN_TOKEN | IN_VALUE | IN_TARGET)
@@ -132,7 +132,7 @@ static struct err parse_method(struct str text, struct http_request *out)
     return OK;
 }
 
-/* A name or an address, maybe with a port. What it names is for others to judge. */
+/* A name or an address, with an optional port. Callers check what it names. */
 static bool is_host(struct str host)
 {
     return host.n > 0 && host.n <= 512 && all_in(host, IN_HOST);
@@ -165,7 +165,7 @@ static struct err parse_absolute(struct str target, struct http_request *out)
     return OK;
 }
 
-/* All that is visible in ASCII may stand in a target, but for '#': a fragment is not sent. */
+/* A target may contain all visible ASCII except '#': fragments are not sent. */
 static bool word_is_target(uint64_t word)
 {
     uint64_t space = word - word_all(0x21);
@@ -174,7 +174,7 @@ static bool word_is_target(uint64_t word)
     return ((word | space | delete | hash) & word_all(0x80)) == 0;
 }
 
-/* In words, of which the last two may overlap; the shortest go byte by byte. */
+/* Works word by word, the last two may overlap; short texts go byte by byte. */
 static bool is_target(struct str s)
 {
     if (s.n < WORD_BYTES)
@@ -246,7 +246,7 @@ struct err http_parse_header(struct str line, struct http_header *out)
     return OK;
 }
 
-/* What the headers of framing have been seen to say so far. */
+/* The framing headers seen so far. */
 struct framing {
     unsigned hosts;
     unsigned lengths;
@@ -317,7 +317,8 @@ static struct err check_framing(const struct framing *seen, struct http_request 
         return bad("Reason\tContent-Length and Transfer-Encoding are both given.");
     if (seen->encodings > 0 && out->version_minor == 0)
         return bad("Reason\tHTTP/1.0 has no Transfer-Encoding.");
-    /* Nobody needs an HTTP/1.0 connection to last, and a body without a length then is simple. */
+    /* An HTTP/1.0 connection always ends after its reply; that makes a body without a length
+     * simple. */
     out->keep_alive = out->version_minor > 0 && !seen->close;
     out->expect_continue = out->expect_continue && out->version_minor > 0;
     return OK;

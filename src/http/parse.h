@@ -6,11 +6,11 @@
 
 #include "http/exchange.h"
 
-/* Looks for the end of a head in `input`, which begins with its first byte and may be called again
- * with more of the same input; *scanned (0 at first) remembers how far it has come, so that the
- * work is linear. *length is the head's length, its empty last line included, once that is there,
- * and 0 until then. ERR_BAD_REQUEST for a line that does not end in CR LF or a first byte that
- * begins no request, ERR_URI_TOO_LONG, ERR_HEADERS_TOO_LARGE. */
+/* Looks for the end of a head in `input`. Call it again with more of the same input until it finds
+ * one: *scanned (0 at first) remembers the progress, so that the work is linear. Sets *length to
+ * the head's length including its empty last line, or 0 while that has not arrived. ERR_BAD_REQUEST
+ * for a line that does not end in CR LF or a first byte that starts no request, ERR_URI_TOO_LONG,
+ * ERR_HEADERS_TOO_LARGE. */
 struct err http_scan_head(struct str input, size_t *scanned, size_t *length);
 
 /* Reads a whole head, as http_scan_head found it, into *out, whose slices point into `head` and
@@ -18,15 +18,15 @@ struct err http_scan_head(struct str input, size_t *scanned, size_t *length);
  * ERR_HEADERS_TOO_LARGE, ERR_HTTP_VERSION; the detail of the error says what was wrong. */
 struct err http_parse_head(struct str head, struct http_header *headers, struct http_request *out);
 
-/* Cuts the next line off a head, without its CR LF; a CR within it is found by whoever checks its
- * bytes. And one line of a header, taken apart. ERR_BAD_REQUEST. */
+/* Takes the next line off a head, without its CR LF (the caller's check of the bytes finds a stray
+ * CR), and splits a header line. ERR_BAD_REQUEST. */
 struct str http_next_line(struct str *rest);
 struct err http_parse_header(struct str line, struct http_header *out);
 
-/* Whether a list of tokens such as that of Connection has the token, in any case. */
+/* Returns true if a token list such as that of Connection contains the token, in any case. */
 bool http_list_has(struct str list, struct str token);
 
-/* Whether all bytes may stand in a header's name, or in its value. */
+/* Return true if all bytes are valid in a header's name, or in its value. */
 bool http_is_token(struct str s);
 bool http_is_field_value(struct str s);
 

@@ -14,7 +14,7 @@
 #include "http/conn.h"
 #include "net/address_count.h"
 
-enum { REFUSED_MAX = 64 /* connections past the limit that are told so at one time */ };
+enum { REFUSED_MAX = 64 /* connections over the limit that may be answered at the same time */ };
 
 const struct http_limits HTTP_LIMITS_DEFAULT = {
     .connections_max = 10000,
@@ -143,7 +143,7 @@ void http_server_forget(struct http_conn *c)
     worker_check_drained(w);
 }
 
-/* Whether the connection is within the limits; then it is counted. */
+/* Returns true, and counts the connection, if it is within the limits. */
 static bool server_admit(struct http_server *s, const struct sockaddr_storage *peer)
 {
     if (atomic_fetch_add(&s->connection_count, 1) >= atomic_load(&s->connections_max)) {
@@ -163,7 +163,7 @@ static void server_take(struct http_listener *listener, int fd, const struct soc
     bool refused = !server_admit(s, peer);
     if (refused)
         (void)atomic_fetch_add(&s->refused_total, 1);
-    /* To be told politely takes a connection too, so there is a limit on that as well. */
+    /* Answering a refused connection needs a connection too, so that is limited as well. */
     if (refused && atomic_fetch_add(&s->refused_count, 1) >= REFUSED_MAX) {
         (void)atomic_fetch_sub(&s->refused_count, 1);
         (void)close(fd);
@@ -301,7 +301,7 @@ struct err http_server_new(struct loop **loops, size_t loop_count,
         if (handler->loop_memory_new != NULL)
             s->workers[i].handler_memory = handler->loop_memory_new();
     }
-    /* sendfile to a client that is gone has no other way to be told not to raise it. */
+    /* sendfile to a client that has gone raises SIGPIPE; there is no flag against it. */
     (void)signal(SIGPIPE, SIG_IGN);
     *out = s;
     return OK;

@@ -30,10 +30,10 @@ struct http_server;
 struct err http_server_new(struct loop **loops, size_t loop_count,
                            const struct http_handler *handler, const struct http_limits *limits,
                            struct http_server **out);
-/* Where the Date header comes from, in place of the system's clock. Before any listener. */
+/* Sets the clock of the Date header; the default is the system's. Call before opening listeners. */
 void http_server_use_clock(struct http_server *s, const struct clock *clock);
-/* Every port then serves HTTPS beside HTTP, told apart by a connection's first byte. Before any
- * listener; tls must outlive the server. */
+/* Every port then serves HTTPS beside HTTP, distinguished by a connection's first byte. Call before
+ * opening listeners; tls must outlive the server. */
 void http_server_use_tls(struct http_server *s, struct tls *tls);
 /* Threads that send the files of long replies; without them the loops do. Before any listener;
  * their tasks end before the server is freed. */
@@ -44,15 +44,14 @@ struct err http_server_listen(struct http_server *s, const char *host, uint16_t 
 struct http_endpoint {
     const char *host;
     uint16_t port;
-    /* How long a connection may be idle: the caller's, who may change it; NULL: as the server's
-     * limits have it. */
+    /* The idle limit, which the caller may change at any time; NULL: the server's limit. */
     const atomic_int_fast64_t *idle_ms;
 };
-/* The same, with more to say of the place. */
+/* The same with more options for the listener. */
 struct err http_server_listen_at(struct http_server *s, const struct http_endpoint *place,
                                  void *listener_context, uint16_t *port_out);
-/* What the handler keeps for the i-th loop; NULL: nothing. Its owner says who may look at it when.
- */
+/* Returns the handler's state for the i-th loop; NULL: none. Its owner defines which thread may
+ * read it. */
 void *http_server_loop_memory(const struct http_server *s, size_t i);
 /* New limits for the connections that come from now on. From any thread. */
 void http_server_limit(struct http_server *s, unsigned connections_max,
@@ -64,8 +63,8 @@ struct http_usage {
     uint64_t refused;     /* for one of the limits */
 };
 struct http_usage http_server_usage(const struct http_server *s);
-/* Stops accepting, lets exchanges under way finish for grace_ms, closes idle connections at once;
- * `drained` is called on the first loop's thread when no connection is left. */
+/* Stops accepting, closes idle connections, and gives exchanges grace_ms to finish; calls `drained`
+ * on the first loop's thread when no connection is left. */
 void http_server_drain(struct http_server *s, int64_t grace_ms, void (*drained)(void *arg),
                        void *arg);
 /* After the loops have stopped. */

@@ -12,8 +12,8 @@
 
 enum { BUCKETS = 1024 };
 
-/* An address without its port. Of an IPv6 address the first 64 bits: whoever has one has them all,
- * and could else open as many connections as there are addresses in it. */
+/* An address without its port. Of IPv6 only the first 64 bits: a client that has one address of a
+ * /64 has them all, and could otherwise open as many connections as it likes. */
 struct address {
     uint8_t bytes[16];
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many connections each client address has, over all loops and front ends. */
+/* Counts the connections of each client address, over all loops and front ends. */
 #ifndef NET_ADDRESS_COUNT_H
 #define NET_ADDRESS_COUNT_H
 
@@ -13,7 +13,7 @@ void address_counts_free(struct address_counts *a);
 /* Counts one more, unless there are `most` already (0: no limit). From any thread. */
 bool address_counts_add(struct address_counts *a, const struct sockaddr_storage *peer,
                         unsigned most);
-/* One that was counted is gone. */
+/* A counted connection has closed. */
 void address_counts_drop(struct address_counts *a, const struct sockaddr_storage *peer);
 
 #endif

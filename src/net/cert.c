@@ -65,7 +65,7 @@ static bool fill(X509 *certificate, EVP_PKEY *key)
            X509_sign(certificate, key, EVP_sha256()) > 0;
 }
 
-/* A new file that only its owner can read, if it is to be secret. */
+/* Creates a file; if `secret`, only its owner can read it. */
 static struct err create(const char *path, mode_t mode, FILE **out)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);

@@ -15,7 +15,7 @@
 #include "core/clock.h"
 #include "core/mem.h"
 
-enum { HOST_MAX = 256, LOOK_UP_MS = 250 }; /* how often a wait looks whether it is to end */
+enum { HOST_MAX = 256, LOOK_UP_MS = 250 }; /* how often a wait checks for cancellation */
 
 struct dialer {
     struct reach reach;
@@ -85,8 +85,7 @@ static struct err wait_for(const struct dialed *c, short events, int64_t deadlin
     }
 }
 
-/* What a TLS call that returned `result` is waiting for, waited for; an error when it is nothing.
- */
+/* Waits for what a TLS call that returned `result` needs; an error if it needs nothing. */
 static struct err wait_for_tls(struct dialed *c, int result, int64_t deadline_ms)
 {
     switch (SSL_get_error(c->ssl, result)) {
@@ -186,7 +185,7 @@ struct err dial(struct dialer *d, const struct dial_target *target, int64_t dead
     char host[HOST_MAX];
     if (target->host.n == 0 || target->host.n >= sizeof host)
         return failed(ENOENT);
-    /* With nothing in reach not even names are asked for. */
+    /* If nothing is in reach, do not even resolve names. */
     if (d->reach.count == 0)
         return failed(EACCES);
     memcpy(host, target->host.p, target->host.n);

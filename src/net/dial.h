@@ -11,10 +11,10 @@
 struct dialer;
 struct dialed;
 
-/* What it may connect to is copied. Certificates are checked against the system's authorities and
- * for the host's name. ERR_IO. */
+/* Copies the list of reachable addresses. Certificates are checked against the system's authorities
+ * and the host's name. ERR_IO. */
 struct err dialer_new(const struct reach *reach, struct dialer **out);
-/* All that wait end with ECANCELED, from any thread. */
+/* Cancels all waits with ECANCELED. From any thread. */
 void dialer_stop(struct dialer *d);
 void dialer_free(struct dialer *d);
 
@@ -33,8 +33,8 @@ struct err dial(struct dialer *d, const struct dial_target *target, int64_t dead
 struct err dialed_write(struct dialed *c, struct str bytes, int64_t deadline_ms);
 /* At least one byte, or none at the end. ERR_IO. */
 struct err dialed_read(struct dialed *c, char *into, size_t size, int64_t deadline_ms, size_t *n);
-/* False when bytes or the end have come that nobody has read: for a connection that waits for its
- * next request, both mean that it is of no more use. */
+/* Returns false if unread bytes or the end have arrived: an idle connection is then unusable for
+ * the next request. */
 bool dialed_is_quiet(const struct dialed *c);
 /* NULL is fine. */
 void dialed_close(struct dialed *c);

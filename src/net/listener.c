@@ -77,7 +77,7 @@ static struct err open_socket(const struct listener_address *place, bool first, 
     if (fd < 0)
         return err_cause(ERR_IO, errno);
     set_option(fd, SOL_SOCKET, SO_REUSEADDR);
-    set_option(fd, IPPROTO_TCP, TCP_NODELAY); /* what is accepted from it has it too */
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY); /* accepted sockets inherit it */
     if (address->sa_family == AF_INET6)
         set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY);
     if (!first)

@@ -8,8 +8,8 @@
 
 #include "net/loop.h"
 
-/* Embedded in the caller's object, whose `take` is called with every connection on the loop's
- * thread and owns the descriptor. */
+/* Embedded in the caller's object. `take` gets every connection on the loop's thread and owns its
+ * descriptor. */
 struct listener {
     struct loop_watch watch; /* first: the loop hands it back */
     struct loop_timer pause;

@@ -23,8 +23,8 @@ struct loop {
     int epoll_fd;
     int wake_fd;
     atomic_bool stopping;
-    /* Set by the loop just before it sleeps, taken back by whoever wakes it: so that of many posts
-     * one pays for the wake-up, and none while the loop is awake. */
+    /* Set by the loop just before it sleeps, cleared by the thread that wakes it: so many posts
+     * cost one wake-up, and none while the loop is awake. */
     atomic_bool asleep;
     _Atomic(struct loop_task *) mailbox; /* a stack: the last posted is on top */
     struct task_list seen;               /* for when the events have been looked at */
@@ -118,7 +118,7 @@ void loop_post(struct loop *l, struct loop_task *task)
     do
         task->next = top;
     while (!atomic_compare_exchange_weak(&l->mailbox, &top, task));
-    /* Whoever posted first since the mailbox was last emptied sees to the wake-up. */
+    /* The first post into an empty mailbox wakes the loop. */
     if (top == NULL && atomic_load(&l->asleep) && atomic_exchange(&l->asleep, false))
         loop_wake(l);
 }
@@ -276,7 +276,7 @@ static void loop_run_tasks(struct loop *l)
     run_in_order(in_order);
 }
 
-/* What is added while this runs is for the next turn, which is not slept for. */
+/* Tasks added while this runs wait for the next turn, before which the loop does not sleep. */
 static void run_list(struct task_list *list)
 {
     struct loop_task *tasks = list->first;
@@ -284,7 +284,7 @@ static void run_list(struct task_list *list)
     run_in_order(tasks);
 }
 
-/* How long the loop may sleep for its timers; -1 when there is none. */
+/* Returns how long the loop may sleep for its timers; -1 if there is none. */
 static int loop_patience_ms(const struct loop *l, int64_t now_ms)
 {
     if (l->ending.first != NULL || l->seen.first != NULL)

@@ -27,8 +27,8 @@ struct loop_task {
  * two turns of the loop cost one wake-up. */
 void loop_post(struct loop *l, struct loop_task *task);
 
-/* On the loop's thread, from a watch's ready: run is called when all that is ready in this turn has
- * been looked at, before what was posted. */
+/* From a watch's ready, on the loop's thread: runs the task after all events of this turn and
+ * before the posted tasks. */
 void loop_after_events(struct loop *l, struct loop_task *task);
 
 /* On the loop's thread: run is called at the end of this turn, when all that was ready has been
@@ -53,7 +53,7 @@ static inline bool loop_timer_is_set(const struct loop_timer *timer)
 int64_t loop_now_ms(const struct loop *l);
 int64_t loop_now_us(const struct loop *l);
 
-/* How the loop has been doing; from any thread. */
+/* Load of the loop. From any thread. */
 struct loop_health {
     const struct histogram *turns_us; /* how long turns took, without the waits between them */
     int64_t held_us; /* for how long the turn under way has lasted; 0 while it waits for events */

@@ -107,7 +107,7 @@ static bool in_net(const unsigned char address[16], const unsigned char net[16],
     return rest == 0 || (address[whole] & mask) == (net[whole] & mask);
 }
 
-/* Addresses that mean this machine or its own wire, which nobody lists by accident. */
+/* Addresses of this machine or its own network, which must be listed explicitly. */
 static bool is_special(const unsigned char address[16])
 {
     static const struct {

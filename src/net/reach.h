@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which other servers this one may connect to. Nothing is in reach unless the operator has said so:
- * whoever may copy from a URL could else have the server ask around in a network that only it
- * sees. Decided for every address that a name resolves to, so a name cannot lead elsewhere. */
+/* Which other servers this one may connect to. By default none: otherwise a client that may copy
+ * from a URL could make the server probe a network that only the server can reach. Checked for
+ * every address that a name resolves to, so a name cannot lead elsewhere. */
 #ifndef NET_REACH_H
 #define NET_REACH_H
 
@@ -14,7 +14,7 @@
 enum { REACH_ENTRIES_MAX = 256 };
 
 struct reach_entry {
-    bool any;        /* "*": every address that is nobody's own business, see below */
+    bool any;        /* "*": every public address, see below */
     struct str host; /* a name, or the end of one when it begins with '.'; absent for a net */
     unsigned char net[16];
     unsigned bits; /* of the 128, an IPv4 address counting as ::ffff:a.b.c.d */
@@ -29,9 +29,9 @@ struct reach {
  * NULL or empty: nothing is in reach. ERR_INVALID_INPUT. */
 struct err reach_parse(const char *text, struct reach *out);
 
-/* Whether an address that the host resolved to may be connected to. Loopback, link-local,
- * multicast and unspecified addresses are in reach only of an entry that is a net, or is the host's
- * literal name "localhost". */
+/* Returns true if the server may connect to this address of the host. Loopback, link-local,
+ * multicast and unspecified addresses need an entry that is a network or the literal name
+ * "localhost". */
 bool reach_allows(const struct reach *r, struct str host, const struct sockaddr *address);
 
 #endif

@@ -50,7 +50,7 @@ static ssize_t socket_recv(struct stream *s, char *into, size_t size, int flags)
     return got;
 }
 
-/* Looks at the first byte to see whether it is TLS. 1 when that is settled, else as stream_recv. */
+/* Peeks at the first byte to detect TLS. Returns 1 once that is decided, else like stream_recv. */
 static ssize_t stream_settle(struct stream *s)
 {
     char first;
@@ -99,11 +99,11 @@ ssize_t stream_send(struct stream *s, const struct iovec *parts, size_t count, b
     assert(s->fd >= 0 && count > 0);
     if (s->session != NULL)
         return tls_send(s, parts, count);
-    /* sendmsg does not change what the iovec points to; its type just cannot say so. */
+    /* sendmsg does not change the data; iovec's type just lacks the const. */
     struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = count};
     int flags = MSG_NOSIGNAL | (more ? MSG_MORE : 0);
     ssize_t sent;
-    do /* of one part, send need not be told in a structure that the kernel copies first */
+    do /* for one part, send saves the kernel a copy of the message header */
         sent = count == 1 ? send(s->fd, parts[0].iov_base, parts[0].iov_len, flags)
                           : sendmsg(s->fd, &message, flags);
     while (sent < 0 && errno == EINTR);

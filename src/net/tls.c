@@ -50,7 +50,7 @@ static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *o
 static void set_options(SSL_CTX *context)
 {
     (void)SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-    /* A client that just ends without a word is no error: HTTP tells by itself what is whole. */
+    /* A peer that closes without close_notify is no error: HTTP itself detects truncation. */
     (void)SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE |
                                            SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_ENABLE_KTLS);
     (void)SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE |
@@ -216,8 +216,8 @@ void tls_session_free(struct tls_session *s)
     free(s);
 }
 
-/* What a call that did not succeed means. A handshake can make reading wait for room to send, and
- * the other way round. */
+/* Maps the error of a TLS call. A handshake can make a read wait for room to send, and the reverse.
+ */
 static ssize_t tls_refused(struct stream *stream, int returned, bool receiving)
 {
     struct tls_session *s = stream->session;
@@ -255,7 +255,8 @@ ssize_t tls_recv(struct stream *stream, char *into, size_t size)
         ERR_clear_error();
         int returned = SSL_read_ex(s->ssl, into + total, size - total, &got);
         if (returned != 1) {
-            /* What came before an end or a failure is used first: it shows again next time. */
+            /* Returns the bytes that came before an end or error; the next call reports that again.
+             */
             ssize_t refused = tls_refused(stream, returned, true);
             stream->may_recv = stream->may_recv || (total > 0 && refused != STREAM_AGAIN);
             return total > 0 ? (ssize_t)total : refused;

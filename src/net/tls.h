@@ -18,13 +18,13 @@ struct tls_files {
     const char *password;    /* of the PFX or of the key; may be NULL */
 };
 
-/* The paths are copied. ERR_IO when the files cannot be read or do not go together: the log says
- * what is wrong with them. */
+/* Copies the paths. ERR_IO if the files cannot be read or do not fit together; the log has the
+ * reason. */
 struct err tls_new(const struct tls_files *files, struct tls **out);
 /* Reads the files again, from any thread: connections made from then on use them. On an error the
  * old ones stay. */
 struct err tls_reload(struct tls *t);
-/* The same from other files, whose names it keeps when they are good. */
+/* The same from other files; keeps their names if they are valid. */
 struct err tls_reload_from(struct tls *t, const struct tls_files *files);
 /* For metrics; any thread. */
 struct tls_usage {
@@ -40,12 +40,12 @@ void tls_free(struct tls *t);
 struct tls_session;
 
 struct tls_session *tls_session_new(struct tls *t, int fd);
-/* Whether the handshake is still going on. */
+/* Returns true while the handshake is in progress. */
 bool tls_session_is_new(const struct tls_session *s);
 ssize_t tls_recv(struct stream *stream, char *into, size_t size);
 ssize_t tls_send(struct stream *stream, const struct iovec *parts, size_t count);
 ssize_t tls_send_file(struct stream *stream, int fd, int64_t offset, size_t length);
-/* Tells the other side that this was all, if the session got that far. */
+/* Sends close_notify, if the session got that far. */
 void tls_session_finish(struct tls_session *s);
 void tls_session_free(struct tls_session *s);
 

@@ -7,7 +7,7 @@
 
 #include "net/tls.h"
 
-/* Puts certificate, chain and key into the context. Logs what is wrong. ERR_IO. */
+/* Loads certificate, chain and key into the context. Logs errors. ERR_IO. */
 struct err tls_files_load(SSL_CTX *context, const struct tls_files *files);
 
 #endif

@@ -108,7 +108,7 @@ void run_view(struct run *r, const struct run_txn *txn, run_step *then)
 
 /* ---- the engine ---- */
 
-/* What waited in the engine's queue for too long is not done. */
+/* Refuses an update that waited in the engine's queue past its deadline. */
 static struct err run_in_time(struct txn *t, void *arg)
 {
     const struct run *r = arg;
@@ -273,7 +273,8 @@ static int64_t left_by_clock(const struct run *r, int64_t until_ticks)
     return until_ticks == 0 ? INT64_MAX : (until_ticks - store_now(r->store)) / TICKS_PER_MS;
 }
 
-/* By the earliest of the loop's clock, the store's and the request's own deadline. */
+/* Returns the time left by the earliest of the loop's clock, the store's clock and the request's
+ * deadline. */
 static int64_t wait_left_ms(const struct run *r)
 {
     int64_t by_loop =

@@ -52,11 +52,11 @@ struct run_txn {
     /* Of an update. */
     enum engine_ack ack;
     unsigned hints;
-    void (*committed)(struct run *r); /* on the engine's thread, right after the commit, in the
-                                         order of commits; NULL: nothing is to be done there */
+    void (*committed)(struct run *r); /* called on the engine's thread right after the commit, in
+                                         commit order; may be NULL */
 };
 
-/* A wait for someone else, who calls run_wake once. */
+/* A wait for someone else, which calls run_wake once. */
 struct run_wait {
     int64_t until_ms;    /* by the loop's clock; INT64_MAX: without end */
     int64_t until_ticks; /* by the store's clock, which tests may shift; 0: not looked at */
@@ -73,12 +73,12 @@ struct run {
     struct store *store;
     struct pool *pool;
     int64_t deadline;            /* ticks of the store's clock; 0: none */
-    atomic_bool stops_when_gone; /* else only waits end when the client has gone */
+    atomic_bool stops_when_gone; /* otherwise a client that has gone only ends waits */
 
     enum run_place place;
     atomic_bool gone; /* the client has gone */
-    bool committed;   /* an update has succeeded. A front end that goes on as if nothing had been
-                         done yet takes it back. */
+    bool committed;   /* an update has succeeded. A front end that continues with an independent
+                         request clears it. */
     run_step *then;
     struct err outcome;
     struct loop_task task;
@@ -108,15 +108,15 @@ static inline void run_init(struct run *r, struct loop *loop, struct store *stor
     r->pool = pool;
 }
 
-/* Whether a step may be begun now. OK, ERR_CLIENT_GONE, ERR_OPERATION_TIMED_OUT. The calls below
- * ask it themselves; it is for front ends whose next step needs none of them. */
+/* Checks that a step may begin now. OK, ERR_CLIENT_GONE, ERR_OPERATION_TIMED_OUT. The calls below
+ * check it themselves; this is for front ends whose next step uses none of them. */
 struct err run_check(const struct run *r);
 
 void run_view(struct run *r, const struct run_txn *txn, run_step *then);
-/* The same, on the loop or not at all: `then` gets an error that store_wants_pool knows. For a view
- * that only saves the update behind it. */
+/* The same on the loop only: if it would wait, `then` gets an error for which store_wants_pool is
+ * true. For a view that only spares the update after it. */
 void run_view_here(struct run *r, const struct run_txn *txn, run_step *then);
-/* The same, always in the pool: for views with much to do. */
+/* The same, always in the pool: for long views. */
 void run_view_in_pool(struct run *r, const struct run_txn *txn, run_step *then);
 void run_in_pool(struct run *r, struct pool *pool, run_work *work, run_step *then);
 /* An update that finds its partition frozen for a moment (ERR_PATH_BEING_MOVED) is tried again. */
@@ -125,12 +125,12 @@ void run_update(struct run *r, const struct run_txn *txn, run_step *then);
 /* One of several updates. Lives until `then` is called. */
 struct run_part {
     struct run_txn txn;
-    struct err outcome; /* out; an error that is there before lets the part be passed over */
+    struct err outcome; /* out; set an error beforehand to skip the part */
     struct engine_update update;
     struct run *run;
 };
-/* All at once, so that one flush serves them; each is a transaction of its own. `then` gets OK when
- * all have come back: each part has its own outcome. */
+/* Submits all at once, so that one flush serves them; each is its own transaction. `then` gets OK
+ * when all have completed; each part has its own outcome. */
 void run_updates(struct run *r, struct run_part *const parts[], size_t count, run_step *then);
 
 /* Before whatever may make someone call run_wake: forgets an earlier call. */
@@ -143,15 +143,15 @@ static inline void run_expect_wake(struct run *r)
 void run_wait_for(struct run *r, const struct run_wait *wait, run_step *then);
 /* From any thread, at most once for each wait. */
 void run_wake(struct run *r);
-/* The same, on the loop's thread, while the request waits: `then` is called at once. */
+/* The same on the loop's thread, while the request waits: calls `then` at once. */
 void run_wake_here(struct run *r);
 /* `then` gets OK when the time has passed. */
 void run_delay(struct run *r, int64_t ms, run_step *then);
-/* Goes on on another loop, which is the request's from now on. Nothing on this loop's thread
- * touches the request afterwards. */
+/* Continues on another loop, which owns the request from now on. Do not touch the request on this
+ * loop's thread afterwards. */
 void run_on(struct run *r, struct loop *loop, run_step *then);
 
-/* The client has gone; on the loop's thread. May end the request before it returns. */
+/* The client has gone. On the loop's thread. May end the request before it returns. */
 void run_cancel(struct run *r);
 
 #endif
