@@ -13,7 +13,7 @@ struct str auth_header(const struct auth_input *input, struct str name)
     return STR_NONE;
 }
 
-/* How many there are of a header; *value is that of the last. */
+/* Counts the headers of that name; *value gets the last one's value. */
 static size_t count_header(const struct auth_input *input, struct str name, struct str *value)
 {
     size_t count = 0;
@@ -56,8 +56,8 @@ struct err auth_no_account(struct arena *arena, struct str account)
                                            STR_ARG(str_head(account, ACCOUNT_NAME_MAX))));
 }
 
-/* The service tells who comes without credentials where to get a token, from the version on that
- * introduced it to each service. */
+/* The service sends clients without credentials a challenge that names where to get a token, from
+ * the version on that introduced it for each service. */
 static bool wants_challenge(const struct auth_input *input)
 {
     switch (input->service) {
@@ -89,7 +89,7 @@ struct auth_reach *auth_reach_new(const struct auth_input *input, struct arena *
     return reach;
 }
 
-/* A private container is not told from a missing one. Old clients expect that to be a 404. */
+/* A private container looks like a missing one. Old clients expect a 404 for it. */
 static struct err no_credentials(const struct auth_server *server, const struct auth_input *input,
                                  const struct auth_demand *demand, struct str *challenge)
 {
@@ -107,8 +107,8 @@ static bool is_sas(const struct auth_input *input, struct str authorization)
             (bearer_is(authorization) && str_given(auth_query(input, STR("sduoid")))));
 }
 
-/* SDKs get a new token, for the audience that the challenge names, when told so by a 401. Where no
- * token would do, they are to give up. */
+/* A 401 makes SDKs fetch a new token for the audience of the challenge. Where no token would help,
+ * they should give up, so the answer is another. */
 static struct err bearer_authenticate(const struct auth_server *server,
                                       const struct auth_input *input, struct str authorization,
                                       struct arena *arena, struct auth_result *result,
@@ -123,7 +123,7 @@ static struct err bearer_authenticate(const struct auth_server *server,
     return error;
 }
 
-/* Who asks, whatever they ask for. */
+/* Finds the identity, whatever the request asks for. */
 static struct err authenticate(const struct auth_server *server, const struct auth_input *input,
                                struct arena *arena, struct auth_result *result,
                                struct str *challenge)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who asks, and may they: one entry for every kind of credential. Knows neither HTTP nor SMB types:
- * the front end fills auth_input. */
+/* Authentication and authorization: one entry point for every kind of credential. Uses neither HTTP
+ * nor SMB types: the front end fills auth_input. */
 #ifndef AUTH_AUTH_H
 #define AUTH_AUTH_H
 
@@ -34,12 +34,13 @@ struct auth_demand {
     const char *service_sas; /* letters of a service SAS; NULL: not by service SAS */
     enum auth_anonymous anonymous;
     bool write;
-    bool lists; /* where roles do not grant it, the access control lists of a hierarchical account's
+    bool lists; /* if roles do not grant it, the access control lists of a hierarchical account's
                    paths may: see auth_consults_lists */
-    bool tree; /* all that lies below the resource, too: a SAS for one object does not reach that */
+    bool tree;  /* includes everything below the resource: a SAS for one object is not enough */
 };
 
-/* What an operation works on: the resource of the request's path, or another that it names. */
+/* What an operation works on: the resource of the request's path, or another one that the request
+ * names. */
 struct auth_resource {
     enum service_kind service;
     struct str account;
@@ -83,17 +84,18 @@ enum auth_kind {
 
 struct auth_reach;
 
-/* Who was let in, and with what limits; lives in the request's arena. */
+/* The identity, and its limits; lives in the request's arena. */
 struct auth_result {
     enum auth_kind kind;
-    struct str permissions; /* the SAS's letters, those that mean something for its resource */
-    bool create_only;       /* c without w: must not overwrite */
-    bool plus_is_plus;      /* what was signed is query_plus */
-    bool empty_is_unsigned; /* anybody could have added an x-ms-* header without a value */
-    struct str identity;    /* object id of a bearer or of who delegated, for the log */
+    struct str
+        permissions;  /* the SAS's letters, reduced to those that have a meaning for its resource */
+    bool create_only; /* c without w: must not overwrite */
+    bool plus_is_plus;      /* query_plus was signed */
+    bool empty_is_unsigned; /* an x-ms-* header without a value may have been added by anybody */
+    struct str identity;    /* object id of the bearer or of the delegating user, for the log */
     struct str tenant;      /* of a bearer; absent when the token names none */
-    /* Of a user delegation SAS: whom the application acts for, and whose rights to paths are
-     * checked besides (saoid, suoid). Of a bearer: the groups they are in. */
+    /* Of a user delegation SAS: the user that the application acts for, whose rights to paths are
+     * checked in addition (saoid, suoid). Of a bearer: the groups of the user. */
     struct str agent, user;
     const struct str *groups;
     size_t group_count;
@@ -114,7 +116,7 @@ struct auth_container {
     struct str container;
 };
 
-/* What the container lets anybody do. */
+/* What the container allows anonymous clients. */
 enum auth_public { AUTH_PUBLIC_NONE, AUTH_PUBLIC_BLOB, AUTH_PUBLIC_CONTAINER };
 
 /* A stored access policy; a part is absent where the policy does not give it. */
@@ -123,8 +125,8 @@ struct auth_policy {
     struct str start, expiry, permission;
 };
 
-/* What auth asks of the services. They are functions that main sets, so that auth knows none of
- * them; one that is NULL finds nothing. They read one hot row, and wait for it when they must. */
+/* Callbacks into the services, set by main, so that auth does not depend on them; one that is NULL
+ * finds nothing. Each reads one hot row, and may wait for it. */
 struct auth_lookup {
     /* A container that does not exist is AUTH_PUBLIC_NONE and no error. */
     struct err (*public_access)(struct store *store, const struct auth_container *place,
@@ -141,14 +143,14 @@ struct auth_server {
     struct store *store;
     const struct clock *clock;
     struct oauth *oauth; /* NULL: no bearer tokens */
-    /* Where tests move the server's clock: the time that clients know, by which the date of a
-     * signed request may be good, too. NULL: there is only one time. */
+    /* If tests move the server's clock: the clients' time. The date of a signed request may match
+     * either. NULL: there is only one time. */
     const struct clock_control *real;
     struct auth_lookup lookup;
 };
 
-/* Finds out who asks, and asks auth_permit. On refusal: the error with its exact code; *challenge
- * is set to a WWW-Authenticate value when the answer should carry one. */
+/* Authenticates, then calls auth_permit. On refusal returns the error with its exact code; sets
+ * *challenge to a WWW-Authenticate value if the response should have one. */
 struct err auth_check(const struct auth_server *server, const struct auth_input *input,
                       const struct auth_demand *demand, struct arena *arena,
                       struct auth_result *result, struct str *challenge);
@@ -162,12 +164,12 @@ struct err auth_permit(const struct auth_server *server, const struct auth_resul
                        const struct auth_resource *what, const struct auth_demand *demand,
                        struct arena *arena);
 
-/* Of what was permitted: whether it is only so as far as the path's access control lists grant it
- * to who->user, or else who->identity. Roles grant the rest. */
+/* Returns true if the permission depends on the path's access control lists, for who->user or else
+ * who->identity; otherwise roles granted it. */
 bool auth_consults_lists(const struct auth_server *server, const struct auth_result *who,
                          const struct auth_resource *what, const struct auth_demand *demand);
 
-/* What a user delegation key is given out for: the sk* parameters of a SAS made with it. */
+/* The scope of a user delegation key: the sk* parameters of a SAS made with it. */
 struct delegation {
     struct str object_id, tenant_id;
     struct str start, expiry; /* as text; counted in whole seconds */
@@ -184,11 +186,12 @@ struct err auth_delegate(const struct auth_server *server, struct str account,
                          const struct delegation *delegation, struct arena *arena,
                          struct str *value);
 
-/* Whether it is good for what lies below the resource, too: not if it is a SAS for one object. */
+/* Returns true if the credentials also cover what is below the resource: false for a SAS for one
+ * object. */
 bool auth_reaches_below(const struct auth_result *who);
 
-/* For what depends on more than the row: whether who was let in may also do what these letters (as
- * in auth_demand) stand for. Keys and bearers with write access may do anything. */
+/* For permissions that depend on more than the row: returns true if `who` also has one of these
+ * letters (as in auth_demand). Keys and bearers with write access may do anything. */
 bool auth_permits(const struct auth_result *who, const char *letters);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the unit tests of auth share: a server with one account and a clock that stands still, and a
- * request that is built line by line. */
+/* Shared by the unit tests of auth: a server with one account and a fixed clock, and a request
+ * built line by line. */
 #ifndef AUTH_AUTH_FIXTURE_H
 #define AUTH_AUTH_FIXTURE_H
 
@@ -97,7 +97,7 @@ static inline void fixture_target(struct auth_fixture *f, const char *method, co
     f->input.object = path.n == 0 ? STR_NONE : uri_decode_loose(&f->arena, path);
 }
 
-/* Adds "&sig=" with what the account's first key makes of the text. */
+/* Adds "&sig=" with the text's signature by the account's first key. */
 static inline void fixture_sign(struct auth_fixture *f, struct buf *query, struct str text)
 {
     unsigned char mac[SHA256_BYTES];

@@ -42,7 +42,7 @@ bool bearer_alone(const struct auth_demand *demand)
     return strcmp(demand->operation, "GetUserDelegationKey") == 0;
 }
 
-/* The row's letters say what it does. */
+/* The row's letters name its action. */
 static enum role_need need_of(enum service_kind service, const struct auth_demand *demand)
 {
     const char *letters = demand->service_sas != NULL   ? demand->service_sas
@@ -59,7 +59,7 @@ static enum role_need need_of(enum service_kind service, const struct auth_deman
     return has_only(letters, "rlf") || !demand->write ? NEED_READ : NEED_WRITE;
 }
 
-/* A token may be for one service alone, and what it names beside its own may be another's. */
+/* A token may be for one service only, and a second resource may belong to another. */
 static struct err check_audience(const struct auth_server *server, const struct auth_reach *reach,
                                  const struct auth_resource *what, struct arena *arena)
 {
@@ -77,9 +77,8 @@ static bool has_lists(const struct auth_server *server, const struct auth_resour
            accounts_is_hierarchical(server->accounts, what->account);
 }
 
-/* Who lets somebody else act has to have the rights itself: an application that vouches for whom it
- * acts for (saoid), and who has the lists asked about another (suoid), which is one check more and
- * none in place of theirs. */
+/* A user who delegates needs the rights too: for saoid the application vouches for the user, and
+ * suoid adds a check of that user's rights; neither replaces the check of the delegating user. */
 static bool lists_may_grant(const struct auth_server *server, const struct auth_result *who,
                             const struct auth_resource *what, const struct auth_demand *demand)
 {

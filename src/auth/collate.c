@@ -5,8 +5,8 @@
  * against the weights that the SDKs carry for the same purpose. */
 static const char ORDER[] = "!#$%&*.^_`|~+0123456789abcdefghijklmnopqrstuvwxyz";
 
-/* 0 for what the first level does not look at. Letters and digits, nearly all there is, need no
- * search. */
+/* Returns 0 for characters that the first level ignores. Letters and digits, nearly all there are,
+ * need no search. */
 static int rank(char c)
 {
     if (c >= 'a' && c <= 'z')
@@ -52,7 +52,7 @@ int collate_header_names(struct str a, struct str b)
         if (left == 0)
             break;
     }
-    /* Equal but for the marks: the name whose mark comes first is the later one. */
+    /* Equal except for the marks: the name with the earlier mark sorts later. */
     int by_mark = mark(a, common) - mark(b, common);
     return by_mark != 0 ? by_mark : str_cmp(a, b);
 }

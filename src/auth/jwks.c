@@ -182,7 +182,7 @@ struct err jwks_parse(struct str json, struct jwks **out)
 
 /* ---- verifying ---- */
 
-/* The token has r and s as they are; OpenSSL wants them in DER. */
+/* The token has r and s as raw numbers; OpenSSL expects DER. */
 static unsigned char *der_of_ecdsa(struct str signature, int *n)
 {
     unsigned char *der = NULL;

@@ -20,8 +20,8 @@ enum jwks_answer { JWKS_GOOD, JWKS_BAD, JWKS_UNKNOWN_KEY };
 /* From any thread. A token without a key id is checked against the only key of its kind. */
 enum jwks_answer jwks_verify(const struct jwks *set, const struct jwt *token);
 
-/* The text behind a path, http:// or https:// (whose certificate is checked). http:// is for
- * loopback only: who can change the keys on the way can sign anything. Free *out with free().
+/* Reads the text at a path, http:// or https:// URL (with certificate check). http:// only to
+ * loopback: an attacker who changes the keys in transit can sign anything. Free *out with free().
  * ERR_INVALID_INPUT, ERR_IO. */
 struct err jwks_fetch(const char *source, char **out, size_t *n);
 

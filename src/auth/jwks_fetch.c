@@ -70,7 +70,7 @@ static BIO *new_connection(const struct uri *uri, SSL_CTX *context, char *host)
     return connection;
 }
 
-/* Waits for the whole answer, the connection's end. */
+/* Reads the whole answer, to the end of the connection. */
 static bool exchange(BIO *connection, struct str request, struct buf *answer)
 {
     struct timeval patience = {FETCH_SECONDS, 0};

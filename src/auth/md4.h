@@ -16,7 +16,7 @@ struct rc4 {
 };
 
 void rc4_init(struct rc4 *c, struct str key);
-/* In place; goes on where the last call stopped. */
+/* In place; continues where the last call stopped. */
 void rc4_apply(struct rc4 *c, unsigned char *bytes, size_t n);
 
 #endif

@@ -184,7 +184,7 @@ static bool read_authenticate(struct str message, struct authenticate *out)
            message.n <= NTLM_MESSAGE_MAX;
 }
 
-/* [MS-NLMP] 3.2.5.1.2: who names nobody and proves nothing. */
+/* [MS-NLMP] 3.2.5.1.2: an anonymous client, with no name and no proof. */
 static bool is_anonymous(const struct authenticate *a)
 {
     return a->user.n == 0 && a->nt_response.n == 0;
@@ -230,7 +230,8 @@ static bool key_fits(struct ntlm *n, const struct authenticate *a, struct str pa
     return fits;
 }
 
-/* With key exchange the client made the session key and sent it under the derived one. */
+/* With key exchange the client generates the session key and sends it encrypted with the derived
+ * key. */
 static bool take_session_key(struct ntlm *n, const struct authenticate *a)
 {
     struct rc4 cipher;
@@ -245,7 +246,7 @@ static bool take_session_key(struct ntlm *n, const struct authenticate *a)
     return true;
 }
 
-/* Whether the client's target information announces a message integrity code. */
+/* Returns true if the client's target information announces a message integrity code. */
 static bool announces_mic(struct str nt_response)
 {
     struct reader r = reader_of(str_from(nt_response, PROOF_BYTES + RESPONSE_HEAD_BYTES));
@@ -260,7 +261,7 @@ static bool announces_mic(struct str nt_response)
     return false;
 }
 
-/* What follows the response's head is a list of pairs that ends with an end. */
+/* After the response's head comes a list of pairs with an end marker. */
 static bool has_whole_list(struct str nt_response)
 {
     struct reader r = reader_of(str_from(nt_response, PROOF_BYTES + RESPONSE_HEAD_BYTES));
@@ -311,7 +312,7 @@ static bool account_fits(struct ntlm *n, const struct authenticate *a, struct ac
     return fits;
 }
 
-/* For the eyes of an operator only: nothing is decided by it, so a strange one is left out. */
+/* Shown to operators only; no decision depends on it, so a malformed one is omitted. */
 static void take_workstation(struct ntlm *n, const struct authenticate *a, struct arena *arena)
 {
     struct str name;

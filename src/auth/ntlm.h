@@ -27,10 +27,9 @@ struct ntlm {
     /* After success. */
     unsigned char session_key[NTLM_KEY_BYTES];
     char account[ACCOUNT_NAME_MAX + 1];
-    struct account_proof proof; /* by which of its keys */
-    char
-        workstation[NTLM_WORKSTATION_MAX + 1]; /* UTF-8, what the client calls its machine; empty
-                                                  when it does not say, or not in that many bytes */
+    struct account_proof proof;                 /* the index of the key that matched */
+    char workstation[NTLM_WORKSTATION_MAX + 1]; /* UTF-8, the client's name for its machine; empty
+                                                   if not sent or too long */
     bool done;
     bool anonymous_allowed; /* by the caller, after ntlm_init */
     bool anonymous;         /* after success: there is no account, and the key is no secret */

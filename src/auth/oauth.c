@@ -13,7 +13,7 @@
 enum {
     AUDIENCES_MAX = 8,
     REFRESH_SECONDS = 3600,
-    /* A token with an unknown key asks for new keys at most this often, whoever sends it. */
+    /* Unknown key ids in tokens cause at most one reload of the keys per this interval. */
     REFRESH_PAUSE_SECONDS = 30,
 };
 
@@ -173,8 +173,8 @@ static struct str without_slash(struct str url)
     return str_ends(url, STR("/")) ? str_head(url, url.n - 1) : url;
 }
 
-/* SDKs take the tenant from the first segment of authorization_uri's path, and ask there for a
- * token whose audience is resource_id. */
+/* SDKs take the tenant from the first path segment of authorization_uri, and request a token there
+ * for the audience resource_id. */
 static void make_challenge(struct oauth *oauth)
 {
     struct str tenant = STR("00000000-0000-0000-0000-000000000000");

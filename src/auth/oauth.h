@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose bearer tokens are believed, and what they may do: `--oauth`. */
+/* Which bearer tokens are accepted, and what they may do: `--oauth`. */
 #ifndef AUTH_OAUTH_H
 #define AUTH_OAUTH_H
 
@@ -28,12 +28,13 @@ struct oauth_audience {
     struct str account;
     int64_t now; /* ticks */
 };
-/* NULL when the token is good for the place; else what Azure (or Azurite) says is wrong with it. */
+/* Returns NULL if the token is valid for the place; else the reason in Azure's (or Azurite's)
+ * words. */
 const char *oauth_refuses(struct oauth *oauth, const struct jwt *token,
                           const struct oauth_audience *place);
 
-/* Whether a token that was not refused for one place is for another, too; the place's time does not
- * count. */
+/* Returns true if a token accepted for one place is also for another; ignores the time of the
+ * place. */
 bool oauth_takes_audience(const struct oauth *oauth, const struct jwt *token,
                           const struct oauth_audience *place);
 

@@ -81,8 +81,8 @@ static bool is_within(struct str directory, struct str path)
            (str_starts(path, directory) && (path.n == directory.n || path.p[directory.n] == '/'));
 }
 
-/* Names are compared byte by byte, as the signature does it: another spelling of the same file is
- * not what was signed. */
+/* Names are compared byte by byte, like the signature: another spelling of the same file was not
+ * signed. */
 static bool scope_holds(const struct auth_reach *reach, const struct auth_resource *what)
 {
     switch (reach->scope) {
@@ -150,7 +150,7 @@ static bool is_public(enum auth_anonymous demanded, enum auth_public level)
     return false;
 }
 
-/* An account that was taken away takes its public containers with it. */
+/* The public containers of a deleted account are not accessible either. */
 static bool is_served(const struct auth_server *server, struct str name)
 {
     struct account *account = accounts_get(server->accounts, name);
@@ -192,7 +192,7 @@ struct err auth_permit(const struct auth_server *server, const struct auth_resul
         return permit_service_sas(who, what, demand);
     case AUTH_DELEGATION_SAS:
         TRY(permit_service_sas(who, what, demand));
-        /* Nobody can delegate more than they have, now. */
+        /* Delegation grants at most the current rights of the delegating user. */
         return bearer_permit(server, who, what, demand, arena);
     case AUTH_BEARER:
         return bearer_permit(server, who, what, demand, arena);

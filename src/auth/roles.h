@@ -15,7 +15,7 @@ enum { ROLES_MAX = 10000, ROLES_BYTES_MAX = 1 << 20 };
 enum role_need {
     NEED_READ,
     NEED_WRITE,
-    NEED_OWNERSHIP, /* who owns what in a tree, its access control lists, stored access policies */
+    NEED_OWNERSHIP, /* owners in a tree, access control lists, stored access policies */
     NEED_DELEGATION /* a user delegation key; every role for a whole account includes it */
 };
 

@@ -67,7 +67,7 @@ static struct err check_signature(const struct auth_server *server, struct sas *
     return matches ? OK : mismatch(sas);
 }
 
-/* Reads it off the query, and finds out whether it is signed. */
+/* Parses the query and verifies the signature. */
 static struct err read_signed(const struct auth_server *server, const struct auth_input *input,
                               struct arena *arena, struct sas *sas)
 {
@@ -170,7 +170,7 @@ static struct err check_limits(const struct auth_server *server, const struct sa
 
 /* ---- what it is good for ---- */
 
-/* The letters that mean something for what the SAS is good for; others in sp are no permission. */
+/* Keeps the letters that have a meaning for the SAS's scope; others in sp grant nothing. */
 static const char *meaningful_letters(const struct sas *sas)
 {
     bool whole = sas->scope == SAS_SCOPE_CONTAINER;

@@ -29,11 +29,11 @@ struct sas {
     const struct auth_input *input;
     struct arena *arena;
     struct str value[SAS_FIELD_COUNT]; /* decoded; absent where not sent */
-    bool malformed; /* a parameter is there twice, or has a value that may not be signed */
+    bool malformed; /* a parameter occurs twice, or has a value that must not be signed */
     enum auth_kind kind;
     int version; /* sv as yyyymmdd */
     enum sas_scope scope;
-    struct str container, path; /* what it is good for, and its canonical name */
+    struct str container, path; /* its scope, and the canonical name of that */
     struct str resource;
     struct buf text;
 };
@@ -44,14 +44,14 @@ struct sas {
 bool sas_read(struct sas *sas, const struct auth_input *input, struct arena *arena);
 /* The parameter of that name, in any case; SAS_FIELD_COUNT when it is none of a SAS. */
 enum sas_field sas_field_of(struct str name);
-/* Whether the query holds one. */
+/* Returns true if the query contains a SAS. */
 bool sas_present(const struct auth_input *input);
 
 /* Sets sas->container, path and resource. ERR_AUTHENTICATION_FAILED when the request names nothing
  * of that scope; ERR_QUERY_PARAMETER_SDD_INVALID, ERR_QUERY_PARAMETER_SAS_MANDATORY. */
 struct err sas_name_resource(struct sas *sas);
-/* Whether the headers and parameters of the request that srh and srq name may become part of the
- * text, by name and by value. */
+/* Returns true if the names and values of the headers and parameters that srh and srq list may
+ * become part of the text. */
 bool sas_names_are_signable(const struct sas *sas);
 /* The snapshot or version that it is good for alone; absent when it is not for one. */
 struct str sas_moment(const struct sas *sas);
@@ -71,8 +71,8 @@ struct err sas_check_address(const struct sas *sas);
 /* ERR_AUTHORIZATION_PROTOCOL_MISMATCH. */
 struct err sas_check_protocol(const struct sas *sas);
 
-/* Whether it is signed, in its time, and comes from where it may; what it is good for is left in
- * *result. */
+/* Returns true if the SAS is signed, in its validity period and from an allowed address; stores its
+ * scope in *result. */
 struct err sas_check(const struct auth_server *server, const struct auth_input *input,
                      struct arena *arena, struct auth_result *result);
 

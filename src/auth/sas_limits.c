@@ -11,7 +11,7 @@ static struct err not_well_formed(const struct sas *sas)
     return auth_failed(sas->arena, STR("Signature fields not well formed."));
 }
 
-/* A SAS without a start begins now: what has ended before that says so, as Azure has it. */
+/* A SAS without a start begins now. If it ended before that, the error says so, as in Azure. */
 static struct err expired(const struct sas *sas, int64_t expiry, int64_t now)
 {
     struct buf text = buf_in(sas->arena);

@@ -6,8 +6,7 @@
 
 enum { LONGEST_NAME = 9, NAME_WORDS = 2 };
 
-/* As words of eight letters, filled up with zeros, so that a name is found without comparing
- * letters. */
+/* Words of eight letters, padded with zeros, so that a lookup compares no letters. */
 union name {
     char text[NAME_WORDS * WORD_BYTES];
     uint64_t words[NAME_WORDS];
@@ -23,8 +22,8 @@ bool sas_present(const struct auth_input *input)
     return str_given(auth_query(input, STR("sig")));
 }
 
-/* Names are compared without case, as the operations compare theirs: what is signed is what is
- * acted on. One that ends in NUL is none of ours, though it would fill up alike. */
+/* Names are compared ignoring case, like the operations' parameters: what is signed is what takes
+ * effect. A name that ends in NUL is rejected, because the padding would make it equal. */
 enum sas_field sas_field_of(struct str given)
 {
     union name name = {.words = {0}};
@@ -99,8 +98,8 @@ static bool unsigned_ones_fit(const struct sas *sas)
            (of_directory || !str_given(sas->value[SAS_SDD]));
 }
 
-/* An empty line of the text can be a parameter without a value or none at all, and whoever has the
- * SAS may turn one into the other. */
+/* An empty line of the text can mean an empty parameter or a missing one, and the holder of the SAS
+ * could turn one into the other. */
 static void forget_empty(struct sas *sas)
 {
     for (size_t i = 0; i < SAS_FIELD_COUNT; i++)

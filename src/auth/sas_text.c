@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the issuer of a SAS signed, by kind, service and sv: tables of lines. */
+/* The text that the issuer of a SAS signed, by kind, service and sv: tables of lines. */
 #include "auth/sas.h"
 
 /* Lines that are not a parameter's value as it stands. */
@@ -116,7 +116,7 @@ static struct err directory_of(const struct sas *sas, struct str *out)
     return OK;
 }
 
-/* For tables, whose batches name no table in the path, tn says which; elsewhere they must agree. */
+/* For tables, whose batches have no table in the path, tn names it; elsewhere both must agree. */
 static struct err container_of_table(const struct sas *sas, struct str *out)
 {
     struct str given = sas->value[SAS_TN];
@@ -211,7 +211,7 @@ bool sas_names_are_signable(const struct sas *sas)
     return true;
 }
 
-/* What the request really carries under the signed names: if it is not what the issuer signed, the
+/* The request's own values of the signed names: if they differ from what the issuer signed, the
  * signature does not match. */
 static void put_request_headers(struct sas *sas)
 {
@@ -253,18 +253,17 @@ static void put_line(struct sas *sas, unsigned char line)
         put_request_query(sas);
 }
 
-/* Whether the line signs that parameter. */
+/* Returns true if the line signs that parameter. */
 static bool signs(unsigned char line, enum sas_field field)
 {
     return line == field || (line == L_HEADERS && field == SAS_SRH) ||
            (line == L_QUERY && field == SAS_SRQ);
 }
 
-/* What restricts a SAS, or says more of it, is signed or the SAS is refused: a layout counts only
- * if it leaves nothing of what was sent unsigned. Otherwise whoever has the SAS could leave the
- * restriction out (srh under an sv that did not know it) or add to a signature. Not among them: sr,
- * which has a table of its own (sas_params.c); overrides, which count only where they are signed;
- * what is in every text. */
+/* Parameters that restrict or describe a SAS must be signed, or the SAS is refused: a layout counts
+ * only if it signs all of those that were sent. Otherwise the holder could drop a restriction (srh
+ * under an sv that did not know it) or add one. Exceptions: sr, which has its own table
+ * (sas_params.c); overrides, which take effect only where signed; parameters in every text. */
 static bool signs_all_that_is_given(const struct sas *sas, const unsigned char *lines)
 {
     static const unsigned char FIELDS[] = {SAS_SIP, SAS_SPR, SAS_SI,  L_KEY,   L_AGENTS,

@@ -45,7 +45,8 @@ static const struct str STANDARD[H_COUNT] = {
 enum variant {
     /* Names in byte order, as older SDKs sort them. */
     VARIANT_ORDINAL = 1,
-    /* White space within a value made one space. The documentation says so, but no SDK does it. */
+    /* Collapses white space within a value to one space. The documentation requires it, but no SDK
+       does it. */
     VARIANT_FOLD = 2,
     /* "/account-secondary/…" in the path signed as "/account/…": some SDKs sign the path they send,
      * some that of the primary. */
@@ -65,7 +66,7 @@ struct signing {
     struct str ms_date;
     /* Sorted, names in lower case; NULL where it is not signed. */
     struct auth_pair *query, *query_plus; /* by how '+' is read, see auth_input */
-    unsigned variants;                    /* those that make a difference for this request */
+    unsigned variants;                    /* those that differ for this request */
     struct buf text;
 };
 
@@ -125,7 +126,7 @@ static int by_bytes(const void *a, const void *b)
     return str_cmp(((const struct auth_pair *)a)->name, ((const struct auth_pair *)b)->name);
 }
 
-/* There are few of them as a rule, and qsort's preparations cost more than that. */
+/* Insertion sort: there are usually few, and qsort's setup costs more. */
 static void sort_pairs(struct auth_pair *pairs, size_t count,
                        int (*compare)(const void *a, const void *b))
 {
@@ -148,15 +149,15 @@ static bool is_space(char c)
     return c == ' ' || c == '\t';
 }
 
-/* Whether there is a tab, or are two spaces side by side. */
+/* Returns true if there is a tab or two adjacent spaces. */
 static bool word_folds(uint64_t word)
 {
     uint64_t spaces = word_zeros(word ^ word_all(' '));
     return ((spaces & spaces >> 8) | word_zeros(word ^ word_all('\t'))) != 0;
 }
 
-/* In words that share a byte with their neighbours. It may say so of what does not fold: then a
- * text is tried that is the same as the one before. */
+/* Checks words that overlap by a byte. A false positive is harmless: the same text is tried again.
+ */
 static bool folds(struct str value)
 {
     size_t i = 0;
@@ -169,7 +170,7 @@ static bool folds(struct str value)
     return word_folds(word_load(rest));
 }
 
-/* Sorts, refuses names that are there twice, and finds which variants differ. */
+/* Sorts, refuses duplicate names, and finds which variants differ. */
 static struct err order(struct signing *s)
 {
     sort_pairs(s->ms, s->ms_count, by_collation);
@@ -425,7 +426,7 @@ static struct err check_date(const struct signing *s, int64_t now)
     return OK;
 }
 
-/* The client is shown what the server signed, never the signature that would have been right. */
+/* The client sees the string that the server signed, never the correct signature. */
 static struct err mismatch(struct signing *s, struct str signature)
 {
     sort_pairs(s->ms, s->ms_count, by_collation);
@@ -438,8 +439,8 @@ static struct err mismatch(struct signing *s, struct str signature)
                      STR_ARG(signature), STR_ARG(text)));
 }
 
-/* Numbers 0 to VARIANT_ALL are sets of variants, the documented form first; names are sorted anew
- * when the odd ones want another order. */
+/* Numbers 0 to VARIANT_ALL are sets of variants, the documented form first; odd ones may need
+ * another order of the names. */
 static struct err check_signature(struct signing *s, const struct account *account,
                                   struct str signature, struct auth_result *result)
 {

@@ -12,13 +12,13 @@ struct spnego {
     struct ntlm ntlm;
     enum spnego_stage stage;
     bool bare;            /* the client speaks NTLM without SPNEGO */
-    struct buf mech_list; /* the client's list of mechanisms, as sent: what the MIC covers */
+    struct buf mech_list; /* the client's list of mechanisms, as sent: the MIC covers it */
 };
 
 void spnego_init(struct spnego *s);
 void spnego_release(struct spnego *s);
 
-/* What the server offers before the client has said anything. */
+/* The server's offer, before the client sends anything. */
 void spnego_hello(struct buf *out);
 
 /* One token of the client; the answer is appended to reply. s->stage is SPNEGO_DONE after success.

@@ -43,7 +43,7 @@ static bool note_holder(void *arg, const struct opens_info *info)
     return false;
 }
 
-/* Who has the file open that was in the way, for the inspector: the first who does. */
+/* For the inspector: the first open handle on the file that was in the way. */
 COLD static void find_holder(struct rest_call *call, const struct file_pass *pass)
 {
     struct opens_select select = {.share = pass->refused.share, .node = pass->refused.node};
@@ -74,7 +74,7 @@ static void before_done(struct run *r, struct err outcome)
         transact(rest_call_of(r));
 }
 
-/* What `before` has found or made ready is not what there is any more: it looks again. */
+/* The state that `before` used has changed, so it runs again. */
 static bool tries_again(struct rest_going *g, struct err outcome)
 {
     bool changed = outcome.code == ERR_SOURCE_CONDITION_NOT_MET || outcome.code == ERR_STAGE_STALE;
@@ -128,8 +128,8 @@ static void heard_out(struct run *r, struct err outcome)
     end_pass(rest_call_of(r));
 }
 
-/* Nothing may be left behind in the table: a wait whose transaction came to another end is taken
- * back, and when that is too late, the call that is on its way is awaited. */
+/* Leaves nothing in the open-file table: cancels a wait whose transaction ended otherwise, or, if
+ * that is too late, waits for the call that is on its way. */
 static void end(struct rest_call *call, struct err outcome)
 {
     struct rest_going *g = call->going;

@@ -13,18 +13,18 @@ typedef struct err around_fn(struct rest_call *call);
 
 struct around {
     struct pool *pool; /* NULL: the server's */
-    /* In the pool; NULL: nothing. One that fails has given back what it made. It may run again,
-     * when the transaction says that what it found has changed (of blobs). */
+    /* In the pool; NULL: nothing. If it fails it must have undone its work. It may run again, if
+     * the transaction finds that its input has changed (blobs only). */
     around_fn *before;
     around_fn *after; /* the same, when the transaction has succeeded */
-    /* On the loop, when the transaction has failed for certain, or was not begun: gives back what
-     * `before` made. NULL: nothing. */
+    /* On the loop, if the transaction failed for certain or did not begin: undoes the work of
+     * `before`. NULL: nothing. */
     void (*failed)(struct rest_call *call);
     bool reads;   /* the transaction is a view */
-    bool in_pool; /* the view may take long: it goes there at once */
+    bool in_pool; /* the view may take long: run it in the pool at once */
     /* Files only. */
     struct file_pass *pass;
-    int64_t patience_ms; /* how long SMB clients are waited for, in all */
+    int64_t patience_ms; /* total time limit for waiting for SMB clients */
 };
 
 struct err rest_around(struct rest_call *call, struct around around);

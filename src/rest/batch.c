@@ -32,7 +32,7 @@ static bool split_address(struct str address, struct http_request *request)
     return true;
 }
 
-/* The part is zeroed: what is not said here is as in a new call. */
+/* The part is zeroed: members not set here are as in a new call. */
 static void part_init(struct batch_part *part, const struct rest_call *outer)
 {
     struct http_request *request = &part->exchange.request;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches, the table service's and the blob service's: a part is a call of its own, made of the
- * request that it holds, and is answered as a response inside the batch's. */
+/* Batches of the table and the blob service. Each part is its own call, made from the request in
+ * it, and its answer is a response inside the batch's. */
 #ifndef REST_BATCH_H
 #define REST_BATCH_H
 
@@ -17,7 +17,7 @@ struct batch_part {
 /* Makes a call of a part's text, in the outer call's arena; it has the outer call's credentials and
  * version until it is given others. False when the text is not a request. */
 bool batch_part_read(const struct rest_call *outer, struct str text, struct batch_part **out);
-/* A part of no request, to answer for a batch that is refused as a whole. */
+/* An empty part, to answer for a batch that is refused as a whole. */
 struct batch_part *batch_part_blank(const struct rest_call *outer);
 /* Finds the part's resource and row: see rest_match_part. ERR_INVALID_INPUT for an address that is
  * none. */
@@ -25,11 +25,11 @@ struct err batch_part_match(struct batch_part *part);
 
 /* The part is answered with this error. */
 void batch_part_fail(struct batch_part *part, struct err error);
-/* The part is answered with what its operation says. */
+/* Answers the part with its operation's result. */
 struct err batch_part_encode(struct batch_part *part);
 
-/* Where a part's number stands in its answer: the blob service has it in the part's own headers,
- * the table service in those of the response in it. */
+/* Where the answer has the part's number: the blob service puts it in the part's own headers, the
+ * table service in those of the response inside. */
 enum batch_id_place { BATCH_ID_OUTSIDE, BATCH_ID_INSIDE };
 void batch_put_part(struct buf *out, const struct batch_part *part, struct str delimiter,
                     enum batch_id_place place);

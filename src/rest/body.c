@@ -39,7 +39,8 @@ static void digest_ready(struct digest *digest)
     decode_whole(CONTAINER_OF(digest, struct dispatch, digest));
 }
 
-/* A small body waits for the others of this turn of the loop, to be summed up with them. */
+/* A small body waits for the others of this turn of the loop, to compute their checksums together.
+ */
 static bool wait_for_digest(struct dispatch *d)
 {
     struct rest_call *call = &d->call;
@@ -61,7 +62,7 @@ static void body_is_whole(struct dispatch *d)
 
 /* ---- large ones ---- */
 
-/* A piece of a large body is stored. The connection goes on reading, which may end the call. */
+/* A piece of a large body is stored. The connection continues to read, which may end the call. */
 static void piece_stored(struct bulk_body *b)
 {
     struct dispatch *d = CONTAINER_OF(b, struct dispatch, bulk);

@@ -11,12 +11,13 @@
 
 enum {
     SIDE_BY_SIDE = 8, /* pieces that a thread takes at once */
-    BLOCK_BYTES = 64, /* of MD5: pieces end at one, so that they can be summed up side by side */
-    /* A buffer takes a whole receive behind a piece that is not quite full. */
+    BLOCK_BYTES =
+        64, /* of MD5: pieces end at a block border, so that several can be hashed in parallel */
+    /* A buffer has room for a whole receive after a nearly full piece. */
     BUFFER_BYTES = BULK_PIECE_BYTES + HTTP_PIECE_BYTES_MAX,
-    /* Threads that do bulk work give way to those that answer. */
+    /* Bulk threads run at lower priority than the event loops. */
     NICENESS = 5,
-    BUFFERS_KEPT_MAX = 16, /* for the next bodies: fresh memory costs page faults */
+    BUFFERS_KEPT_MAX = 16, /* kept for the next bodies, because fresh memory costs page faults */
 };
 
 struct slot {
@@ -30,7 +31,7 @@ struct bulk {
     struct bulk_body *first;
     struct bulk_body **last;
     struct slot slots[BULK_BUFFERS_MAX];
-    unsigned kept; /* slots with memory that nobody uses */
+    unsigned kept; /* slots with unused memory */
     bool stopping;
     unsigned thread_count;
     pthread_t threads[];
@@ -60,7 +61,7 @@ static struct str piece_of(const struct bulk_body *b)
     return (struct str){b->buffer, b->posted};
 }
 
-/* Feeds the MD5 states of those sinks that keep one; says for which. */
+/* Updates the MD5 states of the sinks that have one; sets `summed` for those. */
 static void sum_up(struct bulk_body *const bodies[], size_t count, bool summed[])
 {
     struct md5_feed feeds[SIDE_BY_SIDE];
@@ -80,7 +81,7 @@ static void *bulk_thread(void *arg)
     struct bulk *k = arg;
     struct bulk_body *bodies[SIDE_BY_SIDE];
     bool summed[SIDE_BY_SIDE];
-    /* Of this thread alone, on Linux, and beside what the process was given. */
+    /* Sets the priority of this thread only (on Linux), relative to the process's. */
     (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICENESS);
     for (size_t count; (count = take_pieces(k, bodies)) > 0;) {
         sum_up(bodies, count, summed);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stores large bodies away from the event loops. A loop only receives their bytes; a bulk thread
- * sums them up, several bodies side by side (core/md5_many.h), and writes them. So a small request
- * on the same loop waits for a receive, not for a checksum or for a write that the kernel slows
- * down. The body's connection reads on when its piece is stored; the socket's buffer fills
- * meanwhile. */
+ * computes checksums, for several bodies in parallel (core/md5_many.h), and writes them. So a small
+ * request on the same loop waits for a receive, not for a checksum or a slow write. A body's
+ * connection reads again once its piece is stored; meanwhile the socket's buffer fills. */
 #ifndef REST_BULK_H
 #define REST_BULK_H
 
@@ -18,7 +17,7 @@ enum {
 
 struct bulk;
 
-/* One body under way, in the memory of whoever receives it. */
+/* A body in progress; embedded in the receiver's memory. */
 struct bulk_body {
     struct bulk *bulk; /* NULL: this body is not stored here */
     struct rest_sink *sink;
@@ -34,8 +33,8 @@ struct bulk_body {
 };
 
 struct err bulk_new(unsigned threads, struct bulk **out);
-/* Finishes what was posted and ends the threads. Buffers of bodies that were abandoned may still be
- * in use. */
+/* Finishes what was posted and ends the threads. Buffers of abandoned bodies may still be in use.
+ */
 void bulk_stop(struct bulk *k);
 void bulk_free(struct bulk *k);
 
@@ -45,7 +44,7 @@ bool bulk_begin(struct bulk *k, struct bulk_body *b, int64_t expected);
 /* Takes the bytes, copying them. True when a piece went to a thread: `stored` follows, and nothing
  * may be added before. */
 bool bulk_add(struct bulk_body *b, struct str bytes);
-/* The same with what is left at the end. False when nothing is. */
+/* The same for the rest at the end. False if there is none. */
 bool bulk_end(struct bulk_body *b);
 /* Gives the buffer back. Not while a piece is at a thread. */
 void bulk_drop(struct bulk_body *b);

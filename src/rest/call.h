@@ -18,15 +18,15 @@ struct rest_server;
 struct rest_going;
 struct cors_rules;
 
-/* Where a streamed body goes. `take` is called with each piece, on the loop or on a bulk thread
- * (rest/bulk.h), `end` when it is whole, before run; an error of either ends the request. `drop` is
- * called when the request does not succeed (the client went away, or an error of any phase), so
- * that what was stored for it is given back. */
+/* The consumer of a streamed body. `take` gets each piece, on the loop or on a bulk thread
+ * (rest/bulk.h); `end` is called after the last, before run; an error of either ends the request.
+ * `drop` is called if the request does not succeed (the client left, or an error in any phase) and
+ * frees what was stored. */
 struct rest_sink {
     struct err (*take)(struct rest_sink *sink, struct str bytes);
     struct err (*end)(struct rest_sink *sink);
     void (*drop)(struct rest_sink *sink);
-    /* NULL, or: what is to be summed up before `end` is called; false when there is nothing. */
+    /* NULL, or returns the data to hash before `end` is called; false if there is none. */
     bool (*digest)(struct rest_sink *sink, struct md5_job *job);
     /* NULL, or: the state that the body's bytes are fed to, so that the caller may do that side by
      * side with other bodies' and then call take_summed in place of take. Returns NULL when none is
@@ -42,7 +42,7 @@ struct rest_call {
     const struct op *op;
     struct store *store;
     int64_t now; /* ticks, when the request was dispatched */
-    /* Where the request is on its way. Its deadline is the query's `timeout`. */
+    /* The request's driver. Its deadline is the query's `timeout`. */
     struct run run;
     struct rest_going *going; /* rest/around.h; NULL: nothing is around its transaction */
 
@@ -59,12 +59,12 @@ struct rest_call {
 
     struct auth_pair *query; /* names and values decoded, a '+' as a space */
     size_t query_count;
-    struct auth_pair *query_plus; /* the same with '+' as it is; NULL: no difference */
+    struct auth_pair *query_plus; /* the same with '+' kept; NULL: no difference */
     uint64_t query_names; /* the marks of their names, as http_name_mark has them; 0: not known */
     int version;          /* yyyymmdd, as served */
     struct str version_text;
     char request_id[37];
-    bool admitted; /* authenticated, and let in: `who` says who it is */
+    bool admitted; /* authenticated and permitted; `who` is set */
     struct auth_result who;
     bool by_lists;   /* roles do not grant it: the path's lists have to (auth_consults_lists) */
     bool lists_read; /* decode has seen to it; else such a call is refused */
@@ -86,27 +86,28 @@ struct rest_call {
     bool wants_pin;
     struct engine_pin *pin;
     struct engine_loan loan; /* of what is sent; ends with it */
-    /* Of an answer that takes several views: the state they see, and what the last one found. Both
-     * are released with the pin. */
+    /* For an answer that takes several views: the state that they read, and the result of the last
+     * one. Both are released with the pin. */
     struct engine_state *state;
     struct arena list_arena;
 
-    struct verdict verdict; /* of a refusal by concurrency control */
-    struct str holder;      /* of a file: the open that was in the way; absent: not known */
+    struct verdict verdict; /* why concurrency control refused the request */
+    struct str holder;      /* of a file: the open handle that was in the way; absent: not known */
     int64_t etag;           /* the stamp that the answer's ETag names; 0: it has none */
 
-    /* By the loop's clock, for statistics: when the request was whole, and when its answer was. */
+    /* By the loop's clock, for statistics: when the request was complete, and when its answer was.
+     */
     int64_t received_us, answered_us;
 
-    int forced_status; /* of an error that test control has made: in place of its own; 0: none */
+    int forced_status; /* status of an error that test control injected, instead of its own; 0: none
+                        */
 
     /* The response, made by encode. */
     int status;
     struct buf headers;
     struct buf out;
-    struct str
-        content; /* in place of out, when it is given: what lies elsewhere until it is sent */
-    struct buf error_headers; /* what an error's answer has besides */
+    struct str content; /* sent instead of `out` if given: bytes that live elsewhere until sent */
+    struct buf error_headers; /* additional details of an error's answer */
     struct http_source *source;
     int64_t content_length; /* -1: that of out */
 };
@@ -119,15 +120,16 @@ static inline struct str call_header(const struct rest_call *call, struct str na
 {
     return http_header_get(&call->x->request, name);
 }
-/* The parameter's decoded value, by its name in any case; the first, as in auth/. One without a
- * value is given and empty; those that pick the operation are refused then (match.c). */
+/* Returns the parameter's decoded value, by its name in any case; the first, as in auth/. A
+ * parameter without a value is given and empty; match.c refuses that for those that select the
+ * operation. */
 struct str call_find_query(const struct rest_call *call, struct str name);
 static inline struct str call_query(const struct rest_call *call, struct str name)
 {
     bool wanting = call->query_names != 0 && (call->query_names & http_name_mark(name)) == 0;
     return wanting ? STR_NONE : call_find_query(call, name);
 }
-/* Whether the parameter is there without a value. */
+/* Returns true if the parameter occurs without a value. */
 bool call_query_is_empty(const struct rest_call *call, struct str name);
 /* "http://host:port/account/", for bodies that name it; in the call's arena. */
 struct str call_endpoint(const struct rest_call *call);
@@ -152,7 +154,7 @@ COLD struct err call_error(struct rest_call *call, enum err_code code, const cha
 void call_put(struct rest_call *call, struct str name, struct str value);
 /* See http_put_own_header. */
 void call_put_own(struct rest_call *call, struct str name, struct str value);
-/* Nothing when the value is absent. */
+/* Does nothing if the value is absent. */
 void call_put_if(struct rest_call *call, struct str name, struct str value);
 void call_put_u64(struct rest_call *call, struct str name, uint64_t value);
 void call_put_bool(struct rest_call *call, struct str name, bool value);
@@ -168,17 +170,17 @@ struct err rest_check_intent(struct rest_call *call, enum service_kind service,
 
 /* ---- parts of a batch ---- */
 
-/* The first phases for a part of a batch, whose x holds a request made of it: reads the resource
- * and the query, finds the row. The batch's own credentials stand for it: see auth_permit. */
+/* The first phases for a part of a batch, whose x has the request made from it: parses the resource
+ * and the query, finds the row. The batch's credentials apply to it: see auth_permit. */
 struct err rest_match_part(struct rest_call *part);
-/* Whether the row takes the conditions that the part has. After rest_match_part. */
+/* Checks that the row accepts the part's conditions. After rest_match_part. */
 struct err rest_check_part(struct rest_call *part);
-/* For a part that has credentials of its own: sets part->who by them. After rest_match_part. */
+/* For a part with its own credentials: sets part->who from them. After rest_match_part. */
 struct err rest_permit_part(struct rest_call *part);
 
 /* ---- MODE_START ---- */
 
-/* The call whose step runs. */
+/* Returns the call whose step runs. */
 static inline struct rest_call *rest_call_of(struct run *r)
 {
     return CONTAINER_OF(r, struct rest_call, run);

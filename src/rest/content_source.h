@@ -11,10 +11,9 @@
  * pin. */
 void content_source_set(struct rest_call *call, const struct pieces *pieces);
 
-/* For an answer that is longer than one list of pieces: `refill` is called in the pool when all of
- * the list is sent, and makes the next one in the arena, where the one before was (empty: the end).
- * So an answer takes the memory of two lists, however long it is. The caller sets the content
- * length itself. */
+/* For an answer that is longer than one list of pieces: `refill` runs in the pool when the whole
+ * list was sent, and makes the next one in the arena in place of the last (empty: the end). So an
+ * answer needs the memory of two lists, however long it is. The caller sets the content length. */
 typedef struct err content_refill(void *arg, struct arena *a, struct pieces *next);
 void content_source_refill(struct rest_call *call, content_refill *refill, void *arg);
 

@@ -15,8 +15,7 @@ extern const struct op OP_PREFLIGHT;
 /* Reads the rules for a request that names an origin, so that cors_put_headers needs no lookup. A
  * request without one costs nothing. */
 struct err cors_prepare(struct rest_call *call);
-/* Adds what the rules say to a response, be it a success or an error: `headers` holds the others
- * already. */
+/* Adds the rules' headers to a response, success or error; `headers` already has the others. */
 void cors_put_headers(const struct rest_call *call, struct buf *headers);
 
 /* ---- the rules themselves ---- */
@@ -24,10 +23,10 @@ void cors_put_headers(const struct rest_call *call, struct buf *headers);
 /* The first rule for the origin and method; NULL when there is none. */
 const struct cors_rule *cors_match(const struct cors_rules *rules, struct str origin,
                                    struct str method);
-/* Whether each header of the comma-separated list is allowed. */
+/* Returns true if every header of the comma-separated list is allowed. */
 bool cors_allows_headers(const struct cors_rule *rule, struct str requested);
-/* Writes the exposed names: those that are named, and those of the response ("Name: value\r\n"
- * lines) that a prefix covers. */
+/* Writes the exposed names: the named ones, and those of the response ("Name: value\r\n" lines)
+ * that a prefix covers. */
 void cors_put_exposed(struct buf *out, const struct cors_rule *rule, struct str response_headers);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { GATHERED_MAX = 32 };
 
-/* What waits for the end of one loop's turn. */
+/* The bodies that wait for the end of one loop's turn. */
 struct gathered {
     struct loop_task task;
     struct loop *loop;
@@ -22,7 +22,7 @@ struct digests {
     struct gathered loops[];
 };
 
-/* Those that are ready may let others begin to wait, so the list is taken first. */
+/* Finished ones may start new waits, so detach the list first. */
 static void sum_up(struct gathered *g)
 {
     struct digest *waiting[GATHERED_MAX];

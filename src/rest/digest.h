@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums up the small bodies that came in during one turn of an event loop together, because many
- * MD5s side by side cost a fraction of as many one after the other (core/md5_many.h). */
+/* Computes the checksums of all small bodies that arrived during one turn of an event loop
+ * together: many MD5s in parallel cost a fraction of the same number in sequence (core/md5_many.h).
+ */
 #ifndef REST_DIGEST_H
 #define REST_DIGEST_H
 
 #include "core/md5_many.h"
 #include "net/loop.h"
 
-/* In the memory of whoever waits for it. */
+/* Embedded in the waiting request's memory. */
 struct digest {
     struct md5_job job;
     void (*ready)(struct digest *d); /* on the same loop, before it sleeps again */

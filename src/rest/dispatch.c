@@ -77,7 +77,7 @@ void dispatch_finish(struct dispatch *d, struct err error)
 {
     struct rest_call *call = &d->call;
     if (!err_is(error))
-        body_is_kept(d); /* what the sink stored belongs to the store now */
+        body_is_kept(d); /* the store now owns what the sink stored */
     if (call->server->script != NULL && !d->scripted && !err_is(error)) {
         d->scripted = true;
         scripted_meet(d, SCRIPT_AFTER_COMMIT);
@@ -157,8 +157,8 @@ void dispatch_begin(struct dispatch *d, struct err error)
 
 /* ---- what HTTP calls ---- */
 
-/* Health, metrics and control have their place on every port. Not where the admin listener has
- * mounted a service: it has them itself, and its own rules for who may ask. */
+/* Every port serves health, metrics and control. Not where the admin listener mounts a service: it
+ * serves them itself, with its own rules for access. */
 static bool goes_aside(struct http_exchange *x, const struct rest_listener *listener)
 {
     const struct rest_server *server = listener->server;
@@ -236,7 +236,7 @@ static void on_done(struct http_exchange *x)
         d->outcome = err_new(ERR_CLIENT_GONE);
         call->status = 499;
     }
-    /* Most answers go out in the turn in which they were made, whose time was read before that. */
+    /* Most answers are sent in the turn that made them; the loop read the time before that. */
     int64_t now_us = loop_now_us(x->loop);
     int64_t ended_us = now_us > call->answered_us ? now_us : call->answered_us;
     struct rest_stats *stats = &((struct rest_loop *)x->loop_memory)->stats;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What dispatch.c, body.c and scripted.c share of a request. */
+/* The state of a request that dispatch.c, body.c and scripted.c share. */
 #ifndef REST_DISPATCH_H
 #define REST_DISPATCH_H
 
@@ -32,14 +32,14 @@ static inline struct dispatch *dispatch_of(const struct http_exchange *x)
 
 /* ---- dispatch.c ---- */
 
-/* The body is whole, or has failed: the row's decode was called. Begins to run it. */
+/* The body is complete, or has failed; the row's decode was called. Starts to run it. */
 void dispatch_begin(struct dispatch *d, struct err error);
-/* Runs the row's transaction, or what it does in place of one. */
+/* Runs the row's transaction, or `start`. */
 void dispatch_run(struct dispatch *d);
 /* Encodes and answers, or answers the error. */
 void dispatch_finish(struct dispatch *d, struct err error);
 COLD void dispatch_fail(struct dispatch *d, struct err error);
-/* The client gets no answer; what was committed stays. */
+/* Sends no answer; committed changes stay. */
 COLD void dispatch_cut(struct dispatch *d);
 
 /* ---- body.c ---- */
@@ -49,7 +49,7 @@ void body_begin(struct dispatch *d);
 void body_take(struct dispatch *d, struct str bytes);
 /* Ends in dispatch_begin, now or later. */
 void body_end(struct dispatch *d);
-/* Whatever was stored of it is given back, unless it belongs to the store now. */
+/* Frees what was stored of the body, unless the store owns it now. */
 void body_give_back(struct dispatch *d);
 /* It does. */
 static inline void body_is_kept(struct dispatch *d)
@@ -59,8 +59,8 @@ static inline void body_is_kept(struct dispatch *d)
 
 /* ---- scripted.c ---- */
 
-/* Passes a point at which test control may stop the call, or have it fail; goes on with
- * dispatch_run or dispatch_finish. */
+/* A point at which test control may stop the call or make it fail; continues with dispatch_run or
+ * dispatch_finish. */
 void scripted_meet(struct dispatch *d, enum script_point point);
 
 #endif

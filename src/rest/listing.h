@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every listing of blobs, containers, files, shares and queues reads and echoes. */
+/* What all listings of blobs, containers, files, shares and queues parse and echo. */
 #ifndef REST_LISTING_H
 #define REST_LISTING_H
 
@@ -11,8 +11,8 @@ struct err listing_read_include(struct rest_call *call, bool (*take)(void *arg, 
                                 void *arg);
 /* `maxresults`, at most `limit`; the limit when it is not given. Below 1 it is out of range. */
 struct err listing_read_max(struct rest_call *call, size_t limit, size_t *out);
-/* How the body begins, in place of whatever is there: <EnumerationResults ServiceEndpoint="…", to
- * which attributes may be added, and the end of that tag. */
+/* Starts the body, replacing any content: <EnumerationResults ServiceEndpoint="…", to which
+ * attributes may be added, and the end of that tag. */
 void listing_open(struct rest_call *call);
 void listing_attribute(struct rest_call *call, struct str name, struct str value);
 void listing_opened(struct rest_call *call);
@@ -21,11 +21,11 @@ void listing_echo_page(struct rest_call *call);
 /* The element with the parameter's value, when it was sent. */
 void listing_echo(struct rest_call *call, struct str parameter, struct str element);
 
-/* What is shown of a deleted container or share: that it is, and the text by which it is restored,
- * 16 hexadecimal digits; and back, false when it is none. */
+/* The elements of a deleted container or share: a flag, and the id for restoring it, 16 hexadecimal
+ * digits; and its parser, false if malformed. */
 void listing_put_version(struct buf *b, uint64_t version);
 bool listing_parse_version(struct str text, uint64_t *out);
-/* When something was soft-deleted, and for how many whole days more it is kept. */
+/* The time of the soft deletion, and the whole days left until it is purged. */
 void listing_put_retention(struct buf *b, int64_t deleted, int64_t ticks_left);
 
 #endif

@@ -85,7 +85,7 @@ static bool header_fits(const struct rest_call *call, const char *wish)
     return wish == NULL || wish_holds(wish, call_header(call, wish_name(wish)));
 }
 
-/* Of one that serves the method and the resource. */
+/* For a row that serves the method and the resource. */
 static bool row_fits(const struct rest_call *call, const struct op *op, const struct selectors *s)
 {
     return selector_fits(op->comp, s->comp) && selector_fits(op->restype, s->restype) &&
@@ -93,7 +93,7 @@ static bool row_fits(const struct rest_call *call, const struct op *op, const st
            (op->query == NULL || wish_holds(op->query, call_query(call, wish_name(op->query))));
 }
 
-/* Says what is wrong by finding how far the closest rows go. */
+/* Finds the best error: the one of the rows that match furthest. */
 COLD static struct err explain(struct rest_call *call, const struct op_table *table,
                                const struct selectors *s)
 {
@@ -113,7 +113,7 @@ COLD static struct err explain(struct rest_call *call, const struct op_table *ta
         both = both || (comp_fits && restype_fits);
         if (!comp_fits || !restype_fits || (op->methods & s->method) == 0)
             continue;
-        /* All but the header that tells rows apart. */
+        /* Everything except the header that distinguishes rows. */
         struct str header = op->header == NULL ? STR_NONE : wish_name(op->header);
         if (str_given(header))
             return str_given(call_header(call, header)) ? call_bad_header(call, header)
@@ -134,9 +134,9 @@ COLD static struct err explain(struct rest_call *call, const struct op_table *ta
     return err_new(ERR_UNSUPPORTED_HTTP_VERB);
 }
 
-/* The parameters that say what the request is for. Without a value they could pick one operation
- * while permission or decode see another: a version to be deleted that is none is the blob itself.
- */
+/* The parameters that select the operation. Without a value they could select one operation while
+ * permission checks or decode see another: deleting a version with an empty id would delete the
+ * blob itself. */
 static struct err check_selectors(struct rest_call *call)
 {
     static const struct str NAMES[] = {
@@ -150,7 +150,7 @@ static struct err check_selectors(struct rest_call *call)
     return OK;
 }
 
-/* An action that nobody knows is no other operation without it. */
+/* An unknown action must not fall back to the operation without one. */
 static struct err check_action(struct rest_call *call)
 {
     const struct str name = STR("action");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a request to its row. */
+/* Finds the row for a request. */
 #ifndef REST_MATCH_H
 #define REST_MATCH_H
 
@@ -8,8 +8,8 @@
 
 const struct op_table *match_table(enum service_kind service);
 
-/* Which rows of a service can serve a method on a kind of resource, with `comp` or without: a bit
- * for each, in their order. A request looks at those few, and not through the whole table. */
+/* Which rows of a service serve a method on a kind of resource, with or without `comp`: one bit per
+ * row, in table order. A request then checks those few instead of the whole table. */
 enum { MATCH_ROWS_MAX = 64 };
 struct match_index {
     uint64_t rows[HTTP_METHOD_OTHER][R_ANY][2];

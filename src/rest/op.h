@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An operation is one row: how a request is matched to it, what it demands, and its functions. All
- * that is said of an operation is said here: matching, permission, documentation and statistics
- * read the same row. */
+/* An operation is one row: how a request is matched to it, what it demands, and its functions.
+ * Matching, permissions, documentation and statistics all read this row. */
 #ifndef REST_OP_H
 #define REST_OP_H
 
@@ -49,9 +48,9 @@ enum op_mode {
     MODE_WRITE,  /* run: a write transaction; encode makes the answer of what run has left in args,
                     after the commit */
     MODE_DIRECT, /* no transaction: decode, then encode */
-    MODE_START,  /* start() begins steps of its own (run/run.h, rest/around.h), the last of which
-                    calls rest_finish; what `run` is then used for is start's own business */
-    MODE_START_READ, /* the same, of what changes nothing */
+    MODE_START,  /* start() begins its own steps (run/run.h, rest/around.h), the last of which calls
+                    rest_finish; start defines what `run` is used for */
+    MODE_START_READ, /* the same for operations that change nothing */
 };
 
 /* The condition headers that the row takes; another one sent is refused. docs/protocol/facts.md
@@ -63,11 +62,11 @@ enum op_conditions {
     COND_U = 8,  /* If-Unmodified-Since */
     COND_T = 16, /* x-ms-if-tags */
     COND_ALL = COND_M | COND_N | COND_S | COND_U | COND_T,
-    COND_IGNORED = 32, /* not looked at by the frame: the operation does it */
+    COND_IGNORED = 32, /* the frame does not read it: the operation does */
 };
 
-/* A resource that the request names beside that of its path. What it is needed for, and so who may
- * name it, is in second.c. */
+/* A resource that the request names besides that of its path. second.c has what it is needed for,
+ * and so which permission it needs. */
 enum op_second {
     SECOND_NONE,
     SECOND_COPY_SOURCE,
@@ -80,7 +79,7 @@ enum op_second {
 
 struct op {
     const char *name; /* as in the Azure documentation: PutBlockList */
-    bool unserved;    /* only refused, with a code that says so; not listed in the documentation */
+    bool unserved;    /* always refused, with a specific code; not in the documentation */
     unsigned methods;
     enum op_resource resource;
     const char *restype;    /* NULL: must be absent */
@@ -94,7 +93,7 @@ struct op {
     const char *service_sas;
     enum auth_anonymous anonymous;
     enum op_second second;
-    bool tree;            /* see auth_demand; it is said of both resources */
+    bool tree;            /* see auth_demand; applies to both resources */
     bool lists;           /* see auth_demand; all rows of R_OBJECT have it */
     bool lists_directory; /* that of the parameter `directory`: a SAS for a directory reaches it */
     unsigned conditions;
@@ -111,7 +110,7 @@ struct op {
     void (*explain)(struct rest_call *call, struct err error);
 };
 
-/* What the row asks of whoever calls it. */
+/* The row's demand on the caller's credentials. */
 struct auth_demand op_demand(const struct op *op);
 
 /* The table of one service; ops_blob.c and its like define them. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is looked at before a request's body: its query, version and target, the row of the table,
- * who asks and whether they may, conditions and the body that is announced. */
+/* The checks before a request's body: query, version and target, the row, authentication and
+ * permission, conditions, and the announced body. */
 #include "rest/phases.h"
 
 #include "core/log.h"
@@ -32,8 +32,8 @@ static struct err parse_version(struct rest_call *call)
         call->version_text = text;
         return OK;
     }
-    /* A version that a SAS was signed with may be older than all that are served, and when it is
-     * none, authentication says so. */
+    /* A SAS may be signed with a version older than all served ones; if it is malformed,
+     * authentication reports it. */
     if (!str_given(header) && !str_given(query))
         return OK;
     return str_given(header) ? call_bad_header(call, STR("x-ms-version"))
@@ -62,7 +62,7 @@ static struct err parse_target(struct rest_call *call, enum op_resource *resourc
     call->path_style = target.path_style;
     call->container = target.container;
     call->object = target.object;
-    /* Before anybody is let in to it: "a//b" is another blob than "a/b", but the same path. */
+    /* Before authorization: "a//b" is another blob than "a/b", but the same path. */
     if (call->dfs && target.resource == R_OBJECT)
         call->object = dfs_clean_path(call->arena, target.object);
     call->key_pk = target.key_pk;
@@ -155,8 +155,8 @@ static bool promises_protection(struct str header)
             str_ieq(header, STR("x-ms-encryption-algorithm")));
 }
 
-/* To pass over such a wish would be to store unprotected what was to be protected, so it is
- * refused, unless --loose asks for that. */
+/* Ignoring such a request would store data unprotected that was to be protected, so it is refused
+ * unless --loose is set. */
 static struct err check_protection(struct rest_call *call)
 {
     const struct http_request *request = &call->x->request;
@@ -182,8 +182,8 @@ static struct err read_timeout(struct rest_call *call)
     return OK;
 }
 
-/* The account's, or a share as a whole: nothing that the permissions of files guard. The JavaScript
- * SDK leaves the intent out there. */
+/* Of the account, or of a whole share: file permissions do not apply. The JavaScript SDK omits the
+ * intent there. */
 static bool is_of_share(const struct op *op)
 {
     bool descriptor = op->comp != NULL && str_eq(str_of(op->comp), STR("filepermission"));
@@ -213,9 +213,9 @@ struct err rest_body_too_large(struct rest_call *call)
                       arena_printf(call->arena, "MaxLimit\t%llu", limit).p);
 }
 
-/* The length is what a Shared Key signature covers of the body. A request that was signed without
- * one must not be good for a body in chunks, so a body needs a length, whoever sends it, as in the
- * cloud. Tables sign no length, and take chunks. */
+/* A Shared Key signature covers only the length of the body. A request signed without one must not
+ * be valid for a chunked body, so a body needs a length, as in the cloud. Tables sign no length,
+ * and accept chunks. */
 static bool lacks_length(const struct rest_call *call)
 {
     const struct http_request *request = &call->x->request;
@@ -235,7 +235,7 @@ static struct err check_body(struct rest_call *call)
     return OK;
 }
 
-/* No operation can forget that somebody has no more rights than lists grant. */
+/* Checked here, so that no operation can forget that lists limit a user's rights. */
 struct err rest_decode(struct rest_call *call)
 {
     TRY(call->op->decode(call));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The phases of a request before its body, in their order. Those that parts of a batch go through
- * by themselves are in call.h. */
+/* The phases of a request before its body, in order. call.h has those that parts of a batch go
+ * through alone. */
 #ifndef REST_PHASES_H
 #define REST_PHASES_H
 
@@ -9,7 +9,7 @@
 /* parse → match row → authenticate and permit → check, and for a streamed body also decode.
  * dfs_listens: the listener takes requests that do not tell for those of the Data Lake API. */
 struct err rest_head_phases(struct rest_call *call, bool dfs_listens);
-/* The row's decode, of a body that is there. */
+/* Calls the row's decode; the body is complete. */
 struct err rest_decode(struct rest_call *call);
 COLD struct err rest_body_too_large(struct rest_call *call);
 

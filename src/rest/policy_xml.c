@@ -88,7 +88,7 @@ static void put_if(struct buf *out, struct str name, struct str text)
         xml_element(out, name, text);
 }
 
-/* A policy that says nothing has only its name. */
+/* A policy without content has only its name. */
 static void put_policy(struct buf *out, const struct policy *p)
 {
     xml_open(out, STR("SignedIdentifier"));

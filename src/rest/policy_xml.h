@@ -13,7 +13,7 @@ enum { POLICY_BODY_MAX = 64 << 10 };
  * shape, more than five, no id or one too long or twice, a letter that the service does not have.
  * ERR_INVALID_XML_NODE_VALUE: a time that is none. */
 struct err policies_from_xml(struct rest_call *call, struct str letters, struct str *encoded);
-/* The whole body of the answer, but for the declaration. */
+/* Writes the body of the answer, without the XML declaration. */
 void policies_put_xml(struct buf *out, struct str encoded);
 
 #endif

@@ -20,7 +20,7 @@ static struct err read_pairs(struct rest_call *call, struct str query, struct qu
     struct uri_param param;
     walk.parts = to->parts;
     walk.plus_is_space = to->plus_is_space;
-    walk.verbatim = STR("sig"); /* as people paste it, unescaped */
+    walk.verbatim = STR("sig"); /* pasted by people without escaping */
     while (uri_query_next(&walk, call->arena, &param) && walk.parts <= REST_QUERY_MAX) {
         if (!param.plain && (!str_is_utf8(param.name) || !str_is_utf8(param.value)))
             return err_new(ERR_INVALID_URI);
@@ -47,9 +47,9 @@ void query_use(struct rest_call *call, struct auth_pair *pairs, size_t count)
         call->query_names |= http_name_mark(pairs[i].name);
 }
 
-/* A '+' in a query is a space to the service, and so it is written by many programs. Others mean a
- * plus: under Shared Key it is what was signed, so the query is read both ways, and authenticate
- * decides. No value that picks an operation has either, so that is the same for both. */
+/* The service decodes '+' in a query as a space, and many programs write it so. Others mean a plus:
+ * under Shared Key the signature tells, so the query is parsed both ways and authentication
+ * decides. No value that selects an operation has either, so that is the same for both. */
 static struct err read_plus(struct rest_call *call)
 {
     struct str query = call->x->request.query;

@@ -12,7 +12,7 @@ struct err range_read(struct rest_call *call, bool *given, uint64_t *offset, uin
 
 /* The answer is that part of `size` bytes: 206 and Content-Range. */
 void range_put(struct rest_call *call, uint64_t offset, uint64_t length, uint64_t size);
-/* The range lies behind the end: a 416 tells the size. */
+/* The range is past the end: a 416 with the size. */
 void range_put_size(struct rest_call *call, uint64_t size);
 
 #endif

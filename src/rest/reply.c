@@ -28,8 +28,8 @@ static void echo_client_request_id(struct rest_call *call, struct buf *headers)
     http_put_header(headers, STR("x-ms-client-request-id"), id);
 }
 
-/* In one piece, because every answer has them; there is nothing to look for in their values, which
- * are ours, or have the form of a version. */
+/* Written without checks, because every answer has them: their values are our own, or have the form
+ * of a version. */
 void reply_common_headers(struct rest_call *call, struct buf *headers)
 {
     buf_put(headers, STR("Server: "));
@@ -65,7 +65,7 @@ void reply_success(struct rest_call *call)
     http_reply(call->x, &response);
 }
 
-/* The message as Azure has it: text, request id and time on lines of their own. */
+/* Azure's format: message, request id and time on separate lines. */
 static struct str error_message(struct rest_call *call, struct err error)
 {
     struct buf text = buf_in(call->arena);
@@ -125,7 +125,8 @@ static void put_xml_error(struct rest_call *call, struct err error, struct buf *
     buf_put(out, STR("</Error>"));
 }
 
-/* Of the table operations that speak XML (properties, statistics, policies): its own kind of it. */
+/* For the table operations that use XML (properties, statistics, policies), which have their own
+ * format. */
 static void put_table_xml_error(struct rest_call *call, struct err error, struct buf *headers,
                                 struct buf *out)
 {
@@ -216,7 +217,7 @@ void reply_error(struct rest_call *call, struct err error)
     http_reply(call->x, &response);
 }
 
-/* No service and no version are known yet: XML, as most of them have it. */
+/* Service and version are still unknown: XML, which most services use. */
 void reply_bad(struct err error, struct buf *headers, struct buf *body)
 {
     struct guid id = guid_random();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of every call: common headers, error bodies, the reply itself. Nobody else forms an
- * error. */
+/* The end of every call: common headers, error bodies, the reply. The only place that formats
+ * errors. */
 #ifndef REST_REPLY_H
 #define REST_REPLY_H
 
@@ -11,7 +11,7 @@ void reply_success_headers(struct rest_call *call);
 void reply_success(struct rest_call *call);
 /* Sends the error; what encode may have begun is dropped. */
 COLD void reply_error(struct rest_call *call, struct err error);
-/* For what is not even HTTP, so that no call was made of it: the handler's on_bad. */
+/* For input that is not HTTP, so that there is no call: the handler's on_bad. */
 void reply_bad(struct err error, struct buf *headers, struct buf *body);
 /* The error's body in the form of the call's service, into out; Content-Type into headers. Batches
  * use it for their parts. */

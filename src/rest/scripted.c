@@ -39,7 +39,7 @@ static void do_deed(struct dispatch *d)
     }
 }
 
-/* The request's time may be over as well: the step that follows says so. */
+/* The request may also have timed out; the next step reports that. */
 static void delayed(struct run *r, struct err outcome)
 {
     struct dispatch *d = dispatch_of(rest_call_of(r)->x);
@@ -67,7 +67,7 @@ static bool leave_hold(struct run *r)
     return script_leaves(&dispatch_of(rest_call_of(r)->x)->stop);
 }
 
-/* Released, or nobody did so in time: it goes by itself then. */
+/* Released, or the time limit has passed: then it continues by itself. */
 static void held(struct run *r, struct err outcome)
 {
     struct dispatch *d = dispatch_of(rest_call_of(r)->x);

@@ -38,7 +38,7 @@ static const struct {
     [SECOND_RENAMED_DIRECTORY] = {STR_INIT("x-ms-file-rename-source"),
                                   {{0}, NULL},
                                   {{"DeleteDirectory"}, "dr+w"}},
-    /* Moving has a letter of its own in the Data Lake API. */
+    /* The Data Lake API has a letter for moving. */
     [SECOND_RENAMED_PATH] = {STR_INIT("x-ms-rename-source"), {{"DeletePath"}, "md"}, {{0}, NULL}},
     [SECOND_LINKED_FILE] = {STR_INIT("x-ms-file-target-file"),
                             {{0}, NULL},
@@ -71,7 +71,7 @@ bool second_read_query(struct rest_call *call, struct second *s)
 {
     struct uri_query walk = uri_query_of(str_given(s->raw_query) ? s->raw_query : STR(""));
     struct uri_param param;
-    walk.plus_is_space = true; /* as if it were asked for: see parse_query in dispatch.c */
+    walk.plus_is_space = true; /* as if it were requested: see parse_query in dispatch.c */
     walk.verbatim = STR("sig");
     while (uri_query_next(&walk, call->arena, &param)) {
         if (s->query_count == SECOND_QUERY_MAX || !str_is_utf8(param.name) ||
@@ -100,7 +100,7 @@ static const struct op *row_named(const struct op_table *table, const char *name
     return NULL;
 }
 
-/* By credentials that come with it, or none. */
+/* With its own credentials, or with none. */
 static struct err authenticate(struct rest_call *call, struct second *s,
                                const struct auth_demand *demand)
 {
@@ -141,7 +141,7 @@ static struct err permit(struct rest_call *call, struct second *s, const struct 
                                        s->query,   s->query_count, STR_NONE};
     struct auth_demand demand = op_demand(row);
     demand.tree = call->op->tree;
-    /* Who reads the source of a copy needs a role; only a rename asks the lists of both paths. */
+    /* Reading the source of a copy needs a role; only a rename consults the lists of both paths. */
     demand.lists = call->op->second == SECOND_RENAMED_PATH;
     const char *letters = second_needs_of(call->op->second, s->service).letters;
     if (letters != NULL)

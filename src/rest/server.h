@@ -17,10 +17,10 @@ struct rest_options {
     const char *server_name; /* the Server header's product and version */
     bool json_log;           /* --log-format json */
     int64_t slow_us;         /* requests that take longer are logged; 0: none */
-    /* What follows may change while the server runs. */
+    /* The following may change while the server runs. */
     atomic_bool any_version; /* --skipApiVersionCheck, --loose */
-    atomic_bool loose;       /* --loose: what is not supported is passed over */
-    /* How long the name of what was deleted cannot be taken. */
+    atomic_bool loose;       /* --loose: ignore unsupported features */
+    /* How long the name of a deleted resource stays blocked. */
     _Atomic uint64_t container_delete_seconds, queue_delete_seconds, share_delete_seconds,
         table_delete_seconds;
     _Atomic uint64_t rehydrate_seconds;        /* how long a blob takes to leave the archive tier */
@@ -35,36 +35,36 @@ struct rest_server {
     struct rest_options options;
     struct store *store;
     struct auth_server auth;
-    /* The cross-origin rules of an account's service; what they point to lives in the arena. NULL:
-     * there are none. */
+    /* Finds the cross-origin rules of an account's service; their texts live in the arena. NULL:
+     * none. */
     struct err (*cors_rules)(struct store *store, const struct auth_container *place,
                              struct arena *arena, struct cors_rules *out);
     struct pool *pool;
-    struct pool *fetch_pool; /* for what waits for another server, which may be long */
-    struct dialer *dialer;   /* to those; NULL: none is asked */
-    struct copier *copier;   /* carries on with copies that were not done at once */
-    struct digests *digests; /* NULL: each body is summed up by itself */
+    struct pool *fetch_pool; /* for work that waits for another server, maybe for long */
+    struct dialer *dialer;   /* connects to them; NULL: never */
+    struct copier *copier;   /* continues copies that were not done at once */
+    struct digests *digests; /* NULL: each body is hashed alone */
     struct bulk *bulk;       /* stores large bodies; NULL: loops store them */
     struct line_log *log;
     struct script *script;       /* test control's faults and holds; NULL: there is none */
     struct inspector *inspector; /* NULL: nothing is kept for it */
     struct match_index match[SERVICE_KIND_COUNT];
     struct match_index match_dfs;
-    uint16_t ports[SERVICE_KIND_COUNT]; /* where this server answers; 0: not at all */
-    /* Who answers requests below REST_SIDE_PATH on the services' ports, and with what for a
-     * listener's context; NULL: nobody. */
+    uint16_t ports[SERVICE_KIND_COUNT]; /* where this server answers; 0: nowhere */
+    /* Answers requests below REST_SIDE_PATH on the services' ports, with a listener's context;
+     * NULL: none. */
     const struct http_handler *side;
     void *side_context;
 };
 
-/* What a listener is opened with. */
+/* Options of a listener. */
 struct rest_listener {
     struct rest_server *server;
     enum service_kind service;
     bool dfs; /* requests that do not tell are of the Data Lake API */
-    /* Absent on a service's own port. Where the service is reached under a path of another listener
-     * ("/blob"): that path, which whoever hands a request over has taken off. Hosts name no account
-     * there, and the endpoints that bodies name have the path in them. */
+    /* Absent on a service's own port. If another listener mounts the service under a path
+     * ("/blob"): that path, which the caller has removed. Host names then contain no account, and
+     * endpoints in bodies include the path. */
     struct str mount;
 };
 

@@ -35,7 +35,7 @@ struct err rest_get_service_properties_encode(struct rest_call *call)
     return OK;
 }
 
-/* Only the secondary endpoint has statistics, and it is never behind: both are this server. */
+/* Only the secondary endpoint has statistics. It is never behind: both are this server. */
 struct err rest_get_service_stats_decode(struct rest_call *call)
 {
     return call->secondary ? OK : call_bad_query(call, STR("comp"));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Set and Get Service Properties and Get Service Stats, the same for every service: each table has
- * the three rows, with names of its own. */
+/* Set and Get Service Properties and Get Service Stats, common to all services: each table has the
+ * three rows under its own names. */
 #ifndef REST_SERVICE_PROPERTIES_H
 #define REST_SERVICE_PROPERTIES_H
 
@@ -44,7 +44,7 @@ struct err service_cors_rules(struct store *store, const struct auth_container *
  * ERR_INVALID_XML_NODE_VALUE, ERR_UNSUPPORTED_XML_NODE. */
 struct err service_properties_from_xml(struct arena *a, enum service_kind service, struct str body,
                                        struct service_properties *out);
-/* All that the service has, with its defaults where nothing was set. */
+/* All properties of the service, with defaults where nothing was set. */
 void service_properties_put_xml(struct buf *out, enum service_kind service,
                                 const struct service_properties *p);
 

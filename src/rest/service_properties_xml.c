@@ -13,14 +13,14 @@ static struct err bad_value(struct arena *a, struct str name, struct str text)
         arena_printf(a, "XmlNodeName\t%.*s\nXmlNodeValue\t%.*s", STR_ARG(name), STR_ARG(text)).p);
 }
 
-/* As the service words it, which has a schema for these alone. */
+/* In the service's words, which has a schema for this document only. */
 static struct err bad_days(void)
 {
     return err_detail(ERR_INVALID_XML_DOCUMENT, "Reason\tRetention days must be greater than 0 and "
                                                 "less than or equal to 365 days.");
 }
 
-/* Not MissingRequiredXmlNode, whatever the list of codes says: the live service was recorded so. */
+/* Not MissingRequiredXmlNode, despite the list of codes: recorded from the live service. */
 static struct err missing(struct arena *a, struct str name)
 {
     return err_detail(ERR_INVALID_XML_DOCUMENT,
@@ -149,7 +149,7 @@ static struct err read_cors_rule(struct arena *a, const struct xml_node *node,
                : bad_value(a, STR("AllowedMethods"), rule->allowed_methods);
 }
 
-/* At most five rules, of two KiB together; none takes away those there are. */
+/* At most five rules, 2 KiB together; an empty list removes all. */
 static struct err read_cors(struct arena *a, const struct xml_node *node,
                             struct service_properties *p)
 {

@@ -39,7 +39,7 @@ void structured_reader_init(struct structured_reader *r, uint64_t length, uint64
     *r = (struct structured_reader){.length = length, .left = content};
 }
 
-/* Once the number of segments is known, so is the length of the whole: all else follows. */
+/* The number of segments determines the total length. */
 static struct err take_header(struct structured_reader *r)
 {
     struct reader in = reader_of((struct str){(const char *)r->field, STRUCTURED_HEADER_BYTES});
@@ -86,7 +86,7 @@ static struct err take_crc64(struct structured_reader *r)
     return OK;
 }
 
-/* How long the field is that the state is about. */
+/* Returns the length of the field that the state reads. */
 static size_t field_length(enum structured_state state)
 {
     return state == STRUCTURED_HEADER    ? STRUCTURED_HEADER_BYTES

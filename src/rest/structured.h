@@ -21,19 +21,18 @@ enum {
     STRUCTURED_SEGMENT_BYTES = 4 << 20, /* of answers; more when there would be too many */
 };
 
-/* Whether the header x-ms-structured-body asks for what is described above: nothing else is there.
- */
+/* Returns true if the header x-ms-structured-body asks for this format, the only one. */
 bool structured_named(struct str value);
 extern const struct str STRUCTURED_NAME;
 
-/* How an answer with that much content is cut. */
+/* The segments of an answer with that much content. */
 struct structured_frame {
     uint64_t content;
     uint64_t segment; /* bytes of each but the last */
     uint64_t count;
 };
 struct structured_frame structured_frame_of(uint64_t content);
-/* The length of the whole, for any number of segments. */
+/* Returns the total length for any number of segments. */
 uint64_t structured_length(uint64_t content, uint64_t count);
 
 enum structured_state {
@@ -49,7 +48,7 @@ struct structured_reader {
     uint64_t length; /* of the whole, UINT64_MAX when not known before */
     uint64_t left;   /* content still to come */
     enum structured_state state;
-    unsigned char field[STRUCTURED_HEADER_BYTES]; /* what has come of the field under way */
+    unsigned char field[STRUCTURED_HEADER_BYTES]; /* bytes received of the current field */
     size_t have;
     uint64_t segments; /* how many there are */
     uint64_t number;   /* of the one under way */
@@ -63,7 +62,7 @@ void structured_reader_init(struct structured_reader *r, uint64_t length, uint64
  * before. ERR_INVALID_INPUT when it is not of that form or not of that length, ERR_CRC64_MISMATCH.
  */
 struct err structured_next(struct structured_reader *r, struct str *input, struct str *content);
-/* The body has ended: ERR_INVALID_INPUT unless it is whole. */
+/* The body has ended: ERR_INVALID_INPUT unless it is complete. */
 struct err structured_end(const struct structured_reader *r);
 
 #endif

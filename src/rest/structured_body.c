@@ -88,7 +88,7 @@ struct wrapping {
     uint64_t segment_crc64, crc64;
     struct http_span span; /* of the inner source: what is left of it */
     struct buf field;
-    char *copy; /* for what lies in a file: its checksum needs it in memory */
+    char *copy; /* a buffer for content in files, to compute its checksum */
 };
 
 static enum http_pull pull_field(struct wrapping *w, struct http_span *out)
@@ -134,7 +134,7 @@ static enum http_pull pull_footer(struct wrapping *w, struct http_span *out)
     return pull_field(w, out);
 }
 
-/* The source has said that the part is in the page cache: reading it does not wait. */
+/* The source has reported that the part is in the page cache, so reading does not block. */
 static bool copy_from_file(struct wrapping *w, size_t length, struct str *out)
 {
     if (w->copy == NULL)

@@ -69,7 +69,7 @@ static struct err decode_part(struct arena *arena, struct str part, struct str *
     return OK;
 }
 
-/* To Azure a backslash in a blob's name is a slash. */
+/* Azure treats a backslash in a blob's name as a slash. */
 static struct err decode_blob(struct arena *arena, struct str part, struct str *out)
 {
     TRY(decode_part(arena, part, out));
@@ -141,9 +141,9 @@ static struct err parse_file(struct arena *arena, struct str path, struct target
     return decode_part(arena, rest, &out->object);
 }
 
-/* The JavaScript SDK's rename() asks for /SHARE/PATH also where the account stands in the path
- * before the share. The URL of the source still has it, so the account is taken from there when the
- * path begins with the source's share and not with its account. */
+/* The JavaScript SDK's rename() requests /SHARE/PATH even where the path should begin with the
+ * account. The URL of the source still has it, so take the account from there if the path begins
+ * with the source's share and not with its account. */
 static bool rename_lost_account(const struct target_request *request, struct str *account)
 {
     struct uri source;

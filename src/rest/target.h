@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a request's host and path to the account and the resource in it. */
+/* Parses a request's host and path into account and resource. */
 #ifndef REST_TARGET_H
 #define REST_TARGET_H
 
@@ -28,7 +28,7 @@ struct target_request {
     bool product_style;
     bool names_container;
     bool dfs;                /* of the Data Lake API: a container without a path is its root */
-    struct str lost_account; /* of a path that lacks it, see dfs_lost_account; else absent */
+    struct str lost_account; /* of a path without it, see dfs_lost_account; else absent */
     struct str rename_source;
 };
 struct err target_parse(struct arena *arena, const struct target_request *request,

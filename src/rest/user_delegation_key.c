@@ -7,7 +7,7 @@
 
 #define NOBODY "00000000-0000-0000-0000-000000000000"
 
-/* "YYYY-MM-DDThh:mm:ssZ": a key is good for whole seconds. */
+/* "YYYY-MM-DDThh:mm:ssZ": a key's times are whole seconds. */
 static struct str second_of(struct arena *arena, int64_t ticks)
 {
     char text[TIME_ISO_BYTES];
