@@ -9,8 +9,8 @@ struct err rest_get_account_information_decode(struct rest_call *call)
     return OK;
 }
 
-/* What a general-purpose account of today says of itself that has a secondary endpoint to read
- * from, as there is one here. */
+/* Constants of a current general-purpose account with a readable secondary endpoint, which this
+ * server has. */
 struct err rest_get_account_information_encode(struct rest_call *call)
 {
     call_put(call, STR("x-ms-sku-name"), STR("Standard_RAGRS"));

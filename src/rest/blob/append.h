@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Append Block and Append Block From URL share. */
+/* Shared by Append Block and Append Block From URL. */
 #ifndef REST_BLOB_APPEND_H
 #define REST_BLOB_APPEND_H
 
 #include "rest/call.h"
 #include "service/blob/append.h"
 
-/* How long a block may be in the request's version. */
+/* Returns the largest block of the request's version. */
 uint64_t blob_append_max(const struct rest_call *call);
 /* x-ms-blob-condition-appendpos and -maxsize. */
 struct err blob_read_append_position(struct rest_call *call, struct blob_append_args *args);
-/* All of the answer but the checksums. */
+/* Writes the answer except for the checksums. */
 void blob_put_append_outcome(struct rest_call *call, const struct blob_append_args *args);
 
 #endif

@@ -24,7 +24,7 @@ struct blob_batch {
     struct blob_batch_part parts[BLOB_BATCH_PARTS_MAX];
     struct run_part *runs[BLOB_BATCH_PARTS_MAX];
     size_t count;
-    struct err refused;    /* what is wrong with the whole; then count is 0 */
+    struct err refused;    /* error of the whole batch; then count is 0 */
     const struct op *kind; /* what all parts are */
 };
 
@@ -43,7 +43,7 @@ static struct err read_parts(struct blob_batch *b, struct str boundary)
     return m.ended && b->count > 0 ? OK : err_new(ERR_INVALID_INPUT);
 }
 
-/* Only what has a row and is of the one kind can be a part at all. */
+/* A part must match a row, and all parts must be of one kind. */
 static struct err match_part(struct blob_batch *b, struct blob_batch_part *p)
 {
     struct rest_call *call = &p->part->call;
@@ -54,7 +54,7 @@ static struct err match_part(struct blob_batch *b, struct blob_batch_part *p)
         b->kind = call->op;
     bool known = call->op->run != NULL && (str_eq(str_of(call->op->name), STR("DeleteBlob")) ||
                                            str_eq(str_of(call->op->name), STR("SetBlobTier")));
-    /* A deletion of a version has a row of its own, and is of the same kind. */
+    /* Deleting a version is another row, but the same kind. */
     return known && call->op->run == b->kind->run ? OK : err_new(ERR_INVALID_INPUT);
 }
 

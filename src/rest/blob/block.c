@@ -140,7 +140,7 @@ struct err rest_put_block_list_decode(struct rest_call *call)
     return put->is_read ? read_entries(call, args) : OK;
 }
 
-/* In the pool. When the blob has changed too often meanwhile, the last try is one transaction. */
+/* In the pool. If the blob changed too often meanwhile, the last attempt is one transaction. */
 static struct err stage_list(struct rest_call *call)
 {
     struct put_block_list *put = call->args;
@@ -172,7 +172,7 @@ struct err rest_put_block_list_start(struct rest_call *call)
 struct err rest_put_block_list_encode(struct rest_call *call)
 {
     const struct block_commit_args *args =
-        call->args; /* what a struct put_block_list begins with */
+        call->args; /* the common start of struct put_block_list */
     blob_put_etag(call, args->head.etag, args->head.last_modified);
     blob_put_version_id(call, args->head.version);
     blob_put_body_checksums(call, call->body);
@@ -195,7 +195,7 @@ struct err rest_get_block_list_decode(struct rest_call *call)
     args->wants_uncommitted = all || str_ieq(type, STR("uncommitted"));
     if (!args->wants_committed && !args->wants_uncommitted)
         return call_bad_query(call, name);
-    /* What is not committed is nobody else's business. */
+    /* Uncommitted blocks are visible to their writer only. */
     if (call->who.kind == AUTH_ANONYMOUS)
         args->wants_uncommitted = false;
     return OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Put Block and Put Block From URL share. */
+/* Shared by Put Block and Put Block From URL. */
 #ifndef REST_BLOB_BLOCK_H
 #define REST_BLOB_BLOCK_H
 

@@ -13,7 +13,7 @@ static struct container_args *args_of(struct rest_call *call)
     return call->args;
 }
 
-/* What all of them begin with. */
+/* The common start of all of them. */
 static struct err decode_container(struct rest_call *call, struct container_args **out)
 {
     struct container_args *args = ARENA_NEW(call->arena, struct container_args);
@@ -62,7 +62,7 @@ static struct err read_default_scope(struct rest_call *call, struct container_ar
     if (str_eq(args->encryption_scope, BLOB_ACCOUNT_SCOPE))
         args->encryption_scope = STR_NONE;
     TRY(call_header_bool(call, deny, &args->deny_scope_override));
-    /* To forbid others than one needs the one. */
+    /* To deny other scopes, the request must name one. */
     return args->deny_scope_override && !str_given(call_header(call, name))
                ? call_missing_header(call, name)
                : OK;
@@ -194,7 +194,7 @@ struct err rest_set_container_acl_decode(struct rest_call *call)
     return policies_from_xml(call, STR("racwdxyltfmeopi"), &args->acl);
 }
 
-/* Of both Set Container Metadata and ACL. */
+/* For Set Container Metadata and Set Container ACL. */
 struct err rest_set_container_encode(struct rest_call *call)
 {
     put_etag(call);

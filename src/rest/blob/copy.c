@@ -19,7 +19,7 @@ enum { STEPS_AT_ONCE = 64 };
 
 /* ---- what copies have in common ---- */
 
-/* Which tiers the copy can have, only the source's type tells. */
+/* The source's type determines the valid tiers, so this is checked later. */
 static struct err read_tier(struct rest_call *call, enum blob_tier *out)
 {
     const struct str name = STR("x-ms-access-tier");
@@ -58,10 +58,10 @@ struct copy_blob {
     struct conditions conditions;
     struct blob_source found;
     struct from_url file;    /* a file of this server */
-    struct blob_head remote; /* what another server says of its own */
+    struct blob_head remote; /* properties that another server reported */
 };
 
-/* A file is copied at once, as Put Blob From URL does it, and up to the same size. */
+/* A file is copied at once, like Put Blob From URL, and up to the same size. */
 static struct err read_file(struct rest_call *call, struct copy_blob *copy)
 {
     struct from_url *file = &copy->file;
@@ -102,7 +102,7 @@ struct err rest_copy_blob_decode(struct rest_call *call)
                : OK;
 }
 
-/* In the pool: another server's. */
+/* In the pool: from another server. */
 static struct err ask_source(struct rest_call *call)
 {
     struct copy_blob *copy = call->args;
@@ -113,7 +113,7 @@ static struct err ask_source(struct rest_call *call)
     return fetch_refused(call, &fetch, error);
 }
 
-/* In the pool: it will be carried on with, and may be done by the time the client asks again. */
+/* In the pool: the copier continues it, and it may be done before the client asks again. */
 static struct err hand_over(struct rest_call *call)
 {
     const struct copy_blob *copy = call->args;
@@ -123,8 +123,8 @@ static struct err hand_over(struct rest_call *call)
     return OK;
 }
 
-/* Where the source's tags alone are asked for, the service answers as if they were those of the
- * destination. */
+/* If only the source's tags are requested, the service answers as if they were the destination's.
+ */
 static bool only_tags(const struct conditions *c)
 {
     return c->if_tags != NULL && !str_given(c->if_match) && !str_given(c->if_none_match) &&
@@ -170,7 +170,7 @@ static void drop_file(struct rest_call *call)
     from_url_drop(&copy->file);
 }
 
-/* In the pool: what is not whole yet may be so before the answer goes out. */
+/* In the pool: a small copy may finish before the answer is sent. */
 static struct err advance(struct rest_call *call)
 {
     struct copy_blob *copy = call->args;
@@ -186,7 +186,7 @@ static struct err advance(struct rest_call *call)
     struct blob_copy_state state;
     struct blob_get_args now = {.request = {.arena = call->arena, .name = args->request.name}};
     struct err error = store_read(call->store, call->partition, ENGINE_WAIT, blob_get_blob, &now);
-    /* Another write may have followed already: then the copy was what it was. */
+    /* Another write may have followed: the copy's own result counts. */
     if (err_is(error))
         return OK;
     TRY(blob_copy_decode(now.head.copy, &state));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the operations that make a blob of another one share on the wire. */
+/* Shared by the operations that create a blob from another one. */
 #ifndef REST_BLOB_COPY_H
 #define REST_BLOB_COPY_H
 

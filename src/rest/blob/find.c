@@ -34,7 +34,7 @@ static void begin_found(void *sink)
     buf_put(&call->out, STR("<Blobs>"));
 }
 
-/* Of its tags, those that the expression names are shown, each once. */
+/* Shows only the tags that the expression names, each once. */
 static struct str named_tags(const struct find_blobs *find, struct str tags)
 {
     const struct tag_expression *where = find->args.where;

@@ -19,7 +19,7 @@
 
 #define MIB (1ULL << 20)
 
-/* x-ms-copy-source-tag-option: whether the source's tags are taken over. */
+/* x-ms-copy-source-tag-option: whether to copy the source's tags. */
 static struct err read_tag_option(struct rest_call *call, struct from_url *from, bool *copies)
 {
     const struct str name = STR("x-ms-copy-source-tag-option");
@@ -148,7 +148,7 @@ static struct str chosen(struct str sent, struct str of_source)
     return str_given(sent) ? sent : of_source;
 }
 
-/* What is sent wins over what the source has. */
+/* Values of the request take precedence over the source's. */
 static void merge_http(struct put_from_url *put)
 {
     struct blob_http none = {0};
@@ -171,7 +171,7 @@ static struct err put_before(struct rest_call *call)
     struct put_from_url *put = call->args;
     struct from_url *from = &put->from;
     struct err error = from_url_fetch(call, from);
-    /* Where only the dates of the source are asked for, the service says that it cannot verify. */
+    /* With only date conditions on the source, the service answers that it cannot verify it. */
     const struct conditions *c = &from->found.conditions;
     if (error.code == ERR_SOURCE_CONDITION_NOT_MET && !str_given(c->if_match) &&
         !str_given(c->if_none_match) && c->if_tags == NULL)

@@ -28,7 +28,7 @@ enum {
 
 struct err blob_get_read_range(struct rest_call *call, struct blob_get_args *args)
 {
-    /* Ranges from the end are not served: the whole blob is, whichever header asks for one. */
+    /* Suffix ranges are not supported: the whole blob is sent, whichever header has the range. */
     if (str_istarts(call_header(call, STR("x-ms-range")), STR("bytes=-")))
         return OK;
     return range_read(call, &args->has_range, &args->range_offset, &args->range_length);
@@ -46,7 +46,7 @@ static struct err read_range_checksums(struct rest_call *call, struct get_blob *
         return err_new(ERR_BOTH_CRC64_AND_MD5_RANGE_HEADER_PRESENT);
     if (!get->args.has_range)
         return call_bad_header(call, get->wants_md5 ? md5 : crc64);
-    /* How much an open range is, the blob's size tells. */
+    /* The blob's size determines the length of an open range. */
     bool open = get->args.range_length == UINT64_MAX;
     if (get->args.range_length > BLOB_RANGE_BYTES_MAX && !open)
         return call_error(call, ERR_OUT_OF_RANGE_INPUT, "HeaderName", get->wants_md5 ? md5 : crc64);
@@ -77,7 +77,7 @@ struct err rest_get_blob_properties_decode(struct rest_call *call)
 
 /* ---- encode ---- */
 
-/* A SAS may say what the answer's headers are to be. */
+/* A SAS may override response headers. */
 static struct str chosen(struct str by_sas, struct str stored)
 {
     return str_given(by_sas) ? by_sas : stored;
@@ -136,7 +136,7 @@ static void put_copy(struct rest_call *call, const struct blob_copy_state *copy)
     call_put_if(call, STR("x-ms-copy-status-description"), copy->description);
 }
 
-/* Only Get Blob Properties tells of it. */
+/* Only Get Blob Properties returns it. */
 static void put_incremental_copy(struct rest_call *call, const struct blob_copy_state *copy)
 {
     char time[TIME_ISO_BYTES];
@@ -149,7 +149,7 @@ static void put_incremental_copy(struct rest_call *call, const struct blob_copy_
     call_put(call, STR("x-ms-copy-destination-snapshot"), (struct str){time, sizeof time});
 }
 
-/* What the head of a path of a hierarchical account says besides. */
+/* Additional headers for a path of a hierarchical account. */
 static void put_path(struct rest_call *call, const struct blob_head *head)
 {
     if (head->path.directory)
@@ -161,7 +161,7 @@ static void put_path(struct rest_call *call, const struct blob_head *head)
     call_put_if(call, STR("x-ms-encryption-context"), head->path.encryption_context);
 }
 
-/* What Get Blob and Get Blob Properties have in common. */
+/* Common to Get Blob and Get Blob Properties. */
 static void put_head(struct rest_call *call, const struct get_blob *get)
 {
     const struct blob_head *head = &get->args.head;
@@ -171,7 +171,7 @@ static void put_head(struct rest_call *call, const struct get_blob *get)
     blob_get_put_http(call, &head->http);
     call_put_own(call, STR("x-ms-blob-type"), blob_type_text(head->type));
     put_version(call, get);
-    /* The lease is the blob's: who names its current version is not told of it. */
+    /* The lease belongs to the base blob: a request for its current version does not show it. */
     if (get->args.at.item == BLOB_BASE && get->args.request.at.item == BLOB_BASE)
         blob_put_lease(call, &head->lease);
     if (head->type == BLOB_PAGE)
@@ -209,7 +209,7 @@ static void put_range_checksum(struct rest_call *call, const struct get_blob *ge
     blob_put_base64(call, STR("Content-MD5"), (struct str){(const char *)md5, MD5_BYTES});
 }
 
-/* The whole blob's MD5 has another name in an answer that is a part. */
+/* In a partial answer, the MD5 of the whole blob has another header name. */
 void blob_get_put_range(struct rest_call *call, const struct get_blob *get)
 {
     const struct blob_get_args *args = &get->args;
@@ -242,7 +242,7 @@ void rest_get_blob_explain(struct rest_call *call, struct err error)
     }
 }
 
-/* One piece of memory that is sent as it is needs nobody to be asked for it. */
+/* One piece in memory is sent directly, without a source. */
 static struct err put_content(struct rest_call *call, const struct pieces *pieces)
 {
     bool whole = pieces->count == 1 && pieces->items[0].kind == PIECE_INLINE;

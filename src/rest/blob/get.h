@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Get Blob shares with others that answer with a blob's content. */
+/* What Get Blob shares with other operations that send a blob's content. */
 #ifndef REST_BLOB_GET_H
 #define REST_BLOB_GET_H
 
@@ -15,9 +15,9 @@ struct get_blob {
 
 /* x-ms-range or Range. ERR_INVALID_HEADER_VALUE. */
 struct err blob_get_read_range(struct rest_call *call, struct blob_get_args *args);
-/* Content-Type and its like; a SAS may have said others. */
+/* Content-Type and the like; a SAS may override them. */
 void blob_get_put_http(struct rest_call *call, const struct blob_http *http);
-/* 206 and Content-Range for a part, and the checksums of the whole or the part. */
+/* 206 and Content-Range for a part, and the checksums of the whole or of the part. */
 void blob_get_put_range(struct rest_call *call, const struct get_blob *get);
 
 #endif

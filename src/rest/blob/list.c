@@ -126,7 +126,7 @@ static void put_content_properties(struct buf *b, const struct blob_head *head)
     PUT(b, "<Content-Length>");
     buf_put_u64(b, head->size);
     PUT(b, "</Content-Length>");
-    /* What has only uncommitted blocks has no properties yet. */
+    /* A blob with only uncommitted blocks has no properties yet. */
     if (!head->committed)
         return;
     put_optional(b, STR("Content-Type"), http->content_type);
@@ -238,7 +238,7 @@ static void put_copy(struct buf *b, struct str bytes)
         PUT(b, "<IncrementalCopy>true</IncrementalCopy>");
 }
 
-/* What paths of a hierarchical account have besides; who may do what only when it is asked for. */
+/* Additional properties of paths in a hierarchical account; permissions only on request. */
 static void put_path(const struct list_blobs *list, const struct blob_path *path)
 {
     struct buf *b = &list->call->out;
@@ -296,8 +296,8 @@ static void put_moment(struct buf *b, struct str name, int64_t time)
     xml_element(b, name, (struct str){text, sizeof text});
 }
 
-/* Which of the blob's heads it is. The current version is told from others also where those are not
- * asked for. */
+/* Which of the blob's heads this is. The current version is marked even where other versions are
+ * not requested. */
 static void put_kind(struct list_blobs *list, const struct blob_list_item *item)
 {
     struct buf *b = &list->call->out;
@@ -407,15 +407,15 @@ struct err rest_list_blobs_decode(struct rest_call *call)
     call->lists_read = true;
     if (call->version >= VERSION_START_FROM)
         list->args.start_from = call_query(call, STR("startFrom"));
-    /* It came with Arrow listings. Who asks for Arrow is given XML, as the service does for
-     * accounts that do not have it: clients look at the Content-Type. */
+    /* For Arrow listings, which this server does not have. It sends XML, as the service does for
+     * accounts without them: clients check the Content-Type. */
     if (call->version >= VERSION_END_BEFORE)
         list->args.end_before = call_query(call, STR("endBefore"));
     TRY(listing_read_max(call, LIST_RESULTS_MAX, &list->args.max));
     TRY(read_marker(call, &list->args.marker));
     TRY(listing_read_include(call, take_blob_include, list));
     TRY(read_show_only(call, &list->args));
-    /* Tags are not for everybody who may list. */
+    /* Tags need a permission beyond listing. */
     if (list->wants_tags)
         TRY(blob_need_tag_permission(call));
     /* A group of names has no snapshots to show. */

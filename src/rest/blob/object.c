@@ -15,8 +15,8 @@ struct put_blob {
     struct blob_upload *upload;
 };
 
-/* Ends the sink as usual, then hands what it found to the transaction. The content's MD5 is kept
- * unless the client wants another one kept. */
+/* Ends the sink as usual, then passes its result to the transaction. Stores the content's MD5
+ * unless the client sets another. */
 static struct err put_blob_end(struct rest_sink *sink)
 {
     struct blob_upload *u = (struct blob_upload *)(void *)sink;
@@ -29,7 +29,7 @@ static struct err put_blob_end(struct rest_sink *sink)
     return OK;
 }
 
-/* Of a block blob the MD5 to keep is also the one to compare the body with, before Content-MD5. */
+/* For a block blob, the MD5 to store is also compared with the body, before Content-MD5. */
 static struct err prefer_content_md5(struct rest_call *call, struct put_blob *put)
 {
     struct str md5 = put->args.properties.http.content_md5;
@@ -169,8 +169,8 @@ static struct err read_delete_snapshots(struct rest_call *call, struct blob_dele
         args->snapshots = BLOB_SNAPSHOTS_ONLY;
     else
         return call_bad_header(call, name);
-    /* A snapshot or a version has none of its own. (The service finds the fault with the version's
-     * id, not with the header.) */
+    /* A snapshot or version has none. (The service reports the version's id as the error, not the
+     * header.) */
     if (args->request.at.item == BLOB_VERSION)
         return call_bad_query(call, STR("versionid"));
     return args->request.at.item != BLOB_BASE ? call_bad_header(call, name) : OK;
@@ -210,7 +210,8 @@ struct err rest_delete_blob_encode(struct rest_call *call)
 
 /* ---- Undelete Blob ---- */
 
-/* "path?deletionid=N": which of those that were deleted under a name of a hierarchical account. */
+/* "path?deletionid=N": selects one of several deleted paths of the same name in a hierarchical
+ * account. */
 static struct err read_deletion_id(struct rest_call *call, struct blob_undelete_args *args)
 {
     const struct str name = SECOND_UNDELETE_SOURCE;

@@ -72,7 +72,7 @@ static const struct op ROWS[] = {
     {.name = "RestoreContainer", .methods = M_PUT, .resource = R_CONTAINER, .restype = "container", .comp = "undelete",
      .account_sas = "w", .account_sas_type = 'c',
      .mode = MODE_WRITE, .version_min = 20180328, .decode = rest_restore_container_decode, .run = blob_restore_container, .encode = rest_restore_container_encode},
-    /* Who may delete may also break the lease that keeps from it. */
+    /* A caller with the delete permission may also break the lease that prevents deletion. */
     {.name = "LeaseContainer", .methods = M_PUT, .resource = R_CONTAINER, .restype = "container", .comp = "lease", .header = "x-ms-lease-action=break",
      .account_sas = "wd", .account_sas_type = 'c', .conditions = COND_S | COND_U,
      .mode = MODE_WRITE, .decode = rest_lease_container_decode, .run = blob_lease_container, .encode = rest_lease_container_encode},
@@ -186,7 +186,7 @@ static const struct op ROWS[] = {
     {.name = "SnapshotBlob", .methods = M_PUT, .resource = R_OBJECT, .comp = "snapshot",
      .account_sas = "cw", .account_sas_type = 'o', .service_sas = "cw", .conditions = COND_ALL,
      .mode = MODE_WRITE, .decode = rest_snapshot_blob_decode, .run = blob_snapshot_blob, .encode = rest_snapshot_blob_encode},
-    /* A version takes a letter of its own, and so does what is to be gone for good. */
+    /* Deleting a version, and deleting permanently, have their own letters. */
     {.name = "DeleteBlob", .methods = M_DELETE, .resource = R_OBJECT, .query = "deletetype",
      .account_sas = "y", .account_sas_type = 'o', .service_sas = "y", .conditions = COND_ALL,
      .mode = MODE_WRITE, .version_min = 20200210, .decode = rest_delete_blob_decode, .run = blob_delete_blob, .encode = rest_delete_blob_encode},

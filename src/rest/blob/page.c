@@ -139,7 +139,7 @@ struct err blob_read_sequence_conditions(struct rest_call *call, struct blob_seq
     for (size_t i = 0; i < 3; i++) {
         struct str text = call_header(call, all[i].name);
         *all[i].has = str_given(text);
-        /* A number, but none that a sequence number can be: the service tells the two apart. */
+        /* A number, but out of range for a sequence number: the service has separate errors. */
         if (str_starts(text, STR("-")))
             return err_new(ERR_INVALID_INPUT);
         TRY(call_header_u64(call, all[i].name, all[i].value));
@@ -236,7 +236,7 @@ struct err rest_get_page_ranges_decode(struct rest_call *call)
     if (!str_given(text))
         text = call_header(call, STR("Range"));
     if (str_given(text) && http_range_parse(text, &range)) {
-        /* All pages that it touches. */
+        /* All pages that the range touches. */
         args->has_range = true;
         args->range_offset = range.first - range.first % BLOB_PAGE_BYTES;
         args->range_length = UINT64_MAX;
@@ -276,7 +276,8 @@ struct err rest_get_page_ranges_encode(struct rest_call *call)
     put_ranges(&call->out, args);
     if (args->more)
         xml_element_u64(&call->out, STR("NextMarker"), args->next);
-    else if (str_given(call_query(call, STR("maxresults")))) /* the last of some pages says so */
+    else if (str_given(call_query(
+                 call, STR("maxresults")))) /* a flag in the last range when more follow */
         xml_element(&call->out, STR("NextMarker"), STR(""));
     xml_close(&call->out, STR("PageList"));
     return OK;
@@ -313,7 +314,7 @@ struct err blob_read_page_change(struct rest_call *call, struct blob_set_args *a
     if (!change->resize && change->action == BLOB_SEQUENCE_KEEP)
         return OK;
     args->pages = change;
-    /* Setting the size or the number alone leaves the other properties as they are. */
+    /* Setting only the size or the number keeps the other properties. */
     const struct blob_http *http = &args->http;
     args->keep_http = !str_given(http->content_type) && !str_given(http->content_encoding) &&
                       !str_given(http->content_language) && !str_given(http->content_disposition) &&

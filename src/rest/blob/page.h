@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Set Blob Properties and Put Page From URL share with the other page operations. */
+/* Shared by Set Blob Properties, Put Page From URL and the other page operations. */
 #ifndef REST_BLOB_PAGE_H
 #define REST_BLOB_PAGE_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Query Blob Contents, which is not served: refused with a code that says so, before its body is
- * looked at. */
+/* Query Blob Contents is not supported: refused with its own code, before the body is read. */
 #include "rest/blob/ops.h"
 
 struct err rest_query_blob_contents_decode(struct rest_call *call)

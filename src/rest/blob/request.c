@@ -62,7 +62,7 @@ struct err blob_read_http_conditions(struct rest_call *call,
                           &out->unmodified_since);
 }
 
-/* A condition on tags tells what they are, so it needs the permission to read them. */
+/* A condition on tags reveals them, so it needs the permission to read tags. */
 struct err blob_read_conditions(struct rest_call *call, struct conditions *out)
 {
     *out = (struct conditions){.version = call->version, .verdict = &call->verdict};
@@ -231,7 +231,7 @@ static struct err read_at(struct rest_call *call, struct blob_at *out)
     return OK;
 }
 
-/* In Azure versioning is the management plane's to turn on; here the command line's. */
+/* In Azure the management plane enables versioning; here the command line does. */
 static bool account_has_versions(const struct rest_call *call)
 {
     const char *versioning = call->server->options.blob_versioning;
@@ -244,8 +244,8 @@ static bool account_has_versions(const struct rest_call *call)
     return false;
 }
 
-/* Paths that a token's holder makes, or somebody with a SAS of theirs, are theirs, or those of whom
- * the SAS says that it acts for. */
+/* The owner of a new path is the token's user, or the user of a SAS that the token's user
+ * delegated. */
 static struct str owner_of_new(const struct auth_result *who)
 {
     bool named = who->kind == AUTH_BEARER || who->kind == AUTH_DELEGATION_SAS;
@@ -261,7 +261,7 @@ const struct acl_caller *blob_caller(struct rest_call *call, const struct auth_r
     return caller;
 }
 
-/* Whose role lets them read, but not do this, needs no list's leave to get to the path. */
+/* A caller whose role allows reading, but not this, needs no list to traverse to the path. */
 static bool may_read_by_role(const struct rest_call *call)
 {
     struct auth_resource what = {.service = call->service,

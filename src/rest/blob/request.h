@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the blob operations have in common on the wire: reading the headers that many of them take,
- * and writing those that many of them answer with. */
+/* What the blob operations have in common on the wire: parsing of shared request headers, writing
+ * of shared response headers. */
 #ifndef REST_BLOB_REQUEST_H
 #define REST_BLOB_REQUEST_H
 
@@ -11,13 +11,13 @@
 
 /* The four HTTP conditions and x-ms-if-tags. */
 struct err blob_read_conditions(struct rest_call *call, struct conditions *out);
-/* The names of the four HTTP conditions: the usual ones, and those that mean the blob where the
- * request is about something else of it. */
+/* The names of the four HTTP conditions: the standard ones, and those that refer to the blob where
+ * the request is about something else. */
 struct blob_condition_names {
     struct str match, none_match, modified_since, unmodified_since;
 };
 extern const struct blob_condition_names BLOB_CONDITIONS_OF_BLOB;
-/* Only the four, by these names; the rest of *out stays. */
+/* Parses only the four, by these names; leaves the rest of *out. */
 struct err blob_read_http_conditions(struct rest_call *call,
                                      const struct blob_condition_names *names,
                                      struct conditions *out);
@@ -25,7 +25,7 @@ struct err blob_read_http_conditions(struct rest_call *call,
 struct err blob_read_date(struct rest_call *call, struct str name, bool *given, int64_t *ticks);
 /* x-ms-lease-id. */
 struct err blob_read_lease_id(struct rest_call *call, struct lease_id *out);
-/* The same of another header, which counts as absent when it is empty. */
+/* The same for another header; an empty one counts as absent. */
 struct err blob_read_lease_id_of(struct rest_call *call, struct str name, struct lease_id *out);
 /* x-ms-proposed-lease-id and x-ms-lease-duration, of what acquires a lease on the way. */
 struct err blob_read_lease_acquire(struct rest_call *call, struct lease_request *out);
@@ -34,9 +34,9 @@ struct err blob_read_lease_acquire(struct rest_call *call, struct lease_request 
 struct err blob_read_request(struct rest_call *call, struct blob_request *out);
 /* The same for the root directory of a hierarchical container, which has no name. */
 struct err blob_read_root_request(struct rest_call *call, struct blob_request *out);
-/* Whom the lists of paths are asked about, where they are: see call->by_lists. */
+/* The identity for the access control lists of paths, where they apply: see call->by_lists. */
 const struct acl_caller *blob_caller(struct rest_call *call, const struct auth_result *who);
-/* The same for an operation that only the blob itself can have: naming a snapshot is refused. */
+/* The same for an operation on the base blob only: refuses a snapshot. */
 struct err blob_read_base_request(struct rest_call *call, struct blob_request *out);
 /* The scope that the header names, or the SAS; absent when neither does. */
 struct err blob_read_encryption_scope(struct rest_call *call, struct str name, struct str *out);
@@ -44,8 +44,8 @@ struct err blob_read_encryption_scope(struct rest_call *call, struct str name, s
 struct err blob_read_container_request(struct rest_call *call, struct container_request *out);
 /* The x-ms-lease-* headers of a lease operation. */
 struct err blob_read_lease_request(struct rest_call *call, struct lease_request *out);
-/* x-ms-blob-content-type and the like; with `standard`, Content-Type and the like stand in for
- * those that are not sent. */
+/* x-ms-blob-content-type and the like; with `standard`, Content-Type and the like are the fallback.
+ */
 struct err blob_read_http(struct rest_call *call, bool standard, struct blob_http *out);
 /* The properties that come with a blob's content: the above, metadata, tags. The tier is
  * read apart, since each type of blob has its own. */
@@ -53,15 +53,15 @@ struct err blob_read_properties(struct rest_call *call, bool standard, struct bl
 /* x-ms-access-tier: BLOB_TIER_NONE when not sent. ERR_INVALID_HEADER_VALUE unless it is one of page
  * blobs, or of block blobs. */
 struct err blob_read_tier(struct rest_call *call, bool for_pages, enum blob_tier *out);
-/* A tier's name, of those that the request's version has. */
+/* Parses a tier's name, of those in the request's version. */
 bool blob_parse_tier(const struct rest_call *call, struct str text, enum blob_tier *out);
 /* x-ms-rehydrate-priority. ERR_INVALID_HEADER_VALUE. */
 struct err blob_read_rehydrate_priority(struct rest_call *call, bool *high);
-/* A base64 header of exactly n bytes; *given tells whether it was sent. */
+/* Parses a base64 header of exactly n bytes; *given is set if it was sent. */
 struct err blob_read_checksum(struct rest_call *call, struct str name, enum err_code code,
                               void *out, size_t n, bool *given);
-/* An MD5 that is kept as it is given, unless it is to be compared with a content: Azure takes one
- * of any length. Absent where the header is, or has nothing in it. */
+/* An MD5 to store as given, unless it is compared with a content: Azure accepts any length. Absent
+ * if the header is missing or empty. */
 struct err blob_read_kept_md5(struct rest_call *call, struct str name, struct str *out);
 
 /* ---- writing ---- */
@@ -76,7 +76,7 @@ void blob_put_lease(struct rest_call *call, const struct lease *lease);
 /* x-ms-lease-id or x-ms-lease-time, and the status, after a lease operation. */
 void blob_put_lease_outcome(struct rest_call *call, const struct lease_request *request,
                             const struct lease *lease, int left_seconds);
-/* The first x-ms-version whose clients know of blob versions. */
+/* The first x-ms-version with blob versions. */
 enum { VERSION_BLOB_VERSIONS = 20191212 };
 /* x-ms-version-id; nothing when the blob has none, or the client does not know of versions. */
 void blob_put_version_id(struct rest_call *call, int64_t version);

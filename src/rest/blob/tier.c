@@ -15,7 +15,7 @@ struct err blob_read_rehydrate_priority(struct rest_call *call, bool *high)
     return OK;
 }
 
-/* Which tiers the blob can have, only its type tells. */
+/* The blob's type determines the valid tiers, so this is checked later. */
 struct err rest_set_blob_tier_decode(struct rest_call *call)
 {
     const struct str name = STR("x-ms-access-tier");

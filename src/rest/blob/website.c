@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The web endpoint of an account (account.web.localhost, or /account-web/ in the path): documents
- * of the container $web as a browser wants them, without the headers of the storage service.
- * Whether there is a website, and its index and error documents, is said by the blob service's
- * properties. */
+/* The web endpoint of an account (account.web.localhost, or /account-web/ in the path): serves
+ * documents of the container $web to browsers, without the headers of the storage service. The blob
+ * service's properties enable the website and name its index and error documents. */
 #include "rest/blob/website.h"
 
 #include "rest/blob/get.h"
@@ -33,7 +32,7 @@ static struct err decode(struct rest_call *call)
     struct account *account = accounts_get(call->server->auth.accounts, call->account);
     call->args = document;
     account_put(account);
-    /* An account that was taken away takes its website with it. */
+    /* The website of a deleted account is not served either. */
     if (account == NULL)
         return err_new(ERR_WEB_CONTENT_NOT_FOUND);
     call->partition = blob_partition(call->arena, call->account, BLOB_WEBSITE_CONTAINER);

@@ -82,7 +82,7 @@ void copier_add(struct copier *c, struct str partition, uint64_t incarnation, ui
     (void)pthread_mutex_unlock(&c->lock);
 }
 
-/* The next that is to be worked on, or NULL; then *wait_ms is how long there is nothing to do. */
+/* Returns the next copy that is due, or NULL; then *wait_ms is the time until one is. */
 static struct copy *take(struct copier *c, int64_t *wait_ms)
 {
     int64_t now = clock_mono_ms();
@@ -103,7 +103,7 @@ static struct copy *take(struct copier *c, int64_t *wait_ms)
     return NULL;
 }
 
-/* The list may have moved meanwhile, so it is found again. */
+/* The list may have been reallocated meanwhile, so look it up again. */
 static void put_back(struct copier *c, const struct copy *done, bool ended, bool failed)
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -266,7 +266,7 @@ static void pause_for(struct copier *c, int64_t ms)
     (void)pthread_cond_timedwait(&c->wake, &c->lock, &until);
 }
 
-/* With the lock held but while it works. */
+/* The lock is held except during the step. */
 static void *run(void *arg)
 {
     struct copier *c = arg;

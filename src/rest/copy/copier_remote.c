@@ -45,7 +45,7 @@ static struct err fetch_part(struct remote_step *step, struct fetch *f, struct u
         return err_cause(ERR_IO, EPIPE);
     struct copy_step_args args = {.pieces = &u->pieces, .claim = PIECE_ADOPT};
     struct err error = finish(step, &args, ended);
-    /* Of an unknown outcome the pieces may be the blob's. */
+    /* If the outcome is unknown, the blob may already own the pieces. */
     if (error.code == ERR_UNKNOWN_OUTCOME || (!err_is(error) && args.taken))
         u->pieces = (struct pieces){0};
     return error;
@@ -68,7 +68,7 @@ static struct err take_pages(void *arg, struct str bytes)
     return interval_upload_take(arg, bytes);
 }
 
-/* What lies before the pages is a hole. */
+/* The range before the pages is a hole. */
 static struct err store_pages(struct remote_step *step, struct interval_upload *u, uint64_t start,
                               bool *ended)
 {
@@ -141,7 +141,7 @@ static struct err fail_copy(struct remote_step *step, struct str why, bool *ende
     return finish(step, &args, ended);
 }
 
-/* A source that says no will say so again; one that cannot be reached may come back. */
+/* A refusal by the source is final; an unreachable source is tried again. */
 static bool is_final(const struct fetch *f, struct err error)
 {
     if (f->status >= 300 && f->status < 500 && f->status != 408 && f->status != 429)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One step of a copy whose source is another server's: some of its bytes, fetched and put into the
- * store. For the copier. */
+/* One step of a copy from another server: fetches some bytes and stores them. For the copier. */
 #ifndef REST_COPY_COPIER_REMOTE_H
 #define REST_COPY_COPIER_REMOTE_H
 

@@ -118,7 +118,7 @@ static void take_http(struct arena *arena, const struct http_answer *a, struct b
         out->content_md5 = (struct str){md5, MD5_BYTES};
 }
 
-/* The size of the whole: what Content-Range says behind its slash, else the body's length. */
+/* The total size: from Content-Range after its slash, else the body's length. */
 static uint64_t size_of(const struct http_answer *a)
 {
     uint64_t size = a->content_length < 0 ? 0 : (uint64_t)a->content_length;
@@ -164,8 +164,8 @@ static struct str range_text(struct arena *a, const struct fetch_part *part)
                         (unsigned long long)(part->offset + part->length - 1));
 }
 
-/* A server that knows no ranges answers with the whole, which will do only for the whole. One that
- * answers with another part than was asked for is not understood. */
+/* A server without ranges answers with the whole, which is valid only for a request of the whole.
+ * An answer with another range than requested is an error. */
 static bool is_what_was_asked(const struct fetch_part *part, const struct http_answer *a)
 {
     struct str range = http_answer_header(a, STR("Content-Range"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sources on other servers: what they say of themselves, and their bytes. In a pool only. */
+/* Sources on other servers: their properties and their bytes. In a pool only. */
 #ifndef REST_COPY_FETCH_H
 #define REST_COPY_FETCH_H
 
@@ -10,21 +10,21 @@ struct fetch {
     struct dialer *dialer;
     struct arena *arena;
     struct uri uri;
-    struct str authorization;    /* absent: none but what the URL has */
+    struct str authorization;    /* absent: none besides the URL's */
                                  /* x-ms-version */
     struct http_header extra[8]; /* conditions, as the source is to understand them */
     size_t extra_count;
-    /* What went wrong, when the source answered with an error. */
+    /* The error, if the source answered with one. */
     int status;
     struct str code;
 };
 
-/* For a request's source that is not here; with its x-ms-source-if-* as conditions. */
+/* For a request's source on another server; x-ms-source-if-* are its conditions. */
 struct err fetch_init(struct rest_call *call, const struct source_url *source, struct fetch *out);
 
-/* What the source is: type, size, properties and metadata; *etag is absent when it tells none.
- * ERR_COPY_SOURCE_FAILED when the answer is an error or no sense can be made of it (status and code
- * are set), else what http_client_ask says. */
+/* Reads the source's type, size, properties and metadata; *etag is absent if there is none.
+ * ERR_COPY_SOURCE_FAILED if the answer is an error or malformed (sets status and code), else the
+ * errors of http_client_ask. */
 struct err fetch_properties(struct fetch *f, struct blob_head *out, struct str *etag);
 
 struct fetch_part {
@@ -49,7 +49,7 @@ struct err fetch_next_pages(struct fetch *f, uint64_t from, uint64_t size, uint6
 /* Its tags, as pairs.h encodes them: asked for apart, since no other answer has them. */
 struct err fetch_tags(struct fetch *f, struct str *encoded);
 
-/* What the failure is to a request. */
+/* Maps the failure to the error of the request. */
 struct err fetch_refused(struct rest_call *call, const struct fetch *f, struct err error);
 
 #endif

@@ -136,7 +136,7 @@ static struct err check_checksums(struct rest_call *call, struct from_url *f)
     return f->has_crc64 && f->crc64 != f->crc64_found ? err_new(ERR_CRC64_MISMATCH) : OK;
 }
 
-/* The bytes of what was found, window by window. */
+/* Reads the source's bytes, window by window. */
 static struct err store_found(struct rest_call *call, struct from_url *f)
 {
     struct blob_source *found = &f->found;
@@ -193,7 +193,7 @@ static struct err fetch_here(struct rest_call *call, struct from_url *f)
 
 /* ---- a file of this server ---- */
 
-/* All of one committed state, whatever is written meanwhile. */
+/* All from one committed state, whatever is written meanwhile. */
 static struct err feed_file(struct rest_call *call, struct from_url *f)
 {
     struct file_source *source = &f->file;
@@ -211,7 +211,7 @@ static struct err feed_file(struct rest_call *call, struct from_url *f)
     return end_upload(f);
 }
 
-/* What a blob is that is made of the file. */
+/* The properties of a blob that is created from the file. */
 static void take_node(struct from_url *f, const struct node *n)
 {
     const struct node_http *http = &n->http;

@@ -25,7 +25,7 @@ struct from_url {
     bool has_range;
     uint64_t offset, length;
     uint64_t size_max;
-    enum err_code too_large; /* what is answered past it */
+    enum err_code too_large; /* the error beyond it */
     uint64_t inline_max;
     bool wants_crc64;
     bool wants_tags;         /* the source's, in its head */
@@ -42,7 +42,7 @@ struct from_url {
     struct blob_claim claim;
     uint64_t size;
     uint64_t stored; /* bytes that went into the upload or the sink */
-    bool uploading;  /* there is something to give back */
+    bool uploading;  /* there is something to free */
     struct upload upload;
     struct md5 md5_state;
     unsigned char md5_found[MD5_BYTES];
@@ -51,18 +51,18 @@ struct from_url {
 
 /* x-ms-copy-source, -authorization and the conditions. */
 struct err from_url_read(struct rest_call *call, bool with_tags, struct from_url *out);
-/* The same for a file of this server whose URL was read already. */
+/* The same for a file of this server whose URL was already parsed. */
 struct err from_url_read_file(struct rest_call *call, struct from_url *f);
 /* x-ms-source-range: both ends, or to the end. */
 struct err from_url_read_range(struct rest_call *call, struct from_url *f);
 /* x-ms-source-content-md5 and -crc64. */
 struct err from_url_read_checksums(struct rest_call *call, struct from_url *f);
 
-/* In a pool: finds or fetches it. May run again after from_url_drop. */
+/* In a pool: finds or fetches the source. May run again after from_url_drop. */
 struct err from_url_fetch(struct rest_call *call, struct from_url *f);
 /* The pool to do it in. */
 struct pool *from_url_pool(const struct rest_call *call, const struct from_url *f);
-/* Gives back what was uploaded, unless an update adopted it. */
+/* Frees the uploaded extents, unless an update adopted them. */
 void from_url_drop(struct from_url *f);
 /* Content-MD5 when the client sent one, x-ms-content-crc64 when it is known. */
 void from_url_put_checksums(struct rest_call *call, const struct from_url *f);

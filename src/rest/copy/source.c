@@ -41,7 +41,7 @@ static enum err_code refusal_of(int status)
     }
 }
 
-/* What the source has answered; code and message may be absent. */
+/* The source's error; code and message may be absent. */
 static struct err answered(struct rest_call *call, int status, struct str code, struct str message)
 {
     struct str number = arena_printf(call->arena, "%d", status);
@@ -63,9 +63,8 @@ struct err copy_source_answered(struct rest_call *call, int status, struct str c
     return answered(call, status, code, STR_NONE);
 }
 
-/* A missing or forbidden source is told as such. Conditions, archived and locked sources and bad
- * ranges have codes of their own, and what is wrong with the request or this server is no refusal.
- */
+/* A missing or forbidden source is reported as such. Conditions, archived or locked sources and bad
+ * ranges have their own codes; errors of the request or of this server are not the source's. */
 struct err copy_source_refused(struct rest_call *call, struct err error)
 {
     int status = err_http_status(error.code);
@@ -159,7 +158,7 @@ static bool leads_here(const struct rest_call *call, const struct uri *uri, enum
 
 /* ---- reading ---- */
 
-/* What of the query may be shown. */
+/* The part of the query that may be shown. */
 static struct str shown_of(struct rest_call *call, const struct source_url *source)
 {
     struct uri_query walk =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a copy comes from: x-ms-copy-source and what goes with it, for the operations of the blob
- * and the file service that take one. A source of this server is never fetched through a
- * connection: it is found in the store, as the credentials that come with its URL allow. */
+/* The source of a copy: x-ms-copy-source and its related headers, for the operations of the blob
+ * and the file service that take one. A source on this server is never fetched over a connection:
+ * it is read from the store, with the permissions of the credentials in its URL. */
 #ifndef REST_COPY_SOURCE_H
 #define REST_COPY_SOURCE_H
 
@@ -11,11 +11,11 @@
 
 struct source_url {
     struct str url;   /* as sent */
-    struct str shown; /* as it may be told later: without signatures and tokens */
+    struct str shown; /* for later display: without signatures and tokens */
     struct uri uri;
     bool here;            /* of this server; the rest is for such a one */
     bool cloud;           /* named as in the cloud: by the host, whatever the options say */
-    struct second second; /* where it is, and by what credentials it was let in; its query and
+    struct second second; /* its place, and the credentials that were accepted; its query and
                              authorization (x-ms-copy-source-authorization) are always set */
     int64_t snapshot;     /* 0: not of one */
     int64_t version;      /* the same */
@@ -28,7 +28,7 @@ struct source_url {
  * them. */
 struct err copy_source_read(struct rest_call *call, struct source_url *out);
 
-/* Whether it is a file of this server. */
+/* Returns true if it is a file on this server. */
 bool copy_source_is_file(const struct source_url *source);
 /* ERR_CONDITION_HEADERS_NOT_SUPPORTED when there are x-ms-source-if-*. */
 struct err copy_source_no_conditions(struct rest_call *call);
@@ -43,10 +43,10 @@ struct err copy_source_need_tags(struct rest_call *call, const struct source_url
 struct err copy_source_blob(struct rest_call *call, const struct source_url *source,
                             struct blob_source *out);
 
-/* What a failure at the source is to the client of the copy: CannotVerifyCopySource with the
- * source's status, code and message for what only the source can say, else the error itself. */
+/* Maps a failure at the source to the error of the copy: CannotVerifyCopySource with the source's
+ * status, code and message if only the source can know the reason, else the error itself. */
 struct err copy_source_refused(struct rest_call *call, struct err error);
-/* The same for what another server answered; code may be absent. */
+/* The same for another server's answer; code may be absent. */
 struct err copy_source_answered(struct rest_call *call, int status, struct str code);
 
 #endif

@@ -9,8 +9,8 @@
 enum { TIME_BYTES = 8 };
 #define CHECKED_TICKS_MAX (10 * 60 * TICKS_PER_SECOND)
 
-/* Of all that the check was about, so that it serves for nothing else. False when the account is
- * gone. */
+/* Covers everything that was checked, so that it is valid for nothing else. False if the account
+ * was deleted. */
 static bool sign(const struct rest_call *call, struct str caller, struct str checked,
                  unsigned char out[SHA256_BYTES])
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The continuation of a recursive delete by somebody who has only what lists grant. It says how far
- * rights have been checked, so it is signed with the account's key, is for one caller and one path,
- * and holds for ten minutes: nobody can make one up to pass over a directory. It needs nothing that
- * a server forgets when it is started again. */
+/* The continuation of a recursive delete by a caller whose rights come from access control lists.
+ * It states how far rights were checked, so it is signed with the account's key, for one caller and
+ * one path, and valid for ten minutes: nobody can forge one to skip a directory. It depends on no
+ * state that a restart would lose. */
 #ifndef REST_DFS_CONTINUATION_H
 #define REST_DFS_CONTINUATION_H
 

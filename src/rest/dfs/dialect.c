@@ -14,7 +14,7 @@ static bool has_header(const struct rest_call *call, struct str name)
     return str_given(call_header(call, name));
 }
 
-/* What only Blob has. */
+/* Parameters that only Blob has. */
 static bool is_blob_surely(const struct rest_call *call)
 {
     return has_query(call, STR("comp")) || has_query(call, STR("restype")) ||

@@ -18,7 +18,7 @@ enum http_method dfs_method(const struct rest_call *call);
  * the file system; the source that it names still has the account. Absent when it is not so. */
 struct str dfs_lost_account(const struct rest_call *call);
 
-/* What the Data Lake API calls an error that a transaction shared with Blob has answered. */
+/* Maps an error of a transaction shared with Blob to the Data Lake API's. */
 enum err_code dfs_error_code(enum err_code code);
 
 #endif

@@ -37,7 +37,7 @@ static void put_text(struct list_paths *list, struct str name)
     buf_clear(&list->text);
 }
 
-/* 100 ns since 1601, as Windows has it. */
+/* Ticks of 100 ns since 1601, as in Windows. */
 static void put_filetime(struct list_paths *list, struct str name, int64_t ticks)
 {
     buf_put_u64(&list->text, ticks == 0 ? 0 : (uint64_t)(ticks + TIME_TICKS_YEAR_1601));
@@ -93,7 +93,7 @@ static void put_path(void *sink, const struct blob_list_item *item)
     json_close(w, '}');
 }
 
-/* In a flat container, names that go on past a slash stand for a directory. */
+/* In a flat container, a name with a further slash stands for a directory. */
 static void put_group(void *sink, struct str prefix)
 {
     struct list_paths *list = sink;

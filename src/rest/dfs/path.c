@@ -117,7 +117,7 @@ struct err rest_create_path_encode(struct rest_call *call)
     return OK;
 }
 
-/* Hadoop's driver takes a directory that is there for the one it wanted to make. */
+/* Hadoop's driver accepts an existing directory in place of the one it creates. */
 void rest_create_path_explain(struct rest_call *call, struct err error)
 {
     const struct path_create_args *args = call->args;
@@ -138,7 +138,7 @@ static bool begins_with_account(const struct rest_call *call, struct str first, 
     return !str_eq(call->container, call->account) || str_eq(str_cut(&rest, '/'), call->container);
 }
 
-/* "/filesystem/path?SAS", percent-encoded; the account may stand before it, as JavaScript's SDK
+/* "/filesystem/path?SAS", percent-encoded; the account may precede it, because the JavaScript SDK
  * takes the whole path of its URL. */
 static struct err split_source(struct rest_call *call, struct second *s)
 {
@@ -172,7 +172,7 @@ static const struct acl_caller *source_caller(struct rest_call *call, const stru
                : NULL;
 }
 
-/* Whoever moves a path must be let do so at both of its places. */
+/* Moving a path needs permission at both places. */
 static struct err read_source(struct rest_call *call, struct path_rename_args *args)
 {
     static const struct blob_condition_names NAMES = {
@@ -187,7 +187,7 @@ static struct err read_source(struct rest_call *call, struct path_rename_args *a
     args->source = args->destination;
     args->source.name = source->object;
     args->source.path.caller = source_caller(call, source);
-    /* Whether it is a file is known when it is found. */
+    /* Whether it is a file is known once it is found. */
     args->file_only = !auth_reaches_below(source->who) || !auth_reaches_below(&call->who);
     args->source.conditions = (struct conditions){.version = call->version};
     args->source.lease = (struct lease_id){0};
@@ -208,7 +208,7 @@ struct err rest_rename_path_decode(struct rest_call *call)
     struct path_rename_args *args = ARENA_NEW(call->arena, struct path_rename_args);
     call->args = args;
     TRY(dfs_read_request(call, &args->destination));
-    /* The letter for moving is none for taking away what is there. */
+    /* The letter for moving does not permit replacing what is there. */
     args->destination.create_only |= !auth_permits(&call->who, "wd");
     TRY(read_source(call, args));
     TRY(read_mode(call, &args->legacy));

@@ -14,7 +14,7 @@ static bool read_property(struct arena *a, struct str text, struct pair *out)
     return str_given(value) && base64_decode(a, str_trim(value), &out->value);
 }
 
-/* What makes a blob a directory in a flat account is not the client's to say here. */
+/* Clients may not set the metadata that marks a blob as a directory in a flat account. */
 struct err dfs_parse_properties(struct arena *a, struct str text, struct str *out)
 {
     *out = STR_NONE;

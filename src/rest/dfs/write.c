@@ -27,7 +27,7 @@ static struct err read_flag(struct rest_call *call, struct str name, bool *out)
     return text.n == 0 || str_to_bool(text, out) ? OK : call_bad_query(call, name);
 }
 
-/* What happens to the lease on the way; a release only with a flush. */
+/* The lease action of the request; release only with a flush. */
 static struct err read_lease_action(struct rest_call *call, struct path_write_args *args,
                                     bool flushes)
 {

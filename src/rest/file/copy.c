@@ -49,7 +49,7 @@ static struct err read_source(struct rest_call *call, struct copy_call *copy)
     return call_header_bool(call, STR("x-ms-source-allow-trailing-dot"), &copy->source.keep_dots);
 }
 
-/* Whether a kind of property is the source's (`source`) or what the request says (`override`). */
+/* Whether a property is copied (`source`) or set by the request (`override`). */
 static struct err read_copy_mode(struct rest_call *call, struct str name, bool *source)
 {
     struct str mode = call_header(call, name);
@@ -107,7 +107,7 @@ struct err rest_copy_file_decode(struct rest_call *call)
     return OK;
 }
 
-/* What a file is that is made of a blob, or of what another server says of its own. */
+/* The properties of a file that is created from a blob, or from another server's object. */
 static struct err take_head(struct rest_call *call, struct copy_call *copy,
                             const struct blob_head *head)
 {
@@ -159,7 +159,7 @@ static struct err find_source(struct rest_call *call)
     return copy_source_refused(call, error);
 }
 
-/* What is not done now, the copier does. */
+/* The copier does the rest. */
 static struct err advance_foreign(struct rest_call *call, const struct copy_call *copy)
 {
     const struct file_outcome *outcome = &copy->args.outcome;
@@ -175,7 +175,7 @@ static struct err advance_foreign(struct rest_call *call, const struct copy_call
     return OK;
 }
 
-/* In the pool: a small file is whole when the answer goes out. */
+/* In the pool: a small file is complete when the answer is sent. */
 static struct err advance(struct rest_call *call)
 {
     struct copy_call *copy = call->args;
@@ -291,7 +291,7 @@ static struct err read_range_source(struct rest_call *call, struct range_from_ur
     return OK;
 }
 
-/* There is nothing else that it could do, but it has to say so. */
+/* The only valid value, but the header is required. */
 static struct err read_write(struct rest_call *call)
 {
     const struct str name = STR("x-ms-write");
@@ -318,7 +318,7 @@ struct err rest_put_range_from_url_decode(struct rest_call *call)
     return file_read_last_write(call, &args->last_write);
 }
 
-/* The checksums that were sent are of a file's bytes here as they are of what from_url fetched. */
+/* The checksums of the request cover a local file's bytes just like fetched ones. */
 static struct err check_bytes(const struct range_from_url *put)
 {
     uint64_t found = put->upload.crc64;

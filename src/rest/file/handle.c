@@ -7,7 +7,7 @@
 #include "rest/second.h"
 #include "service/file/opens/handles.h"
 
-/* One answer closes so many; the client goes on behind x-ms-marker. */
+/* One response closes this many; the client continues with x-ms-marker. */
 enum { FORCE_CLOSE_MAX = 1000 };
 
 struct handles {

@@ -140,7 +140,7 @@ struct create_file {
     struct file_upload upload;
 };
 
-/* What the file holds from the beginning, if anything: at most its first 4 MiB. */
+/* The initial content, if any: at most the first 4 MiB. */
 static struct err begin_upload(struct rest_call *call, struct create_file *create)
 {
     if (call->body_length == 0)
@@ -278,7 +278,7 @@ struct err rest_lease_file_encode(struct rest_call *call)
 
 /* ---- what renames and links name beside their own path ---- */
 
-/* By its URL, which must lie in the same account and share, and may bring a SAS. What lies in a
+/* By its URL, which must be in the same account and share, and may contain a SAS. A path in a
  * snapshot of the share can be neither moved nor linked. */
 static struct err read_neighbour_url(struct rest_call *call, struct str text, struct second *out)
 {

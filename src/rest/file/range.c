@@ -43,7 +43,7 @@ struct err rest_get_file_decode(struct rest_call *call)
     return OK;
 }
 
-/* In the pool. A range of 4 MiB is always gathered whole. */
+/* In the pool. A range of 4 MiB is always read as a whole. */
 static struct err digest(struct rest_call *call)
 {
     struct get_file *get = call->args;
@@ -69,7 +69,7 @@ static struct str chosen(struct str by_sas, struct str stored)
     return str_given(by_sas) ? by_sas : stored;
 }
 
-/* What Get File and Get File Properties have in common. */
+/* Common to Get File and Get File Properties. */
 static void put_head(struct rest_call *call, const struct file_request *request,
                      const struct file_outcome *outcome)
 {
@@ -111,7 +111,7 @@ static void put_range(struct rest_call *call, const struct get_file *get)
         blob_put_base64(call, STR("Content-MD5"), (struct str){(const char *)get->md5, MD5_BYTES});
 }
 
-/* In the pool: the next pieces of a long answer. */
+/* In the pool: the next pieces of a long response. */
 static struct err refill(void *arg, struct arena *a, struct pieces *next)
 {
     struct get_file *get = arg;
@@ -127,7 +127,7 @@ static struct err refill(void *arg, struct arena *a, struct pieces *next)
     return OK;
 }
 
-/* A 416 tells the file's size. */
+/* A 416 includes the file's size. */
 void rest_get_file_explain(struct rest_call *call, struct err error)
 {
     const struct get_file *get = call->args;
@@ -229,7 +229,7 @@ struct err rest_list_ranges_decode(struct rest_call *call)
     TRY(file_read_snapshot(call, STR("prevsharesnapshot"), &args->previous));
     args->differences = args->previous != 0;
     TRY(call_header_bool(call, STR("x-ms-file-support-rename"), &args->follow_rename));
-    /* Only a request that asks for pages gets pages. */
+    /* Pages only if the request asks for them. */
     bool paged = str_given(call_query(call, STR("maxresults")));
     TRY(call_query_u64(call, STR("maxresults"), 1, INT32_MAX, &max));
     args->whole = !paged;

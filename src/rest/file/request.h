@@ -14,15 +14,16 @@ struct err file_read_request(struct rest_call *call, bool snapshot, struct file_
 struct err file_read_snapshot(struct rest_call *call, struct str parameter, int64_t *out);
 /* x-ms-file-attributes, times, permission, mode, owner and group. */
 struct err file_read_settings(struct rest_call *call, struct file_settings *out);
-/* The same of something new, which has nothing to preserve; and x-ms-file-property-semantics. */
+/* The same for a new file or directory, which has nothing to preserve; and
+ * x-ms-file-property-semantics. */
 struct err file_read_new_settings(struct rest_call *call, struct file_settings *out);
-/* x-ms-file-last-write-time of a write to a range: now, unless it says otherwise. */
+/* x-ms-file-last-write-time of a range write: now by default. */
 struct err file_read_last_write(struct rest_call *call, struct file_time *out);
 /* One time: `now`, `preserve` (and `source`, where *source is given) or a date. */
 struct err file_read_time(struct rest_call *call, struct str name, bool *source,
                           struct file_time *out);
 struct err file_read_attributes(struct rest_call *call, struct str text, uint32_t *out);
-/* x-ms-content-type and its like; *given when any is there. */
+/* Parses x-ms-content-type and the like; sets *given if any was sent. */
 struct err file_read_http(struct rest_call *call, struct node_http *out, bool *given);
 /* A lease operation on a file: no end, nothing to renew. */
 struct err file_read_lease_request(struct rest_call *call, struct lease_request *out);
@@ -46,7 +47,7 @@ void file_put_copy(struct rest_call *call, const struct node_copy *copy);
 void file_put_attributes_text(struct buf *b, const struct node *n);
 struct str file_copy_status_text(enum copy_status status);
 void file_put_iso(struct rest_call *call, struct str name, int64_t ticks);
-/* An element with a name or path. One that XML cannot carry is percent-encoded, and says so. */
+/* An element with a name or path. One that XML cannot contain is percent-encoded and marked so. */
 void file_put_name(struct rest_call *call, struct str element, struct str name);
 bool file_name_is_encoded(const struct rest_call *call, struct str name);
 

@@ -27,7 +27,7 @@ static struct share_args *args_of(struct rest_call *call)
     return call->args;
 }
 
-/* What all of them begin with. */
+/* The common start of all of them. */
 static struct err decode_share(struct rest_call *call, bool snapshot, struct share_args **out)
 {
     struct share_args *args = ARENA_NEW(call->arena, struct share_args);

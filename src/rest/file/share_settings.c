@@ -136,7 +136,7 @@ static void tell_provision(const struct teller *t, const struct share_settings *
              p.burst_credits);
 }
 
-/* The earliest time to lower what was raised: at once when it never was. */
+/* The earliest time to lower a raised value: at once if it was never raised. */
 static int64_t next_downgrade(const struct share *s, int64_t raised)
 {
     return raised == 0 ? s->created : raised + PROVISION_DOWNGRADE_HOURS * 3600 * TICKS_PER_SECOND;
@@ -155,7 +155,7 @@ static void tell_times(const struct teller *t, const struct share *s)
               next_downgrade(s, s->mibps_raised));
 }
 
-/* The two directions are told apart where the size of the share alone decides. */
+/* Both directions are checked where the share's size alone decides. */
 static void tell_directions(const struct teller *t, const struct share_settings *settings)
 {
     struct provision p = provision_of(settings);

@@ -13,14 +13,14 @@ struct err share_protocol_read(struct rest_call *call, enum share_protocol *out)
 struct err share_word_read(struct rest_call *call, struct str name, const struct str *words,
                            size_t count, unsigned *out);
 
-/* Is told each property by the name of its header and that of its element. */
+/* Called for each property with the name of its header and of its element. */
 typedef void share_property(void *sink, struct str header, struct str element, struct str value);
 
-/* All that Get Share Properties and List Shares tell; settings are the share's own or those of a
- * snapshot. */
+/* The properties that Get Share Properties and List Shares return; settings are the share's or a
+ * snapshot's. */
 void share_settings_tell(struct arena *a, const struct share *s,
                          const struct share_settings *settings, share_property *put, void *sink);
-/* What Create, Restore and Set tell of them. */
+/* The properties that Create, Restore and Set return. */
 void share_settings_put_provision(struct rest_call *call, const struct share *s, bool with_times);
 void share_settings_put(struct rest_call *call, const struct share *s,
                         const struct share_settings *settings);

@@ -27,7 +27,8 @@ struct err rest_get_messages_decode(struct rest_call *call)
     struct queue_get_messages *get = ARENA_NEW(call->arena, struct queue_get_messages);
     uint64_t visibility_s = QUEUE_VISIBILITY_DEFAULT_S;
     struct str peek = call_query(call, STR("peekonly"));
-    /* Peek Messages is chosen by `true`. Who wrote something else did not mean to take messages. */
+    /* Only `true` selects Peek Messages. A client that sent another value did not mean to receive
+     * messages. */
     if (str_given(peek) && !str_ieq(peek, STR("false")))
         return call_bad_query(call, STR("peekonly"));
     TRY(decode_count(call, get));
@@ -56,7 +57,8 @@ static void take_messages(struct rest_call *call)
         .partition = call->partition,
         .fn = queue_get_messages,
         .arg = call->args,
-        .hints = HINT_SMALL, /* who gets messages deletes them, also from a full disk */
+        .hints =
+            HINT_SMALL, /* receivers delete messages, so this is admitted even on a full disk */
     };
     run_update(&call->run, &txn, messages_taken);
 }
@@ -65,7 +67,7 @@ static void polled(struct run *r, struct err outcome)
 {
     struct rest_call *call = rest_call_of(r);
     const struct queue_get_messages *get = call->args;
-    bool unknown = store_wants_pool(outcome); /* there may be something: the update looks anyway */
+    bool unknown = store_wants_pool(outcome); /* there may be messages: the update checks anyway */
     if (!unknown && (err_is(outcome) || get->nothing))
         rest_finish(call, outcome);
     else

@@ -104,7 +104,7 @@ struct err rest_update_message_decode(struct rest_call *call)
         return call_missing_query(call, STR("visibilitytimeout"));
     TRY(call_query_u64(call, STR("visibilitytimeout"), 0, QUEUE_VISIBILITY_MAX_S, &visibility_s));
     change->visibility_s = (uint32_t)visibility_s;
-    /* Without a body the text stays, and only the visibility changes. */
+    /* Without a body only the visibility changes. */
     if (call->body.n > 0)
         TRY(queue_xml_message_text(call, &change->text));
     return OK;

@@ -5,13 +5,13 @@
 
 #include "rest/call.h"
 
-/* Azure takes no more of a message's XML: 64 KiB of text in two bytes each, and its elements. The
- * live service names this number as the MaxLimit of what it refuses. */
+/* Azure's limit for a message's XML: 64 KiB of text at two bytes each, plus its elements. The live
+ * service names this number as the MaxLimit of a refusal. */
 enum { QUEUE_MESSAGE_BODY_MAX = 2 * (64 << 10) + 512 };
 
 /* Sets call->partition, having checked the queue's name. */
 struct err queue_place(struct rest_call *call);
-/* The header that every answer to a GET carries: what a queue holds is never what it held. */
+/* The header of every response to a GET: a queue's content must not be cached. */
 void queue_put_uncached(struct rest_call *call);
 /* 204, no body: what most queue operations answer. */
 struct err rest_queue_no_content(struct rest_call *call);
@@ -23,8 +23,8 @@ struct err rest_get_messages_start(struct rest_call *call);
 struct err rest_get_messages_encode(struct rest_call *call);
 struct err rest_peek_messages_decode(struct rest_call *call);
 struct err rest_peek_messages_encode(struct rest_call *call);
-/* All messages, also those that are not visible, with a marker for the next of them: an operation
- * of this server alone, for exports and copies, and for the account's key only. */
+/* Lists all messages, including invisible ones, with a marker for the next page: an operation of
+ * this server only, for exports and copies, with the account's key only. */
 struct err rest_list_messages_decode(struct rest_call *call);
 struct err rest_list_messages_encode(struct rest_call *call);
 struct err rest_update_message_decode(struct rest_call *call);

@@ -22,7 +22,7 @@ static const struct str HEADS[] = {
 };
 static const struct str TAIL = STR_INIT("</MessageText></QueueMessage>");
 
-/* Whether the text means itself in XML. */
+/* Returns true if the text needs no escaping in XML. */
 static bool is_plain(struct str text)
 {
     size_t plain = xml_plain(text);
@@ -34,8 +34,8 @@ static bool is_plain(struct str text)
     return xml_can_hold(text);
 }
 
-/* Reads the usual shape without a parser, which would cost more than all other decoding. What is
- * unusual in any way is left to the parser. */
+/* Parses the usual form without an XML parser, which would cost more than all other decoding.
+ * Anything unusual goes to the parser. */
 static bool plain_message_text(struct str body, struct str *text)
 {
     if (!str_ends(body, TAIL))
@@ -57,8 +57,8 @@ static bool is_blank(struct str text)
     return true;
 }
 
-/* A text with markup that its sender forgot to escape is refused: what would be left of it is not
- * what was sent. The same for a second text, and for one outside its element. */
+/* Refuses a text with unescaped markup, because parsing would lose part of it; also a second text,
+ * and text outside its element. */
 static struct err parsed_message_text(struct rest_call *call, struct str *text)
 {
     const struct str name = STR("MessageText");
@@ -93,7 +93,7 @@ void queue_xml_put_receipt(struct buf *out, const struct queue_receipt *receipt)
     base64_put(out, (struct str){(const char *)receipt->bytes, sizeof receipt->bytes});
 }
 
-/* A time as it was told last: the messages of a list came, and go, in the same few seconds. */
+/* The last formatted time: the messages of a list share a few seconds. */
 struct told {
     int64_t second;
     char text[TIME_RFC1123_BYTES];
@@ -145,7 +145,7 @@ void queue_xml_put_list(struct rest_call *call, const struct queue_message *mess
     struct told_times times = {.inserted.second = INT64_MIN,
                                .expires.second = INT64_MIN,
                                .next_visible.second = INT64_MIN};
-    /* Room for all of it from the start: to grow by and by would copy what is there each time. */
+    /* Initial capacity for all of it, to avoid growing step by step. */
     size_t room = FRAME_BYTES;
     for (size_t i = 0; i < count; i++)
         room += QUEUE_XML_MESSAGE_BYTES + (view == QUEUE_XML_PUT ? 0 : messages[i].text.n);

@@ -13,8 +13,8 @@
  * seen.) */
 struct err queue_xml_message_text(struct rest_call *call, struct str *text);
 
-enum { QUEUE_XML_MESSAGE_BYTES = 512 }; /* of a message, its text aside; amply */
-/* Which elements of a message an operation shows. */
+enum { QUEUE_XML_MESSAGE_BYTES = 512 }; /* of a message without its text; an upper bound */
+/* The elements of a message that an operation shows. */
 enum queue_xml_view { QUEUE_XML_PUT, QUEUE_XML_GET, QUEUE_XML_PEEK };
 /* The answer's body: a list of messages, which may be empty. */
 void queue_xml_put_list(struct rest_call *call, const struct queue_message *messages, size_t count,

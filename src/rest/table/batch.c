@@ -21,7 +21,7 @@ struct batch {
     struct batch_part *parts[BATCH_OPERATIONS_MAX];
     size_t count;
     bool query;       /* one GET, no change set */
-    bool overfull;    /* there are more operations than may be */
+    bool overfull;    /* there are too many operations */
     struct err error; /* of the part `failed` */
     size_t failed;
     struct entity_group group;
@@ -177,8 +177,7 @@ struct err rest_entity_group_transaction_decode(struct rest_call *call)
 
 /* ---- running it ---- */
 
-/* The machine's failures are the whole batch's, and so is its end before its time; others are an
- * operation's. */
+/* Internal errors and time-outs fail the whole batch; others belong to one operation. */
 static void batch_finish(struct rest_call *call)
 {
     const struct batch *b = call->args;

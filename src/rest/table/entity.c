@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations that change one entity. Which it is, is known from the method and from whether there
- * is an If-Match: so the rows of ops_table.c tell them apart (rules T2 and T3). */
+/* Operations that change one entity. The method and the presence of If-Match determine which one:
+ * the rows of ops_table.c distinguish them (rules T2 and T3). */
 #include "rest/table/rest.h"
 
 struct change_call {
@@ -15,7 +15,7 @@ static void set_record(struct change_call *c, const struct entity_builder *entit
     c->change.record_n = entity->record.n;
 }
 
-/* What comes after the keys are known. */
+/* The steps after the keys are known. */
 static struct err place_change(struct rest_call *call, struct change_call *c)
 {
     struct entity_change *change = &c->change;

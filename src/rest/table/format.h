@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the OData headers of a table request ask for. docs/protocol/facts.md §5.1. */
+/* The OData headers of a table request. docs/protocol/facts.md §5.1. */
 #ifndef REST_TABLE_FORMAT_H
 #define REST_TABLE_FORMAT_H
 
 #include "rest/call.h"
 
-/* How much the answer says about itself. */
+/* The level of metadata in the response. */
 enum table_metadata { METADATA_NONE, METADATA_MINIMAL, METADATA_FULL };
 
 /* $format decides, else Accept. Nothing asked for is minimal. ERR_ATOM_FORMAT_NOT_SUPPORTED,

@@ -45,7 +45,7 @@ static struct str double_name(double value)
     return STR_NONE;
 }
 
-/* What JSON shows by itself needs no type beside it: strings, booleans, Int32, and Doubles, which
+/* Types that JSON itself shows need no annotation: strings, booleans, Int32, and Doubles, which
  * always have a point or an exponent. */
 static bool needs_type(struct edm_value value)
 {

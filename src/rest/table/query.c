@@ -87,7 +87,7 @@ static void list_goes_on(void *context, const struct entity_found *entity)
     entity_put_json(c->out, &c->view, entity, false);
 }
 
-/* What OData has and the service has not. */
+/* OData options that the service does not have. */
 static struct err refuse_options(struct rest_call *call)
 {
     static const struct str names[] = {STR_INIT("$orderby"),     STR_INIT("$skip"),
@@ -99,7 +99,7 @@ static struct err refuse_options(struct rest_call *call)
     return OK;
 }
 
-/* Where the client is. A RowKey without a PartitionKey says nothing. */
+/* The client's position. A RowKey without a PartitionKey is ignored. */
 static struct err decode_position(struct rest_call *call, struct entity_query *q)
 {
     struct str pk = call_query(call, STR("NextPartitionKey"));

@@ -9,8 +9,8 @@
 
 enum {
     TABLE_BODY_MAX = 4 << 20,
-    /* How many rows a query looks at on the event loop before it moves to the pool: about half a
-     * millisecond. */
+    /* The number of rows that a query examines on the event loop before it moves to the pool: about
+       half a millisecond. */
     TABLE_LOOP_ROWS = 1024,
 };
 

@@ -36,7 +36,7 @@ static struct err take_key(struct arena *arena, struct str *rest, struct target 
     return take_quoted(arena, rest, value);
 }
 
-/* What stands between the parentheses: nothing, or both keys in either order. */
+/* The text between the parentheses: nothing, or both keys in either order. */
 static struct err parse_keys(struct arena *arena, struct str inside, struct target *out)
 {
     out->resource = R_ENTITIES;

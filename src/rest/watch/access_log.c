@@ -39,8 +39,8 @@ static bool undo_escapes(struct plain *p)
     return n < was;
 }
 
-/* Where "sig=" begins in the text, be its letters escaped, and the escapes escaped, or not; where
- * what is escaped too often begins; the text's length when there is neither. */
+/* Returns the offset of "sig=" in the text, also if its letters are escaped, even repeatedly; or of
+ * a text that is escaped too often; the text's length if there is neither. */
 static size_t find_signature(struct str text)
 {
     enum { ROUNDS_MAX = 8 };
@@ -79,7 +79,8 @@ void access_log_put_target(struct buf *out, struct str path, struct str query)
     query = str_head(query, ACCESS_LOG_TARGET_MAX);
     while (str_given(query)) {
         struct str part = str_cut(&query, '&');
-        /* An encoded name (%73ig) is a signature too: what has no plain name shows no value. */
+        /* An escaped name (%73ig) is a signature too: values of names that are not plain are not
+         * shown. */
         struct str name = str_head(part, str_find(part, '=', 0));
         bool secret = str_ieq(name, STR("sig")) || str_find(name, '%', 0) < name.n;
         if (secret) {
@@ -182,7 +183,7 @@ struct json_line {
     struct arena *arena;
 };
 
-/* Nothing when there is no value. Bytes that are no plain text are not shown. */
+/* Writes nothing for an empty value. Omits bytes that are not plain text. */
 static void put_member(struct json_line *l, const char *name, struct str value)
 {
     value = str_head(value, ACCESS_LOG_TARGET_MAX * 2);
@@ -256,7 +257,7 @@ static bool may_be_shown(struct str name, struct str value)
     for (size_t i = 0; i < sizeof CLAIMS / sizeof CLAIMS[0]; i++)
         if (str_find_str(value, CLAIMS[i]) < value.n)
             return false;
-    /* HeaderValue, QueryParameterValue and their like are what the client sent. */
+    /* HeaderValue, QueryParameterValue and the like contain client input. */
     return !str_ends(name, STR("Value"));
 }
 

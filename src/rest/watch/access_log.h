@@ -12,8 +12,8 @@
 
 /* Any thread. `error` is ERR_OK's for success. */
 void access_log_add(struct line_log *log, const struct rest_call *call, struct err error);
-/* Says at level debug why a request was refused. Neither a string to sign nor a header's value is
- * shown: both may hold a signature or a token. */
+/* Logs at level debug why a request was refused, without strings to sign and header values: both
+ * may contain a signature or a token. */
 void access_log_refusal(const struct rest_call *call, struct err error);
 /* A request that took longer than --slow-ms. */
 void access_log_slow(const struct rest_call *call, int64_t us);

@@ -10,11 +10,11 @@
 
 #include "core/mem.h"
 
-/* How long a refusal waits for the write that it met. */
+/* How long a refusal waits for the write that caused it. */
 #define LATE_TICKS ((int64_t)10 * TICKS_PER_SECOND)
 
-/* Who wrote the object last, or took its lease. Names can be made that have the same hash, so the
- * account is kept too: it sees only who did something in it. */
+/* The last writer of an object, or the holder of its lease. Names with equal hashes can be
+ * constructed, so the account is stored too: each account sees only its own clients. */
 struct writer {
     uint64_t hash; /* 0: nobody */
     char account[ACCOUNT_NAME_MAX + 1];
@@ -108,7 +108,7 @@ static struct writer_key place_of(const struct rest_call *call)
 static void copy_text(char *to, size_t size, struct str from)
 {
     size_t n = from.n < size - 1 ? from.n : size - 1;
-    /* Not in the middle of a character. */
+    /* Does not cut a character in half. */
     while (n > 0 && n < from.n && ((unsigned char)from.p[n] & 0xC0) == 0x80)
         n--;
     if (n > 0)
@@ -116,7 +116,7 @@ static void copy_text(char *to, size_t size, struct str from)
     to[n] = '\0';
 }
 
-/* What a client sent, which may be any bytes: made harmless when it is asked for. Most is never. */
+/* Client input, arbitrary bytes: escaped only when it is shown, which is rare. */
 static void clean(char *text)
 {
     for (; *text != '\0'; text++)
@@ -361,7 +361,7 @@ static struct inspector_maker maker_of(struct inspector *in, const struct rest_c
     struct inspector_maker maker = v->check == VERDICT_LEASE
                                        ? find_writer(in, in->holders, INSPECTOR_LEASES, place)
                                        : find_writer(in, in->writers, INSPECTOR_WRITERS, place);
-    /* An ETag tells whether the writer we know of is the one that was met. */
+    /* The ETag tells whether the known writer is the one that the refusal met. */
     maker.current =
         maker.known && (v->check == VERDICT_LEASE || v->etag == 0 || v->etag == maker.etag);
     return maker;
@@ -385,7 +385,7 @@ static void put_sent(struct inspector_event *e, const struct rest_call *call)
     clean(e->sent);
 }
 
-/* All but what only refusals have, which stays as it is. */
+/* Everything except the members of refusals, which stay. */
 static void fill(struct inspector_event *e, const struct rest_call *call, uint64_t hash)
 {
     e->at = call->now;
@@ -424,8 +424,8 @@ static void put_refusal(struct inspector *in, struct inspector_event *e)
     (void)pthread_mutex_unlock(&in->lock);
 }
 
-/* A write is told of when it is durable, and the next request may have met it before that: such a
- * refusal learns now who made what it met. Under the lock. */
+/* A write is recorded when it is durable, and another request may meet it earlier: such a refusal
+ * is completed now. Under the lock. */
 static void tell_refused(struct inspector *in, const struct inspector_event *write)
 {
     enum { LOOK_BACK = 16 };

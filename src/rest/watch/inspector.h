@@ -13,11 +13,11 @@
 
 enum {
     INSPECTOR_REFUSALS = 10000,
-    INSPECTOR_DONE = 4096,     /* writes, and reads while somebody looks */
+    INSPECTOR_DONE = 4096,     /* writes, and reads while a client watches */
     INSPECTOR_WRITERS = 32768, /* objects whose last writer is known; a power of two */
     INSPECTOR_LEASES = 4096,   /* the same of who took their lease */
     INSPECTOR_NAME_MAX = 160,
-    INSPECTOR_WATCH_MS = 30000, /* for how long one look keeps reads being noted */
+    INSPECTOR_WATCH_MS = 30000, /* how long one look keeps reads recorded */
 };
 
 /* The rules of docs/concurrency/rules.md that can refuse. */
@@ -57,7 +57,7 @@ const char *inspector_check_name(enum inspector_check check); /* "if_match"; "" 
 
 enum inspector_kind { INSPECTOR_REFUSED, INSPECTOR_WROTE, INSPECTOR_READ };
 
-/* A request, as far as it says who sent it. */
+/* A request, as far as it identifies its sender. */
 struct inspector_who {
     char request_id[GUID_TEXT_BYTES + 1];
     char client_request_id[48];
@@ -69,7 +69,7 @@ enum { INSPECTOR_ADDRESS_MAX = 48 };
 /* The address as text; empty when it is not known. */
 void inspector_address(const struct inspector_who *who, char out[INSPECTOR_ADDRESS_MAX]);
 
-/* Who brought about what a request met. */
+/* The cause of a refusal. */
 struct inspector_maker {
     bool known;
     bool current; /* it is the state that was met; else something has happened since */
@@ -102,19 +102,19 @@ struct inspector_event {
 };
 
 struct inspector;
-/* `explains`: clients are told which event their refusal is. */
+/* `explains`: responses tell clients the event of their refusal. */
 struct inspector *inspector_new(bool explains);
 void inspector_free(struct inspector *in); /* NULL is fine */
 
 /* ---- what requests tell; on their loops' threads. NULL: nobody keeps it ---- */
 
-/* The call, or a part of a batch, is about to be answered with this error. Returns the event's
- * sequence when the client is to be told, else 0. */
+/* The call, or a part of a batch, is about to get this error. Returns the event's sequence number
+ * if the client is to be told, else 0. */
 uint64_t inspector_refused(struct inspector *in, const struct rest_call *call, struct err error);
 /* It has succeeded. */
 void inspector_succeeded(struct inspector *in, const struct rest_call *call);
 
-/* What another front end than REST tells of: an SMB client has read or written, or was refused. */
+/* For other front ends than REST: an SMB client has read, written, or was refused. */
 struct inspector_foreign {
     enum inspector_kind kind;
     const struct op *op; /* of its name alone; lives as long as the program */
@@ -122,8 +122,8 @@ struct inspector_foreign {
     enum err_code error; /* of a refusal */
     int64_t at;          /* ticks */
     struct str sent;     /* what it asked for */
-    struct str holder;   /* who was in the way; absent: a lease of REST */
-    struct str client;   /* what the client calls itself */
+    struct str holder;   /* the holder in the way; absent: a REST lease */
+    struct str client;   /* the client's name for itself */
     const struct sockaddr_storage *peer;
 };
 void inspector_note_foreign(struct inspector *in, const struct inspector_foreign *f);
@@ -141,8 +141,8 @@ struct inspector_filter {
     uint64_t only;  /* this one alone; 0: all */
     size_t count_max;
 };
-/* Copies the newest that fit, oldest first, into `out` (of count_max); returns how many. *next: the
- * sequence to go on after. */
+/* Copies the newest events that fit, oldest first, into `out` (of count_max); returns their number.
+ * *next: the sequence to continue after. */
 size_t inspector_find(struct inspector *in, const struct inspector_filter *filter,
                       struct inspector_event *out, uint64_t *next);
 /* Reads are noted for a while. */
@@ -157,7 +157,7 @@ struct inspector_name {
     enum service_kind service;
     struct str account, container, object, pk, rk;
 };
-/* Who holds the lease on an object; `known` is false when nobody knows. */
+/* Finds the holder of an object's lease; `known` is false if it is not recorded. */
 struct inspector_maker inspector_lease_holder(struct inspector *in,
                                               const struct inspector_name *name);
 /* The name's hash as events have it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the REST front end keeps for each loop: http_handler's loop_memory. */
+/* State of the REST front end for each loop: http_handler's loop_memory. */
 #ifndef REST_WATCH_LOOP_MEMORY_H
 #define REST_WATCH_LOOP_MEMORY_H
 

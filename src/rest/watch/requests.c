@@ -30,7 +30,7 @@ void requests_free(struct requests *r)
     free(r);
 }
 
-/* Not in the middle of a character, and without control characters, which no JSON may hold. */
+/* Does not cut a character in half, and removes control characters, which are invalid in JSON. */
 static void copy(char *to, size_t size, struct str from)
 {
     size_t n = from.n < size - 1 ? from.n : size - 1;

@@ -23,7 +23,8 @@ enum {
     SCRIPT_RATE_MAX = 1000000,
 };
 
-/* While its answer is sent is no point of its own: such a fault is chosen after the commit. */
+/* Faults in the sending of a response have no point of their own: they are chosen after the commit.
+ */
 enum script_point { SCRIPT_BEFORE, SCRIPT_AFTER_COMMIT, SCRIPT_SENDING };
 
 /* A header that a request has to have; the value may hold '*' and '?'. */
@@ -31,7 +32,7 @@ struct script_header {
     char name[48], value[132];
 };
 
-/* Which requests: each text may hold '*' and '?', and is empty for any. */
+/* The requests that match: each text may contain '*' and '?', and matches all if empty. */
 struct script_match {
     bool has_service;
     enum service_kind service;
@@ -67,10 +68,10 @@ struct script_fault {
     char id[SCRIPT_ID_MAX + 1];
     struct script_match match;
     uint64_t skip;      /* requests that fit and are let pass first */
-    uint64_t every;     /* of those then each so manieth; 0 or 1: each */
-    uint64_t times;     /* how often it strikes; 0: without end */
+    uint64_t every;     /* of those, every n-th; 0 or 1: all */
+    uint64_t times;     /* how often it strikes; 0: unlimited */
     double probability; /* 0 to 1 */
-    uint64_t seed;      /* of the chance: the same seed, the same run */
+    uint64_t seed;      /* for the probability: the same seed gives the same run */
     enum script_point at;
     struct script_deed deed;
     uint32_t jitter_ms; /* added to the delay: from 0 to so much, by the seed's chance */
@@ -103,16 +104,16 @@ bool script_remove_fault(struct script *s, struct str id);
 void script_clear_faults(struct script *s);
 size_t script_faults(struct script *s, struct script_fault out[SCRIPT_FAULTS_MAX]);
 struct err script_add_hold(struct script *s, struct script_hold *hold);
-/* Lets go those who wait, one after the other, each when the one before has been answered; `count`
- * of them, or all (0). False when there is no such hold. */
+/* Releases waiting requests one after the other, each after the one before was answered; `count` of
+ * them, or all (0). False if there is no such hold. */
 bool script_release(struct script *s, struct str id, uint32_t count);
-/* The same of all, and the hold is gone. */
+/* Releases all, and removes the hold. */
 bool script_remove_hold(struct script *s, struct str id);
 size_t script_holds(struct script *s, struct script_hold out[SCRIPT_HOLDS_MAX]);
 /* Removes all faults and holds. */
 void script_clear(struct script *s);
 uint64_t script_struck(struct script *s); /* faults so far, the removed ones' too */
-/* Whether a request is one of those. A request that found no operation fits only where none is
+/* Returns true if the request matches. A request without an operation matches only where none is
  * asked for. */
 bool script_fits(const struct script_match *m, const struct rest_call *call);
 
@@ -124,21 +125,21 @@ struct requests *script_requests(struct script *s);
 /* A request that a hold may stop; zero at first. */
 struct script_stop {
     struct script *script;
-    struct run *run;     /* is woken when it may go on */
-    uint32_t timeout_ms; /* how long it waits at most; then it goes by itself */
+    struct run *run;     /* woken when the call may continue */
+    uint32_t timeout_ms; /* the longest wait; then the call continues by itself */
     struct script_stop *next;
     uint64_t hold; /* the number of the hold that has stopped it last; 0: none */
     bool queued;
     char client_request_id[68];
 };
-/* True: the call is stopped, and its run is woken when it may go on. */
+/* True: the call is stopped; its run is woken when it may continue. */
 bool script_stops(struct script *s, struct rest_call *call, enum script_point point,
                   struct script_stop *stop);
-/* The call waits no more, and nobody waits for its answer. False: it was woken. */
+/* Cancels the call's wait, and those for its answer. False: it was woken. */
 bool script_leaves(struct script_stop *stop);
 struct script_deed script_meets(struct script *s, const struct rest_call *call,
                                 enum script_point point);
-/* The call has been answered: whoever waits behind it may go. */
+/* The call has been answered: the next one may continue. */
 void script_ended(struct script_stop *stop);
 
 /* '*' is any text, '?' one byte. Made known for its test. */

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-/* How often a slow body sends its share. */
+/* The interval at which a slow body sends its share. */
 enum { SLICE_MS = 20 };
 
 struct spoiled {
@@ -52,7 +52,7 @@ static enum http_pull refill(struct spoiled *s)
     return HTTP_PULL_SPAN;
 }
 
-/* Hands on at most so many bytes of what is there. */
+/* Passes on at most this many bytes. */
 static enum http_pull hand_on(struct spoiled *s, uint64_t bytes_max, struct http_span *out)
 {
     *out = s->rest;
@@ -67,7 +67,7 @@ static enum http_pull hand_on(struct spoiled *s, uint64_t bytes_max, struct http
     return HTTP_PULL_SPAN;
 }
 
-/* The first byte of what is left, with one bit turned over. */
+/* The first remaining byte, with one bit inverted. */
 static enum http_pull flip(struct spoiled *s, struct http_span *out)
 {
     struct http_span one;

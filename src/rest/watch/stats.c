@@ -21,7 +21,7 @@ static unsigned op_index(const struct rest_call *call)
     return (unsigned)(op - table->rows);
 }
 
-/* By what was sent: who was refused is of no kind yet. */
+/* By the credentials that were sent: a refused request has no accepted kind. */
 static enum stats_auth auth_kind(const struct rest_call *call, struct err error)
 {
     if (!err_is(error)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a loop counts of the requests it has served: written by the loop alone, read by whoever asks
- * for metrics (core/tally.h). */
+/* A loop's counters of the requests it has served: written by the loop only, read by metrics
+ * (core/tally.h). */
 #ifndef REST_WATCH_STATS_H
 #define REST_WATCH_STATS_H
 
@@ -15,7 +15,7 @@ enum {
     STATS_OPS = 128,
 };
 
-/* How a request tried to prove who it was. */
+/* The kind of credential that a request sent. */
 enum stats_auth { STATS_ANONYMOUS, STATS_KEY, STATS_SAS, STATS_BEARER, STATS_AUTH_COUNT };
 
 /* How requests ended, unpacked. */
