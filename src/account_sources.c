@@ -12,7 +12,7 @@
 
 enum { LINE_BYTES_MAX = 8192 };
 
-/* Says which account is wrong and why, and never what a key is. */
+/* Logs which account is invalid and why, never a key. */
 static int complain_account(const char *where, const struct accounts_fault *fault, struct err error)
 {
     char place[512];
@@ -44,7 +44,7 @@ static int read_file(const char *path, struct accounts *accounts)
     char line[LINE_BYTES_MAX];
     int status = 0;
     for (unsigned number = 1; status == 0 && fgets(line, sizeof line, file) != NULL; number++) {
-        /* The rest of a line would be read as accounts of its own. */
+        /* The rest of the line would otherwise be read as further accounts. */
         if (strchr(line, '\n') == NULL && !feof(file))
             status = complain(path, "a line is longer than 8 KiB, or has a zero byte");
         else
@@ -74,7 +74,7 @@ static bool read_given(const struct config *config, struct accounts *accounts, i
     return given || config->accounts_file != NULL;
 }
 
-/* Whether any account has the key that everybody knows. */
+/* Returns true if any account has the well-known key. */
 static bool serves_well_known_key(struct accounts *accounts)
 {
     bool found = false;
@@ -141,7 +141,7 @@ static void warn_of_versioning(const struct config *config, struct accounts *acc
 
 /* ---- again ---- */
 
-/* Those of the file alone; NULL, with a line in the log, when it is not well-formed. */
+/* The accounts of the file only; NULL, with a line in the log, if it is malformed. */
 static struct accounts *read_apart(const struct config *config)
 {
     struct accounts *accounts = accounts_new();
@@ -180,7 +180,8 @@ static bool has(struct accounts *accounts, struct str name)
     return account != NULL;
 }
 
-/* Takes away what the file had when it was last read and has no more. True if there was such. */
+/* Removes accounts that the file had when it was last read and no longer has. Returns true if there
+ * were any. */
 static bool retire(struct registry *registry, struct accounts *fresh, struct arena *arena)
 {
     bool any = false;
@@ -224,7 +225,7 @@ void account_sources_reload(const struct config *old, const struct config *fresh
         return;
     }
     arena_init(&arena, 2 * ACCOUNT_NAME_MAX * ACCOUNTS_MAX);
-    /* What the file hid may come to light. */
+    /* Accounts that the file's hid may become visible again. */
     if (retire(registry, accounts, &arena) && (err_is(registry_load(registry, &deleted)) ||
                                                read_variable(registry->accounts, &given) != 0))
         log_line(LOG_WARN, "the accounts of the store and of the environment cannot be read");

@@ -11,9 +11,9 @@
 /* Fills registry->accounts, and sets refuse_well_known_key. The exit status: 0, or 1 after a line
  * on stderr; among others when the well-known key would be served beyond loopback. */
 int account_sources_load(const struct config *config, struct registry *registry);
-/* Reads --accounts again, while the server runs: what is new or changed there is served, what the
- * file no longer has is not, unless the store has it. On an error, said in the log, all stays as it
- * was. May wait for the store. */
+/* Reads --accounts again while the server runs: serves new and changed accounts, and stops serving
+ * those that the file no longer has, unless the store has them. On an error, which is logged,
+ * nothing changes. May wait for the store. */
 void account_sources_reload(const struct config *old, const struct config *fresh,
                             struct registry *registry);
 

@@ -13,7 +13,7 @@
 static const char *const TITLES[CONFIG_SERVICES] = {"Blob", "Queue", "Table", "File"};
 static const char *const NAMES[CONFIG_SERVICES] = {"blob", "queue", "table", "file"};
 
-/* Azurite has no file service: nobody waits for its lines by that name. */
+/* Azurite has no file service, so nobody waits for lines about it. */
 static const char *product_of(const struct config *config, size_t service)
 {
     return config->program != PROGRAM_LAZULI && service < 3 ? "Azurite" : "Lazuli";
@@ -32,7 +32,7 @@ static void put_url(struct buf *out, const struct config *config, const char *ho
                six ? "]" : "", port);
 }
 
-/* In one write, past the C library's buffer: a line that waits in it is a line that is not seen. */
+/* In one write, bypassing the C library's buffer, which would delay the line. */
 static void say(struct buf *line)
 {
     buf_putc(line, '\n');
@@ -140,7 +140,7 @@ static void put_ports(struct buf *out, const struct config *config,
     buf_putc(out, '\n');
 }
 
-/* Whoever waits for the file to appear reads it whole: it is renamed into its place. */
+/* Renamed into place, so that a program that waits for the file reads it complete. */
 int announce_write_ports(const struct config *config, const struct announce_ports *ports)
 {
     char part[PATH_MAX];

@@ -13,8 +13,8 @@ struct announce_ports {
     uint16_t admin;
 };
 
-/* "… service is starting …" and "… is successfully listening …", as the program of that name says
- * it; --silent does not keep them back. */
+/* "… service is starting …" and "… is successfully listening …", in Azurite's words; printed even
+ * with --silent. */
 void announce_started(const struct config *config, const struct announce_ports *ports);
 void announce_closing(const struct config *config, const struct announce_ports *ports);
 void announce_closed(const struct config *config, const struct announce_ports *ports);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the program says on stderr, in one line, why it cannot go on. */
+/* Prints on stderr, in one line, why the program cannot continue. */
 #ifndef COMPLAIN_H
 #define COMPLAIN_H
 

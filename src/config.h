@@ -16,13 +16,13 @@ enum {
     CONFIG_ADMIN_PORT = 10004,
     CONFIG_DFS_PORT = 10005,
     CONFIG_PORT_OFF = 1 << 16,
-    /* With a port: the default, which is done without when another has it. */
+    /* With a port: the default, which is skipped if another program has it. */
     CONFIG_PORT_UNSET = 1 << 17,
     CONFIG_FLAGS_MAX = 128,
     CONFIG_TEXTS_BYTES_MAX = 1 << 20, /* of what is kept of one configuration file */
 };
 
-/* By which name the program was started. */
+/* The name under which the program was started. */
 enum config_program {
     PROGRAM_LAZULI,
     PROGRAM_AZURITE,
@@ -129,8 +129,8 @@ void config_release(struct config *config);
 
 /* Reads everything again. */
 struct err config_again(const struct config *old, struct config *out, char *text, size_t size);
-/* What cannot change while the server runs stays as it was; the names of those flags go to `kept`,
- * those of all others that differ to `changed`. */
+/* Settings that cannot change while the server runs keep their values; the names of those flags go
+ * to `kept`, those of all others that differ to `changed`. */
 void config_keep(struct config *fresh, const struct config *old, struct buf *changed,
                  struct buf *kept);
 

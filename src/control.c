@@ -45,7 +45,7 @@ static void put_error(struct buf *answer, struct err error)
     buf_printf(answer, "error: %s\n", reason);
 }
 
-/* The only place where keys leave the server: to its own user, who asked for them. */
+/* The only place where keys leave the server: to its own user, on request. */
 static void put_keys(struct buf *answer, struct accounts *accounts, struct str name)
 {
     struct account *account = accounts_get(accounts, name);
@@ -190,7 +190,7 @@ static void tell_progress(void *arg, const char *doing, uint64_t done, uint64_t 
     int n = snprintf(line, sizeof line, PROGRESS "%s %" PRIu64 " %" PRIu64 "\n", doing, done, of);
     told->told_ms = now;
     if (!write_all(told->connection, (struct str){line, (size_t)n}))
-        told->connection = -1; /* nobody looks any more: the backup goes on */
+        told->connection = -1; /* nobody watches any more: the backup continues */
 }
 
 static void put_reason(struct buf *answer, const char *path, struct err error)
@@ -256,7 +256,7 @@ static void answer_import(struct control *control, struct str from, int connecti
     report_release(&report);
 }
 
-/* Where the server is, and as whom it can be asked: for transfers, which go over REST. */
+/* The server's endpoints and an account for access: for transfers, which use REST. */
 static void answer_endpoints(struct control *control, struct buf *answer)
 {
     if (control->calls.endpoints == NULL) {
@@ -332,8 +332,8 @@ static int open_folder(const char *folder)
     return open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* The engine has locked the folder, so a socket that lies there is a dead server's. Nobody can
- * connect between bind and listen: the mode is right before anybody can get in. */
+/* The engine has locked the folder, so an existing socket belongs to a dead server. Nobody can
+ * connect between bind and listen, so the mode is set in time. */
 static bool listen_in_folder(struct control *control)
 {
     struct sockaddr_un name;
@@ -431,7 +431,7 @@ static bool put_words(struct buf *line, const char *const *words, unsigned count
     return line->n <= CONTROL_LINE_MAX;
 }
 
-/* Shows the lines of progress at the front of what has come, and takes them away. */
+/* Prints and removes the progress lines at the start of the input. */
 static void show_progress(struct progress *progress, struct buf *answer)
 {
     struct str rest = buf_str(answer);

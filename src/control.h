@@ -15,7 +15,7 @@
 
 struct control;
 
-/* What else the server does for its operator; the functions may take their time. */
+/* Other functions of the server for its operator; they may block. */
 struct control_calls {
     struct err (*backup)(void *arg, struct engine_backup *backup);          /* NULL: it cannot */
     struct err (*import_azurite)(void *arg, struct azurite_import *import); /* the same */
@@ -41,7 +41,7 @@ int control_command(const char *folder, const char *const *words, unsigned count
 /* One line and its answer, for other commands. False when no server runs there, or it says no: the
  * answer then has the reason. */
 bool control_ask(const char *folder, const char *line, struct buf *answer);
-/* Whether a server runs on the folder. */
+/* Returns true if a server runs on the folder. */
 bool control_reaches(const char *folder);
 /* `lazuli backup TO` with a running server: it makes the copy. `to` is absolute. */
 int control_backup(const char *folder, const char *to);

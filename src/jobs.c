@@ -63,8 +63,8 @@ static const struct {
     {{"t/", 2}, NULL, "the tables of"},
 };
 
-/* What a search could not tell, because more is damaged or nothing has the row any more, is named
- * by its partition. */
+/* If the search finds no owner, because of other damage or because nothing refers to the row, names
+ * its partition. */
 void jobs_row_owners(struct engine *e, const struct row_owners *rows)
 {
     struct owner_search search = {.partition = rows->partition,

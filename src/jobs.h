@@ -30,11 +30,12 @@ void jobs_init(struct jobs *jobs);
 /* One more. */
 void jobs_add(struct jobs *jobs, const char *name, sweep_step *step, void *context);
 
-/* For `lazuli check`: the extents that a row of any service names; false when it cannot be read. */
+/* For `lazuli check`: the extents that a row of any service names; false if it cannot be decoded.
+ */
 bool jobs_row_extents(struct str partition, struct str key, struct str value,
                       void (*named)(void *sink, const struct extent *x), void *sink);
 
-/* For `lazuli check`: what rows of a partition belong to, in words. Each key gets at least one. */
+/* For `lazuli check`: the owners of a partition's rows, in words. Each key gets at least one. */
 void jobs_row_owners(struct engine *e, const struct row_owners *rows);
 
 #endif

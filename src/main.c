@@ -13,12 +13,12 @@
 #include "serve.h"
 #include "version.h"
 
-/* The C library would make an arena for each thread that finds the others in use, up to eight per
- * core, each with holes of its own: memory would grow with the time that a server runs under load.
- * Two serve our few threads as fast. */
+/* The C library would create an arena for each thread that finds the others locked, up to eight per
+ * core, each fragmented: memory would grow over time under load. Two arenas are as fast for our few
+ * threads. */
 enum { MALLOC_ARENAS = 2 };
 
-/* What is asked for besides work; false when nothing is. */
+/* Handles --help and the like; false if none was given. */
 static bool print_asked(const struct config *config)
 {
     bool of_command = config->help && config->command != NULL;

@@ -39,7 +39,7 @@ struct request {
     size_t header_count;
 };
 
-/* *made: it was not there before. A conflict is no error: it is there already. */
+/* *made: it did not exist before. A conflict is no error: it exists already. */
 static struct err send(struct seed *s, const struct request *r, bool *made)
 {
     uint16_t port = s->target->ports[r->service];
@@ -339,7 +339,7 @@ static struct err read_manifest(struct seed *s, struct json_reader *r)
     return OK;
 }
 
-/* The first account of those that are served, when the well-known one is not. */
+/* The first of the served accounts, if the well-known one is not served. */
 static struct err begin(struct seed *s)
 {
     struct account *known = accounts_get(s->target->accounts, STR(ACCOUNT_WELL_KNOWN_NAME));

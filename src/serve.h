@@ -5,7 +5,7 @@
 
 #include "config.h"
 
-/* Serves until told to stop; the process's exit status. Says on stderr, in one line, why it cannot.
+/* Serves until told to stop; returns the exit status. Prints on stderr, in one line, why it cannot.
  */
 int serve(const struct config *config, const char *server_name);
 /* check, backup and their like. */

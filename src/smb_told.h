@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What SMB clients do to files, and are refused, is seen beside what REST clients do. */
+/* Passes what SMB clients do to files, and their refusals, to the inspector, beside what REST
+ * clients do. */
 #ifndef SMB_TOLD_NOTE_H
 #define SMB_TOLD_NOTE_H
 

@@ -61,7 +61,7 @@ static bool is_connection(const char *word)
            strstr(word, "Endpoint=") != NULL;
 }
 
-/* What env:VARIABLE or @FILE stands for. */
+/* Resolves env:VARIABLE or @FILE. */
 static bool read_connection(const char *word, char *out, size_t size)
 {
     if (strncmp(word, "env:", 4) == 0) {
@@ -152,7 +152,7 @@ static void add_flag(char **words, unsigned *count, const char *flag, const char
     words[(*count)++] = (char *)(uintptr_t)value;
 }
 
-/* A server for this transfer alone: on free ports of loopback, and gone when this process is. */
+/* Starts a server for this transfer only, on free ports of loopback; it ends with this process. */
 static void become_server(const struct config *config, const char *folder)
 {
     static const char *const FIXED[] = {

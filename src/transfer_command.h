@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `lazuli export`, `import` of an archive and `copy`: who is asked, and what is said. */
+/* `lazuli export`, `import` of an archive and `copy`: parsing of the command line, and output. */
 #ifndef TRANSFER_COMMAND_H
 #define TRANSFER_COMMAND_H
 

@@ -60,8 +60,8 @@ static const struct str MOUNTS[SERVICE_KIND_COUNT] = {
     [SERVICE_FILE] = STR_INIT("/file"),
 };
 
-/* Of everything that the admin listener itself answers. The page loads nothing from elsewhere, runs
- * no inline code, and cannot be framed. */
+/* Headers of everything that the admin listener itself answers. The page loads nothing from
+ * elsewhere, runs no inline code, and cannot be framed. */
 #define HEADERS_ALWAYS                              \
     "X-Content-Type-Options: nosniff\r\n"           \
     "Referrer-Policy: no-referrer\r\n"              \
@@ -74,8 +74,8 @@ static const struct str MOUNTS[SERVICE_KIND_COUNT] = {
     "img-src 'self' blob: data:; media-src blob:; connect-src 'self'; font-src 'self'; " \
     "manifest-src 'self'; frame-src 'self' blob:; base-uri 'none'; form-action 'none'; " \
     "frame-ancestors 'none'\r\n"
-/* Of what the storage services answer here: it may be anybody's content, and must never act with
- * the console's origin, not even when somebody is led to open it in a tab. */
+/* Headers of what the storage services answer here: it may be arbitrary content, which must never
+ * run with the console's origin, not even if a user opens it in a tab. */
 #define HEADERS_STORAGE \
     HEADERS_ALWAYS      \
     "Content-Security-Policy: sandbox; default-src 'none'; frame-ancestors 'none'\r\n"
@@ -120,8 +120,7 @@ void admin_fail(struct admin_call *call, int status, const char *code, struct st
     admin_reply(call, status, STR("application/json"), buf_str(&out));
 }
 
-/* Of the detail only what is meant for a reader: "Element\ttext", newlines as the error has them.
- */
+/* Only the part of the detail that is meant for readers: "Element\ttext", with newlines. */
 static struct str error_text(struct arena *arena, struct err error)
 {
     struct str detail = str_of(error.detail);
@@ -194,8 +193,8 @@ struct str admin_service_name(enum service_kind service)
 
 /* ---- the storage services, on this origin ---- */
 
-/* "/blob/account/…" is the blob service's "/account/…": what is signed is the latter, as on the
- * service's own port, so a signature is good in both places. */
+/* "/blob/account/…" is the blob service's "/account/…". The latter is signed, as on the service's
+ * own port, so a signature is valid in both places. */
 static bool take_mount(struct http_exchange *x, struct admin *a, enum service_kind *service)
 {
     for (unsigned i = 0; i < SERVICE_KIND_COUNT; i++) {
@@ -245,7 +244,7 @@ static bool is_method(const struct admin_route *route, enum http_method method)
     return route->method == method || (route->method == HTTP_GET && method == HTTP_HEAD);
 }
 
-/* Finds the row; when there is none, *known tells whether another method would have found one. */
+/* Finds the row; if there is none, *known is true if another method would match. */
 static const struct admin_route *find_route(const struct admin_call *call, bool *known)
 {
     *known = false;

@@ -27,7 +27,7 @@ struct smb_server;
 struct sweep_job;
 struct tls;
 
-/* What is looked at for metrics and health; the pointers stay the caller's. */
+/* The parts that metrics and health read; the caller owns them. */
 struct admin_watched {
     struct loop **loops;
     size_t loop_count;
@@ -52,9 +52,9 @@ void admin_watch(struct admin *a, const struct admin_watched *watched);
 struct admin *admin_new(const struct admin_options *options, struct rest_server *rest);
 void admin_free(struct admin *a);
 
-/* For http_server_new; requests for the storage services go on to REST_HANDLER. */
+/* For http_server_new; passes requests for the storage services to REST_HANDLER. */
 extern const struct http_handler ADMIN_HANDLER;
-/* What the admin listener, and the side of the services' ports (rest_server.side), are opened with.
+/* Options for the admin listener, and for the side paths of the services' ports (rest_server.side).
  */
 void *admin_own_context(struct admin *a);
 void *admin_side_context(struct admin *a);

@@ -262,8 +262,8 @@ static struct err read_freeze(struct json_reader *r, struct json_value v, void *
     return OK;
 }
 
-/* What no test needs to leave. Stamps are made of the time, never go back, and have to fit into
- * rows for good (tree_new_id). */
+/* The largest shift: no test needs more. Stamps are derived from the time, never go back, and must
+ * fit into rows forever (tree_new_id). */
 #define CLOCK_FIRST    STR("1970-01-02T00:00:00Z")
 #define CLOCK_LAST     STR("2150-01-01T00:00:00Z")
 #define ADVANCE_MS_MAX (200LL * 366 * 86400 * 1000)

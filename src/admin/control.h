@@ -12,12 +12,12 @@ struct admin_call;
 struct registry;
 struct script;
 
-/* What test control works on; all zero: it is off. */
+/* The objects that test control changes; all zero: it is off. */
 struct admin_control {
     struct script *script;
     struct registry *registry;
     struct clock_control *clock;
-    saved_refs *refs; /* tells the extents that a row names */
+    saved_refs *refs; /* reports the extents that a row names */
     struct saved *saved;
     /* Makes what a manifest (docs/admin-api.md) describes. ERR_INVALID_INPUT with a sentence in the
      * arena. Waits. */

@@ -178,7 +178,7 @@ static struct err take_error(struct json_reader *r, const struct deed_body *body
     return body->error[0] != '\0' ? find_error(r, body->error, &deed->error) : OK;
 }
 
-/* How many things it is to do, besides waiting. */
+/* Returns the number of actions besides a delay. */
 static int count_acts(const struct deed_body *b)
 {
     bool error = b->error[0] != '\0' || b->status != 0 || b->has_rate;

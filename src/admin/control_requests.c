@@ -118,7 +118,7 @@ static const char *read_texts(struct admin_call *call, struct requests_filter *f
                : "A parameter is too long.";
 }
 
-/* A sentence about what is wrong, or NULL. */
+/* Returns the reason for a refusal, or NULL. */
 static const char *read_query(struct admin_call *call, struct requests_wait *q)
 {
     uint64_t status = 0, limit = LIMIT_DEFAULT, wait_ms = WAIT_MS_MAX;

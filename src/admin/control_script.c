@@ -137,7 +137,7 @@ static struct err parse_faults(struct admin_call *call, struct script_fault *fau
     return json_done(&r) ? OK : fields_wrong(&r, "the body", "is not well-formed JSON");
 }
 
-/* All of them are read before the first is put in force. */
+/* Parses all of them before the first takes effect. */
 void control_put_faults(struct admin_call *call)
 {
     struct script *script = call->admin->control.script;

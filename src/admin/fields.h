@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a JSON object into a struct by a table of its members. What is not in the table, has
- * another type or does not fit is an error that names it. */
+/* Parses a JSON object into a struct by a table of its members. A member that is not in the table,
+ * has another type or does not fit is an error that names it. */
 #ifndef ADMIN_FIELDS_H
 #define ADMIN_FIELDS_H
 
@@ -22,7 +22,7 @@ struct field {
     enum field_kind kind;
     size_t offset;
     uint64_t max; /* of numbers; of texts the size of the array */
-    /* Of FIELD_OTHER; the value was read already, its inside is to be. */
+    /* For FIELD_OTHER; the value was read, its content not yet. */
     struct err (*read)(struct json_reader *r, struct json_value v, void *into);
 };
 

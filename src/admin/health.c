@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /livez: whether a restart would help; /readyz: whether requests would be served. */
+/* /livez: would a restart help; /readyz: would requests be served. */
 #include <stdatomic.h>
 
 #include "admin/internal.h"

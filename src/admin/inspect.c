@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/v1/inspect/…: what the inspector has kept, and what holds now: leases, opens, messages. All
- * of it is of the account whose key has signed the request. */
+/* /api/v1/inspect/…: the inspector's events, and the current state: leases, opens, messages.
+ * Limited to the account whose key signed the request. */
 #include "admin/inspect.h"
 
 #include <stdlib.h>
@@ -20,10 +20,10 @@ enum {
     EVENTS_DEFAULT = 100,
     EVENTS_MAX = 1000,
     WAIT_SECONDS_MAX = 25,
-    LOOK_MS = 100,               /* how often a request that waits looks for events */
+    LOOK_MS = 100,               /* how often a waiting request checks for events */
     WAITERS_OF_ACCOUNT_MAX = 16, /* so that no account keeps the others from waiting */
     NO_PLACE = ADMIN_WAITERS_MAX,
-    HOT_MAX = 20, /* resources that are told as the hottest */
+    HOT_MAX = 20, /* the number of hottest resources */
 };
 
 /* ---- JSON ---- */
@@ -51,7 +51,7 @@ static void put_time(struct json_writer *w, const char *name, int64_t ticks)
     put_text(w, name, (struct str){text, sizeof text});
 }
 
-/* As clients see it: of an entity it is a time. */
+/* As clients see it: an entity's is a time. */
 static void put_etag(struct json_writer *w, const char *name, enum service_kind service,
                      int64_t stamp)
 {
@@ -235,11 +235,11 @@ struct events_wait {
     struct admin_call *call;
     struct inspector_filter filter;
     int64_t until_ms;
-    size_t place; /* among those that wait; NO_PLACE when it does not */
+    size_t place; /* its index among the waiting requests; NO_PLACE: none */
     struct loop_timer timer;
 };
 
-/* A place among those that wait, or NO_PLACE. */
+/* Reserves an index among the waiting requests, or returns NO_PLACE. */
 static size_t take_place(struct admin *a, struct str account)
 {
     size_t place = NO_PLACE, same = 0;

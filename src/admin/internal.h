@@ -17,11 +17,11 @@ enum {
     ADMIN_WAITERS_MAX = 64, /* requests that wait for events at one time */
 };
 
-/* Where a request came in. */
+/* Where a request arrived. */
 struct admin_entry {
     struct admin *admin;
     bool own;      /* on the admin listener, not below /_lazuli/ of a service's port */
-    bool loopback; /* nobody but this machine can connect there */
+    bool loopback; /* only this machine can connect there */
 };
 
 struct admin {
@@ -63,9 +63,9 @@ struct admin_call {
     const struct admin_entry *place;
     const struct admin_route *route;
     struct str path;    /* without /_lazuli */
-    struct str account; /* whose key signed it; absent when it is not signed */
+    struct str account; /* the account whose key signed it; absent if not signed */
     struct buf body;
-    struct buf out;      /* what the answer is made in */
+    struct buf out;      /* buffer for the answer */
     struct str out_type; /* its Content-Type */
     int status;
     struct run run;
@@ -78,27 +78,27 @@ struct admin_call {
 struct str admin_path_name(const struct admin_call *call);
 /* The query's parameter, decoded; absent when not sent. */
 struct str admin_query(struct admin_call *call, struct str name);
-/* Whole answers. `body` stays until it is sent. */
+/* Complete answers. `body` must live until it is sent. */
 void admin_reply(struct admin_call *call, int status, struct str type, struct str body);
 /* {"error": {"code": …, "message": …}} */
 COLD void admin_fail(struct admin_call *call, int status, const char *code, struct str message);
 COLD void admin_fail_err(struct admin_call *call, struct err error);
-/* The same from within admin_in_pool. */
+/* The same from admin_in_pool. */
 COLD void admin_pool_failed(struct admin_call *call, struct err error);
 
-/* For what may wait for the disk: runs `make` on a pool thread, which fills call->out, out_type
- * and, unless it is 200, status; then the answer is sent. */
+/* For work that may wait for the disk: runs `make` on a pool thread, which fills call->out,
+ * out_type and, unless it is 200, status; then sends the answer. */
 void admin_in_pool(struct admin_call *call, void (*make)(struct admin_call *call));
 struct str admin_service_name(enum service_kind service);
 
 /* ---- guard.c: who may ask ---- */
-/* Whether a page of another site cannot have sent this: see the file. On refusal it has answered.
- */
+/* Returns true unless a page of another site may have sent this: see the file. On refusal it has
+ * answered. */
 bool admin_guard_browser(struct admin_call *call);
-/* Looks at what the route needs. On refusal it has answered. */
+/* Checks the route's requirements. On refusal it has answered. */
 bool admin_guard_route(struct admin_call *call);
-/* Whether the text is a Host (with or without a port) that names this machine, or that the operator
- * has named. Made known for its test. */
+/* Returns true if the text is a Host (with or without a port) that names this machine, or that the
+ * operator has named. Exported for its test. */
 bool admin_host_ok(const struct admin_options *options, struct str host, bool secure);
 
 /* ---- page.c ---- */

@@ -44,7 +44,7 @@ struct str metric_text_type(enum metric_form form)
     return STR("text/plain; version=0.0.4; charset=utf-8");
 }
 
-/* In Prometheus' text the family of a counter has its suffix, in OpenMetrics it has not. */
+/* The family name of a counter includes its suffix in Prometheus' format, not in OpenMetrics. */
 static void put_family_name(struct metric_text *m)
 {
     buf_put(m->out, str_of(m->name));

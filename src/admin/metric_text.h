@@ -27,7 +27,7 @@ struct metric_text metric_text_begin(struct buf *out, enum metric_form form);
 void metric_text_end(struct metric_text *m);
 struct str metric_text_type(enum metric_form form); /* Content-Type */
 
-/* What the samples that follow are of. A counter's name is given without _total. */
+/* Starts a family of samples. A counter's name is given without _total. */
 void metric_family(struct metric_text *m, const char *name, enum metric_type type,
                    const char *help);
 void metric_sample(struct metric_text *m, const struct metric_label *labels, size_t count,

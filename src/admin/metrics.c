@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /metrics: what the parts of the server have counted, put together when it is asked for. Names and
- * units are by Prometheus' conventions; no label has values that clients can make grow. */
+/* /metrics: gathers the counters of the server's parts at each request. Names and units follow
+ * Prometheus' conventions; clients cannot make the values of any label grow. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static const struct metric_scale SECONDS = {HISTOGRAM_TIMES_US, 1e-6};
 
 /* ---- requests ---- */
 
-/* All loops' statistics, of the services' own ports and of those who came through ours. */
+/* Statistics of all loops, for the services' own ports and for requests through ours. */
 struct all_stats {
     const struct rest_stats *of[ADMIN_LOOPS_MAX * 2];
     size_t count;
@@ -235,7 +235,7 @@ static void put_conditions(struct metric_text *m, const struct admin *a)
 
 /* ---- test control ---- */
 
-/* By rule, as far as it is there still; so the sum never falls. */
+/* By rule, including deleted ones, so that the sum never falls. */
 static void put_faults(struct metric_text *m, struct script *script)
 {
     struct script_fault *faults = mem_alloc(SCRIPT_FAULTS_MAX * sizeof *faults);

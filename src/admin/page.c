@@ -13,7 +13,7 @@ static const struct page_file *find_file(struct str path)
     return NULL;
 }
 
-/* Whether a list of encodings takes gzip. Without a list, any will do. */
+/* Returns true if a list of encodings accepts gzip. Without a list, any is accepted. */
 static bool takes_gzip(struct str list)
 {
     if (!str_given(list))

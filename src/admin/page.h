@@ -14,7 +14,7 @@ struct page_file {
     size_t length;
 };
 
-/* None when the program was built without the page. Generated. */
+/* Empty if the program was built without the page. Generated. */
 extern const struct page_file PAGE_FILES[];
 extern const size_t PAGE_FILE_COUNT;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this process uses, as the kernel tells it. */
+/* Resources that this process uses, from the kernel. */
 #ifndef ADMIN_PROCESS_H
 #define ADMIN_PROCESS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the console has to know before anybody has signed in, and who has. */
+/* What the console needs before sign-in, and the signed-in account. */
 #include "admin/internal.h"
 #include "core/time.h"
 
@@ -23,8 +23,7 @@ static void put_services(struct json_writer *w, const struct admin *a)
     json_i64(w, a->options.smb_port);
 }
 
-/* The public key is no secret: whoever can connect to a loopback address may be told that it
- * opens. */
+/* The well-known key is no secret: any client on loopback may be told that it is valid. */
 static bool serves_well_known_key(struct admin *a)
 {
     struct account *account = accounts_get(a->rest->auth.accounts, STR(ACCOUNT_WELL_KNOWN_NAME));

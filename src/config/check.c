@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings that are valid one by one, but hardly meant together: said at the start, one line each.
- */
+/* Combinations of valid settings that are probably mistakes: a warning each at the start. */
 #include <string.h>
 #include <unistd.h>
 
@@ -19,7 +18,7 @@ static bool serves_nothing(const struct config *c)
     return nothing;
 }
 
-/* LAZULI_BIN is for those who start the program: it names it. */
+/* LAZULI_BIN names the program for those that start it. */
 static bool is_known_variable(struct str name)
 {
     char variable[FLAG_VARIABLE_BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a row of the table of flags says. The table itself is in config.c. */
+/* A row of the table of flags. The table is in config.c. */
 #ifndef CONFIG_FLAGS_H
 #define CONFIG_FLAGS_H
 
@@ -66,14 +66,14 @@ void flag_variable(const struct flag *flag, char *out);
 /* Where a value goes to: false when it is not one of the flag's. A text must outlive the config;
  * the value of a FLAG_BOOL may be absent, which sets it. */
 bool value_set(struct config *config, const struct flag *flag, struct str value);
-/* What would be valid, for an error. */
+/* The valid values, for an error. */
 const char *value_wanted(const struct flag *flag);
 /* The value as it would be given; nothing when none is. */
 void value_put(struct buf *out, const struct config *config, const struct flag *flag);
-/* Whether two configurations have the same value, and what makes it so. */
+/* Returns true if two configurations have the same value from the same source. */
 bool value_same(const struct config *a, const struct config *b, const struct flag *flag);
 void value_copy(struct config *to, const struct config *from, const struct flag *flag);
-/* Whether setting the one also sets the other: --host and --blob-host, say. */
+/* Returns true if setting one also sets the other: --host and --blob-host, for example. */
 bool value_is_shared(const struct flag *set, const struct flag *other);
 
 /* The lines of a configuration file, one after the other. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where settings come from: what is built in, the program's name, the configuration file,
- * variables, the command line; a later one wins. */
+/* Where settings come from: defaults, the program's name, the configuration file, variables, the
+ * command line; later ones take precedence. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,8 +96,8 @@ static void set_port(struct config *c, const struct flag *flag, uint64_t port)
         (struct config_origin){.source = CONFIG_BY_PROGRAM, .by = PROGRAMS[c->program]};
 }
 
-/* Azurite has no file service: whoever runs it by that name does not know of these ports, so they
- * are done without when another has them. Its other programs serve one service. */
+/* Azurite has no file service: who runs the program under its name does not know these ports, so
+ * they are skipped if another program has them. Its other programs serve one service each. */
 static void apply_program(struct config *c)
 {
     static const struct {
@@ -180,7 +180,7 @@ static const char *variable(const char *name)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-/* Those of Azurite's that are flags of ours. */
+/* Azurite's variables that correspond to our flags. */
 static struct err apply_azurite_variables(struct load *l)
 {
     static const char *const skip = "AZURITE_SKIP_API_VERSION_CHECK";
@@ -312,8 +312,8 @@ static int skip_program(struct config *c, int argc, char **argv)
     return 1;
 }
 
-/* Whoever puts the server in Azurite's place gives it Azurite's folder too. That stays as it is:
- * the store lies in a folder of its own in it. */
+/* A user who replaces Azurite also passes Azurite's folder. Its data stay; the store is in its own
+ * subfolder. */
 static void stand_beside_azurite(struct config *c)
 {
     char marker[PATH_MAX];

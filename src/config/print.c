@@ -116,7 +116,7 @@ static void put_origin(struct buf *out, const struct config_origin *origin)
     }
 }
 
-/* What a file would read otherwise without quotes: blanks at the ends, a comment. */
+/* Text that a file needs in quotes: blanks at the ends, a comment sign. */
 static void put_setting(struct buf *line, const struct flag *flag, struct str value)
 {
     bool quotes = value.n == 0 || str_trim(value).n < value.n || value.p[0] == '"' ||

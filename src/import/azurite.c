@@ -246,8 +246,8 @@ static struct loki_outcome try_file(int fd)
     return outcome;
 }
 
-/* LokiJS writes NAME~ and renames it: the file of that name counts only when NAME is not whole and
- * it is, or has more to give. */
+/* LokiJS writes NAME~ and renames it: that file counts only if NAME is incomplete and it is
+ * complete, or contains more. */
 static int open_database(const struct import *im, const char *name)
 {
     int fd = open_file(im, name, "");

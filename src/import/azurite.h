@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Import of a folder that Azurite has written. What is in the store already stays as it is, so an
- * import that was cut off is run again and goes on where it was. */
+/* Import of a folder that Azurite wrote. Existing objects of the store stay, so an interrupted
+ * import can be run again and continues. */
 #ifndef IMPORT_AZURITE_H
 #define IMPORT_AZURITE_H
 
@@ -17,11 +17,11 @@ struct azurite_import {
     struct report *report;
 };
 
-/* ERR_IO, ERR_INVALID_INPUT with a detail when the folder is none of Azurite's, and what keeps the
- * store from taking anything more (ERR_NO_SPACE). Damage is no error: the report has it. */
+/* ERR_IO, ERR_INVALID_INPUT with a detail if the folder is not Azurite's, and errors that stop all
+ * writing (ERR_NO_SPACE). Damage is no error: the report lists it. */
 struct err azurite_import(struct store *store, const struct azurite_import *options);
 
-/* Whether Azurite has written a database there. */
+/* Returns true if there is an Azurite database. */
 bool azurite_is_folder(const char *folder);
 
 #endif

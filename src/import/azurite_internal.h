@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the import of Azurite's folder share. */
+/* Shared by the parts of the import of Azurite's folder. */
 #ifndef IMPORT_AZURITE_INTERNAL_H
 #define IMPORT_AZURITE_INTERNAL_H
 
@@ -34,7 +34,7 @@ struct import {
     struct extents extents;
     struct arena arena; /* of one document */
     struct index index;
-    /* What an earlier import was in the middle of: it is made anew. */
+    /* What an earlier import did not finish: it is created again. */
     char pending[IMPORT_TEXT_BYTES_MAX];
     size_t pending_n;
     struct err fatal; /* nothing more can be taken */
@@ -46,11 +46,11 @@ struct import {
  * ends the import. */
 struct err import_update(struct import *im, struct str partition, engine_fn *fn, void *arg);
 
-/* Before the first of several transactions that belong together, and after the last: what lies
- * between is undone and made anew when it was cut off. */
+/* Before the first of several transactions that belong together, and after the last: if they were
+ * interrupted, they are undone and repeated. */
 struct err import_begin_steps(struct import *im, struct str what);
 struct err import_end_steps(struct import *im);
-/* Whether an earlier import was in the middle of it. */
+/* Returns true if an earlier import was interrupted in it. */
 bool import_was_cut_off(const struct import *im, struct str what);
 
 void index_add(struct index *index, struct str group, int64_t order, struct loki_span place);
@@ -65,7 +65,7 @@ bool import_goes_on(struct import *im, const char *doing, uint64_t done, uint64_
 struct str import_name(struct import *im, struct str account, struct str first, struct str second);
 /* A "metadata" member, encoded. ERR_INVALID_METADATA and so on. */
 struct err import_metadata(struct import *im, const struct node *owner, struct str *out);
-/* Stored access policies; those that are no policies are left out. */
+/* Stored access policies; malformed ones are skipped. */
 struct str import_policies(struct import *im, const struct node *list);
 
 /* ---- one per service: the documents of its database ---- */

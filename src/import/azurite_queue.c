@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Azurite's queues. A queue and its messages are imported together: messages get new ids, so half a
- * queue could not be told from a whole one. */
+ * queue could not be distinguished from a whole one. */
 #include "core/time.h"
 #include "import/azurite_internal.h"
 #include "service/common/name.h"

@@ -20,7 +20,7 @@ bool chunk_of(const struct node *owner, struct chunk *out)
 void extents_open(struct extents *extents, int parent, const char *folder)
 {
     *extents = (struct extents){.file = -1, .buffer = mem_alloc(CHUNK_READ_BYTES)};
-    /* A link could stand for a folder whose files are nobody's to import. */
+    /* A link could point to a folder outside, so it is refused. */
     extents->folder = openat(parent, folder, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 }
 

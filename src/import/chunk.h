@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes that a document of Azurite names: a part of an extent, which is a file of its own. */
+/* The bytes that a document of Azurite refers to: a part of an extent, which is a separate file. */
 #ifndef IMPORT_CHUNK_H
 #define IMPORT_CHUNK_H
 
@@ -30,8 +30,8 @@ void extents_open(struct extents *extents, int parent, const char *folder);
 void extents_close(struct extents *extents);
 
 typedef struct err chunk_take(void *arg, struct str bytes);
-/* Hands the bytes over piece by piece. ERR_CORRUPT with a detail when the file is gone or too
- * short; ERR_IO; and what `take` answers. */
+/* Passes the bytes on piece by piece. ERR_CORRUPT with a detail if the file is missing or too
+ * short; ERR_IO; and the errors of `take`. */
 struct err chunk_read(struct extents *extents, const struct chunk *chunk, chunk_take *take,
                       void *arg);
 

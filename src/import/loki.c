@@ -24,7 +24,7 @@ struct walk {
     char open[FILE_DEPTH_MAX + 1]; /* which bracket opened each depth */
     bool in_string, escaped;
     bool stopped;
-    bool lost; /* in a data array, behind damage: what looks like a document may be a part of one */
+    bool lost; /* in a data array, after damage: what looks like a document may be part of one */
     /* The string that is or was last read, cut to what can matter. */
     char text[LOKI_COLLECTION_BYTES_MAX + 1];
     size_t text_n;
@@ -122,7 +122,7 @@ static void close_document(struct walk *w)
     w->stopped = !w->visit->document(w->visit->arg, collection, place);
 }
 
-/* Goes on at the next document: behind damage nothing else can be relied upon. */
+/* Continues at the next document: after damage nothing else is reliable. */
 static void look_for_document(struct walk *w)
 {
     static const char mark[] = "},{\"";
@@ -150,8 +150,7 @@ static void lose(struct walk *w, const char *what)
         w->stopped = true;
 }
 
-/* What LokiJS writes after a collection's documents. Another array ends here when it is not this.
- */
+/* The text that LokiJS writes after a collection's documents. Any other array ends here. */
 static bool ends_data(const struct walk *w)
 {
     static const char mark[] = ",\"idIndex\"";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What became of everything that an import has met. */
+/* The outcome of everything that an import found. */
 #ifndef IMPORT_REPORT_H
 #define IMPORT_REPORT_H
 
@@ -34,7 +34,7 @@ struct report {
     uint64_t counts[IMPORT_KIND_COUNT][FATE_COUNT];
     uint64_t bytes; /* of contents */
     struct buf lines;
-    uint64_t line_count; /* those past REPORT_LINES_MAX are counted, not kept */
+    uint64_t line_count; /* lines beyond REPORT_LINES_MAX are counted, not stored */
 };
 
 void report_init(struct report *report);

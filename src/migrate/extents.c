@@ -82,7 +82,7 @@ static int pair_order(const void *a, const void *b)
     return extent_order(&x->old, &y->old);
 }
 
-/* What the page names, each once. */
+/* The extents that the page names, each once. */
 static void gather_pairs(struct extent_map *map, struct page *p)
 {
     map->pairs = ARENA_ARRAY(&p->arena, struct extent_pair, p->extent_count + 1);
@@ -206,8 +206,8 @@ static struct err adopt_pairs(struct txn *t, void *arg)
     return OK;
 }
 
-/* Copies a few and adopts them together. Copies that no row names after an error are given back;
- * where the outcome is unknown, the engine finds out. */
+/* Copies a few and adopts them together. After an error, frees copies that no row names; if the
+ * outcome is unknown, the engine finds out. */
 static struct err copy_step(const struct migrate *m, struct step *s)
 {
     struct err e = extents_each(m, s->pairs, s->count, copy_extent);

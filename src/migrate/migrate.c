@@ -72,7 +72,7 @@ static struct err write_row(struct txn *t, const struct portion *p, size_t i)
     return OK;
 }
 
-/* A row that is there was written before the process was killed, and holds its extents. */
+/* An existing row was written before the process was killed, and holds its extents. */
 static struct err write_portion(struct txn *t, void *arg)
 {
     const struct portion *p = arg;
@@ -159,7 +159,7 @@ static struct err copy_all(const struct migrate *m, struct migrate_state *state)
 
 /* ---- the whole ---- */
 
-/* A destination without a migration of its own must have no row at all. */
+/* A destination without an unfinished migration must be empty. */
 static struct err begin(struct migrate *m, struct migrate_state *state)
 {
     struct page page;

@@ -19,11 +19,11 @@
 #define MIGRATE_PARTITION STR("migrate")
 
 typedef void migrate_named(void *sink, const struct extent *x);
-/* Which extents a row names, in the order in which they stand in its value; false when the row
- * cannot be read. */
+/* Reports the extents that a row names, in the order of its value; false if the row cannot be
+ * decoded. */
 typedef bool migrate_refs(struct str partition, struct str key, struct str value,
                           migrate_named *named, void *sink);
-/* How far it is: what is being done, how many bytes of it are done, and how many there are. */
+/* Progress: the current task, the bytes done, and the total. */
 typedef void migrate_progress(void *arg, const char *doing, uint64_t done, uint64_t of);
 
 struct migrate {
@@ -34,7 +34,7 @@ struct migrate {
     migrate_progress *progress; /* or NULL */
     void *arg;
     size_t page_rows; /* 0: the default; tests make pages small */
-    /* Filled in: what the whole store has, also when a part was copied before. */
+    /* Filled in: totals of the whole store, including what an earlier run copied. */
     uint64_t rows, extents, bytes;
     bool resumed;
 };
@@ -43,7 +43,7 @@ struct migrate {
  * empty, is that of another migration, or differs from the source at the end. */
 struct err migrate_run(struct migrate *m);
 
-/* Whether a migration into the store has begun and not ended: then it must not be served. */
+/* Returns true if a migration into the store has not ended: then it must not be served. */
 struct err migrate_unfinished(struct engine *e, bool *unfinished);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a store row by row, a page at a time: each page is a view of its own, because an engine
+/* Reads a store row by row, one page at a time: each page is a separate view, because an engine
  * across a network keeps no state for long. */
 #include <stdlib.h>
 
@@ -89,7 +89,7 @@ static struct err read_values(struct reading *r, struct cursor *c)
     return OK;
 }
 
-/* Gives back the rows from `count` on, which a later page has. */
+/* Removes the rows from `count` on, which belong to a later page. */
 static void page_cut(struct page *p, size_t count)
 {
     for (size_t i = count; i < p->count; i++)
@@ -141,7 +141,7 @@ static struct err read_page(struct txn *t, void *arg)
 struct err page_read(struct page *p, const struct migrate *m, struct engine *e,
                      struct str partition, struct str key)
 {
-    /* Where it begins may lie in the page that is about to be overwritten. */
+    /* Its start may be in the page that is about to be overwritten. */
     struct buf place = buf_heap();
     struct reading r = {.page = p, .migrate = m};
     buf_put(&place, partition);

@@ -28,7 +28,7 @@ static void compare_named(void *sink, const struct extent *x)
     n->seen++;
 }
 
-/* How many names of the value are the new ones, from the first on. */
+/* Returns how many names of the value are new ones, from the first on. */
 static size_t names_right(const struct migrate *m, const struct page_row *row, struct str value,
                           const struct extent *wanted)
 {

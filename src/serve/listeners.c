@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the server is reached: the services, Data Lake, the admin listener and SMB; and what they
- * start with. */
+/* The listeners: services, Data Lake, admin listener and SMB; and how they start. */
 #include "serve/server.h"
 
 #include <errno.h>
@@ -25,7 +24,7 @@ enum {
     ADMIN_CONNECTIONS_MAX = 256,
 };
 
-/* What came of an attempt to listen; *port is 0 when it is done without. */
+/* The result of an attempt to listen; *port is 0 if the listener is skipped. */
 static int listened(const char *name, const char *host, uint64_t wanted, struct err error,
                     uint16_t *port)
 {
@@ -78,7 +77,7 @@ int serve_start_listeners(struct server *s)
     return status;
 }
 
-/* Data Lake Storage, on a port of its own beside the blob service's, which serves it too. */
+/* Data Lake Storage, on its own port besides the blob service's, which serves it too. */
 int serve_start_dfs_listener(struct server *s)
 {
     const struct config *c = s->config;
@@ -124,7 +123,7 @@ static void *seed_at_start(void *arg)
     return NULL;
 }
 
-/* By requests to our own ports, while the loops run; until it is done the server is not ready. */
+/* Sends requests to our own ports while the loops run; the server is not ready before that ends. */
 int serve_start_seeding(struct server *s)
 {
     s->seed.host = host_is_loopback(s->config->host[0]) ? s->config->host[0] : "127.0.0.1";
@@ -137,7 +136,7 @@ int serve_start_seeding(struct server *s)
     return s->seeding ? 0 : complain("--seed", "a thread cannot be made");
 }
 
-/* Before the listeners, whose ports it answers on below /_lazuli/. */
+/* Before the listeners, on whose ports it answers below /_lazuli/. */
 int serve_start_admin(struct server *s, const char *version)
 {
     const struct config *c = s->config;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the listeners stand on: clock, engine, accounts, threads, the REST front end, background
+/* The parts below the listeners: clock, engine, accounts, threads, the REST front end, background
  * work. */
 #include "serve/server.h"
 
@@ -58,7 +58,7 @@ int serve_start_clock(struct server *s)
     return 0;
 }
 
-/* A store that a migration has not filled yet is not served: what it lacks would seem deleted. */
+/* A store that a migration is still filling is not served: missing objects would look deleted. */
 static int refuse_unfinished(struct server *s)
 {
     bool unfinished = false;
@@ -84,7 +84,7 @@ static int open_cluster(struct server *s)
     return err_is(error) ? complain("--engine cluster", text) : refuse_unfinished(s);
 }
 
-/* States that test control has saved go on recording without it, so that they stay whole. */
+/* Saved states of test control continue to record even without it, so that they stay complete. */
 static int start_recording(struct server *s)
 {
     struct err error = saved_open(&s->store, jobs_row_extents, s->config->test_control, &s->saved);
@@ -159,7 +159,7 @@ static void tell_endpoints(void *server, struct buf *out)
     }
 }
 
-/* In the data folder; without one there is nobody to be asked for. */
+/* In the data folder; without one there is no control socket. */
 int serve_start_control(struct server *s)
 {
     bool cluster = s->config->engine == CONFIG_ENGINE_CLUSTER;
@@ -180,7 +180,7 @@ int serve_start_oauth(struct server *s)
     return err_is(error) ? complain(s->config->oauth, error.detail) : 0;
 }
 
-/* Those that this process may use, which may be fewer than there are. */
+/* The processors that this process may use, maybe fewer than exist. */
 static size_t count_cores(void)
 {
     cpu_set_t set;
@@ -213,7 +213,7 @@ static void flush_log(struct loop_timer *timer)
     loop_timer_set(s->loops[0], timer, LOG_FLUSH_MS);
 }
 
-/* What copies from other servers need: which may be reached, and threads that may wait for them. */
+/* For copies from other servers: the reachable addresses, and threads that may block. */
 int serve_start_copies(struct server *s)
 {
     struct reach reach;
@@ -274,7 +274,7 @@ void serve_start_rest(struct server *s, const char *server_name)
     loop_timer_set(s->loops[0], &s->log_timer, LOG_FLUSH_MS);
 }
 
-/* The log has said already what is wrong with the files. */
+/* The log already has the reason. */
 int serve_start_tls(struct server *s)
 {
     const struct config *c = s->config;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server as a whole: its parts, in the order in which they are started. serve.c starts, runs
- * and ends them. */
+/* The whole server: its parts, in the order in which they start. serve.c starts, runs and stops
+ * them. */
 #ifndef SERVE_SERVER_H
 #define SERVE_SERVER_H
 

@@ -167,8 +167,8 @@ static void dense_span(struct arena *a, struct item_content *content)
     content->span_count = 1;
 }
 
-/* The states of a blob are not made in the order of reading, and a pipe cannot be read twice: what
- * comes through one is kept in a file without a name, as long as the item is made. */
+/* The states of a blob are not created in the order of the archive, and a pipe cannot be read
+ * twice: content from a pipe goes to an unnamed file while the item is created. */
 static struct err keep_content(struct archive_reader *r, struct tar_entry *e)
 {
     enum { COPY_BYTES = 64 << 10 };
@@ -232,7 +232,7 @@ static struct err take_contents(struct archive_reader *r, struct arena *a, const
     return OK;
 }
 
-/* What the file has of the last entry may be less than its header says. */
+/* The file may have less of the last entry than its header says. */
 static bool is_cut_off(struct archive_reader *r)
 {
     char last;

@@ -11,22 +11,22 @@
 #define ARCHIVE_HEADER "{\"format\":1}\n"
 
 struct err archive_put_header(struct tar_writer *w, struct arena *a);
-/* Writes the item; its contents are read piece by piece into `piece`, of ITEM_PIECE_BYTES. What the
- * item's reader answers ends it: the archive is then to be cut off where the item began. */
+/* Writes the item; reads its contents piece by piece into `piece`, of ITEM_PIECE_BYTES. An error of
+ * the item's reader ends it: then truncate the archive to where the item began. */
 struct err archive_put_item(struct tar_writer *w, struct arena *a, const struct item *item,
                             char *piece, uint64_t *bytes);
 
 struct archive_reader {
     struct tar_reader tar;
-    uint64_t whole; /* where the last whole item ends */
+    uint64_t whole; /* the end of the last complete item */
     int spool;      /* contents of one item, where the archive comes from a pipe; -1: none yet */
 };
 
 /* ERR_INVALID_INPUT when it is no archive of ours. */
 struct err archive_open(struct archive_reader *r, int fd, struct arena *a);
 void archive_close(struct archive_reader *r);
-/* The next item, in the arena. *found is false at the end, and *whole says whether the archive ends
- * there as it should; an item that is cut off is not found. */
+/* Reads the next item into the arena. *found is false at the end; *whole is true if the archive
+ * ends properly. A truncated item is not found. */
 struct err archive_next(struct archive_reader *r, struct arena *a, struct item *out, bool *found,
                         bool *whole);
 

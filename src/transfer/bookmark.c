@@ -22,8 +22,8 @@ size_t bookmark_read(const struct bookmark *s, char *out, size_t size)
     return n > 0 ? (size_t)n : 0;
 }
 
-/* In place of the old one at once, so that a reader finds one or the other. Without it a transfer
- * begins anew, so an error here is none of it. */
+/* Replaces the old file atomically. Without the file a transfer starts again, so an error here is
+ * ignored. */
 static void write_now(struct bookmark *s)
 {
     char fresh[sizeof s->path + 1];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small file that says how far a transfer is. It is written now and then: what was done since is
- * done again, which changes nothing. */
+/* A small file with the progress of a transfer. It is written now and then: later work is repeated,
+ * which changes nothing. */
 #ifndef TRANSFER_BOOKMARK_H
 #define TRANSFER_BOOKMARK_H
 
@@ -18,7 +18,7 @@ struct bookmark {
 
 /* NULL: nothing is kept. */
 void bookmark_open(struct bookmark *s, const char *path);
-/* What an earlier run has left; its length, 0 when there is none. */
+/* Reads what an earlier run left; returns its length, 0 if there is none. */
 size_t bookmark_read(const struct bookmark *s, char *out, size_t size);
 void bookmark_set(struct bookmark *s, struct str text);
 /* Writes what was set last. */

@@ -33,8 +33,8 @@ struct crew {
     unsigned count;
     pthread_mutex_t lock;
     pthread_cond_t work, space;
-    struct job *first, *last; /* all that is not done without a gap, by number */
-    struct job *next;         /* the first that nobody has taken */
+    struct job *first, *last; /* work that is not complete up to here, by number */
+    struct job *next;         /* the first that no thread has taken */
     unsigned waiting, busy;
     bool ending;
     struct err fatal;
@@ -43,9 +43,8 @@ struct crew {
 
 /* ---- one piece of work ---- */
 
-/* Files and blobs are independent of each other, and so are parts of tables. A directory's times
- * come behind its files, messages have an order, and all else has to be there before what is in it.
- */
+/* Files and blobs are independent, and so are parts of tables. A directory's times come after its
+ * files, messages have an order, and containers must exist before their contents. */
 static bool is_alone(enum item_kind kind)
 {
     return kind != ITEM_BLOB && kind != ITEM_FILE && kind != ITEM_ENTITIES;

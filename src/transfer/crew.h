@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that move items. One thread hands out work in order; what comes behind a piece of work
- * that is to be alone waits for it, and it for all before it. How far everything is done without a
- * gap is known at any time, so a transfer that is cut off goes on from there. */
+/* Threads that move items. One thread hands out work in order. Exclusive work waits for all work
+ * before it, and later work waits for it. The progress without gaps is known at any time, so an
+ * interrupted transfer continues from there. */
 #ifndef TRANSFER_CREW_H
 #define TRANSFER_CREW_H
 
@@ -27,7 +27,7 @@ struct crew_options {
     unsigned threads;
     /* A failure that concerns one item: "blob a/b: why". Called by one thread at a time. */
     void (*failed)(void *arg, struct str line);
-    /* All before and including this place is done. The same. */
+    /* All work up to and including this place is done. On the same thread. */
     void (*reached)(void *arg, const struct place *place, uint64_t number);
     void *arg;
 };

@@ -30,7 +30,7 @@ struct exporting {
 
 /* ---- one item ---- */
 
-/* Takes back what was written of an item that could not be read to its end. */
+/* Removes what was written of an item that could not be read to its end. */
 static struct err cut(struct exporting *x, uint64_t offset)
 {
     if (x->tar.offset == offset)
@@ -102,7 +102,7 @@ static struct err put_entry(void *arg, const struct entry *entry)
 
 /* ---- going on ---- */
 
-/* Finds the last whole item that an earlier run has written. */
+/* Finds the last complete item that an earlier run wrote. */
 static struct err find_end(struct exporting *x, int fd)
 {
     struct archive_reader r;
@@ -126,7 +126,7 @@ static struct err find_end(struct exporting *x, int fd)
         x->resuming = true;
         x->t->counts.resumed++;
     }
-    /* Whatever follows the last whole item, garbage too, is written anew. */
+    /* Everything after the last complete item is overwritten. */
     uint64_t end = r.whole;
     archive_close(&r);
     arena_release(&a);

@@ -174,7 +174,7 @@ static struct err import_items(struct importing *m, uint64_t skip)
     return error;
 }
 
-/* How many items an earlier run has made, of this archive. */
+/* How many items of this archive an earlier run has created. */
 static uint64_t already_done(struct importing *m)
 {
     struct arena a;

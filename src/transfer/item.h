@@ -32,7 +32,7 @@ enum item_kind {
 /* "container", … as the JSON has it. */
 extern const char *const ITEM_KIND_NAMES[ITEM_KINDS];
 
-/* Bytes that are there, of a content that has holes. */
+/* A range of existing bytes, in a content with holes. */
 struct item_span {
     uint64_t offset, length;
 };
@@ -63,7 +63,7 @@ struct item {
 
 /* ---- where an item is ---- */
 
-/* The place of an item in the order of a walk: what a walk that was cut off goes on behind. */
+/* The position of an item in a walk: an interrupted walk continues after it. */
 struct place {
     enum item_kind kind;
     struct str container; /* of any service */
@@ -84,7 +84,7 @@ struct str item_label(struct arena *a, struct str account, const char *service,
 
 /* ---- JSON ---- */
 
-/* Nothing for an absent text. */
+/* Writes nothing for an absent text. */
 void item_put_text(struct json_writer *w, const char *name, struct str text);
 void item_put_u64(struct json_writer *w, const char *name, uint64_t value);
 

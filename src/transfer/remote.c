@@ -414,7 +414,7 @@ static struct err ask_once(struct session *s, struct arena *a, struct remote_cal
     return OK;
 }
 
-/* What another try may mend: the server is busy or starting, or the connection broke. */
+/* Errors worth a retry: the server is busy or starting, or the connection broke. */
 static bool is_passing(struct err error, const struct remote_call *c)
 {
     if (err_is(error))
@@ -459,7 +459,7 @@ struct err session_ask(struct session *s, struct arena *a, struct remote_call *c
     }
     for (c->tries = 1;; c->tries++) {
         struct err error = ask_once(s, a, c);
-        /* What a body's source says is no fault of this server. */
+        /* An error of the body's source is not the server's. */
         if (error.detail != NULL || error.code == ERR_CONDITION_NOT_MET ||
             error.code == ERR_BLOB_NOT_FOUND || error.code == ERR_MD5_MISMATCH)
             return error;

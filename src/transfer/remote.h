@@ -51,7 +51,7 @@ struct session {
                                  but blob and dfs of the cloud do */
     char text[REMOTE_TEXT_BYTES]; /* of the last error */
     int refused;                  /* the status of the last answer that was refused */
-    bool lazuli;                  /* the server has said that it is this program */
+    bool lazuli;                  /* the server identified itself as this program */
 };
 void session_init(struct session *s, struct remote *remote);
 void session_end(struct session *s);
@@ -74,7 +74,7 @@ struct remote_call {
     uint64_t body_bytes;
     http_client_source *source;
     void *source_arg;
-    unsigned tries_max; /* 0: REMOTE_TRIES_MAX. 1 for what must not happen twice */
+    unsigned tries_max; /* 0: REMOTE_TRIES_MAX; 1 for requests that must not be repeated */
     /* The answer: */
     struct http_answer answer;
     struct str body; /* in the arena */
@@ -85,16 +85,16 @@ struct remote_call {
 struct remote_call remote_call_of(enum remote_service service, const char *method,
                                   struct str container, struct str object);
 void remote_query(struct remote_call *c, const char *name, struct str value);
-/* Nothing for an absent value. */
+/* Does nothing for an absent value. */
 void remote_header(struct remote_call *c, const char *name, struct str value);
 void remote_header_u64(struct remote_call *c, struct arena *a, const char *name, uint64_t value);
 /* A body that is in memory, with its MD5. */
 void remote_body(struct remote_call *c, struct arena *a, struct str body);
 
-/* Asks, again after a while when the connection or the server fails, and reads the whole answer.
- * OK for any answer that the server meant: see answer.status. ERR_IO. */
+/* Sends the request, with retries after failures of the connection or the server, and reads the
+ * whole answer. OK for any deliberate answer: see answer.status. ERR_IO. */
 struct err session_ask(struct session *s, struct arena *a, struct remote_call *c);
-/* The same, and anything but a 2xx is ERR_INVALID_INPUT, with what the server said as detail. */
+/* The same, but anything except 2xx is ERR_INVALID_INPUT, with the server's message as detail. */
 struct err session_expect(struct session *s, struct arena *a, struct remote_call *c);
 /* The error for an answer that was not expected. */
 struct err session_refused(struct session *s, const struct remote_call *c);

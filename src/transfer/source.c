@@ -126,8 +126,8 @@ static struct err walk_all(struct walk *w)
     return OK;
 }
 
-/* When the last item is nowhere any more, everything is walked again: what is there is replaced by
- * the same. */
+/* If the last item no longer exists, the whole account is walked again: objects are replaced by
+ * equal ones. */
 struct err source_walk(struct walk *w)
 {
     TRY(see_account(w));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A server as the source of items. A walk lists what there is, in the server's order, and names
- * each thing as an entry; describing an entry, which takes requests of its own, makes an item of
- * it. So one thread can walk and many describe. */
+/* A server as the source of items. A walk lists the account in the server's order and names each
+ * object as an entry. Describing an entry, which takes further requests, makes an item of it. So
+ * one thread walks and many describe. */
 #ifndef TRANSFER_SOURCE_H
 #define TRANSFER_SOURCE_H
 
@@ -25,13 +25,13 @@ struct entry {
     struct place place;
     struct entry_head *heads; /* of a blob, oldest first */
     size_t head_count;
-    struct str json; /* of what the listing itself has told: messages, entities */
+    struct str json; /* of the listing itself: messages, entities */
     uint64_t before; /* messages in the parts before this one */
     bool hierarchical;
     const struct label_heads *labels; /* of the blob's name */
 };
 
-/* What of an account is wanted: "blob", "blob/pictures", "table", …; all when there are none. */
+/* The selected parts of an account: "blob", "blob/pictures", "table", …; empty: everything. */
 struct selection {
     struct str parts[SELECTION_MAX];
     size_t count;
@@ -52,18 +52,18 @@ struct walk {
     uint64_t listed; /* entries seen so far */
 };
 
-/* All that is wanted of the account, and what ends it: an error of the visitor's, or of the server.
- */
+/* Walks the selected parts of the account. Returns the first error, of the visitor or of the
+ * server. */
 struct err source_walk(struct walk *w);
 
-/* ERR_BLOB_NOT_FOUND when it has gone meanwhile, ERR_CONDITION_NOT_MET when it has changed. */
+/* ERR_BLOB_NOT_FOUND if it was deleted meanwhile, ERR_CONDITION_NOT_MET if it changed. */
 struct err source_describe(struct session *s, struct arena *a, const struct entry *entry,
                            struct item *out);
 
 /* ---- inside ---- */
 
 struct err walk_give(struct walk *w, const struct entry *entry);
-/* True when an earlier walk has done with what is called so at this level of its last place. */
+/* Returns true if an earlier walk has completed this name at this level of its last place. */
 bool walk_is_done(struct walk *w, enum item_kind kind, struct str container, struct str name);
 struct err walk_blobs(struct walk *w);
 struct err walk_queues(struct walk *w);
@@ -101,7 +101,7 @@ struct err item_ask_policies(struct json_writer *w, struct session *s, struct ar
 /* Reads a range of an object that `call` names, whole and by its MD5. */
 struct err read_range(struct session *s, struct arena *a, struct remote_call *call, uint64_t offset,
                       size_t n, char *into);
-/* The bytes that are there, by the XML of a list of ranges. */
+/* Parses the existing ranges from the XML of a list of ranges. */
 struct err read_spans(struct session *s, struct arena *a, struct remote_call *call,
                       struct item_content *out);
 /* 404 is ERR_BLOB_NOT_FOUND, 412 is ERR_CONDITION_NOT_MET, and others are refused. */

@@ -27,7 +27,8 @@ static struct str time_of(const struct entry_head *h)
     return str_given(h->snapshot) ? h->snapshot : h->version;
 }
 
-/* By time; where two have the same, the snapshot was taken of what the version then replaced. */
+/* By time; of equal ones the snapshot comes first: it was taken of the state that the version
+ * replaced. */
 static int by_time(const void *left, const void *right)
 {
     const struct entry_head *a = left;
@@ -53,7 +54,7 @@ static struct err give_blob(struct gathering *g)
     return error;
 }
 
-/* Names come in order, so those that are heads of this one come right before it. */
+/* Names come in order, so those that are prefixes of this one come right before it. */
 static void begin_blob(struct gathering *g, struct str name)
 {
     struct str before = g->name;
@@ -240,7 +241,8 @@ static void put_properties(struct json_writer *w, const struct remote_call *c, b
     }
     if (!str_ieq(remote_answer(c, "x-ms-access-tier-inferred"), STR("true")))
         item_put_text(w, "tier", remote_answer(c, "x-ms-access-tier"));
-    /* In a hierarchical account the server adds the mark of folders; else it is as any other. */
+    /* In a hierarchical account the server adds the folder marker; elsewhere it is ordinary
+     * metadata. */
     item_put_metadata_but(w, c, folder ? STR("hdi_isfolder") : STR_NONE);
 }
 
@@ -264,7 +266,7 @@ static struct err put_tags(struct json_writer *w, struct arena *a, const struct 
     return OK;
 }
 
-/* The blocks keep their ids and bounds: who appends to the blob names them again. */
+/* Blocks keep their ids and bounds: a later append refers to them. */
 static struct err put_blocks(struct json_writer *w, struct arena *a, const struct blob_reader *r,
                              size_t i)
 {

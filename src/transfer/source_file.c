@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* File shares. A directory comes behind what is in it: making a file changes the times of its
+/* File shares. A directory comes after its contents: creating a file changes the times of its
  * directory, so those are set last. */
 #include "core/uri.h"
 #include "transfer/source.h"
@@ -64,7 +64,7 @@ static struct err list_page(const struct level *l, struct arena *a, struct buf *
     return OK;
 }
 
-/* As deep as the service allows directories to be. */
+/* The service's limit for the depth of directories. */
 // NOLINTNEXTLINE(misc-no-recursion)
 static struct err walk_directory(const struct level *l)
 {

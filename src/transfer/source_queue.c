@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queues. No request of the queue service shows all messages: Peek Messages gives the first 32 that
- * are visible. This program has a listing of its own, which is asked for when the server says that
- * it is this program; of another server's queue the first 32 messages are taken. */
+/* Queues. No request of the queue service lists all messages: Peek Messages returns the first 32
+ * visible ones. This program has its own listing, used if the server identifies itself as this
+ * program; of another server's queue the first 32 messages are taken. */
 #include "core/clock.h"
 #include "core/time.h"
 #include "core/xml.h"
 #include "transfer/part.h"
 
-/* Messages that never expire are told as the end of the year 9999. */
+/* The expiry of messages that never expire: the end of the year 9999. */
 #define NEVER_FROM (253370764800LL * TICKS_PER_SECOND)
 
 static struct err take_message(struct part *p, const struct xml_node *node)

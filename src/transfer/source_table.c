@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables and their entities, as the OData JSON that the table service speaks: with types where the
- * JSON alone does not tell them, and without what every server makes anew (ETag, Timestamp). */
+/* Tables and their entities in the table service's OData JSON: with types where JSON alone does not
+ * show them, without values that every server generates (ETag, Timestamp). */
 #include "import/document.h"
 #include "transfer/part.h"
 

@@ -112,13 +112,13 @@ static struct str u64_text(struct arena *a, uint64_t value)
     return arena_printf(a, "%llu", (unsigned long long)value);
 }
 
-/* "2\n0\n512\n4096\n512\n", filled up to whole blocks. */
+/* "2\n0\n512\n4096\n512\n", padded to whole blocks. */
 static struct str sparse_map(struct arena *a, const struct item_content *entry)
 {
     struct buf map = buf_in(a);
     const struct item_span *last =
         entry->span_count > 0 ? &entry->spans[entry->span_count - 1] : NULL;
-    /* A hole at the end is told by an empty span behind it. */
+    /* A hole at the end is encoded as an empty span after it. */
     bool open_end = last == NULL || last->offset + last->length < entry->size;
     buf_printf(&map, "%zu\n", entry->span_count + open_end);
     for (size_t i = 0; i < entry->span_count; i++)
@@ -249,7 +249,7 @@ static struct err no_archive(void)
     return err_detail(ERR_INVALID_INPUT, "is no archive of this program, or is damaged");
 }
 
-/* What extended headers say of the next entry. */
+/* The values of extended headers for the next entry. */
 struct pax {
     struct str path, sparse_name, real_size, size;
     bool sparse;

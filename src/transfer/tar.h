@@ -34,7 +34,7 @@ struct tar_reader {
 
 struct tar_entry {
     struct item_content content; /* in the arena */
-    uint64_t data;               /* where its bytes begin: behind the map of one that is sparse */
+    uint64_t data;               /* where its bytes begin: after the map of a sparse one */
 };
 
 void tar_reader_init(struct tar_reader *r, int fd);

@@ -99,7 +99,7 @@ static struct err next_piece(void *arg, uint64_t offset, uint64_t bytes_max, str
     return OK;
 }
 
-/* A server that says what it got has it compared with what was sent. */
+/* Compares with what the server says it received, if it says so. */
 static struct err compare(struct body *b, const struct remote_call *c)
 {
     unsigned char sum[MD5_BYTES];
@@ -140,7 +140,7 @@ struct err put_content(struct target_work *w, struct remote_call *c, size_t cont
 
 /* ---- accounts, containers, queues, tables ---- */
 
-/* Who makes accounts is the operator; see archive.c. */
+/* Only the operator creates accounts; see archive.c. */
 static struct err put_account(struct target_work *w)
 {
     (void)w;
@@ -273,7 +273,7 @@ static int64_t seconds_of(struct str text)
     return str_given(text) && time_parse_http(text, &ticks) ? ticks / TICKS_PER_SECOND : 0;
 }
 
-/* Messages that the queue has: those that an earlier try has put need not be put again. */
+/* The messages in the queue: those of an earlier attempt are not put again. */
 static struct err count_messages(struct target_work *w, struct str queue, uint64_t *out)
 {
     struct remote_call c = remote_call_of(REMOTE_QUEUE, "GET", queue, STR_NONE);
@@ -298,8 +298,8 @@ struct message_times {
     int64_t expires, visible; /* 0: never, at once */
 };
 
-/* A life is told in whole seconds from when the server gets the message. When a second has passed
- * on the way, the message is taken back and put again. *again is true then. */
+/* A time to live counts whole seconds from when the server receives the message. If a second passes
+ * on the way, the message is deleted and put again; *again is true then. */
 static struct err put_message(struct target_work *w, struct arena *a, struct str queue,
                               const struct node *message, bool *again)
 {

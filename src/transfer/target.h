@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A server as the target of items. What is there by the same name is replaced, so that an item can
- * be made again after it was cut off in the middle; what the source does not have stays. */
+/* A server as the target of items. Existing objects of the same name are replaced, so that an
+ * interrupted item can be created again; objects that the source does not have stay. */
 #ifndef TRANSFER_TARGET_H
 #define TRANSFER_TARGET_H
 
@@ -45,7 +45,7 @@ void put_metadata(struct remote_call *c, struct arena *a, const struct node *own
 struct err put_policies(struct target_work *w, struct remote_call *c);
 /* Asks; a status of `also` is fine as well. */
 struct err expect_or(struct target_work *w, struct remote_call *c, int also);
-/* The request's body: bytes of a content, compared with what the server says it got. */
+/* The request's body: bytes of a content, compared with what the server says it received. */
 struct err put_content(struct target_work *w, struct remote_call *c, size_t content,
                        uint64_t offset, uint64_t length);
 

@@ -173,8 +173,8 @@ static struct err put_pages(struct chain *c, size_t i)
     return OK;
 }
 
-/* The part of an append blob from `from` on, at whose end it is. A try that was not the first may
- * find that the one before has come through: then the blob is longer by just these bytes. */
+/* Appends the content from `from` on. A retry may find that the attempt before succeeded: then the
+ * blob is longer by exactly these bytes. */
 static struct err append_from(struct chain *c, size_t i, uint64_t from)
 {
     uint64_t size = c->w->item->contents[i].size;
@@ -208,7 +208,7 @@ static struct err put_empty(struct chain *c, const struct node *state, size_t i,
     return OK;
 }
 
-/* Writes the state over what is there. */
+/* Overwrites the blob with the state. */
 static struct err write_state(struct chain *c, const struct node *state, size_t i, struct str *id)
 {
     struct str type = node_text(state, "type");
@@ -238,7 +238,7 @@ static bool same_members(const struct node *a, const struct node *b, const char 
     return true;
 }
 
-/* Whether one is the other but for what can be changed without a new version. */
+/* Returns true if they differ only in what can change without a new version. */
 static bool can_become(const struct node *now, const struct node *wanted)
 {
     static const char *const FIXED[] = {"type", "blocks", "metadata", "encryptionScope", NULL};
@@ -346,7 +346,7 @@ static struct err protect(struct chain *c, const struct node *state, struct str 
         remote_query(&call, "snapshot", snapshot);
         remote_header(&call, "x-ms-immutability-policy-until-date", until);
         remote_header(&call, "x-ms-immutability-policy-mode", node_text(state, "immutableMode"));
-        /* One whose time is over is refused, and protects nothing. */
+        /* An expired policy is refused, and protects nothing. */
         TRY(expect_or(c->w, &call, 400));
     }
     if (!str_given(node_text(state, "legalHold")))
@@ -385,7 +385,7 @@ static struct err finish_state(struct chain *c, const struct node *state)
 
 /* ---- one state after the other ---- */
 
-/* What the blob is now becomes a version that the source does not have, unless it is one. */
+/* The current state becomes a version that the source does not have, unless it is one. */
 static void note_surplus(struct chain *c)
 {
     if (str_given(c->shown_version) && c->surplus_count < 2 * c->count)
@@ -393,7 +393,7 @@ static void note_surplus(struct chain *c)
     c->shown_version = STR_NONE;
 }
 
-/* Makes the blob be what the state says, as a version of its own if `own`. */
+/* Makes the blob equal to the state, as a separate version if `own`. */
 static struct err show(struct chain *c, const struct node *state, size_t i, bool own)
 {
     struct str id = STR_NONE;
@@ -416,7 +416,8 @@ static struct err take_snapshot(struct chain *c, const struct node *state, bool 
 {
     struct remote_call call = blob_call(c, "PUT");
     remote_query(&call, "comp", STR("snapshot"));
-    call.tries_max = 1; /* another would make another: the whole item is made again instead */
+    call.tries_max =
+        1; /* a retry would create another version: the whole item is created again instead */
     TRY(session_expect(c->w->session, c->w->arena, &call));
     if (!is_version)
         note_surplus(c);
@@ -504,7 +505,7 @@ static struct err delete_one(struct chain *c, struct str version)
     return expect_or(c->w, &call, 404);
 }
 
-/* All but the one that the blob is now, if there is one. */
+/* All except the current one, if there is one. */
 static struct err delete_versions(struct chain *c)
 {
     struct remote_call list = remote_call_of(REMOTE_BLOB, "GET", c->container, STR_NONE);
@@ -527,7 +528,7 @@ static struct err delete_versions(struct chain *c)
     return OK;
 }
 
-/* Takes away what is there by the name, with its snapshots and versions. */
+/* Deletes the blob of that name, with its snapshots and versions. */
 static struct err wipe(struct chain *c)
 {
     struct remote_call call = blob_call(c, "DELETE");
@@ -584,7 +585,7 @@ struct err put_blob(struct target_work *w)
         TRY(wipe(&c));
     w->session->refused = 0;
     struct err error = make_states(&c, states);
-    /* What is there may be of another type or have a present that is kept from being replaced. */
+    /* The existing blob may have another type or be protected from being replaced. */
     if (err_is(error) && simple && error.code == ERR_INVALID_INPUT && w->session->refused == 409) {
         c.shown_version = STR_NONE;
         TRY(wipe(&c));

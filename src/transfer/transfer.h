@@ -16,8 +16,8 @@ struct transfer_counts {
 struct transfer {
     struct selection selection;
     unsigned threads;
-    /* As engine_progress: items or bytes done so far, and of how many. NULL: nobody looks, and what
-     * is to be done is not counted first. */
+    /* As engine_progress: items or bytes done, and the total. NULL: no progress is reported, and
+     * nothing is counted in advance. */
     void (*progress)(void *arg, const char *doing, uint64_t done, uint64_t of);
     /* A line about one item that could not be moved. */
     void (*failed)(void *arg, struct str line);
@@ -32,14 +32,14 @@ struct transfer {
 struct err transfer_export(struct transfer *t, struct remote *const *accounts, size_t count,
                            const char *path);
 
-/* Gives the account of an archive as a server has it, making it when it may. */
+/* Finds the server's account for an account of an archive, creating it if allowed. */
 typedef struct err transfer_account(void *arg, struct str name, bool hierarchical,
                                     struct remote **out);
 /* `target`: the one server that it goes to; NULL when `of` tells its store from others. */
 struct err transfer_import(struct transfer *t, const char *path, struct remote *target,
                            transfer_account *account, void *account_arg);
 
-/* How far it is stands in the file `state` as long as it is not done. */
+/* The file `state` has the progress until the transfer is done. */
 struct err transfer_copy(struct transfer *t, struct remote *from, struct remote *to,
                          const char *state);
 

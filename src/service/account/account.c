@@ -147,7 +147,7 @@ void account_put(struct account *account)
     free(account);
 }
 
-/* The first place whose name is not before this one. */
+/* Returns the first index whose name is not less. */
 static size_t place_of(const struct accounts *set, struct str name)
 {
     size_t low = 0, high = set->count;

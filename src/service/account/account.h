@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The accounts that this server serves, with their two keys each. Read by every request from every
- * loop, changed now and then by an operator. An account is never changed once it is in the set: a
- * change puts another in its place, and whoever holds the old one lets it go when done. */
+/* The accounts that this server serves, with two keys each. Every request on every loop reads them;
+ * an operator changes them rarely. An account in the set is immutable: a change replaces it, and
+ * holders of the old one release it when done. */
 #ifndef SERVICE_ACCOUNT_ACCOUNT_H
 #define SERVICE_ACCOUNT_ACCOUNT_H
 
@@ -38,7 +38,7 @@ struct account {
 struct accounts;
 
 struct accounts *accounts_new(void);
-/* Nobody may hold an account any more. */
+/* All references must have been released. */
 void accounts_free(struct accounts *set);
 /* Adds or replaces. Keys are base64; key2 may be absent. ERR_INVALID_INPUT when the name or a key
  * is not well-formed or there are ACCOUNTS_MAX already. */
@@ -49,7 +49,7 @@ struct err accounts_make_hierarchical(struct accounts *set, struct str name);
 bool accounts_is_hierarchical(struct accounts *set, struct str name);
 /* ERR_RESOURCE_NOT_FOUND. */
 struct err accounts_remove(struct accounts *set, struct str name);
-/* Which account of a list is not well-formed. */
+/* The index of the malformed account of a list. */
 struct accounts_fault {
     unsigned part;   /* counted from 1 */
     struct str name; /* absent when it is the name that is wrong: it may be a key */
@@ -64,18 +64,18 @@ struct account *accounts_get(struct accounts *set, struct str name);
 /* NULL is let pass. */
 void account_put(struct account *account);
 
-/* How often the set was changed: as long as this is the same, so are all accounts and keys. Costs
- * no lock. */
+/* Counts the changes of the set: while it is the same, so are all accounts and keys. Takes no lock.
+ */
 uint64_t accounts_changes(const struct accounts *set);
 
-/* Which key somebody has proved to have, for those who let a proof count for longer than a request:
- * a digest, from which the key cannot be found. */
+/* Identifies a key that a client has proved to have, for proofs that outlive a request: a digest,
+ * from which the key cannot be derived. */
 enum { ACCOUNT_PROOF_BYTES = 32 };
 struct account_proof {
     unsigned char digest[ACCOUNT_PROOF_BYTES];
 };
 struct account_proof account_proof_of(const struct account *account, unsigned key);
-/* Whether the account is still there, and the key still one of its two. */
+/* Returns true if the account still exists and still has the key. */
 bool accounts_stands(struct accounts *set, struct str name, const struct account_proof *proof);
 
 /* Called after every change of the set, on the thread that made it. */

@@ -289,7 +289,7 @@ static struct err stop_serving(struct registry *registry, struct str name)
     return error.code == ERR_RESOURCE_NOT_FOUND ? OK : error;
 }
 
-/* Whether the account is served just so: then this server has made the change itself. */
+/* Returns true if the account is served exactly so: then this server made the change itself. */
 static bool is_served(struct registry *registry, const struct row *row)
 {
     struct account *served = accounts_get(registry->accounts, row->name);

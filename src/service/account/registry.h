@@ -17,8 +17,8 @@ struct registry {
     bool refuse_well_known_key;
 };
 
-/* Adds what is stored to the served accounts. *well_known_deleted: an operator took the well-known
- * account away, so it is not to be served by default. */
+/* Adds the stored accounts to the served ones. *well_known_deleted: an operator deleted the
+ * well-known account, so it is not served by default. */
 struct err registry_load(struct registry *registry, bool *well_known_deleted);
 
 /* Keys as accounts_put wants them; an absent key1 means two new random keys. ERR_INVALID_INPUT,

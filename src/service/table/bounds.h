@@ -47,8 +47,8 @@ struct bounds bounds_box(struct arena *a, struct key_box box);
 struct bounds bounds_and(struct arena *a, struct bounds x, struct bounds y);
 struct bounds bounds_or(struct arena *a, struct bounds x, struct bounds y);
 
-/* The first position from `at` on that lies in a box, and which box that is; false when there is
- * none. It borrows from the bounds, from `at` and from scratch, which is written anew. */
+/* Finds the first position from `at` on that lies in a box, and that box; false if there is none.
+ * The result borrows from the bounds, from `at` and from scratch, which is overwritten. */
 bool bounds_next(const struct bounds *b, struct buf *scratch, const struct key_position *at,
                  struct key_position *out, const struct key_box **box);
 

@@ -29,8 +29,8 @@ void entity_etag(int64_t stamp, char out[ENTITY_ETAG_BYTES])
     assert(n + 2 == ENTITY_ETAG_BYTES);
 }
 
-/* What stands between the quotes of a weak ETag, as a stamp; clients may have undone the percent
- * signs. */
+/* Parses the text between the quotes of a weak ETag as a stamp; clients may have decoded the
+ * percent signs. */
 static bool stamp_of(struct str text, int64_t *stamp)
 {
     static const struct str prefix = STR_INIT("datetime'");
@@ -67,7 +67,7 @@ struct err entity_match_parse(struct str text, struct entity_match *out)
 
 /* ---- the changes ---- */
 
-/* One change under way: the entity's row and what is to be done. */
+/* One change in progress: the entity's row and the action. */
 struct change_run {
     struct txn *txn;
     struct entity_change *change;
@@ -87,7 +87,7 @@ static struct err put_record(struct change_run *run)
     return store_record(run, run->change->record, run->change->record_n);
 }
 
-/* What the change has met, for who wants to know. */
+/* The state that the change met, for the inspector. */
 COLD static void tell(const struct change_run *run, enum verdict_check check)
 {
     int64_t stamp = run->old.n < ENTITY_HEAD_BYTES ? 0 : entity_stamp(run->old);

@@ -31,9 +31,9 @@ struct edm_value {
 /* "Edm.String" and its like. */
 struct str edm_type_name(enum edm_type type);
 bool edm_type_named(struct str name, enum edm_type *out);
-/* How many bytes its values have; 0 when they may have any number. */
+/* Returns the size of the type's values; 0 if it varies. */
 size_t edm_type_size(enum edm_type type);
-/* The type is one of the eight and the bytes may be a value of it: what a row says is checked. */
+/* Returns true if the type is one of the eight and the bytes are valid for it: rows are checked. */
 bool edm_valid(struct edm_value v);
 
 /* The values of valid bytes. */

@@ -52,8 +52,8 @@ void entity_begin(struct entity_builder *b, struct arena *a)
     b->record.n += ENTITY_HEAD_BYTES;
 }
 
-/* The value must not be a digit; what is past ASCII is taken as a letter. Punctuation of other
- * scripts passes too, which does no harm: nothing here gives it a meaning. */
+/* The first character must not be a digit; non-ASCII characters count as letters. That admits
+ * punctuation of other scripts, which is harmless here. */
 bool entity_name_valid(struct str name)
 {
     if (name.n == 0 || ascii_digit(name.p[0]))

@@ -38,8 +38,8 @@ struct entity_walk {
 struct err entity_open(struct str record, struct entity_walk *out);
 /* False at the end, or when the row is broken: `bad` is set then. */
 bool entity_next(struct entity_walk *w, struct property *out);
-/* The same without a look at the value, which is then to be checked with edm_valid before it is
- * used: what a filter steps over with. */
+/* The same without checking the value; check it with edm_valid before use. For filters, which skip
+ * most properties. */
 static inline bool entity_step(struct entity_walk *w, struct property *out);
 int64_t entity_stamp(struct str record);
 

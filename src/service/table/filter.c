@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A filter as a program: a list of steps, each a comparison and where to go on when it holds and
- * when it does not. `and`, `or` and `not` are nothing but those ways, so a row costs as many
- * comparisons as it takes to know. */
+/* A filter compiled to a program: a list of steps, each a comparison with two successors, one for
+ * true and one for false. `and`, `or` and `not` only determine the successors, so a row costs as
+ * many comparisons as the result needs. */
 #include "service/table/filter.h"
 
 #include <assert.h>
@@ -59,8 +59,8 @@ static struct err emit_term(struct filter *f, const struct filter_node *node, ui
     return OK;
 }
 
-/* Steps of what comes later are made first, so that the ways to them are known. The tree leans to
- * the left, at most FILTER_TERMS_MAX deep. */
+/* Later steps are compiled first, so that jumps to them are known. The tree is left-deep, at most
+ * FILTER_TERMS_MAX deep. */
 static struct err emit(struct filter *f, const struct filter_node *node, uint16_t if_true,
                        uint16_t if_false, uint16_t *entry)
 {

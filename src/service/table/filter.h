@@ -18,7 +18,7 @@
 #include "service/table/edm.h"
 
 enum {
-    FILTER_TERMS_MAX = 1024,    /* comparisons; documented are 15, so nobody misses more */
+    FILTER_TERMS_MAX = 1024,    /* comparisons; the documented limit is 15 */
     FILTER_DEPTH_MAX = 64,      /* parentheses and nots inside each other */
     FILTER_PROPERTIES_MAX = 32, /* different ones */
 };
@@ -30,7 +30,7 @@ struct filter;
  * comparing two properties. An empty text is a filter that lets all through. */
 struct err filter_compile(struct arena *a, struct str text, struct filter **out);
 
-/* What the filter is asked of; keys in key form. */
+/* The entity to test; keys in key form. */
 struct filter_row {
     struct str pk;
     struct str rk;

@@ -56,7 +56,7 @@ struct filter_tree {
 };
 
 struct err filter_parse(struct arena *a, struct str text, struct filter_tree *out);
-/* Whether a comparison of that outcome (see edm_compare) holds. */
+/* Returns true if a comparison with that outcome (see edm_compare) holds. */
 bool filter_operator_holds(enum filter_operator op, int order);
 
 #endif

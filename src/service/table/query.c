@@ -22,7 +22,7 @@ struct query_run {
     struct str prefix; /* of all the table's partitions */
     char id[TABLE_ID_BYTES];
     struct bounds bounds;
-    const struct key_box *box; /* where the scan stands, if it does in any */
+    const struct key_box *box; /* the current box of the scan, if any */
     struct key_position start; /* in key form */
     struct str end_pk, end_rk; /* the SAS's, in key form */
     struct buf partition;      /* where to go */
@@ -82,7 +82,7 @@ static struct err go_on_from(struct query_run *run, const struct key_position *a
 
 /* ---- looking ---- */
 
-/* Past the end of what the SAS allows. */
+/* Past the end of the SAS's range. */
 static bool past_clip(const struct query_run *run, const struct key_position *at)
 {
     if (!str_given(run->end_pk))

@@ -144,7 +144,7 @@ static struct err remove_rows(struct txn *t, void *arg)
     return error;
 }
 
-/* What these remove need not be durable: the table's own garbage row is, and is removed last. */
+/* These deletions need not be durable: the table's garbage row is, and is removed last. */
 static void submit_all(struct store *store, struct sweep_batch *b, struct sweep_update *updates)
 {
     struct grouped_update *group[SWEEP_PARTITIONS];
@@ -213,7 +213,7 @@ struct err table_sweep(struct store *store, void *context, struct sweep_report *
     struct err error = sweep_batch(store, s, &b, report);
     arena_release(&b.arena);
     report->more = true;
-    /* After an error the search begins anew: the table is found again. */
+    /* After an error the search starts again and finds the table again. */
     if (err_is(error))
         s->found = false;
     return error;

@@ -7,9 +7,9 @@
 #include "service/common/sweeper.h"
 #include "service/table/names.h"
 
-/* How far the sweep of one deleted table has come; all zero: none was found yet. No write can reach
+/* The progress of the sweep of one deleted table; all zero: none was found yet. No write can reach
  * a deleted table, so one pass over its partitions finds all its rows; `reached` keeps the next
- * step from walking over what this one has deleted. */
+ * step from passing over the tombstones of this one. */
 struct table_sweep {
     bool found;
     size_t tables_n, garbage_n, reached_n;

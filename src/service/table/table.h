@@ -34,7 +34,7 @@ struct table_delete {
     struct str name;
     int64_t blocked_ticks; /* how long the name cannot be taken; 0: it is free at once */
 };
-/* The table is gone at once; its entities are removed by the sweeper. ERR_RESOURCE_NOT_FOUND. */
+/* The table disappears at once; the sweeper removes its entities. ERR_RESOURCE_NOT_FOUND. */
 struct err table_delete_table(struct txn *t, void *arg);
 
 /* A page of the account's tables in the order of their names, or one table. */
@@ -70,9 +70,9 @@ struct err table_set_table_acl(struct txn *t, void *arg);
 
 /* ---- one entity: the partition is place_entities ---- */
 
-/* What If-Match says. Weak ETags are compared as a whole, and only ours can be current. */
+/* The value of If-Match. Weak ETags are compared as a whole; only our own can be current. */
 enum entity_match_kind {
-    MATCH_NONE,  /* not sent: for operations that do not take it */
+    MATCH_NONE,  /* not sent: for operations without it */
     MATCH_ANY,   /* *: it must exist */
     MATCH_STAMP, /* it must be that one */
     MATCH_NEVER, /* an ETag that no entity has */
@@ -86,7 +86,7 @@ struct entity_match {
 /* W/"datetime'2024-01-01T00%3A00%3A00.1234567Z'" */
 enum { ENTITY_ETAG_BYTES = 46 };
 void entity_etag(int64_t stamp, char out[ENTITY_ETAG_BYTES]);
-/* ERR_INVALID_INPUT for what is not "*" or one weak ETag. */
+/* ERR_INVALID_INPUT unless it is "*" or one weak ETag. */
 struct err entity_match_parse(struct str text, struct entity_match *out);
 
 enum entity_change_kind {
@@ -109,7 +109,7 @@ struct entity_change {
     struct entity_match match; /* update, merge, delete */
 
     int64_t stamp;           /* of the entity as it is now: its Timestamp and ETag */
-    struct verdict *verdict; /* filled in by a refusal; NULL: nobody asks */
+    struct verdict *verdict; /* filled in by a refusal; may be NULL */
 };
 
 /* All: ERR_TABLE_NOT_FOUND. */
@@ -154,8 +154,8 @@ struct entity_found {
 };
 typedef void entity_emit(void *context, const struct entity_found *entity);
 
-/* What a SAS lets in: from (start_pk, start_rk) to (end_pk, end_rk), both included. Absent: no
- * limit. */
+/* The range that a SAS allows: from (start_pk, start_rk) to (end_pk, end_rk), both inclusive.
+ * Absent: no limit. */
 struct key_clip {
     struct str start_pk, start_rk;
     struct str end_pk, end_rk;
@@ -170,15 +170,16 @@ struct entity_query {
     struct str from_pk, from_rk; /* where to go on, as sent; absent: from the first */
     struct key_clip clip;
     unsigned top; /* up to TABLE_PAGE_MAX; 0: no entities, and no continuation */
-    /* How many rows (and no more than 1 MiB of them) a first run on an event loop may look at. When
-     * that is not enough the run ends with ERR_LONG_WORK. 0: no limit. */
+    /* How many rows (and at most 1 MiB of them) a first run on an event loop may examine. Beyond
+     * that the run ends with ERR_LONG_WORK. 0: no limit. */
     unsigned budget;
-    void (*begin)(void *context); /* each run calls it first: what was emitted before is void */
+    void (*begin)(
+        void *context); /* called at the start of each run: discard what was emitted before */
     entity_emit *emit;
     void *context;
 
     uint64_t looked_at;
-    bool more; /* there may be more from (next_pk, next_rk) on */
+    bool more; /* there may be more, from (next_pk, next_rk) on */
     struct str next_pk, next_rk;
 };
 /* ERR_TABLE_NOT_FOUND. */

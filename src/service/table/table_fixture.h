@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the unit tests of this folder share: a store in memory with a table "People" of account
+/* Shared by the unit tests of this folder: a store in memory with a table "People" of account
  * "acct", and entities written as short text. */
 #ifndef SERVICE_TABLE_TABLE_FIXTURE_H
 #define SERVICE_TABLE_TABLE_FIXTURE_H

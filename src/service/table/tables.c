@@ -7,7 +7,7 @@
 #include "service/table/entity.h"
 #include "service/table/table_internal.h"
 
-enum { TABLE_UNBLOCKED_AT_ONCE_MAX = 8 }; /* rows that the deletion of a table takes away */
+enum { TABLE_UNBLOCKED_AT_ONCE_MAX = 8 }; /* rows that one table deletion removes */
 
 #define TABLE(number, member) RECORD_MEMBER(struct table, number, member)
 static const struct record_member TABLE_MEMBERS[] = {
