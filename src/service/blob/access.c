@@ -10,8 +10,8 @@
 #include "service/blob/tag_index.h"
 #include "service/common/rows.h"
 
-/* What a request removes itself; more is left to the sweeper, so that deleting a blob with many
- * snapshots stays short. */
+/* The most that a request removes itself; the sweeper removes the rest, so that deleting a blob
+ * with many snapshots stays short. */
 enum { REMOVED_AT_ONCE_BYTES_MAX = 64 << 20 };
 
 static enum condition_use condition_use_of(enum blob_use use)
@@ -83,7 +83,7 @@ static struct err load_at(struct txn *t, const struct blob_request *request,
     return OK;
 }
 
-/* Where the blob's rows lie. `makes`: it is to be made there. */
+/* Finds the keys of the blob's rows. `makes`: creates missing directories. */
 static struct err find_place(struct txn *t, const struct blob_request *request, bool makes,
                              struct blob *out)
 {
@@ -127,7 +127,7 @@ static bool is_making(enum blob_use use)
     return use == BLOB_CREATE || use == BLOB_COPY_ON || use == BLOB_STAGE;
 }
 
-/* What the lists of a path, or of its directory, must grant. */
+/* The rights that the lists of a path, or of its directory, must grant. */
 static bool is_granted(const struct blob_request *request, enum blob_use use,
                        const struct blob *blob)
 {
@@ -192,8 +192,8 @@ static struct err check_lease(struct txn *t, const struct blob_request *request,
     return lease_check_write(lease, LEASE_BLOB, &request->lease, txn_now(t));
 }
 
-/* A create with "If-None-Match: *", which SDKs send by themselves: the cloud looks at the lease
- * before it says that the blob exists, and lets the lease's holder write over it. */
+/* A create with "If-None-Match: *", which SDKs send by default: the cloud checks the lease before
+ * it reports that the blob exists, and lets the lease's holder overwrite it. */
 static struct err check_conditions(struct txn *t, const struct blob_request *request,
                                    enum blob_use use, const struct blob *blob)
 {
@@ -212,7 +212,7 @@ static struct err check_conditions(struct txn *t, const struct blob_request *req
     return conditions_check(&others, condition_use_of(use), &target);
 }
 
-/* What has expired is not there. Who makes a blob in its place takes it away first. */
+/* An expired blob does not exist. An operation that creates one in its place deletes it first. */
 static struct err pass_over_expired(struct txn *t, const struct blob_request *request,
                                     enum blob_use use, struct blob *blob)
 {
@@ -230,8 +230,8 @@ static struct err pass_over_expired(struct txn *t, const struct blob_request *re
     return OK;
 }
 
-/* Where there are versions, what is overwritten stays as a previous one, protected as it was: so
- * that is no harm. What is deleted stays, too; all the same the cloud was recorded to refuse that,
+/* With versions, the overwritten state stays as a previous version with its protection, so
+ * overwriting is allowed. A deleted one stays too, yet the cloud was recorded to refuse deletion,
  * under a policy as under a hold. */
 static struct err check_protection(struct txn *t, const struct blob_request *request,
                                    enum blob_use use, const struct blob *blob)
@@ -244,7 +244,7 @@ static struct err check_protection(struct txn *t, const struct blob_request *req
 }
 
 /* A new blob has the scope that the request names, else the container's; the container may allow no
- * other. What is written to a blob that is there has the blob's. */
+ * other. A write to an existing blob uses the blob's. */
 static struct err check_encryption_scope(const struct blob_request *request, enum blob_use use,
                                          struct blob *blob)
 {
@@ -274,8 +274,8 @@ struct err blob_check_scope_said(const struct blob_request *request, const struc
                : err_new(ERR_BLOB_USES_CUSTOMER_SPECIFIED_ENCRYPTION);
 }
 
-/* Whether the use changes what an incremental copy is made of. What may be done with one is to read
- * about it, to lease it and to delete it. */
+/* Returns true if the use changes the content of an incremental copy. Such a blob may only be
+ * inspected, leased and deleted. */
 static bool spoils_incremental(enum blob_use use)
 {
     return use == BLOB_CREATE || use == BLOB_CHANGE || use == BLOB_ALTER || use == BLOB_STAGE ||
@@ -318,7 +318,7 @@ static struct str indexed_tags(const struct blob *blob)
     return known ? blob->indexed : STR_NONE;
 }
 
-/* Snapshots have tags, but are not found by them; nor is what is soft-deleted. */
+/* Snapshots have tags, but are not indexed; nor are soft-deleted blobs. */
 static struct err index_tags(struct txn *t, struct blob *blob, struct str tags)
 {
     struct tag_change change = {
@@ -333,7 +333,7 @@ static struct err index_tags(struct txn *t, struct blob *blob, struct str tags)
     return tag_index_change(t, &change);
 }
 
-/* What lies beside the head in that row. */
+/* Reads the body of the head's row. */
 struct err blob_load_body(struct txn *t, struct str key, const struct blob_head *head,
                           struct str *body)
 {
@@ -342,7 +342,8 @@ struct err blob_load_body(struct txn *t, struct str key, const struct blob_head 
     return body->n == head->size ? OK : err_new(ERR_CORRUPT);
 }
 
-/* What the cloud does not have in hierarchical accounts, whichever operation would bring it. */
+/* Features that the cloud does not have in hierarchical accounts, whichever operation would set
+ * them. */
 static struct err check_hierarchical(const struct blob *blob)
 {
     const struct blob_head *head = &blob->head;

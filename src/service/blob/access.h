@@ -11,7 +11,7 @@
 #include "service/blob/path/tree.h"
 #include "service/common/content.h"
 
-/* What every operation on a blob says. */
+/* The common arguments of every operation on a blob. */
 struct blob_request {
     struct arena *arena; /* the request's: for what outlives the transaction */
     struct str name;
@@ -19,54 +19,53 @@ struct blob_request {
     struct conditions conditions;
     struct lease_id lease;
     bool create_only; /* the caller may create but not overwrite */
-    /* What the account keeps (keep.h). */
+    /* What the account retains (keep.h). */
     bool versioning;     /* previous versions */
-    struct str settings; /* the partition of the service's properties, which have the retention of
-                            what is soft-deleted; absent: nothing is kept */
+    struct str settings; /* the partition of the service's properties, with the retention of soft
+                            delete; absent: nothing is retained */
     bool tracks_access;  /* the time of the last access is kept */
-    bool of_expired; /* the sweeper's: the blob is there though it has expired, and no lease counts
-                      */
+    bool of_expired;     /* for the sweeper: an expired blob still exists, and leases are ignored */
     struct str encryption_scope; /* absent: not said */
-    bool wants_content;          /* what lies beside the head is read with it */
-    struct engine_loan *loan;    /* with that, NULL or where it may be lent */
+    bool wants_content;          /* read the row's body with the head */
+    struct engine_loan *loan;    /* with that: NULL, or where a loan of it may go */
     struct tree_request path;    /* in a hierarchical container */
 };
 
 /* A blob that was opened: lives as long as the transaction. */
 struct blob {
     struct container container;
-    struct str name;         /* as keys have it: the request's, or what its path leads to (tree.h);
-                                absent when a directory on the way is not there */
+    struct str name; /* as in keys: the request's name, or where its path leads (tree.h); absent if
+                        a directory on the way is missing */
     struct blob_path parent; /* see struct tree_way */
     unsigned made;           /* the same */
-    struct blob_at at; /* which head it is: the base's for the id of the current version too */
+    struct blob_at at; /* which head it is: also the base's for the id of the current version */
     struct str key;    /* of its head */
-    struct str body;   /* what lies beside it, when it was asked for or is new; else absent */
+    struct str body;   /* the row's body, if it was requested or is new; else absent */
     bool lent;         /* the body stays until the request's loan ends */
     bool stored;       /* there is a head, maybe of an uncommitted blob */
     bool exists;       /* there is a committed blob */
     struct blob_head head;
-    bool buried;            /* there is none, but one that is soft-deleted */
+    bool buried;            /* there is none, but a soft-deleted one */
     struct blob_head grave; /* that one's head */
     struct str indexed;     /* the tags that the tag index has of it */
     struct blob_times {
         int64_t until, expires;
-    } timed;                /* what the indexes of protect.h have of it */
+    } timed;                /* its state in the indexes of protect.h */
     struct str indexed_key; /* and of which key, also in the tag index */
     bool tracks_access;     /* as the request says */
-    struct str scope;       /* BLOB_CREATE: the encryption scope of what is made */
+    struct str scope;       /* BLOB_CREATE: the encryption scope of the new blob */
     bool soon;              /* it is read again soon, so its row stays in memory */
-    bool keep_copy;         /* a write that leaves what the head says of a copy: Put Page, copies */
+    bool keep_copy;         /* a write that keeps the head's copy state: Put Page, copies */
 };
 
 enum blob_use {
-    BLOB_READ,          /* must exist; an id that is given must be the lease's */
-    BLOB_READ_STORED,   /* the same, of an uncommitted blob too */
-    BLOB_CREATE,        /* makes the blob or replaces its content */
-    BLOB_CHANGE,        /* must exist */
-    BLOB_ALTER,         /* the same of what a policy protects: the content in place, the metadata */
-    BLOB_STAGE,         /* Put Block: takes no conditions, need not exist */
-    BLOB_DELETE,        /* must exist, be it uncommitted */
+    BLOB_READ,        /* must exist; an id that is given must be the lease's */
+    BLOB_READ_STORED, /* the same, of an uncommitted blob too */
+    BLOB_CREATE,      /* makes the blob or replaces its content */
+    BLOB_CHANGE,      /* must exist */
+    BLOB_ALTER,       /* the same for what a policy protects: content changed in place, metadata */
+    BLOB_STAGE,       /* Put Block: takes no conditions, need not exist */
+    BLOB_DELETE,      /* must exist, be it uncommitted */
     BLOB_CHANGE_SHARED, /* Snapshot: a write that a lease does not hinder */
     BLOB_LEASE,         /* must exist; the lease is the operation's own business */
     BLOB_COPY_END,      /* Abort Copy: must exist, and may have a copy pending */
@@ -85,11 +84,11 @@ struct err blob_open(struct txn *t, const struct blob_request *request, enum blo
  * scope of its own that the request does not name. For writes that encrypt; reads need no scope. */
 struct err blob_check_scope_said(const struct blob_request *request, const struct blob *blob);
 
-/* The first part of that alone: the container, and what is there. */
+/* Only the first part of that: the container, and the blob's row. */
 struct err blob_load(struct txn *t, const struct blob_request *request, struct blob *out);
 
-/* What a row that was read says of the blob; an absent one says that there is none. The key must be
- * set. For those that do not go through blob_open (sweepers). */
+/* Decodes a blob's row into `blob`; an absent row is a missing blob. The key must be set. For code
+ * that does not use blob_open (sweepers). */
 struct err blob_take_row(struct blob *blob, struct str row);
 /* The head is what its row has: so are the indexes. */
 void blob_note_indexed(struct blob *blob);
@@ -97,7 +96,7 @@ void blob_note_indexed(struct blob *blob);
 /* A write: new ETag and time, and a lease that is over is forgotten, as is the copy that the blob
  * came about by unless blob->keep_copy. */
 struct err blob_save_written(struct txn *t, struct blob *blob);
-/* A change that is no write of the blob: leases, and what the client cannot see. */
+/* Saves a change that is no write of the blob: leases, and changes that clients cannot see. */
 struct err blob_save_unchanged(struct txn *t, struct blob *blob);
 /* The head goes. These three keep the tag index in step, so that no operation can forget it. */
 struct err blob_forget(struct txn *t, struct blob *blob);
@@ -113,8 +112,8 @@ struct err blob_give(const struct blob_request *request, const struct blob_head 
  */
 struct err blob_read_content(struct txn *t, const struct blob *blob, struct content_part part,
                              struct arena *to, struct pieces *out);
-/* The content lies in rows of its own from now on, which more than one head can name; those who
- * share or move one see to it. `key` is that of the row where the head was. */
+/* Moves the content into its own rows, so that several heads can name it. Call it before sharing or
+ * moving a content. `key` is that of the head's row. */
 struct err blob_settle_content(struct txn *t, uint64_t incarnation, struct str key,
                                struct blob_head *head);
 

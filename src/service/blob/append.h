@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Append blobs: made empty, grown at the end block by block, sealed for good. Each block is a chunk
- * of the content's map at the offset where it begins; a snapshot shares the content and sees as
- * much of it as its own size says. */
+/* Append blobs: created empty, extended block by block, finally sealed. Each block is a chunk of
+ * the content's map at its offset; a snapshot shares the content and sees as much of it as its own
+ * size. */
 #ifndef SERVICE_BLOB_APPEND_H
 #define SERVICE_BLOB_APPEND_H
 
@@ -24,8 +24,8 @@ struct blob_append_args {
     struct blob_claim claim;
     uint64_t size;
     bool has_position, has_size_max;
-    uint64_t position; /* where the client thinks the blob ends */
-    uint64_t size_max; /* how large it may become */
+    uint64_t position; /* where the client expects the blob's end */
+    uint64_t size_max; /* the largest size after the append */
     /* out */
     struct blob_head head;
     uint64_t offset; /* where the block begins */

@@ -39,14 +39,14 @@ void blob_set_properties(struct txn *t, struct blob *blob, const struct blob_pro
     }
 }
 
-/* Whether the content is to lie beside its head. */
+/* Returns true if the content goes into the body of the head's row. */
 static bool goes_beside(const struct pieces *pieces)
 {
     return pieces->count == 1 && pieces->items[0].kind == PIECE_INLINE &&
            pieces->items[0].length <= BLOB_BESIDE_MAX;
 }
 
-/* The new content, under an id of its own; an old one that is kept is untouched. */
+/* Writes the new content under a new id; does not touch a retained old one. */
 static struct err write_content(struct txn *t, const struct blob_put_args *args, struct blob *blob)
 {
     struct blob_head *head = &blob->head;
@@ -109,7 +109,7 @@ static struct err cut_range(struct blob_get_args *args, uint64_t size)
     return OK;
 }
 
-/* To read extents takes long, as it waits for the disk: not on an event loop. */
+/* Reading extents waits for the disk: not on an event loop. */
 static struct err read_bytes_of_range(const struct txn *t, struct blob_get_args *args)
 {
     if (!txn_may_wait(t))
@@ -119,7 +119,7 @@ static struct err read_bytes_of_range(const struct txn *t, struct blob_get_args 
     return pieces_gather(args->store, &args->pieces, ENGINE_WAIT, to);
 }
 
-/* What an incremental copy is made of is read through the snapshots that it leaves. */
+/* The content of an incremental copy is read through its snapshots. */
 static struct err check_incremental(const struct blob *blob)
 {
     struct blob_copy_state copy;
@@ -201,9 +201,9 @@ struct err blob_lease_blob(struct txn *t, void *arg)
 
 /* ---- Snapshot Blob ---- */
 
-/* The snapshot is the blob as it is, without its lease and its uncommitted blocks. One that is
- * given metadata of its own is a new object with an ETag of its own; else it has the blob's. With
- * versions the blob is a new version from then on: the page "Blob versioning". */
+/* The snapshot is the blob's current state, without its lease and uncommitted blocks. A snapshot
+ * with its own metadata is a new object with its own ETag; otherwise it has the blob's. With
+ * versioning, the blob becomes a new version: the page "Blob versioning". */
 struct err blob_snapshot_blob(struct txn *t, void *arg)
 {
     struct blob_set_args *args = arg;
@@ -264,7 +264,7 @@ static struct err take_snapshots_away(const struct deletion *d, const struct blo
     return OK;
 }
 
-/* All snapshots, or only a look whether there are any. Those that are soft-deleted do not count. */
+/* All snapshots, or only checks if there are any. Soft-deleted ones do not count. */
 static struct err delete_snapshots(const struct deletion *d, const struct blob *blob)
 {
     struct cursor *c;
@@ -281,7 +281,7 @@ static struct err delete_snapshots(const struct deletion *d, const struct blob *
     return e;
 }
 
-/* What is soft-deleted already, of snapshots and versions alone. */
+/* Only already soft-deleted snapshots and versions. */
 static struct err delete_permanently(const struct deletion *d)
 {
     const struct blob_request *request = &d->args->request;
@@ -297,8 +297,7 @@ static struct err delete_permanently(const struct deletion *d)
     return blob.buried ? blob_purge(d->txn, &blob) : err_new(ERR_BLOB_NOT_FOUND);
 }
 
-/* Compared as dates are everywhere: in whole seconds. A tier that nobody set is as old as the blob.
- */
+/* Compared in whole seconds, like all dates. A tier that was never set is as old as the blob. */
 static struct err check_tier_time(const struct blob_delete_args *args, const struct blob_head *head)
 {
     int64_t changed = head->tier_changed != 0 ? head->tier_changed : head->created;
@@ -308,8 +307,8 @@ static struct err check_tier_time(const struct blob_delete_args *args, const str
     return met ? OK : err_new(ERR_ACCESS_TIER_CHANGE_TIME_CONDITION_NOT_MET);
 }
 
-/* In a hierarchical container: a directory only when it is empty, a file with its snapshots only
- * when the request says so. */
+/* In a hierarchical container: a directory must be empty; a file's snapshots are deleted only if
+ * the request says so. */
 static struct err delete_path(const struct deletion *d, struct blob *blob)
 {
     struct blob_delete_args *args = d->args;
@@ -349,8 +348,8 @@ struct err blob_delete_blob(struct txn *t, void *arg)
 
 /* ---- Undelete Blob ---- */
 
-/* Where nothing is soft-deleted nothing is changed; only where there is nothing of the blob at all
- * it is not found. */
+/* If nothing is soft-deleted, nothing changes; not found only if there is nothing of the blob at
+ * all. */
 struct err blob_undelete_blob(struct txn *t, void *arg)
 {
     struct blob_undelete_args *args = arg;

@@ -9,22 +9,22 @@
 #include "service/common/content.h"
 #include "service/common/store.h"
 
-/* What the client gives with a blob's content; replaced as a whole by Put Blob and Put Block List.
- */
+/* The properties that a client sends with a blob's content; Put Blob and Put Block List replace
+ * them as a whole. */
 struct blob_properties {
     struct blob_http http;
     struct str metadata; /* as pairs.h encodes them; absent when none */
     struct str tags;
-    enum blob_tier tier; /* BLOB_TIER_NONE: what the blob had, or none */
+    enum blob_tier tier; /* BLOB_TIER_NONE: keep the blob's, or none */
     struct blob_protection protection;
 };
 
 struct blob_source;
 
-/* How pieces come into a blob: all zero is an upload's. */
+/* The origin of pieces: all zero is an upload. */
 struct blob_claim {
     enum piece_claim how;
-    const struct blob_source *source; /* whose they are, which must still be what it was */
+    const struct blob_source *source; /* their source, which must be unchanged */
 };
 /* ERR_SOURCE_CONDITION_NOT_MET. */
 struct err blob_claim_check(struct txn *t, const struct blob_claim *claim);
@@ -38,15 +38,17 @@ struct blob_put_args {
     /* out */
     struct blob_head head;
 };
-/* The size up to which a content lies beside its head: every change of the head writes it anew. */
+/* The largest content that goes into the body of the head's row: every change of the head rewrites
+ * it. */
 enum { BLOB_BESIDE_MAX = 8 << 10 };
 /* Put Blob of a block blob. ERR_INVALID_BLOB_TYPE, ERR_BLOB_ARCHIVED. */
 engine_fn blob_put_blob;
 /* Put Blob From URL: the same, but an If-Match that fails alone is ERR_TARGET_CONDITION_NOT_MET. */
 engine_fn blob_put_blob_from_url;
 
-/* Replaces what the head says of the content by what the caller has written: for all that make a
- * block blob (Put Blob, Put Block List). blob->head.content and so on are those of the new one. */
+/* Replaces the head's content by what the caller has written: for all operations that create a
+ * block blob (Put Blob, Put Block List). blob->head.content and related members describe the new
+ * one. */
 void blob_set_properties(struct txn *t, struct blob *blob, const struct blob_properties *p);
 /* A blob of that type, or none, and not archived. */
 struct err blob_check_type(const struct blob *blob, enum blob_type type);
@@ -63,7 +65,8 @@ struct blob_get_args {
     bool has_range;
     uint64_t range_offset;
     uint64_t range_length; /* at most this much */
-    /* NULL, or what the front end ends when it has sent the pieces: their bytes may be lent. */
+    /* NULL, or a loan that the front end ends after sending the pieces: their bytes may be borrowed
+     * from the engine. */
     struct engine_loan *loan;
     /* out */
     struct blob_head head;
@@ -122,9 +125,8 @@ struct blob_undelete_args {
     /* out, of that */
     struct blob_head head;
 };
-/* Undelete Blob: what is soft-deleted of the blob is there again, the blob itself, its snapshots
- * and its previous versions; at most BLOB_UNDELETE_MAX of either, so that the transaction is short:
- * who has more repeats it. */
+/* Undelete Blob: restores the soft-deleted blob, its snapshots and its previous versions; at most
+ * BLOB_UNDELETE_MAX of each, so that the transaction is short: a client with more repeats it. */
 enum { BLOB_UNDELETE_MAX = 5000 };
 engine_fn blob_undelete_blob;
 

@@ -23,10 +23,10 @@ struct blob_fixture {
 
 /* With the container c of the account a. */
 void bf_init(struct blob_fixture *f);
-/* The same over an engine that fails on cue. */
+/* The same over an engine with injected faults. */
 void bf_init_fault(struct blob_fixture *f);
 void bf_release(struct blob_fixture *f);
-/* The same after the container was deleted and all of it swept: nothing may be left. */
+/* The same, but deletes the container and sweeps first: nothing may be left. */
 void bf_end(struct blob_fixture *f);
 void bf_seconds(struct blob_fixture *f, int64_t seconds);
 struct err bf_update(struct blob_fixture *f, engine_fn *fn, void *arg);
@@ -99,7 +99,7 @@ struct str bf_dump(struct blob_fixture *f);
 size_t bf_rows(struct blob_fixture *f);
 /* Everything there is of the blob, as bf_list has it, without the names. */
 struct str bf_kinds(struct blob_fixture *f, const char *name);
-/* Takes away what has expired, until nothing has. */
+/* Deletes what has expired, until nothing has. */
 void bf_expire(struct blob_fixture *f);
 /* Sweeps until there is nothing left to do. */
 void bf_sweep(struct blob_fixture *f);

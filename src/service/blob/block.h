@@ -9,7 +9,7 @@ enum {
     BLOCK_ID_BYTES_MAX = 64,
     BLOCKS_COMMITTED_MAX = 50000,
     BLOCKS_UNCOMMITTED_MAX = 100000,
-    BLOCK_INLINE_MAX = 256, /* what a commit of many blocks can carry along in its rows */
+    BLOCK_INLINE_MAX = 256, /* the most small blocks whose bytes a commit keeps in its rows */
 };
 #define BLOCKS_LIFETIME_TICKS (7 * TICKS_PER_DAY)
 
@@ -54,12 +54,12 @@ struct block_commit_args {
     struct blob_properties properties;
     const struct block_entry *entries;
     size_t count;                    /* at most BLOCKS_COMMITTED_MAX */
-    const struct block_stage *stage; /* what block_stage_list has made ready; NULL: nothing */
+    const struct block_stage *stage; /* prepared by block_stage_list; NULL: not staged */
     /* out */
     struct blob_head head;
 };
-/* ERR_INVALID_BLOCK_LIST when a block is not there, or is asked for from two places.
- * ERR_STAGE_STALE, only with a stage: the blob has changed since, so it is to be staged again. */
+/* ERR_INVALID_BLOCK_LIST if a block is missing, or is requested from two lists. ERR_STAGE_STALE,
+ * only with a stage: the blob has changed since, so stage again. */
 engine_fn blob_put_block_list;
 
 struct block_info {

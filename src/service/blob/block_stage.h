@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A long block list, made ready before it is committed.
+/* Staging of a long block list before its commit.
  *
- * To commit 50,000 blocks in one transaction would hold up all other updates. So the new content is
- * written ahead, by transactions of a few hundred pieces each, under an id that no head names: it
- * holds the extents that the blocks hold. Put Block List then only lets the head name it, provided
- * that the blob and its uncommitted blocks are what they were when the first step ran. A note for
- * the sweeper lies beside it from the first step on, so that nothing is left of what nobody came
- * to commit. */
+ * Committing 50,000 blocks in one transaction would delay all other updates. So the new content is
+ * written in advance, by transactions of a few hundred pieces each, under an id that no head names;
+ * it holds references to the blocks' extents. Put Block List then only makes the head name it,
+ * provided that the blob and its uncommitted blocks have not changed since the first step. The
+ * first step also leaves a note for the sweeper, which removes a staged content that is never
+ * committed. */
 #ifndef SERVICE_BLOB_BLOCK_STAGE_H
 #define SERVICE_BLOB_BLOCK_STAGE_H
 
@@ -15,8 +15,8 @@
 #include "service/blob/sweep.h"
 
 enum {
-    BLOCK_STAGE_MIN = 1000,       /* entries of a list; shorter ones are committed at once */
-    BLOCK_STAGE_PIECES_MAX = 256, /* in a step; the pieces of one block stay together */
+    BLOCK_STAGE_MIN = 1000, /* entries of a list; shorter ones are committed without staging */
+    BLOCK_STAGE_PIECES_MAX = 256, /* per step; the pieces of one block stay together */
     BLOCK_STAGE_TRIES = 3,
 };
 
@@ -29,7 +29,7 @@ struct block_content {
     uint64_t blocks;
 };
 
-/* What of the blob the staged content was made from. */
+/* The state of the blob from which the content was staged. */
 struct block_origin {
     uint64_t incarnation;
     int64_t etag;
@@ -48,18 +48,18 @@ struct block_stage {
     bool missing;                 /* a block is not there: nothing more was staged */
 };
 
-/* Stages the list; waits for the store. What is not possible (there is no such container, say) is
- * left to the transaction: then *stage is NULL. `partition` is the container's. Memory comes from
- * the request's arena. */
+/* Stages the list; waits for the store. If it cannot (the container is missing, for example),
+ * *stage is NULL and the transaction reports the error. `partition` is the container's. Memory
+ * comes from the request's arena. */
 void block_stage_list(struct store *store, struct str partition,
                       const struct block_commit_args *args, const struct block_stage **stage);
 /* Gives a stage up that was not committed: the sweeper takes its content away. */
 void block_stage_drop(struct store *store, struct str partition, const struct block_stage *stage);
-/* The same without waiting for it. */
+/* The same without waiting. */
 void block_stage_drop_later(struct store *store, struct str partition,
                             const struct block_stage *stage);
 
-/* In Put Block List. ERR_STAGE_STALE when the blob is not what it was; ERR_INVALID_BLOCK_LIST. */
+/* In Put Block List. ERR_STAGE_STALE if the blob has changed; ERR_INVALID_BLOCK_LIST. */
 struct err block_stage_take(struct txn *t, const struct block_stage *stage, struct blob *blob,
                             struct block_content *out);
 

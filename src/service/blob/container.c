@@ -75,7 +75,7 @@ static void touch(struct txn *t, struct container *c)
     c->last_modified = txn_now(t);
 }
 
-/* What the front end shows, out of the transaction's memory. */
+/* Copies what the front end shows out of the transaction's memory. */
 static void give(struct container_args *args, const struct container *c)
 {
     args->container = *c;
@@ -132,14 +132,14 @@ struct err blob_create_container(struct txn *t, void *arg)
     return container_save(t, &c);
 }
 
-/* All rows of the container are left to the sweeper. */
+/* Leaves all rows of the container to the sweeper. */
 static struct err remove_rows(struct txn *t, const struct container *c)
 {
     struct sweep_item item = {.kind = SWEEP_INCARNATION, .incarnation = c->incarnation};
     return sweep_add(t, &item);
 }
 
-/* The container as it is, under a key of its own; only its lease is over. */
+/* Keeps the container under another key; only its lease ends. */
 static struct err keep_deleted(struct txn *t, const struct container *c, int64_t retention)
 {
     struct buf b = buf_in(txn_arena(t));
@@ -152,7 +152,7 @@ static struct err keep_deleted(struct txn *t, const struct container *c, int64_t
     return txn_put(t, blob_key_deleted_container(txn_arena(t), c->incarnation), buf_str(&b));
 }
 
-/* What stands in the container's place, unless there is nothing to say. */
+/* Writes the tombstone in the container's place, unless it would be empty. */
 static struct err leave_tombstone(struct txn *t, int64_t until, uint64_t deleted_count)
 {
     struct container tombstone = {.deleted_until = until, .deleted_count = deleted_count};

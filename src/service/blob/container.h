@@ -9,8 +9,8 @@
 
 enum blob_public { BLOB_PUBLIC_NONE, BLOB_PUBLIC_BLOB, BLOB_PUBLIC_CONTAINER };
 
-/* The encryption scope that every account has. Scopes are names here: what is stored is not
- * encrypted by them. */
+/* The encryption scope that every account has. Scopes are only names here: data are not encrypted
+ * with them. */
 #define BLOB_ACCOUNT_SCOPE STR("$account-encryption-key")
 
 /* The container's row. Its ETag and time move with its metadata and ACL, not with its blobs and not
@@ -27,7 +27,7 @@ struct container {
     bool deny_scope_override;    /* and blobs may name no other */
     bool hierarchical;           /* its names form a tree of directories: tree.h */
     int64_t deleted_until;       /* a tombstone: the name cannot be taken before this time */
-    uint64_t deleted_count;      /* how many deleted containers of the name are kept beside it */
+    uint64_t deleted_count;      /* number of retained deleted containers of the name */
     int64_t deleted;             /* of one of those: when it was deleted */
     int64_t purge_at;            /* when it goes for good */
     struct str moving; /* a path of it moves to another one (path/path_across.h); absent: none */
@@ -47,8 +47,8 @@ static inline bool container_hides(const struct container *c, struct str head_ke
 /* A row as listings find it; false for a tombstone. ERR_CORRUPT. */
 struct err container_decode(struct str row, struct container *out, bool *live);
 
-/* For the sweeper: removes a deleted container whose time is over, and the tombstone when nothing
- * else is left of the name; at most `max`, in a view only counts. */
+/* For the sweeper: removes a deleted container whose retention has ended, and the tombstone if
+ * nothing else is left of the name; at most `max`; in a view only counts. */
 struct err container_purge_due(struct txn *t, struct container *container, unsigned max,
                                unsigned *count);
 
@@ -58,7 +58,7 @@ static inline struct str container_scope(const struct container *c)
     return str_given(c->encryption_scope) ? c->encryption_scope : BLOB_ACCOUNT_SCOPE;
 }
 
-/* What every operation on a container may ask for. */
+/* The common arguments of every operation on a container. */
 struct container_request {
     struct arena *arena; /* the request's: for what outlives the transaction */
     struct conditions conditions;

@@ -12,7 +12,7 @@ struct search {
     struct txn *txn;
     struct blob_find_args *args;
     struct cursor *rows;          /* walks the rows of the leading comparison's tag */
-    struct cursor *probe;         /* looks whether a name has another tag's value */
+    struct cursor *probe;         /* checks if a name has another tag's value */
     const struct tag_step *leads; /* the leading comparison */
     struct str lower;             /* the least value of its tag that can be wanted; may be empty */
     struct str upper;             /* the greatest; absent when there is none */
@@ -21,7 +21,7 @@ struct search {
     size_t found;
     size_t looked_at;
     bool full;
-    /* Where the container is that the search is in. */
+    /* The container that the search is in. */
     struct str partition;
     struct tag_index_id place;
     struct str prefix; /* of its rows of the leading tag */
@@ -88,7 +88,7 @@ static const struct tag_step *choose_leader(const struct tag_expression *where)
     return first;
 }
 
-/* All comparisons hold together (there is no OR), so each can only narrow the range. */
+/* All comparisons must hold (there is no OR), so each can only narrow the range. */
 static void narrow(struct search *s, const struct tag_step *step)
 {
     bool from = step->op == TAG_EQ || step->op == TAG_GT || step->op == TAG_GE;
@@ -175,7 +175,7 @@ static struct err agree(struct search *s, struct str item, struct str *out)
     return OK;
 }
 
-/* What an item of the index is. */
+/* An entry of the index. */
 static bool item_is(const struct search *s, struct str item, struct str *name, struct blob_at *at)
 {
     *name = item;
@@ -198,8 +198,8 @@ static struct err load_head(struct search *s, struct str name, const struct blob
     return str_given(row) ? blob_head_decode(row, out) : err_new(ERR_CORRUPT);
 }
 
-/* What is known of the item as far as the expression and the answer need it; *there is false for
- * one that has expired. */
+/* Reads the item as far as the expression and the response need it; *there is false if it has
+ * expired. */
 static struct err load_item(struct search *s, struct str value, struct str item,
                             struct blob_found *out, bool *there)
 {
@@ -224,7 +224,7 @@ static struct err load_item(struct search *s, struct str value, struct str item,
     return OK;
 }
 
-/* A page that ends says where the next one begins: container 00 kind row. */
+/* The marker after a page: container 00 kind row. */
 static void end_page(struct search *s, struct str rest)
 {
     struct buf next = buf_in(s->args->arena);
@@ -236,7 +236,7 @@ static void end_page(struct search *s, struct str rest)
     s->full = true;
 }
 
-/* Hands the blob over when the whole expression holds. */
+/* Emits the blob if the whole expression holds. */
 static struct err take(struct search *s, struct str rest, struct str value, struct str item)
 {
     struct blob_find_args *args = s->args;
@@ -286,8 +286,8 @@ static bool in_prefix(const struct search *s)
            str_starts(s->rows->key, s->prefix);
 }
 
-/* What a page before left for this container: the kind of rows and where among them it ended. False
- * when it did not end in this one. */
+/* The position in this container from an earlier page: the kind of rows and the last one. False if
+ * the page ended in another. */
 static bool left_off(const struct search *s, enum tag_index_kind *kind, struct str *rest)
 {
     struct str container = blob_partition_container(s->partition);
@@ -300,7 +300,7 @@ static bool left_off(const struct search *s, enum tag_index_kind *kind, struct s
     return true;
 }
 
-/* Where the container's rows begin to matter: at the least value, or where a page before ended. */
+/* Where the container's rows become relevant: at the least value, or where the last page ended. */
 static struct str first_row(struct search *s)
 {
     enum tag_index_kind kind;

@@ -38,10 +38,10 @@ struct blob_find_args {
     struct str next;
 };
 
-/* Whether the index can answer it: it names a tag, and compares only with what tags and names of
- * containers can be. */
+/* Returns true if the index can answer it: it names a tag, and compares only with valid values of
+ * tags and container names. */
 bool blob_find_can(const struct tag_expression *where);
-/* How many tags it names, each once. */
+/* Returns the number of distinct tags that it names. */
 size_t blob_find_tags(const struct tag_expression *where);
 /* Spans the partitions of the account's containers; runs in any one, as a read.
  * ERR_CONTAINER_NOT_FOUND when it is for one that is not there. */

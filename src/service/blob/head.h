@@ -31,7 +31,7 @@ enum blob_tier {
     BLOB_TIER_P60,
     BLOB_TIER_P70,
     BLOB_TIER_P80,
-    /* Of block blobs again: the service moves them between Hot, Cool and Cold as they are used. */
+    /* Of block blobs again: the service moves them between Hot, Cool and Cold by use. */
     BLOB_TIER_SMART,
 };
 
@@ -45,14 +45,15 @@ struct blob_http {
     struct str content_md5; /* 16 bytes, unless a client has set another value */
 };
 
-/* What keeps it from being changed or deleted: see protect.h. */
+/* Protection from change and deletion: see protect.h. */
 struct blob_protection {
     int64_t until; /* 0: no policy */
     bool locked;   /* the policy can only be made longer */
     bool hold;     /* a legal hold, which has no end */
 };
 
-/* What a path of a hierarchical container has besides; all zero elsewhere. See tree.h, acl.h. */
+/* Additional members of a path in a hierarchical container; all zero elsewhere. See tree.h, acl.h.
+ */
 struct blob_path {
     bool directory;
     uint64_t id;             /* of a directory: what its entries' keys begin with; 0: the root */
@@ -60,19 +61,19 @@ struct blob_path {
     struct str owner, group; /* absent: $superuser */
     struct str acl;          /* the entries beyond the mode, as acl.h encodes them */
     struct str encryption_context;
-    struct str deleted_path; /* of one that is soft-deleted: what it was (path_trash.h) */
+    struct str deleted_path; /* of a soft-deleted one: its former path (path_trash.h) */
     int64_t deletion_id;
 };
 
 struct blob_head {
     enum blob_type type;
-    bool committed;        /* false: only uncommitted blocks are there, the blob is not visible */
+    bool committed;        /* false: only uncommitted blocks exist, the blob is not visible */
     int64_t etag;          /* the stamp of the last write */
     int64_t last_modified; /* ticks */
     int64_t created;
     uint64_t size;
     uint64_t content;      /* its id; 0 when the blob is empty */
-    uint64_t content_rows; /* how many chunks its map has */
+    uint64_t content_rows; /* number of chunks of its map */
     bool content_inline;   /* its map is one row that names no extent */
     bool content_beside;   /* it has no map: its bytes are the body of the head's own row. So only a
                               base's: see blob_settle_content */
@@ -82,7 +83,7 @@ struct blob_head {
     bool blocks_appended;  /* they are appends by position (append_path.h), not blocks with ids */
     enum blob_tier tier;
     int64_t tier_changed;
-    enum blob_tier rehydrate; /* of an archived blob: what it is becoming; NONE when it stays */
+    enum blob_tier rehydrate; /* of an archived blob: the target tier; NONE when it stays */
     int64_t rehydrate_at;     /* when it will have become that: see blob_head_settle */
     bool rehydrate_high;      /* its priority */
     struct blob_http http;
@@ -94,7 +95,7 @@ struct blob_head {
     bool sealed;            /* an append blob that grows no more */
     struct str metadata;    /* as pairs.h encodes them; absent when none */
     struct str tags;
-    struct str copy; /* as copy_state.h encodes it; absent unless it came about by a copy */
+    struct str copy; /* as copy_state.h encodes it; absent unless a copy created the blob */
     struct lease lease;
     int64_t version;  /* its version id; 0 when it was written while there were no versions */
     int64_t deleted;  /* when it was soft-deleted; 0: it was not */
@@ -109,22 +110,23 @@ struct blob_head {
 void blob_head_encode(struct buf *b, const struct blob_head *head);
 /* Slices are borrowed from the row. ERR_CORRUPT. */
 struct err blob_head_decode(struct str row, struct blob_head *out);
-/* Whether it is a directory's, and its id, without the rest: for those who only pass through. */
+/* Returns true if the row is a directory's, and its id, without decoding the rest: for path walks.
+ */
 bool blob_head_is_directory(struct str row, uint64_t *id);
-/* The same head, its slices in the arena. */
+/* Copies the head, with its slices in the arena. */
 void blob_head_copy(struct arena *a, const struct blob_head *head, struct blob_head *out);
 
 struct str blob_type_text(enum blob_type type);
 /* BLOB_TIER_NONE reads as Hot, which is then inferred. */
 struct str blob_tier_text(enum blob_tier tier);
-/* In any case of the letters; false when it is no tier. */
+/* Ignores case; false if it is no tier. */
 bool blob_tier_parse(struct str text, enum blob_tier *out);
 /* Block blobs have the one kind, page blobs the other. */
 bool blob_tier_is_for_pages(enum blob_tier tier);
-/* How large a blob of that tier may be. */
+/* The largest size of a blob of that tier. */
 uint64_t blob_tier_size_max(enum blob_tier tier);
-/* A rehydration whose time has come has happened. Nobody need write that down: who reads the head
- * sees it so, and the next save keeps it. */
+/* Applies a rehydration that is due. It needs no write: every reader of the head applies it, and
+ * the next save stores it. */
 void blob_head_settle(struct blob_head *head, int64_t now);
 /* ERR_BLOB_ARCHIVED, ERR_BLOB_BEING_REHYDRATED: the content cannot be read or replaced. */
 struct err blob_head_check_online(const struct blob_head *head);

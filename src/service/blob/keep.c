@@ -104,7 +104,7 @@ static struct err put_aside(struct txn *t, const struct blob_request *request, s
     struct service_retention retention;
     if (request->versioning || blob->head.version != 0)
         return keep_as_version(t, blob);
-    /* What is overwritten is not kept in a hierarchical container. */
+    /* A hierarchical container does not retain overwritten states. */
     TRY(blob_find_retention(t, request, &retention));
     if (!retention.enabled || blob->container.hierarchical)
         return blob_drop_content(t, blob->container.incarnation, &blob->head);
@@ -160,7 +160,7 @@ struct err blob_keep_overwritten(struct txn *t, const struct blob_request *reque
 
 /* ---- items, one after the other ---- */
 
-/* What is done with each; may remove it and put others elsewhere. */
+/* An action for each item; it may remove the item and insert others elsewhere. */
 typedef struct err item_work(struct txn *t, struct blob *item);
 
 static struct err work_on_items(struct txn *t, const struct blob *blob, struct cursor *c,
@@ -215,7 +215,7 @@ struct err blob_has_items(struct txn *t, const struct blob *blob, enum blob_item
 
 /* ---- making a blob where there is none ---- */
 
-/* All versions of a blob are of one type: the page "Blob versioning". */
+/* All versions of a blob have one type: the page "Blob versioning". */
 static struct err check_type_of_versions(struct txn *t, const struct blob *blob,
                                          enum blob_type type)
 {

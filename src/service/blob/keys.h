@@ -50,16 +50,16 @@ struct str blob_partition_container(struct str partition);
 
 enum blob_item { BLOB_BASE = 0, BLOB_SNAPSHOT = 1, BLOB_VERSION = 2 };
 
-/* Which row of a blob: its own, or that of a time. */
+/* Which row of a blob: the base, or that of a time. */
 struct blob_at {
     enum blob_item item;
     int64_t time; /* of a snapshot, the id of a version; 0 for the base */
-    bool deleted; /* the row of a soft-deleted snapshot or version; the base's own says it itself */
+    bool deleted; /* the row of a soft-deleted snapshot or version; the base's row says it itself */
 };
 
-/* All heads of the incarnation whose names start so. */
+/* The prefix of all heads of the incarnation whose names start so. */
 struct str blob_key_heads(struct arena *a, uint64_t incarnation, struct str name_prefix);
-/* All heads of one blob: itself, its snapshots and versions. */
+/* The prefix of all heads of one blob: base, snapshots and versions. */
 struct str blob_key_items(struct arena *a, uint64_t incarnation, struct str name);
 struct str blob_key_head(struct arena *a, uint64_t incarnation, struct str name,
                          const struct blob_at *at);
@@ -70,7 +70,7 @@ void blob_key_entry(struct buf *b, uint64_t incarnation, uint64_t directory, str
 void blob_entry_name(struct buf *b, uint64_t directory, struct str last);
 /* The same from a key that ends with the name, in key form. */
 struct str blob_key_of_items(struct arena *a, struct str key_to_name, const struct blob_at *at);
-/* All of one blob's snapshots or previous versions, or of those that are soft-deleted. */
+/* The prefix of one blob's snapshots or previous versions, or of the soft-deleted ones. */
 struct str blob_key_of_items_of(struct arena *a, struct str key_to_name, enum blob_item item,
                                 bool deleted);
 /* The part of a head's key that ends with the name, which the two above begin with. */
@@ -90,16 +90,16 @@ struct str blob_key_block_list_row(struct arena *a, uint64_t incarnation, uint64
                                    uint32_t row);
 struct str blob_key_blocks(struct arena *a, uint64_t incarnation, uint64_t blocks);
 struct str blob_key_block(struct arena *a, uint64_t incarnation, uint64_t blocks, struct str id);
-/* Where it stands that something happens to the head of that key at that time: when what is
- * soft-deleted goes, or one of the kinds of protect.h. And back: the time, and the head's key;
- * false when it is none. All of a kind are in the order of their times. */
+/* The index key for an event of the head at a time: the end of soft-delete retention, or a kind of
+ * protect.h. The parser returns the time and the head's key, or false. All keys of a kind are in
+ * time order. */
 enum { BLOB_TIMED_DELETED = 'x', BLOB_TIMED_EXPIRY = 'e', BLOB_TIMED_PROTECTION = 'i' };
 struct str blob_key_timed(struct arena *a, char kind, int64_t time, struct str head_key);
 struct str blob_key_all_timed(struct arena *a, char kind, uint64_t incarnation);
 bool blob_key_parse_timed(struct arena *a, struct str key, int64_t *time, struct str *head_key);
 /* A deleted container's; with 0, the prefix of all. */
 struct str blob_key_deleted_container(struct arena *a, uint64_t incarnation);
-/* Whether the row of that key is a list of pieces: a chunk of a content, or a block. */
+/* Returns true if the row is a list of pieces: a chunk of a content, or a block. */
 bool blob_key_holds_pieces(struct str key);
 
 #endif

@@ -26,7 +26,7 @@ bool list_wants_items(const struct blob_list_args *args)
     return args->wants_snapshots || args->wants_versions || args->wants_versions_only;
 }
 
-/* Whether snapshots or versions of that kind are wanted at all, of any blob. */
+/* Returns true if the listing includes snapshots or versions of that kind. */
 bool list_wants_kind(const struct blob_list_args *args, const struct blob_at *at)
 {
     bool item = at->item == BLOB_SNAPSHOT ? args->wants_snapshots : args->wants_versions;
@@ -66,8 +66,8 @@ static struct err emit_prefix(struct listing *l, struct str name, size_t end)
     return cursor_skip(l->cursor, key);
 }
 
-/* Hands the item over, or what stands for it and others. *full is set instead when the page has no
- * room for it; else *moved tells that the cursor has gone on already. */
+/* Emits the item, or the prefix that stands for it and others. Sets *full instead if the page is
+ * full; else *moved tells if the cursor has already advanced. */
 static struct err emit(struct listing *l, struct str name, struct blob_list_item *item, bool *full,
                        bool *moved)
 {
@@ -88,8 +88,8 @@ static struct err emit(struct listing *l, struct str name, struct blob_list_item
     return OK;
 }
 
-/* Whether the version that the cursor is at is the one that tells that there is no blob. It is the
- * first, be it that the live ones come before the soft-deleted ones. */
+/* Returns true if the version at the cursor represents a missing base blob. It is the first one,
+ * live ones before soft-deleted ones. */
 static struct err tells_of_versions_only(struct listing *l, const struct blob_at *at, bool *tells)
 {
     struct arena *a = txn_arena(l->txn);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Listing. What is found is handed to the caller's functions one by one, decoded from the row where
- * it lies, so that a listing of thousands is written straight into the response. The functions may
- * be called again from the beginning (a read that had to wait is run once more): begin says so. */
+/* Listing. Passes each item to the caller's functions, decoded in place, so that a listing of
+ * thousands goes straight into the response. The functions may be called again from the beginning
+ * (a read that had to wait runs again): `begin` announces it. */
 #ifndef SERVICE_BLOB_LIST_H
 #define SERVICE_BLOB_LIST_H
 
@@ -16,10 +16,10 @@ struct blob_list_item {
     struct str name;
     struct blob_at at;
     struct blob_head head; /* committed == false: only uncommitted blocks are there */
-    bool versions_only;    /* there is no blob of that name, only versions: this is the last one */
+    bool versions_only;    /* the base is missing, only versions exist: this is the last one */
 };
 
-/* What is shown of all that is wanted. */
+/* What the listing includes. */
 enum blob_list_only { LIST_ALL, LIST_DELETED, LIST_FILES, LIST_DIRECTORIES };
 
 struct blob_list_args {
@@ -38,10 +38,10 @@ struct blob_list_args {
     bool wants_uncommitted;
     enum blob_list_only only;
     /* Of a hierarchical container, for the Data Lake API: */
-    bool entries_only;               /* what is in the directory of the prefix, none below */
+    bool entries_only;               /* the entries of the prefix's directory, not below */
     bool directory_exists;           /* ERR_BLOB_NOT_FOUND unless the prefix's directory does */
     const struct acl_caller *caller; /* NULL: lists are not consulted */
-    /* NULL, or told of each directory that the caller may not list, which is passed over; else it
+    /* NULL, or called for each directory that the caller may not list, which is skipped; else that
      * is ERR_AUTHORIZATION_PERMISSION_MISMATCH. */
     void (*closed)(void *sink, struct str directory);
     /* The caller's. */

@@ -84,7 +84,7 @@ static void match(const struct search *s, struct str key, const struct owner_wan
         tell_blob(s, key, s->wanted[i].key, like->kind == BLOCKS);
 }
 
-/* A snapshot shares its blob's content: all that do are told. */
+/* A snapshot shares its blob's content: names all owners. */
 static void match_head(void *arg, struct str key, struct str value)
 {
     struct search *s = arg;
@@ -92,7 +92,7 @@ static void match_head(void *arg, struct str key, struct str value)
     struct blob_head head;
     uint64_t incarnation = read_be64(&r);
     if (!reader_ok(&r) || err_is(blob_head_decode(value, &head)))
-        return; /* said already, by who looked at the row */
+        return; /* already reported with the row itself */
     match(s, key, &(struct owner_wanted){incarnation, head.content, CONTENT, 0});
     match(s, key, &(struct owner_wanted){incarnation, head.blocks, BLOCKS, 0});
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Page blobs: sparse contents of 512-byte pages, written anywhere (service/common/interval.h). The
- * pages of a blob and of its snapshots are one content whose rows know their past (vrow.h), so a
- * snapshot copies nothing and what changed since one is known.
+ * pages of a blob and of its snapshots are one content with versioned rows (vrow.h), so a snapshot
+ * copies nothing, and the changes since one are known.
  *
  *   p I content …                  the rows of the pages
- *   P I content (key) 00 through   what they were when a snapshot was taken */
+ *   P I content (key) 00 through   their values when a snapshot was taken */
 #ifndef SERVICE_BLOB_PAGE_H
 #define SERVICE_BLOB_PAGE_H
 
@@ -75,7 +75,7 @@ enum blob_sequence_action {
     BLOB_SEQUENCE_UPDATE,
     BLOB_SEQUENCE_INCREMENT,
 };
-/* What Set Blob Properties does to a page blob besides. */
+/* Set Blob Properties of a page blob. */
 struct blob_page_change {
     bool resize;
     uint64_t size;
@@ -97,18 +97,18 @@ struct err blob_pages_open(struct txn *t, const struct blob_request *request,
 /* Writes pieces, holes included, from an offset on; the head is yet to be saved. */
 struct err blob_pages_write(struct txn *t, const struct blob_request *request, struct blob *blob,
                             uint64_t offset, const struct pieces *pieces, enum piece_claim claim);
-/* The pages from `size` on go; the head is yet to be saved, and told its size. */
+/* Cuts the pages from `size` on; the caller then sets the head's size and saves it. */
 struct err blob_pages_cut(struct txn *t, const struct blob_request *request, struct blob *blob,
                           uint64_t size);
 /* The pieces of a range, for Get Blob. ERR_SERVER_BUSY when they are too many for one answer. */
 struct err blob_pages_read(struct txn *t, const struct blob_request *request,
                            const struct blob *blob, struct blob_get_args *args);
 
-/* After a write to the map: puts what the head says of it into the head, and notes for the sweeper
- * what there is to take away or to fold (page_sweep.c). */
+/* After a write to the map: updates the head, and leaves notes for the sweeper about pages to
+ * remove or to fold (page_sweep.c). */
 struct err blob_pages_keep(struct txn *t, const struct blob_request *request, struct blob *blob,
                            const struct interval_map *m);
-/* The sweeper's: one bounded step of taking away what was cut out of the blob of that name. */
+/* For the sweeper: one bounded step of removing what was cut out of the blob. */
 struct err blob_pages_sweep_voids(struct txn *t, const struct sweep_item *item, struct str name,
                                   bool *done);
 /* The sweeper's: folds a chunk, and removes the note that asked for it. */
@@ -124,8 +124,8 @@ struct err blob_pages_fold(struct store *store, struct str partition, const stru
 bool blob_key_is_pages(struct str key);
 struct err blob_pages_drop_row(struct txn *t, struct str key, struct str value);
 bool blob_pages_row_extents(struct str key, struct str value, content_named *named, void *sink);
-/* Removes rows of the past that no snapshot sees any more, as far as the budget goes; *next is the
- * key to go on from, absent at the end. */
+/* Removes historic rows that no snapshot sees any more, within the budget; *next is the key to
+ * continue from, absent at the end. */
 struct blob_prune {
     uint64_t content;
     struct str name; /* of the blob whose snapshots count */

@@ -6,7 +6,7 @@
 #include "core/wire.h"
 #include "service/blob/page.h"
 
-/* Of the old entries at most one is cut in two by the new one, which itself is one more. */
+/* The new entry cuts at most one old entry in two, and is itself one more. */
 enum { GROWN_MAX = PAGE_CLEARS_MAX + 2 };
 
 struct grown {

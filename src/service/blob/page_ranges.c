@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Get Page Ranges: what is written now, or what has changed since a snapshot. The work is in
- * proportion to the parts that were written, however large the blob is. */
+/* Get Page Ranges: the written pages, or the changes since a snapshot. The cost is proportional to
+ * the written parts, however large the blob is. */
 #include "service/blob/page.h"
 #include "service/blob/page_clears.h"
 
@@ -52,7 +52,7 @@ static struct err visit_part(void *arg, const struct interval_part *part, bool *
 
 /* ---- differences ---- */
 
-/* Adds to what was written then, `then`, what has been cleared since, within the range; both are in
+/* Adds to the list `then` of pages written then those cleared since, within the range; both are in
  * order. */
 static void unite(const struct parts *then, const struct page_clears *clears, int64_t since,
                   struct interval_range range, struct parts *out)
@@ -74,7 +74,7 @@ static void unite(const struct parts *then, const struct page_clears *clears, in
     }
 }
 
-/* What was written then and is not now: `then` without `now`, both joined and in order. */
+/* The pages written then and not now: `then` without `now`, both merged and in order. */
 static void subtract(const struct parts *then, const struct parts *now, uint64_t until,
                      struct parts *out)
 {
@@ -94,7 +94,7 @@ static void subtract(const struct parts *then, const struct parts *now, uint64_t
     }
 }
 
-/* Both lists in one, by where they begin; at most max, then *next tells where to go on. */
+/* Merges both lists by start; at most max, then *next is where to continue. */
 static void merge(struct blob_page_ranges_args *args, const struct parts *changed,
                   const struct parts *cleared, uint64_t until)
 {
@@ -135,11 +135,11 @@ static struct err load_previous(struct txn *t, const struct blob_page_ranges_arg
     if (!str_given(row))
         return err_new(ERR_PREVIOUS_SNAPSHOT_NOT_FOUND);
     TRY(blob_head_decode(row, &previous->head));
-    /* Another content: the blob was made anew in between. */
+    /* Another content: the blob was created again in between. */
     return previous->head.content == blob->head.content ? OK : err_new(ERR_BLOB_OVERWRITTEN);
 }
 
-/* What is written now, and what of it since. */
+/* The pages written now, and those written since. */
 struct since {
     int64_t stamp;
     struct parts all;
@@ -161,8 +161,8 @@ static struct err visit_since(void *arg, const struct interval_part *part, bool 
     return OK;
 }
 
-/* Only rows that have changed since the snapshot are looked into, now and then: the others have the
- * same bytes. But a void, which clears chunks without changing their rows, has all looked at. */
+/* Only rows that changed since the snapshot are compared, now and then: the others have the same
+ * bytes. After a void, which clears chunks without changing their rows, all are. */
 static struct err find_differences(struct txn *t, struct blob_page_ranges_args *args,
                                    const struct blob *blob, struct interval_range range)
 {
@@ -233,7 +233,7 @@ struct err blob_get_page_ranges(struct txn *t, void *arg)
         from = args->marker;
     if (from >= to)
         return OK;
-    /* All pages of the range may have to be looked at. */
+    /* All pages of the range may have to be compared. */
     if (to - from > LOOP_BYTES_MAX && !txn_may_wait(t))
         return err_new(ERR_LONG_WORK);
     struct interval_range range = {from, to};

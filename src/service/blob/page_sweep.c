@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The background work on the pages of a blob: what was cut out in bulk is taken away, and chunks
- * that small writes have fragmented are folded into one extent again. */
+/* Background work on a blob's pages: removes what was cut out in bulk, and folds chunks fragmented
+ * by small writes into one extent again. */
 #include "service/blob/page.h"
 #include "service/blob/sweep.h"
 #include "service/common/interval_fold.h"
@@ -29,7 +29,7 @@ struct err blob_pages_keep(struct txn *t, const struct blob_request *request, st
     return sweep_add_once(t, &item, m->fold_chunk, request->name);
 }
 
-/* The blob that the note is about; *found is false when it has gone or has other pages now. */
+/* Finds the blob of the note; *found is false if it was deleted or has other pages now. */
 static struct err find_blob(struct txn *t, const struct sweep_item *item,
                             const struct blob_request *request, struct blob *blob, bool *found)
 {

@@ -39,7 +39,7 @@ static struct blob_times times_of(const struct blob *blob, const struct blob_hea
     struct blob_at at;
     if (head == NULL || head->deleted != 0)
         return (struct blob_times){0};
-    /* Only the blob itself expires: what is kept of it does not go by that. */
+    /* Only the base blob expires, not its snapshots and versions. */
     bool base = blob_key_parse_head(blob->key, &name, &at) && at.item == BLOB_BASE;
     return (struct blob_times){
         .until = head->protection.hold ? INT64_MAX : head->protection.until,
@@ -93,7 +93,7 @@ static struct err remove_one(struct txn *t, struct str head_key)
     return blob_delete_blob(t, &args);
 }
 
-/* Whether the head has expired indeed: one that is protected has not, and stays in the index. */
+/* Returns true if the head has really expired: a protected one has not, and stays in the index. */
 static struct err has_expired(struct txn *t, struct str head_key, bool *out)
 {
     struct str row;

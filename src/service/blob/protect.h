@@ -12,17 +12,17 @@
 
 /* ERR_BLOB_IMMUTABLE_DUE_TO_LEGAL_HOLD, ERR_BLOB_IMMUTABLE_DUE_TO_POLICY. */
 struct err blob_check_mutable(const struct blob_head *head, int64_t now);
-/* Its time is over: it is gone for everybody, though the sweeper may not have taken it away yet.
- * What is protected does not expire before the protection ends. */
+/* Returns true if it has expired: it is invisible, though the sweeper may not have removed it yet.
+ * A protected blob does not expire before the protection ends. */
 bool blob_is_expired(const struct blob_head *head, int64_t now);
 
-/* For access.c: brings the indexes in step with the head, which is NULL when it goes. */
+/* For access.c: updates the indexes for the head; NULL: it is removed. */
 struct err blob_index_times(struct txn *t, struct blob *blob, const struct blob_head *head);
 /* ERR_BLOB_IMMUTABLE_DUE_TO_POLICY when a blob of the container, or a snapshot, is protected. */
 struct err blob_check_container_mutable(struct txn *t, uint64_t incarnation);
 
-/* For the sweeper: takes away blobs that have expired, at most `max` in all; in a view only counts.
- * *count goes up by each. */
+/* For the sweeper: removes expired blobs, at most `max` in all; in a view only counts. Adds to
+ * *count. */
 struct err blob_remove_expired(struct txn *t, const struct container *container, unsigned max,
                                unsigned *count);
 
@@ -34,7 +34,7 @@ struct blob_protect_args {
     /* out */
     struct blob_head head;
 };
-/* ERR_BLOB_IMMUTABLE_DUE_TO_POLICY: a locked policy can only be made longer, and not taken away. */
+/* ERR_BLOB_IMMUTABLE_DUE_TO_POLICY: a locked policy can only be extended, not removed. */
 engine_fn blob_set_blob_immutability_policy;
 engine_fn blob_delete_blob_immutability_policy;
 engine_fn blob_set_blob_legal_hold;

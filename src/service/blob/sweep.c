@@ -19,7 +19,7 @@ enum {
     SWEEP_WORK_MAX = 500,
     EXPIRY_SETS_MAX = 200,     /* and heads that are expired or soft-deleted, together, per step */
     LOOK_PARTITIONS_MAX = 256, /* containers per step */
-    STAGED_SECONDS_MAX = 900,  /* what is staged for longer is staged for nobody */
+    STAGED_SECONDS_MAX = 900,  /* a content staged longer ago than this is abandoned */
     ROUND_REST_MS_MIN = 1000,
     ROUND_REST_FACTOR = 50, /* a round of a second is followed by a rest of fifty */
 };
@@ -208,7 +208,7 @@ static struct err remove_all(struct removal *m, const struct sweep_item *item)
     return remove_prefix(m, blob_key_block_list(a, item->incarnation, item->id));
 }
 
-/* The note says where to go on: at the beginning when it is empty. */
+/* The note has the position; empty: the beginning. */
 static struct err sweep_rows(struct txn *t, struct str key, struct str value,
                              const struct sweep_item *item, unsigned *budget)
 {
@@ -220,7 +220,7 @@ static struct err sweep_rows(struct txn *t, struct str key, struct str value,
     return txn_put(t, key, m.next);
 }
 
-/* Goes on where the note says, and says so when the budget ends it. */
+/* Continues at the note's position, and updates it when the budget is used up. */
 static struct err prune_pages(struct txn *t, struct str key, struct str value,
                               const struct sweep_item *item, unsigned *budget)
 {
@@ -270,13 +270,13 @@ static struct err sweep_item(struct txn *t, struct str key, struct str value,
     case SWEEP_MOVE:
         return OK;
     case SWEEP_PAGES_FOLD:
-        *budget = 0; /* not in a transaction: see sweep_work, which comes back to it */
+        *budget = 0; /* not in a transaction: see sweep_work, which returns to it */
         return OK;
     }
     return err_new(ERR_CORRUPT);
 }
 
-/* What is being staged is left alone while somebody may come to commit it. */
+/* A staged content is kept while its commit may still come. */
 static struct err pass_staged(struct txn *t, const struct sweep_item *item, bool *left)
 {
     int64_t age = txn_now(t) - (int64_t)item->id;
@@ -431,7 +431,7 @@ static struct err round_step(struct store *store, struct blob_round *round, stru
     return e;
 }
 
-/* What is to be folded, when that is the first note. */
+/* The fold to do, if that is the first note. */
 struct find_fold {
     struct arena *arena;
     struct blob_fold fold;
@@ -506,8 +506,8 @@ struct expiry_step {
     unsigned removed;
 };
 
-/* A set that nobody touched for a week: the blob forgets it, and goes too when there is nothing
- * else of it. */
+/* A set that was not touched for a week: removed from the blob, which is removed too if nothing
+ * else is left of it. */
 static struct err expire_set(struct txn *t, const struct container *container, uint64_t id,
                              struct str row)
 {
@@ -591,7 +591,7 @@ static struct err expire_partition(struct txn *t, void *arg)
     return e;
 }
 
-/* Whether anything has expired is seen in a view: an update is made only where there is. */
+/* A view checks for expired blobs: an update runs only if there are any. */
 static struct err anything_expired(struct txn *t, void *arg)
 {
     struct expiry_step *step = arg;
@@ -619,7 +619,7 @@ struct err blob_expire(struct store *store, void *context, struct sweep_report *
     return round_step(store, context, BLOB_KEY_CONTAINER, expire_work, report);
 }
 
-/* Whether a row that names no extents can be read. */
+/* Returns true if a row without extents can be decoded. */
 static bool row_is_sound(struct arena *a, struct str key, struct str value)
 {
     struct blob_head head;

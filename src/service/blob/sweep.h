@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is taken away later: an operation that replaces or deletes something large leaves a note in
- * its transaction, and the sweeper does the work in bounded steps. Until then the space is still
- * taken, but nothing can see it. */
+/* Deferred removal: an operation that replaces or deletes something large leaves a note in its
+ * transaction, and the sweeper does the work in bounded steps. Until then the space stays in use,
+ * but the data are invisible. */
 #ifndef SERVICE_BLOB_SWEEP_H
 #define SERVICE_BLOB_SWEEP_H
 
@@ -12,10 +12,10 @@ enum sweep_kind {
     SWEEP_CONTENT = 2,     /* a content that no head names */
     SWEEP_BLOCKS = 3,      /* a set of uncommitted blocks */
     SWEEP_PAGES = 4,       /* the pages of a content that no head names */
-    SWEEP_PAGES_PAST = 5,  /* what a page blob's pages were, where no snapshot sees it any more */
+    SWEEP_PAGES_PAST = 5,  /* historic pages of a page blob that no snapshot sees any more */
     SWEEP_PAGES_VOIDS = 6, /* rows of pages that were cut out in bulk */
     SWEEP_PAGES_FOLD = 7,  /* a chunk of pages that small writes have fragmented */
-    SWEEP_TREE = 8,        /* what is in a directory that is gone; its id */
+    SWEEP_TREE = 8,        /* the entries of a removed directory; its id */
     SWEEP_STAGED = 9,      /* a content that is being made ready for a head (block_stage.h) */
     SWEEP_MOVE = 10,       /* a path that moves to another container (path/path_across.h) */
 };
@@ -41,12 +41,12 @@ struct err sweep_add_for(struct txn *t, const struct sweep_item *item, struct st
 struct err sweep_note_is_there(struct txn *t, int64_t stamp, const struct sweep_item *item,
                                bool *there);
 struct err sweep_remove(struct txn *t, int64_t stamp, const struct sweep_item *item);
-/* What the note of SWEEP_STAGED says is not to be named by a head any more, and goes. Nothing when
- * there is no such note. */
+/* No head will name the content of this SWEEP_STAGED note: remove it. Does nothing if there is no
+ * such note. */
 struct err sweep_begin_staged(struct txn *t, int64_t stamp, const struct sweep_item *item);
 
-/* Where a job is on its way round all containers. It looks at a few of them per step; when it has
- * been at all it rests, the longer the longer the round took, so that it costs a few percent of one
+/* The position of a job on its way through all containers. It examines a few per step; after a
+ * round it pauses, in proportion to the round's duration, so that it costs a few percent of one
  * core however many containers there are. All zero is the beginning. */
 struct blob_round {
     char after[256]; /* the partition that the last step ended with; empty at the beginning */
@@ -54,14 +54,14 @@ struct blob_round {
     int64_t started_ms, rest_until_ms; /* monotonic */
 };
 
-/* Jobs for the sweeper; context is a struct blob_round of the job's own. The first does what is
- * noted. The second finds uncommitted blocks that nobody touched for a week, blobs that have
- * expired and the tombstones of containers whose time is over. */
+/* Jobs for the sweeper; context is the job's struct blob_round. The first works on the notes. The
+ * second finds uncommitted blocks that nobody touched for a week, expired blobs, and tombstones of
+ * containers whose time is over. */
 struct err blob_sweep(struct store *store, void *context, struct sweep_report *report);
 struct err blob_expire(struct store *store, void *context, struct sweep_report *report);
 
-/* For `lazuli check`: the extents that a row of a container's partition names; false when the row
- * cannot be read. */
+/* For `lazuli check`: the extents that a row of a container's partition names; false if the row
+ * cannot be decoded. */
 bool blob_row_extents(struct str key, struct str value,
                       void (*named)(void *sink, const struct extent *x), void *sink);
 

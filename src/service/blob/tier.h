@@ -20,7 +20,7 @@ struct blob_tier_args {
  * blob: its ETag and time stay. */
 engine_fn blob_set_blob_tier;
 
-/* For all that give a page blob a size or a tier. */
+/* For all operations that set a page blob's size or tier. */
 struct err blob_check_tier_size(const struct blob_head *head);
 
 #endif

@@ -112,7 +112,7 @@ static struct err write_note(struct txn *t, const struct container *container,
     return blob_save_unchanged(t, &blob);
 }
 
-/* A container or blob that is gone needs no time. */
+/* A deleted container or blob needs no access time. */
 static struct err write_notes(struct txn *t, void *arg)
 {
     const struct step *step = arg;

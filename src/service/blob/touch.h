@@ -23,8 +23,8 @@ struct blob_touch {
     struct str name;
     int64_t at; /* ticks */
 };
-/* Notes that the blob itself was read, unless the head tells of a read that is recent enough. From
- * any thread; touches may be NULL. */
+/* Records that the base blob was read, unless the head has a recent enough time. From any thread;
+ * touches may be NULL. */
 void blob_touch(struct blob_touches *touches, const struct blob_touch *touch,
                 const struct blob_head *head);
 

@@ -5,7 +5,7 @@
 #include "service/common/name.h"
 #include "service/common/service_properties.h"
 
-/* Whether there is a blob of that name to be served. */
+/* Returns true if there is a visible blob of that name. */
 static struct err is_there(struct txn *t, struct str name, bool *out)
 {
     struct blob_request request = {.arena = txn_arena(t), .name = name};
@@ -35,7 +35,7 @@ static struct str index_of(struct txn *t, const struct service_website *site, st
     return buf_str(&name);
 }
 
-/* The first of the candidates that is there; absent when none is. */
+/* The first existing candidate; absent if there is none. */
 static struct err choose(struct txn *t, const struct service_website *site,
                          struct blob_website_args *args, struct str *out)
 {

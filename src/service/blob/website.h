@@ -12,7 +12,7 @@ struct blob_website_args {
     struct str path;           /* decoded, without the first '/' */
     struct str settings; /* the partition of the service's properties, which name the documents */
     /* out */
-    bool missing; /* what is in `get` is the document for what is not there */
+    bool missing; /* `get` has the error document */
 };
 /* The blob of the path; for a path that is empty, ends with '/' or names none, the index document
  * there; else the error document, whatever conditions and range say.

@@ -12,7 +12,7 @@ static enum blob_type type_of(const struct blob_copy_args *args)
 
 /* ---- may it be ---- */
 
-/* A copy of an archived blob is one that comes back to an online tier, so it must be told which. */
+/* A copy of an archived blob is rehydrated to an online tier, so the request must name one. */
 static struct err check_archived(const struct blob_copy_args *args)
 {
     enum blob_tier tier = args->wishes.tier;
@@ -128,7 +128,7 @@ static struct copy_job new_job(struct txn *t, const struct blob_copy_args *args,
     return job;
 }
 
-/* The new content, as far as the pieces go that were found; what is left of it becomes a job. */
+/* Writes the new content as far as the source's pieces were read; the rest becomes a job. */
 static struct err begin_content(struct txn *t, struct blob_copy_args *args, struct blob *blob,
                                 struct blob_copy_state *state)
 {

@@ -6,12 +6,12 @@
 
 #include "service/blob/copy/copy_job.h"
 
-/* What the client wants otherwise than the source has it. */
+/* Properties that the client sets instead of the source's. */
 struct blob_copy_wishes {
     bool has_metadata;
     struct str metadata;
-    struct str tags;         /* none of the source's are taken over unless they are these */
-    enum blob_tier tier;     /* NONE: what comes of itself */
+    struct str tags;         /* any metadata here replaces all of the source's */
+    enum blob_tier tier;     /* NONE: the default */
     bool high_priority;      /* of the rehydration of an archived source's copy */
     int64_t rehydrate_ticks; /* how long one takes */
     bool has_seal, seal;     /* of an append blob; else as the source */
@@ -22,7 +22,7 @@ struct blob_copy_args {
     struct blob_request request; /* of the destination */
     struct blob_copy_wishes wishes;
     struct guid id;
-    struct str url;                   /* of the source, as the blob is to tell it */
+    struct str url;                   /* of the source, for the blob's copy state */
     const struct blob_head *from;     /* what the source is */
     const struct blob_source *source; /* where it was found here; NULL: another server's */
     struct str remote_url;            /* of another server's, with its signature */
@@ -30,8 +30,8 @@ struct blob_copy_args {
     const struct pieces *pieces; /* the first of its content, or all; NULL: none yet */
     enum piece_claim claim;
     bool as_block_blob;        /* whatever the source is */
-    bool needs_infinite_lease; /* of a destination that is leased: an asynchronous copy may outlast
-                                  any other */
+    bool needs_infinite_lease; /* of a leased destination: an asynchronous copy may outlast a finite
+                                  lease */
     /* out */
     struct blob_head head;
     enum blob_copy_status status;

@@ -179,7 +179,7 @@ struct err copy_job_undo(struct txn *t, struct blob *blob, const struct copy_job
                          const struct blob_copy_state *state)
 {
     struct blob_head *head = &blob->head;
-    /* The next copy writes all of it anew; the snapshots before it are untouched. */
+    /* The next copy rewrites all of it; earlier snapshots are not affected. */
     if (state->incremental)
         return OK;
     if (job->type == BLOB_PAGE) {

@@ -30,7 +30,7 @@ struct copy_job {
     int64_t source_etag;
     /* … or another server's. */
     struct str url;
-    struct str url_etag; /* what must not change; absent when the server gives none */
+    struct str url_etag; /* must not change; absent if the server sends none */
     /* How far. */
     uint64_t content; /* the id of the new content */
     uint64_t done;
@@ -41,7 +41,7 @@ struct copy_job {
 struct err copy_job_save(struct txn *t, const struct copy_job *job);
 /* The mark of the partition goes with its last job. */
 struct err copy_job_drop(struct txn *t, const struct copy_job *job);
-/* *found tells whether it is there; slices are borrowed. */
+/* *found is true if it exists; slices are borrowed. */
 struct err copy_job_load(struct txn *t, uint64_t incarnation, uint64_t id, struct copy_job *out,
                          bool *found);
 
@@ -52,24 +52,24 @@ static inline bool copy_job_is_local(const struct copy_job *job)
 
 /* Where from, for a source that was found here. */
 void copy_job_set_source(struct copy_job *job, const struct blob_source *source);
-/* Which part of the source comes next, for a view of it; in the arena. */
+/* The next part of the source to read, in a view of it; in the arena. */
 void copy_job_source(const struct copy_job *job, struct arena *a, struct blob_source *out);
 
 /* Adds pieces to the new content. */
 struct err copy_job_write(struct txn *t, struct blob *blob, struct copy_job *job,
                           const struct pieces *pieces, enum piece_claim claim);
-/* All has been written: the blob has the content from now on, and the source's list of blocks. */
+/* Everything is written: the blob gets the content, and the source's block list. */
 struct err copy_job_finish(struct txn *t, struct blob *blob, struct copy_job *job);
-/* What has been written goes, and the blob is empty. */
+/* Removes what was written; the blob becomes empty. */
 struct err copy_job_undo(struct txn *t, struct blob *blob, const struct copy_job *job,
                          const struct blob_copy_state *state);
 
-/* The copy has ended so: the blob says it from now on, in a write. An incremental one that has
- * succeeded leaves a snapshot of the blob. */
+/* Stores the copy's outcome in the blob, as a write. A successful incremental copy takes a snapshot
+ * of the blob. */
 struct err copy_end(struct txn *t, struct str name, struct blob *blob,
                     struct blob_copy_state *state, enum blob_copy_status status);
 
-/* The jobs of one partition, at most max, for whoever carries them on; in the arena. */
+/* The jobs of one partition, at most max, for the copier; in the arena. */
 struct copy_jobs_args {
     struct arena *arena;
     size_t max;
@@ -83,10 +83,10 @@ engine_fn copy_jobs_list;
 /* One step of a copy: in an update of the destination's partition. */
 struct copy_step_args {
     uint64_t incarnation, id;
-    uint64_t from; /* what was done when the pieces were found; at another point they are not for */
+    uint64_t from; /* the progress when the pieces were read; they are invalid at any other */
     const struct pieces *pieces;
     enum piece_claim claim;
-    const struct blob_source *source; /* to be guarded; NULL: of another server */
+    const struct blob_source *source; /* to be checked; NULL: another server's */
     struct str failure;               /* given: the copy ends with this description */
     /* out */
     bool taken; /* the pieces are the blob's, or the engine's, now */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a blob says of the copy that it came about by. The head holds it as bytes (head.copy), which
- * only those take apart who want to know. It goes with the next write of the blob; while the copy
- * is pending there is none but the copy's own. */
+/* The state of the copy that created a blob. The head contains it encoded (head.copy); only code
+ * that needs it decodes it. The next write of the blob removes it; while the copy is pending, only
+ * the copy may write. */
 #ifndef SERVICE_BLOB_COPY_STATE_H
 #define SERVICE_BLOB_COPY_STATE_H
 

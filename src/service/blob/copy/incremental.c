@@ -116,7 +116,7 @@ static struct err check_destination(const struct blob_incremental_args *args,
         return err_new(ERR_INCREMENTAL_COPY_BLOB_MISMATCH);
     if (state->status == BLOB_COPY_SUCCESS && args->source.at.time <= state->source_snapshot)
         return err_new(ERR_INCREMENTAL_COPY_OF_EARLIER_SNAPSHOT_NOT_ALLOWED);
-    /* What was found is what has changed since another snapshot than the blob is at now. */
+    /* The changes that were read are relative to another snapshot than the blob has now. */
     bool stale = args->since != 0 && args->since != state->source_snapshot;
     return stale ? err_new(ERR_SOURCE_CONDITION_NOT_MET) : OK;
 }

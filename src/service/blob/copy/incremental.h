@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Incremental Copy Blob: a page blob that follows the snapshots of another one. Each copy writes
- * what has changed since the last one into the same content, and then takes a snapshot of it; so
- * the differences between those snapshots are those of the source's. */
+ * the changes since the last one into the same content and then takes a snapshot; so the
+ * differences between these snapshots equal the source's. */
 #ifndef SERVICE_BLOB_INCREMENTAL_H
 #define SERVICE_BLOB_INCREMENTAL_H
 
@@ -29,8 +29,8 @@ struct blob_incremental_args {
     uint64_t incarnation, job; /* when it is pending */
 };
 
-/* What is to be done; waits for the engine. ERR_INCREMENTAL_COPY_SOURCE_MUST_BE_SNAPSHOT,
- * ERR_INVALID_SOURCE_BLOB_TYPE, and what blob_read_source says. */
+/* Finds the changes to copy; waits for the engine. ERR_INCREMENTAL_COPY_SOURCE_MUST_BE_SNAPSHOT,
+ * ERR_INVALID_SOURCE_BLOB_TYPE, and the errors of blob_read_source. */
 struct err blob_incremental_find(struct store *store, struct str partition,
                                  struct blob_incremental_args *args);
 /* ERR_INCREMENTAL_COPY_BLOB_MISMATCH, ERR_INCREMENTAL_COPY_OF_EARLIER_SNAPSHOT_NOT_ALLOWED,

@@ -19,8 +19,7 @@ static struct err check_state(const struct blob_head *head, bool archived_too)
     return archived_too ? OK : blob_head_check_online(head);
 }
 
-/* A base of incremental copies holds what the next one builds on; only its snapshots are content.
- */
+/* The base of incremental copies is work in progress; only its snapshots are content. */
 static struct err check_incremental(const struct blob_source *source, const struct blob_head *head)
 {
     struct blob_copy_state copy;
@@ -34,7 +33,7 @@ static struct err open_source(struct txn *t, const struct blob_source *source,
                               const struct blob_request *request, struct blob *out)
 {
     struct err error = blob_open(t, request, BLOB_READ, out);
-    /* Of a source that is not there no condition is looked at. */
+    /* Conditions on a missing source are not evaluated. */
     if (error.code == ERR_CONDITION_NOT_MET || error.code == ERR_NOT_MODIFIED)
         return err_new(out->exists ? ERR_SOURCE_CONDITION_NOT_MET : ERR_BLOB_NOT_FOUND);
     TRY(error);
@@ -42,8 +41,8 @@ static struct err open_source(struct txn *t, const struct blob_source *source,
     return check_incremental(source, &out->head);
 }
 
-/* Pages are written in place, so it is the ETag that tells. An append blob's content only grows,
- * and has an id of its own. */
+/* Pages are written in place, so the ETag identifies the state. An append blob's content only
+ * grows, and has its own id. */
 static bool is_same(const struct blob_source *source, uint64_t incarnation,
                     const struct blob_head *head)
 {
@@ -77,7 +76,7 @@ static struct err read_pieces(struct txn *t, struct blob_source *source,
         TRY(interval_read(&pages.map,
                           (struct interval_range){source->offset, source->offset + length}, &limits,
                           source->arena, &source->pieces, &source->until));
-        /* What a snapshot sees is kept for it. */
+        /* A snapshot's pages are preserved. */
         return blob->at.item != BLOB_BASE
                    ? OK
                    : interval_marks_take(&pages.map, source->offset, &source->pieces, source->arena,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A blob of this server that something is copied from. It is found in a view of its own partition;
- * the update in the destination's partition then makes sure that it is still what was found, and
- * may name the same extents: nothing is copied but their names. */
+/* A source blob on this server. A view of its own partition finds it; the update in the
+ * destination's partition then checks that it has not changed, and may name the same extents: only
+ * references are copied. */
 #ifndef SERVICE_BLOB_SOURCE_H
 #define SERVICE_BLOB_SOURCE_H
 
@@ -17,11 +17,11 @@ struct blob_source {
     struct str name;
     struct blob_at at;
     struct conditions conditions; /* x-ms-source-if-* */
-    bool archived_too;            /* whoever asks knows what to do with an archived blob */
+    bool archived_too;            /* the caller handles archived blobs */
     /* The part to find pieces of, cut to the blob; none when length is 0. */
     uint64_t offset, length;
     size_t pieces_max;
-    bool not_of_blocks; /* a block blob's pieces are not wanted: its content is named as a whole */
+    bool not_of_blocks; /* skip a block blob's pieces: its content is shared as a whole */
     /* out */
     bool found; /* a further read is of the same content, and knows no conditions */
     uint64_t incarnation;
@@ -38,12 +38,12 @@ struct blob_source {
  * begins past its end. */
 engine_fn blob_read_source;
 
-/* In an update of any partition: the source is still what was found, so that its extents may be
+/* In an update of any partition: checks that the source has not changed, so that its extents may be
  * held. ERR_SOURCE_CONDITION_NOT_MET. */
 struct err blob_source_guard(struct txn *t, const struct blob_source *source);
 
-/* Whether the pieces may be named by another content as they are: not when that would be many small
- * ones. */
+/* Returns true if another content may name the pieces as they are: not if they are many small ones.
+ */
 bool blob_source_shareable(const struct blob_source *source, uint64_t inline_max);
 
 #endif
