@@ -115,7 +115,7 @@ static bool find_card(struct smb_cards *all, uint64_t session, struct smb_card *
     return card != NULL;
 }
 
-/* What does not fit together is told first, in the order that Windows has. */
+/* Mismatches are reported first, in Windows' order. */
 static uint32_t check_card(const struct smb_request *q, const struct smb_card *card)
 {
     const struct smb_conn *c = q->conn;
@@ -145,9 +145,9 @@ static bool take_spare_id(struct smb_cards *all, uint64_t session, uint64_t id)
     return spare;
 }
 
-/* Lets the answer be signed with the session's key, when the request is and no other answer was
- * signed under its nonce. Whoever replays a request that somebody else has signed gets no second
- * signature under the same nonce. */
+/* Allows the answer to be signed with the session's key if the request is signed and no other
+ * answer used its nonce. Replaying a request that another client signed gives no second signature
+ * under the same nonce. */
 static void borrow_signer(struct smb_request *q, const struct smb_card *card)
 {
     if ((q->header.flags & SMB_FLAG_SIGNED) == 0)
@@ -174,7 +174,7 @@ void smb_bind_refuse(struct smb_request *q)
 
 /* ---- on the session's loop ---- */
 
-/* The connection signs with a key of its own from now on. */
+/* The connection signs with its own key from now on. */
 static uint32_t establish(struct smb_channel *c, const struct smb_setup *setup,
                           const struct smb_demands *demands)
 {
@@ -244,7 +244,7 @@ static uint32_t begin_binding(struct smb_request *q, const struct smb_setup *set
     struct smb_setup *kept = ARENA_NEW(q->arena, struct smb_setup);
     *kept = *setup;
     q->work = kept;
-    /* A connection with sessions of its own on another loop cannot take part in this one. */
+    /* A connection with its own sessions on another loop cannot join this one. */
     return smb_conn_move(q, card->loop, arrived) ? STATUS_PENDING : STATUS_REQUEST_NOT_ACCEPTED;
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory for messages, in and out, and what goes out behind it straight from files. Large blocks
- * are kept and used again: to get them from the kernel anew, page by page, costs more than to fill
- * them. One store per loop, so there is no lock.
- */
+/* Memory for incoming and outgoing messages, and parts of files that are sent after it. Large
+ * blocks are reused: fresh pages from the kernel cost more than filling them. One pool per loop, so
+ * there is no lock. */
 #ifndef SMB_BLOCK_H
 #define SMB_BLOCK_H
 
@@ -11,13 +10,13 @@
 
 enum {
     SMB_FRAME_BYTES = 4, /* the length before every message */
-    /* What may have to stand before an answer's body: it is written where it will be sent from. */
+    /* Room for headers before an answer's body, which is written where it is sent from. */
     SMB_FRONT_BYTES = SMB_FRAME_BYTES + SMB_TRANSFORM_BYTES + SMB_HEADER_BYTES,
     SMB_BLOCK_CLASSES = 2,
     SMB_TAIL_PARTS_MAX = 16,
 };
 
-/* Parts of files; the pin keeps them as they are until they are sent. */
+/* Parts of files; the pin keeps them unchanged until they are sent. */
 struct smb_tail {
     struct engine *engine;
     struct engine_pin *pin;
@@ -45,7 +44,7 @@ struct smb_blocks {
 struct smb_block *smb_block_take(struct smb_blocks *s, size_t capacity);
 /* NULL is fine. */
 void smb_block_give(struct smb_blocks *s, struct smb_block *block);
-/* How much of it is to be sent, with its tail. */
+/* The bytes left to send, with the tail. */
 size_t smb_block_bytes(const struct smb_block *block);
 /* So much of it is sent. */
 void smb_block_sent(struct smb_block *block, size_t n);

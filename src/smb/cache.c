@@ -98,7 +98,7 @@ void smb_lease_put(struct buf *out, const struct smb_lease *l)
     buf_put_le16(out, 0);
 }
 
-/* A lease belongs to a client, whatever its connections: its key is told apart by the client's. */
+/* A lease belongs to a client, over all its connections: its key is scoped by the client's GUID. */
 static void table_key(const struct smb_conn *c, const unsigned char *key,
                       unsigned char out[OPENS_LEASE_KEY_BYTES])
 {
@@ -142,9 +142,9 @@ static void put_lease_notice(struct buf *b, const struct smb_open *o,
     buf_put_le32(b, 0);
 }
 
-/* A lease is its client's: it hears of it over its oldest connection, protected as a session there
- * is. Where that protects less than the lease's own session, or is another account's that names
- * itself with the same GUID, it stays with that. */
+/* Breaks of a lease go over its client's oldest connection, protected like a session there. If that
+ * protects less than the lease's own session, or belongs to another account with the same GUID, the
+ * own session is used. */
 static struct smb_conn *oldest_conn(struct smb_conn *own, struct smb_session **session)
 {
     struct smb_conn *c = smb_clients_oldest(smb_server_clients(own->server), own);
@@ -190,7 +190,7 @@ static void tell(struct smb_open *o, const struct opens_notice *notice)
     buf_release(&body);
 }
 
-/* On the handle's own thread. A handle whose CREATE is not answered yet is not known to its client:
+/* On the handle's own thread. Before its CREATE is answered the client does not know the handle, so
  * the break waits for the answer. */
 static void tell_here(struct smb_open *o, const void *bytes)
 {

@@ -29,12 +29,11 @@ struct smb_lease {
     uint16_t epoch;
 };
 
-/* What CREATE asks for, from its oplock level and its context (absent: none). False when the
- * context is broken. */
+/* Parses CREATE's oplock level and context (absent: none). False if the context is malformed. */
 bool smb_lease_read(const struct smb_conn *c, uint8_t oplock, struct str context,
                     struct smb_lease *out);
 void smb_lease_put(struct buf *out, const struct smb_lease *l);
-/* The wish as the open-file table has it. */
+/* Converts the request for the open-file table. */
 void smb_cache_wish(const struct smb_conn *c, uint8_t oplock, const struct smb_lease *lease,
                     struct opens_request *wish);
 /* The level of CREATE's answer. */
@@ -45,7 +44,7 @@ unsigned smb_cache_of(uint32_t lease_state);
 
 /* The table's callback: the owner is the server. */
 void smb_cache_break(void *owner, const struct opens_notice *notice);
-/* CREATE has been answered: a break that came before can be told. */
+/* CREATE was answered: sends a break that came before. */
 struct smb_open;
 void smb_cache_tell_deferred(struct smb_open *o);
 

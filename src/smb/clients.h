@@ -14,7 +14,8 @@ void smb_clients_free(struct smb_clients *all);
 
 /* Where the client's connections are; NULL: it has none yet, or no name. */
 struct loop *smb_clients_loop(struct smb_clients *all, const struct smb_conn *c);
-/* The connection is one of its client's; may be said again. Until it leaves, it does not move. */
+/* Registers the connection with its client; may be repeated. Until it leaves, it does not move to
+ * another loop. */
 void smb_clients_join(struct smb_clients *all, struct smb_conn *c);
 void smb_clients_leave(struct smb_clients *all, struct smb_conn *c);
 /* The oldest connection of the same client, on the same loop, on whose thread this is. */

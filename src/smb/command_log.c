@@ -17,7 +17,7 @@ static const char *name_of(const struct smb_request *q)
     return name == NULL ? "-" : name;
 }
 
-/* The account is told where a key was proved; names that strangers give are not. */
+/* Logs the account only if its key was proved; names sent by strangers are not logged. */
 static void put_place(struct buf *out, const struct smb_request *q)
 {
     if (q->session == NULL || !q->session->established) {

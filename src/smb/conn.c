@@ -36,8 +36,8 @@ static size_t early_cost(const struct smb_conn *c)
     return sizeof *c + incoming + c->output_bytes + c->channel_count * SESSION_BYTES;
 }
 
-/* After a change of what a stranger's connection holds. When all strangers together have too much,
- * the oldest is cut: who means well is no stranger for long. False: that was this one. */
+/* After a change of what an unauthenticated connection holds. If all of them together hold too
+ * much, the oldest is cut: honest clients authenticate soon. False: that was this one. */
 static bool recount(struct smb_conn *c)
 {
     size_t cost = early_cost(c);
@@ -100,8 +100,8 @@ void smb_conn_close(struct smb_conn *c)
     c->incoming = NULL;
     drop_output(c);
     (void)recount(c);
-    /* What waits for a lock or a change ends now, with nobody to tell. The connection stays until
-     * all that is done here. */
+    /* Waits for locks or changes end now, without an answer. The connection lives until all its
+     * work has ended. */
     c->under_way++;
     smb_clients_leave(smb_server_clients(c->server), c);
     while (c->waiting != NULL) {
@@ -132,7 +132,7 @@ static void note_sent(struct smb_conn *c, size_t n)
     c->output_tail = &c->output;
 }
 
-/* Memory of as many answers as it takes, up to one that goes on in a file. */
+/* Memory of as many answers as needed, up to one that continues in a file. */
 static ssize_t send_memory(struct smb_conn *c)
 {
     struct iovec parts[OUTPUT_PARTS];
@@ -161,8 +161,8 @@ static void close_broken(struct loop_task *task)
     smb_conn_work_done(c);
 }
 
-/* A failed send does not close the connection at once: answers are queued in the middle of ending
- * sessions, trees and handles, which closing would begin again. */
+/* A failed send does not close the connection at once: answers are queued while sessions, trees and
+ * handles end, which closing would restart. */
 static void conn_send(struct smb_conn *c)
 {
     while (c->output != NULL && c->stream.may_send && !c->broken) {
@@ -230,7 +230,7 @@ static bool begin_message(struct smb_conn *c)
     return recount(c);
 }
 
-/* Reads what is still missing of the length or the message. 0: nothing now; <0: over. */
+/* Reads the rest of the length or the message. 0: nothing now; <0: closed. */
 static ssize_t receive_some(struct smb_conn *c)
 {
     if (c->incoming == NULL) {
@@ -268,7 +268,7 @@ static void arrive(struct run *r, struct err outcome)
     q->then(q, c->closed ? err_new(ERR_IO) : OK);
 }
 
-/* Nothing on this loop's thread touches the connection afterwards. */
+/* Do not touch the connection on this loop's thread afterwards. */
 static void leave_loop(struct smb_request *q)
 {
     struct smb_conn *c = q->conn;
@@ -327,8 +327,8 @@ static void read_on(struct loop_task *task)
     read_and_settle(c);
 }
 
-/* What a message has set off for a handle of this loop, the break of a lease above all, is told
- * before the next message is answered: a client may conclude from that answer what was told. */
+/* Messages that a request caused for handles of this loop, especially lease breaks, are sent before
+ * the next answer: a client may rely on that order. */
 static void let_calls_pass(struct smb_conn *c)
 {
     if (c->closed || c->moving != NULL || atomic_load(c->calls) == 0)

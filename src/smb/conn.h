@@ -114,17 +114,17 @@ struct smb_request {
     struct smb_open *open; /* the handle it works on; held until the request ends */
 
     struct buf out;          /* the answer's body, made by the command */
-    struct smb_block *block; /* where `out` is, when the command has asked for it; else none */
+    struct smb_block *block; /* the block of `out`, if the command reserved it; else none */
     bool verified;           /* its own signature or encryption has proved the session's key */
     struct smb_signer
-        *borrowed_signer; /* of a session that the connection is no part of (bind.h) */
+        *borrowed_signer; /* of a session that the connection has not joined (bind.h) */
     bool keeps_body;      /* `out` is the answer's body with an error too */
-    char *error_data;     /* four bytes that an error is told with; NULL: none */
+    char *error_data;     /* four bytes of error data; NULL: none */
     uint32_t status;
-    /* Of a CREATE that others were in the way of: the file, and what it asked for (told.h). */
+    /* Of a CREATE that others blocked: the file, and the requested access (told.h). */
     struct opens_key met;
     struct str met_path, met_wish;
-    const char *why;            /* of a refusal, for the log; NULL: the status says it */
+    const char *why;            /* reason of a refusal, for the log; NULL: the status is enough */
     int64_t started_us;         /* for the log; monotonic */
     bool counted;               /* among the open's requests (sequence.h) */
     uint64_t answer_session_id; /* SESSION_SETUP and TREE_CONNECT make new ids */
@@ -134,8 +134,8 @@ struct smb_request {
     /* Pending. */
     bool pending;
     uint64_t async_id;
-    bool interrupted;            /* by the end of its handle, not by CANCEL */
-    bool outlives;               /* goes on without its connection while its session has another */
+    bool interrupted; /* by closing its handle, not by CANCEL */
+    bool outlives;    /* continues without its connection while its session has another */
     struct smb_waiting *waiting; /* in the open-file table (waiting.h) */
     struct smb_request *wait_previous, *wait_next;
     void *work;                  /* the command's own state between its steps */
@@ -159,11 +159,11 @@ struct smb_message {
     struct smb_conn *conn;
     struct arena arena;
     struct smb_block *input; /* as received; decrypted in place */
-    struct smb_early *early; /* what of it is on its way to the disk already (write.h) */
+    struct smb_early *early; /* the part already written to the disk (write.h) */
     bool early_asked;
     struct str plain;            /* the SMB2 part still to be run */
-    struct smb_session *sealing; /* the session whose key the message came encrypted with; held. Its
-                                    answers go back with it. NULL: not encrypted */
+    struct smb_session *sealing; /* the session whose key decrypted the message; held. Answers are
+                                    encrypted with it. NULL: not encrypted */
     struct smb_request request;  /* the one that runs now */
     struct smb_header previous;  /* of the command before, for related ones */
     uint64_t related_file[2];    /* the file id that related commands inherit */
@@ -179,21 +179,21 @@ struct smb_message {
 /* A new connection on its loop; NULL when it could not be watched. Takes the descriptor. */
 struct smb_conn *smb_conn_open(struct smb_server *server, struct loop *loop, int fd,
                                const struct sockaddr_storage *peer);
-/* Cuts it; what is under way ends without an answer. */
+/* Cuts it; requests in progress end without an answer. */
 void smb_conn_close(struct smb_conn *c);
 /* Its client has proved a key: the limits for strangers are over. */
 void smb_conn_proved(struct smb_conn *c);
 
-/* The connection of the request, which has nothing else under way, goes on on another loop, and the
- * request with it: `then` is called there. False: it has, and stays. */
+/* Moves the request's connection, which has no other work, to another loop, and the request with
+ * it: calls `then` there. False: it has other work, and stays. */
 bool smb_conn_move(struct smb_request *request, struct loop *to,
                    void (*then)(struct smb_request *request, struct err outcome));
 
 /* Makes request->out a place for so many bytes from which a large answer is sent without being
  * copied. */
 void smb_reserve_answer(struct smb_request *request, size_t bytes);
-/* Whether the answer goes out as it is, by itself, neither signed nor sealed: then what a file
- * holds of it may follow request->block as its tail. After smb_reserve_answer. */
+/* Returns true if the answer is sent alone, neither signed nor sealed: then parts of files may
+ * follow request->block as its tail. After smb_reserve_answer. */
 bool smb_answer_is_bare(const struct smb_request *request);
 /* Ends a request with its status; request->out is its answer's body (ignored for errors, except
  * with STATUS_BUFFER_OVERFLOW, STATUS_MORE_PROCESSING_REQUIRED and STATUS_STOPPED_ON_SYMLINK). On

@@ -32,8 +32,8 @@ size_t smb_cipher_key_bytes(enum smb_cipher cipher);
 void smb_derive_key(const unsigned char key[SMB_KEY_BYTES], struct str label, struct str context,
                     unsigned char *out, size_t out_bytes);
 
-/* An id that nobody can guess and that is not met twice: 64 random bits, neither all 0 nor all 1,
- * which mean "none" and "the one before" on the wire. */
+/* An unguessable id that is never reused: 64 random bits, neither all 0 nor all 1, which mean
+ * "none" and "the previous one" on the wire. */
 uint64_t smb_random_id(void);
 
 /* hash = SHA-512(hash || message). */
@@ -43,7 +43,7 @@ struct smb_signer;
 struct smb_signer *smb_signer_new(enum smb_signing algorithm,
                                   const unsigned char key[SMB_KEY_BYTES]);
 void smb_signer_free(struct smb_signer *s);
-/* Whether the client has signed this message, whose signature stands in its header. */
+/* Returns true if the client signed this message; the signature is in its header. */
 bool smb_signer_verifies(struct smb_signer *s, struct str message);
 /* The signature of a message (its header first, the signature field in it taken as zero).
  * from_server and the header's own fields make GMAC's nonce. False when OpenSSL fails. */

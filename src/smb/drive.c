@@ -113,7 +113,7 @@ bool smb_may_wait(const struct smb_request *q)
     return q->pending || q->message->plain.n == 0;
 }
 
-/* Nothing that was posted since the wait was queued has been heard yet: this is the same turn. */
+/* Posted messages are not processed before the wait is queued: this is the same turn. */
 void smb_wait_for(struct smb_request *q, const struct smb_wait *wait, smb_then *then)
 {
     struct run_wait w = {.until_ms = INT64_MAX, .take_back = take_back};

@@ -13,20 +13,20 @@ typedef void smb_then(struct smb_request *request, struct err outcome);
 
 /* A view of the tree's share; moves to the pool when it would wait for the disk. */
 void smb_view(struct smb_request *q, engine_fn *fn, void *args, smb_then *then);
-/* The same of any partition, for a request that has no tree yet. */
+/* The same for any partition, for a request without a tree. */
 void smb_view_of(struct smb_request *q, struct str partition, engine_fn *fn, void *args,
                  smb_then *then);
-/* The same, always in the pool: for views with much to do. */
+/* The same, always in the pool: for long views. */
 void smb_view_in_pool(struct smb_request *q, engine_fn *fn, void *args, smb_then *then);
 /* An update of the tree's share. ENGINE_VISIBLE unless the client asked for more. */
 void smb_update(struct smb_request *q, engine_fn *fn, void *args, enum engine_ack ack,
                 smb_then *then);
-/* All that was written before, by anyone, is on disk when `then` is called. */
+/* Everything written before, by anyone, is durable when `then` is called. */
 void smb_flush_store(struct smb_request *q, smb_then *then);
 /* Work in the pool; it touches nothing but the request's arena and q->work. */
 void smb_in_pool(struct smb_request *q, struct err (*work)(struct smb_request *q), smb_then *then);
 
-/* A wait for someone else, who calls run_wake. */
+/* A wait for someone else, which calls run_wake. */
 struct smb_wait {
     int64_t patience_ms; /* 0: without end */
     bool quiet;          /* it is short: no interim answer, and no CANCEL */
@@ -38,8 +38,7 @@ struct smb_wait {
  * Before it the client gets an interim answer, except in the middle of a compound, where it just
  * waits. */
 void smb_wait_for(struct smb_request *q, const struct smb_wait *wait, smb_then *then);
-/* In the middle of a compound no interim answer can be sent: what may take as long as it likes is
- * not waited for there. */
+/* In the middle of a compound no interim answer can be sent, so it cannot wait without a limit. */
 bool smb_may_wait(const struct smb_request *q);
 
 struct store *smb_store(const struct smb_request *q);

@@ -59,7 +59,7 @@ uint32_t smb_durable_read(struct smb_create *c)
     w->second = knows_second && str_given(x->durable_v2);
     w->returns_first = str_given(x->reconnect);
     w->returns_second = knows_second && str_given(x->reconnect_v2);
-    /* What belongs to the second version stands alone. */
+    /* A context of the second version excludes the others. */
     if ((w->second && (w->first || w->returns_first || w->returns_second)) ||
         (w->returns_second && (w->first || w->returns_first)))
         return STATUS_INVALID_PARAMETER;
@@ -164,7 +164,7 @@ void smb_durable_grant(struct smb_create *c)
     struct smb_durable *d = &o->durable;
     const struct smb_durable_wish *w = &c->durable;
     d->persistent = smb_persist_wanted(c) && !o->directory;
-    /* Only who caches the handle keeps it: by a batch oplock, or a lease of handles. */
+    /* Only a handle with caching is kept: by a batch oplock, or a handle lease. */
     if ((!w->first && !w->second) || o->directory || o->handle == NULL ||
         (!d->persistent && (c->granted & OPENS_CACHE_H) == 0))
         return;
@@ -247,7 +247,7 @@ static void begin_looking(struct loop_task *task)
     loop_timer_set(smb_server_world(t->server)->loops[0], &t->timer, SMB_DURABLE_LOOK_MS);
 }
 
-/* With the lock held. True: the caller is to post t->look. */
+/* With the lock held. True: the caller must post t->look. */
 static bool link_parked(struct smb_opens *t, struct smb_open *o)
 {
     struct smb_durable *d = &o->durable;
@@ -358,7 +358,7 @@ void smb_durable_end(struct smb_server *s)
 
 /* ---- coming back ---- */
 
-/* Whether it is the handle's client that comes, with what the handle was opened with. */
+/* Checks that the reconnect comes from the handle's client, with the original parameters. */
 static bool fits(const struct smb_create *c, const struct smb_open *o)
 {
     const struct smb_durable *d = &o->durable;

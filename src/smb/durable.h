@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Handles that outlive their connection ([MS-SMB2] 3.3.5.9.6, .7, .10, .12). When the connection of
- * a durable handle is cut, the handle is parked: it belongs to no session then, only to the
- * server's table, until its client comes back for it, its time is over, or somebody else wants the
- * file. Whoever takes it out of the parking, under the table's lock, has it for its own thread. */
+ * a durable handle is cut, the handle is parked: it then belongs to no session, only to the
+ * server's table, until its client reconnects, its time ends, or another client needs the file. The
+ * thread that unparks it, under the table's lock, owns it. */
 #ifndef SMB_DURABLE_H
 #define SMB_DURABLE_H
 
 #include "smb/conn.h"
 
 enum {
-    SMB_DURABLE_MS = 60000,      /* for those that ask for no time of their own */
+    SMB_DURABLE_MS = 60000,      /* for requests without a time */
     SMB_DURABLE_MS_MAX = 300000, /* more is not granted */
-    SMB_DURABLE_LOOK_MS = 500,   /* how often it is looked for those whose time is over */
+    SMB_DURABLE_LOOK_MS = 500,   /* how often expired ones are searched */
 };
 
 struct smb_open;
@@ -20,7 +20,7 @@ struct smb_create;
 /* Of a handle. */
 struct smb_durable {
     bool granted;
-    bool second;     /* by DH2Q: it has a GUID of the client's */
+    bool second;     /* by DH2Q: it has a GUID from the client */
     bool persistent; /* it is written down, and survives a restart (persist.h) */
     bool entered;    /* it is found by its GUID */
     bool pending;    /* its CREATE is still under way */
@@ -39,11 +39,11 @@ struct smb_durable {
     struct account_proof proof; /* the key of the session that had it */
 };
 
-/* What CREATE's contexts ask for. */
+/* The request of CREATE's contexts. */
 struct smb_durable_wish {
     bool first, second;                 /* DHnQ, DH2Q */
     bool returns_first, returns_second; /* DHnC, DH2C: nothing else of the CREATE counts */
-    uint64_t persistent;                /* of the handle that is come back for */
+    uint64_t persistent;                /* the handle of a reconnect */
     bool wants_persistent;              /* DH2Q, DH2C: a handle that survives a restart */
     unsigned char guid[SMB_GUID_BYTES];
     uint32_t timeout_ms;
@@ -69,16 +69,16 @@ void smb_durable_restore(struct smb_open *o);
 /* DHnQ or DH2Q of the answer. */
 void smb_durable_put(const struct smb_open *o, struct buf *out);
 
-/* The handle's connection is cut: parks it, or says that it is to be closed. */
+/* The handle's connection was cut: parks it, or returns that it must be closed. */
 bool smb_durable_park(struct smb_open *o);
-/* Accounts have changed: closes those whose key is none of its account's any more. On the first
+/* Accounts have changed: closes handles whose key no longer belongs to the account. On the first
  * loop's thread. */
 void smb_durable_look(struct smb_server *s);
-/* Takes it out of the parking for this thread. False: somebody else has. */
+/* Unparks it for this thread. False: another thread did. */
 bool smb_durable_unpark(struct smb_open *o, struct loop *loop);
-/* The handle is gone. */
+/* The handle was closed. */
 void smb_durable_forget(struct smb_open *o);
-/* The server ends: closes all that are parked. The rows of those that survive stay. */
+/* The server stops: closes all parked handles. The rows of persistent ones stay. */
 void smb_durable_end(struct smb_server *s);
 bool smb_durable_ending(struct smb_server *s);
 

@@ -28,7 +28,7 @@ void smb_message_free(struct smb_message *m)
 
 /* ---- answers ---- */
 
-/* Seals what is in the block, in place, and puts a transform header before it. */
+/* Encrypts the block in place, and puts a transform header before it. */
 static bool seal(struct smb_session *session, struct smb_block *block)
 {
     char *plain = block->bytes + block->begin;
@@ -119,7 +119,7 @@ static void put_error_body(struct buf *out)
     buf_put_u8(out, 0);
 }
 
-/* With the four bytes that say more; 3.1.1 wraps them in an error context. */
+/* With four bytes of error data; 3.1.1 wraps them in an error context. */
 static void put_error_data(const struct smb_request *q, struct buf *out)
 {
     enum { DATA_BYTES = 4, CONTEXT_BYTES = 8 };
@@ -161,8 +161,8 @@ static struct smb_header answer_header(struct smb_request *q)
         h.process_id = (uint32_t)q->async_id;
         h.tree_id = (uint32_t)(q->async_id >> 32);
     }
-    /* A refusal that is not signed gives the request's flag and signature back as they came, as
-     * with Windows: clients that sign take it for what it is, and it proves nothing. */
+    /* An unsigned refusal returns the request's flag and signature unchanged, as in Windows:
+     * clients that sign recognise it, and it proves nothing. */
     if (is_refusal(q->status) && q->message->sealing == NULL && answer_signer(q) == NULL)
         h.flags |= q->header.flags & SMB_FLAG_SIGNED;
     else
@@ -287,7 +287,7 @@ void smb_pending(struct smb_request *q)
     struct smb_message *m = q->message;
     struct smb_conn *c = q->conn;
     assert(!q->pending && smb_may_wait(q));
-    /* What the commands before it answered goes out now, with the interim answer behind it. */
+    /* Sends the answers of the commands before it now, followed by the interim answer. */
     q->pending = true;
     q->async_id = ++c->last_async_id;
     q->status = STATUS_PENDING;
@@ -297,7 +297,7 @@ void smb_pending(struct smb_request *q)
      * GMAC's nonce is made of. */
     smb_header_put(&m->answer, &h);
     put_error_body(&m->answer);
-    /* In this list before anything is sent: whoever closes the connection cancels what is in it. */
+    /* Added to this list before anything is sent: closing the connection cancels what is in it. */
     q->wait_next = c->waiting;
     if (c->waiting != NULL)
         c->waiting->wait_previous = q;

@@ -168,7 +168,7 @@ struct opens *smb_opens_table(const struct smb_request *q)
     return smb_server_world(q->conn->server)->store->opens;
 }
 
-/* Completing a request changes the list, so it is gone through anew after each. */
+/* Completing a request changes the list, so the search starts again after each. */
 static void interrupt_on(const struct smb_open *o, const struct smb_conn *c)
 {
     for (struct smb_request *w = c->waiting; w != NULL;) {
@@ -233,7 +233,7 @@ uint32_t smb_open_find(struct smb_request *q, struct smb_file_id id)
     m->related_file[0] = id.persistent;
     m->related_file[1] = id.fleeting;
     m->related_file_given = true;
-    /* Its CREATE was heard of: it is not sent again. */
+    /* Its CREATE was received: it will not be sent again. */
     if (o->durable.entered)
         smb_durable_forget(o);
     smb_open_get(o);
@@ -252,8 +252,8 @@ struct call {
     char bytes[];
 };
 
-/* The table's lock keeps the handle while its loop is looked up; the handle itself is found
- * again on its own thread, where it may be gone. */
+/* The table's lock keeps the handle alive while its loop is looked up; the handle is looked up
+ * again on its own thread, where it may be closed. */
 static struct loop *loop_of(struct smb_opens *t, uint64_t fleeting)
 {
     (void)pthread_mutex_lock(&t->lock);

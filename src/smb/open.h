@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The handles that clients hold: what CREATE gives out and CLOSE takes back.
+/* The handles that clients hold: CREATE creates them and CLOSE closes them.
  *
- * A handle belongs to one tree of one session; all of it is touched on that connection's thread
- * alone. The server's table of them finds a handle by its id, also from other threads (breaks,
- * forced closes), which then hand over to the handle's own. Whether opens may stand beside each
- * other is the open-file table's to say (service/file/opens/opens.h), which every handle on a file
- * or directory is registered in. */
+ * A handle belongs to one tree of one session, and only that connection's thread touches it. The
+ * server's table finds a handle by its id, also from other threads (breaks, forced closes), which
+ * then post to the handle's own. The open-file table (service/file/opens/opens.h), in which every
+ * handle on a file or directory is registered, decides which opens are compatible. */
 #ifndef SMB_OPEN_H
 #define SMB_OPEN_H
 
@@ -30,13 +29,13 @@ struct smb_file_id {
     uint64_t fleeting;
 };
 
-/* Where a directory's listing has come to: a name, not a position, so it costs the same in a large
- * directory, and survives what is made and deleted meanwhile. */
+/* The position of a directory listing: a name, not an index, so it costs the same in a large
+ * directory and survives creations and deletions. */
 struct smb_listing {
     bool begun;
     bool ended;
-    bool found;    /* something matched: the end is told as NO_MORE_FILES, not NO_SUCH_FILE */
-    unsigned dots; /* how many of . and .. have been told */
+    bool found;    /* something matched: the end is NO_MORE_FILES, not NO_SUCH_FILE */
+    unsigned dots; /* how many of . and .. were listed */
     char *pattern; /* case-folded; on the heap */
     size_t pattern_n;
     char *marker; /* the key to go on at; on the heap */
@@ -59,7 +58,7 @@ struct smb_open {
     struct smb_session *session;
     struct smb_tree *tree;
     atomic_uint refs; /* the table, and the requests that work on it */
-    bool closed;      /* only its last requests still hold it */
+    bool closed;      /* only its last requests still hold a reference */
     bool listed;      /* in the tree's list: CREATE has succeeded */
 
     struct opens_handle *handle; /* NULL: a pipe, or a file in a snapshot */
@@ -75,9 +74,9 @@ struct smb_open {
     bool change_kept; /* the same of the time of change */
     uint64_t position;
     size_t ea_position;  /* how many extended attributes QUERY_INFO has told */
-    uint64_t allocation; /* what the client asked to set aside; reported, not kept */
+    uint64_t allocation; /* the allocation size that the client set; reported, not used */
     int64_t opened_at;   /* ticks */
-    int64_t told_write_ms, told_read_ms; /* not told of again before (told.h) */
+    int64_t told_write_ms, told_read_ms; /* not reported again before (told.h) */
 
     /* Caches (cache.h). */
     uint8_t oplock;    /* the level as CREATE answers it */
@@ -93,7 +92,7 @@ struct smb_open {
     struct smb_sequence sequence;
     uint8_t lock_sequences[SMB_LOCK_SEQUENCES]; /* the number + 1; 0: none */
 
-    /* Of a directory: who waits for changes (notify.h). */
+    /* Of a directory: the requests that wait for changes (notify.h). */
     struct watch *watch;
     struct notifying *notifies;
     unsigned notify_count;
@@ -108,7 +107,7 @@ struct smb_open {
 struct smb_opens;
 struct smb_opens *smb_opens_new(struct smb_server *server);
 void smb_opens_free(struct smb_opens *t);
-/* All handles there are, those that wait for their clients too. */
+/* The number of all handles, including parked ones. */
 size_t smb_opens_count(struct smb_opens *t);
 
 /* A handle in the making, with its ids: findable for callbacks, not yet for clients. NULL when the
@@ -119,10 +118,10 @@ struct smb_open *smb_open_restore(struct smb_server *s, uint64_t persistent);
 /* CREATE has succeeded: from now on the tree's. */
 void smb_open_list(struct smb_open *o);
 void smb_open_unlist(struct smb_open *o);
-/* Forgets it, and closes it in the open-file table; when it was the last of a file that is to be
- * deleted, *remove tells. The caller then removes the node (smb_remove_node) or hands that on. */
+/* Removes it, and closes it in the open-file table; *remove is set if it was the last of a file to
+ * delete. The caller then deletes the node (smb_remove_node) or passes that on. */
 void smb_open_close(struct smb_open *o, bool *remove);
-/* The same with the removal, for nobody to wait for: teardown, force-close, failed CREATEs. */
+/* The same including the deletion, without waiting: teardown, force-close, failed CREATEs. */
 void smb_open_drop(struct smb_open *o);
 /* Ends what waits through the handle. */
 void smb_open_interrupt(struct smb_open *o);
@@ -140,11 +139,11 @@ void smb_put_file_id(struct buf *b, struct smb_file_id id);
 /* The open-file table. */
 struct opens *smb_opens_table(const struct smb_request *q);
 
-/* All of a tree that ends. Durable ones are kept when it was not the client who ended it. */
+/* Closes all handles of a tree that ends. Durable ones are kept unless the client ended it. */
 void smb_opens_end(struct smb_tree *t, bool keeps_durable);
 
-/* From any thread: calls `fn` on the handle's own thread, with a copy of what `bytes` hold, when it
- * is still open then. */
+/* From any thread: calls `fn` on the handle's own thread, with a copy of `bytes`, if it is still
+ * open then. */
 typedef void smb_open_fn(struct smb_open *o, const void *bytes);
 void smb_open_post(struct smb_server *s, uint64_t fleeting, smb_open_fn *fn, struct str bytes);
 

@@ -29,8 +29,8 @@ static size_t last_dot(struct str name)
     return at;
 }
 
-/* reach[i]: the pattern so far matches the name's first i bytes. One pattern character moves the
- * whole set on, so that no pattern costs more than its length times the name's. */
+/* reach[i]: the pattern so far matches the name's first i bytes. One pattern character advances the
+ * whole set, so the cost is at most the pattern's length times the name's. */
 static void step(char c, struct str name, size_t dot, const bool *from, bool *to)
 {
     memset(to, 0, name.n + 1);

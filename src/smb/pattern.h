@@ -10,7 +10,7 @@
  * '>' any one character or nothing at a dot or the end, '"' a dot or nothing at the end. Bounded
  * work: at most pattern × name steps. */
 bool smb_pattern_matches(struct str pattern, struct str name);
-/* Whether it has any wildcard at all: without one, a lookup of the name does. */
+/* Returns true if it has a wildcard: without one, a lookup of the name is enough. */
 bool smb_pattern_is_literal(struct str pattern);
 
 #endif

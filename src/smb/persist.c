@@ -114,7 +114,7 @@ void smb_persist_let_go(struct smb_request *q, const struct smb_open *o, smb_the
     smb_update(q, file_let_go, args, ENGINE_DURABLE, then);
 }
 
-/* An update that nobody waits for. */
+/* An update without waiting. */
 struct detached {
     struct engine_update update;
     struct file_let_go_args let_go;
@@ -162,7 +162,7 @@ void smb_persist_mark(struct smb_request *q, smb_then *then)
     smb_update(q, file_mark_held, args, ENGINE_DURABLE, then);
 }
 
-/* Only CREATE's option has its effect at the end; it may have been taken back since. */
+/* Only CREATE's option takes effect at the end; it may have been cleared since. */
 static bool leaves_doomed(const struct smb_open *o, struct opens *opens)
 {
     struct opens_key key = {.share = o->incarnation, .node = o->node};
@@ -224,8 +224,8 @@ static struct err restore_one(void *arg, struct str partition, const struct file
     o->durable.granted = true;
     o->durable.second = true;
     restore_place(&o->durable, partition);
-    /* What is not there any more, or makes no sense, or was opened with a key that is none of the
-     * account's any more, is forgotten. */
+    /* Entries that no longer exist, are malformed, or were opened with a key that is no longer the
+     * account's are dropped. */
     if (!decode_front(held->front, o) || !seen->exists ||
         !accounts_stands(smb_server_world(r->server)->accounts, str_of(o->durable.account),
                          &o->durable.proof)) {

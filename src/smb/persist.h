@@ -18,24 +18,24 @@
 
 enum { SMB_PERSISTENT = 2 /* a flag of DH2Q and DH2C */ };
 
-/* CREATE asks for such a handle, and may have it on a file. */
+/* CREATE requests such a handle, and may get it on a file. */
 bool smb_persist_wanted(const struct smb_create *c);
 /* The row of a handle as it is now; in the arena. */
 void smb_persist_describe(const struct smb_open *o, struct arena *a, struct file_held *out);
-/* Writes it down, then goes on; at once for a handle that does not survive. */
+/* Stores it, then continues; at once for a handle that is not persistent. */
 void smb_persist_save(struct smb_request *q, struct smb_open *o, smb_then *then);
-/* The client closes the handle: the row goes first. At once for others. */
+/* The client closes the handle: deletes the row first. At once for others. */
 void smb_persist_let_go(struct smb_request *q, const struct smb_open *o, smb_then *then);
-/* The same for nobody to wait for. */
+/* The same without waiting. */
 void smb_persist_forget(const struct smb_open *o, struct str partition);
-/* Whether the request's file is to be deleted has changed, through whatever handle: all such
- * handles on it remember. At once where there are none. */
+/* The request's file was marked for deletion, or unmarked, through any handle: updates the rows of
+ * all such handles. At once if there are none. */
 void smb_persist_mark(struct smb_request *q, smb_then *then);
-/* The request's handle, or one that nobody waits for, was to delete its file and has been closed:
- * those that are left remember. */
+/* The request's handle, or one without a request, was to delete its file and was closed: updates
+ * the remaining ones. */
 void smb_persist_closed(struct smb_request *q, smb_then *then);
 void smb_persist_dropped(const struct smb_open *o, struct str partition);
-/* All that are written down, into the parking. Before the loops run. */
+/* Restores all stored handles as parked ones. Before the loops run. */
 struct err smb_persist_restore(struct smb_server *s);
 
 #endif

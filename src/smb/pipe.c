@@ -147,12 +147,12 @@ void smb_pipe_write(struct smb_request *q, struct str call)
     smb_pipe_transceive(q, call, call_written);
 }
 
-/* Who reads before there is an answer waits for one. */
+/* A read before there is an answer waits for one. */
 struct pipe_reading {
     uint64_t length;
 };
 
-/* Nobody reads nothing: who wants no bytes waits. */
+/* A read of zero bytes waits too. */
 static bool can_read(const struct smb_request *q)
 {
     const struct pipe_reading *r = q->work;
@@ -182,7 +182,7 @@ static void waited(struct smb_request *q, struct err outcome)
         read_answer(q);
 }
 
-/* Readers are found by the list of those that wait: nothing is to be taken back. */
+/* Readers are found by the list of waiting requests, so there is nothing to cancel. */
 static bool take_back(struct smb_request *q)
 {
     (void)q;

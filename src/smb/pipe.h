@@ -13,7 +13,7 @@ void smb_pipe_read(struct smb_request *q, uint64_t length);
  * ERR_INVALID_INPUT when it was no call. */
 void smb_pipe_transceive(struct smb_request *q, struct str call,
                          void (*then)(struct smb_request *q, struct err outcome));
-/* What is there to be read, at most max bytes; *more when something is left. */
+/* Returns the readable bytes, at most max; *more if some are left. */
 struct str smb_pipe_take(struct smb_open *o, size_t max, bool *more);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { RPC_FRAGMENT_MAX = 65535, RPC_ANSWER_MAX = 4 << 20 };
 
-/* What the pipe may tell: the shares of the session's account, and IPC$. */
+/* What the pipe may list: the shares of the session's account, and IPC$. */
 struct rpc_share {
     struct str name;
     struct str remark;
@@ -19,7 +19,7 @@ struct rpc_shares {
     size_t count;
 };
 
-/* Whether there is a pipe of that name ("srvsvc", any case). */
+/* Returns true if there is a pipe of that name ("srvsvc", any case). */
 bool rpc_pipe_exists(struct str name);
 /* One request PDU to one answer PDU. False when it is no RPC at all: the pipe is broken then. */
 bool rpc_answer(struct arena *arena, struct str pdu, const struct rpc_shares *shares,

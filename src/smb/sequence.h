@@ -18,7 +18,7 @@ struct smb_sequence {
 /* CREATE makes the handle, or its client comes back for it. */
 struct smb_open;
 void smb_sequence_start(struct smb_open *o, const struct smb_request *q);
-/* A request has found its handle: STATUS_FILE_NOT_AVAILABLE when it may not go on. */
+/* A request has found its handle: STATUS_FILE_NOT_AVAILABLE if it may not continue. */
 uint32_t smb_sequence_begin(struct smb_request *q);
 /* It has ended. */
 void smb_sequence_end(struct smb_request *q);

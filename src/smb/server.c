@@ -36,7 +36,7 @@ struct smb_worker {
     bool listening;
     bool draining;
     struct loop_task drain;
-    struct loop_task look; /* whether the keys of sessions are still the accounts' */
+    struct loop_task look; /* checks that the keys of sessions are still the accounts' */
     atomic_bool looks;     /* it is posted */
 };
 
@@ -73,7 +73,7 @@ void smb_server_limit(struct smb_server *s, unsigned connections_max,
 
 /* ---- keys that are the account's no more ---- */
 
-/* Ending a session may end connections: after each the list is gone through anew. */
+/* Ending a session may end connections: the search starts again after each. */
 static bool end_one(struct smb_worker *w)
 {
     for (const struct smb_conn *c = w->conns; c != NULL; c = c->next)
@@ -190,7 +190,7 @@ static void tell_drained(struct loop_task *task)
     s->drained(s->drained_arg);
 }
 
-/* A connection that was cut stays until what it has under way has ended. */
+/* A cut connection lives until its work has ended. */
 static void check_drained(struct smb_worker *w)
 {
     struct smb_server *s = w->server;
@@ -349,7 +349,7 @@ struct smb_session *smb_server_session_on(struct smb_server *s, const struct loo
 
 static void ended_everywhere(struct smb_request *q, struct err outcome)
 {
-    (void)outcome.code; /* all loops have done it, also when the client has gone */
+    (void)outcome.code; /* all loops have done it, also if the client has gone */
     smb_complete(q, STATUS_SUCCESS);
 }
 

@@ -30,7 +30,7 @@ struct smb_options {
     unsigned early_ms;      /* that they have to prove one; 0: the default, SMB_EARLY_MS */
 };
 
-/* What the front end works on; the pointers stay the caller's. */
+/* The objects that the front end uses; the caller owns them. */
 struct smb_world {
     struct loop **loops;
     size_t loop_count;
@@ -39,7 +39,7 @@ struct smb_world {
     struct store *store;
     struct line_log *log;             /* of commands; NULL: none */
     struct address_counts *addresses; /* counts connections, with those of HTTP; NULL: none */
-    /* NULL, or: what was refused, written or read (told.h). On any loop's thread. */
+    /* NULL, or called for refusals, writes and reads (told.h). On any loop's thread. */
     void (*told)(void *arg, const struct smb_told *told);
     void *told_arg;
 };
@@ -54,7 +54,8 @@ void smb_server_limit(struct smb_server *s, unsigned connections_max,
 /* One port for all loops; before they run. ERR_IO with errno as cause. Port 0 picks a free one. */
 struct err smb_server_listen(struct smb_server *s, const char *host, uint16_t port,
                              uint16_t *port_out);
-/* Stops accepting and cuts every connection; on the first loop's thread `drained` tells the end. */
+/* Stops accepting and cuts every connection; calls `drained` on the first loop's thread at the end.
+ */
 void smb_server_drain(struct smb_server *s, void (*drained)(void *arg), void *arg);
 /* After the loops have stopped. */
 void smb_server_free(struct smb_server *s);
@@ -94,7 +95,7 @@ int64_t smb_server_now(const struct smb_server *s);
 struct smb_blocks *smb_server_blocks(struct smb_server *s, const struct loop *loop);
 /* How many calls to handles of this loop are on their way. */
 atomic_uint *smb_server_calls(struct smb_server *s, const struct loop *loop);
-/* Those that are open, or cut but still have work under way. */
+/* Connections that are open, or cut but still at work. */
 unsigned smb_server_connections(struct smb_server *s);
 /* A stranger's connection holds so much now, and did so much before. False: all of them together
  * hold too much. */
@@ -104,7 +105,7 @@ unsigned smb_server_early_ms(const struct smb_server *s);
 struct smb_conn *smb_server_oldest_stranger(struct smb_server *s, const struct loop *loop);
 void smb_server_remember(struct smb_server *s, struct smb_conn *c);
 void smb_server_forget(struct smb_server *s, struct smb_conn *c);
-/* A session that is established on the loop, on whose thread this is; NULL: none. */
+/* An established session of the loop, on whose thread this is; NULL: none. */
 struct smb_session *smb_server_session_on(struct smb_server *s, const struct loop *loop,
                                           uint64_t id);
 /* Ends a session of the same account on whatever connection it is, for its client has come back;

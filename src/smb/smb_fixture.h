@@ -58,12 +58,12 @@ void smb_fixture_begin(struct smb_fixture *f);
 void smb_fixture_begin_with(struct smb_fixture *f, const struct smb_options *options);
 void smb_fixture_end(struct smb_fixture *f);
 
-/* With a session and its two trees, in dialect 3.0.2; or as a client that has said nothing yet. */
+/* With a session and its two trees, in dialect 3.0.2; or before the negotiation. */
 struct smb_peer smb_peer_in_session(struct smb_fixture *f);
 struct smb_peer smb_peer_new(struct smb_fixture *f);
 
-/* How a client greets and logs in. What is 0 is: 3.1.1, GMAC, no encryption, signing enabled, the
- * first key, a GUID of its own. */
+/* How a client negotiates and logs in. Zero means: 3.1.1, GMAC, no encryption, signing enabled, the
+ * first key, its own GUID. */
 struct smb_login {
     enum smb_dialect dialect;
     enum smb_signing signing;
@@ -73,7 +73,7 @@ struct smb_login {
     const char *key;
     const unsigned char *guid;
 };
-/* Has negotiated; has a session and the two trees, and signs what it sends. */
+/* A peer after the negotiation; or with a session and the two trees, signing its requests. */
 struct smb_peer smb_peer_greeted(struct smb_fixture *f, const struct smb_login *login);
 struct smb_peer smb_peer_logged_in(struct smb_fixture *f, const struct smb_login *login);
 /* Both SESSION_SETUPs; the answer to the last one that was sent. With SMB_SESSION_BINDING, the
@@ -82,13 +82,13 @@ struct smb_answer smb_peer_log_in(struct smb_peer *p, uint8_t flags, uint64_t pr
 /* A further connection to p's session: *out, whatever becomes of it. */
 struct smb_answer smb_peer_bind(const struct smb_peer *p, const struct smb_login *login,
                                 struct smb_peer *out);
-/* Whether the answer is signed with the peer's key. One that is not may still bear the flag and the
- * signature of its request. */
+/* Returns true if the answer is signed with the peer's key. An unsigned one may still have the flag
+ * and the signature of its request. */
 bool smb_answer_verifies(const struct smb_peer *p, const struct smb_answer *a);
 
 /* Ends the connection; comes back when the server has done with it. */
 void smb_peer_cut(struct smb_peer *p);
-/* Whether the server has ended it. */
+/* Returns true if the server has closed it. */
 bool smb_peer_is_cut(struct smb_peer *p);
 
 void smb_peer_send_raw(struct smb_peer *p, struct str bytes);

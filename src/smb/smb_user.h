@@ -48,9 +48,9 @@ void smb_user_make_keys(struct smb_user *u);
 
 /* Signs one command in place: the header's flag and its signature. */
 void smb_user_sign(struct smb_user *u, char *packet, size_t n);
-/* Whether the server signed this answer with the user's key. */
+/* Returns true if the server signed this answer with the user's key. */
 bool smb_user_verifies(struct smb_user *u, struct str packet);
-/* Wraps a whole message; and takes one apart, in place. False: the tag does not hold. */
+/* Encrypts a whole message; and decrypts one, in place. False: the tag is wrong. */
 void smb_user_seal(struct smb_user *u, uint64_t session, struct str message, struct buf *out);
 bool smb_user_unseal(struct smb_user *u, char *message, size_t n, struct str *plain);
 

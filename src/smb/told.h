@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tells whoever wants to know (smb_world.told) of requests that share modes, locks, leases of REST
- * and pending deletes have refused, and who holds what was in the way; and of who reads and writes
- * which file: of a handle once a second at most, since a copy is thousands of requests. */
+/* Reports (to smb_world.told) requests that share modes, locks, REST leases and pending deletes
+ * have refused, with the holder of what was in the way; and reads and writes of files, at most once
+ * a second per handle, since a copy is thousands of requests. */
 #ifndef SMB_TOLD_H
 #define SMB_TOLD_H
 
@@ -16,7 +16,7 @@ struct smb_told {
     const char *command; /* "Create" */
     enum err_code error; /* of a refusal */
     struct str account, share, path;
-    struct str wish;   /* what was asked for; absent: a range of the file */
+    struct str wish;   /* the requested access; absent: a range of the file */
     struct str holder; /* the open that was in the way; absent: none, so a lease of REST */
     struct str client; /* the name that the client gave itself */
     const struct sockaddr_storage *peer;

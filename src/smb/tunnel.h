@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which long names were found by their short ones lately. A program that knows a file by its short
- * name, deletes it and makes it anew under that name, means the file of the long name: Windows
- * remembers the pair for a quarter of a minute, and so do we. */
+/* Recently used pairs of short and long names. A program that knows a file by its short name,
+ * deletes it and creates it again under that name means the file with the long name: Windows
+ * remembers the pair for 15 seconds, and so does this server. */
 #ifndef SMB_TUNNEL_H
 #define SMB_TUNNEL_H
 
@@ -13,8 +13,8 @@ struct smb_tunnel;
 struct smb_tunnel *smb_tunnel_new(void);
 void smb_tunnel_free(struct smb_tunnel *t);
 
-/* From any thread. A pair of paths that differ in names alone, of a share's incarnation; the
- * oldest makes way. */
+/* From any thread. Two paths in a share's incarnation that differ in their names only; replaces the
+ * oldest pair. */
 void smb_tunnel_keep(struct smb_tunnel *t, uint64_t share, struct str short_path,
                      struct str long_path, int64_t now_ticks);
 /* The long path, in the arena; absent: not known. */

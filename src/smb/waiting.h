@@ -18,7 +18,7 @@ void smb_waiting_init(struct smb_waiting *w, struct smb_request *q);
 
 /* The wait is queued: see smb_wait_for. */
 void smb_wait_for_caches(struct smb_waiting *w, smb_then *then);
-/* Without end, when the client is patient; else it is a short wait for a REST operation. */
+/* Without a limit if the client is patient; else a short wait for a REST operation. */
 void smb_wait_for_lock(struct smb_waiting *w, bool patient, smb_then *then);
 
 #endif

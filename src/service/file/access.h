@@ -9,7 +9,7 @@
 
 #include "service/file/scope.h"
 
-/* What every operation by path says. */
+/* The common arguments of every operation by path. */
 struct file_request {
     struct arena *arena; /* the request's: for what outlives the transaction */
     struct str path;     /* as sent; empty: the root */
@@ -26,7 +26,7 @@ enum file_use {
     FILE_LOOK,   /* properties, metadata */
     FILE_READ,   /* bytes */
     FILE_WRITE,  /* bytes, properties, metadata */
-    FILE_UNLOCK, /* the same, of a file that is read-only and is about not to be */
+    FILE_UNLOCK, /* the same for a read-only file whose attribute the operation clears */
     FILE_DELETE,
     FILE_LEASE,
 };
@@ -36,11 +36,11 @@ enum file_use {
 struct err file_open(struct txn *t, struct file_request *r, enum file_kind kind, enum file_use use,
                      struct file_scope *s, struct file_found *out);
 
-/* Opens for making: what is there, if anything, or where it would be. Nothing is claimed yet.
- * ERR_PARENT_NOT_FOUND, ERR_SMB_DELETE_PENDING when the directory is pending. */
+/* Opens for creation: finds the existing object, or its place. Claims nothing yet.
+ * ERR_PARENT_NOT_FOUND, ERR_SMB_DELETE_PENDING if the directory is pending. */
 struct err file_open_new(struct txn *t, struct file_request *r, struct file_scope *s,
                          struct file_found *out);
-/* Where it found nothing: the node of a new file, which no lease can guard yet. */
+/* If nothing was found: initialises the node of a new file, which no lease can guard yet. */
 struct err file_start_new(struct file_scope *s, const struct file_request *r,
                           struct file_found *found);
 struct err file_claim(struct file_scope *s, struct file_request *r, const struct file_found *found,
@@ -64,8 +64,8 @@ enum file_permission_kind {
     FILE_PERMISSION_KEY,
 };
 
-/* The properties that SMB knows too; what is not given stays, or is the default of something new.
- */
+/* The properties that SMB knows too; values that are not given stay, or get the default of a new
+ * object. */
 struct file_settings {
     bool has_attributes;
     uint32_t attributes;
@@ -83,7 +83,7 @@ struct file_settings {
 struct err file_apply(struct file_scope *s, struct node *n, uint64_t parent,
                       const struct file_settings *settings);
 
-/* What most operations answer with. */
+/* The common results of most operations. */
 struct file_outcome {
     struct node node;
     uint64_t id, parent;

@@ -152,7 +152,7 @@ static void take_acl(struct sd *to, const struct sd *from, bool system)
     rights_map_acl(&to->dacl);
 }
 
-/* A descriptor of the client's own; what it leaves open the directory hands down. */
+/* The client's own descriptor; parts that it omits are inherited from the directory. */
 static struct err give_security(struct file_scope *s, struct node *n, struct str bytes)
 {
     struct arena *a = txn_arena(s->txn);
@@ -400,7 +400,7 @@ struct err file_remove_at(struct txn *t, void *arg)
 
 /* ---- renaming ---- */
 
-/* Nobody may have open what is replaced, and nobody may open it until the commit. */
+/* Nobody may have the replaced file open, or open it before the commit. */
 static struct err claim_target(struct file_rename_args *args, struct file_scope *s,
                                const struct file_found *target)
 {
@@ -415,7 +415,7 @@ static struct err claim_target(struct file_rename_args *args, struct file_scope 
     return error;
 }
 
-/* A rename writes into the directory as one who shares all but deletion would. */
+/* A rename opens the directory for writing, sharing everything except deletion. */
 static struct err check_directory(struct file_rename_args *args, struct opens_key directory)
 {
     struct opens_request request = {.key = directory,

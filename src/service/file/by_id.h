@@ -9,13 +9,13 @@
 #include "service/file/access.h"
 #include "service/file/range.h"
 
-/* Where: every argument struct begins with it. */
+/* The place: every argument struct begins with it. */
 struct file_at {
     struct arena *arena; /* the request's: for what outlives the transaction */
     uint64_t incarnation;
     int64_t snapshot; /* 0: the share as it is */
     uint64_t id;      /* of the node, where it is known */
-    /* Of updates: for those who watch; the front end tells them after the commit. NULL: nobody. */
+    /* Of updates: for directory watches; the front end reports it after the commit. NULL: none. */
     struct file_changes *changes;
 };
 
@@ -27,8 +27,8 @@ struct file_seen {
     struct str path; /* as its names are stored; empty: the root */
 };
 
-/* How they all begin: the share, and the node in it. ERR_SHARE_NOT_FOUND, ERR_RESOURCE_NOT_FOUND.
- */
+/* The common start: opens the share, and finds the node. ERR_SHARE_NOT_FOUND,
+ * ERR_RESOURCE_NOT_FOUND. */
 struct err file_open_id(struct txn *t, const struct file_at *at, struct file_scope *s,
                         struct file_found *found);
 
@@ -58,9 +58,9 @@ struct file_walk_args {
     struct str prefix; /* of the folded names */
     void *sink;
     void (*begin)(void *sink, const struct file_seen *directory);
-    /* False: full; the walk is to go on at this entry later. */
+    /* False: full; the walk continues at this entry later. */
     bool (*item)(void *sink, const struct file_found *found, struct str key);
-    /* out: absent at the end, else where to go on, in the arena */
+    /* out: absent at the end, else where to continue, in the arena */
     struct str next;
 };
 engine_fn file_walk;
@@ -86,10 +86,10 @@ struct file_make_args {
     struct str path;
     enum node_kind kind;
     uint32_t attributes;
-    struct str sd;  /* absent: what the directory hands down */
+    struct str sd;  /* absent: inherited from the directory */
     struct str eas; /* changes of ea.h to none */
-    /* In the transaction, when all but the commit is done: registers the handle, so that nobody
-     * comes between. It may be called again: the earlier registration is to be taken back. */
+    /* In the transaction, just before the commit: registers the handle, so that nobody comes
+     * between. It may be called again: undo the earlier registration. */
     struct err (*made)(struct txn *t, void *front, const struct file_seen *seen);
     void *front;
     /* out */
@@ -101,7 +101,7 @@ engine_fn file_make;
 struct file_overwrite_args {
     struct file_at at;
     uint32_t attributes;
-    struct str eas; /* likewise: those that were there are gone */
+    struct str eas; /* the same; those that were there are replaced */
     /* out */
     struct file_seen seen;
 };
@@ -123,7 +123,7 @@ struct file_zero_args {
     uint64_t from, to;
     bool keep_times;
 };
-/* What of it lies in the file reads as zeros; the size stays. */
+/* The part inside the file reads as zeros; the size stays. */
 engine_fn file_zero_at;
 
 struct file_read_at_args {
@@ -149,7 +149,7 @@ struct file_extents_args {
     size_t count;
     bool more;
 };
-/* Which parts hold bytes: of a file that is not marked as sparse, all. */
+/* The allocated parts: of a file that is not marked as sparse, all. */
 engine_fn file_extents_at;
 
 struct file_change_args {
@@ -161,9 +161,9 @@ struct file_change_args {
     uint64_t size;
     bool has_sparse, sparse; /* NODE_SPARSE, which has_attributes leaves alone */
     struct str eas;          /* changes of ea.h; absent: none */
-    bool only_shrinks; /* a size that is larger changes nothing: it is set aside, not written */
-    bool keep_times;   /* a new size leaves the write time */
-    bool keep_changed; /* nothing but a given time sets the time of change */
+    bool only_shrinks;       /* a larger size changes nothing: it is an allocation, not a write */
+    bool keep_times;         /* a new size leaves the write time */
+    bool keep_changed;       /* nothing but a given time sets the time of change */
     /* out */
     struct file_seen seen;
 };
@@ -188,7 +188,7 @@ engine_fn file_set_security;
 struct file_remove_args {
     struct file_at at;
 };
-/* What is gone already is no error. ERR_DIRECTORY_NOT_EMPTY. */
+/* A missing file is no error. ERR_DIRECTORY_NOT_EMPTY. */
 engine_fn file_remove_at;
 
 struct file_rename_args {

@@ -39,7 +39,7 @@ struct under_way {
     int64_t snapshot;
     uint64_t id, content;
     int64_t etag;
-    struct str next; /* the row to go on with; absent at first */
+    struct str next; /* the row to continue with; absent at first */
 };
 
 #define COPY(number, member) RECORD_MEMBER(struct under_way, number, member)
@@ -98,7 +98,7 @@ static struct err take_properties(struct file_scope *s, struct copy_args *args, 
     return OK;
 }
 
-/* What is there already makes way; its lease and id stay. */
+/* Replaces what is there; its lease and id stay. */
 static struct err replace(struct file_scope *s, struct copy_args *args, struct file_found *found)
 {
     struct lease lease = found->node.lease;
@@ -183,7 +183,7 @@ struct copy_step {
     const struct sweep_note *note;
     struct arena arena;
     struct under_way at; /* in the arena */
-    bool pending;        /* there is a copy to go on with */
+    bool pending;        /* there is a copy to continue */
     bool source_gone;
     struct interval_copy_rows rows;
     struct file_changes changes;
@@ -232,7 +232,7 @@ static void finish(struct file_scope *s, struct node *n, enum copy_status status
     file_touch(s, n);
 }
 
-/* How far the rows that were taken over reach. */
+/* The end of the rows that were taken over. */
 static uint64_t progress_of(const struct interval_copy_rows *rows, uint64_t total)
 {
     struct reader r = reader_of(rows->next);
@@ -268,8 +268,8 @@ static struct err take_over(struct txn *t, void *arg)
         return sweep_note_drop(t, step->note);
     if (!gone)
         TRY(take_rows(&s, step, &found, &gone));
-    /* A row of a snapshot may just have moved into the past: the next step lists anew. A live
-     * source that changed is found out there too. Nothing of this step stays. */
+    /* A row of a snapshot may just have become historic: the next step lists again, and also
+     * detects a changed live source. Nothing of this step is kept. */
     if (gone && !step->source_gone)
         return err_new(ERR_SOURCE_CONDITION_NOT_MET);
     if (gone) {
@@ -293,7 +293,7 @@ static struct watches *watches_of(const struct store *store)
     return store->opens == NULL ? NULL : opens_watches(store->opens);
 }
 
-/* What came of a copy by the copier is not noted step by step. */
+/* The copier's progress is not stored step by step. */
 void file_copy_ended(struct store *store, uint64_t incarnation)
 {
     struct watches *watches = watches_of(store);

@@ -37,8 +37,8 @@ struct copy_foreign;
 struct copy_args {
     struct file_request request; /* first: the destination */
     const struct copy_source *source;
-    const struct copy_foreign *foreign; /* the source is no file of this server: of `source` only
-                                           the node counts, which is made of what is known of it */
+    const struct copy_foreign *foreign; /* the source is no file of this server: only the node of
+                                           `source` is used, made from its known properties */
     struct str url;                     /* as sent, for x-ms-copy-source */
     struct guid id;
     struct file_settings settings;
@@ -52,7 +52,7 @@ struct copy_args {
     /* out */
     struct file_outcome outcome;
 };
-/* In the destination's partition: makes the file, its copy pending unless it is empty. */
+/* In the destination's partition: creates the file, with a pending copy unless it is empty. */
 engine_fn file_copy_file;
 
 struct copy_abort_args {
@@ -62,10 +62,10 @@ struct copy_abort_args {
 /* ERR_NO_PENDING_COPY_OPERATION, ERR_COPY_ID_MISMATCH. Leaves an empty file. */
 engine_fn file_abort_copy;
 
-/* One bounded step of a copy that is under way; waits for the engine. For the sweeper, and for a
- * request that would like to answer with the whole copy. */
+/* One bounded step of a copy in progress; waits for the engine. For the sweeper, and for a request
+ * that tries to finish before it answers. */
 struct err file_copy_step(struct store *store, struct str partition, const struct sweep_note *note);
-/* Steps until the copy is whole or `steps` are done; then what became of it. */
+/* Runs steps until the copy is complete or `steps` are done; then returns its state. */
 struct copy_progress {
     struct arena *arena;
     uint64_t incarnation, id;
@@ -73,7 +73,7 @@ struct copy_progress {
 };
 struct err file_copy_advance(struct store *store, struct str partition, unsigned steps,
                              struct copy_progress *progress);
-/* A copy from a blob or from another server has ended: those who watch the share look anew. */
+/* A copy from a blob or from another server has ended: watches of the share must scan again. */
 void file_copy_ended(struct store *store, uint64_t incarnation);
 
 #endif

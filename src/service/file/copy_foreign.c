@@ -28,7 +28,7 @@ struct err copy_foreign_drop(struct file_scope *s, uint64_t file)
 
 /* ---- going on ---- */
 
-/* The same pieces, none of which reaches over the end of a chunk. */
+/* Splits pieces at the ends of chunks. */
 static struct pieces cut_to_chunks(struct arena *a, uint64_t offset, const struct pieces *pieces)
 {
     struct pieces out = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copying what is no file of this server into a file: a blob of it, whose extents the file then
- * names too, or something on another server. It is a job (service/blob/copy/copy_job.h) in the
- * share's partition, under the id of the file, that the copier carries on with. */
+/* Copies from anything but a file of this server: from a blob of this server, whose extents the
+ * file then names too, or from another server. It is a job (service/blob/copy/copy_job.h) in the
+ * share's partition, under the id of the file, which the copier continues. */
 #ifndef SERVICE_FILE_COPY_FOREIGN_H
 #define SERVICE_FILE_COPY_FOREIGN_H
 
@@ -11,7 +11,7 @@
 struct copy_foreign {
     enum blob_type type;
     uint64_t size;
-    const struct blob_source *blob; /* of this server; NULL: another's, and then: */
+    const struct blob_source *blob; /* of this server; NULL: of another one, and then: */
     struct str url;                 /* with its signature */
     struct str etag;
 };

@@ -41,7 +41,7 @@ bool ea_name_is_good(struct str name)
     return true;
 }
 
-/* Of several changes of one name the last counts. */
+/* Of several changes of one name the last one counts. */
 static bool is_changed_later(struct reader rest, struct str name)
 {
     struct ea later;
@@ -79,8 +79,8 @@ size_t ea_count(struct str list)
     return count;
 }
 
-/* As OS/2 would have packed them, which is what Windows counts: four bytes for the list, and a NUL
- * behind each name. */
+/* The size in OS/2's packing, which Windows reports: four bytes for the list, and a NUL after each
+ * name. */
 uint32_t ea_size(struct str list)
 {
     enum { LIST_HEAD_BYTES = 4 };

@@ -14,8 +14,8 @@
 #include "core/wire.h"
 
 enum {
-    EA_NEEDED = 0x80,          /* who does not understand it shall not touch the file */
-    EA_LIST_BYTES_MAX = 65535, /* as Windows has it; of one file, and of one change */
+    EA_NEEDED = 0x80,          /* clients that do not understand it must not touch the file */
+    EA_LIST_BYTES_MAX = 65535, /* Windows' limits; for one file, and for one change */
     EA_LIST_NAMES_MAX = 1000,  /* likewise: each is compared with each */
     EA_NAME_BYTES_MAX = 254,
 };
@@ -28,7 +28,7 @@ struct ea {
 void ea_put(struct buf *list, const struct ea *e);
 /* The next of a list, borrowed; false at its end, or where it is broken (reader_ok tells). */
 bool ea_next(struct reader *list, struct ea *out);
-/* Whether a list has an attribute of that name. */
+/* Returns true if a list has an attribute of that name. */
 bool ea_find(struct str list, struct str name, struct ea *out);
 bool ea_name_is_good(struct str name);
 
@@ -36,9 +36,9 @@ bool ea_name_is_good(struct str name);
  * takes it away. In the arena; absent when none are left. ERR_EXTENDED_ATTRIBUTES_TOO_LARGE. */
 struct err ea_change(struct arena *a, struct str list, struct str changes, struct str *out);
 size_t ea_count(struct str list);
-/* The size that clients are told; 0: there are none. */
+/* The size that clients see; 0: there are none. */
 uint32_t ea_size(struct str list);
-/* Whether a client has to understand them. */
+/* Returns true if a client must understand them. */
 bool ea_any_needed(struct str list);
 
 #endif

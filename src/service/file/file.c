@@ -69,7 +69,7 @@ struct err file_get_file_properties(struct txn *t, void *arg)
     return OK;
 }
 
-/* Taking the read-only attribute away must be possible on a file that has it. */
+/* Clearing the read-only attribute must be possible on a read-only file. */
 static bool makes_writable(const struct file_args *args)
 {
     return args->settings.has_attributes && (args->settings.attributes & NODE_READ_ONLY) == 0;

@@ -15,14 +15,14 @@ struct file_args {
     struct node_http http;
     struct lease_request lease;
     bool create_only;            /* the caller may create but not overwrite */
-    const struct pieces *pieces; /* Create File: what it holds from the beginning; NULL: nothing */
+    const struct pieces *pieces; /* Create File: the initial content; NULL: none */
     /* out */
     struct file_outcome outcome;
     int lease_left_seconds;
 };
 
-/* Makes the file, or makes an existing one anew: its bytes, properties and metadata go, its id and
- * lease stay. ERR_RESOURCE_TYPE_MISMATCH, ERR_SHARE_SIZE_LIMIT_REACHED. */
+/* Creates the file, or resets an existing one: its bytes, properties and metadata are replaced, its
+ * id and lease stay. ERR_RESOURCE_TYPE_MISMATCH, ERR_SHARE_SIZE_LIMIT_REACHED. */
 engine_fn file_create_file;
 /* Properties and metadata. */
 engine_fn file_get_file_properties;

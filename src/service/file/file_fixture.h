@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of the file service share: a store in memory with a clock that stands still, an
- * open-file table, and short forms of the operations. */
+/* Shared by the tests of the file service: a store in memory with a fixed clock, an open-file
+ * table, and short forms of the operations. */
 #ifndef SERVICE_FILE_FILE_FIXTURE_H
 #define SERVICE_FILE_FILE_FIXTURE_H
 
@@ -25,7 +25,7 @@ struct world {
 };
 
 void world_begin(struct world *w);
-/* The same over an engine that can be made to fail (engine/fault.h). */
+/* The same over an engine with injected faults (engine/fault.h). */
 void world_begin_fault(struct world *w);
 /* Sweeps until nothing is left to do, and looks that extents and rows come out even. */
 void world_end(struct world *w);
@@ -35,7 +35,7 @@ void world_sweep(struct world *w);
 
 /* An update or a view of the share, as the front end drives it. */
 struct err world_update(struct world *w, engine_fn *fn, void *args);
-/* A write on a path, with the claim given back. */
+/* A write by path, which releases its claim. */
 struct err world_write(struct world *w, engine_fn *fn, void *args);
 /* A read on a path: passes the open-file table. */
 struct err world_read(struct world *w, engine_fn *fn, void *args);

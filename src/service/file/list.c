@@ -56,8 +56,8 @@ struct err file_list_directory(struct txn *t, void *arg)
 
 /* ---- shares ---- */
 
-/* What is told of a name, in this order: deleted shares by their incarnations, snapshots by their
- * stamps, the share. */
+/* The order of the entries of a name: deleted shares by incarnation, snapshots by stamp, the share.
+ */
 struct list_position {
     char kind;       /* 'd', 'x' or 'z' */
     uint64_t number; /* of the first two */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Listing. What is found is handed to the caller's functions one by one, decoded from the row where
- * it lies, so that a page is written straight into the response. The functions may be called again
- * from the beginning (a read that had to wait is run once more): begin says so. */
+/* Listing. Passes each entry to the caller's functions, decoded in place, so that a page goes
+ * straight into the response. The functions may be called again from the beginning (a read that had
+ * to wait runs again): `begin` announces it. */
 #ifndef SERVICE_FILE_LIST_H
 #define SERVICE_FILE_LIST_H
 
@@ -21,7 +21,7 @@ struct directory_list_args {
     /* out: absent at the end, else where the next page begins, in the arena; any bytes */
     struct str next;
 };
-/* In the order of the folded names. What is pending delete is left out. */
+/* In the order of the folded names. Omits entries that are pending delete. */
 engine_fn file_list_directory;
 
 struct share_list_args {

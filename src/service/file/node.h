@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of a file or directory: the data of its entry in the tree. */
+/* The properties of a file or directory: the data of its entry in the tree. */
 #ifndef SERVICE_FILE_NODE_H
 #define SERVICE_FILE_NODE_H
 
@@ -33,8 +33,8 @@ struct permission_key {
     unsigned char bytes[PERMISSION_KEY_BYTES];
 };
 
-/* The HTTP properties; absent where not set. A content type that is there but empty is one that Set
- * File Properties has taken away: only a file that never had one has the default. */
+/* The HTTP properties; absent where not set. An empty content type was removed by Set File
+ * Properties: only a file that never had one gets the default. */
 struct node_http {
     struct str content_type, content_encoding, content_language;
     struct str cache_control, content_disposition;
@@ -78,7 +78,7 @@ struct node {
 void node_encode(struct buf *b, const struct node *n);
 /* Slices are borrowed. False when it is broken. */
 bool node_decode(struct str data, struct node *out);
-/* With the slices in the arena. */
+/* Copies it, with the slices in the arena. */
 struct node node_copy(struct arena *a, const struct node *n);
 
 #endif

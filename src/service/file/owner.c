@@ -5,7 +5,7 @@
 #include "service/file/keys.h"
 #include "service/file/node.h"
 
-/* What is wanted: by the id of a content, or by that of a file or directory. */
+/* The search: by the id of a content, or by that of a file or directory. */
 enum { BY_CONTENT = 'm', BY_ID = 'n' };
 
 struct search {
@@ -39,7 +39,7 @@ static bool enter(struct search *s, struct str key, struct reader *r)
     return reader_ok(r);
 }
 
-/* An entry of a snapshot may lie in a directory that is gone. */
+/* An entry of a snapshot may be in a directory that no longer exists. */
 static void tell_entry(const struct search *s, const struct dirtree_entry *entry, size_t index)
 {
     struct buf b = buf_heap();
@@ -93,7 +93,7 @@ static size_t first_wanted(const struct search *s, char kind, uint64_t id)
     return id == 0 ? s->count : owner_first(s->wanted, s->count, &like);
 }
 
-/* A file of several names has its content in a row of its own, and entries have its id. */
+/* A file with several names has a separate row for its content, and entries have its id. */
 static void match_linked(void *arg, struct str stored_key, struct str value)
 {
     struct search *s = arg;
@@ -103,7 +103,7 @@ static void match_linked(void *arg, struct str stored_key, struct str value)
     struct node node;
     size_t count = s->count;
     if (!enter(s, key, &r) || !vrow_split(value, &row) || !node_decode(row.payload, &node))
-        return; /* said already, by who looked at the row */
+        return; /* already reported with the row itself */
     uint64_t id = read_be64(&r);
     size_t first = first_wanted(s, BY_CONTENT, node.content);
     for (size_t i = first; i < count && owner_same(&s->wanted[i], &s->wanted[first]); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which names files and directories may have. */
+/* Valid names of files and directories. */
 #ifndef SERVICE_FILE_PATH_H
 #define SERVICE_FILE_PATH_H
 

@@ -6,8 +6,8 @@
 #include "service/file/keys.h"
 #include "service/file/sddl.h"
 
-/* What a share's root has in the cloud: administrators and the system may do all, authenticated
- * users change, users read. */
+/* The descriptor of a share's root in the cloud: administrators and the system have full access,
+ * authenticated users change, users read. */
 #define ROOT_SDDL                                                                          \
     "O:SYG:SYD:AI(A;OICI;FA;;;BA)(A;OICI;FA;;;SY)(A;OICI;0x1301bf;;;AU)(A;;0x1200a9;;;BU)" \
     "(A;OICIIO;GXGR;;;BU)(A;OICIIO;GA;;;CO)"

@@ -16,18 +16,18 @@ enum {
 };
 
 struct provision {
-    uint64_t iops, mibps; /* as asked for, or as recommended for the share's size */
+    uint64_t iops, mibps; /* as requested, or as recommended for the share's size */
     uint64_t burst_iops, burst_credits;
     uint64_t ingress_mibps, egress_mibps;
 };
 
 bool share_is_provisioned(const struct share_settings *s);
 struct provision provision_of(const struct share_settings *s);
-/* Whether what was asked for can be had. ERR_FILE_SHARE_PROVISIONED_IOPS_INVALID,
+/* Checks that the requested values are possible. ERR_FILE_SHARE_PROVISIONED_IOPS_INVALID,
  * ERR_FILE_SHARE_PROVISIONED_BANDWIDTH_INVALID. */
 struct err provision_check(const struct share_settings *s);
-/* The settings change from `before` to s->settings: notes what was raised, and refuses to lower the
- * size of a provisioned share too soon. ERR_CONTAINER_QUOTA_DOWNGRADE_NOT_ALLOWED. */
+/* The settings change from `before` to s->settings: records the time of an increase, and refuses to
+ * lower the size of a provisioned share too soon. ERR_CONTAINER_QUOTA_DOWNGRADE_NOT_ALLOWED. */
 struct err provision_change(struct share *s, const struct share_settings *before, int64_t now);
 
 #endif

@@ -102,8 +102,8 @@ static struct err write_zeros(struct interval_map *m, uint64_t from, uint64_t to
     return interval_write(m, from, &pieces, PIECE_ADOPT);
 }
 
-/* Whole sectors become a hole; what is left at the edges becomes zeros that count as written, also
- * in the last sector of a file that ends within it. */
+/* Whole sectors become a hole; the edges become zeros that count as written, also in the last
+ * sector of a file that ends in it. */
 struct err file_clear(struct file_scope *s, struct file_found *found, uint64_t from, uint64_t to)
 {
     assert(from <= to);

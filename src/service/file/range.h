@@ -21,13 +21,13 @@ struct file_read_args {
     uint64_t length;
     struct pieces pieces; /* from offset on, up to `until` */
     uint64_t until;
-    struct engine_state **kept; /* in: where to keep the state, when it does not reach the end */
+    struct engine_state **kept; /* in: where to keep the state if it does not reach the end */
 };
-/* ERR_INVALID_RANGE: outcome.node.size tells the file's. */
+/* ERR_INVALID_RANGE: outcome.node.size has the file's size. */
 engine_fn file_get_file;
 
 /* The next pieces of a read that was too long for one view, in a view of the state that the first
- * one kept: so whatever is written meanwhile, all is of one committed state. */
+ * one kept: so all of it is from one committed state, whatever is written meanwhile. */
 struct file_read_more {
     struct arena *arena; /* where the pieces go */
     uint64_t incarnation;
@@ -55,14 +55,14 @@ struct file_range_args {
 /* Put Range, update or clear. ERR_INVALID_RANGE past the file's end. */
 engine_fn file_put_range;
 
-/* Where the bytes of a file that had none are to lie. */
+/* Allocates a content for a file that had none. */
 void file_give_content(struct file_scope *s, struct node *n);
 /* Writes into a found file, from both front ends: the bytes only. */
 struct err file_write_pieces(struct file_scope *s, struct file_found *found, uint64_t offset,
                              const struct pieces *pieces);
 struct err file_clear(struct file_scope *s, struct file_found *found, uint64_t from, uint64_t to);
-/* All from there to the end of the file, the last sector too when the file ends within it: for
- * clients that ask what is allocated. */
+/* Everything from there to the end of the file, including a partial last sector: for clients that
+ * query allocated ranges. */
 struct err file_clear_rest(struct file_scope *s, struct file_found *found, uint64_t from);
 
 /* ---- which ranges ---- */
@@ -86,7 +86,7 @@ struct file_ranges_args {
     struct file_outcome outcome;
     struct file_range *ranges; /* in order */
     size_t count;
-    uint64_t next; /* where to go on; 0: all told */
+    uint64_t next; /* where to continue; 0: complete */
 };
 /* List Ranges, in sectors of 512 bytes. ERR_SHARE_SNAPSHOT_NOT_FOUND for the previous one,
  * ERR_RESOURCE_NOT_FOUND when the file was not there then, ERR_PREVIOUS_SNAPSHOT_NOT_FOUND when it

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which ranges of a file were written, all of them or since a snapshot. */
+/* The written ranges of a file, all of them or the changes since a snapshot. */
 #include <assert.h>
 
 #include "service/file/range.h"
 
-/* Ranges as they are found: in order, rounded out to sectors, joined where they touch. */
+/* Collects ranges: in order, rounded out to sectors, merged where they touch. */
 struct gathered {
     struct file_ranges_args *args;
     struct arena *arena;
@@ -105,8 +105,8 @@ static struct err take_side(void *arg, const struct interval_part *part, bool *s
     return OK;
 }
 
-/* The part of [start, end) that the side has from its item *i on: tells how far the state at start
- * reaches, and whether it is written there. */
+/* The part of [start, end) on one side, from its item *i on: returns how far the state at start
+ * extends, and whether it is written. */
 static bool state_at(const struct side *side, size_t *i, uint64_t start, uint64_t *reach)
 {
     while (*i < side->count && side->items[*i].end <= start)
@@ -120,7 +120,7 @@ static bool state_at(const struct side *side, size_t *i, uint64_t start, uint64_
     return inside;
 }
 
-/* What is written now and was changed since; what was written then and is not now. */
+/* Ranges written now that changed since; and those written then that are not now. */
 static void compare(struct gathered *g, const struct side *then, const struct side *now,
                     uint64_t from, uint64_t to)
 {
@@ -178,7 +178,7 @@ static struct err list_differences(struct txn *t, struct gathered *g, struct fil
     g->since = g->args->previous;
     struct interval_map before = file_map(then, &past.node);
     struct interval_map now = file_map(s, &found->node);
-    /* Made anew since: every byte of then is gone. */
+    /* Created again since: every byte of then is gone. */
     if (past.node.content != found->node.content)
         g->since = 0;
     return walk_windows(g, &before, &now, from, to);
@@ -203,7 +203,7 @@ static struct err choose_range(const struct file_ranges_args *args, uint64_t siz
     return OK;
 }
 
-/* No range reaches past what was asked for. */
+/* No range extends beyond the requested one. */
 static void clip(struct file_ranges_args *args, uint64_t from, uint64_t to)
 {
     if (args->count == 0)

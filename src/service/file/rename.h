@@ -6,8 +6,8 @@
 #include "service/file/access.h"
 
 struct rename_args {
-    struct file_request request; /* first; the path is the new one, the lease the one of what is
-                                    replaced */
+    struct file_request
+        request; /* first; the path is the new one, the lease that of the replaced file */
     enum file_kind kind;
     struct str source; /* the old path */
     bool source_keep_dots;

@@ -48,7 +48,7 @@ uint32_t rights_of(const struct sd *sd)
 {
     uint32_t granted = 0, denied = 0;
     bool owner = str_given(sd->owner) && is_client(sd->owner);
-    bool owner_told = false; /* an entry says what the owner may do: nothing more by itself */
+    bool owner_told = false; /* an entry defines the owner's rights: no implicit ones */
     if ((sd->control & SD_DACL_PRESENT) == 0 || sd->dacl.null)
         return RIGHTS_ALL;
     for (size_t i = 0; i < sd->dacl.count; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a security descriptor lets an SMB client do. All clients of an account come with its key, so
- * they are one user: an administrator of the account. That user is SYSTEM, in Administrators,
- * Users, Authenticated Users, Network and Everyone; has no privileges; and what a descriptor denies
- * it stays denied, until it changes the descriptor. (REST does not ask: whoever may write there may
- * write what it likes.) */
+/* What a security descriptor allows an SMB client. All clients of an account use its key, so they
+ * are one user: an administrator of the account. That user is SYSTEM, in Administrators, Users,
+ * Authenticated Users, Network and Everyone; it has no privileges; and what a descriptor denies it
+ * stays denied, until it changes the descriptor. (REST does not check descriptors: a caller that
+ * may write there may write anything.) */
 #ifndef SERVICE_FILE_RIGHTS_H
 #define SERVICE_FILE_RIGHTS_H
 
@@ -21,15 +21,16 @@ enum {
     RIGHTS_ALL = 0x001F01FF,
 };
 
-/* All that it gives ([MS-DTYP] 2.5.3.2, with all rights asked for). */
+/* The granted rights ([MS-DTYP] 2.5.3.2, with all rights requested). */
 uint32_t rights_of(const struct sd *sd);
 /* Generic rights spelled out. */
 uint32_t rights_map_generic(uint32_t mask);
-/* The same in every entry that is in force; those that are only handed down stay as they are. */
+/* The same in every effective entry; inherit-only entries stay. */
 void rights_map_acl(struct acl *acl);
 
-/* What may be done with what was found, or, where nothing was, with the directory it would be in.
- * Who may delete in a directory may delete what is in it, and who may list it sees attributes. */
+/* The rights to what was found, or, if nothing was, to the directory it would be in. The right to
+ * delete in a directory includes deleting its entries, and listing it includes seeing attributes.
+ */
 struct err rights_of_found(struct file_scope *s, const struct file_found *found, uint32_t *out);
 
 #endif

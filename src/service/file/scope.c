@@ -109,7 +109,7 @@ struct err file_find_child(struct file_scope *s, uint64_t directory, struct str 
     return take_entry(s, out);
 }
 
-/* A file with several names has no place in the tree but a row of its own. */
+/* A file with several names has no place in the tree but a separate row. */
 static struct err find_linked(struct file_scope *s, uint64_t id, struct file_found *out)
 {
     TRY(vrow_get(&s->rows, own_key(s, id), &out->own));
@@ -296,7 +296,7 @@ struct err file_resize(struct file_scope *s, struct file_found *found, uint64_t 
     return file_keep_map(s, found, &m);
 }
 
-/* Small contents go at once, of large ones the rest is left to the sweep. */
+/* Small contents are removed at once; the sweep removes the rest of large ones. */
 struct err file_drop_content(struct file_scope *s, struct node *n)
 {
     enum { ROWS_AT_ONCE = 64 };

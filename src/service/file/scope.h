@@ -19,7 +19,7 @@ struct file_scope {
     struct vrow_scope rows;
     struct dirtree tree;
     bool share_changed; /* usage: saved by file_scope_close */
-    /* NULL: nobody is told of what changes. Set it once the scope is open. */
+    /* NULL: changes are not reported. Set it once the scope is open. */
     struct file_changes *changes;
 };
 
@@ -28,7 +28,7 @@ struct file_scope {
 struct err file_scope_open(struct txn *t, int64_t snapshot, struct file_scope *out);
 /* Saves what of the share itself has changed. */
 struct err file_scope_close(struct file_scope *s);
-/* The same for an SMB handle: the share may have been deleted and made again since.
+/* The same for an SMB handle: the share may have been deleted and created again since.
  * ERR_SHARE_NOT_FOUND. */
 struct err file_scope_open_incarnation(struct txn *t, uint64_t incarnation, int64_t snapshot,
                                        struct file_scope *out);
@@ -57,8 +57,8 @@ struct err file_find_child(struct file_scope *s, uint64_t directory, struct str 
 struct err file_of_entry(struct file_scope *s, const struct dirtree_entry *entry,
                          struct file_found *out);
 
-/* Makes what was looked for and does not exist; found->node is filled in. Its id is the update's
- * stamp, so one update makes one at most. */
+/* Creates what was looked up and does not exist; found->node is filled in. Its id is the update's
+ * stamp, so one update creates at most one. */
 struct err file_add(struct file_scope *s, struct file_found *found);
 /* Writes found->node. */
 struct err file_put(struct file_scope *s, struct file_found *found);
@@ -74,10 +74,10 @@ struct err file_new_node(struct file_scope *s, enum node_kind kind, uint64_t par
 /* ---- bytes ---- */
 
 struct interval_map file_map(const struct file_scope *s, const struct node *n);
-/* What writing has changed of the map goes back into the node. Notes what is left for the sweep. */
+/* Stores the map's changes in the node. Leaves notes for the sweep. */
 struct err file_keep_map(struct file_scope *s, struct file_found *found,
                          const struct interval_map *m);
-/* Makes the size another: usage, quota, and what is cut off is gone. */
+/* Changes the size: usage, quota, and the removal of what is cut off. */
 struct err file_resize(struct file_scope *s, struct file_found *found, uint64_t size);
 /* Drops all bytes, leaving an empty file. */
 struct err file_drop_content(struct file_scope *s, struct node *n);

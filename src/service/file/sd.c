@@ -161,7 +161,7 @@ struct str sd_encode(struct arena *a, const struct sd *sd)
 {
     struct buf parts = buf_in(a);
     struct buf b = buf_in(a);
-    /* In the order that Windows and the cloud have them: clients compare what comes back. */
+    /* In the order of Windows and the cloud: clients compare what they get back. */
     uint32_t sacl = put_list(&parts, &sd->sacl, (sd->control & SD_SACL_PRESENT) != 0);
     uint32_t dacl = put_list(&parts, &sd->dacl, (sd->control & SD_DACL_PRESENT) != 0);
     uint32_t owner = put_part(&parts, sd->owner);
@@ -193,7 +193,7 @@ enum {
 };
 #define GENERIC_READ 0x80000000U
 
-/* What generic rights mean for a file. */
+/* The meaning of generic rights for a file. */
 static uint32_t specific(uint32_t mask)
 {
     uint32_t out = mask & 0x0FFFFFFF;
@@ -248,7 +248,7 @@ static void hand_down(const struct sd *parent, const struct ace *ace, bool direc
     }
 }
 
-/* Where nothing is handed down: the owner and SYSTEM may do all, as a Windows logon says. */
+/* Without inherited entries: full access for the owner and SYSTEM, as a Windows logon has it. */
 static void add_default(struct sd *sd)
 {
     enum { FULL = 0x001F01FF };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Security descriptors: who owns a file or directory and who may do what with it. They are stored
- * and compared in one binary form (self-relative, parts in a fixed order), which SMB sends as it
- * is; REST shows them as SDDL text (sddl.h). */
+/* Security descriptors: the owner of a file or directory and its permissions. They are stored and
+ * compared in one binary form (self-relative, parts in a fixed order), which SMB sends unchanged;
+ * REST shows them as SDDL text (sddl.h). */
 #ifndef SERVICE_FILE_SD_H
 #define SERVICE_FILE_SD_H
 
@@ -70,14 +70,15 @@ struct err sd_decode(struct arena *a, struct str bytes, struct sd *out);
 /* The one binary form. */
 struct str sd_encode(struct arena *a, const struct sd *sd);
 
-/* Whether it can be stored, and what it hands down too: entries for the creator grow there. */
+/* Checks that it can be stored, including what it hands down: entries for the creator grow there.
+ */
 bool sd_fits(struct arena *a, const struct sd *sd);
 
-/* Whether the bytes are one well-formed SID. */
+/* Returns true if the bytes are one well-formed SID. */
 bool sid_valid(struct str sid);
 
-/* The descriptor of something new in a directory with the descriptor `parent`: what the parent
- * hands down, with its owner and group. */
+/* The descriptor of a new object in a directory with the descriptor `parent`: the inherited
+ * entries, with its owner and group. */
 struct sd sd_inherit(struct arena *a, const struct sd *parent, bool directory);
 
 #endif

@@ -10,7 +10,7 @@ struct right {
     uint32_t mask;
 };
 
-/* Whole sets first: what is written is the first that fits. */
+/* Whole sets first: the first that matches is written. */
 static const struct right SETS[] = {
     {"FA", 0x1f01ff}, {"FR", 0x120089}, {"FW", 0x120116}, {"FX", 0x1200a0},
     {"KA", 0xf003f},  {"KR", 0x20019},  {"KW", 0x20006},
@@ -21,7 +21,7 @@ static const struct right BITS[] = {
     {"RC", 0x20000},    {"WD", 0x40000},    {"WO", 0x80000}, {"GA", 0x10000000}, {"GX", 0x20000000},
     {"GW", 0x40000000}, {"GR", 0x80000000},
 };
-/* Of integrity labels, whose masks have letters of their own. */
+/* Of integrity labels, whose masks have separate letters. */
 static const struct right LABELS[] = {{"NW", 1}, {"NR", 2}, {"NX", 4}};
 
 struct ace_flag {
@@ -228,7 +228,7 @@ static bool parse_type(struct str text, uint8_t *type)
     return false;
 }
 
-/* What is between the parentheses: type;flags;rights;object;inherited object;account. */
+/* The text between the parentheses: type;flags;rights;object;inherited object;account. */
 static bool parse_ace(struct arena *a, struct str text, struct ace *out)
 {
     struct str part[6];

@@ -21,7 +21,7 @@ enum share_tier {
 enum share_protocol { SHARE_SMB, SHARE_NFS };
 enum share_squash { SHARE_SQUASH_NONE, SHARE_SQUASH_ROOT, SHARE_SQUASH_ALL };
 
-/* What a client may set, and Set Share Properties may change. */
+/* The settings that a client may set, and Set Share Properties may change. */
 struct share_settings {
     uint64_t quota_gib;
     enum share_tier tier;
@@ -50,7 +50,7 @@ struct share {
     /* A deleted share. */
     int64_t deleted;  /* when */
     int64_t purge_at; /* when its retention ends */
-    /* Of the row that stands where a share was: how many deleted ones there are. */
+    /* Of the row in place of a deleted share: the number of deleted ones. */
     uint64_t deleted_count;
     int64_t blocked_until; /* the name cannot be taken before this time */
 };
@@ -70,7 +70,7 @@ struct err share_load(struct txn *t, struct share *out);
 struct err share_save(struct txn *t, const struct share *s);
 /* A share's or a deleted share's row, as listings find it. */
 struct err share_decode(struct str row, struct share *out);
-/* ERR_SHARE_NOT_FOUND, as the cloud has it of a snapshot that is asked for as a share. */
+/* ERR_SHARE_NOT_FOUND, as in the cloud for a snapshot that is requested as a share. */
 struct err share_load_snapshot(struct txn *t, const struct share *s, int64_t stamp,
                                struct share_snapshot *out);
 struct err share_save_snapshot(struct txn *t, const struct share *s,
@@ -90,7 +90,7 @@ enum share_delete_snapshots {
     SHARE_SNAPSHOTS_INCLUDE_LEASED
 };
 
-/* Which of the settings a request gives. */
+/* The settings that a request gives. */
 enum {
     SHARE_SET_QUOTA = 1,
     SHARE_SET_TIER = 2,

@@ -18,7 +18,7 @@ static void touch(struct txn *t, struct share *s)
     s->last_modified = txn_now(t);
 }
 
-/* What the front end shows, out of the transaction's memory. */
+/* Copies what the front end shows out of the transaction's memory. */
 static void give(struct share_args *args, const struct share *s)
 {
     args->share = *s;
@@ -32,7 +32,7 @@ static void give_snapshot(struct share_args *args, const struct share_snapshot *
     args->of_snapshot.metadata = arena_copy(args->arena, s->metadata);
 }
 
-/* Sets need the id of a lease that is there; gets only check one that is given. */
+/* Sets need the id of an existing lease; gets only check an id that is given. */
 static struct err open_for_write(struct txn *t, const struct share_args *args, struct share *out)
 {
     TRY(share_load(t, out));
@@ -66,7 +66,7 @@ static struct err apply_settings(struct txn *t, const struct share_args *args, s
     const struct share_settings *given = &args->settings;
     struct share_settings *to = &s->settings;
     bool nfs = s->protocol == SHARE_NFS;
-    /* A share without root to squash squashes none: that much may be said of it. */
+    /* A share without root squash accepts the value "none" only. */
     bool squashes = (args->set & SHARE_SET_SQUASH) != 0 && given->squash != SHARE_SQUASH_NONE;
     if (!nfs && (squashes || (args->set & SHARE_SET_SNAPSHOT_DIRECTORY) != 0))
         return err_new(ERR_INVALID_INPUT);
@@ -275,7 +275,7 @@ static struct err leave_name(struct txn *t, uint64_t deleted_count, int64_t bloc
     return share_save(t, &none);
 }
 
-/* How long a deleted share is kept. */
+/* The retention of a deleted share. */
 static struct err find_retention(struct txn *t, const struct share_args *args, int64_t *ticks)
 {
     struct service_properties properties;

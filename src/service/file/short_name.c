@@ -22,7 +22,7 @@ static char upper(char c)
     return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
 
-/* Where the extension begins, behind the last dot; the end where there is none. */
+/* Returns the offset of the extension, after the last dot; the end if there is none. */
 static size_t extension_of(struct str name)
 {
     for (size_t i = name.n; i > 1; i--)

@@ -12,17 +12,17 @@
 
 enum { SHORT_NAME_BYTES_MAX = 12 };
 
-/* Whether a name needs none, for it is short enough and has no strange letters. */
+/* Returns true if a name needs none: it is short enough and has no special letters. */
 bool short_name_fits(struct str name);
-/* The short name of a name as keys have it (folded), which does not fit; in `out`. */
+/* The short name of a name in key form (folded) that does not fit; in `out`. */
 struct str short_name_of(struct str key, char out[SHORT_NAME_BYTES_MAX]);
-/* Whether a name could be one that short_name_of makes; case does not matter. */
+/* Returns true if short_name_of could make this name; ignores case. */
 bool short_name_like(struct str name);
-/* Whether a path has such a name in it. */
+/* Returns true if a path contains such a name. */
 bool short_name_in_path(struct str path);
-/* What the keys of all names with that short name begin with; in `out`, may be empty. */
+/* The common prefix of the keys of all names with that short name; in `out`, may be empty. */
 struct str short_name_prefix(struct str name, char out[1]);
-/* Whether the name, as keys have it, has that short name. */
+/* Returns true if the name, in key form, has that short name. */
 bool short_name_is_of(struct str short_name, struct str key);
 
 struct file_long_path_args {
@@ -32,8 +32,8 @@ struct file_long_path_args {
     struct str long_path;
     bool exists;
 };
-/* Looks through whole directories, of up to SHORT_NAME_SCAN_MAX entries that begin alike. The last
- * name need not exist. ERR_PARENT_NOT_FOUND, the errors of names. */
+/* Scans whole directories, up to SHORT_NAME_SCAN_MAX entries with the same prefix. The last name
+ * need not exist. ERR_PARENT_NOT_FOUND, the errors of names. */
 enum { SHORT_NAME_SCAN_MAX = 1 << 20 };
 engine_fn file_long_path;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is done later: an operation that would have to touch many rows leaves a note in its
- * transaction, and the sweeper does the work in bounded steps. */
+/* Deferred work: an operation that would touch many rows leaves a note in its transaction, and the
+ * sweeper does the work in bounded steps. */
 #ifndef SERVICE_FILE_SWEEP_H
 #define SERVICE_FILE_SWEEP_H
 
@@ -13,8 +13,8 @@ enum sweep_kind_file {
     FILE_SWEEP_FOLD = 4,    /* a chunk of a file to be folded; id: the file, more: the chunk */
     FILE_SWEEP_HISTORY = 5, /* past rows that no snapshot sees any more */
     FILE_SWEEP_COPY = 6,    /* a copy under way; id: the file it goes to */
-    /* As FILE_SWEEP_FOLD, but when the file has not been changed for a while. The last kind: what
-     * waits is in nobody's way. */
+    /* Like FILE_SWEEP_FOLD, but after the file was unchanged for a while. The last kind, so that
+       waiting notes do not delay others. */
     FILE_SWEEP_FOLD_QUIET = 7,
 };
 
@@ -27,12 +27,12 @@ struct sweep_note {
 
 /* Notes it, in the share's partition. The same note twice is one. */
 struct err sweep_note(struct txn *t, const struct sweep_note *note);
-/* A note with something of its own; and reading that (absent: no such note), and taking it back. */
+/* Adds a note with data; reads its data (absent: no such note); and removes it. */
 struct err sweep_note_with(struct txn *t, const struct sweep_note *note, struct str value);
 struct err sweep_note_read(struct txn *t, const struct sweep_note *note, struct str *value);
 struct err sweep_note_drop(struct txn *t, const struct sweep_note *note);
 
-/* How far a job has come that looks at a few shares per step and goes round. */
+/* The position of a job that examines a few shares per step, in rounds. */
 struct file_round {
     char after[256]; /* the partition that the last step ended with; empty at the beginning */
     size_t after_n;
@@ -42,16 +42,16 @@ struct file_round {
  * job keeps (NULL: every step begins at the first share): shares whose notes have to wait are not
  * to keep it from others. */
 struct err file_sweep(struct store *store, void *context, struct sweep_report *report);
-/* One bounded step in search of deleted shares whose retention has ended. context is a struct
- * file_expiry that the job keeps. */
+/* One bounded step of the search for deleted shares whose retention has ended. context is a struct
+ * file_expiry of the job. */
 struct file_expiry {
     struct file_round round;
     int64_t next_round; /* ticks: not before */
 };
 struct err file_expire(struct store *store, void *context, struct sweep_report *report);
 
-/* For `lazuli check`: the extents that a row of a share's partition names; false when the row
- * cannot be read. */
+/* For `lazuli check`: the extents that a row of a share's partition names; false if the row cannot
+ * be decoded. */
 bool file_row_extents(struct str key, struct str value,
                       void (*named)(void *sink, const struct extent *x), void *sink);
 

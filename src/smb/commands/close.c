@@ -27,7 +27,7 @@ struct removal {
     char partition[];
 };
 
-/* On an engine thread. A directory in which something was made meanwhile stays. */
+/* On an engine thread. A directory that got an entry meanwhile stays. */
 static void removal_done(struct engine_update *u)
 {
     struct removal *r = (struct removal *)u;
@@ -69,7 +69,8 @@ void smb_open_drop(struct smb_open *o)
     bool remove;
     bool survives = o->durable.persistent && smb_durable_ending(o->server);
     if (o->handle != NULL)
-        key = opens_key_of(o->handle); /* a CREATE that failed late has not told the handle yet */
+        key =
+            opens_key_of(o->handle); /* a CREATE that failed late has not returned the handle yet */
     smb_tree_get(tree);
     smb_open_get(o);
     if (o->durable.persistent && !o->closed && !survives)

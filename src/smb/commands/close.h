@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CLOSE, and the removal of files whose last handle is gone. */
+/* CLOSE, and the deletion of files whose last handle was closed. */
 #ifndef SMB_COMMANDS_CLOSE_H
 #define SMB_COMMANDS_CLOSE_H
 

@@ -35,7 +35,7 @@ static bool is_named(const struct smb_request *waiting, const struct smb_header 
     return cancel->message_id == 0 || waiting->header.message_id == cancel->message_id;
 }
 
-/* Of its own session alone, whose signature or encryption was asked for: a CANCEL without a session
+/* Only for its own session, whose signature or encryption was verified: a CANCEL without a session
  * proves nothing. */
 static void smb_cancel(struct smb_request *q)
 {

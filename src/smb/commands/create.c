@@ -64,7 +64,7 @@ static void put_context(struct buf *out, size_t *last, struct str name, struct s
     buf_put(out, data);
 }
 
-/* A CREATE that is sent again hears what it could have got, by the oplock that it names now. */
+/* A repeated CREATE is answered by the oplock that it requests now. */
 static bool may_be_durable(const struct smb_create *c)
 {
     return c->replayed == NULL || c->open->durable.persistent || c->oplock == SMB_OPLOCK_BATCH ||
@@ -111,7 +111,7 @@ static void tell_lease(struct smb_create *c)
         c->lease.flags |= SMB_LEASE_BREAKING;
 }
 
-/* What was granted, as the answer has it. */
+/* The granted caching, as the answer encodes it. */
 static void take_cache(struct smb_create *c)
 {
     struct smb_open *o = c->open;
@@ -149,7 +149,7 @@ static void put_answer(struct smb_create *c)
     buf_put(out, buf_str(&contexts));
 }
 
-/* The handle is the client's from now on. A break that came before is told behind the answer. */
+/* The client owns the handle from now on. An earlier break follows the answer. */
 static void answer(struct smb_create *c)
 {
     struct smb_request *q = c->q;
@@ -171,7 +171,7 @@ static bool is_cut(const struct smb_request *q)
     return gone || q->session->ended || q->tree->ended;
 }
 
-/* What the handle is, once it is registered and its file is known. */
+/* Fills in the handle once it is registered and its file is known. */
 static void fill_open(struct smb_create *c, const struct file_seen *seen, enum smb_action action)
 {
     struct smb_open *o = c->open;
@@ -194,7 +194,7 @@ static void hand_over(struct smb_request *q, struct err outcome)
         return;
     }
     smb_durable_settle(o);
-    /* The client of a handle that survives asks again, and is told of this one. */
+    /* The client of a persistent handle asks again, and gets this one. */
     if (is_cut(q) && o->durable.persistent && smb_durable_park(o))
         c->open = NULL;
     if (is_cut(q)) {
@@ -230,7 +230,7 @@ void smb_create_returned(struct smb_create *c)
     answer(c);
 }
 
-/* The handle stays as it is; the level is told as it was asked for now, as Windows does. */
+/* The handle stays unchanged; the answer has the level requested now, as in Windows. */
 void smb_create_replayed(struct smb_create *c)
 {
     if (c->lease.given)
@@ -281,7 +281,7 @@ static struct opens_request wish_of(struct smb_create *c, const struct file_seen
     return wish;
 }
 
-/* On an engine thread for what is made. */
+/* On an engine thread for new files. */
 static struct err register_handle(struct smb_create *c, const struct file_seen *seen)
 {
     struct opens *opens = smb_store(c->q)->opens;
@@ -375,7 +375,7 @@ static void looked_again(struct smb_request *q, struct err outcome)
     succeed(c, SMB_OPENED);
 }
 
-/* The handle stands: what the rows say now stays true as far as sharing goes. */
+/* The handle is registered: the rows stay valid as far as sharing is concerned. */
 static void look_again(struct smb_create *c)
 {
     if (!overwrites(c)) {
@@ -388,7 +388,7 @@ static void look_again(struct smb_create *c)
     smb_update(c->q, file_overwrite, &c->overwrite, ENGINE_VISIBLE, overwritten);
 }
 
-/* The handle gets what was asked for, or, where all that is possible was, what there is. */
+/* Grants the requested access, or for MAXIMUM_ALLOWED what is permitted. */
 static uint32_t check_rights(struct smb_create *c)
 {
     uint32_t wanted = rights_map_generic(c->desired) & ~(uint32_t)SMB_MAXIMUM_ALLOWED;
@@ -406,7 +406,7 @@ static uint32_t check_rights(struct smb_create *c)
     return STATUS_SUCCESS;
 }
 
-/* What of the file that is there stands against the request; a status. */
+/* Checks the existing file against the request; returns a status. */
 static uint32_t check_existing(struct smb_create *c)
 {
     const struct node *n = &c->look.seen.node;
@@ -439,8 +439,8 @@ static uint32_t check_existing(struct smb_create *c)
 
 /* ---- what is not there ---- */
 
-/* In the transaction: nobody else can know the new file yet, so nothing is in the way. A handle
- * that survives a restart is written down together with its file. */
+/* In the transaction: nobody else can know the new file yet, so nothing conflicts. A persistent
+ * handle is stored together with its file. */
 static struct err register_made(struct txn *t, void *front, const struct file_seen *seen)
 {
     struct smb_create *c = front;
@@ -560,7 +560,7 @@ static void lengthened(struct smb_request *q, struct err outcome)
     look(c);
 }
 
-/* Only when nothing is found by the names as they are is one of them taken for a short name. */
+/* Only if no long name matches is one tried as a short name. */
 static bool lengthens(struct smb_create *c)
 {
     if (c->lengthened || !short_name_in_path(c->path))

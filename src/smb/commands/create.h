@@ -48,7 +48,7 @@ struct smb_create {
     /* On its way. */
     struct smb_open *open;
     struct smb_open *replayed; /* held: the handle that an earlier sending of the same has made */
-    uint8_t answer_oplock;     /* the level that is told */
+    uint8_t answer_oplock;     /* the level that is returned */
     struct file_look_args look;
     bool lengthened; /* long names have been looked for in the place of short ones */
     struct file_long_path_args lengthen;
@@ -67,11 +67,11 @@ struct smb_create {
 void smb_create(struct smb_request *q);
 /* Ends; whatever was registered is taken back. */
 void smb_create_fail(struct smb_create *c, uint32_t status);
-/* c->open, which was away, is its client's again; c->seen tells of its file. */
+/* c->open was parked and belongs to its client again; c->seen has its file. */
 void smb_create_returned(struct smb_create *c);
-/* c->open is told once more. */
+/* c->open is returned once more. */
 void smb_create_replayed(struct smb_create *c);
-/* Where the client is, in the arena. */
+/* The client's address, in the arena. */
 struct str smb_client_address(const struct smb_request *q);
 
 /* Takes the request apart and checks what can be checked without looking; a status. */

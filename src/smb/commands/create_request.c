@@ -111,7 +111,7 @@ static void keep_context(struct smb_create_contexts *c, struct str name, struct 
             *places[i].at = data;
 }
 
-/* [MS-SMB2] 2.2.13.2: each says where the next begins, and where its name and data are. */
+/* [MS-SMB2] 2.2.13.2: each has the offset of the next, and of its name and data. */
 static bool read_contexts(struct str list, struct smb_create_contexts *out)
 {
     for (unsigned i = 0; i < CONTEXTS_MAX; i++) {
@@ -147,7 +147,7 @@ static uint32_t apply_contexts(struct smb_create *c)
         if (status != STATUS_SUCCESS)
             return status;
         if ((c->options & SMB_OPTION_NO_EA) != 0)
-            return STATUS_ACCESS_DENIED; /* it gives what it does not understand */
+            return STATUS_ACCESS_DENIED; /* unknown contexts are ignored */
     }
     if (str_given(x->allocation)) {
         struct reader r = reader_of(x->allocation);
@@ -164,7 +164,7 @@ static uint32_t apply_contexts(struct smb_create *c)
     }
     if (str_given(x->security))
         c->sd = x->security;
-    /* Who comes back for a handle names its lease, but asks for nothing. */
+    /* A reconnect names its lease, but requests nothing. */
     bool returns = c->durable.returns_first || c->durable.returns_second;
     uint8_t oplock = returns ? (uint8_t)SMB_OPLOCK_LEASE : c->oplock;
     if (!smb_lease_read(c->q->conn, oplock, x->lease, &c->lease))
@@ -232,7 +232,7 @@ uint32_t smb_create_read(struct smb_request *q, struct smb_create *c)
         (contexts.n > 0 && !read_contexts(contexts, &c->contexts)))
         return STATUS_INVALID_PARAMETER;
     uint32_t status = smb_durable_read(c);
-    /* Who comes back for a handle says nothing else that counts. */
+    /* A reconnect has no other relevant fields. */
     if (status == STATUS_SUCCESS && !c->durable.returns_first && !c->durable.returns_second)
         status = check(c, impersonation);
     if (status == STATUS_SUCCESS)

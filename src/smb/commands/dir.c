@@ -33,7 +33,7 @@ enum {
     IN_POOL_ENTRIES = 1 << 20,
 };
 
-/* How much of an entry comes before its name; 0: no such class. */
+/* The size of an entry before its name; 0: unknown class. */
 static size_t fixed_bytes(uint8_t class)
 {
     switch (class) {
@@ -97,7 +97,7 @@ static void put_short_name(struct buf *out, struct str key)
         buf_putc(out, 0);
 }
 
-/* What of a directory's entries a listing tells. */
+/* The information class of a listing's entries. */
 struct told {
     const struct node *node;
     uint64_t id;
@@ -261,7 +261,7 @@ static void walked(struct smb_request *q, struct err outcome)
     page_done(d);
 }
 
-/* What of a pattern all its matches begin with. */
+/* The common prefix of all matches of a pattern. */
 static struct str literal_prefix(struct str pattern)
 {
     size_t n = 0;

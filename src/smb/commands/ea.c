@@ -13,7 +13,7 @@ enum {
 
 /* ---- what a client gives ---- */
 
-/* One entry of a list whose entries say where the next one begins (0: it is the last), cut off. */
+/* One entry of a list, without the offset of the next one (0: it is the last). */
 static bool cut_entry(struct str *list, struct reader *entry)
 {
     struct reader r = reader_of(*list);
@@ -91,7 +91,7 @@ static uint32_t add(struct listing *l, const struct ea *e)
     return fits ? STATUS_SUCCESS : STATUS_BUFFER_TOO_SMALL;
 }
 
-/* A name that the file does not have is told without a value. */
+/* A missing name is returned without a value. */
 static uint32_t put_named(struct smb_query *query, struct str list)
 {
     struct listing l = {.query = query};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What clients are told of a file in many places: times, attributes, sizes, numbers. */
+/* File information that many commands return: times, attributes, sizes, numbers. */
 #ifndef SMB_COMMANDS_INFO_H
 #define SMB_COMMANDS_INFO_H
 
@@ -12,10 +12,10 @@ enum { SMB_CLUSTER_BYTES = 4096 };
 void smb_put_time(struct buf *out, int64_t ticks);
 /* Creation, access, write, change. */
 void smb_put_times(struct buf *out, const struct node *n);
-/* With the directory bit; "normal" where there is none other. */
+/* With the directory bit; "normal" if there is no other. */
 uint32_t smb_attributes(const struct node *n);
-/* The size on disk: what the client set aside through its handle (NULL: none), or whole clusters.
- */
+/* The size on disk: the allocation that the client set through its handle (NULL: none), or whole
+ * clusters. */
 uint64_t smb_allocation(const struct smb_open *o, const struct node *n);
 /* The number of a file within its volume. The root's id in the share is 0, which clients take for
  * "unknown", so it has the share's. */

@@ -70,7 +70,7 @@ static struct err find_in_files(struct smb_request *q, enum engine_wait wait)
     return error;
 }
 
-/* Reads until the range or the file ends. Starts anew when called again. */
+/* Reads until the range or the file ends. Starts again when called again. */
 static struct err read_all(struct smb_request *q, enum engine_wait wait)
 {
     struct reading *r = q->work;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* READ and FLUSH, and what they share with others. */
+/* READ and FLUSH, and code that other commands share. */
 #ifndef SMB_COMMANDS_IO_H
 #define SMB_COMMANDS_IO_H
 
@@ -16,7 +16,7 @@ void smb_flush(struct smb_request *q);
 
 /* Where the handle's file is. */
 struct file_at smb_at(struct smb_request *q);
-/* Whether the request's credit charge pays for so many bytes. */
+/* Returns true if the request's credit charge covers so many bytes. */
 bool smb_charge_covers(const struct smb_request *q, uint64_t bytes);
 
 #endif

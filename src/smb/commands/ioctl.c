@@ -57,7 +57,7 @@ void smb_control_answer(struct smb_control *c, struct str output, uint32_t statu
 
 /* ---- what was negotiated ---- */
 
-/* A man in the middle may have changed what the two sides said before they could sign. */
+/* Detects a man in the middle who changed the negotiation before signing began. */
 static void validate_negotiate(struct smb_control *c)
 {
     struct smb_conn *conn = c->q->conn;
@@ -259,7 +259,7 @@ static uint32_t read_control(struct smb_request *q, struct smb_control *c)
     return flags == IS_FSCTL ? STATUS_SUCCESS : STATUS_NOT_SUPPORTED;
 }
 
-/* Those that name no file. */
+/* The control codes without a file. */
 static bool run_without_file(struct smb_control *c)
 {
     switch (c->code) {

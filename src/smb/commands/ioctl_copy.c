@@ -66,7 +66,7 @@ static void fail(struct copying *y, uint32_t status)
     smb_complete(y->control->q, status);
 }
 
-/* y->at chunks are copied; what was done before an error is told with it. */
+/* y->at chunks are copied; an error reports those done before it. */
 static void end(struct copying *y, uint32_t status)
 {
     uint32_t total = 0;

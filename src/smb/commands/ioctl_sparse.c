@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* FSCTL_SET_SPARSE, FSCTL_SET_ZERO_DATA and FSCTL_QUERY_ALLOCATED_RANGES. Every file is stored
- * sparse; the mark decides what a client is told of its holes. */
+ * sparse; the attribute decides whether a client sees its holes. */
 #include "service/file/by_id.h"
 #include "smb/commands/io.h"
 #include "smb/commands/ioctl.h"

@@ -42,8 +42,8 @@ static struct opens *table_of(const struct locking *l)
 
 /* ---- the same request again ---- */
 
-/* Only clients whose handles outlive their connection, or that may have several connections, ask
- * again ([MS-SMB2] 3.3.5.14). */
+/* Only clients with handles that outlive a connection, or with several connections, repeat requests
+ * ([MS-SMB2] 3.3.5.14). */
 static uint8_t *sequence_of(const struct locking *l)
 {
     struct smb_open *o = l->q->open;
@@ -85,7 +85,7 @@ static void finish(struct locking *l, uint32_t status)
         saved(l->q, OK);
 }
 
-/* All of a request or nothing. */
+/* All ranges of a request or none. */
 static void give_back(struct locking *l)
 {
     while (l->taken > 0 && !l->q->open->closed) {
@@ -145,7 +145,7 @@ static void take(struct locking *l)
 
 /* ---- giving back ---- */
 
-/* Those before the first that is wrong are given back all the same. */
+/* The ranges before the first invalid one are still released. */
 static void release(struct locking *l)
 {
     for (uint16_t i = 0; i < l->count; i++) {
@@ -178,7 +178,7 @@ static uint32_t check_element(const struct locking *l, uint16_t i)
     uint32_t kind = e->flags & ~(uint32_t)LOCK_AT_ONCE;
     if (kind != LOCK_SHARED && kind != LOCK_EXCLUSIVE)
         return STATUS_INVALID_PARAMETER;
-    /* Only one range can be waited for. */
+    /* A request can wait for one range only. */
     if ((e->flags & LOCK_AT_ONCE) == 0 && l->count > 1)
         return STATUS_INVALID_PARAMETER;
     return range_fits(&e->range) ? STATUS_SUCCESS : STATUS_INVALID_LOCK_RANGE;

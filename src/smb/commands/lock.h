@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LOCK: takes and gives back byte ranges ([MS-SMB2] 3.3.5.14). */
+/* LOCK: locks and unlocks byte ranges ([MS-SMB2] 3.3.5.14). */
 #ifndef SMB_COMMANDS_LOCK_H
 #define SMB_COMMANDS_LOCK_H
 

@@ -32,7 +32,7 @@ static struct watches *watches_of(const struct smb_open *o)
 
 /* ---- answering ---- */
 
-/* [MS-FSCC] 2.7.1: each says where the next begins. */
+/* [MS-FSCC] 2.7.1: each has the offset of the next. */
 static void put_change(void *arg, enum change_action action, struct str path)
 {
     struct notifying *n = arg;
@@ -159,7 +159,7 @@ static void wait_for_news(struct notifying *n)
 
 /* ---- the request ---- */
 
-/* How much the first request has room for holds for the handle. */
+/* The buffer size of the first request applies to the handle. */
 static bool begin_watch(struct smb_open *o, bool recursive, uint32_t filter, uint32_t bytes_max)
 {
     struct watch_request request = {

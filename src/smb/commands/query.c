@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QUERY_INFO: what is asked, looked up, and cut to the client's buffer. */
+/* QUERY_INFO: the query, its lookup, and truncation to the client's buffer. */
 #include "smb/commands/query.h"
 
 #include "smb/commands/io.h"
@@ -86,7 +86,7 @@ static void looked(struct smb_request *q, struct err outcome)
         answer(query, smb_query_file(query));
 }
 
-/* Of a pipe only the least is known. */
+/* Pipes have minimal information only. */
 static void answer_pipe(struct smb_query *query)
 {
     enum { FILE_STANDARD = 5, PIPE_BYTES = 4096 };

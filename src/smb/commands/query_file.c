@@ -28,8 +28,8 @@ enum {
     FILE_NORMALIZED_NAME = 48,
     FILE_ID = 59,
 
-    /* What Windows asks room for at the least: its structures, with their padding and the first
-     * letter of the name at the end. */
+    /* Windows' minimum buffer sizes: its structures, with padding and the first letter of the name.
+     */
     NAME_BYTES_MIN = 8,
     STREAM_BYTES_MIN = 32,
     ALL_BYTES_MIN = 104,

@@ -291,9 +291,9 @@ static void put_setup_answer(struct smb_request *q, uint16_t flags, struct str t
     buf_put(&q->out, token);
 }
 
-/* A session does not change its user, but the user may give up who it is ([MS-SMB2] 3.3.5.5.2):
- * the session is signed and sealed as before, its handles stay as they were granted, and it opens
- * and connects to nothing until a key has been proved again. Nobody gets a session in this way. */
+/* A session does not change its user, but the user may become anonymous ([MS-SMB2] 3.3.5.5.2): the
+ * session stays signed and sealed as before, its handles keep their access, and it opens and
+ * connects to nothing until a key is proved again. Nobody gets a session in this way. */
 static uint32_t renounce(struct smb_session *s)
 {
     s->anonymous = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions (who) and trees (which share) of connections. A session is used over one connection or
- * several (bind.h), which are all on one loop, so that its state stays with one thread. */
+/* Sessions (the user) and trees (the share) of connections. A session is used over one connection
+ * or several (bind.h), all on one loop, so that its state stays with one thread. */
 #ifndef SMB_COMMANDS_SESSION_H
 #define SMB_COMMANDS_SESSION_H
 
@@ -48,9 +48,9 @@ struct smb_session {
     char workstation[NTLM_WORKSTATION_MAX + 1]; /* as the client calls itself */
     bool established;
     bool expired;
-    bool anonymous;  /* its user has given up who it was: what is open stays, nothing more opens */
-    bool logged_off; /* ends once its last answer is sent */
-    bool encrypts;   /* every message must be encrypted */
+    bool anonymous;        /* its user has become anonymous: open handles stay, no new ones open */
+    bool logged_off;       /* ends once its last answer is sent */
+    bool encrypts;         /* every message must be encrypted */
     bool signing_required; /* every plain message must be signed */
     unsigned char key[SMB_KEY_BYTES];
     struct smb_signer *signer;
@@ -80,10 +80,10 @@ struct smb_tree {
 /* Not held; NULL: none. */
 struct smb_channel *smb_channel_find(const struct smb_conn *c, uint64_t id);
 struct smb_session *smb_session_find(const struct smb_conn *c, uint64_t id);
-/* Where the session's client is told what it did not ask for: over its oldest connection. NULL when
- * none is left. */
+/* The channel for unsolicited messages to the session's client: its oldest connection. NULL if none
+ * is left. */
 struct smb_conn *smb_session_conn(const struct smb_session *s);
-/* What is signed with on the channel; until it is bound, as the session is. */
+/* The signer of the channel; until it is bound, the session's. */
 struct smb_signer *smb_channel_signer(const struct smb_channel *c);
 void smb_channel_get(struct smb_channel *c);
 void smb_channel_put(struct smb_channel *c);
@@ -97,13 +97,13 @@ void smb_tree_get(struct smb_tree *t);
 void smb_tree_put(struct smb_tree *t);
 /* Ends one session: its trees and handles go, but for durable ones. */
 void smb_session_end(struct smb_session *s);
-/* Looks whether the keys that were proved for the channel and its session are still the account's.
- * Else the one or the other ends, with all handles. Costs a comparison while no account has
+/* Checks that the keys proved for the channel and its session are still the account's. Otherwise
+ * the channel or the session ends, with all handles. Costs one comparison while no account has
  * changed. */
 bool smb_channel_stands(struct smb_channel *c);
 /* A connection leaves a session; with the last one it ends. */
 void smb_channel_end(struct smb_channel *c);
-/* All of a connection that is cut. */
+/* Ends everything of a connection that was cut. */
 void smb_sessions_end(struct smb_conn *c);
 
 /* ---- for bind.c ---- */
@@ -117,13 +117,13 @@ struct smb_setup {
     struct str token;
     uint64_t previous_session;
 };
-/* What the account's file service has been told to demand (Set File Service Properties). */
+/* Protection that the account's file service requires (Set File Service Properties). */
 struct smb_demands {
     bool encryption;
     bool one_connection; /* to a session */
 };
-/* One step of making sure of the user of q->channel. When that is done, `establish` says what
- * becomes of it, by a status; `then` ends the request, with it and the answer's body. */
+/* One step of authenticating the user of q->channel. At the end `establish` returns a status, and
+ * `then` ends the request with it and the answer's body. */
 struct smb_stepping {
     uint32_t (*establish)(struct smb_channel *c, const struct smb_setup *setup,
                           const struct smb_demands *demands);

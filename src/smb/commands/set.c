@@ -61,7 +61,7 @@ static void change(struct setting *s)
 
 enum time_wish { TIME_KEEP, TIME_SET, TIME_FREEZE, TIME_THAW, TIME_BAD };
 
-/* 0 leaves it as it is, -1 stops and -2 resumes what the server does by itself. */
+/* 0 leaves it, -1 stops and -2 resumes automatic updates. */
 static enum time_wish read_time(struct reader *r, int64_t *ticks)
 {
     int64_t value = (int64_t)read_le64(r);
@@ -235,7 +235,7 @@ static void renamed(struct smb_request *q, struct err outcome)
     finish(q, OK);
 }
 
-/* Only for a claim that would have to wait, and that one is taken back at once. */
+/* Only for a claim that would have to wait; it is cancelled at once. */
 static void nobody_waits(struct opens_wait *wait)
 {
     (void)wait;
@@ -268,7 +268,7 @@ static void rename_now(struct smb_request *q)
         smb_update(q, file_rename_at, &s->rename, ENGINE_VISIBLE, renamed);
 }
 
-/* The new path's directories may be given by short names; its last name is what it shall be. */
+/* The directories of the new path may be short names; its last name is taken literally. */
 static struct str directory_of(struct str path)
 {
     size_t last = path_last(path).n;
@@ -344,7 +344,7 @@ static void set_security(struct setting *s)
 
 /* ---- the request ---- */
 
-/* Which right the class asks for; 0: none. */
+/* The right that the class needs; 0: none. */
 static uint32_t right_for(uint8_t class)
 {
     switch (class) {

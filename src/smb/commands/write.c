@@ -13,12 +13,13 @@
 enum {
     WRITE_THROUGH = 1,
     HEAD_BYTES = SMB_HEADER_BYTES + 48, /* what stands before the bytes at least */
-    /* What goes to the disk at once: so much is in the processor's own cache still. Less would cost
-     * the kernel more, whose pages are as large as what it gets at once. */
+    /* The unit of early writes: small enough to be in the processor's cache, large enough to be
+       cheap for the kernel, which allocates pages by write size. */
     EARLY_BYTES = 256 << 10,
 };
 
-/* Past it a write is wrong, below it the disk may be too small: Windows tells the two apart. */
+/* Beyond this offset a write is invalid; below it the disk may be full: Windows has separate
+ * errors. */
 #define FILE_BYTES_MAX 0xFFFFFFF0000ULL
 
 struct writing {
@@ -30,7 +31,7 @@ struct writing {
     uint32_t flags;
 };
 
-/* What the request says; `packet` is all of it. False: it is not well-formed. */
+/* Parses the request; `packet` is the whole message. False: malformed. */
 static bool read_writing(struct str body, struct str packet, struct writing *w)
 {
     struct reader in = reader_of(str_from(body, 2));
@@ -65,7 +66,7 @@ struct smb_early {
     size_t done; /* bytes that are on the disk */
 };
 
-/* What the message is, if it is a write for which that pays. */
+/* Parses the message if it is a write large enough for writing ahead. */
 static bool is_worth_it(struct smb_message *m, struct writing *w)
 {
     struct str packet = {m->input->bytes, m->input->end};
@@ -110,7 +111,7 @@ void smb_write_early(struct smb_message *m, size_t have)
         return;
     struct str part = str_head(str_from(e->writing.bytes, e->done), EARLY_BYTES);
     e->done += part.n;
-    /* An error is the client's to hear when the request is: it is tried again then. */
+    /* Errors are reported when the request runs: it is tried again then. */
     if (err_is(interval_upload_take(&e->writing.upload, part)))
         smb_write_forget(m);
 }
@@ -122,7 +123,7 @@ void smb_write_forget(struct smb_message *m)
     m->early = NULL;
 }
 
-/* Goes on where the work ahead, if there was any, has stopped. */
+/* Continues where writing ahead, if any, has stopped. */
 static size_t take_over(struct smb_message *m, struct writing *w)
 {
     const struct smb_early *e = m->early;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WRITE. Of a large one the first part goes to the disk while the rest is still on its way: the
- * client's core and ours work at the same time, and the bytes are in the processor's cache still.
- * That is work ahead and nothing else: who may write what is asked when the message is whole, and
- * its signature holds; until then nothing is visible, and what comes to nothing is given back. */
+/* WRITE. The first part of a large one is written to the disk while the rest still arrives: client
+ * and server work in parallel, and the bytes are still in the processor's cache. Permissions and
+ * the signature are checked when the message is complete; until then nothing is visible, and a
+ * refused write is freed. */
 #ifndef SMB_COMMANDS_WRITE_H
 #define SMB_COMMANDS_WRITE_H
 
@@ -11,7 +11,7 @@
 void smb_write(struct smb_request *q);
 /* So many bytes of the message have come, but not all. */
 void smb_write_early(struct smb_message *m, size_t have);
-/* The message ends: what was done ahead and is not taken over is given back. */
+/* The message ends: frees what was written ahead and not used. */
 void smb_write_forget(struct smb_message *m);
 
 #endif

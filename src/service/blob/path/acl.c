@@ -49,7 +49,7 @@ static bool is_base(const struct acl_entry *e)
     return !e->is_default && e->id.n == 0 && e->kind != ACL_MASK;
 }
 
-/* Where the bits of a base entry stand in a mode. */
+/* The positions of the base entries' bits in a mode. */
 static unsigned shift_of(enum acl_kind kind)
 {
     return kind == ACL_USER ? 6 : kind == ACL_GROUP ? 3 : 0;
@@ -345,7 +345,8 @@ static struct err put_entries(struct path_acl *list, const struct acl_request *r
     return OK;
 }
 
-/* Of the base only the defaults can go, together; a mask only when nothing needs it. */
+/* Of the base entries only the defaults can be removed, together; a mask only if nothing needs it.
+ */
 static struct err remove_entries(struct path_acl *list, const struct acl_request *request)
 {
     for (size_t i = 0; i < request->entries->count; i++) {
@@ -359,7 +360,7 @@ static struct err remove_entries(struct path_acl *list, const struct acl_request
     return OK;
 }
 
-/* A set begins with the base alone: what it does not name of that stays. */
+/* A set starts with the base entries only: those that it does not name stay. */
 static void keep_base(struct path_acl *list)
 {
     size_t kept = 0;
@@ -462,7 +463,7 @@ struct err acl_inherit(struct arena *a, const struct blob_path *parent,
 
 /* ---- who may ---- */
 
-/* Paths that the account's key made are the superuser's, whom nobody becomes by being called so. */
+/* Paths created with the account's key belong to the superuser; no identity can have that name. */
 static bool is_named(const struct acl_caller *caller, struct str id)
 {
     return str_ieq(caller->id, id) && !str_ieq(id, ACL_SUPERUSER);

@@ -27,7 +27,7 @@ struct path_acl {
     size_t count;
 };
 
-/* Who asks, where lists are consulted. */
+/* The identity for which lists are consulted. */
 struct acl_caller {
     struct str id;
     const struct str *groups;
@@ -59,8 +59,8 @@ struct err acl_apply(struct arena *a, const struct acl_request *request, struct 
 /* The owner's, the mask's (or the group's) and others' bits. */
 struct err acl_set_mode(struct arena *a, unsigned mode, struct blob_path *path);
 
-/* What a new path below the parent has: its default entries, or else `mode` without the umask's
- * bits. The group is the parent's; the owner is the caller's to set. */
+/* Initialises a new path below the parent: from its default entries, or else `mode` without the
+ * umask's bits. The group is the parent's; the caller sets the owner. */
 struct acl_birth {
     unsigned mode, umask;
     bool directory;
@@ -68,12 +68,12 @@ struct acl_birth {
 struct err acl_inherit(struct arena *a, const struct blob_path *parent,
                        const struct acl_birth *birth, struct blob_path *path);
 
-/* Whether all of the bits are granted. A caller that is NULL may do anything. */
+/* Returns true if all of the bits are granted. A NULL caller may do anything. */
 bool acl_allows(const struct blob_path *path, const struct acl_caller *caller, unsigned bits);
 bool acl_is_owner(const struct blob_path *path, const struct acl_caller *caller);
 bool acl_is_member(const struct acl_caller *caller, struct str group);
-/* Whether an entry may be taken out of the directory, or moved: in a sticky one only by its owner
- * or the directory's. */
+/* Returns true if the caller may remove or move an entry of the directory: in a sticky one only its
+ * owner or the directory's. */
 bool acl_may_unlink(const struct blob_path *directory, const struct blob_path *entry,
                     const struct acl_caller *caller);
 

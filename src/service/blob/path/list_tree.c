@@ -89,7 +89,7 @@ static bool shows(const struct blob_list_args *args, bool directory)
     return args->only == LIST_ALL || args->only == (directory ? LIST_DIRECTORIES : LIST_FILES);
 }
 
-/* What is in a directory, or the one prefix that stands for it. `from`: where in it to begin. */
+/* Lists a directory, or emits the one prefix that stands for it. `from`: where in it to start. */
 static struct err enter(struct tree_listing *l, const struct waiting *w, struct str from)
 {
     bool groups = l->args->delimiter.n > 0;
@@ -133,7 +133,7 @@ static void push(struct level *v, struct str leaf, const struct blob_path *path)
     w->path.acl = arena_copy(a, path->acl);
 }
 
-/* Whether "waiting/" comes before that name. */
+/* Returns true if "waiting/" sorts before that name. */
 static bool is_due(struct str waiting, struct str leaf)
 {
     if (!str_starts(leaf, waiting))
@@ -141,7 +141,7 @@ static bool is_due(struct str waiting, struct str leaf)
     return leaf.n > waiting.n && (unsigned char)leaf.p[waiting.n] > '/';
 }
 
-/* Enters those whose turn is before the name; absent: all of them. */
+/* Enters the waiting directories that sort before the name; absent: all of them. */
 static struct err enter_due(struct level *v, struct str leaf)
 {
     while (v->count > 0 && !v->l->full) {
@@ -213,7 +213,7 @@ static struct err find_entry(struct tree_listing *l, uint64_t directory, struct 
     return *found ? blob_head_decode(row, head) : OK;
 }
 
-/* Directories whose own place is before the beginning, but whose slash is not. */
+/* Directories that sort before the start themselves, but whose slash does not. */
 static struct err push_passed(struct level *v, uint64_t directory, struct str leaf)
 {
     for (size_t i = 1; i < leaf.n; i++) {
@@ -228,7 +228,7 @@ static struct err push_passed(struct level *v, uint64_t directory, struct str le
     return OK;
 }
 
-/* Goes to the place `from`, and through what is left of the directory that it lies in. */
+/* Seeks to `from`, and lists the rest of the directory that contains it. */
 static struct err begin_at(struct level *v, uint64_t directory, struct str keys, struct str from)
 {
     struct tree_listing *l = v->l;
@@ -271,7 +271,7 @@ static struct err pass_over_closed(const struct tree_listing *l)
     return OK;
 }
 
-/* Those of its entries that begin with the prefix, from a place on. */
+/* Its entries with the prefix, from a position on. */
 static struct err list_directory(struct tree_listing *l, const struct blob_path *directory,
                                  struct str prefix, struct str from)
 {
@@ -327,7 +327,7 @@ static size_t last_slash(struct str s)
     return s.n;
 }
 
-/* Where to begin: the marker, or startFrom when that is later. In key form. */
+/* The start: the marker, or startFrom if that is later. In key form. */
 static struct str beginning(struct tree_listing *l)
 {
     struct str from = str_given(l->args->marker) ? l->args->marker : STR("");

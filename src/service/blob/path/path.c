@@ -36,7 +36,7 @@ static struct str with_folder_mark(struct txn *t, struct str metadata)
     return buf_str(&b);
 }
 
-/* Whoever makes a path gives it to nobody else, nor to a group that they are not in. */
+/* A creator cannot give the path to another user, nor to a group that it is not a member of. */
 static struct err check_given(const struct path_create_args *args)
 {
     const struct acl_caller *caller = args->request.path.caller;
@@ -48,9 +48,9 @@ static struct err check_given(const struct path_create_args *args)
                : err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
 }
 
-/* To write over a path is not to own it: who may what with it stays, unless whoever asks could
- * change that by itself (Set Access Control). The mode is passed over then, as that of open(2) is;
- * drivers always send one. */
+/* Overwriting a path does not change its owner and permissions, unless the caller could change them
+ * directly (Set Access Control). The mode is ignored then, like that of open(2); drivers always
+ * send one. */
 static struct err check_there(const struct path_create_args *args, const struct blob_path *path,
                               bool *may)
 {
@@ -61,7 +61,7 @@ static struct err check_there(const struct path_create_args *args, const struct 
     return args->has_acl && !*may ? err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH) : OK;
 }
 
-/* What was asked for stands before what was inherited. */
+/* Requested values take precedence over inherited ones. */
 static struct err give_access(struct txn *t, const struct path_create_args *args, bool is_new,
                               struct blob *blob)
 {
@@ -117,7 +117,7 @@ static struct err make(struct txn *t, struct path_create_args *args, struct blob
     TRY(give_expiry(t, args, &blob->head));
     if (args->has_lease)
         TRY(lease_apply(&blob->head.lease, &args->lease, txn_now(t), &left));
-    blob->soon = true; /* whoever makes a file appends to it */
+    blob->soon = true; /* the creator of a file appends to it */
     return blob_save_written(t, blob);
 }
 
@@ -135,8 +135,8 @@ struct err path_create(struct txn *t, void *arg)
 
 /* ---- access control ---- */
 
-/* Only the owner may change what others may do, and nobody but who stands above the lists may give
- * a path away; a group it may be given to is one of the owner's own. */
+/* Only the owner may change permissions, and only a superuser may change the owner; the owner may
+ * set a group of which it is a member. */
 static struct err check_owner(const struct path_set_args *args, const struct blob_path *path)
 {
     const struct acl_caller *caller = args->request.path.caller;
@@ -190,7 +190,7 @@ struct err path_get_status(struct txn *t, void *arg)
     return get(t, arg);
 }
 
-/* A flat container says so before anything else: drivers ask this to find out. */
+/* A flat container reports that first: drivers use it as a probe. */
 struct err path_get_access_control(struct txn *t, void *arg)
 {
     struct container container;

@@ -42,7 +42,7 @@ struct path_rename_args {
     struct str source_partition; /* absent: the destination's, else see path_across.h */
     struct blob_request destination;
     bool legacy;    /* a directory is renamed onto an empty one, not into it */
-    bool file_only; /* whoever asks may move one file to one name, and no directory */
+    bool file_only; /* the caller may move one file to one name, and no directory */
     bool has_metadata;
     struct str metadata;
     struct str continuation; /* of a flat container: absent, or what `next` was */
@@ -55,8 +55,8 @@ struct path_rename_args {
  * ERR_SOURCE_CONDITION_NOT_MET. Within one container. */
 engine_fn path_rename;
 
-/* Whoever has only what lists grant needs rights to every directory below: so many paths are looked
- * at in one call, the last one of which deletes all. */
+/* A caller whose rights come from lists needs rights to every directory below: one call checks so
+ * many paths, and the last one deletes everything. */
 enum { PATH_CHECK_MAX = 2000 };
 struct path_delete_args {
     struct blob_request request;
@@ -102,7 +102,7 @@ struct path_recursive_args {
     enum acl_change how;
     struct path_acl acl;
     size_t max; /* paths of this call, 1 to PATH_RECURSIVE_MAX */
-    bool force; /* goes on past those that cannot be changed */
+    bool force; /* continues after paths that cannot be changed */
     struct str continuation;
     struct path_failure *failures; /* room for max and one more */
     /* out */

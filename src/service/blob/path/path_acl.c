@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Set Access Control Recursive: a path and all below it, some at a time. The continuation is the
- * next path's name, so a client that was restarted goes on with it. */
+/* Set Access Control Recursive: a path and everything below it, in batches. The continuation is the
+ * next path's name, so it survives a restart of client or server. */
 #include "service/blob/list.h"
 #include "service/blob/path/path.h"
 
@@ -26,7 +26,7 @@ static void take_name(void *sink, const struct blob_list_item *item)
         r->names[r->count++] = arena_copy(txn_arena(r->txn), item->name);
 }
 
-/* Names are not for those who may not list them, nor is what lies there theirs to change. */
+/* Names are hidden from callers that may not list them, and their paths are not changed. */
 static void take_closed(void *sink, struct str directory)
 {
     struct round *r = sink;
@@ -40,7 +40,7 @@ static void take_prefix(void *sink, struct str prefix)
     (void)prefix;
 }
 
-/* What is below, from where the last call ended. The path itself comes with the first call. */
+/* The paths below, from where the last call ended. The path itself is part of the first call. */
 static struct err find_names(struct round *r)
 {
     struct path_recursive_args *args = r->args;
@@ -94,7 +94,8 @@ static void note_failure(struct round *r, struct str name, bool directory, enum 
     args->next = STR_NONE;
 }
 
-/* A refusal by rights is told, and ends the call unless it is to go on; other errors undo it. */
+/* A missing permission is reported, and ends the call unless it should continue; other errors undo
+ * it. */
 static struct err change_all(struct round *r)
 {
     struct path_recursive_args *args = r->args;
@@ -111,7 +112,7 @@ static struct err change_all(struct round *r)
     return OK;
 }
 
-/* Of a directory that was changed itself, it is told that what lies in it was not. */
+/* For a directory that was changed itself, reports that its entries were not. */
 static void note_closed(struct round *r)
 {
     struct path_recursive_args *args = r->args;

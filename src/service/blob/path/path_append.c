@@ -213,7 +213,7 @@ static int compare_appends(const void *a, const void *b)
     return x->stamp < y->stamp ? -1 : x->stamp > y->stamp;
 }
 
-/* Those that came before, and the one that this request brings. */
+/* The earlier appends, and that of this request. */
 static struct err load_appends(struct flush *f, const struct path_write_args *args)
 {
     struct arena *a = txn_arena(f->txn);
@@ -297,8 +297,8 @@ static struct err write_committed(struct flush *f, uint64_t from, uint64_t to)
     return OK;
 }
 
-/* What is seen at an offset: the latest append there, NULL: the file as it was. *until: for how
- * long that is so. */
+/* Returns what is visible at an offset: the latest append there, NULL: the file as it was. *until:
+ * the end of that part. */
 static const struct append *seen_at(const struct flush *f, uint64_t offset, uint64_t *until)
 {
     const struct append *seen = NULL;
@@ -346,7 +346,7 @@ static struct err write_appended(struct flush *f)
     return OK;
 }
 
-/* Whether all of it is small enough to lie beside the head. */
+/* Returns true if all of it fits beside the head. */
 static bool goes_beside(const struct flush *f)
 {
     const struct blob_head *head = &f->blob->head;
@@ -383,7 +383,7 @@ static struct err write_beside(struct flush *f)
     return body.n == f->to ? OK : err_new(ERR_CORRUPT);
 }
 
-/* The content that there is grows: nobody else names it. */
+/* Extends the existing content: no other head names it. */
 static struct err lengthen(struct flush *f)
 {
     struct blob_head *head = &f->blob->head;
@@ -428,7 +428,7 @@ static struct err write_content(struct flush *f)
     return f->overwrites || f->blob->head.content_shared ? renew(f) : lengthen(f);
 }
 
-/* What a later flush may want stays. */
+/* Keeps what a later flush may need. */
 static struct err keep_rest(struct flush *f)
 {
     struct arena *a = txn_arena(f->txn);
@@ -442,7 +442,7 @@ static struct err keep_rest(struct flush *f)
     return block_set_save(f->txn, f->blob, &f->set);
 }
 
-/* Rows of appends that are in the file now, and of those that nobody wants any more. */
+/* Rows of appends that are now in the file, and of obsolete ones. */
 static struct err end_appends(struct flush *f, bool retain)
 {
     struct blob *blob = f->blob;

@@ -27,7 +27,7 @@ struct path_write_args {
     uint64_t size;
     bool flush; /* at its end */
     /* Flush. */
-    bool retain;           /* what lies past the position stays for a later flush */
+    bool retain;           /* appends beyond the position stay for a later flush */
     struct blob_http http; /* each that is given */
     enum path_lease_action lease_action;
     struct lease_request lease; /* of an acquire: the id proposed, and how long */
@@ -38,7 +38,7 @@ struct path_write_args {
 /* Changes neither ETag nor time, unless it flushes. ERR_INVALID_FLUSH_OPERATION while there are
  * uncommitted blocks, ERR_PATH_CONFLICT for a directory, ERR_BLOCK_COUNT_EXCEEDS_LIMIT. */
 engine_fn path_append;
-/* ERR_INVALID_FLUSH_POSITION unless the file, with what was appended without a gap, ends there. */
+/* ERR_INVALID_FLUSH_POSITION unless the file with its contiguous appends ends there. */
 engine_fn path_flush;
 
 #endif

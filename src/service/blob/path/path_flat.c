@@ -14,7 +14,7 @@ struct below {
     struct str next; /* where the next call begins; absent at the end */
 };
 
-/* What is done with one; it may go or get another name. */
+/* An action for one blob; it may delete or rename it. */
 typedef struct err below_work(struct below *w, struct blob *blob, void *arg);
 
 static struct err visit(struct below *w, struct cursor *c, below_work *work, void *arg)
@@ -116,7 +116,7 @@ struct err path_delete_flat(struct txn *t, struct path_delete_args *args)
 
 /* ---- Rename ---- */
 
-/* What is overwritten is kept as any overwrite keeps it. */
+/* Retains the overwritten blob, like any overwrite. */
 static struct err clear_place(struct txn *t, const struct blob_request *request,
                               enum blob_type type, struct blob *there)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Renaming and deleting by the Data Lake API in a flat container, where directories are only what
- * names have in common: blob by blob, some at a time, so not atomic. The client goes on with the
+/* Rename and delete of the Data Lake API in a flat container, where directories are only common
+ * prefixes: blob by blob, in batches, so not atomic. The client repeats the call with the
  * continuation until there is none. */
 #ifndef SERVICE_BLOB_PATH_PATH_FLAT_H
 #define SERVICE_BLOB_PATH_PATH_FLAT_H

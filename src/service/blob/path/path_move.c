@@ -103,7 +103,7 @@ static struct err remove_head(struct txn *t, struct blob *item, void *arg)
     return blob_remove(t, item);
 }
 
-/* What was in a directory is nowhere from now on, and goes by and by. */
+/* The entries of a removed directory are unreachable, and the sweeper removes them. */
 struct err path_remove(struct txn *t, struct blob *blob)
 {
     const struct blob_path *path = &blob->head.path;
@@ -147,7 +147,7 @@ struct renaming {
     struct tree_way way; /* to the destination */
 };
 
-/* What is answered where there is no path. Not a failure of the disk, which leaves it unknown. */
+/* The error for a missing path. Not for a failure of the disk, after which it is unknown. */
 static bool is_refusal_of_absent(struct err error)
 {
     return !err_is(error) || error.code == ERR_BLOB_NOT_FOUND ||
@@ -289,7 +289,7 @@ struct err path_check_removable(struct txn *t, const struct blob *blob, bool rec
     return empty ? OK : err_new(not_empty);
 }
 
-/* Whoever has only what lists grant needs all rights to every directory that goes. */
+/* A caller whose rights come from lists needs all rights to every removed directory. */
 struct below {
     const struct acl_caller *caller;
     bool refused;
@@ -307,7 +307,8 @@ static void check_directory(void *sink, const struct blob_list_item *item)
         b->refused || !acl_allows(&item->head.path, b->caller, ACL_READ | ACL_WRITE | ACL_EXECUTE);
 }
 
-/* Where the check of this very directory goes on; another one in its place is checked anew. */
+/* Where the check of this directory continues; another directory in its place is checked from the
+ * start. */
 static struct str checked_up_to(const struct path_delete_args *args, uint64_t directory)
 {
     struct reader r = reader_of(args->continuation);
@@ -324,8 +325,8 @@ static struct str next_check(struct arena *a, uint64_t directory, struct str nex
     return buf_str(&b);
 }
 
-/* As far as one transaction goes; args->next is where the next one goes on. A name leads there, so
- * a client that was started again goes on with it, and so does a server. */
+/* As far as one transaction goes; args->next is where the next one continues. It is a name, so it
+ * survives restarts of client and server. */
 static struct err check_below(struct txn *t, struct path_delete_args *args, const struct blob *blob)
 {
     struct below b = {.caller = args->request.path.caller};

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How paths of a hierarchical container move and go: for path.h, Delete Blob and the sweeper. */
+/* Moving and removing paths of a hierarchical container: for path.h, Delete Blob and the sweeper.
+ */
 #ifndef SERVICE_BLOB_PATH_PATH_MOVE_H
 #define SERVICE_BLOB_PATH_PATH_MOVE_H
 
 #include "service/blob/access.h"
 
-/* What a path that moves is from then on. */
+/* The changes of a path that moves. */
 struct blob_path_new {
     bool has_metadata;
     struct str metadata;
-    /* It is soft-deleted from then on; 0: it is there. */
+    /* It becomes soft-deleted; 0: it stays visible. */
     int64_t deleted, purge_at, deletion_id;
     struct str deleted_path;
 };
@@ -28,14 +29,14 @@ struct err path_place(struct txn *t, struct path_rename_args *args, const struct
 typedef struct err path_head_work(struct txn *t, struct blob *item, void *arg);
 struct err path_each_head(struct txn *t, const struct blob *blob, path_head_work *work, void *arg);
 
-/* It goes for good; what is in a directory is left to the sweeper. */
+/* Removes it; leaves the entries of a directory to the sweeper. */
 struct err path_remove(struct txn *t, struct blob *blob);
 /* ERR_OPERATION_NOT_SUPPORTED_ON_DIRECTORY for the root; `not_empty` for a directory that is not.
  */
 struct err path_check_removable(struct txn *t, const struct blob *blob, bool recursive,
                                 enum err_code not_empty);
 
-/* The sweeper's: takes away what is in a directory that is gone, as far as the budget goes. */
+/* For the sweeper: removes the entries of a removed directory, within the budget. */
 struct err path_sweep_tree(struct txn *t, uint64_t incarnation, uint64_t directory,
                            unsigned *budget);
 

@@ -10,10 +10,10 @@
 #include "service/blob/access.h"
 #include "service/blob/list.h"
 
-/* Delete: *deletion_id is 0 when it is gone for good. */
+/* Delete: *deletion_id is 0 if it was removed permanently. */
 struct err path_take_away(struct txn *t, const struct blob_request *request, struct blob *blob,
                           int64_t *deletion_id);
-/* The sweeper's: the head of one whose time is over. */
+/* For the sweeper: the head of one whose retention has ended. */
 struct err path_purge(struct txn *t, struct blob *blob);
 
 struct path_undelete_args {
@@ -25,7 +25,7 @@ struct path_undelete_args {
 /* ERR_BLOB_NOT_FOUND, ERR_BLOB_ALREADY_EXISTS. */
 engine_fn path_undelete;
 
-/* What is soft-deleted, for list.h. */
+/* Soft-deleted paths, for list.h. */
 struct err path_list_deleted(struct txn *t, const struct container *container,
                              struct blob_list_args *args);
 

@@ -86,7 +86,7 @@ struct err tree_make_root(struct txn *t, const struct container *container, stru
 
 /* ---- the way ---- */
 
-/* Most walks only pass: what a directory's row says of rights is read where it counts. */
+/* Most walks only pass through: a directory's rights are decoded only where they count. */
 struct walk {
     struct txn *txn;
     const struct container *container;
@@ -170,7 +170,7 @@ static struct err enter(struct walk *w, struct str name, bool *on)
     return OK;
 }
 
-/* The root's row is read only by those who need what it says. */
+/* The root's row is read only if it is needed. */
 static struct err enter_root(struct walk *w)
 {
     w->directory = TREE_ROOT;

@@ -25,7 +25,7 @@
 
 enum { TREE_DEPTH_MAX = 60, TREE_ROOT = 0 };
 
-/* What a request says of its path beyond its name. */
+/* A request's additions to its path's name. */
 struct tree_request {
     bool directory;                  /* what is made is a directory */
     bool looks;                      /* needs no right to the path, only the way to it */
@@ -37,7 +37,7 @@ struct tree_request {
     bool has_umask;
 };
 
-/* Where a path leads. */
+/* The result of a walk. */
 struct tree_way {
     struct str name;                      /* as keys have it; absent: a directory is not there */
     struct blob_path parent;              /* when lists are consulted or something is made */
@@ -46,9 +46,9 @@ struct tree_way {
     unsigned made; /* directories, in this transaction */
 };
 
-/* Resolves a path; empty names between slashes are passed over. `makes`: directories that lack are
- * made. ERR_PATH_CONFLICT when one of them is a file and something is to be made, else it only
- * leads nowhere; ERR_PATH_IS_TOO_DEEP; ERR_AUTHORIZATION_PERMISSION_MISMATCH. */
+/* Resolves a path; skips empty names between slashes. `makes`: creates missing directories.
+ * ERR_PATH_CONFLICT if one of them is a file and something is to be created, else it leads nowhere;
+ * ERR_PATH_IS_TOO_DEEP; ERR_AUTHORIZATION_PERMISSION_MISMATCH. */
 struct err tree_resolve(struct txn *t, const struct container *container,
                         const struct tree_request *request, struct str path, bool makes,
                         struct tree_way *out);
