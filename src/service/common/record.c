@@ -24,7 +24,7 @@ void record_put_bytes(struct buf *b, unsigned field, struct str bytes)
     buf_put_bytes(b, bytes);
 }
 
-bool record_next(struct reader *r, struct record_field *out)
+static inline bool next_field(struct reader *r, struct record_field *out)
 {
     if (r->n == 0 || r->bad)
         return false;
@@ -37,6 +37,11 @@ bool record_next(struct reader *r, struct record_field *out)
     else
         out->value = read_varint(r);
     return !r->bad;
+}
+
+bool record_next(struct reader *r, struct record_field *out)
+{
+    return next_field(r, out);
 }
 
 /* ---- writing a struct ---- */
@@ -223,34 +228,39 @@ static bool take_bytes(const struct record_member *m, struct str bytes, char *me
     return false;
 }
 
-/* Finds a number. Rows have the table's order, so the search begins where the last one ended. */
-static const struct record_member *find(const struct record_type *type, unsigned number,
-                                        const struct record_member *from)
+/* Finds a number that is not at the expected place. */
+static const struct record_member *find(const struct record_type *type, unsigned number)
 {
-    const struct record_member *end = type->members + type->count;
-    for (const struct record_member *m = from; m < end; m++)
-        if (m->number == number)
-            return m;
-    for (const struct record_member *m = type->members; m < from; m++)
-        if (m->number == number)
-            return m;
+    for (size_t i = 0; i < type->count; i++)
+        if (type->members[i].number == number)
+            return &type->members[i];
     return NULL;
 }
 
+/* Rows have the table's order, so the search for a number begins where the last one ended. The two
+ * usual kinds of members are stored here, because every request reads rows. */
 bool record_read(struct str row, const struct record_type *type, void *object)
 {
     struct reader r = reader_of(row);
     struct record_field field;
-    const struct record_member *from = type->members;
-    while (record_next(&r, &field)) {
-        const struct record_member *m = find(type, field.number, from);
-        if (m == NULL)
-            continue; /* written by a newer version */
-        bool good = str_given(field.bytes) ? take_bytes(m, field.bytes, (char *)object + m->at)
-                                           : take_number(m, field.value, object);
-        if (!good)
+    const struct record_member *m = type->members, *end = m + type->count;
+    while (next_field(&r, &field)) {
+        while (m < end && m->number != field.number)
+            m++;
+        if (m == end && (m = find(type, field.number)) == NULL) {
+            m = type->members; /* written by a newer version */
+            continue;
+        }
+        char *member = (char *)object + m->at;
+        bool is_bytes = str_given(field.bytes);
+        if (m->kind == RECORD_U64 && !is_bytes)
+            store_u64(member, field.value);
+        else if (m->kind == RECORD_BYTES && is_bytes)
+            memcpy(member, &field.bytes, sizeof field.bytes);
+        else if (!(is_bytes ? take_bytes(m, field.bytes, member)
+                            : take_number(m, field.value, object)))
             return false;
-        from = m + 1;
+        m++;
     }
     return reader_ok(&r);
 }
