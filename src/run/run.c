@@ -152,7 +152,6 @@ static void updated(struct run *r, struct err outcome)
 
 static void submit(struct run *r, run_step *then)
 {
-    assert(txn->fn != NULL && txn->partition.n > 0);
     struct err refused = run_check(r);
     if (err_is(refused)) {
         then(r, refused);
@@ -168,6 +167,7 @@ static void submit(struct run *r, run_step *then)
 
 void run_update(struct run *r, const struct run_txn *txn, run_step *then)
 {
+    assert(txn->fn != NULL && txn->partition.n > 0);
     r->fn = txn->fn;
     r->arg = txn->arg;
     r->told = txn->committed;
