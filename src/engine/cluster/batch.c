@@ -308,8 +308,7 @@ static void note_stamps(struct batch *b)
 static void attempt_end(struct batch *b)
 {
     forget_before(b, 0);
-    if (pins_drop(&b->engine->pins, b->pin))
-        beat_soon(b->engine);
+    (void)pins_drop(&b->engine->pins, b->pin); /* the next beat is soon enough */
     if (b->conn == NULL)
         return;
     if (b->conn->fault != FAULT_LOST && (b->begun || b->failed)) {
