@@ -234,7 +234,8 @@ struct err rest_rename_path_start(struct rest_call *call)
     const struct path_rename_args *args = call->args;
     if (!str_given(args->source_partition))
         return rest_around(call, (struct around){0});
-    run_in_pool(&call->run, call->server->pool, rename_across, renamed_across);
+    /* Not in the pool that reads wait for: a large tree, or another move in the way, takes long. */
+    run_in_pool(&call->run, call->server->fetch_pool, rename_across, renamed_across);
     return OK;
 }
 
