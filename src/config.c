@@ -28,6 +28,8 @@ const struct flag CONFIG_FLAGS[] = {
     {"--engine", NULL, FLAG_CHOICE, AT(engine), 0, "local|mem|cluster", "where rows and extents live: in --data, in memory, or in PostgreSQL and Ceph; default local", .words = ENGINES},
     {"--rows", NULL, FLAG_TEXT, AT(rows), 0, "URI", "with --engine cluster: PostgreSQL, as postgresql://USER@HOST[,HOST]/DATABASE; once for each shard", .secret = true, .repeats = true},
     {"--extents", NULL, FLAG_TEXT, AT(extents), 0, "rados:POOL", "with --engine cluster: Ceph, as rados:POOL[,conf=FILE][,id=NAME][,namespace=NAME]"},
+    {"--gateway-host", NULL, FLAG_TEXT, AT(gateway_host), 0, "ADDR", "with --engine cluster: the address at which other gateways reach this one; default that of SMB"},
+    {"--gateway-port", NULL, FLAG_NUMBER, AT(gateway_port), 65535, "N", "its port; default 0: any that is free"},
     {"--durability", NULL, FLAG_EITHER, AT(relaxed), 0, "full|relaxed", "acknowledge after (full) or before the flush", .words = DURABILITY},
     {"--host", NULL, FLAG_HOST, 0, 0, "ADDR", "address for all services; default 127.0.0.1", .section = "Addresses"},
     {"--blob-host", "--blobHost", FLAG_TEXT, AT(host[0]), 0, "ADDR", "address for the blob service"},

@@ -81,8 +81,10 @@ struct config {
     const char *config_file;
     enum config_program program;
     enum config_engine engine;
-    const char *rows;    /* of the cluster engine: PostgreSQL URIs, with spaces between */
-    const char *extents; /* "rados:POOL,…" */
+    const char *rows;         /* of the cluster engine: PostgreSQL URIs, with spaces between */
+    const char *extents;      /* "rados:POOL,…" */
+    const char *gateway_host; /* where other gateways reach this one; NULL: smb_host */
+    uint64_t gateway_port;
     bool in_memory;
     bool relaxed;
     bool silent;

@@ -149,6 +149,7 @@ static void release(struct server *s)
 {
     if (s->seeding)
         (void)pthread_join(s->seeder, NULL);
+    home_stop(s->store.home);
     sweeper_stop(s->sweeper);
     serve_stop_copies(s);
     if (s->pool != NULL)
@@ -160,6 +161,7 @@ static void release(struct server *s)
     control_free(s->control);
     if (s->store.engine != NULL)
         wait_for_updates(s);
+    hop_free(s->hop);
     if (s->smb != NULL)
         smb_server_free(s->smb);
     if (s->http != NULL)
@@ -174,6 +176,7 @@ static void release(struct server *s)
     if (s->store.engine != NULL)
         engine_close(s->store.engine);
     saved_close(s->saved);
+    home_free(s->store.home);
     if (s->store.opens != NULL)
         opens_free(s->store.opens);
     blob_touches_free(s->store.touches);
@@ -231,6 +234,8 @@ int serve(const struct config *config, const char *server_name)
         serve_start_rest(s, server_name);
         status = serve_start_tls(s);
     }
+    if (status == 0)
+        status = serve_start_hop(s);
     /* Its persistent handles are in force before anything else can be asked for. */
     if (status == 0)
         status = serve_start_smb(s);
@@ -244,6 +249,8 @@ int serve(const struct config *config, const char *server_name)
         status = serve_start_dfs_listener(s);
     if (status == 0)
         status = serve_start_admin_listener(s);
+    if (status == 0)
+        status = serve_start_home(s);
     if (status == 0)
         status = serve_start_sweeper(s);
     if (status == 0)

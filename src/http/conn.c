@@ -29,7 +29,8 @@ struct http_call *http_call_take(struct http_conn *c)
         .loop = w->loop,
         .loop_memory = w->handler_memory,
         .peer = &c->peer,
-        .secure = stream_is_secure(&c->stream),
+        .secure = c->secure || stream_is_secure(&c->stream),
+        .relayed = c->relayed,
         .connection = c->number,
         .listener_context = c->listener_context,
         .started_us = c->started_us,
@@ -397,7 +398,9 @@ void http_conn_open(const struct http_listener *listener, int fd,
     c->listener_context = listener->context;
     c->idle_ms = listener->idle_ms;
     c->counted = !refused;
-    stream_init(&c->stream, fd, http_server_tls(w->server));
+    c->secure = listener->secure;
+    c->relayed = listener->relayed;
+    stream_init(&c->stream, fd, c->relayed ? NULL : http_server_tls(w->server));
     http_conn_set_state(c, CONN_HEAD);
     http_server_remember(c);
     struct err error =

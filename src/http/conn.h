@@ -50,7 +50,8 @@ struct http_call {
     bool handed;  /* the handler has seen it: it gets an on_done */
     bool replied; /* http_reply was called */
     bool paused;
-    struct str interim; /* what is still to be sent of a 100 Continue */
+    struct str raw_head; /* as it was received */
+    struct str interim;  /* what is still to be sent of a 100 Continue */
     struct http_out out;
     struct http_header headers[HTTP_HEADERS_MAX];
     char head[4096];       /* the request's head, when it fits; else it is in the arena */
@@ -83,10 +84,12 @@ struct http_conn {
     enum http_conn_state state;
     bool again_posted;
     bool sending_set;
-    bool is_away;    /* its stream is a sender's */
-    bool in_order;   /* cut it with FIN, not with a reset */
-    bool gone;       /* the client is: nothing is sent to it any more */
-    bool cut;        /* see http_conn_wind_up */
+    bool is_away;  /* its stream is a sender's */
+    bool in_order; /* cut it with FIN, not with a reset */
+    bool gone;     /* the client is: nothing is sent to it any more */
+    bool cut;      /* see http_conn_wind_up */
+    bool secure;   /* its client came over TLS, to another gateway */
+    bool relayed;
     bool counted;    /* among the server's connections, against the limits */
     bool in_is_held; /* `in` points into held */
     bool is_ahead;   /* the bytes in `in` wait for their turn: see http_input_ahead */
@@ -113,6 +116,8 @@ struct http_listener {
     struct http_listener *next;
     void *context;
     const atomic_int_fast64_t *idle_ms;
+    bool relayed; /* see http_server_take */
+    bool secure;
 };
 
 /* One per loop. */

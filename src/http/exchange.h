@@ -19,6 +19,7 @@
 #include "core/buf.h"
 #include "core/err.h"
 #include "net/loop.h"
+#include "net/stream.h"
 
 enum http_method {
     HTTP_GET,
@@ -133,6 +134,7 @@ struct http_exchange {
     struct loop *loop;
     const struct sockaddr_storage *peer;
     bool secure;            /* came over TLS */
+    bool relayed;           /* another gateway has passed the connection on */
     uint64_t connection;    /* a number for the log */
     void *listener_context; /* what the listener was opened with */
     void *loop_memory;      /* what the handler keeps for the loop; NULL: nothing */
@@ -174,6 +176,18 @@ void http_reply(struct http_exchange *x, const struct http_response *response);
 void http_abort(struct http_exchange *x);
 /* When the connection is cut, the client sees its end in order (FIN), not a reset. */
 void http_end_in_order(struct http_exchange *x);
+/* A connection that is HTTP's no more. */
+struct http_handed {
+    struct stream stream; /* watched by nobody */
+    struct sockaddr_storage peer;
+    bool secure;
+    struct buf
+        bytes; /* the request from its first byte, and what was read behind it; on the heap */
+};
+/* In place of a reply: takes the connection away, with the request as it was received. `body` is
+ * what the handler has had of its body: nothing, or all of it. on_done comes as after http_abort.
+ */
+void http_hand_over(struct http_exchange *x, struct str body, struct http_handed *out);
 /* See HTTP_PULL_WAIT. As with http_reply, x is not to be touched after it. */
 void http_source_ready(struct http_exchange *x);
 

@@ -123,6 +123,7 @@ static bool begin_call(struct http_conn *c, size_t head_length)
     struct http_call *call = http_call_take(c);
     struct http_request *request = &call->x.request;
     struct str head = call_keep_head(call, str_head(c->in, head_length));
+    call->raw_head = head;
     input_skip(c, head_length);
     c->scanned = 0;
     c->started_us = 0;
@@ -247,6 +248,27 @@ void http_body_resume(struct http_exchange *x)
     if (call->conn->state == CONN_BODY)
         http_conn_set_state(call->conn, CONN_BODY); /* its time starts now */
     http_conn_drive(call->conn);
+}
+
+void http_hand_over(struct http_exchange *x, struct str body, struct http_handed *out)
+{
+    struct http_call *call = (struct http_call *)x;
+    struct http_conn *c = call->conn;
+    *out = (struct http_handed){.peer = c->peer, .secure = x->secure, .bytes = buf_heap()};
+    buf_put(&out->bytes, call->raw_head);
+    bool rechunk = c->body_chunked && c->body_left == 0;
+    if (rechunk && body.n > 0)
+        buf_printf(&out->bytes, "%zx\r\n", body.n);
+    buf_put(&out->bytes, body);
+    if (rechunk)
+        buf_put(&out->bytes, body.n > 0 ? STR("\r\n0\r\n\r\n") : STR("0\r\n\r\n"));
+    buf_put(&out->bytes, c->in);
+    c->in = STR("");
+    if (c->stream.fd >= 0)
+        loop_watch_remove(c->worker->loop, &c->watch);
+    out->stream = c->stream;
+    c->stream = (struct stream){.fd = -1};
+    http_abort(x);
 }
 
 bool http_step_discard(struct http_conn *c)

@@ -172,6 +172,21 @@ static void server_take(struct http_listener *listener, int fd, const struct soc
     http_conn_open(listener, fd, peer, refused);
 }
 
+void http_server_take(struct http_server *s, const struct loop *loop, int fd,
+                      const struct http_relayed *from)
+{
+    size_t i = 0;
+    while (s->workers[i].loop != loop) {
+        i++;
+        assert(i < s->worker_count);
+    }
+    struct http_listener place = {.worker = &s->workers[i],
+                                  .context = from->listener_context,
+                                  .relayed = true,
+                                  .secure = from->secure};
+    server_take(&place, fd, from->peer);
+}
+
 /* ---- listening ---- */
 
 static void listener_take(struct listener *base, int fd, const struct sockaddr_storage *peer)

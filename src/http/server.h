@@ -38,6 +38,11 @@ void http_server_use_tls(struct http_server *s, struct tls *tls);
 /* Threads that send the files of long replies; without them the loops do. Before any listener;
  * their tasks end before the server is freed. */
 void http_server_use_senders(struct http_server *s, struct pool *senders);
+struct http_relayed {
+    const struct sockaddr_storage *peer;
+    bool secure;
+    void *listener_context;
+};
 /* One port for all loops. Port 0 picks a free one. ERR_IO with errno as cause (EADDRINUSE, …). */
 struct err http_server_listen(struct http_server *s, const char *host, uint16_t port,
                               void *listener_context, uint16_t *port_out);
@@ -50,6 +55,10 @@ struct http_endpoint {
 /* The same with more options for the listener. */
 struct err http_server_listen_at(struct http_server *s, const struct http_endpoint *place,
                                  void *listener_context, uint16_t *port_out);
+/* A connection that another gateway has passed on: of a client at `peer`, who spoke TLS there if
+ * `secure`; plain by now. On the loop's thread. */
+void http_server_take(struct http_server *s, const struct loop *loop, int fd,
+                      const struct http_relayed *from);
 /* Returns the handler's state for the i-th loop; NULL: none. Its owner defines which thread may
  * read it. */
 void *http_server_loop_memory(const struct http_server *s, size_t i);

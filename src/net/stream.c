@@ -18,6 +18,13 @@ void stream_init(struct stream *s, int fd, struct tls *tls)
     *s = (struct stream){.fd = fd, .offered = tls, .may_recv = true, .may_send = true};
 }
 
+bool stream_init_secure(struct stream *s, int fd, struct tls *tls)
+{
+    stream_init(s, fd, NULL);
+    s->session = tls_session_connect(tls, fd);
+    return s->session != NULL;
+}
+
 bool stream_in_handshake(const struct stream *s)
 {
     return s->session != NULL && tls_session_is_new(s->session);

@@ -35,6 +35,8 @@ struct stream {
 /* Takes a connected socket. With `tls` (it must outlive the stream) the first byte decides whether
  * this is TLS; stream_recv then continues the handshake. */
 void stream_init(struct stream *s, int fd, struct tls *tls);
+/* A socket that is connected, or on its way, to somebody who serves TLS. False: no memory. */
+bool stream_init_secure(struct stream *s, int fd, struct tls *tls);
 static inline bool stream_is_secure(const struct stream *s)
 {
     return s->session != NULL;

@@ -21,6 +21,10 @@ struct tls_files {
 /* Copies the paths. ERR_IO if the files cannot be read or do not fit together; the log has the
  * reason. */
 struct err tls_new(const struct tls_files *files, struct tls **out);
+/* TLS 1.3 between those who know a secret, and nobody else: no certificates; fresh keys for each
+ * connection. For both sides. ERR_IO. */
+enum { TLS_SECRET_BYTES = 32 };
+struct err tls_new_secret(const unsigned char secret[TLS_SECRET_BYTES], struct tls **out);
 /* Reads the files again, from any thread: connections made from then on use them. On an error the
  * old ones stay. */
 struct err tls_reload(struct tls *t);
@@ -40,6 +44,8 @@ void tls_free(struct tls *t);
 struct tls_session;
 
 struct tls_session *tls_session_new(struct tls *t, int fd);
+/* The side that begins. */
+struct tls_session *tls_session_connect(struct tls *t, int fd);
 /* Returns true while the handshake is in progress. */
 bool tls_session_is_new(const struct tls_session *s);
 ssize_t tls_recv(struct stream *stream, char *into, size_t size);

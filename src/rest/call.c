@@ -2,6 +2,7 @@
 #include "rest/call.h"
 
 #include "core/time.h"
+#include "service/common/home.h"
 
 struct str call_find_query(const struct rest_call *call, struct str name)
 {
@@ -81,6 +82,13 @@ struct err call_bad_query(struct rest_call *call, struct str name)
 struct err call_missing_query(struct rest_call *call, struct str name)
 {
     return call_error(call, ERR_MISSING_REQUIRED_QUERY_PARAMETER, "QueryParameterName", name);
+}
+
+struct err call_read_file(struct rest_call *call, struct str partition, engine_fn *fn, void *args)
+{
+    struct home_guarded guarded = {
+        .home = call->store->home, .partition = partition, .fn = fn, .arg = args};
+    return home_read(&guarded, call->store, ENGINE_WAIT);
 }
 
 struct err call_header_u64(struct rest_call *call, struct str name, uint64_t *out)

@@ -136,6 +136,9 @@ struct str call_endpoint(const struct rest_call *call);
 /* Optional numbers and booleans: *out stays when not sent. Not in form:
  * ERR_INVALID_HEADER_VALUE, ERR_INVALID_QUERY_PARAMETER_VALUE; out of range:
  * ERR_OUT_OF_RANGE_QUERY_PARAMETER_VALUE; all with their details. */
+/* In the pool: a read of a file that the request names besides its own, where its open files are.
+ */
+struct err call_read_file(struct rest_call *call, struct str partition, engine_fn *fn, void *args);
 struct err call_header_u64(struct rest_call *call, struct str name, uint64_t *out);
 struct err call_header_bool(struct rest_call *call, struct str name, bool *out);
 struct err call_query_u64(struct rest_call *call, struct str name, uint64_t min, uint64_t max,

@@ -26,9 +26,34 @@ enum { HEADERS_BYTES_USUAL = 1024 }; /* of an answer: initial capacity */
 
 /* ---- ends ---- */
 
+/* The request goes to the gateway that has the share's open files, with its connection. One whose
+ * body is used up cannot, nor one that has come that way already: the client is told to try again.
+ */
+static bool hands_over(struct dispatch *d)
+{
+    struct rest_call *call = &d->call;
+    struct http_exchange *x = call->x;
+    const struct rest_listener *listener = x->listener_context;
+    struct http_handed handed;
+    struct loop *loop = x->loop;
+    bool whole = call->op->body == BODY_SMALL || x->body_bytes == 0;
+    if (call->server->hand_over == NULL || x->relayed || str_given(listener->mount) || !whole)
+        return false;
+    const struct rest_server *server = call->server;
+    d->replied = d->handed = true;
+    d->outcome = OK;
+    call->status = 200;
+    script_ended(&d->stop);
+    http_hand_over(x, buf_str(&d->small_body), &handed);
+    server->hand_over(server->hand_over_arg, loop, listener, &handed);
+    return true;
+}
+
 void dispatch_fail(struct dispatch *d, struct err error)
 {
     assert(!d->replied);
+    if (error.code == ERR_HOME_ELSEWHERE && hands_over(d))
+        return;
     body_give_back(d);
     d->replied = true;
     d->outcome = error;
@@ -171,6 +196,38 @@ static bool goes_aside(struct http_exchange *x, const struct rest_listener *list
     return true;
 }
 
+static struct err look_at_home(struct txn *t, void *arg)
+{
+    (void)t;
+    (void)arg;
+    return OK; /* the check is the driver's */
+}
+
+static void home_looked_at(struct run *r, struct err outcome)
+{
+    struct dispatch *d = dispatch_of(rest_call_of(r)->x);
+    if (err_is(outcome)) {
+        dispatch_fail(d, outcome);
+        return;
+    }
+    body_begin(d);
+    http_body_resume(d->call.x);
+}
+
+/* A streamed body is gone once it was read: which gateway gets it is settled before. */
+static void begin_body(struct dispatch *d)
+{
+    struct rest_call *call = &d->call;
+    struct run_txn txn = {.partition = call->partition, .fn = look_at_home};
+    if (call->store->home == NULL || call->service != SERVICE_FILE ||
+        call->op->body != BODY_STREAM) {
+        body_begin(d);
+        return;
+    }
+    http_body_pause(call->x);
+    run_view(&call->run, &txn, home_looked_at);
+}
+
 static void on_head(struct http_exchange *x)
 {
     const struct rest_listener *listener = x->listener_context;
@@ -201,7 +258,7 @@ static void on_head(struct http_exchange *x)
     if (err_is(error))
         dispatch_fail(d, error);
     else
-        body_begin(d);
+        begin_body(d);
 }
 
 static void on_body(struct http_exchange *x, struct str bytes)
@@ -248,6 +305,8 @@ static void on_done(struct http_exchange *x)
         tally_add(&stats->slow, 1);
         access_log_slow(call, ended_us - x->started_us);
     }
+    if (d->handed)
+        return; /* the other gateway tells of it */
     if (line_log_wants(call->server->log))
         access_log_add(call->server->log, call, d->outcome);
     if (err_is(d->outcome) && log_wants(LOG_DEBUG))

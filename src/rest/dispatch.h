@@ -12,6 +12,7 @@ struct dispatch {
     struct rest_call call;
     struct err outcome;
     bool replied;
+    bool handed; /* another gateway answers it */
     /* The body: body.c. */
     struct buf small_body;
     struct digest digest;

@@ -30,6 +30,7 @@ struct rest_options {
 };
 
 struct cors_rules;
+struct rest_listener;
 
 struct rest_server {
     struct rest_options options;
@@ -55,6 +56,12 @@ struct rest_server {
      * NULL: none. */
     const struct http_handler *side;
     void *side_context;
+    /* NULL, or: takes a connection whose request another gateway has to serve, because the open
+     * files of the share are there (service/common/home.h). On the loop's thread; the handed bytes
+     * and stream are the callee's. */
+    void (*hand_over)(void *arg, struct loop *loop, const struct rest_listener *from,
+                      struct http_handed *handed);
+    void *hand_over_arg;
 };
 
 /* Options of a listener. */

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "service/common/home.h"
+
 /* A request that waits looks at the store's clock this often: that one may be shifted, as tests do,
  * and the loop's timers do not know. */
 enum { WAIT_LOOK_MS = 500 };
@@ -71,9 +73,21 @@ void run_in_pool(struct run *r, struct pool *pool, run_work *work, run_step *the
     pool_post(pool, &r->task);
 }
 
+/* A read, by a gateway that may answer for the partition. */
+static struct err read_here(struct run *r, const struct run_txn *txn, enum engine_wait wait)
+{
+    struct home_guarded guarded = {.home = r->store->home,
+                                   .partition = txn->partition,
+                                   .fn = txn->fn,
+                                   .arg = txn->arg,
+                                   .strict = r->from_table};
+    return home_read(&guarded, r->store, wait);
+}
+
 static struct err view_and_wait(struct run *r)
 {
-    return store_read(r->store, r->update.partition, ENGINE_WAIT, r->fn, r->arg);
+    struct run_txn txn = {.partition = r->update.partition, .fn = r->fn, .arg = r->arg};
+    return read_here(r, &txn, ENGINE_WAIT);
 }
 
 void run_view_in_pool(struct run *r, const struct run_txn *txn, run_step *then)
@@ -89,7 +103,7 @@ static struct err view_here(struct run *r, const struct run_txn *txn)
     assert(txn->fn != NULL);
     assert(r->place == RUN_HERE);
     TRY(run_check(r));
-    return store_read(r->store, txn->partition, ENGINE_NOWAIT, txn->fn, txn->arg);
+    return read_here(r, txn, ENGINE_NOWAIT);
 }
 
 void run_view_here(struct run *r, const struct run_txn *txn, run_step *then)
@@ -108,11 +122,14 @@ void run_view(struct run *r, const struct run_txn *txn, run_step *then)
 
 /* ---- the engine ---- */
 
-/* Refuses an update that waited in the engine's queue past its deadline. */
-static struct err run_in_time(struct txn *t, void *arg)
+/* What waited in the engine's queue for too long is not done, nor what another gateway is to do. */
+static struct err run_checked(struct txn *t, void *arg)
 {
     const struct run *r = arg;
-    return txn_now(t) >= r->deadline ? err_new(ERR_OPERATION_TIMED_OUT) : r->fn(t, r->arg);
+    if (r->deadline != 0 && !r->committed && txn_now(t) >= r->deadline)
+        return err_new(ERR_OPERATION_TIMED_OUT);
+    TRY(home_check(r->store->home, t, r->update.partition, r->from_table));
+    return r->fn(t, r->arg);
 }
 
 /* On an engine thread. */
@@ -157,11 +174,11 @@ static void submit(struct run *r, run_step *then)
         then(r, refused);
         return;
     }
-    bool timed = r->deadline != 0 && !r->committed;
+    bool checked = (r->deadline != 0 && !r->committed) || r->store->home != NULL;
     begin(r, RUN_IN_ENGINE, updated);
     r->after_update = then;
-    r->update.fn = timed ? run_in_time : r->fn;
-    r->update.arg = timed ? r : r->arg;
+    r->update.fn = checked ? run_checked : r->fn;
+    r->update.arg = checked ? r : r->arg;
     store_write(r->store, &r->update);
 }
 
@@ -194,21 +211,24 @@ static void part_done(struct engine_update *u)
     one_less(r);
 }
 
-static struct err part_in_time(struct txn *t, void *arg)
+static struct err part_checked(struct txn *t, void *arg)
 {
     const struct run_part *p = arg;
-    return txn_now(t) >= p->run->deadline ? err_new(ERR_OPERATION_TIMED_OUT)
-                                          : p->txn.fn(t, p->txn.arg);
+    const struct run *r = p->run;
+    if (r->deadline != 0 && !r->committed && txn_now(t) >= r->deadline)
+        return err_new(ERR_OPERATION_TIMED_OUT);
+    TRY(home_check(r->store->home, t, p->txn.partition, r->from_table));
+    return p->txn.fn(t, p->txn.arg);
 }
 
 static void submit_part(struct run *r, struct run_part *p)
 {
-    bool timed = r->deadline != 0 && !r->committed;
+    bool checked = (r->deadline != 0 && !r->committed) || r->store->home != NULL;
     p->run = r;
     p->update = (struct engine_update){
         .partition = p->txn.partition,
-        .fn = timed ? part_in_time : p->txn.fn,
-        .arg = timed ? p : p->txn.arg,
+        .fn = checked ? part_checked : p->txn.fn,
+        .arg = checked ? p : p->txn.arg,
         .ack = p->txn.ack,
         .hints = p->txn.hints,
         .done = part_done,

@@ -74,6 +74,7 @@ struct run {
     struct pool *pool;
     int64_t deadline;            /* ticks of the store's clock; 0: none */
     atomic_bool stops_when_gone; /* otherwise a client that has gone only ends waits */
+    bool from_table; /* its transactions go on from what the open-file table has (home_check) */
 
     enum run_place place;
     atomic_bool gone; /* the client has gone */

@@ -197,11 +197,14 @@ int serve_start_smb(struct server *s)
                               .log = s->rest.log,
                               .addresses = s->addresses,
                               .told = smb_told_note,
-                              .told_arg = s->rest.inspector};
+                              .told_arg = s->rest.inspector,
+                              .diverts = s->hop != NULL ? hop_divert_smb : NULL,
+                              .diverts_arg = s->hop};
     struct smb_options options = {.encryption = s->config->smb_encryption,
                                   .connections_max = (unsigned)s->config->connections_max,
                                   .connections_per_address =
-                                      (unsigned)s->config->connections_per_address};
+                                      (unsigned)s->config->connections_per_address,
+                                  .waits_for_home = s->store.home != NULL};
     uint16_t port = 0;
     if (s->config->smb_port == CONFIG_PORT_OFF)
         return 0;

@@ -12,6 +12,7 @@
 #include "reload.h"
 #include "rest/server.h"
 #include "seed.h"
+#include "serve/hop.h"
 
 enum { LOOPS_MAX = 256 };
 
@@ -47,6 +48,7 @@ struct server {
     atomic_bool seed_failed;        /* the server ends, and says so by its status */
     struct http_server *admin_http; /* NULL: off */
     struct smb_server *smb;
+    struct hop *hop; /* to and from other gateways; NULL: the store is not shared */
     struct address_counts *addresses; /* of both */
     struct tls *tls;
     struct jobs jobs;
@@ -90,5 +92,12 @@ int serve_start_admin(struct server *s, const char *version);
 int serve_start_admin_listener(struct server *s);
 int serve_start_smb(struct server *s);
 int serve_start_watching(struct server *s);
+
+/* ---- serve/share_home.c: nothing for a store that is not shared ---- */
+
+/* Before SMB: what it needs to know of the store. */
+int serve_start_hop(struct server *s);
+/* After all listeners: takes the first turn, so that a lone gateway serves shares at once. */
+int serve_start_home(struct server *s);
 
 #endif

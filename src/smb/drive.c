@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "service/common/home.h"
 #include "service/file/opens/opens.h"
 #include "smb/commands/session.h"
 #include "smb/message.h"
@@ -12,6 +13,15 @@
 struct store *smb_store(const struct smb_request *q)
 {
     return smb_server_world(q->conn->server)->store;
+}
+
+struct err smb_read_store(const struct smb_request *q, struct str partition, enum engine_wait wait,
+                          engine_fn *fn, void *args)
+{
+    struct store *store = smb_store(q);
+    struct home_guarded guarded = {
+        .home = store->home, .partition = partition, .fn = fn, .arg = args, .strict = true};
+    return home_read(&guarded, store, wait);
 }
 
 static void go_on(struct run *r, struct err outcome)
@@ -69,7 +79,7 @@ void smb_update(struct smb_request *q, engine_fn *fn, void *args, enum engine_ac
                 smb_then *then)
 {
     /* A handle that survives a restart has changed nothing that does not. */
-    if (q->open != NULL && q->open->durable.persistent)
+    if (q->open != NULL && q->open->durable.stored)
         ack = ENGINE_DURABLE;
     q->then = then;
     q->changes = (struct file_changes){.watches = opens_watches(smb_store(q)->opens)};
@@ -78,6 +88,14 @@ void smb_update(struct smb_request *q, engine_fn *fn, void *args, enum engine_ac
                           .arg = args,
                           .ack = ack,
                           .committed = tell_changes};
+    run_update(&q->run, &txn, go_on);
+}
+
+void smb_update_of(struct smb_request *q, struct str partition, engine_fn *fn, void *args,
+                   smb_then *then)
+{
+    struct run_txn txn = {.partition = partition, .fn = fn, .arg = args};
+    q->then = then;
     run_update(&q->run, &txn, go_on);
 }
 

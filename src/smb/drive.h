@@ -21,6 +21,9 @@ void smb_view_in_pool(struct smb_request *q, engine_fn *fn, void *args, smb_then
 /* An update of the tree's share. ENGINE_VISIBLE unless the client asked for more. */
 void smb_update(struct smb_request *q, engine_fn *fn, void *args, enum engine_ack ack,
                 smb_then *then);
+/* The same of any partition, for a request that has no tree yet. */
+void smb_update_of(struct smb_request *q, struct str partition, engine_fn *fn, void *args,
+                   smb_then *then);
 /* Everything written before, by anyone, is durable when `then` is called. */
 void smb_flush_store(struct smb_request *q, smb_then *then);
 /* Work in the pool; it touches nothing but the request's arena and q->work. */
@@ -42,5 +45,8 @@ void smb_wait_for(struct smb_request *q, const struct smb_wait *wait, smb_then *
 bool smb_may_wait(const struct smb_request *q);
 
 struct store *smb_store(const struct smb_request *q);
+/* A read on the calling thread, of a partition whose open files are this gateway's. */
+struct err smb_read_store(const struct smb_request *q, struct str partition, enum engine_wait wait,
+                          engine_fn *fn, void *args);
 
 #endif

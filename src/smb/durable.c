@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/container.h"
 #include "core/mem.h"
+#include "service/common/home.h"
 #include "smb/commands/create.h"
 #include "smb/commands/session.h"
 #include "smb/drive.h"
@@ -169,6 +170,7 @@ void smb_durable_grant(struct smb_create *c)
         (!d->persistent && (c->granted & OPENS_CACHE_H) == 0))
         return;
     d->granted = true;
+    d->stored = d->persistent || smb_server_world(o->server)->store->home != NULL;
     d->second = w->second;
     d->timeout_ms = timeout_of(w->timeout_ms);
     d->proof = c->q->session->proof.of;
@@ -283,6 +285,7 @@ bool smb_durable_park(struct smb_open *o)
     struct smb_tree *tree = o->tree;
     bool begins = false;
     if (!o->durable.granted || o->handle == NULL || o->closed ||
+        !home_holds(smb_server_world(o->server)->store->home) ||
         !opens_disconnect(opens, o->handle))
         return false;
     smb_open_interrupt(o);
@@ -323,12 +326,30 @@ bool smb_durable_unpark(struct smb_open *o, struct loop *loop)
 void smb_durable_restore(struct smb_open *o)
 {
     struct smb_opens *t = table_of(o);
-    enter_guids(o);
+    if (o->durable.second)
+        enter_guids(o);
     (void)pthread_mutex_lock(&t->lock);
     bool begins = link_parked(t, o);
     (void)pthread_mutex_unlock(&t->lock);
     if (begins)
         loop_post(smb_server_world(t->server)->loops[0], &t->look);
+}
+
+void smb_durable_abandon(struct smb_server *s)
+{
+    struct smb_opens *t = smb_server_opens(s);
+    struct smb_open *o;
+    do {
+        (void)pthread_mutex_lock(&t->lock);
+        o = t->parked;
+        if (o != NULL) {
+            unlink_parked(t, o);
+            o->loop = smb_server_world(s)->loops[0];
+        }
+        (void)pthread_mutex_unlock(&t->lock);
+        if (o != NULL)
+            smb_open_drop(o);
+    } while (o != NULL);
 }
 
 bool smb_durable_ending(struct smb_server *s)

@@ -20,8 +20,10 @@ struct smb_create;
 /* Of a handle. */
 struct smb_durable {
     bool granted;
-    bool second;     /* by DH2Q: it has a GUID from the client */
-    bool persistent; /* it is written down, and survives a restart (persist.h) */
+    bool second;     /* by DH2Q: it has a GUID of the client's */
+    bool persistent; /* it survives a restart, and is not closed in favour of others (persist.h) */
+    bool stored;     /* it is written down: a persistent one, and in a store that several gateways
+                        share each durable one, as another of them may have to go on with it */
     bool entered;    /* it is found by its GUID */
     bool pending;    /* its CREATE is still under way */
     unsigned char client[SMB_GUID_BYTES];
@@ -78,6 +80,8 @@ void smb_durable_look(struct smb_server *s);
 bool smb_durable_unpark(struct smb_open *o, struct loop *loop);
 /* The handle was closed. */
 void smb_durable_forget(struct smb_open *o);
+/* The open files are another gateway's: forgets all that are parked. On the first loop's thread. */
+void smb_durable_abandon(struct smb_server *s);
 /* The server stops: closes all parked handles. The rows of persistent ones stay. */
 void smb_durable_end(struct smb_server *s);
 bool smb_durable_ending(struct smb_server *s);

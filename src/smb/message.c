@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/hmac.h"
+#include "service/common/home.h"
 #include "smb/command_log.h"
 #include "smb/commands/negotiate.h"
 #include "smb/commands/session.h"
@@ -255,6 +256,9 @@ void smb_complete(struct smb_request *q, uint32_t status)
     smb_tell(q);
     if (q->pending)
         smb_leave_waiting(q);
+    /* What comes of open files that another gateway has by now is told to nobody. */
+    if (!home_holds(smb_store(q)->home))
+        smb_conn_close(q->conn);
     if (!q->no_answer && !q->conn->closed)
         add_answer(q, last);
     smb_signer_free(q->borrowed_signer);
@@ -485,7 +489,12 @@ static void run_next(struct smb_message *m)
         give_up(m);
         return;
     }
+    if (!home_holds(smb_store(q)->home)) {
+        give_up(m);
+        return;
+    }
     uint32_t status = check_request(q, &command);
+    q->run.from_table = q->tree != NULL && !q->tree->pipe;
     q->answer_session_id = q->header.session_id;
     q->answer_tree_id = q->header.tree_id;
     m->previous = q->header;

@@ -5,12 +5,16 @@
 
 #include "core/log.h"
 #include "core/mem.h"
+#include "service/common/home.h"
 #include "service/file/keys.h"
 #include "smb/commands/create.h"
 #include "smb/commands/session.h"
 #include "smb/server.h"
 
-enum { FRONT_FORMAT = 2 };
+enum {
+    FRONT_FORMAT_PERSISTENT = 2, /* of versions that wrote down persistent handles alone */
+    FRONT_FORMAT = 3,
+};
 
 bool smb_persist_wanted(const struct smb_create *c)
 {
@@ -46,6 +50,8 @@ static struct str encode_front(const struct smb_open *o, struct arena *a)
     buf_put(&b, (struct str){(const char *)o->lease_key, SMB_LEASE_KEY_BYTES});
     buf_put(&b, (struct str){(const char *)o->lock_sequences, sizeof o->lock_sequences});
     buf_put(&b, (struct str){(const char *)d->proof.digest, sizeof d->proof.digest});
+    buf_put_u8(&b, d->persistent);
+    buf_put_u8(&b, d->second);
     return buf_str(&b);
 }
 
@@ -60,7 +66,8 @@ static bool decode_front(struct str bytes, struct smb_open *o)
 {
     struct smb_durable *d = &o->durable;
     struct reader r = reader_of(bytes);
-    if (read_u8(&r) != FRONT_FORMAT)
+    uint8_t format = read_u8(&r);
+    if (format != FRONT_FORMAT && format != FRONT_FORMAT_PERSISTENT)
         return false;
     read_into(&r, d->client, SMB_GUID_BYTES);
     read_into(&r, d->guid, SMB_GUID_BYTES);
@@ -78,6 +85,8 @@ static bool decode_front(struct str bytes, struct smb_open *o)
     read_into(&r, o->lease_key, SMB_LEASE_KEY_BYTES);
     read_into(&r, o->lock_sequences, sizeof o->lock_sequences);
     read_into(&r, d->proof.digest, sizeof d->proof.digest);
+    d->persistent = format == FRONT_FORMAT_PERSISTENT || read_u8(&r) != 0;
+    d->second = format == FRONT_FORMAT_PERSISTENT || read_u8(&r) != 0;
     return reader_done(&r);
 }
 
@@ -92,7 +101,7 @@ void smb_persist_describe(const struct smb_open *o, struct arena *a, struct file
 
 void smb_persist_save(struct smb_request *q, struct smb_open *o, smb_then *then)
 {
-    if (!o->durable.persistent || o->closed) {
+    if (!o->durable.stored || o->closed) {
         then(q, OK);
         return;
     }
@@ -105,7 +114,7 @@ void smb_persist_save(struct smb_request *q, struct smb_open *o, smb_then *then)
 
 void smb_persist_let_go(struct smb_request *q, const struct smb_open *o, smb_then *then)
 {
-    if (!o->durable.persistent) {
+    if (!o->durable.stored) {
         then(q, OK);
         return;
     }
@@ -117,6 +126,7 @@ void smb_persist_let_go(struct smb_request *q, const struct smb_open *o, smb_the
 /* An update without waiting. */
 struct detached {
     struct engine_update update;
+    struct home_guarded guarded; /* not done when the open files are another gateway's by now */
     struct file_let_go_args let_go;
     struct file_mark_args mark;
     char partition[];
@@ -125,9 +135,8 @@ struct detached {
 /* On an engine thread. A row that stays is found at the next start, and its time ends again. */
 static void detached_done(struct engine_update *u)
 {
-    if (err_is(u->result))
-        log_line(LOG_WARN, "a persistent handle's row could not be written: error %d",
-                 u->result.code);
+    if (err_is(u->result) && u->result.code != ERR_HOME_ELSEWHERE)
+        log_line(LOG_WARN, "a handle's row could not be written: error %d", u->result.code);
     free(u);
 }
 
@@ -140,19 +149,29 @@ static struct detached *new_detached(struct str partition)
     return d;
 }
 
+static void submit_detached(struct store *store, struct detached *d, engine_fn *fn, void *args)
+{
+    d->guarded = (struct home_guarded){.home = store->home,
+                                       .partition = d->update.partition,
+                                       .fn = fn,
+                                       .arg = args,
+                                       .strict = true};
+    d->update.fn = home_guard;
+    d->update.arg = &d->guarded;
+    store_write(store, &d->update);
+}
+
 void smb_persist_forget(const struct smb_open *o, struct str partition)
 {
     struct detached *d = new_detached(partition);
     d->let_go = (struct file_let_go_args){o->incarnation, o->id.persistent};
-    d->update.fn = file_let_go;
-    d->update.arg = &d->let_go;
-    store_write(smb_server_world(o->server)->store, &d->update);
+    submit_detached(smb_server_world(o->server)->store, d, file_let_go, &d->let_go);
 }
 
 void smb_persist_mark(struct smb_request *q, smb_then *then)
 {
     struct opens_key key = {.share = q->open->incarnation, .node = q->open->node};
-    if (!opens_any_persistent(smb_opens_table(q), key)) {
+    if (smb_store(q)->home == NULL && !opens_any_persistent(smb_opens_table(q), key)) {
         then(q, OK);
         return;
     }
@@ -162,17 +181,18 @@ void smb_persist_mark(struct smb_request *q, smb_then *then)
     smb_update(q, file_mark_held, args, ENGINE_DURABLE, then);
 }
 
-/* Only CREATE's option takes effect at the end; it may have been cleared since. */
-static bool leaves_doomed(const struct smb_open *o, struct opens *opens)
+/* Only CREATE's option has its effect at the end; it may have been taken back since. */
+static bool leaves_doomed(const struct smb_open *o, const struct store *store)
 {
     struct opens_key key = {.share = o->incarnation, .node = o->node};
-    return (o->options & SMB_OPTION_DELETE_ON_CLOSE) != 0 && opens_any_persistent(opens, key) &&
-           opens_delete_pending(opens, key);
+    return (o->options & SMB_OPTION_DELETE_ON_CLOSE) != 0 &&
+           (store->home != NULL || opens_any_persistent(store->opens, key)) &&
+           opens_delete_pending(store->opens, key);
 }
 
 void smb_persist_closed(struct smb_request *q, smb_then *then)
 {
-    if (leaves_doomed(q->open, smb_opens_table(q)))
+    if (leaves_doomed(q->open, smb_store(q)))
         smb_persist_mark(q, then);
     else
         then(q, OK);
@@ -181,14 +201,12 @@ void smb_persist_closed(struct smb_request *q, smb_then *then)
 void smb_persist_dropped(const struct smb_open *o, struct str partition)
 {
     struct store *store = smb_server_world(o->server)->store;
-    if (!leaves_doomed(o, store->opens))
+    if (!leaves_doomed(o, store))
         return;
     struct detached *d = new_detached(partition);
     d->mark.at = (struct file_at){.incarnation = o->incarnation, .id = o->node};
     d->mark.opens = store->opens;
-    d->update.fn = file_mark_held;
-    d->update.arg = &d->mark;
-    store_write(store, &d->update);
+    submit_detached(store, d, file_mark_held, &d->mark);
 }
 
 /* ---- start-up ---- */
@@ -220,9 +238,8 @@ static struct err restore_one(void *arg, struct str partition, const struct file
     o->incarnation = held->open.key.share;
     o->node = held->open.key.node;
     o->access = held->open.access_mask;
-    o->durable.persistent = true;
+    o->durable.stored = true;
     o->durable.granted = true;
-    o->durable.second = true;
     restore_place(&o->durable, partition);
     /* Entries that no longer exist, are malformed, or were opened with a key that is no longer the
      * account's are dropped. */
@@ -236,7 +253,8 @@ static struct err restore_one(void *arg, struct str partition, const struct file
                                      .parent = seen->parent,
                                      .calls = &SMB_OPENS_OWNER,
                                      .owner = r->server,
-                                     .tag = o->id.fleeting};
+                                     .tag = o->id.fleeting,
+                                     .persistent = o->durable.persistent};
     o->handle = opens_restore(store->opens, &held->open, &place);
     smb_durable_restore(o);
     r->count++;
@@ -250,6 +268,6 @@ struct err smb_persist_restore(struct smb_server *s)
     struct err error = file_held_walk(store, restore_one, &r);
     opens_restored(store->opens);
     if (r.count > 0)
-        log_line(LOG_INFO, "%zu persistent handles wait for their SMB clients", r.count);
+        log_line(LOG_INFO, "%zu handles wait for their SMB clients", r.count);
     return error;
 }

@@ -38,6 +38,8 @@ struct smb_worker {
     struct loop_task drain;
     struct loop_task look; /* checks that the keys of sessions are still the accounts' */
     atomic_bool looks;     /* it is posted */
+    struct loop_task move_out;
+    atomic_bool moves_out; /* it is posted */
 };
 
 struct smb_server {
@@ -131,7 +133,7 @@ struct err smb_server_new(const struct smb_world *world, const struct smb_option
     *out = s;
     s->listener.changed = accounts_changed;
     accounts_listen(world->accounts, &s->listener);
-    return smb_persist_restore(s);
+    return options->waits_for_home ? OK : smb_persist_restore(s);
 }
 
 const struct smb_options *smb_server_options(const struct smb_server *s)
@@ -393,9 +395,8 @@ void smb_server_end_session(struct smb_request *q, uint64_t id)
 
 /* ---- listening ---- */
 
-static void listener_take(struct listener *base, int fd, const struct sockaddr_storage *peer)
+static void worker_take(struct smb_worker *w, int fd, const struct sockaddr_storage *peer)
 {
-    struct smb_worker *w = (struct smb_worker *)base;
     if (atomic_load(&w->server->connection_count) >= atomic_load(&w->server->connections_max)) {
         (void)close(fd);
         return;
@@ -413,6 +414,20 @@ static void listener_take(struct listener *base, int fd, const struct sockaddr_s
         address_counts_drop(addresses, peer);
 }
 
+static void listener_take(struct listener *base, int fd, const struct sockaddr_storage *peer)
+{
+    struct smb_worker *w = (struct smb_worker *)base;
+    const struct smb_world *world = &w->server->world;
+    if (world->diverts == NULL || !world->diverts(world->diverts_arg, w->loop, fd, peer))
+        worker_take(w, fd, peer);
+}
+
+void smb_server_take(struct smb_server *s, struct loop *loop, int fd,
+                     const struct sockaddr_storage *peer)
+{
+    worker_take(worker_of(s, loop), fd, peer);
+}
+
 struct err smb_server_listen(struct smb_server *s, const char *host, uint16_t port,
                              uint16_t *port_out)
 {
@@ -426,6 +441,32 @@ struct err smb_server_listen(struct smb_server *s, const char *host, uint16_t po
     }
     *port_out = listener_port(&place);
     return OK;
+}
+
+/* ---- the open files come and go ---- */
+
+struct err smb_server_move_in(struct smb_server *s)
+{
+    return smb_persist_restore(s);
+}
+
+static void move_out_here(struct loop_task *task)
+{
+    struct smb_worker *w = CONTAINER_OF(task, struct smb_worker, move_out);
+    atomic_store(&w->moves_out, false);
+    close_all(w);
+    if (w->loop == w->server->world.loops[0])
+        smb_durable_abandon(w->server);
+}
+
+void smb_server_move_out(struct smb_server *s)
+{
+    for (size_t i = 0; i < s->world.loop_count; i++) {
+        struct smb_worker *w = &s->workers[i];
+        w->move_out.run = move_out_here;
+        if (!atomic_exchange(&w->moves_out, true))
+            loop_post(w->loop, &w->move_out);
+    }
 }
 
 /* ---- the end ---- */

@@ -13,6 +13,7 @@
 
 struct address_counts;
 struct smb_told;
+struct sockaddr_storage;
 struct line_log;
 struct smb_blocks;
 struct smb_conn;
@@ -28,6 +29,7 @@ struct smb_options {
     size_t early_bytes_max; /* that clients without a proved key may hold together; 0: the default,
                                SMB_EARLY_BYTES_MAX */
     unsigned early_ms;      /* that they have to prove one; 0: the default, SMB_EARLY_MS */
+    bool waits_for_home;    /* handles are restored by smb_server_move_in */
 };
 
 /* The objects that the front end uses; the caller owns them. */
@@ -42,6 +44,10 @@ struct smb_world {
     /* NULL, or called for refusals, writes and reads (told.h). On any loop's thread. */
     void (*told)(void *arg, const struct smb_told *told);
     void *told_arg;
+    /* NULL, or: a connection has come in. True: it was taken to where the open files are. On the
+     * loop's thread. */
+    bool (*diverts)(void *arg, struct loop *loop, int fd, const struct sockaddr_storage *peer);
+    void *diverts_arg;
 };
 
 struct smb_server;
@@ -54,6 +60,15 @@ void smb_server_limit(struct smb_server *s, unsigned connections_max,
 /* One port for all loops; before they run. ERR_IO with errno as cause. Port 0 picks a free one. */
 struct err smb_server_listen(struct smb_server *s, const char *host, uint16_t port,
                              uint16_t *port_out);
+/* A connection that another gateway has passed on, of a client at `peer`; on the loop's thread. */
+void smb_server_take(struct smb_server *s, struct loop *loop, int fd,
+                     const struct sockaddr_storage *peer);
+/* Where several gateways share the store (store->home). The open files are this gateway's: parks
+ * the handles that are written down. */
+struct err smb_server_move_in(struct smb_server *s);
+/* They are another's: cuts every connection and forgets every handle, and writes nothing. Both on
+ * any thread. */
+void smb_server_move_out(struct smb_server *s);
 /* Stops accepting and cuts every connection; calls `drained` on the first loop's thread at the end.
  */
 void smb_server_drain(struct smb_server *s, void (*drained)(void *arg), void *arg);

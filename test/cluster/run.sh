@@ -1,10 +1,10 @@
 #!/bin/sh
 # The tests of the cluster engine, on a cluster of their own: `make test-cluster`, and the part `cluster` of `make test`.
-#   sh test/cluster/run.sh [STEP...]   some of: unit shards across faults migrate backup one three smb
+#   sh test/cluster/run.sh [STEP...]   some of: unit shards across files faults migrate backup one three smb
 # FULL=1 runs every suite and every fault; without it a part of each that stands for the rest. Output is TAP and the unit
 # tests' sum, which test/run.sh counts.
 cd "$(dirname "$0")/../.." || exit 2
-steps=${*:-unit shards across faults migrate ${FULL:+backup} one three ${FULL:+smb}}
+steps=${*:-unit shards across files faults migrate ${FULL:+backup} one three ${FULL:+smb}}
 bin=${LAZULI_BIN:-$PWD/build/release/lazuli}
 unit=${LAZULI_UNIT:-$(dirname "$bin")/unit}
 folder=$(mktemp -d "${TMPDIR:-/tmp}/lazuli-cluster-XXXXXX") || exit 2
@@ -56,7 +56,7 @@ for step in $steps; do
             (eval "$two" && LAZULI_TEST_ROWS="$ROWS $ROWS2" "$unit" on_cluster) || status=1
         fi
         node_tests 1 test/cluster/shards.test.mjs ;;
-    across | faults | migrate | backup) node_tests 1 "test/cluster/$step.test.mjs" ;;
+    across | files | faults | migrate | backup) node_tests 1 "test/cluster/$step.test.mjs" ;;
     # shellcheck disable=SC2046
     one) WRAPPER=$PWD/test/cluster/gateway node_tests 2 $(rest_suites test/cluster/local_only.txt) ;;
     # shellcheck disable=SC2046

@@ -338,6 +338,14 @@ export class SmbClient {
         return ['DH2C', body(id, guid, [4, 2])];
     }
 
+    /** The same of a durable handle, which lives as long as its server. */
+    static durable(guid, timeout = 0) {
+        return ['DH2Q', body([4, timeout], [4, 0], [8, 0], guid)];
+    }
+    static comingBackDurable(guid, id) {
+        return ['DH2C', body(id, guid, [4, 0])];
+    }
+
     async close(id) {
         return (await this.request(CLOSE, body([2, 24], [2, 0], [4, 0], id))).status;
     }

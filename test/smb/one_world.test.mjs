@@ -114,7 +114,14 @@ test('rule_S2: files that smbtorture holds in all eight share modes', async (t) 
         return found.filter((path) => path.startsWith('sharemode_hold_test/')).length;
     };
     t.after(() => torture.kill('SIGKILL'));
-    while (await held() < 8); // it opens them one after the other
+    const listed = async () => {
+        let count = 0;
+        for await (const entry of directory.listFilesAndDirectories())
+            count += entry.kind === 'file' ? 1 : 0;
+        return count;
+    };
+    // It opens them one after the other; a handle is there a moment before its new file is committed.
+    while (await held() < 8 || await listed() < 8);
     const seen = [];
     for await (const entry of directory.listFilesAndDirectories()) {
         if (entry.kind !== 'file')

@@ -237,7 +237,7 @@ static struct err take_file(struct rest_call *call, struct from_url *f)
     read->range_offset = f->offset;
     read->range_length = f->length;
     read->kept = &f->file.state;
-    TRY(store_read(call->store, f->file.partition, ENGINE_WAIT, file_get_file, read));
+    TRY(call_read_file(call, f->file.partition, file_get_file, read));
     take_node(f, &read->outcome.node);
     f->size = read->length;
     if (f->size > f->size_max)

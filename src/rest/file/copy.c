@@ -152,10 +152,10 @@ static struct err find_source(struct rest_call *call)
     struct copy_call *copy = call->args;
     if (!copy->url.here)
         return ask_there(call);
-    struct err error = copy_source_is_file(&copy->url)
-                           ? store_read(call->store, copy->source.partition, ENGINE_WAIT,
-                                        file_copy_find, &copy->source)
-                           : find_blob(call);
+    struct err error =
+        copy_source_is_file(&copy->url)
+            ? call_read_file(call, copy->source.partition, file_copy_find, &copy->source)
+            : find_blob(call);
     return copy_source_refused(call, error);
 }
 

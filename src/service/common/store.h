@@ -8,6 +8,7 @@
 
 struct opens;
 struct blob_touches;
+struct home;
 
 struct store {
     struct engine *engine;
@@ -19,6 +20,7 @@ struct store {
      * refused (path_across_rescue); waits. NULL: nothing is. */
     struct err (*rescue)(struct store *s, struct str partition);
     struct opens *opens; /* the open-file table of the file service (service/file/opens/opens.h) */
+    struct home *home;   /* which gateway that table is at (home.h); NULL: always this one */
 };
 
 static inline int64_t store_now(const struct store *s)

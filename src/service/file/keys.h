@@ -17,6 +17,7 @@
  *   p I hash                     a security descriptor, under the hash that is its key
  *   x I stamp                    a snapshot's own properties
  *   o I id                       an open that survives a restart (held.h)
+ *   O                            the open files of the share are at one gateway (common/home.h)
  *   y, Y I id                    copies under way from blobs and other servers (copy_foreign.h)
  *
  * I is the share's incarnation, the stamp of its creation (big-endian): deleting and making a share
@@ -30,6 +31,7 @@
 
 #define FILE_KEY_SHARE STR("c")
 #define FILE_KEY_SWEEP STR("s")
+#define FILE_KEY_HOME  STR("O")
 #define FILE_HISTORY   STR("h")
 #define FILE_SPACE     STR("f/")
 

@@ -5,6 +5,7 @@
 
 #include "core/log.h"
 #include "core/mem.h"
+#include "service/common/home.h"
 #include "service/file/by_id.h"
 #include "smb/commands/info.h"
 #include "smb/commands/io.h"
@@ -19,6 +20,7 @@ enum { FLAG_POST_QUERY = 1, REMOVAL_ARENA_MAX = 1 << 20 };
 
 struct removal {
     struct engine_update update;
+    struct home_guarded guarded;
     struct file_remove_args args;
     struct file_changes changes;
     struct arena arena;
@@ -32,7 +34,7 @@ static void removal_done(struct engine_update *u)
 {
     struct removal *r = (struct removal *)u;
     if (err_is(u->result) && u->result.code != ERR_DIRECTORY_NOT_EMPTY &&
-        u->result.code != ERR_SHARE_NOT_FOUND)
+        u->result.code != ERR_SHARE_NOT_FOUND && u->result.code != ERR_HOME_ELSEWHERE)
         log_line(LOG_WARN, "a deleted file could not be removed: error %d", u->result.code);
     if (!err_is(u->result))
         file_changes_tell(&r->changes);
@@ -52,10 +54,15 @@ static void remove_detached(struct store *store, struct str partition, struct op
     r->opens = store->opens;
     r->key = key;
     r->update = (struct engine_update){.partition = {r->partition, partition.n},
-                                       .fn = file_remove_at,
-                                       .arg = &r->args,
+                                       .fn = home_guard,
+                                       .arg = &r->guarded,
                                        .ack = ENGINE_VISIBLE,
                                        .done = removal_done};
+    r->guarded = (struct home_guarded){.home = store->home,
+                                       .partition = r->update.partition,
+                                       .fn = file_remove_at,
+                                       .arg = &r->args,
+                                       .strict = true};
     store_write(store, &r->update);
 }
 
@@ -67,13 +74,15 @@ void smb_open_drop(struct smb_open *o)
     struct str kept = {o->durable.partition, o->durable.partition_n};
     struct str partition = tree != NULL ? tree->partition : kept;
     bool remove;
-    bool survives = o->durable.persistent && smb_durable_ending(o->server);
+    /* Where another gateway has the open files by now, this one only forgets. */
+    bool survives =
+        (o->durable.stored && smb_durable_ending(o->server)) || !home_holds(store->home);
     if (o->handle != NULL)
         key =
             opens_key_of(o->handle); /* a CREATE that failed late has not returned the handle yet */
     smb_tree_get(tree);
     smb_open_get(o);
-    if (o->durable.persistent && !o->closed && !survives)
+    if (o->durable.stored && !o->closed && !survives)
         smb_persist_forget(o, partition);
     smb_open_close(o, &remove);
     if (remove && !survives)

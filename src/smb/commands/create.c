@@ -194,8 +194,8 @@ static void hand_over(struct smb_request *q, struct err outcome)
         return;
     }
     smb_durable_settle(o);
-    /* The client of a persistent handle asks again, and gets this one. */
-    if (is_cut(q) && o->durable.persistent && smb_durable_park(o))
+    /* The client of a handle that survives asks again, and is told of this one. */
+    if (is_cut(q) && o->durable.stored && smb_durable_park(o))
         c->open = NULL;
     if (is_cut(q)) {
         smb_create_fail(c, STATUS_NETWORK_NAME_DELETED);

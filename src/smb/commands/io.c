@@ -47,7 +47,7 @@ static struct err find_in_files(struct smb_request *q, enum engine_wait wait)
     struct smb_tail *t = smb_tail_new(store->engine);
     r->args.offset = r->offset;
     r->args.length = r->length;
-    struct err error = store_read(store, q->tree->partition, wait, file_read_at, &r->args);
+    struct err error = smb_read_store(q, q->tree->partition, wait, file_read_at, &r->args);
     const struct pieces *pieces = &r->args.pieces;
     bool fits = r->args.until == r->offset + r->length || r->args.until >= r->args.size;
     for (size_t i = 0; i < pieces->count && fits && !err_is(error); i++) {
@@ -81,7 +81,7 @@ static struct err read_all(struct smb_request *q, enum engine_wait wait)
     do {
         r->args.offset = r->offset + r->have;
         r->args.length = r->length - r->have;
-        error = store_read(store, q->tree->partition, wait, file_read_at, &r->args);
+        error = smb_read_store(q, q->tree->partition, wait, file_read_at, &r->args);
         if (!err_is(error))
             error = pieces_gather(store, &r->args.pieces, wait, r->bytes + r->have);
         if (!err_is(error))

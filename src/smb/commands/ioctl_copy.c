@@ -115,7 +115,7 @@ static struct err read_chunk(struct smb_request *q)
     while (have < part->length && !err_is(error)) {
         y->read.offset = part->from + have;
         y->read.length = part->length - have;
-        error = store_read(store, y->source->tree->partition, ENGINE_WAIT, file_read_at, &y->read);
+        error = smb_read_store(q, y->source->tree->partition, ENGINE_WAIT, file_read_at, &y->read);
         if (!err_is(error) && y->read.until == y->read.offset)
             error = err_new(ERR_INVALID_RANGE);
         if (!err_is(error))

@@ -5,6 +5,7 @@
 
 #include "core/mem.h"
 #include "core/utf16.h"
+#include "service/common/home.h"
 #include "service/file/by_id.h"
 #include "service/file/keys.h"
 #include "smb/drive.h"
@@ -123,7 +124,16 @@ static void connected(struct smb_request *q, struct smb_tree *t)
 struct connect {
     struct file_share_args args; /* first */
     struct str share, partition;
+    struct home *home;
 };
+
+/* From now on the share's open files are at this gateway. */
+static struct err look_and_mark(struct txn *t, void *arg)
+{
+    struct connect *c = arg;
+    TRY(file_look_share(t, &c->args));
+    return home_mark(t, c->home);
+}
 
 static void share_found(struct smb_request *q, struct err outcome)
 {
@@ -158,7 +168,11 @@ static void connect_share(struct smb_request *q, struct str share)
         file_partition(q->arena, str_of(q->session->account), (struct str){name, share.n});
     c->args.at.arena = q->arena;
     q->work = c;
-    smb_view_of(q, c->partition, file_look_share, c, share_found);
+    c->home = smb_store(q)->home;
+    if (c->home != NULL)
+        smb_update_of(q, c->partition, look_and_mark, c, share_found);
+    else
+        smb_view_of(q, c->partition, file_look_share, c, share_found);
 }
 
 void smb_tree_connect(struct smb_request *q)

@@ -77,7 +77,8 @@ static struct err restore(void *arg, struct str partition, const struct file_hel
                           const struct file_seen *seen)
 {
     struct found *f = arg;
-    struct opens_reclaim_as place = {.path = seen->path, .parent = seen->parent, .calls = &NOBODY};
+    struct opens_reclaim_as place = {
+        .path = seen->path, .parent = seen->parent, .calls = &NOBODY, .persistent = true};
     CHECK(str_starts(partition, STR("f/")));
     CHECK_STR(held->front, STR("front"));
     f->stale += !seen->exists;

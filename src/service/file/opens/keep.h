@@ -36,6 +36,7 @@ struct opens_reclaim_as {
     const struct opens_owner *calls;
     void *owner;
     uint64_t tag;
+    bool persistent; /* not closed in favour of others while its client is disconnected */
 };
 /* Restores an open before anybody else opens. No conflict is checked, because they all coexisted
  * before. */
