@@ -44,6 +44,25 @@ test('a prefix or marker longer than any name lists nothing', async () => {
     }
 });
 
+test('a place in a file system longer than any name is refused or lists nothing', async () => {
+    const name = uniqueName('f');
+    assert.equal((await server.request('blob', 'PUT', `/${name}`, { query: 'resource=filesystem' })).status, 201);
+    assert.equal((await server.request('blob', 'PUT', `/${name}/d/e`, { query: 'resource=file' })).status, 201);
+    for (const length of [1025, 5000, 20000])
+        for (const long of ['z'.repeat(length), Buffer.from('z'.repeat(length)).toString('base64')]) {
+            for (const parameter of ['directory', 'beginFrom', 'continuation'])
+                for (const recursive of ['true', 'false']) {
+                    const query = { resource: 'filesystem', recursive, [parameter]: long };
+                    assert.ok([200, 400, 404].includes((await server.request('blob', 'GET', `/${name}`, { query })).status));
+                }
+            const gone = await server.request('blob', 'DELETE', `/${name}/none`, { query: { recursive: 'true', continuation: long } });
+            assert.ok([400, 404].includes(gone.status), gone.text);
+            const moved = await server.request('blob', 'PUT', `/${name}/to`, { query: { continuation: long }, headers: { 'x-ms-rename-source': `/${name}/none` } });
+            assert.ok([400, 404].includes(moved.status), moved.text);
+        }
+    assert.equal((await server.request('blob', 'HEAD', `/${name}/d/e`)).status, 200);
+});
+
 test('keys and names longer than any are refused, in paths, filters and continuations', async () => {
     const table = uniqueName('T');
     const made = await server.request('table', 'POST', '/Tables', { headers: JSON_HEADERS, body: JSON.stringify({ TableName: table }) });
