@@ -73,11 +73,6 @@ struct home_where {
 void home_where(struct home *h, struct home_where *out);
 /* Whether what is in memory may be answered from now. A NULL home is here. */
 bool home_holds(struct home *h);
-/* The lease was lost, or is in doubt. */
-static inline bool home_is_lost(struct home *h)
-{
-    return !home_holds(h);
-}
 const unsigned char *home_secret(const struct home *h);
 
 /* ---- transactions ---- */
