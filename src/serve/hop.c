@@ -571,11 +571,6 @@ struct err hop_open(struct hop *h, const struct hop_ends *ends)
     return tls_new_secret(home_secret(ends->home), &h->tls);
 }
 
-unsigned hop_count(const struct hop *h)
-{
-    return atomic_load(&h->count);
-}
-
 void hop_free(struct hop *h)
 {
     if (h == NULL)

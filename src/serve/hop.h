@@ -56,8 +56,6 @@ void hop_moved(struct hop *h);
 bool hop_divert_smb(void *arg, struct loop *loop, int fd, const struct sockaddr_storage *peer);
 void hop_hand_over(void *arg, struct loop *loop, const struct rest_listener *from,
                    struct http_handed *handed);
-/* How many connections are passed on now; any thread. */
-unsigned hop_count(const struct hop *h);
 /* After the loops have stopped. */
 void hop_free(struct hop *h);
 

@@ -94,6 +94,16 @@ static void lead(struct gather *g, struct conn_pool *pool, struct gathered *self
     }
 }
 
+/* The lock is held, and is let go while it waits. */
+static void wait_in_line(struct gather *g, struct gathered *self)
+{
+    *g->last = self;
+    g->last = &self->next;
+    g->waiting++;
+    while (!self->done && !self->leads)
+        pthread_cond_wait(&self->changed, &g->lock);
+}
+
 struct err gather_fetch(struct gather *g, struct conn_pool *pool, struct rowset *set,
                         int64_t deadline, enum conn_fault *fault)
 {
@@ -104,11 +114,7 @@ struct err gather_fetch(struct gather *g, struct conn_pool *pool, struct rowset 
         g->lanes++;
         self.leads = true;
     } else {
-        *g->last = &self;
-        g->last = &self.next;
-        g->waiting++;
-        while (!self.done && !self.leads)
-            pthread_cond_wait(&self.changed, &g->lock);
+        wait_in_line(g, &self);
     }
     if (self.leads)
         lead(g, pool, &self, deadline);
