@@ -3,12 +3,12 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "auth/jwks.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/mem.h"
+#include "core/thread.h"
 
 enum {
     AUDIENCES_MAX = 8,
@@ -66,13 +66,11 @@ static struct err load_keys(struct oauth *oauth)
 /* False when it is to stop. */
 static bool wait_for_refresh(struct oauth *oauth, int seconds, bool until_wanted)
 {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += seconds;
+    int64_t until = clock_mono_ms() + seconds * 1000LL;
+    bool in_time = true;
     (void)pthread_mutex_lock(&oauth->lock);
-    int waited = 0;
-    while (!oauth->stopping && !(until_wanted && oauth->wanted) && waited == 0)
-        waited = pthread_cond_timedwait(&oauth->wake, &oauth->lock, &until);
+    while (!oauth->stopping && !(until_wanted && oauth->wanted) && in_time)
+        in_time = thread_wait_until(&oauth->wake, &oauth->lock, until);
     bool go_on = !oauth->stopping;
     if (until_wanted)
         oauth->wanted = false;
@@ -104,11 +102,7 @@ static void want_refresh(struct oauth *oauth)
 
 static bool start_refresher(struct oauth *oauth)
 {
-    pthread_condattr_t attributes;
-    (void)pthread_condattr_init(&attributes);
-    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&oauth->wake, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
+    (void)pthread_cond_init(&oauth->wake, NULL);
     (void)pthread_mutex_init(&oauth->lock, NULL);
     oauth->running = pthread_create(&oauth->thread, NULL, refresh, oauth) == 0;
     return oauth->running;

@@ -13,6 +13,7 @@
 
 #include "core/log.h"
 #include "core/mem.h"
+#include "core/thread.h"
 #include "engine/cluster/cluster_internal.h"
 
 enum {
@@ -329,10 +330,9 @@ static bool wait_for_turn(struct cluster_engine *e, int64_t next)
 {
     int64_t wake = clock_mono_ms() + TICK_MS;
     wake = next < wake ? next : wake;
-    struct timespec at = {.tv_sec = wake / 1000, .tv_nsec = wake % 1000 * 1000000};
     pthread_mutex_lock(&e->beat_lock);
     while (!e->stopping && !e->beat_now &&
-           pthread_cond_clockwait(&e->beat_wanted, &e->beat_lock, CLOCK_MONOTONIC, &at) == 0) {
+           thread_wait_until(&e->beat_wanted, &e->beat_lock, wake)) {
     }
     bool stopping = e->stopping;
     pthread_mutex_unlock(&e->beat_lock);

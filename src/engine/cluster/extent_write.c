@@ -4,11 +4,11 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "core/crc32c.h"
 #include "core/log.h"
 #include "core/mem.h"
+#include "core/thread.h"
 #include "engine/cluster/cluster_internal.h"
 
 /* ---- names ---- */
@@ -212,14 +212,8 @@ bool extents_durable(struct extents *x, const struct buf *deltas)
     return durable;
 }
 
-static struct timespec time_of(int64_t mono_ms)
-{
-    return (struct timespec){.tv_sec = mono_ms / 1000, .tv_nsec = mono_ms % 1000 * 1000000};
-}
-
 struct err extents_await(struct extents *x, const struct buf *deltas, int64_t deadline)
 {
-    struct timespec until = time_of(deadline);
     struct err error = OK;
     bool late = false;
     pthread_mutex_lock(&x->lock);
@@ -232,7 +226,7 @@ struct err extents_await(struct extents *x, const struct buf *deltas, int64_t de
             error = err_new(ERR_SERVER_BUSY);
             break;
         }
-        late = pthread_cond_clockwait(&x->changed, &x->lock, CLOCK_MONOTONIC, &until) != 0;
+        late = !thread_wait_until(&x->changed, &x->lock, deadline);
     }
     pthread_mutex_unlock(&x->lock);
     return error;

@@ -2,10 +2,10 @@
 #include "engine/cluster/pool.h"
 
 #include <assert.h>
-#include <time.h>
 
 #include "core/clock.h"
 #include "core/log.h"
+#include "core/thread.h"
 
 void conn_pool_init(struct conn_pool *p, const struct conn_target *target, unsigned max)
 {
@@ -43,8 +43,7 @@ void conn_pool_release(struct conn_pool *p)
 /* The lock is held. */
 static void wait_until(struct conn_pool *p, int64_t when_ms)
 {
-    struct timespec at = {.tv_sec = when_ms / 1000, .tv_nsec = when_ms % 1000 * 1000000};
-    (void)pthread_cond_clockwait(&p->changed, &p->lock, CLOCK_MONOTONIC, &at);
+    (void)thread_wait_until(&p->changed, &p->lock, when_ms);
 }
 
 /* The lock is held, and let go while the connection is opened. */

@@ -3,10 +3,11 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "core/clock.h"
 #include "core/log.h"
 #include "core/mem.h"
+#include "core/thread.h"
 #include "rest/copy/copier_remote.h"
 #include "service/file/copy.h"
 #include "service/file/copy_foreign.h"
@@ -255,15 +256,7 @@ static void work(struct copier *c, const struct copy *copy)
 
 static void pause_for(struct copier *c, int64_t ms)
 {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += ms / 1000;
-    until.tv_nsec += ms % 1000 * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
-    (void)pthread_cond_timedwait(&c->wake, &c->lock, &until);
+    (void)thread_wait_until(&c->wake, &c->lock, clock_mono_ms() + ms);
 }
 
 /* The lock is held except during the step. */
@@ -300,15 +293,11 @@ static void *run(void *arg)
 struct err copier_start(struct store *store, struct dialer *dialer, struct copier **out)
 {
     struct copier *c = MEM_NEW(struct copier);
-    pthread_condattr_t monotonic;
     c->store = store;
     c->dialer = dialer;
     c->look = true;
     (void)pthread_mutex_init(&c->lock, NULL);
-    (void)pthread_condattr_init(&monotonic);
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&c->wake, &monotonic);
-    (void)pthread_condattr_destroy(&monotonic);
+    (void)pthread_cond_init(&c->wake, NULL);
     for (size_t i = 0; i < COPIER_THREADS; i++) {
         int error = pthread_create(&c->threads[i], NULL, run, c);
         if (error != 0) {

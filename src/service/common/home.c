@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/common/home.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "core/clock.h"
 #include "core/guid.h"
@@ -225,7 +223,14 @@ struct turn {
     bool done;
 };
 
-/* The row is still the one that this turn follows. */
+/* Whether nothing has been written in between: every write raises the beat or the epoch. */
+static bool is_same_row(const struct lease_row *a, const struct lease_row *b)
+{
+    return a->epoch == b->epoch && a->beat == b->beat &&
+           memcmp(&a->holder, &b->holder, sizeof a->holder) == 0;
+}
+
+/* Only if the row is still the one that this turn has seen. */
 static struct err put_next(struct txn *t, void *arg)
 {
     struct turn *turn = arg;
@@ -233,9 +238,7 @@ static struct err put_next(struct txn *t, void *arg)
     struct str row;
     TRY(txn_get(t, KEY_LEASE, &row));
     TRY(lease_read(row, &found));
-    const struct lease_row *seen = &turn->home->seen;
-    turn->done = found.epoch == seen->epoch && found.beat == seen->beat &&
-                 memcmp(&found.holder, &seen->holder, sizeof found.holder) == 0;
+    turn->done = is_same_row(&found, &turn->home->seen);
     return turn->done ? lease_put(t, &turn->row) : OK;
 }
 
@@ -405,9 +408,7 @@ static bool is_free(const struct home *h, const struct lease_row *row)
 
 static void note_row(struct home *h, const struct lease_row *row)
 {
-    bool same = row->epoch == h->seen.epoch && row->beat == h->seen.beat &&
-                memcmp(&row->holder, &h->seen.holder, sizeof row->holder) == 0;
-    if (!same)
+    if (!is_same_row(row, &h->seen))
         h->seen_ms = mono_ms(h);
     h->seen = *row;
     bool known = row->epoch != 0 && !row->given_back && !is_ours(h, row);
@@ -461,16 +462,12 @@ static struct err keep_secret(struct txn *t, void *arg)
 struct err home_new(const struct home_options *options, struct home **out)
 {
     struct home *h = MEM_NEW(struct home);
-    pthread_condattr_t attributes;
     h->options = *options;
     h->me = guid_random();
     copy_text(h->address, sizeof h->address, str_of(options->address));
     copy_text(h->identity, sizeof h->identity, options->identity);
     (void)pthread_mutex_init(&h->lock, NULL);
-    (void)pthread_condattr_init(&attributes);
-    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&h->wake, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
+    (void)pthread_cond_init(&h->wake, NULL);
     h->seen_ms = mono_ms(h);
     struct err error = engine_update_wait(options->store->engine, options->lease, keep_secret, h);
     if (err_is(error)) {
@@ -484,18 +481,11 @@ struct err home_new(const struct home_options *options, struct home **out)
 /* False: it is to end. */
 static bool wait_for_turn(struct home *h)
 {
-    struct timespec due;
-    (void)clock_gettime(CLOCK_MONOTONIC, &due);
-    due.tv_sec += HOME_TURN_MS / 1000;
-    due.tv_nsec += (HOME_TURN_MS % 1000) * 1000000L;
-    if (due.tv_nsec >= 1000000000L) {
-        due.tv_nsec -= 1000000000L;
-        due.tv_sec++;
-    }
+    int64_t due = clock_mono_ms() + HOME_TURN_MS;
+    bool in_time = true;
     (void)pthread_mutex_lock(&h->lock);
-    int waited = 0;
-    while (!h->stopping && waited != ETIMEDOUT)
-        waited = pthread_cond_timedwait(&h->wake, &h->lock, &due);
+    while (!h->stopping && in_time)
+        in_time = thread_wait_until(&h->wake, &h->lock, due);
     bool goes_on = !h->stopping;
     (void)pthread_mutex_unlock(&h->lock);
     return goes_on;

@@ -4,10 +4,11 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "core/clock.h"
 #include "core/log.h"
 #include "core/mem.h"
+#include "core/thread.h"
 
 enum { SWEEPER_PAUSE_S = 1, SWEEPER_RETRY_ROUNDS = 60 };
 
@@ -60,12 +61,10 @@ static bool step(struct sweeper *s, size_t i)
 
 static bool pause_or_stop(struct sweeper *s, bool more)
 {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += SWEEPER_PAUSE_S;
+    int64_t until = clock_mono_ms() + SWEEPER_PAUSE_S * 1000LL;
     (void)pthread_mutex_lock(&s->lock);
     if (!s->stopping && !more)
-        (void)pthread_cond_timedwait(&s->wake, &s->lock, &until);
+        (void)thread_wait_until(&s->wake, &s->lock, until);
     bool stop = s->stopping;
     (void)pthread_mutex_unlock(&s->lock);
     return stop;
@@ -97,17 +96,13 @@ struct err sweeper_start(struct store *store, struct sweep_job *jobs, size_t cou
 {
     assert(count > 0);
     struct sweeper *s = MEM_NEW(struct sweeper);
-    pthread_condattr_t monotonic;
     s->store = store;
     s->jobs = jobs;
     s->count = count;
     s->skip_rounds = mem_calloc(count, sizeof *s->skip_rounds);
     s->removed = mem_calloc(count, sizeof *s->removed);
     (void)pthread_mutex_init(&s->lock, NULL);
-    (void)pthread_condattr_init(&monotonic);
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&s->wake, &monotonic);
-    (void)pthread_condattr_destroy(&monotonic);
+    (void)pthread_cond_init(&s->wake, NULL);
     int failed = pthread_create(&s->thread, NULL, sweep, s);
     if (failed != 0) {
         release(s);
