@@ -3,6 +3,7 @@
 
 #include "admin/fields.h"
 #include "admin/internal.h"
+#include "core/container.h"
 
 #define AT(type, member) offsetof(struct type, member)
 
@@ -113,22 +114,27 @@ struct deed_body {
     uint32_t rate_per_second, rate_burst;
 };
 
+/* A number of bytes where 0 is not the same as nothing given. */
+static struct err read_bytes_given(struct json_reader *r, struct json_value v, const char *name,
+                                   uint64_t *out)
+{
+    return v.kind == JSON_INTEGER && str_to_u64(v.text, out)
+               ? OK
+               : fields_wrong(r, name, "is to be a whole number");
+}
+
 static struct err read_after(struct json_reader *r, struct json_value v, void *into)
 {
-    struct deed_body *body = (struct deed_body *)((char *)into - AT(deed_body, after_bytes));
+    struct deed_body *body = CONTAINER_OF(into, struct deed_body, after_bytes);
     body->has_after = true;
-    return v.kind == JSON_INTEGER && str_to_u64(v.text, &body->after_bytes)
-               ? OK
-               : fields_wrong(r, "afterBytes", "is to be a whole number");
+    return read_bytes_given(r, v, "afterBytes", &body->after_bytes);
 }
 
 static struct err read_truncate(struct json_reader *r, struct json_value v, void *into)
 {
-    struct deed_body *body = (struct deed_body *)((char *)into - AT(deed_body, truncate));
+    struct deed_body *body = CONTAINER_OF(into, struct deed_body, truncate);
     body->has_truncate = true;
-    return v.kind == JSON_INTEGER && str_to_u64(v.text, &body->truncate)
-               ? OK
-               : fields_wrong(r, "truncateAfterBytes", "is to be a whole number");
+    return read_bytes_given(r, v, "truncateAfterBytes", &body->truncate);
 }
 
 static struct err read_rate(struct json_reader *r, struct json_value v, void *into)
