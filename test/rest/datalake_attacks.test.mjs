@@ -161,6 +161,24 @@ test('a rename neither replaces nor moves what is held', async () => {
     done(await hold('/held/f', false), 'no hold');
 });
 
+test('a lease on the way does not let a write change what is held', async () => {
+    const account = FLAT;
+    const hold = (on) => call('PUT', '/kept', { account, service: 'blob', query: 'comp=legalhold', headers: { 'x-ms-legal-hold': String(on) } });
+    const lease = (action) => ({ 'x-ms-lease-action': action, 'x-ms-lease-duration': '15', 'x-ms-proposed-lease-id': randomUUID() });
+    done(await put('/kept', 'held', { account }), 'put');
+    done(await hold(true), 'hold');
+    for (const action of ['acquire', 'acquire-release']) {
+        for (const query of ['action=append&position=4&flush=true', 'action=append&position=4', 'action=flush&position=4']) {
+            const body = query.includes('append') ? 'more' : undefined;
+            const answer = await call('PATCH', '/kept', { account, query, body, headers: lease(action) });
+            assert.equal(answer.headers['x-ms-error-code'], 'BlobImmutableDueToLegalHold', `${action} ${query}: ${answer.status}`);
+        }
+    }
+    const now = await get('/kept', { account });
+    assert.deepEqual([now.text, now.headers['x-ms-lease-state']], ['held', 'available']);
+    done(await hold(false), 'no hold');
+});
+
 test('recursive changes tell nobody the names in directories that they may not list', async () => {
     done(await put('/closed/hidden/very-secret-name', 'x'), 'put');
     done(await acl('', 'user::rwx,group::---,other::--x'), 'root');

@@ -6,6 +6,7 @@
 
 #include "service/blob/append.h"
 #include "service/blob/block.h"
+#include "service/blob/protect.h"
 
 enum { APPEND_ID_BYTES = 16 };
 
@@ -54,8 +55,10 @@ static struct err open(struct txn *t, struct path_write_args *args, struct blob 
 {
     bool leases = args->lease_action != PATH_LEASE_NONE;
     TRY(blob_open(t, &args->request, leases ? BLOB_LEASE : BLOB_ALTER, blob));
-    if (leases)
+    if (leases) {
+        TRY(blob_check_mutable(&blob->head, txn_now(t)));
         TRY(begin_lease(t, args, blob));
+    }
     if (blob->head.path.directory)
         return err_new(ERR_PATH_CONFLICT);
     if (blob->head.type == BLOB_APPEND)
