@@ -168,3 +168,23 @@ test('a flat account moves and deletes directories in pages, after kill -9 too',
     assert.equal(await pages('DELETE', '/flat/e', { recursive: 'true' }, {}), 2);
     assert.deepEqual(await listed('flat', { account: FLAT }), []);
 });
+
+test('a file system that was there before the account became hierarchical stays flat', async () => {
+    const old = await startServer({ services: ['blob'], dfs: true });
+    const names = async (query) => (await old.request('dfs', 'GET', '/old', { query: `resource=filesystem&${query}` })).json().paths;
+    try {
+        await old.request('dfs', 'PUT', '/old', { query: 'resource=filesystem', body: '' });
+        for (const path of ['a/b/f', 'a/f', 'f'])
+            assert.equal((await old.request('dfs', 'PUT', `/old/${path}`, { query: 'resource=file', body: '' })).status, 201);
+        old.options.args = ['--hns', 'on'];
+        await old.restart();
+        assert.deepEqual((await names('recursive=false')).map(({ name }) => name), ['a', 'f']);
+        assert.deepEqual((await names('recursive=false&directory=a')).map(({ name }) => name), ['a/b', 'a/f']);
+        assert.ok((await names('recursive=true')).every((path) => !('owner' in path)));
+        const blobs = await old.request('blob', 'GET', '/old', { query: 'restype=container&comp=list' });
+        assert.ok(!blobs.text.includes('<ResourceType>'));
+        assert.equal((await old.request('dfs', 'HEAD', '/old/', { query: 'action=getAccessControl' })).status, 400);
+    } finally {
+        await old.stop();
+    }
+});

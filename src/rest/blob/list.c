@@ -58,7 +58,6 @@ struct list_blobs {
     bool wants_policy, wants_hold;
     bool wants_copy;
     bool wants_permissions;
-    bool hierarchical;
 };
 
 static bool take_kept_include(struct blob_list_args *args, struct str value)
@@ -284,7 +283,7 @@ static void put_properties(struct list_blobs *list, const struct blob_list_item 
     if (head->tags.n > 0)
         xml_element_u64(b, STR("TagCount"), pairs_count(head->tags));
     put_protection(list, head);
-    if (list->hierarchical)
+    if (list->args.hierarchical)
         put_path(list, &head->path);
     PUT(b, "<ServerEncrypted>true</ServerEncrypted></Properties>");
 }
@@ -393,7 +392,6 @@ struct err rest_list_blobs_decode(struct rest_call *call)
     TRY(name_check_container(call->container));
     call->partition = blob_partition(call->arena, call->account, call->container);
     list->call = call;
-    list->hierarchical = accounts_is_hierarchical(call->server->auth.accounts, call->account);
     list->args = (struct blob_list_args){
         .arena = call->arena,
         .prefix = call_query(call, STR("prefix")),

@@ -17,7 +17,6 @@ struct list_paths {
     struct rest_call *call;
     struct json_writer json;
     struct buf text; /* of one value */
-    bool hierarchical;
 };
 
 static void begin(void *sink)
@@ -76,11 +75,11 @@ static void put_path(void *sink, const struct blob_list_item *item)
     put_text(list, STR("etag"));
     if (list->call->version >= VERSION_EXPIRY_TIME)
         put_filetime(list, STR("expiryTime"), head->expires);
-    if (list->hierarchical) {
+    if (list->args.hierarchical) {
         json_name(w, STR("group"));
         json_string(w, acl_group(&head->path));
     }
-    if (path_is_folder(head)) {
+    if (path_is_folder(head, list->args.hierarchical)) {
         json_name(w, STR("isDirectory"));
         json_string(w, STR("true"));
     }
@@ -88,7 +87,7 @@ static void put_path(void *sink, const struct blob_list_item *item)
     put_text(list, STR("lastModified"));
     json_name(w, STR("name"));
     json_string(w, item->name);
-    if (list->hierarchical)
+    if (list->args.hierarchical)
         put_owner(list, &head->path);
     json_close(w, '}');
 }
@@ -136,13 +135,12 @@ struct err rest_list_paths_decode(struct rest_call *call)
     call->partition = blob_partition(call->arena, call->account, call->container);
     list->call = call;
     list->text = buf_in(call->arena);
-    list->hierarchical = accounts_is_hierarchical(call->server->auth.accounts, call->account);
     list->args = (struct blob_list_args){
         .arena = call->arena,
         .prefix = directory_prefix(call),
         .entries_only = !recursive,
         .directory_exists = true,
-        .delimiter = recursive || list->hierarchical ? STR_NONE : STR("/"),
+        .delimiter = recursive ? STR_NONE : STR("/"),
         .start_from = call_query(call, STR("beginFrom")),
         .max = max < LIST_RESULTS_MAX ? (size_t)max : LIST_RESULTS_MAX,
         .sink = list,

@@ -100,7 +100,7 @@ void dfs_put_status(struct rest_call *call, const struct blob_head *head, bool h
 {
     struct buf mode = buf_in(call->arena);
     call_put(call, STR("x-ms-resource-type"),
-             path_is_folder(head) ? STR("directory") : STR("file"));
+             path_is_folder(head, hierarchical) ? STR("directory") : STR("file"));
     if (!hierarchical)
         return;
     acl_put_mode(&mode, &head->path);

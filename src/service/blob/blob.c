@@ -3,6 +3,7 @@
 
 #include "service/blob/copy/copy_state.h"
 #include "service/blob/page.h"
+#include "service/blob/path/path.h"
 #include "service/blob/path/path_move.h"
 #include "service/blob/path/path_trash.h"
 #include "service/blob/protect.h"
@@ -71,10 +72,37 @@ static struct err write_content(struct txn *t, const struct blob_put_args *args,
     return OK;
 }
 
+/* Tools that speak only the Blob API make directories so. */
+static struct err put_directory(struct txn *t, struct blob_put_args *args)
+{
+    struct path_create_args create = {.request = args->request, .properties = args->properties};
+    create.request.path.directory = true;
+    create.properties.http.content_md5 = STR_NONE;
+    create.properties.metadata = path_unmark(txn_arena(t), args->properties.metadata);
+    TRY(path_create(t, &create));
+    args->head = create.head;
+    return OK;
+}
+
+static struct err makes_directory(struct txn *t, const struct blob_put_args *args, bool *out)
+{
+    struct container container;
+    *out = args->size == 0 && path_is_marked(args->properties.metadata);
+    if (!*out)
+        return OK;
+    TRY(container_load(t, &container));
+    *out = container.hierarchical;
+    return OK;
+}
+
 struct err blob_put_blob(struct txn *t, void *arg)
 {
     struct blob_put_args *args = arg;
     struct blob blob;
+    bool directory;
+    TRY(makes_directory(t, args, &directory));
+    if (directory)
+        return put_directory(t, args);
     TRY(blob_open(t, &args->request, BLOB_CREATE, &blob));
     TRY(blob_check_type(&blob, BLOB_BLOCK));
     TRY(blob_claim_check(t, &args->claim));
@@ -183,6 +211,8 @@ struct err blob_set_blob_metadata(struct txn *t, void *arg)
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_ALTER, &blob));
     TRY(blob_check_scope_said(&args->request, &blob));
+    if (blob.container.hierarchical && path_has_mark(args->metadata))
+        return err_new(ERR_UNSUPPORTED_HEADER); /* a path does not become a directory so */
     TRY(blob_keep_version(t, &args->request, &blob));
     blob.head.metadata = args->metadata;
     TRY(blob_save_written(t, &blob));

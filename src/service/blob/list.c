@@ -3,6 +3,7 @@
 
 #include "service/blob/keep.h"
 #include "service/blob/path/list_tree.h"
+#include "service/blob/path/path.h"
 #include "service/blob/protect.h"
 #include "service/common/name.h"
 
@@ -56,13 +57,34 @@ static size_t delimiter_end(const struct listing *l, struct str name)
     return prefix + at < name.n ? prefix + at + l->delimiter.n : 0;
 }
 
+/* Returns true if the prefix is a directory with a blob of its own, which is listed in its place.
+ */
+static struct err is_listed_itself(struct listing *l, struct str key, bool *listed)
+{
+    struct blob blob = {.at = {.item = BLOB_BASE}};
+    struct str row, to_name = str_head(key, key.n - l->delimiter.n);
+    *listed = false;
+    if (!l->args->entries_only)
+        return OK;
+    TRY(txn_get(l->txn, blob_key_of_items(txn_arena(l->txn), to_name, &blob.at), &row));
+    TRY(blob_take_row(&blob, row));
+    *listed = blob.exists && !blob_is_expired(&blob.head, txn_now(l->txn)) &&
+              path_is_marked(blob.head.metadata);
+    return OK;
+}
+
 /* Hands over what stands for all names that begin so, and goes past them all. */
 static struct err emit_prefix(struct listing *l, struct str name, size_t end)
 {
     struct arena *a = txn_arena(l->txn);
     struct str key = arena_copy(a, str_head(l->cursor->key, l->head_bytes + end));
-    struct arena *scratch = l->args->arena;
-    l->args->prefix_found(l->args->sink, name_from_key(scratch, str_head(name, end)));
+    struct str prefix = name_from_key(l->args->arena, str_head(name, end));
+    bool listed;
+    TRY(is_listed_itself(l, key, &listed));
+    if (!listed) {
+        l->found++;
+        l->args->prefix_found(l->args->sink, prefix);
+    }
     return cursor_skip(l->cursor, key);
 }
 
@@ -79,10 +101,10 @@ static struct err emit(struct listing *l, struct str name, struct blob_list_item
     *full = l->found == args->max;
     if (*full)
         return OK;
-    l->found++;
     *moved = end > 0;
     if (end > 0)
         return emit_prefix(l, name, end);
+    l->found++;
     item->name = name_from_key(args->arena, name);
     args->item(args->sink, item);
     return OK;
@@ -203,6 +225,7 @@ struct err blob_list_blobs(struct txn *t, void *arg)
     struct blob_list_args *args = arg;
     struct container container;
     TRY(container_load(t, &container));
+    args->hierarchical = container.hierarchical;
     if (container.hierarchical)
         return blob_list_tree(t, &container, args);
     struct arena *a = txn_arena(t);

@@ -38,7 +38,8 @@ struct blob_list_args {
     bool wants_uncommitted;
     enum blob_list_only only;
     /* Of a hierarchical container, for the Data Lake API: */
-    bool entries_only;               /* the entries of the prefix's directory, not below */
+    bool entries_only;               /* the entries of the prefix's directory, not below; the
+                                      * delimiter, a slash, is for a flat one */
     bool directory_exists;           /* ERR_BLOB_NOT_FOUND unless the prefix's directory does */
     const struct acl_caller *caller; /* NULL: lists are not consulted */
     /* NULL, or called for each directory that the caller may not list, which is skipped; else that
@@ -49,8 +50,10 @@ struct blob_list_args {
     void (*begin)(void *sink);
     void (*item)(void *sink, const struct blob_list_item *item);
     void (*prefix_found)(void *sink, struct str prefix);
-    /* out: absent at the end, else where the next page begins, in the arena; any bytes */
-    struct str next;
+    /* out */
+    bool hierarchical; /* the container is: known when begin is called */
+    struct str
+        next; /* absent at the end, else where the next page begins, in the arena; any bytes */
 };
 /* Runs in the container's partition. */
 engine_fn blob_list_blobs;

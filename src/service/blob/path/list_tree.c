@@ -361,6 +361,8 @@ struct err blob_list_tree(struct txn *t, const struct container *container,
 {
     struct arena *a = txn_arena(t);
     struct tree_listing l = {.txn = t, .container = container, .args = args, .path = buf_in(a)};
+    if (args->entries_only)
+        args->delimiter = STR_NONE;
     l.look_max = args->look_max > 0 ? args->look_max : LIST_SCAN_MAX;
     if (args->delimiter.n > 0 && !str_eq(args->delimiter, STR("/")))
         return err_new(ERR_INVALID_QUERY_PARAMETER_VALUE);

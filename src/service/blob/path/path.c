@@ -3,10 +3,49 @@
 
 #include "service/common/pairs.h"
 
-bool path_is_folder(const struct blob_head *head)
+/* Clients differ in the case of the name. */
+static struct str mark_of(struct str metadata)
 {
-    return head->path.directory ||
-           str_ieq(pairs_find(head->metadata, PATH_FOLDER_MARK), STR("true"));
+    struct reader r = reader_of(metadata);
+    struct pair pair;
+    while (pairs_next(&r, &pair))
+        if (str_ieq(pair.name, PATH_FOLDER_MARK))
+            return pair.value;
+    return STR_NONE;
+}
+
+bool path_has_mark(struct str metadata)
+{
+    return str_given(mark_of(metadata));
+}
+
+bool path_is_marked(struct str metadata)
+{
+    return str_ieq(mark_of(metadata), STR("true"));
+}
+
+bool path_is_folder(const struct blob_head *head, bool hierarchical)
+{
+    return hierarchical ? head->path.directory : path_is_marked(head->metadata);
+}
+
+struct str path_unmark(struct arena *a, struct str metadata)
+{
+    struct buf b = buf_in(a);
+    struct reader r = reader_of(metadata);
+    struct pair pair;
+    while (pairs_next(&r, &pair))
+        if (!str_ieq(pair.name, PATH_FOLDER_MARK))
+            pairs_put(&b, pair.name, pair.value);
+    return b.n == 0 ? STR_NONE : buf_str(&b);
+}
+
+struct str path_mark(struct arena *a, struct str metadata)
+{
+    struct buf b = buf_in(a);
+    buf_put(&b, path_unmark(a, metadata));
+    pairs_put(&b, PATH_FOLDER_MARK, STR("true"));
+    return buf_str(&b);
 }
 
 /* ---- Create ---- */
@@ -22,18 +61,9 @@ static struct err check_flat_create(const struct path_create_args *args, const s
     if (args->has_acl || path->has_mode || path->has_umask || str_given(args->owner) ||
         str_given(args->group) || args->has_expiry)
         return err_new(ERR_HIERARCHICAL_NAMESPACE_NOT_ENABLED);
-    return blob->exists && path_is_folder(&blob->head) != path->directory
+    return blob->exists && path_is_marked(blob->head.metadata) != path->directory
                ? err_new(ERR_PATH_CONFLICT)
                : OK;
-}
-
-static struct str with_folder_mark(struct txn *t, struct str metadata)
-{
-    struct buf b = buf_in(txn_arena(t));
-    buf_put(&b, metadata);
-    if (!str_given(pairs_find(metadata, PATH_FOLDER_MARK)))
-        pairs_put(&b, PATH_FOLDER_MARK, STR("true"));
-    return buf_str(&b);
 }
 
 /* A creator cannot give the path to another user, nor to a group that it is not a member of. */
@@ -107,7 +137,7 @@ static struct err make(struct txn *t, struct path_create_args *args, struct blob
     enum blob_type type = args->appends && !directory ? BLOB_APPEND : BLOB_BLOCK;
     TRY(blob_replace(t, &args->request, type, blob));
     if (directory && !blob->container.hierarchical)
-        properties.metadata = with_folder_mark(t, properties.metadata);
+        properties.metadata = path_mark(txn_arena(t), properties.metadata);
     if (directory && is_new && blob->container.hierarchical)
         blob->head.path.id = tree_new_id(t, blob->made);
     blob_set_properties(t, blob, &properties);
@@ -127,7 +157,8 @@ struct err path_create(struct txn *t, void *arg)
     struct blob blob;
     struct err error = blob_open(t, &args->request, BLOB_CREATE, &blob);
     args->existed = blob.exists;
-    args->existed_as_directory = blob.exists && path_is_folder(&blob.head);
+    args->existed_as_directory =
+        blob.exists && path_is_folder(&blob.head, blob.container.hierarchical);
     TRY(error);
     TRY(make(t, args, &blob));
     return blob_give(&args->request, &blob.head, &args->head);
@@ -228,8 +259,8 @@ struct err path_set_properties(struct txn *t, void *arg)
     replace_given(args->http.content_disposition, &http->content_disposition);
     replace_given(args->http.cache_control, &http->cache_control);
     replace_given(args->http.content_md5, &http->content_md5);
-    bool marked = !blob.container.hierarchical && path_is_folder(&blob.head);
-    blob.head.metadata = marked ? with_folder_mark(t, args->metadata) : args->metadata;
+    bool marked = !blob.container.hierarchical && path_is_marked(blob.head.metadata);
+    blob.head.metadata = marked ? path_mark(txn_arena(t), args->metadata) : args->metadata;
     args->hierarchical = blob.container.hierarchical;
     TRY(blob_save_written(t, &blob));
     return blob_give(&args->request, &blob.head, &args->head);

@@ -9,9 +9,15 @@
 #include "service/blob/blob.h"
 #include "service/blob/protect.h"
 
-/* In a flat container a directory is an empty blob with this property. */
+/* In a flat container a directory is an empty blob with this property; in a hierarchical one an
+ * empty blob that is put with it becomes a directory. */
 #define PATH_FOLDER_MARK STR("hdi_isfolder")
-bool path_is_folder(const struct blob_head *head);
+bool path_has_mark(struct str metadata); /* of any value */
+bool path_is_marked(struct str metadata);
+bool path_is_folder(const struct blob_head *head, bool hierarchical);
+/* With the mark, and without it. */
+struct str path_mark(struct arena *a, struct str metadata);
+struct str path_unmark(struct arena *a, struct str metadata);
 
 struct path_create_args {
     struct blob_request request;

@@ -103,7 +103,7 @@ struct err path_delete_flat(struct txn *t, struct path_delete_args *args)
     TRY(any_below(t, &w.container, args->request.name, &any));
     if (!blob.exists && !any && !str_given(args->continuation))
         return err_new(ERR_BLOB_NOT_FOUND);
-    if (any && !args->recursive && (!blob.exists || path_is_folder(&blob.head)))
+    if (any && !args->recursive && (!blob.exists || path_is_marked(blob.head.metadata)))
         return err_new(ERR_DIRECTORY_NOT_EMPTY);
     if (any && args->recursive)
         TRY(each_below(&w, args->continuation, delete_below, args));
@@ -177,7 +177,7 @@ static struct err check_flat_destination(struct txn *t, const struct path_rename
     TRY(any_below(t, &source->container, args->destination.name, &any));
     if (any && !str_given(args->continuation))
         return err_new(ERR_PATH_ALREADY_EXISTS);
-    return there.exists && path_is_folder(&there.head) != directory
+    return there.exists && path_is_marked(there.head.metadata) != directory
                ? err_new(ERR_INVALID_SOURCE_OR_DESTINATION_RESOURCE_TYPE)
                : OK;
 }
@@ -207,11 +207,13 @@ struct err path_rename_flat(struct txn *t, struct path_rename_args *args)
     TRY(open_flat_source(t, args, &source, &any));
     if (str_eq(args->source.name, args->destination.name))
         return blob_give(&args->destination, &source.head, &args->head);
-    bool directory = any || path_is_folder(&source.head);
+    bool directory = any || path_is_marked(source.head.metadata);
     if (directory && args->file_only)
         return err_new(ERR_AUTHORIZATION_RESOURCE_TYPE_MISMATCH);
     if (directory && is_within(args->destination.name, args->source.name))
         return err_new(ERR_INVALID_RENAME_SOURCE_PATH);
+    if (path_is_marked(source.head.metadata))
+        as.metadata = path_mark(txn_arena(t), as.metadata);
     w.container = source.container;
     TRY(check_flat_destination(t, args, &source, directory));
     if (any)
