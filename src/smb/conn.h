@@ -129,7 +129,8 @@ struct smb_request {
     bool counted;               /* among the open's requests (sequence.h) */
     uint64_t answer_session_id; /* SESSION_SETUP and TREE_CONNECT make new ids */
     uint32_t answer_tree_id;
-    bool no_answer; /* CANCEL */
+    bool no_answer;         /* CANCEL */
+    int64_t doubt_until_ms; /* how long it waits for a heartbeat (home.h); 0: it has not begun to */
 
     /* Pending. */
     bool pending;

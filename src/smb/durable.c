@@ -285,7 +285,7 @@ bool smb_durable_park(struct smb_open *o)
     struct smb_tree *tree = o->tree;
     bool begins = false;
     if (!o->durable.granted || o->handle == NULL || o->closed ||
-        !home_holds(smb_server_world(o->server)->store->home) ||
+        !home_is_ours(smb_server_world(o->server)->store->home) ||
         !opens_disconnect(opens, o->handle))
         return false;
     smb_open_interrupt(o);

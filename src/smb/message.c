@@ -15,6 +15,10 @@
 #include "smb/server.h"
 #include "smb/told.h"
 
+/* A gateway that is in doubt whether the open files are still its own (home.h) looks again this
+ * often, and lets a client wait this long. */
+enum { DOUBT_LOOK_MS = 50, DOUBT_MS_MAX = 30000 };
+
 static void run_next(struct smb_message *m);
 
 void smb_message_free(struct smb_message *m)
@@ -245,12 +249,36 @@ void smb_leave_waiting(struct smb_request *q)
     q->wait_previous = q->wait_next = NULL;
 }
 
+/* True: `then` is called in a while, to look again. */
+static bool waits_in_doubt(struct smb_request *q, run_step *then)
+{
+    struct home *home = smb_store(q)->home;
+    if (home_holds(home) || !home_is_ours(home) || q->conn->closed || atomic_load(&q->run.gone))
+        return false;
+    int64_t now = loop_now_ms(q->run.loop);
+    if (q->doubt_until_ms == 0)
+        q->doubt_until_ms = now + DOUBT_MS_MAX;
+    if (now >= q->doubt_until_ms)
+        return false;
+    run_delay(&q->run, DOUBT_LOOK_MS, then);
+    return true;
+}
+
+static void complete_after_doubt(struct run *r, struct err outcome)
+{
+    struct smb_request *q = smb_request_of(r);
+    (void)outcome;
+    smb_complete(q, q->status);
+}
+
 void smb_complete(struct smb_request *q, uint32_t status)
 {
     struct smb_message *m = q->message;
     struct smb_session *session = q->session;
     bool last = m->plain.n == 0;
     q->status = status;
+    if (waits_in_doubt(q, complete_after_doubt))
+        return;
     smb_server_count(q->conn->server, q, !has_own_body(status));
     smb_command_log(q);
     smb_tell(q);
@@ -475,21 +503,16 @@ static void give_up(struct smb_message *m)
     finish_message(m, NULL);
 }
 
-static void run_next(struct smb_message *m)
+/* Who is no longer the home of the open files answers nothing. */
+static void run_command(struct run *r, struct err outcome)
 {
-    struct smb_request *q = &m->request;
+    struct smb_request *q = smb_request_of(r);
+    struct smb_message *m = q->message;
     const struct smb_command *command = NULL;
-    if (!take_command(m, q)) {
-        give_up(m);
+    (void)outcome;
+    if (waits_in_doubt(q, run_command))
         return;
-    }
-    /* CANCEL uses the id of the request it cancels. */
-    if (q->header.command != SMB_CANCEL &&
-        !smb_window_take(&m->conn->window, q->header.message_id, q->header.credit_charge)) {
-        give_up(m);
-        return;
-    }
-    if (!home_holds(smb_store(q)->home)) {
+    if (q->conn->closed || !home_holds(smb_store(q)->home)) {
         give_up(m);
         return;
     }
@@ -504,6 +527,22 @@ static void run_next(struct smb_message *m)
         return;
     }
     command->run(q);
+}
+
+static void run_next(struct smb_message *m)
+{
+    struct smb_request *q = &m->request;
+    if (!take_command(m, q)) {
+        give_up(m);
+        return;
+    }
+    /* CANCEL uses the id of the request it cancels. */
+    if (q->header.command != SMB_CANCEL &&
+        !smb_window_take(&m->conn->window, q->header.message_id, q->header.credit_charge)) {
+        give_up(m);
+        return;
+    }
+    run_command(&q->run, OK);
 }
 
 /* ---- encryption around it ---- */

@@ -286,3 +286,41 @@ if (FULL) test('a gateway that was frozen finds the files gone: it writes nothin
         stale.cut();
     }
 });
+
+if (FULL) test('while PostgreSQL is away for longer than a heartbeat may be late, clients of SMB wait: no connection is cut, no lock is lost', async () => {
+    const home = theHome();
+    const since = sinceWhen(home);
+    const name = uniqueName('f');
+    const holders = [];
+    for (const [n, gateway] of [home, others()[0]].entries()) {
+        const client = await connect(gateway);
+        const id = await client.open(`${name}-${n}`, { access: READ | WRITE | DELETE, disposition: CREATE });
+        assert.equal(await client.write(id, 0, Buffer.from('before')), OK);
+        assert.equal(await client.lock(id, 0, 3, 'exclusive'), OK);
+        holders.push({ client, id, name: `${name}-${n}` });
+    }
+    const primary = await cluster.ctl('primary');
+    await cluster.ctl('stop', primary);
+    let answers, unlocked;
+    try {
+        await sleep(9000); // in doubt by now
+        answers = holders.map(({ client, id }) => client.write(id, 6, Buffer.from(' after')));
+        unlocked = holders[0].client.lock(holders[0].id, 10, 1, 'exclusive'); // needs no row
+        await sleep(3000);
+    } finally {
+        await cluster.ctl('cont', primary);
+    }
+    for (const answer of [...answers, unlocked])
+        assert.equal(await answer, OK);
+    assert.equal(theHome(), home);
+    assert.equal(sinceWhen(home), since);
+    const other = await connectSoon(gateways[1]);
+    for (const { client, id, name: path } of holders) {
+        const its = await other.open(path, { access: READ | WRITE });
+        assert.equal(await other.lock(its, 1, 1, 'shared'), LOCK_NOT_GRANTED);
+        assert.equal((await client.read(id, 0, 100)).toString(), 'before after');
+        assert.equal(await client.close(id), OK);
+        client.cut();
+    }
+    other.cut();
+});

@@ -1,10 +1,10 @@
 #!/bin/sh
 # The tests of the cluster engine, on a cluster of their own: `make test-cluster`, and the part `cluster` of `make test`.
-#   sh test/cluster/run.sh [STEP...]   some of: unit shards across files faults migrate backup one three smb
+#   sh test/cluster/run.sh [STEP...]   some of: unit shards across files faults migrate backup one three smb smb-three torture torture-three
 # FULL=1 runs every suite and every fault; without it a part of each that stands for the rest. Output is TAP and the unit
 # tests' sum, which test/run.sh counts.
 cd "$(dirname "$0")/../.." || exit 2
-steps=${*:-unit shards across files faults migrate ${FULL:+backup} one three ${FULL:+smb}}
+steps=${*:-unit shards across files faults migrate ${FULL:+backup} one three ${FULL:+smb smb-three torture torture-three}}
 bin=${LAZULI_BIN:-$PWD/build/release/lazuli}
 unit=${LAZULI_UNIT:-$(dirname "$bin")/unit}
 folder=$(mktemp -d "${TMPDIR:-/tmp}/lazuli-cluster-XXXXXX") || exit 2
@@ -63,6 +63,10 @@ for step in $steps; do
     three) WRAPPER=$PWD/test/cluster/gateways LAZULI_TEST_GATEWAYS=3 node_tests 1 $(rest_suites test/cluster/local_only.txt test/cluster/one_gateway_only.txt) ;;
     # shellcheck disable=SC2046
     smb) WRAPPER=$PWD/test/cluster/gateway node_tests 1 $(smb_suites) ;;
+    # shellcheck disable=SC2046
+    smb-three) WRAPPER=$PWD/test/cluster/gateways LAZULI_TEST_GATEWAYS=3 node_tests 1 $(smb_suites) ;;
+    torture) LAZULI_BIN=$PWD/test/cluster/gateway bash test/smb/torture.sh || status=1 ;;
+    torture-three) LAZULI_BIN=$PWD/test/cluster/gateways LAZULI_TEST_GATEWAYS=3 bash test/smb/torture.sh || status=1 ;;
     *) echo "no step $step"; status=1 ;;
     esac
 done

@@ -46,7 +46,7 @@ struct home {
     struct home_where there;
     /* Of the thread that takes turns. */
     struct lease_row seen;
-    int64_t seen_ms; /* when the row was first seen as it is */
+    int64_t seen_ms; /* when the row was first seen as it is, and the time of looks since then */
     pthread_t thread;
     bool running;
     bool stopping;
@@ -120,16 +120,14 @@ static struct err mark_put(struct txn *t, struct str key, uint64_t epoch)
 
 /* ---- the fence ---- */
 
-bool home_holds(struct home *h)
+bool home_is_ours(struct home *h)
 {
-    return h == NULL ||
-           (atomic_load(&h->own_epoch) != 0 && mono_ms(h) < atomic_load(&h->valid_until_ms));
+    return h == NULL || atomic_load(&h->own_epoch) != 0;
 }
 
-static uint64_t epoch_now(struct home *h)
+bool home_holds(struct home *h)
 {
-    uint64_t epoch = atomic_load(&h->own_epoch);
-    return home_holds(h) ? epoch : 0;
+    return h == NULL || (home_is_ours(h) && mono_ms(h) < atomic_load(&h->valid_until_ms));
 }
 
 struct err home_check(struct home *h, struct txn *t, struct str partition, bool strict)
@@ -142,7 +140,7 @@ struct err home_check(struct home *h, struct txn *t, struct str partition, bool 
     uint64_t mark = mark_read(reads[0].value);
     if (mark == 0 && !strict)
         return OK;
-    return mark != 0 && mark == epoch_now(h) ? OK : err_new(ERR_HOME_ELSEWHERE);
+    return mark != 0 && mark == atomic_load(&h->own_epoch) ? OK : err_new(ERR_HOME_ELSEWHERE);
 }
 
 struct err home_guard(struct txn *t, void *arg)
@@ -176,8 +174,9 @@ struct err home_mark(struct txn *t, void *arg)
     struct home *h = arg;
     if (h == NULL)
         return OK;
-    uint64_t epoch = epoch_now(h);
-    return epoch == 0 ? err_new(ERR_HOME_ELSEWHERE) : mark_as(h, t, epoch);
+    uint64_t epoch = atomic_load(&h->own_epoch);
+    /* Not in doubt: a new home may have been through the marks, and would not see this one. */
+    return epoch == 0 || !home_holds(h) ? err_new(ERR_HOME_ELSEWHERE) : mark_as(h, t, epoch);
 }
 
 /* ---- where it is ---- */
@@ -430,12 +429,16 @@ static void take(struct home *h)
 void home_turn(struct home *h)
 {
     struct lease_row row;
-    if (atomic_load(&h->own_epoch) != 0) {
+    if (home_is_ours(h)) {
         if (!renew(h))
             lose(h);
         return;
     }
-    if (err_is(engine_view(h->options.store->engine, h->options.lease, ENGINE_WAIT, look, &row)))
+    int64_t started = mono_ms(h);
+    struct err error =
+        engine_view(h->options.store->engine, h->options.lease, ENGINE_WAIT, look, &row);
+    h->seen_ms += mono_ms(h) - started;
+    if (err_is(error))
         return;
     note_row(h, &row);
     if (h->options.may_own && is_free(h, &row) && h->options.is_empty(h->options.arg))

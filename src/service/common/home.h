@@ -5,14 +5,17 @@
  * A lease row names the home: an epoch that grows with every change, a count of heartbeats, and
  * the address of the gateway. The home raises the count every HOME_TURN_MS. A gateway that sees the
  * same count for HOME_LEASE_MS by its own monotonic clock takes the lease with the next epoch; no
- * two clocks are ever compared. The home itself trusts its memory for HOME_VALID_MS after the
- * beginning of its last heartbeat, which is less: a gateway that was frozen finds its time over
- * before it does anything else.
+ * two clocks are ever compared. It does not count the time in which it waited for the store: then
+ * the home may not have been able to raise the count. The home itself trusts its memory for
+ * HOME_VALID_MS after the beginning of its last heartbeat, which is less: a gateway that was frozen
+ * finds its time over before it does anything else. Then it is in doubt: it answers nothing from
+ * memory until a heartbeat tells whether the lease is still its own.
  *
  * That alone does not stop an update that was begun in time and commits late. So each partition
  * that has something in the table carries a mark with the home's epoch, and every transaction of
  * the partition reads the mark (home_check). A new home writes its epoch into all marks before it
- * serves anybody. From then on nothing of the old one can commit.
+ * serves anybody. From then on nothing of the old one can commit. So a transaction that finds the
+ * mark is right even in doubt.
  *
  * A partition without a mark has nothing in anybody's table: all gateways serve it.
  *
@@ -73,6 +76,8 @@ struct home_where {
 void home_where(struct home *h, struct home_where *out);
 /* Whether what is in memory may be answered from now. A NULL home is here. */
 bool home_holds(struct home *h);
+/* Whether it is, as far as this gateway has heard: also while that is in doubt. */
+bool home_is_ours(struct home *h);
 const unsigned char *home_secret(const struct home *h);
 
 /* ---- transactions ---- */

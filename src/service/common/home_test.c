@@ -12,7 +12,9 @@ struct gateway {
     struct world *world;
     struct store store;
     int64_t now_ms;
-    bool full; /* something is left in its memory */
+    int64_t look_ms; /* how long the store takes to answer its next look */
+    unsigned asked;  /* how often the time was, in this turn */
+    bool full;       /* something is left in its memory */
     bool fails_to_move_in;
     unsigned moved_in, moved_out, moved;
 };
@@ -24,9 +26,15 @@ struct world {
     struct str dead; /* the identity of a process that has ended */
 };
 
+/* A turn asks for the time before its look, and then after it. */
 static int64_t now_of(void *arg)
 {
-    return ((const struct gateway *)arg)->now_ms;
+    struct gateway *g = arg;
+    if (++g->asked == 2) {
+        g->now_ms += g->look_ms;
+        g->look_ms = 0;
+    }
+    return g->now_ms;
 }
 
 static bool is_dead(void *arg, struct str identity)
@@ -95,6 +103,7 @@ static void world_end(struct world *w)
 
 static void turn(struct gateway *g)
 {
+    g->asked = 0;
     home_turn(g->store.home);
 }
 
@@ -289,8 +298,12 @@ void test_home_trusts_itself_for_less_than_the_lease(void)
     CHECK_OK(mark(&w.gateways[0]));
     w.gateways[0].now_ms += HOME_VALID_MS;
     CHECK(!holds(&w.gateways[0]));
-    CHECK_ERR(write_as(&w.gateways[0], false, STR("x")), ERR_HOME_ELSEWHERE);
+    CHECK(home_is_ours(w.gateways[0].store.home));
+    CHECK_ERR(mark(&w.gateways[0]), ERR_HOME_ELSEWHERE);
     CHECK_INT(where(&w.gateways[0]).place, HOME_UNKNOWN);
+    /* A transaction knows better: the mark is there. */
+    CHECK_OK(write_as(&w.gateways[0], false, STR("x")));
+    CHECK_OK(read_as(&w.gateways[0], true));
     /* Nobody has: it goes on with what it knows. */
     turn(&w.gateways[0]);
     CHECK(holds(&w.gateways[0]));
@@ -300,9 +313,32 @@ void test_home_trusts_itself_for_less_than_the_lease(void)
     world_end(&w);
 }
 
+/* The store was away, for the home as well: nobody takes the lease before it could be renewed. */
+void test_home_does_not_count_the_time_that_the_store_took(void)
+{
+    struct world w;
+    world_begin(&w);
+    pass(&w, 2 * HOME_TURN_MS, 3);
+    struct gateway *other = &w.gateways[1];
+    w.gateways[0].now_ms += 3 * HOME_LEASE_MS;
+    other->look_ms = 3 * HOME_LEASE_MS;
+    turn(other);
+    CHECK(!home_is_ours(other->store.home));
+    turn(&w.gateways[0]);
+    CHECK(holds(&w.gateways[0]));
+    /* A home that is silent while the store answers loses it as ever. */
+    pass(&w, HOME_LEASE_MS + 2 * HOME_TURN_MS, 2);
+    CHECK(holds(other));
+    CHECK(!holds(&w.gateways[0]));
+    turn(&w.gateways[0]);
+    CHECK(!home_is_ours(w.gateways[0].store.home));
+    world_end(&w);
+}
+
 void test_home_of_a_store_that_is_not_shared_is_here(void)
 {
     CHECK(home_holds(NULL));
+    CHECK(home_is_ours(NULL));
     struct home_where out;
     home_where(NULL, &out);
     CHECK_INT(out.place, HOME_HERE);

@@ -76,7 +76,7 @@ void smb_open_drop(struct smb_open *o)
     bool remove;
     /* Where another gateway has the open files by now, this one only forgets. */
     bool survives =
-        (o->durable.stored && smb_durable_ending(o->server)) || !home_holds(store->home);
+        (o->durable.stored && smb_durable_ending(o->server)) || !home_is_ours(store->home);
     if (o->handle != NULL)
         key =
             opens_key_of(o->handle); /* a CREATE that failed late has not returned the handle yet */
