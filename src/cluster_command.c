@@ -44,17 +44,34 @@ static void show_moved(void *arg, const char *doing, uint64_t done, uint64_t of)
     (void)fflush(stdout);
 }
 
-static int rebalance(const struct engine_cluster_options *options)
+typedef struct err move_fn(const struct engine_cluster_options *options, cluster_progress *progress,
+                           void *arg);
+
+static int move(const struct engine_cluster_options *options, move_fn *fn, const char *who,
+                const char *then)
 {
     struct moving m = {.moved = 0};
     progress_begin(&m.bar);
-    struct err error = engine_cluster_rebalance(options, show_moved, &m);
+    struct err error = fn(options, show_moved, &m);
     progress_clear(&m.bar);
     if (err_is(error))
-        return complain("cluster rebalance", options->text);
-    printf("%llu buckets moved in %.1f s; every shard has its share\n", (unsigned long long)m.moved,
-           (double)progress_ms(&m.bar) / 1000);
+        return complain(who, options->text);
+    printf("%llu buckets moved in %.1f s; %s\n", (unsigned long long)m.moved,
+           (double)progress_ms(&m.bar) / 1000, then);
     return 0;
+}
+
+static int rebalance(const struct engine_cluster_options *options)
+{
+    return move(options, engine_cluster_rebalance, "cluster rebalance",
+                "every shard has its share");
+}
+
+static int drain(const struct engine_cluster_options *options)
+{
+    return move(options, engine_cluster_drain, "cluster drain",
+                "the last shard is empty: restart the gateways without its --rows, "
+                "then run `lazuli cluster init` without it");
 }
 
 int cluster_command(const struct config *config)
@@ -64,19 +81,24 @@ int cluster_command(const struct config *config)
         int (*run)(const struct engine_cluster_options *options);
         bool extents;
     } words[] = {
-        {"init", init, true}, {"status", print_status, false}, {"rebalance", rebalance, false}};
+        {"init", init, true},
+        {"status", print_status, false},
+        {"rebalance", rebalance, false},
+        {"drain", drain, false},
+    };
     char text[512] = "";
     struct engine_cluster_options options = {
         .rows = config->rows, .extents = config->extents, .text = text, .text_size = sizeof text};
     struct str what = config->operand_count == 1 ? str_of(config->operands[0]) : STR("");
+    bool known = false;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (!str_eq(what, str_of(words[i].word)))
             continue;
+        known = true;
         if (options.rows == NULL || (words[i].extents && options.extents == NULL))
             break;
         return words[i].run(&options);
     }
-    if (str_eq(what, STR("init")) || str_eq(what, STR("status")) || str_eq(what, STR("rebalance")))
-        return complain("cluster", "needs --rows URI, and --extents rados:POOL to init");
-    return complain("cluster", "takes one word: init, status or rebalance");
+    return complain("cluster", known ? "needs --rows URI, and --extents rados:POOL to init"
+                                     : "takes one word: init, status, rebalance or drain");
 }

@@ -133,11 +133,12 @@ const struct command CONFIG_COMMANDS[] = {
      "name, to a new one, and compares both at the end. ETags, times and leases stay as they are. No server\n"
      "may run on either meanwhile. After an interruption the same command goes on where it ended; until it\n"
      "has ended well, no server serves the new store.", "--from --to --rows --extents"},
-    {"cluster", "init|status|rebalance", "the tables of --engine cluster, who serves them, and shards",
+    {"cluster", "init|status|rebalance|drain", "the tables of --engine cluster, who serves them, and shards",
      "`init` makes the tables in the databases of --rows, unless they are there, and tries the pool of --extents.\n"
      "`status` prints the gateways, the shards, the extents, who collects them and what is being moved.\n"
-     "`rebalance` moves data between shards, while gateways serve, until each has as much; after an\n"
-     "interruption it goes on where it ended. --rows is given once for each shard, always in the same order.", "--rows --extents"},
+     "`rebalance` moves data between shards, while gateways serve, until each has as much; `drain` moves all\n"
+     "of the last --rows to the others, so that it can be left out. After an interruption the same command\n"
+     "goes on where it ended. --rows is given once for each shard, always in the same order.", "--rows --extents"},
     {"account", "add NAME [KEY1 [KEY2]] [--hns] | list | rotate-key NAME 1|2 | delete NAME",
      "accounts of the server that runs on --data DIR",
      "Asks the running server over the socket in its data folder. Keys are base64; one that is not given\n"

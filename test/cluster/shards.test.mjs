@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several PostgreSQL primaries: what `init` and gateways refuse, and histories while shards are added and who moves the data
-// is killed.
+// Several PostgreSQL primaries: what `init` and gateways refuse, and histories while shards are added and drained and who
+// moves the data is killed.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -97,9 +97,9 @@ test('listings and queries over shards are in order and whole', async () => {
     }
 });
 
-/** Starts `rebalance`; kills it after so many milliseconds, if it still runs then. */
-async function rebalance(store, count, killAfter) {
-    const child = spawn(BIN, ['cluster', 'rebalance', ...store.flags(count)], { stdio: ['ignore', 'pipe', 'pipe'] });
+/** Starts `rebalance` or `drain`; kills it after so many milliseconds, if it still runs then. */
+async function move(command, store, count, killAfter) {
+    const child = spawn(BIN, ['cluster', command, ...store.flags(count)], { stdio: ['ignore', 'pipe', 'pipe'] });
     let said = '';
     child.stdout.on('data', (text) => { said += text; });
     child.stderr.on('data', (text) => { said += text; });
@@ -107,6 +107,16 @@ async function rebalance(store, count, killAfter) {
     const [code] = await once(child, 'close');
     clearTimeout(timer);
     return { code, said };
+}
+
+/** Gateways of the first `count` shards in place of those that serve, one after the other. */
+async function restartAll(gateways, store, count) {
+    for (let n = 0; n < gateways.length; n++) {
+        const [fresh] = await startGateways({ flags: store.flags(count) }, 1);
+        const old = gateways[n];
+        gateways[n] = fresh;
+        await old.stop();
+    }
 }
 
 test('histories are linearizable while shards are added and the mover is killed', { timeout: 900_000 }, async () => {
@@ -125,23 +135,18 @@ test('histories are linearizable while shards are added and the mover is killed'
         await sleep(1500);
         does('cluster', 'init', ...store.flags(SHARDS));
         refuses(/3 of 3 gateways do not know shard 2: restart each with every --rows first/, 'cluster', 'rebalance', ...store.flags(SHARDS));
-        for (let n = 0; n < GATEWAYS; n++) { // one after the other, while the others serve
-            const [fresh] = await startGateways({ flags: store.flags(SHARDS) }, 1);
-            const old = gateways[n];
-            gateways[n] = fresh;
-            await old.stop();
-        }
+        await restartAll(gateways, store, SHARDS);
         let kills = 0;
         let outcome;
         for (let round = 0; round < KILLS; round++) {
-            outcome = await rebalance(store, SHARDS, 700 + Math.random() * 2500);
+            outcome = await move('rebalance', store, SHARDS, 700 + Math.random() * 2500);
             kills += outcome.code === null;
         }
         assert.ok(kills > 0, `the mover was killed ${kills} times`);
         if (FULL)
             await sleep(15_000); // nobody moves: what was frozen is served again
         assert.match(does('cluster', 'status', ...store.flags(SHARDS)), /\d+ of 1024 buckets are to move/);
-        outcome = await rebalance(store, SHARDS);
+        outcome = await move('rebalance', store, SHARDS);
         assert.equal(outcome.code, 0, outcome.said);
         assert.match(outcome.said, /buckets moved in/);
         await history.recovered([]);
@@ -158,6 +163,47 @@ test('histories are linearizable while shards are added and the mover is killed'
         assert.ok(parts.reduce((a, b) => a + b) > 0, `partitions have moved: ${parts}`);
         for (let n = 0; n < SHARDS; n++)
             assert.equal(store.sql(n, 'select count(*) from partitions p join buckets b using (bucket) where state > 10'), '0', 'nothing is left behind');
+    } finally {
+        history.running = false;
+        history.close();
+        await stopGateways(gateways);
+    }
+});
+
+test('histories are linearizable while a shard is drained, the mover is killed, and the shard goes', { timeout: 900_000 }, async () => {
+    const store = newShards(cluster, cluster.shards);
+    does('cluster', 'init', ...store.flags(2));
+    const single = newShards(cluster, [cluster.rows]);
+    does('cluster', 'init', ...single.flags(1));
+    refuses(/there is but one/, 'cluster', 'drain', ...single.flags(1));
+    const gateways = await startGateways({ flags: store.flags(2) }, GATEWAYS);
+    const history = new History(gateways, { clients: FULL ? 64 : 24 });
+    try {
+        await history.prepare();
+        history.start();
+        await sleep(1500);
+        refuses(/the store has 2 shards, and --rows is given 1 times/, 'cluster', 'init', ...store.flags(1));
+        let kills = 0;
+        for (let round = 0; round < KILLS; round++)
+            kills += (await move('drain', store, 2, 700 + Math.random() * 1500)).code === null;
+        assert.ok(kills > 0, `the mover was killed ${kills} times`);
+        const outcome = await move('drain', store, 2);
+        assert.equal(outcome.code, 0, outcome.said);
+        assert.match(outcome.said, /\d+ buckets moved in .* the last shard is empty/);
+        assert.deepEqual(has(store, 2), [BUCKETS, 0]);
+        for (const table of ['partitions', 'rows', 'extents', 'changes'])
+            assert.equal(store.sql(1, `select count(*) from ${table}`), '0', `${table} of the drained shard`);
+        await restartAll(gateways, store, 1);
+        refuses(/3 of 3 gateways do not know shard 2/, 'cluster', 'rebalance', ...store.flags(2));
+        does('cluster', 'init', ...store.flags(1));
+        assert.doesNotMatch(does('cluster', 'status', ...store.flags(1)), /to move/);
+        store.sql(1, `drop schema ${store.name}_1 cascade`);
+        await history.recovered([]);
+        await sleep(1500);
+        await history.stop();
+        const counts = await history.check();
+        console.log(`# ${JSON.stringify({ ...counts, kills })}`);
+        assert.ok(counts.writes > 10 && counts.messages > 10 && counts.blobs > 10 && counts.appends > 10, JSON.stringify(counts));
     } finally {
         history.running = false;
         history.close();

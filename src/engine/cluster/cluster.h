@@ -31,6 +31,10 @@ struct err engine_cluster_status(const struct engine_cluster_options *options, s
 typedef void cluster_progress(void *arg, const char *doing, uint64_t done, uint64_t of);
 struct err engine_cluster_rebalance(const struct engine_cluster_options *options,
                                     cluster_progress *progress, void *arg);
+/* The same, until the last shard has none. Gateways may be started without it then, and
+ * engine_cluster_init without it takes it out of the store. */
+struct err engine_cluster_drain(const struct engine_cluster_options *options,
+                                cluster_progress *progress, void *arg);
 /* Round trips to PostgreSQL so far, the gateway's own beats not counted. */
 uint64_t engine_cluster_trips(struct engine *e);
 

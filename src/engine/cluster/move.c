@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `lazuli cluster rebalance`: moves buckets between shards while gateways serve. shards.h says how,
- * and why it may be killed at any point. */
+/* `lazuli cluster rebalance` and `drain`: moves buckets between shards while gateways serve.
+ * shards.h says how, and why it may be killed at any point. */
 #include "engine/cluster/move.h"
 
 #include <stdio.h>
@@ -47,7 +47,7 @@ static struct err try_lease(struct mover *m, bool *taken)
 static struct err lost_lease(struct mover *m)
 {
     buf_clear(&m->session->text);
-    buf_put(&m->session->text, STR("another `lazuli cluster rebalance` is running"));
+    buf_put(&m->session->text, STR("another `lazuli cluster rebalance` or `drain` is running"));
     return err_new(ERR_SERVER_BUSY);
 }
 
@@ -300,7 +300,17 @@ static struct err read_plan(struct mover *m, struct plan *plan)
     return OK;
 }
 
-/* Gives buckets of shards that have too many to those that have too few. */
+/* Whether an earlier plan has buckets for shards that are to have none. */
+static bool fills_past(const struct plan *plan, unsigned shards)
+{
+    for (unsigned b = 0; b < BUCKETS; b++)
+        if (plan->target[b] >= (int64_t)shards)
+            return true;
+    return false;
+}
+
+/* Gives buckets of shards that have too many to those that have too few. The first `shards` are to
+ * have some, the others none. */
 static void divide(struct plan *plan, unsigned shards)
 {
     int64_t has[SHARDS_MAX] = {0};
@@ -310,7 +320,8 @@ static void divide(struct plan *plan, unsigned shards)
         unsigned few = 0;
         for (unsigned i = 1; i < shards; i++)
             few = has[i] < has[few] ? i : few;
-        if (plan->target[b] >= 0 || has[plan->shard[b]] - has[few] < 2)
+        bool leaves = plan->shard[b] >= (int64_t)shards || has[plan->shard[b]] - has[few] >= 2;
+        if (plan->target[b] >= 0 || !leaves)
             continue;
         plan->target[b] = few;
         has[plan->shard[b]]--;
@@ -409,23 +420,35 @@ static struct err clean_leftovers(struct mover *m, const struct plan *plan)
     return OK;
 }
 
-static struct err rebalance(struct mover *m)
+/* What was planned before and fills a shard that is to be empty is done first: its copies are under
+ * way. */
+static struct err spread(struct mover *m, struct plan *plan, unsigned shards)
 {
-    struct plan *plan = MEM_NEW(struct plan);
-    struct err error = read_plan(m, plan);
-    if (!err_is(error))
-        error = clean_leftovers(m, plan);
-    divide(plan, m->session->count);
-    if (!err_is(error))
-        error = write_plan(m, plan);
-    if (!err_is(error))
-        error = move_planned(m, plan);
-    free(plan);
-    return error;
+    TRY(read_plan(m, plan));
+    TRY(clean_leftovers(m, plan));
+    if (fills_past(plan, shards)) {
+        TRY(write_plan(m, plan));
+        TRY(move_planned(m, plan));
+        TRY(read_plan(m, plan));
+    }
+    divide(plan, shards);
+    TRY(write_plan(m, plan));
+    m->moved = 0;
+    return move_planned(m, plan);
 }
 
-struct err engine_cluster_rebalance(const struct engine_cluster_options *options,
-                                    cluster_progress *progress, void *arg)
+static void give_lease_back(struct mover *m)
+{
+    char sql[128];
+    (void)snprintf(sql, sizeof sql,
+                   "UPDATE leases SET until = now() WHERE name = 'mover' AND holder = %lld",
+                   (long long)m->holder);
+    (void)conn_run(first(m), sql).code;
+}
+
+/* Until the first shards have as many buckets each; `spared` of the last have none. */
+static struct err move_all(const struct engine_cluster_options *options, unsigned spared,
+                           cluster_progress *progress, void *arg)
 {
     struct cluster_session s = {0};
     struct err error = cluster_session_open(&s, options);
@@ -436,19 +459,32 @@ struct err engine_cluster_rebalance(const struct engine_cluster_options *options
     arena_init(&m.arena, SIZE_MAX);
     if (!err_is(error))
         error = cluster_check_shards(&s);
+    if (!err_is(error) && s.count <= spared) {
+        buf_put(&s.text, STR("the last --rows is emptied into the others, and there is but one"));
+        error = err_new(ERR_INVALID_INPUT);
+    }
     if (!err_is(error))
         error = check_gateways(&m);
     if (!err_is(error))
         error = await_lease(&m);
     if (!err_is(error)) {
-        error = rebalance(&m);
-        char sql[128];
-        (void)snprintf(sql, sizeof sql,
-                       "UPDATE leases SET until = now() WHERE name = 'mover' AND "
-                       "holder = %lld",
-                       (long long)m.holder);
-        (void)conn_run(s.conns[0], sql).code;
+        struct plan *plan = MEM_NEW(struct plan);
+        error = spread(&m, plan, s.count - spared);
+        give_lease_back(&m);
+        free(plan);
     }
     arena_release(&m.arena);
     return cluster_session_close(&s, options, error);
+}
+
+struct err engine_cluster_rebalance(const struct engine_cluster_options *options,
+                                    cluster_progress *progress, void *arg)
+{
+    return move_all(options, 0, progress, arg);
+}
+
+struct err engine_cluster_drain(const struct engine_cluster_options *options,
+                                cluster_progress *progress, void *arg)
+{
+    return move_all(options, 1, progress, arg);
 }

@@ -115,16 +115,33 @@ static void put_mismatch(const struct identity *is, const struct identity *first
                    number + 1, (long long)is->number + 1);
 }
 
-static void put_count_mismatch(const struct identity *first, unsigned count, struct buf *text)
+/* Whether the map has nothing in the shards after the first `count`. */
+static struct err read_drained(struct conn *first, unsigned count, bool *drained)
 {
-    if (first->shards > count)
-        buf_printf(text, "the store has %lld shards, and --rows is given %u times",
-                   (long long)first->shards, count);
-    else if (first->shards < count)
-        buf_printf(text,
+    char sql[128];
+    (void)snprintf(sql, sizeof sql,
+                   "SELECT 1 FROM placement WHERE shard >= %u OR target >= %u LIMIT 1", count,
+                   count);
+    TRY(conn_run(first, sql));
+    *drained = result_rows(first, 0) == 0;
+    return OK;
+}
+
+/* More shards than are given will do when the others were drained. */
+static struct err check_count(struct cluster_session *s, const struct identity *first, bool fewer)
+{
+    bool drained = false;
+    if (first->shards > s->count)
+        TRY(read_drained(s->conns[0], s->count, &drained));
+    if (first->shards > s->count && !drained)
+        buf_printf(&s->text, "the store has %lld shards, and --rows is given %u times",
+                   (long long)first->shards, s->count);
+    else if (first->shards < s->count && !fewer)
+        buf_printf(&s->text,
                    "the store has %lld shards, and --rows is given %u times: run `lazuli "
                    "cluster init` with every --rows first",
-                   (long long)first->shards, count);
+                   (long long)first->shards, s->count);
+    return OK;
 }
 
 struct err cluster_check_shards(struct cluster_session *s)
@@ -137,7 +154,7 @@ struct err cluster_check_shards(struct cluster_session *s)
             first = is;
         put_mismatch(&is, &first, i, &s->text);
         if (i == 0 && s->text.n == 0)
-            put_count_mismatch(&first, s->count, &s->text);
+            TRY(check_count(s, &first, false));
         if (s->text.n > 0)
             return err_new(ERR_FOREIGN_STORE);
     }
@@ -222,8 +239,8 @@ static struct err init_shard(struct cluster_session *s,
     if (number == 0)
         *first = is;
     put_mismatch(&is, first, number, &s->text);
-    if (number == 0 && s->text.n == 0 && first->shards > s->count)
-        put_count_mismatch(first, s->count, &s->text);
+    if (number == 0 && s->text.n == 0)
+        TRY(check_count(s, first, true));
     return s->text.n > 0 ? err_new(ERR_FOREIGN_STORE) : conn_run(c, "COMMIT");
 }
 
@@ -234,8 +251,8 @@ static struct err init_shards(struct cluster_session *s,
     char sql[64];
     for (unsigned i = 0; i < s->count; i++)
         TRY(init_shard(s, options, i, &first));
-    if (first.shards >= s->count)
-        return OK;
+    if (first.shards == s->count)
+        return OK; /* else one is added, or one that was drained goes */
     (void)snprintf(sql, sizeof sql, "UPDATE lazuli SET shards = %u", s->count);
     return conn_run(s->conns[0], sql);
 }
@@ -301,7 +318,7 @@ static const struct status_part STATUS[] = {
      "FROM gateways ORDER BY id"},
     {"moving",
      "SELECT count(*) || ' of 1024 buckets are to move' || "
-     "(SELECT CASE WHEN until > now() THEN '' ELSE ', and nobody moves them: run `lazuli cluster rebalance`' END "
+     "(SELECT CASE WHEN until > now() THEN '' ELSE ', and nobody moves them: run `lazuli cluster rebalance` or `drain` again' END "
      "FROM leases WHERE name = 'mover') || "
      "coalesce((SELECT '; bucket ' || bucket || ' from shard ' || shard + 1 || ' to ' || target + 1 || ', ' || copied || ' rows copied' "
      "FROM placement WHERE target IS NOT NULL AND copied > 0 ORDER BY bucket LIMIT 1), '') "
