@@ -165,6 +165,7 @@ $(B)/bench/%.o: bench/%.c
 
 # A benchmark of several files has the others in a folder of its name.
 $(B)/bench_load: $(patsubst %.c,$(B)/%.o,$(wildcard bench/load/*.c))
+$(B)/bench_queue_cycle: $(B)/bench/load/histogram.o
 
 $(B)/bench_%: $(B)/bench/%.o $(OBJ)
 	@echo "  LD $@"
@@ -285,12 +286,10 @@ test-cluster:
 bench: all $(BENCH)
 	sh bench/run.sh
 
-# Beside Azurite, nginx, the bare disk and Samba; QUICK=1 for minutes in place of an hour. build/bench/report.html.
-bench-peers: all $(B)/bench_load $(B)/bench_disk
+# Beside Azurite, nginx, Samba and the bare disk, half an hour (QUICK=1: some minutes): build/bench/report.html.
+bench-peers: all $(B)/bench_load $(B)/bench_disk $(B)/bench_queue_cycle
 	sh tools/deps.sh bench
 	cd bench/peers && npm ci --ignore-scripts --no-audit --no-fund
-	mkdir -p build/bench
-	$(if $(QUICK),SMB_MIB=128 SMB_CALLS=2000 SMB_FILES=500) sh bench/smb/run.sh >build/bench/samba.md
 	node bench/peers.mjs
 
 format:

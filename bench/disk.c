@@ -2,10 +2,12 @@
 /* What the disk gives without any server: one write and fdatasync after the other, into a file
  * whose blocks are there already, as a journal's are.
  *
- *     bench_disk FOLDER SECONDS [BYTES=4096]     one line of JSON: rate, p50, p99, longest */
+ *     bench_disk FOLDER SECONDS [BYTES=4096]     one line of JSON: rate, p50, p99, p999, longest,
+ * CPU */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,9 +37,18 @@ static bool fill(int fd, char *bytes, size_t n)
     return fsync(fd) == 0;
 }
 
-static size_t measure(int fd, char *bytes, size_t n, int64_t until, int64_t *times)
+static double cpu_seconds(void)
+{
+    struct rusage used;
+    (void)getrusage(RUSAGE_SELF, &used);
+    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+           (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+}
+
+static size_t measure(int fd, char *bytes, size_t n, uint64_t seconds, int64_t *times)
 {
     size_t count = 0;
+    int64_t until = now_ns() + (int64_t)seconds * 1000000000LL;
     for (off_t at = 0; now_ns() < until && count < WRITES_MAX; at = (at + (off_t)n) % FILE_BYTES) {
         int64_t begun = now_ns();
         bytes[0]++;
@@ -46,6 +57,20 @@ static size_t measure(int fd, char *bytes, size_t n, int64_t until, int64_t *tim
         times[count++] = now_ns() - begun;
     }
     return count;
+}
+
+static double ms_at(const int64_t *sorted, size_t count, size_t per_mille)
+{
+    return (double)sorted[count * per_mille / 1000] / 1e6;
+}
+
+static void print_result(int64_t *times, size_t count, uint64_t seconds, double cpu)
+{
+    qsort(times, count, sizeof *times, compare);
+    printf("{\"requests\":%zu,\"rate\":%.1f,\"p50Ms\":%.4f,\"p99Ms\":%.4f,\"p999Ms\":%.4f,"
+           "\"longestMs\":%.4f,\"cpuSeconds\":%.3f}\n",
+           count, (double)count / (double)seconds, ms_at(times, count, 500),
+           ms_at(times, count, 990), ms_at(times, count, 999), (double)times[count - 1] / 1e6, cpu);
 }
 
 int main(int argc, char **argv)
@@ -61,16 +86,14 @@ int main(int argc, char **argv)
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     char *bytes = mem_calloc(1, n);
     int64_t *times = mem_calloc(WRITES_MAX, sizeof *times);
-    int64_t until = now_ns() + (int64_t)seconds * 1000000000LL;
-    size_t count = fd >= 0 && fill(fd, bytes, n) ? measure(fd, bytes, n, until, times) : 0;
+    bool filled = fd >= 0 && fill(fd, bytes, n);
+    double before = cpu_seconds();
+    size_t count = filled ? measure(fd, bytes, n, seconds, times) : 0;
     if (count == 0) {
         perror(path);
         return 1;
     }
-    qsort(times, count, sizeof *times, compare);
-    printf("{\"writes\":%zu,\"rate\":%.1f,\"p50Ms\":%.4f,\"p99Ms\":%.4f,\"longestMs\":%.4f}\n",
-           count, (double)count / (double)seconds, (double)times[count / 2] / 1e6,
-           (double)times[count * 99 / 100] / 1e6, (double)times[count - 1] / 1e6);
+    print_result(times, count, seconds, cpu_seconds() - before);
     (void)unlink(path);
     free(times);
     free(bytes);

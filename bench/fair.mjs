@@ -6,10 +6,7 @@
 //     BENCH_RUN='chrt -f 10' node bench/fair.mjs [word...]     rows whose names contain a word
 //     FAIR_SECONDS=2 FAIR_ROUNDS=2
 // Aims: p50 at most 5 times, p99 at most 10 times that alone; the large ones lose at most a tenth.
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import { ACCOUNT, ask, FIRST, KEY, load, scratch, startLazuli } from './kit.mjs';
+import { ACCOUNT, ask, KEY, load, makeSmbLoad, runForJson, scratch, startLazuli } from './kit.mjs';
 
 const SECONDS = Number(process.env.FAIR_SECONDS ?? 2);
 const ROUNDS = Number(process.env.FAIR_ROUNDS ?? 2);
@@ -44,13 +41,7 @@ function fill(base, count, op, more = {}) {
     return load(base, { requests: count, keys: count, 'in-order': true, connections: 16, seconds: 120, 'warm-up': 0, ...more }, [op]);
 }
 
-/** The client of bench/smb; null where libsmbclient is not installed. */
-function makeSmbLoad() {
-    const program = join(scratch(), 'smb_load');
-    const made = spawnSync('sh', ['-c', `gcc -std=gnu17 -O2 $(pkg-config --cflags smbclient) -o ${program} bench/smb/load.c $(pkg-config --libs smbclient)`], { stdio: 'ignore' });
-    return made.status === 0 ? program : null;
-}
-const smbLoad = makeSmbLoad();
+const smbLoad = makeSmbLoad(scratch());
 
 for (const container of ['bench', 'other'])
     await ask(blob, 'PUT', `/${container}?restype=container`);
@@ -74,15 +65,7 @@ async function runSmb({ smb }, seconds) {
     return { rate: median(rates) };
 }
 
-async function smbOnce(smb) {
-    const args = [smbLoad, 'smb://127.0.0.1/bench', ACCOUNT, KEY, String(server.ports.smb), 'plain', String(server.pid), 'smb', smb, '256', '8'];
-    const [program, ...rest] = [...FIRST, ...args];
-    const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
-    let text = '';
-    child.stdout.on('data', (part) => (text += part));
-    await once(child, 'close');
-    return Number(/\| (\d+) MiB\/s/.exec(text)[1]);
-}
+const smbOnce = async (smb) => (await runForJson([smbLoad, 'smb://127.0.0.1/bench', ACCOUNT, KEY, String(server.ports.smb), 'plain', String(server.pid), smb, '256', '8'])).rate;
 
 const runHttp = ([at, connections, op], seconds) => load(at, { connections, keys: connections > 8 ? 1000 : 16, seconds, 'warm-up': 0 }, [op]);
 const runLarge = (what, seconds) => (what.smb === undefined ? runHttp(what, seconds) : runSmb(what, seconds));

@@ -19,13 +19,14 @@ export const VERSION = '2024-11-04';
 const ROOT = new URL('..', import.meta.url).pathname;
 export const LAZULI = process.env.LAZULI_BIN ?? join(ROOT, 'build/release/lazuli');
 const LOAD = join(ROOT, 'build/release/bench_load');
+export const CYCLE = join(ROOT, 'build/release/bench_queue_cycle');
 export const DISK = join(ROOT, 'build/release/bench_disk');
 export const FIRST = (process.env.BENCH_RUN ?? '').split(' ').filter((word) => word !== '');
 
 /** A folder that goes when the program ends. */
 export function scratch() {
     const folder = mkdtempSync(join(process.env.BENCH_DATA ?? tmpdir(), 'lazuli-bench-'));
-    process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+    process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })); // servers may be writing still
     return folder;
 }
 
@@ -66,15 +67,15 @@ export async function startProgram(command, port, { env = {}, patienceMs = 60000
     child.on('exit', () => children.delete(child));
     const begun = Date.now();
     while (!(await listens(port))) {
-        if (child.exitCode !== null || Date.now() - begun > patienceMs)
+        if (child.exitCode !== null || child.signalCode !== null || Date.now() - begun > patienceMs)
             throw new Error(`${command[0]} does not listen on port ${port}`);
-        await sleep(5);
+        await sleep(1);
     }
     return {
         pid: child.pid,
         readyMs: Date.now() - begun,
         async stop() {
-            if (child.exitCode !== null)
+            if (child.exitCode !== null || child.signalCode !== null)
                 return;
             child.kill('SIGTERM');
             await once(child, 'exit');
@@ -159,6 +160,27 @@ export function load(base, options, ops) {
     });
 }
 
+/** Starts another client and gives the line of JSON that it prints. Fails when it does, or takes longer than `limitMs`. */
+export async function runForJson(command, limitMs = 120000) {
+    const [program, ...args] = [...FIRST, ...command];
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'], timeout: limitMs, killSignal: 'SIGKILL' });
+    children.add(child);
+    child.on('exit', () => children.delete(child));
+    let text = '';
+    child.stdout.on('data', (part) => (text += part));
+    const [code] = await once(child, 'close');
+    if (code !== 0)
+        throw new Error(`failed: ${command.join(' ').slice(0, 400)}`);
+    return JSON.parse(text);
+}
+
+/** Builds the client of bench/smb in a folder; null where libsmbclient is not installed. */
+export function makeSmbLoad(folder) {
+    const program = join(folder, 'smb_load');
+    const made = spawnSync('sh', ['-c', `gcc -std=gnu17 -O2 -Ibench $(pkg-config --cflags smbclient) -o ${program} bench/smb/load.c bench/load/histogram.c $(pkg-config --libs smbclient)`], { stdio: 'ignore', cwd: ROOT });
+    return made.status === 0 ? program : null;
+}
+
 // ---- what the server says of itself ---------------------------------------------------------------------------------
 
 /** The buckets of a histogram of /metrics: [upper bound in seconds, how many up to it], summed over its labels. */
@@ -188,19 +210,32 @@ export function version(command) {
     return `${out.stdout}${out.stderr}`.trim().split('\n')[0];
 }
 
+/** What `read` gives of a process; `otherwise` when it has ended meanwhile, as children do. */
+function unlessGone(otherwise, read) {
+    try {
+        return read();
+    } catch (error) {
+        if (error.code !== 'ENOENT' && error.code !== 'ESRCH')
+            throw error;
+        return otherwise;
+    }
+}
+
 /** The process and its children, and theirs. */
 function tree(pid) {
-    const children = readdirSync(`/proc/${pid}/task`).flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter((word) => word !== '').map(Number));
+    const childrenOf = (task) => unlessGone('', () => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8')).split(' ').filter((word) => word !== '').map(Number);
+    const children = unlessGone([], () => readdirSync(`/proc/${pid}/task`)).flatMap(childrenOf);
     return [pid, ...children.flatMap(tree)];
 }
 
 /** Memory in use, of all of them, in MiB. */
 export function residentMiB(pid) {
-    return tree(pid).reduce((sum, one) => sum + Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${one}/status`, 'utf8'))[1]) / 1024, 0);
+    const of = (one) => Number(/VmRSS:\s+(\d+)/.exec(unlessGone('', () => readFileSync(`/proc/${one}/status`, 'utf8')))?.[1] ?? 0) / 1024;
+    return tree(pid).reduce((sum, one) => sum + of(one), 0);
 }
 
 /** CPU time that all of them have used. */
 export function cpuSeconds(pid) {
-    const ticks = (one) => readFileSync(`/proc/${one}/stat`, 'utf8').split(') ')[1].split(' ').slice(11, 13).reduce((sum, word) => sum + Number(word), 0);
+    const ticks = (one) => unlessGone(') 0', () => readFileSync(`/proc/${one}/stat`, 'utf8')).split(') ')[1].split(' ').slice(11, 13).reduce((sum, word) => sum + Number(word), 0);
     return tree(pid).reduce((sum, one) => sum + ticks(one), 0) / 100;
 }

@@ -1,255 +1,179 @@
 // SPDX-License-Identifier: Apache-2.0
-// `make bench-peers`: Lazuli beside Azurite, nginx and the bare disk, each row by turns (A, B, A, B, …), with the same
-// load generator, on the same file system. Writes build/bench/peers.json, report.html (with plots), peers.md and peers.svg.
+// `make bench-peers`: Lazuli beside Azurite, nginx, Samba and the bare disk, each row by turns (A, B, A, B, …), with the
+// same load generators, on the same file system. After each row build/bench is written: peers.json, report.html (with
+// plots), peers.md and peers.svg. A peer that fails is told in its cell, and the rest goes on.
 //
-//     BENCH_RUN='chrt -f 10' node bench/peers.mjs [word...]    rows whose names contain a word take the place of those of
-//                                                              the last report; all by default
-//     QUICK=1: two rounds of a second, and small data; else five rounds of four seconds.
-//     BENCH_OBJECTS=1000000: so many blobs in the container of the rows "among many".
+//     node bench/peers.mjs                     all rows, half an hour: three rounds of two seconds
+//     node bench/peers.mjs 'Get Blob' SMB      rows whose names contain a word take the place of those of the last report
+//     BENCH_OBJECTS=10000000 node bench/peers.mjs 10,000,000     the rows among so many objects besides (ten minutes more)
+//     node bench/peers/publish.mjs             writes the tables of README.md and bench/README.md and docs/images/peers.svg
 //
-//     BENCH_REST=3: seconds of rest before each row, where others need the machine, too.
+//     QUICK=1: one round of a second, and small data. BENCH_ROUNDS, BENCH_SECONDS: others than those.
+//     BENCH_OBJECTS=1000,1000000: how many objects the rows "among" have, one after the other.
+//     BENCH_RUN='chrt -f 10': before servers and generators. BENCH_REST=3: seconds of rest before each row.
 //
 // nginx stores what is put without a flush and without checksums; Azurite writes its index back later. Lazuli acknowledges
-// a write when it is on the disk. Samba is measured before by bench/smb/run.sh, which has a client of its own; its table
-// (build/bench/samba.md) is put into the report.
+// a write when it is on the disk. What others left unwritten is written before each turn.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { ask, cpuSeconds, DISK, FIRST, freePorts, LAZULI, load, residentMiB, scratch, startLazuli, startProgram, version } from './kit.mjs';
-import { page, table, plot } from './peers/report.mjs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { FIRST, LAZULI, makeSmbLoad, residentMiB, scratch, version } from './kit.mjs';
+import { once, prepare, prepareRow, settings, state } from './peers/measure.mjs';
+import { page, plot, table } from './peers/report.mjs';
+import { allRows } from './peers/rows.mjs';
+import { certificate, startPeer } from './peers/servers.mjs';
 
-const QUICK = process.env.QUICK !== undefined;
-const ROUNDS = QUICK ? 2 : 5;
-const SECONDS = QUICK ? 1 : 4;
-const OBJECTS = Number(process.env.BENCH_OBJECTS ?? (QUICK ? 20000 : 1000000));
+const QUICK = process.env.QUICK !== undefined && process.env.QUICK !== '';
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? (QUICK ? 1 : 3));
 const REST = Number(process.env.BENCH_REST ?? 0);
-const ROOT = new URL('..', import.meta.url).pathname;
-const OUT = join(ROOT, 'build/bench');
-const ACCOUNT = '/devstoreaccount1';
-const CIPHERS = 'TLS_AES_256_GCM_SHA384';
+const OBJECTS = (process.env.BENCH_OBJECTS ?? (QUICK ? '1000,20000' : '1000,1000000')).split(',').map(Number);
+const OUT = new URL('../build/bench', import.meta.url).pathname;
+const AZURITE = new URL('peers/node_modules/azurite/package.json', import.meta.url);
+const words = process.argv.slice(2);
 const folder = scratch();
+Object.assign(settings, { quick: QUICK, seconds: Number(process.env.BENCH_SECONDS ?? (QUICK ? 1 : 2)), smbLoad: makeSmbLoad(folder) });
 
-// ---- the peers ------------------------------------------------------------------------------------------------------
+// ---- the report, kept row by row ------------------------------------------------------------------------------------
 
-function certificate() {
-    const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=127.0.0.1', '-keyout', key, '-out', cert], { stdio: 'ignore' });
-    return { cert, key };
+const conditions = () => ({
+    date: new Date().toISOString().slice(0, 16), machine: `${cpus().length} × ${cpus()[0].model}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB, Linux ${release()}`,
+    run: FIRST.join(' '), quick: QUICK, rounds: ROUNDS, seconds: settings.seconds,
+    versions: { lazuli: version([LAZULI, '--version']), azurite: JSON.parse(readFileSync(AZURITE)).version, nginx: version(['nginx', '-v']), samba: version(['smbd', '--version']), node: process.version },
+});
+
+/** The report of before, when only some rows are measured again. */
+function beginReport() {
+    const file = join(OUT, 'peers.json');
+    const earlier = words.length > 0 && existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).results : undefined;
+    return { ...conditions(), results: earlier ?? [] };
 }
 
-async function lazuli(tls) {
-    const rest = tls === undefined ? [] : ['--cert', tls.cert, '--key', tls.key];
-    const server = await startLazuli({ rest, scheme: tls === undefined ? 'http' : 'https' });
-    return { ...server, path: (name) => `${ACCOUNT}/bench/${name}`, sign: true };
+/** Written beside and renamed, so that a run that is stopped leaves the last one whole. */
+function write(name, text) {
+    writeFileSync(join(OUT, `${name}.new`), text);
+    renameSync(join(OUT, `${name}.new`), join(OUT, name));
 }
 
-async function azurite() {
-    const [blob, queue, tables] = await freePorts(3);
-    const program = join(ROOT, 'bench/peers/node_modules/azurite/dist/src/azurite.js');
-    const ports = ['--blobPort', blob, '--queuePort', queue, '--tablePort', tables].map(String);
-    const server = await startProgram(['node', program, '--silent', '--skipApiVersionCheck', '--disableTelemetry', '--disableProductStyleUrl', '--location', join(folder, 'azurite'), ...ports], tables, { env: { NODE_NO_WARNINGS: '1' } });
-    const base = { blob: `http://127.0.0.1:${blob}`, queue: `http://127.0.0.1:${queue}`, table: `http://127.0.0.1:${tables}` };
-    return { ...server, base, path: (name) => `${ACCOUNT}/bench/${name}`, sign: true };
-}
-
-async function nginx(tls) {
-    const [port] = await freePorts(1);
-    const home = join(folder, `nginx${port}`);
-    mkdirSync(join(home, 'www/bench'), { recursive: true });
-    const ssl = tls === undefined ? '' : `ssl_certificate ${tls.cert}; ssl_certificate_key ${tls.key}; ssl_protocols TLSv1.3;`;
-    writeFileSync(join(home, 'conf'), `user root; daemon off; worker_processes ${cpus().length}; pid ${home}/pid; error_log ${home}/log;
-events { worker_connections 2048; }
-http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000; client_max_body_size 0; client_body_buffer_size 128k;
-client_body_temp_path ${home}/b; proxy_temp_path ${home}/p; fastcgi_temp_path ${home}/f; uwsgi_temp_path ${home}/u; scgi_temp_path ${home}/s; ${ssl}
-server { listen 127.0.0.1:${port} ${tls === undefined ? '' : 'ssl'} reuseport; root ${home}/www; location / { dav_methods PUT DELETE; create_full_put_path on; } } }
-`);
-    const server = await startProgram(['nginx', '-e', `${home}/log`, '-c', `${home}/conf`, '-p', home], port);
-    return { ...server, base: { blob: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}` }, path: (name) => `/bench/${name}`, sign: false, www: join(home, 'www') };
-}
-
-// ---- the rows -------------------------------------------------------------------------------------------------------
-
-const BLOB = ['x-ms-blob-type: BlockBlob'];
-const put = (name, bytes) => (peer) => ({ op: `PUT ${peer.path(name)}`, headers: peer.sign ? BLOB : [], bytes });
-const get = (name) => (peer) => ({ op: `GET ${peer.path(name)}` });
-const JSON_HEADERS = ['Content-Type: application/json', 'Accept: application/json;odata=nometadata', 'Prefer: return-no-content'];
-
-function batch(base) {
-    const entity = (i) => `--changeset_c\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\nPOST ${base}${ACCOUNT}/bench HTTP/1.1\r\nContent-Type: application/json\r\nPrefer: return-no-content\r\n\r\n` +
-        `{"PartitionKey":"b","RowKey":"{seq}x${i}","Name":"value","Count":7,"Flag":true,"Price":1.5}\r\n`;
-    return `--batch_b\r\nContent-Type: multipart/mixed; boundary=changeset_c\r\n\r\n${Array.from({ length: 100 }, (_, i) => entity(i)).join('')}--changeset_c--\r\n--batch_b--\r\n`;
-}
-
-let base = 0; // of numbers that are used once, so that no round meets an earlier one's
-const ALL = ['lazuli', 'azurite', 'nginx'];
-const STORES = ['lazuli', 'azurite'];
-
-/** name, peers, connections, what to ask; `beside`: eight connections that do something large meanwhile. */
-const rows = [
-    ...[1, 16, 64, 256].map((n) => ({ name: `Put Blob 4 KiB, ${n} connections`, peers: ALL, connections: n, op: put('s{key}', 4096) })),
-    ...[1, 16, 64, 256].map((n) => ({ name: `Get Blob 4 KiB, ${n} connections`, peers: ALL, connections: n, op: get('s{key}') })),
-    { name: 'Put Blob 1 MiB, 16 connections', peers: ALL, connections: 16, keys: 64, op: put('m{key}', 1 << 20) },
-    { name: 'Get Blob 1 MiB, 16 connections', peers: ALL, connections: 16, keys: 64, op: get('m{key}') },
-    { name: 'Put Blob 8 MiB, 8 connections', peers: ALL, connections: 8, keys: 16, op: put('e{key}', 8 << 20) },
-    { name: 'Get Blob 8 MiB, 8 connections', peers: ALL, connections: 8, keys: 16, op: get('e{key}') },
-    { name: '1 GiB in blocks of 8 MiB, 8 connections', peers: ['lazuli', 'nginx'], connections: 8, blocks: 128 },
-    { name: 'Get Blob 4 KiB, 4 connections', peers: ALL, connections: 4, op: get('s{key}') },
-    { name: 'Get Blob 4 KiB, 4 connections, beside 8 uploads of 8 MiB', peers: ALL, connections: 4, op: get('s{key}'), beside: put('e{key}', 8 << 20) },
-    { name: 'Get Blob 4 KiB, 4 connections, beside 8 downloads of 8 MiB', peers: ALL, connections: 4, op: get('s{key}'), beside: get('e{key}') },
-    { name: 'List Blobs of 5,000, 4 connections', peers: STORES, connections: 4, seconds: 5, op: () => ({ op: `GET ${ACCOUNT}/list?restype=container&comp=list` }) },
-    { name: 'Delete Blob after Put, 16 connections', peers: STORES, connections: 16, unique: true, op: (peer) => [put('d{seq}', 100)(peer), { op: `DELETE ${peer.path('d{seq}')}` }], pairs: true },
-    { name: 'Put Message, 16 connections', peers: STORES, connections: 16, service: 'queue', op: () => ({ op: `POST ${ACCOUNT}/bench/messages`, body: '<QueueMessage><MessageText>text</MessageText></QueueMessage>' }) },
-    { name: 'Get Messages, 16 connections', peers: STORES, connections: 16, service: 'queue', op: () => ({ op: `GET ${ACCOUNT}/bench/messages?visibilitytimeout=1` }) },
-    { name: 'Insert Entity, 16 connections', peers: STORES, connections: 16, service: 'table', unique: true, op: () => ({ op: `POST ${ACCOUNT}/bench`, headers: JSON_HEADERS, body: '{"PartitionKey":"p","RowKey":"{seq}","Name":"value","Count":7,"Flag":true,"Price":1.5}' }) },
-    { name: 'Get Entity, 16 connections', peers: STORES, connections: 16, service: 'table', op: () => ({ op: `GET ${ACCOUNT}/bench(PartitionKey='k',RowKey='k{key}')`, headers: JSON_HEADERS.slice(1, 2) }) },
-    ...[16, 64].map((n) => ({ name: `change set of 100 inserts, ${n} connections`, peers: STORES, connections: n, service: 'table', unique: true, each: 100, op: (peer) => ({ op: `POST ${ACCOUNT}/$batch`, headers: ['Content-Type: multipart/mixed; boundary=batch_b'], body: batch(peer.base.table) }) })),
-    { name: 'query of 100 entities by key, 16 connections', peers: STORES, connections: 16, service: 'table', op: () => ({ op: `GET ${ACCOUNT}/bench()?$filter=PartitionKey%20eq%20'k'%20and%20RowKey%20lt%20'k00000100'`, headers: JSON_HEADERS.slice(1, 2) }) },
-    { name: 'scan of 1,000 entities, 4 connections', peers: STORES, connections: 4, service: 'table', op: () => ({ op: `GET ${ACCOUNT}/bench()?$filter=PartitionKey%20eq%20'k'%20and%20Count%20eq%208`, headers: JSON_HEADERS.slice(1, 2) }) },
-    { name: 'Put Range 4 KiB of a file, 16 connections', peers: ['lazuli'], connections: 16, service: 'file', op: () => ({ op: `PUT ${ACCOUNT}/bench/f?comp=range`, headers: ['x-ms-write: update', 'x-ms-range: {range:4096}'], bytes: 4096 }) },
-    { name: 'Get File 4 KiB of a file, 16 connections', peers: ['lazuli'], connections: 16, service: 'file', op: () => ({ op: `GET ${ACCOUNT}/bench/f`, headers: ['x-ms-range: {range:4096}'] }) },
-    { name: 'Put Blob 4 KiB, 64 connections, TLS', peers: ['lazuli', 'nginx'], tls: true, connections: 64, op: put('s{key}', 4096) },
-    { name: 'Get Blob 4 KiB, 64 connections, TLS', peers: ['lazuli', 'nginx'], tls: true, connections: 64, op: get('s{key}') },
-    { name: 'Get Blob 1 MiB, 16 connections, TLS', peers: ['lazuli', 'nginx'], tls: true, connections: 16, keys: 64, op: get('m{key}') },
-    { name: 'Put Blob 8 MiB, 8 connections, TLS', peers: ['lazuli', 'nginx'], tls: true, connections: 8, keys: 16, op: put('e{key}', 8 << 20) },
-    // last, as the stores are still busy with so many for a while
-    { name: `Get Blob 1 KiB among ${OBJECTS}, 64 connections`, peers: ['lazuli', 'nginx'], connections: 64, keys: OBJECTS, many: true, op: get('many/o{key}') },
-].filter(({ name }) => process.argv.length < 3 || process.argv.slice(2).some((word) => name.includes(word)));
-
-// ---- what they begin with -------------------------------------------------------------------------------------------
-
-const options = (peer, more) => ({ ...(peer.sign ? {} : { unsigned: true }), ...(peer.base.blob.startsWith('https') ? { ciphers: CIPHERS } : {}), ...more });
-
-function fill(peer, count, op, service = 'blob', connections = 16) {
-    return load(peer.base[service], options(peer, { requests: count, keys: count, 'in-order': true, connections, seconds: 900, 'warm-up': 0, ...(service === 'table' ? { table: true } : {}) }), [op(peer)]);
-}
-
-/** The same files for nginx, which would take minutes to put them. */
-function fillFolder(folder) {
-    const bytes = Buffer.alloc(1024, 'x');
-    mkdirSync(folder, { recursive: true });
-    for (let i = 0; i < OBJECTS; i++)
-        writeFileSync(join(folder, `o${String(i).padStart(8, '0')}`), bytes);
-}
-
-async function prepare(peer) {
-    const plain = peer.base.blob.startsWith('http:');
-    if (peer.sign && plain)
-        for (const container of ['bench', 'list'])
-            await ask(peer.base.blob, 'PUT', `/${container}?restype=container`);
-    else if (peer.sign)
-        await load(peer.base.blob, options(peer, { requests: 1, connections: 1, seconds: 30, 'warm-up': 0 }), [{ op: `PUT ${ACCOUNT}/bench?restype=container` }]);
-    await fill(peer, 1000, put('s{key}', 4096));
-    await fill(peer, 64, put('m{key}', 1 << 20));
-    await fill(peer, 16, put('e{key}', 8 << 20), 'blob', 4);
-    if (!peer.sign || !plain)
-        return;
-    await fill(peer, 5000, () => ({ op: `PUT ${ACCOUNT}/list/k{key}`, headers: BLOB, bytes: 100 }));
-    await ask(peer.base.queue, 'PUT', '/bench');
-    const json = { 'content-type': 'application/json', accept: 'application/json;odata=nometadata' };
-    await ask(peer.base.table, 'POST', '/Tables', { table: true, headers: json, body: '{"TableName":"bench"}' });
-    await fill(peer, 1000, () => ({ op: `PUT ${ACCOUNT}/bench(PartitionKey='k',RowKey='k{key}')`, headers: JSON_HEADERS.slice(0, 2), body: '{"Name":"value","Count":7,"Flag":true,"Price":1.5}' }), 'table');
-    if (peer.base.file === undefined)
-        return;
-    await ask(peer.base.file, 'PUT', '/bench?restype=share');
-    await ask(peer.base.file, 'PUT', '/bench/f', { headers: { 'x-ms-type': 'file', 'x-ms-content-length': String(1 << 30) } });
+function keep(report, result) {
+    const at = report.results.findIndex(({ name }) => name === result.name);
+    report.results.splice(at < 0 ? report.results.length : at, at < 0 ? 0 : 1, result);
+    write('peers.json', JSON.stringify(report, null, 1));
+    write('peers.md', table(report));
+    write('peers.svg', plot(report));
+    write('report.html', page(report));
 }
 
 // ---- measuring ------------------------------------------------------------------------------------------------------
 
+const peers = {};
+const key = (row, kind) => (row.tls ? `${kind} tls` : kind);
+
+async function start(kind, tls) {
+    const peer = await startPeer(kind, folder, tls);
+    if (peer.pid !== undefined) {
+        await sleep(300);
+        peer.start = { readyMs: peer.readyMs, idleMiB: residentMiB(peer.pid) };
+    }
+    await prepare(peer);
+    return peer;
+}
+
+async function startAll(rows) {
+    const tls = certificate(folder);
+    for (const row of rows)
+        for (const kind of row.peers) {
+            const name = key(row, kind);
+            peers[name] ??= await start(kind, row.tls ? tls : undefined);
+            peers[name].certificate = row.tls ? tls : undefined;
+        }
+}
+
+function alive(peer) {
+    try {
+        return peer.pid === undefined || process.kill(peer.pid, 0);
+    } catch {
+        return false;
+    }
+}
+
+/** What went wrong goes into the row; a server that is gone is started again. */
+async function failed(row, kind, error, failures) {
+    const name = key(row, kind);
+    failures[kind] = error.message.slice(0, 200);
+    console.error(`${row.name}: ${kind}: ${error.message.slice(0, 1000)}`);
+    if (!alive(peers[name]))
+        peers[name] = Object.assign(await start(kind, peers[name].certificate), { certificate: peers[name].certificate });
+}
+
+async function attempt(row, kind, failures, what) {
+    try {
+        return await what(peers[key(row, kind)]);
+    } catch (error) {
+        await failed(row, kind, error, failures).catch((again) => console.error(`${kind}: does not start again: ${again.message}`));
+        return undefined;
+    }
+}
+
 const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
 
-/** One large blob in blocks, each its own request, and the list of them; nginx gets as many files. */
-async function onceInBlocks(row, peer) {
-    const before = cpuSeconds(peer.pid);
-    const begun = process.hrtime.bigint();
-    const op = peer.sign ? { op: `PUT ${peer.path('giant')}?comp=block&blockid={key64}`, bytes: 8 << 20 } : put('giant{key}', 8 << 20)(peer);
-    const result = await load(peer.base.blob, options(peer, { requests: row.blocks, keys: row.blocks, 'in-order': true, connections: row.connections, seconds: 120, 'warm-up': 0 }), [op]);
-    if (peer.sign) {
-        const ids = Array.from({ length: row.blocks }, (_, i) => `<Latest>${Buffer.from(String(i).padStart(8, '0')).toString('base64')}</Latest>`);
-        await ask(peer.base.blob, 'PUT', '/bench/giant?comp=blocklist', { body: `<BlockList>${ids.join('')}</BlockList>` });
-    }
-    const seconds = Number(process.hrtime.bigint() - begun) / 1e9;
-    return { rate: 1 / seconds, p50Ms: result.p50Ms, p99Ms: result.p99Ms, p999Ms: result.p999Ms, errors: result.errors, cpuUs: (cpuSeconds(peer.pid) - before) * 1e6, large: null };
+function summary(found) {
+    const of = (name) => (found[0][name] === null ? null : median(found.map((one) => one[name])));
+    return Object.fromEntries(['rate', 'p50Ms', 'p99Ms', 'p999Ms', 'cpuUs', 'large', 'errors'].map((name) => [name, of(name)]));
 }
 
-async function once(row, peer) {
-    if (row.blocks !== undefined)
-        return onceInBlocks(row, peer);
-    const service = row.service ?? 'blob';
-    base += 1000000;
-    const ops = [row.op(peer)].flat();
-    const plan = options(peer, { connections: row.connections, keys: row.keys ?? 1000, seconds: Math.max(SECONDS, row.seconds ?? 0), 'warm-up': 0, base, ...(service === 'table' ? { table: true } : {}) });
-    const large = row.beside && load(peer.base.blob, options(peer, { connections: 8, keys: 16, seconds: SECONDS + 1, 'warm-up': 0 }), [row.beside(peer)]);
-    if (large)
-        await new Promise((done) => setTimeout(done, 500));
-    const before = cpuSeconds(peer.pid);
-    const result = await load(peer.base[service], plan, ops);
-    const used = cpuSeconds(peer.pid) - before;
-    const each = row.each ?? 1;
-    return { rate: result.rate * each, p50Ms: result.p50Ms, p99Ms: result.p99Ms, p999Ms: result.p999Ms, errors: row.pairs ? 0 : result.errors,
-        cpuUs: large || result.requests === 0 ? null : (used * 1e6) / (result.requests * each), large: large ? (await large).rate : null };
-}
-
-async function measure(row, peers) {
-    for (const name of row.many ? row.peers : [])
-        await (peers[name].www === undefined ? fill(peers[name], OBJECTS, put('many/o{key}', 1024), 'blob', 32) : fillFolder(join(peers[name].www, 'bench/many')));
-    const found = Object.fromEntries(row.peers.map((name) => [name, []]));
-    for (let round = 0; round < ROUNDS; round++)
-        for (const name of row.peers) {
-            try {
-                found[name].push(await once(row, peers[row.tls ? `${name} tls` : name]));
-            } catch (error) {
-                console.error(`${row.name}: ${name}: ${error.message}`); // its cell stays empty
-            }
+async function measure(row) {
+    const failures = {};
+    const found = Object.fromEntries(row.peers.map((kind) => [kind, []]));
+    for (const kind of row.peers)
+        await attempt(row, kind, failures, (peer) => prepareRow(row, peer));
+    for (let round = 0; round < Math.min(row.rounds ?? ROUNDS, ROUNDS); round++)
+        for (const kind of row.peers.filter((one) => failures[one] === undefined)) {
+            execFileSync('sync', ['-f', folder]);
+            const result = await attempt(row, kind, failures, (peer) => once(row, peer));
+            if (result !== undefined)
+                found[kind].push(result);
         }
-    const summary = {};
-    for (const name of row.peers.filter((one) => found[one].length > 0)) {
-        const of = (key) => (found[name][0][key] === null ? null : median(found[name].map((one) => one[key])));
-        summary[name] = Object.fromEntries(['rate', 'p50Ms', 'p99Ms', 'p999Ms', 'cpuUs', 'large', 'errors'].map((key) => [key, of(key)]));
+    const measured = Object.entries(found).filter(([, results]) => results.length > 0);
+    return { name: row.name, part: row.part, plot: row.plot, readme: row.readme, unit: row.unit ?? '/s',
+        loadAverage: Number(readFileSync('/proc/loadavg', 'utf8').split(' ')[0]), peers: Object.fromEntries(measured.map(([kind, results]) => [kind, summary(results)])), failures, rounds: found };
+}
+
+async function measureStates(report, rows) {
+    const states = {};
+    for (const kind of ['lazuli', 'azurite', 'nginx', 'samba'].filter((one) => peers[one] !== undefined)) {
+        try {
+            states[kind] = await state(peers[kind]);
+        } catch (error) {
+            console.error(`start and memory: ${kind}: ${error.message}`);
+        }
     }
-    return { name: row.name, peers: summary, rounds: found };
+    for (const { name, part, unit, value } of rows)
+        keep(report, { name, part, unit, values: Object.fromEntries(Object.entries(states).map(([kind, one]) => [kind, value(one)])) });
+}
+
+function tell(result, begun) {
+    const cells = Object.entries(result.peers).map(([kind, r]) => `${kind}: ${r.rate.toFixed(0)}${result.unit}, p50 ${r.p50Ms.toFixed(2)}, p99 ${r.p99Ms.toFixed(2)}, ${r.cpuUs?.toFixed(1)} µs${r.large === null ? '' : `, large ${r.large.toFixed(0)}/s`}${r.errors > 0 ? `, ${r.errors} ERRORS` : ''}`);
+    console.error(`${Math.round((Date.now() - begun) / 1000)} s ${result.name}: ${cells.join('; ')}`);
 }
 
 async function main() {
+    const begun = Date.now();
     mkdirSync(OUT, { recursive: true });
-    const tls = certificate();
-    const peers = { lazuli: await lazuli(), azurite: await azurite(), nginx: await nginx() };
-    const started = Object.fromEntries(Object.entries(peers).map(([name, peer]) => [name, { readyMs: peer.readyMs, idleMiB: residentMiB(peer.pid) }]));
-    if (rows.some((row) => row.tls))
-        Object.assign(peers, { 'lazuli tls': await lazuli(tls), 'nginx tls': await nginx(tls) });
-    for (const peer of Object.values(peers))
-        await prepare(peer);
-    const results = [];
-    for (const row of rows) {
-        await new Promise((done) => setTimeout(done, REST * 1000));
-        results.push(await measure(row, peers));
-        const last = results.at(-1);
-        console.error(last.name, Object.entries(last.peers).map(([name, r]) => `${name}: ${r.rate.toFixed(0)}/s, p99 ${r.p99Ms.toFixed(2)}, ${r.cpuUs?.toFixed(0)} µs, ${r.errors} errors`).join('; '));
+    const rows = allRows(OBJECTS).filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
+    const asked = rows.filter((row) => row.kind !== 'state');
+    await startAll(asked.length > 0 ? asked : [{ peers: ['lazuli', 'azurite', 'nginx', 'samba'] }]);
+    const report = beginReport();
+    for (const row of asked) {
+        await sleep(REST * 1000);
+        const result = await measure(row);
+        keep(report, result);
+        tell(result, begun);
     }
-    for (const name of ['lazuli', 'azurite', 'nginx'])
-        started[name].fullMiB = residentMiB(peers[name].pid);
-    const [program, ...args] = [...FIRST, DISK, folder, String(SECONDS)];
-    const report = {
-        date: new Date().toISOString().slice(0, 16), machine: `${cpus().length} × ${cpus()[0].model}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB, Linux ${release()}`,
-        loadAverage: readFileSync('/proc/loadavg', 'utf8').split(' ').slice(0, 3).join(' '), run: FIRST.join(' '), quick: QUICK, rounds: ROUNDS, seconds: SECONDS,
-        versions: { lazuli: version([LAZULI, '--version']), azurite: JSON.parse(readFileSync(join(ROOT, 'bench/peers/node_modules/azurite/package.json'))).version, nginx: version(['nginx', '-v']), node: process.version },
-        disk: JSON.parse(execFileSync(program, args)), started, results,
-    };
-    if (existsSync(join(OUT, 'samba.md')))
-        report.samba = readFileSync(join(OUT, 'samba.md'), 'utf8');
-    if (process.argv.length > 2 && existsSync(join(OUT, 'peers.json'))) {
-        const earlier = JSON.parse(readFileSync(join(OUT, 'peers.json'), 'utf8'));
-        const again = new Map(results.map((row) => [row.name, row]));
-        report.results = [...earlier.results.map((row) => again.get(row.name) ?? row), ...results.filter((row) => !earlier.results.some(({ name }) => name === row.name))];
-        report.started = earlier.started;
-    }
-    writeFileSync(join(OUT, 'peers.json'), JSON.stringify(report, null, 1));
-    writeFileSync(join(OUT, 'peers.md'), table(report));
-    writeFileSync(join(OUT, 'peers.svg'), plot(report));
-    writeFileSync(join(OUT, 'report.html'), page(report));
+    await measureStates(report, rows.filter((row) => row.kind === 'state'));
     for (const peer of Object.values(peers))
-        await peer.stop();
+        await peer.stop?.();
     console.log(table(report));
 }
 

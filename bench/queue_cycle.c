@@ -5,22 +5,28 @@
  * each of those. Deleting needs what a get answered, which the templates of bench_load cannot carry
  * over.
  *
- *     bench_queue_cycle PORT SERVER-PID MESSAGES-PER-CONNECTION */
+ *     bench_queue_cycle PORT SERVER-PID MESSAGES-PER-CONNECTION [CONNECTIONS]
+ *
+ * With CONNECTIONS only the cycle of put, get and delete, as one line of JSON with the times of a
+ * request. */
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/base64.h"
 #include "core/clock.h"
 #include "core/hmac.h"
 #include "core/uri.h"
+#include "load/histogram.h"
 #include "service/account/account.h"
 
 enum {
-    CONNECTIONS = 64,
+    CONNECTIONS = 64, /* unless told otherwise */
+    CONNECTIONS_MAX = 1024,
     ANSWER_BYTES_MAX = 64 << 10,
     TEXT_BYTES = 1024,
     ID_BYTES = 36,
@@ -45,12 +51,15 @@ struct client {
     uint64_t got_count; /* messages that the last get brought */
     enum phase doing;
     struct message *at;
+    int64_t sent_ns;
 };
 
 struct bench {
     uint16_t port;
     int pid;
     uint64_t each;
+    int connections;
+    struct histogram *times; /* of requests; NULL: not asked for */
     enum phase phase;
     struct str sas;
     char text[TEXT_BYTES + 1];
@@ -80,15 +89,25 @@ static bool answer_whole(struct client *c)
     size_t at = str_find_str(str_head(all, head), STR("Content-Length: "));
     if (head == all.n)
         return false;
+    if (at == head && str_find_str(str_head(all, head), STR("chunked")) < head)
+        return str_ends(all, STR("\r\n0\r\n\r\n"));
     struct str rest = str_from(str_head(all, head), at + 16);
     uint64_t length = 0;
     (void)str_to_u64(str_cut(&rest, '\r'), &length);
     return all.n >= head + 4 + length;
 }
 
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
 static void send_request(struct client *c, const char *request, int n)
 {
     c->answer_n = 0;
+    c->sent_ns = c->bench->times != NULL ? now_ns() : 0;
     if (n <= 0 || write(c->fd, request, (size_t)n) != n)
         stop("short write");
 }
@@ -170,7 +189,7 @@ static void take_answer(struct client *c, struct str answer)
         take_got(answer, &c->at[c->got_count]);
         at = str_find_str(answer, open);
     }
-    if (c->got_count == 0 && c->bench->phase != CYCLE_32)
+    if (c->got_count == 0 && c->bench->phase == GET)
         stop("a get found nothing");
 }
 
@@ -197,6 +216,8 @@ static bool next_of_32(struct client *c)
 static bool next_of_phase(struct client *c)
 {
     bool cycle = c->bench->phase == CYCLE;
+    if (cycle && c->doing == GET && c->got_count == 0)
+        return true; /* another client's get has the message still: once more */
     c->doing = !cycle ? c->bench->phase : c->done % 3 == 0 ? PUT : c->done % 3 == 1 ? GET : DELETE;
     c->at = &c->messages[cycle ? 0 : c->done];
     c->done++;
@@ -219,11 +240,11 @@ static bool client_next(struct client *c)
 
 /* One thread for all connections: an answer then wakes no thread of its own, which the server would
  * pay for. */
-static void run_clients(struct client *clients)
+static void run_clients(struct client *clients, int connections)
 {
     int poll = epoll_create1(EPOLL_CLOEXEC);
     int running = 0;
-    for (int i = 0; i < CONNECTIONS; i++) {
+    for (int i = 0; i < connections; i++) {
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = &clients[i]};
         if (poll < 0 || epoll_ctl(poll, EPOLL_CTL_ADD, clients[i].fd, &event) != 0)
             stop("epoll");
@@ -240,6 +261,8 @@ static void run_clients(struct client *clients)
             struct str answer = receive(c);
             if (!str_given(answer))
                 continue;
+            if (c->bench->times != NULL)
+                histogram_add(c->bench->times, (uint64_t)(now_ns() - c->sent_ns));
             if (c->doing == GET)
                 take_answer(c, answer);
             running -= !client_next(c);
@@ -273,13 +296,32 @@ static void run_phase(struct bench *b, struct client *clients, enum phase phase,
     double before = server_us(b->pid);
     int64_t from = clock_mono_us();
     b->phase = phase;
-    run_clients(clients);
+    run_clients(clients, b->connections);
     double n = 0;
-    for (int i = 0; i < CONNECTIONS; i++)
+    for (int i = 0; i < b->connections; i++)
         n += phase == CYCLE_32 ? (double)clients[i].done : (double)b->each;
-    printf("| %s | %d | %.0f | %.0f | %.1f |\n", title, CONNECTIONS, n,
+    printf("| %s | %d | %.0f | %.0f | %.1f |\n", title, b->connections, n,
            n * 1e6 / (double)(clock_mono_us() - from), (server_us(b->pid) - before) / n);
     (void)fflush(stdout);
+}
+
+/* Put, get and delete of one message after the other: cycles a second, and the times of requests.
+ */
+static void run_cycle(struct bench *b, struct client *clients)
+{
+    static struct histogram times;
+    double before = server_us(b->pid);
+    int64_t from = now_ns();
+    b->phase = CYCLE;
+    b->times = &times;
+    run_clients(clients, b->connections);
+    double seconds = (double)(now_ns() - from) / 1e9;
+    double cycles = (double)b->each * b->connections;
+    printf("{\"requests\":%.0f,\"errors\":0,\"rate\":%.1f,\"p50Ms\":%.4f,\"p99Ms\":%.4f,"
+           "\"p999Ms\":%.4f,\"cpuSeconds\":%.2f}\n",
+           cycles, cycles / seconds, (double)histogram_at(&times, 50) / 1e6,
+           (double)histogram_at(&times, 99) / 1e6, (double)histogram_at(&times, 99.9) / 1e6,
+           (server_us(b->pid) - before) / 1e6);
 }
 
 /* An account SAS, so that the client does not sign each request. */
@@ -301,32 +343,51 @@ static struct str make_sas(struct arena *a)
     return buf_str(&out);
 }
 
-int main(int argc, char **argv)
+static bool read_arguments(int argc, char **argv, struct bench *b)
 {
-    static struct client clients[CONNECTIONS];
-    static struct bench b;
-    struct arena arena;
     uint64_t port = 0;
     uint64_t pid = 0;
-    if (argc != 4 || !str_to_u64(str_of(argv[1]), &port) || !str_to_u64(str_of(argv[2]), &pid) ||
-        !str_to_u64(str_of(argv[3]), &b.each))
-        stop("PORT SERVER-PID MESSAGES-PER-CONNECTION");
+    uint64_t connections = CONNECTIONS;
+    if (argc < 4 || !str_to_u64(str_of(argv[1]), &port) || !str_to_u64(str_of(argv[2]), &pid) ||
+        !str_to_u64(str_of(argv[3]), &b->each) ||
+        (argc > 4 && !str_to_u64(str_of(argv[4]), &connections)))
+        return false;
+    b->port = (uint16_t)port;
+    b->pid = (int)pid;
+    b->connections = (int)connections;
+    memset(b->text, 'x', TEXT_BYTES);
+    return connections > 0 && connections <= CONNECTIONS_MAX;
+}
+
+static void create_queue(struct arena *a, struct client *c)
+{
+    struct str create = arena_printf(
+        a, "PUT /devstoreaccount1/cycle?%.*s HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n",
+        STR_ARG(c->bench->sas));
+    send_request(c, create.p, (int)create.n);
+    while (!str_given(receive(c))) {
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static struct client clients[CONNECTIONS_MAX];
+    static struct bench b;
+    struct arena arena;
+    if (!read_arguments(argc, argv, &b))
+        stop("PORT SERVER-PID MESSAGES-PER-CONNECTION [CONNECTIONS]");
     arena_init(&arena, SIZE_MAX);
-    b.port = (uint16_t)port;
-    b.pid = (int)pid;
     b.sas = make_sas(&arena);
-    memset(b.text, 'x', TEXT_BYTES);
-    for (int i = 0; i < CONNECTIONS; i++) {
+    for (int i = 0; i < b.connections; i++) {
         clients[i].bench = &b;
         clients[i].messages =
             ARENA_ARRAY(&arena, struct message, b.each > GET_MAX ? b.each : GET_MAX);
         connect_client(&clients[i]);
     }
-    struct str create = arena_printf(
-        &arena, "PUT /devstoreaccount1/cycle?%.*s HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n",
-        STR_ARG(b.sas));
-    send_request(&clients[0], create.p, (int)create.n);
-    while (!str_given(receive(&clients[0]))) {
+    create_queue(&arena, &clients[0]);
+    if (argc > 4) {
+        run_cycle(&b, clients);
+        return 0;
     }
     puts("| what | connections | messages | messages/s | server CPU µs |\n|---|---|---|---|---|");
     run_phase(&b, clients, PUT, "Put Message 1 KiB");

@@ -7,7 +7,7 @@ test='clang libclang-rt-14-dev clang-format clang-tidy cppcheck nodejs npm curl 
 dist='libsnappy-dev libbz2-dev liblz4-dev libzstd-dev zlib1g-dev libgflags-dev python3 busybox-static xz-utils nodejs npm'
 # For test/cluster: PostgreSQL and Ceph, started by the tests in private folders.
 cluster='postgresql-15 postgresql-client-15 libpq5 ceph-mon ceph-mgr ceph-osd ceph-common librados2 python3-rados util-linux faketime'
-# Who is measured beside it: bench/peers.mjs, bench/smb.
+# Who is measured beside it: bench/peers.mjs.
 bench='nginx samba libsmbclient-dev openssl nodejs npm'
 # For packages of arm64, and to run them and the image: the cross compiler, its libraries, an emulator, a container engine.
 cross='crossbuild-essential-arm64 mmdebstrap qemu-user-static podman runc'

@@ -1,83 +1,130 @@
 // SPDX-License-Identifier: Apache-2.0
-// What bench/peers.mjs has measured, as a table, a plot and a page.
+// What bench/peers.mjs has measured, as tables, plots and a page.
 
-const NAMES = { lazuli: 'Lazuli', azurite: 'Azurite', nginx: 'nginx' };
-const COLOURS = { lazuli: '#1f5fbf', azurite: '#b5651d', nginx: '#3a8f4d' };
+const NAMES = { lazuli: 'Lazuli', azurite: 'Azurite', nginx: 'nginx', samba: 'Samba', disk: 'bare disk' };
+const COLOURS = { lazuli: '#1f5fbf', azurite: '#b5651d', nginx: '#3a8f4d', samba: '#8a4fa3', disk: '#777777' };
+const OTHERS = ['azurite', 'nginx', 'samba'];
 const escape = (text) => String(text).replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c]);
 const number = (value) => (value >= 100 ? Math.round(value).toLocaleString('en-US') : value >= 10 ? value.toFixed(1) : value.toFixed(2));
 
-function cell(result) {
+// ---- tables ---------------------------------------------------------------------------------------------------------
+
+function cell({ peers, failures = {}, values, unit }, kind) {
+    if (values !== undefined)
+        return values[kind] === undefined ? '' : `${number(values[kind])} ${unit}`;
+    const result = peers[kind];
     if (result === undefined)
-        return '';
-    const cpu = result.cpuUs === null ? '' : `, ${number(result.cpuUs)} µs`;
+        return failures[kind] === undefined ? '' : 'failed';
+    const cpu = result.cpuUs === null ? '' : `; ${number(result.cpuUs)} µs`;
     const large = result.large === null ? '' : `; large ${number(result.large)}/s`;
-    return `${number(result.rate)}/s; ${[result.p50Ms, result.p99Ms, result.p999Ms].map(number).join(', ')} ms${cpu}${large}`;
+    const errors = result.errors > 0 ? `; ${result.errors} errors` : '';
+    const space = unit === '/s' ? '' : ' ';
+    return `${number(result.rate)}${space}${unit}; ${[result.p50Ms, result.p99Ms, result.p999Ms].map(number).join(', ')}${cpu}${large}${errors}`;
 }
 
-/** How many times the peer's CPU time per operation ours is contained in; the rate, where no CPU time is counted. */
-function ratio(result, peer) {
-    if (result === undefined || peer === undefined)
+/** How many times Lazuli's CPU time an operation the peer takes; where none is counted, how many times its rate Lazuli has. */
+function ratio({ peers, values }, kind) {
+    const [mine, its] = values === undefined ? [peers.lazuli, peers[kind]] : [values.lazuli, values[kind]];
+    if (mine === undefined || its === undefined)
+        return undefined;
+    if (values !== undefined)
+        return its / mine;
+    return mine.cpuUs === null || its.cpuUs === null ? mine.rate / its.rate : its.cpuUs / mine.cpuUs;
+}
+
+const ratios = (row) => OTHERS.filter((kind) => ratio(row, kind) !== undefined).map((kind) => `${NAMES[kind]} ${number(ratio(row, kind))}`).join(', ');
+
+/** One table of the rows of a part; columns only of those who are in it. */
+function partTable(rows, first) {
+    const has = (kind) => rows.some((row) => cell(row, kind) !== '');
+    const kinds = Object.keys(NAMES).filter(has);
+    const lines = [`| ${first} | ${kinds.map((kind) => NAMES[kind]).join(' | ')} | times Lazuli's CPU |`, `|---|${kinds.map(() => '---|').join('')}---|`];
+    for (const row of rows)
+        lines.push(`| ${row.name} | ${kinds.map((kind) => cell(row, kind)).join(' | ')} | ${ratios(row)} |`);
+    return `${lines.join('\n')}\n`;
+}
+
+const parts = (results) => [...new Set(results.map(({ part }) => part))].map((part) => [part, results.filter((row) => row.part === part)]);
+
+export const table = (report) => parts(report.results).map(([part, rows]) => partTable(rows, part)).join('\n');
+
+export const shortTable = (report) => partTable(report.results.filter(({ readme, part }) => readme || part === 'Start and memory'), 'what');
+
+export const conditions = (report) => `${report.date} UTC; ${report.machine}; load average at most ${Math.max(0, ...report.results.map(({ loadAverage }) => loadAverage ?? 0))}; ` +
+    `${report.run === '' ? 'ordinary priority' : `servers and generators under ${report.run}`}; medians of ${report.rounds} rounds of ${report.seconds} s, by turns; ` +
+    `${report.versions.lazuli}, Azurite ${report.versions.azurite} on Node.js ${report.versions.node}, ${report.versions.nginx}, Samba ${report.versions.samba.replace('Version ', '')}`;
+
+export const LEGEND = 'Each cell: rate; p50, p99 and p999 in ms; CPU time of the server an operation (of a change set: an entity; of MiB/s: a MiB). ' +
+    "The last column: the peer's CPU time an operation over Lazuli's; in rows without CPU time Lazuli's rate over the peer's; of start and memory the peer's over Lazuli's.";
+
+// ---- plots ----------------------------------------------------------------------------------------------------------
+
+const [LEFT, WIDTH, BAR, GAP] = [340, 450, 9, 12];
+
+function scale(values) {
+    const low = Math.floor(Math.log10(Math.min(...values)));
+    const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...values))));
+    const x = (value) => LEFT + ((Math.log10(value) - low) / (high - low)) * WIDTH;
+    return { x, marks: Array.from({ length: high - low + 1 }, (_, i) => 10 ** (low + i)) };
+}
+
+/** What bars and ranges share: a line for each peer of each row, on a logarithmic scale. `valuesOf` gives what of a result
+ * is drawn, `draw` the shapes. */
+function drawing(results, title, valuesOf, draw) {
+    const good = (result) => valuesOf(result).every((value) => value > 0 && value < Infinity);
+    const rows = results.filter(({ peers }) => peers !== undefined && Object.keys(peers).length > 1).map((row) => ({ ...row, shown: Object.keys(NAMES).filter((kind) => row.peers[kind] !== undefined && good(row.peers[kind])) })).filter(({ shown }) => shown.length > 0);
+    if (rows.length === 0)
         return '';
-    const times = result.cpuUs === null || peer.cpuUs === null ? result.rate / peer.rate : peer.cpuUs / result.cpuUs;
-    return `${number(times)}×`;
-}
-
-export function table(report) {
-    const lines = ['| what | Lazuli | Azurite | nginx | of Azurite | of nginx |', '|---|---|---|---|---|---|'];
-    for (const { name, peers } of report.results)
-        lines.push(`| ${name} | ${cell(peers.lazuli)} | ${cell(peers.azurite)} | ${cell(peers.nginx)} | ${ratio(peers.lazuli, peers.azurite)} | ${ratio(peers.lazuli, peers.nginx)} |`);
-    for (const [title, key, unit] of [['start to first connection', 'readyMs', 'ms'], ['memory, idle', 'idleMiB', 'MiB'], ['memory, after all rows', 'fullMiB', 'MiB']])
-        lines.push(`| ${title} | ${['lazuli', 'azurite', 'nginx'].map((peer) => `${number(report.started[peer][key])} ${unit}`).join(' | ')} | | |`);
-    lines.push(`| bare disk: write of 4 KiB and fdatasync | ${number(report.disk.rate)}/s, p50 ${number(report.disk.p50Ms)}, p99 ${number(report.disk.p99Ms)} ms | | | | |`);
-    const samba = report.samba === undefined ? '' : `\n${report.samba}`;
-    return `${lines.join('\n')}\n${samba}`;
-}
-
-/** A bar per peer and row, on a logarithmic scale. `valueOf` says what of a result is drawn. */
-function bars(results, title, valueOf) {
-    const rows = results.filter(({ peers }) => Object.keys(peers).length > 1 && Object.values(peers).every((result) => valueOf(result) > 0 && valueOf(result) < Infinity));
-    const [left, width, bar, gap] = [330, 470, 9, 12];
-    const values = rows.flatMap(({ peers }) => Object.values(peers).map(valueOf));
-    const [low, high] = [Math.floor(Math.log10(Math.min(...values))), Math.ceil(Math.log10(Math.max(...values)))];
-    const x = (value) => left + ((Math.log10(value) - low) / (high - low)) * width;
-    const parts = [];
+    const { x, marks } = scale(rows.flatMap(({ peers, shown }) => shown.flatMap((kind) => valuesOf(peers[kind]))));
+    const shapes = [];
     let y = 46;
-    for (const { name, peers } of rows) {
-        const names = Object.keys(NAMES).filter((peer) => peers[peer] !== undefined);
-        parts.push(`<text x="${left - 8}" y="${y + (names.length * bar) / 2 + 4}" text-anchor="end">${escape(name)}</text>`);
-        for (const peer of names) {
-            const value = valueOf(peers[peer]);
-            parts.push(`<rect x="${left}" y="${y}" width="${(x(value) - left).toFixed(1)}" height="${bar - 1}" fill="${COLOURS[peer]}"><title>${NAMES[peer]}: ${number(value)}</title></rect>`);
-            parts.push(`<text x="${(x(value) + 4).toFixed(1)}" y="${y + bar - 2}" font-size="8">${number(value)}</text>`);
-            y += bar;
+    for (const { name, peers, shown } of rows) {
+        shapes.push(`<text x="${LEFT - 8}" y="${y + (shown.length * BAR) / 2 + 4}" text-anchor="end">${escape(name)}</text>`);
+        for (const kind of shown) {
+            shapes.push(draw(x, y, valuesOf(peers[kind]), kind));
+            y += BAR;
         }
-        y += gap;
+        y += GAP;
     }
-    const marks = Array.from({ length: high - low + 1 }, (_, i) => 10 ** (low + i));
-    const grid = marks.map((mark) => `<line x1="${x(mark)}" y1="38" x2="${x(mark)}" y2="${y - gap}" stroke="#ccc"/><text x="${x(mark)}" y="34" text-anchor="middle">${mark.toLocaleString('en-US')}</text>`);
-    const key = Object.entries(NAMES).map(([peer, name], i) => `<rect x="${left + i * 90}" y="6" width="10" height="10" fill="${COLOURS[peer]}"/><text x="${left + i * 90 + 14}" y="15">${name}</text>`);
+    const grid = marks.map((mark) => `<line x1="${x(mark)}" y1="38" x2="${x(mark)}" y2="${y - GAP}" stroke="#ccc"/><text x="${x(mark)}" y="34" text-anchor="middle">${mark.toLocaleString('en-US')}</text>`);
+    const there = Object.keys(NAMES).filter((kind) => rows.some(({ shown }) => shown.includes(kind)));
+    const legend = there.map((kind, i) => `<rect x="${LEFT + i * 85}" y="6" width="10" height="10" fill="${COLOURS[kind]}"/><text x="${LEFT + i * 85 + 14}" y="15">${NAMES[kind]}</text>`);
     return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 ${y + 10}" font-family="sans-serif" font-size="11"><rect width="100%" height="100%" fill="#fff"/>` +
-        `<text x="8" y="15">${escape(title)}</text>${key.join('')}${grid.join('')}${parts.join('')}</svg>\n`;
+        `<text x="8" y="15">${escape(title)}</text>${legend.join('')}${grid.join('')}${shapes.join('')}</svg>\n`;
 }
 
-export const plot = (report) => bars(report.results, 'Operations per CPU second of the server', ({ cpuUs }) => 1e6 / cpuUs);
+function bar(x, y, [value], kind) {
+    return `<rect x="${LEFT}" y="${y}" width="${Math.max(1, x(value) - LEFT).toFixed(1)}" height="${BAR - 1}" fill="${COLOURS[kind]}"><title>${NAMES[kind]}: ${number(value)}</title></rect>` +
+        `<text x="${(x(value) + 4).toFixed(1)}" y="${y + BAR - 2}" font-size="8">${number(value)}</text>`;
+}
 
-const conditions = (report) => `${report.date} UTC; ${report.machine}; load of the machine ${report.loadAverage}; ${report.run === '' ? 'ordinary priority' : `server and generator under ${report.run}`}; ` +
-    `medians of ${report.rounds} rounds of ${report.seconds} s, by turns; Lazuli ${report.versions.lazuli}, Azurite ${report.versions.azurite} on Node.js ${report.versions.node}, ${report.versions.nginx}`;
+/** From p50 to p999, with a mark at p99. */
+function range(x, y, [p50, p99, p999], kind) {
+    const title = `<title>${NAMES[kind]}: ${[p50, p99, p999].map(number).join(', ')} ms</title>`;
+    return `<rect x="${x(p50).toFixed(1)}" y="${y + 2}" width="${Math.max(2, x(p999) - x(p50)).toFixed(1)}" height="${BAR - 5}" fill="${COLOURS[kind]}">${title}</rect>` +
+        `<rect x="${(x(p99) - 1).toFixed(1)}" y="${y}" width="3" height="${BAR - 1}" fill="${COLOURS[kind]}">${title}</rect>`;
+}
 
-/** Tables in Markdown as tables in HTML. */
+const perCpuSecond = (results) => drawing(results, 'Operations per CPU second', ({ cpuUs }) => [1e6 / cpuUs], bar);
+const times = (results) => drawing(results, 'p50 to p999, mark: p99, ms', ({ p50Ms, p99Ms, p999Ms }) => [p50Ms, p99Ms, p999Ms], range);
+
+/** The README's: operations per CPU second of some rows. */
+export const plot = (report) => perCpuSecond(report.results.filter((row) => row.plot));
+
+// ---- the page -------------------------------------------------------------------------------------------------------
+
 function html(markdown) {
     const row = (line, tag) => `<tr>${line.split('|').slice(1, -1).map((text) => `<${tag}>${escape(text.trim())}</${tag}>`).join('')}</tr>`;
-    return markdown.trim().split(/\n\n+/).map((part) => {
-        const [head, , ...rows] = part.split('\n');
-        return `<table>${row(head, 'th')}${rows.map((line) => row(line, 'td')).join('')}</table>`;
-    }).join('');
+    const [head, , ...rows] = markdown.trim().split('\n');
+    return `<table>${row(head, 'th')}${rows.map((line) => row(line, 'td')).join('')}</table>`;
 }
 
 export function page(report) {
+    const sections = parts(report.results).map(([part, rows]) => `<h2>${escape(part)}</h2>${perCpuSecond(rows)}${times(rows)}${html(partTable(rows, 'what'))}`);
+    const failures = report.results.flatMap(({ name, failures: failed = {} }) => Object.entries(failed).map(([kind, why]) => `<li>${escape(`${name}: ${NAMES[kind]}: ${why}`)}</li>`));
     return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Lazuli beside its peers</title>
-<style>body{font:14px sans-serif;margin:2em;max-width:1200px}td,th{border:1px solid #ccc;padding:3px 6px;text-align:left}table{border-collapse:collapse;margin:2em 0}</style>
-<h1>Lazuli beside its peers</h1><p>${escape(conditions(report))}. Each cell: rate; p50, p99 and p999; CPU time of the server per operation. The last two columns: the peer's CPU time per operation over Lazuli's (of rows beside large ones: Lazuli's rate over the peer's).</p>
-${plot(report)}${bars(report.results, 'p99 in ms', ({ p99Ms }) => p99Ms)}${html(table(report))}</html>
+<style>body{font:14px sans-serif;margin:2em;max-width:1300px}td,th{border:1px solid #ccc;padding:3px 6px;text-align:left}table{border-collapse:collapse;margin:2em 0}</style>
+<h1>Lazuli beside its peers</h1><p>${escape(conditions(report))}.</p><p>${escape(LEGEND)} nginx stores what is put without a flush and without checksums, Azurite writes its index back later; Lazuli acknowledges a write when it is on the disk.</p>
+${failures.length === 0 ? '' : `<p>Failed:</p><ul>${failures.join('')}</ul>`}${sections.join('\n')}</html>
 `;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One question to an SMB server, asked through libsmbclient: so the client is the same, and as
- * fast, for Lazuli and for Samba. Prints rate and server CPU as one row of a table (see run.sh).
+ * fast, for Lazuli and for Samba. Prints one line of JSON: the rate (of calls, or of MiB), the
+ * times of the calls and the server's CPU time.
  *
- *   smb_load URL USER PASSWORD PORT plain|encrypted PID NAME OP COUNT [CLIENTS]
+ *   smb_load URL USER PASSWORD PORT plain|encrypted PID OP COUNT [CLIENTS]
  *
  * OP: write and read (COUNT MiB in order, 1 MiB a call), randwrite and randread (COUNT calls of 4
  * KiB in a file that `write` has left), files (COUNT files made, then removed). CLIENTS processes
- * share the count. PID is the server's first process; the CPU time is that of it and its children.
+ * share the count; they connect before the time begins. PID is the server's first process; the CPU
+ * time is that of it and its children.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,11 +18,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PIECE = 1 << 20, SMALL = 4096, URL_MAX = 1024, CLIENTS_MAX = 64, PROCESSES_MAX = 256 };
+#include "load/histogram.h"
+
+enum { PIECE = 1 << 20, SMALL = 4096, URL_MAX = 1024, CLIENTS_MAX = 256, PROCESSES_MAX = 1024 };
 
 struct question {
     const char *url, *user, *password, *op;
@@ -28,7 +33,15 @@ struct question {
     bool encrypted;
     unsigned count; /* of each client */
     unsigned client;
+    struct histogram *times; /* of this client's calls, in memory that all processes see */
 };
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
+}
 
 /* libsmbclient asks through a callback without an argument of ours but the context's user data. */
 static void tell_who(SMBCCTX *context, const char *server, const char *share, char *group,
@@ -80,9 +93,11 @@ static void stream(SMBCCTX *c, const struct question *q, bool writes)
     memset(piece, 'l', sizeof piece);
     SMBCFILE *file = open_file(c, q, "big", writes ? O_CREAT | O_TRUNC | O_WRONLY : O_RDONLY);
     for (unsigned i = 0; i < q->count; i++) {
+        uint64_t begun = now_ns();
         ssize_t n = writes ? smbc_getFunctionWrite(c)(c, file, piece, PIECE)
                            : smbc_getFunctionRead(c)(c, file, piece, PIECE);
         must(n == PIECE, "stream");
+        histogram_add(q->times, now_ns() - begun);
     }
     must(smbc_getFunctionClose(c)(c, file) == 0, "close");
 }
@@ -97,9 +112,11 @@ static void scatter(SMBCCTX *c, const struct question *q, bool writes)
     for (unsigned i = 0; i < q->count; i++) {
         off_t at = (off_t)((uint64_t)rand_r(&seed) % (uint64_t)(st.st_size / SMALL)) * SMALL;
         must(smbc_getFunctionLseek(c)(c, file, at, SEEK_SET) == at, "lseek");
+        uint64_t begun = now_ns();
         ssize_t n = writes ? smbc_getFunctionWrite(c)(c, file, small, SMALL)
                            : smbc_getFunctionRead(c)(c, file, small, SMALL);
         must(n == SMALL, "scatter");
+        histogram_add(q->times, now_ns() - begun);
     }
     must(smbc_getFunctionClose(c)(c, file) == 0, "close");
 }
@@ -110,19 +127,20 @@ static void make_and_remove(SMBCCTX *c, const struct question *q)
     for (unsigned pass = 0; pass < 2; pass++)
         for (unsigned i = 0; i < q->count; i++) {
             snprintf(url, sizeof url, "%s/f%u-%u", q->url, q->client, i);
+            uint64_t begun = now_ns();
             if (pass == 1) {
                 must(smbc_getFunctionUnlink(c)(c, url) == 0, url);
-                continue;
+            } else {
+                SMBCFILE *file = smbc_getFunctionOpen(c)(c, url, O_CREAT | O_WRONLY, 0644);
+                must(file != NULL, url);
+                must(smbc_getFunctionClose(c)(c, file) == 0, url);
             }
-            SMBCFILE *file = smbc_getFunctionOpen(c)(c, url, O_CREAT | O_WRONLY, 0644);
-            must(file != NULL, url);
-            must(smbc_getFunctionClose(c)(c, file) == 0, url);
+            histogram_add(q->times, now_ns() - begun);
         }
 }
 
-static SMBCCTX *ask(struct question *q)
+static void ask(SMBCCTX *c, struct question *q)
 {
-    SMBCCTX *c = connect_as(q);
     if (strcmp(q->op, "write") == 0 || strcmp(q->op, "read") == 0)
         stream(c, q, q->op[0] == 'w');
     else if (strcmp(q->op, "randwrite") == 0 || strcmp(q->op, "randread") == 0)
@@ -131,6 +149,15 @@ static SMBCCTX *ask(struct question *q)
         make_and_remove(c, q);
     else
         must(false, "unknown operation");
+}
+
+/* A connection is made by the first call that needs it. */
+static SMBCCTX *connected(struct question *q)
+{
+    SMBCCTX *c = connect_as(q);
+    SMBCFILE *root = smbc_getFunctionOpendir(c)(c, q->url);
+    must(root != NULL, q->url);
+    must(smbc_getFunctionClosedir(c)(c, root) == 0, "closedir");
     return c;
 }
 
@@ -203,84 +230,117 @@ static double cpu_since(long server, const struct processes *before)
     return sum;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 struct clients {
     unsigned count;
-    int done[2]; /* each says when it has asked */
-    int go[2];   /* closed when they may leave */
+    int said[2];  /* a byte from each when it is connected, and when it has asked */
+    int begin[2]; /* closed when they may ask */
+    int leave[2]; /* closed when they may leave */
 };
+
+static void await_end(int fd)
+{
+    char end;
+    must(read(fd, &end, 1) == 0, "read");
+}
 
 static void be_client(struct question *q, struct clients *c, unsigned number)
 {
     q->client = number;
-    close(c->go[1]);
-    SMBCCTX *context = ask(q);
-    must(write(c->done[1], "d", 1) == 1, "write");
-    char end;
-    must(read(c->go[0], &end, 1) == 0, "read");
+    q->times += number;
+    close(c->begin[1]);
+    close(c->leave[1]);
+    SMBCCTX *context = connected(q);
+    must(write(c->said[1], "c", 1) == 1, "write");
+    await_end(c->begin[0]);
+    ask(context, q);
+    must(write(c->said[1], "d", 1) == 1, "write");
+    await_end(c->leave[0]);
     smbc_free_context(context, 1);
     _exit(0);
 }
 
+/* Until each of them has said something more. */
+static void await_all(struct clients *c)
+{
+    for (unsigned i = 0; i < c->count; i++) {
+        char said;
+        must(read(c->said[0], &said, 1) == 1, "a client failed");
+    }
+}
+
 static void start_clients(struct question *q, struct clients *c)
 {
-    must(pipe(c->done) == 0 && pipe(c->go) == 0, "pipe");
+    must(pipe(c->said) == 0 && pipe(c->begin) == 0 && pipe(c->leave) == 0, "pipe");
     for (unsigned i = 0; i < c->count; i++) {
         pid_t pid = fork();
         must(pid >= 0, "fork");
         if (pid == 0)
             be_client(q, c, i);
     }
-    close(c->done[1]);
-    for (unsigned i = 0; i < c->count; i++) {
-        char said;
-        must(read(c->done[0], &said, 1) == 1, "a client failed");
-    }
+    close(c->said[1]);
+    await_all(c);
 }
 
 static void end_clients(struct clients *c)
 {
-    close(c->go[1]);
+    close(c->leave[1]);
     for (unsigned i = 0; i < c->count; i++)
         wait(NULL);
 }
 
+static struct histogram *shared_times(unsigned count)
+{
+    size_t bytes = count * sizeof(struct histogram);
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    must(at != MAP_FAILED, "mmap");
+    return at;
+}
+
+static void print_result(const struct histogram *times, unsigned clients, double seconds,
+                         double cpu)
+{
+    static struct histogram all;
+    for (unsigned i = 0; i < clients; i++) {
+        all.count += times[i].count;
+        for (size_t k = 0; k < HISTOGRAM_BUCKETS; k++)
+            all.buckets[k] += times[i].buckets[k];
+    }
+    printf("{\"requests\":%llu,\"errors\":0,\"rate\":%.1f,\"p50Ms\":%.4f,\"p99Ms\":%.4f,"
+           "\"p999Ms\":%.4f,\"cpuSeconds\":%.4f}\n",
+           (unsigned long long)all.count, (double)all.count / seconds,
+           (double)histogram_at(&all, 50) / 1e6, (double)histogram_at(&all, 99) / 1e6,
+           (double)histogram_at(&all, 99.9) / 1e6, cpu);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 10) {
-        fprintf(
-            stderr,
-            "usage: smb_load URL USER PASSWORD PORT plain|encrypted PID NAME OP COUNT [CLIENTS]\n");
+    if (argc < 9) {
+        fprintf(stderr,
+                "usage: smb_load URL USER PASSWORD PORT plain|encrypted PID OP COUNT [CLIENTS]\n");
         return 2;
     }
-    unsigned clients = argc > 10 ? (unsigned)strtoul(argv[10], NULL, 10) : 1;
+    unsigned clients = argc > 9 ? (unsigned)strtoul(argv[9], NULL, 10) : 1;
     if (clients < 1 || clients > CLIENTS_MAX)
         clients = 1;
-    unsigned count = (unsigned)strtoul(argv[9], NULL, 10);
     struct question q = {.url = argv[1],
                          .user = argv[2],
                          .password = argv[3],
-                         .op = argv[8],
+                         .op = argv[7],
                          .port = (uint16_t)strtoul(argv[4], NULL, 10),
-                         .count = count / clients,
-                         .encrypted = strcmp(argv[5], "encrypted") == 0};
+                         .count = (unsigned)strtoul(argv[8], NULL, 10) / clients,
+                         .encrypted = strcmp(argv[5], "encrypted") == 0,
+                         .times = shared_times(clients)};
     long server = strtol(argv[6], NULL, 10);
     static struct processes before;
     struct clients c = {.count = clients};
-    read_processes(server, &before);
-    double begun = now();
     start_clients(&q, &c);
-    double seconds = now() - begun;
+    read_processes(server, &before);
+    uint64_t begun = now_ns();
+    close(c.begin[1]);
+    await_all(&c);
+    double seconds = (double)(now_ns() - begun) / 1e9;
     double cpu = cpu_since(server, &before);
     end_clients(&c);
-    bool bytes = q.op[0] == 'w' || strcmp(q.op, "read") == 0;
-    printf("| %s | %s | %.0f %s | %.1f |\n", argv[7], argv[5], count / seconds,
-           bytes ? "MiB/s" : "/s", cpu * 1e6 / count);
+    print_result(q.times, clients, seconds, cpu);
     return 0;
 }
