@@ -309,6 +309,12 @@ const FACTS = {
         ['PUT', '/facts/l/baz', 'comp=lease', 201, { s: 'blob', h: acquire() }],
         ['PUT', '/facts/l/baz', 'comp=lease', 200, { s: 'blob', h: lease('release', { 'x-ms-lease-id': L1 }) }],
         ['GET', '/', 'restype=account&comp=properties', 200, { s: 'blob', want: { 'x-ms-is-hns-enabled': 'true' } }],
+        // Recorded by blobfuse: who asks for the deletion of snapshots too means no directory, empty or not.
+        ['DELETE', '/facts/l/baz', '', '400 OperationNotSupportedOnDirectory', { s: 'blob', h: { 'x-ms-delete-snapshots': 'include' } }],
+        ['PUT', '/facts/l/empty', 'resource=directory', 201],
+        ['DELETE', '/facts/l/empty', '', '400 OperationNotSupportedOnDirectory', { s: 'blob', h: { 'x-ms-delete-snapshots': 'include' } }],
+        ['PUT', '/facts/l/empty', 'comp=expiry', '400 ExpiryNotSupportedForDirectory', { s: 'blob', h: { 'x-ms-expiry-option': 'RelativeToNow', 'x-ms-expiry-time': '10000' } }],
+        ['DELETE', '/facts/l/empty', '', 202, { s: 'blob' }],
         // azcopy makes directories with the Blob API, and takes the mark away when UnsupportedHeader is the answer.
         ['PUT', '/facts/marked/dir', '', 201, { s: 'blob', h: { 'x-ms-blob-type': 'BlockBlob', 'x-ms-meta-Hdi_isfolder': 'true', 'x-ms-meta-a': 'b' } }],
         ['HEAD', '/facts/marked/dir', '', 200, { want: { 'x-ms-resource-type': 'directory', 'x-ms-permissions': 'rwxr-x---', 'x-ms-properties': 'a=Yg==', 'content-md5': null } }],

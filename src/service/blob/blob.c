@@ -342,6 +342,8 @@ static struct err check_tier_time(const struct blob_delete_args *args, const str
 static struct err delete_path(const struct deletion *d, struct blob *blob)
 {
     struct blob_delete_args *args = d->args;
+    if (blob->head.path.directory && args->snapshots != BLOB_SNAPSHOTS_KEEP)
+        return err_new(ERR_OPERATION_NOT_SUPPORTED_ON_DIRECTORY);
     TRY(path_check_removable(d->txn, blob, false, ERR_DIRECTORY_IS_NOT_EMPTY));
     if (args->snapshots != BLOB_SNAPSHOTS_INCLUDE)
         TRY(delete_snapshots(d, blob));

@@ -203,6 +203,8 @@ struct err blob_set_blob_expiry(struct txn *t, void *arg)
     struct blob_expiry_args *args = arg;
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_CHANGE, &blob));
+    if (blob.head.path.directory)
+        return err_new(ERR_EXPIRY_NOT_SUPPORTED_FOR_DIRECTORY);
     TRY(blob_check_mutable(&blob.head, txn_now(t)));
     blob.head.expires = expiry_of(t, args, &blob.head);
     if (args->option != BLOB_EXPIRY_NEVER && blob.head.expires <= txn_now(t))

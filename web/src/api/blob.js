@@ -37,6 +37,7 @@ function blobOf(element) {
         type: properties.BlobType ?? '',
         tier: properties.AccessTier ?? '',
         leased: properties.LeaseStatus === 'locked',
+        directory: properties.ResourceType === 'directory',
         held: properties.LegalHold === 'true' || 'ImmutabilityPolicyUntilDate' in properties,
     };
 }
@@ -130,7 +131,7 @@ export const setTags = (s, container, blob, tags) => s.send('blob', 'PUT', blobP
 
 export const deleteBlob = (s, container, blob, { snapshots = true, etag, lease } = {}) => s.send('blob', 'DELETE', blobPath(container, blob.name), {
     query: versionQuery(blob),
-    headers: { ...(snapshots && !blob.snapshot && !(blob.versionId && !blob.current) ? { 'x-ms-delete-snapshots': 'include' } : {}), 'if-match': etag, ...leaseHeader(lease) },
+    headers: { ...(snapshots && !blob.directory && !blob.snapshot && !(blob.versionId && !blob.current) ? { 'x-ms-delete-snapshots': 'include' } : {}), 'if-match': etag, ...leaseHeader(lease) },
 });
 export const undeleteBlob = (s, container, name) => s.send('blob', 'PUT', blobPath(container, name), { query: { comp: 'undelete' } });
 export const snapshotBlob = (s, container, name) => s.send('blob', 'PUT', blobPath(container, name), { query: { comp: 'snapshot' } });
@@ -223,7 +224,7 @@ async function changeMany(s, container, blobs, partOf, progress) {
 }
 export const deleteMany = (s, container, blobs, progress) => changeMany(s, container, blobs, (blob) => ({
     method: 'DELETE', query: versionQuery(blob),
-    headers: { ...(blob.etag && !blob.snapshot ? { 'If-Match': blob.etag } : {}), ...(blob.snapshot || (blob.versionId && !blob.current) ? {} : { 'x-ms-delete-snapshots': 'include' }) },
+    headers: { ...(blob.etag && !blob.snapshot ? { 'If-Match': blob.etag } : {}), ...(blob.directory || blob.snapshot || (blob.versionId && !blob.current) ? {} : { 'x-ms-delete-snapshots': 'include' }) },
 }), progress);
 export const tierMany = (s, container, blobs, tier, progress) => changeMany(s, container, blobs, (blob) => ({
     method: 'PUT', query: { comp: 'tier', ...versionQuery(blob) }, headers: { 'x-ms-access-tier': tier },
