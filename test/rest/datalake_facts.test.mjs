@@ -45,6 +45,7 @@ async function check([method, path, query, expected, options = {}]) {
     json?.(answer.json());
 }
 
+const users = (from, to) => Array.from({ length: to - from }, (_, i) => `user:${L1.slice(0, -2)}${10 + from + i}:r-x`).join(',');
 const ETAG = /^"0x[0-9A-F]+"$/;
 const times = { etag: ETAG, 'last-modified': /GMT$/ };
 const FS = 'resource=filesystem';
@@ -147,6 +148,11 @@ const FACTS = {
         ['PUT', '/facts/r/over', 'mode=legacy', '409 InvalidSourceOrDestinationResourceType', { h: { 'x-ms-rename-source': '/facts/r/d1' } }],
         ['PUT', '/facts/r/d1', 'mode=legacy', '409 InvalidSourceOrDestinationResourceType', { h: { 'x-ms-rename-source': '/facts/r/over' } }],
         ['PUT', '/facts/r/d1/in', 'mode=legacy', '409 InvalidRenameSourcePath', { h: { 'x-ms-rename-source': '/facts/r/d1' } }],
+        ['PUT', '/facts/r/d1/none/in', 'mode=legacy', '409 InvalidRenameSourcePath', { h: { 'x-ms-rename-source': '/facts/r/d1' } }],
+        ['PUT', '/facts/r/self', 'resource=file', 201, { keep: { self: 'etag' } }],
+        ['PUT', '/facts/r/self', '', '409 PathAlreadyExists', { h: { 'x-ms-rename-source': '/facts/r/self', 'If-None-Match': '*' } }],
+        ['PUT', '/facts/r/self', '', 201, { h: { 'x-ms-rename-source': '/facts/r/self', 'x-ms-properties': 'a=Yg==' }, want: { etag: '@self' } }],
+        ['HEAD', '/facts/r/self', '', 200, { want: { 'x-ms-properties': 'a=Yg==' } }],
         ['PUT', '/facts/r/d1', 'mode=legacy', '409 InvalidRenameSourcePath', { h: { 'x-ms-rename-source': '/facts/r/d1' } }],
         ['PUT', '/facts/r/empty', 'mode=legacy', 201, { h: { 'x-ms-rename-source': '/facts/r/d1' } }],
         ['HEAD', '/facts/r/empty/x', 'action=getStatus', 200],
@@ -368,6 +374,14 @@ const FACTS = {
         ['PATCH', '/facts/acl', 'action=setAccessControlRecursive&mode=modify&maxRecords=1', 200, { h: { 'x-ms-acl': `user:${L1}:rwx` }, want: { 'x-ms-continuation': /./ } }],
         ['PATCH', '/facts/acl', 'action=setAccessControlRecursive&mode=remove&forceFlag=true', 200, { h: { 'x-ms-acl': `user:${L1},mask:` } }],
         ['PATCH', '/facts/acl/g', 'action=setAccessControlRecursive&mode=modify', 200, { h: { 'x-ms-acl': `user:${L1}:rwx` }, json: ({ filesSuccessful }) => assert.equal(filesSuccessful, 1) }],
+        // 32 entries with the mask; a path without room for more is a failure of that path.
+        ['PATCH', '/facts/acl/g', 'action=setAccessControl', 400, { h: { 'x-ms-acl': users(0, 29) } }],
+        ['PATCH', '/facts/acl/g', 'action=setAccessControl', 200, { h: { 'x-ms-acl': users(0, 28) } }],
+        ['PATCH', '/facts/acl', 'action=setAccessControlRecursive&mode=modify', 200, { h: { 'x-ms-acl': users(30, 31) },
+            json: (all) => assert.deepEqual([all.directoriesSuccessful, all.filesSuccessful, all.failureCount, all.failedEntries.map(({ name, type }) => [name, type])], [1, 1, 1, [['acl/g', 'FILE']]]) }],
+        ['PUT', '/facts/acl/h', 'resource=file', 201],
+        ['PATCH', '/facts/acl', 'action=setAccessControlRecursive&mode=modify&forceFlag=true', 200, { h: { 'x-ms-acl': users(30, 31) }, json: (all) => assert.deepEqual([all.filesSuccessful, all.failureCount], [2, 1]) }],
+        ['PATCH', '/facts/acl', 'action=setAccessControlRecursive&mode=remove', 400, { h: { 'x-ms-acl': 'user::' } }],
         ['PATCH', '/facts/acl/none', 'action=setAccessControlRecursive&mode=modify', '404 PathNotFound', { h: { 'x-ms-acl': `user:${L1}:rwx` } }],
         ['PATCH', '/facts/acl', 'action=setAccessControlRecursive', '400 MissingRequiredQueryParameter', { h: { 'x-ms-acl': `user:${L1}:rwx` } }],
         ['PATCH', '/facts/acl', 'action=setAccessControlRecursive&mode=set', '400 MissingRequiredHeader'],

@@ -158,12 +158,17 @@ static bool parse_entry(struct str text, bool removes, struct acl_entry *out)
     return str_given(rest) && parse_bits(rest, &out->bits);
 }
 
-static bool is_full(const struct path_acl *list, bool is_default)
+static size_t count_of(const struct path_acl *list, bool is_default)
 {
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++)
         count += list->items[i].is_default == is_default;
-    return count >= ACL_ENTRIES_MAX;
+    return count;
+}
+
+static bool is_full(const struct path_acl *list, bool is_default)
+{
+    return count_of(list, is_default) >= ACL_ENTRIES_MAX;
 }
 
 struct err acl_parse(struct str text, bool removes, struct path_acl *out)
@@ -384,7 +389,7 @@ struct err acl_apply(struct arena *a, const struct acl_request *request, struct 
         complete_default(&list);
     complete_mask(&list, request, false);
     complete_mask(&list, request, true);
-    if (list.count > 2 * ACL_ENTRIES_MAX - 1)
+    if (count_of(&list, false) > ACL_ENTRIES_MAX || count_of(&list, true) > ACL_ENTRIES_MAX)
         return err_new(ERR_INVALID_INPUT);
     store(a, &list, path);
     return OK;

@@ -23,7 +23,7 @@ struct acl_entry {
 };
 
 struct path_acl {
-    struct acl_entry items[2 * ACL_ENTRIES_MAX];
+    struct acl_entry items[2 * ACL_ENTRIES_MAX + 2]; /* two masks before they are refused */
     size_t count;
 };
 

@@ -94,15 +94,23 @@ static void note_failure(struct round *r, struct str name, bool directory, enum 
     args->next = STR_NONE;
 }
 
-/* A missing permission is reported, and ends the call unless it should continue; other errors undo
- * it. */
+/* Returns true if it is a failure of that path: the caller may not change it, or its list has no
+ * room for the entries. */
+static bool is_failure_of_path(const struct path_recursive_args *args, struct err error)
+{
+    return error.code == ERR_AUTHORIZATION_PERMISSION_MISMATCH ||
+           (error.code == ERR_INVALID_INPUT && args->how == ACL_MODIFY);
+}
+
+/* A path that cannot be changed is reported, and ends the call unless it should continue; other
+ * errors undo it. */
 static struct err change_all(struct round *r)
 {
     struct path_recursive_args *args = r->args;
     for (size_t i = 0; i < r->count && !r->stopped; i++) {
         bool directory = false;
         struct err error = change_one(r, r->names[i], &directory);
-        if (error.code == ERR_AUTHORIZATION_PERMISSION_MISMATCH)
+        if (is_failure_of_path(args, error))
             note_failure(r, r->names[i], directory, error.code);
         else
             TRY(error);

@@ -184,9 +184,9 @@ static struct err find_destination(struct renaming *r, struct str path)
     struct blob_request request = r->args->destination;
     request.name = path;
     TRY(tree_resolve(r->txn, &r->source.container, &request.path, path, false, &r->way));
+    TRY(check_not_within(r));
     if (!str_given(r->way.name))
         return err_new(ERR_RENAME_DESTINATION_PARENT_PATH_NOT_FOUND);
-    TRY(check_not_within(r));
     TRY(blob_load(r->txn, &request, &r->destination));
     struct blob *to = &r->destination;
     if (to->stored && blob_is_expired(&to->head, txn_now(r->txn)))
@@ -223,17 +223,23 @@ static struct err check_replaced(struct renaming *r)
     return empty ? OK : err_new(ERR_PATH_ALREADY_EXISTS);
 }
 
+static struct err check_conditions(const struct renaming *r)
+{
+    const struct blob *to = &r->destination;
+    struct condition_target target = {
+        .exists = to->exists, .etag = to->head.etag, .last_modified = to->head.last_modified};
+    return conditions_check(&r->args->destination.conditions, CONDITION_CREATE, &target);
+}
+
 static struct err check_destination(struct renaming *r)
 {
     const struct blob_request *request = &r->args->destination;
     const struct blob *to = &r->destination;
-    struct condition_target target = {
-        .exists = to->exists, .etag = to->head.etag, .last_modified = to->head.last_modified};
     bool may = to->exists ? acl_may_unlink(&to->parent, &to->head.path, request->path.caller)
                           : acl_allows(&to->parent, request->path.caller, ACL_WRITE | ACL_EXECUTE);
     if (!may)
         return err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
-    TRY(conditions_check(&request->conditions, CONDITION_CREATE, &target));
+    TRY(check_conditions(r));
     if (!to->exists)
         return lease_check_absent(LEASE_BLOB, &request->lease);
     TRY(lease_check_write(&to->head.lease, LEASE_BLOB, &request->lease, txn_now(r->txn)));
@@ -242,18 +248,28 @@ static struct err check_destination(struct renaming *r)
     return check_replaced(r);
 }
 
+/* A file that is renamed to the name it has. */
+static struct err stay(struct txn *t, struct renaming *r)
+{
+    TRY(check_conditions(r));
+    if (r->args->has_metadata) {
+        r->source.head.metadata = r->args->metadata;
+        TRY(blob_save_unchanged(t, &r->source));
+    }
+    return blob_give(&r->args->destination, &r->source.head, &r->args->head);
+}
+
 struct err path_place(struct txn *t, struct path_rename_args *args, const struct blob *source)
 {
     struct renaming r = {.txn = t, .args = args, .source = *source};
     TRY(find_final(&r));
     struct blob_path_new as = {.has_metadata = args->has_metadata, .metadata = args->metadata};
-    bool itself = str_eq(r.destination.name, r.source.name);
-    if (!itself)
-        TRY(check_destination(&r));
-    if (!itself && r.destination.stored)
+    if (str_eq(r.destination.name, r.source.name))
+        return stay(t, &r);
+    TRY(check_destination(&r));
+    if (r.destination.stored)
         TRY(path_remove(t, &r.destination));
-    if (!itself)
-        TRY(path_move_heads(t, &r.source, r.destination.name, &as));
+    TRY(path_move_heads(t, &r.source, r.destination.name, &as));
     return blob_give(&args->destination, &r.source.head, &args->head);
 }
 
