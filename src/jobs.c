@@ -85,7 +85,7 @@ void jobs_row_owners(struct engine *e, const struct row_owners *rows)
     }
     for (size_t i = 0; i < rows->count; i++) {
         if (!search.told[i])
-            owner_tell_place(&search, i, kind);
+            owner_tell_container(&search, i, kind);
     }
     free(search.told);
 }

@@ -11,56 +11,56 @@
 
 /* The encoded policies of a place, in the arena; absent when there are none. A place that does not
  * exist is an error with the code of its service. */
-static struct err queue_policies(struct store *store, const struct auth_container *place,
+static struct err queue_policies(struct store *store, const struct auth_container *wanted,
                                  struct arena *arena, struct str *encoded)
 {
     struct queue_acl acl = {.arena = arena};
-    struct str partition = queue_partition(arena, place->account, place->container);
+    struct str partition = queue_partition(arena, wanted->account, wanted->container);
     TRY(store_read(store, partition, ENGINE_WAIT, queue_get_acl, &acl));
     *encoded = acl.policies;
     return OK;
 }
 
-static struct err read_container(struct store *store, const struct auth_container *place,
+static struct err read_container(struct store *store, const struct auth_container *wanted,
                                  struct arena *arena, struct container *out)
 {
     struct container_args args = {.request = {.arena = arena}};
-    struct str partition = blob_partition(arena, place->account, place->container);
+    struct str partition = blob_partition(arena, wanted->account, wanted->container);
     TRY(store_read(store, partition, ENGINE_WAIT, blob_get_container, &args));
     *out = args.container;
     return OK;
 }
 
-static struct err container_policies(struct store *store, const struct auth_container *place,
+static struct err container_policies(struct store *store, const struct auth_container *wanted,
                                      struct arena *arena, struct str *encoded)
 {
     struct container container;
-    TRY(read_container(store, place, arena, &container));
+    TRY(read_container(store, wanted, arena, &container));
     *encoded = container.acl;
     return OK;
 }
 
-static struct err table_policies(struct store *store, const struct auth_container *place,
+static struct err table_policies(struct store *store, const struct auth_container *wanted,
                                  struct arena *arena, struct str *encoded)
 {
-    struct table_get get = {.arena = arena, .name = place->container};
-    struct str partition = place_tables(arena, place->account);
+    struct table_get get = {.arena = arena, .name = wanted->container};
+    struct str partition = tables_partition(arena, wanted->account);
     TRY(store_read(store, partition, ENGINE_WAIT, table_get_table_acl, &get));
     *encoded = get.table.acl;
     return OK;
 }
 
-static struct err share_policies(struct store *store, const struct auth_container *place,
+static struct err share_policies(struct store *store, const struct auth_container *wanted,
                                  struct arena *arena, struct str *encoded)
 {
     struct share_args args = {.arena = arena};
-    struct str partition = file_partition(arena, place->account, place->container);
+    struct str partition = file_partition(arena, wanted->account, wanted->container);
     TRY(store_read(store, partition, ENGINE_WAIT, file_get_share, &args));
     *encoded = args.share.acl;
     return OK;
 }
 
-typedef struct err policies_reader(struct store *store, const struct auth_container *place,
+typedef struct err policies_reader(struct store *store, const struct auth_container *wanted,
                                    struct arena *arena, struct str *encoded);
 
 static policies_reader *const READERS[SERVICE_KIND_COUNT] = {
@@ -70,15 +70,15 @@ static policies_reader *const READERS[SERVICE_KIND_COUNT] = {
     [SERVICE_FILE] = share_policies,
 };
 
-static struct err stored_policy(struct store *store, const struct auth_container *place,
+static struct err stored_policy(struct store *store, const struct auth_container *wanted,
                                 struct str id, struct arena *arena, struct auth_policy *out)
 {
     struct str encoded = STR_NONE;
     struct policy policy;
     *out = (struct auth_policy){.found = false};
-    if (READERS[place->service] == NULL)
+    if (READERS[wanted->service] == NULL)
         return OK;
-    struct err error = READERS[place->service](store, place, arena, &encoded);
+    struct err error = READERS[wanted->service](store, wanted, arena, &encoded);
     if (err_is(error))
         return err_http_status(error.code) == 404 ? OK : error;
     if (policies_find(encoded, id, &policy))
@@ -87,14 +87,14 @@ static struct err stored_policy(struct store *store, const struct auth_container
 }
 
 /* Only containers can be public. */
-static struct err public_access(struct store *store, const struct auth_container *place,
+static struct err public_access(struct store *store, const struct auth_container *wanted,
                                 struct arena *arena, enum auth_public *out)
 {
     struct container container;
     *out = AUTH_PUBLIC_NONE;
-    if (place->service != SERVICE_BLOB || place->container.n == 0)
+    if (wanted->service != SERVICE_BLOB || wanted->container.n == 0)
         return OK;
-    struct err error = read_container(store, place, arena, &container);
+    struct err error = read_container(store, wanted, arena, &container);
     if (err_is(error))
         return err_http_status(error.code) == 404 ? OK : error;
     if (container.public_access == BLOB_PUBLIC_BLOB)

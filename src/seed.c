@@ -180,57 +180,57 @@ static struct err read_item(struct seed *s, struct json_reader *r, struct item *
 }
 
 /* The list of a thing's contents; `place` is the thing's name. */
-typedef struct err read_list(struct seed *s, struct json_reader *r, struct str place);
+typedef struct err read_list(struct seed *s, struct json_reader *r, struct str container);
 
-static struct err read_blobs(struct seed *s, struct json_reader *r, struct str place)
+static struct err read_blobs(struct seed *s, struct json_reader *r, struct str container)
 {
     struct item item;
     while (json_element(r)) {
         TRY(read_item(s, r, &item));
-        TRY(put_blob(s, place, item.name, item.bytes, item.type));
+        TRY(put_blob(s, container, item.name, item.bytes, item.type));
     }
     return OK;
 }
 
-static struct err read_files(struct seed *s, struct json_reader *r, struct str place)
+static struct err read_files(struct seed *s, struct json_reader *r, struct str container)
 {
     struct item item;
     while (json_element(r)) {
         TRY(read_item(s, r, &item));
-        TRY(put_file(s, place, item.name, item.bytes));
+        TRY(put_file(s, container, item.name, item.bytes));
     }
     return OK;
 }
 
-static struct err read_messages(struct seed *s, struct json_reader *r, struct str place)
+static struct err read_messages(struct seed *s, struct json_reader *r, struct str container)
 {
     while (json_element(r)) {
         struct json_value v = json_value(r);
         if (v.kind != JSON_STRING)
-            return wrong(s, "a message of", place, "is to be a text");
-        TRY(put_message(s, place, v.text));
+            return wrong(s, "a message of", container, "is to be a text");
+        TRY(put_message(s, container, v.text));
     }
     return OK;
 }
 
-static struct err skip_messages(struct seed *s, struct json_reader *r, struct str place)
+static struct err skip_messages(struct seed *s, struct json_reader *r, struct str container)
 {
     (void)s;
-    (void)place;
+    (void)container;
     while (json_element(r))
         json_skip(r, json_value(r));
     return OK;
 }
 
-static struct err read_entities(struct seed *s, struct json_reader *r, struct str place)
+static struct err read_entities(struct seed *s, struct json_reader *r, struct str container)
 {
     while (json_element(r)) {
         struct json_reader start = *r;
         struct json_value v = json_value(r);
         if (v.kind != JSON_OBJECT)
-            return wrong(s, "an entity of", place, "is to be an object");
+            return wrong(s, "an entity of", container, "is to be an object");
         json_skip(r, v);
-        TRY(post_json(s, encoded(s, "/%.*s%.*s", place, STR("")),
+        TRY(post_json(s, encoded(s, "/%.*s%.*s", container, STR("")),
                       (struct str){start.at, (size_t)(r->at - start.at)}));
     }
     return OK;
@@ -284,25 +284,25 @@ static const struct kind KINDS[] = {{"containers", "blobs", make_box},
                                     {"shares", "files", make_share}};
 
 /* {"name": …, "blobs": […]}: the name stands first. */
-static struct err read_place(struct seed *s, struct json_reader *r, const struct kind *kind)
+static struct err read_container(struct seed *s, struct json_reader *r, const struct kind *kind)
 {
     struct str name;
     read_list *list = NULL;
-    struct str place = STR_NONE;
+    struct str container = STR_NONE;
     if (json_value(r).kind != JSON_OBJECT)
         return wrong(s, kind->name, STR(""), "are to be objects");
     while (json_member(r, &name)) {
         struct json_value v = json_value(r);
-        if (str_eq(name, STR("name")) && v.kind == JSON_STRING && !str_given(place)) {
-            place = v.text;
-            TRY(kind->make(s, place, &list));
+        if (str_eq(name, STR("name")) && v.kind == JSON_STRING && !str_given(container)) {
+            container = v.text;
+            TRY(kind->make(s, container, &list));
         } else if (str_eq(name, str_of(kind->inside)) && v.kind == JSON_ARRAY && list != NULL) {
-            TRY(list(s, r, place));
+            TRY(list(s, r, container));
         } else {
             return wrong(s, "the member", name, "is not known here, or stands before the name");
         }
     }
-    return str_given(place) ? OK : wrong(s, kind->name, STR(""), "have no name");
+    return str_given(container) ? OK : wrong(s, kind->name, STR(""), "have no name");
 }
 
 static struct err find_key(struct seed *s)
@@ -331,7 +331,7 @@ static struct err read_manifest(struct seed *s, struct json_reader *r)
             TRY(find_key(s));
         } else if (kind != NULL && v.kind == JSON_ARRAY) {
             while (json_element(r))
-                TRY(read_place(s, r, kind));
+                TRY(read_container(s, r, kind));
         } else {
             return wrong(s, "the member", name, "is not known, or of another type");
         }

@@ -161,7 +161,7 @@ static void release(struct server *s)
     control_free(s->control);
     if (s->store.engine != NULL)
         wait_for_updates(s);
-    hop_free(s->hop);
+    forward_free(s->forward);
     if (s->smb != NULL)
         smb_server_free(s->smb);
     if (s->http != NULL)

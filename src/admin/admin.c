@@ -222,7 +222,7 @@ static void hand_over(struct http_exchange *x, struct admin *a, enum service_kin
 static bool fits(const struct admin_route *route, const struct admin_call *call)
 {
     struct str pattern = str_of(route->path), path = call->path;
-    if (route->own_only && !call->place->own)
+    if (route->own_only && !call->entry->own)
         return false;
     while (str_given(pattern) && str_given(path)) {
         struct str wanted = str_cut(&pattern, '/'), part = str_cut(&path, '/');
@@ -266,7 +266,7 @@ static void answer_unrouted(struct admin_call *call, bool known)
     }
     enum http_method method = call->x->request.method;
     bool reads = method == HTTP_GET || method == HTTP_HEAD;
-    if (reads && call->place->own &&
+    if (reads && call->entry->own &&
         admin_host_ok(&call->admin->options, call->x->request.host, call->x->secure) &&
         admin_page(call))
         return;
@@ -291,24 +291,24 @@ static void begin(struct admin_call *call)
 
 static void on_head(struct http_exchange *x)
 {
-    struct admin_entry *place = x->listener_context;
+    struct admin_entry *entry = x->listener_context;
     struct admin_call *call = ARENA_NEW(x->arena, struct admin_call);
     enum service_kind service;
     const struct str side = STR(REST_SIDE_PATH);
     call->x = x;
-    call->admin = place->admin;
-    call->place = place;
+    call->admin = entry->admin;
+    call->entry = entry;
     call->body = buf_in(x->arena);
     call->out = buf_in(x->arena);
     call->path = x->request.path;
     if (str_starts(call->path, side))
         call->path = str_from(call->path, side.n - 1);
     x->user = call;
-    if (place->own)
+    if (entry->own)
         x->reply_headers = STR(HEADERS_PAGE);
-    if (place->own && take_mount(x, place->admin, &service)) {
+    if (entry->own && take_mount(x, entry->admin, &service)) {
         if (admin_guard_browser(call))
-            hand_over(x, place->admin, service);
+            hand_over(x, entry->admin, service);
         return;
     }
     begin(call);

@@ -100,7 +100,7 @@ bool admin_guard_browser(struct admin_call *call)
         return false;
     }
     /* On a service's port only what needs it asks for the Host: health checks come by any name. */
-    if (call->place->own &&
+    if (call->entry->own &&
         !admin_host_ok(&call->admin->options, call->x->request.host, call->x->secure))
         return refuse_host(call);
     return true;
@@ -120,7 +120,7 @@ static bool has_token(const struct admin_call *call, const char *token)
 static bool guard_metrics(struct admin_call *call)
 {
     const char *token = call->admin->options.metrics_token;
-    if (token != NULL ? has_token(call, token) : call->place->loopback)
+    if (token != NULL ? has_token(call, token) : call->entry->loopback)
         return true;
     admin_fail(call, token != NULL ? 401 : 403, "MetricsTokenRequired",
                STR("Beyond loopback metrics need --metrics-token, sent as Authorization: Bearer."));
@@ -202,7 +202,7 @@ static bool guard_control(struct admin_call *call)
         admin_fail(call, 403, "ControlHeaderRequired", STR("Send the header x-lazuli-control: 1."));
         return false;
     }
-    if (control->token != NULL ? has_token(call, control->token) : call->place->loopback)
+    if (control->token != NULL ? has_token(call, control->token) : call->entry->loopback)
         return control->token != NULL ||
                admin_host_ok(&call->admin->options, call->x->request.host, call->x->secure) ||
                refuse_host(call);
@@ -216,7 +216,7 @@ bool admin_guard_route(struct admin_call *call)
 {
     unsigned needs = call->route->needs;
     bool token = has_token(call, call->admin->options.metrics_token);
-    if ((needs & NEED_HOST) != 0 && !token && !call->place->own &&
+    if ((needs & NEED_HOST) != 0 && !token && !call->entry->own &&
         !admin_host_ok(&call->admin->options, call->x->request.host, call->x->secure))
         return refuse_host(call);
     if ((needs & NEED_METRICS) != 0 && !guard_metrics(call))

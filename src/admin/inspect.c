@@ -22,7 +22,7 @@ enum {
     WAIT_SECONDS_MAX = 25,
     LOOK_MS = 100,               /* how often a waiting request checks for events */
     WAITERS_OF_ACCOUNT_MAX = 16, /* so that no account keeps the others from waiting */
-    NO_PLACE = ADMIN_WAITERS_MAX,
+    NO_SLOT = ADMIN_WAITERS_MAX,
     HOT_MAX = 20, /* the number of hottest resources */
 };
 
@@ -235,37 +235,37 @@ struct events_wait {
     struct admin_call *call;
     struct inspector_filter filter;
     int64_t until_ms;
-    size_t place; /* its index among the waiting requests; NO_PLACE: none */
+    size_t slot; /* its index among the waiting requests; NO_PLACE: none */
     struct loop_timer timer;
 };
 
 /* Reserves an index among the waiting requests, or returns NO_PLACE. */
-static size_t take_place(struct admin *a, struct str account)
+static size_t take_slot(struct admin *a, struct str account)
 {
-    size_t place = NO_PLACE, same = 0;
+    size_t slot = NO_SLOT, same = 0;
     (void)pthread_mutex_lock(&a->waiters_lock);
     for (size_t i = 0; i < ADMIN_WAITERS_MAX; i++) {
         if (a->waiters[i][0] == '\0')
-            place = i;
+            slot = i;
         else
             same += str_eq(str_of(a->waiters[i]), account);
     }
     if (same >= WAITERS_OF_ACCOUNT_MAX)
-        place = NO_PLACE;
-    if (place != NO_PLACE) {
-        memcpy(a->waiters[place], account.p, account.n);
-        a->waiters[place][account.n] = '\0';
+        slot = NO_SLOT;
+    if (slot != NO_SLOT) {
+        memcpy(a->waiters[slot], account.p, account.n);
+        a->waiters[slot][account.n] = '\0';
     }
     (void)pthread_mutex_unlock(&a->waiters_lock);
-    return place;
+    return slot;
 }
 
-static void leave_place(struct admin *a, size_t place)
+static void leave_slot(struct admin *a, size_t slot)
 {
-    if (place == NO_PLACE)
+    if (slot == NO_SLOT)
         return;
     (void)pthread_mutex_lock(&a->waiters_lock);
-    a->waiters[place][0] = '\0';
+    a->waiters[slot][0] = '\0';
     (void)pthread_mutex_unlock(&a->waiters_lock);
 }
 
@@ -300,7 +300,7 @@ static void look(struct events_wait *e)
     bool over = count > 0 || loop_now_ms(loop) >= e->until_ms ||
                 atomic_load(&call->admin->state) == ADMIN_DRAINING;
     if (over) {
-        leave_place(call->admin, e->place);
+        leave_slot(call->admin, e->slot);
         answer_events(e, events, count, next);
     } else {
         loop_timer_set(loop, &e->timer, LOOK_MS);
@@ -330,8 +330,8 @@ void admin_get_events(struct admin_call *call)
     e->filter.count_max = limit > 0 ? (size_t)limit : 1;
     if (e->filter.only != 0)
         e->filter.after = e->filter.only - 1;
-    e->place = wait_s > 0 ? take_place(call->admin, call->account) : NO_PLACE;
-    if (wait_s > 0 && e->place == NO_PLACE) {
+    e->slot = wait_s > 0 ? take_slot(call->admin, call->account) : NO_SLOT;
+    if (wait_s > 0 && e->slot == NO_SLOT) {
         admin_fail(call, 503, "ServerBusy", STR("Too many requests wait for events."));
         return;
     }

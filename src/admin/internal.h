@@ -60,7 +60,7 @@ struct admin_route {
 struct admin_call {
     struct http_exchange *x;
     struct admin *admin;
-    const struct admin_entry *place;
+    const struct admin_entry *entry;
     const struct admin_route *route;
     struct str path;    /* without /_lazuli */
     struct str account; /* the account whose key signed it; absent if not signed */

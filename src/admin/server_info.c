@@ -55,7 +55,7 @@ void admin_get_server(struct admin_call *call)
     put_time(&w, STR("time"), store_now(a->rest->store));
     put_services(&w, a);
     json_name(&w, STR("wellKnownAccount"));
-    json_bool(&w, call->place->loopback && serves_well_known_key(a));
+    json_bool(&w, call->entry->loopback && serves_well_known_key(a));
     json_name(&w, STR("bearerTokens"));
     json_bool(&w, a->rest->auth.oauth != NULL);
     json_name(&w, STR("testControl"));

@@ -262,12 +262,12 @@ bool oauth_is_cloud(struct str domain)
 }
 
 /* "https://account.blob.core.windows.net", in any of Azure's clouds. */
-static bool is_account_audience(struct str audience, const struct oauth_audience *place)
+static bool is_account_audience(struct str audience, const struct oauth_audience *wanted)
 {
     static const struct str SERVICES[] = {STR_INIT(".blob."), STR_INIT(".queue."),
                                           STR_INIT(".table."), STR_INIT(".file.")};
     struct str rest = audience;
-    const struct str parts[] = {STR("https://"), place->account, SERVICES[place->service]};
+    const struct str parts[] = {STR("https://"), wanted->account, SERVICES[wanted->service]};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (!str_starts(rest, parts[i]))
             return false;
@@ -277,13 +277,13 @@ static bool is_account_audience(struct str audience, const struct oauth_audience
 }
 
 static bool is_audience(const struct oauth *oauth, struct str audience,
-                        const struct oauth_audience *place)
+                        const struct oauth_audience *wanted)
 {
     audience = without_slash(audience);
     if (oauth->basic)
         return str_eq(audience, STR("https://storage.azure.com")) ||
                str_eq(audience, STR("e406a681-f3d4-42a8-90b6-c2b029497af1")) ||
-               is_account_audience(audience, place);
+               is_account_audience(audience, wanted);
     for (size_t i = 0; i < oauth->audience_count; i++)
         if (str_eq(audience, without_slash(oauth->audiences[i])))
             return true;
@@ -304,27 +304,27 @@ static bool takes_issuer(const struct oauth *oauth, struct str issuer)
 }
 
 bool oauth_takes_audience(const struct oauth *oauth, const struct jwt *token,
-                          const struct oauth_audience *place)
+                          const struct oauth_audience *wanted)
 {
     for (size_t i = 0; i < token->audience_count; i++)
-        if (is_audience(oauth, token->audiences[i], place))
+        if (is_audience(oauth, token->audiences[i], wanted))
             return true;
     return false;
 }
 
 const char *oauth_refuses(struct oauth *oauth, const struct jwt *token,
-                          const struct oauth_audience *place)
+                          const struct oauth_audience *wanted)
 {
     if (!token->timed || token->issuer.n == 0 || token->audience_count == 0)
         return "Authentication scheme Bearer is not supported.";
     if (!oauth->basic && verify(oauth, token) != JWKS_GOOD)
         return "Signature validation failed.";
-    int64_t now = place->now / TICKS_PER_SECOND;
+    int64_t now = wanted->now / TICKS_PER_SECOND;
     if (now < token->not_before)
         return "Lifetime validation failed.";
     if (now >= token->expiry)
         return "Lifetime validation failed. The token is expired.";
     if (!takes_issuer(oauth, token->issuer))
         return "Invalid token issuer.";
-    return oauth_takes_audience(oauth, token, place) ? NULL : "Invalid token audience.";
+    return oauth_takes_audience(oauth, token, wanted) ? NULL : "Invalid token audience.";
 }

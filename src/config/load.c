@@ -138,15 +138,15 @@ static struct err take_line(struct load *l, const struct config_line *line)
 {
     struct config *c = l->config;
     const struct flag *flag = find_key(line->key);
-    char place[512];
-    (void)snprintf(place, sizeof place, "%.300s:%u: %.*s", c->config_file, line->number,
+    char where[512];
+    (void)snprintf(where, sizeof where, "%.300s:%u: %.*s", c->config_file, line->number,
                    STR_ARG(str_head(line->key, 80)));
     if (flag == NULL)
-        return refuse(l, place, "no such setting (lazuli config lists them)");
-    struct config_origin origin = {.source = CONFIG_BY_FILE, .line = line->number, .by = place};
+        return refuse(l, where, "no such setting (lazuli config lists them)");
+    struct config_origin origin = {.source = CONFIG_BY_FILE, .line = line->number, .by = where};
     TRY(assign(l, flag, str_of(arena_cstr(&c->texts, line->value)), origin));
     for (size_t i = 0; i < CONFIG_FLAG_COUNT; i++)
-        if (c->origins[i].by == place)
+        if (c->origins[i].by == where)
             c->origins[i].by = c->config_file;
     return OK;
 }
@@ -167,9 +167,9 @@ static struct err apply_file(struct load *l)
         TRY(take_line(l, &line));
     if (!wrong)
         return OK;
-    char place[512];
-    (void)snprintf(place, sizeof place, "%.300s:%u", c->config_file, line.number);
-    return refuse(l, place, "a line is \"flag = value\"");
+    char where[512];
+    (void)snprintf(where, sizeof where, "%.300s:%u", c->config_file, line.number);
+    return refuse(l, where, "a line is \"flag = value\"");
 }
 
 /* ---- variables ---- */

@@ -6,7 +6,7 @@
 
 #define MIB (1ULL << 20)
 
-static void *place_of(const struct config *config, const struct flag *flag)
+static void *member_of(const struct config *config, const struct flag *flag)
 {
     return (char *)(uintptr_t)config + flag->offset;
 }
@@ -83,15 +83,15 @@ static bool set_mib(const struct flag *flag, struct str value, uint64_t *out)
     return *out > 0;
 }
 
-static bool set_choice(const struct flag *flag, struct str value, void *place)
+static bool set_choice(const struct flag *flag, struct str value, void *member)
 {
     unsigned word;
     if (!read_word(flag, value, &word))
         return false;
     if (flag->kind == FLAG_EITHER)
-        *(bool *)place = word == 1;
+        *(bool *)member = word == 1;
     else
-        *(unsigned *)place = word;
+        *(unsigned *)member = word;
     return true;
 }
 
@@ -106,31 +106,31 @@ static bool set_hosts(struct config *config, const char *host)
 
 bool value_set(struct config *config, const struct flag *flag, struct str value)
 {
-    void *place = place_of(config, flag);
+    void *member = member_of(config, flag);
     if (flag->kind == FLAG_BOOL && !str_given(value))
-        return *(bool *)place = true;
+        return *(bool *)member = true;
     if (!str_given(value))
         return flag->kind == FLAG_NOTHING;
     switch (flag->kind) {
     case FLAG_BOOL:
-        return read_bool(value, place);
+        return read_bool(value, member);
     case FLAG_TEXT:
-        *(const char **)place = value.p;
+        *(const char **)member = value.p;
         return true;
     case FLAG_NUMBER:
-        return set_number(flag, value, place);
+        return set_number(flag, value, member);
     case FLAG_MIB:
-        return set_mib(flag, value, place);
+        return set_mib(flag, value, member);
     case FLAG_PORT:
         if (!str_ieq(value, STR("off")))
-            return set_number(flag, value, place);
-        *(uint64_t *)place = CONFIG_PORT_OFF;
+            return set_number(flag, value, member);
+        *(uint64_t *)member = CONFIG_PORT_OFF;
         return true;
     case FLAG_HOST:
         return set_hosts(config, value.p);
     case FLAG_CHOICE:
     case FLAG_EITHER:
-        return set_choice(flag, value, place);
+        return set_choice(flag, value, member);
     case FLAG_NOTHING:
         break;
     }
@@ -170,29 +170,29 @@ static void put_port(struct buf *out, uint64_t port)
 
 void value_put(struct buf *out, const struct config *config, const struct flag *flag)
 {
-    const void *place = place_of(config, flag);
+    const void *member = member_of(config, flag);
     switch (flag->kind) {
     case FLAG_BOOL:
-        buf_put(out, *(const bool *)place ? STR("true") : STR("false"));
+        buf_put(out, *(const bool *)member ? STR("true") : STR("false"));
         return;
     case FLAG_TEXT:
-        if (*(const char *const *)place != NULL)
-            buf_put(out, str_of(*(const char *const *)place));
+        if (*(const char *const *)member != NULL)
+            buf_put(out, str_of(*(const char *const *)member));
         return;
     case FLAG_NUMBER:
-        buf_put_u64(out, *(const uint64_t *)place);
+        buf_put_u64(out, *(const uint64_t *)member);
         return;
     case FLAG_MIB:
-        buf_printf(out, "%.6g", (double)*(const uint64_t *)place / (double)MIB);
+        buf_printf(out, "%.6g", (double)*(const uint64_t *)member / (double)MIB);
         return;
     case FLAG_PORT:
-        put_port(out, *(const uint64_t *)place);
+        put_port(out, *(const uint64_t *)member);
         return;
     case FLAG_CHOICE:
-        buf_put(out, str_of(flag->words[*(const unsigned *)place]));
+        buf_put(out, str_of(flag->words[*(const unsigned *)member]));
         return;
     case FLAG_EITHER:
-        buf_put(out, str_of(flag->words[*(const bool *)place ? 1 : 0]));
+        buf_put(out, str_of(flag->words[*(const bool *)member ? 1 : 0]));
         return;
     case FLAG_HOST:
     case FLAG_NOTHING:
@@ -226,15 +226,15 @@ static size_t size_of(const struct flag *flag)
 bool value_same(const struct config *a, const struct config *b, const struct flag *flag)
 {
     if (flag->kind != FLAG_TEXT)
-        return memcmp(place_of(a, flag), place_of(b, flag), size_of(flag)) == 0;
-    const char *one = *(const char *const *)place_of(a, flag);
-    const char *two = *(const char *const *)place_of(b, flag);
+        return memcmp(member_of(a, flag), member_of(b, flag), size_of(flag)) == 0;
+    const char *one = *(const char *const *)member_of(a, flag);
+    const char *two = *(const char *const *)member_of(b, flag);
     return one == two || (one != NULL && two != NULL && strcmp(one, two) == 0);
 }
 
 void value_copy(struct config *to, const struct config *from, const struct flag *flag)
 {
-    memcpy(place_of(to, flag), place_of(from, flag), size_of(flag));
+    memcpy(member_of(to, flag), member_of(from, flag), size_of(flag));
     to->origins[flag_index(flag)] = from->origins[flag_index(flag)];
 }
 

@@ -18,3 +18,10 @@ struct extent extent_decode(struct reader *r)
     x.check = read_le32(r);
     return x;
 }
+
+int extent_order(const struct extent *a, const struct extent *b)
+{
+    if (a->segment != b->segment)
+        return a->segment < b->segment ? -1 : 1;
+    return a->offset < b->offset ? -1 : a->offset > b->offset ? 1 : 0;
+}

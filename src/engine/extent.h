@@ -20,4 +20,8 @@ struct extent {
 void extent_encode(struct buf *b, const struct extent *x);
 struct extent extent_decode(struct reader *r);
 
+/* Orders by segment and offset, as qsort does. The length and the checksum are not compared: no two
+ * extents of a store begin at the same position. */
+int extent_order(const struct extent *a, const struct extent *b);
+
 #endif

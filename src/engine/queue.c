@@ -227,7 +227,7 @@ static unsigned less_for_idle(unsigned share)
     return share <= RETURN_IDLE ? share : less < RETURN_IDLE ? RETURN_IDLE : less;
 }
 
-void update_queue_learn(struct update_queue *q, const struct update_return *r)
+void update_queue_adapt(struct update_queue *q, const struct update_return *r)
 {
     pthread_mutex_lock(&q->lock);
     unsigned share = q->share;

@@ -53,7 +53,7 @@ void update_queue_await(struct update_queue *q, struct update_return *r);
 /* Ends the wait: finds out whether the processor was idle or busy meanwhile. */
 void update_queue_came(struct update_return *r);
 /* Adapts the expectation for the next time. */
-void update_queue_learn(struct update_queue *q, const struct update_return *r);
+void update_queue_adapt(struct update_queue *q, const struct update_return *r);
 /* Whether the last take has left some, which need not be waited for. */
 bool update_queue_has_rest(struct update_queue *q);
 /* Returns how many updates wait. */

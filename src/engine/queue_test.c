@@ -33,10 +33,10 @@ void test_queue_late_clients_are_expected_less_and_more_again(void)
     CHECK_INT(r.all - r.from, 48);
     update_queue_await(&q, &r);
     CHECK(r.late);
-    update_queue_learn(&q, &r);
+    update_queue_adapt(&q, &r);
     CHECK_INT(expected(&q, 64), 16);
     for (int i = 0; i < 1000; i++)
-        update_queue_learn(&q, &(struct update_return){.answered = 64});
+        update_queue_adapt(&q, &(struct update_return){.answered = 64});
     CHECK_INT(expected(&q, 64), 64);
     update_queue_release(&q);
 }
@@ -46,13 +46,13 @@ void test_queue_expects_half_of_them_where_waiting_is_all_there_is_to_do(void)
     struct update_queue q;
     update_queue_init(&q);
     for (int i = 0; i < 100; i++)
-        update_queue_learn(&q, &(struct update_return){.answered = 64, .idle = true});
+        update_queue_adapt(&q, &(struct update_return){.answered = 64, .idle = true});
     CHECK_INT(expected(&q, 64), 32);
     for (int i = 0; i < 1000; i++)
-        update_queue_learn(&q, &(struct update_return){.answered = 64});
+        update_queue_adapt(&q, &(struct update_return){.answered = 64});
     CHECK_INT(expected(&q, 64), 64);
-    update_queue_learn(&q, &(struct update_return){.answered = 64, .late = true});
-    update_queue_learn(&q, &(struct update_return){.answered = 64, .idle = true});
+    update_queue_adapt(&q, &(struct update_return){.answered = 64, .late = true});
+    update_queue_adapt(&q, &(struct update_return){.answered = 64, .idle = true});
     CHECK_INT(expected(&q, 64), 16);
     update_queue_release(&q);
 }

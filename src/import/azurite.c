@@ -91,13 +91,13 @@ static uint64_t hash(struct str s)
     return h;
 }
 
-void index_add(struct index *index, struct str group, int64_t order, struct loki_span place)
+void index_add(struct index *index, struct str group, int64_t order, struct loki_span span)
 {
     if (index->count == index->capacity) {
         index->capacity = index->capacity == 0 ? 1024 : index->capacity * 2;
         index->items = mem_realloc(index->items, index->capacity * sizeof *index->items);
     }
-    index->items[index->count++] = (struct index_entry){hash(group), order, place};
+    index->items[index->count++] = (struct index_entry){hash(group), order, span};
 }
 
 static int compare(const void *left, const void *right)
@@ -108,7 +108,7 @@ static int compare(const void *left, const void *right)
         return a->group < b->group ? -1 : 1;
     if (a->order != b->order)
         return a->order < b->order ? -1 : 1;
-    return a->place.offset < b->place.offset ? -1 : a->place.offset > b->place.offset;
+    return a->span.offset < b->span.offset ? -1 : a->span.offset > b->span.offset;
 }
 
 void index_sort(struct index *index)
@@ -117,15 +117,15 @@ void index_sort(struct index *index)
         qsort(index->items, index->count, sizeof *index->items, compare);
 }
 
-const struct node *import_document(struct import *im, struct loki_span place, enum import_kind kind)
+const struct node *import_document(struct import *im, struct loki_span span, enum import_kind kind)
 {
     struct str text;
     char where[64];
-    struct err error = loki_read(im->db, place, &im->arena, &text);
+    struct err error = loki_read(im->db, span, &im->arena, &text);
     const struct node *node = err_is(error) ? NULL : document_parse(&im->arena, text);
     if (node != NULL && node->value.kind == JSON_OBJECT)
         return node;
-    (void)snprintf(where, sizeof where, "at byte %llu", (unsigned long long)place.offset);
+    (void)snprintf(where, sizeof where, "at byte %llu", (unsigned long long)span.offset);
     report_line(im->report, kind, FATE_DAMAGED, str_of(where), "the document cannot be read");
     return NULL;
 }
@@ -187,7 +187,7 @@ struct str import_policies(struct import *im, const struct node *list)
 struct database {
     const char *file;
     const char *extents; /* NULL: it has none */
-    bool (*document)(void *import, struct str collection, struct loki_span place);
+    bool (*document)(void *import, struct str collection, struct loki_span span);
     void (*finish)(struct import *im); /* NULL: all is done */
 };
 
@@ -209,11 +209,11 @@ bool azurite_is_folder(const char *folder)
     return found;
 }
 
-static bool count_document(void *arg, struct str collection, struct loki_span place)
+static bool count_document(void *arg, struct str collection, struct loki_span span)
 {
     (void)arg;
     (void)collection;
-    (void)place;
+    (void)span;
     return true;
 }
 

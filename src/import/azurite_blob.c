@@ -43,9 +43,9 @@ static struct err make_container(struct import *im, const struct node *node, str
     return str_given(acl.acl) ? import_update(im, partition, blob_set_container_acl, &acl) : OK;
 }
 
-static void import_container(struct import *im, struct loki_span place)
+static void import_container(struct import *im, struct loki_span span)
 {
-    const struct node *node = import_document(im, place, IMPORT_CONTAINERS);
+    const struct node *node = import_document(im, span, IMPORT_CONTAINERS);
     if (node == NULL)
         return;
     struct str account = node_text(node, "accountName");
@@ -62,9 +62,9 @@ static void import_container(struct import *im, struct loki_span place)
 
 /* ---- blobs ---- */
 
-static void index_blob(struct import *im, struct loki_span place)
+static void index_blob(struct import *im, struct loki_span span)
 {
-    const struct node *node = import_document(im, place, IMPORT_BLOBS);
+    const struct node *node = import_document(im, span, IMPORT_BLOBS);
     struct str snapshot = node_text(node, "snapshot");
     int64_t order = INT64_MAX;
     if (node == NULL)
@@ -77,12 +77,12 @@ static void index_blob(struct import *im, struct loki_span place)
     index_add(&im->index,
               import_name(im, node_text(node, "accountName"), node_text(node, "containerName"),
                           node_text(node, "name")),
-              order, place);
+              order, span);
 }
 
-static void import_block(struct import *im, struct loki_span place)
+static void import_block(struct import *im, struct loki_span span)
 {
-    const struct node *node = import_document(im, place, IMPORT_BLOCKS);
+    const struct node *node = import_document(im, span, IMPORT_BLOCKS);
     if (node == NULL || node_true(node, "isCommitted"))
         return;
     struct str account = node_text(node, "accountName");
@@ -102,19 +102,19 @@ static void import_block(struct import *im, struct loki_span place)
         report_count(im->report, IMPORT_BLOCKS, FATE_TAKEN);
 }
 
-bool import_blob_document(void *import, struct str collection, struct loki_span place)
+bool import_blob_document(void *import, struct str collection, struct loki_span span)
 {
     struct import *im = import;
     arena_reset(&im->arena);
     if (str_eq(collection, STR("$CONTAINERS_COLLECTION$")))
-        import_container(im, place);
+        import_container(im, span);
     else if (str_eq(collection, STR("$BLOBS_COLLECTION$")))
-        index_blob(im, place);
+        index_blob(im, span);
     else if (str_eq(collection, STR("$BLOCKS_COLLECTION$")))
-        import_block(im, place);
+        import_block(im, span);
     else if (str_eq(collection, STR("$SERVICES_COLLECTION$")))
         report_count(im->report, IMPORT_PROPERTIES, FATE_LEFT_OUT);
-    return import_goes_on(im, "blobs", place.offset, 2 * im->db_bytes);
+    return import_goes_on(im, "blobs", span.offset, 2 * im->db_bytes);
 }
 
 /* ---- what a blob's document says ---- */
@@ -325,7 +325,7 @@ static void import_entry(struct chain *c, const struct index_entry *entry, bool 
     struct import *im = c->im;
     bool snapshot = entry->order != INT64_MAX;
     enum import_kind kind = snapshot ? IMPORT_SNAPSHOTS : IMPORT_BLOBS;
-    const struct node *node = import_document(im, entry->place, kind);
+    const struct node *node = import_document(im, entry->span, kind);
     /* A blob that is only staged has no content yet: its blocks make it. */
     const struct node *committed = node_member(node, "isCommitted");
     if (node == NULL || (committed != NULL && !committed->value.boolean))

@@ -16,7 +16,7 @@ enum { IMPORT_ARENA_BYTES_MAX = 1 << 30, IMPORT_TEXT_BYTES_MAX = 4096 };
 struct index_entry {
     uint64_t group; /* a hash of what the document belongs to */
     int64_t order;  /* within it */
-    struct loki_span place;
+    struct loki_span span;
 };
 
 struct index {
@@ -53,11 +53,10 @@ struct err import_end_steps(struct import *im);
 /* Returns true if an earlier import was interrupted in it. */
 bool import_was_cut_off(const struct import *im, struct str what);
 
-void index_add(struct index *index, struct str group, int64_t order, struct loki_span place);
+void index_add(struct index *index, struct str group, int64_t order, struct loki_span span);
 void index_sort(struct index *index);
 /* The document at that place; NULL, and it is counted as damaged, when it cannot be read. */
-const struct node *import_document(struct import *im, struct loki_span place,
-                                   enum import_kind kind);
+const struct node *import_document(struct import *im, struct loki_span span, enum import_kind kind);
 /* Tells how far it is; false when the import is to end. */
 bool import_goes_on(struct import *im, const char *doing, uint64_t done, uint64_t of);
 
@@ -70,10 +69,10 @@ struct str import_policies(struct import *im, const struct node *list);
 
 /* ---- one per service: the documents of its database ---- */
 
-bool import_blob_document(void *import, struct str collection, struct loki_span place);
+bool import_blob_document(void *import, struct str collection, struct loki_span span);
 void import_blobs_finish(struct import *im);
-bool import_queue_document(void *import, struct str collection, struct loki_span place);
+bool import_queue_document(void *import, struct str collection, struct loki_span span);
 void import_queues_finish(struct import *im);
-bool import_table_document(void *import, struct str collection, struct loki_span place);
+bool import_table_document(void *import, struct str collection, struct loki_span span);
 
 #endif

@@ -9,7 +9,7 @@
 /* Documents of a queue come before those of its messages, which keep the order of the file. */
 enum { ORDER_QUEUE, ORDER_MESSAGE };
 
-bool import_queue_document(void *import, struct str collection, struct loki_span place)
+bool import_queue_document(void *import, struct str collection, struct loki_span span)
 {
     struct import *im = import;
     bool queue = str_eq(collection, STR("$QUEUES_COLLECTION$"));
@@ -17,15 +17,15 @@ bool import_queue_document(void *import, struct str collection, struct loki_span
     arena_reset(&im->arena);
     if (queue || message) {
         const struct node *node =
-            import_document(im, place, queue ? IMPORT_QUEUES : IMPORT_MESSAGES);
+            import_document(im, span, queue ? IMPORT_QUEUES : IMPORT_MESSAGES);
         struct str name = node_text(node, queue ? "name" : "queueName");
         if (node != NULL)
             index_add(&im->index, import_name(im, node_text(node, "accountName"), name, STR_NONE),
-                      queue ? ORDER_QUEUE : ORDER_MESSAGE, place);
+                      queue ? ORDER_QUEUE : ORDER_MESSAGE, span);
     } else {
         report_count(im->report, IMPORT_PROPERTIES, FATE_LEFT_OUT);
     }
-    return import_goes_on(im, "queues", place.offset, 2 * im->db_bytes);
+    return import_goes_on(im, "queues", span.offset, 2 * im->db_bytes);
 }
 
 /* The queue that is being filled. Its strings are not in the arena of documents. */
@@ -198,7 +198,7 @@ void import_queues_finish(struct import *im)
         bool is_queue = entry->order == ORDER_QUEUE;
         arena_reset(&im->arena);
         const struct node *node =
-            import_document(im, entry->place, is_queue ? IMPORT_QUEUES : IMPORT_MESSAGES);
+            import_document(im, entry->span, is_queue ? IMPORT_QUEUES : IMPORT_MESSAGES);
         if (node == NULL)
             continue;
         if (i == 0 || entry->group != im->index.items[i - 1].group || f.account[0] == '\0') {

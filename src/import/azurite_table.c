@@ -12,7 +12,7 @@ struct table_name {
 static struct err make_table(struct import *im, const struct table_name *name, struct str acl)
 {
     struct table_create create = {.name = name->table};
-    struct str tables = place_tables(&im->arena, name->account);
+    struct str tables = tables_partition(&im->arena, name->account);
     TRY(table_name_check(name->table));
     TRY(import_update(im, tables, table_create_table, &create));
     if (!str_given(acl))
@@ -32,9 +32,9 @@ static void note_table(struct import *im, const struct table_name *name, struct 
                      import_name(im, name->account, name->table, STR_NONE), error);
 }
 
-static void import_table(struct import *im, struct loki_span place)
+static void import_table(struct import *im, struct loki_span span)
 {
-    const struct node *node = import_document(im, place, IMPORT_TABLES);
+    const struct node *node = import_document(im, span, IMPORT_TABLES);
     if (node == NULL)
         return;
     struct table_name name = {node_text(node, "account"), node_text(node, "table")};
@@ -92,7 +92,7 @@ static struct err insert_entity(struct import *im, const struct table_name *name
 {
     struct entity_change change = {
         .kind = CHANGE_INSERT,
-        .place = {name->account, table_name_lower(&im->arena, name->table)},
+        .ref = {name->account, table_name_lower(&im->arena, name->table)},
         .pk = node_text(node, "PartitionKey"),
         .rk = node_text(node, "RowKey"),
         .record = body->entity.record.p,
@@ -103,7 +103,7 @@ static struct err insert_entity(struct import *im, const struct table_name *name
     TRY(key_check(change.pk));
     TRY(key_check(change.rk));
     TRY(entity_check_size(buf_str(&body->entity.record), change.pk, change.rk));
-    struct str partition = place_entities(&im->arena, &change.place, change.pk);
+    struct str partition = table_entities_partition(&im->arena, &change.ref, change.pk);
     struct err error = import_update(im, partition, table_insert_entity, &change);
     if (error.code != ERR_TABLE_NOT_FOUND)
         return error;
@@ -113,10 +113,10 @@ static struct err insert_entity(struct import *im, const struct table_name *name
     return import_update(im, partition, table_insert_entity, &change);
 }
 
-static void import_entity(struct import *im, const struct table_name *name, struct loki_span place)
+static void import_entity(struct import *im, const struct table_name *name, struct loki_span span)
 {
     struct entity_body body;
-    const struct node *node = import_document(im, place, IMPORT_ENTITIES);
+    const struct node *node = import_document(im, span, IMPORT_ENTITIES);
     if (node == NULL)
         return;
     const struct node *properties = node_member(node, "properties");
@@ -136,19 +136,19 @@ static void import_entity(struct import *im, const struct table_name *name, stru
         report_error(im->report, IMPORT_ENTITIES, keys, error);
 }
 
-bool import_table_document(void *import, struct str collection, struct loki_span place)
+bool import_table_document(void *import, struct str collection, struct loki_span span)
 {
     struct import *im = import;
     struct str rest = collection;
     arena_reset(&im->arena);
     if (str_eq(collection, STR("$TABLES_COLLECTION$"))) {
-        import_table(im, place);
+        import_table(im, span);
     } else if (str_eq(collection, STR("$SERVICES_COLLECTION$"))) {
         report_count(im->report, IMPORT_PROPERTIES, FATE_LEFT_OUT);
     } else {
         struct table_name name = {str_cut(&rest, '$'), rest};
         if (account_name_ok(name.account) && str_given(name.table))
-            import_entity(im, &name, place);
+            import_entity(im, &name, span);
     }
-    return import_goes_on(im, "tables", place.offset, im->db_bytes);
+    return import_goes_on(im, "tables", span.offset, im->db_bytes);
 }

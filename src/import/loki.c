@@ -116,10 +116,10 @@ static void open_value(struct walk *w, char c)
 
 static void close_document(struct walk *w)
 {
-    struct loki_span place = {w->document, position(w) + 1 - w->document};
+    struct loki_span span = {w->document, position(w) + 1 - w->document};
     struct str collection = {w->collection, w->collection_n};
     w->outcome.documents++;
-    w->stopped = !w->visit->document(w->visit->arg, collection, place);
+    w->stopped = !w->visit->document(w->visit->arg, collection, span);
 }
 
 /* Continues at the next document: after damage nothing else is reliable. */
@@ -222,14 +222,14 @@ struct err loki_walk(int fd, const struct loki_visit *visit, struct loki_outcome
     return w.error;
 }
 
-struct err loki_read(int fd, struct loki_span place, struct arena *a, struct str *out)
+struct err loki_read(int fd, struct loki_span span, struct arena *a, struct str *out)
 {
-    if (place.length > LOKI_DOCUMENT_BYTES_MAX)
+    if (span.length > LOKI_DOCUMENT_BYTES_MAX)
         return err_new(ERR_INVALID_INPUT);
-    char *bytes = arena_bytes(a, (size_t)place.length + 1);
+    char *bytes = arena_bytes(a, (size_t)span.length + 1);
     size_t n = 0;
-    while (n < place.length) {
-        ssize_t got = pread(fd, bytes + n, (size_t)place.length - n, (off_t)(place.offset + n));
+    while (n < span.length) {
+        ssize_t got = pread(fd, bytes + n, (size_t)span.length - n, (off_t)(span.offset + n));
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)

@@ -22,7 +22,7 @@ struct loki_span {
 
 struct loki_visit {
     /* A document's bounds. False ends the walk. */
-    bool (*document)(void *arg, struct str collection, struct loki_span place);
+    bool (*document)(void *arg, struct str collection, struct loki_span span);
     /* Bytes that belong to no document and no structure. */
     void (*damage)(void *arg, uint64_t offset, const char *what);
     void *arg;
@@ -36,6 +36,6 @@ struct loki_outcome {
 /* Walks the open file. ERR_IO. */
 struct err loki_walk(int fd, const struct loki_visit *visit, struct loki_outcome *out);
 /* Reads a document into the arena. ERR_IO, ERR_INVALID_INPUT for one that is too long. */
-struct err loki_read(int fd, struct loki_span place, struct arena *a, struct str *out);
+struct err loki_read(int fd, struct loki_span span, struct arena *a, struct str *out);
 
 #endif

@@ -68,13 +68,6 @@ struct err extents_each(const struct migrate *m, struct extent_pair *pairs, size
 
 /* ---- the map of a page ---- */
 
-static int extent_order(const struct extent *a, const struct extent *b)
-{
-    if (a->segment != b->segment)
-        return a->segment < b->segment ? -1 : 1;
-    return a->offset < b->offset ? -1 : a->offset > b->offset ? 1 : 0;
-}
-
 static int pair_order(const void *a, const void *b)
 {
     const struct extent_pair *x = a;
@@ -225,21 +218,21 @@ struct err extent_map_complete(struct extent_map *map, const struct migrate *m,
 {
     uint64_t bytes = state->copied_bytes;
     struct extent_pair missing[MAP_STEP];
-    size_t place[MAP_STEP];
+    size_t index[MAP_STEP];
     size_t count = 0;
     struct engine_pin *pin = engine_pin(m->from);
     struct err e = OK;
     for (size_t i = 0; i < map->count && !err_is(e); i++) {
         if (!map->pairs[i].known) {
             missing[count] = map->pairs[i];
-            place[count++] = i;
+            index[count++] = i;
         }
         if (count == 0 || (count < MAP_STEP && i + 1 < map->count))
             continue;
         struct step step = {missing, count};
         e = copy_step(m, &step);
         for (size_t k = 0; k < count && !err_is(e); k++) {
-            map->pairs[place[k]] = missing[k];
+            map->pairs[index[k]] = missing[k];
             bytes += missing[k].old.length;
         }
         migrate_tell(m, "copying", bytes, state->total_bytes + state->of_extents);

@@ -142,15 +142,15 @@ struct err page_read(struct page *p, const struct migrate *m, struct engine *e,
                      struct str partition, struct str key)
 {
     /* Its start may be in the page that is about to be overwritten. */
-    struct buf place = buf_heap();
+    struct buf position = buf_heap();
     struct reading r = {.page = p, .migrate = m};
-    buf_put(&place, partition);
-    buf_put(&place, key);
+    buf_put(&position, partition);
+    buf_put(&position, key);
     if (str_given(partition)) {
-        r.partition = str_head(buf_str(&place), partition.n);
-        r.key = str_from(buf_str(&place), partition.n);
+        r.partition = str_head(buf_str(&position), partition.n);
+        r.key = str_from(buf_str(&position), partition.n);
     }
     struct err error = engine_view(e, STR(""), ENGINE_WAIT, read_page, &r);
-    buf_release(&place);
+    buf_release(&position);
     return error;
 }

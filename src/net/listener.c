@@ -70,9 +70,9 @@ static void set_option(int fd, int level, int name)
 
 /* The first socket of a port is bound without SO_REUSEPORT, which it gets afterwards: so a port
  * that another process has, even one that shares it, gives EADDRINUSE. The others then join it. */
-static struct err open_socket(const struct listener_address *place, bool first, int *fd_out)
+static struct err open_socket(const struct listener_address *local, bool first, int *fd_out)
 {
-    const struct sockaddr *address = (const struct sockaddr *)&place->address;
+    const struct sockaddr *address = (const struct sockaddr *)&local->address;
     int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return err_cause(ERR_IO, errno);
@@ -82,7 +82,7 @@ static struct err open_socket(const struct listener_address *place, bool first, 
         set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY);
     if (!first)
         set_option(fd, SOL_SOCKET, SO_REUSEPORT);
-    bool bound = bind(fd, address, place->length) == 0;
+    bool bound = bind(fd, address, local->length) == 0;
     if (bound && first)
         set_option(fd, SOL_SOCKET, SO_REUSEPORT);
     if (!bound || listen(fd, BACKLOG) != 0) {
@@ -109,14 +109,14 @@ struct err listener_resolve(const char *host, uint16_t port, struct listener_add
     return OK;
 }
 
-struct err listener_open(struct listener *l, bool first, struct listener_address *place)
+struct err listener_open(struct listener *l, bool first, struct listener_address *local)
 {
     l->watch.ready = listener_ready;
     l->pause.fire = listener_resume;
-    TRY(open_socket(place, first, &l->watch.fd));
+    TRY(open_socket(local, first, &l->watch.fd));
     /* The first picks the port, the others take the same. */
-    place->length = sizeof place->address;
-    if (getsockname(l->watch.fd, (struct sockaddr *)&place->address, &place->length) != 0) {
+    local->length = sizeof local->address;
+    if (getsockname(l->watch.fd, (struct sockaddr *)&local->address, &local->length) != 0) {
         struct err error = err_cause(ERR_IO, errno);
         (void)close(l->watch.fd);
         return error;
@@ -137,9 +137,9 @@ void listener_close(struct listener *l)
     (void)close(l->watch.fd);
 }
 
-uint16_t listener_port(const struct listener_address *place)
+uint16_t listener_port(const struct listener_address *local)
 {
-    const struct sockaddr_storage *a = &place->address;
+    const struct sockaddr_storage *a = &local->address;
     return ntohs(a->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)a)->sin6_port
                                           : ((const struct sockaddr_in *)a)->sin_port);
 }

@@ -27,9 +27,9 @@ struct listener_address {
 struct err listener_resolve(const char *host, uint16_t port, struct listener_address *out);
 /* loop and take are set. The first of a port is opened exclusively, so that a port in use is
  * noticed, and puts the port that it got into *place; the others join it. ERR_IO with errno. */
-struct err listener_open(struct listener *l, bool first, struct listener_address *place);
+struct err listener_open(struct listener *l, bool first, struct listener_address *local);
 /* On the loop's thread, or when it does not run. */
 void listener_close(struct listener *l);
-uint16_t listener_port(const struct listener_address *place);
+uint16_t listener_port(const struct listener_address *local);
 
 #endif

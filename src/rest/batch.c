@@ -123,19 +123,19 @@ struct err batch_part_encode(struct batch_part *part)
 }
 
 void batch_put_part(struct buf *out, const struct batch_part *part, struct str delimiter,
-                    enum batch_id_place place)
+                    enum batch_id_position position)
 {
     const struct rest_call *call = &part->call;
     bool numbered = str_given(part->content_id);
     buf_put(out, delimiter);
     buf_put(out, STR("\r\nContent-Type: application/http\r\n"));
-    if (place == BATCH_ID_INSIDE)
+    if (position == BATCH_ID_INSIDE)
         buf_put(out, STR("Content-Transfer-Encoding: binary\r\n"));
-    if (numbered && place == BATCH_ID_OUTSIDE)
+    if (numbered && position == BATCH_ID_OUTSIDE)
         http_put_header(out, STR("Content-ID"), part->content_id);
     buf_put(out, STR("\r\n"));
     http_put_status_line(out, call->status);
-    if (numbered && place == BATCH_ID_INSIDE)
+    if (numbered && position == BATCH_ID_INSIDE)
         http_put_header(out, STR("Content-ID"), part->content_id);
     buf_put(out, buf_str(&call->headers));
     buf_put(out, STR("\r\n"));

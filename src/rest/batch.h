@@ -30,9 +30,9 @@ struct err batch_part_encode(struct batch_part *part);
 
 /* Where the answer has the part's number: the blob service puts it in the part's own headers, the
  * table service in those of the response inside. */
-enum batch_id_place { BATCH_ID_OUTSIDE, BATCH_ID_INSIDE };
+enum batch_id_position { BATCH_ID_OUTSIDE, BATCH_ID_INSIDE };
 void batch_put_part(struct buf *out, const struct batch_part *part, struct str delimiter,
-                    enum batch_id_place place);
+                    enum batch_id_position position);
 
 /* "--kind_GUID". */
 struct str batch_delimiter(struct arena *a, const char *kind);

@@ -30,9 +30,9 @@ struct err run_check(const struct run *r)
 static void come_back(struct loop_task *task)
 {
     struct run *r = CONTAINER_OF(task, struct run, task);
-    assert(r->place != RUN_HERE && r->place != RUN_WAITING);
-    r->committed = r->committed || (r->place == RUN_IN_ENGINE && !err_is(r->outcome));
-    r->place = RUN_HERE;
+    assert(r->state != RUN_HERE && r->state != RUN_WAITING);
+    r->committed = r->committed || (r->state == RUN_IN_ENGINE && !err_is(r->outcome));
+    r->state = RUN_HERE;
     r->then(r, r->outcome);
 }
 
@@ -43,10 +43,10 @@ static void post_back(struct run *r, struct err outcome)
     loop_post(r->loop, &r->task);
 }
 
-static void begin(struct run *r, enum run_place place, run_step *then)
+static void begin(struct run *r, enum run_state state, run_step *then)
 {
-    assert(r->place == RUN_HERE && then != NULL);
-    r->place = place;
+    assert(r->state == RUN_HERE && then != NULL);
+    r->state = state;
     r->then = then;
 }
 
@@ -101,7 +101,7 @@ void run_view_in_pool(struct run *r, const struct run_txn *txn, run_step *then)
 static struct err view_here(struct run *r, const struct run_txn *txn)
 {
     assert(txn->fn != NULL);
-    assert(r->place == RUN_HERE);
+    assert(r->state == RUN_HERE);
     TRY(run_check(r));
     return read_here(r, txn, ENGINE_NOWAIT);
 }
@@ -258,9 +258,9 @@ void run_updates(struct run *r, struct run_part *const parts[], size_t count, ru
 
 static void end_wait(struct run *r, struct err outcome)
 {
-    assert(r->place == RUN_WAITING);
+    assert(r->state == RUN_WAITING);
     loop_timer_cancel(r->loop, &r->timer);
-    r->place = RUN_HERE;
+    r->state = RUN_HERE;
     r->then(r, outcome);
 }
 
@@ -268,7 +268,7 @@ static void on_wake(struct loop_task *task)
 {
     struct run *r = CONTAINER_OF(task, struct run, wake);
     atomic_store(&r->wake_posted, false);
-    if (r->place != RUN_WAITING) {
+    if (r->state != RUN_WAITING) {
         r->woken = true;
         return;
     }
@@ -374,6 +374,6 @@ void run_on(struct run *r, struct loop *loop, run_step *then)
 void run_cancel(struct run *r)
 {
     atomic_store(&r->gone, true);
-    if (r->place == RUN_WAITING && r->wait.take_back(r))
+    if (r->state == RUN_WAITING && r->wait.take_back(r))
         end_wait(r, err_new(ERR_CLIENT_GONE));
 }

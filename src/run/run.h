@@ -36,7 +36,7 @@ typedef void run_step(struct run *r, struct err outcome);
 /* On a pool thread. It touches the request's own memory and nothing of the loop's. */
 typedef struct err run_work(struct run *r);
 
-enum run_place {
+enum run_state {
     RUN_HERE,      /* on its loop; also between two steps */
     RUN_IN_POOL,   /* queued for a pool thread, or on it */
     RUN_IN_ENGINE, /* queued for the commit, or in it */
@@ -76,7 +76,7 @@ struct run {
     atomic_bool stops_when_gone; /* otherwise a client that has gone only ends waits */
     bool from_table; /* its transactions go on from what the open-file table has (home_check) */
 
-    enum run_place place;
+    enum run_state state;
     atomic_bool gone; /* the client has gone */
     bool committed;   /* an update has succeeded. A front end that continues with an independent
                          request clears it. */

@@ -89,7 +89,7 @@ static struct err look_in_pool(struct txn *t, void *arg)
 {
     struct run_fixture *f = arg;
     (void)t;
-    return f->run.place == RUN_HERE ? err_new(ERR_LONG_WORK) : look(t, arg);
+    return f->run.state == RUN_HERE ? err_new(ERR_LONG_WORK) : look(t, arg);
 }
 
 static struct err write_row(struct txn *t, void *arg)
@@ -119,7 +119,7 @@ static void over(struct run *r)
 static void ended(struct run *r, struct err outcome)
 {
     struct run_fixture *f = fixture_of(r);
-    CHECK(!f->ended && r->place == RUN_HERE);
+    CHECK(!f->ended && r->state == RUN_HERE);
     f->outcome = outcome;
     f->ended = true;
     if (f->looping)
@@ -311,7 +311,7 @@ void test_run_deadline_before_every_way(void)
 
 static void pass_the_deadline(struct run_fixture *f)
 {
-    CHECK(f->run.place == RUN_IN_POOL || f->run.place == RUN_IN_ENGINE);
+    CHECK(f->run.state == RUN_IN_POOL || f->run.state == RUN_IN_ENGINE);
     clock_advance(&f->clock, SECOND);
     let_go(f);
 }
@@ -391,7 +391,7 @@ static void *wake_from_elsewhere(void *arg)
 static void wake(struct run_fixture *f)
 {
     pthread_t thread;
-    CHECK(f->run.place == RUN_WAITING);
+    CHECK(f->run.state == RUN_WAITING);
     CHECK(pthread_create(&thread, NULL, wake_from_elsewhere, f) == 0);
     CHECK(pthread_join(thread, NULL) == 0);
     run_wake(&f->run); /* a second call, before the first was heard, is none */
@@ -480,7 +480,7 @@ static void begin_long_delay(struct run_fixture *f)
 
 static void advance(struct run_fixture *f)
 {
-    CHECK(f->run.place == RUN_WAITING);
+    CHECK(f->run.state == RUN_WAITING);
     clock_advance(&f->clock, SECOND);
 }
 

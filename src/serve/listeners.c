@@ -28,17 +28,17 @@ enum {
 static int listened(const char *name, const char *host, uint64_t wanted, struct err error,
                     uint16_t *port)
 {
-    char place[256];
-    (void)snprintf(place, sizeof place, "%s %s:%u", name, host,
+    char where[256];
+    (void)snprintf(where, sizeof where, "%s %s:%u", name, host,
                    (unsigned)(err_is(error) ? wanted : *port));
     if (!err_is(error)) {
-        log_line(LOG_INFO, "serving %s", place);
+        log_line(LOG_INFO, "serving %s", where);
         return 0;
     }
     *port = 0;
     if ((wanted & CONFIG_PORT_UNSET) == 0 || error.cause != EADDRINUSE)
-        return complain_err(place, error);
-    log_line(LOG_WARN, "%s is in use: not served (--%s-port picks another)", place, name);
+        return complain_err(where, error);
+    log_line(LOG_WARN, "%s is in use: not served (--%s-port picks another)", where, name);
     return 0;
 }
 
@@ -49,10 +49,10 @@ static int listen_for(struct server *s, size_t i)
     if (c->port[i] == CONFIG_PORT_OFF)
         return 0;
     s->listeners[i] = (struct rest_listener){.server = &s->rest, .service = (enum service_kind)i};
-    struct http_endpoint place = {
+    struct http_endpoint where = {
         .host = c->host[i], .port = (uint16_t)c->port[i], .idle_ms = &s->idle_ms[i]};
     atomic_store(&s->idle_ms[i], reload_idle_ms(c, i));
-    struct err error = http_server_listen_at(s->http, &place, &s->listeners[i], &port);
+    struct err error = http_server_listen_at(s->http, &where, &s->listeners[i], &port);
     int status = listened(SERVE_NAMES[i], c->host[i], c->port[i], error, &port);
     s->rest.ports[i] = port;
     s->ports.service[i] = port;
@@ -198,8 +198,8 @@ int serve_start_smb(struct server *s)
                               .addresses = s->addresses,
                               .told = smb_told_note,
                               .told_arg = s->rest.inspector,
-                              .diverts = s->hop != NULL ? hop_divert_smb : NULL,
-                              .diverts_arg = s->hop};
+                              .diverts = s->forward != NULL ? forward_divert_smb : NULL,
+                              .diverts_arg = s->forward};
     struct smb_options options = {.encryption = s->config->smb_encryption,
                                   .connections_max = (unsigned)s->config->connections_max,
                                   .connections_per_address =

@@ -12,7 +12,7 @@
 #include "reload.h"
 #include "rest/server.h"
 #include "seed.h"
-#include "serve/hop.h"
+#include "serve/forward.h"
 
 enum { LOOPS_MAX = 256 };
 
@@ -48,7 +48,7 @@ struct server {
     atomic_bool seed_failed;        /* the server ends, and says so by its status */
     struct http_server *admin_http; /* NULL: off */
     struct smb_server *smb;
-    struct hop *hop; /* to and from other gateways; NULL: the store is not shared */
+    struct forward *forward; /* to and from other gateways; NULL: the store is not shared */
     struct address_counts *addresses; /* of both */
     struct tls *tls;
     struct jobs jobs;

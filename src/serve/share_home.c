@@ -50,7 +50,7 @@ static uint64_t began_at(uint64_t pid)
 
 /* The machine since its start, and the processes that this one sees: only among those a number
  * that is gone says something. */
-static void place_text(char *out, size_t size)
+static void host_text(char *out, size_t size)
 {
     char boot[64];
     struct stat space = {0};
@@ -61,20 +61,20 @@ static void place_text(char *out, size_t size)
 
 static void identity_text(char *out, size_t size)
 {
-    char place[96];
-    place_text(place, sizeof place);
-    (void)snprintf(out, size, "%s %ld %llu", place, (long)getpid(),
+    char host[96];
+    host_text(host, sizeof host);
+    (void)snprintf(out, size, "%s %ld %llu", host, (long)getpid(),
                    (unsigned long long)began_at((uint64_t)getpid()));
 }
 
 static bool process_is_dead(void *arg, struct str identity)
 {
-    char place[96];
+    char host[96];
     uint64_t pid, began;
     struct str rest = identity;
     (void)arg;
-    place_text(place, sizeof place);
-    return str_eq(str_cut(&rest, ' '), str_of(place)) && str_given(rest) &&
+    host_text(host, sizeof host);
+    return str_eq(str_cut(&rest, ' '), str_of(host)) && str_given(rest) &&
            str_to_u64(str_cut(&rest, ' '), &pid) && str_given(rest) && str_to_u64(rest, &began) &&
            pid != 0 && began != 0 && began_at(pid) != began;
 }
@@ -102,7 +102,7 @@ static void move_out(void *arg)
 static void moved(void *arg)
 {
     const struct server *s = arg;
-    hop_moved(s->hop);
+    forward_moved(s->forward);
 }
 
 int serve_start_hop(struct server *s)
@@ -110,14 +110,15 @@ int serve_start_hop(struct server *s)
     const struct config *c = s->config;
     if (c->engine != CONFIG_ENGINE_CLUSTER)
         return 0;
-    struct hop_options options = {.loops = s->loops,
-                                  .loop_count = s->loop_count,
-                                  .host = c->gateway_host != NULL ? c->gateway_host : c->smb_host,
-                                  .port = (uint16_t)c->gateway_port};
-    struct err error = hop_new(&options, &s->hop);
+    struct forward_options options = {.loops = s->loops,
+                                      .loop_count = s->loop_count,
+                                      .host =
+                                          c->gateway_host != NULL ? c->gateway_host : c->smb_host,
+                                      .port = (uint16_t)c->gateway_port};
+    struct err error = forward_new(&options, &s->forward);
     if (err_is(error))
         return complain_err("--gateway-host, --gateway-port", error);
-    log_line(LOG_INFO, "other gateways reach this one at %s", hop_address(s->hop));
+    log_line(LOG_INFO, "other gateways reach this one at %s", forward_address(s->forward));
     char identity[160];
     identity_text(identity, sizeof identity);
     struct home_options home = {.store = &s->store,
@@ -125,7 +126,7 @@ int serve_start_hop(struct server *s)
                                 .prefix = FILE_SPACE,
                                 .mark = FILE_KEY_HOME,
                                 .hot = FILE_KEY_SHARE,
-                                .address = hop_address(s->hop),
+                                .address = forward_address(s->forward),
                                 .identity = str_of(identity),
                                 .may_own = c->smb_port != CONFIG_PORT_OFF,
                                 .is_dead = process_is_dead,
@@ -142,16 +143,16 @@ int serve_start_home(struct server *s)
 {
     if (s->store.home == NULL)
         return 0;
-    struct hop_ends ends = {.home = s->store.home, .smb = s->smb, .http = s->http};
+    struct forward_ends ends = {.home = s->store.home, .smb = s->smb, .http = s->http};
     for (unsigned i = 0; i < SERVICE_KIND_COUNT; i++)
         if (s->ports.service[i] != 0)
             ends.contexts[i] = &s->listeners[i];
     if (s->ports.dfs != 0)
-        ends.contexts[HOP_DFS] = &s->dfs_listener;
-    struct err error = hop_open(s->hop, &ends);
+        ends.contexts[FORWARD_DFS] = &s->dfs_listener;
+    struct err error = forward_open(s->forward, &ends);
     if (!err_is(error)) {
-        s->rest.hand_over = hop_hand_over;
-        s->rest.hand_over_arg = s->hop;
+        s->rest.hand_over = forward_hand_over;
+        s->rest.hand_over_arg = s->forward;
         home_turn(s->store.home);
         error = home_start(s->store.home);
     }

@@ -267,7 +267,7 @@ struct err archive_next(struct archive_reader *r, struct arena *a, struct item *
     return OK;
 }
 
-struct err archive_place(struct arena *a, const struct item *item, struct place *place,
+struct err archive_place(struct arena *a, const struct item *item, struct position *position,
                          struct str *account)
 {
     static const struct {
@@ -286,8 +286,8 @@ struct err archive_place(struct arena *a, const struct item *item, struct place 
         [ITEM_DIRECTORY] = {"share", "path"},
     };
     const struct node *json = document_parse(a, item->json);
-    *place = (struct place){item->kind, node_text(json, MEMBERS[item->kind].container),
-                            node_text(json, MEMBERS[item->kind].name)};
+    *position = (struct position){item->kind, node_text(json, MEMBERS[item->kind].container),
+                                  node_text(json, MEMBERS[item->kind].name)};
     *account = node_text(json, "account");
     return str_given(*account) ? OK : err_detail(ERR_INVALID_INPUT, "an item names no account");
 }

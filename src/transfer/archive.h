@@ -31,7 +31,7 @@ struct err archive_next(struct archive_reader *r, struct arena *a, struct item *
                         bool *whole);
 
 /* The place of an item that JSON describes, and its account. */
-struct err archive_place(struct arena *a, const struct item *item, struct place *place,
+struct err archive_place(struct arena *a, const struct item *item, struct position *position,
                          struct str *account);
 
 #endif

@@ -13,10 +13,10 @@ struct copying {
     uint64_t total;
 };
 
-static void reached(void *arg, const struct place *place, uint64_t number)
+static void reached(void *arg, const struct position *position, uint64_t number)
 {
     struct copying *c = arg;
-    resume_reached(&c->resume, place, number);
+    resume_reached(&c->resume, position, number);
 }
 
 /* ---- copying ---- */
@@ -46,7 +46,7 @@ static struct err give_entry(void *arg, const struct entry *entry)
     struct copying *c = arg;
     struct arena a;
     arena_init(&a, ITEM_ARENA_BYTES_MAX);
-    struct crew_work work = {.entry = entry, .place = &entry->place};
+    struct crew_work work = {.entry = entry, .position = &entry->position};
     struct err error = crew_give(c->crew, &work, &a);
     arena_release(&a);
     tell(c, 0);
@@ -61,7 +61,7 @@ static struct err count_entry(void *arg, const struct entry *entry)
     return OK;
 }
 
-static struct err walk(struct copying *c, const struct place *after,
+static struct err walk(struct copying *c, const struct position *after,
                        struct err (*visit)(void *, const struct entry *), void *arg)
 {
     struct session session;
@@ -85,7 +85,7 @@ struct err transfer_copy(struct transfer *t, struct remote *from, struct remote 
 {
     struct copying c = {.t = t, .from = from};
     struct arena a;
-    struct place after;
+    struct position after;
     uint64_t number;
     struct err error = OK;
     arena_init(&a, ITEM_ARENA_BYTES_MAX);

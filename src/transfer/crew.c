@@ -13,7 +13,7 @@ enum { WAITING_PER_THREAD = 4, LINE_BYTES = 1200 };
 struct job {
     struct entry entry;
     struct item item;
-    struct place place;
+    struct position position;
     struct arena arena;
     uint64_t number;
     bool done;
@@ -85,9 +85,9 @@ static void tell_failure(struct crew *c, const struct job *job, struct err error
                       : error.code == ERR_CONDITION_NOT_MET
                           ? "it changes faster than it can be read"
                           : err_message(error.code);
-    int n = snprintf(line, sizeof line, "%s %.*s%s%.*s: %s", ITEM_KIND_NAMES[job->place.kind],
-                     STR_ARG(job->place.container), job->place.name.n > 0 ? "/" : "",
-                     STR_ARG(str_head(job->place.name, 300)), why);
+    int n = snprintf(line, sizeof line, "%s %.*s%s%.*s: %s", ITEM_KIND_NAMES[job->position.kind],
+                     STR_ARG(job->position.container), job->position.name.n > 0 ? "/" : "",
+                     STR_ARG(str_head(job->position.name, 300)), why);
     size_t length = n < 0 ? 0 : n < (int)sizeof line ? (size_t)n : sizeof line - 1;
     if (c->options.failed != NULL && c->counts.failed <= CREW_FAILURES_SHOWN_MAX)
         c->options.failed(c->options.arg, (struct str){line, length});
@@ -106,7 +106,7 @@ static void note_outcome(struct crew *c, struct worker *w, struct job *job, stru
     w->target.bytes = 0;
     w->target.versions_left_out = 0;
     if (!err_is(error)) {
-        c->counts.done[job->place.kind]++;
+        c->counts.done[job->position.kind]++;
     } else if (error.code == ERR_BLOB_NOT_FOUND) {
         c->counts.gone++;
     } else if (is_fatal(error)) {
@@ -131,7 +131,7 @@ static void drop_done(struct crew *c)
         if (c->first == NULL)
             c->last = NULL;
         if (c->options.reached != NULL && c->counts.failed == 0)
-            c->options.reached(c->options.arg, &job->place, job->number);
+            c->options.reached(c->options.arg, &job->position, job->number);
         arena_release(&job->arena);
         free(job);
     }
@@ -143,8 +143,8 @@ static struct job *take(struct crew *c)
 {
     for (;;) {
         struct job *job = c->next;
-        bool blocked = job != NULL && ((is_alone(job->place.kind) && job != c->first) ||
-                                       (c->first != job && is_alone(c->first->place.kind)));
+        bool blocked = job != NULL && ((is_alone(job->position.kind) && job != c->first) ||
+                                       (c->first != job && is_alone(c->first->position.kind)));
         if (job != NULL && !blocked && !err_is(c->fatal)) {
             c->next = job->next;
             c->waiting--;
@@ -217,14 +217,14 @@ static struct entry copy_entry(struct arena *a, const struct entry *e)
 struct err crew_give(struct crew *c, const struct crew_work *given, struct arena *arena)
 {
     struct job *job = MEM_NEW(struct job);
-    const struct place *place = given->place;
+    const struct position *position = given->position;
     job->arena = *arena;
     arena_init(arena, ITEM_ARENA_BYTES_MAX);
-    job->place = (struct place){place->kind, arena_copy(&job->arena, place->container),
-                                arena_copy(&job->arena, place->name)};
+    job->position = (struct position){position->kind, arena_copy(&job->arena, position->container),
+                                      arena_copy(&job->arena, position->name)};
     if (given->entry != NULL) {
         job->entry = copy_entry(&job->arena, given->entry);
-        job->entry.place = job->place;
+        job->entry.position = job->position;
     }
     if (given->item != NULL)
         job->item = *given->item;

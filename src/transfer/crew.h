@@ -28,7 +28,7 @@ struct crew_options {
     /* A failure that concerns one item: "blob a/b: why". Called by one thread at a time. */
     void (*failed)(void *arg, struct str line);
     /* All work up to and including this place is done. On the same thread. */
-    void (*reached)(void *arg, const struct place *place, uint64_t number);
+    void (*reached)(void *arg, const struct position *position, uint64_t number);
     void *arg;
 };
 
@@ -39,7 +39,7 @@ struct crew *crew_new(const struct crew_options *options);
 struct crew_work {
     const struct entry *entry; /* NULL: it is an item */
     const struct item *item;
-    const struct place *place;
+    const struct position *position;
     uint64_t number; /* by which `reached` names it */
 };
 struct err crew_give(struct crew *crew, const struct crew_work *work, struct arena *arena);

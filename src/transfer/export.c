@@ -23,7 +23,7 @@ struct exporting {
     /* Of an earlier run: */
     struct resume resume;
     struct arena kept;
-    struct place after;
+    struct position after;
     struct str after_account;
     bool resuming;
 };
@@ -48,9 +48,9 @@ static struct err cut(struct exporting *x, uint64_t offset)
 static void tell(struct exporting *x, const struct entry *e, struct err error)
 {
     char line[1024];
-    int n = snprintf(line, sizeof line, "%s %.*s%s%.*s: %s", ITEM_KIND_NAMES[e->place.kind],
-                     STR_ARG(e->place.container), e->place.name.n > 0 ? "/" : "",
-                     STR_ARG(str_head(e->place.name, 300)),
+    int n = snprintf(line, sizeof line, "%s %.*s%s%.*s: %s", ITEM_KIND_NAMES[e->position.kind],
+                     STR_ARG(e->position.container), e->position.name.n > 0 ? "/" : "",
+                     STR_ARG(str_head(e->position.name, 300)),
                      error.detail != NULL ? error.detail : err_message(error.code));
     x->t->counts.crew.failed++;
     if (x->t->failed != NULL && n > 0)
@@ -92,7 +92,7 @@ static struct err put_entry(void *arg, const struct entry *entry)
     else if (err_is(error))
         tell(x, entry, error);
     else
-        counts->done[entry->place.kind]++;
+        counts->done[entry->position.kind]++;
     for (unsigned i = 0; i < ITEM_KINDS; i++)
         sum += counts->done[i];
     if (x->t->progress != NULL)
@@ -112,16 +112,16 @@ static struct err find_end(struct exporting *x, int fd)
     struct err error = archive_open(&r, fd, &a);
     while (!err_is(error) && found) {
         struct item item;
-        struct place place;
+        struct position position;
         struct str account;
         arena_reset(&a);
         error = archive_next(&r, &a, &item, &found, &whole);
         if (err_is(error) || !found)
             break;
-        error = archive_place(&a, &item, &place, &account);
+        error = archive_place(&a, &item, &position, &account);
         arena_reset(&x->kept);
-        x->after = (struct place){place.kind, arena_copy(&x->kept, place.container),
-                                  arena_copy(&x->kept, place.name)};
+        x->after = (struct position){position.kind, arena_copy(&x->kept, position.container),
+                                     arena_copy(&x->kept, position.name)};
         x->after_account = arena_copy(&x->kept, account);
         x->resuming = true;
         x->t->counts.resumed++;

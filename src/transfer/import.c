@@ -32,10 +32,10 @@ struct importing {
     struct resume resume;
 };
 
-static void reached(void *arg, const struct place *place, uint64_t number)
+static void reached(void *arg, const struct position *position, uint64_t number)
 {
     struct importing *m = arg;
-    resume_reached(&m->resume, place, number);
+    resume_reached(&m->resume, position, number);
 }
 
 static void failed(void *arg, struct str line)
@@ -108,7 +108,7 @@ static struct err begin_account(struct importing *m, struct str name, const stru
 
 /* ---- items ---- */
 
-static bool is_wanted(const struct transfer *t, const struct place *place)
+static bool is_wanted(const struct transfer *t, const struct position *position)
 {
     static const char *const SERVICES[ITEM_KINDS] = {
         [ITEM_CONTAINER] = "blob", [ITEM_BLOB] = "blob",   [ITEM_QUEUE] = "queue",
@@ -116,11 +116,11 @@ static bool is_wanted(const struct transfer *t, const struct place *place)
         [ITEM_SHARE] = "file",     [ITEM_FILE] = "file",   [ITEM_DIRECTORY] = "file",
     };
     char service[16];
-    if (place->kind == ITEM_ACCOUNT)
+    if (position->kind == ITEM_ACCOUNT)
         return true;
-    if (place->kind != ITEM_SERVICE)
-        return selection_has(&t->selection, SERVICES[place->kind], place->container);
-    (void)snprintf(service, sizeof service, "%.*s", STR_ARG(place->container));
+    if (position->kind != ITEM_SERVICE)
+        return selection_has(&t->selection, SERVICES[position->kind], position->container);
+    (void)snprintf(service, sizeof service, "%.*s", STR_ARG(position->container));
     return selection_has(&t->selection, service, STR_NONE);
 }
 
@@ -141,17 +141,17 @@ static struct err put_inline(struct importing *m, const struct item *item)
 static struct err import_item(struct importing *m, struct arena *a, struct item *item,
                               uint64_t skip)
 {
-    struct place place;
+    struct position position;
     struct str account;
-    TRY(archive_place(a, item, &place, &account));
+    TRY(archive_place(a, item, &position, &account));
     if (++m->number <= skip) {
         m->t->counts.resumed++;
         return OK;
     }
     TRY(begin_account(m, account, item));
-    if (!is_wanted(m->t, &place))
+    if (!is_wanted(m->t, &position))
         return OK;
-    struct crew_work work = {.item = item, .place = &place, .number = m->number};
+    struct crew_work work = {.item = item, .position = &position, .number = m->number};
     return m->crew != NULL ? crew_give(m->crew, &work, a) : put_inline(m, item);
 }
 
@@ -178,10 +178,11 @@ static struct err import_items(struct importing *m, uint64_t skip)
 static uint64_t already_done(struct importing *m)
 {
     struct arena a;
-    struct place place;
+    struct position position;
     uint64_t items = 0;
     arena_init(&a, ITEM_ARENA_BYTES_MAX);
-    bool ours = m->archive_bytes > 0 && resume_find(&m->resume, &a, m->only_target, &place, &items);
+    bool ours =
+        m->archive_bytes > 0 && resume_find(&m->resume, &a, m->only_target, &position, &items);
     arena_release(&a);
     return ours ? items : 0;
 }

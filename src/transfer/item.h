@@ -64,7 +64,7 @@ struct item {
 /* ---- where an item is ---- */
 
 /* The position of an item in a walk: an interrupted walk continues after it. */
-struct place {
+struct position {
     enum item_kind kind;
     struct str container; /* of any service */
     struct str name;      /* of a blob or file; the number of a part of messages or entities */

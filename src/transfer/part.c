@@ -23,7 +23,7 @@ static struct err give(struct part *p)
 {
     json_close(&p->w, ']');
     struct str name = arena_printf(&p->arena, "%s-%06u", p->name, ++p->number);
-    struct entry e = {.place = {p->kind, p->container, name},
+    struct entry e = {.position = {p->kind, p->container, name},
                       .json = buf_str(&p->text),
                       .before = p->kind == ITEM_MESSAGES ? p->before : 0};
     p->before += p->count;

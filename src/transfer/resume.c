@@ -19,7 +19,7 @@ static struct str of_text(uint64_t of, char out[OF_BYTES])
     return str_of(out);
 }
 
-void resume_reached(struct resume *r, const struct place *place, uint64_t number)
+void resume_reached(struct resume *r, const struct position *position, uint64_t number)
 {
     char of[OF_BYTES];
     struct arena a;
@@ -28,11 +28,11 @@ void resume_reached(struct resume *r, const struct place *place, uint64_t number
     struct json_writer w = json_writer_of(&text);
     json_open(&w, '{');
     item_put_text(&w, "of", of_text(r->of, of));
-    if (place != NULL) {
+    if (position != NULL) {
         item_put_u64(&w, "number", number);
-        item_put_text(&w, "kind", str_of(ITEM_KIND_NAMES[place->kind]));
-        item_put_text(&w, "container", place->container);
-        item_put_text(&w, "name", place->name);
+        item_put_text(&w, "kind", str_of(ITEM_KIND_NAMES[position->kind]));
+        item_put_text(&w, "container", position->container);
+        item_put_text(&w, "name", position->name);
     }
     json_close(&w, '}');
     bookmark_set(&r->state, buf_str(&text));
@@ -77,22 +77,22 @@ static const struct {
 };
 
 /* A server that was emptied meanwhile has the same name as before. */
-static bool is_there(struct arena *a, struct remote *target, const struct place *place)
+static bool is_there(struct arena *a, struct remote *target, const struct position *position)
 {
     struct session session;
-    if (LOOKS[place->kind].name == NULL)
-        return place->kind == ITEM_ACCOUNT; /* nothing was made yet; else it begins anew */
+    if (LOOKS[position->kind].name == NULL)
+        return position->kind == ITEM_ACCOUNT; /* nothing was made yet; else it begins anew */
     session_init(&session, target);
     struct remote_call c =
-        remote_call_of(LOOKS[place->kind].service, "GET", place->container, STR_NONE);
-    remote_query(&c, LOOKS[place->kind].name, str_of(LOOKS[place->kind].value));
+        remote_call_of(LOOKS[position->kind].service, "GET", position->container, STR_NONE);
+    remote_query(&c, LOOKS[position->kind].name, str_of(LOOKS[position->kind].value));
     struct err error = session_ask(&session, a, &c);
     session_end(&session);
     return err_is(error) || c.answer.status != 404; /* other troubles will be met again */
 }
 
-bool resume_find(const struct resume *r, struct arena *a, struct remote *target, struct place *out,
-                 uint64_t *number)
+bool resume_find(const struct resume *r, struct arena *a, struct remote *target,
+                 struct position *out, uint64_t *number)
 {
     const struct node *old = read_state(r, a);
     struct str kind = node_text(old, "kind");
@@ -100,8 +100,8 @@ bool resume_find(const struct resume *r, struct arena *a, struct remote *target,
         return false;
     for (unsigned i = 0; i < ITEM_KINDS; i++)
         if (str_eq(kind, str_of(ITEM_KIND_NAMES[i]))) {
-            *out = (struct place){(enum item_kind)i, node_text(old, "container"),
-                                  node_text(old, "name")};
+            *out = (struct position){(enum item_kind)i, node_text(old, "container"),
+                                     node_text(old, "name")};
             return target == NULL || is_there(a, target, out);
         }
     return false;

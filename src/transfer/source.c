@@ -25,7 +25,7 @@ bool selection_has(const struct selection *s, const char *service, struct str co
 
 bool walk_is_done(struct walk *w, enum item_kind kind, struct str container, struct str name)
 {
-    const struct place *last = w->after;
+    const struct position *last = w->after;
     if (!w->skipping)
         return false;
     if (last->kind == kind && str_eq(last->container, container) && str_eq(last->name, name))
@@ -36,7 +36,7 @@ bool walk_is_done(struct walk *w, enum item_kind kind, struct str container, str
 struct err walk_give(struct walk *w, const struct entry *entry)
 {
     w->listed++;
-    if (walk_is_done(w, entry->place.kind, entry->place.container, entry->place.name))
+    if (walk_is_done(w, entry->position.kind, entry->position.container, entry->position.name))
         return OK;
     return w->visit(w->arg, entry);
 }
@@ -87,13 +87,13 @@ struct err walk_groups(struct walk *w, enum remote_service service, const char *
 struct err walk_service(struct walk *w, enum remote_service service)
 {
     static const char *const NAMES[] = {"blob", "queue", "table", "file"};
-    struct entry e = {.place = {.kind = ITEM_SERVICE, .container = str_of(NAMES[service])}};
+    struct entry e = {.position = {.kind = ITEM_SERVICE, .container = str_of(NAMES[service])}};
     return walk_give(w, &e);
 }
 
 static struct err walk_account(struct walk *w)
 {
-    struct entry e = {.place = {.kind = ITEM_ACCOUNT}, .hierarchical = w->hierarchical};
+    struct entry e = {.position = {.kind = ITEM_ACCOUNT}, .hierarchical = w->hierarchical};
     return walk_give(w, &e);
 }
 
@@ -305,19 +305,19 @@ struct err read_spans(struct session *s, struct arena *a, struct remote_call *ca
 static struct err describe_text(struct session *s, struct arena *a, const struct entry *e,
                                 struct item *out)
 {
-    bool messages = e->place.kind == ITEM_MESSAGES;
+    bool messages = e->position.kind == ITEM_MESSAGES;
     struct buf text = buf_in(a);
     struct json_writer w = json_writer_of(&text);
-    item_begin(&w, s, e->place.kind);
-    item_put_text(&w, messages ? "queue" : "table", e->place.container);
-    item_put_text(&w, "part", e->place.name);
+    item_begin(&w, s, e->position.kind);
+    item_put_text(&w, messages ? "queue" : "table", e->position.container);
+    item_put_text(&w, "part", e->position.name);
     if (messages)
         item_put_u64(&w, "before", e->before);
     json_name(&w, messages ? STR("messages") : STR("entities"));
     json_raw(&w, e->json);
-    item_end(&w, e->place.kind,
-             item_label(a, s->remote->account, messages ? "queue" : "table", e->place.container,
-                        e->place.name, NULL),
+    item_end(&w, e->position.kind,
+             item_label(a, s->remote->account, messages ? "queue" : "table", e->position.container,
+                        e->position.name, NULL),
              out);
     return OK;
 }
@@ -346,7 +346,7 @@ struct group {
 static struct err put_group_properties(struct session *s, struct arena *a, const struct entry *e,
                                        const struct group *g, struct json_writer *w)
 {
-    struct remote_call c = remote_call_of(g->service, "HEAD", e->place.container, STR_NONE);
+    struct remote_call c = remote_call_of(g->service, "HEAD", e->position.container, STR_NONE);
     if (g->restype != NULL)
         remote_query(&c, "restype", str_of(g->restype));
     if (g->comp != NULL)
@@ -368,22 +368,23 @@ static struct err describe_group(struct session *s, struct arena *a, const struc
     static const struct group CONTAINER = {REMOTE_BLOB, "blob", "container", NULL};
     static const struct group QUEUE = {REMOTE_QUEUE, "queue", NULL, "metadata"};
     static const struct group TABLE = {REMOTE_TABLE, "table", NULL, NULL};
-    const struct group *g = e->place.kind == ITEM_CONTAINER ? &CONTAINER
-                            : e->place.kind == ITEM_QUEUE   ? &QUEUE
-                                                            : &TABLE;
+    const struct group *g = e->position.kind == ITEM_CONTAINER ? &CONTAINER
+                            : e->position.kind == ITEM_QUEUE   ? &QUEUE
+                                                               : &TABLE;
     struct buf text = buf_in(a);
     struct json_writer w = json_writer_of(&text);
-    item_begin(&w, s, e->place.kind);
-    item_put_text(&w, "name", e->place.container);
+    item_begin(&w, s, e->position.kind);
+    item_put_text(&w, "name", e->position.container);
     if (g != &TABLE)
         TRY(put_group_properties(s, a, e, g, &w));
-    struct remote_call acl = remote_call_of(g->service, "GET", e->place.container, STR_NONE);
+    struct remote_call acl = remote_call_of(g->service, "GET", e->position.container, STR_NONE);
     if (g->restype != NULL)
         remote_query(&acl, "restype", str_of(g->restype));
     remote_query(&acl, "comp", STR("acl"));
     TRY(item_ask_policies(&w, s, a, &acl));
-    item_end(&w, e->place.kind,
-             item_label(a, s->remote->account, g->label, e->place.container, STR_NONE, NULL), out);
+    item_end(&w, e->position.kind,
+             item_label(a, s->remote->account, g->label, e->position.container, STR_NONE, NULL),
+             out);
     return OK;
 }
 
@@ -394,14 +395,14 @@ struct err describe_service(struct session *s, struct arena *a, const struct ent
     unsigned service = 0;
     struct buf text = buf_in(a);
     struct json_writer w = json_writer_of(&text);
-    while (service < REMOTE_FILE && !str_eq(e->place.container, str_of(NAMES[service])))
+    while (service < REMOTE_FILE && !str_eq(e->position.container, str_of(NAMES[service])))
         service++;
     struct remote_call c = remote_call_of((enum remote_service)service, "GET", STR_NONE, STR_NONE);
     remote_query(&c, "restype", STR("service"));
     remote_query(&c, "comp", STR("properties"));
     TRY(source_ask(s, a, &c));
     item_begin(&w, s, ITEM_SERVICE);
-    item_put_text(&w, "service", e->place.container);
+    item_put_text(&w, "service", e->position.container);
     item_put_text(&w, "properties", c.body);
     item_end(&w, ITEM_SERVICE,
              item_label(a, s->remote->account, NAMES[service], STR_NONE, STR_NONE, NULL), out);
@@ -420,6 +421,6 @@ struct err source_describe(struct session *s, struct arena *a, const struct entr
         [ITEM_SHARE] = describe_share,         [ITEM_FILE] = describe_file,
         [ITEM_DIRECTORY] = describe_directory,
     };
-    *out = (struct item){.kind = entry->place.kind};
-    return DESCRIBE[entry->place.kind](s, a, entry, out);
+    *out = (struct item){.kind = entry->position.kind};
+    return DESCRIBE[entry->position.kind](s, a, entry, out);
 }

@@ -22,7 +22,7 @@ struct entry_head {
 };
 
 struct entry {
-    struct place place;
+    struct position position;
     struct entry_head *heads; /* of a blob, oldest first */
     size_t head_count;
     struct str json; /* of the listing itself: messages, entities */
@@ -42,7 +42,7 @@ bool selection_has(const struct selection *s, const char *service, struct str co
 struct walk {
     struct session *session;
     const struct selection *selection;
-    const struct place *after; /* NULL, or the last item of an earlier walk */
+    const struct position *after; /* NULL, or the last item of an earlier walk */
     /* False in `out` ends the walk. The entry lives until the call returns. */
     struct err (*visit)(void *arg, const struct entry *entry);
     void *arg;

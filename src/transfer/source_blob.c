@@ -41,7 +41,7 @@ static int by_time(const void *left, const void *right)
 
 static struct err give_blob(struct gathering *g)
 {
-    struct entry e = {.place = {ITEM_BLOB, g->container, g->name},
+    struct entry e = {.position = {ITEM_BLOB, g->container, g->name},
                       .heads = g->heads,
                       .head_count = g->count,
                       .hierarchical = g->walk->hierarchical,
@@ -159,7 +159,7 @@ static struct err walk_container(struct walk *w, struct str container)
 
 static struct err take_container(struct walk *w, struct str name)
 {
-    struct entry e = {.place = {.kind = ITEM_CONTAINER, .container = name}};
+    struct entry e = {.position = {.kind = ITEM_CONTAINER, .container = name}};
     if (!selection_has(w->selection, "blob", name))
         return OK;
     TRY(walk_give(w, &e));
@@ -370,17 +370,18 @@ struct err describe_blob(struct session *s, struct arena *a, const struct entry 
     struct blob_reader *r = ARENA_NEW(a, struct blob_reader);
     struct buf text = buf_in(a);
     struct json_writer w = json_writer_of(&text);
-    struct str label =
-        item_label(a, s->remote->account, "blob", e->place.container, e->place.name, e->labels);
-    *r = (struct blob_reader){s, arena_copy(a, e->place.container), arena_copy(a, e->place.name),
+    struct str label = item_label(a, s->remote->account, "blob", e->position.container,
+                                  e->position.name, e->labels);
+    *r = (struct blob_reader){s, arena_copy(a, e->position.container),
+                              arena_copy(a, e->position.name),
                               ARENA_ARRAY(a, struct head_at, e->head_count)};
     out->contents = ARENA_ARRAY(a, struct item_content, e->head_count);
     out->content_count = e->head_count;
     out->reader = r;
     out->read = read_blob;
     item_begin(&w, s, ITEM_BLOB);
-    item_put_text(&w, "container", e->place.container);
-    item_put_text(&w, "name", e->place.name);
+    item_put_text(&w, "container", e->position.container);
+    item_put_text(&w, "name", e->position.name);
     json_name(&w, STR("states"));
     json_open(&w, '[');
     for (size_t i = 0; i < e->head_count; i++) {

@@ -36,7 +36,7 @@ static struct err take_entry(const struct level *l, struct arena *a, const struc
         return OK;
     struct str path =
         child_path(a, l, name->encoded ? uri_decode_loose(a, name->text) : name->text);
-    struct entry e = {.place = {directory ? ITEM_DIRECTORY : ITEM_FILE, l->share, path}};
+    struct entry e = {.position = {directory ? ITEM_DIRECTORY : ITEM_FILE, l->share, path}};
     if (directory && (!l->walk->skipping || is_on_the_way(l->walk, path))) {
         struct level below = {l->walk, l->share, path, l->depth + 1};
         TRY(walk_directory(&below));
@@ -85,8 +85,8 @@ static struct err walk_directory(const struct level *l)
 
 static struct err take_share(struct walk *w, struct str name)
 {
-    struct entry e = {.place = {.kind = ITEM_SHARE, .container = name}};
-    struct entry root = {.place = {ITEM_DIRECTORY, name, STR("")}};
+    struct entry e = {.position = {.kind = ITEM_SHARE, .container = name}};
+    struct entry root = {.position = {ITEM_DIRECTORY, name, STR("")}};
     struct level top = {w, name, STR(""), 0};
     if (!selection_has(w->selection, "file", name))
         return OK;
@@ -177,10 +177,11 @@ struct err describe_file(struct session *s, struct arena *a, const struct entry 
     struct file_reader *r = ARENA_NEW(a, struct file_reader);
     struct buf text = buf_in(a);
     struct json_writer w = json_writer_of(&text);
-    struct remote_call c = remote_call_of(REMOTE_FILE, "HEAD", e->place.container, e->place.name);
+    struct remote_call c =
+        remote_call_of(REMOTE_FILE, "HEAD", e->position.container, e->position.name);
     TRY(source_ask(s, a, &c));
-    *r = (struct file_reader){s, arena_copy(a, e->place.container), arena_copy(a, e->place.name),
-                              remote_answer(&c, "ETag")};
+    *r = (struct file_reader){s, arena_copy(a, e->position.container),
+                              arena_copy(a, e->position.name), remote_answer(&c, "ETag")};
     out->contents = ARENA_NEW(a, struct item_content);
     out->content_count = 1;
     out->reader = r;
@@ -188,16 +189,16 @@ struct err describe_file(struct session *s, struct arena *a, const struct entry 
     if (!str_to_u64(remote_answer(&c, "Content-Length"), &out->contents[0].size))
         return err_detail(ERR_INVALID_INPUT, "the server does not say how long a file is");
     item_begin(&w, s, ITEM_FILE);
-    item_put_text(&w, "share", e->place.container);
-    item_put_text(&w, "path", e->place.name);
+    item_put_text(&w, "share", e->position.container);
+    item_put_text(&w, "path", e->position.name);
     item_put_u64(&w, "size", out->contents[0].size);
-    TRY(put_properties(&w, s, a, e->place.container, &c));
+    TRY(put_properties(&w, s, a, e->position.container, &c));
     struct remote_call ranges = remote_call_of(REMOTE_FILE, "GET", r->share, r->path);
     remote_query(&ranges, "comp", STR("rangelist"));
     if (out->contents[0].size > 0)
         TRY(read_spans(s, a, &ranges, &out->contents[0]));
     struct str label =
-        item_label(a, s->remote->account, "file", e->place.container, e->place.name, NULL);
+        item_label(a, s->remote->account, "file", e->position.container, e->position.name, NULL);
     out->contents[0].label = label;
     item_end(&w, ITEM_FILE, label, out);
     return OK;
@@ -208,22 +209,22 @@ struct err describe_directory(struct session *s, struct arena *a, const struct e
 {
     struct buf text = buf_in(a);
     struct json_writer w = json_writer_of(&text);
-    bool root = e->place.name.n == 0;
-    struct remote_call c =
-        remote_call_of(REMOTE_FILE, "HEAD", e->place.container, root ? STR_NONE : e->place.name);
+    bool root = e->position.name.n == 0;
+    struct remote_call c = remote_call_of(REMOTE_FILE, "HEAD", e->position.container,
+                                          root ? STR_NONE : e->position.name);
     remote_query(&c, "restype", STR("directory"));
     TRY(source_ask(s, a, &c));
     item_begin(&w, s, ITEM_DIRECTORY);
-    item_put_text(&w, "share", e->place.container);
-    item_put_text(&w, "path", e->place.name);
-    TRY(put_properties(&w, s, a, e->place.container, &c));
+    item_put_text(&w, "share", e->position.container);
+    item_put_text(&w, "path", e->position.name);
+    TRY(put_properties(&w, s, a, e->position.container, &c));
     item_end(&w, ITEM_DIRECTORY,
-             item_label(a, s->remote->account, "file", e->place.container,
-                        root ? STR_NONE : e->place.name, NULL),
+             item_label(a, s->remote->account, "file", e->position.container,
+                        root ? STR_NONE : e->position.name, NULL),
              out);
     if (root)
         out->label = arena_printf(a, "%.*s/file/%.*s/%%.json", STR_ARG(s->remote->account),
-                                  STR_ARG(e->place.container));
+                                  STR_ARG(e->position.container));
     return OK;
 }
 
@@ -232,14 +233,14 @@ struct err describe_share(struct session *s, struct arena *a, const struct entry
 {
     struct buf text = buf_in(a);
     struct json_writer w = json_writer_of(&text);
-    struct remote_call c = remote_call_of(REMOTE_FILE, "HEAD", e->place.container, STR_NONE);
-    struct remote_call acl = remote_call_of(REMOTE_FILE, "GET", e->place.container, STR_NONE);
+    struct remote_call c = remote_call_of(REMOTE_FILE, "HEAD", e->position.container, STR_NONE);
+    struct remote_call acl = remote_call_of(REMOTE_FILE, "GET", e->position.container, STR_NONE);
     remote_query(&c, "restype", STR("share"));
     remote_query(&acl, "restype", STR("share"));
     remote_query(&acl, "comp", STR("acl"));
     TRY(source_ask(s, a, &c));
     item_begin(&w, s, ITEM_SHARE);
-    item_put_text(&w, "name", e->place.container);
+    item_put_text(&w, "name", e->position.container);
     item_put_text(&w, "quota", remote_answer(&c, "x-ms-share-quota"));
     item_put_text(&w, "tier", remote_answer(&c, "x-ms-access-tier"));
     item_put_text(&w, "protocols", remote_answer(&c, "x-ms-enabled-protocols"));
@@ -247,6 +248,6 @@ struct err describe_share(struct session *s, struct arena *a, const struct entry
     item_put_metadata(&w, &c);
     TRY(item_ask_policies(&w, s, a, &acl));
     item_end(&w, ITEM_SHARE,
-             item_label(a, s->remote->account, "file", e->place.container, STR_NONE, NULL), out);
+             item_label(a, s->remote->account, "file", e->position.container, STR_NONE, NULL), out);
     return OK;
 }

@@ -72,7 +72,7 @@ static struct err walk_messages(struct walk *w, struct str queue)
 
 static struct err take_queue(struct walk *w, struct str name)
 {
-    struct entry e = {.place = {.kind = ITEM_QUEUE, .container = name}};
+    struct entry e = {.position = {.kind = ITEM_QUEUE, .container = name}};
     if (!selection_has(w->selection, "queue", name))
         return OK;
     TRY(walk_give(w, &e));

@@ -95,7 +95,7 @@ static struct err walk_entities(struct walk *w, struct str table)
 
 static struct err take_table(struct walk *w, struct str name)
 {
-    struct entry e = {.place = {.kind = ITEM_TABLE, .container = name}};
+    struct entry e = {.position = {.kind = ITEM_TABLE, .container = name}};
     if (!selection_has(w->selection, "table", name))
         return OK;
     TRY(walk_give(w, &e));

@@ -120,10 +120,11 @@ static uint32_t known_places(struct subject *s)
     for (uint32_t i = 0; i < ROWS; i++) {
         char text[24];
         struct rowkey key;
-        struct row_location place;
+        struct row_location location;
         rowkey_init(&key, &s->arena, STR("p"));
         uint64_t hash = row_cache_hash(rowkey_of(&key, key_of(text, i)));
-        known += row_index_find(e->row_index, hash, atomic_load(&e->row_index->announced), &place);
+        known +=
+            row_index_find(e->row_index, hash, atomic_load(&e->row_index->announced), &location);
     }
     return known;
 }

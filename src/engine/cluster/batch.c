@@ -133,7 +133,7 @@ static struct err fetch_remotes(struct batch *b)
 
 struct rowset *batch_set_of(struct batch *b, struct str partition)
 {
-    unsigned shard = shards_place(&b->engine->shards, shard_bucket(partition)).shard;
+    unsigned shard = shards_route(&b->engine->shards, shard_bucket(partition)).shard;
     if (shard == b->shard->number)
         return &b->others;
     if (b->remotes[shard] == NULL) {
@@ -280,9 +280,9 @@ static void attempt_begin(struct batch *b)
     rowset_reset(&b->others);
     release_remotes(b);
     b->version = atomic_load(&b->engine->shards.version);
-    struct bucket_place place = shards_place(&b->engine->shards, b->bucket);
-    b->shard = &b->engine->shards.all[place.shard];
-    b->logged = place.logged;
+    struct bucket_route route = shards_route(&b->engine->shards, b->bucket);
+    b->shard = &b->engine->shards.all[route.shard];
+    b->logged = route.logged;
     b->pin = pins_take(&b->engine->pins);
     b->keeps = b->used = b->committed = false;
     tree_put(&b->written);
@@ -414,7 +414,7 @@ static enum attempt follow(struct batch *b)
         b->error = err_new(ERR_SERVER_BUSY);
         return ATTEMPT_FAILED;
     }
-    if (!shards_learn(&b->engine->shards, b->version, b->bucket) || b->moves++ > 0)
+    if (!shards_refresh(&b->engine->shards, b->version, b->bucket) || b->moves++ > 0)
         pause_for(MOVED_PAUSE_NS);
     return ATTEMPT_AGAIN;
 }
@@ -439,11 +439,11 @@ static enum attempt run_until_over(struct batch *b)
     return outcome;
 }
 
-static void learn_row(void *arg, struct row *row)
+static void note_row(void *arg, struct row *row)
 {
     struct row *known = row_get(row);
     known->hot = true; /* with its body */
-    rowset_learn(arg, known);
+    rowset_note(arg, known);
 }
 
 /* What is known at the end, and at which stamp of the partition. */
@@ -452,7 +452,7 @@ static void remember(struct batch *b, enum attempt outcome)
     struct part_memory *m = b->memory;
     m->stamp = outcome == ATTEMPT_DONE ? b->known_at : -1;
     if (outcome == ATTEMPT_DONE && b->committed) {
-        tree_each(&b->written, learn_row, &m->set);
+        tree_each(&b->written, note_row, &m->set);
         m->stamp = b->stamp + (int64_t)b->count - 1;
     }
     memory_give(&b->engine->memories, m);

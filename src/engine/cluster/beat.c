@@ -43,7 +43,7 @@ static int64_t system_ticks(void)
 
 /* Leases and times of visibility are compared by many gateways: those whose clock is wrong go by
  * PostgreSQL's. */
-static void learn_time(struct cluster_engine *e, int64_t before, int64_t theirs)
+static void note_time(struct cluster_engine *e, int64_t before, int64_t theirs)
 {
     int64_t after = system_ticks();
     int64_t offset = theirs - (before + (after - before) / 2);
@@ -123,7 +123,7 @@ static int64_t pin_to_tell(struct cluster_engine *e, const struct shard *shard)
     return shard->pin_cap != 0 && shard->pin_cap < pin ? shard->pin_cap : pin;
 }
 
-static void learn_xmin(struct cluster_engine *e, struct shard *shard, int64_t xmin)
+static void note_xmin(struct cluster_engine *e, struct shard *shard, int64_t xmin)
 {
     if (xmin >= atomic_load(&shard->xmin)) {
         shard->pin_cap = 0;
@@ -155,7 +155,7 @@ static struct err register_at(struct cluster_engine *e, struct shard *shard, int
     conn_send_text(shard->beat_conn, sql);
     TRY(conn_exchange(shard->beat_conn));
     *id = result_number(shard->beat_conn, 0, 0, 0);
-    learn_xmin(e, shard, result_number(shard->beat_conn, 0, 0, 1));
+    note_xmin(e, shard, result_number(shard->beat_conn, 0, 0, 1));
     return OK;
 }
 
@@ -219,8 +219,8 @@ static bool take_beat(struct cluster_engine *e, struct shard *shard, int64_t bef
     if (result_rows(c, 0) != 1)
         return false;
     if (shard->number == 0)
-        learn_time(e, before, result_number(c, 0, 0, 0));
-    learn_xmin(e, shard, result_number(c, 0, 0, 1));
+        note_time(e, before, result_number(c, 0, 0, 0));
+    note_xmin(e, shard, result_number(c, 0, 0, 1));
     return true;
 }
 

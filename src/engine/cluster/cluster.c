@@ -162,7 +162,7 @@ static struct err join(struct cluster_engine *e, struct buf *text)
         TRY(conn_open(&shard->target, true, text, &shard->beat_conn));
         shard->beat_conn->quiet = true;
     }
-    TRY(shards_learn_all(&e->shards));
+    TRY(shards_refresh_all(&e->shards));
     return gateway_register(e);
 }
 

@@ -86,15 +86,11 @@ struct extent_sum {
     bool elsewhere; /* another shard names it */
 };
 
-static int by_place(const void *a, const void *b)
+static int by_extent(const void *a, const void *b)
 {
     const struct extent_delta *x = a;
     const struct extent_delta *y = b;
-    if (x->extent.segment != y->extent.segment)
-        return x->extent.segment < y->extent.segment ? -1 : 1;
-    if (x->extent.offset != y->extent.offset)
-        return x->extent.offset < y->extent.offset ? -1 : 1;
-    return 0;
+    return extent_order(&x->extent, &y->extent);
 }
 
 static bool same_extent(const struct extent *a, const struct extent *b)
@@ -110,12 +106,12 @@ static struct err sum_extents(struct batch *b, struct extent_sum **sums, size_t 
     struct extent_delta *deltas = ARENA_ARRAY(&b->arena, struct extent_delta, n + 1);
     if (n > 0)
         memcpy(deltas, b->deltas.p, b->deltas.n);
-    qsort(deltas, n, sizeof *deltas, by_place);
+    qsort(deltas, n, sizeof *deltas, by_extent);
     *sums = ARENA_ARRAY(&b->arena, struct extent_sum, n + 1);
     *count = 0;
     for (size_t i = 0; i < n; i++) {
         struct extent_sum *last = *count == 0 ? NULL : &(*sums)[*count - 1];
-        if (last == NULL || by_place(&deltas[i - 1], &deltas[i]) != 0) {
+        if (last == NULL || by_extent(&deltas[i - 1], &deltas[i]) != 0) {
             last = &(*sums)[(*count)++];
             last->extent = deltas[i].extent;
         }
@@ -129,7 +125,7 @@ static struct err sum_extents(struct batch *b, struct extent_sum **sums, size_t 
 }
 
 struct extents_out {
-    struct array segments, places, lengths, checks, counts;
+    struct array segments, offsets, lengths, checks, counts;
 };
 
 static struct extents_out extents_out_begin(struct arena *arena)
@@ -143,7 +139,7 @@ static struct extents_out extents_out_begin(struct arena *arena)
 static void extents_out_put(struct extents_out *out, const struct extent_sum *sum)
 {
     array_number(&out->segments, (int64_t)sum->extent.segment);
-    array_number(&out->places, (int64_t)sum->extent.offset);
+    array_number(&out->offsets, (int64_t)sum->extent.offset);
     array_number(&out->lengths, sum->extent.length);
     array_number(&out->checks, sum->extent.check);
     array_number(&out->counts, sum->change);
@@ -152,7 +148,7 @@ static void extents_out_put(struct extents_out *out, const struct extent_sum *su
 static void extents_out_params(struct extents_out *out, struct params *p)
 {
     param_array(p, &out->segments);
-    param_array(p, &out->places);
+    param_array(p, &out->offsets);
     param_array(p, &out->lengths);
     param_array(p, &out->checks);
     param_array(p, &out->counts);
@@ -187,15 +183,15 @@ static void send_adoptions(struct batch *b, const struct extent_sum *sums, size_
 static void log_extents(struct batch *b, const struct extent_sum *sums, size_t count)
 {
     struct array segments = array_begin(&b->arena, ARRAY_NUMBERS);
-    struct array places = array_begin(&b->arena, ARRAY_NUMBERS);
+    struct array offsets = array_begin(&b->arena, ARRAY_NUMBERS);
     for (size_t i = 0; i < count; i++) {
         array_number(&segments, (int64_t)sums[i].extent.segment);
-        array_number(&places, (int64_t)sums[i].extent.offset);
+        array_number(&offsets, (int64_t)sums[i].extent.offset);
     }
     struct params p = params_in(&b->arena);
     param_number(&p, b->bucket);
     param_array(&p, &segments);
-    param_array(&p, &places);
+    param_array(&p, &offsets);
     conn_send(b->conn, STMT_LOG_EXTENTS, &p);
 }
 
@@ -212,7 +208,7 @@ static struct params held_params(struct batch *b, const struct extent_sum *sums,
             extents_out_put(&out, &sums[i]);
     *held = out.segments.count;
     param_array(&p, &out.segments);
-    param_array(&p, &out.places);
+    param_array(&p, &out.offsets);
     param_array(&p, &out.lengths);
     param_array(&p, &out.checks);
     return p;
@@ -223,10 +219,10 @@ struct held {
     size_t count;
 };
 
-static void mark_elsewhere(const struct held *h, uint64_t segment, uint64_t place)
+static void mark_elsewhere(const struct held *h, uint64_t segment, uint64_t offset)
 {
     for (size_t i = 0; i < h->count; i++)
-        if (h->sums[i].extent.segment == segment && h->sums[i].extent.offset == place)
+        if (h->sums[i].extent.segment == segment && h->sums[i].extent.offset == offset)
             h->sums[i].elsewhere = true;
 }
 

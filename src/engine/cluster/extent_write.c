@@ -46,7 +46,7 @@ void extents_stock(struct extents *x)
         (void)add_names(x).code; /* tried again with the next beat, or by the writer who needs it */
 }
 
-static struct err take_name(struct extents *x, uint64_t *gateway, uint64_t *place)
+static struct err take_name(struct extents *x, uint64_t *gateway, uint64_t *offset)
 {
     struct extent_names *names;
     pthread_mutex_lock(&x->lock);
@@ -56,7 +56,7 @@ static struct err take_name(struct extents *x, uint64_t *gateway, uint64_t *plac
         pthread_mutex_lock(&x->lock);
     }
     *gateway = names->gateway;
-    *place = names->first + names->given++;
+    *offset = names->first + names->given++;
     pthread_mutex_unlock(&x->lock);
     return OK;
 }
@@ -95,11 +95,12 @@ bool extents_retire(struct extents *x, bool closing, uint64_t *gateway, uint64_t
 
 /* ---- flights ---- */
 
-static struct extent_flight **flight_link(struct extents *x, uint64_t segment, uint64_t place)
+static struct extent_flight **flight_link(struct extents *x, uint64_t segment, uint64_t offset)
 {
     struct extent_flight **link =
-        &x->flights[(segment * 31 + place) % (sizeof x->flights / sizeof x->flights[0])];
-    while (*link != NULL && ((*link)->extent.segment != segment || (*link)->extent.offset != place))
+        &x->flights[(segment * 31 + offset) % (sizeof x->flights / sizeof x->flights[0])];
+    while (*link != NULL &&
+           ((*link)->extent.segment != segment || (*link)->extent.offset != offset))
         link = &(*link)->next;
     return link;
 }

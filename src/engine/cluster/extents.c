@@ -12,9 +12,9 @@
 
 #define OPERATION_SECONDS "20" /* librados itself would wait for ever */
 
-void extent_name(char name[EXTENT_NAME_BYTES], uint64_t segment, uint64_t place)
+void extent_name(char name[EXTENT_NAME_BYTES], uint64_t segment, uint64_t offset)
 {
-    (void)snprintf(name, EXTENT_NAME_BYTES, "lz.%" PRIx64 ".%" PRIx64, segment, place);
+    (void)snprintf(name, EXTENT_NAME_BYTES, "lz.%" PRIx64 ".%" PRIx64, segment, offset);
 }
 
 /* ---- removal ---- */
@@ -34,11 +34,11 @@ static void remove_called(rados_done done, void *arg)
 
 /* The lock is held. An object that stays behind is found by its intent row when the gateway is
  * gone. */
-void extents_remove(struct extents *x, uint64_t segment, uint64_t place)
+void extents_remove(struct extents *x, uint64_t segment, uint64_t offset)
 {
     char name[EXTENT_NAME_BYTES];
     rados_done done;
-    extent_name(name, segment, place);
+    extent_name(name, segment, offset);
     if (x->lib.done_create(x, remove_called, &done) < 0)
         return;
     x->removing++;
@@ -48,14 +48,14 @@ void extents_remove(struct extents *x, uint64_t segment, uint64_t place)
     }
 }
 
-int extents_remove_all(struct extents *x, const uint64_t *segments, const uint64_t *places,
+int extents_remove_all(struct extents *x, const uint64_t *segments, const uint64_t *offsets,
                        size_t count)
 {
     int first = 0;
     rados_done *done = mem_calloc(count + 1, sizeof *done);
     for (size_t i = 0; i < count; i++) {
         char name[EXTENT_NAME_BYTES];
-        extent_name(name, segments[i], places[i]);
+        extent_name(name, segments[i], offsets[i]);
         int result = x->lib.done_create(NULL, NULL, &done[i]);
         if (result >= 0 && (result = x->lib.remove(x->io, name, done[i])) < 0) {
             x->lib.done_release(done[i]);
@@ -102,11 +102,11 @@ static bool parse_option(struct extents *x, struct str option)
     return true;
 }
 
-static bool parse_place(struct extents *x, struct str place)
+static bool parse_uri(struct extents *x, struct str uri)
 {
-    if (!str_starts(place, STR("rados:")))
+    if (!str_starts(uri, STR("rados:")))
         return false;
-    struct str rest = str_from(place, 6);
+    struct str rest = str_from(uri, 6);
     struct str pool = str_cut(&rest, ',');
     if (pool.n == 0)
         return false;
@@ -153,11 +153,11 @@ static int dial(struct extents *x, struct buf *text)
     return result;
 }
 
-struct err rados_extents_open(struct extents *x, struct str place, struct buf *text)
+struct err rados_extents_open(struct extents *x, struct str uri, struct buf *text)
 {
     pthread_mutex_init(&x->lock, NULL);
     pthread_cond_init(&x->changed, NULL);
-    if (!parse_place(x, place)) {
+    if (!parse_uri(x, uri)) {
         buf_put(text, STR("not of the form rados:POOL[,conf=FILE][,id=NAME][,namespace=NAME]"));
         return err_new(ERR_INVALID_INPUT);
     }

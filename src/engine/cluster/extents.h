@@ -83,7 +83,7 @@ struct extents {
 };
 
 /* "POOL[,conf=FILE][,id=NAME][,namespace=NAME]". A sentence in `text` with an error. */
-struct err rados_extents_open(struct extents *x, struct str place, struct buf *text);
+struct err rados_extents_open(struct extents *x, struct str uri, struct buf *text);
 void rados_extents_close(struct extents *x);
 
 struct err cluster_extent_begin(struct engine *e, uint32_t size_max, unsigned hints,
@@ -108,11 +108,11 @@ void extents_stock(struct extents *x);
 
 /* ---- shared by extent_write.c, extent_read.c, extent_cache.c ---- */
 
-void extent_name(char name[EXTENT_NAME_BYTES], uint64_t segment, uint64_t place);
+void extent_name(char name[EXTENT_NAME_BYTES], uint64_t segment, uint64_t offset);
 /* Removes the object without waiting; ENOENT is no error. */
-void extents_remove(struct extents *x, uint64_t segment, uint64_t place);
+void extents_remove(struct extents *x, uint64_t segment, uint64_t offset);
 /* Removes several and waits. Returns the first error, negative, or 0. */
-int extents_remove_all(struct extents *x, const uint64_t *segments, const uint64_t *places,
+int extents_remove_all(struct extents *x, const uint64_t *segments, const uint64_t *offsets,
                        size_t count);
 struct err err_of_rados(int result);
 

@@ -103,10 +103,10 @@ static void know(struct rowset *s, struct row *row)
         row_put(row);
         return;
     }
-    rowset_learn(s, row);
+    rowset_note(s, row);
 }
 
-void rowset_learn(struct rowset *s, struct row *row)
+void rowset_note(struct rowset *s, struct row *row)
 {
     enum { ROW_OVERHEAD = 96 };
     s->known_bytes += row->key_n + row->value_n + row->body_n + (size_t)ROW_OVERHEAD;

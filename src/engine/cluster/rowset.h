@@ -56,7 +56,7 @@ void rowset_reset(struct rowset *s);
 void rowset_forget(struct rowset *s);
 
 /* Takes over the reference to a row that was written: it is what is known from now on. */
-void rowset_learn(struct rowset *s, struct row *row);
+void rowset_note(struct rowset *s, struct row *row);
 /* Nothing is borrowed any more. */
 void rowset_settle(struct rowset *s);
 

@@ -9,7 +9,7 @@
 #include "core/log.h"
 #include "core/mem.h"
 
-enum { PLACE_LOGGED = 0x80, LEARN_MS = 5000 };
+enum { ROUTE_LOGGED = 0x80, REFRESH_MS = 5000 };
 
 unsigned shard_bucket(struct str partition)
 {
@@ -82,10 +82,10 @@ void shards_release(struct shards *s)
 
 /* ---- where buckets are ---- */
 
-struct bucket_place shards_place(const struct shards *s, unsigned bucket)
+struct bucket_route shards_route(const struct shards *s, unsigned bucket)
 {
-    uint8_t place = atomic_load_explicit(&s->places[bucket], memory_order_relaxed);
-    return (struct bucket_place){place % PLACE_LOGGED, (place & PLACE_LOGGED) != 0};
+    uint8_t route = atomic_load_explicit(&s->routes[bucket], memory_order_relaxed);
+    return (struct bucket_route){route % ROUTE_LOGGED, (route & ROUTE_LOGGED) != 0};
 }
 
 /* What one shard says of all buckets. */
@@ -98,7 +98,7 @@ struct told {
 static struct err ask_shard(struct shard *shard, struct told *told)
 {
     struct conn *c;
-    TRY(conn_pool_take(&shard->views, clock_mono_ms() + LEARN_MS, &c));
+    TRY(conn_pool_take(&shard->views, clock_mono_ms() + REFRESH_MS, &c));
     conn_send(c, STMT_BUCKETS, NULL);
     c->quiet = true;
     struct err error = conn_exchange(c);
@@ -117,8 +117,8 @@ static void take_told(struct shards *s, const struct told *told, unsigned shard)
 {
     for (unsigned b = 0; b < BUCKETS; b++)
         if (bucket_is_here(told->state[b]))
-            atomic_store(&s->places[b],
-                         (uint8_t)(shard | (told->state[b] == BUCKET_LOGGED ? PLACE_LOGGED : 0)));
+            atomic_store(&s->routes[b],
+                         (uint8_t)(shard | (told->state[b] == BUCKET_LOGGED ? ROUTE_LOGGED : 0)));
 }
 
 /* ---- a mover that died ---- */
@@ -127,7 +127,7 @@ static void take_told(struct shards *s, const struct told *told, unsigned shard)
 static int run_sql(struct shard *shard, const char *sql)
 {
     struct conn *c;
-    if (err_is(conn_pool_take(&shard->updates, clock_mono_ms() + LEARN_MS, &c)))
+    if (err_is(conn_pool_take(&shard->updates, clock_mono_ms() + REFRESH_MS, &c)))
         return -1;
     conn_send_text(c, sql);
     c->quiet = true;
@@ -173,9 +173,9 @@ static void look_for_frozen(struct shards *s, const struct told *told, unsigned 
     }
 }
 
-/* ---- learning ---- */
+/* ---- refreshing the routes ---- */
 
-static struct err learn(struct shards *s, struct told *told, unsigned *answered)
+static struct err refresh(struct shards *s, struct told *told, unsigned *answered)
 {
     struct err error = OK;
     for (unsigned i = 0; i < s->count; i++) {
@@ -190,7 +190,7 @@ static struct err learn(struct shards *s, struct told *told, unsigned *answered)
     return error;
 }
 
-bool shards_learn(struct shards *s, unsigned version, unsigned bucket)
+bool shards_refresh(struct shards *s, unsigned version, unsigned bucket)
 {
     bool found = false;
     pthread_mutex_lock(&s->lock);
@@ -200,7 +200,7 @@ bool shards_learn(struct shards *s, unsigned version, unsigned bucket)
     }
     struct told *told = mem_calloc(s->count, sizeof *told);
     unsigned answered = 0;
-    (void)learn(s, told, &answered).code;
+    (void)refresh(s, told, &answered).code;
     for (unsigned i = 0; i < s->count; i++)
         found |= bucket_is_here(told[i].state[bucket]);
     if (!found && answered == s->count)
@@ -210,11 +210,11 @@ bool shards_learn(struct shards *s, unsigned version, unsigned bucket)
     return found;
 }
 
-struct err shards_learn_all(struct shards *s)
+struct err shards_refresh_all(struct shards *s)
 {
     struct told *told = mem_calloc(s->count, sizeof *told);
     unsigned answered = 0;
-    struct err error = learn(s, told, &answered);
+    struct err error = refresh(s, told, &answered);
     free(told);
     return error;
 }

@@ -57,12 +57,12 @@ struct shard {
 struct shards {
     struct shard all[SHARDS_MAX];
     unsigned count;
-    pthread_mutex_t lock; /* of learning */
-    atomic_uint version;  /* raised when it was learned where buckets are */
-    _Atomic uint8_t places[BUCKETS];
+    pthread_mutex_t lock; /* held while the routes are refreshed */
+    atomic_uint version;  /* raised when the routes were refreshed */
+    _Atomic uint8_t routes[BUCKETS];
 };
 
-struct bucket_place {
+struct bucket_route {
     unsigned shard;
     bool logged; /* changes have to be logged */
 };
@@ -72,12 +72,12 @@ bool shards_init(struct shards *s, const struct conn_target *target, const char 
                  const unsigned limits[2]);
 void shards_release(struct shards *s);
 
-struct bucket_place shards_place(const struct shards *s, unsigned bucket);
-/* What was believed at this version was wrong: asks all shards. True when the bucket is found; when
- * it is not, it is about to arrive somewhere, and the caller tries again in a moment. */
-bool shards_learn(struct shards *s, unsigned version, unsigned bucket);
-/* The first learning of all. */
-struct err shards_learn_all(struct shards *s);
+struct bucket_route shards_route(const struct shards *s, unsigned bucket);
+/* Asks all shards for their buckets, because the routes of this version were wrong. True if the
+ * bucket is found. If it is not, it is being moved, and the caller retries after a short wait. */
+bool shards_refresh(struct shards *s, unsigned version, unsigned bucket);
+/* Reads the routes for the first time. */
+struct err shards_refresh_all(struct shards *s);
 
 /* The next URI in *rest; absent: there is none. */
 struct str shards_next_uri(struct str *rest);

@@ -168,7 +168,7 @@ static struct str name_of(struct view *v, const struct engine_read *r, struct bu
     if (!str_given(r->partition))
         return rowkey_of(&v->name, r->key);
     if (v->engine->shards.count > 1)
-        *leg = view_leg_at(v, shards_place(&v->engine->shards, shard_bucket(r->partition)).shard);
+        *leg = view_leg_at(v, shards_route(&v->engine->shards, shard_bucket(r->partition)).shard);
     buf_clear(other);
     rowkey_put_partition(other, r->partition);
     buf_put(other, r->key);
@@ -322,7 +322,7 @@ void view_init(struct view *v, struct cluster_engine *e, struct str partition)
     arena_init(&v->arena, TXN_ARENA_LIMIT);
     v->base = (struct txn){
         .ops = &VIEW_OPS, .arena = &v->arena, .now = cluster_now(e), .wait = ENGINE_WAIT};
-    leg_init(v, &v->room, shards_place(&e->shards, v->bucket).shard);
+    leg_init(v, &v->room, shards_route(&e->shards, v->bucket).shard);
     v->home = &v->room;
     rowkey_init(&v->name, &v->arena, partition);
     v->guessed.random = 1;
@@ -352,7 +352,7 @@ void view_release(struct view *v)
 /* A bucket that the view has read is in another shard now. */
 void view_follow(struct view *v)
 {
-    if (shards_learn(&v->engine->shards, v->version, v->bucket) && !v->spread)
+    if (shards_refresh(&v->engine->shards, v->version, v->bucket) && !v->spread)
         return;
     struct timespec pause = {.tv_nsec = MOVED_PAUSE_NS};
     (void)nanosleep(&pause, NULL);

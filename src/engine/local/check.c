@@ -218,9 +218,9 @@ static void check_bytes(struct checker *c, const struct extent *x)
 static void check_names(struct checker *c, const struct extent *x, uint32_t count, size_t *next)
 {
     uint32_t names = 0;
-    for (; *next < c->named_count && extent_place_order(&c->named[*next], x) <= 0; *next += 1) {
+    for (; *next < c->named_count && extent_order(&c->named[*next], x) <= 0; *next += 1) {
         const struct extent *named = &c->named[*next];
-        if (extent_place_order(named, x) < 0)
+        if (extent_order(named, x) < 0)
             problem(c, "extent %" PRIu64 ":%" PRIu64 ": named by a row and not counted",
                     named->segment, named->offset);
         else if (named->length != x->length || named->check != x->check)
@@ -365,7 +365,7 @@ static struct err check_all(struct checker *c)
     TRY(check_rows(c));
     tell_progress(c, "rows", c->rows_about, c->rows_about);
     if (c->named_count > 0)
-        qsort(c->named, c->named_count, sizeof *c->named, extent_place_order);
+        qsort(c->named, c->named_count, sizeof *c->named, damage_extent_order);
     TRY(check_space(c, SPACE_EXTENTS));
     TRY(check_space(c, SPACE_GARBAGE));
     tell_progress(c, "extents", c->extent_bytes_about, c->extent_bytes_about);

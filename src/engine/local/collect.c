@@ -97,7 +97,7 @@ static void sample_offer(struct file_sample *s, const struct record_entry *entry
         free(v->key);
     v->key = mem_alloc(entry->key.n);
     v->key_n = entry->key.n;
-    v->place = entry->place;
+    v->ref = entry->ref;
     memcpy(v->key, entry->key.p, entry->key.n);
 }
 
@@ -117,7 +117,7 @@ static struct err sample_new(struct local_engine *e, uint64_t file, struct file_
             continue;
         struct record_entry entry;
         while (journal_walk_entry(&w, &entry)) {
-            if (record_entry_placed(&entry))
+            if (record_entry_in_journal(&entry))
                 sample_offer(s, &entry, ++seen, &random);
         }
     }
@@ -129,7 +129,7 @@ static struct err sample_new(struct local_engine *e, uint64_t file, struct file_
 /* ---- judging ---- */
 
 /* True if the row still refers to this value. */
-static struct err is_live(struct state *state, struct str key, const struct value_ref *place,
+static struct err is_live(struct state *state, struct str key, const struct value_ref *ref,
                           bool *live)
 {
     struct state_row row;
@@ -137,7 +137,7 @@ static struct err is_live(struct state *state, struct str key, const struct valu
     *live = false;
     TRY(state_read(state, ENGINE_WAIT, key, &row));
     *live = str_given(row.stored) && value_is_elsewhere(row.stored, &now) &&
-            now.file == place->file && now.offset == place->offset;
+            now.file == ref->file && now.offset == ref->offset;
     state_row_release(&row);
     return OK;
 }
@@ -151,9 +151,9 @@ static struct err judge(struct local_engine *e, struct file_sample *s)
     for (size_t i = 0; i < s->count && !err_is(error); i++) {
         bool live = false;
         const struct sample_value *v = &s->values[i];
-        error = is_live(state, (struct str){v->key, v->key_n}, &v->place, &live);
-        all_bytes += v->place.length;
-        live_bytes += live ? v->place.length : 0;
+        error = is_live(state, (struct str){v->key, v->key_n}, &v->ref, &live);
+        all_bytes += v->ref.length;
+        live_bytes += live ? v->ref.length : 0;
     }
     state_put(state);
     double live_share = all_bytes == 0 ? 0.0 : (double)live_bytes / (double)all_bytes;
@@ -202,7 +202,7 @@ static struct err move_values(struct txn *txn, void *arg)
 {
     const struct move *m = arg;
     for (size_t i = 0; i < m->count; i++)
-        TRY(local_move_value(txn, m->entries[i].key, &m->entries[i].place));
+        TRY(local_move_value(txn, m->entries[i].key, &m->entries[i].ref));
     return OK;
 }
 
@@ -234,13 +234,13 @@ static struct err move_live(struct local_engine *e, struct state *state,
                             const struct record_entry *entry, struct move *m)
 {
     bool live = false;
-    TRY(is_live(state, entry->key, &entry->place, &live));
+    TRY(is_live(state, entry->key, &entry->ref, &live));
     if (!live)
         return OK;
     struct record_entry *own = &m->entries[m->count++];
     *own = *entry;
     own->key = arena_copy(&m->arena, entry->key);
-    m->bytes += entry->place.length;
+    m->bytes += entry->ref.length;
     return m->count == MOVE_VALUES_MAX || m->bytes >= MOVE_BYTES_MAX ? move_flush(e, m) : OK;
 }
 
@@ -265,7 +265,7 @@ static struct err gather_record(struct local_engine *e, struct journal_walk *w, 
 {
     struct record_entry entry;
     while (journal_walk_entry(w, &entry)) {
-        if (!record_entry_placed(&entry))
+        if (!record_entry_in_journal(&entry))
             continue;
         entry.key = arena_copy(&g->arena, entry.key);
         g->entries[g->count++] = entry;
@@ -369,13 +369,13 @@ static struct err oldest_needed(struct local_engine *e, uint64_t *file)
 {
     struct buf stored = buf_heap();
     struct str value;
-    struct journal_position place = {0};
+    struct journal_position position = {0};
     bool found = false;
     struct err error = rows_read_persisted(&e->rows, KEY_JOURNAL, &stored, &found);
     if (!err_is(error) && found &&
-        (!value_is_here(buf_str(&stored), &value) || !journal_position_read(value, &place)))
+        (!value_is_here(buf_str(&stored), &value) || !journal_position_read(value, &position)))
         error = err_new(ERR_CORRUPT);
-    *file = place.file;
+    *file = position.file;
     buf_release(&stored);
     return error;
 }

@@ -25,7 +25,7 @@ enum { SAMPLE_VALUES = 24 };
 struct sample_value {
     char *key; /* on the heap */
     size_t key_n;
-    struct value_ref place;
+    struct value_ref ref;
 };
 
 /* What is known about a file that is complete. */

@@ -219,7 +219,7 @@ struct err commit_start(struct local_engine *e)
 
 /* On a disk that is nearly full, the room is for rows that go: the file would lie there until the
  * first commit of the next start, which then found none. */
-static void save_places(struct local_engine *e)
+static void save_row_index(struct local_engine *e)
 {
     struct disk_room room;
     uint64_t bytes = row_index_room(e->row_index) * sizeof(uint64_t);
@@ -244,7 +244,7 @@ static void commit_last(struct local_engine *e)
         log_line(LOG_ERROR, "the store could not be closed cleanly");
         return;
     }
-    save_places(e);
+    save_row_index(e);
 }
 
 void commit_stop(struct local_engine *e)

@@ -131,13 +131,9 @@ bool damage_wants_rows(const struct damage *d)
     return d->extent_count > 0 && d->check->owners != NULL;
 }
 
-int extent_place_order(const void *a, const void *b)
+int damage_extent_order(const void *a, const void *b)
 {
-    const struct extent *x = a;
-    const struct extent *y = b;
-    if (x->segment != y->segment)
-        return x->segment < y->segment ? -1 : 1;
-    return x->offset < y->offset ? -1 : x->offset > y->offset ? 1 : 0;
+    return extent_order(a, b);
 }
 
 struct look {
@@ -151,7 +147,7 @@ static void look_at_extent(void *sink, const struct extent *x)
     struct look *look = sink;
     struct damage *d = look->damage;
     const struct extent *found =
-        bsearch(x, d->extents, d->extent_count, sizeof *d->extents, extent_place_order);
+        bsearch(x, d->extents, d->extent_count, sizeof *d->extents, damage_extent_order);
     if (found != NULL)
         add_row(d, look->partition, look->key, found);
 }

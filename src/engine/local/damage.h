@@ -24,7 +24,7 @@ struct damage {
 };
 
 /* For qsort and bsearch: by segment and offset. */
-int extent_place_order(const void *a, const void *b);
+int damage_extent_order(const void *a, const void *b);
 
 void damage_init(struct damage *d, struct engine *e, struct engine_check *check);
 void damage_release(struct damage *d);

@@ -159,10 +159,10 @@ static struct err read_part(struct read_job *job, const struct extent_part *part
         uint32_t chunk_end = chunk_from + chunk_length(job->extent, chunk);
         uint32_t stop = chunk_end < end ? chunk_end : end;
         bool whole = at == chunk_from && stop == chunk_end;
-        char *place = whole ? to : job_scratch(job);
-        TRY(read_chunk(job, chunk, place));
+        char *target = whole ? to : job_scratch(job);
+        TRY(read_chunk(job, chunk, target));
         if (!whole)
-            memcpy(to, place + (at - chunk_from), stop - at);
+            memcpy(to, target + (at - chunk_from), stop - at);
         to += stop - at;
         at = stop;
     }

@@ -34,8 +34,8 @@ enum {
 
 static bool is_placed(const struct row *row)
 {
-    struct value_ref place;
-    return !row->deleted && value_is_elsewhere(row_value(row), &place);
+    struct value_ref ref;
+    return !row->deleted && value_is_elsewhere(row_value(row), &ref);
 }
 
 /* ---- filling ---- */
@@ -56,7 +56,7 @@ static void count_in(struct local_engine *e, const struct row *row)
 
 /* This is the key's first row in the generation. The row index may know an older location; drop it,
  * unless nothing lies below. */
-static void forget_place_below(struct local_engine *e, const struct row *row, uint64_t hash)
+static void forget_location_below(struct local_engine *e, const struct row *row, uint64_t hash)
 {
     if (!row->born && !is_placed(row))
         row_index_drop(e->row_index, hash);
@@ -83,7 +83,7 @@ void filling_add(struct local_engine *e, struct tree *filling, struct row *row, 
     struct row *before = tree_exchange(filling, row);
     if (before == NULL) {
         count_in(e, row);
-        forget_place_below(e, row, hash);
+        forget_location_below(e, row, hash);
         return;
     }
     if (is_placed(before) && !is_placed(row))
@@ -104,7 +104,7 @@ void filling_start(struct local_engine *e, struct tree *filling, const struct ba
             continue;
         }
         count_in(e, row);
-        forget_place_below(e, row, b->prepared[i].hash);
+        forget_location_below(e, row, b->prepared[i].hash);
         b->fresh[count++] = row;
     }
     tree_fill(filling, b->fresh, count);
@@ -112,30 +112,30 @@ void filling_start(struct local_engine *e, struct tree *filling, const struct ba
 
 /* ---- RocksDB's batch ---- */
 
-void put_stored(rocksdb_writebatch_t *batch, struct str key, struct str stored)
+void fold_put_stored(rocksdb_writebatch_t *batch, struct str key, struct str stored)
 {
     rocksdb_writebatch_put(batch, key.p, key.n, stored.p, stored.n);
 }
 
-void put_place(rocksdb_writebatch_t *batch, struct str key, const struct value_ref *place,
-               struct str value)
+void fold_put_ref(rocksdb_writebatch_t *batch, struct str key, const struct value_ref *ref,
+                  struct str value)
 {
-    char placed[VALUE_PLACED_BYTES];
-    value_placed_write(placed, place, str_given(value));
+    char placed[VALUE_IN_JOURNAL_BYTES];
+    value_in_journal_write(placed, ref, str_given(value));
     const char *parts[] = {placed, value.p};
     const size_t sizes[] = {sizeof placed, value.n};
     rocksdb_writebatch_putv(batch, 1, &key.p, &key.n, str_given(value) ? 2 : 1, parts, sizes);
 }
 
-void put_journal_position(rocksdb_writebatch_t *batch, const struct journal_position *place)
+void fold_put_position(rocksdb_writebatch_t *batch, const struct journal_position *position)
 {
     char bytes[32];
     struct buf b = {.p = bytes, .capacity = sizeof bytes};
     buf_put_u8(&b, VALUE_HERE);
-    buf_put_le64(&b, place->file);
-    buf_put_le64(&b, place->offset);
-    buf_put_le64(&b, place->sequence);
-    put_stored(batch, KEY_JOURNAL, buf_str(&b));
+    buf_put_le64(&b, position->file);
+    buf_put_le64(&b, position->offset);
+    buf_put_le64(&b, position->sequence);
+    fold_put_stored(batch, KEY_JOURNAL, buf_str(&b));
 }
 
 static void put_number(rocksdb_writebatch_t *batch, struct str key, uint64_t number)
@@ -144,14 +144,14 @@ static void put_number(rocksdb_writebatch_t *batch, struct str key, uint64_t num
     struct buf b = {.p = bytes, .capacity = sizeof bytes};
     buf_put_u8(&b, VALUE_HERE);
     buf_put_le64(&b, number);
-    put_stored(batch, key, buf_str(&b));
+    fold_put_stored(batch, key, buf_str(&b));
 }
 
 /* A tombstone with nothing below it needs no delete. */
 static void put_fresh(void *batch, struct row *row)
 {
     if (!row->deleted)
-        put_stored(batch, row_key(row), row_value(row));
+        fold_put_stored(batch, row_key(row), row_value(row));
     else if (!row->born)
         rocksdb_writebatch_delete(batch, row->bytes, row->key_n);
 }
@@ -288,7 +288,7 @@ struct err fold_rows(struct local_engine *e)
     rocksdb_writebatch_clear(e->write);
     put_number(e->write, KEY_STAMP, (uint64_t)e->last_stamp);
     put_number(e->write, KEY_TAIL, e->tail_written);
-    put_journal_position(e->write, &e->applied);
+    fold_put_position(e->write, &e->applied);
     tree_each_after(&e->published->draining, drained_key(e), put_each, e->write);
     tree_each(&e->published->filling, put_fresh, e->write);
     struct err error = rows_write_counted(&e->rows, e->write);

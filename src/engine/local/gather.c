@@ -23,5 +23,5 @@ void gather_updates(struct local_engine *e, size_t answered)
         &e->queue, answered, patience_us < GATHER_US_MAX ? patience_us : GATHER_US_MAX);
     update_queue_await(&e->queue, &back);
     update_queue_came(&back);
-    update_queue_learn(&e->queue, &back);
+    update_queue_adapt(&e->queue, &back);
 }

@@ -57,23 +57,23 @@ void journal_release(struct journal *j)
     buf_release(&j->entries);
     buf_release(&j->leads);
     free(j->values);
-    free(j->places);
+    free(j->refs);
 }
 
-void journal_resume(struct journal *j, struct journal_position place)
+void journal_resume(struct journal *j, struct journal_position position)
 {
-    j->end = place;
-    j->durable_sequence = place.sequence;
-    if (j->files.next_id <= place.file)
-        j->files.next_id = place.file + 1;
+    j->end = position;
+    j->durable_sequence = position.sequence;
+    if (j->files.next_id <= position.file)
+        j->files.next_id = position.file + 1;
 }
 
-bool journal_position_read(struct str from, struct journal_position *place)
+bool journal_position_read(struct str from, struct journal_position *position)
 {
     struct reader r = reader_of(from);
-    place->file = read_le64(&r);
-    place->offset = read_le64(&r);
-    place->sequence = read_le64(&r);
+    position->file = read_le64(&r);
+    position->offset = read_le64(&r);
+    position->sequence = read_le64(&r);
     return reader_done(&r);
 }
 
@@ -206,19 +206,19 @@ static void grow_values(struct journal *j)
 {
     j->value_capacity = j->value_capacity == 0 ? 64 : j->value_capacity * 2;
     j->values = mem_realloc(j->values, 2 * j->value_capacity * sizeof *j->values);
-    j->places = mem_realloc(j->places, j->value_capacity * sizeof *j->places);
+    j->refs = mem_realloc(j->refs, j->value_capacity * sizeof *j->refs);
 }
 
 static void add_lead(struct journal *j, const struct row *row, size_t before_n,
-                     const struct value_ref *place)
+                     const struct value_ref *ref)
 {
     size_t at = j->leads.n;
     buf_put_le32(&j->leads, 0); /* checksum of the rest of the lead and of the row up to the
                                  * value */
-    buf_put_le32(&j->leads, place->check);
+    buf_put_le32(&j->leads, ref->check);
     buf_put_le32(&j->leads, row->key_n);
     buf_put_le32(&j->leads, (uint32_t)before_n - row->key_n);
-    buf_put_le32(&j->leads, place->length);
+    buf_put_le32(&j->leads, ref->length);
     uint32_t check =
         journal_sum(str_from(buf_str(&j->leads), at + 4), lead_seed(j->record_at.file));
     struct buf first = {.p = j->leads.p + at, .n = 0, .capacity = 4};
@@ -233,16 +233,16 @@ static void add_value(struct journal *j, const struct row *row, struct str value
     size_t row_n = (size_t)row->key_n + row->value_n;
     size_t before_n = row_n - value.n;
     assert(value.p == row->bytes + before_n);
-    struct value_ref place = {.offset = j->value_bytes + LEAD_BYTES + before_n,
-                              .length = (uint32_t)value.n,
-                              .check = journal_sum(value, 0),
-                              .led = true};
-    add_lead(j, row, before_n, &place);
+    struct value_ref ref = {.offset = j->value_bytes + LEAD_BYTES + before_n,
+                            .length = (uint32_t)value.n,
+                            .check = journal_sum(value, 0),
+                            .led = true};
+    add_lead(j, row, before_n, &ref);
     j->values[2 * j->value_count + 1] = (struct iovec){(void *)(uintptr_t)row->bytes, row_n};
-    j->places[j->value_count++] = place;
+    j->refs[j->value_count++] = ref;
     j->value_bytes += LEAD_BYTES + row_n;
     buf_put_varint(&j->entries, value.n);
-    buf_put_le32(&j->entries, place.check);
+    buf_put_le32(&j->entries, ref.check);
 }
 
 void journal_add_large(struct journal *j, const struct row *row, struct str value)
@@ -259,13 +259,13 @@ void journal_add_large_body(struct journal *j, const struct row *row, struct str
     add_value(j, row, body);
 }
 
-struct value_ref journal_value_place(const struct journal *j, size_t n)
+struct value_ref journal_value_ref(const struct journal *j, size_t n)
 {
     assert(n < j->value_count);
-    struct value_ref place = j->places[n];
-    place.file = j->record_at.file;
-    place.offset += j->record_at.offset + RECORD_HEAD_BYTES + j->entries.n;
-    return place;
+    struct value_ref ref = j->refs[n];
+    ref.file = j->record_at.file;
+    ref.offset += j->record_at.offset + RECORD_HEAD_BYTES + j->entries.n;
+    return ref;
 }
 
 static uint64_t record_bytes(const struct journal *j)
@@ -421,24 +421,24 @@ void journal_mended(struct journal *j)
 /* A flag in the length, which is always far smaller. Older references lack it. */
 #define LENGTH_LED (UINT32_C(1) << 31)
 
-void value_place_write(char to[VALUE_PLACE_BYTES], const struct value_ref *place)
+void value_ref_write(char to[VALUE_REF_BYTES], const struct value_ref *ref)
 {
-    struct buf b = {.p = to, .capacity = VALUE_PLACE_BYTES};
-    buf_put_le64(&b, place->file);
-    buf_put_le64(&b, place->offset);
-    buf_put_le32(&b, place->length | (place->led ? LENGTH_LED : 0));
-    buf_put_le32(&b, place->check);
+    struct buf b = {.p = to, .capacity = VALUE_REF_BYTES};
+    buf_put_le64(&b, ref->file);
+    buf_put_le64(&b, ref->offset);
+    buf_put_le32(&b, ref->length | (ref->led ? LENGTH_LED : 0));
+    buf_put_le32(&b, ref->check);
 }
 
-bool value_place_read(struct str from, struct value_ref *place)
+bool value_ref_read(struct str from, struct value_ref *ref)
 {
     struct reader r = reader_of(from);
-    place->file = read_le64(&r);
-    place->offset = read_le64(&r);
+    ref->file = read_le64(&r);
+    ref->offset = read_le64(&r);
     uint32_t length = read_le32(&r);
-    place->length = length & ~LENGTH_LED;
-    place->led = (length & LENGTH_LED) != 0;
-    place->check = read_le32(&r);
+    ref->length = length & ~LENGTH_LED;
+    ref->led = (length & LENGTH_LED) != 0;
+    ref->check = read_le32(&r);
     return reader_done(&r);
 }
 
@@ -475,21 +475,21 @@ static struct err read_from(struct journal *j, const struct row_location *from,
     return e;
 }
 
-struct err journal_read_value(struct journal *j, const struct value_ref *place,
-                              enum engine_wait wait, char *to)
+struct err journal_read_value(struct journal *j, const struct value_ref *ref, enum engine_wait wait,
+                              char *to)
 {
-    struct row_location from = {place->file, place->offset, place->length};
+    struct row_location from = {ref->file, ref->offset, ref->length};
     size_t n;
     TRY(read_from(j, &from, wait, to, &n));
-    return n == place->length && journal_sum((struct str){to, n}, 0) == place->check
+    return n == ref->length && journal_sum((struct str){to, n}, 0) == ref->check
                ? OK
                : err_new(ERR_CORRUPT);
 }
 
-struct row_location journal_row_location(const struct value_ref *place, size_t key_n, size_t head_n)
+struct row_location journal_row_location(const struct value_ref *ref, size_t key_n, size_t head_n)
 {
     uint64_t before = LEAD_BYTES + key_n + head_n;
-    return (struct row_location){place->file, place->offset - before, before + place->length};
+    return (struct row_location){ref->file, ref->offset - before, before + ref->length};
 }
 
 /* True if the bytes are the complete row of this key. */
@@ -513,10 +513,11 @@ static bool parse_row(struct str bytes, uint64_t file, struct str key, struct st
     return true;
 }
 
-struct err journal_read_row(struct journal *j, const struct row_location *place,
+struct err journal_read_row(struct journal *j, const struct row_location *location,
                             enum engine_wait wait, struct str key, char *room, struct str *stored)
 {
     size_t n;
-    TRY(read_from(j, place, wait, room, &n));
-    return parse_row((struct str){room, n}, place->file, key, stored) ? OK : err_new(ERR_CORRUPT);
+    TRY(read_from(j, location, wait, room, &n));
+    return parse_row((struct str){room, n}, location->file, key, stored) ? OK
+                                                                         : err_new(ERR_CORRUPT);
 }

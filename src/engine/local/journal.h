@@ -76,8 +76,8 @@ struct journal {
     struct buf head;
     struct buf entries;
     struct buf leads;
-    struct iovec *values;     /* alternately a lead and a row */
-    struct value_ref *places; /* references to the values, in order */
+    struct iovec *values;   /* alternately a lead and a row */
+    struct value_ref *refs; /* references to the values, in order */
     size_t value_count;
     size_t value_capacity;
     uint64_t value_bytes;
@@ -88,8 +88,8 @@ struct journal {
 struct err journal_init(struct journal *j, const char *folder, uint64_t file_bytes, bool read_only);
 void journal_release(struct journal *j);
 /* Continues behind this position, in a new file. File numbers up to it are not used again. */
-void journal_resume(struct journal *j, struct journal_position place);
-bool journal_position_read(struct str from, struct journal_position *place);
+void journal_resume(struct journal *j, struct journal_position position);
+bool journal_position_read(struct str from, struct journal_position *position);
 
 /* ---- adding a record ---- */
 
@@ -108,7 +108,7 @@ void journal_add_large_body(struct journal *j, const struct row *row, struct str
                             struct str body);
 /* Returns a reference to the n-th large value. Valid from the last entry until the next record
  * starts. */
-struct value_ref journal_value_place(const struct journal *j, size_t n);
+struct value_ref journal_value_ref(const struct journal *j, size_t n);
 /* Where the record ends. */
 struct journal_position journal_record_end(const struct journal *j);
 /* Writes the record. With `flush`, starts write-back as well; the caller calls journal_flush
@@ -126,20 +126,19 @@ void journal_mended(struct journal *j);
 
 /* ---- values ---- */
 
-enum { VALUE_PLACE_BYTES = 24 };
-void value_place_write(char to[VALUE_PLACE_BYTES], const struct value_ref *place);
-bool value_place_read(struct str from, struct value_ref *place);
+enum { VALUE_REF_BYTES = 24 };
+void value_ref_write(char to[VALUE_REF_BYTES], const struct value_ref *ref);
+bool value_ref_read(struct str from, struct value_ref *ref);
 /* Returns where the complete row of this key lies, given a reference to its value or body and
  * the number of bytes stored before it. */
-struct row_location journal_row_location(const struct value_ref *place, size_t key_n,
-                                         size_t head_n);
-/* Reads the complete row of that key in its stored form into `room` (place->bytes) and verifies
+struct row_location journal_row_location(const struct value_ref *ref, size_t key_n, size_t head_n);
+/* Reads the complete row of that key in its stored form into `room` (location->bytes) and verifies
  * it. ERR_WOULD_BLOCK, ERR_IO; ERR_CORRUPT if something else is there. */
-struct err journal_read_row(struct journal *j, const struct row_location *place,
+struct err journal_read_row(struct journal *j, const struct row_location *location,
                             enum engine_wait wait, struct str key, char *room, struct str *stored);
 /* Reads and verifies a value. ERR_WOULD_BLOCK, ERR_CORRUPT, ERR_IO. */
-struct err journal_read_value(struct journal *j, const struct value_ref *place,
-                              enum engine_wait wait, char *to);
+struct err journal_read_value(struct journal *j, const struct value_ref *ref, enum engine_wait wait,
+                              char *to);
 
 /* ---- reading records ---- */
 
@@ -166,11 +165,11 @@ struct record_entry {
     struct str key;
     enum entry_kind kind;
     struct str value; /* absent for a large value and for a delete */
-    struct value_ref place;
+    struct value_ref ref;
 };
 
 /* True if a row refers to bytes inside the record. */
-static inline bool record_entry_placed(const struct record_entry *entry)
+static inline bool record_entry_in_journal(const struct record_entry *entry)
 {
     return entry->kind == ENTRY_LARGE || entry->kind == ENTRY_LARGE_BODY;
 }

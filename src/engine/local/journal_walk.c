@@ -157,10 +157,10 @@ bool journal_walk_entry(struct journal_walk *w, struct record_entry *entry)
     entry->value = STR_NONE;
     if (kind == ENTRY_SMALL || kind == ENTRY_STORED || kind == ENTRY_LARGE_BODY)
         entry->value = read_bytes(r);
-    if (record_entry_placed(entry)) {
+    if (record_entry_in_journal(entry)) {
         uint64_t length = read_varint(r);
         w->value_at += w->led ? lead_before(entry) : 0;
-        entry->place =
+        entry->ref =
             (struct value_ref){w->file->id, w->value_at, (uint32_t)length, read_le32(r), w->led};
         w->value_at += length;
     }

@@ -234,7 +234,7 @@ static uint64_t cache_share(uint64_t cache_bytes, uint64_t eighths)
     return (cache_bytes == 0 ? CACHE_BYTES_DEFAULT : cache_bytes) / 8 * eighths;
 }
 
-static uint64_t places_share(uint64_t cache_bytes)
+static uint64_t row_index_share(uint64_t cache_bytes)
 {
     uint64_t share = cache_share(cache_bytes, CACHE_PLACES_PART);
     return share < PLACES_BYTES_MAX ? share : PLACES_BYTES_MAX;
@@ -244,7 +244,7 @@ static uint64_t places_share(uint64_t cache_bytes)
  * CACHE_PLACES_PART, and RocksDB's block cache the rest. */
 static uint64_t blocks_share(uint64_t cache_bytes)
 {
-    return cache_share(cache_bytes, 8 - CACHE_ROWS_PART) - places_share(cache_bytes);
+    return cache_share(cache_bytes, 8 - CACHE_ROWS_PART) - row_index_share(cache_bytes);
 }
 
 static struct local_engine *local_new(const struct engine_local_options *options)
@@ -263,7 +263,7 @@ static struct local_engine *local_new(const struct engine_local_options *options
     atomic_init(&e->commits, FIRST_COMMIT);
     atomic_init(&e->durable_commit, FIRST_COMMIT);
     e->cache = row_cache_new(cache_share(options->cache_bytes, CACHE_ROWS_PART), FIRST_COMMIT);
-    e->row_index = row_index_new(places_share(options->cache_bytes), FIRST_COMMIT);
+    e->row_index = row_index_new(row_index_share(options->cache_bytes), FIRST_COMMIT);
     e->checksums = checksum_cache_new();
     pins_init(&e->pins);
     pins_advance(&e->pins, FIRST_COMMIT);

@@ -183,7 +183,7 @@ struct err local_scan_open(struct txn *txn, struct str prefix, struct cursor **o
 
 /* In an update of the collector: rewrites a large value or body if the row still refers to it.
  * The key includes the partition. */
-struct err local_move_value(struct txn *txn, struct str key, const struct value_ref *place);
+struct err local_move_value(struct txn *txn, struct str key, const struct value_ref *ref);
 
 /* ---- the batch (batch.c) ---- */
 
@@ -234,11 +234,11 @@ struct err fold_rows(struct local_engine *e);
 void fold_release(struct local_engine *e);
 
 /* Adds a row to a RocksDB write batch. */
-void put_stored(rocksdb_writebatch_t *batch, struct str key, struct str stored);
+void fold_put_stored(rocksdb_writebatch_t *batch, struct str key, struct str stored);
 /* Adds a row whose value (or, with a value, whose body) lies in the journal. */
-void put_place(rocksdb_writebatch_t *batch, struct str key, const struct value_ref *place,
-               struct str value);
-void put_journal_position(rocksdb_writebatch_t *batch, const struct journal_position *place);
+void fold_put_ref(rocksdb_writebatch_t *batch, struct str key, const struct value_ref *ref,
+                  struct str value);
+void fold_put_position(rocksdb_writebatch_t *batch, const struct journal_position *position);
 
 /* ---- to the disk (durable.c, mend.c) ---- */
 

@@ -131,11 +131,11 @@ enum row_use {
 static struct err local_load_cached(struct local_txn *t, const struct cached_row *found,
                                     enum row_use use, struct str *stored)
 {
-    struct value_ref place;
-    if (!value_is_elsewhere(*stored, &place) || place.length > CACHE_ROW_BYTES_MAX ||
+    struct value_ref ref;
+    if (!value_is_elsewhere(*stored, &ref) || ref.length > CACHE_ROW_BYTES_MAX ||
         (use != ROW_BODY && stored->p[0] == VALUE_BODY_IN_JOURNAL))
         return OK;
-    struct cached_row *row = row_cache_replacement(found, value_gathered_bytes(*stored, &place));
+    struct cached_row *row = row_cache_replacement(found, value_gathered_bytes(*stored, &ref));
     if (row == NULL)
         return OK;
     struct err e = value_gather(&t->engine->journal, *stored, t->wait, cached_row_room(row));
@@ -153,17 +153,17 @@ static struct err local_load_cached(struct local_txn *t, const struct cached_row
  * Errors are ignored here: the ordinary path meets and reports them. */
 static struct err local_find_whole(struct local_txn *t, struct row_offer *asked)
 {
-    struct row_location place;
-    if (!row_index_find(t->engine->row_index, asked->hash, asked->commit, &place))
+    struct row_location location;
+    if (!row_index_find(t->engine->row_index, asked->hash, asked->commit, &location))
         return OK;
-    char *room = arena_bytes(&t->arena, place.bytes);
+    char *room = arena_bytes(&t->arena, location.bytes);
     struct err e =
-        journal_read_row(&t->engine->journal, &place, t->wait, asked->key, room, &asked->value);
+        journal_read_row(&t->engine->journal, &location, t->wait, asked->key, room, &asked->value);
     return e.code == ERR_WOULD_BLOCK ? e : OK;
 }
 
 /* Adds a row that was found by searching to the row index, if it lies whole in the journal. */
-static void local_note_place(struct local_txn *t, const struct row_offer *found)
+static void local_note_location(struct local_txn *t, const struct row_offer *found)
 {
     struct row_location whole;
     if (!value_row_is_whole(found->key, found->value, &whole))
@@ -183,7 +183,7 @@ static struct err local_find_uncached(struct local_txn *t, enum row_use use,
         return OK;
     TRY(local_find_below(t, asked->key, &asked->value));
     if (whole && str_given(asked->value))
-        local_note_place(t, asked);
+        local_note_location(t, asked);
     return OK;
 }
 
@@ -407,15 +407,15 @@ static struct err local_del(struct txn *txn, struct str key)
     return OK;
 }
 
-struct err local_move_value(struct txn *txn, struct str key, const struct value_ref *place)
+struct err local_move_value(struct txn *txn, struct str key, const struct value_ref *ref)
 {
     struct local_txn *t = local_txn_of(txn);
     struct value_ref now;
     struct str stored;
     if (!local_find_written(t, key, &stored))
         TRY(local_find_below(t, key, &stored));
-    if (!str_given(stored) || !value_is_elsewhere(stored, &now) || now.file != place->file ||
-        now.offset != place->offset)
+    if (!str_given(stored) || !value_is_elsewhere(stored, &now) || now.file != ref->file ||
+        now.offset != ref->offset)
         return OK;
     size_t n = value_gathered_bytes(stored, &now);
     char *gathered = arena_bytes(&t->arena, n);

@@ -18,12 +18,12 @@ static struct err save_large(struct local_engine *e, const struct record_entry *
     row_index_drop(e->row_index, hash);
     struct err error = state_read_small(e->published, entry->key, &stored, &found);
     if (!err_is(error) && found && value_is_elsewhere(buf_str(&stored), &now) &&
-        now.file == entry->place.file && now.offset == entry->place.offset) {
+        now.file == entry->ref.file && now.offset == entry->ref.offset) {
         size_t n = value_gathered_bytes(buf_str(&stored), &now);
         char *bytes = mem_alloc(n);
         error = value_gather(&e->journal, buf_str(&stored), ENGINE_WAIT, bytes);
         if (!err_is(error))
-            put_stored(e->write, entry->key, (struct str){bytes, n});
+            fold_put_stored(e->write, entry->key, (struct str){bytes, n});
         free(bytes);
     }
     buf_release(&stored);
@@ -36,7 +36,7 @@ static struct err save_record(struct local_engine *e, struct journal_walk *w)
     if (!journal_walk_load(w))
         return err_new(ERR_CORRUPT);
     while (journal_walk_entry(w, &entry)) {
-        if (record_entry_placed(&entry))
+        if (record_entry_in_journal(&entry))
             TRY(save_large(e, &entry));
     }
     return OK;
@@ -67,14 +67,14 @@ struct err mend_journal(struct local_engine *e)
         return OK;
     TRY(commit_sync_extents(e));
     TRY(fold_rows(e));
-    struct journal_position place = journal_mend_position(&e->journal);
+    struct journal_position position = journal_mend_position(&e->journal);
     rocksdb_writebatch_clear(e->write);
     TRY(save_visible(e));
-    put_journal_position(e->write, &place);
+    fold_put_position(e->write, &position);
     TRY(rows_write(&e->rows, e->write));
     TRY(rows_flush(&e->rows));
     journal_mended(&e->journal);
-    e->applied = e->folded = place;
+    e->applied = e->folded = position;
     publish_state(e, state_new(&e->rows, e->commit, &e->readers));
     return OK;
 }

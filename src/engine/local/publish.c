@@ -74,9 +74,9 @@ static void prepare_row(void *arg, struct row *row)
         prepared.cached = row_cache_make(row, prepared.hash, e->commit + 1);
     struct row *stored;
     if (!row->deleted && goes_to_journal(row, &value, &large)) {
-        struct value_ref place = journal_value_place(&e->journal, p->large++);
-        prepared.whole = journal_row_location(&place, row->key_n, row->value_n - large.n);
-        stored = value_row_placed(row_key(row), &place, value);
+        struct value_ref ref = journal_value_ref(&e->journal, p->large++);
+        prepared.whole = journal_row_location(&ref, row->key_n, row->value_n - large.n);
+        stored = value_row_in_journal(row_key(row), &ref, value);
         stored->born = row->born;
     } else {
         stored = row_get(row);

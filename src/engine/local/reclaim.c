@@ -262,16 +262,16 @@ static void *reclaim_loop(void *arg)
     while (!atomic_load(&r->stopping)) {
         size_t n = reclaim_take(e, waste);
         bool recovering = r->begin != NULL;
-        bool learning = warmup_wanted(&e->warmup);
+        bool warming = warmup_wanted(&e->warmup);
         struct chores due = {0};
-        if (n == 0 && !recovering && !learning)
+        if (n == 0 && !recovering && !warming)
             due = reclaim_wait(e);
         pthread_mutex_unlock(&r->lock);
         if (n > 0)
             reclaim_waste(e, waste, n);
         if (recovering)
             recover_some(e);
-        if (learning)
+        if (warming)
             warmup_some(e);
         do_chores(e, due);
         pthread_mutex_lock(&r->lock);

@@ -19,9 +19,9 @@
 struct replay {
     struct local_engine *engine;
     struct journal *journal;
-    struct journal_position place; /* applied up to here */
-    uint64_t extents_durable;      /* the newest record whose extents were flushed */
-    uint64_t durable;              /* the newest record that was known to be durable */
+    struct journal_position position; /* applied up to here */
+    uint64_t extents_durable;         /* the newest record whose extents were flushed */
+    uint64_t durable;                 /* the newest record that was known to be durable */
     uint64_t applied;
     bool ended; /* past the last complete record of a file */
     struct cut *cuts;
@@ -41,7 +41,7 @@ struct cut {
 
 /* ---- where RocksDB is ---- */
 
-static struct err read_place(struct local_engine *e, struct journal_position *place)
+static struct err read_position(struct local_engine *e, struct journal_position *position)
 {
     struct buf stored = buf_heap();
     struct str value = STR_NONE;
@@ -50,7 +50,7 @@ static struct err read_place(struct local_engine *e, struct journal_position *pl
     struct err error = state_read_small(s, KEY_JOURNAL, &stored, &found);
     state_put(s);
     if (!err_is(error) && found) {
-        if (!value_is_here(buf_str(&stored), &value) || !journal_position_read(value, place))
+        if (!value_is_here(buf_str(&stored), &value) || !journal_position_read(value, position))
             error = err_new(ERR_CORRUPT);
     }
     buf_release(&stored);
@@ -67,7 +67,7 @@ static struct err open_file(struct replay *r, uint64_t file, struct journal_walk
     *there = !blank;
     if (blank)
         return OK;
-    uint64_t offset = file == r->place.file ? r->place.offset : 0;
+    uint64_t offset = file == r->position.file ? r->position.offset : 0;
     return journal_walk_init(w, r->journal, file, offset);
 }
 
@@ -96,13 +96,13 @@ static void stage_rocksdb(rocksdb_writebatch_t *batch, const struct record_entry
 {
     if (entry->kind == ENTRY_DELETE) {
         rocksdb_writebatch_delete(batch, entry->key.p, entry->key.n);
-    } else if (record_entry_placed(entry)) {
-        put_place(batch, entry->key, &entry->place, entry->value);
+    } else if (record_entry_in_journal(entry)) {
+        fold_put_ref(batch, entry->key, &entry->ref, entry->value);
     } else if (entry->kind == ENTRY_STORED) {
-        put_stored(batch, entry->key, entry->value);
+        fold_put_stored(batch, entry->key, entry->value);
     } else {
         struct row *row = value_row(entry->key, entry->value);
-        put_stored(batch, entry->key, row_value(row));
+        fold_put_stored(batch, entry->key, row_value(row));
         row_put(row);
     }
 }
@@ -111,8 +111,8 @@ static void stage_overlay(struct tree *overlay, const struct record_entry *entry
 {
     if (entry->kind == ENTRY_DELETE)
         tree_insert(overlay, row_new(entry->key, STR_NONE));
-    else if (record_entry_placed(entry))
-        tree_insert(overlay, value_row_placed(entry->key, &entry->place, entry->value));
+    else if (record_entry_in_journal(entry))
+        tree_insert(overlay, value_row_in_journal(entry->key, &entry->ref, entry->value));
     else if (entry->kind == ENTRY_STORED)
         tree_insert(overlay, row_new(entry->key, entry->value));
     else
@@ -131,8 +131,8 @@ static struct err apply_record(struct replay *r, struct journal_walk *w)
         else
             stage_rocksdb(batch, &entry);
     }
-    r->place = (struct journal_position){w->file->id, w->next, w->head.sequence};
-    put_journal_position(batch, &r->place);
+    r->position = (struct journal_position){w->file->id, w->next, w->head.sequence};
+    fold_put_position(batch, &r->position);
     struct err error = count == w->head.entry_count ? OK : err_new(ERR_CORRUPT);
     if (!err_is(error) && !e->read_only)
         error = rows_write(&e->rows, batch);
@@ -141,11 +141,11 @@ static struct err apply_record(struct replay *r, struct journal_walk *w)
     return error;
 }
 
-static bool value_whole(struct replay *r, const struct value_ref *place, struct buf *scratch)
+static bool value_whole(struct replay *r, const struct value_ref *ref, struct buf *scratch)
 {
     buf_clear(scratch);
-    char *to = buf_reserve(scratch, place->length);
-    return !err_is(journal_read_value(r->journal, place, ENGINE_WAIT, to));
+    char *to = buf_reserve(scratch, ref->length);
+    return !err_is(journal_read_value(r->journal, ref, ENGINE_WAIT, to));
 }
 
 static void note_extent(struct replay *r, const struct extent *x)
@@ -184,7 +184,7 @@ static bool entry_whole(struct replay *r, uint64_t sequence, const struct record
     switch (entry->kind) {
     case ENTRY_LARGE:
     case ENTRY_LARGE_BODY:
-        return value_whole(r, &entry->place, scratch);
+        return value_whole(r, &entry->ref, scratch);
     case ENTRY_SMALL:
         /* A flushed extent may have been dropped and punched since. */
         return sequence <= r->extents_durable || extent_whole(r, entry);
@@ -216,7 +216,7 @@ static bool record_whole(struct replay *r, struct journal_walk *w)
 static struct err keep_memory_small(struct replay *r)
 {
     struct rows *rows = &r->engine->rows;
-    bool durable = r->place.sequence <= r->durable;
+    bool durable = r->position.sequence <= r->durable;
     return durable && rows_many_fresh(rows) ? rows_switch(rows) : OK;
 }
 
@@ -236,8 +236,8 @@ static struct err apply_records(struct replay *r, struct journal_walk *w)
 {
     struct cut cut = {w->file->id, w->next, UINT64_MAX};
     while (!r->ended) {
-        r->ended = !journal_walk_next(w) || w->head.sequence != r->place.sequence + 1 ||
-                   !record_whole(r, w);
+        r->ended =
+            !journal_walk_next(w) || w->head.sequence != r->position.sequence + 1 || !record_whole(r, w);
         if (r->ended)
             break;
         TRY(apply_record(r, w));
@@ -338,23 +338,23 @@ static struct err settle_file(struct replay *r, const struct cut *cut)
 static struct err check_place(struct replay *r)
 {
     uint64_t file;
-    if (r->place.offset == 0 ||
-        (segments_next(&r->journal->files, r->place.file, &file) && file == r->place.file))
+    if (r->position.offset == 0 ||
+        (segments_next(&r->journal->files, r->position.file, &file) && file == r->position.file))
         return OK;
-    log_line(LOG_ERROR, "journal: file %016llx is missing", (unsigned long long)r->place.file);
+    log_line(LOG_ERROR, "journal: file %016llx is missing", (unsigned long long)r->position.file);
     return err_new(ERR_CORRUPT);
 }
 
 static struct err replay_files(struct replay *r)
 {
-    uint64_t from = r->place.file;
+    uint64_t from = r->position.file;
     TRY(check_place(r));
-    r->durable = r->place.sequence;
+    r->durable = r->position.sequence;
     TRY(each_file(r, from, find_durable));
     TRY(each_file(r, from, apply_file));
-    if (r->place.sequence < r->durable) {
+    if (r->position.sequence < r->durable) {
         log_line(LOG_ERROR, "journal: record %llu is broken, and was durable",
-                 (unsigned long long)r->place.sequence + 1);
+                 (unsigned long long)r->position.sequence + 1);
         return err_new(ERR_CORRUPT);
     }
     if (r->engine->read_only)
@@ -369,14 +369,14 @@ struct err replay_journal(struct local_engine *e)
 {
     struct replay r = {.engine = e, .journal = &e->journal};
     e->batch.overlay.random = 1;
-    TRY(read_place(e, &r.place));
+    TRY(read_position(e, &r.position));
     struct err error = replay_files(&r);
     free(r.cuts);
     free(r.extents);
     TRY(error);
     if (r.applied > 0)
         log_line(LOG_INFO, "journal: %llu commits applied anew", (unsigned long long)r.applied);
-    journal_resume(&e->journal, r.place);
-    e->applied = e->folded = r.place;
+    journal_resume(&e->journal, r.position);
+    e->applied = e->folded = r.position;
     return OK;
 }

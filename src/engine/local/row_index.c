@@ -106,18 +106,18 @@ bool row_index_find(const struct row_index *p, uint64_t hash, uint64_t commit,
 /* ---- changing ---- */
 
 /* Returns 0 if the location cannot be indexed. */
-static uint64_t word_of(struct row_index *p, uint64_t hash, const struct row_location *place)
+static uint64_t word_of(struct row_index *p, uint64_t hash, const struct row_location *location)
 {
-    uint64_t units = (place->bytes + UNIT_BYTES - 1) / UNIT_BYTES;
+    uint64_t units = (location->bytes + UNIT_BYTES - 1) / UNIT_BYTES;
     uint64_t newest = atomic_load(&p->newest_file);
-    while (place->file > newest &&
-           !atomic_compare_exchange_weak(&p->newest_file, &newest, place->file))
+    while (location->file > newest &&
+           !atomic_compare_exchange_weak(&p->newest_file, &newest, location->file))
         ;
-    if (units > UNITS_MAX || place->offset > OFFSET_MASK ||
-        (place->file < newest && newest - place->file > FILE_MASK / 2))
+    if (units > UNITS_MAX || location->offset > OFFSET_MASK ||
+        (location->file < newest && newest - location->file > FILE_MASK / 2))
         return 0;
     return hash >> TAG_SHIFT << TAG_SHIFT | units << (FILE_BITS + OFFSET_BITS) |
-           place->offset << FILE_BITS | (place->file & FILE_MASK);
+           location->offset << FILE_BITS | (location->file & FILE_MASK);
 }
 
 /* Returns the entry that looks like the key, else an empty one, else NULL. */
@@ -143,9 +143,9 @@ static void note(struct row_index *p, uint64_t hash, uint64_t word)
 }
 
 void row_index_offer(struct row_index *p, uint64_t hash, uint64_t commit,
-                     const struct row_location *place)
+                     const struct row_location *location)
 {
-    uint64_t word = word_of(p, hash, place);
+    uint64_t word = word_of(p, hash, location);
     if (word == 0 || !row_index_in_step(p, commit))
         return;
     pthread_mutex_lock(lock_of(p, hash));
@@ -157,11 +157,11 @@ void row_index_offer(struct row_index *p, uint64_t hash, uint64_t commit,
 }
 
 void row_index_offer_room(struct row_index *p, uint64_t hash, uint64_t commit,
-                          const struct row_location *place)
+                          const struct row_location *location)
 {
     /* If another thread takes the entry meanwhile, it is replaced, which does no harm. */
     if (way_with_room(p, hash) != NULL)
-        row_index_offer(p, hash, commit, place);
+        row_index_offer(p, hash, commit, location);
 }
 
 void row_index_restore(struct row_index *p, uint64_t bucket, const uint64_t words[PLACES_WAYS])
@@ -187,9 +187,9 @@ void row_index_prefetch(const struct row_index *p, uint64_t hash)
     __builtin_prefetch(bucket_of(p, hash), 1);
 }
 
-void row_index_put(struct row_index *p, uint64_t hash, const struct row_location *place)
+void row_index_put(struct row_index *p, uint64_t hash, const struct row_location *location)
 {
-    uint64_t word = word_of(p, hash, place);
+    uint64_t word = word_of(p, hash, location);
     if (word == 0) {
         row_index_drop(p, hash);
         return;

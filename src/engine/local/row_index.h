@@ -44,11 +44,11 @@ bool row_index_find(const struct row_index *p, uint64_t hash, uint64_t commit,
                     struct row_location *out);
 /* Adds a row of this commit's state. */
 void row_index_offer(struct row_index *p, uint64_t hash, uint64_t commit,
-                     const struct row_location *place);
+                     const struct row_location *location);
 
 /* The same, without replacing another entry. */
 void row_index_offer_room(struct row_index *p, uint64_t hash, uint64_t commit,
-                          const struct row_location *place);
+                          const struct row_location *location);
 /* True if offers of this commit are accepted. */
 static inline bool row_index_in_step(const struct row_index *p, uint64_t commit)
 {
@@ -81,7 +81,7 @@ void row_index_restore(struct row_index *p, uint64_t bucket, const uint64_t word
 void row_index_announce(struct row_index *p, uint64_t commit);
 /* Prefetches the bucket of this hash. */
 void row_index_prefetch(const struct row_index *p, uint64_t hash);
-void row_index_put(struct row_index *p, uint64_t hash, const struct row_location *place);
+void row_index_put(struct row_index *p, uint64_t hash, const struct row_location *location);
 void row_index_drop(struct row_index *p, uint64_t hash);
 
 #endif

@@ -58,22 +58,22 @@ void test_row_index_leave_out_what_does_not_fit(void)
 void test_row_index_crowd_out(void)
 {
     struct row_index *p = row_index_new(TABLE_BYTES, 1);
-    struct row_location place = {1, 64, 600};
+    struct row_location location = {1, 64, 600};
     struct row_location any;
     int found = 0;
     for (uint64_t tag = 1; tag <= 100; tag++) {
-        place.offset = tag * 64;
-        row_index_put(p, tag << 52, &place);
-        CHECK(finds(p, tag << 52, 1, place));
+        location.offset = tag * 64;
+        row_index_put(p, tag << 52, &location);
+        CHECK(finds(p, tag << 52, 1, location));
     }
     for (uint64_t tag = 1; tag <= 100; tag++)
         found += row_index_find(p, tag << 52, 1, &any);
     CHECK_INT(found, PLACES_WAYS);
-    row_index_offer_room(p, 200ULL << 52, 1, &place);
+    row_index_offer_room(p, 200ULL << 52, 1, &location);
     CHECK(!row_index_find(p, 200ULL << 52, 1, &any));
     row_index_drop(p, 100ULL << 52);
-    row_index_offer_room(p, 200ULL << 52, 1, &place);
-    CHECK(finds(p, 200ULL << 52, 1, place));
+    row_index_offer_room(p, 200ULL << 52, 1, &location);
+    CHECK(finds(p, 200ULL << 52, 1, location));
     row_index_free(p);
 }
 
@@ -82,17 +82,17 @@ void test_row_index_are_saved(void)
     const char *folder = test_folder();
     struct journal_position at = {3, 640, 17};
     struct journal_position elsewhere = {3, 640, 18};
-    struct row_location place = {2, 64, 600};
+    struct row_location location = {2, 64, 600};
     struct row_location newer = {3, 128, 600};
     struct row_location any;
     struct row_index *p = row_index_new(TABLE_BYTES, 1);
-    row_index_put(p, 5ULL << 52 | 77, &place);
+    row_index_put(p, 5ULL << 52 | 77, &location);
     row_index_save(p, folder, &at); /* too few */
     row_index_find_saved(p, folder, &at);
     CHECK(!row_index_fetch_saved(p));
-    row_index_put(p, 6ULL << 52 | 77, &place);
+    row_index_put(p, 6ULL << 52 | 77, &location);
     for (uint64_t i = 0; i < PLACES_SAVED_MIN; i++)
-        row_index_put(p, (8 + i % 4) << 52 | (100 + i / 4), &place);
+        row_index_put(p, (8 + i % 4) << 52 | (100 + i / 4), &location);
     row_index_save(p, folder, &at);
     row_index_free(p);
     p = row_index_new(TABLE_BYTES, 1);
@@ -102,7 +102,7 @@ void test_row_index_are_saved(void)
     CHECK(row_index_fetch_saved(p));
     CHECK(!row_index_fetch_saved(p));
     CHECK(row_index_find(p, 5ULL << 52 | 77, 1, &any));
-    CHECK(finds(p, 6ULL << 52 | 77, 1, place));
+    CHECK(finds(p, 6ULL << 52 | 77, 1, location));
     row_index_save(p, folder, &at);
     row_index_free(p);
     p = row_index_new(TABLE_BYTES, 1);

@@ -180,9 +180,9 @@ struct err segments_add(struct segments *s, struct segment **out)
  * segment, nobody is about to write to it or to preallocate more. */
 static void give_ahead_back(struct segments *s, struct segment *segment)
 {
-    if (segment == s->active || segment->users > 0 || segment->ahead <= segment->end)
+    if (segment == s->active || segment->users > 0 || segment->preallocated <= segment->end)
         return;
-    segment->ahead = 0;
+    segment->preallocated = 0;
     if (ftruncate(segment->fd, (off_t)segment->end) != 0)
         log_errno("cut off", segment->id); /* the space is freed with the whole segment */
 }
@@ -232,11 +232,11 @@ void segments_take_ahead(struct segments *s, struct segment *segment, uint64_t o
     uint64_t from = 0;
     uint64_t to = 0;
     pthread_mutex_lock(&s->lock);
-    if (segment == s->active && offset >= step && segment->end > segment->ahead &&
+    if (segment == s->active && offset >= step && segment->end > segment->preallocated &&
         free >= 2 * step && !s->no_ahead) {
-        from = segment->ahead > offset ? segment->ahead : offset;
+        from = segment->preallocated > offset ? segment->preallocated : offset;
         to = segment->end + step < s->file_bytes ? segment->end + step : s->file_bytes;
-        segment->ahead = to > from ? to : segment->ahead;
+        segment->preallocated = to > from ? to : segment->preallocated;
     }
     pthread_mutex_unlock(&s->lock);
     /* Extends the file's length, too. Otherwise truncating the file at the end of the segment
@@ -510,11 +510,11 @@ uint64_t segments_newest(struct segments *s)
 }
 
 /* Preallocated bytes that hold nothing yet. */
-static uint64_t bytes_ahead(struct segments *s)
+static uint64_t preallocated_bytes(struct segments *s)
 {
     pthread_mutex_lock(&s->lock);
     const struct segment *a = s->active;
-    uint64_t bytes = a != NULL && a->ahead > a->end ? a->ahead - a->end : 0;
+    uint64_t bytes = a != NULL && a->preallocated > a->end ? a->preallocated - a->end : 0;
     pthread_mutex_unlock(&s->lock);
     return bytes;
 }
@@ -531,7 +531,7 @@ uint64_t segments_wasted(struct segments *s)
 
 void segments_usage(struct segments *s, uint64_t *count, uint64_t *bytes)
 {
-    uint64_t ahead = bytes_ahead(s);
+    uint64_t preallocated = preallocated_bytes(s);
     *count = 0;
     *bytes = 0;
     for (uint64_t id = 0; segments_next(s, id, &id); id++) {
@@ -543,5 +543,5 @@ void segments_usage(struct segments *s, uint64_t *count, uint64_t *bytes)
             *bytes += (uint64_t)stat.st_blocks * 512;
         }
     }
-    *bytes -= ahead < *bytes ? ahead : *bytes;
+    *bytes -= preallocated < *bytes ? preallocated : *bytes;
 }

@@ -23,14 +23,14 @@ struct segment {
     uint64_t id;
     int fd; /* -1 until it is needed */
     uint32_t users;
-    bool poisoned;      /* a flush failed: bytes that were not durable before may be lost */
-    bool unsynced;      /* rows refer to bytes that no flush has covered */
-    bool named_durably; /* the folder was flushed since the file was created or first seen */
-    uint64_t end;       /* where the next range starts */
-    uint64_t ahead;     /* disk space is preallocated up to here; 0: none */
-    uint64_t pending;   /* ranges neither adopted nor freed */
-    uint64_t wasted;    /* ranges dropped or discarded and not yet punched */
-    uint64_t used_at;   /* the newest commit at which someone got the descriptor */
+    bool poisoned;         /* a flush failed: bytes that were not durable before may be lost */
+    bool unsynced;         /* rows refer to bytes that no flush has covered */
+    bool named_durably;    /* the folder was flushed since the file was created or first seen */
+    uint64_t end;          /* where the next range starts */
+    uint64_t preallocated; /* disk space is preallocated up to here; 0: none */
+    uint64_t pending;      /* ranges neither adopted nor freed */
+    uint64_t wasted;       /* ranges dropped or discarded and not yet punched */
+    uint64_t used_at;      /* the newest commit at which someone got the descriptor */
 };
 
 struct segments {

@@ -42,19 +42,20 @@ struct row *value_row_with_body(struct str key, struct str value, struct str bod
     return row;
 }
 
-void value_placed_write(char to[VALUE_PLACED_BYTES], const struct value_ref *place, bool with_value)
+void value_in_journal_write(char to[VALUE_IN_JOURNAL_BYTES], const struct value_ref *ref,
+                            bool with_value)
 {
     to[0] = with_value ? VALUE_BODY_IN_JOURNAL : VALUE_IN_JOURNAL;
-    value_place_write(to + 1, place);
+    value_ref_write(to + 1, ref);
 }
 
-struct row *value_row_placed(struct str key, const struct value_ref *place, struct str value)
+struct row *value_row_in_journal(struct str key, const struct value_ref *ref, struct str value)
 {
-    struct row *row = row_new_sized(key, VALUE_PLACED_BYTES + value.n);
+    struct row *row = row_new_sized(key, VALUE_IN_JOURNAL_BYTES + value.n);
     char *to = row->bytes + row->key_n;
-    value_placed_write(to, place, str_given(value));
+    value_in_journal_write(to, ref, str_given(value));
     if (value.n > 0)
-        memcpy(to + VALUE_PLACED_BYTES, value.p, value.n);
+        memcpy(to + VALUE_IN_JOURNAL_BYTES, value.p, value.n);
     return row;
 }
 
@@ -71,21 +72,21 @@ bool value_and_body_here(struct str stored, struct str *value, struct str *body)
 bool value_beside_body(struct str stored, struct str *value)
 {
     struct str body;
-    if (stored.n < VALUE_PLACED_BYTES || stored.p[0] != VALUE_BODY_IN_JOURNAL)
+    if (stored.n < VALUE_IN_JOURNAL_BYTES || stored.p[0] != VALUE_BODY_IN_JOURNAL)
         return value_and_body_here(stored, value, &body);
-    *value = str_from(stored, VALUE_PLACED_BYTES);
+    *value = str_from(stored, VALUE_IN_JOURNAL_BYTES);
     return true;
 }
 
-bool value_is_elsewhere(struct str stored, struct value_ref *place)
+bool value_is_elsewhere(struct str stored, struct value_ref *ref)
 {
-    bool placed = stored.n == VALUE_PLACED_BYTES && stored.p[0] == VALUE_IN_JOURNAL;
-    if (stored.n >= VALUE_PLACED_BYTES && stored.p[0] == VALUE_BODY_IN_JOURNAL)
+    bool placed = stored.n == VALUE_IN_JOURNAL_BYTES && stored.p[0] == VALUE_IN_JOURNAL;
+    if (stored.n >= VALUE_IN_JOURNAL_BYTES && stored.p[0] == VALUE_BODY_IN_JOURNAL)
         placed = true;
-    return placed && value_place_read((struct str){stored.p + 1, VALUE_PLACE_BYTES}, place);
+    return placed && value_ref_read((struct str){stored.p + 1, VALUE_REF_BYTES}, ref);
 }
 
-bool value_row_is_whole(struct str key, struct str stored, struct row_location *place)
+bool value_row_is_whole(struct str key, struct str stored, struct row_location *location)
 {
     struct value_ref large;
     struct str value;
@@ -93,7 +94,7 @@ bool value_row_is_whole(struct str key, struct str stored, struct row_location *
         return false;
     size_t head_n = value_beside_body(stored, &value) ? BODY_HERE_HEAD_BYTES + value.n
                                                       : (size_t)VALUE_HERE_HEAD_BYTES;
-    *place = journal_row_location(&large, key.n, head_n);
+    *location = journal_row_location(&large, key.n, head_n);
     return true;
 }
 
@@ -101,13 +102,13 @@ bool value_row_is_whole(struct str key, struct str stored, struct row_location *
 static struct err load_placed(struct journal *j, struct str stored, enum engine_wait wait,
                               struct buf *into, struct str *bytes)
 {
-    struct value_ref place;
-    if (!value_is_elsewhere(stored, &place) || place.length > ENGINE_VALUE_MAX)
+    struct value_ref ref;
+    if (!value_is_elsewhere(stored, &ref) || ref.length > ENGINE_VALUE_MAX)
         return err_new(ERR_CORRUPT);
     buf_clear(into);
-    char *to = buf_reserve(into, place.length);
-    TRY(journal_read_value(j, &place, wait, to));
-    into->n = place.length;
+    char *to = buf_reserve(into, ref.length);
+    TRY(journal_read_value(j, &ref, wait, to));
+    into->n = ref.length;
     *bytes = buf_str(into);
     return OK;
 }
@@ -129,19 +130,19 @@ struct err value_load_with_body(struct journal *j, struct str stored, enum engin
     return stored.p[0] == VALUE_HERE ? OK : load_placed(j, stored, wait, into, body);
 }
 
-size_t value_gathered_bytes(struct str stored, const struct value_ref *place)
+size_t value_gathered_bytes(struct str stored, const struct value_ref *ref)
 {
     struct str value;
     if (!value_beside_body(stored, &value))
-        return 1 + (size_t)place->length;
-    return BODY_HERE_HEAD_BYTES + value.n + place->length;
+        return 1 + (size_t)ref->length;
+    return BODY_HERE_HEAD_BYTES + value.n + ref->length;
 }
 
 struct err value_gather(struct journal *j, struct str stored, enum engine_wait wait, char *to)
 {
-    struct value_ref place;
+    struct value_ref ref;
     struct str value;
-    if (!value_is_elsewhere(stored, &place) || place.length > ENGINE_VALUE_MAX)
+    if (!value_is_elsewhere(stored, &ref) || ref.length > ENGINE_VALUE_MAX)
         return err_new(ERR_CORRUPT);
     if (value_beside_body(stored, &value)) {
         to = write_before_body(to, value);
@@ -149,5 +150,5 @@ struct err value_gather(struct journal *j, struct str stored, enum engine_wait w
         to[0] = VALUE_HERE;
         to++;
     }
-    return journal_read_value(j, &place, wait, to);
+    return journal_read_value(j, &ref, wait, to);
 }

@@ -14,7 +14,7 @@ enum value_kind {
     VALUE_BODY_IN_JOURNAL = 3 /* a reference to the body, then the value */
 };
 
-enum { VALUE_PLACED_BYTES = 1 + VALUE_PLACE_BYTES };
+enum { VALUE_IN_JOURNAL_BYTES = 1 + VALUE_REF_BYTES };
 
 /* Makes a row of the overlay with an inline value, or with value and body. */
 struct row *value_row(struct str key, struct str value);
@@ -22,10 +22,10 @@ struct row *value_row_with_body(struct str key, struct str value, struct str bod
 /* Makes a row of a value in two parts, with as much spare capacity for appends. */
 struct row *value_row_roomy(struct str key, struct str value, struct str more);
 /* Makes a row whose value is in the journal; if a value is given, its body is. */
-struct row *value_row_placed(struct str key, const struct value_ref *place, struct str value);
+struct row *value_row_in_journal(struct str key, const struct value_ref *ref, struct str value);
 /* Writes the head of such a row; the value, if any, follows. */
-void value_placed_write(char to[VALUE_PLACED_BYTES], const struct value_ref *place,
-                        bool with_value);
+void value_in_journal_write(char to[VALUE_IN_JOURNAL_BYTES], const struct value_ref *ref,
+                            bool with_value);
 
 /* Splits an inline value and body. False if the row has another form. */
 bool value_and_body_here(struct str stored, struct str *value, struct str *body);
@@ -44,10 +44,10 @@ static inline bool value_is_here(struct str stored, struct str *value)
 }
 
 /* Returns the reference if the value or the body is in the journal. */
-bool value_is_elsewhere(struct str stored, struct value_ref *place);
+bool value_is_elsewhere(struct str stored, struct value_ref *ref);
 
 /* Returns where the complete row lies, if its value or body is in the journal with a lead. */
-bool value_row_is_whole(struct str key, struct str stored, struct row_location *place);
+bool value_row_is_whole(struct str key, struct str stored, struct row_location *location);
 
 /* Returns the value, wherever it is: borrowed from `stored`, or read into the buffer.
  * ERR_WOULD_BLOCK, ERR_CORRUPT, ERR_IO. */
@@ -58,7 +58,7 @@ struct err value_load_with_body(struct journal *j, struct str stored, enum engin
                                 struct buf *into, struct str *value, struct str *body);
 /* Size and bytes of the row with everything inline, reading the part that is in the journal. The
  * same errors. */
-size_t value_gathered_bytes(struct str stored, const struct value_ref *place);
+size_t value_gathered_bytes(struct str stored, const struct value_ref *ref);
 struct err value_gather(struct journal *j, struct str stored, enum engine_wait wait, char *to);
 
 #endif

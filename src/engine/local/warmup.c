@@ -50,9 +50,9 @@ static void end_walk(struct warmup *l)
 
 static void warmup_row(struct local_engine *e, struct str key, struct str stored, uint64_t commit)
 {
-    struct row_location place;
-    if (value_row_is_whole(key, stored, &place))
-        row_index_offer_room(e->row_index, row_cache_hash(key), commit, &place);
+    struct row_location location;
+    if (value_row_is_whole(key, stored, &location))
+        row_index_offer_room(e->row_index, row_cache_hash(key), commit, &location);
 }
 
 /* Returns true if all rows up to the end were seen. Rows that a commit may have changed

@@ -130,7 +130,7 @@ static struct err check_against_others(struct batch *b, size_t at)
 {
     const struct entity_change *change = b->group.changes[at];
     const struct entity_change *first = b->group.changes[0];
-    if (!str_eq(change->place.table, first->place.table) || !str_eq(change->pk, first->pk))
+    if (!str_eq(change->ref.table, first->ref.table) || !str_eq(change->pk, first->pk))
         return err_new(ERR_COMMANDS_IN_BATCH_ACT_ON_DIFFERENT_PARTITIONS);
     return note_row_key(b, at) ? OK : err_new(ERR_INVALID_DUPLICATE_ROW);
 }
@@ -216,7 +216,7 @@ struct err rest_entity_group_transaction_start(struct rest_call *call)
         run_view(&call->run, &txn, queried);
         return OK;
     }
-    b->group.place = b->group.changes[0]->place;
+    b->group.ref = b->group.changes[0]->ref;
     txn.fn = table_entity_group_transaction;
     txn.arg = &b->group;
     run_update(&call->run, &txn, changed);

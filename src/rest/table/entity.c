@@ -16,14 +16,14 @@ static void set_record(struct change_call *c, const struct entity_builder *entit
 }
 
 /* The steps after the keys are known. */
-static struct err place_change(struct rest_call *call, struct change_call *c)
+static struct err prepare_change(struct rest_call *call, struct change_call *c)
 {
     struct entity_change *change = &c->change;
-    TRY(table_place_of(call, &change->place));
+    TRY(rest_table_ref(call, &change->ref));
     TRY(key_check(change->pk));
     TRY(key_check(change->rk));
     TRY(table_permit_keys(call, change->pk, change->rk));
-    call->partition = place_entities(call->arena, &change->place, change->pk);
+    call->partition = table_entities_partition(call->arena, &change->ref, change->pk);
     change->verdict = &call->verdict;
     call->key_pk = change->pk; /* of an insert they are in the body */
     call->key_rk = change->rk;
@@ -46,7 +46,7 @@ struct err rest_insert_entity_decode(struct rest_call *call)
     c->change.kind = CHANGE_INSERT;
     c->change.pk = body.pk;
     c->change.rk = body.rk;
-    TRY(place_change(call, c));
+    TRY(prepare_change(call, c));
     set_record(c, &body.entity);
     return entity_check_size(buf_str(&body.entity.record), body.pk, body.rk);
 }
@@ -107,7 +107,7 @@ static struct err decode_change(struct rest_call *call, enum entity_change_kind 
     struct entity_body body;
     TRY(table_check_content_type(call));
     TRY(decode_match(call, &c->change.match));
-    TRY(place_change(call, c));
+    TRY(prepare_change(call, c));
     TRY(entity_from_json(call->arena, call->body, &body));
     set_record(c, &body.entity);
     return entity_check_size(buf_str(&body.entity.record), c->change.pk, c->change.rk);
@@ -149,7 +149,7 @@ struct err rest_delete_entity_decode(struct rest_call *call)
     if (!str_given(call_header(call, STR("If-Match"))))
         return call_missing_header(call, STR("If-Match"));
     TRY(decode_match(call, &c->change.match));
-    return place_change(call, c);
+    return prepare_change(call, c);
 }
 
 /* No ETag: there is nothing left to have one. */

@@ -37,13 +37,13 @@ struct err rest_query_entity_decode(struct rest_call *call)
     struct entity_call *c = ARENA_NEW(call->arena, struct entity_call);
     c->get.arena = call->arena;
     c->get.rk = call->key_rk;
-    TRY(table_place_of(call, &c->get.place));
+    TRY(rest_table_ref(call, &c->get.ref));
     TRY(table_view_of(call, &c->view));
     TRY(decode_select(call, &c->view));
     TRY(key_check(call->key_pk));
     TRY(key_check(call->key_rk));
     TRY(table_permit_keys(call, call->key_pk, call->key_rk));
-    call->partition = place_entities(call->arena, &c->get.place, call->key_pk);
+    call->partition = table_entities_partition(call->arena, &c->get.ref, call->key_pk);
     call->args = c;
     return OK;
 }
@@ -139,11 +139,11 @@ struct err rest_query_entities_decode(struct rest_call *call)
         .emit = list_goes_on,
         .context = c,
     };
-    TRY(table_place_of(call, &q->place));
+    TRY(rest_table_ref(call, &q->ref));
     TRY(table_view_of(call, &c->view));
     TRY(decode_select(call, &c->view));
     TRY(decode_options(call, q));
-    call->partition = place_tables(call->arena, call->account);
+    call->partition = tables_partition(call->arena, call->account);
     call->args = c;
     return OK;
 }

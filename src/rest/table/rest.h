@@ -15,7 +15,7 @@ enum {
 };
 
 /* The table that the request names. ERR_INVALID_RESOURCE_NAME and its like. */
-struct err table_place_of(struct rest_call *call, struct table_ref *out);
+struct err rest_table_ref(struct rest_call *call, struct table_ref *out);
 /* $top, of a query of entities or tables; TABLE_PAGE_MAX when it is not given. 0 asks for none. */
 struct err table_read_top(struct rest_call *call, unsigned *out);
 /* How the request wants its entities shown, without a $select. */

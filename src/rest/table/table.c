@@ -7,7 +7,7 @@
 
 /* ---- shared ---- */
 
-struct err table_place_of(struct rest_call *call, struct table_ref *out)
+struct err rest_table_ref(struct rest_call *call, struct table_ref *out)
 {
     TRY(table_name_check(call->container));
     *out = (struct table_ref){call->account, table_name_lower(call->arena, call->container)};
@@ -59,7 +59,7 @@ struct err table_permit_keys(struct rest_call *call, struct str pk, struct str r
 
 static void in_tables_of_account(struct rest_call *call, void *args)
 {
-    call->partition = place_tables(call->arena, call->account);
+    call->partition = tables_partition(call->arena, call->account);
     call->args = args;
 }
 

@@ -98,7 +98,7 @@ uint64_t inspector_hash(const struct inspector_name *name)
     return hash == 0 ? 1 : hash;
 }
 
-static struct writer_key place_of(const struct rest_call *call)
+static struct writer_key writer_key_of(const struct rest_call *call)
 {
     struct inspector_name name = {call->service, call->account, call->container,
                                   call->object,  call->key_pk,  call->key_rk};
@@ -335,12 +335,12 @@ static void note_writer(struct writer *table, size_t size, const struct inspecto
 }
 
 static struct inspector_maker find_writer(struct inspector *in, const struct writer *table,
-                                          size_t size, const struct writer_key *place)
+                                          size_t size, const struct writer_key *key)
 {
-    const struct writer *w = &table[place->hash % size];
+    const struct writer *w = &table[key->hash % size];
     struct inspector_maker maker = {0};
     (void)pthread_mutex_lock(&in->lock);
-    if (w->hash == place->hash && str_eq(str_of(w->account), place->account))
+    if (w->hash == key->hash && str_eq(str_of(w->account), key->account))
         maker = w->maker;
     (void)pthread_mutex_unlock(&in->lock);
     clean_who(&maker.who);
@@ -350,17 +350,17 @@ static struct inspector_maker find_writer(struct inspector *in, const struct wri
 struct inspector_maker inspector_lease_holder(struct inspector *in,
                                               const struct inspector_name *name)
 {
-    struct writer_key place = {inspector_hash(name), name->account};
-    return find_writer(in, in->holders, INSPECTOR_LEASES, &place);
+    struct writer_key key = {inspector_hash(name), name->account};
+    return find_writer(in, in->holders, INSPECTOR_LEASES, &key);
 }
 
 static struct inspector_maker maker_of(struct inspector *in, const struct rest_call *call,
-                                       const struct writer_key *place)
+                                       const struct writer_key *key)
 {
     const struct verdict *v = &call->verdict;
     struct inspector_maker maker = v->check == VERDICT_LEASE
-                                       ? find_writer(in, in->holders, INSPECTOR_LEASES, place)
-                                       : find_writer(in, in->writers, INSPECTOR_WRITERS, place);
+                                       ? find_writer(in, in->holders, INSPECTOR_LEASES, key)
+                                       : find_writer(in, in->writers, INSPECTOR_WRITERS, key);
     /* The ETag tells whether the known writer is the one that the refusal met. */
     maker.current =
         maker.known && (v->check == VERDICT_LEASE || v->etag == 0 || v->etag == maker.etag);
@@ -453,14 +453,14 @@ COLD uint64_t inspector_refused(struct inspector *in, const struct rest_call *ca
     if (in == NULL || (!rule_of(call, error.code, &rule) &&
                        (call->op == NULL || !rule_of_others(call, error.code, &rule))))
         return 0;
-    struct writer_key place = place_of(call);
-    fill(&e, call, place.hash);
+    struct writer_key key = writer_key_of(call);
+    fill(&e, call, key.hash);
     e.etag = 0;
     e.status = err_http_status(error.code);
     e.error = error.code;
     e.rule = rule;
     e.verdict = call->verdict;
-    e.maker = maker_of(in, call, &place);
+    e.maker = maker_of(in, call, &key);
     put_sent(&e, call);
     copy_text(e.holder, sizeof e.holder, call->holder);
     put_refusal(in, &e);
@@ -470,14 +470,14 @@ COLD uint64_t inspector_refused(struct inspector *in, const struct rest_call *ca
 static void refuse_foreign(struct inspector *in, const struct inspector_foreign *f,
                            struct inspector_event *e)
 {
-    struct writer_key place = {e->hash, f->account};
+    struct writer_key key = {e->hash, f->account};
     e->status = err_http_status(f->error);
     e->error = f->error;
     e->rule = f->error == ERR_SMB_DELETE_PENDING ? RULE_S3 : RULE_S2;
     copy_text(e->sent, sizeof e->sent, f->sent);
     copy_text(e->holder, sizeof e->holder, f->holder);
     if (!str_given(f->holder)) {
-        e->maker = find_writer(in, in->holders, INSPECTOR_LEASES, &place);
+        e->maker = find_writer(in, in->holders, INSPECTOR_LEASES, &key);
         e->maker.current = e->maker.known;
     }
     put_refusal(in, e);
@@ -534,7 +534,7 @@ static void note_lease_op(struct inspector *in, const struct rest_call *call,
 
 static void note_write(struct inspector *in, const struct rest_call *call)
 {
-    uint64_t hash = place_of(call).hash;
+    uint64_t hash = writer_key_of(call).hash;
     (void)pthread_mutex_lock(&in->lock);
     struct inspector_event *e = next_event(in, &in->rings[1], INSPECTOR_WROTE);
     fill(e, call, hash);
@@ -549,7 +549,7 @@ static void note_write(struct inspector *in, const struct rest_call *call)
 
 static void note_read(struct inspector *in, const struct rest_call *call)
 {
-    uint64_t hash = place_of(call).hash;
+    uint64_t hash = writer_key_of(call).hash;
     (void)pthread_mutex_lock(&in->lock);
     fill(next_event(in, &in->rings[1], INSPECTOR_READ), call, hash);
     (void)pthread_mutex_unlock(&in->lock);

@@ -148,7 +148,7 @@ void account_put(struct account *account)
 }
 
 /* Returns the first index whose name is not less. */
-static size_t place_of(const struct accounts *set, struct str name)
+static size_t index_of(const struct accounts *set, struct str name)
 {
     size_t low = 0, high = set->count;
     while (low < high) {
@@ -161,26 +161,26 @@ static size_t place_of(const struct accounts *set, struct str name)
     return low;
 }
 
-static bool is_at(const struct accounts *set, size_t place, struct str name)
+static bool is_at(const struct accounts *set, size_t index, struct str name)
 {
-    return place < set->count && str_eq(set->sorted[place]->name, name);
+    return index < set->count && str_eq(set->sorted[index]->name, name);
 }
 
 /* Takes over the account unless the set is full. *replaced is the caller's to put. */
 static struct err insert(struct accounts *set, struct account *account, struct account **replaced)
 {
-    size_t place = place_of(set, account->name);
-    if (is_at(set, place, account->name)) {
-        *replaced = set->sorted[place];
+    size_t index = index_of(set, account->name);
+    if (is_at(set, index, account->name)) {
+        *replaced = set->sorted[index];
         account->hierarchical = account->hierarchical || (*replaced)->hierarchical;
-        set->sorted[place] = account;
+        set->sorted[index] = account;
         return OK;
     }
     if (set->count == ACCOUNTS_MAX)
         return err_detail(ERR_INVALID_INPUT, "Reason\tThere are too many accounts.");
-    memmove(&set->sorted[place + 1], &set->sorted[place],
-            (set->count - place) * sizeof set->sorted[0]);
-    set->sorted[place] = account;
+    memmove(&set->sorted[index + 1], &set->sorted[index],
+            (set->count - index) * sizeof set->sorted[0]);
+    set->sorted[index] = account;
     set->count++;
     return OK;
 }
@@ -263,12 +263,12 @@ struct err accounts_remove(struct accounts *set, struct str name)
 {
     struct account *removed = NULL;
     lock_for_change(set);
-    size_t place = place_of(set, name);
-    if (is_at(set, place, name)) {
-        removed = set->sorted[place];
+    size_t index = index_of(set, name);
+    if (is_at(set, index, name)) {
+        removed = set->sorted[index];
         set->count--;
-        memmove(&set->sorted[place], &set->sorted[place + 1],
-                (set->count - place) * sizeof set->sorted[0]);
+        memmove(&set->sorted[index], &set->sorted[index + 1],
+                (set->count - index) * sizeof set->sorted[0]);
     }
     unlock(set);
     if (removed == NULL)
@@ -307,9 +307,9 @@ struct account *accounts_get(struct accounts *set, struct str name)
 {
     struct account *found = NULL;
     lock_for_reading(set);
-    size_t place = place_of(set, name);
-    if (is_at(set, place, name)) {
-        found = set->sorted[place];
+    size_t index = index_of(set, name);
+    if (is_at(set, index, name)) {
+        found = set->sorted[index];
         atomic_fetch_add_explicit(&found->holders, 1, memory_order_relaxed);
     }
     unlock(set);

@@ -84,8 +84,8 @@ static struct err load_at(struct txn *t, const struct blob_request *request,
 }
 
 /* Finds the keys of the blob's rows. `makes`: creates missing directories. */
-static struct err find_place(struct txn *t, const struct blob_request *request, bool makes,
-                             struct blob *out)
+static struct err find_keys(struct txn *t, const struct blob_request *request, bool makes,
+                            struct blob *out)
 {
     struct tree_way way;
     *out = (struct blob){.name = request->name};
@@ -103,7 +103,7 @@ static struct err load(struct txn *t, const struct blob_request *request, bool m
                        struct blob *out)
 {
     static const struct blob_at base = {.item = BLOB_BASE};
-    TRY(find_place(t, request, makes, out));
+    TRY(find_keys(t, request, makes, out));
     TRY(load_at(t, request, &request->at, out));
     if (request->at.item != BLOB_VERSION || out->stored)
         return OK;

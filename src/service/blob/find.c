@@ -23,7 +23,7 @@ struct search {
     bool full;
     /* The container that the search is in. */
     struct str partition;
-    struct tag_index_id place;
+    struct tag_index_id id;
     struct str prefix; /* of its rows of the leading tag */
     bool has_expired;  /* blobs that the sweeper has not come to */
     /* Used again for each row, so that a long search needs no more memory than a short one. */
@@ -139,7 +139,7 @@ static struct err probe(struct search *s, const struct tag_step *step, struct st
 {
     struct buf *key = &s->probe_key;
     buf_clear(key);
-    tag_index_put_prefix(key, s->place, step->name);
+    tag_index_put_prefix(key, s->id, step->name);
     buf_put(key, step->value);
     buf_putc(key, 0);
     size_t before_item = key->n;
@@ -180,7 +180,7 @@ static bool item_is(const struct search *s, struct str item, struct str *name, s
 {
     *name = item;
     *at = (struct blob_at){.item = BLOB_BASE};
-    if (s->place.kind == TAG_INDEX_BLOBS)
+    if (s->id.kind == TAG_INDEX_BLOBS)
         return true;
     at->item = BLOB_VERSION;
     return tag_index_split_version(item, name, &at->time);
@@ -192,7 +192,7 @@ static struct err load_head(struct search *s, struct str name, const struct blob
     struct arena *a = txn_arena(s->txn);
     struct buf key = buf_in(a);
     struct str row;
-    buf_put(&key, blob_key_heads(a, s->place.incarnation, STR("")));
+    buf_put(&key, blob_key_heads(a, s->id.incarnation, STR("")));
     buf_put(&key, name);
     TRY(row_get_in(s->txn, s->partition, blob_key_of_items(a, buf_str(&key), at), &row));
     return str_given(row) ? blob_head_decode(row, out) : err_new(ERR_CORRUPT);
@@ -230,7 +230,7 @@ static void end_page(struct search *s, struct str rest)
     struct buf next = buf_in(s->args->arena);
     buf_put(&next, blob_partition_container(s->partition));
     buf_putc(&next, 0);
-    buf_putc(&next, (char)s->place.kind);
+    buf_putc(&next, (char)s->id.kind);
     buf_put(&next, rest);
     s->args->next = buf_str(&next);
     s->full = true;
@@ -305,7 +305,7 @@ static struct str first_row(struct search *s)
 {
     enum tag_index_kind kind;
     struct str rest, from = s->lower;
-    if (left_off(s, &kind, &rest) && kind == s->place.kind && str_cmp(rest, from) > 0)
+    if (left_off(s, &kind, &rest) && kind == s->id.kind && str_cmp(rest, from) > 0)
         from = rest;
     struct buf key = buf_in(txn_arena(s->txn));
     buf_put(&key, s->prefix);
@@ -316,8 +316,8 @@ static struct str first_row(struct search *s)
 static struct err search_rows(struct search *s, enum tag_index_kind kind)
 {
     bool over = false;
-    s->place.kind = kind;
-    s->prefix = tag_index_prefix(txn_arena(s->txn), s->place, s->leads->name);
+    s->id.kind = kind;
+    s->prefix = tag_index_prefix(txn_arena(s->txn), s->id, s->leads->name);
     TRY(cursor_seek_across(s->rows, s->partition, first_row(s)));
     while (!over && !s->full && in_prefix(s))
         TRY(take_row(s, &over));
@@ -331,8 +331,7 @@ static struct err search_rows(struct search *s, enum tag_index_kind kind)
  * none, which one look tells, no head need be read for that. */
 static struct err look_for_expired(struct search *s)
 {
-    struct str first =
-        blob_key_all_timed(txn_arena(s->txn), BLOB_TIMED_EXPIRY, s->place.incarnation);
+    struct str first = blob_key_all_timed(txn_arena(s->txn), BLOB_TIMED_EXPIRY, s->id.incarnation);
     int64_t time = INT64_MAX;
     struct str head_key;
     TRY(cursor_seek_across(s->rows, s->partition, first));
@@ -348,7 +347,7 @@ static struct err search_container(struct search *s, uint64_t incarnation)
 {
     enum tag_index_kind from = TAG_INDEX_BLOBS;
     struct str rest;
-    s->place.incarnation = incarnation;
+    s->id.incarnation = incarnation;
     TRY(look_for_expired(s));
     (void)left_off(s, &from, &rest);
     if (from == TAG_INDEX_BLOBS)
@@ -374,7 +373,7 @@ static struct err visit(struct search *s, bool *live)
     if (!*live)
         return OK;
     if (s->looked_at++ >= FIND_LOOKS_MAX) {
-        s->place.kind = TAG_INDEX_BLOBS;
+        s->id.kind = TAG_INDEX_BLOBS;
         end_page(s, STR(""));
         return OK;
     }

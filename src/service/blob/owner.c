@@ -29,7 +29,7 @@ static bool put_blob(struct arena *a, struct str partition, struct str key, stru
     if (!blob_key_parse_head(key, &name, &at))
         return false;
     name = name_from_key(a, name);
-    buf_printf(b, "blob %.*s/%.*s", STR_ARG(owner_place(partition)), STR_ARG(name));
+    buf_printf(b, "blob %.*s/%.*s", STR_ARG(owner_container(partition)), STR_ARG(name));
     if (at.item != BLOB_BASE)
         put_time(b, at.item == BLOB_SNAPSHOT ? "snapshot" : "version", at.time);
     if (at.deleted)
@@ -74,7 +74,7 @@ static void want(struct search *s, size_t index)
     default:
         break;
     }
-    owner_tell_place(s->all, index, "container");
+    owner_tell_container(s->all, index, "container");
 }
 
 static void match(const struct search *s, struct str key, const struct owner_wanted *like)

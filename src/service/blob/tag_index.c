@@ -5,18 +5,18 @@
 
 enum { VERSION_BYTES = 1 + 8 }; /* a NUL and the id */
 
-void tag_index_put_prefix(struct buf *b, struct tag_index_id place, struct str tag)
+void tag_index_put_prefix(struct buf *b, struct tag_index_id id, struct str tag)
 {
-    buf_putc(b, (char)place.kind);
-    buf_put_be64(b, place.incarnation);
+    buf_putc(b, (char)id.kind);
+    buf_put_be64(b, id.incarnation);
     buf_put(b, tag);
     buf_putc(b, 0);
 }
 
-struct str tag_index_prefix(struct arena *a, struct tag_index_id place, struct str tag)
+struct str tag_index_prefix(struct arena *a, struct tag_index_id id, struct str tag)
 {
     struct buf b = buf_in(a);
-    tag_index_put_prefix(&b, place, tag);
+    tag_index_put_prefix(&b, id, tag);
     return buf_str(&b);
 }
 
@@ -45,9 +45,9 @@ static struct str row_key(struct arena *a, const struct tag_change *change, cons
     struct buf b = buf_in(a);
     (void)buf_reserve(&b, 1 + 8 + tag->name.n + 1 + tag->value.n + 1 + change->name.n +
                               (change->version == 0 ? 0 : VERSION_BYTES));
-    struct tag_index_id place = {change->version == 0 ? TAG_INDEX_BLOBS : TAG_INDEX_VERSIONS,
-                                 change->incarnation};
-    tag_index_put_prefix(&b, place, tag->name);
+    struct tag_index_id id = {change->version == 0 ? TAG_INDEX_BLOBS : TAG_INDEX_VERSIONS,
+                              change->incarnation};
+    tag_index_put_prefix(&b, id, tag->name);
     buf_put(&b, tag->value);
     buf_putc(&b, 0);
     buf_put(&b, change->name);

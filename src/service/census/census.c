@@ -33,7 +33,7 @@ struct tallied {
 };
 
 /* Where a walk is: a view may be run again, and begins from here then. */
-struct place {
+struct census_position {
     size_t space;          /* among SPACES */
     char below[BELOW_MAX]; /* what the keys of the container's or share's objects begin with */
     size_t below_n;        /* 0: it is in none */
@@ -50,7 +50,7 @@ struct census {
     /* The walk under way. */
     bool walking;
     int64_t began_ms;
-    struct place at;
+    struct census_position at;
     struct buf partition, key;           /* the row that it goes on at */
     struct buf next_partition, next_key; /* the same after the view */
     size_t step_rows;
@@ -295,7 +295,7 @@ static bool step_is_over(struct census *c)
     return c->step_rows % LOOK_ROWS == 0 && clock_mono_ms() >= c->step_until_ms;
 }
 
-static void keep_place(struct census *c, const struct cursor *s)
+static void keep_position(struct census *c, const struct cursor *s)
 {
     c->next_partition.n = c->next_key.n = 0;
     if (!s->valid) {
@@ -309,7 +309,7 @@ static void keep_place(struct census *c, const struct cursor *s)
 
 struct walking {
     struct census *census;
-    struct place begin;
+    struct census_position begin;
     size_t step_rows;
 };
 
@@ -330,7 +330,7 @@ static struct err walk(struct txn *t, void *arg)
     while (!err_is(error) && s->valid && !step_is_over(c))
         error = see(t, c, s);
     if (!err_is(error))
-        keep_place(c, s);
+        keep_position(c, s);
     cursor_close(s);
     return error;
 }
@@ -355,7 +355,7 @@ static void begin(struct census *c, int64_t now_ms)
     *t = (struct tallied){.ends = t->ends, .end_capacity = t->end_capacity};
     c->walking = true;
     c->began_ms = now_ms;
-    c->at = (struct place){.space = 0};
+    c->at = (struct census_position){.space = 0};
     c->partition.n = c->key.n = 0;
 }
 

@@ -65,9 +65,9 @@ static struct err put_child(const struct dirtree *t, const struct dirtree_entry 
                     &past);
 }
 
-static struct err put_place(const struct dirtree *t, const struct dirtree_entry *e)
+static struct err put_parent(const struct dirtree *t, const struct dirtree_entry *e)
 {
-    struct str key = id_key(t, t->places, e->id, STR(""));
+    struct str key = id_key(t, t->parents, e->id, STR(""));
     struct buf b = buf_in(arena_of(t));
     struct vrow old;
     bool past;
@@ -128,11 +128,11 @@ struct err dirtree_walk(const struct dirtree *t, struct str path, struct dirtree
     }
 }
 
-static struct err find_place(const struct dirtree *t, uint64_t id, uint64_t *parent,
-                             struct str *key, bool *found)
+static struct err find_parent(const struct dirtree *t, uint64_t id, uint64_t *parent,
+                              struct str *key, bool *found)
 {
     struct vrow row;
-    TRY(vrow_get_hot(t->rows, id_key(t, t->places, id, STR("")), &row));
+    TRY(vrow_get_hot(t->rows, id_key(t, t->parents, id, STR("")), &row));
     struct reader r = reader_of(row.payload);
     *found = vrow_given(&row);
     if (!*found)
@@ -148,18 +148,18 @@ struct err dirtree_find(const struct dirtree *t, uint64_t id, struct dirtree_ent
     struct str key;
     bool found;
     *out = (struct dirtree_entry){0};
-    TRY(find_place(t, id, &parent, &key, &found));
+    TRY(find_parent(t, id, &parent, &key, &found));
     return found ? find_by_key(t, parent, key, out) : OK;
 }
 
 /* ---- changing ---- */
 
-struct err dirtree_insert(const struct dirtree *t, struct dirtree_entry *e, bool placed)
+struct err dirtree_insert(const struct dirtree *t, struct dirtree_entry *e, bool by_id)
 {
     assert(!dirtree_given(e));
     e->key = dirtree_key(t, arena_of(t), e->name);
     TRY(put_child(t, e));
-    return placed ? put_place(t, e) : OK;
+    return by_id ? put_parent(t, e) : OK;
 }
 
 struct err dirtree_update(const struct dirtree *t, struct dirtree_entry *e)
@@ -174,30 +174,30 @@ static struct err del_child(const struct dirtree *t, const struct dirtree_entry 
     return vrow_del(t->rows, id_key(t, t->children, e->parent, e->key), &e->row, &past);
 }
 
-struct err dirtree_unplace(const struct dirtree *t, const struct dirtree_entry *e)
+struct err dirtree_drop_parent(const struct dirtree *t, const struct dirtree_entry *e)
 {
-    struct str key = id_key(t, t->places, e->id, STR(""));
+    struct str key = id_key(t, t->parents, e->id, STR(""));
     struct vrow old;
     bool past;
     TRY(vrow_get(t->rows, key, &old));
     return vrow_del(t->rows, key, &old, &past);
 }
 
-struct err dirtree_remove(const struct dirtree *t, const struct dirtree_entry *e, bool placed)
+struct err dirtree_remove(const struct dirtree *t, const struct dirtree_entry *e, bool by_id)
 {
     TRY(del_child(t, e));
-    return placed ? dirtree_unplace(t, e) : OK;
+    return by_id ? dirtree_drop_parent(t, e) : OK;
 }
 
 struct err dirtree_move(const struct dirtree *t, const struct dirtree_entry *from,
-                        struct dirtree_entry *to, bool placed)
+                        struct dirtree_entry *to, bool by_id)
 {
     assert(dirtree_given(from) && !dirtree_given(to));
     TRY(del_child(t, from));
     to->id = from->id;
     to->directory = from->directory;
     TRY(put_child(t, to));
-    return placed ? put_place(t, to) : OK;
+    return by_id ? put_parent(t, to) : OK;
 }
 
 /* ---- the way up ---- */
@@ -212,7 +212,7 @@ struct err dirtree_ancestors(const struct dirtree *t, uint64_t id, struct arena 
         uint64_t parent = DIRTREE_ROOT;
         struct str key;
         bool found;
-        TRY(find_place(t, id, &parent, &key, &found));
+        TRY(find_parent(t, id, &parent, &key, &found));
         if (!found || parent == DIRTREE_ROOT)
             return OK;
         if (*count == DIRTREE_DEPTH_MAX)

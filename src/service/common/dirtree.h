@@ -4,7 +4,7 @@
  * moving a directory touches its own entry and nothing below it.
  *
  *     children + directory (be64) + key of the name → id, name as given, the service's data
- *     places + id (be64)                            → directory, key of the name
+ *     parents + id (be64)                           → directory, key of the name
  *
  * The second row finds an entry by its id. Both are versioned (vrow.h), so a snapshot has its own
  * tree. The root is id 0 and has no entry. */
@@ -18,7 +18,7 @@ enum { DIRTREE_DEPTH_MAX = 254, DIRTREE_ROOT = 0 };
 struct dirtree {
     const struct vrow_scope *rows;
     struct str children; /* key prefixes */
-    struct str places;
+    struct str parents;
     /* Maps a name to the key that tells entries apart; NULL: the name itself. */
     struct str (*fold)(struct arena *a, struct str name);
 };
@@ -53,18 +53,18 @@ struct err dirtree_find(const struct dirtree *t, uint64_t id, struct dirtree_ent
 bool dirtree_read(const struct dirtree *t, struct str key, struct str value,
                   struct dirtree_entry *out);
 
-/* Creates an entry: parent, id, directory, name and data are given. `placed`: it can be found by
+/* Creates an entry: parent, id, directory, name and data are given. `by_id`: it can be found by
  * its id. (If several entries share an id, the service finds them itself.) */
-struct err dirtree_insert(const struct dirtree *t, struct dirtree_entry *e, bool placed);
+struct err dirtree_insert(const struct dirtree *t, struct dirtree_entry *e, bool by_id);
 /* Rewrites an entry that was found, with new data. */
 struct err dirtree_update(const struct dirtree *t, struct dirtree_entry *e);
-struct err dirtree_remove(const struct dirtree *t, const struct dirtree_entry *e, bool placed);
+struct err dirtree_remove(const struct dirtree *t, const struct dirtree_entry *e, bool by_id);
 /* Removes the row that finds the entry by its id. */
-struct err dirtree_unplace(const struct dirtree *t, const struct dirtree_entry *e);
+struct err dirtree_drop_parent(const struct dirtree *t, const struct dirtree_entry *e);
 /* Moves an entry that was found to `to` (looked up and absent), with new data. The caller has
  * checked with dirtree_within that a directory is not moved into itself. */
 struct err dirtree_move(const struct dirtree *t, const struct dirtree_entry *from,
-                        struct dirtree_entry *to, bool placed);
+                        struct dirtree_entry *to, bool by_id);
 
 /* Sets the result to true if `directory` is `ancestor` or below it. */
 struct err dirtree_within(const struct dirtree *t, uint64_t directory, uint64_t ancestor,

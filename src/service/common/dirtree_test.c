@@ -22,7 +22,7 @@ static struct err run_body(struct txn *t, void *arg)
     struct vrow_scope s = {
         .txn = t, .at = w->at, .kept = w->kept, .kept_count = w->kept_count, .history = STR("h")};
     struct dirtree tree = {
-        .rows = &s, .children = STR("c"), .places = STR("i"), .fold = casefold_utf8};
+        .rows = &s, .children = STR("c"), .parents = STR("i"), .fold = casefold_utf8};
     w->body(&tree, w);
     if (txn_writable(t))
         w->kept[w->kept_count] = txn_stamp(t);

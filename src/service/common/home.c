@@ -183,7 +183,7 @@ struct err home_mark(struct txn *t, void *arg)
 
 void home_where(struct home *h, struct home_where *out)
 {
-    *out = (struct home_where){.place = HOME_HERE};
+    *out = (struct home_where){.location = HOME_HERE};
     if (h == NULL)
         return;
     out->epoch = atomic_load(&h->own_epoch);
@@ -192,8 +192,8 @@ void home_where(struct home *h, struct home_where *out)
     (void)pthread_mutex_lock(&h->lock);
     *out = h->there;
     (void)pthread_mutex_unlock(&h->lock);
-    if (out->place == HOME_HERE)
-        out->place = HOME_UNKNOWN; /* in doubt */
+    if (out->location == HOME_HERE)
+        out->location = HOME_UNKNOWN; /* in doubt */
 }
 
 const unsigned char *home_secret(const struct home *h)
@@ -201,12 +201,12 @@ const unsigned char *home_secret(const struct home *h)
     return h->secret;
 }
 
-static void publish_there(struct home *h, enum home_place place, const struct lease_row *row)
+static void publish_there(struct home *h, enum home_location location, const struct lease_row *row)
 {
-    struct home_where there = {.place = place, .epoch = row->epoch};
+    struct home_where there = {.location = location, .epoch = row->epoch};
     copy_text(there.address, sizeof there.address, str_of(row->address));
     (void)pthread_mutex_lock(&h->lock);
-    bool moved = h->there.place != place || h->there.epoch != row->epoch;
+    bool moved = h->there.location != location || h->there.epoch != row->epoch;
     h->there = there;
     (void)pthread_mutex_unlock(&h->lock);
     if (moved && h->options.moved != NULL)

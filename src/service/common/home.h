@@ -67,9 +67,9 @@ void home_free(struct home *h);
 /* Renews the lease, or looks who has it and takes it when it is free. */
 void home_turn(struct home *h);
 
-enum home_place { HOME_UNKNOWN, HOME_HERE, HOME_THERE };
+enum home_location { HOME_UNKNOWN, HOME_HERE, HOME_THERE };
 struct home_where {
-    enum home_place place;
+    enum home_location location;
     uint64_t epoch;
     char address[HOME_ADDRESS_MAX]; /* there */
 };

@@ -170,10 +170,10 @@ void test_home_is_the_first_gateways_and_the_others_know_where(void)
     for (size_t i = 0; i < GATEWAYS; i++)
         turn(&w.gateways[i]);
     CHECK(holds(&w.gateways[0]));
-    CHECK_INT(where(&w.gateways[0]).place, HOME_HERE);
+    CHECK_INT(where(&w.gateways[0]).location, HOME_HERE);
     for (size_t i = 1; i < GATEWAYS; i++) {
         CHECK(!holds(&w.gateways[i]));
-        CHECK_INT(where(&w.gateways[i]).place, HOME_THERE);
+        CHECK_INT(where(&w.gateways[i]).location, HOME_THERE);
         CHECK_STR(str_of(where(&w.gateways[i]).address), STR("10.0.0.1:1"));
         CHECK(memcmp(home_secret(w.gateways[i].store.home), home_secret(w.gateways[0].store.home),
                      HOME_SECRET_BYTES) == 0);
@@ -202,7 +202,7 @@ void test_home_of_one_that_is_silent_goes_to_another_in_time(void)
     CHECK(!holds(&w.gateways[0]));
     CHECK_INT(w.gateways[0].moved_out, 1);
     turn(&w.gateways[0]);
-    CHECK_INT(where(&w.gateways[0]).place, HOME_THERE);
+    CHECK_INT(where(&w.gateways[0]).location, HOME_THERE);
     CHECK_INT(where(&w.gateways[0]).epoch, 2);
     world_end(&w);
 }
@@ -300,7 +300,7 @@ void test_home_trusts_itself_for_less_than_the_lease(void)
     CHECK(!holds(&w.gateways[0]));
     CHECK(home_is_ours(w.gateways[0].store.home));
     CHECK_ERR(mark(&w.gateways[0]), ERR_HOME_ELSEWHERE);
-    CHECK_INT(where(&w.gateways[0]).place, HOME_UNKNOWN);
+    CHECK_INT(where(&w.gateways[0]).location, HOME_UNKNOWN);
     /* A transaction knows better: the mark is there. */
     CHECK_OK(write_as(&w.gateways[0], false, STR("x")));
     CHECK_OK(read_as(&w.gateways[0], true));
@@ -341,6 +341,6 @@ void test_home_of_a_store_that_is_not_shared_is_here(void)
     CHECK(home_is_ours(NULL));
     struct home_where out;
     home_where(NULL, &out);
-    CHECK_INT(out.place, HOME_HERE);
+    CHECK_INT(out.location, HOME_HERE);
     CHECK_OK(home_check(NULL, NULL, SHARE, true));
 }

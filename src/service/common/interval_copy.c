@@ -24,7 +24,7 @@ static struct err list_with(const struct interval_map *m, struct vrow_cursor *c,
         if (!interval_is_void(m, chunk, vrow_cursor_row(c)->stamp))
             out->items[out->count++] = (struct interval_copy_row){
                 .rest = arena_copy(a, rest),
-                .key = arena_copy(a, vrow_cursor_place(c)),
+                .key = arena_copy(a, vrow_cursor_stored_key(c)),
                 .stamp = vrow_cursor_row(c)->stamp,
             };
         TRY(vrow_cursor_next(c));

@@ -90,10 +90,10 @@ struct err owner_each_row(struct txn *t, const struct owner_search *s, struct st
     return e;
 }
 
-void owner_tell_place(const struct owner_search *s, size_t key, const char *kind)
+void owner_tell_container(const struct owner_search *s, size_t key, const char *kind)
 {
     struct buf b = buf_heap();
-    buf_printf(&b, "%s %.*s", kind, STR_ARG(owner_place(s->partition)));
+    buf_printf(&b, "%s %.*s", kind, STR_ARG(owner_container(s->partition)));
     owner_tell(s, key, buf_str(&b));
     buf_release(&b);
 }

@@ -46,11 +46,11 @@ size_t owner_first(const struct owner_wanted *list, size_t count, const struct o
 bool owner_same(const struct owner_wanted *a, const struct owner_wanted *b);
 
 /* "account/name" of a partition whose name begins with a letter and a slash. */
-static inline struct str owner_place(struct str partition)
+static inline struct str owner_container(struct str partition)
 {
     return str_from(partition, 2);
 }
 /* "kind account/name": the whole partition, if nothing more exact is known. */
-void owner_tell_place(const struct owner_search *s, size_t key, const char *kind);
+void owner_tell_container(const struct owner_search *s, size_t key, const char *kind);
 
 #endif

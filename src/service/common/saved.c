@@ -207,8 +207,8 @@ struct saved {
     size_t count;
 };
 
-static struct str join_place(struct arena *arena, struct str name, struct str mark,
-                             struct str partition)
+static struct str join_partition(struct arena *arena, struct str name, struct str mark,
+                                 struct str partition)
 {
     struct buf b = buf_in(arena);
     buf_put(&b, STR("s/"));
@@ -218,14 +218,14 @@ static struct str join_place(struct arena *arena, struct str name, struct str ma
     return buf_str(&b);
 }
 
-static struct str place_of(struct arena *arena, struct str name, struct str partition)
+static struct str saved_partition(struct arena *arena, struct str name, struct str partition)
 {
-    return join_place(arena, name, STR("/"), partition);
+    return join_partition(arena, name, STR("/"), partition);
 }
 
-static struct str absent_place(struct arena *arena, struct str name, struct str partition)
+static struct str absent_partition(struct arena *arena, struct str name, struct str partition)
 {
-    return join_place(arena, name, STR("/-"), partition);
+    return join_partition(arena, name, STR("/-"), partition);
 }
 
 static bool covers(const struct state *state, struct str partition)
@@ -243,8 +243,8 @@ static bool covers(const struct state *state, struct str partition)
 static struct err record_row(struct saved *s, struct txn *t, const struct state *state,
                              const struct named_row *at)
 {
-    struct str present = place_of(txn_arena(t), str_of(state->name), at->partition);
-    struct str absent = absent_place(txn_arena(t), str_of(state->name), at->partition);
+    struct str present = saved_partition(txn_arena(t), str_of(state->name), at->partition);
+    struct str absent = absent_partition(txn_arena(t), str_of(state->name), at->partition);
     struct engine_read reads[] = {{.partition = present, .key = at->key},
                                   {.partition = absent, .key = at->key},
                                   {.key = at->key, .with_body = true}};
@@ -353,7 +353,7 @@ bool saved_name_ok(struct str name)
     return name.n > 0 && name.n <= SAVED_NAME_MAX;
 }
 
-static struct str info_place(struct arena *arena, struct str name)
+static struct str info_partition(struct arena *arena, struct str name)
 {
     return arena_printf(arena, "s/%.*s", STR_ARG(name));
 }
@@ -377,7 +377,7 @@ static struct err delete_info(struct txn *t, void *arg)
 /* What a state has recorded: a name per partition, and each may be there with a '-' before it. */
 static struct err kept_partitions(const struct saved_scope *scope, struct names *n, struct str name)
 {
-    n->prefix = place_of(n->arena, name, STR(""));
+    n->prefix = saved_partition(n->arena, name, STR(""));
     n->account = STR_NONE;
     return store_read(scope->store, n->prefix, ENGINE_WAIT, find_partitions, n);
 }
@@ -386,7 +386,7 @@ static struct err kept_partitions(const struct saved_scope *scope, struct names 
 static struct err drop_kept(const struct saved_scope *scope, struct arena *arena, struct str name)
 {
     struct names n = {.arena = arena};
-    TRY(engine_update_wait(scope->store->engine, info_place(arena, name), delete_info, NULL));
+    TRY(engine_update_wait(scope->store->engine, info_partition(arena, name), delete_info, NULL));
     TRY(kept_partitions(scope, &n, name));
     for (size_t i = 0; i < n.count; i++)
         TRY(empty(scope, n.list[i], str_from(n.list[i], n.prefix.n)));
@@ -409,8 +409,8 @@ struct err saved_keep(const struct saved_scope *scope, struct str name)
     if (!err_is(error))
         error = add_state(scope->saved, &state);
     if (!err_is(error))
-        error =
-            engine_update_wait(scope->store->engine, info_place(&arena, name), write_info, &state);
+        error = engine_update_wait(scope->store->engine, info_partition(&arena, name), write_info,
+                                   &state);
     if (err_is(error))
         remove_state(scope->saved, name);
     arena_release(&arena);
@@ -490,8 +490,8 @@ static struct err restore_partition(const struct saved_scope *scope, struct aren
                                     struct str name, struct str partition)
 {
     struct rows changed = {.arena = arena}, born = {.arena = arena};
-    struct restoring r = {.present = place_of(arena, name, partition),
-                          .absent = absent_place(arena, name, partition),
+    struct restoring r = {.present = saved_partition(arena, name, partition),
+                          .absent = absent_partition(arena, name, partition),
                           .partition = partition,
                           .refs = scope->refs,
                           .changed = &changed,

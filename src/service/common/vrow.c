@@ -312,7 +312,7 @@ struct str vrow_cursor_key(const struct vrow_cursor *c)
     return c->key;
 }
 
-struct str vrow_cursor_place(const struct vrow_cursor *c)
+struct str vrow_cursor_stored_key(const struct vrow_cursor *c)
 {
     return (c->on_past ? c->past : c->live)->key;
 }

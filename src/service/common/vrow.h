@@ -79,7 +79,7 @@ bool vrow_cursor_valid(const struct vrow_cursor *c);
 /* All borrowed until the cursor moves. */
 struct str vrow_cursor_key(const struct vrow_cursor *c);
 /* Returns the key under which the row is stored: its own, or that of a historic row. */
-struct str vrow_cursor_place(const struct vrow_cursor *c);
+struct str vrow_cursor_stored_key(const struct vrow_cursor *c);
 const struct vrow *vrow_cursor_row(const struct vrow_cursor *c);
 void vrow_cursor_close(struct vrow_cursor *c);
 

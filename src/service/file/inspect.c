@@ -96,7 +96,7 @@ static struct err see_entries(struct txn *t, void *arg)
     struct vrow_scope rows = {.txn = t, .at = VROW_LIVE, .history = FILE_HISTORY};
     struct dirtree tree = {.rows = &rows,
                            .children = file_key_kind(txn_arena(t), 'e', w->share->incarnation),
-                           .places = file_key_kind(txn_arena(t), 'i', w->share->incarnation)};
+                           .parents = file_key_kind(txn_arena(t), 'i', w->share->incarnation)};
     struct cursor *c;
     struct err error = OK;
     in->count = w->count;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/file/link.h"
 
-static struct err open_place(struct txn *t, struct link_args *args, struct file_scope *s,
-                             struct file_found *out)
+static struct err open_new_entry(struct txn *t, struct link_args *args, struct file_scope *s,
+                                 struct file_found *out)
 {
     TRY(file_open_new(t, &args->request, s, out));
     if (s->share.protocol != SHARE_NFS)
@@ -15,7 +15,7 @@ struct err file_create_symbolic_link(struct txn *t, void *arg)
     struct link_args *args = arg;
     struct file_scope s;
     struct file_found found;
-    TRY(open_place(t, args, &s, &found));
+    TRY(open_new_entry(t, args, &s, &found));
     TRY(file_new_node(&s, NODE_SYMLINK, found.parent, &found.node));
     TRY(file_apply(&s, &found.node, found.parent, &args->settings));
     found.node.metadata = args->metadata;
@@ -45,16 +45,16 @@ static struct err part_from_name(struct file_scope *s, struct file_found *file)
     file->entry.data = STR("");
     file->linked = true;
     TRY(dirtree_update(&s->tree, &file->entry));
-    return dirtree_unplace(&s->tree, &file->entry);
+    return dirtree_drop_parent(&s->tree, &file->entry);
 }
 
 struct err file_create_hard_link(struct txn *t, void *arg)
 {
     struct link_args *args = arg;
     struct file_scope s;
-    struct file_found place, file;
+    struct file_found link, file;
     struct str path;
-    TRY(open_place(t, args, &s, &place));
+    TRY(open_new_entry(t, args, &s, &link));
     TRY(file_check_path(&s, txn_arena(t), args->target, true, &path));
     TRY(file_find(&s, path, &file));
     if (!file.exists)
@@ -69,11 +69,11 @@ struct err file_create_hard_link(struct txn *t, void *arg)
     file.node.changed = txn_now(t);
     file_touch(&s, &file.node);
     TRY(file_put(&s, &file));
-    place.entry.id = file.id;
-    place.entry.directory = false;
-    place.entry.data = STR("");
-    TRY(dirtree_insert(&s.tree, &place.entry, false));
-    file.parent = place.parent;
+    link.entry.id = file.id;
+    link.entry.directory = false;
+    link.entry.data = STR("");
+    TRY(dirtree_insert(&s.tree, &link.entry, false));
+    file.parent = link.parent;
     file_give(&args->request, &s, &file, &args->outcome);
     return file_scope_close(&s);
 }

@@ -96,18 +96,18 @@ static void tell(struct share_listing *l, struct list_position here, const struc
 
 /* A name, and after a '/', which no name has, the place. One that is not ours begins at the name.
  */
-static struct list_position place_of(struct str text)
+static struct list_position position_of(struct str text)
 {
-    struct list_position place = {'d', 0};
+    struct list_position position = {'d', 0};
     uint64_t number = 0;
     for (size_t i = 1; i < text.n; i++) {
         int digit = ascii_hex(text.p[i]);
         if (digit < 0)
-            return place;
+            return position;
         number = number << 4 | (uint64_t)digit;
     }
     if (text.n != 17 || (text.p[0] != 'd' && text.p[0] != 'x' && text.p[0] != 'z'))
-        return place;
+        return position;
     return (struct list_position){text.p[0], number};
 }
 
@@ -195,13 +195,13 @@ struct err file_list_shares(struct txn *t, void *arg)
     TRY(cursor_open_across(t, file_partition(l.arena, args->account, prefix), STR(""), STR(""),
                            &l.scan));
     struct err e = OK;
-    struct str place = args->marker;
-    struct str name = str_given(place) ? str_cut(&place, '/') : STR("");
+    struct str position = args->marker;
+    struct str name = str_given(position) ? str_cut(&position, '/') : STR("");
     if (name.n > 0)
         e = cursor_seek_across(l.scan, file_partition(l.arena, args->account, name), STR(""));
-    if (str_given(place) && !err_is(e) && l.scan->valid &&
+    if (str_given(position) && !err_is(e) && l.scan->valid &&
         str_eq(file_partition_share(l.scan->partition), name))
-        l.from = place_of(place);
+        l.from = position_of(position);
     if (!err_is(e))
         e = walk_shares(&l);
     cursor_close(l.scan);

@@ -34,7 +34,7 @@ static bool enter(struct search *s, struct str key, struct reader *r)
         s->incarnation = incarnation;
         s->tree = (struct dirtree){.rows = &s->rows,
                                    .children = file_key_kind(a, 'e', incarnation),
-                                   .places = file_key_kind(a, 'i', incarnation)};
+                                   .parents = file_key_kind(a, 'i', incarnation)};
     }
     return reader_ok(r);
 }
@@ -49,7 +49,7 @@ static void tell_entry(const struct search *s, const struct dirtree_entry *entry
     if (err_is(dirtree_path(&s->tree, entry->parent, &arena, &directory)))
         directory = STR("(a directory that is gone)");
     buf_printf(&b, "%s %.*s/%.*s%s%.*s%s", entry->directory ? "directory" : "file",
-               STR_ARG(owner_place(s->all->partition)), STR_ARG(directory),
+               STR_ARG(owner_container(s->all->partition)), STR_ARG(directory),
                directory.n > 0 ? "/" : "", STR_ARG(entry->name), s->past ? " (in snapshots)" : "");
     owner_tell(s->all, index, buf_str(&b));
     arena_release(&arena);
@@ -84,7 +84,7 @@ static void want(struct search *s, size_t index)
     else if (kind == 'n' || kind == 'i')
         add_wanted(s, BY_ID, read_be64(&r), index);
     else
-        owner_tell_place(s->all, index, "share");
+        owner_tell_container(s->all, index, "share");
 }
 
 static size_t first_wanted(const struct search *s, char kind, uint64_t id)

@@ -25,7 +25,7 @@ struct err file_scope_enter(struct txn *t, int64_t snapshot, struct file_scope *
                                   .history = FILE_HISTORY};
     s->tree = (struct dirtree){.rows = &s->rows,
                                .children = file_key_kind(a, 'e', incarnation),
-                               .places = file_key_kind(a, 'i', incarnation),
+                               .parents = file_key_kind(a, 'i', incarnation),
                                .fold = s->share.protocol == SHARE_SMB ? casefold_utf8 : NULL};
     return OK;
 }

@@ -226,10 +226,10 @@ static struct err sweep_past(struct txn *t, struct step *step, const struct file
             TRY(sweep_past_row(t, c, s, step));
         TRY(cursor_next(c));
     }
-    struct str place = c->valid ? arena_copy(a, c->key) : STR_NONE;
+    struct str position = c->valid ? arena_copy(a, c->key) : STR_NONE;
     cursor_close(c);
-    return str_given(place) ? txn_put(t, note_key(a, &step->note), place)
-                            : sweep_note_drop(t, &step->note);
+    return str_given(position) ? txn_put(t, note_key(a, &step->note), position)
+                               : sweep_note_drop(t, &step->note);
 }
 
 static struct err sweep_history(struct txn *t, struct step *step)

@@ -11,7 +11,7 @@ static void tell_message(const struct owner_search *s, size_t index, uint64_t in
     struct guid id = queue_id_make(&state, number);
     buf_put(&b, STR("message "));
     guid_put(&b, &id);
-    buf_printf(&b, " of queue %.*s%s", STR_ARG(owner_place(s->partition)),
+    buf_printf(&b, " of queue %.*s%s", STR_ARG(owner_container(s->partition)),
                page ? " (and those put in one burst after it)" : "");
     owner_tell(s, index, buf_str(&b));
     buf_release(&b);
@@ -41,7 +41,7 @@ struct err queue_row_owners(struct txn *t, void *arg)
     (void)t;
     for (size_t i = 0; i < s->count; i++) {
         if (!tell_key(s, i))
-            owner_tell_place(s, i, "queue");
+            owner_tell_container(s, i, "queue");
     }
     return OK;
 }

@@ -154,14 +154,14 @@ static struct err run_change(struct change_run *run, enum entity_change_kind kin
 static struct str key_of(struct txn *t, uint64_t table, const struct entity_change *change)
 {
     struct arena *a = txn_arena(t);
-    return place_entity_key(a, table, name_to_key(a, change->rk));
+    return table_entity_key(a, table, name_to_key(a, change->rk));
 }
 
 static struct err apply_alone(struct txn *t, struct entity_change *change,
                               enum entity_change_kind kind)
 {
     uint64_t table;
-    TRY(table_find(t, &change->place, &table));
+    TRY(table_find(t, &change->ref, &table));
     struct change_run run = {.txn = t, .change = change, .key = key_of(t, table, change)};
     TRY(txn_get(t, run.key, &run.old));
     return run_change(&run, kind);
@@ -203,7 +203,7 @@ struct err table_entity_group_transaction(struct txn *t, void *arg)
     struct engine_read *reads = ARENA_ARRAY(txn_arena(t), struct engine_read, group->count);
     uint64_t table;
     group->failed = 0;
-    TRY(table_find(t, &group->place, &table));
+    TRY(table_find(t, &group->ref, &table));
     for (size_t i = 0; i < group->count; i++)
         reads[i] = (struct engine_read){.key = key_of(t, table, group->changes[i])};
     TRY(txn_get_many(t, reads, group->count));
@@ -224,8 +224,8 @@ struct err table_get_entity(struct txn *t, void *arg)
     struct arena *a = txn_arena(t);
     uint64_t table;
     struct str row;
-    TRY(table_find(t, &get->place, &table));
-    TRY(txn_get(t, place_entity_key(a, table, name_to_key(a, get->rk)), &row));
+    TRY(table_find(t, &get->ref, &table));
+    TRY(txn_get(t, table_entity_key(a, table, name_to_key(a, get->rk)), &row));
     if (!str_given(row))
         return err_new(ERR_RESOURCE_NOT_FOUND);
     if (row.n < ENTITY_HEAD_BYTES)

@@ -35,7 +35,7 @@ void test_insert_entity(void)
     people_insert(&f, "", "", "empty=keys");
     CHECK_STR(people_get(&f, "", "", NULL), STR("empty=keys"));
     again = people_change(&f, "p", "r", "name=Eve");
-    again.place.table = STR("missing");
+    again.ref.table = STR("missing");
     CHECK_ERR(people_apply(&f, table_insert_entity, &again), ERR_TABLE_NOT_FOUND);
     people_release(&f);
 }
@@ -43,14 +43,14 @@ void test_insert_entity(void)
 void test_query_entity(void)
 {
     people_init(&f);
-    struct entity_get get = {.arena = &f.arena, .place = f.people, .rk = STR("r")};
-    struct str partition = place_entities(&f.arena, &f.people, STR("p"));
+    struct entity_get get = {.arena = &f.arena, .ref = f.people, .rk = STR("r")};
+    struct str partition = table_entities_partition(&f.arena, &f.people, STR("p"));
     CHECK_ERR(engine_view(f.engine, partition, ENGINE_WAIT, table_get_entity, &get),
               ERR_RESOURCE_NOT_FOUND);
     people_insert(&f, "p", "r", "a=1");
     CHECK_OK(engine_view(f.engine, partition, ENGINE_WAIT, table_get_entity, &get));
     CHECK_STR(people_pairs(&f, get.record), STR("a=1"));
-    get.place.table = STR("missing");
+    get.ref.table = STR("missing");
     CHECK_ERR(engine_view(f.engine, partition, ENGINE_WAIT, table_get_entity, &get),
               ERR_TABLE_NOT_FOUND);
     people_release(&f);
@@ -264,10 +264,10 @@ static struct entity_change group_changes[4];
 static struct err run_group(size_t count, size_t *failed)
 {
     struct entity_change *changes[4];
-    struct entity_group group = {.place = f.people, .changes = changes, .count = count};
+    struct entity_group group = {.ref = f.people, .changes = changes, .count = count};
     for (size_t i = 0; i < count; i++)
         changes[i] = &group_changes[i];
-    struct err e = people_update(&f, place_entities(&f.arena, &f.people, STR("p")),
+    struct err e = people_update(&f, table_entities_partition(&f.arena, &f.people, STR("p")),
                                  table_entity_group_transaction, &group);
     *failed = group.failed;
     return e;

@@ -60,17 +60,17 @@ static struct str join(struct arena *a, const struct str *parts, size_t count)
     return (struct str){p, n};
 }
 
-struct str place_tables(struct arena *a, struct str account)
+struct str tables_partition(struct arena *a, struct str account)
 {
     return join(a, (struct str[]){STR("t/"), account}, 2);
 }
 
-struct str place_table_key(struct arena *a, struct str table)
+struct str table_row_key(struct arena *a, struct str table)
 {
     return join(a, (struct str[]){STR("n"), table}, 2);
 }
 
-struct str place_blocked_key(struct arena *a, struct str table)
+struct str table_blocked_key(struct arena *a, struct str table)
 {
     return join(a, (struct str[]){STR("x"), table}, 2);
 }
@@ -82,26 +82,26 @@ static struct str id_bytes(uint64_t id, char out[TABLE_ID_BYTES])
     return (struct str){out, TABLE_ID_BYTES};
 }
 
-struct str place_garbage_key(struct arena *a, uint64_t id, struct str table)
+struct str table_garbage_key(struct arena *a, uint64_t id, struct str table)
 {
     char bytes[TABLE_ID_BYTES];
     return join(a, (struct str[]){STR("g"), id_bytes(id, bytes), table}, 3);
 }
 
-struct str place_entities_prefix(struct arena *a, const struct table_ref *place)
+struct str table_entities_prefix(struct arena *a, const struct table_ref *ref)
 {
-    return join(a, (struct str[]){STR("e/"), place->account, STR("/"), place->table, STR("/")}, 5);
+    return join(a, (struct str[]){STR("e/"), ref->account, STR("/"), ref->table, STR("/")}, 5);
 }
 
-struct str place_entities(struct arena *a, const struct table_ref *place, struct str pk)
+struct str table_entities_partition(struct arena *a, const struct table_ref *ref, struct str pk)
 {
-    return join(a,
-                (struct str[]){STR("e/"), place->account, STR("/"), place->table, STR("/"),
-                               name_to_key(a, pk)},
-                6);
+    return join(
+        a,
+        (struct str[]){STR("e/"), ref->account, STR("/"), ref->table, STR("/"), name_to_key(a, pk)},
+        6);
 }
 
-struct str place_entity_key(struct arena *a, uint64_t id, struct str rk)
+struct str table_entity_key(struct arena *a, uint64_t id, struct str rk)
 {
     char bytes[TABLE_ID_BYTES];
     return join(a, (struct str[]){id_bytes(id, bytes), rk}, 2);

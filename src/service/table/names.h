@@ -44,17 +44,17 @@ struct str table_name_lower(struct arena *a, struct str name);
  * control characters. ERR_OUT_OF_RANGE_INPUT, ERR_PROPERTY_VALUE_TOO_LARGE for the length. */
 struct err key_check(struct str key);
 
-struct str place_tables(struct arena *a, struct str account);
+struct str tables_partition(struct arena *a, struct str account);
 /* Keys in that partition. */
-struct str place_table_key(struct arena *a, struct str table);
-struct str place_blocked_key(struct arena *a, struct str table);
-struct str place_garbage_key(struct arena *a, uint64_t id, struct str table);
+struct str table_row_key(struct arena *a, struct str table);
+struct str table_blocked_key(struct arena *a, struct str table);
+struct str table_garbage_key(struct arena *a, uint64_t id, struct str table);
 
 /* What all partitions of the table start with. */
-struct str place_entities_prefix(struct arena *a, const struct table_ref *place);
+struct str table_entities_prefix(struct arena *a, const struct table_ref *ref);
 /* pk as the request has it. */
-struct str place_entities(struct arena *a, const struct table_ref *place, struct str pk);
+struct str table_entities_partition(struct arena *a, const struct table_ref *ref, struct str pk);
 /* rk in key form. */
-struct str place_entity_key(struct arena *a, uint64_t id, struct str rk);
+struct str table_entity_key(struct arena *a, uint64_t id, struct str rk);
 
 #endif

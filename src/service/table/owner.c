@@ -9,7 +9,7 @@ struct err table_row_owners(struct txn *t, void *arg)
 {
     const struct owner_search *s = arg;
     struct arena *a = txn_arena(t);
-    struct str pk = owner_place(s->partition);
+    struct str pk = owner_container(s->partition);
     struct str account = str_cut(&pk, '/');
     struct str table = str_cut(&pk, '/');
     pk = name_from_key(a, pk);

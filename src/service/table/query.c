@@ -218,10 +218,10 @@ static struct err query_begin(struct query_run *run, struct txn *t)
     struct entity_query *q = run->query;
     struct arena *a = txn_arena(t);
     uint64_t id;
-    TRY(table_find(t, &q->place, &id));
+    TRY(table_find(t, &q->ref, &id));
     run->arena = a;
-    run->prefix = place_entities_prefix(a, &q->place);
-    memcpy(run->id, place_entity_key(a, id, STR("")).p, TABLE_ID_BYTES);
+    run->prefix = table_entities_prefix(a, &q->ref);
+    memcpy(run->id, table_entity_key(a, id, STR("")).p, TABLE_ID_BYTES);
     run->bounds = q->filter != NULL ? *filter_bounds(q->filter) : bounds_all(a);
     run->partition = buf_in(a);
     run->key = buf_in(a);

@@ -24,7 +24,7 @@ static void emit(void *context, const struct entity_found *found)
 static struct entity_query query_of(const char *text)
 {
     struct entity_query q = {
-        .arena = &f.arena, .place = f.people, .top = TABLE_PAGE_MAX, .begin = begin, .emit = emit};
+        .arena = &f.arena, .ref = f.people, .top = TABLE_PAGE_MAX, .begin = begin, .emit = emit};
     if (text != NULL) {
         struct filter *filter;
         CHECK_OK(filter_compile(&f.arena, str_of(text), &filter));
@@ -35,7 +35,7 @@ static struct entity_query query_of(const char *text)
 
 static void run(struct entity_query *q)
 {
-    CHECK_OK(engine_view(f.engine, place_tables(&f.arena, STR("acct")), ENGINE_WAIT,
+    CHECK_OK(engine_view(f.engine, tables_partition(&f.arena, STR("acct")), ENGINE_WAIT,
                          table_query_entities, q));
 }
 
@@ -82,7 +82,7 @@ void test_query_entities_of_a_missing_table(void)
 {
     fill();
     struct entity_query q = query_of(NULL);
-    q.place.table = STR("missing");
+    q.ref.table = STR("missing");
     CHECK_ERR(engine_view(f.engine, STR(""), ENGINE_WAIT, table_query_entities, &q),
               ERR_TABLE_NOT_FOUND);
     people_release(&f);
@@ -191,7 +191,7 @@ void test_query_entities_has_a_budget(void)
     fill();
     struct entity_query q = query_of(NULL);
     q.budget = 5;
-    struct str partition = place_tables(&f.arena, STR("acct"));
+    struct str partition = tables_partition(&f.arena, STR("acct"));
     CHECK_ERR(engine_view(f.engine, partition, ENGINE_NOWAIT, table_query_entities, &q),
               ERR_LONG_WORK);
     CHECK_OK(engine_view(f.engine, partition, ENGINE_WAIT, table_query_entities, &q));
@@ -245,7 +245,7 @@ void test_query_entities_when_the_engine_fails(void)
     fill();
     struct engine *fault = engine_fault_new(f.engine);
     f.engine = fault;
-    struct str partition = place_tables(&f.arena, STR("acct"));
+    struct str partition = tables_partition(&f.arena, STR("acct"));
     struct entity_query q = query_of("RowKey eq '2' and n ge 0");
     struct err e = err_new(ERR_IO);
     for (uint64_t n = 1; err_is(e); n++) {

@@ -71,12 +71,12 @@ struct sweep_batch {
 static void batch_begin(struct sweep_batch *b, struct table_sweep *s)
 {
     struct str garbage = sweep_garbage(s);
-    struct table_ref place = {
+    struct table_ref ref = {
         .account = str_from(sweep_tables(s), 2),
         .table = str_from(garbage, 1 + TABLE_ID_BYTES),
     };
     b->sweep = s;
-    b->prefix = place_entities_prefix(&b->arena, &place);
+    b->prefix = table_entities_prefix(&b->arena, &ref);
     b->id = str_head(str_from(garbage, 1), TABLE_ID_BYTES);
 }
 

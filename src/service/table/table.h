@@ -12,7 +12,7 @@
 
 enum { TABLE_PAGE_MAX = 1000, TABLE_PAGE_BYTES_MAX = 4 << 20, TABLE_PAGE_MS_MAX = 5000 };
 
-/* ---- tables: the partition is place_tables(account) ---- */
+/* ---- tables: the partition is tables_partition(account) ---- */
 
 /* A table as its row holds it. */
 struct table {
@@ -68,7 +68,7 @@ struct table_set_acl {
 /* ERR_TABLE_NOT_FOUND. */
 struct err table_set_table_acl(struct txn *t, void *arg);
 
-/* ---- one entity: the partition is place_entities ---- */
+/* ---- one entity: the partition is table_entities_partition ---- */
 
 /* The value of If-Match. Weak ETags are compared as a whole; only our own can be current. */
 enum entity_match_kind {
@@ -100,7 +100,7 @@ enum entity_change_kind {
 
 struct entity_change {
     enum entity_change_kind kind; /* of a group's changes */
-    struct table_ref place;
+    struct table_ref ref;
     struct str pk; /* as sent */
     struct str rk;
     /* The row, built with entity_add and ours to write the stamp into; absent for a delete. */
@@ -126,7 +126,7 @@ struct err table_insert_or_merge_entity(struct txn *t, void *arg);
 
 /* An entity group transaction: all changes or none, in order. */
 struct entity_group {
-    struct table_ref place;
+    struct table_ref ref;
     struct entity_change **changes; /* of one table and PartitionKey, each RowKey once */
     size_t count;
 
@@ -136,7 +136,7 @@ struct err table_entity_group_transaction(struct txn *t, void *arg);
 
 struct entity_get {
     struct arena *arena;
-    struct table_ref place;
+    struct table_ref ref;
     struct str rk;
 
     struct str record; /* copied */
@@ -144,7 +144,7 @@ struct entity_get {
 /* ERR_TABLE_NOT_FOUND, ERR_RESOURCE_NOT_FOUND. */
 struct err table_get_entity(struct txn *t, void *arg);
 
-/* ---- queries: the partition is place_tables(account) ---- */
+/* ---- queries: the partition is tables_partition(account) ---- */
 
 /* An entity that passed; all borrowed for the call. Keys as they were sent. */
 struct entity_found {
@@ -165,7 +165,7 @@ bool key_clip_holds(struct arena *a, const struct key_clip *clip, struct str pk,
 
 struct entity_query {
     struct arena *arena;
-    struct table_ref place;
+    struct table_ref ref;
     const struct filter *filter; /* NULL: all */
     struct str from_pk, from_rk; /* where to go on, as sent; absent: from the first */
     struct key_clip clip;

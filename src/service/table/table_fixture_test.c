@@ -11,7 +11,7 @@ struct err people_update(struct people *f, struct str partition, engine_fn *fn, 
 struct err people_make_table(struct people *f, const char *name)
 {
     struct table_create create = {str_of(name)};
-    return people_update(f, place_tables(&f->arena, STR("acct")), table_create_table, &create);
+    return people_update(f, tables_partition(&f->arena, STR("acct")), table_create_table, &create);
 }
 
 void people_init(struct people *f)
@@ -51,7 +51,7 @@ void people_record(struct people *f, const char *pairs, struct entity_change *ou
 struct entity_change people_change(struct people *f, const char *pk, const char *rk,
                                    const char *pairs)
 {
-    struct entity_change change = {.place = f->people, .pk = str_of(pk), .rk = str_of(rk)};
+    struct entity_change change = {.ref = f->people, .pk = str_of(pk), .rk = str_of(rk)};
     if (pairs != NULL)
         people_record(f, pairs, &change);
     return change;
@@ -59,7 +59,8 @@ struct entity_change people_change(struct people *f, const char *pk, const char 
 
 struct err people_apply(struct people *f, engine_fn *fn, struct entity_change *change)
 {
-    return people_update(f, place_entities(&f->arena, &change->place, change->pk), fn, change);
+    return people_update(f, table_entities_partition(&f->arena, &change->ref, change->pk), fn,
+                         change);
 }
 
 int64_t people_insert(struct people *f, const char *pk, const char *rk, const char *pairs)
@@ -88,9 +89,10 @@ struct str people_pairs(struct people *f, struct str record)
 
 struct str people_get(struct people *f, const char *pk, const char *rk, int64_t *stamp)
 {
-    struct entity_get get = {.arena = &f->arena, .place = f->people, .rk = str_of(rk)};
-    struct err e = engine_view(f->engine, place_entities(&f->arena, &f->people, str_of(pk)),
-                               ENGINE_WAIT, table_get_entity, &get);
+    struct entity_get get = {.arena = &f->arena, .ref = f->people, .rk = str_of(rk)};
+    struct err e =
+        engine_view(f->engine, table_entities_partition(&f->arena, &f->people, str_of(pk)),
+                    ENGINE_WAIT, table_get_entity, &get);
     if (e.code == ERR_RESOURCE_NOT_FOUND)
         return STR_NONE;
     CHECK_OK(e);

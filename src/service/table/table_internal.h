@@ -6,6 +6,6 @@
 #include "service/table/table.h"
 
 /* The id of a table, from a transaction on any partition. ERR_TABLE_NOT_FOUND. */
-struct err table_find(struct txn *t, const struct table_ref *place, uint64_t *id);
+struct err table_find(struct txn *t, const struct table_ref *ref, uint64_t *id);
 
 #endif

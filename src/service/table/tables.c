@@ -41,7 +41,7 @@ static struct err put_table(struct txn *t, struct str key, const struct table *t
 
 static struct str table_key(struct txn *t, struct str name)
 {
-    return place_table_key(txn_arena(t), table_name_lower(txn_arena(t), name));
+    return table_row_key(txn_arena(t), table_name_lower(txn_arena(t), name));
 }
 
 /* missing: the error when there is no such table. */
@@ -55,12 +55,12 @@ static struct err load_table(struct txn *t, struct str key, enum err_code missin
     return table_decode(row, out) ? OK : err_new(ERR_CORRUPT);
 }
 
-struct err table_find(struct txn *t, const struct table_ref *place, uint64_t *id)
+struct err table_find(struct txn *t, const struct table_ref *ref, uint64_t *id)
 {
     struct str row;
     struct table table;
     struct arena *a = txn_arena(t);
-    TRY(row_get_in(t, place_tables(a, place->account), place_table_key(a, place->table), &row));
+    TRY(row_get_in(t, tables_partition(a, ref->account), table_row_key(a, ref->table), &row));
     if (!str_given(row))
         return err_new(ERR_TABLE_NOT_FOUND);
     if (!table_decode(row, &table))
@@ -73,7 +73,7 @@ struct err table_find(struct txn *t, const struct table_ref *place, uint64_t *id
 
 static struct str blocked_key(struct txn *t, struct str name)
 {
-    return place_blocked_key(txn_arena(t), table_name_lower(txn_arena(t), name));
+    return table_blocked_key(txn_arena(t), table_name_lower(txn_arena(t), name));
 }
 
 static struct err blocked_decode(struct str row, int64_t *until)
@@ -114,7 +114,7 @@ static struct err block_name(struct txn *t, struct str name, int64_t ticks)
     struct cursor *c;
     if (ticks <= 0)
         return OK;
-    TRY(cursor_open(t, place_blocked_key(txn_arena(t), STR("")), &c));
+    TRY(cursor_open(t, table_blocked_key(txn_arena(t), STR("")), &c));
     struct err error = unblock_some(t, c);
     cursor_close(c);
     TRY(error);
@@ -145,7 +145,7 @@ struct err table_delete_table(struct txn *t, void *arg)
     struct str key = table_key(t, delete->name);
     struct table table;
     TRY(load_table(t, key, ERR_RESOURCE_NOT_FOUND, &table));
-    struct str garbage = place_garbage_key(a, table.id, table_name_lower(a, delete->name));
+    struct str garbage = table_garbage_key(a, table.id, table_name_lower(a, delete->name));
     TRY(txn_put(t, garbage, STR("")));
     TRY(block_name(t, delete->name, delete->blocked_ticks));
     return txn_del(t, key);
@@ -228,8 +228,8 @@ struct err table_query_tables(struct txn *t, void *arg)
     list->next = STR_NONE;
     if (list->top == 0)
         return OK;
-    TRY(cursor_open(t, place_table_key(txn_arena(t), STR("")), &c));
-    struct err error = cursor_seek(c, place_table_key(txn_arena(t), list->from));
+    TRY(cursor_open(t, table_row_key(txn_arena(t), STR("")), &c));
+    struct err error = cursor_seek(c, table_row_key(txn_arena(t), list->from));
     if (!err_is(error))
         error = list_on(t, list, c);
     cursor_close(c);

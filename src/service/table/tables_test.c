@@ -9,7 +9,7 @@ static struct people f;
 
 static struct str tables(void)
 {
-    return place_tables(&f.arena, STR("acct"));
+    return tables_partition(&f.arena, STR("acct"));
 }
 
 static struct err delete_table(const char *name)
@@ -22,7 +22,7 @@ static struct err block_is_there(struct txn *t, void *arg)
 {
     bool *there = arg;
     struct str row;
-    TRY(txn_get(t, place_blocked_key(txn_arena(t), STR("people")), &row));
+    TRY(txn_get(t, table_blocked_key(txn_arena(t), STR("people")), &row));
     *there = str_given(row);
     return OK;
 }

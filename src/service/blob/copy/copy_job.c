@@ -343,7 +343,7 @@ static struct err read_job(struct txn *t, void *arg)
     return OK;
 }
 
-static struct err advance(struct store *store, const struct copy_job_ref *place,
+static struct err advance(struct store *store, const struct copy_job_ref *ref,
                           struct local_step *step, bool *ended)
 {
     struct engine *e = store->engine;
@@ -351,7 +351,7 @@ static struct err advance(struct store *store, const struct copy_job_ref *place,
                                   .id = step->id,
                                   .claim = PIECE_HOLD,
                                   .source = &step->source};
-    TRY(engine_view(e, place->partition, ENGINE_WAIT, read_job, step));
+    TRY(engine_view(e, ref->partition, ENGINE_WAIT, read_job, step));
     *ended = !step->found;
     if (!step->found)
         return OK;
@@ -369,7 +369,7 @@ static struct err advance(struct store *store, const struct copy_job_ref *place,
                        "was copied.\"");
     args.pieces = &step->source.pieces;
     args.from = step->source.offset;
-    error = engine_update_wait(e, place->partition, place->step, &args);
+    error = engine_update_wait(e, ref->partition, ref->step, &args);
     /* It changed just now, or its pages were folded: the next step sees which. */
     if (error.code == ERR_SOURCE_CONDITION_NOT_MET)
         return OK;
@@ -377,11 +377,11 @@ static struct err advance(struct store *store, const struct copy_job_ref *place,
     return error;
 }
 
-struct err copy_job_advance(struct store *store, const struct copy_job_ref *place, bool *ended)
+struct err copy_job_advance(struct store *store, const struct copy_job_ref *ref, bool *ended)
 {
-    struct local_step step = {.incarnation = place->incarnation, .id = place->id};
+    struct local_step step = {.incarnation = ref->incarnation, .id = ref->id};
     arena_init(&step.arena, SIZE_MAX);
-    struct err error = advance(store, place, &step, ended);
+    struct err error = advance(store, ref, &step, ended);
     arena_release(&step.arena);
     return error;
 }

@@ -101,6 +101,6 @@ struct copy_job_ref {
     uint64_t incarnation, id;
     engine_fn *step;
 };
-struct err copy_job_advance(struct store *store, const struct copy_job_ref *place, bool *ended);
+struct err copy_job_advance(struct store *store, const struct copy_job_ref *ref, bool *ended);
 
 #endif

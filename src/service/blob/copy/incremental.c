@@ -99,7 +99,7 @@ struct err blob_incremental_find(struct store *store, struct str partition,
 
 /* ---- doing it ---- */
 
-static struct str place_of(struct str url)
+static struct str without_query(struct str url)
 {
     return str_head(url, str_find(url, '?', 0));
 }
@@ -112,7 +112,7 @@ static struct err check_destination(const struct blob_incremental_args *args,
     if (blob->head.type != BLOB_PAGE)
         return err_new(ERR_INVALID_BLOB_TYPE);
     TRY(blob_copy_decode(blob->head.copy, state));
-    if (!state->incremental || !str_eq(place_of(state->source), place_of(args->url)))
+    if (!state->incremental || !str_eq(without_query(state->source), without_query(args->url)))
         return err_new(ERR_INCREMENTAL_COPY_BLOB_MISMATCH);
     if (state->status == BLOB_COPY_SUCCESS && args->source.at.time <= state->source_snapshot)
         return err_new(ERR_INCREMENTAL_COPY_OF_EARLIER_SNAPSHOT_NOT_ALLOWED);

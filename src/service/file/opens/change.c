@@ -38,8 +38,8 @@ static struct err climb(struct file_scope *s, uint64_t id, struct dirtree_entry 
     return OK;
 }
 
-static struct err place(struct file_scope *s, const struct file_found *found,
-                        struct file_change *change)
+static struct err set_path(struct file_scope *s, const struct file_found *found,
+                           struct file_change *change)
 {
     struct dirtree_entry *above = ARENA_ARRAY(txn_arena(s->txn), struct dirtree_entry, DEPTH_MAX);
     struct arena *a = s->changes->arena;
@@ -78,7 +78,7 @@ static struct err note(struct file_scope *s, const struct file_found *found,
     struct file_change *change = ARENA_NEW(c->arena, struct file_change);
     change->action = action;
     change->what = what;
-    TRY(place(s, found, change));
+    TRY(set_path(s, found, change));
     if (c->last == NULL)
         c->first = change;
     else

@@ -50,12 +50,12 @@ void opens_keep(struct opens *t, struct opens_handle *h, struct arena *a, struct
 /* ---- coming back ---- */
 
 static struct opens_request request_of(const struct opens_kept *kept,
-                                       const struct opens_reclaim_as *place)
+                                       const struct opens_reclaim_as *given)
 {
     struct opens_request request = {
         .key = kept->key,
-        .path = place->path,
-        .parent = place->parent,
+        .path = given->path,
+        .parent = given->parent,
         .access = kept->access,
         .sharing = kept->sharing,
         .access_mask = kept->access_mask,
@@ -64,10 +64,10 @@ static struct opens_request request_of(const struct opens_kept *kept,
         .lease = kept->lease,
         .lease_epoch = (uint16_t)(kept->lease_epoch + EPOCH_AHEAD),
         .lease_counts = kept->lease_counts,
-        .persistent = place->persistent,
-        .calls = place->calls,
-        .owner = place->owner,
-        .tag = place->tag,
+        .persistent = given->persistent,
+        .calls = given->calls,
+        .owner = given->owner,
+        .tag = given->tag,
         .session = kept->session,
         .client = kept->client,
         .client_name = kept->client_name,
@@ -97,10 +97,10 @@ static struct opens_lease *restore_lease(struct opens *t, struct opens_file *f,
 }
 
 struct opens_handle *opens_restore(struct opens *t, const struct opens_kept *kept,
-                                   const struct opens_reclaim_as *place)
+                                   const struct opens_reclaim_as *given)
 {
     struct opens_news news;
-    struct opens_request request = request_of(kept, place);
+    struct opens_request request = request_of(kept, given);
     opens_enter(t, &news);
     struct opens_file *f = opens_file(t, kept->key);
     struct opens_lease *lease = restore_lease(t, f, &request);

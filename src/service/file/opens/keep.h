@@ -41,7 +41,7 @@ struct opens_reclaim_as {
 /* Restores an open before anybody else opens. No conflict is checked, because they all coexisted
  * before. */
 struct opens_handle *opens_restore(struct opens *t, const struct opens_kept *kept,
-                                   const struct opens_reclaim_as *place);
+                                   const struct opens_reclaim_as *given);
 /* Call after the last one: caches that were given up for a later open are not granted again. */
 void opens_restored(struct opens *t);
 /* True if the file itself is to be deleted, not only at the end of one open. */

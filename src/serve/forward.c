@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/hop.h"
+#include "serve/forward.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -30,9 +30,9 @@ enum {
 
 #define GREETING_MAGIC "LZHOP1"
 
-struct hop_loop {
+struct forward_loop {
     struct listener listener; /* first: it is handed back */
-    struct hop *hop;
+    struct forward *forward;
     struct loop *loop;
     struct passage *passages;
     struct loop_task moved;
@@ -40,18 +40,18 @@ struct hop_loop {
     bool listening;
 };
 
-struct hop {
-    struct hop_ends ends;
+struct forward {
+    struct forward_ends ends;
     struct tls *tls;
     char address[HOME_ADDRESS_MAX];
     atomic_uint count;
     size_t loop_count;
-    struct hop_loop loops[];
+    struct forward_loop loops[];
 };
 
 /* One connection on its way, to another gateway or from one. */
 struct passage {
-    struct hop_loop *at;
+    struct forward_loop *at;
     struct passage *previous, *next;
     bool comes; /* from another gateway */
     unsigned kind;
@@ -76,10 +76,10 @@ static void attempt(struct passage *p);
 
 /* ---- passages ---- */
 
-static struct passage *passage_new(struct hop_loop *at, unsigned kind)
+static struct passage *passage_new(struct forward_loop *at, unsigned kind)
 {
-    struct hop *h = at->hop;
-    if (atomic_fetch_add(&h->count, 1) >= HOP_CONNECTIONS_MAX) {
+    struct forward *h = at->forward;
+    if (atomic_fetch_add(&h->count, 1) >= FORWARD_CONNECTIONS_MAX) {
         (void)atomic_fetch_sub(&h->count, 1);
         return NULL;
     }
@@ -105,7 +105,7 @@ static void close_other(struct passage *p)
 
 static void passage_free(struct passage *p)
 {
-    struct hop_loop *at = p->at;
+    struct forward_loop *at = p->at;
     loop_timer_cancel(at->loop, &p->timer);
     close_other(p);
     stream_close(&p->client, false);
@@ -116,7 +116,7 @@ static void passage_free(struct passage *p)
         at->passages = p->next;
     if (p->next != NULL)
         p->next->previous = p->previous;
-    (void)atomic_fetch_sub(&at->hop->count, 1);
+    (void)atomic_fetch_sub(&at->forward->count, 1);
     free(p);
 }
 
@@ -139,21 +139,22 @@ static void join(struct passage *p, struct stream *near, struct stream *far)
 
 /* ---- to the front ends of this gateway ---- */
 
-static bool is_served(const struct hop *h, unsigned kind)
+static bool is_served(const struct forward *h, unsigned kind)
 {
-    return kind == HOP_SMB ? h->ends.smb != NULL : kind < HOP_SMB && h->ends.contexts[kind] != NULL;
+    return kind == FORWARD_SMB ? h->ends.smb != NULL
+                               : kind < FORWARD_SMB && h->ends.contexts[kind] != NULL;
 }
 
 /* Gives a front end its side of a pair of sockets; the other is *out. */
 static bool open_front(struct passage *p, struct stream *out)
 {
-    struct hop *h = p->at->hop;
+    struct forward *h = p->at->forward;
     int pair[2];
     if (!is_served(h, p->kind) ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) != 0)
         return false;
     stream_init(out, pair[0], NULL);
-    if (p->kind == HOP_SMB) {
+    if (p->kind == FORWARD_SMB) {
         smb_server_take(h->ends.smb, p->at->loop, pair[1], &p->peer);
         return true;
     }
@@ -188,7 +189,7 @@ static void greeting_put(struct passage *p)
 static bool greeting_read(struct passage *p)
 {
     const char *g = p->greeting;
-    if (memcmp(g, GREETING_MAGIC, 6) != 0 || (unsigned char)g[6] >= HOP_KINDS ||
+    if (memcmp(g, GREETING_MAGIC, 6) != 0 || (unsigned char)g[6] >= FORWARD_KINDS ||
         (g[8] != 4 && g[8] != 6))
         return false;
     p->kind = (unsigned char)g[6];
@@ -209,13 +210,13 @@ static bool greeting_read(struct passage *p)
 
 /* ---- to another gateway ---- */
 
-/* In place of an answer of the gateway that could not be reached. */
+/* In local of an answer of the gateway that could not be reached. */
 static void give_up(struct passage *p)
 {
     static const char BUSY[] = "HTTP/1.1 503 ServerBusy\r\nx-ms-error-code: ServerBusy\r\n"
                                "Content-Length: 0\r\nConnection: close\r\n\r\n";
     struct iovec part = {(void *)(uintptr_t)BUSY, sizeof BUSY - 1};
-    if (p->kind != HOP_SMB && p->client.fd >= 0)
+    if (p->kind != FORWARD_SMB && p->client.fd >= 0)
         (void)stream_send(&p->client, &part, 1, false);
     passage_free(p);
 }
@@ -327,7 +328,7 @@ static bool connect_other(struct passage *p, const char *address)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
     bool begun = connect(fd, (const struct sockaddr *)&to, length) == 0 || errno == EINPROGRESS;
-    if (!begun || !stream_init_secure(&p->other, fd, p->at->hop->tls)) {
+    if (!begun || !stream_init_secure(&p->other, fd, p->at->forward->tls)) {
         p->other.fd = fd;
         close_other(p);
         return false;
@@ -344,20 +345,20 @@ static void attempt(struct passage *p)
 {
     struct home_where where;
     struct stream front;
-    home_where(p->at->hop->ends.home, &where);
+    home_where(p->at->forward->ends.home, &where);
     p->epoch = where.epoch;
-    if (where.place == HOME_HERE && open_front(p, &front)) {
+    if (where.location == HOME_HERE && open_front(p, &front)) {
         join(p, &p->client, &front);
         return;
     }
     greeting_put(p);
-    if (where.place == HOME_THERE && connect_other(p, where.address))
-        loop_timer_set(p->at->loop, &p->timer, HOP_GREETING_MS);
+    if (where.location == HOME_THERE && connect_other(p, where.address))
+        loop_timer_set(p->at->loop, &p->timer, FORWARD_GREETING_MS);
     else
         try_later(p);
 }
 
-static struct hop_loop *at_loop(struct hop *h, const struct loop *loop)
+static struct forward_loop *at_loop(struct forward *h, const struct loop *loop)
 {
     size_t i = 0;
     while (h->loops[i].loop != loop && i + 1 < h->loop_count)
@@ -368,17 +369,17 @@ static struct hop_loop *at_loop(struct hop *h, const struct loop *loop)
 static void send_on(struct passage *p)
 {
     p->timer.fire = on_timer;
-    p->until_ms = loop_now_ms(p->at->loop) + HOP_PATIENCE_MS;
+    p->until_ms = loop_now_ms(p->at->loop) + FORWARD_PATIENCE_MS;
     attempt(p);
 }
 
-bool hop_divert_smb(void *arg, struct loop *loop, int fd, const struct sockaddr_storage *peer)
+bool forward_divert_smb(void *arg, struct loop *loop, int fd, const struct sockaddr_storage *peer)
 {
-    struct hop *h = arg;
+    struct forward *h = arg;
     int yes = 1;
     if (home_holds(h->ends.home))
         return false;
-    struct passage *p = passage_new(at_loop(h, loop), HOP_SMB);
+    struct passage *p = passage_new(at_loop(h, loop), FORWARD_SMB);
     if (p == NULL) {
         (void)close(fd);
         return true;
@@ -390,12 +391,12 @@ bool hop_divert_smb(void *arg, struct loop *loop, int fd, const struct sockaddr_
     return true;
 }
 
-void hop_hand_over(void *arg, struct loop *loop, const struct rest_listener *from,
-                   struct http_handed *handed)
+void forward_hand_over(void *arg, struct loop *loop, const struct rest_listener *from,
+                       struct http_handed *handed)
 {
-    struct hop *h = arg;
+    struct forward *h = arg;
     struct passage *p =
-        passage_new(at_loop(h, loop), from->dfs ? HOP_DFS : (unsigned)from->service);
+        passage_new(at_loop(h, loop), from->dfs ? FORWARD_DFS : (unsigned)from->service);
     if (p == NULL) {
         stream_close(&handed->stream, true);
         buf_release(&handed->bytes);
@@ -416,7 +417,7 @@ static void welcome(struct passage *p)
     static const char YES[] = {WELCOME};
     struct iovec part = {(void *)(uintptr_t)YES, 1};
     struct stream front;
-    if (!greeting_read(p) || !home_holds(p->at->hop->ends.home) ||
+    if (!greeting_read(p) || !home_holds(p->at->forward->ends.home) ||
         stream_send(&p->other, &part, 1, false) != 1 || !open_front(p, &front)) {
         passage_free(p);
         return;
@@ -448,8 +449,8 @@ static void comer_ready(struct loop_watch *watch, uint32_t events)
 
 static void take(struct listener *base, int fd, const struct sockaddr_storage *peer)
 {
-    struct hop_loop *at = (struct hop_loop *)base;
-    struct passage *p = at->hop->tls == NULL ? NULL : passage_new(at, HOP_KINDS);
+    struct forward_loop *at = (struct forward_loop *)base;
+    struct passage *p = at->forward->tls == NULL ? NULL : passage_new(at, FORWARD_KINDS);
     int yes = 1;
     (void)peer;
     if (p == NULL) {
@@ -460,12 +461,12 @@ static void take(struct listener *base, int fd, const struct sockaddr_storage *p
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
     p->comes = true;
     p->timer.fire = on_timer;
-    stream_init(&p->other, fd, at->hop->tls);
+    stream_init(&p->other, fd, at->forward->tls);
     p->watch = (struct loop_watch){.ready = comer_ready, .fd = fd};
     p->watched =
         !err_is(loop_watch_add(at->loop, &p->watch, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET));
     if (p->watched)
-        loop_timer_set(at->loop, &p->timer, HOP_GREETING_MS);
+        loop_timer_set(at->loop, &p->timer, FORWARD_GREETING_MS);
     else
         passage_free(p);
 }
@@ -474,10 +475,10 @@ static void take(struct listener *base, int fd, const struct sockaddr_storage *p
 
 static void cut_stale(struct loop_task *task)
 {
-    struct hop_loop *at = CONTAINER_OF(task, struct hop_loop, moved);
+    struct forward_loop *at = CONTAINER_OF(task, struct forward_loop, moved);
     struct home_where where;
     atomic_store(&at->moved_posted, false);
-    home_where(at->hop->ends.home, &where);
+    home_where(at->forward->ends.home, &where);
     for (struct passage *p = at->passages; p != NULL; p = p->next) {
         if (p->comes || p->epoch == where.epoch)
             continue;
@@ -490,7 +491,7 @@ static void cut_stale(struct loop_task *task)
     }
 }
 
-void hop_moved(struct hop *h)
+void forward_moved(struct forward *h)
 {
     for (size_t i = 0; i < h->loop_count; i++)
         if (!atomic_exchange(&h->loops[i].moved_posted, true))
@@ -517,66 +518,67 @@ static bool own_address(char *out, size_t size)
     return found;
 }
 
-static void name_address(struct hop *h, const struct listener_address *place)
+static void name_address(struct forward *h, const struct listener_address *local)
 {
     char host[INET6_ADDRSTRLEN] = "";
-    const struct sockaddr_in *four = (const struct sockaddr_in *)&place->address;
-    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&place->address;
-    bool is_six = place->address.ss_family == AF_INET6;
+    const struct sockaddr_in *four = (const struct sockaddr_in *)&local->address;
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&local->address;
+    bool is_six = local->address.ss_family == AF_INET6;
     bool any = is_six ? IN6_IS_ADDR_UNSPECIFIED(&six->sin6_addr)
                       : four->sin_addr.s_addr == htonl(INADDR_ANY);
     if (!any)
-        (void)inet_ntop(place->address.ss_family,
+        (void)inet_ntop(local->address.ss_family,
                         is_six ? (const void *)&six->sin6_addr : (const void *)&four->sin_addr,
                         host, sizeof host);
     else if (!own_address(host, sizeof host))
         (void)snprintf(host, sizeof host, "127.0.0.1");
     bool brackets = strchr(host, ':') != NULL;
     (void)snprintf(h->address, sizeof h->address, "%s%s%s:%u", brackets ? "[" : "", host,
-                   brackets ? "]" : "", (unsigned)listener_port(place));
+                   brackets ? "]" : "", (unsigned)listener_port(local));
 }
 
-struct err hop_new(const struct hop_options *options, struct hop **out)
+struct err forward_new(const struct forward_options *options, struct forward **out)
 {
-    struct hop *h = mem_calloc(1, sizeof *h + options->loop_count * sizeof(struct hop_loop));
-    struct listener_address place;
+    struct forward *h =
+        mem_calloc(1, sizeof *h + options->loop_count * sizeof(struct forward_loop));
+    struct listener_address local;
     h->loop_count = options->loop_count;
-    struct err error = listener_resolve(options->host, options->port, &place);
+    struct err error = listener_resolve(options->host, options->port, &local);
     for (size_t i = 0; i < options->loop_count && !err_is(error); i++) {
-        struct hop_loop *at = &h->loops[i];
-        at->hop = h;
+        struct forward_loop *at = &h->loops[i];
+        at->forward = h;
         at->loop = options->loops[i];
         at->moved.run = cut_stale;
         at->listener = (struct listener){.loop = at->loop, .take = take};
-        error = listener_open(&at->listener, i == 0, &place);
+        error = listener_open(&at->listener, i == 0, &local);
         at->listening = !err_is(error);
     }
     if (err_is(error)) {
-        hop_free(h);
+        forward_free(h);
         return error;
     }
-    name_address(h, &place);
+    name_address(h, &local);
     *out = h;
     return OK;
 }
 
-const char *hop_address(const struct hop *h)
+const char *forward_address(const struct forward *h)
 {
     return h->address;
 }
 
-struct err hop_open(struct hop *h, const struct hop_ends *ends)
+struct err forward_open(struct forward *h, const struct forward_ends *ends)
 {
     h->ends = *ends;
     return tls_new_secret(home_secret(ends->home), &h->tls);
 }
 
-void hop_free(struct hop *h)
+void forward_free(struct forward *h)
 {
     if (h == NULL)
         return;
     for (size_t i = 0; i < h->loop_count; i++) {
-        struct hop_loop *at = &h->loops[i];
+        struct forward_loop *at = &h->loops[i];
         if (at->listening)
             listener_close(&at->listener);
         while (at->passages != NULL) {
