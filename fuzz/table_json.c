@@ -12,15 +12,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct entity_body body;
     struct entity_body again;
     arena_init(&a, 1 << 26);
-    if (!err_is(entity_from_json(&a, (struct str){(const char *)data, size}, &body))) {
+    if (!err_is(rest_entity_from_json(&a, (struct str){(const char *)data, size}, &body))) {
         struct entity_view view = {
             .metadata = METADATA_FULL, .endpoint = STR("http://h/"), .table = STR("T")};
         struct buf out = buf_in(&a);
         struct str pk = str_given(body.pk) ? body.pk : STR("");
         struct str rk = str_given(body.rk) ? body.rk : STR("");
         struct entity_found entity = {pk, rk, buf_str(&body.entity.record)};
-        entity_put_json(&out, &view, &entity, true);
-        struct err error = entity_from_json(&a, buf_str(&out), &again);
+        rest_entity_put_json(&out, &view, &entity, true);
+        struct err error = rest_entity_from_json(&a, buf_str(&out), &again);
         assert(!err_is(error) && str_eq(again.pk, pk) && str_eq(again.rk, rk));
         assert(str_eq(buf_str(&again.entity.record), buf_str(&body.entity.record)));
     }

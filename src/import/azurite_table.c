@@ -120,9 +120,10 @@ static void import_entity(struct import *im, const struct table_name *name, stru
     if (node == NULL)
         return;
     const struct node *properties = node_member(node, "properties");
-    struct err error = properties == NULL || properties->value.kind != JSON_OBJECT
-                           ? err_detail(ERR_CORRUPT, "it has no properties")
-                           : entity_from_json(&im->arena, properties_json(im, properties), &body);
+    struct err error =
+        properties == NULL || properties->value.kind != JSON_OBJECT
+            ? err_detail(ERR_CORRUPT, "it has no properties")
+            : rest_entity_from_json(&im->arena, properties_json(im, properties), &body);
     if (!err_is(error))
         error = insert_entity(im, name, node, &body);
     struct str keys =

@@ -165,7 +165,7 @@ struct err match_op(struct rest_call *call, enum op_resource resource)
     const struct op_table *table = call->dfs ? &OPS_DFS : match_table(call->service);
     enum http_method method = call->x->request.method;
     if (call->service == SERVICE_TABLE)
-        TRY(table_method(call, &method));
+        TRY(rest_table_method(call, &method));
     if (call->dfs)
         method = dfs_method(call);
     struct selectors s = {

@@ -5,7 +5,7 @@
 
 static const struct str PREFIX = STR_INIT("x-ms-meta-");
 
-struct err metadata_from_headers(struct rest_call *call, struct str *encoded)
+struct err rest_metadata_from_headers(struct rest_call *call, struct str *encoded)
 {
     const struct http_request *request = &call->x->request;
     struct pairs found = {.count = 0};
@@ -23,7 +23,7 @@ struct err metadata_from_headers(struct rest_call *call, struct str *encoded)
     return OK;
 }
 
-void metadata_put_headers(struct rest_call *call, struct str encoded)
+void rest_metadata_put_headers(struct rest_call *call, struct str encoded)
 {
     struct reader r = reader_of(encoded);
     struct pair pair;
@@ -34,7 +34,7 @@ void metadata_put_headers(struct rest_call *call, struct str encoded)
     }
 }
 
-void metadata_put_xml(struct buf *out, struct str encoded)
+void rest_metadata_put_xml(struct buf *out, struct str encoded)
 {
     struct reader r = reader_of(encoded);
     struct pair pair;

@@ -8,9 +8,9 @@
 
 /* The request's x-ms-meta-* headers, checked, in the form of service/common/pairs.h; absent when
  * there are none. The errors of metadata_check. */
-struct err metadata_from_headers(struct rest_call *call, struct str *encoded);
-void metadata_put_headers(struct rest_call *call, struct str encoded);
+struct err rest_metadata_from_headers(struct rest_call *call, struct str *encoded);
+void rest_metadata_put_headers(struct rest_call *call, struct str encoded);
 /* "<Metadata><name>value</name>…</Metadata>". */
-void metadata_put_xml(struct buf *out, struct str encoded);
+void rest_metadata_put_xml(struct buf *out, struct str encoded);
 
 #endif

@@ -99,19 +99,19 @@ void test_table_tokens(void)
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         struct buf token = buf_in(&a);
         struct str key;
-        token_put(&token, keys[i]);
+        rest_token_put(&token, keys[i]);
         for (size_t k = 0; k < token.n; k++)
             CHECK(token.p[k] != '=' && token.p[k] != '/' && token.p[k] != '+');
-        CHECK(token_read(&a, buf_str(&token), &key));
+        CHECK(rest_token_read(&a, buf_str(&token), &key));
         CHECK_STR(key, keys[i]);
     }
     struct buf look = buf_in(&a);
-    token_put(&look, STR("mypk1"));
+    rest_token_put(&look, STR("mypk1"));
     CHECK_STR(buf_str(&look), STR("1!8!bXlwazE-"));
     static const char *const bad[] = {"",        "x",       "1!8!", "1!4!bXlwazE-", "2!8!bXlwazE-",
                                       "1!3!abc", "1!4!_w--"};
     struct str key;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        CHECK(!token_read(&a, str_of(bad[i]), &key));
+        CHECK(!rest_token_read(&a, str_of(bad[i]), &key));
     arena_release(&a);
 }

@@ -3,7 +3,7 @@
 
 #include "http/range.h"
 
-struct err range_read(struct rest_call *call, bool *given, uint64_t *offset, uint64_t *length)
+struct err rest_range_read(struct rest_call *call, bool *given, uint64_t *offset, uint64_t *length)
 {
     const struct str own = STR("x-ms-range");
     struct str text = call_header(call, own);
@@ -19,7 +19,7 @@ struct err range_read(struct rest_call *call, bool *given, uint64_t *offset, uin
     return OK;
 }
 
-void range_put(struct rest_call *call, uint64_t offset, uint64_t length, uint64_t size)
+void rest_range_put(struct rest_call *call, uint64_t offset, uint64_t length, uint64_t size)
 {
     call->status = 206;
     call_put(call, STR("Content-Range"),
@@ -27,7 +27,7 @@ void range_put(struct rest_call *call, uint64_t offset, uint64_t length, uint64_
                           (unsigned long long)(offset + length - 1), (unsigned long long)size));
 }
 
-void range_put_size(struct rest_call *call, uint64_t size)
+void rest_range_put_size(struct rest_call *call, uint64_t size)
 {
     http_put_header(&call->error_headers, STR("Content-Range"),
                     arena_printf(call->arena, "bytes */%llu", (unsigned long long)size));

@@ -8,11 +8,11 @@
 /* x-ms-range, or else Range. A Range of another form (a suffix, several) is passed over, as HTTP
  * allows; an x-ms-range is our own and must be right: ERR_INVALID_HEADER_VALUE. *length is
  * UINT64_MAX for a range without an end. */
-struct err range_read(struct rest_call *call, bool *given, uint64_t *offset, uint64_t *length);
+struct err rest_range_read(struct rest_call *call, bool *given, uint64_t *offset, uint64_t *length);
 
 /* The answer is that part of `size` bytes: 206 and Content-Range. */
-void range_put(struct rest_call *call, uint64_t offset, uint64_t length, uint64_t size);
+void rest_range_put(struct rest_call *call, uint64_t offset, uint64_t length, uint64_t size);
 /* The range is past the end: a 416 with the size. */
-void range_put_size(struct rest_call *call, uint64_t size);
+void rest_range_put_size(struct rest_call *call, uint64_t size);
 
 #endif

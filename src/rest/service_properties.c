@@ -9,7 +9,7 @@ struct err rest_set_service_properties_decode(struct rest_call *call)
     struct service_properties *p = ARENA_NEW(call->arena, struct service_properties);
     call->args = p;
     call->partition = service_properties_partition(call->arena, call->service, call->account);
-    return service_properties_from_xml(call->arena, call->service, call->body, p);
+    return rest_service_properties_from_xml(call->arena, call->service, call->body, p);
 }
 
 struct err rest_set_service_properties_encode(struct rest_call *call)
@@ -31,7 +31,7 @@ struct err rest_get_service_properties_encode(struct rest_call *call)
 {
     const struct service_properties_get *get = call->args;
     call_begin_xml(call);
-    service_properties_put_xml(&call->out, call->service, &get->properties);
+    rest_service_properties_put_xml(&call->out, call->service, &get->properties);
     return OK;
 }
 
@@ -51,8 +51,8 @@ struct err rest_get_service_stats_encode(struct rest_call *call)
     return OK;
 }
 
-struct err service_cors_rules(struct store *store, const struct auth_container *place,
-                              struct arena *arena, struct cors_rules *out)
+struct err rest_service_cors_rules(struct store *store, const struct auth_container *place,
+                                   struct arena *arena, struct cors_rules *out)
 {
     struct service_properties_get get = {.arena = arena};
     struct str partition = service_properties_partition(arena, place->service, place->account);

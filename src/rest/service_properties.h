@@ -35,17 +35,17 @@ struct err rest_get_service_stats_encode(struct rest_call *call);
     .decode = rest_get_service_stats_decode, .encode = rest_get_service_stats_encode
 
 /* For struct rest_server: the rules that Set Service Properties stored. */
-struct err service_cors_rules(struct store *store, const struct auth_container *place,
-                              struct arena *arena, struct cors_rules *out);
+struct err rest_service_cors_rules(struct store *store, const struct auth_container *place,
+                                   struct arena *arena, struct cors_rules *out);
 
 /* ---- inside: the XML ---- */
 
 /* The body <StorageServiceProperties>; texts live in the arena. ERR_INVALID_XML_DOCUMENT,
  * ERR_INVALID_XML_NODE_VALUE, ERR_UNSUPPORTED_XML_NODE. */
-struct err service_properties_from_xml(struct arena *a, enum service_kind service, struct str body,
-                                       struct service_properties *out);
+struct err rest_service_properties_from_xml(struct arena *a, enum service_kind service,
+                                            struct str body, struct service_properties *out);
 /* All properties of the service, with defaults where nothing was set. */
-void service_properties_put_xml(struct buf *out, enum service_kind service,
-                                const struct service_properties *p);
+void rest_service_properties_put_xml(struct buf *out, enum service_kind service,
+                                     const struct service_properties *p);
 
 #endif

@@ -30,7 +30,7 @@ static void set(struct properties_fixture *f, const char *inside)
     struct service_properties p;
     struct str body =
         arena_printf(&f->arena, "<StorageServiceProperties>%s</StorageServiceProperties>", inside);
-    CHECK_OK(service_properties_from_xml(&f->arena, SERVICE_BLOB, body, &p));
+    CHECK_OK(rest_service_properties_from_xml(&f->arena, SERVICE_BLOB, body, &p));
     CHECK_OK(engine_update_wait(f->engine, f->partition, service_properties_set, &p));
 }
 
@@ -39,7 +39,7 @@ static struct str get(struct properties_fixture *f, enum service_kind service)
     struct service_properties_get g = {.arena = &f->arena};
     struct buf out = buf_in(&f->arena);
     CHECK_OK(engine_view(f->engine, f->partition, ENGINE_WAIT, service_properties_get, &g));
-    service_properties_put_xml(&out, service, &g.properties);
+    rest_service_properties_put_xml(&out, service, &g.properties);
     return buf_str(&out);
 }
 
@@ -128,9 +128,9 @@ void test_service_properties_refuse(void)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct str body = arena_printf(
             &arena, "<StorageServiceProperties>%s</StorageServiceProperties>", bad[i].inside);
-        CHECK_ERR(service_properties_from_xml(&arena, SERVICE_QUEUE, body, &p), bad[i].code);
+        CHECK_ERR(rest_service_properties_from_xml(&arena, SERVICE_QUEUE, body, &p), bad[i].code);
     }
-    CHECK_ERR(service_properties_from_xml(&arena, SERVICE_QUEUE, STR("<Other />"), &p),
+    CHECK_ERR(rest_service_properties_from_xml(&arena, SERVICE_QUEUE, STR("<Other />"), &p),
               ERR_INVALID_XML_DOCUMENT);
     arena_release(&arena);
 }

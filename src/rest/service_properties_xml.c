@@ -373,8 +373,8 @@ static const struct part *find_part(enum service_kind service, struct str name)
     return NULL;
 }
 
-struct err service_properties_from_xml(struct arena *a, enum service_kind service, struct str body,
-                                       struct service_properties *out)
+struct err rest_service_properties_from_xml(struct arena *a, enum service_kind service,
+                                            struct str body, struct service_properties *out)
 {
     struct xml_node *root;
     TRY(xml_parse(a, body, &root));
@@ -394,8 +394,8 @@ struct err service_properties_from_xml(struct arena *a, enum service_kind servic
     return OK;
 }
 
-void service_properties_put_xml(struct buf *out, enum service_kind service,
-                                const struct service_properties *p)
+void rest_service_properties_put_xml(struct buf *out, enum service_kind service,
+                                     const struct service_properties *p)
 {
     xml_open(out, STR("StorageServiceProperties"));
     for (size_t i = 0; i < PARTS_COUNT; i++) {

@@ -257,7 +257,7 @@ void serve_start_rest(struct server *s, const char *server_name)
                  .oauth = s->oauth,
                  .real = s->clock_control,
                  .lookup = lookup_of_services()},
-        .cors_rules = service_cors_rules,
+        .cors_rules = rest_service_cors_rules,
         .pool = s->pool,
         .digests = digests_new(s->loops, s->loop_count),
         .bulk = s->bulk,

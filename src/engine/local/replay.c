@@ -236,8 +236,8 @@ static struct err apply_records(struct replay *r, struct journal_walk *w)
 {
     struct cut cut = {w->file->id, w->next, UINT64_MAX};
     while (!r->ended) {
-        r->ended =
-            !journal_walk_next(w) || w->head.sequence != r->position.sequence + 1 || !record_whole(r, w);
+        r->ended = !journal_walk_next(w) || w->head.sequence != r->position.sequence + 1 ||
+                   !record_whole(r, w);
         if (r->ended)
             break;
         TRY(apply_record(r, w));

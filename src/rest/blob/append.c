@@ -14,8 +14,8 @@ struct err rest_put_append_blob_decode(struct rest_call *call)
 {
     struct blob_create_append_args *args = ARENA_NEW(call->arena, struct blob_create_append_args);
     call->args = args;
-    TRY(blob_read_base_request(call, &args->request));
-    TRY(blob_read_properties(call, true, &args->properties));
+    TRY(rest_blob_read_base_request(call, &args->request));
+    TRY(rest_blob_read_properties(call, true, &args->properties));
     if (call->body_length > 0 || call->x->request.chunked)
         return call_bad_header(call, STR("Content-Length"));
     const struct str tier = STR("x-ms-access-tier");
@@ -25,9 +25,9 @@ struct err rest_put_append_blob_decode(struct rest_call *call)
 struct err rest_put_append_blob_encode(struct rest_call *call)
 {
     const struct blob_create_append_args *args = call->args;
-    blob_put_etag(call, args->head.etag, args->head.last_modified);
-    blob_put_version_id(call, args->head.version);
-    blob_put_encrypted(call, args->head.encryption_scope);
+    rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
+    rest_blob_put_version_id(call, args->head.version);
+    rest_blob_put_encrypted(call, args->head.encryption_scope);
     call->status = 201;
     return OK;
 }
@@ -37,12 +37,12 @@ struct append_block {
     struct blob_upload *upload;
 };
 
-uint64_t blob_append_max(const struct rest_call *call)
+uint64_t rest_blob_append_max(const struct rest_call *call)
 {
     return call->version >= VERSION_LARGE_BLOCKS ? 100 * MIB : 4 * MIB;
 }
 
-struct err blob_read_append_position(struct rest_call *call, struct blob_append_args *args)
+struct err rest_blob_read_append_position(struct rest_call *call, struct blob_append_args *args)
 {
     const struct str position = STR("x-ms-blob-condition-appendpos");
     const struct str size_max = STR("x-ms-blob-condition-maxsize");
@@ -56,7 +56,7 @@ static struct err append_block_end(struct rest_sink *sink)
 {
     struct blob_upload *u = (struct blob_upload *)(void *)sink;
     struct append_block *append = u->call->args;
-    TRY(blob_upload_end(u));
+    TRY(rest_blob_upload_end(u));
     append->args.size = u->upload.size;
     return OK;
 }
@@ -65,34 +65,34 @@ struct err rest_append_block_decode(struct rest_call *call)
 {
     struct append_block *append = ARENA_NEW(call->arena, struct append_block);
     call->args = append;
-    TRY(blob_read_base_request(call, &append->args.request));
-    TRY(blob_read_append_position(call, &append->args));
+    TRY(rest_blob_read_base_request(call, &append->args.request));
+    TRY(rest_blob_read_append_position(call, &append->args));
     if (call->body_length == 0)
         return call_bad_header(call, STR("Content-Length"));
-    struct blob_upload_options options = {.size_max = blob_append_max(call),
+    struct blob_upload_options options = {.size_max = rest_blob_append_max(call),
                                           .inline_max = UPLOAD_INLINE_MAX};
-    TRY(blob_upload_begin(call, &options, &append->upload));
+    TRY(rest_blob_upload_begin(call, &options, &append->upload));
     append->upload->size_min = 1;
     append->upload->base.end = append_block_end;
     append->args.pieces = &append->upload->upload.pieces;
     return OK;
 }
 
-void blob_put_append_outcome(struct rest_call *call, const struct blob_append_args *args)
+void rest_blob_put_append_outcome(struct rest_call *call, const struct blob_append_args *args)
 {
     const struct blob_head *head = &args->head;
-    blob_put_etag(call, head->etag, head->last_modified);
+    rest_blob_put_etag(call, head->etag, head->last_modified);
     call_put_u64(call, STR("x-ms-blob-append-offset"), args->offset);
     call_put_u64(call, STR("x-ms-blob-committed-block-count"), head->block_count);
-    blob_put_encrypted(call, head->encryption_scope);
+    rest_blob_put_encrypted(call, head->encryption_scope);
     call->status = 201;
 }
 
 struct err rest_append_block_encode(struct rest_call *call)
 {
     const struct append_block *append = call->args;
-    blob_put_append_outcome(call, &append->args);
-    blob_upload_put_checksums(call, append->upload);
+    rest_blob_put_append_outcome(call, &append->args);
+    rest_blob_upload_put_checksums(call, append->upload);
     return OK;
 }
 
@@ -100,14 +100,14 @@ struct err rest_append_blob_seal_decode(struct rest_call *call)
 {
     struct blob_append_args *args = ARENA_NEW(call->arena, struct blob_append_args);
     call->args = args;
-    TRY(blob_read_base_request(call, &args->request));
-    return blob_read_append_position(call, args);
+    TRY(rest_blob_read_base_request(call, &args->request));
+    return rest_blob_read_append_position(call, args);
 }
 
 struct err rest_append_blob_seal_encode(struct rest_call *call)
 {
     const struct blob_append_args *args = call->args;
-    blob_put_etag(call, args->head.etag, args->head.last_modified);
+    rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
     call_put_bool(call, STR("x-ms-blob-sealed"), true);
     return OK;
 }

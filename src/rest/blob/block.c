@@ -26,7 +26,7 @@ static bool decode_block_id(struct arena *a, struct str text, struct str *id)
     return base64_decode(a, text, id) && id->n > 0 && id->n <= BLOCK_ID_BYTES_MAX;
 }
 
-struct err blob_read_block_id(struct rest_call *call, struct str *out)
+struct err rest_blob_read_block_id(struct rest_call *call, struct str *out)
 {
     const struct str name = STR("blockid");
     struct str id = call_query(call, name);
@@ -39,13 +39,13 @@ struct err rest_put_block_decode(struct rest_call *call)
 {
     struct put_block *put = ARENA_NEW(call->arena, struct put_block);
     call->args = put;
-    TRY(blob_read_base_request(call, &put->args.request));
-    TRY(blob_read_block_id(call, &put->args.id));
+    TRY(rest_blob_read_base_request(call, &put->args.request));
+    TRY(rest_blob_read_block_id(call, &put->args.id));
     if (call->body_length == 0)
         return call_bad_header(call, STR("Content-Length"));
-    struct blob_upload_options options = {.size_max = block_body_max(call),
+    struct blob_upload_options options = {.size_max = rest_block_body_max(call),
                                           .inline_max = BLOCK_INLINE_MAX};
-    TRY(blob_upload_begin(call, &options, &put->upload));
+    TRY(rest_blob_upload_begin(call, &options, &put->upload));
     put->upload->size_min = 1;
     put->args.pieces = &put->upload->upload.pieces;
     return OK;
@@ -54,8 +54,8 @@ struct err rest_put_block_decode(struct rest_call *call)
 struct err rest_put_block_encode(struct rest_call *call)
 {
     const struct put_block *put = call->args;
-    blob_upload_put_checksums(call, put->upload);
-    blob_put_encrypted(call, put->args.request.encryption_scope);
+    rest_blob_upload_put_checksums(call, put->upload);
+    rest_blob_put_encrypted(call, put->args.request.encryption_scope);
     call->status = 201;
     return OK;
 }
@@ -132,10 +132,10 @@ struct err rest_put_block_list_decode(struct rest_call *call)
     struct put_block_list *put = ARENA_NEW(call->arena, struct put_block_list);
     struct block_commit_args *args = &put->args;
     call->args = put;
-    TRY(blob_read_base_request(call, &args->request));
-    TRY(blob_read_properties(call, false, &args->properties));
-    TRY(blob_read_tier(call, false, &args->properties.tier));
-    TRY(blob_check_body_checksums(call, call->body));
+    TRY(rest_blob_read_base_request(call, &args->request));
+    TRY(rest_blob_read_properties(call, false, &args->properties));
+    TRY(rest_blob_read_tier(call, false, &args->properties.tier));
+    TRY(rest_blob_check_body_checksums(call, call->body));
     put->is_read = call->body.n <= LIST_BYTES_LONG;
     return put->is_read ? read_entries(call, args) : OK;
 }
@@ -173,10 +173,10 @@ struct err rest_put_block_list_encode(struct rest_call *call)
 {
     const struct block_commit_args *args =
         call->args; /* the common start of struct put_block_list */
-    blob_put_etag(call, args->head.etag, args->head.last_modified);
-    blob_put_version_id(call, args->head.version);
-    blob_put_body_checksums(call, call->body);
-    blob_put_encrypted(call, args->head.encryption_scope);
+    rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
+    rest_blob_put_version_id(call, args->head.version);
+    rest_blob_put_body_checksums(call, call->body);
+    rest_blob_put_encrypted(call, args->head.encryption_scope);
     call->status = 201;
     return OK;
 }
@@ -189,7 +189,7 @@ struct err rest_get_block_list_decode(struct rest_call *call)
     struct block_list_args *args = ARENA_NEW(call->arena, struct block_list_args);
     struct str type = call_query(call, name);
     call->args = args;
-    TRY(blob_read_request(call, &args->request));
+    TRY(rest_blob_read_request(call, &args->request));
     bool all = str_ieq(type, STR("all"));
     args->wants_committed = !str_given(type) || all || str_ieq(type, STR("committed"));
     args->wants_uncommitted = all || str_ieq(type, STR("uncommitted"));
@@ -231,7 +231,7 @@ struct err rest_get_block_list_encode(struct rest_call *call)
 {
     struct block_list_args *args = call->args;
     if (args->head.committed)
-        blob_put_etag(call, args->head.etag, args->head.last_modified);
+        rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
     call_put_u64(call, STR("x-ms-blob-content-length"), args->head.size);
     call_begin_xml(call);
     buf_put(&call->out, STR("<BlockList>"));

@@ -7,6 +7,6 @@
 
 /* The parameter blockid, decoded. ERR_MISSING_REQUIRED_QUERY_PARAMETER,
  * ERR_INVALID_QUERY_PARAMETER_VALUE. */
-struct err blob_read_block_id(struct rest_call *call, struct str *out);
+struct err rest_blob_read_block_id(struct rest_call *call, struct str *out);
 
 #endif

@@ -17,7 +17,7 @@ static struct container_args *args_of(struct rest_call *call)
 static struct err decode_container(struct rest_call *call, struct container_args **out)
 {
     struct container_args *args = ARENA_NEW(call->arena, struct container_args);
-    TRY(blob_read_container_request(call, &args->request));
+    TRY(rest_blob_read_container_request(call, &args->request));
     call->args = args;
     *out = args;
     return OK;
@@ -49,7 +49,7 @@ static void put_public_access(struct rest_call *call, enum blob_public level)
 static void put_etag(struct rest_call *call)
 {
     const struct container *c = &args_of(call)->container;
-    blob_put_etag(call, c->etag, c->last_modified);
+    rest_blob_put_etag(call, c->etag, c->last_modified);
 }
 
 /* ---- Create Container ---- */
@@ -58,7 +58,7 @@ static struct err read_default_scope(struct rest_call *call, struct container_ar
 {
     const struct str name = STR("x-ms-default-encryption-scope");
     const struct str deny = STR("x-ms-deny-encryption-scope-override");
-    TRY(blob_read_encryption_scope(call, name, &args->encryption_scope));
+    TRY(rest_blob_read_encryption_scope(call, name, &args->encryption_scope));
     if (str_eq(args->encryption_scope, BLOB_ACCOUNT_SCOPE))
         args->encryption_scope = STR_NONE;
     TRY(call_header_bool(call, deny, &args->deny_scope_override));
@@ -77,7 +77,7 @@ struct err rest_create_container_decode(struct rest_call *call)
     args->hierarchical = accounts_is_hierarchical(call->server->auth.accounts, call->account);
     if (call->who.kind == AUTH_BEARER)
         args->owner = call->who.identity;
-    return metadata_from_headers(call, &args->metadata);
+    return rest_metadata_from_headers(call, &args->metadata);
 }
 
 struct err rest_create_container_encode(struct rest_call *call)
@@ -146,8 +146,8 @@ struct err rest_get_container_properties_encode(struct rest_call *call)
 {
     const struct container *c = &args_of(call)->container;
     put_etag(call);
-    metadata_put_headers(call, c->metadata);
-    blob_put_lease(call, &c->lease);
+    rest_metadata_put_headers(call, c->metadata);
+    rest_blob_put_lease(call, &c->lease);
     put_public_access(call, c->public_access);
     call_put_bool(call, STR("x-ms-has-immutability-policy"), false);
     call_put_bool(call, STR("x-ms-has-legal-hold"), false);
@@ -161,7 +161,7 @@ struct err rest_get_container_properties_encode(struct rest_call *call)
 struct err rest_get_container_metadata_encode(struct rest_call *call)
 {
     put_etag(call);
-    metadata_put_headers(call, args_of(call)->container.metadata);
+    rest_metadata_put_headers(call, args_of(call)->container.metadata);
     return OK;
 }
 
@@ -171,7 +171,7 @@ struct err rest_set_container_metadata_decode(struct rest_call *call)
 {
     struct container_args *args;
     TRY(decode_container(call, &args));
-    return metadata_from_headers(call, &args->metadata);
+    return rest_metadata_from_headers(call, &args->metadata);
 }
 
 /* ---- Get and Set Container ACL ---- */
@@ -207,13 +207,14 @@ struct err rest_lease_container_decode(struct rest_call *call)
 {
     struct container_args *args;
     TRY(decode_container(call, &args));
-    return blob_read_lease_request(call, &args->lease);
+    return rest_blob_read_lease_request(call, &args->lease);
 }
 
 struct err rest_lease_container_encode(struct rest_call *call)
 {
     const struct container_args *args = args_of(call);
     put_etag(call);
-    blob_put_lease_outcome(call, &args->lease, &args->container.lease, args->lease_left_seconds);
+    rest_blob_put_lease_outcome(call, &args->lease, &args->container.lease,
+                                args->lease_left_seconds);
     return OK;
 }

@@ -28,20 +28,20 @@ static struct err read_tier(struct rest_call *call, enum blob_tier *out)
     return !str_given(text) || blob_tier_parse(text, out) ? OK : call_bad_header(call, name);
 }
 
-struct err blob_read_copy_wishes(struct rest_call *call, struct blob_copy_wishes *out)
+struct err rest_blob_read_copy_wishes(struct rest_call *call, struct blob_copy_wishes *out)
 {
-    TRY(metadata_from_headers(call, &out->metadata));
+    TRY(rest_metadata_from_headers(call, &out->metadata));
     out->has_metadata = str_given(out->metadata);
-    TRY(blob_read_tags_header(call, &out->tags));
-    TRY(blob_read_protection(call, &out->protection));
+    TRY(rest_blob_read_tags_header(call, &out->tags));
+    TRY(rest_blob_read_protection(call, &out->protection));
     TRY(read_tier(call, &out->tier));
-    TRY(blob_read_rehydrate_priority(call, &out->high_priority));
+    TRY(rest_blob_read_rehydrate_priority(call, &out->high_priority));
     out->rehydrate_ticks = (int64_t)call->server->options.rehydrate_seconds * TICKS_PER_SECOND;
     out->has_seal = str_given(call_header(call, STR("x-ms-seal-blob")));
     return call_header_bool(call, STR("x-ms-seal-blob"), &out->seal);
 }
 
-void blob_put_copy_outcome(struct rest_call *call, const struct guid *id, struct str status)
+void rest_blob_put_copy_outcome(struct rest_call *call, const struct guid *id, struct str status)
 {
     char text[GUID_TEXT_BYTES];
     guid_text(id, text);
@@ -67,7 +67,7 @@ static struct err read_file(struct rest_call *call, struct copy_blob *copy)
     struct from_url *file = &copy->file;
     file->url = copy->source;
     file->length = UINT64_MAX;
-    file->size_max = blob_body_max(call);
+    file->size_max = rest_blob_body_max(call);
     file->too_large = ERR_COPY_SOURCE_CONFLICT;
     file->inline_max = UPLOAD_INLINE_MAX;
     return from_url_read_file(call, file);
@@ -78,13 +78,13 @@ struct err rest_copy_blob_decode(struct rest_call *call)
     struct copy_blob *copy = ARENA_NEW(call->arena, struct copy_blob);
     struct blob_copy_args *args = &copy->args;
     call->args = copy;
-    TRY(blob_read_base_request(call, &args->request));
+    TRY(rest_blob_read_base_request(call, &args->request));
     /* With a type it would be Put Blob From URL, which is for block blobs only. */
     if (str_given(call_header(call, STR("x-ms-blob-type"))))
         return call_bad_header(call, STR("x-ms-blob-type"));
     copy->source.key_signs = true;
     TRY(copy_source_read(call, &copy->source));
-    TRY(blob_read_copy_wishes(call, &args->wishes));
+    TRY(rest_blob_read_copy_wishes(call, &args->wishes));
     args->id = guid_random();
     args->url = copy->source.shown;
     args->needs_infinite_lease = true;
@@ -216,9 +216,9 @@ struct err rest_copy_blob_encode(struct rest_call *call)
 {
     const struct copy_blob *copy = call->args;
     const struct blob_copy_args *args = &copy->args;
-    blob_put_etag(call, args->head.etag, args->head.last_modified);
-    blob_put_version_id(call, args->head.version);
-    blob_put_copy_outcome(call, &args->id, blob_copy_status_text(args->status));
+    rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
+    rest_blob_put_version_id(call, args->head.version);
+    rest_blob_put_copy_outcome(call, &args->id, blob_copy_status_text(args->status));
     return OK;
 }
 
@@ -234,7 +234,7 @@ struct err rest_incremental_copy_blob_decode(struct rest_call *call)
 {
     struct incremental_copy *copy = ARENA_NEW(call->arena, struct incremental_copy);
     call->args = copy;
-    TRY(blob_read_base_request(call, &copy->args.request));
+    TRY(rest_blob_read_base_request(call, &copy->args.request));
     copy->source.key_signs = true;
     TRY(copy_source_read(call, &copy->source));
     if (!copy->source.here)
@@ -271,8 +271,8 @@ struct err rest_incremental_copy_blob_encode(struct rest_call *call)
 {
     const struct incremental_copy *copy = call->args;
     const struct blob_incremental_args *args = &copy->args;
-    blob_put_etag(call, args->head.etag, args->head.last_modified);
-    blob_put_copy_outcome(call, &args->id, blob_copy_status_text(args->status));
+    rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
+    rest_blob_put_copy_outcome(call, &args->id, blob_copy_status_text(args->status));
     return OK;
 }
 
@@ -284,7 +284,7 @@ struct err rest_abort_copy_blob_decode(struct rest_call *call)
     struct blob_abort_args *args = ARENA_NEW(call->arena, struct blob_abort_args);
     struct str id = call_query(call, name);
     call->args = args;
-    TRY(blob_read_base_request(call, &args->request));
+    TRY(rest_blob_read_base_request(call, &args->request));
     if (!str_given(id))
         return call_missing_query(call, name);
     return guid_parse(id, &args->id) ? OK : call_bad_query(call, name);

@@ -7,8 +7,8 @@
 #include "service/blob/copy/copy.h"
 
 /* Metadata, tags, tier, priority and seal of the copy. */
-struct err blob_read_copy_wishes(struct rest_call *call, struct blob_copy_wishes *out);
+struct err rest_blob_read_copy_wishes(struct rest_call *call, struct blob_copy_wishes *out);
 /* x-ms-copy-id and -status, with status 202. */
-void blob_put_copy_outcome(struct rest_call *call, const struct guid *id, struct str status);
+void rest_blob_put_copy_outcome(struct rest_call *call, const struct guid *id, struct str status);
 
 #endif

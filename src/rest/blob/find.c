@@ -56,7 +56,7 @@ static void put_found(void *sink, const struct blob_found *blob)
     const struct find_blobs *find = sink;
     struct buf *b = &find->call->out;
     buf_put(b, STR("<Blob>"));
-    blob_put_name_xml(find->call, blob->name);
+    rest_blob_put_name_xml(find->call, blob->name);
     buf_put(b, STR("<ContainerName>"));
     xml_put_text(b, blob->container);
     buf_put(b, STR("</ContainerName>"));
@@ -67,7 +67,7 @@ static void put_found(void *sink, const struct blob_found *blob)
         if (blob->is_current)
             xml_element(b, STR("IsCurrentVersion"), STR("true"));
     }
-    blob_put_tags_xml(b, named_tags(find, blob->tags));
+    rest_blob_put_tags_xml(b, named_tags(find, blob->tags));
     buf_put(b, STR("</Blob>"));
 }
 

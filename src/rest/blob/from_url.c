@@ -35,7 +35,7 @@ static struct err read_tag_option(struct rest_call *call, struct from_url *from,
     from->wants_tags = true;
     if (str_given(call_header(call, STR("x-ms-tags"))))
         return call_bad_header(call, STR("x-ms-tags"));
-    TRY(blob_need_tag_permission(call));
+    TRY(rest_blob_need_tag_permission(call));
     return copy_source_need_tags(call, &from->url);
 }
 
@@ -52,11 +52,11 @@ struct err rest_copy_blob_from_url_decode(struct rest_call *call)
     struct copy_from_url *copy = ARENA_NEW(call->arena, struct copy_from_url);
     struct blob_copy_args *args = &copy->args;
     call->args = copy;
-    TRY(blob_read_base_request(call, &args->request));
+    TRY(rest_blob_read_base_request(call, &args->request));
     copy->from.url.key_signs = true;
     TRY(from_url_read(call, false, &copy->from));
     TRY(from_url_read_checksums(call, &copy->from));
-    TRY(blob_read_copy_wishes(call, &args->wishes));
+    TRY(rest_blob_read_copy_wishes(call, &args->wishes));
     TRY(read_tag_option(call, &copy->from, &copy->copies_tags));
     copy->from.length = UINT64_MAX;
     copy->from.size_max = 256 * MIB;
@@ -101,11 +101,11 @@ struct err rest_copy_blob_from_url_encode(struct rest_call *call)
 {
     const struct copy_from_url *copy = call->args;
     const struct blob_copy_args *args = &copy->args;
-    blob_put_etag(call, args->head.etag, args->head.last_modified);
+    rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
     from_url_put_checksums(call, &copy->from);
-    blob_put_version_id(call, args->head.version);
-    blob_put_encrypted(call, args->head.encryption_scope);
-    blob_put_copy_outcome(call, &args->id, STR("success"));
+    rest_blob_put_version_id(call, args->head.version);
+    rest_blob_put_encrypted(call, args->head.encryption_scope);
+    rest_blob_put_copy_outcome(call, &args->id, STR("success"));
     return OK;
 }
 
@@ -125,18 +125,18 @@ struct err rest_put_blob_from_url_decode(struct rest_call *call)
     struct blob_put_args *args = &put->args;
     call->args = put;
     put->copies_properties = true;
-    TRY(blob_read_base_request(call, &args->request));
+    TRY(rest_blob_read_base_request(call, &args->request));
     TRY(from_url_read(call, true, &put->from));
     TRY(from_url_read_checksums(call, &put->from));
-    TRY(blob_read_http(call, false, &put->http));
-    TRY(metadata_from_headers(call, &args->properties.metadata));
-    TRY(blob_read_tags_header(call, &args->properties.tags));
-    TRY(blob_read_protection(call, &args->properties.protection));
-    TRY(blob_read_tier(call, false, &args->properties.tier));
+    TRY(rest_blob_read_http(call, false, &put->http));
+    TRY(rest_metadata_from_headers(call, &args->properties.metadata));
+    TRY(rest_blob_read_tags_header(call, &args->properties.tags));
+    TRY(rest_blob_read_protection(call, &args->properties.protection));
+    TRY(rest_blob_read_tier(call, false, &args->properties.tier));
     TRY(read_tag_option(call, &put->from, &put->copies_tags));
     TRY(call_header_bool(call, STR("x-ms-copy-source-blob-properties"), &put->copies_properties));
     put->from.length = UINT64_MAX;
-    put->from.size_max = blob_body_max(call);
+    put->from.size_max = rest_blob_body_max(call);
     put->from.too_large = ERR_COPY_SOURCE_CONFLICT;
     put->from.inline_max = UPLOAD_INLINE_MAX;
     put->from.wants_crc64 = true;
@@ -203,10 +203,10 @@ struct err rest_put_blob_from_url_start(struct rest_call *call)
 struct err rest_put_blob_from_url_encode(struct rest_call *call)
 {
     const struct put_from_url *put = call->args;
-    blob_put_etag(call, put->args.head.etag, put->args.head.last_modified);
+    rest_blob_put_etag(call, put->args.head.etag, put->args.head.last_modified);
     from_url_put_checksums(call, &put->from);
-    blob_put_version_id(call, put->args.head.version);
-    blob_put_encrypted(call, put->args.head.encryption_scope);
+    rest_blob_put_version_id(call, put->args.head.version);
+    rest_blob_put_encrypted(call, put->args.head.encryption_scope);
     call->status = 201;
     return OK;
 }
@@ -222,12 +222,12 @@ struct err rest_put_block_from_url_decode(struct rest_call *call)
 {
     struct block_from_url *put = ARENA_NEW(call->arena, struct block_from_url);
     call->args = put;
-    TRY(blob_read_base_request(call, &put->args.request));
-    TRY(blob_read_block_id(call, &put->args.id));
+    TRY(rest_blob_read_base_request(call, &put->args.request));
+    TRY(rest_blob_read_block_id(call, &put->args.id));
     TRY(from_url_read(call, false, &put->from));
     TRY(from_url_read_range(call, &put->from));
     TRY(from_url_read_checksums(call, &put->from));
-    put->from.size_max = block_body_max(call);
+    put->from.size_max = rest_block_body_max(call);
     put->from.inline_max = BLOCK_INLINE_MAX;
     put->from.wants_crc64 = true;
     return OK;
@@ -261,7 +261,7 @@ struct err rest_put_block_from_url_encode(struct rest_call *call)
 {
     const struct block_from_url *put = call->args;
     from_url_put_checksums(call, &put->from);
-    blob_put_encrypted(call, put->args.request.encryption_scope);
+    rest_blob_put_encrypted(call, put->args.request.encryption_scope);
     call->status = 201;
     return OK;
 }
@@ -277,12 +277,12 @@ struct err rest_append_block_from_url_decode(struct rest_call *call)
 {
     struct append_from_url *append = ARENA_NEW(call->arena, struct append_from_url);
     call->args = append;
-    TRY(blob_read_base_request(call, &append->args.request));
-    TRY(blob_read_append_position(call, &append->args));
+    TRY(rest_blob_read_base_request(call, &append->args.request));
+    TRY(rest_blob_read_append_position(call, &append->args));
     TRY(from_url_read(call, false, &append->from));
     TRY(from_url_read_range(call, &append->from));
     TRY(from_url_read_checksums(call, &append->from));
-    append->from.size_max = blob_append_max(call);
+    append->from.size_max = rest_blob_append_max(call);
     append->from.inline_max = UPLOAD_INLINE_MAX;
     append->from.wants_crc64 = true;
     return OK;
@@ -315,7 +315,7 @@ struct err rest_append_block_from_url_start(struct rest_call *call)
 struct err rest_append_block_from_url_encode(struct rest_call *call)
 {
     const struct append_from_url *append = call->args;
-    blob_put_append_outcome(call, &append->args);
+    rest_blob_put_append_outcome(call, &append->args);
     from_url_put_checksums(call, &append->from);
     return OK;
 }

@@ -26,12 +26,12 @@ enum {
 
 /* ---- decode ---- */
 
-struct err blob_get_read_range(struct rest_call *call, struct blob_get_args *args)
+struct err rest_blob_get_read_range(struct rest_call *call, struct blob_get_args *args)
 {
     /* Suffix ranges are not supported: the whole blob is sent, whichever header has the range. */
     if (str_istarts(call_header(call, STR("x-ms-range")), STR("bytes=-")))
         return OK;
-    return range_read(call, &args->has_range, &args->range_offset, &args->range_length);
+    return rest_range_read(call, &args->has_range, &args->range_offset, &args->range_length);
 }
 
 static struct err read_range_checksums(struct rest_call *call, struct get_blob *get)
@@ -58,12 +58,12 @@ struct err rest_get_blob_decode(struct rest_call *call)
 {
     struct get_blob *get = ARENA_NEW(call->arena, struct get_blob);
     call->args = get;
-    TRY(blob_read_request(call, &get->args.request));
+    TRY(rest_blob_read_request(call, &get->args.request));
     get->args.store = call->store;
     get->args.wants_content = true;
     get->args.loan = &call->loan;
     call->wants_pin = true;
-    TRY(blob_get_read_range(call, &get->args));
+    TRY(rest_blob_get_read_range(call, &get->args));
     return read_range_checksums(call, get);
 }
 
@@ -72,7 +72,7 @@ struct err rest_get_blob_properties_decode(struct rest_call *call)
 {
     struct get_blob *get = ARENA_NEW(call->arena, struct get_blob);
     call->args = get;
-    return blob_read_request(call, &get->args.request);
+    return rest_blob_read_request(call, &get->args.request);
 }
 
 /* ---- encode ---- */
@@ -83,7 +83,7 @@ static struct str chosen(struct str by_sas, struct str stored)
     return str_given(by_sas) ? by_sas : stored;
 }
 
-void blob_get_put_http(struct rest_call *call, const struct blob_http *http)
+void rest_blob_get_put_http(struct rest_call *call, const struct blob_http *http)
 {
     const struct auth_result *who = &call->who;
     struct str type = chosen(who->content_type, http->content_type);
@@ -115,7 +115,7 @@ static void put_tier(struct rest_call *call, const struct blob_head *head)
 
 static void put_version(struct rest_call *call, const struct get_blob *get)
 {
-    blob_put_version_id(call, get->args.head.version);
+    rest_blob_put_version_id(call, get->args.head.version);
     if (get->args.head.version != 0 && get->args.at.item == BLOB_BASE &&
         call->version >= VERSION_BLOB_VERSIONS)
         call_put_bool(call, STR("x-ms-is-current-version"), true);
@@ -165,15 +165,15 @@ static void put_path(struct rest_call *call, const struct blob_head *head)
 static void put_head(struct rest_call *call, const struct get_blob *get)
 {
     const struct blob_head *head = &get->args.head;
-    blob_put_etag(call, head->etag, head->last_modified);
+    rest_blob_put_etag(call, head->etag, head->last_modified);
     call_put_time(call, STR("x-ms-creation-time"), head->created);
-    metadata_put_headers(call, head->metadata);
-    blob_get_put_http(call, &head->http);
+    rest_metadata_put_headers(call, head->metadata);
+    rest_blob_get_put_http(call, &head->http);
     call_put_own(call, STR("x-ms-blob-type"), blob_type_text(head->type));
     put_version(call, get);
     /* The lease belongs to the base blob: a request for its current version does not show it. */
     if (get->args.at.item == BLOB_BASE && get->args.request.at.item == BLOB_BASE)
-        blob_put_lease(call, &head->lease);
+        rest_blob_put_lease(call, &head->lease);
     if (head->type == BLOB_PAGE)
         call_put_u64(call, STR("x-ms-blob-sequence-number"), head->sequence);
     if (head->type == BLOB_APPEND) {
@@ -183,10 +183,10 @@ static void put_head(struct rest_call *call, const struct get_blob *get)
     }
     if (get->copy.status != BLOB_COPY_NONE)
         put_copy(call, &get->copy);
-    blob_put_tag_count(call, head->tags);
+    rest_blob_put_tag_count(call, head->tags);
     call_put_bool(call, STR("x-ms-server-encrypted"), true);
     call_put_if(call, STR("x-ms-encryption-scope"), head->encryption_scope);
-    blob_put_protection(call, head);
+    rest_blob_put_protection(call, head);
     if (head->accessed != 0)
         call_put_time(call, STR("x-ms-last-access-time"), head->accessed);
     call_put_own(call, STR("Accept-Ranges"), STR("bytes"));
@@ -198,7 +198,7 @@ static void put_range_checksum(struct rest_call *call, const struct get_blob *ge
 {
     struct str bytes = get->args.bytes;
     if (get->wants_crc64)
-        blob_put_crc64(call, crc64(0, bytes));
+        rest_blob_put_crc64(call, crc64(0, bytes));
     if (!get->wants_md5)
         return;
     unsigned char md5[MD5_BYTES];
@@ -206,22 +206,22 @@ static void put_range_checksum(struct rest_call *call, const struct get_blob *ge
     md5_init(&state);
     md5_update(&state, bytes);
     md5_final(&state, md5);
-    blob_put_base64(call, STR("Content-MD5"), (struct str){(const char *)md5, MD5_BYTES});
+    rest_blob_put_base64(call, STR("Content-MD5"), (struct str){(const char *)md5, MD5_BYTES});
 }
 
 /* In a partial answer, the MD5 of the whole blob has another header name. */
-void blob_get_put_range(struct rest_call *call, const struct get_blob *get)
+void rest_blob_get_put_range(struct rest_call *call, const struct get_blob *get)
 {
     const struct blob_get_args *args = &get->args;
     struct str md5 = args->head.http.content_md5;
     if (!args->has_range) {
         if (str_given(md5))
-            blob_put_base64(call, STR("Content-MD5"), md5);
+            rest_blob_put_base64(call, STR("Content-MD5"), md5);
         return;
     }
-    range_put(call, args->offset, args->length, args->head.size);
+    rest_range_put(call, args->offset, args->length, args->head.size);
     if (str_given(md5))
-        blob_put_base64(call, STR("x-ms-blob-content-md5"), md5);
+        rest_blob_put_base64(call, STR("x-ms-blob-content-md5"), md5);
     put_range_checksum(call, get);
 }
 
@@ -238,7 +238,7 @@ void rest_get_blob_explain(struct rest_call *call, struct err error)
         time_put_rfc1123(&text, head->last_modified);
         http_put_header(&call->error_headers, STR("Last-Modified"), buf_str(&text));
     } else if (error.code == ERR_INVALID_RANGE) {
-        range_put_size(call, head->size);
+        rest_range_put_size(call, head->size);
     }
 }
 
@@ -262,7 +262,7 @@ struct err rest_get_blob_encode(struct rest_call *call)
     if (get->args.request.at.item == BLOB_BASE)
         blob_touch(call->store->touches, &touch, &get->args.head);
     put_head(call, get);
-    blob_get_put_range(call, get);
+    rest_blob_get_put_range(call, get);
     if (call->version >= VERSION_TIER_ON_GET)
         put_tier(call, &get->args.head);
     return put_content(call, &get->args.pieces);
@@ -276,7 +276,7 @@ struct err rest_get_blob_properties_encode(struct rest_call *call)
     put_head(call, get);
     put_incremental_copy(call, &get->copy);
     if (str_given(head->http.content_md5))
-        blob_put_base64(call, STR("Content-MD5"), head->http.content_md5);
+        rest_blob_put_base64(call, STR("Content-MD5"), head->http.content_md5);
     put_tier(call, head);
     call->content_length = (int64_t)head->size;
     return OK;
@@ -285,7 +285,7 @@ struct err rest_get_blob_properties_encode(struct rest_call *call)
 struct err rest_get_blob_metadata_encode(struct rest_call *call)
 {
     const struct get_blob *get = call->args;
-    blob_put_etag(call, get->args.head.etag, get->args.head.last_modified);
-    metadata_put_headers(call, get->args.head.metadata);
+    rest_blob_put_etag(call, get->args.head.etag, get->args.head.last_modified);
+    rest_metadata_put_headers(call, get->args.head.metadata);
     return OK;
 }

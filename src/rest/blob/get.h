@@ -14,10 +14,10 @@ struct get_blob {
 };
 
 /* x-ms-range or Range. ERR_INVALID_HEADER_VALUE. */
-struct err blob_get_read_range(struct rest_call *call, struct blob_get_args *args);
+struct err rest_blob_get_read_range(struct rest_call *call, struct blob_get_args *args);
 /* Content-Type and the like; a SAS may override them. */
-void blob_get_put_http(struct rest_call *call, const struct blob_http *http);
+void rest_blob_get_put_http(struct rest_call *call, const struct blob_http *http);
 /* 206 and Content-Range for a part, and the checksums of the whole or of the part. */
-void blob_get_put_range(struct rest_call *call, const struct get_blob *get);
+void rest_blob_get_put_range(struct rest_call *call, const struct get_blob *get);
 
 #endif

@@ -194,7 +194,7 @@ static void put_protection(const struct list_blobs *list, const struct blob_head
         PUT(b, "<ImmutabilityPolicyUntilDate>");
         time_put_rfc1123(b, p->until);
         PUT(b, "</ImmutabilityPolicyUntilDate>");
-        xml_element(b, STR("ImmutabilityPolicyMode"), blob_policy_mode_text(p));
+        xml_element(b, STR("ImmutabilityPolicyMode"), rest_blob_policy_mode_text(p));
     }
     if (list->wants_hold && p->hold)
         PUT(b, "<LegalHold>true</LegalHold>");
@@ -323,13 +323,13 @@ static void put_blob(void *sink, const struct blob_list_item *item)
     struct list_blobs *list = sink;
     struct buf *b = &list->call->out;
     PUT(b, "<Blob>");
-    blob_put_name_xml(list->call, item->name);
+    rest_blob_put_name_xml(list->call, item->name);
     put_kind(list, item);
     put_properties(list, item);
     if (list->wants_metadata)
-        metadata_put_xml(b, item->head.metadata);
+        rest_metadata_put_xml(b, item->head.metadata);
     if (list->wants_tags && item->head.tags.n > 0)
-        blob_put_tags_xml(b, item->head.tags);
+        rest_blob_put_tags_xml(b, item->head.tags);
     PUT(b, "</Blob>");
 }
 
@@ -337,7 +337,7 @@ static void put_prefix(void *sink, struct str prefix)
 {
     struct list_blobs *list = sink;
     PUT(&list->call->out, "<BlobPrefix>");
-    blob_put_name_xml(list->call, prefix);
+    rest_blob_put_name_xml(list->call, prefix);
     PUT(&list->call->out, "</BlobPrefix>");
 }
 
@@ -400,7 +400,7 @@ struct err rest_list_blobs_decode(struct rest_call *call)
         .begin = begin_blobs,
         .item = put_blob,
         .prefix_found = put_prefix,
-        .caller = call->by_lists ? blob_caller(call, &call->who) : NULL,
+        .caller = call->by_lists ? rest_blob_caller(call, &call->who) : NULL,
     };
     call->lists_read = true;
     if (call->version >= VERSION_START_FROM)
@@ -415,7 +415,7 @@ struct err rest_list_blobs_decode(struct rest_call *call)
     TRY(read_show_only(call, &list->args));
     /* Tags need a permission beyond listing. */
     if (list->wants_tags)
-        TRY(blob_need_tag_permission(call));
+        TRY(rest_blob_need_tag_permission(call));
     /* A group of names has no snapshots to show. */
     if (list->args.delimiter.n > 0 && list->args.wants_snapshots)
         return call_bad_query(call, STR("include"));
@@ -499,7 +499,7 @@ static void put_container(void *sink, struct str name, const struct container *c
            "<ImmutableStorageWithVersioningEnabled>true</ImmutableStorageWithVersioningEnabled>"
            "</Properties>");
     if (list->wants_metadata)
-        metadata_put_xml(b, container->metadata);
+        rest_metadata_put_xml(b, container->metadata);
     PUT(b, "</Container>");
 }
 

@@ -21,7 +21,7 @@ static struct err put_blob_end(struct rest_sink *sink)
 {
     struct blob_upload *u = (struct blob_upload *)(void *)sink;
     struct put_blob *put = u->call->args;
-    TRY(blob_upload_end(u));
+    TRY(rest_blob_upload_end(u));
     put->args.size = u->upload.size;
     if (!str_given(put->args.properties.http.content_md5))
         put->args.properties.http.content_md5 =
@@ -46,14 +46,14 @@ struct err rest_put_blob_decode(struct rest_call *call)
 {
     struct put_blob *put = ARENA_NEW(call->arena, struct put_blob);
     call->args = put;
-    TRY(blob_read_base_request(call, &put->args.request));
-    TRY(blob_read_properties(call, true, &put->args.properties));
-    TRY(blob_read_tier(call, false, &put->args.properties.tier));
+    TRY(rest_blob_read_base_request(call, &put->args.request));
+    TRY(rest_blob_read_properties(call, true, &put->args.properties));
+    TRY(rest_blob_read_tier(call, false, &put->args.properties.tier));
     if (str_given(call_header(call, STR("x-ms-blob-content-length"))))
         return call_bad_header(call, STR("x-ms-blob-content-length"));
     struct blob_upload_options options = {
-        .size_max = blob_body_max(call), .inline_max = UPLOAD_INLINE_MAX, .always_md5 = true};
-    TRY(blob_upload_begin(call, &options, &put->upload));
+        .size_max = rest_blob_body_max(call), .inline_max = UPLOAD_INLINE_MAX, .always_md5 = true};
+    TRY(rest_blob_upload_begin(call, &options, &put->upload));
     TRY(prefer_content_md5(call, put));
     put->upload->base.end = put_blob_end;
     put->args.pieces = &put->upload->upload.pieces;
@@ -63,10 +63,10 @@ struct err rest_put_blob_decode(struct rest_call *call)
 struct err rest_put_blob_encode(struct rest_call *call)
 {
     const struct put_blob *put = call->args;
-    blob_put_etag(call, put->args.head.etag, put->args.head.last_modified);
-    blob_put_version_id(call, put->args.head.version);
-    blob_upload_put_checksums(call, put->upload);
-    blob_put_encrypted(call, put->args.head.encryption_scope);
+    rest_blob_put_etag(call, put->args.head.etag, put->args.head.last_modified);
+    rest_blob_put_version_id(call, put->args.head.version);
+    rest_blob_upload_put_checksums(call, put->upload);
+    rest_blob_put_encrypted(call, put->args.head.encryption_scope);
     call->status = 201;
     return OK;
 }
@@ -78,21 +78,21 @@ static struct err decode_set(struct rest_call *call, struct blob_set_args **out)
     struct blob_set_args *args = ARENA_NEW(call->arena, struct blob_set_args);
     call->args = args;
     *out = args;
-    return blob_read_base_request(call, &args->request);
+    return rest_blob_read_base_request(call, &args->request);
 }
 
 struct err rest_set_blob_properties_decode(struct rest_call *call)
 {
     struct blob_set_args *args;
     TRY(decode_set(call, &args));
-    TRY(blob_read_http(call, false, &args->http));
-    return blob_read_page_change(call, args);
+    TRY(rest_blob_read_http(call, false, &args->http));
+    return rest_blob_read_page_change(call, args);
 }
 
 struct err rest_set_blob_properties_encode(struct rest_call *call)
 {
     const struct blob_set_args *args = call->args;
-    blob_put_etag(call, args->head.etag, args->head.last_modified);
+    rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
     if (args->head.type == BLOB_PAGE)
         call_put_u64(call, STR("x-ms-blob-sequence-number"), args->head.sequence);
     return OK;
@@ -102,15 +102,15 @@ struct err rest_set_blob_metadata_decode(struct rest_call *call)
 {
     struct blob_set_args *args;
     TRY(decode_set(call, &args));
-    return metadata_from_headers(call, &args->metadata);
+    return rest_metadata_from_headers(call, &args->metadata);
 }
 
 struct err rest_set_blob_metadata_encode(struct rest_call *call)
 {
     const struct blob_set_args *args = call->args;
-    blob_put_etag(call, args->head.etag, args->head.last_modified);
-    blob_put_version_id(call, args->head.version);
-    blob_put_encrypted(call, args->head.encryption_scope);
+    rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
+    rest_blob_put_version_id(call, args->head.version);
+    rest_blob_put_encrypted(call, args->head.encryption_scope);
     return OK;
 }
 
@@ -120,7 +120,7 @@ struct err rest_snapshot_blob_decode(struct rest_call *call)
 {
     struct blob_set_args *args;
     TRY(decode_set(call, &args));
-    TRY(metadata_from_headers(call, &args->metadata));
+    TRY(rest_metadata_from_headers(call, &args->metadata));
     args->has_metadata = str_given(args->metadata);
     return OK;
 }
@@ -130,9 +130,9 @@ struct err rest_snapshot_blob_encode(struct rest_call *call)
     const struct blob_set_args *args = call->args;
     char time[TIME_ISO_BYTES];
     time_iso(args->snapshot, time);
-    blob_put_etag(call, args->head.etag, args->head.last_modified);
+    rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
     call_put(call, STR("x-ms-snapshot"), (struct str){time, sizeof time});
-    blob_put_version_id(call, args->version);
+    rest_blob_put_version_id(call, args->version);
     call_put_bool(call, STR("x-ms-request-server-encrypted"), false);
     call->status = 201;
     return OK;
@@ -144,14 +144,14 @@ struct err rest_lease_blob_decode(struct rest_call *call)
 {
     struct blob_set_args *args;
     TRY(decode_set(call, &args));
-    return blob_read_lease_request(call, &args->lease);
+    return rest_blob_read_lease_request(call, &args->lease);
 }
 
 struct err rest_lease_blob_encode(struct rest_call *call)
 {
     const struct blob_set_args *args = call->args;
-    blob_put_etag(call, args->head.etag, args->head.last_modified);
-    blob_put_lease_outcome(call, &args->lease, &args->head.lease, args->lease_left_seconds);
+    rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
+    rest_blob_put_lease_outcome(call, &args->lease, &args->head.lease, args->lease_left_seconds);
     return OK;
 }
 
@@ -179,10 +179,10 @@ static struct err read_delete_snapshots(struct rest_call *call, struct blob_dele
 /* Since 2026-04-06. */
 static struct err read_tier_times(struct rest_call *call, struct blob_delete_args *args)
 {
-    TRY(blob_read_date(call, STR("x-ms-access-tier-if-modified-since"),
-                       &args->has_tier_modified_since, &args->tier_modified_since));
-    return blob_read_date(call, STR("x-ms-access-tier-if-unmodified-since"),
-                          &args->has_tier_unmodified_since, &args->tier_unmodified_since);
+    TRY(rest_blob_read_date(call, STR("x-ms-access-tier-if-modified-since"),
+                            &args->has_tier_modified_since, &args->tier_modified_since));
+    return rest_blob_read_date(call, STR("x-ms-access-tier-if-unmodified-since"),
+                               &args->has_tier_unmodified_since, &args->tier_unmodified_since);
 }
 
 struct err rest_delete_blob_decode(struct rest_call *call)
@@ -190,7 +190,7 @@ struct err rest_delete_blob_decode(struct rest_call *call)
     struct blob_delete_args *args = ARENA_NEW(call->arena, struct blob_delete_args);
     call->args = args;
     struct str type = call_query(call, STR("deletetype"));
-    TRY(blob_read_request(call, &args->request));
+    TRY(rest_blob_read_request(call, &args->request));
     args->permanent = str_ieq(type, STR("permanent"));
     if (str_given(type) && !args->permanent)
         return call_bad_query(call, STR("deletetype"));
@@ -233,7 +233,7 @@ struct err rest_undelete_blob_decode(struct rest_call *call)
     struct blob_undelete_args *args = ARENA_NEW(call->arena, struct blob_undelete_args);
     call->args = args;
     TRY(read_deletion_id(call, args));
-    return blob_read_base_request(call, &args->request);
+    return rest_blob_read_base_request(call, &args->request);
 }
 
 struct err rest_undelete_blob_encode(struct rest_call *call)

@@ -38,13 +38,13 @@ struct err rest_put_page_blob_decode(struct rest_call *call)
 {
     struct blob_create_page_args *args = ARENA_NEW(call->arena, struct blob_create_page_args);
     call->args = args;
-    TRY(blob_read_base_request(call, &args->request));
-    TRY(blob_read_properties(call, true, &args->properties));
+    TRY(rest_blob_read_base_request(call, &args->request));
+    TRY(rest_blob_read_properties(call, true, &args->properties));
     if (call->body_length > 0 || call->x->request.chunked)
         return call_bad_header(call, STR("Content-Length"));
     if (!str_given(call_header(call, LENGTH)))
         return call_missing_header(call, LENGTH);
-    TRY(blob_read_tier(call, true, &args->properties.tier));
+    TRY(rest_blob_read_tier(call, true, &args->properties.tier));
     TRY(read_size(call, &args->size));
     return read_number(call, &args->sequence);
 }
@@ -52,9 +52,9 @@ struct err rest_put_page_blob_decode(struct rest_call *call)
 struct err rest_put_page_blob_encode(struct rest_call *call)
 {
     const struct blob_create_page_args *args = call->args;
-    blob_put_etag(call, args->head.etag, args->head.last_modified);
-    blob_put_version_id(call, args->head.version);
-    blob_put_encrypted(call, args->head.encryption_scope);
+    rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
+    rest_blob_put_version_id(call, args->head.version);
+    rest_blob_put_encrypted(call, args->head.encryption_scope);
     call->status = 201;
     return OK;
 }
@@ -95,7 +95,7 @@ static struct err page_end(struct rest_sink *sink)
         return call_bad_header(put->call, STR("Content-Length"));
     TRY(interval_upload_end(&put->upload));
     if (put->has_md5)
-        TRY(blob_compare_md5(put->call->arena, put->md5, put->upload.md5));
+        TRY(rest_blob_compare_md5(put->call->arena, put->md5, put->upload.md5));
     struct reader r = reader_of((struct str){put->crc64, sizeof put->crc64});
     return put->has_crc64 && read_le64(&r) != put->upload.crc64 ? err_new(ERR_CRC64_MISMATCH) : OK;
 }
@@ -108,7 +108,7 @@ static void page_drop(struct rest_sink *sink)
 }
 
 /* x-ms-range, else Range: both ends, on pages. */
-struct err blob_read_page_range(struct rest_call *call, struct blob_page_args *args)
+struct err rest_blob_read_page_range(struct rest_call *call, struct blob_page_args *args)
 {
     struct str text = call_header(call, STR("x-ms-range"));
     struct http_range range;
@@ -125,7 +125,8 @@ struct err blob_read_page_range(struct rest_call *call, struct blob_page_args *a
                : err_new(ERR_INVALID_PAGE_RANGE);
 }
 
-struct err blob_read_sequence_conditions(struct rest_call *call, struct blob_sequence_conditions *c)
+struct err rest_blob_read_sequence_conditions(struct rest_call *call,
+                                              struct blob_sequence_conditions *c)
 {
     const struct {
         struct str name;
@@ -154,15 +155,15 @@ static struct err begin_update(struct rest_call *call, struct put_page *put)
         return call_error(call, ERR_REQUEST_BODY_TOO_LARGE, "MaxLimit", STR("4194304"));
     if (length >= 0 && (uint64_t)length != put->args.length)
         return call_bad_header(call, STR("Content-Length"));
-    TRY(blob_read_checksum(call, STR("Content-MD5"), ERR_INVALID_MD5, put->md5, MD5_BYTES,
-                           &put->has_md5));
-    TRY(blob_read_checksum(call, STR("x-ms-content-crc64"), ERR_INVALID_HEADER_VALUE, put->crc64,
-                           sizeof put->crc64, &put->has_crc64));
+    TRY(rest_blob_read_checksum(call, STR("Content-MD5"), ERR_INVALID_MD5, put->md5, MD5_BYTES,
+                                &put->has_md5));
+    TRY(rest_blob_read_checksum(call, STR("x-ms-content-crc64"), ERR_INVALID_HEADER_VALUE,
+                                put->crc64, sizeof put->crc64, &put->has_crc64));
     if (put->has_md5 && put->has_crc64)
         return err_new(ERR_BOTH_CRC64_AND_MD5_HEADER_PRESENT);
     interval_upload_init(&put->upload, call->store->engine, call->arena, put->args.offset,
                          put->args.length);
-    put->upload.wants_md5 = blob_answers_md5(call, put->has_md5);
+    put->upload.wants_md5 = rest_blob_answers_md5(call, put->has_md5);
     put->upload.wants_crc64 = true;
     put->args.pieces = &put->upload.pieces;
     return OK;
@@ -175,11 +176,11 @@ struct err rest_put_page_decode(struct rest_call *call)
     call->args = put;
     put->call = call;
     put->sink = (struct rest_sink){.take = page_take, .end = page_end, .drop = page_drop};
-    TRY(blob_read_base_request(call, &put->args.request));
-    TRY(blob_read_sequence_conditions(call, &put->args.sequence));
+    TRY(rest_blob_read_base_request(call, &put->args.request));
+    TRY(rest_blob_read_sequence_conditions(call, &put->args.sequence));
     if (!str_given(write))
         return call_missing_header(call, STR("x-ms-page-write"));
-    TRY(blob_read_page_range(call, &put->args));
+    TRY(rest_blob_read_page_range(call, &put->args));
     call->sink = &put->sink;
     if (str_ieq(write, STR("update")))
         return begin_update(call, put);
@@ -191,12 +192,12 @@ struct err rest_put_page_decode(struct rest_call *call)
 struct err rest_put_page_encode(struct rest_call *call)
 {
     const struct put_page *put = call->args;
-    blob_put_etag(call, put->args.head.etag, put->args.head.last_modified);
+    rest_blob_put_etag(call, put->args.head.etag, put->args.head.last_modified);
     if (put->args.pieces != NULL)
-        blob_put_checksums(call, put->upload.wants_md5 ? put->upload.md5 : NULL,
-                           &put->upload.crc64);
+        rest_blob_put_checksums(call, put->upload.wants_md5 ? put->upload.md5 : NULL,
+                                &put->upload.crc64);
     call_put_u64(call, NUMBER, put->args.head.sequence);
-    blob_put_encrypted(call, put->args.head.encryption_scope);
+    rest_blob_put_encrypted(call, put->args.head.encryption_scope);
     call->status = 201;
     return OK;
 }
@@ -231,7 +232,7 @@ struct err rest_get_page_ranges_decode(struct rest_call *call)
     struct http_range range;
     uint64_t max = BLOB_PAGE_RANGES_MAX;
     call->args = args;
-    TRY(blob_read_request(call, &args->request));
+    TRY(rest_blob_read_request(call, &args->request));
     TRY(read_previous(call, args));
     if (!str_given(text))
         text = call_header(call, STR("Range"));
@@ -269,7 +270,7 @@ static void put_ranges(struct buf *b, const struct blob_page_ranges_args *args)
 struct err rest_get_page_ranges_encode(struct rest_call *call)
 {
     const struct blob_page_ranges_args *args = call->args;
-    blob_put_etag(call, args->head.etag, args->head.last_modified);
+    rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
     call_put_u64(call, LENGTH, args->head.size);
     call_begin_xml(call);
     xml_open(&call->out, STR("PageList"));
@@ -304,7 +305,7 @@ static struct err read_action(struct rest_call *call, struct blob_page_change *c
     return number ? read_number(call, &change->number) : call_missing_header(call, NUMBER);
 }
 
-struct err blob_read_page_change(struct rest_call *call, struct blob_set_args *args)
+struct err rest_blob_read_page_change(struct rest_call *call, struct blob_set_args *args)
 {
     struct blob_page_change *change = ARENA_NEW(call->arena, struct blob_page_change);
     change->resize = str_given(call_header(call, LENGTH));

@@ -8,13 +8,13 @@
 #include "service/blob/page.h"
 
 /* x-ms-blob-content-length and the sequence number's headers; after args->http was read. */
-struct err blob_read_page_change(struct rest_call *call, struct blob_set_args *args);
+struct err rest_blob_read_page_change(struct rest_call *call, struct blob_set_args *args);
 
 enum { BLOB_PAGE_WRITE_MAX = 4 << 20 };
 /* x-ms-range, else Range: both ends, on pages. ERR_INVALID_PAGE_RANGE. */
-struct err blob_read_page_range(struct rest_call *call, struct blob_page_args *args);
+struct err rest_blob_read_page_range(struct rest_call *call, struct blob_page_args *args);
 /* x-ms-if-sequence-number-*. */
-struct err blob_read_sequence_conditions(struct rest_call *call,
-                                         struct blob_sequence_conditions *c);
+struct err rest_blob_read_sequence_conditions(struct rest_call *call,
+                                              struct blob_sequence_conditions *c);
 
 #endif

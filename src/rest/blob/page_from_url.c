@@ -27,13 +27,13 @@ struct err rest_put_page_from_url_decode(struct rest_call *call)
     const struct str write = STR("x-ms-page-write");
     const struct str source_range = STR("x-ms-source-range");
     call->args = put;
-    TRY(blob_read_base_request(call, &put->args.request));
-    TRY(blob_read_sequence_conditions(call, &put->args.sequence));
+    TRY(rest_blob_read_base_request(call, &put->args.request));
+    TRY(rest_blob_read_sequence_conditions(call, &put->args.sequence));
     if (!str_given(call_header(call, write)))
         return call_missing_header(call, write);
     if (!str_ieq(call_header(call, write), STR("update")))
         return call_bad_header(call, write);
-    TRY(blob_read_page_range(call, &put->args));
+    TRY(rest_blob_read_page_range(call, &put->args));
     if (put->args.length > BLOB_PAGE_WRITE_MAX)
         return call_error(call, ERR_REQUEST_BODY_TOO_LARGE, "MaxLimit", STR("4194304"));
     TRY(from_url_read(call, false, from));
@@ -90,10 +90,10 @@ struct err rest_put_page_from_url_start(struct rest_call *call)
 struct err rest_put_page_from_url_encode(struct rest_call *call)
 {
     const struct page_from_url *put = call->args;
-    blob_put_etag(call, put->args.head.etag, put->args.head.last_modified);
+    rest_blob_put_etag(call, put->args.head.etag, put->args.head.last_modified);
     from_url_put_checksums(call, &put->from);
     call_put_u64(call, STR("x-ms-blob-sequence-number"), put->args.head.sequence);
-    blob_put_encrypted(call, put->args.head.encryption_scope);
+    rest_blob_put_encrypted(call, put->args.head.encryption_scope);
     call->status = 201;
     return OK;
 }

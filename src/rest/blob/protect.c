@@ -33,7 +33,7 @@ static struct err read_policy(struct rest_call *call, struct blob_protection *ou
     return read_mode(call, &out->locked);
 }
 
-struct err blob_read_protection(struct rest_call *call, struct blob_protection *out)
+struct err rest_blob_read_protection(struct rest_call *call, struct blob_protection *out)
 {
     *out = (struct blob_protection){0};
     if (!str_given(call_header(call, UNTIL)) && !str_given(call_header(call, MODE)) &&
@@ -50,17 +50,17 @@ static struct err decode(struct rest_call *call, struct blob_protect_args **out)
     struct blob_protect_args *args = ARENA_NEW(call->arena, struct blob_protect_args);
     call->args = args;
     *out = args;
-    return blob_read_request(call, &args->request);
+    return rest_blob_read_request(call, &args->request);
 }
 
 /* ---- writing ---- */
 
-void blob_put_protection(struct rest_call *call, const struct blob_head *head)
+void rest_blob_put_protection(struct rest_call *call, const struct blob_head *head)
 {
     const struct blob_protection *p = &head->protection;
     if (p->until != 0) {
         call_put_time(call, UNTIL, p->until);
-        call_put(call, MODE, blob_policy_mode_text(p));
+        call_put(call, MODE, rest_blob_policy_mode_text(p));
     }
     if (p->hold)
         call_put_bool(call, HOLD, true);
@@ -68,7 +68,7 @@ void blob_put_protection(struct rest_call *call, const struct blob_head *head)
         call_put_time(call, STR("x-ms-expiry-time"), head->expires);
 }
 
-struct str blob_policy_mode_text(const struct blob_protection *p)
+struct str rest_blob_policy_mode_text(const struct blob_protection *p)
 {
     return p->locked ? STR("locked") : STR("unlocked");
 }
@@ -88,7 +88,7 @@ struct err rest_set_blob_immutability_policy_encode(struct rest_call *call)
 {
     const struct blob_protect_args *args = call->args;
     call_put_time(call, UNTIL, args->head.protection.until);
-    call_put(call, MODE, blob_policy_mode_text(&args->head.protection));
+    call_put(call, MODE, rest_blob_policy_mode_text(&args->head.protection));
     return OK;
 }
 
@@ -152,7 +152,7 @@ struct err rest_set_blob_expiry_decode(struct rest_call *call)
     struct str text = call_header(call, name);
     unsigned option = 0;
     call->args = args;
-    TRY(blob_read_base_request(call, &args->request));
+    TRY(rest_blob_read_base_request(call, &args->request));
     if (!str_given(text))
         return call_missing_header(call, name);
     while (option <= BLOB_EXPIRY_AT && !str_ieq(text, OPTIONS[option]))
@@ -168,6 +168,6 @@ struct err rest_set_blob_expiry_decode(struct rest_call *call)
 struct err rest_set_blob_expiry_encode(struct rest_call *call)
 {
     const struct blob_expiry_args *args = call->args;
-    blob_put_etag(call, args->head.etag, args->head.last_modified);
+    rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
     return OK;
 }

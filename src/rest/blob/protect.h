@@ -8,9 +8,9 @@
 
 /* x-ms-immutability-policy-* and x-ms-legal-hold of a request that makes a blob: all zero when
  * there are none. They need the permission for it. */
-struct err blob_read_protection(struct rest_call *call, struct blob_protection *out);
+struct err rest_blob_read_protection(struct rest_call *call, struct blob_protection *out);
 /* The same for a response, with x-ms-expiry-time; nothing if there is none. */
-void blob_put_protection(struct rest_call *call, const struct blob_head *head);
-struct str blob_policy_mode_text(const struct blob_protection *p);
+void rest_blob_put_protection(struct rest_call *call, const struct blob_head *head);
+struct str rest_blob_policy_mode_text(const struct blob_protection *p);
 
 #endif

@@ -32,7 +32,7 @@ static struct str read_etag_list(struct rest_call *call, struct str name)
     return buf_str(&list);
 }
 
-struct err blob_read_date(struct rest_call *call, struct str name, bool *given, int64_t *ticks)
+struct err rest_blob_read_date(struct rest_call *call, struct str name, bool *given, int64_t *ticks)
 {
     struct str text = call_header(call, name);
     *given = str_given(text);
@@ -50,27 +50,27 @@ const struct blob_condition_names BLOB_CONDITIONS_OF_BLOB = {
     STR_INIT("x-ms-blob-if-match"), STR_INIT("x-ms-blob-if-none-match"),
     STR_INIT("x-ms-blob-if-modified-since"), STR_INIT("x-ms-blob-if-unmodified-since")};
 
-struct err blob_read_http_conditions(struct rest_call *call,
-                                     const struct blob_condition_names *names,
-                                     struct conditions *out)
+struct err rest_blob_read_http_conditions(struct rest_call *call,
+                                          const struct blob_condition_names *names,
+                                          struct conditions *out)
 {
     out->if_match = read_etag_list(call, names->match);
     out->if_none_match = read_etag_list(call, names->none_match);
-    TRY(blob_read_date(call, names->modified_since, &out->has_modified_since,
-                       &out->modified_since));
-    return blob_read_date(call, names->unmodified_since, &out->has_unmodified_since,
-                          &out->unmodified_since);
+    TRY(rest_blob_read_date(call, names->modified_since, &out->has_modified_since,
+                            &out->modified_since));
+    return rest_blob_read_date(call, names->unmodified_since, &out->has_unmodified_since,
+                               &out->unmodified_since);
 }
 
 /* A condition on tags reveals them, so it needs the permission to read tags. */
-struct err blob_read_conditions(struct rest_call *call, struct conditions *out)
+struct err rest_blob_read_conditions(struct rest_call *call, struct conditions *out)
 {
     *out = (struct conditions){.version = call->version, .verdict = &call->verdict};
-    TRY(blob_read_http_conditions(call, &CONDITIONS, out));
+    TRY(rest_blob_read_http_conditions(call, &CONDITIONS, out));
     struct str tags = call_header(call, STR("x-ms-if-tags"));
     if (!str_given(tags))
         return OK;
-    TRY(blob_need_tag_permission(call));
+    TRY(rest_blob_need_tag_permission(call));
     out->if_tags = tag_expression_compile(call->arena, TAG_CONDITION, tags, NULL);
     return out->if_tags == NULL ? call_bad_header(call, STR("x-ms-if-tags")) : OK;
 }
@@ -84,13 +84,13 @@ static struct err read_guid(struct rest_call *call, struct str name, bool *given
     return OK;
 }
 
-struct err blob_read_lease_id_of(struct rest_call *call, struct str name, struct lease_id *out)
+struct err rest_blob_read_lease_id_of(struct rest_call *call, struct str name, struct lease_id *out)
 {
     *out = (struct lease_id){0};
     return call_header(call, name).n == 0 ? OK : read_guid(call, name, &out->given, &out->id);
 }
 
-struct err blob_read_lease_id(struct rest_call *call, struct lease_id *out)
+struct err rest_blob_read_lease_id(struct rest_call *call, struct lease_id *out)
 {
     out->verdict = &call->verdict;
     return read_guid(call, STR("x-ms-lease-id"), &out->given, &out->id);
@@ -148,7 +148,7 @@ static struct err read_action(struct rest_call *call, enum lease_action *out)
     return call_bad_header(call, name);
 }
 
-struct err blob_read_lease_acquire(struct rest_call *call, struct lease_request *out)
+struct err rest_blob_read_lease_acquire(struct rest_call *call, struct lease_request *out)
 {
     *out = (struct lease_request){.action = LEASE_ACQUIRE};
     return read_acquire(call, out);
@@ -164,7 +164,7 @@ static struct err check_foreign(struct rest_call *call, enum lease_action action
     return OK;
 }
 
-struct err blob_read_lease_request(struct rest_call *call, struct lease_request *out)
+struct err rest_blob_read_lease_request(struct rest_call *call, struct lease_request *out)
 {
     *out = (struct lease_request){.verdict = &call->verdict};
     TRY(read_action(call, &out->action));
@@ -189,7 +189,7 @@ struct err blob_read_lease_request(struct rest_call *call, struct lease_request 
 enum { SCOPE_NAME_MAX = 63 };
 
 /* A SAS may name the scope that all it lets in is to have. */
-struct err blob_read_encryption_scope(struct rest_call *call, struct str name, struct str *out)
+struct err rest_blob_read_encryption_scope(struct rest_call *call, struct str name, struct str *out)
 {
     struct str text = call_header(call, name);
     struct str signed_scope = call->who.encryption_scope;
@@ -201,13 +201,13 @@ struct err blob_read_encryption_scope(struct rest_call *call, struct str name, s
     return OK;
 }
 
-struct err blob_read_container_request(struct rest_call *call, struct container_request *out)
+struct err rest_blob_read_container_request(struct rest_call *call, struct container_request *out)
 {
     *out = (struct container_request){.arena = call->arena};
     TRY(name_check_container(call->container));
     call->partition = blob_partition(call->arena, call->account, call->container);
-    TRY(blob_read_conditions(call, &out->conditions));
-    return blob_read_lease_id(call, &out->lease);
+    TRY(rest_blob_read_conditions(call, &out->conditions));
+    return rest_blob_read_lease_id(call, &out->lease);
 }
 
 /* A snapshot, or a version; not both. */
@@ -252,7 +252,7 @@ static struct str owner_of_new(const struct auth_result *who)
     return str_given(who->agent) ? who->agent : named ? who->identity : STR_NONE;
 }
 
-const struct acl_caller *blob_caller(struct rest_call *call, const struct auth_result *who)
+const struct acl_caller *rest_blob_caller(struct rest_call *call, const struct auth_result *who)
 {
     struct acl_caller *caller = ARENA_NEW(call->arena, struct acl_caller);
     *caller = (struct acl_caller){.id = str_given(who->user) ? who->user : who->identity,
@@ -278,38 +278,39 @@ static struct err read_request(struct rest_call *call, struct blob_request *out)
     TRY(name_check_container(call->container));
     out->path.owner = owner_of_new(&call->who);
     if (call->by_lists) {
-        out->path.caller = blob_caller(call, &call->who);
+        out->path.caller = rest_blob_caller(call, &call->who);
         out->path.passes = may_read_by_role(call);
     }
     call->lists_read = true;
     call->partition = blob_partition(call->arena, call->account, call->container);
     TRY(read_at(call, &out->at));
-    TRY(blob_read_conditions(call, &out->conditions));
+    TRY(rest_blob_read_conditions(call, &out->conditions));
     out->create_only = call->who.create_only;
     out->tracks_access = call->store->touches != NULL;
-    TRY(blob_read_encryption_scope(call, STR("x-ms-encryption-scope"), &out->encryption_scope));
+    TRY(rest_blob_read_encryption_scope(call, STR("x-ms-encryption-scope"),
+                                        &out->encryption_scope));
     if (call->op->mode != MODE_READ) {
         out->versioning = account_has_versions(call) &&
                           !accounts_is_hierarchical(call->server->auth.accounts, call->account);
         out->settings = service_properties_partition(call->arena, SERVICE_BLOB, call->account);
     }
-    return blob_read_lease_id(call, &out->lease);
+    return rest_blob_read_lease_id(call, &out->lease);
 }
 
-struct err blob_read_request(struct rest_call *call, struct blob_request *out)
+struct err rest_blob_read_request(struct rest_call *call, struct blob_request *out)
 {
     TRY(read_request(call, out));
     return name_check_blob(call->object);
 }
 
-struct err blob_read_root_request(struct rest_call *call, struct blob_request *out)
+struct err rest_blob_read_root_request(struct rest_call *call, struct blob_request *out)
 {
     return read_request(call, out);
 }
 
-struct err blob_read_base_request(struct rest_call *call, struct blob_request *out)
+struct err rest_blob_read_base_request(struct rest_call *call, struct blob_request *out)
 {
-    TRY(blob_read_request(call, out));
+    TRY(rest_blob_read_request(call, out));
     if (out->at.item == BLOB_BASE)
         return OK;
     return call_bad_query(call, out->at.item == BLOB_SNAPSHOT ? STR("snapshot") : STR("versionid"));
@@ -319,8 +320,8 @@ struct err blob_read_base_request(struct rest_call *call, struct blob_request *o
 
 enum { VERSION_SMART = 20260606, CONTENT_MD5_TEXT_MAX = 64 };
 
-struct err blob_read_checksum(struct rest_call *call, struct str name, enum err_code code,
-                              void *out, size_t n, bool *given)
+struct err rest_blob_read_checksum(struct rest_call *call, struct str name, enum err_code code,
+                                   void *out, size_t n, bool *given)
 {
     struct str text = call_header(call, name);
     *given = str_given(text) && text.n > 0;
@@ -337,7 +338,7 @@ static struct str read_either(struct rest_call *call, struct str own, struct str
     return value.n == 0 ? STR_NONE : value;
 }
 
-struct err blob_read_kept_md5(struct rest_call *call, struct str name, struct str *out)
+struct err rest_blob_read_kept_md5(struct rest_call *call, struct str name, struct str *out)
 {
     struct str text = call_header(call, name);
     *out = STR_NONE;
@@ -348,7 +349,7 @@ struct err blob_read_kept_md5(struct rest_call *call, struct str name, struct st
     return OK;
 }
 
-struct err blob_read_http(struct rest_call *call, bool standard, struct blob_http *out)
+struct err rest_blob_read_http(struct rest_call *call, bool standard, struct blob_http *out)
 {
     static const struct str OWN[] = {
         STR_INIT("x-ms-blob-content-type"), STR_INIT("x-ms-blob-content-encoding"),
@@ -361,34 +362,35 @@ struct err blob_read_http(struct rest_call *call, bool standard, struct blob_htt
                             &out->content_disposition, &out->cache_control};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         *fields[i] = read_either(call, OWN[i], standard ? STANDARD[i] : STR_NONE);
-    return blob_read_kept_md5(call, STR("x-ms-blob-content-md5"), &out->content_md5);
+    return rest_blob_read_kept_md5(call, STR("x-ms-blob-content-md5"), &out->content_md5);
 }
 
-struct err blob_read_properties(struct rest_call *call, bool standard, struct blob_properties *out)
+struct err rest_blob_read_properties(struct rest_call *call, bool standard,
+                                     struct blob_properties *out)
 {
     *out = (struct blob_properties){0};
-    TRY(blob_read_http(call, standard, &out->http));
+    TRY(rest_blob_read_http(call, standard, &out->http));
     if (!str_given(out->http.content_type))
         out->http.content_type = STR("application/octet-stream");
-    TRY(metadata_from_headers(call, &out->metadata));
-    TRY(blob_read_protection(call, &out->protection));
-    return blob_read_tags_header(call, &out->tags);
+    TRY(rest_metadata_from_headers(call, &out->metadata));
+    TRY(rest_blob_read_protection(call, &out->protection));
+    return rest_blob_read_tags_header(call, &out->tags);
 }
 
-bool blob_parse_tier(const struct rest_call *call, struct str text, enum blob_tier *out)
+bool rest_blob_parse_tier(const struct rest_call *call, struct str text, enum blob_tier *out)
 {
     return blob_tier_parse(text, out) &&
            (*out != BLOB_TIER_SMART || call->version >= VERSION_SMART);
 }
 
-struct err blob_read_tier(struct rest_call *call, bool for_pages, enum blob_tier *out)
+struct err rest_blob_read_tier(struct rest_call *call, bool for_pages, enum blob_tier *out)
 {
     const struct str name = STR("x-ms-access-tier");
     struct str text = call_header(call, name);
     *out = BLOB_TIER_NONE;
     if (!str_given(text))
         return OK;
-    if (!blob_parse_tier(call, text, out) || blob_tier_is_for_pages(*out) != for_pages)
+    if (!rest_blob_parse_tier(call, text, out) || blob_tier_is_for_pages(*out) != for_pages)
         return call_bad_header(call, name);
     return OK;
 }
@@ -397,7 +399,7 @@ struct err blob_read_tier(struct rest_call *call, bool for_pages, enum blob_tier
 
 enum { VERSION_ENCODED_NAMES = 20210212 };
 
-void blob_put_name_xml(struct rest_call *call, struct str name)
+void rest_blob_put_name_xml(struct rest_call *call, struct str name)
 {
     struct buf *b = &call->out;
     if (xml_can_hold(name) || call->version < VERSION_ENCODED_NAMES) {
@@ -410,7 +412,7 @@ void blob_put_name_xml(struct rest_call *call, struct str name)
     buf_put(b, STR("</Name>"));
 }
 
-void blob_put_etag(struct rest_call *call, int64_t etag, int64_t last_modified)
+void rest_blob_put_etag(struct rest_call *call, int64_t etag, int64_t last_modified)
 {
     char room[ETAG_TEXT_MAX + 2];
     struct buf text = {.p = room, .capacity = sizeof room, .arena = call->arena};
@@ -420,13 +422,13 @@ void blob_put_etag(struct rest_call *call, int64_t etag, int64_t last_modified)
     call_put_time(call, STR("Last-Modified"), last_modified);
 }
 
-void blob_put_encrypted(struct rest_call *call, struct str scope)
+void rest_blob_put_encrypted(struct rest_call *call, struct str scope)
 {
     call_put_bool(call, STR("x-ms-request-server-encrypted"), true);
     call_put_if(call, STR("x-ms-encryption-scope"), scope);
 }
 
-void blob_put_lease(struct rest_call *call, const struct lease *lease)
+void rest_blob_put_lease(struct rest_call *call, const struct lease *lease)
 {
     enum lease_state state = lease_state(lease, call->now);
     call_put_own(call, STR("x-ms-lease-status"), lease_status_text(state));
@@ -434,8 +436,8 @@ void blob_put_lease(struct rest_call *call, const struct lease *lease)
     call_put_if(call, STR("x-ms-lease-duration"), lease_duration_text(lease, call->now));
 }
 
-void blob_put_lease_outcome(struct rest_call *call, const struct lease_request *request,
-                            const struct lease *lease, int left_seconds)
+void rest_blob_put_lease_outcome(struct rest_call *call, const struct lease_request *request,
+                                 const struct lease *lease, int left_seconds)
 {
     if (request->action == LEASE_BREAK) {
         call_put_u64(call, STR("x-ms-lease-time"), (uint64_t)left_seconds);
@@ -450,7 +452,7 @@ void blob_put_lease_outcome(struct rest_call *call, const struct lease_request *
     call_put(call, STR("x-ms-lease-id"), (struct str){id, sizeof id});
 }
 
-void blob_put_version_id(struct rest_call *call, int64_t version)
+void rest_blob_put_version_id(struct rest_call *call, int64_t version)
 {
     char text[TIME_ISO_BYTES];
     if (version == 0 || call->version < VERSION_BLOB_VERSIONS)
@@ -459,7 +461,8 @@ void blob_put_version_id(struct rest_call *call, int64_t version)
     call_put(call, STR("x-ms-version-id"), (struct str){text, sizeof text});
 }
 
-struct err blob_compare_md5(struct arena *a, const unsigned char *sent, const unsigned char *found)
+struct err rest_blob_compare_md5(struct arena *a, const unsigned char *sent,
+                                 const unsigned char *found)
 {
     if (memcmp(sent, found, MD5_BYTES) == 0)
         return OK;
@@ -471,14 +474,14 @@ struct err blob_compare_md5(struct arena *a, const unsigned char *sent, const un
                           .p);
 }
 
-void blob_put_base64(struct rest_call *call, struct str name, struct str bytes)
+void rest_blob_put_base64(struct rest_call *call, struct str name, struct str bytes)
 {
     call_put_own(call, name, base64_encode(call->arena, bytes));
 }
 
-void blob_put_crc64(struct rest_call *call, uint64_t crc64)
+void rest_blob_put_crc64(struct rest_call *call, uint64_t crc64)
 {
     struct buf bytes = buf_in(call->arena);
     buf_put_le64(&bytes, crc64);
-    blob_put_base64(call, STR("x-ms-content-crc64"), buf_str(&bytes));
+    rest_blob_put_base64(call, STR("x-ms-content-crc64"), buf_str(&bytes));
 }

@@ -11,7 +11,7 @@
 
 enum { TAGS_HEADER_MAX = 2048, VERSION_BLOB_CONDITIONS = 20260206 };
 
-struct err blob_need_tag_permission(const struct rest_call *call)
+struct err rest_blob_need_tag_permission(const struct rest_call *call)
 {
     return auth_permits(&call->who, "t") ? OK : err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
 }
@@ -31,7 +31,7 @@ static struct str spaces_for_plus(struct arena *a, struct str text)
     return (struct str){to, text.n};
 }
 
-struct err blob_read_tags_header(struct rest_call *call, struct str *encoded)
+struct err rest_blob_read_tags_header(struct rest_call *call, struct str *encoded)
 {
     const struct str name = STR("x-ms-tags");
     struct str text = call_header(call, name);
@@ -41,7 +41,7 @@ struct err blob_read_tags_header(struct rest_call *call, struct str *encoded)
     *encoded = STR_NONE;
     if (!str_given(text) || text.n == 0)
         return OK;
-    TRY(blob_need_tag_permission(call));
+    TRY(rest_blob_need_tag_permission(call));
     if (text.n > TAGS_HEADER_MAX)
         return err_new(ERR_TAGS_TOO_LARGE);
     struct uri_query query = uri_query_of(spaces_for_plus(call->arena, text));
@@ -57,7 +57,7 @@ struct err blob_read_tags_header(struct rest_call *call, struct str *encoded)
     return OK;
 }
 
-void blob_put_tag_count(struct rest_call *call, struct str encoded)
+void rest_blob_put_tag_count(struct rest_call *call, struct str encoded)
 {
     if (encoded.n > 0)
         call_put_u64(call, STR("x-ms-tag-count"), pairs_count(encoded));
@@ -65,7 +65,7 @@ void blob_put_tag_count(struct rest_call *call, struct str encoded)
 
 /* ---- XML ---- */
 
-void blob_put_tags_xml(struct buf *out, struct str encoded)
+void rest_blob_put_tags_xml(struct buf *out, struct str encoded)
 {
     struct reader r = reader_of(encoded);
     struct pair tag;
@@ -80,7 +80,7 @@ void blob_put_tags_xml(struct buf *out, struct str encoded)
     buf_put(out, STR("</TagSet></Tags>"));
 }
 
-struct err blob_parse_tags(struct arena *arena, struct str body, struct str *encoded)
+struct err rest_blob_parse_tags(struct arena *arena, struct str body, struct str *encoded)
 {
     struct pair items[BLOB_TAGS_MAX];
     struct pairs tags = {.items = items};
@@ -109,7 +109,8 @@ struct err blob_parse_tags(struct arena *arena, struct str body, struct str *enc
 static struct err read_conditions(struct rest_call *call, struct blob_request *request)
 {
     return call->version >= VERSION_BLOB_CONDITIONS
-               ? blob_read_http_conditions(call, &BLOB_CONDITIONS_OF_BLOB, &request->conditions)
+               ? rest_blob_read_http_conditions(call, &BLOB_CONDITIONS_OF_BLOB,
+                                                &request->conditions)
                : OK;
 }
 
@@ -118,12 +119,12 @@ struct err rest_set_blob_tags_decode(struct rest_call *call)
 {
     struct blob_tags_args *args = ARENA_NEW(call->arena, struct blob_tags_args);
     call->args = args;
-    TRY(blob_read_request(call, &args->request));
+    TRY(rest_blob_read_request(call, &args->request));
     if (args->request.at.item == BLOB_SNAPSHOT)
         return call_bad_query(call, STR("snapshot"));
     TRY(read_conditions(call, &args->request));
-    TRY(blob_check_body_checksums(call, call->body));
-    return blob_parse_tags(call->arena, call->body, &args->tags);
+    TRY(rest_blob_check_body_checksums(call, call->body));
+    return rest_blob_parse_tags(call->arena, call->body, &args->tags);
 }
 
 struct err rest_set_blob_tags_encode(struct rest_call *call)
@@ -136,7 +137,7 @@ struct err rest_get_blob_tags_decode(struct rest_call *call)
 {
     struct blob_tags_args *args = ARENA_NEW(call->arena, struct blob_tags_args);
     call->args = args;
-    TRY(blob_read_request(call, &args->request));
+    TRY(rest_blob_read_request(call, &args->request));
     return read_conditions(call, &args->request);
 }
 
@@ -144,6 +145,6 @@ struct err rest_get_blob_tags_encode(struct rest_call *call)
 {
     const struct blob_tags_args *args = call->args;
     call_begin_xml(call);
-    blob_put_tags_xml(&call->out, args->tags);
+    rest_blob_put_tags_xml(&call->out, args->tags);
     return OK;
 }

@@ -5,7 +5,7 @@
 #include "rest/blob/request.h"
 #include "rest/server.h"
 
-struct err blob_read_rehydrate_priority(struct rest_call *call, bool *high)
+struct err rest_blob_read_rehydrate_priority(struct rest_call *call, bool *high)
 {
     const struct str name = STR("x-ms-rehydrate-priority");
     struct str text = call_header(call, name);
@@ -22,13 +22,13 @@ struct err rest_set_blob_tier_decode(struct rest_call *call)
     struct blob_tier_args *args = ARENA_NEW(call->arena, struct blob_tier_args);
     struct str text = call_header(call, name);
     call->args = args;
-    TRY(blob_read_request(call, &args->request));
+    TRY(rest_blob_read_request(call, &args->request));
     if (!str_given(text))
         return call_missing_header(call, name);
-    if (!blob_parse_tier(call, text, &args->tier))
+    if (!rest_blob_parse_tier(call, text, &args->tier))
         return call_bad_header(call, name);
     args->rehydrate_ticks = (int64_t)call->server->options.rehydrate_seconds * TICKS_PER_SECOND;
-    return blob_read_rehydrate_priority(call, &args->high_priority);
+    return rest_blob_read_rehydrate_priority(call, &args->high_priority);
 }
 
 struct err rest_set_blob_tier_encode(struct rest_call *call)

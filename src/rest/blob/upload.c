@@ -13,14 +13,14 @@ enum {
 };
 #define MIB (1ULL << 20)
 
-uint64_t blob_body_max(const struct rest_call *call)
+uint64_t rest_blob_body_max(const struct rest_call *call)
 {
     return call->version >= VERSION_LARGE    ? 5000 * MIB
            : call->version >= VERSION_MEDIUM ? 256 * MIB
                                              : 64 * MIB;
 }
 
-uint64_t block_body_max(const struct rest_call *call)
+uint64_t rest_block_body_max(const struct rest_call *call)
 {
     return call->version >= VERSION_LARGE    ? 4000 * MIB
            : call->version >= VERSION_MEDIUM ? 100 * MIB
@@ -54,13 +54,13 @@ static struct err sink_take_summed(struct rest_sink *sink, struct str bytes)
     return upload_take_summed(&u->upload, bytes);
 }
 
-struct err blob_upload_end(struct blob_upload *u)
+struct err rest_blob_upload_end(struct blob_upload *u)
 {
     TRY(upload_end(&u->upload));
     if (u->upload.size < u->size_min)
         return call_bad_header(u->call, STR("Content-Length"));
     if (u->has_md5)
-        TRY(blob_compare_md5(u->call->arena, u->md5, u->upload.md5));
+        TRY(rest_blob_compare_md5(u->call->arena, u->md5, u->upload.md5));
     if (u->has_crc64 && u->crc64 != u->upload.crc64)
         return err_new(ERR_CRC64_MISMATCH);
     return OK;
@@ -68,7 +68,7 @@ struct err blob_upload_end(struct blob_upload *u)
 
 static struct err sink_end(struct rest_sink *sink)
 {
-    return blob_upload_end((struct blob_upload *)(void *)sink);
+    return rest_blob_upload_end((struct blob_upload *)(void *)sink);
 }
 
 static bool sink_digest(struct rest_sink *sink, struct md5_job *job)
@@ -84,10 +84,10 @@ static void sink_drop(struct rest_sink *sink)
 static struct err read_checksums(struct rest_call *call, struct blob_upload *u)
 {
     char crc64[8];
-    TRY(blob_read_checksum(call, STR("Content-MD5"), ERR_INVALID_MD5, u->md5, MD5_BYTES,
-                           &u->has_md5));
-    TRY(blob_read_checksum(call, STR("x-ms-content-crc64"), ERR_INVALID_HEADER_VALUE, crc64,
-                           sizeof crc64, &u->has_crc64));
+    TRY(rest_blob_read_checksum(call, STR("Content-MD5"), ERR_INVALID_MD5, u->md5, MD5_BYTES,
+                                &u->has_md5));
+    TRY(rest_blob_read_checksum(call, STR("x-ms-content-crc64"), ERR_INVALID_HEADER_VALUE, crc64,
+                                sizeof crc64, &u->has_crc64));
     if (u->has_md5 && u->has_crc64)
         return err_new(ERR_BOTH_CRC64_AND_MD5_HEADER_PRESENT);
     struct reader r = reader_of((struct str){crc64, sizeof crc64});
@@ -104,46 +104,47 @@ static void md5_of(struct str body, unsigned char out[MD5_BYTES])
     md5_final(&state, out);
 }
 
-struct err blob_check_body_checksums(struct rest_call *call, struct str body)
+struct err rest_blob_check_body_checksums(struct rest_call *call, struct str body)
 {
     struct blob_upload sent = {0};
     unsigned char md5[MD5_BYTES];
     TRY(read_checksums(call, &sent));
     if (sent.has_md5) {
         md5_of(body, md5);
-        TRY(blob_compare_md5(call->arena, sent.md5, md5));
+        TRY(rest_blob_compare_md5(call->arena, sent.md5, md5));
     }
     if (sent.has_crc64 && sent.crc64 != crc64(0, body))
         return err_new(ERR_CRC64_MISMATCH);
     return OK;
 }
 
-bool blob_answers_md5(const struct rest_call *call, bool sent)
+bool rest_blob_answers_md5(const struct rest_call *call, bool sent)
 {
     return sent || call->version < VERSION_CRC64;
 }
 
-void blob_put_checksums(struct rest_call *call, const unsigned char *md5, const uint64_t *crc64)
+void rest_blob_put_checksums(struct rest_call *call, const unsigned char *md5,
+                             const uint64_t *crc64)
 {
     if (md5 != NULL)
-        blob_put_base64(call, STR("Content-MD5"), (struct str){(const char *)md5, MD5_BYTES});
+        rest_blob_put_base64(call, STR("Content-MD5"), (struct str){(const char *)md5, MD5_BYTES});
     bool wanted = call->version >= (md5 != NULL ? VERSION_BOTH : VERSION_CRC64);
     if (crc64 != NULL && wanted)
-        blob_put_crc64(call, *crc64);
+        rest_blob_put_crc64(call, *crc64);
 }
 
-void blob_put_body_checksums(struct rest_call *call, struct str body)
+void rest_blob_put_body_checksums(struct rest_call *call, struct str body)
 {
-    bool has_md5 = blob_answers_md5(call, str_given(call_header(call, STR("Content-MD5"))));
+    bool has_md5 = rest_blob_answers_md5(call, str_given(call_header(call, STR("Content-MD5"))));
     unsigned char md5[MD5_BYTES];
     uint64_t crc = crc64(0, body);
     if (has_md5)
         md5_of(body, md5);
-    blob_put_checksums(call, has_md5 ? md5 : NULL, &crc);
+    rest_blob_put_checksums(call, has_md5 ? md5 : NULL, &crc);
 }
 
-struct err blob_upload_begin(struct rest_call *call, const struct blob_upload_options *options,
-                             struct blob_upload **out)
+struct err rest_blob_upload_begin(struct rest_call *call, const struct blob_upload_options *options,
+                                  struct blob_upload **out)
 {
     struct blob_upload *u = ARENA_NEW(call->arena, struct blob_upload);
     int64_t length = call->body_length;
@@ -152,8 +153,8 @@ struct err blob_upload_begin(struct rest_call *call, const struct blob_upload_op
         return too_large(call, options->size_max);
     struct upload_options upload = {.inline_max = options->inline_max,
                                     .expected = length,
-                                    .wants_md5 =
-                                        options->always_md5 || blob_answers_md5(call, u->has_md5),
+                                    .wants_md5 = options->always_md5 ||
+                                                 rest_blob_answers_md5(call, u->has_md5),
                                     .wants_crc64 = true};
     upload_init(&u->upload, call->store, call->arena, &upload);
     u->base =
@@ -167,10 +168,10 @@ struct err blob_upload_begin(struct rest_call *call, const struct blob_upload_op
 }
 
 /* Put Blob has always answered with both. */
-void blob_upload_put_checksums(struct rest_call *call, const struct blob_upload *u)
+void rest_blob_upload_put_checksums(struct rest_call *call, const struct blob_upload *u)
 {
     const unsigned char *md5 = u->upload.md5_how != UPLOAD_NO_MD5 ? u->upload.md5 : NULL;
-    blob_put_checksums(call, md5, &u->upload.crc64);
+    rest_blob_put_checksums(call, md5, &u->upload.crc64);
     if (u->always_md5 && call->version >= VERSION_CRC64 && call->version < VERSION_BOTH)
-        blob_put_crc64(call, u->upload.crc64);
+        rest_blob_put_crc64(call, u->upload.crc64);
 }

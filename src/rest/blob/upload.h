@@ -28,27 +28,28 @@ struct blob_upload_options {
 /* Reads Content-MD5 and x-ms-content-crc64 and sets the call's sink. ERR_INVALID_MD5,
  * ERR_INVALID_HEADER_VALUE, ERR_BOTH_CRC64_AND_MD5_HEADER_PRESENT; while the body comes in
  * ERR_MD5_MISMATCH and ERR_CRC64_MISMATCH. */
-struct err blob_upload_begin(struct rest_call *call, const struct blob_upload_options *options,
-                             struct blob_upload **out);
+struct err rest_blob_upload_begin(struct rest_call *call, const struct blob_upload_options *options,
+                                  struct blob_upload **out);
 /* The sink's end function, for operations that extend it. */
-struct err blob_upload_end(struct blob_upload *u);
+struct err rest_blob_upload_end(struct blob_upload *u);
 /* Content-MD5 and x-ms-content-crc64 of the answer. */
-void blob_upload_put_checksums(struct rest_call *call, const struct blob_upload *u);
+void rest_blob_upload_put_checksums(struct rest_call *call, const struct blob_upload *u);
 
 /* Returns true if the response has the MD5 of the body. Versions before 2019-02-02 have no CRC64
  * and always return the MD5 (recorded at 2017-04-17 and 2018-03-28); later ones do if the request
  * had one. */
-bool blob_answers_md5(const struct rest_call *call, bool sent);
+bool rest_blob_answers_md5(const struct rest_call *call, bool sent);
 /* The same for checksums computed elsewhere; NULL: not computed. Together with an MD5, the CRC64 is
  * sent only from 2026-10-06 on. */
-void blob_put_checksums(struct rest_call *call, const unsigned char *md5, const uint64_t *crc64);
+void rest_blob_put_checksums(struct rest_call *call, const unsigned char *md5,
+                             const uint64_t *crc64);
 
 /* The same for a body collected in memory. */
-struct err blob_check_body_checksums(struct rest_call *call, struct str body);
-void blob_put_body_checksums(struct rest_call *call, struct str body);
+struct err rest_blob_check_body_checksums(struct rest_call *call, struct str body);
+void rest_blob_put_body_checksums(struct rest_call *call, struct str body);
 
 /* Return the longest body of the request's version: Put Blob and Put Block. */
-uint64_t blob_body_max(const struct rest_call *call);
-uint64_t block_body_max(const struct rest_call *call);
+uint64_t rest_blob_body_max(const struct rest_call *call);
+uint64_t rest_block_body_max(const struct rest_call *call);
 
 #endif

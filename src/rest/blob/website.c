@@ -46,8 +46,8 @@ static struct err decode(struct rest_call *call)
         .path = call->object,
         .settings = service_properties_partition(call->arena, SERVICE_BLOB, call->account),
     };
-    TRY(blob_read_conditions(call, &get->request.conditions));
-    return get->wants_content ? blob_get_read_range(call, get) : OK;
+    TRY(rest_blob_read_conditions(call, &get->request.conditions));
+    return get->wants_content ? rest_blob_get_read_range(call, get) : OK;
 }
 
 static struct err encode(struct rest_call *call)
@@ -56,10 +56,10 @@ static struct err encode(struct rest_call *call)
     const struct blob_get_args *get = &document->get.args;
     struct blob_touch touch = {call->partition, get->request.name, call->now};
     blob_touch(call->store->touches, &touch, &get->head);
-    blob_put_etag(call, get->head.etag, get->head.last_modified);
-    blob_get_put_http(call, &get->head.http);
+    rest_blob_put_etag(call, get->head.etag, get->head.last_modified);
+    rest_blob_get_put_http(call, &get->head.http);
     call_put(call, STR("Accept-Ranges"), STR("bytes"));
-    blob_get_put_range(call, &document->get);
+    rest_blob_get_put_range(call, &document->get);
     if (document->args.missing)
         call->status = 404;
     if (get->wants_content)

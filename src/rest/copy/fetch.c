@@ -273,7 +273,7 @@ struct err fetch_tags(struct fetch *f, struct str *encoded)
     add(&r, STR("x-ms-version"), STR(FETCH_VERSION));
     add(&r, STR("Authorization"), f->authorization);
     TRY(ask_about(f, "comp=tags", &r, &body));
-    return err_is(blob_parse_tags(f->arena, buf_str(&body), encoded))
+    return err_is(rest_blob_parse_tags(f->arena, buf_str(&body), encoded))
                ? err_new(ERR_COPY_SOURCE_FAILED)
                : OK;
 }

@@ -61,10 +61,10 @@ struct err from_url_read_range(struct rest_call *call, struct from_url *f)
 struct err from_url_read_checksums(struct rest_call *call, struct from_url *f)
 {
     char crc64[8];
-    TRY(blob_read_checksum(call, STR("x-ms-source-content-md5"), ERR_INVALID_MD5, f->md5, MD5_BYTES,
-                           &f->has_md5));
-    TRY(blob_read_checksum(call, STR("x-ms-source-content-crc64"), ERR_INVALID_HEADER_VALUE, crc64,
-                           sizeof crc64, &f->has_crc64));
+    TRY(rest_blob_read_checksum(call, STR("x-ms-source-content-md5"), ERR_INVALID_MD5, f->md5,
+                                MD5_BYTES, &f->has_md5));
+    TRY(rest_blob_read_checksum(call, STR("x-ms-source-content-crc64"), ERR_INVALID_HEADER_VALUE,
+                                crc64, sizeof crc64, &f->has_crc64));
     if (f->has_md5 && f->has_crc64)
         return err_new(ERR_BOTH_CRC64_AND_MD5_HEADER_PRESENT);
     struct reader r = reader_of((struct str){crc64, sizeof crc64});
@@ -132,7 +132,7 @@ static struct err check_checksums(struct rest_call *call, struct from_url *f)
     if (f->wants_md5)
         md5_final(&f->md5_state, f->md5_found);
     if (f->has_md5)
-        TRY(blob_compare_md5(call->arena, f->md5, f->md5_found));
+        TRY(rest_blob_compare_md5(call->arena, f->md5, f->md5_found));
     return f->has_crc64 && f->crc64 != f->crc64_found ? err_new(ERR_CRC64_MISMATCH) : OK;
 }
 
@@ -290,7 +290,7 @@ struct err from_url_fetch(struct rest_call *call, struct from_url *f)
 {
     f->crc64_found = 0;
     f->stored = 0;
-    f->wants_md5 = f->has_md5 || (f->wants_crc64 && blob_answers_md5(call, false));
+    f->wants_md5 = f->has_md5 || (f->wants_crc64 && rest_blob_answers_md5(call, false));
     md5_init(&f->md5_state);
     struct err error = copy_source_is_file(&f->url) ? fetch_file(call, f)
                        : f->url.here                ? fetch_here(call, f)
@@ -311,6 +311,6 @@ void from_url_drop(struct from_url *f)
 
 void from_url_put_checksums(struct rest_call *call, const struct from_url *f)
 {
-    blob_put_checksums(call, f->wants_md5 ? f->md5_found : NULL,
-                       wants_bytes(f) ? &f->crc64_found : NULL);
+    rest_blob_put_checksums(call, f->wants_md5 ? f->md5_found : NULL,
+                            wants_bytes(f) ? &f->crc64_found : NULL);
 }

@@ -287,7 +287,7 @@ struct err copy_source_conditions(struct rest_call *call, const struct source_ur
     const struct str tags_name = STR("x-ms-source-if-tags");
     struct str tags = call_header(call, tags_name);
     *out = (struct conditions){.version = call->version};
-    TRY(blob_read_http_conditions(call, &SOURCE, out));
+    TRY(rest_blob_read_http_conditions(call, &SOURCE, out));
     if (!str_given(tags))
         return OK;
     if (!with_tags)

@@ -80,7 +80,7 @@ static struct err decode(struct rest_call *call, struct container_args **out)
     struct container_args *args = ARENA_NEW(call->arena, struct container_args);
     call->args = args;
     *out = args;
-    return blob_read_container_request(call, &args->request);
+    return rest_blob_read_container_request(call, &args->request);
 }
 
 static void put_namespace(struct rest_call *call, bool hierarchical)
@@ -101,7 +101,7 @@ struct err rest_create_filesystem_decode(struct rest_call *call)
 struct err rest_create_filesystem_encode(struct rest_call *call)
 {
     const struct container_args *args = call->args;
-    blob_put_etag(call, args->container.etag, args->container.last_modified);
+    rest_blob_put_etag(call, args->container.etag, args->container.last_modified);
     put_namespace(call, args->container.hierarchical);
     call->status = 201;
     return OK;
@@ -117,7 +117,7 @@ struct err rest_get_filesystem_properties_encode(struct rest_call *call)
 {
     const struct container_args *args = call->args;
     struct blob_head properties = {.metadata = args->container.metadata};
-    blob_put_etag(call, args->container.etag, args->container.last_modified);
+    rest_blob_put_etag(call, args->container.etag, args->container.last_modified);
     dfs_put_properties(call, &properties);
     put_namespace(call, args->container.hierarchical);
     return OK;
@@ -133,6 +133,6 @@ struct err rest_set_filesystem_properties_decode(struct rest_call *call)
 struct err rest_set_filesystem_properties_encode(struct rest_call *call)
 {
     const struct container_args *args = call->args;
-    blob_put_etag(call, args->container.etag, args->container.last_modified);
+    rest_blob_put_etag(call, args->container.etag, args->container.last_modified);
     return OK;
 }

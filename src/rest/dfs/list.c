@@ -147,7 +147,7 @@ struct err rest_list_paths_decode(struct rest_call *call)
         .begin = begin,
         .item = put_path,
         .prefix_found = put_group,
-        .caller = call->by_lists ? blob_caller(call, &call->who) : NULL,
+        .caller = call->by_lists ? rest_blob_caller(call, &call->who) : NULL,
     };
     call->lists_read = true;
     return dfs_read_continuation(call, &list->args.marker);

@@ -59,7 +59,7 @@ static struct err read_lease(struct rest_call *call, struct path_create_args *ar
         return OK;
     if (!str_given(dfs_header(call, duration)))
         return call_missing_header(call, duration);
-    return blob_read_lease_acquire(call, &args->lease);
+    return rest_blob_read_lease_acquire(call, &args->lease);
 }
 
 static struct err read_expiry(struct rest_call *call, struct path_create_args *args)
@@ -111,8 +111,8 @@ struct err rest_create_path_decode(struct rest_call *call)
 struct err rest_create_path_encode(struct rest_call *call)
 {
     const struct path_create_args *args = call->args;
-    blob_put_etag(call, args->head.etag, args->head.last_modified);
-    blob_put_encrypted(call, args->head.encryption_scope);
+    rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
+    rest_blob_put_encrypted(call, args->head.encryption_scope);
     call->status = 201;
     return OK;
 }
@@ -168,7 +168,7 @@ static const struct acl_caller *source_caller(struct rest_call *call, const stru
     struct auth_demand demand = {
         .operation = call->op->name, .service_sas = "md", .write = true, .lists = true};
     return auth_consults_lists(&call->server->auth, s->who, &what, &demand)
-               ? blob_caller(call, s->who)
+               ? rest_blob_caller(call, s->who)
                : NULL;
 }
 
@@ -191,8 +191,8 @@ static struct err read_source(struct rest_call *call, struct path_rename_args *a
     args->file_only = !auth_reaches_below(source->who) || !auth_reaches_below(&call->who);
     args->source.conditions = (struct conditions){.version = call->version};
     args->source.lease = (struct lease_id){0};
-    TRY(blob_read_http_conditions(call, &NAMES, &args->source.conditions));
-    return blob_read_lease_id_of(call, STR("x-ms-source-lease-id"), &args->source.lease);
+    TRY(rest_blob_read_http_conditions(call, &NAMES, &args->source.conditions));
+    return rest_blob_read_lease_id_of(call, STR("x-ms-source-lease-id"), &args->source.lease);
 }
 
 static struct err read_mode(struct rest_call *call, bool *legacy)
@@ -243,7 +243,7 @@ struct err rest_rename_path_encode(struct rest_call *call)
 {
     const struct path_rename_args *args = call->args;
     if (args->head.etag != 0)
-        blob_put_etag(call, args->head.etag, args->head.last_modified);
+        rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
     dfs_put_continuation(call, args->next);
     call->status = 201;
     return OK;
@@ -288,13 +288,13 @@ struct err rest_lease_path_decode(struct rest_call *call)
     struct blob_set_args *args = ARENA_NEW(call->arena, struct blob_set_args);
     call->args = args;
     TRY(dfs_read_request(call, &args->request));
-    return blob_read_lease_request(call, &args->lease);
+    return rest_blob_read_lease_request(call, &args->lease);
 }
 
 struct err rest_lease_path_encode(struct rest_call *call)
 {
     const struct blob_set_args *args = call->args;
-    blob_put_etag(call, args->head.etag, args->head.last_modified);
-    blob_put_lease_outcome(call, &args->lease, &args->head.lease, args->lease_left_seconds);
+    rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
+    rest_blob_put_lease_outcome(call, &args->lease, &args->head.lease, args->lease_left_seconds);
     return OK;
 }

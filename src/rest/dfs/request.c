@@ -30,8 +30,8 @@ struct str dfs_clean_path(struct arena *a, struct str path)
 struct err dfs_read_request(struct rest_call *call, struct blob_request *out)
 {
     if (call->object.n > 0)
-        return blob_read_base_request(call, out);
-    return blob_read_root_request(call, out);
+        return rest_blob_read_base_request(call, out);
+    return rest_blob_read_root_request(call, out);
 }
 
 /* ---- x-ms-properties ---- */
@@ -61,7 +61,7 @@ struct err dfs_read_http(struct rest_call *call, struct blob_http *out)
         .content_disposition = dfs_header(call, STR("x-ms-content-disposition")),
         .cache_control = dfs_header(call, STR("x-ms-cache-control")),
     };
-    return blob_read_kept_md5(call, STR("x-ms-content-md5"), &out->content_md5);
+    return rest_blob_read_kept_md5(call, STR("x-ms-content-md5"), &out->content_md5);
 }
 
 struct err dfs_read_acl(struct rest_call *call, bool removes, struct path_acl *out, bool *given)

@@ -56,7 +56,7 @@ struct err rest_get_path_status_decode(struct rest_call *call)
 struct err rest_get_path_status_encode(struct rest_call *call)
 {
     const struct path_set_args *args = call->args;
-    blob_put_etag(call, args->head.etag, args->head.last_modified);
+    rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
     dfs_put_status(call, &args->head, args->hierarchical);
     call->content_length = (int64_t)args->head.size;
     return OK;
@@ -66,7 +66,7 @@ struct err rest_get_path_access_control_encode(struct rest_call *call)
 {
     const struct path_set_args *args = call->args;
     struct buf mode = buf_in(call->arena);
-    blob_put_etag(call, args->head.etag, args->head.last_modified);
+    rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
     acl_put_mode(&mode, &args->head.path);
     call_put(call, STR("x-ms-owner"), acl_owner(&args->head.path));
     call_put(call, STR("x-ms-group"), acl_group(&args->head.path));
@@ -95,7 +95,7 @@ struct err rest_check_path_access_decode(struct rest_call *call)
 struct err rest_check_path_access_encode(struct rest_call *call)
 {
     const struct path_set_args *args = call->args;
-    blob_put_etag(call, args->head.etag, args->head.last_modified);
+    rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
     return OK;
 }
 
@@ -127,7 +127,7 @@ struct err rest_set_path_access_control_decode(struct rest_call *call)
 struct err rest_set_path_access_control_encode(struct rest_call *call)
 {
     const struct path_set_args *args = call->args;
-    blob_put_etag(call, args->head.etag, args->head.last_modified);
+    rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
     call_put_bool(call, STR("x-ms-namespace-enabled"), args->hierarchical);
     return OK;
 }
@@ -143,6 +143,6 @@ struct err rest_set_path_properties_decode(struct rest_call *call)
 struct err rest_set_path_properties_encode(struct rest_call *call)
 {
     const struct path_set_args *args = call->args;
-    blob_put_etag(call, args->head.etag, args->head.last_modified);
+    rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
     return OK;
 }

@@ -54,7 +54,7 @@ static struct err read_lease_action(struct rest_call *call, struct path_write_ar
         return call_bad_header(call, name);
     if (!acquires && !args->request.lease.given)
         return call_missing_header(call, STR("x-ms-lease-id"));
-    return acquires ? blob_read_lease_acquire(call, &args->lease) : OK;
+    return acquires ? rest_blob_read_lease_acquire(call, &args->lease) : OK;
 }
 
 /* ---- Append ---- */
@@ -63,7 +63,7 @@ static struct err append_end(struct rest_sink *sink)
 {
     struct blob_upload *u = (struct blob_upload *)(void *)sink;
     struct write_path *write = u->call->args;
-    TRY(blob_upload_end(u));
+    TRY(rest_blob_upload_end(u));
     write->args.size = u->upload.size;
     return OK;
 }
@@ -90,7 +90,7 @@ struct err rest_append_path_decode(struct rest_call *call)
     TRY(read_flushing(call, &write->args));
     if (call->x->request.content_length == 0)
         return call_bad_header(call, STR("Content-Length"));
-    TRY(blob_upload_begin(call, &options, &write->upload));
+    TRY(rest_blob_upload_begin(call, &options, &write->upload));
     write->upload->size_min = 1;
     write->upload->base.end = append_end;
     write->args.pieces = &write->upload->upload.pieces;
@@ -107,10 +107,10 @@ struct err rest_append_path_encode(struct rest_call *call)
 {
     const struct write_path *write = call->args;
     if (write->args.flush)
-        blob_put_etag(call, write->args.head.etag, write->args.head.last_modified);
+        rest_blob_put_etag(call, write->args.head.etag, write->args.head.last_modified);
     if (write->upload->has_md5 || write->upload->has_crc64)
-        blob_upload_put_checksums(call, write->upload);
-    blob_put_encrypted(call, write->args.head.encryption_scope);
+        rest_blob_upload_put_checksums(call, write->upload);
+    rest_blob_put_encrypted(call, write->args.head.encryption_scope);
     put_lease_renewed(call, &write->args);
     call->status = 202;
     return OK;
@@ -135,7 +135,7 @@ struct err rest_flush_path_decode(struct rest_call *call)
 struct err rest_flush_path_encode(struct rest_call *call)
 {
     const struct write_path *write = call->args;
-    blob_put_etag(call, write->args.head.etag, write->args.head.last_modified);
+    rest_blob_put_etag(call, write->args.head.etag, write->args.head.last_modified);
     call_put_bool(call, STR("x-ms-request-server-encrypted"), false);
     put_lease_renewed(call, &write->args);
     return OK;

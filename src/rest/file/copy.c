@@ -67,20 +67,22 @@ static struct err read_copy_settings(struct rest_call *call, struct copy_args *a
         args->source_attributes = true;
     } else if (str_given(attributes)) {
         s->has_attributes = true;
-        TRY(file_read_attributes(call, attributes, &s->attributes));
+        TRY(rest_file_read_attributes(call, attributes, &s->attributes));
     }
-    TRY(file_read_time(call, STR("x-ms-file-creation-time"), &args->source_created, &s->created));
-    TRY(file_read_time(call, STR("x-ms-file-last-write-time"), &args->source_last_write,
-                       &s->last_write));
-    TRY(file_read_time(call, STR("x-ms-file-change-time"), &args->source_changed, &s->changed));
-    TRY(file_read_nfs(call, s));
+    TRY(rest_file_read_time(call, STR("x-ms-file-creation-time"), &args->source_created,
+                            &s->created));
+    TRY(rest_file_read_time(call, STR("x-ms-file-last-write-time"), &args->source_last_write,
+                            &s->last_write));
+    TRY(rest_file_read_time(call, STR("x-ms-file-change-time"), &args->source_changed,
+                            &s->changed));
+    TRY(rest_file_read_nfs(call, s));
     TRY(read_copy_mode(call, STR("x-ms-file-mode-copy-mode"), &args->source_mode));
     TRY(read_copy_mode(call, STR("x-ms-file-owner-copy-mode"), &args->source_owner));
     TRY(read_copy_mode(call, STR("x-ms-file-permission-copy-mode"), &args->source_permission));
     if (args->source_permission)
         return OK;
     struct file_settings permission = {0};
-    TRY(file_read_permission(call, &permission));
+    TRY(rest_file_read_permission(call, &permission));
     s->permission = permission.permission;
     s->sd = permission.sd;
     s->key = permission.key;
@@ -92,7 +94,7 @@ struct err rest_copy_file_decode(struct rest_call *call)
     struct copy_call *copy = ARENA_NEW(call->arena, struct copy_call);
     struct copy_args *args = &copy->args;
     call->args = copy;
-    TRY(file_read_request(call, false, &args->request));
+    TRY(rest_file_read_request(call, false, &args->request));
     copy->url.key_signs = true;
     TRY(copy_source_read(call, &copy->url));
     TRY(read_source(call, copy));
@@ -102,7 +104,7 @@ struct err rest_copy_file_decode(struct rest_call *call)
     TRY(call_header_bool(call, STR("x-ms-file-copy-ignore-readonly"), &args->ignore_read_only));
     TRY(call_header_bool(call, STR("x-ms-file-copy-set-archive"), &args->set_archive));
     TRY(read_copy_settings(call, args));
-    TRY(metadata_from_headers(call, &args->metadata));
+    TRY(rest_metadata_from_headers(call, &args->metadata));
     args->has_metadata = str_given(args->metadata);
     return OK;
 }
@@ -194,10 +196,10 @@ static struct err advance(struct rest_call *call)
 struct err rest_copy_file_start(struct rest_call *call)
 {
     const struct copy_call *copy = call->args;
-    return file_drive(call,
-                      (struct around){.before = find_source,
-                                      .after = advance,
-                                      .pool = copy->url.here ? NULL : call->server->fetch_pool});
+    return rest_file_drive(
+        call, (struct around){.before = find_source,
+                              .after = advance,
+                              .pool = copy->url.here ? NULL : call->server->fetch_pool});
 }
 
 struct err rest_copy_file_encode(struct rest_call *call)
@@ -206,9 +208,9 @@ struct err rest_copy_file_encode(struct rest_call *call)
     const struct node *n = &copy->args.outcome.node;
     char id[GUID_TEXT_BYTES];
     guid_text(&copy->args.id, id);
-    file_put_etag(call, n);
+    rest_file_put_etag(call, n);
     call_put(call, STR("x-ms-copy-id"), (struct str){id, sizeof id});
-    call_put(call, STR("x-ms-copy-status"), file_copy_status_text(n->copy.status));
+    call_put(call, STR("x-ms-copy-status"), rest_file_copy_status_text(n->copy.status));
     call->status = 202;
     return OK;
 }
@@ -219,7 +221,7 @@ struct err rest_abort_copy_file_decode(struct rest_call *call)
 {
     struct copy_abort_args *args = ARENA_NEW(call->arena, struct copy_abort_args);
     call->args = args;
-    TRY(file_read_request(call, false, &args->request));
+    TRY(rest_file_read_request(call, false, &args->request));
     return guid_parse(call_query(call, STR("copyid")), &args->id)
                ? OK
                : call_bad_query(call, STR("copyid"));
@@ -256,7 +258,7 @@ static struct err take_bytes(void *arg, struct str bytes)
 static struct err read_crc64(struct rest_call *call, struct str name, bool *given, uint64_t *out)
 {
     char bytes[8];
-    TRY(blob_read_checksum(call, name, ERR_INVALID_HEADER_VALUE, bytes, sizeof bytes, given));
+    TRY(rest_blob_read_checksum(call, name, ERR_INVALID_HEADER_VALUE, bytes, sizeof bytes, given));
     struct reader r = reader_of((struct str){bytes, sizeof bytes});
     if (*given)
         *out = read_le64(&r);
@@ -307,15 +309,15 @@ struct err rest_put_range_from_url_decode(struct rest_call *call)
     struct file_range_args *args = &put->args;
     bool given;
     call->args = put;
-    TRY(file_read_request(call, false, &args->request));
+    TRY(rest_file_read_request(call, false, &args->request));
     TRY(read_write(call));
-    TRY(range_read(call, &given, &args->offset, &args->length));
+    TRY(rest_range_read(call, &given, &args->offset, &args->length));
     if (!given)
         return call_missing_header(call, STR("x-ms-range"));
     if (args->length > RANGE_MAX)
         return call_bad_header(call, STR("x-ms-range"));
     TRY(read_range_source(call, put));
-    return file_read_last_write(call, &args->last_write);
+    return rest_file_read_last_write(call, &args->last_write);
 }
 
 /* The checksums of the request cover a local file's bytes just like fetched ones. */
@@ -353,18 +355,18 @@ static struct err fetch_source(struct rest_call *call)
 struct err rest_put_range_from_url_start(struct rest_call *call)
 {
     const struct range_from_url *put = call->args;
-    return file_drive(call, (struct around){.before = fetch_source,
-                                            .failed = drop_pieces,
-                                            .pool = from_url_pool(call, &put->from)});
+    return rest_file_drive(call, (struct around){.before = fetch_source,
+                                                 .failed = drop_pieces,
+                                                 .pool = from_url_pool(call, &put->from)});
 }
 
 struct err rest_put_range_from_url_encode(struct rest_call *call)
 {
     const struct range_from_url *put = call->args;
     const struct node *n = &put->args.outcome.node;
-    file_put_etag(call, n);
-    file_put_iso(call, STR("x-ms-file-last-write-time"), n->last_write);
-    blob_put_crc64(call, put->upload.crc64);
+    rest_file_put_etag(call, n);
+    rest_file_put_iso(call, STR("x-ms-file-last-write-time"), n->last_write);
+    rest_blob_put_crc64(call, put->upload.crc64);
     call_put_bool(call, STR("x-ms-request-server-encrypted"), true);
     call->status = 201;
     return OK;

@@ -9,7 +9,7 @@ static void wait_done(struct opens_wait *wait)
     run_wake(CONTAINER_OF(wait, struct file_pass, wait)->front);
 }
 
-struct err file_drive(struct rest_call *call, struct around around)
+struct err rest_file_drive(struct rest_call *call, struct around around)
 {
     struct file_request *request = call->args;
     uint64_t seconds = OPENS_WAIT_MS / 1000;
@@ -22,12 +22,12 @@ struct err file_drive(struct rest_call *call, struct around around)
     return rest_around(call, around);
 }
 
-struct err file_start_write(struct rest_call *call)
+struct err rest_file_start_write(struct rest_call *call)
 {
-    return file_drive(call, (struct around){.reads = false});
+    return rest_file_drive(call, (struct around){.reads = false});
 }
 
-struct err file_start_read(struct rest_call *call)
+struct err rest_file_start_read(struct rest_call *call)
 {
-    return file_drive(call, (struct around){.reads = true});
+    return rest_file_drive(call, (struct around){.reads = true});
 }

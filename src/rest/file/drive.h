@@ -7,9 +7,9 @@
 #include "rest/around.h"
 
 /* For `start`: an update, or a view. */
-struct err file_start_write(struct rest_call *call);
-struct err file_start_read(struct rest_call *call);
+struct err rest_file_start_write(struct rest_call *call);
+struct err rest_file_start_read(struct rest_call *call);
 /* The same, with more around it. */
-struct err file_drive(struct rest_call *call, struct around around);
+struct err rest_file_drive(struct rest_call *call, struct around around);
 
 #endif

@@ -26,7 +26,7 @@ static struct err decode(struct rest_call *call, struct handles **out)
     call->args = h;
     *out = h;
     h->call = call;
-    TRY(file_read_request(call, true, &h->args.request));
+    TRY(rest_file_read_request(call, true, &h->args.request));
     TRY(call_header_bool(call, STR("x-ms-recursive"), &h->args.recursive));
     if (h->args.recursive)
         TRY(second_permit_below(call));
@@ -75,7 +75,7 @@ static bool put_handle(void *arg, const struct opens_info *info)
     h->last = info->id;
     xml_open(b, STR("Handle"));
     xml_element_u64(b, STR("HandleId"), info->id);
-    file_put_name(h->call, STR("Path"), info->path);
+    rest_file_put_name(h->call, STR("Path"), info->path);
     xml_element_u64(b, STR("FileId"), info->key.node);
     xml_element_u64(b, STR("ParentId"), info->parent);
     xml_element_u64(b, STR("SessionId"), info->session);

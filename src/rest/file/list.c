@@ -57,7 +57,7 @@ static bool take_include(void *arg, struct str value)
 static void put_path_attribute(struct rest_call *call, struct str path)
 {
     struct buf encoded = buf_in(call->arena);
-    if (file_name_is_encoded(call, path)) {
+    if (rest_file_name_is_encoded(call, path)) {
         listing_attribute(call, STR("Encoded"), STR("true"));
         uri_encode(&encoded, path, URI_KEEP_NONE);
         path = buf_str(&encoded);
@@ -78,7 +78,7 @@ static void begin_directory(void *sink, const struct file_found *directory, stru
     put_path_attribute(call, path);
     listing_opened(call);
     if (str_given(list->args.prefix))
-        file_put_name(call, STR("Prefix"), list->args.prefix);
+        rest_file_put_name(call, STR("Prefix"), list->args.prefix);
     listing_echo(call, STR("marker"), STR("Marker"));
     listing_echo(call, STR("maxresults"), STR("MaxResults"));
     if (call->version >= VERSION_FILE_ID)
@@ -107,7 +107,7 @@ static void put_properties(struct list_directory *list, const struct node *n)
     PUT(b, "</Properties>");
     if (list->attributes) {
         PUT(b, "<Attributes>");
-        file_put_attributes_text(b, n);
+        rest_file_put_attributes_text(b, n);
         PUT(b, "</Attributes>");
     }
     if (list->permissions) {
@@ -123,7 +123,7 @@ static void put_entry(void *sink, const struct file_found *found)
     struct buf *b = &list->call->out;
     struct str element = found->entry.directory ? STR("Directory") : STR("File");
     xml_open(b, element);
-    file_put_name(list->call, STR("Name"), found->entry.name);
+    rest_file_put_name(list->call, STR("Name"), found->entry.name);
     if (list->call->version >= VERSION_FILE_ID)
         xml_element_u64(b, STR("FileId"), found->id);
     put_properties(list, &found->node);
@@ -136,7 +136,7 @@ struct err rest_list_directory_decode(struct rest_call *call)
     struct directory_list_args *args = &list->args;
     call->args = list;
     list->call = call;
-    TRY(file_read_request(call, true, &args->request));
+    TRY(rest_file_read_request(call, true, &args->request));
     TRY(listing_read_include(call, take_include, list));
     TRY(listing_read_max(call, FILE_LIST_MAX, &args->max));
     args->prefix = call_query(call, STR("prefix"));
@@ -218,7 +218,7 @@ static void put_share_properties(struct list_shares *list, const struct share *s
     PUT(b, "<Etag>");
     etag_put_quoted(b, snapshot != NULL ? snapshot->etag : s->etag);
     PUT(b, "</Etag>");
-    share_settings_tell(list->call->arena, s, settings, put_element, b);
+    rest_share_settings_tell(list->call->arena, s, settings, put_element, b);
     if (s->deleted != 0) {
         listing_put_retention(b, s->deleted, s->purge_at - list->call->now);
     } else {
@@ -241,7 +241,7 @@ static void put_share(void *sink, struct str name, const struct share *s,
     }
     put_share_properties(list, s, snapshot);
     if (list->metadata)
-        metadata_put_xml(b, snapshot != NULL ? snapshot->metadata : s->metadata);
+        rest_metadata_put_xml(b, snapshot != NULL ? snapshot->metadata : s->metadata);
     PUT(b, "</Share>");
 }
 

@@ -23,7 +23,7 @@ static struct err decode_directory(struct rest_call *call, bool snapshot,
     struct directory_args *args = ARENA_NEW(call->arena, struct directory_args);
     call->args = args;
     *out = args;
-    return file_read_request(call, snapshot, &args->request);
+    return rest_file_read_request(call, snapshot, &args->request);
 }
 
 static struct err decode_file(struct rest_call *call, bool snapshot, struct file_args **out)
@@ -31,7 +31,7 @@ static struct err decode_file(struct rest_call *call, bool snapshot, struct file
     struct file_args *args = ARENA_NEW(call->arena, struct file_args);
     call->args = args;
     *out = args;
-    return file_read_request(call, snapshot, &args->request);
+    return rest_file_read_request(call, snapshot, &args->request);
 }
 
 static void put_encrypted(struct rest_call *call)
@@ -45,14 +45,14 @@ struct err rest_create_directory_decode(struct rest_call *call)
 {
     struct directory_args *args;
     TRY(decode_directory(call, false, &args));
-    TRY(file_read_new_settings(call, &args->settings));
-    return metadata_from_headers(call, &args->metadata);
+    TRY(rest_file_read_new_settings(call, &args->settings));
+    return rest_metadata_from_headers(call, &args->metadata);
 }
 
 struct err rest_create_directory_encode(struct rest_call *call)
 {
     const struct directory_args *args = call->args;
-    file_put_outcome(call, &args->outcome);
+    rest_file_put_outcome(call, &args->outcome);
     put_encrypted(call);
     call->status = 201;
     return OK;
@@ -67,8 +67,8 @@ struct err rest_get_directory_decode(struct rest_call *call)
 struct err rest_get_directory_properties_encode(struct rest_call *call)
 {
     const struct directory_args *args = call->args;
-    file_put_outcome(call, &args->outcome);
-    metadata_put_headers(call, args->outcome.node.metadata);
+    rest_file_put_outcome(call, &args->outcome);
+    rest_metadata_put_headers(call, args->outcome.node.metadata);
     call_put_bool(call, STR("x-ms-server-encrypted"), true);
     return OK;
 }
@@ -76,8 +76,8 @@ struct err rest_get_directory_properties_encode(struct rest_call *call)
 struct err rest_get_directory_metadata_encode(struct rest_call *call)
 {
     const struct directory_args *args = call->args;
-    file_put_etag(call, &args->outcome.node);
-    metadata_put_headers(call, args->outcome.node.metadata);
+    rest_file_put_etag(call, &args->outcome.node);
+    rest_metadata_put_headers(call, args->outcome.node.metadata);
     return OK;
 }
 
@@ -85,13 +85,13 @@ struct err rest_set_directory_properties_decode(struct rest_call *call)
 {
     struct directory_args *args;
     TRY(decode_directory(call, false, &args));
-    return file_read_settings(call, &args->settings);
+    return rest_file_read_settings(call, &args->settings);
 }
 
 struct err rest_set_directory_properties_encode(struct rest_call *call)
 {
     const struct directory_args *args = call->args;
-    file_put_outcome(call, &args->outcome);
+    rest_file_put_outcome(call, &args->outcome);
     put_encrypted(call);
     return OK;
 }
@@ -100,13 +100,13 @@ struct err rest_set_directory_metadata_decode(struct rest_call *call)
 {
     struct directory_args *args;
     TRY(decode_directory(call, false, &args));
-    return metadata_from_headers(call, &args->metadata);
+    return rest_metadata_from_headers(call, &args->metadata);
 }
 
 struct err rest_set_directory_metadata_encode(struct rest_call *call)
 {
     const struct directory_args *args = call->args;
-    file_put_etag(call, &args->outcome.node);
+    rest_file_put_etag(call, &args->outcome.node);
     put_encrypted(call);
     return OK;
 }
@@ -150,7 +150,7 @@ static struct err begin_upload(struct rest_call *call, struct create_file *creat
     uint64_t length = (uint64_t)call->body_length;
     if (call->version < VERSION_CREATE_WITH_DATA || length > create->args.size)
         return call_bad_header(call, STR("Content-Length"));
-    return file_upload_begin(call, &create->upload, 0, length, &create->args.pieces);
+    return rest_file_upload_begin(call, &create->upload, 0, length, &create->args.pieces);
 }
 
 static struct err read_type(struct rest_call *call)
@@ -173,12 +173,12 @@ struct err rest_create_file_decode(struct rest_call *call)
     struct create_file *create = ARENA_NEW(call->arena, struct create_file);
     struct file_args *args = &create->args;
     call->args = create;
-    TRY(file_read_request(call, false, &args->request));
+    TRY(rest_file_read_request(call, false, &args->request));
     TRY(read_type(call));
     TRY(read_size(call, true, args));
-    TRY(file_read_new_settings(call, &args->settings));
-    TRY(file_read_http(call, &args->http, &args->has_http));
-    TRY(metadata_from_headers(call, &args->metadata));
+    TRY(rest_file_read_new_settings(call, &args->settings));
+    TRY(rest_file_read_http(call, &args->http, &args->has_http));
+    TRY(rest_metadata_from_headers(call, &args->metadata));
     args->create_only = call->who.create_only;
     return begin_upload(call, create);
 }
@@ -186,8 +186,8 @@ struct err rest_create_file_decode(struct rest_call *call)
 struct err rest_create_file_encode(struct rest_call *call)
 {
     const struct create_file *create = call->args;
-    file_put_outcome(call, &create->args.outcome);
-    file_upload_put_md5(call, &create->upload);
+    rest_file_put_outcome(call, &create->args.outcome);
+    rest_file_upload_put_md5(call, &create->upload);
     put_encrypted(call);
     call->status = 201;
     return OK;
@@ -202,8 +202,8 @@ struct err rest_get_file_properties_decode(struct rest_call *call)
 struct err rest_get_file_metadata_encode(struct rest_call *call)
 {
     const struct file_args *args = call->args;
-    file_put_etag(call, &args->outcome.node);
-    metadata_put_headers(call, args->outcome.node.metadata);
+    rest_file_put_etag(call, &args->outcome.node);
+    rest_metadata_put_headers(call, args->outcome.node.metadata);
     return OK;
 }
 
@@ -212,8 +212,8 @@ struct err rest_set_file_properties_decode(struct rest_call *call)
     struct file_args *args;
     TRY(decode_file(call, false, &args));
     TRY(read_size(call, false, args));
-    TRY(file_read_settings(call, &args->settings));
-    TRY(file_read_http(call, &args->http, &args->has_http));
+    TRY(rest_file_read_settings(call, &args->settings));
+    TRY(rest_file_read_http(call, &args->http, &args->has_http));
     /* The HTTP properties are set together, and those not given are cleared. A request to resize
      * leaves them alone. */
     args->has_http = args->has_http || !args->has_size;
@@ -225,7 +225,7 @@ struct err rest_set_file_properties_decode(struct rest_call *call)
 struct err rest_set_file_properties_encode(struct rest_call *call)
 {
     const struct file_args *args = call->args;
-    file_put_outcome(call, &args->outcome);
+    rest_file_put_outcome(call, &args->outcome);
     put_encrypted(call);
     return OK;
 }
@@ -234,13 +234,13 @@ struct err rest_set_file_metadata_decode(struct rest_call *call)
 {
     struct file_args *args;
     TRY(decode_file(call, false, &args));
-    return metadata_from_headers(call, &args->metadata);
+    return rest_metadata_from_headers(call, &args->metadata);
 }
 
 struct err rest_set_file_metadata_encode(struct rest_call *call)
 {
     const struct file_args *args = call->args;
-    file_put_etag(call, &args->outcome.node);
+    rest_file_put_etag(call, &args->outcome.node);
     put_encrypted(call);
     return OK;
 }
@@ -265,14 +265,15 @@ struct err rest_lease_file_decode(struct rest_call *call)
     struct file_args *args;
     TRY(decode_file(call, false, &args));
     args->request.lease = (struct lease_id){0};
-    return file_read_lease_request(call, &args->lease);
+    return rest_file_read_lease_request(call, &args->lease);
 }
 
 struct err rest_lease_file_encode(struct rest_call *call)
 {
     const struct file_args *args = call->args;
-    file_put_etag(call, &args->outcome.node);
-    blob_put_lease_outcome(call, &args->lease, &args->outcome.node.lease, args->lease_left_seconds);
+    rest_file_put_etag(call, &args->outcome.node);
+    rest_blob_put_lease_outcome(call, &args->lease, &args->outcome.node.lease,
+                                args->lease_left_seconds);
     return OK;
 }
 
@@ -351,15 +352,15 @@ static struct err decode_rename(struct rest_call *call, enum file_kind kind)
     struct rename_args *args = ARENA_NEW(call->arena, struct rename_args);
     call->args = args;
     args->kind = kind;
-    TRY(file_read_request(call, false, &args->request));
+    TRY(rest_file_read_request(call, false, &args->request));
     TRY(read_source(call, args));
     TRY(read_lease_header(call, STR("x-ms-source-lease-id"), &args->source_lease));
     TRY(read_lease_header(call, STR("x-ms-destination-lease-id"), &args->request.lease));
     TRY(call_header_bool(call, STR("x-ms-source-allow-trailing-dot"), &args->source_keep_dots));
     TRY(call_header_bool(call, STR("x-ms-file-rename-replace-if-exists"), &args->replace));
     TRY(call_header_bool(call, STR("x-ms-file-rename-ignore-readonly"), &args->ignore_read_only));
-    TRY(file_read_settings(call, &args->settings));
-    TRY(metadata_from_headers(call, &args->metadata));
+    TRY(rest_file_read_settings(call, &args->settings));
+    TRY(rest_metadata_from_headers(call, &args->metadata));
     args->has_metadata = str_given(args->metadata);
     args->content_type = call_header(call, STR("x-ms-content-type"));
     args->has_content_type = kind == FILE_FILE && str_given(args->content_type);
@@ -379,7 +380,7 @@ struct err rest_rename_directory_decode(struct rest_call *call)
 struct err rest_rename_encode(struct rest_call *call)
 {
     const struct rename_args *args = call->args;
-    file_put_outcome(call, &args->outcome);
+    rest_file_put_outcome(call, &args->outcome);
     put_encrypted(call);
     return OK;
 }
@@ -391,7 +392,7 @@ static struct err decode_link(struct rest_call *call, struct link_args **out)
     struct link_args *args = ARENA_NEW(call->arena, struct link_args);
     call->args = args;
     *out = args;
-    return file_read_request(call, true, &args->request);
+    return rest_file_read_request(call, true, &args->request);
 }
 
 struct err rest_create_symbolic_link_decode(struct rest_call *call)
@@ -405,14 +406,14 @@ struct err rest_create_symbolic_link_decode(struct rest_call *call)
     if (!uri_decode(call->arena, text, &args->target) || args->target.n == 0 ||
         args->target.n > LINK_TEXT_MAX || !str_is_utf8(args->target))
         return call_bad_header(call, name);
-    TRY(file_read_settings(call, &args->settings));
-    return metadata_from_headers(call, &args->metadata);
+    TRY(rest_file_read_settings(call, &args->settings));
+    return rest_metadata_from_headers(call, &args->metadata);
 }
 
 struct err rest_create_link_encode(struct rest_call *call)
 {
     const struct link_args *args = call->args;
-    file_put_outcome(call, &args->outcome);
+    rest_file_put_outcome(call, &args->outcome);
     call->status = 201;
     return OK;
 }
@@ -428,7 +429,7 @@ struct err rest_get_symbolic_link_encode(struct rest_call *call)
     const struct link_args *args = call->args;
     struct buf text = buf_in(call->arena);
     uri_encode(&text, args->outcome.node.target, URI_KEEP_PATH);
-    file_put_etag(call, &args->outcome.node);
+    rest_file_put_etag(call, &args->outcome.node);
     call_put(call, STR("x-ms-link-text"), buf_str(&text));
     return OK;
 }

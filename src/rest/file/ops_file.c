@@ -24,8 +24,8 @@ enum { PERMISSION_BODY_MAX = 64 << 10 };
 #define DIRECTORY(verb)   .methods = (verb), .resource = R_OBJECT, .restype = "directory"
 #define ROOT(verb)        .methods = (verb), .resource = R_CONTAINER, .restype = "directory"
 #define FILE_OF(verb)     .methods = (verb), .resource = R_OBJECT
-#define STARTS_WRITE      .mode = MODE_START, .start = file_start_write
-#define STARTS_READ       .mode = MODE_START_READ, .start = file_start_read
+#define STARTS_WRITE      .mode = MODE_START, .start = rest_file_start_write
+#define STARTS_READ       .mode = MODE_START_READ, .start = rest_file_start_read
 #define BY_SHARE(letters) .account_sas = (letters), .account_sas_type = 'c'
 #define BY_FILE(letters)  .account_sas = (letters), .account_sas_type = 'o', .service_sas = (letters)
 
@@ -90,7 +90,7 @@ static const struct op ROWS[] = {
     {.name = "ListHandles", .methods = M_GET, .resource = R_CONTAINER, .comp = "listhandles", BY_FILE("r"),
      .mode = MODE_READ, .decode = rest_list_handles_decode, .run = file_select_handles, .encode = rest_list_handles_encode},
     {.name = "ForceCloseHandles", .methods = M_PUT, .resource = R_CONTAINER, .comp = "forceclosehandles", BY_FILE("w"),
-     .mode = MODE_START, .start = file_start_read, .decode = rest_force_close_handles_decode, .run = file_select_handles, .encode = rest_force_close_handles_encode},
+     .mode = MODE_START, .start = rest_file_start_read, .decode = rest_force_close_handles_decode, .run = file_select_handles, .encode = rest_force_close_handles_encode},
 
     /* ---- directories ---- */
     {.name = "CreateDirectory", DIRECTORY(M_PUT), BY_FILE("cw"), STARTS_WRITE,
@@ -152,7 +152,7 @@ static const struct op ROWS[] = {
     {.name = "ListHandles", FILE_OF(M_GET), .comp = "listhandles", BY_FILE("r"),
      .mode = MODE_READ, .decode = rest_list_handles_decode, .run = file_select_handles, .encode = rest_list_handles_encode},
     {.name = "ForceCloseHandles", FILE_OF(M_PUT), .comp = "forceclosehandles", BY_FILE("w"),
-     .mode = MODE_START, .start = file_start_read, .decode = rest_force_close_handles_decode, .run = file_select_handles, .encode = rest_force_close_handles_encode},
+     .mode = MODE_START, .start = rest_file_start_read, .decode = rest_force_close_handles_decode, .run = file_select_handles, .encode = rest_force_close_handles_encode},
 };
 // clang-format on
 

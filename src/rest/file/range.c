@@ -31,8 +31,8 @@ struct err rest_get_file_decode(struct rest_call *call)
     struct file_read_args *args = &get->args;
     call->args = get;
     get->call = call;
-    TRY(file_read_request(call, true, &args->request));
-    TRY(range_read(call, &args->has_range, &args->range_offset, &args->range_length));
+    TRY(rest_file_read_request(call, true, &args->request));
+    TRY(rest_range_read(call, &args->has_range, &args->range_offset, &args->range_length));
     TRY(call_header_bool(call, md5, &get->wants_md5));
     if (get->wants_md5 && !args->has_range)
         return call_bad_header(call, md5);
@@ -60,8 +60,8 @@ static struct err digest(struct rest_call *call)
 struct err rest_get_file_start(struct rest_call *call)
 {
     const struct get_file *get = call->args;
-    return file_drive(call,
-                      (struct around){.reads = true, .after = get->wants_md5 ? digest : NULL});
+    return rest_file_drive(call,
+                           (struct around){.reads = true, .after = get->wants_md5 ? digest : NULL});
 }
 
 static struct str chosen(struct str by_sas, struct str stored)
@@ -76,8 +76,8 @@ static void put_head(struct rest_call *call, const struct file_request *request,
     const struct auth_result *who = &call->who;
     const struct node_http *http = &outcome->node.http;
     struct str type = chosen(who->content_type, http->content_type);
-    file_put_outcome(call, outcome);
-    metadata_put_headers(call, outcome->node.metadata);
+    rest_file_put_outcome(call, outcome);
+    rest_metadata_put_headers(call, outcome->node.metadata);
     if (!str_given(type) || type.n > 0)
         call_put(call, STR("Content-Type"),
                  str_given(type) ? type : STR("application/octet-stream"));
@@ -88,9 +88,9 @@ static void put_head(struct rest_call *call, const struct file_request *request,
     call_put_if(call, STR("Content-Disposition"),
                 chosen(who->content_disposition, http->content_disposition));
     call_put_if(call, STR("Cache-Control"), chosen(who->cache_control, http->cache_control));
-    file_put_copy(call, &outcome->node.copy);
+    rest_file_put_copy(call, &outcome->node.copy);
     if (request->snapshot == 0)
-        blob_put_lease(call, &outcome->node.lease);
+        rest_blob_put_lease(call, &outcome->node.lease);
     call_put_bool(call, STR("x-ms-server-encrypted"), true);
     call_put(call, STR("x-ms-type"), STR("File"));
 }
@@ -101,14 +101,15 @@ static void put_range(struct rest_call *call, const struct get_file *get)
     struct str md5 = args->outcome.node.http.content_md5;
     if (!args->has_range) {
         if (str_given(md5))
-            blob_put_base64(call, STR("Content-MD5"), md5);
+            rest_blob_put_base64(call, STR("Content-MD5"), md5);
         return;
     }
-    range_put(call, args->offset, args->length, args->outcome.node.size);
+    rest_range_put(call, args->offset, args->length, args->outcome.node.size);
     if (str_given(md5))
-        blob_put_base64(call, STR("x-ms-content-md5"), md5);
+        rest_blob_put_base64(call, STR("x-ms-content-md5"), md5);
     if (get->wants_md5)
-        blob_put_base64(call, STR("Content-MD5"), (struct str){(const char *)get->md5, MD5_BYTES});
+        rest_blob_put_base64(call, STR("Content-MD5"),
+                             (struct str){(const char *)get->md5, MD5_BYTES});
 }
 
 /* In the pool: the next pieces of a long response. */
@@ -132,7 +133,7 @@ void rest_get_file_explain(struct rest_call *call, struct err error)
 {
     const struct get_file *get = call->args;
     if (error.code == ERR_INVALID_RANGE)
-        range_put_size(call, get->args.outcome.node.size);
+        rest_range_put_size(call, get->args.outcome.node.size);
 }
 
 struct err rest_get_file_encode(struct rest_call *call)
@@ -156,7 +157,7 @@ struct err rest_get_file_properties_encode(struct rest_call *call)
     const struct node *n = &args->outcome.node;
     put_head(call, &args->request, &args->outcome);
     if (str_given(n->http.content_md5))
-        blob_put_base64(call, STR("Content-MD5"), n->http.content_md5);
+        rest_blob_put_base64(call, STR("Content-MD5"), n->http.content_md5);
     call->content_length = (int64_t)n->size;
     return OK;
 }
@@ -173,8 +174,8 @@ static struct err begin_upload(struct rest_call *call, struct put_range *put)
     int64_t length = call->body_length;
     if (length >= 0 && (uint64_t)length != put->args.length && put->args.length <= FILE_RANGE_MAX)
         return call_bad_header(call, STR("Content-Length"));
-    return file_upload_begin(call, &put->upload, put->args.offset, put->args.length,
-                             &put->args.pieces);
+    return rest_file_upload_begin(call, &put->upload, put->args.offset, put->args.length,
+                                  &put->args.pieces);
 }
 
 struct err rest_put_range_decode(struct rest_call *call)
@@ -184,13 +185,13 @@ struct err rest_put_range_decode(struct rest_call *call)
     struct file_range_args *args = &put->args;
     bool given;
     call->args = put;
-    TRY(file_read_request(call, false, &args->request));
-    TRY(range_read(call, &given, &args->offset, &args->length));
+    TRY(rest_file_read_request(call, false, &args->request));
+    TRY(rest_range_read(call, &given, &args->offset, &args->length));
     if (!given)
         return call_missing_header(call, STR("x-ms-range"));
     if (args->length == UINT64_MAX)
         return call_bad_header(call, STR("x-ms-range"));
-    TRY(file_read_last_write(call, &args->last_write));
+    TRY(rest_file_read_last_write(call, &args->last_write));
     struct str what = call_header(call, write);
     if (!str_given(what))
         return call_missing_header(call, write);
@@ -209,9 +210,9 @@ struct err rest_put_range_encode(struct rest_call *call)
 {
     const struct put_range *put = call->args;
     const struct node *n = &put->args.outcome.node;
-    file_put_etag(call, n);
-    file_put_iso(call, STR("x-ms-file-last-write-time"), n->last_write);
-    file_upload_put_md5(call, &put->upload);
+    rest_file_put_etag(call, n);
+    rest_file_put_iso(call, STR("x-ms-file-last-write-time"), n->last_write);
+    rest_file_upload_put_md5(call, &put->upload);
     call_put_bool(call, STR("x-ms-request-server-encrypted"), true);
     call->status = 201;
     return OK;
@@ -224,9 +225,9 @@ struct err rest_list_ranges_decode(struct rest_call *call)
     struct file_ranges_args *args = ARENA_NEW(call->arena, struct file_ranges_args);
     uint64_t max = FILE_RANGES_MAX;
     call->args = args;
-    TRY(file_read_request(call, true, &args->request));
-    TRY(range_read(call, &args->has_range, &args->range_offset, &args->range_length));
-    TRY(file_read_snapshot(call, STR("prevsharesnapshot"), &args->previous));
+    TRY(rest_file_read_request(call, true, &args->request));
+    TRY(rest_range_read(call, &args->has_range, &args->range_offset, &args->range_length));
+    TRY(rest_file_read_snapshot(call, STR("prevsharesnapshot"), &args->previous));
     args->differences = args->previous != 0;
     TRY(call_header_bool(call, STR("x-ms-file-support-rename"), &args->follow_rename));
     /* Pages only if the request asks for them. */
@@ -245,14 +246,14 @@ struct err rest_list_ranges_decode(struct rest_call *call)
 /* A file of many ranges takes long to walk: not on the loop. */
 struct err rest_list_ranges_start(struct rest_call *call)
 {
-    return file_drive(call, (struct around){.reads = true, .in_pool = true});
+    return rest_file_drive(call, (struct around){.reads = true, .in_pool = true});
 }
 
 struct err rest_list_ranges_encode(struct rest_call *call)
 {
     const struct file_ranges_args *args = call->args;
     struct buf *b = &call->out;
-    file_put_etag(call, &args->outcome.node);
+    rest_file_put_etag(call, &args->outcome.node);
     call_put_u64(call, STR("x-ms-content-length"), args->outcome.node.size);
     call_begin_xml(call);
     xml_open(b, STR("Ranges"));

@@ -15,7 +15,7 @@ enum { PERMISSION_HEADER_MAX = 8 << 10 };
 
 /* ---- the resource ---- */
 
-struct err file_read_snapshot(struct rest_call *call, struct str parameter, int64_t *out)
+struct err rest_file_read_snapshot(struct rest_call *call, struct str parameter, int64_t *out)
 {
     struct str text = call_query(call, parameter);
     *out = 0;
@@ -24,18 +24,18 @@ struct err file_read_snapshot(struct rest_call *call, struct str parameter, int6
     return time_parse_iso(text, out) && *out > 0 ? OK : call_bad_query(call, parameter);
 }
 
-struct err file_read_request(struct rest_call *call, bool snapshot, struct file_request *out)
+struct err rest_file_read_request(struct rest_call *call, bool snapshot, struct file_request *out)
 {
     *out = (struct file_request){.arena = call->arena, .path = call->object};
     if (!str_given(out->path))
         out->path = STR("");
     TRY(name_check(call->container));
     call->partition = file_partition(call->arena, call->account, call->container);
-    TRY(file_read_snapshot(call, STR("sharesnapshot"), &out->snapshot));
+    TRY(rest_file_read_snapshot(call, STR("sharesnapshot"), &out->snapshot));
     if (out->snapshot != 0 && !snapshot)
         return call_bad_query(call, STR("sharesnapshot"));
     TRY(call_header_bool(call, STR("x-ms-allow-trailing-dot"), &out->keep_dots));
-    return blob_read_lease_id(call, &out->lease);
+    return rest_blob_read_lease_id(call, &out->lease);
 }
 
 /* ---- settings ---- */
@@ -58,7 +58,7 @@ static const struct {
 };
 enum { ATTRIBUTES_COUNT = sizeof ATTRIBUTES / sizeof ATTRIBUTES[0] };
 
-struct err file_read_attributes(struct rest_call *call, struct str text, uint32_t *out)
+struct err rest_file_read_attributes(struct rest_call *call, struct str text, uint32_t *out)
 {
     *out = 0;
     while (str_given(text)) {
@@ -73,8 +73,8 @@ struct err file_read_attributes(struct rest_call *call, struct str text, uint32_
     return OK;
 }
 
-struct err file_read_time(struct rest_call *call, struct str name, bool *source,
-                          struct file_time *out)
+struct err rest_file_read_time(struct rest_call *call, struct str name, bool *source,
+                               struct file_time *out)
 {
     struct str text = call_header(call, name);
     if (!str_given(text) || str_ieq(text, STR("preserve")))
@@ -94,19 +94,19 @@ struct err file_read_time(struct rest_call *call, struct str name, bool *source,
                : call_bad_header(call, name);
 }
 
-bool file_permission_format_known(struct str format)
+bool rest_file_permission_format_known(struct str format)
 {
     return str_ieq(format, STR("sddl")) || str_ieq(format, STR("binary"));
 }
 
-struct err file_read_permission_text(struct rest_call *call, struct str text, struct str format,
-                                     struct str *sd)
+struct err rest_file_read_permission_text(struct rest_call *call, struct str text,
+                                          struct str format, struct str *sd)
 {
     const struct str name = STR("x-ms-file-permission-format");
     struct sd parts;
     if (!str_given(format))
         format = call_header(call, name);
-    if (str_given(format) && !file_permission_format_known(format))
+    if (str_given(format) && !rest_file_permission_format_known(format))
         return call_bad_header(call, name);
     if (str_given(format) && str_ieq(format, STR("binary"))) {
         if (!base64_decode(call->arena, text, sd))
@@ -118,7 +118,7 @@ struct err file_read_permission_text(struct rest_call *call, struct str text, st
     return OK;
 }
 
-struct err file_read_permission(struct rest_call *call, struct file_settings *out)
+struct err rest_file_read_permission(struct rest_call *call, struct file_settings *out)
 {
     const struct str name = STR("x-ms-file-permission");
     const struct str key_name = STR("x-ms-file-permission-key");
@@ -139,7 +139,7 @@ struct err file_read_permission(struct rest_call *call, struct file_settings *ou
     if (text.n > PERMISSION_HEADER_MAX)
         return call_bad_header(call, name);
     out->permission = FILE_PERMISSION_SD;
-    return file_read_permission_text(call, text, STR_NONE, &out->sd);
+    return rest_file_read_permission_text(call, text, STR_NONE, &out->sd);
 }
 
 /* An octal mode of four digits, or "rwxr-x---". */
@@ -163,7 +163,7 @@ static bool parse_mode(struct str text, uint32_t *out)
     return text.n >= 3 && text.n <= 4;
 }
 
-struct err file_read_nfs(struct rest_call *call, struct file_settings *out)
+struct err rest_file_read_nfs(struct rest_call *call, struct file_settings *out)
 {
     struct str mode = call_header(call, STR("x-ms-mode"));
     uint64_t owner = 0;
@@ -184,18 +184,18 @@ struct err file_read_nfs(struct rest_call *call, struct file_settings *out)
     return OK;
 }
 
-struct err file_read_settings(struct rest_call *call, struct file_settings *out)
+struct err rest_file_read_settings(struct rest_call *call, struct file_settings *out)
 {
     struct str attributes = call_header(call, STR("x-ms-file-attributes"));
     if (str_given(attributes) && !str_ieq(attributes, STR("preserve"))) {
         out->has_attributes = true;
-        TRY(file_read_attributes(call, attributes, &out->attributes));
+        TRY(rest_file_read_attributes(call, attributes, &out->attributes));
     }
-    TRY(file_read_time(call, STR("x-ms-file-creation-time"), NULL, &out->created));
-    TRY(file_read_time(call, STR("x-ms-file-last-write-time"), NULL, &out->last_write));
-    TRY(file_read_time(call, STR("x-ms-file-change-time"), NULL, &out->changed));
-    TRY(file_read_permission(call, out));
-    return file_read_nfs(call, out);
+    TRY(rest_file_read_time(call, STR("x-ms-file-creation-time"), NULL, &out->created));
+    TRY(rest_file_read_time(call, STR("x-ms-file-last-write-time"), NULL, &out->last_write));
+    TRY(rest_file_read_time(call, STR("x-ms-file-change-time"), NULL, &out->changed));
+    TRY(rest_file_read_permission(call, out));
+    return rest_file_read_nfs(call, out);
 }
 
 /* Without a permission there is nothing to restore. */
@@ -211,7 +211,7 @@ static struct err read_semantics(struct rest_call *call, struct file_settings *o
     return OK;
 }
 
-struct err file_read_new_settings(struct rest_call *call, struct file_settings *out)
+struct err rest_file_read_new_settings(struct rest_call *call, struct file_settings *out)
 {
     static const struct str NAMES[] = {
         STR_INIT("x-ms-file-attributes"), STR_INIT("x-ms-file-creation-time"),
@@ -222,20 +222,20 @@ struct err file_read_new_settings(struct rest_call *call, struct file_settings *
         if (str_given(value) && str_ieq(value, STR("preserve")))
             return call_bad_header(call, NAMES[i]);
     }
-    TRY(file_read_settings(call, out));
+    TRY(rest_file_read_settings(call, out));
     return read_semantics(call, out);
 }
 
-struct err file_read_last_write(struct rest_call *call, struct file_time *out)
+struct err rest_file_read_last_write(struct rest_call *call, struct file_time *out)
 {
     const struct str name = STR("x-ms-file-last-write-time");
     struct str text = call_header(call, name);
     bool keeps = str_given(text) && str_ieq(text, STR("preserve"));
     out->kind = keeps ? FILE_TIME_KEEP : FILE_TIME_NOW;
-    return file_read_time(call, name, NULL, out);
+    return rest_file_read_time(call, name, NULL, out);
 }
 
-struct err file_read_http(struct rest_call *call, struct node_http *out, bool *given)
+struct err rest_file_read_http(struct rest_call *call, struct node_http *out, bool *given)
 {
     *out = (struct node_http){
         .content_type = call_header(call, STR("x-ms-content-type")),
@@ -244,16 +244,16 @@ struct err file_read_http(struct rest_call *call, struct node_http *out, bool *g
         .cache_control = call_header(call, STR("x-ms-cache-control")),
         .content_disposition = call_header(call, STR("x-ms-content-disposition")),
     };
-    TRY(blob_read_kept_md5(call, STR("x-ms-content-md5"), &out->content_md5));
+    TRY(rest_blob_read_kept_md5(call, STR("x-ms-content-md5"), &out->content_md5));
     *given = str_given(out->content_md5) || str_given(out->content_type) ||
              str_given(out->content_encoding) || str_given(out->content_language) ||
              str_given(out->cache_control) || str_given(out->content_disposition);
     return OK;
 }
 
-struct err file_read_lease_request(struct rest_call *call, struct lease_request *out)
+struct err rest_file_read_lease_request(struct rest_call *call, struct lease_request *out)
 {
-    TRY(blob_read_lease_request(call, out));
+    TRY(rest_blob_read_lease_request(call, out));
     if (out->action == LEASE_RENEW)
         return call_bad_header(call, STR("x-ms-lease-action"));
     if (out->action == LEASE_ACQUIRE && out->seconds != LEASE_INFINITE)
@@ -265,19 +265,19 @@ struct err file_read_lease_request(struct rest_call *call, struct lease_request 
 
 /* ---- writing ---- */
 
-void file_put_iso(struct rest_call *call, struct str name, int64_t ticks)
+void rest_file_put_iso(struct rest_call *call, struct str name, int64_t ticks)
 {
     char text[TIME_ISO_BYTES];
     time_iso(ticks, text);
     call_put_own(call, name, (struct str){text, sizeof text});
 }
 
-void file_put_etag(struct rest_call *call, const struct node *n)
+void rest_file_put_etag(struct rest_call *call, const struct node *n)
 {
-    blob_put_etag(call, n->etag, n->last_modified);
+    rest_blob_put_etag(call, n->etag, n->last_modified);
 }
 
-void file_put_attributes_text(struct buf *b, const struct node *n)
+void rest_file_put_attributes_text(struct buf *b, const struct node *n)
 {
     uint32_t attributes = n->attributes;
     size_t start = b->n;
@@ -294,7 +294,7 @@ void file_put_attributes_text(struct buf *b, const struct node *n)
         buf_put(b, STR("None"));
 }
 
-void file_put_permission_key(struct rest_call *call, const struct permission_key *key)
+void rest_file_put_permission_key(struct rest_call *call, const struct permission_key *key)
 {
     char room[2 * BUF_U64_BYTES_MAX + 1];
     struct buf text = {.p = room, .capacity = sizeof room, .arena = call->arena};
@@ -315,13 +315,13 @@ static void put_nfs(struct rest_call *call, const struct node *n)
         call_put_u64(call, STR("x-ms-link-count"), n->links + 1);
 }
 
-void file_put_outcome(struct rest_call *call, const struct file_outcome *outcome)
+void rest_file_put_outcome(struct rest_call *call, const struct file_outcome *outcome)
 {
     const struct node *n = &outcome->node;
-    file_put_etag(call, n);
-    file_put_iso(call, STR("x-ms-file-creation-time"), n->created);
-    file_put_iso(call, STR("x-ms-file-last-write-time"), n->last_write);
-    file_put_iso(call, STR("x-ms-file-change-time"), n->changed);
+    rest_file_put_etag(call, n);
+    rest_file_put_iso(call, STR("x-ms-file-creation-time"), n->created);
+    rest_file_put_iso(call, STR("x-ms-file-last-write-time"), n->last_write);
+    rest_file_put_iso(call, STR("x-ms-file-change-time"), n->changed);
     call_put_u64(call, STR("x-ms-file-id"), outcome->id);
     call_put_u64(call, STR("x-ms-file-parent-id"), outcome->parent);
     if (!outcome->is_smb) {
@@ -329,12 +329,12 @@ void file_put_outcome(struct rest_call *call, const struct file_outcome *outcome
         return;
     }
     struct buf attributes = buf_in(call->arena);
-    file_put_attributes_text(&attributes, n);
+    rest_file_put_attributes_text(&attributes, n);
     call_put(call, STR("x-ms-file-attributes"), buf_str(&attributes));
-    file_put_permission_key(call, &n->permission);
+    rest_file_put_permission_key(call, &n->permission);
 }
 
-struct str file_copy_status_text(enum copy_status status)
+struct str rest_file_copy_status_text(enum copy_status status)
 {
     static const struct str TEXTS[] = {
         [COPY_NONE] = STR_INIT(""),           [COPY_PENDING] = STR_INIT("pending"),
@@ -344,7 +344,7 @@ struct str file_copy_status_text(enum copy_status status)
     return TEXTS[status];
 }
 
-void file_put_copy(struct rest_call *call, const struct node_copy *copy)
+void rest_file_put_copy(struct rest_call *call, const struct node_copy *copy)
 {
     char id[GUID_TEXT_BYTES];
     if (copy->status == COPY_NONE)
@@ -352,7 +352,7 @@ void file_put_copy(struct rest_call *call, const struct node_copy *copy)
     guid_text(&copy->id, id);
     call_put(call, STR("x-ms-copy-id"), (struct str){id, sizeof id});
     call_put(call, STR("x-ms-copy-source"), copy->source);
-    call_put(call, STR("x-ms-copy-status"), file_copy_status_text(copy->status));
+    call_put(call, STR("x-ms-copy-status"), rest_file_copy_status_text(copy->status));
     call_put(call, STR("x-ms-copy-progress"),
              arena_printf(call->arena, "%llu/%llu", (unsigned long long)copy->done,
                           (unsigned long long)copy->total));
@@ -362,16 +362,16 @@ void file_put_copy(struct rest_call *call, const struct node_copy *copy)
         call_put(call, STR("x-ms-copy-status-description"), copy->description);
 }
 
-bool file_name_is_encoded(const struct rest_call *call, struct str name)
+bool rest_file_name_is_encoded(const struct rest_call *call, struct str name)
 {
     enum { VERSION_ENCODED_NAMES = 20211202 };
     return call->version >= VERSION_ENCODED_NAMES && !xml_can_hold(name);
 }
 
-void file_put_name(struct rest_call *call, struct str element, struct str name)
+void rest_file_put_name(struct rest_call *call, struct str element, struct str name)
 {
     struct buf *b = &call->out;
-    if (!file_name_is_encoded(call, name)) {
+    if (!rest_file_name_is_encoded(call, name)) {
         xml_element(b, element, name);
         return;
     }

@@ -36,16 +36,16 @@ static struct err decode_share(struct rest_call *call, bool snapshot, struct sha
     *out = args;
     TRY(name_check(call->container));
     call->partition = file_partition(call->arena, call->account, call->container);
-    TRY(file_read_snapshot(call, STR("sharesnapshot"), &args->snapshot));
+    TRY(rest_file_read_snapshot(call, STR("sharesnapshot"), &args->snapshot));
     if (args->snapshot != 0 && !snapshot)
         return call_bad_query(call, STR("sharesnapshot"));
-    return blob_read_lease_id(call, &args->lease);
+    return rest_blob_read_lease_id(call, &args->lease);
 }
 
 static void put_etag(struct rest_call *call)
 {
     const struct share *s = &args_of(call)->share;
-    blob_put_etag(call, s->etag, s->last_modified);
+    rest_blob_put_etag(call, s->etag, s->last_modified);
 }
 
 /* ---- Create Share ---- */
@@ -54,15 +54,15 @@ struct err rest_create_share_decode(struct rest_call *call)
 {
     struct share_args *args;
     TRY(decode_share(call, false, &args));
-    TRY(share_settings_read(call, args));
-    TRY(share_protocol_read(call, &args->protocol));
-    return metadata_from_headers(call, &args->metadata);
+    TRY(rest_share_settings_read(call, args));
+    TRY(rest_share_protocol_read(call, &args->protocol));
+    return rest_metadata_from_headers(call, &args->metadata);
 }
 
 struct err rest_create_share_encode(struct rest_call *call)
 {
     put_etag(call);
-    share_settings_put_provision(call, &args_of(call)->share, false);
+    rest_share_settings_put_provision(call, &args_of(call)->share, false);
     call->status = 201;
     return OK;
 }
@@ -81,16 +81,16 @@ struct err rest_get_share_properties_encode(struct rest_call *call)
     const struct share *s = &args->share;
     if (args->snapshot != 0) {
         const struct share_snapshot *snapshot = &args->of_snapshot;
-        blob_put_etag(call, snapshot->etag, snapshot->last_modified);
-        metadata_put_headers(call, snapshot->metadata);
-        share_settings_put(call, s, &snapshot->settings);
-        blob_put_lease(call, &snapshot->lease);
+        rest_blob_put_etag(call, snapshot->etag, snapshot->last_modified);
+        rest_metadata_put_headers(call, snapshot->metadata);
+        rest_share_settings_put(call, s, &snapshot->settings);
+        rest_blob_put_lease(call, &snapshot->lease);
         return OK;
     }
     put_etag(call);
-    metadata_put_headers(call, s->metadata);
-    share_settings_put(call, s, &s->settings);
-    blob_put_lease(call, &s->lease);
+    rest_metadata_put_headers(call, s->metadata);
+    rest_share_settings_put(call, s, &s->settings);
+    rest_blob_put_lease(call, &s->lease);
     return OK;
 }
 
@@ -98,11 +98,11 @@ struct err rest_get_share_metadata_encode(struct rest_call *call)
 {
     const struct share_args *args = args_of(call);
     if (args->snapshot != 0)
-        blob_put_etag(call, args->of_snapshot.etag, args->of_snapshot.last_modified);
+        rest_blob_put_etag(call, args->of_snapshot.etag, args->of_snapshot.last_modified);
     else
         put_etag(call);
-    metadata_put_headers(call,
-                         args->snapshot != 0 ? args->of_snapshot.metadata : args->share.metadata);
+    rest_metadata_put_headers(call, args->snapshot != 0 ? args->of_snapshot.metadata
+                                                        : args->share.metadata);
     return OK;
 }
 
@@ -135,13 +135,13 @@ struct err rest_set_share_properties_decode(struct rest_call *call)
 {
     struct share_args *args;
     TRY(decode_share(call, false, &args));
-    return share_settings_read(call, args);
+    return rest_share_settings_read(call, args);
 }
 
 struct err rest_set_share_properties_encode(struct rest_call *call)
 {
     put_etag(call);
-    share_settings_put_provision(call, &args_of(call)->share, true);
+    rest_share_settings_put_provision(call, &args_of(call)->share, true);
     return OK;
 }
 
@@ -149,7 +149,7 @@ struct err rest_set_share_metadata_decode(struct rest_call *call)
 {
     struct share_args *args;
     TRY(decode_share(call, false, &args));
-    return metadata_from_headers(call, &args->metadata);
+    return rest_metadata_from_headers(call, &args->metadata);
 }
 
 struct err rest_set_share_acl_decode(struct rest_call *call)
@@ -171,7 +171,7 @@ struct err rest_lease_share_decode(struct rest_call *call)
 {
     struct share_args *args;
     TRY(decode_share(call, true, &args));
-    return blob_read_lease_request(call, &args->lease_request);
+    return rest_blob_read_lease_request(call, &args->lease_request);
 }
 
 struct err rest_lease_share_encode(struct rest_call *call)
@@ -179,9 +179,9 @@ struct err rest_lease_share_encode(struct rest_call *call)
     const struct share_args *args = args_of(call);
     bool snapshot = args->snapshot != 0;
     put_etag(call);
-    blob_put_lease_outcome(call, &args->lease_request,
-                           snapshot ? &args->of_snapshot.lease : &args->share.lease,
-                           args->lease_left_seconds);
+    rest_blob_put_lease_outcome(call, &args->lease_request,
+                                snapshot ? &args->of_snapshot.lease : &args->share.lease,
+                                args->lease_left_seconds);
     return OK;
 }
 
@@ -191,7 +191,7 @@ struct err rest_snapshot_share_decode(struct rest_call *call)
 {
     struct share_args *args;
     TRY(decode_share(call, false, &args));
-    TRY(metadata_from_headers(call, &args->metadata));
+    TRY(rest_metadata_from_headers(call, &args->metadata));
     args->has_metadata = str_given(args->metadata);
     return OK;
 }
@@ -199,8 +199,8 @@ struct err rest_snapshot_share_decode(struct rest_call *call)
 struct err rest_snapshot_share_encode(struct rest_call *call)
 {
     const struct share_snapshot *s = &args_of(call)->of_snapshot;
-    blob_put_etag(call, s->etag, s->last_modified);
-    file_put_iso(call, STR("x-ms-snapshot"), s->stamp);
+    rest_blob_put_etag(call, s->etag, s->last_modified);
+    rest_file_put_iso(call, STR("x-ms-snapshot"), s->stamp);
     call->status = 201;
     return OK;
 }
@@ -216,7 +216,7 @@ struct err rest_delete_share_decode(struct rest_call *call)
     unsigned word = 0;
     TRY(decode_share(call, true, &args));
     if (str_given(call_header(call, name))) {
-        TRY(share_word_read(call, name, WORDS, 3, &word));
+        TRY(rest_share_word_read(call, name, WORDS, 3, &word));
         if (args->snapshot != 0)
             return call_bad_header(call, name);
     }
@@ -278,15 +278,15 @@ struct err rest_create_permission_decode(struct rest_call *call)
             json_skip(&r, v);
     }
     if (!json_done(&r) || !str_given(permission) ||
-        (str_given(format) && !file_permission_format_known(format)))
+        (str_given(format) && !rest_file_permission_format_known(format)))
         return err_new(ERR_INVALID_INPUT);
-    return file_read_permission_text(call, permission, format, &args->sd);
+    return rest_file_read_permission_text(call, permission, format, &args->sd);
 }
 
 struct err rest_create_permission_encode(struct rest_call *call)
 {
     const struct permission_args *args = call->args;
-    file_put_permission_key(call, &args->key);
+    rest_file_put_permission_key(call, &args->key);
     call->status = 201;
     return OK;
 }

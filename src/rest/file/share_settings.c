@@ -22,8 +22,8 @@ static struct err read_bool(struct rest_call *call, struct str name, unsigned bi
     return call_header_bool(call, name, out);
 }
 
-struct err share_word_read(struct rest_call *call, struct str name, const struct str *words,
-                           size_t count, unsigned *out)
+struct err rest_share_word_read(struct rest_call *call, struct str name, const struct str *words,
+                                size_t count, unsigned *out)
 {
     struct str text = call_header(call, name);
     for (*out = 0; *out < count; ++*out)
@@ -38,12 +38,12 @@ static const struct str SQUASHES[] = {STR_INIT("NoRootSquash"), STR_INIT("RootSq
                                       STR_INIT("AllSquash")};
 static const struct str PROTOCOLS[] = {STR_INIT("SMB"), STR_INIT("NFS")};
 
-struct err share_protocol_read(struct rest_call *call, enum share_protocol *out)
+struct err rest_share_protocol_read(struct rest_call *call, enum share_protocol *out)
 {
     const struct str name = STR("x-ms-enabled-protocols");
     unsigned word = SHARE_SMB;
     if (str_given(call_header(call, name)))
-        TRY(share_word_read(call, name, PROTOCOLS, 2, &word));
+        TRY(rest_share_word_read(call, name, PROTOCOLS, 2, &word));
     *out = (enum share_protocol)word;
     return OK;
 }
@@ -52,12 +52,12 @@ static struct err read_words(struct rest_call *call, struct share_args *args)
 {
     unsigned word;
     if (str_given(call_header(call, STR("x-ms-access-tier")))) {
-        TRY(share_word_read(call, STR("x-ms-access-tier"), TIERS, 4, &word));
+        TRY(rest_share_word_read(call, STR("x-ms-access-tier"), TIERS, 4, &word));
         args->settings.tier = (enum share_tier)word;
         args->set |= SHARE_SET_TIER;
     }
     if (str_given(call_header(call, STR("x-ms-root-squash")))) {
-        TRY(share_word_read(call, STR("x-ms-root-squash"), SQUASHES, 3, &word));
+        TRY(rest_share_word_read(call, STR("x-ms-root-squash"), SQUASHES, 3, &word));
         args->settings.squash = (enum share_squash)word;
         args->set |= SHARE_SET_SQUASH;
     }
@@ -78,7 +78,7 @@ static struct err read_bursting(struct rest_call *call, struct share_args *args)
     return s->bursting_iops > PROVISION_IOPS_MAX ? call_bad_header(call, iops) : OK;
 }
 
-struct err share_settings_read(struct rest_call *call, struct share_args *args)
+struct err rest_share_settings_read(struct rest_call *call, struct share_args *args)
 {
     struct share_settings *s = &args->settings;
     TRY(read_number(call, STR("x-ms-share-quota"), SHARE_SET_QUOTA, args, &s->quota_gib));
@@ -179,8 +179,9 @@ static void tell_bursting(const struct teller *t, const struct share_settings *s
              settings->bursting_mibps != 0 ? settings->bursting_mibps : PROVISION_MIBPS_MAX);
 }
 
-void share_settings_tell(struct arena *a, const struct share *s,
-                         const struct share_settings *settings, share_property *put, void *sink)
+void rest_share_settings_tell(struct arena *a, const struct share *s,
+                              const struct share_settings *settings, share_property *put,
+                              void *sink)
 {
     const struct teller t = {a, put, sink};
     tell_provision(&t, settings);
@@ -207,13 +208,14 @@ static void put_header(void *sink, struct str header, struct str element, struct
     call_put(sink, header, value);
 }
 
-void share_settings_put(struct rest_call *call, const struct share *s,
-                        const struct share_settings *settings)
+void rest_share_settings_put(struct rest_call *call, const struct share *s,
+                             const struct share_settings *settings)
 {
-    share_settings_tell(call->arena, s, settings, put_header, call);
+    rest_share_settings_tell(call->arena, s, settings, put_header, call);
 }
 
-void share_settings_put_provision(struct rest_call *call, const struct share *s, bool with_times)
+void rest_share_settings_put_provision(struct rest_call *call, const struct share *s,
+                                       bool with_times)
 {
     const struct teller t = {call->arena, put_header, call};
     tell_provision(&t, &s->settings);

@@ -19,7 +19,7 @@ static struct err end(struct rest_sink *sink)
     struct file_upload *u = upload_of(sink);
     TRY(interval_upload_end(&u->upload));
     if (u->has_md5)
-        TRY(blob_compare_md5(u->arena, u->md5, u->upload.md5));
+        TRY(rest_blob_compare_md5(u->arena, u->md5, u->upload.md5));
     *u->to = &u->upload.pieces;
     return OK;
 }
@@ -29,13 +29,13 @@ static void drop(struct rest_sink *sink)
     interval_upload_discard(&upload_of(sink)->upload);
 }
 
-struct err file_upload_begin(struct rest_call *call, struct file_upload *u, uint64_t offset,
-                             uint64_t length, const struct pieces **to)
+struct err rest_file_upload_begin(struct rest_call *call, struct file_upload *u, uint64_t offset,
+                                  uint64_t length, const struct pieces **to)
 {
     if (length > FILE_RANGE_MAX)
         return err_detail(ERR_REQUEST_BODY_TOO_LARGE, "MaxLimit\t4194304");
-    TRY(blob_read_checksum(call, STR("Content-MD5"), ERR_INVALID_MD5, u->md5, MD5_BYTES,
-                           &u->has_md5));
+    TRY(rest_blob_read_checksum(call, STR("Content-MD5"), ERR_INVALID_MD5, u->md5, MD5_BYTES,
+                                &u->has_md5));
     interval_upload_init(&u->upload, call->store->engine, call->arena, offset, length);
     u->upload.wants_md5 = true;
     u->arena = call->arena;
@@ -45,9 +45,9 @@ struct err file_upload_begin(struct rest_call *call, struct file_upload *u, uint
     return OK;
 }
 
-void file_upload_put_md5(struct rest_call *call, const struct file_upload *u)
+void rest_file_upload_put_md5(struct rest_call *call, const struct file_upload *u)
 {
     if (u->to != NULL)
-        blob_put_base64(call, STR("Content-MD5"),
-                        (struct str){(const char *)u->upload.md5, MD5_BYTES});
+        rest_blob_put_base64(call, STR("Content-MD5"),
+                             (struct str){(const char *)u->upload.md5, MD5_BYTES});
 }

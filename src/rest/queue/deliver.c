@@ -14,7 +14,7 @@
 static struct err decode_count(struct rest_call *call, struct queue_get_messages *get)
 {
     uint64_t count = 1;
-    TRY(queue_place(call));
+    TRY(rest_queue_read_target(call));
     TRY(call_query_u64(call, STR("numofmessages"), 1, QUEUE_MESSAGES_MAX, &count));
     get->arena = call->arena;
     get->count_max = (unsigned)count;
@@ -85,8 +85,8 @@ struct err rest_get_messages_start(struct rest_call *call)
 static struct err encode_list(struct rest_call *call, enum queue_xml_view view)
 {
     const struct queue_get_messages *get = call->args;
-    queue_put_uncached(call);
-    queue_xml_put_list(call, get->messages, get->count, view);
+    rest_queue_put_uncached(call);
+    rest_queue_xml_put_list(call, get->messages, get->count, view);
     return OK;
 }
 
@@ -110,7 +110,7 @@ struct err rest_peek_messages_encode(struct rest_call *call)
 struct err rest_list_messages_decode(struct rest_call *call)
 {
     struct queue_inspect *list = ARENA_NEW(call->arena, struct queue_inspect);
-    TRY(queue_place(call));
+    TRY(rest_queue_read_target(call));
     *list = (struct queue_inspect){.arena = call->arena, .texts = true, .whole = true};
     if (str_given(call_query(call, STR("marker"))))
         TRY(call_query_u64(call, STR("marker"), 0, UINT64_MAX, &list->from));
@@ -144,7 +144,7 @@ struct err rest_list_messages_encode(struct rest_call *call)
 {
     const struct queue_inspect *list = call->args;
     struct buf *out = &call->out;
-    queue_put_uncached(call);
+    rest_queue_put_uncached(call);
     call_begin_xml(call);
     xml_open(out, STR("QueueMessagesList"));
     for (size_t i = 0; i < list->count; i++)

@@ -6,7 +6,7 @@
 #include "service/common/name.h"
 #include "service/queue/queue.h"
 
-struct err queue_place(struct rest_call *call)
+struct err rest_queue_read_target(struct rest_call *call)
 {
     TRY(name_check(call->container));
     call->partition = queue_partition(call->arena, call->account, call->container);
@@ -19,7 +19,7 @@ struct err rest_queue_no_content(struct rest_call *call)
     return OK;
 }
 
-void queue_put_uncached(struct rest_call *call)
+void rest_queue_put_uncached(struct rest_call *call)
 {
     call_put(call, STR("Cache-Control"), STR("no-cache"));
 }
@@ -52,13 +52,13 @@ struct err rest_put_message_decode(struct rest_call *call)
 {
     struct queue_put_message *put = ARENA_NEW(call->arena, struct queue_put_message);
     uint64_t visibility_s = 0;
-    TRY(queue_place(call));
+    TRY(rest_queue_read_target(call));
     TRY(call_query_u64(call, STR("visibilitytimeout"), 0, QUEUE_VISIBILITY_MAX_S, &visibility_s));
     TRY(decode_ttl(call, &put->ttl_s));
     if (put->ttl_s != QUEUE_TTL_NEVER && (int64_t)visibility_s >= put->ttl_s)
         return bad_query_because(call, STR("visibilitytimeout"),
                                  "messagettl must be greater than visibilitytimeout");
-    TRY(queue_xml_message_text(call, &put->text));
+    TRY(rest_queue_xml_message_text(call, &put->text));
     put->visibility_s = (uint32_t)visibility_s;
     call->args = put;
     return OK;
@@ -71,7 +71,7 @@ struct err rest_put_message_encode(struct rest_call *call)
     call->status = 201;
     if (call->version < 20160531)
         return OK;
-    queue_xml_put_list(call, &put->message, 1, QUEUE_XML_PUT);
+    rest_queue_xml_put_list(call, &put->message, 1, QUEUE_XML_PUT);
     return OK;
 }
 
@@ -82,7 +82,7 @@ struct err rest_put_message_encode(struct rest_call *call)
 static struct err decode_held(struct rest_call *call, struct queue_change_message *change)
 {
     struct str receipt = call_query(call, STR("popreceipt"));
-    TRY(queue_place(call));
+    TRY(rest_queue_read_target(call));
     if (!str_given(receipt))
         return call_missing_query(call, STR("popreceipt"));
     bool sound = base64_decode_exact(receipt, change->receipt.bytes, sizeof change->receipt.bytes);
@@ -106,7 +106,7 @@ struct err rest_update_message_decode(struct rest_call *call)
     change->visibility_s = (uint32_t)visibility_s;
     /* Without a body only the visibility changes. */
     if (call->body.n > 0)
-        TRY(queue_xml_message_text(call, &change->text));
+        TRY(rest_queue_xml_message_text(call, &change->text));
     return OK;
 }
 
@@ -114,7 +114,7 @@ struct err rest_update_message_encode(struct rest_call *call)
 {
     const struct queue_change_message *change = call->args;
     struct buf receipt = buf_in(call->arena);
-    queue_xml_put_receipt(&receipt, &change->new_receipt);
+    rest_queue_xml_put_receipt(&receipt, &change->new_receipt);
     call_put(call, STR("x-ms-popreceipt"), buf_str(&receipt));
     call_put_time(call, STR("x-ms-time-next-visible"), change->next_visible);
     call->status = 204;

@@ -59,7 +59,7 @@ static const struct op ROWS[] = {
      .encode = rest_get_messages_encode},
     {.name = "ClearMessages", .methods = M_DELETE, .resource = R_MESSAGES,
      .account_sas = "d", .account_sas_type = 'o',
-     .mode = MODE_WRITE, .decode = queue_place, .run = queue_clear_messages, .encode = rest_queue_no_content},
+     .mode = MODE_WRITE, .decode = rest_queue_read_target, .run = queue_clear_messages, .encode = rest_queue_no_content},
     {.name = "UpdateMessage", .methods = M_PUT, .resource = R_MESSAGE,
      .account_sas = "u", .account_sas_type = 'o', .service_sas = "u",
      .body = BODY_SMALL, .body_max = QUEUE_MESSAGE_BODY_MAX,

@@ -13,8 +13,8 @@ struct err rest_create_queue_decode(struct rest_call *call)
 {
     struct queue_create *create = ARENA_NEW(call->arena, struct queue_create);
     call->args = create;
-    TRY(queue_place(call));
-    return metadata_from_headers(call, &create->metadata);
+    TRY(rest_queue_read_target(call));
+    return rest_metadata_from_headers(call, &create->metadata);
 }
 
 struct err rest_delete_queue_decode(struct rest_call *call)
@@ -22,7 +22,7 @@ struct err rest_delete_queue_decode(struct rest_call *call)
     struct queue_delete *delete = ARENA_NEW(call->arena, struct queue_delete);
     delete->blocked_ticks = (int64_t)call->server->options.queue_delete_seconds * TICKS_PER_SECOND;
     call->args = delete;
-    return queue_place(call);
+    return rest_queue_read_target(call);
 }
 
 struct err rest_create_queue_encode(struct rest_call *call)
@@ -37,14 +37,14 @@ struct err rest_get_queue_metadata_decode(struct rest_call *call)
     struct queue_properties *properties = ARENA_NEW(call->arena, struct queue_properties);
     properties->arena = call->arena;
     call->args = properties;
-    return queue_place(call);
+    return rest_queue_read_target(call);
 }
 
 struct err rest_get_queue_metadata_encode(struct rest_call *call)
 {
     const struct queue_properties *properties = call->args;
-    queue_put_uncached(call);
-    metadata_put_headers(call, properties->metadata);
+    rest_queue_put_uncached(call);
+    rest_metadata_put_headers(call, properties->metadata);
     call_put_u64(call, STR("x-ms-approximate-messages-count"), properties->count);
     return OK;
 }
@@ -53,8 +53,8 @@ struct err rest_set_queue_metadata_decode(struct rest_call *call)
 {
     struct queue_set_metadata *set = ARENA_NEW(call->arena, struct queue_set_metadata);
     call->args = set;
-    TRY(queue_place(call));
-    return metadata_from_headers(call, &set->metadata);
+    TRY(rest_queue_read_target(call));
+    return rest_metadata_from_headers(call, &set->metadata);
 }
 
 struct err rest_get_queue_acl_decode(struct rest_call *call)
@@ -62,13 +62,13 @@ struct err rest_get_queue_acl_decode(struct rest_call *call)
     struct queue_acl *acl = ARENA_NEW(call->arena, struct queue_acl);
     acl->arena = call->arena;
     call->args = acl;
-    return queue_place(call);
+    return rest_queue_read_target(call);
 }
 
 struct err rest_get_queue_acl_encode(struct rest_call *call)
 {
     const struct queue_acl *acl = call->args;
-    queue_put_uncached(call);
+    rest_queue_put_uncached(call);
     call_begin_xml(call);
     policies_put_xml(&call->out, acl->policies);
     return OK;
@@ -78,8 +78,8 @@ struct err rest_set_queue_acl_decode(struct rest_call *call)
 {
     struct queue_acl *acl = ARENA_NEW(call->arena, struct queue_acl);
     call->args = acl;
-    TRY(queue_place(call));
-    TRY(blob_check_body_checksums(call, call->body));
+    TRY(rest_queue_read_target(call));
+    TRY(rest_blob_check_body_checksums(call, call->body));
     return policies_from_xml(call, STR("raup"), &acl->policies);
 }
 
@@ -158,7 +158,7 @@ static void put_queue(struct buf *out, const struct queue_listed *queue, bool wi
     xml_open(out, STR("Queue"));
     xml_element(out, STR("Name"), queue->name);
     if (with_metadata)
-        metadata_put_xml(out, queue->metadata);
+        rest_metadata_put_xml(out, queue->metadata);
     xml_close(out, STR("Queue"));
 }
 
@@ -166,7 +166,7 @@ struct err rest_list_queues_encode(struct rest_call *call)
 {
     const struct list_call *l = call->args;
     struct buf *out = &call->out;
-    queue_put_uncached(call);
+    rest_queue_put_uncached(call);
     call_begin_xml(call);
     buf_put(out, STR("<EnumerationResults ServiceEndpoint=\""));
     xml_put_attribute(out, call_endpoint(call));

@@ -10,9 +10,9 @@
 enum { QUEUE_MESSAGE_BODY_MAX = 2 * (64 << 10) + 512 };
 
 /* Sets call->partition, having checked the queue's name. */
-struct err queue_place(struct rest_call *call);
+struct err rest_queue_read_target(struct rest_call *call);
 /* The header of every response to a GET: a queue's content must not be cached. */
-void queue_put_uncached(struct rest_call *call);
+void rest_queue_put_uncached(struct rest_call *call);
 /* 204, no body: what most queue operations answer. */
 struct err rest_queue_no_content(struct rest_call *call);
 
@@ -30,7 +30,7 @@ struct err rest_list_messages_encode(struct rest_call *call);
 struct err rest_update_message_decode(struct rest_call *call);
 struct err rest_update_message_encode(struct rest_call *call);
 struct err rest_delete_message_decode(struct rest_call *call);
-/* Clear Messages has nothing to decode but its place: queue_place. */
+/* Clear Messages has nothing to decode but its place: rest_queue_read_target. */
 
 struct err rest_create_queue_decode(struct rest_call *call);
 struct err rest_create_queue_encode(struct rest_call *call);

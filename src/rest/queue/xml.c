@@ -75,9 +75,9 @@ static struct err parsed_message_text(struct rest_call *call, struct str *text)
     return OK;
 }
 
-struct err queue_xml_message_text(struct rest_call *call, struct str *text)
+struct err rest_queue_xml_message_text(struct rest_call *call, struct str *text)
 {
-    TRY(blob_check_body_checksums(call, call->body));
+    TRY(rest_blob_check_body_checksums(call, call->body));
     if (!plain_message_text(call->body, text))
         TRY(parsed_message_text(call, text));
     if (text->n > QUEUE_TEXT_BYTES_MAX)
@@ -88,7 +88,7 @@ struct err queue_xml_message_text(struct rest_call *call, struct str *text)
 
 /* ---- writing ---- */
 
-void queue_xml_put_receipt(struct buf *out, const struct queue_receipt *receipt)
+void rest_queue_xml_put_receipt(struct buf *out, const struct queue_receipt *receipt)
 {
     base64_put(out, (struct str){(const char *)receipt->bytes, sizeof receipt->bytes});
 }
@@ -125,7 +125,7 @@ static void put_message(struct buf *out, const struct queue_message *m, enum que
     buf_put(out, STR("</ExpirationTime>"));
     if (view != QUEUE_XML_PEEK) {
         buf_put(out, STR("<PopReceipt>"));
-        queue_xml_put_receipt(out, &m->receipt);
+        rest_queue_xml_put_receipt(out, &m->receipt);
         buf_put(out, STR("</PopReceipt><TimeNextVisible>"));
         put_time(out, m->next_visible, &times->next_visible);
         buf_put(out, STR("</TimeNextVisible>"));
@@ -137,8 +137,8 @@ static void put_message(struct buf *out, const struct queue_message *m, enum que
     buf_put(out, STR("</QueueMessage>"));
 }
 
-void queue_xml_put_list(struct rest_call *call, const struct queue_message *messages, size_t count,
-                        enum queue_xml_view view)
+void rest_queue_xml_put_list(struct rest_call *call, const struct queue_message *messages,
+                             size_t count, enum queue_xml_view view)
 {
     enum { FRAME_BYTES = 128 };
     struct buf *out = &call->out;

@@ -6,7 +6,7 @@
 struct change_call {
     struct entity_change change; /* first: run's argument */
     struct entity_view view;     /* of an insert */
-    enum table_prefer prefer;
+    enum rest_table_prefer prefer;
 };
 
 static void set_record(struct change_call *c, const struct entity_builder *entity)
@@ -22,7 +22,7 @@ static struct err prepare_change(struct rest_call *call, struct change_call *c)
     TRY(rest_table_ref(call, &change->ref));
     TRY(key_check(change->pk));
     TRY(key_check(change->rk));
-    TRY(table_permit_keys(call, change->pk, change->rk));
+    TRY(rest_table_permit_keys(call, change->pk, change->rk));
     call->partition = table_entities_partition(call->arena, &change->ref, change->pk);
     change->verdict = &call->verdict;
     call->key_pk = change->pk; /* of an insert they are in the body */
@@ -37,10 +37,10 @@ struct err rest_insert_entity_decode(struct rest_call *call)
 {
     struct change_call *c = ARENA_NEW(call->arena, struct change_call);
     struct entity_body body;
-    TRY(table_check_content_type(call));
-    TRY(table_view_of(call, &c->view));
-    c->prefer = table_prefer(call);
-    TRY(entity_from_json(call->arena, call->body, &body));
+    TRY(rest_table_check_content_type(call));
+    TRY(rest_table_view_of(call, &c->view));
+    c->prefer = rest_table_prefer(call);
+    TRY(rest_entity_from_json(call->arena, call->body, &body));
     if (!str_given(body.pk) || !str_given(body.rk))
         return err_new(ERR_PROPERTIES_NEED_VALUE);
     c->change.kind = CHANGE_INSERT;
@@ -64,16 +64,16 @@ struct err rest_insert_entity_encode(struct rest_call *call)
     struct change_call *c = call->args;
     const struct entity_change *change = &c->change;
     struct buf address = buf_in(call->arena);
-    entity_put_address(&address, c->view.endpoint, c->view.table, change->pk, change->rk);
+    rest_entity_put_address(&address, c->view.endpoint, c->view.table, change->pk, change->rk);
     put_etag(call, change->stamp);
     call_put(call, STR("Location"), buf_str(&address));
-    if (!table_put_created(call, c->prefer)) {
+    if (!rest_table_put_created(call, c->prefer)) {
         call_put(call, STR("DataServiceId"), buf_str(&address));
         return OK;
     }
     struct entity_found entity = {change->pk, change->rk, {change->record, change->record_n}};
-    table_put_json_headers(call, c->view.metadata);
-    entity_put_json(&call->out, &c->view, &entity, true);
+    rest_table_put_json_headers(call, c->view.metadata);
+    rest_entity_put_json(&call->out, &c->view, &entity, true);
     return OK;
 }
 
@@ -105,10 +105,10 @@ static struct err decode_change(struct rest_call *call, enum entity_change_kind 
 {
     struct change_call *c = addressed_change(call, kind);
     struct entity_body body;
-    TRY(table_check_content_type(call));
+    TRY(rest_table_check_content_type(call));
     TRY(decode_match(call, &c->change.match));
     TRY(prepare_change(call, c));
-    TRY(entity_from_json(call->arena, call->body, &body));
+    TRY(rest_entity_from_json(call->arena, call->body, &body));
     set_record(c, &body.entity);
     return entity_check_size(buf_str(&body.entity.record), c->change.pk, c->change.rk);
 }

@@ -47,7 +47,7 @@ static bool odata_level(struct str odata, enum table_metadata *out)
 }
 
 /* The first of the list that we can make. Clients that still name Atom first name JSON after it. */
-struct err table_metadata_wanted(struct rest_call *call, enum table_metadata *out)
+struct err rest_table_metadata_wanted(struct rest_call *call, enum table_metadata *out)
 {
     struct str list = call_query(call, STR("$format"));
     bool atom = false;
@@ -67,7 +67,7 @@ struct err table_metadata_wanted(struct rest_call *call, enum table_metadata *ou
     return err_new(atom ? ERR_ATOM_FORMAT_NOT_SUPPORTED : ERR_MEDIA_TYPE_NOT_SUPPORTED);
 }
 
-struct err table_check_content_type(struct rest_call *call)
+struct err rest_table_check_content_type(struct rest_call *call)
 {
     struct str text = call_header(call, STR("Content-Type"));
     if (!str_given(text) || text.n == 0)
@@ -78,7 +78,7 @@ struct err table_check_content_type(struct rest_call *call)
     return err_new(is_atom(m.type) ? ERR_ATOM_FORMAT_NOT_SUPPORTED : ERR_MEDIA_TYPE_NOT_SUPPORTED);
 }
 
-void table_put_json_headers(struct rest_call *call, enum table_metadata metadata)
+void rest_table_put_json_headers(struct rest_call *call, enum table_metadata metadata)
 {
     static const struct str types[] = {
         [METADATA_NONE] = STR_INIT("application/json;odata=nometadata;streaming=true;"
@@ -96,7 +96,7 @@ void table_put_json_headers(struct rest_call *call, enum table_metadata metadata
 
 /* ---- preferences ---- */
 
-enum table_prefer table_prefer(struct rest_call *call)
+enum rest_table_prefer rest_table_prefer(struct rest_call *call)
 {
     struct str prefer = call_header(call, STR("Prefer"));
     if (!str_given(prefer))
@@ -106,7 +106,7 @@ enum table_prefer table_prefer(struct rest_call *call)
     return str_ieq(prefer, STR("return-content")) ? PREFER_CONTENT : PREFER_NOTHING;
 }
 
-bool table_put_created(struct rest_call *call, enum table_prefer prefer)
+bool rest_table_put_created(struct rest_call *call, enum rest_table_prefer prefer)
 {
     call->status = prefer == PREFER_NO_CONTENT ? 204 : 201;
     if (prefer == PREFER_NO_CONTENT)
@@ -118,7 +118,7 @@ bool table_put_created(struct rest_call *call, enum table_prefer prefer)
 
 /* ---- methods ---- */
 
-struct err table_method(const struct rest_call *call, enum http_method *out)
+struct err rest_table_method(const struct rest_call *call, enum http_method *out)
 {
     static const enum http_method others[] = {HTTP_PUT, HTTP_MERGE, HTTP_PATCH, HTTP_DELETE};
     const struct http_request *request = &call->x->request;

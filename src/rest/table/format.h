@@ -10,22 +10,22 @@ enum table_metadata { METADATA_NONE, METADATA_MINIMAL, METADATA_FULL };
 
 /* $format decides, else Accept. Nothing asked for is minimal. ERR_ATOM_FORMAT_NOT_SUPPORTED,
  * ERR_MEDIA_TYPE_NOT_SUPPORTED. */
-struct err table_metadata_wanted(struct rest_call *call, enum table_metadata *out);
+struct err rest_table_metadata_wanted(struct rest_call *call, enum table_metadata *out);
 /* The body must be JSON: the same errors. */
-struct err table_check_content_type(struct rest_call *call);
+struct err rest_table_check_content_type(struct rest_call *call);
 
 /* Prefer. */
-enum table_prefer { PREFER_NOTHING, PREFER_CONTENT, PREFER_NO_CONTENT };
+enum rest_table_prefer { PREFER_NOTHING, PREFER_CONTENT, PREFER_NO_CONTENT };
 /* Any other preference is passed over, as RFC 7240 wants it. */
-enum table_prefer table_prefer(struct rest_call *call);
+enum rest_table_prefer rest_table_prefer(struct rest_call *call);
 
 /* Content-Type and the headers that go with a JSON body. */
-void table_put_json_headers(struct rest_call *call, enum table_metadata metadata);
+void rest_table_put_json_headers(struct rest_call *call, enum table_metadata metadata);
 /* Status 201 or 204 and Preference-Applied. True when the body is wanted. */
-bool table_put_created(struct rest_call *call, enum table_prefer prefer);
+bool rest_table_put_created(struct rest_call *call, enum rest_table_prefer prefer);
 
 /* The method that a request means: POST with X-HTTP-Method stands for another one.
  * ERR_X_METHOD_NOT_USING_POST, ERR_X_METHOD_INCORRECT_VALUE, ERR_X_METHOD_INCORRECT_COUNT. */
-struct err table_method(const struct rest_call *call, enum http_method *out);
+struct err rest_table_method(const struct rest_call *call, enum http_method *out);
 
 #endif

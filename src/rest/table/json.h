@@ -16,9 +16,9 @@ struct entity_body {
 
 /* An empty body is an entity without properties. ERR_INVALID_INPUT for what is not JSON of that
  * shape or not a value of its type, ERR_OUT_OF_RANGE_INPUT for a date, and what entity_add says. */
-struct err entity_from_json(struct arena *a, struct str body, struct entity_body *out);
+struct err rest_entity_from_json(struct arena *a, struct str body, struct entity_body *out);
 /* The TableName of Create Table's body; absent when there is none. ERR_INVALID_INPUT. */
-struct err table_name_from_json(struct arena *a, struct str body, struct str *out);
+struct err rest_table_name_from_json(struct arena *a, struct str body, struct str *out);
 
 enum { SELECT_MAX = 256 };
 
@@ -33,15 +33,16 @@ struct entity_view {
 };
 
 /* The address of an entity: endpoint, or empty for a relative one. */
-void entity_put_address(struct buf *out, struct str endpoint, struct str table, struct str pk,
-                        struct str rk);
+void rest_entity_put_address(struct buf *out, struct str endpoint, struct str table, struct str pk,
+                             struct str rk);
 /* `alone`: the whole body, not one of a list. */
-void entity_put_json(struct buf *out, const struct entity_view *view,
-                     const struct entity_found *entity, bool alone);
+void rest_entity_put_json(struct buf *out, const struct entity_view *view,
+                          const struct entity_found *entity, bool alone);
 /* {"odata.metadata":…,"value":[ — the entities with commas between them and ]} are to follow. */
-void entity_list_begin(struct buf *out, const struct entity_view *view);
+void rest_entity_list_begin(struct buf *out, const struct entity_view *view);
 
-void table_put_json(struct buf *out, const struct entity_view *view, struct str name, bool alone);
-void table_list_begin(struct buf *out, const struct entity_view *view);
+void rest_table_put_json(struct buf *out, const struct entity_view *view, struct str name,
+                         bool alone);
+void rest_table_list_begin(struct buf *out, const struct entity_view *view);
 
 #endif

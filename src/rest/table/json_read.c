@@ -185,7 +185,7 @@ static struct err take_member(struct arena *a, const struct member *member, stru
     return entity_add(&out->entity, member->name, value);
 }
 
-struct err entity_from_json(struct arena *a, struct str body, struct entity_body *out)
+struct err rest_entity_from_json(struct arena *a, struct str body, struct entity_body *out)
 {
     struct members members;
     *out = (struct entity_body){.pk = STR_NONE};
@@ -199,7 +199,7 @@ struct err entity_from_json(struct arena *a, struct str body, struct entity_body
     return OK;
 }
 
-struct err table_name_from_json(struct arena *a, struct str body, struct str *out)
+struct err rest_table_name_from_json(struct arena *a, struct str body, struct str *out)
 {
     struct members members;
     *out = STR_NONE;

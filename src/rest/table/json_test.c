@@ -10,7 +10,7 @@ static struct str written(enum table_metadata metadata, struct str body, const s
 {
     struct entity_body entity;
     struct buf out = buf_in(&arena);
-    CHECK_OK(entity_from_json(&arena, body, &entity));
+    CHECK_OK(rest_entity_from_json(&arena, body, &entity));
     struct entity_view view = {.metadata = metadata,
                                .endpoint = STR("http://h/a/"),
                                .account = STR("a"),
@@ -18,7 +18,7 @@ static struct str written(enum table_metadata metadata, struct str body, const s
                                .select = select,
                                .select_count = select_count};
     struct entity_found found = {entity.pk, entity.rk, buf_str(&entity.entity.record)};
-    entity_put_json(&out, &view, &found, true);
+    rest_entity_put_json(&out, &view, &found, true);
     return buf_str(&out);
 }
 
@@ -56,7 +56,7 @@ void test_table_json_levels(void)
 static void refused(const char *body, enum err_code code)
 {
     struct entity_body entity;
-    struct err e = entity_from_json(&arena, str_of(body), &entity);
+    struct err e = rest_entity_from_json(&arena, str_of(body), &entity);
     if (e.code != code)
         test_fail(__FILE__, __LINE__, "%s: %s", body, err_azure_code(e.code));
 }
@@ -87,7 +87,7 @@ void test_table_json_untyped_numbers(void)
     struct entity_body body;
     struct entity_walk w;
     struct property p;
-    CHECK_OK(entity_from_json(
+    CHECK_OK(rest_entity_from_json(
         &arena, STR("{\"a\":2147483647,\"b\":2147483648,\"c\":-1.0,\"d\":99999999999999999999}"),
         &body));
     static const enum edm_type want[] = {EDM_INT32, EDM_DOUBLE, EDM_DOUBLE, EDM_DOUBLE};
@@ -103,11 +103,12 @@ void test_table_name_from_json(void)
 {
     arena_init(&arena, 1 << 24);
     struct str name;
-    CHECK_OK(table_name_from_json(&arena, STR("{\"x\":1,\"TableName\":\"abc\"}"), &name));
+    CHECK_OK(rest_table_name_from_json(&arena, STR("{\"x\":1,\"TableName\":\"abc\"}"), &name));
     CHECK_STR(name, STR("abc"));
-    CHECK_OK(table_name_from_json(&arena, STR("{}"), &name));
+    CHECK_OK(rest_table_name_from_json(&arena, STR("{}"), &name));
     CHECK(!str_given(name));
-    CHECK_ERR(table_name_from_json(&arena, STR(""), &name), ERR_INVALID_INPUT);
-    CHECK_ERR(table_name_from_json(&arena, STR("{\"TableName\":[]}"), &name), ERR_INVALID_INPUT);
+    CHECK_ERR(rest_table_name_from_json(&arena, STR(""), &name), ERR_INVALID_INPUT);
+    CHECK_ERR(rest_table_name_from_json(&arena, STR("{\"TableName\":[]}"), &name),
+              ERR_INVALID_INPUT);
     arena_release(&arena);
 }

@@ -22,8 +22,8 @@ static void put_address_key(struct buf *out, struct str key)
     }
 }
 
-void entity_put_address(struct buf *out, struct str endpoint, struct str table, struct str pk,
-                        struct str rk)
+void rest_entity_put_address(struct buf *out, struct str endpoint, struct str table, struct str pk,
+                             struct str rk)
 {
     buf_put(out, endpoint);
     buf_put(out, table);
@@ -159,7 +159,7 @@ static void put_link(struct json_writer *w, const struct entity_view *view, cons
 {
     json_name(w, str_of(name));
     json_raw(w, STR("\""));
-    entity_put_address(w->out, endpoint, view->table, entity->pk, entity->rk);
+    rest_entity_put_address(w->out, endpoint, view->table, entity->pk, entity->rk);
     buf_putc(w->out, '"');
 }
 
@@ -219,8 +219,8 @@ static void put_system_properties(struct json_writer *w, const struct entity_vie
     }
 }
 
-void entity_put_json(struct buf *out, const struct entity_view *view,
-                     const struct entity_found *entity, bool alone)
+void rest_entity_put_json(struct buf *out, const struct entity_view *view,
+                          const struct entity_found *entity, bool alone)
 {
     struct json_writer w = json_writer_of(out);
     struct entity_walk walk;
@@ -256,19 +256,20 @@ static void list_begin(struct buf *out, const struct entity_view *view, struct s
     buf_putc(out, '[');
 }
 
-void entity_list_begin(struct buf *out, const struct entity_view *view)
+void rest_entity_list_begin(struct buf *out, const struct entity_view *view)
 {
     list_begin(out, view, view->table);
 }
 
 /* ---- tables ---- */
 
-void table_list_begin(struct buf *out, const struct entity_view *view)
+void rest_table_list_begin(struct buf *out, const struct entity_view *view)
 {
     list_begin(out, view, STR("Tables"));
 }
 
-void table_put_json(struct buf *out, const struct entity_view *view, struct str name, bool alone)
+void rest_table_put_json(struct buf *out, const struct entity_view *view, struct str name,
+                         bool alone)
 {
     struct json_writer w = json_writer_of(out);
     json_open(&w, '{');

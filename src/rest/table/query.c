@@ -38,11 +38,11 @@ struct err rest_query_entity_decode(struct rest_call *call)
     c->get.arena = call->arena;
     c->get.rk = call->key_rk;
     TRY(rest_table_ref(call, &c->get.ref));
-    TRY(table_view_of(call, &c->view));
+    TRY(rest_table_view_of(call, &c->view));
     TRY(decode_select(call, &c->view));
     TRY(key_check(call->key_pk));
     TRY(key_check(call->key_rk));
-    TRY(table_permit_keys(call, call->key_pk, call->key_rk));
+    TRY(rest_table_permit_keys(call, call->key_pk, call->key_rk));
     call->partition = table_entities_partition(call->arena, &c->get.ref, call->key_pk);
     call->args = c;
     return OK;
@@ -54,9 +54,9 @@ struct err rest_query_entity_encode(struct rest_call *call)
     char etag[ENTITY_ETAG_BYTES];
     entity_etag(entity_stamp(c->get.record), etag);
     call_put(call, STR("ETag"), (struct str){etag, sizeof etag});
-    table_put_json_headers(call, c->view.metadata);
+    rest_table_put_json_headers(call, c->view.metadata);
     struct entity_found entity = {call->key_pk, call->key_rk, c->get.record};
-    entity_put_json(&call->out, &c->view, &entity, true);
+    rest_entity_put_json(&call->out, &c->view, &entity, true);
     return OK;
 }
 
@@ -73,7 +73,7 @@ static void list_begins(void *context)
 {
     struct query_call *c = context;
     buf_clear(c->out);
-    entity_list_begin(c->out, &c->view);
+    rest_entity_list_begin(c->out, &c->view);
     c->any = false;
 }
 
@@ -84,7 +84,7 @@ static void list_goes_on(void *context, const struct entity_found *entity)
     if (c->any)
         buf_putc(c->out, ',');
     c->any = true;
-    entity_put_json(c->out, &c->view, entity, false);
+    rest_entity_put_json(c->out, &c->view, entity, false);
 }
 
 /* OData options that the service does not have. */
@@ -106,8 +106,8 @@ static struct err decode_position(struct rest_call *call, struct entity_query *q
     struct str rk = call_query(call, STR("NextRowKey"));
     if (!str_given(pk))
         return OK;
-    if (!token_read(call->arena, pk, &q->from_pk) ||
-        (str_given(rk) && !token_read(call->arena, rk, &q->from_rk)))
+    if (!rest_token_read(call->arena, pk, &q->from_pk) ||
+        (str_given(rk) && !rest_token_read(call->arena, rk, &q->from_rk)))
         return err_new(ERR_INVALID_INPUT);
     TRY(key_check(q->from_pk));
     return key_check(q->from_rk);
@@ -117,7 +117,7 @@ static struct err decode_options(struct rest_call *call, struct entity_query *q)
 {
     struct str text = call_query(call, STR("$filter"));
     TRY(refuse_options(call));
-    TRY(table_read_top(call, &q->top));
+    TRY(rest_table_read_top(call, &q->top));
     if (str_given(text)) {
         struct filter *filter;
         TRY(filter_compile(call->arena, text, &filter));
@@ -133,14 +133,14 @@ struct err rest_query_entities_decode(struct rest_call *call)
     c->out = &call->out;
     *q = (struct entity_query){
         .arena = call->arena,
-        .clip = table_clip_of(call),
+        .clip = rest_table_clip_of(call),
         .budget = TABLE_LOOP_ROWS,
         .begin = list_begins,
         .emit = list_goes_on,
         .context = c,
     };
     TRY(rest_table_ref(call, &q->ref));
-    TRY(table_view_of(call, &c->view));
+    TRY(rest_table_view_of(call, &c->view));
     TRY(decode_select(call, &c->view));
     TRY(decode_options(call, q));
     call->partition = tables_partition(call->arena, call->account);
@@ -151,14 +151,14 @@ struct err rest_query_entities_decode(struct rest_call *call)
 static void put_token(struct rest_call *call, struct str name, struct str key)
 {
     struct buf token = buf_in(call->arena);
-    token_put(&token, key);
+    rest_token_put(&token, key);
     call_put(call, name, buf_str(&token));
 }
 
 struct err rest_query_entities_encode(struct rest_call *call)
 {
     const struct query_call *c = call->args;
-    table_put_json_headers(call, c->view.metadata);
+    rest_table_put_json_headers(call, c->view.metadata);
     if (c->query.more) {
         put_token(call, STR("x-ms-continuation-NextPartitionKey"), c->query.next_pk);
         put_token(call, STR("x-ms-continuation-NextRowKey"), c->query.next_rk);

@@ -35,25 +35,25 @@ static struct str plain_endpoint(struct rest_call *call)
     return (struct str){text, endpoint.n};
 }
 
-struct err table_view_of(struct rest_call *call, struct entity_view *out)
+struct err rest_table_view_of(struct rest_call *call, struct entity_view *out)
 {
     *out = (struct entity_view){
         .endpoint = plain_endpoint(call),
         .account = call->account,
         .table = call->container,
     };
-    return table_metadata_wanted(call, &out->metadata);
+    return rest_table_metadata_wanted(call, &out->metadata);
 }
 
-struct key_clip table_clip_of(const struct rest_call *call)
+struct key_clip rest_table_clip_of(const struct rest_call *call)
 {
     return (struct key_clip){call->who.start_pk, call->who.start_rk, call->who.end_pk,
                              call->who.end_rk};
 }
 
-struct err table_permit_keys(struct rest_call *call, struct str pk, struct str rk)
+struct err rest_table_permit_keys(struct rest_call *call, struct str pk, struct str rk)
 {
-    struct key_clip clip = table_clip_of(call);
+    struct key_clip clip = rest_table_clip_of(call);
     return key_clip_holds(call->arena, &clip, pk, rk) ? OK : err_new(ERR_AUTHORIZATION_FAILURE);
 }
 
@@ -63,7 +63,7 @@ static void in_tables_of_account(struct rest_call *call, void *args)
     call->args = args;
 }
 
-struct err table_read_top(struct rest_call *call, unsigned *out)
+struct err rest_table_read_top(struct rest_call *call, unsigned *out)
 {
     struct str text = call_query(call, STR("$top"));
     uint64_t top = TABLE_PAGE_MAX;
@@ -83,9 +83,9 @@ struct list_call {
 static struct err decode_page(struct rest_call *call, struct table_list *list)
 {
     struct str token = call_query(call, STR("NextTableName"));
-    TRY(table_read_top(call, &list->top));
+    TRY(rest_table_read_top(call, &list->top));
     list->from = STR("");
-    return str_given(token) && !token_read(call->arena, token, &list->from)
+    return str_given(token) && !rest_token_read(call->arena, token, &list->from)
                ? err_new(ERR_INVALID_INPUT)
                : OK;
 }
@@ -95,7 +95,7 @@ struct err rest_query_tables_decode(struct rest_call *call)
     struct list_call *l = ARENA_NEW(call->arena, struct list_call);
     struct str text = call_query(call, STR("$filter"));
     l->list.arena = call->arena;
-    TRY(table_view_of(call, &l->view));
+    TRY(rest_table_view_of(call, &l->view));
     TRY(decode_page(call, &l->list));
     if (str_given(text)) {
         struct filter *filter;
@@ -109,17 +109,17 @@ struct err rest_query_tables_decode(struct rest_call *call)
 struct err rest_query_tables_encode(struct rest_call *call)
 {
     const struct list_call *l = call->args;
-    table_put_json_headers(call, l->view.metadata);
+    rest_table_put_json_headers(call, l->view.metadata);
     if (str_given(l->list.next)) {
         struct buf token = buf_in(call->arena);
-        token_put(&token, l->list.next);
+        rest_token_put(&token, l->list.next);
         call_put(call, STR("x-ms-continuation-NextTableName"), buf_str(&token));
     }
-    table_list_begin(&call->out, &l->view);
+    rest_table_list_begin(&call->out, &l->view);
     for (size_t i = 0; i < l->list.count; i++) {
         if (i > 0)
             buf_putc(&call->out, ',');
-        table_put_json(&call->out, &l->view, l->list.names[i], false);
+        rest_table_put_json(&call->out, &l->view, l->list.names[i], false);
     }
     buf_put(&call->out, STR("]}"));
     return OK;
@@ -137,7 +137,7 @@ struct err rest_get_table_decode(struct rest_call *call)
     struct get_call *g = ARENA_NEW(call->arena, struct get_call);
     g->get = (struct table_get){.arena = call->arena, .name = call->container};
     TRY(table_name_check(call->container));
-    TRY(table_view_of(call, &g->view));
+    TRY(rest_table_view_of(call, &g->view));
     in_tables_of_account(call, g);
     return OK;
 }
@@ -145,8 +145,8 @@ struct err rest_get_table_decode(struct rest_call *call)
 struct err rest_get_table_encode(struct rest_call *call)
 {
     const struct get_call *g = call->args;
-    table_put_json_headers(call, g->view.metadata);
-    table_put_json(&call->out, &g->view, g->get.table.name, true);
+    rest_table_put_json_headers(call, g->view.metadata);
+    rest_table_put_json(&call->out, &g->view, g->get.table.name, true);
     return OK;
 }
 
@@ -155,16 +155,16 @@ struct err rest_get_table_encode(struct rest_call *call)
 struct create_call {
     struct table_create create; /* first: run's argument */
     struct entity_view view;
-    enum table_prefer prefer;
+    enum rest_table_prefer prefer;
 };
 
 struct err rest_create_table_decode(struct rest_call *call)
 {
     struct create_call *c = ARENA_NEW(call->arena, struct create_call);
-    TRY(table_check_content_type(call));
-    TRY(table_view_of(call, &c->view));
-    c->prefer = table_prefer(call);
-    TRY(table_name_from_json(call->arena, call->body, &c->create.name));
+    TRY(rest_table_check_content_type(call));
+    TRY(rest_table_view_of(call, &c->view));
+    c->prefer = rest_table_prefer(call);
+    TRY(rest_table_name_from_json(call->arena, call->body, &c->create.name));
     if (!str_given(c->create.name))
         return err_new(ERR_PROPERTIES_NEED_VALUE);
     TRY(table_name_check(c->create.name));
@@ -179,12 +179,12 @@ struct err rest_create_table_encode(struct rest_call *call)
     struct str address =
         arena_printf(call->arena, "%.*sTables('%.*s')", STR_ARG(c->view.endpoint), STR_ARG(name));
     call_put(call, STR("Location"), address);
-    if (!table_put_created(call, c->prefer)) {
+    if (!rest_table_put_created(call, c->prefer)) {
         call_put(call, STR("DataServiceId"), address);
         return OK;
     }
-    table_put_json_headers(call, c->view.metadata);
-    table_put_json(&call->out, &c->view, name, true);
+    rest_table_put_json_headers(call, c->view.metadata);
+    rest_table_put_json(&call->out, &c->view, name, true);
     return OK;
 }
 

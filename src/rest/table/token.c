@@ -11,7 +11,7 @@ static char swap(char c, const char *from, const char *to)
     return c;
 }
 
-void token_put(struct buf *out, struct str key)
+void rest_token_put(struct buf *out, struct str key)
 {
     buf_put(out, STR("1!"));
     buf_put_u64(out, base64_length(key.n));
@@ -22,7 +22,7 @@ void token_put(struct buf *out, struct str key)
         out->p[i] = swap(out->p[i], "=/+", "-_*");
 }
 
-bool token_read(struct arena *a, struct str token, struct str *key)
+bool rest_token_read(struct arena *a, struct str token, struct str *key)
 {
     uint64_t length;
     struct str version = str_cut(&token, '!');

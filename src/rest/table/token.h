@@ -7,8 +7,8 @@
 
 #include "core/buf.h"
 
-void token_put(struct buf *out, struct str key);
+void rest_token_put(struct buf *out, struct str key);
 /* In the arena. False when it is not a token. */
-bool token_read(struct arena *a, struct str token, struct str *key);
+bool rest_token_read(struct arena *a, struct str token, struct str *key);
 
 #endif
