@@ -259,11 +259,12 @@ static bool link_parked(struct smb_opens *t, struct smb_open *o)
     if (t->parked != NULL)
         t->parked->durable.park_previous = o;
     t->parked = o;
-    bool begins = !t->looking;
+    if (t->looking)
+        return false;
     t->looking = true;
     t->timer.fire = close_expired;
     t->look.run = begin_looking;
-    return begins;
+    return true;
 }
 
 static void keep_place(struct smb_open *o)

@@ -463,9 +463,10 @@ void smb_server_move_out(struct smb_server *s)
 {
     for (size_t i = 0; i < s->world.loop_count; i++) {
         struct smb_worker *w = &s->workers[i];
+        if (atomic_exchange(&w->moves_out, true))
+            continue;
         w->move_out.run = move_out_here;
-        if (!atomic_exchange(&w->moves_out, true))
-            loop_post(w->loop, &w->move_out);
+        loop_post(w->loop, &w->move_out);
     }
 }
 

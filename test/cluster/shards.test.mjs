@@ -49,6 +49,8 @@ test('shards that are missing, in another order or of another store are refused 
     refuses(/the store has 2 shards, and --rows is given 1 times/, 'cluster', 'init', ...store.flags(1));
     refuses(/the store has 1 shards, and --rows is given 2 times/, 'cluster', 'rebalance', ...other.flags(1), '--rows', store.uris[1]);
     refuses(/connect|refused/i, 'cluster', 'status', ...store.flags(2).map((word) => word.replace(/:\d+(,[^/]*)?\//, ':1/')));
+    refuses(/--rows is not of the form postgresql:/, 'cluster', 'status', '--rows', 'nonsense');
+    refuses(/the pool nowhere cannot be opened: No such file or directory/, 'cluster', 'init', ...store.flags(2).map((word) => word.replace('rados:lazuli', 'rados:nowhere')));
     does('cluster', 'init', ...store.flags(2));
     assert.match(does('cluster', 'status', ...store.flags(2)), /1 {2}lazuli on PostgreSQL.*buckets 512[^]*2 {2}lazuli on PostgreSQL.*buckets 512/);
     assert.match(does('cluster', 'rebalance', ...store.flags(2)), /^0 buckets moved/m);

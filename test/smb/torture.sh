@@ -3,7 +3,7 @@
 # one of those that fails now has failed; one that passes and is not in the list is named, to be added (the list only
 # grows: `torture.sh --add`). Last line: "N passed, N failed".
 #
-#   torture.sh [--add] [SUITE...]       LAZULI_BIN: the program, default build/lazuli
+#   torture.sh [--add] [SUITE...]       LAZULI_BIN: the program, default build/lazuli; SMB_SUITE_SECONDS: for each suite, 480
 #
 # A suite is a line of suites.txt, the longest first; each has a share of its own, and several run at one time, since
 # most of a suite's time is waiting. Lines with "slow" wait for real timeouts of half a minute: they run when
@@ -23,7 +23,7 @@ torture() {
     share=$1
     suite=$2
     shift 2
-    timeout 480 smbtorture "//127.0.0.1/$share" -p "$SMB_PORT" -U "$SMB_USER" --option=torture:progress=no \
+    timeout "${SMB_SUITE_SECONDS:-480}" smbtorture "//127.0.0.1/$share" -p "$SMB_PORT" -U "$SMB_USER" --option=torture:progress=no \
         --option="torture:share2=$share-two" "$@" --format=subunit --fullname "$suite" >>"$out/$suite.log" 2>&1
 }
 

@@ -333,7 +333,8 @@ static void put_message(struct buf *text, struct str message)
     while (message.n > 0 && message.p[message.n - 1] == '\n')
         message.n--;
     for (size_t i = 0; i < message.n; i++)
-        buf_putc(text, message.p[i] == '\n' ? ' ' : message.p[i]);
+        if (message.p[i] != '\t')
+            buf_putc(text, message.p[i] == '\n' ? ' ' : message.p[i]);
 }
 
 struct err conn_open(const struct conn_target *target, bool prepared, struct buf *text,

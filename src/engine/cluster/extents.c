@@ -117,6 +117,12 @@ static bool parse_uri(struct extents *x, struct str uri)
     return true;
 }
 
+static const char *reason(int result)
+{
+    const char *text = strerrordesc_np(-result);
+    return text != NULL ? text : "an error that has no name";
+}
+
 static int dial(struct extents *x, struct buf *text)
 {
     static const char *const options[][2] = {
@@ -130,26 +136,26 @@ static int dial(struct extents *x, struct buf *text)
     };
     int result = x->lib.create(&x->cluster, x->id);
     if (result < 0) {
-        buf_printf(text, "librados cannot be used, error %d", -result);
+        buf_printf(text, "librados cannot be used: %s", reason(result));
         return result;
     }
     result = x->lib.conf_read_file(x->cluster, x->conf);
     if (result < 0) {
-        buf_printf(text, "the Ceph configuration %s cannot be read, error %d",
+        buf_printf(text, "the Ceph configuration %s cannot be read: %s",
                    x->conf == NULL ? "(/etc/ceph/ceph.conf and the other usual places)" : x->conf,
-                   -result);
+                   reason(result));
         return result;
     }
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
         (void)x->lib.conf_set(x->cluster, options[i][0], options[i][1]);
     result = x->lib.connect(x->cluster);
     if (result < 0) {
-        buf_printf(text, "the Ceph cluster cannot be reached, error %d", -result);
+        buf_printf(text, "the Ceph cluster cannot be reached: %s", reason(result));
         return result;
     }
     result = x->lib.io_create(x->cluster, x->pool, &x->io);
     if (result < 0)
-        buf_printf(text, "the pool %s cannot be opened, error %d", x->pool, -result);
+        buf_printf(text, "the pool %s cannot be opened: %s", x->pool, reason(result));
     return result;
 }
 

@@ -23,6 +23,10 @@ struct err cluster_session_open(struct cluster_session *s,
             buf_printf(&s->text, "--rows is given more than %d times", SHARDS_MAX);
             return err_new(ERR_INVALID_INPUT);
         }
+        if (!str_starts(uri, STR("postgresql://")) && !str_starts(uri, STR("postgres://"))) {
+            buf_put(&s->text, STR("--rows is not of the form postgresql://USER@HOST/DATABASE"));
+            return err_new(ERR_INVALID_INPUT);
+        }
         char *copy = mem_alloc(uri.n + 1);
         memcpy(copy, uri.p, uri.n);
         copy[uri.n] = '\0';
@@ -346,6 +350,8 @@ static struct err put_lines(struct conn *c, const char *sql, struct buf *out)
     TRY(conn_run(c, sql));
     for (int row = 0; row < result_rows(c, 0); row++)
         buf_printf(out, "  %.*s\n", STR_ARG(result_field(c, 0, row, 0)));
+    if (result_rows(c, 0) == 0)
+        buf_put(out, STR("  none\n"));
     return OK;
 }
 
