@@ -8,6 +8,7 @@
 enum {
     LOOP_HELD_US_MAX = 5000000,       /* by one turn */
     COMMITTER_HELD_US_MAX = 30000000, /* by one group of updates */
+    STORE_AWAY_MS_MAX = 10000,        /* servers that the engine needs */
     CHECKS_MAX = 8,
 };
 
@@ -55,6 +56,7 @@ static void check_ready(const struct admin *a, const struct engine_stats *s, str
     add(c, "serving", atomic_load(&a->state) != ADMIN_DRAINING);
     add(c, "flush", !s->lost);
     add(c, "disk", engine_stats_room(s));
+    add(c, "store", s->away_ms < STORE_AWAY_MS_MAX);
 }
 
 /* "ok", or with ?verbose or a failure a line per check as JSON. */

@@ -16,6 +16,7 @@ struct engine_stats {
     const struct histogram *turn_cpu_us;    /* CPU time of one turn */
     uint64_t updates, commits;
     uint64_t round_trips;                       /* to other servers; 0: the engine has none */
+    int64_t away_ms;                            /* how long one of these has not answered */
     uint64_t queued;                            /* updates that wait for the committer */
     uint64_t segments;                          /* files, or chunks of memory */
     uint64_t segment_bytes;                     /* really allocated */

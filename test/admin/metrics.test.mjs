@@ -183,7 +183,7 @@ test('health and metrics answer on every service\'s port', async () => {
     }
     const verbose = (await ask(server, 'GET', '/readyz?verbose')).json();
     assert.equal(verbose.status, 'ok');
-    assert.deepEqual(Object.keys(verbose.checks).sort(), ['committer', 'disk', 'flush', 'loops', 'serving', 'started']);
+    assert.deepEqual(Object.keys(verbose.checks).sort(), ['committer', 'disk', 'flush', 'loops', 'serving', 'started', 'store']);
 });
 
 test('with a token, metrics want it', async () => {

@@ -31,6 +31,7 @@ const sinceWhen = (gateway) => [...gateway.output.matchAll(/^(\S+) INFO this gat
 const lives = (gateway) => gateway.child !== null;
 const theHome = (among = gateways) => among.filter(lives).toSorted((a, b) => (sinceWhen(a) < sinceWhen(b) ? 1 : -1))[0];
 const others = () => gateways.filter((gateway) => lives(gateway) && gateway !== theHome());
+const readiness = async (gateway) => (await fetch(`http://127.0.0.1:${gateway.ports.file}/_lazuli/readyz`)).status;
 const connect = (gateway, guid) => SmbClient.connect(gateway.smb, 'share1', guid, SMB3);
 const fileOf = async (gateway, name) => (await gateway.shares()).getShareClient('share1').rootDirectoryClient.getFileClient(name);
 
@@ -307,9 +308,13 @@ if (FULL) test('while PostgreSQL is away for longer than a heartbeat may be late
         answers = holders.map(({ client, id }) => client.write(id, 6, Buffer.from(' after')));
         unlocked = holders[0].client.lock(holders[0].id, 10, 1, 'exclusive'); // needs no row
         await sleep(3000);
+        for (const gateway of gateways)
+            assert.equal(await readiness(gateway), 503);
     } finally {
         await cluster.ctl('cont', primary);
     }
+    for (const gateway of gateways)
+        await until(async () => await readiness(gateway) === 200);
     for (const answer of [...answers, unlocked])
         assert.equal(await answer, OK);
     assert.equal(theHome(), home);

@@ -212,7 +212,7 @@ static void send_beat(struct cluster_engine *e, struct shard *shard)
 static bool take_beat(struct cluster_engine *e, struct shard *shard, int64_t before, bool *leads)
 {
     struct conn *c = shard->beat_conn;
-    if (err_is(conn_exchange(c)))
+    if (c == NULL || err_is(conn_exchange(c)))
         return true;
     if (shard->number == 0)
         *leads = result_rows(c, 1) == 1;
@@ -224,21 +224,29 @@ static bool take_beat(struct cluster_engine *e, struct shard *shard, int64_t bef
     return true;
 }
 
+static bool all_well(const struct cluster_engine *e)
+{
+    for (unsigned i = 0; i < e->shards.count; i++)
+        if (e->shards.all[i].beat_conn == NULL || e->shards.all[i].beat_conn->fault != FAULT_NONE)
+            return false;
+    return true;
+}
+
 /* True when this gateway is the collector. */
 static bool beat(struct cluster_engine *e)
 {
     bool leads = false;
     bool known = true;
-    bool sent[SHARDS_MAX] = {false};
     int64_t before = system_ticks();
-    for (unsigned i = 0; i < e->shards.count; i++) {
-        sent[i] = beat_conn(e, &e->shards.all[i]);
-        if (sent[i])
-            send_beat(e, &e->shards.all[i]);
-    }
+    if (atomic_load(&e->silent_since) == 0)
+        atomic_store(&e->silent_since, clock_mono_ms());
     for (unsigned i = 0; i < e->shards.count; i++)
-        if (sent[i])
-            known &= take_beat(e, &e->shards.all[i], before, &leads);
+        if (beat_conn(e, &e->shards.all[i]))
+            send_beat(e, &e->shards.all[i]);
+    for (unsigned i = 0; i < e->shards.count; i++)
+        known &= take_beat(e, &e->shards.all[i], before, &leads);
+    if (all_well(e))
+        atomic_store(&e->silent_since, 0);
     new_mark(e);
     if (!known) {
         log_line(LOG_WARN, "rows: this gateway was taken for dead; it registers anew");
@@ -301,14 +309,6 @@ static void retire_names(struct cluster_engine *e, struct conn *c, bool closing)
 }
 
 /* ---- the thread ---- */
-
-static bool all_well(const struct cluster_engine *e)
-{
-    for (unsigned i = 0; i < e->shards.count; i++)
-        if (e->shards.all[i].beat_conn == NULL || e->shards.all[i].beat_conn->fault != FAULT_NONE)
-            return false;
-    return true;
-}
 
 static void turn(struct cluster_engine *e)
 {

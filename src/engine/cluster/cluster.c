@@ -22,6 +22,8 @@ static void cluster_stats(struct engine *engine, struct engine_stats *out)
     out->commit_updates = &e->commit_updates;
     out->turn_us = &e->turn_us;
     out->round_trips = atomic_load(&e->trips);
+    int64_t since = atomic_load(&e->silent_since);
+    out->away_ms = since == 0 ? 0 : clock_mono_ms() - since;
     pthread_mutex_lock(&e->line.lock);
     out->queued = e->line.queued;
     pthread_mutex_unlock(&e->line.lock);

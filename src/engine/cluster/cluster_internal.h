@@ -89,6 +89,8 @@ struct cluster_engine {
     pthread_cond_t beat_wanted;
     pthread_t beater;
     bool beating;
+    _Atomic int64_t silent_since; /* when the beat began that no shard may leave unanswered; 0: none
+                                     is under way. Monotonic milliseconds */
     bool beat_now;
     bool stopping;
     int64_t collect_after; /* monotonic milliseconds */
