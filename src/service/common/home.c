@@ -46,7 +46,7 @@ struct home {
     struct home_where there;
     /* Of the thread that takes turns. */
     struct lease_row seen;
-    int64_t seen_ms; /* when the row was first seen as it is, and the time of looks since then */
+    int64_t seen_ms; /* when the row was first seen as it is, later by what is not counted */
     pthread_t thread;
     bool running;
     bool stopping;
@@ -437,9 +437,12 @@ void home_turn(struct home *h)
     int64_t started = mono_ms(h);
     struct err error =
         engine_view(h->options.store->engine, h->options.lease, ENGINE_WAIT, look, &row);
-    h->seen_ms += mono_ms(h) - started;
-    if (err_is(error))
+    int64_t took = mono_ms(h) - started;
+    h->seen_ms += took > HOME_AWAY_MS ? took : 0;
+    if (err_is(error)) {
+        h->seen_ms = mono_ms(h);
         return;
+    }
     note_row(h, &row);
     if (h->options.may_own && is_free(h, &row) && h->options.is_empty(h->options.arg))
         take(h);

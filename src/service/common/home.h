@@ -5,11 +5,12 @@
  * A lease row names the home: an epoch that grows with every change, a count of heartbeats, and
  * the address of the gateway. The home raises the count every HOME_TURN_MS. A gateway that sees the
  * same count for HOME_LEASE_MS by its own monotonic clock takes the lease with the next epoch; no
- * two clocks are ever compared. It does not count the time in which it waited for the store: then
- * the home may not have been able to raise the count. The home itself trusts its memory for
- * HOME_VALID_MS after the beginning of its last heartbeat, which is less: a gateway that was frozen
- * finds its time over before it does anything else. Then it is in doubt: it answers nothing from
- * memory until a heartbeat tells whether the lease is still its own.
+ * two clocks are ever compared. It does not count the time in which it waited for the store for
+ * more than HOME_AWAY_MS, and begins anew after an error of it: then the home may not have been
+ * able to raise the count either. The home
+ * itself trusts its memory for HOME_VALID_MS after the beginning of its last heartbeat, which is
+ * less: a gateway that was frozen finds its time over before it does anything else. Then it is in
+ * doubt: it answers nothing from memory until a heartbeat tells whether the lease is still its own.
  *
  * That alone does not stop an update that was begun in time and commits late. So each partition
  * that has something in the table carries a mark with the home's epoch, and every transaction of
@@ -29,6 +30,7 @@ enum {
     HOME_TURN_MS = 1000,
     HOME_LEASE_MS = 9000,
     HOME_VALID_MS = 7000,
+    HOME_AWAY_MS = 2000,
     HOME_ADDRESS_MAX = 64,
     HOME_SECRET_BYTES = 32,
 };

@@ -4,6 +4,7 @@
 #include "service/common/home.h"
 
 #include "core/test.h"
+#include "engine/fault.h"
 #include "engine/mem/mem.h"
 
 enum { GATEWAYS = 3 };
@@ -70,7 +71,7 @@ static void world_begin(struct world *w)
     static const struct str NAMES[GATEWAYS] = {STR_INIT("one"), STR_INIT("two"), STR_INIT("three")};
     *w = (struct world){0};
     clock_init_system(&w->clock);
-    w->engine = engine_mem_new(&w->clock);
+    w->engine = engine_fault_new(engine_mem_new(&w->clock));
     for (size_t i = 0; i < GATEWAYS; i++) {
         struct gateway *g = &w->gateways[i];
         *g = (struct gateway){.world = w, .now_ms = (int64_t)(1000000 * (i + 1))};
@@ -332,6 +333,24 @@ void test_home_does_not_count_the_time_that_the_store_took(void)
     CHECK(!holds(&w.gateways[0]));
     turn(&w.gateways[0]);
     CHECK(!home_is_ours(w.gateways[0].store.home));
+    world_end(&w);
+}
+
+void test_home_counts_anew_after_an_error_of_the_store(void)
+{
+    struct world w;
+    world_begin(&w);
+    pass(&w, 2 * HOME_TURN_MS, 3);
+    struct gateway *other = &w.gateways[1];
+    for (size_t i = 0; i < GATEWAYS; i++)
+        w.gateways[i].now_ms += 3 * HOME_LEASE_MS;
+    engine_fault_arm(w.engine, 1, err_new(ERR_SERVER_BUSY));
+    turn(other);
+    CHECK(engine_fault_fired(w.engine));
+    turn(other);
+    CHECK(!home_is_ours(other->store.home));
+    turn(&w.gateways[0]);
+    CHECK(holds(&w.gateways[0]));
     world_end(&w);
 }
 
