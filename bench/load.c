@@ -34,6 +34,7 @@ static const char HELP[] =
     "The run:\n"
     "  --connections N (64)   --seconds N (5)   --warm-up N (1)   --requests N: stop after so many\n"
     "  --keys N: size of the range (1000)       --in-order: one key after the other, not at random\n"
+    "  --in-turn: a connection does all operations to a key, one after the other, not one of them\n"
     "  --pid N: the server, for its CPU time    --name TEXT: of the row\n"
     "  --titles: print the table's head too     --base N: where {seq} begins\n"
     "  --seed N: the same keys at random each time, instead of others\n"
@@ -95,6 +96,7 @@ enum option_id {
     OPT_REQUESTS,
     OPT_KEYS,
     OPT_IN_ORDER,
+    OPT_IN_TURN,
     OPT_PID,
     OPT_NAME,
     OPT_TITLES,
@@ -122,6 +124,7 @@ static const struct option OPTIONS[] = {
     {"requests", required_argument, NULL, OPT_REQUESTS},
     {"keys", required_argument, NULL, OPT_KEYS},
     {"in-order", no_argument, NULL, OPT_IN_ORDER},
+    {"in-turn", no_argument, NULL, OPT_IN_TURN},
     {"pid", required_argument, NULL, OPT_PID},
     {"name", required_argument, NULL, OPT_NAME},
     {"titles", no_argument, NULL, OPT_TITLES},
@@ -219,6 +222,9 @@ static void take_option(struct settings *s, int id, const char *value)
         break;
     case OPT_IN_ORDER:
         s->plan.in_order = true;
+        break;
+    case OPT_IN_TURN:
+        s->plan.in_turn = true;
         break;
     case OPT_PID:
         s->pid = number(value);

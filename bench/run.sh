@@ -301,34 +301,32 @@ cpu_ms() {
     awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print int(($12 + $13) * 1000 / hz) }' /proc/"$pid"/stat
 }
 
-# batches NAME HOW: 10 batches of 2,000 new files each, made by the function, and what each cost. A client appends soon after it creates.
-batches() {
-    batch_name=$1 how=$2 before=$(cpu_ms)
-    for batch in $(seq 10); do
-        all="--warm-up 0 --requests 2000 --keys 2000 --in-order --seconds 600"
-        "$how" "$batch_name${round}b${batch}k{key}"
-    done >"$data/batches"
-    awk -F'|' '{ wrong += $5; sum += $4 } END { if (wrong > 0 || sum < 20000) { print "requests failed:", wrong, "of", sum; exit 1 } }' "$data/batches"
-    awk -v ms=$(($(cpu_ms) - before)) -v name="$batch_name, $round" 'BEGIN { printf "| %s | %.1f |\n", name, ms / 20 }'
+# files NAME HOW: 20,000 new files, made by the function, and what each cost. Each connection does all requests to one file, then to the next.
+files() {
+    files_name=$1 how=$2 before=$(cpu_ms)
+    all="--warm-up 0 --keys 20000 --in-order --in-turn --seconds 600"
+    "$how" "$files_name${round}k{key}" >"$data/files"
+    awk -F'|' '{ wrong += $5; sum += $4 } END { if (wrong > 0 || sum < 20000) { print "requests failed:", wrong, "of", sum; exit 1 } }' "$data/files"
+    awk -v ms=$(($(cpu_ms) - before)) -v name="$files_name, $round" 'BEGIN { printf "| %s | %.1f |\n", name, ms / 20 }'
 }
 
 put_blobs() {
-    row $blob_port put $all --op "PUT $account/flat/$1" --header 'x-ms-blob-type: BlockBlob' --body-bytes 4096
+    row $blob_port put $all --requests 20000 --op "PUT $account/flat/$1" --header 'x-ms-blob-type: BlockBlob' --body-bytes 4096
 }
 
 write_in_two() {
-    lake create $all --op "PUT /lake/tree/$1?resource=file" --body-bytes 0
-    lake append $all --op "PATCH /lake/tree/$1?action=append&position=0&flush=true&close=true" --body-bytes 4096
+    lake 'create, append' $all --requests 40000 --op "PUT /lake/tree/$1?resource=file" --body-bytes 0 \
+        --op "PATCH /lake/tree/$1?action=append&position=0&flush=true&close=true" --body-bytes 4096
 }
 
 write_in_three() {
-    lake create $all --op "PUT /lake/tree/$1?resource=file" --body-bytes 0
-    lake append $all --op "PATCH /lake/tree/$1?action=append&position=0" --body-bytes 4096
-    lake flush $all --op "PATCH /lake/tree/$1?action=flush&position=4096&close=true" --body-bytes 0
+    lake 'create, append, flush' $all --requests 60000 --op "PUT /lake/tree/$1?resource=file" --body-bytes 0 \
+        --op "PATCH /lake/tree/$1?action=append&position=0" --body-bytes 4096 \
+        --op "PATCH /lake/tree/$1?action=flush&position=4096&close=true" --body-bytes 0
 }
 
 part_datalake() {
-    files=20000 rounds=${BENCH_ROUNDS:-5}
+    rounds=${BENCH_ROUNDS:-5}
     say "## Data Lake, by turns with the blob service"
     stop
     printf 'devstoreaccount1:%s\nlake:%s\n' "$key" "$key" >"$data/accounts"
@@ -339,15 +337,15 @@ part_datalake() {
     say '| 4 KiB, 64 connections | CPU µs a file |'
     echo '|---|---|'
     for round in $(seq "$rounds"); do
-        batches put put_blobs
-        batches create-append-with-flush write_in_two
-        batches create-append-flush write_in_three
+        files put put_blobs
+        files create-append-with-flush write_in_two
+        files create-append-flush write_in_three
     done
     titles
     for round in $(seq "$rounds"); do
-        row $blob_port "Get Blob 4 KiB, $round" --keys 2000 --op "GET $account/flat/put1b1k{key}"
-        lake "Read Path 4 KiB, $round" --keys 2000 --op 'GET /lake/tree/create-append-flush1b1k{key}?resource='
-        lake "Get Blob 4 KiB of it, $round" --keys 2000 --op 'GET /lake/tree/create-append-flush1b1k{key}'
+        row $blob_port "Get Blob 4 KiB, $round" --keys 2000 --op "GET $account/flat/put1k{key}"
+        lake "Read Path 4 KiB, $round" --keys 2000 --op 'GET /lake/tree/create-append-flush1k{key}?resource='
+        lake "Get Blob 4 KiB of it, $round" --keys 2000 --op 'GET /lake/tree/create-append-flush1k{key}'
     done
     datalake_list
     datalake_depth

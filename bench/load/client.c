@@ -34,6 +34,8 @@ struct connection {
     struct buf scratch; /* holds a request that is rendered for this once */
     struct buf head;    /* an answer's head that came in parts */
     struct answer answer;
+    uint64_t key; /* with in_turn: the key, and which operation comes next */
+    size_t next_op;
 };
 
 struct load {
@@ -111,6 +113,22 @@ static void connection_send(struct connection *c)
     }
 }
 
+/* The key and the operation of the next request. */
+static size_t choose(struct connection *c)
+{
+    struct load *l = c->load;
+    struct op_set *set = l->plan->ops;
+    uint64_t random = next_random(l);
+    bool same_key = l->plan->in_turn && c->next_op > 0;
+    if (!same_key)
+        c->key = (l->plan->in_order ? l->next_key++ : random >> 16) % set->key_count;
+    if (!l->plan->in_turn)
+        return op_pick(set, random & 0xFFFF);
+    size_t op = c->next_op;
+    c->next_op = (op + 1) % set->count;
+    return op;
+}
+
 static void connection_start(struct connection *c)
 {
     struct load *l = c->load;
@@ -120,10 +138,8 @@ static void connection_start(struct connection *c)
         return;
     }
     l->started++;
-    uint64_t random = next_random(l);
-    uint64_t key = (l->plan->in_order ? l->next_key++ : random >> 16) % set->key_count;
-    size_t op = op_pick(set, random & 0xFFFF);
-    c->request = op_request(set, op, key, &c->scratch);
+    size_t op = choose(c);
+    c->request = op_request(set, op, c->key, &c->scratch);
     c->body = set->ops[op].body_is_template ? STR("") : set->ops[op].body;
     c->answer = (struct answer){.bodiless = str_eq(set->ops[op].method, STR("HEAD"))};
     buf_clear(&c->head);

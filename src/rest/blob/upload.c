@@ -151,11 +151,13 @@ struct err rest_blob_upload_begin(struct rest_call *call, const struct blob_uplo
     TRY(read_checksums(call, u));
     if (length > 0 && (uint64_t)length > options->size_max)
         return too_large(call, options->size_max);
-    struct upload_options upload = {.inline_max = options->inline_max,
-                                    .expected = length,
-                                    .wants_md5 = options->always_md5 ||
-                                                 rest_blob_answers_md5(call, u->has_md5),
-                                    .wants_crc64 = true};
+    bool sent_only = options->sent_only;
+    struct upload_options upload = {
+        .inline_max = options->inline_max,
+        .expected = length,
+        .wants_md5 =
+            sent_only ? u->has_md5 : options->always_md5 || rest_blob_answers_md5(call, u->has_md5),
+        .wants_crc64 = !sent_only || u->has_md5 || u->has_crc64};
     upload_init(&u->upload, call->store, call->arena, &upload);
     u->base =
         (struct rest_sink){sink_take, sink_end, sink_drop, sink_digest, sink_md5, sink_take_summed};

@@ -23,6 +23,7 @@ struct blob_upload_options {
     uint64_t size_max;   /* ERR_REQUEST_BODY_TOO_LARGE past it */
     uint64_t inline_max; /* see upload.h */
     bool always_md5;     /* also when the client sent none */
+    bool sent_only;      /* only the checksum that the client sent */
 };
 
 /* Reads Content-MD5 and x-ms-content-crc64 and sets the call's sink. ERR_INVALID_MD5,

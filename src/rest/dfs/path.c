@@ -40,9 +40,14 @@ static struct err read_access(struct rest_call *call, struct path_create_args *a
     args->group = dfs_header(call, STR("x-ms-group"));
     TRY(dfs_read_mode(call, STR("x-ms-permissions"), &path->mode, &path->has_mode));
     TRY(dfs_read_mode(call, STR("x-ms-umask"), &path->umask, &path->has_umask));
-    TRY(dfs_read_acl(call, false, &args->acl, &args->has_acl));
-    if (args->has_acl && path->has_mode)
-        return call_bad_header(call, STR("x-ms-acl"));
+    if (str_given(dfs_header(call, STR("x-ms-acl")))) {
+        struct path_acl *acl = ARENA_NEW(call->arena, struct path_acl);
+        bool given;
+        TRY(dfs_read_acl(call, false, acl, &given));
+        if (path->has_mode)
+            return call_bad_header(call, STR("x-ms-acl"));
+        args->acl = acl;
+    }
     args->may_change_access = auth_permits(&call->who, "p");
     if ((str_given(args->owner) || str_given(args->group)) && !auth_permits(&call->who, "o"))
         return err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
@@ -111,8 +116,8 @@ struct err rest_create_path_decode(struct rest_call *call)
 struct err rest_create_path_encode(struct rest_call *call)
 {
     const struct path_create_args *args = call->args;
-    rest_blob_put_etag(call, args->head.etag, args->head.last_modified);
-    rest_blob_put_encrypted(call, args->head.encryption_scope);
+    rest_blob_put_etag(call, args->written.etag, args->written.last_modified);
+    rest_blob_put_encrypted(call, args->written.encryption_scope);
     call->status = 201;
     return OK;
 }

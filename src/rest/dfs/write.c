@@ -82,7 +82,8 @@ static struct err read_flushing(struct rest_call *call, struct path_write_args *
 struct err rest_append_path_decode(struct rest_call *call)
 {
     struct write_path *write = ARENA_NEW(call->arena, struct write_path);
-    struct blob_upload_options options = {.size_max = 4000 * MIB, .inline_max = UPLOAD_INLINE_MAX};
+    struct blob_upload_options options = {
+        .size_max = 4000 * MIB, .inline_max = UPLOAD_INLINE_MAX, .sent_only = true};
     call->args = write;
     TRY(dfs_read_request(call, &write->args.request));
     write->args.request.conditions = (struct conditions){0}; /* an append takes none */
@@ -107,10 +108,10 @@ struct err rest_append_path_encode(struct rest_call *call)
 {
     const struct write_path *write = call->args;
     if (write->args.flush)
-        rest_blob_put_etag(call, write->args.head.etag, write->args.head.last_modified);
+        rest_blob_put_etag(call, write->args.written.etag, write->args.written.last_modified);
     if (write->upload->has_md5 || write->upload->has_crc64)
         rest_blob_upload_put_checksums(call, write->upload);
-    rest_blob_put_encrypted(call, write->args.head.encryption_scope);
+    rest_blob_put_encrypted(call, write->args.written.encryption_scope);
     put_lease_renewed(call, &write->args);
     call->status = 202;
     return OK;
@@ -135,7 +136,7 @@ struct err rest_flush_path_decode(struct rest_call *call)
 struct err rest_flush_path_encode(struct rest_call *call)
 {
     const struct write_path *write = call->args;
-    rest_blob_put_etag(call, write->args.head.etag, write->args.head.last_modified);
+    rest_blob_put_etag(call, write->args.written.etag, write->args.written.last_modified);
     call_put_bool(call, STR("x-ms-request-server-encrypted"), false);
     put_lease_renewed(call, &write->args);
     return OK;

@@ -76,6 +76,7 @@ static struct err load_at(struct txn *t, const struct blob_request *request,
     if (container_hides(&out->container, out->key))
         return OK;
     TRY(txn_get_many(t, &read, 1));
+    out->unused = !str_given(read.value);
     out->body = read.body;
     out->lent = request->loan != NULL && request->loan->end != NULL;
     TRY(blob_take_row(out, read.value));
@@ -339,7 +340,7 @@ struct err blob_load_body(struct txn *t, struct str key, const struct blob_head 
 {
     struct str row;
     TRY(row_get_with_body(t, key, &row, body));
-    return body->n == head->size ? OK : err_new(ERR_CORRUPT);
+    return head->appended != 0 || body->n == head->size ? OK : err_new(ERR_CORRUPT);
 }
 
 /* Features that the cloud does not have in hierarchical accounts, whichever operation would set
@@ -364,11 +365,15 @@ struct err blob_save_unchanged(struct txn *t, struct blob *blob)
     blob_head_encode(&row, &blob->head);
     struct engine_row whole = {
         .key = blob->key, .value = buf_str(&row), .hints = blob->soon ? HINT_SOON : 0};
-    if (blob->head.content_beside && !str_given(blob->body))
+    bool has_body = blob_head_has_body(&blob->head);
+    assert(!blob->head.content_beside || blob->head.appended == 0);
+    if (has_body && !str_given(blob->body))
         TRY(blob_load_body(t, blob->key, &blob->head, &blob->body));
-    if (blob->head.content_beside)
+    if (has_body)
         whole.body = blob->body;
-    return txn_put_row(t, &whole);
+    bool is_new = blob->unused && blob->soon;
+    blob->unused = false;
+    return is_new ? txn_insert(t, &whole) : txn_put_row(t, &whole);
 }
 
 struct err blob_save_written(struct txn *t, struct blob *blob)
@@ -387,6 +392,15 @@ struct err blob_forget(struct txn *t, struct blob *blob)
     TRY(index_tags(t, blob, STR_NONE));
     TRY(blob_index_times(t, blob, NULL));
     return txn_del(t, blob->key);
+}
+
+void blob_give_written(const struct blob_request *request, const struct blob_head *head,
+                       struct blob_written *out)
+{
+    *out = (struct blob_written){.etag = head->etag,
+                                 .last_modified = head->last_modified,
+                                 .encryption_scope =
+                                     arena_copy(request->arena, head->encryption_scope)};
 }
 
 struct err blob_give(const struct blob_request *request, const struct blob_head *head,
@@ -515,6 +529,7 @@ struct err blob_drop_content(struct txn *t, uint64_t incarnation, const struct b
 struct err blob_drop_blocks(struct txn *t, uint64_t incarnation, struct blob_head *head)
 {
     assert(incarnation != 0);
+    head->appended = 0;
     if (head->blocks == 0)
         return OK;
     struct sweep_item item = {SWEEP_BLOCKS, incarnation, head->blocks};

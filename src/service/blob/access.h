@@ -55,6 +55,7 @@ struct blob {
     bool tracks_access;     /* as the request says */
     struct str scope;       /* BLOB_CREATE: the encryption scope of the new blob */
     bool soon;              /* it is read again soon, so its row stays in memory */
+    bool unused;            /* there is no row of its key */
     bool keep_copy;         /* a write that keeps the head's copy state: Put Page, copies */
 };
 
@@ -101,6 +102,14 @@ struct err blob_save_unchanged(struct txn *t, struct blob *blob);
 /* The head goes. These three keep the tag index in step, so that no operation can forget it. */
 struct err blob_forget(struct txn *t, struct blob *blob);
 
+/* What a writer of paths is told of the head. */
+struct blob_written {
+    int64_t etag;
+    int64_t last_modified;
+    struct str encryption_scope;
+};
+void blob_give_written(const struct blob_request *request, const struct blob_head *head,
+                       struct blob_written *out);
 /* The head with its slices in the request's arena. */
 struct err blob_give(const struct blob_request *request, const struct blob_head *head,
                      struct blob_head *out);
@@ -117,7 +126,7 @@ struct err blob_read_content(struct txn *t, const struct blob *blob, struct cont
 struct err blob_settle_content(struct txn *t, uint64_t incarnation, struct str key,
                                struct blob_head *head);
 
-/* The content that lies beside the head in that row. */
+/* The content that lies beside the head in that row, or the appends that do. */
 struct err blob_load_body(struct txn *t, struct str key, const struct blob_head *head,
                           struct str *body);
 

@@ -80,7 +80,10 @@ static struct err put_directory(struct txn *t, struct blob_put_args *args)
     create.properties.http.content_md5 = STR_NONE;
     create.properties.metadata = path_unmark(txn_arena(t), args->properties.metadata);
     TRY(path_create(t, &create));
-    args->head = create.head;
+    args->head = (struct blob_head){.type = BLOB_BLOCK,
+                                    .etag = create.written.etag,
+                                    .last_modified = create.written.last_modified,
+                                    .encryption_scope = create.written.encryption_scope};
     return OK;
 }
 
@@ -256,6 +259,7 @@ struct err blob_snapshot_blob(struct txn *t, void *arg)
     snapshot.head.protection = (struct blob_protection){0};
     snapshot.head.expires = 0;
     snapshot.head.blocks = 0;
+    snapshot.head.appended = 0;
     if (args->has_metadata) {
         snapshot.head.metadata = args->metadata;
         snapshot.keep_copy = true;

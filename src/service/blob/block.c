@@ -105,7 +105,7 @@ struct err blob_put_block(struct txn *t, void *arg)
     struct str old;
     TRY(blob_open(t, &args->request, BLOB_STAGE, &blob));
     TRY(blob_check_type(&blob, BLOB_BLOCK));
-    if (blob.head.blocks_appended)
+    if (blob_head_has_appends(&blob.head))
         return err_new(ERR_BLOB_OPERATION_NOT_SUPPORTED);
     TRY(blob_claim_check(t, &args->claim));
     TRY(open_set(t, &blob, args, &set, &old));

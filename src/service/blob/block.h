@@ -11,7 +11,6 @@ enum {
     BLOCKS_UNCOMMITTED_MAX = 100000,
     BLOCK_INLINE_MAX = 256, /* the most small blocks whose bytes a commit keeps in its rows */
 };
-#define BLOCKS_LIFETIME_TICKS (7 * TICKS_PER_DAY)
 
 /* The row of a set of uncommitted blocks. The blocks themselves are rows that hold pieces. */
 struct block_set {

@@ -44,6 +44,7 @@ static const struct record_member MEMBERS[] = {
     HEAD(64, accessed),
     HEAD(81, path.mode),
     HEAD(86, blocks_appended),
+    HEAD(89, appended),
     HEAD(88, path.deletion_id),
     HEAD(14, http.content_type),
     HEAD(15, http.content_encoding),
@@ -129,6 +130,8 @@ uint64_t blob_tier_size_max(enum blob_tier tier)
 
 void blob_head_settle(struct blob_head *head, int64_t now)
 {
+    if (head->appended != 0 && now - head->appended >= BLOCKS_LIFETIME_TICKS)
+        head->appended = 0;
     if (head->rehydrate == BLOB_TIER_NONE || now < head->rehydrate_at)
         return;
     head->tier = head->rehydrate;

@@ -6,8 +6,12 @@
 #define SERVICE_BLOB_HEAD_H
 
 #include "core/arena.h"
+#include "core/clock.h"
 #include "core/err.h"
 #include "service/common/lease.h"
+
+/* What nobody has committed goes after a week. */
+#define BLOCKS_LIFETIME_TICKS (7 * TICKS_PER_DAY)
 
 enum { BLOB_PAGE_HAS_CHUNKS = 1, BLOB_PAGE_HAS_BLOCKS = 2 };
 
@@ -80,7 +84,10 @@ struct blob_head {
     bool content_shared;   /* another head names it too: see blob_key_shares */
     uint64_t block_count;  /* committed blocks, whose list lies beside the content */
     uint64_t blocks;       /* the id of the set of uncommitted blocks; 0 when there is none */
-    bool blocks_appended;  /* they are appends by position (append_path.h), not blocks with ids */
+    bool blocks_appended;  /* they are appends by position (path_append.h), not blocks with ids */
+    int64_t appended;      /* ticks of the last append, of an empty file whose appends are the body
+                              of the head's own row; 0: it has none there. Lost after a week, as
+                              uncommitted blocks are (blob_head_settle). */
     enum blob_tier tier;
     int64_t tier_changed;
     enum blob_tier rehydrate; /* of an archived blob: the target tier; NONE when it stays */
@@ -110,6 +117,16 @@ struct blob_head {
 void blob_head_encode(struct buf *b, const struct blob_head *head);
 /* Slices are borrowed from the row. ERR_CORRUPT. */
 struct err blob_head_decode(struct str row, struct blob_head *out);
+/* Returns true if the head's row has a body: the content, or the appends to an empty file. */
+static inline bool blob_head_has_body(const struct blob_head *head)
+{
+    return head->content_beside || head->appended != 0;
+}
+/* Returns true if there are appends that were not flushed. */
+static inline bool blob_head_has_appends(const struct blob_head *head)
+{
+    return head->blocks_appended || head->appended != 0;
+}
 /* Returns true if the row is a directory's, and its id, without decoding the rest: for path walks.
  */
 bool blob_head_is_directory(struct str row, uint64_t *id);
@@ -125,8 +142,8 @@ bool blob_tier_parse(struct str text, enum blob_tier *out);
 bool blob_tier_is_for_pages(enum blob_tier tier);
 /* The largest size of a blob of that tier. */
 uint64_t blob_tier_size_max(enum blob_tier tier);
-/* Applies a rehydration that is due. It needs no write: every reader of the head applies it, and
- * the next save stores it. */
+/* Applies a rehydration that is due, and forgets abandoned appends. It needs no write: every reader
+ * of the head applies it, and the next save stores it. */
 void blob_head_settle(struct blob_head *head, int64_t now);
 /* ERR_BLOB_ARCHIVED, ERR_BLOB_BEING_REHYDRATED: the content cannot be read or replaced. */
 struct err blob_head_check_online(const struct blob_head *head);

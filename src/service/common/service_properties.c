@@ -12,8 +12,13 @@ static const struct str KEY = STR_INIT("p");
 struct str service_properties_partition(struct arena *a, enum service_kind service,
                                         struct str account)
 {
-    static const char *const names[SERVICE_KIND_COUNT] = {"blob", "queue", "table", "file"};
-    return arena_printf(a, "p/%s/%.*s", names[service], STR_ARG(account));
+    static const struct str NAMES[SERVICE_KIND_COUNT] = {STR_INIT("p/blob/"), STR_INIT("p/queue/"),
+                                                         STR_INIT("p/table/"), STR_INIT("p/file/")};
+    struct buf b = buf_in(a);
+    (void)buf_reserve(&b, NAMES[service].n + account.n);
+    buf_put(&b, NAMES[service]);
+    buf_put(&b, account);
+    return buf_str(&b);
 }
 
 /* ---- the row ---- */

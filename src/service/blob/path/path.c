@@ -58,7 +58,7 @@ static struct err need_hierarchy(const struct container *container)
 static struct err check_flat_create(const struct path_create_args *args, const struct blob *blob)
 {
     const struct tree_request *path = &args->request.path;
-    if (args->has_acl || path->has_mode || path->has_umask || str_given(args->owner) ||
+    if (args->acl != NULL || path->has_mode || path->has_umask || str_given(args->owner) ||
         str_given(args->group) || args->has_expiry)
         return err_new(ERR_HIERARCHICAL_NAMESPACE_NOT_ENABLED);
     return blob->exists && path_is_marked(blob->head.metadata) != path->directory
@@ -88,7 +88,7 @@ static struct err check_there(const struct path_create_args *args, const struct 
     bool gives = str_given(args->owner) || str_given(args->group);
     if (gives && !acl_is_owner(path, args->request.path.caller))
         return err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
-    return args->has_acl && !*may ? err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH) : OK;
+    return args->acl != NULL && !*may ? err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH) : OK;
 }
 
 /* Requested values take precedence over inherited ones. */
@@ -108,9 +108,9 @@ static struct err give_access(struct txn *t, const struct path_create_args *args
         path->encryption_context = args->encryption_context;
     if (args->request.path.has_mode && !is_new && may)
         TRY(acl_set_mode(txn_arena(t), args->request.path.mode, path));
-    if (!args->has_acl)
+    if (args->acl == NULL)
         return OK;
-    struct acl_request set = {.how = ACL_SET, .entries = &args->acl};
+    struct acl_request set = {.how = ACL_SET, .entries = args->acl};
     return acl_apply(txn_arena(t), &set, path);
 }
 
@@ -161,7 +161,8 @@ struct err path_create(struct txn *t, void *arg)
         blob.exists && path_is_folder(&blob.head, blob.container.hierarchical);
     TRY(error);
     TRY(make(t, args, &blob));
-    return blob_give(&args->request, &blob.head, &args->head);
+    blob_give_written(&args->request, &blob.head, &args->written);
+    return OK;
 }
 
 /* ---- access control ---- */

@@ -23,10 +23,9 @@ struct path_create_args {
     struct blob_request request;
     struct blob_properties properties;
     bool appends; /* a file that is an append blob: what is appended is its content at once */
-    bool has_acl;
-    struct path_acl acl;
-    struct str owner, group; /* absent: by whoever makes it, and where */
-    bool may_change_access;  /* of a path that is there, as far as lists let them */
+    const struct path_acl *acl; /* NULL: none is given */
+    struct str owner, group;    /* absent: by whoever makes it, and where */
+    bool may_change_access;     /* of a path that is there, as far as lists let them */
     struct str encryption_context;
     bool has_lease;
     struct lease_request lease;
@@ -34,7 +33,7 @@ struct path_create_args {
     enum blob_expiry_option expiry;
     int64_t expiry_ticks;
     /* out */
-    struct blob_head head;
+    struct blob_written written;
     bool existed, existed_as_directory; /* for who is refused */
 };
 /* Makes a file or, with request.path.directory, a directory. A file that is there is emptied, a

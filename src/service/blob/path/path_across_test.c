@@ -60,6 +60,8 @@ static void furnish(struct blob_fixture *f)
     CHECK_OK(bf_take_snapshot(f, bf_blob(f, "t/u/blocks"), &snapshot));
     CHECK_OK(bf_stage(f, bf_blob(f, "t/u/blocks"), "y", bf_bytes(f, LARGE, 3)));
     CHECK_OK(pf_make(f, bf_blob(f, "t/u/v/w"), true));
+    CHECK_OK(pf_make(f, bf_blob(f, "t/empty"), false));
+    CHECK_OK(pf_append(f, bf_blob(f, "t/empty"), 0, "not yet", false));
     CHECK_OK(pf_make(f, bf_blob(f, "stays"), false));
 }
 
@@ -74,8 +76,9 @@ void test_path_across_brings_all_of_a_tree(void)
     CHECK_OK(move(&f, bf_blob(&f, "t"), bf_blob(&f, "moved")));
     CHECK_STR(pf_all(&f), STR("stays "));
     in(&f, "d");
-    CHECK_STR(pf_all(&f), STR("moved moved/small moved/u moved/u/blocks moved/u/large moved/u/v "
-                              "moved/u/v/w "));
+    CHECK_STR(pf_all(&f),
+              STR("moved moved/empty moved/small moved/u moved/u/blocks moved/u/large moved/u/v "
+                  "moved/u/v/w "));
     CHECK_OK(bf_properties(&f, bf_blob(&f, "moved/u/large"), &after));
     CHECK_INT(after.etag, before.etag);
     CHECK_INT(after.last_modified, before.last_modified);
@@ -86,6 +89,8 @@ void test_path_across_brings_all_of_a_tree(void)
     CHECK_STR(bf_kinds(&f, "moved/u/blocks"), STR("S B "));
     CHECK_OK(pf_flush(&f, bf_blob(&f, "moved/small"), 14));
     CHECK_STR(bf_content(&f, "moved/small"), STR("small and more"));
+    CHECK_OK(pf_flush(&f, bf_blob(&f, "moved/empty"), 7));
+    CHECK_STR(bf_content(&f, "moved/empty"), STR("not yet"));
     CHECK_OK(bf_commit(&f, bf_blob(&f, "moved/u/blocks"), "cx uy", NULL));
     CHECK_INT(bf_content(&f, "moved/u/blocks").n, 2 * LARGE);
     end_both(&f);
@@ -139,7 +144,7 @@ void test_path_across_checks_both_sides(void)
     CHECK_ERR(move(&f, bf_blob(&f, "stays"), bf_blob(&f, "leased")), ERR_LEASE_ID_MISSING);
     CHECK_ERR(move(&f, bf_blob(&f, "stays"), bf_blob(&f, "full")),
               ERR_INVALID_SOURCE_OR_DESTINATION_RESOURCE_TYPE);
-    CHECK_STR(pf_all(&f), STR("stays t t/small t/u t/u/blocks t/u/large t/u/v t/u/v/w "));
+    CHECK_STR(pf_all(&f), STR("stays t t/empty t/small t/u t/u/blocks t/u/large t/u/v t/u/v/w "));
     /* The lease comes along. */
     CHECK_OK(move(&f, bf_with_lease(&f, "t/small", 'A'), bf_with_lease(&f, "leased", 'B')));
     in(&f, "d");
@@ -162,10 +167,10 @@ static void look(void *arg)
         struct str all = pf_all(&seen);
         const char *const file = i == 0 ? "t/u/large" : "moved/u/large";
         struct blob_head head;
-        bool listed =
-            str_eq(all, i == 0 ? STR("stays t t/small t/u t/u/blocks t/u/large t/u/v t/u/v/w ")
-                               : STR("moved moved/small moved/u moved/u/blocks moved/u/large "
-                                     "moved/u/v moved/u/v/w "));
+        bool listed = str_eq(
+            all, i == 0 ? STR("stays t t/empty t/small t/u t/u/blocks t/u/large t/u/v t/u/v/w ")
+                        : STR("moved moved/empty moved/small moved/u moved/u/blocks moved/u/large "
+                              "moved/u/v moved/u/v/w "));
         CHECK(listed || str_eq(all, i == 0 ? STR("stays ") : STR("")));
         CHECK(err_is(bf_properties(&seen, bf_blob(&seen, file), &head)) == !listed);
         found += listed;

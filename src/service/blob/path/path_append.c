@@ -79,8 +79,9 @@ static struct str append_id(struct arena *a, uint64_t position, int64_t stamp)
     return buf_str(&b);
 }
 
-/* An append that is small lies in the row of the set, which is written anyway: position, stamp, and
- * its pieces. */
+/* Small appends need no rows of their own. Those to an empty file are the body of its row, where
+ * the content will be: so a file that is created, appended to and flushed is one row all the time.
+ * Others lie in the row of the set, which is written anyway. Each: position, stamp, pieces. */
 enum { SMALL_APPENDS_MAX = BLOB_BESIDE_MAX };
 
 static bool all_inline(const struct pieces *pieces)
@@ -101,41 +102,121 @@ static struct err claim_pieces(struct txn *t, const struct pieces *pieces, struc
     return OK;
 }
 
-static void add_small(struct txn *t, struct block_set *set, struct str id, struct str row)
+static void add_small(struct txn *t, struct str id, struct str row, struct str *all)
 {
     struct buf small = buf_in(txn_arena(t));
-    (void)buf_reserve(&small, set->small.n + id.n + row.n + 8);
-    buf_put(&small, set->small);
+    (void)buf_reserve(&small, all->n + id.n + row.n + 8);
+    buf_put(&small, *all);
     buf_put(&small, id);
     buf_put_bytes(&small, row);
-    set->small = buf_str(&small);
+    *all = buf_str(&small);
+}
+
+static size_t varint_bytes(uint64_t value)
+{
+    size_t n = 1;
+    while (value >= 0x80) {
+        value >>= 7;
+        n++;
+    }
+    return n;
+}
+
+/* The same of pieces that are all inline: their bytes are copied once. */
+static void add_small_pieces(struct txn *t, struct str id, const struct pieces *pieces,
+                             struct str *all)
+{
+    enum { LENGTH_BYTES_MAX = 10 };
+    struct buf small = buf_in(txn_arena(t));
+    size_t n = 0;
+    for (size_t i = 0; i < pieces->count; i++)
+        n += 1 + varint_bytes(pieces->items[i].length) + (size_t)pieces->items[i].length;
+    (void)buf_reserve(&small, all->n + id.n + LENGTH_BYTES_MAX + n);
+    buf_put(&small, *all);
+    buf_put(&small, id);
+    buf_put_varint(&small, n);
+    pieces_encode(&small, pieces);
+    *all = buf_str(&small);
+}
+
+static bool fits_small(const struct path_write_args *args, struct str all)
+{
+    return all_inline(args->pieces) && all.n + args->size <= SMALL_APPENDS_MAX;
 }
 
 static struct err keep_pieces(struct txn *t, const struct path_write_args *args,
                               const struct blob *blob, struct block_set *set)
 {
     struct str id = append_id(txn_arena(t), args->position, txn_stamp(t)), row;
-    TRY(claim_pieces(t, args->pieces, &row));
-    if (all_inline(args->pieces) && set->small.n + args->size <= SMALL_APPENDS_MAX) {
-        add_small(t, set, id, row);
+    if (fits_small(args, set->small)) {
+        add_small_pieces(t, id, args->pieces, &set->small);
         return OK;
     }
+    TRY(claim_pieces(t, args->pieces, &row));
     struct engine_row whole = {
         .key = blob_key_block(txn_arena(t), blob->container.incarnation, blob->head.blocks, id),
         .value = row};
     return txn_insert(t, &whole);
 }
 
+/* The appends that are the body of the file's row. */
+static struct err load_beside(struct txn *t, struct blob *blob, struct str *all)
+{
+    *all = STR_NONE;
+    if (blob->head.appended == 0)
+        return OK;
+    if (!str_given(blob->body))
+        TRY(blob_load_body(t, blob->key, &blob->head, &blob->body));
+    *all = blob->body;
+    return OK;
+}
+
+static struct err keep_beside(struct txn *t, const struct path_write_args *args, struct blob *blob,
+                              struct str all)
+{
+    struct str id = append_id(txn_arena(t), args->position, txn_stamp(t));
+    add_small_pieces(t, id, args->pieces, &all);
+    blob->body = all;
+    blob->head.appended = txn_now(t);
+    return blob_save_unchanged(t, blob);
+}
+
+static size_t count_small(struct str all)
+{
+    struct reader r = reader_of(all);
+    size_t count = 0;
+    for (; r.n > 0 && reader_ok(&r); count++) {
+        (void)read_raw(&r, APPEND_ID_BYTES);
+        (void)read_bytes(&r);
+    }
+    return count;
+}
+
+/* A set, with the appends that were beside the head. */
+static void begin_set(struct txn *t, struct blob *blob, struct str beside, struct block_set *set)
+{
+    *set = (struct block_set){.name = blob->name,
+                              .count = count_small(beside),
+                              .id_bytes = APPEND_ID_BYTES,
+                              .small = beside,
+                              .is_new = true};
+    blob->head.blocks = (uint64_t)txn_stamp(t);
+    blob->head.blocks_appended = true;
+    blob->head.appended = 0;
+}
+
 static struct err keep_append(struct txn *t, const struct path_write_args *args, struct blob *blob)
 {
-    struct block_set set = {.name = blob->name, .id_bytes = APPEND_ID_BYTES, .is_new = true};
+    struct block_set set;
+    struct str beside;
     bool first = blob->head.blocks == 0;
-    if (first) {
-        blob->head.blocks = (uint64_t)txn_stamp(t);
-        blob->head.blocks_appended = true;
-    } else {
+    TRY(load_beside(t, blob, &beside));
+    if (first && blob->head.content == 0 && fits_small(args, beside))
+        return keep_beside(t, args, blob, beside);
+    if (first)
+        begin_set(t, blob, beside, &set);
+    else
         TRY(block_set_load(t, blob, &set));
-    }
     if (set.count++ >= BLOCKS_UNCOMMITTED_MAX)
         return err_new(ERR_BLOCK_COUNT_EXCEEDS_LIMIT);
     set.touched = txn_now(t);
@@ -216,25 +297,35 @@ static int compare_appends(const void *a, const void *b)
     return x->stamp < y->stamp ? -1 : x->stamp > y->stamp;
 }
 
+static struct err take_small(struct flush *f, struct str all)
+{
+    struct reader r = reader_of(all);
+    while (r.n > 0 && reader_ok(&r)) {
+        struct str id = read_raw(&r, APPEND_ID_BYTES);
+        TRY(take_append(f, id, read_bytes(&r), STR_NONE));
+    }
+    return reader_ok(&r) ? OK : err_new(ERR_CORRUPT);
+}
+
+static struct err load_set(struct flush *f)
+{
+    struct arena *a = txn_arena(f->txn);
+    TRY(block_set_load(f->txn, f->blob, &f->set));
+    f->set.small = arena_copy(a, f->set.small);
+    f->set.name = arena_copy(a, f->set.name);
+    TRY(take_small(f, f->set.small));
+    return f->count < f->set.count ? load_rows(f) : OK;
+}
+
 /* The earlier appends, and that of this request. */
 static struct err load_appends(struct flush *f, const struct path_write_args *args)
 {
     struct arena *a = txn_arena(f->txn);
-    struct str row;
-    if (f->blob->head.blocks != 0) {
-        TRY(block_set_load(f->txn, f->blob, &f->set));
-        f->set.small = arena_copy(a, f->set.small);
-        f->set.name = arena_copy(a, f->set.name);
-        struct reader r = reader_of(f->set.small);
-        while (r.n > 0 && reader_ok(&r)) {
-            struct str id = read_raw(&r, APPEND_ID_BYTES);
-            TRY(take_append(f, id, read_bytes(&r), STR_NONE));
-        }
-        if (!reader_ok(&r))
-            return err_new(ERR_CORRUPT);
-        if (f->count < f->set.count)
-            TRY(load_rows(f));
-    }
+    struct str row, beside;
+    TRY(load_beside(f->txn, f->blob, &beside));
+    TRY(take_small(f, beside));
+    if (f->blob->head.blocks != 0)
+        TRY(load_set(f));
     if (args->pieces != NULL) {
         TRY(claim_pieces(f->txn, args->pieces, &row));
         TRY(take_append(f, append_id(a, args->position, txn_stamp(f->txn)), row, STR_NONE));
@@ -369,6 +460,7 @@ static struct err write_beside(struct flush *f)
 {
     struct blob *blob = f->blob;
     struct buf body = buf_in(txn_arena(f->txn));
+    (void)buf_reserve(&body, f->to);
     if (blob->head.size > 0) {
         TRY(blob_load_body(f->txn, blob->key, &blob->head, &blob->body));
         buf_put(&body, blob->body);
@@ -435,12 +527,15 @@ static struct err write_content(struct flush *f)
 static struct err keep_rest(struct flush *f)
 {
     struct arena *a = txn_arena(f->txn);
+    if (f->blob->head.blocks == 0)
+        begin_set(f->txn, f->blob, STR_NONE, &f->set);
+    f->set.touched = f->set.is_new ? txn_now(f->txn) : f->set.touched;
     f->set.count = f->count - f->used;
     f->set.small = STR_NONE;
     for (size_t i = f->used; i < f->count; i++) {
         const struct append *one = &f->appends[i];
         if (!str_given(one->key))
-            add_small(f->txn, &f->set, append_id(a, one->position, one->stamp), one->row);
+            add_small(f->txn, append_id(a, one->position, one->stamp), one->row, &f->set.small);
     }
     return block_set_save(f->txn, f->blob, &f->set);
 }
@@ -456,10 +551,11 @@ static struct err end_appends(struct flush *f, bool retain)
         if (str_given(f->appends[i].key))
             TRY(txn_del(f->txn, f->appends[i].key));
     }
-    if (blob->head.blocks == 0)
-        return OK;
+    blob->head.appended = 0;
     if (keep > 0)
         return keep_rest(f);
+    if (blob->head.blocks == 0)
+        return OK;
     TRY(txn_del(f->txn, blob_key_blocks(txn_arena(f->txn), blob->container.incarnation,
                                         blob->head.blocks)));
     blob->head.blocks = 0;
@@ -515,7 +611,8 @@ static struct err write_append_blob(struct txn *t, struct path_write_args *args,
         TRY(end_lease(t, args, blob));
         TRY(blob_save_unchanged(t, blob));
     }
-    return blob_give(&args->request, &blob->head, &args->head);
+    blob_give_written(&args->request, &blob->head, &args->written);
+    return OK;
 }
 
 struct err path_append(struct txn *t, void *arg)
@@ -530,7 +627,8 @@ struct err path_append(struct txn *t, void *arg)
         return write_append_blob(t, args, &blob);
     if (args->flush) {
         TRY(flush(t, args, &blob, args->position + args->size));
-        return blob_give(&args->request, &blob.head, &args->head);
+        blob_give_written(&args->request, &blob.head, &args->written);
+        return OK;
     }
     blob.soon = true; /* for the flush */
     TRY(keep_append(t, args, &blob));
@@ -538,16 +636,19 @@ struct err path_append(struct txn *t, void *arg)
         TRY(end_lease(t, args, &blob));
         TRY(blob_save_unchanged(t, &blob));
     }
-    return blob_give(&args->request, &blob.head, &args->head);
+    blob_give_written(&args->request, &blob.head, &args->written);
+    return OK;
 }
 
 struct err path_flush(struct txn *t, void *arg)
 {
     struct path_write_args *args = arg;
     struct blob blob;
+    args->request.wants_content = true; /* the appends of an empty file, and a small content */
     TRY(open(t, args, &blob));
     if (blob.head.type == BLOB_APPEND)
         return write_append_blob(t, args, &blob);
     TRY(flush(t, args, &blob, args->position));
-    return blob_give(&args->request, &blob.head, &args->head);
+    blob_give_written(&args->request, &blob.head, &args->written);
+    return OK;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Appending to a file by position, and flushing, which makes what was appended its content.
  *
- * Appends are kept like uncommitted blocks (block.h), small ones in the row of the set, others in
- * one row each whose id is the position and the stamp of the append: so the sweeper takes abandoned
- * ones away, and what was appended later stands before what was appended at the same place earlier.
- * A flush that only lengthens the file adds to the content that is there; one that writes over a
- * part of it makes a new one. */
+ * Small appends to an empty file are the body of its row until they are its content. Others are
+ * kept like uncommitted blocks (block.h), small ones in the row of the set, others in one row each
+ * whose id is the position and the stamp of the append: so the sweeper takes abandoned ones away,
+ * and what was appended later stands before what was appended at the same place earlier. A flush
+ * that only lengthens the file adds to the content that is there; one that writes over a part of it
+ * makes a new one. */
 #ifndef SERVICE_BLOB_PATH_PATH_APPEND_H
 #define SERVICE_BLOB_PATH_PATH_APPEND_H
 
@@ -32,7 +33,7 @@ struct path_write_args {
     enum path_lease_action lease_action;
     struct lease_request lease; /* of an acquire: the id proposed, and how long */
     /* out */
-    struct blob_head head;
+    struct blob_written written;
     bool lease_renewed;
 };
 /* Changes neither ETag nor time, unless it flushes. ERR_INVALID_FLUSH_OPERATION while there are

@@ -137,7 +137,7 @@ void test_path_appends_match_a_model(void)
         run_model(seed);
 }
 
-/* Small ones lie in the row of the set, and go with it. */
+/* Small ones to an empty file lie in its row; others in the row of the set, and go with it. */
 void test_path_small_appends_take_no_rows_of_their_own(void)
 {
     struct blob_fixture f;
@@ -146,10 +146,15 @@ void test_path_small_appends_take_no_rows_of_their_own(void)
     size_t rows = bf_rows(&f);
     CHECK_OK(pf_append(&f, bf_blob(&f, "f"), 0, "abc", false));
     CHECK_OK(pf_append(&f, bf_blob(&f, "f"), 3, "def", false));
-    CHECK_INT(bf_rows(&f), rows + 1);
+    CHECK_INT(bf_rows(&f), rows);
     CHECK_OK(pf_flush(&f, bf_blob(&f, "f"), 6));
     CHECK_INT(bf_rows(&f), rows);
-    CHECK_OK(pf_append(&f, bf_blob(&f, "f"), 6, "ghi", true));
+    CHECK_OK(pf_append(&f, bf_blob(&f, "f"), 6, "ghi", false));
+    CHECK_OK(pf_append(&f, bf_blob(&f, "f"), 9, "jkl", false));
+    CHECK_INT(bf_rows(&f), rows + 1);
+    CHECK_OK(pf_flush(&f, bf_blob(&f, "f"), 12));
+    CHECK_INT(bf_rows(&f), rows);
+    CHECK_OK(pf_append(&f, bf_blob(&f, "f"), 12, "mno", true));
     CHECK_INT(bf_rows(&f), rows);
     bf_end(&f);
 }
@@ -169,5 +174,57 @@ void test_path_abandoned_appends_go(void)
     CHECK_INT(bf_rows(&f), rows);
     CHECK_ERR(pf_flush(&f, bf_blob(&f, "g"), 3), ERR_INVALID_FLUSH_POSITION);
     CHECK_OK(pf_append(&f, bf_blob(&f, "g"), 0, "abc", true));
+    bf_end(&f);
+}
+
+/* Appends that lie in the row of the empty file come along with whatever is done to the file. */
+void test_path_small_appends_outlive_changes_of_the_file(void)
+{
+    struct blob_fixture f;
+    int64_t snapshot;
+    pf_init(&f);
+    CHECK_OK(pf_make(&f, bf_blob(&f, "d/f"), false));
+    CHECK_OK(pf_append(&f, bf_blob(&f, "d/f"), 0, "abc", false));
+    CHECK_OK(bf_set_metadata(&f, bf_blob(&f, "d/f"), "value", NULL));
+    CHECK_OK(bf_acquire(&f, "d/f", 'a', 15));
+    bf_seconds(&f, 16);
+    CHECK_OK(bf_take_snapshot(&f, bf_blob(&f, "d/f"), &snapshot));
+    CHECK_OK(pf_rename(&f, bf_blob(&f, "d"), bf_blob(&f, "e")));
+    CHECK_OK(pf_rename(&f, bf_blob(&f, "e/f"), bf_blob(&f, "g")));
+    CHECK_ERR(bf_stage(&f, bf_blob(&f, "g"), "x", STR("block")), ERR_BLOB_OPERATION_NOT_SUPPORTED);
+    CHECK_STR(bf_content(&f, "g"), STR(""));
+    CHECK_OK(pf_append(&f, bf_blob(&f, "g"), 3, "def", false));
+    CHECK_OK(pf_flush(&f, bf_blob(&f, "g"), 6));
+    CHECK_STR(bf_content(&f, "g"), STR("abcdef"));
+    CHECK_OK(pf_delete(&f, bf_blob(&f, "g"), false));
+    bf_end(&f);
+}
+
+/* They end when the file gets another content, and move to a set when they do not fit. */
+void test_path_small_appends_end_and_move(void)
+{
+    struct blob_fixture f;
+    pf_init(&f);
+    CHECK_OK(pf_make(&f, bf_blob(&f, "f"), false));
+    CHECK_OK(pf_append(&f, bf_blob(&f, "f"), 0, "abc", false));
+    CHECK_OK(bf_put(&f, bf_blob(&f, "f"), STR("other"), NULL));
+    CHECK_ERR(pf_flush(&f, bf_blob(&f, "f"), 8), ERR_INVALID_FLUSH_POSITION);
+    CHECK_STR(bf_content(&f, "f"), STR("other"));
+    CHECK_OK(pf_make(&f, bf_blob(&f, "f"), false));
+    CHECK_OK(pf_append(&f, bf_blob(&f, "f"), 0, "abc", false));
+    CHECK_OK(bf_commit(&f, bf_blob(&f, "f"), "", NULL));
+    CHECK_ERR(pf_flush(&f, bf_blob(&f, "f"), 3), ERR_INVALID_FLUSH_POSITION);
+    struct str large = bf_bytes(&f, BLOB_BESIDE_MAX, 1);
+    char *text = arena_bytes(&f.arena, large.n + 1);
+    memset(text, 'x', large.n);
+    text[large.n] = '\0';
+    CHECK_OK(pf_append(&f, bf_blob(&f, "f"), 0, "abc", false));
+    CHECK_OK(pf_append(&f, bf_blob(&f, "f"), 3, text, false));
+    CHECK_OK(pf_append(&f, bf_blob(&f, "f"), 3 + large.n, "end", false));
+    struct path_write_args some = {.request = bf_blob(&f, "f"), .position = 3, .retain = true};
+    CHECK_OK(bf_update(&f, path_flush, &some));
+    CHECK_STR(bf_content(&f, "f"), STR("abc"));
+    CHECK_OK(pf_flush(&f, bf_blob(&f, "f"), 6 + large.n));
+    CHECK_INT(bf_content(&f, "f").n, 6 + large.n);
     bf_end(&f);
 }

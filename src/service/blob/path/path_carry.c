@@ -186,7 +186,7 @@ static struct err add_head(struct name_read *n, struct str key, struct str value
     TRY(add_blocks(n, &head, &found.blocks));
     if (head.path.directory)
         found.directory = add_directory(c, head.path.id);
-    if (head.content_beside)
+    if (blob_head_has_body(&head))
         TRY(blob_load_body(n->txn, key, &head, &body));
     struct carried_row *row = add_row(c, CARRIED_HEAD, n->directory, value);
     row->rest = n->leaf;

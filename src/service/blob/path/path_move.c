@@ -71,7 +71,7 @@ static struct err move_head(struct txn *t, struct blob *item, void *arg)
     struct blob moved = *item;
     moved.name = move->name;
     moved.key = blob_key_head(txn_arena(t), item->container.incarnation, move->name, &item->at);
-    if (item->head.content_beside)
+    if (blob_head_has_body(&item->head))
         TRY(blob_load_body(t, item->key, &item->head, &moved.body));
     if (item->at.item == BLOB_BASE && move->as != NULL && move->as->has_metadata)
         moved.head.metadata = move->as->metadata;
