@@ -169,6 +169,26 @@ test('a flat account moves and deletes directories in pages, after kill -9 too',
     assert.deepEqual(await listed('flat', { account: FLAT }), []);
 });
 
+test('a continuation that was made up deletes and moves no less, and finds no path that is not there', async () => {
+    const of = (text) => ({ continuation: Buffer.from(text).toString('base64') });
+    const flat = { account: FLAT };
+    await must(201, 'PUT', '/madeup', { resource: 'filesystem' }, flat);
+    for (const name of ['d/a', 'd/b', 'd/c'])
+        await must(201, 'PUT', `/madeup/${name}`, { resource: 'file' }, flat);
+    const rename = (from) => ({ ...flat, headers: { 'x-ms-rename-source': `/madeup/${from}` } });
+    for (const token of ['none/a', 'elsewhere', 'd/b']) {
+        const answer = await must(404, 'DELETE', '/madeup/none', { recursive: 'true', ...of(token) }, flat);
+        assert.equal(answer.json().error.code, 'PathNotFound');
+        await must(404, 'PUT', '/madeup/new', { mode: 'legacy', ...of(token) }, rename('none'));
+    }
+    await must(400, 'DELETE', '/madeup/d', { recursive: 'true', ...of('elsewhere') }, flat);
+    await must(400, 'PUT', '/madeup/e', { mode: 'legacy', ...of('elsewhere') }, rename('d'));
+    await must(201, 'PUT', '/madeup/e', { mode: 'legacy', ...of('d/b') }, rename('d'));
+    assert.deepEqual(await listed('madeup', flat), ['e/a', 'e/b', 'e/c']);
+    await must(200, 'DELETE', '/madeup/e', { recursive: 'true', ...of('e/z') }, flat);
+    assert.deepEqual(await listed('madeup', flat), []);
+});
+
 test('a file system that was there before the account became hierarchical stays flat', async () => {
     const old = await startServer({ services: ['blob'], dfs: true });
     const names = async (query) => (await old.request('dfs', 'GET', '/old', { query: `resource=filesystem&${query}` })).json().paths;

@@ -38,16 +38,21 @@ static struct err visit(struct below *w, struct cursor *c, below_work *work, voi
     return OK;
 }
 
-static struct err each_below(struct below *w, struct str from, below_work *work, void *arg)
+/* A client may make a continuation up, so it only has to look like one. What earlier calls have
+ * worked on is gone: each begins at the first blob that is left. */
+static struct err check_continuation(const struct below *w, struct str continuation)
 {
-    struct arena *a = txn_arena(w->txn);
+    return !str_given(continuation) || str_starts(continuation, w->prefix)
+               ? OK
+               : err_new(ERR_INVALID_QUERY_PARAMETER_VALUE);
+}
+
+static struct err each_below(struct below *w, below_work *work, void *arg)
+{
     struct cursor *c;
-    TRY(cursor_open(w->txn, blob_key_heads(a, w->container.incarnation, w->prefix), &c));
-    struct err e = OK;
-    if (str_given(from))
-        e = cursor_seek(c, blob_key_heads(a, w->container.incarnation, from));
-    if (!err_is(e))
-        e = visit(w, c, work, arg);
+    TRY(cursor_open(w->txn, blob_key_heads(txn_arena(w->txn), w->container.incarnation, w->prefix),
+                    &c));
+    struct err e = visit(w, c, work, arg);
     cursor_close(c);
     return e;
 }
@@ -101,12 +106,13 @@ struct err path_delete_flat(struct txn *t, struct path_delete_args *args)
     TRY(blob_load(t, &args->request, &blob));
     w.container = blob.container;
     TRY(any_below(t, &w.container, args->request.name, &any));
-    if (!blob.exists && !any && !str_given(args->continuation))
+    if (!blob.exists && !any)
         return err_new(ERR_BLOB_NOT_FOUND);
+    TRY(check_continuation(&w, args->continuation));
     if (any && !args->recursive && (!blob.exists || path_is_marked(blob.head.metadata)))
         return err_new(ERR_DIRECTORY_NOT_EMPTY);
     if (any && args->recursive)
-        TRY(each_below(&w, args->continuation, delete_below, args));
+        TRY(each_below(&w, delete_below, args));
     if (str_given(w.next)) {
         args->next = arena_copy(args->request.arena, w.next);
         return OK;
@@ -193,7 +199,7 @@ static struct err open_flat_source(struct txn *t, const struct path_rename_args 
     TRY(blob_load(t, &args->source, out));
     TRY(any_below(t, &out->container, args->source.name, any));
     if (!out->exists)
-        return *any || str_given(args->continuation) ? OK : err_new(ERR_SOURCE_PATH_NOT_FOUND);
+        return *any ? OK : err_new(ERR_SOURCE_PATH_NOT_FOUND);
     struct err error = blob_open(t, &args->source, BLOB_DELETE, out);
     return error.code == ERR_CONDITION_NOT_MET ? err_new(ERR_SOURCE_CONDITION_NOT_MET) : error;
 }
@@ -205,6 +211,7 @@ struct err path_rename_flat(struct txn *t, struct path_rename_args *args)
     struct blob source;
     bool any;
     TRY(open_flat_source(t, args, &source, &any));
+    TRY(check_continuation(&w, args->continuation));
     if (str_eq(args->source.name, args->destination.name))
         return blob_give(&args->destination, &source.head, &args->head);
     bool directory = any || path_is_marked(source.head.metadata);
@@ -217,7 +224,7 @@ struct err path_rename_flat(struct txn *t, struct path_rename_args *args)
     w.container = source.container;
     TRY(check_flat_destination(t, args, &source, directory));
     if (any)
-        TRY(each_below(&w, args->continuation, move_below, args));
+        TRY(each_below(&w, move_below, args));
     if (str_given(w.next)) {
         args->next = arena_copy(args->destination.arena, w.next);
         return OK;
