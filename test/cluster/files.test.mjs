@@ -299,15 +299,19 @@ if (FULL) test('while PostgreSQL is away for longer than a heartbeat may be late
         const id = await client.open(`${name}-${n}`, { access: READ | WRITE | DELETE, disposition: CREATE });
         assert.equal(await client.write(id, 0, Buffer.from('before')), OK);
         assert.equal(await client.lock(id, 0, 3, 'exclusive'), OK);
-        holders.push({ client, id, name: `${name}-${n}` });
+        const gone = new Promise((_, reject) => {
+            client.socket.on('close', () => reject(new Error(`the connection was cut:\n${gateways.map((g) => g.output).join('\n')}`)));
+        });
+        gone.catch(() => {});
+        holders.push({ client, id, name: `${name}-${n}`, gone });
     }
     const primary = await cluster.ctl('primary');
     await cluster.ctl('stop', primary);
     let answers, unlocked;
     try {
         await sleep(9000); // in doubt by now
-        answers = holders.map(({ client, id }) => client.write(id, 6, Buffer.from(' after')));
-        unlocked = holders[0].client.lock(holders[0].id, 10, 1, 'exclusive'); // needs no row
+        answers = holders.map(({ client, id, gone }) => Promise.race([gone, client.write(id, 6, Buffer.from(' after'))]));
+        unlocked = Promise.race([holders[0].gone, holders[0].client.lock(holders[0].id, 10, 1, 'exclusive')]); // needs no row
         await sleep(3000);
         for (const gateway of gateways)
             assert.equal(await readiness(gateway), 503);

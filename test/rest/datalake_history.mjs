@@ -35,10 +35,10 @@ function make(state, path, what) {
 function renameRefusal(state, from, to) {
     if (!state.has(from))
         return 404;
-    if (parentOf(to) !== '' && state.get(parentOf(to)) !== 'directory')
-        return 404;
     if (state.get(from) === 'directory' && isBelow(to, from))
         return 409;
+    if (parentOf(to) !== '' && state.get(parentOf(to)) !== 'directory')
+        return 404;
     if (!state.has(to))
         return null;
     if ((state.get(from) === 'directory') !== (state.get(to) === 'directory'))
