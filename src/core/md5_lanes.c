@@ -6,7 +6,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-enum { BLOCK_WORDS = 16 };
+enum { BLOCK_WORDS = 16, EIGHT = 8, SIXTEEN = 16 };
 
 /* The sines of RFC 1321, 3.4. */
 // clang-format off
@@ -24,19 +24,19 @@ static const uint32_t SINES[64] = {
 
 /* Eight words each of eight lanes: rows become columns, by pairs, by fours, by halves. */
 __attribute__((target("avx2"), always_inline)) static inline void
-turn(const char *const from[MD5_LANES], size_t at, __m256i to[MD5_LANES])
+turn(const char *const from[EIGHT], size_t at, __m256i to[EIGHT])
 {
-    __m256i row[MD5_LANES], pair[MD5_LANES], four[MD5_LANES];
+    __m256i row[EIGHT], pair[EIGHT], four[EIGHT];
 #pragma GCC unroll 8
-    for (int i = 0; i < MD5_LANES; i++)
+    for (int i = 0; i < EIGHT; i++)
         row[i] = _mm256_loadu_si256((const __m256i *)(const void *)(from[i] + at));
 #pragma GCC unroll 4
-    for (int i = 0; i < MD5_LANES; i += 2) {
+    for (int i = 0; i < EIGHT; i += 2) {
         pair[i] = _mm256_unpacklo_epi32(row[i], row[i + 1]);
         pair[i + 1] = _mm256_unpackhi_epi32(row[i], row[i + 1]);
     }
 #pragma GCC unroll 2
-    for (int i = 0; i < MD5_LANES; i += 4) {
+    for (int i = 0; i < EIGHT; i += 4) {
         four[i] = _mm256_unpacklo_epi64(pair[i], pair[i + 2]);
         four[i + 1] = _mm256_unpackhi_epi64(pair[i], pair[i + 2]);
         four[i + 2] = _mm256_unpacklo_epi64(pair[i + 1], pair[i + 3]);
@@ -49,14 +49,13 @@ turn(const char *const from[MD5_LANES], size_t at, __m256i to[MD5_LANES])
     }
 }
 
-#define ADD(x, y) _mm256_add_epi32(x, y)
-
-/* One step, with the vector F1 to F4 and ROTATE. The terms that do not depend on the previous step
- * are added separately: compilers would mix them and lengthen the dependency chain. */
-#define STEP(f, a, b, c, d, at, word, shift)                       \
-    sum = ADD(a, ADD(m[word], _mm256_set1_epi32((int)sines[at]))); \
-    __asm__("" : "+x"(sum));                                       \
-    sum = ADD(sum, f(b, c, d));                                    \
+/* One step, with the vector F1 to F4, ADD, ROTATE and ALL (a word in all lanes). The terms that do
+ * not depend on the previous step are added separately: compilers would mix them and lengthen the
+ * dependency chain. */
+#define STEP(f, a, b, c, d, at, word, shift)         \
+    sum = ADD(a, ADD(m[word], ALL((int)sines[at]))); \
+    __asm__("" : "+v"(sum));                         \
+    sum = ADD(sum, f(b, c, d));                      \
     (a) = ADD(b, ROTATE(sum, shift));
 #define STEPS(f, at, w0, w1, w2, w3, s0, s1, s2, s3) \
     STEP(f, a, b, c, d, at, w0, s0)                  \
@@ -85,25 +84,33 @@ turn(const char *const from[MD5_LANES], size_t at, __m256i to[MD5_LANES])
     ROUND4(56, 8, 15, 6, 13)   \
     ROUND4(60, 4, 11, 2, 9)
 
-/* The body of both functions below. test_md5_many_* holds it against OpenSSL. */
-#define ADD_BLOCKS                                                                     \
-    __m256i words[MD5_WORDS], m[BLOCK_WORDS], sum;                                     \
-    const uint32_t *sines = SINES;                                                     \
-    __asm__("" : "+r"(sines)); /* read: to build each of them takes longer */          \
-    for (int w = 0; w < MD5_WORDS; w++)                                                \
-        words[w] = _mm256_loadu_si256((const __m256i *)(const void *)state->words[w]); \
-    for (size_t at = 0; at < blocks * MD5_BLOCK_BYTES; at += MD5_BLOCK_BYTES) {        \
-        __m256i a = words[0], b = words[1], c = words[2], d = words[3];                \
-        turn(from, at, m);                                                             \
-        turn(from, at + MD5_BLOCK_BYTES / 2, m + MD5_LANES);                           \
-        ROUNDS                                                                         \
-        words[0] = ADD(words[0], a);                                                   \
-        words[1] = ADD(words[1], b);                                                   \
-        words[2] = ADD(words[2], c);                                                   \
-        words[3] = ADD(words[3], d);                                                   \
-    }                                                                                  \
-    for (int w = 0; w < MD5_WORDS; w++)                                                \
-        _mm256_storeu_si256((__m256i *)(void *)state->words[w], words[w]);
+/* The body of the functions below. test_md5_many_* holds it against OpenSSL. */
+#define ADD_BLOCKS                                                              \
+    VECTOR words[MD5_WORDS], m[BLOCK_WORDS], sum;                               \
+    const uint32_t *sines = SINES;                                              \
+    __asm__("" : "+r"(sines)); /* read: to build each of them takes longer */   \
+    for (int w = 0; w < MD5_WORDS; w++)                                         \
+        words[w] = LOAD(state->words[w]);                                       \
+    for (size_t at = 0; at < blocks * MD5_BLOCK_BYTES; at += MD5_BLOCK_BYTES) { \
+        VECTOR a = words[0], b = words[1], c = words[2], d = words[3];          \
+        TURN ROUNDS words[0] = ADD(words[0], a);                                \
+        words[1] = ADD(words[1], b);                                            \
+        words[2] = ADD(words[2], c);                                            \
+        words[3] = ADD(words[3], d);                                            \
+    }                                                                           \
+    for (int w = 0; w < MD5_WORDS; w++)                                         \
+        STORE(state->words[w], words[w]);
+
+/* ---- eight lanes ---- */
+
+#define VECTOR      __m256i
+#define LOAD(p)     _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#define STORE(p, x) _mm256_storeu_si256((__m256i *)(void *)(p), x)
+#define ALL(word)   _mm256_set1_epi32(word)
+#define ADD(x, y)   _mm256_add_epi32(x, y)
+#define TURN           \
+    turn(from, at, m); \
+    turn(from, at + MD5_BLOCK_BYTES / 2, m + EIGHT);
 
 #define XOR(x, y)   _mm256_xor_si256(x, y)
 #define F1(x, y, z) XOR(z, _mm256_and_si256(x, XOR(y, z)))
@@ -113,8 +120,8 @@ turn(const char *const from[MD5_LANES], size_t at, __m256i to[MD5_LANES])
 #define ROTATE(x, shift) \
     _mm256_or_si256(_mm256_slli_epi32(x, shift), _mm256_srli_epi32(x, 32 - (shift)))
 
-__attribute__((target("avx2"))) void
-md5_add_blocks_avx2(struct md5_lanes *state, const char *const from[MD5_LANES], size_t blocks)
+__attribute__((target("avx2"))) static void
+eight_by_avx2(struct md5_lanes *state, const char *const from[EIGHT], size_t blocks)
 {
     ADD_BLOCKS
 }
@@ -125,8 +132,7 @@ md5_add_blocks_avx2(struct md5_lanes *state, const char *const from[MD5_LANES], 
 #undef F4
 #undef ROTATE
 
-/* Here any function of three words is one instruction, and so is a rotation. Registers of twice the
- * width would bring a tenth for sixteen texts, and less than nothing for eight. */
+/* Here any function of three words is one instruction, and so is a rotation. */
 #define F1(x, y, z)      _mm256_ternarylogic_epi32(x, y, z, 0xca)
 #define F2(x, y, z)      _mm256_ternarylogic_epi32(x, y, z, 0xe4)
 #define F3(x, y, z)      _mm256_ternarylogic_epi32(x, y, z, 0x96)
@@ -134,43 +140,121 @@ md5_add_blocks_avx2(struct md5_lanes *state, const char *const from[MD5_LANES], 
 #define ROTATE(x, shift) _mm256_rol_epi32(x, shift)
 
 __attribute__((target("avx2,avx512f,avx512vl"))) static void
-add_by_avx512(struct md5_lanes *state, const char *const from[MD5_LANES], size_t blocks)
+eight_by_avx512(struct md5_lanes *state, const char *const from[EIGHT], size_t blocks)
 {
     ADD_BLOCKS
 }
 
-bool md5_has_lanes(void)
+#undef VECTOR
+#undef LOAD
+#undef STORE
+#undef ALL
+#undef ADD
+#undef TURN
+#undef F1
+#undef F2
+#undef F3
+#undef F4
+#undef ROTATE
+
+/* ---- sixteen lanes ---- */
+
+/* Sixteen words of sixteen lanes: by pairs, by fours, then the quarters of registers. */
+__attribute__((target("avx512f"), always_inline)) static inline void
+turn_wide(const char *const from[SIXTEEN], size_t at, __m512i to[SIXTEEN])
 {
-    return __builtin_cpu_supports("avx2");
+    __m512i row[SIXTEEN], pair[SIXTEEN];
+#pragma GCC unroll 16
+    for (int i = 0; i < SIXTEEN; i++)
+        row[i] = _mm512_loadu_si512(from[i] + at);
+#pragma GCC unroll 8
+    for (int i = 0; i < SIXTEEN; i += 2) {
+        pair[i] = _mm512_unpacklo_epi32(row[i], row[i + 1]);
+        pair[i + 1] = _mm512_unpackhi_epi32(row[i], row[i + 1]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < SIXTEEN; i += 4) {
+        row[i] = _mm512_unpacklo_epi64(pair[i], pair[i + 2]);
+        row[i + 1] = _mm512_unpackhi_epi64(pair[i], pair[i + 2]);
+        row[i + 2] = _mm512_unpacklo_epi64(pair[i + 1], pair[i + 3]);
+        row[i + 3] = _mm512_unpackhi_epi64(pair[i + 1], pair[i + 3]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        __m512i even = _mm512_shuffle_i32x4(row[i], row[i + 4], 0x88);
+        __m512i odd = _mm512_shuffle_i32x4(row[i], row[i + 4], 0xdd);
+        __m512i even_too = _mm512_shuffle_i32x4(row[i + 8], row[i + 12], 0x88);
+        __m512i odd_too = _mm512_shuffle_i32x4(row[i + 8], row[i + 12], 0xdd);
+        to[i] = _mm512_shuffle_i32x4(even, even_too, 0x88);
+        to[i + 4] = _mm512_shuffle_i32x4(odd, odd_too, 0x88);
+        to[i + 8] = _mm512_shuffle_i32x4(even, even_too, 0xdd);
+        to[i + 12] = _mm512_shuffle_i32x4(odd, odd_too, 0xdd);
+    }
 }
 
-void md5_add_blocks(struct md5_lanes *state, const char *const from[MD5_LANES], size_t blocks)
+#define VECTOR           __m512i
+#define LOAD(p)          _mm512_loadu_si512(p)
+#define STORE(p, x)      _mm512_storeu_si512(p, x)
+#define ALL(word)        _mm512_set1_epi32(word)
+#define ADD(x, y)        _mm512_add_epi32(x, y)
+#define TURN             turn_wide(from, at, m);
+#define F1(x, y, z)      _mm512_ternarylogic_epi32(x, y, z, 0xca)
+#define F2(x, y, z)      _mm512_ternarylogic_epi32(x, y, z, 0xe4)
+#define F3(x, y, z)      _mm512_ternarylogic_epi32(x, y, z, 0x96)
+#define F4(x, y, z)      _mm512_ternarylogic_epi32(x, y, z, 0x39)
+#define ROTATE(x, shift) _mm512_rol_epi32(x, shift)
+
+__attribute__((target("avx512f"))) static void
+sixteen_by_avx512(struct md5_lanes *state, const char *const from[SIXTEEN], size_t blocks)
 {
-    assert(md5_has_lanes());
-    if (__builtin_cpu_supports("avx512vl"))
-        add_by_avx512(state, from, blocks);
+    ADD_BLOCKS
+}
+
+/* ---- the choice ---- */
+
+enum md5_way md5_best_way(void)
+{
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl"))
+        return MD5_BY_AVX512;
+    return __builtin_cpu_supports("avx2") ? MD5_BY_AVX2 : MD5_ONE_BY_ONE;
+}
+
+void md5_add_blocks(enum md5_way way, struct md5_lanes *state, const char *const from[],
+                    size_t lanes, size_t blocks)
+{
+    assert(way <= md5_best_way() && lanes > 0 && lanes == md5_lanes_for(way, lanes));
+    if (lanes == SIXTEEN)
+        sixteen_by_avx512(state, from, blocks);
+    else if (way == MD5_BY_AVX512)
+        eight_by_avx512(state, from, blocks);
     else
-        md5_add_blocks_avx2(state, from, blocks);
+        eight_by_avx2(state, from, blocks);
 }
 
 #else
 
-bool md5_has_lanes(void)
+enum { EIGHT = 8, SIXTEEN = 16 };
+
+enum md5_way md5_best_way(void)
 {
-    return false;
+    return MD5_ONE_BY_ONE;
 }
 
-void md5_add_blocks(struct md5_lanes *state, const char *const from[MD5_LANES], size_t blocks)
+void md5_add_blocks(enum md5_way way, struct md5_lanes *state, const char *const from[],
+                    size_t lanes, size_t blocks)
 {
+    (void)way;
     (void)state;
     (void)from;
+    (void)lanes;
     (void)blocks;
     assert(false);
 }
 
-void md5_add_blocks_avx2(struct md5_lanes *state, const char *const from[MD5_LANES], size_t blocks)
-{
-    md5_add_blocks(state, from, blocks);
-}
-
 #endif
+
+/* Eight of sixteen lanes take as long as all. */
+size_t md5_lanes_for(enum md5_way way, size_t count)
+{
+    return way == MD5_ONE_BY_ONE ? 0 : way == MD5_BY_AVX512 && count > EIGHT ? SIXTEEN : EIGHT;
+}

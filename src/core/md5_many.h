@@ -5,6 +5,7 @@
 #define CORE_MD5_MANY_H
 
 #include "core/md5.h"
+#include "core/md5_lanes.h"
 
 struct md5_job {
     struct str bytes;
@@ -12,6 +13,8 @@ struct md5_job {
 };
 
 void md5_many(const struct md5_job *jobs, size_t count);
+/* The same in a way that this processor knows; for tests. */
+void md5_many_by(enum md5_way way, const struct md5_job *jobs, size_t count);
 
 /* The next bytes of a long text. */
 struct md5_feed {
@@ -19,8 +22,9 @@ struct md5_feed {
     struct str bytes;
 };
 
-/* md5_update of each, side by side as far as all states stand at the end of a block of 64 bytes.
- * Fastest when the texts are equally long. */
+/* md5_update of each, side by side where states stand at the end of a block of 64 bytes. Fastest
+ * when the texts are equally long. */
 void md5_many_update(const struct md5_feed *feeds, size_t count);
+void md5_many_update_by(enum md5_way way, const struct md5_feed *feeds, size_t count);
 
 #endif

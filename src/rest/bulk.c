@@ -10,7 +10,7 @@
 #include "core/thread.h"
 
 enum {
-    SIDE_BY_SIDE = 8, /* pieces that a thread takes at once */
+    SIDE_BY_SIDE = 16, /* pieces that a thread takes at once */
     BLOCK_BYTES =
         64, /* of MD5: pieces end at a block border, so that several can be hashed in parallel */
     /* A buffer has room for a whole receive after a nearly full piece. */
