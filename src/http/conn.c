@@ -37,6 +37,7 @@ struct http_call *http_call_take(struct http_conn *c)
     };
     call->conn = c;
     call->handed = call->replied = call->paused = false;
+    call->lend = NULL;
     call->interim = STR_NONE;
     call->out.at = call->out.count = 0;
     assert(c->call == NULL);
@@ -356,7 +357,11 @@ static void conn_again(struct loop_task *task)
 void http_conn_wind_up(struct http_conn *c, bool cut)
 {
     c->cut = cut;
-    c->stream.may_recv = true; /* look once more: a request may have come this very moment */
+    /* Look once more: a request may have come this very moment. */
+    if (c->is_away)
+        c->missed |= EPOLLIN;
+    else
+        c->stream.may_recv = true;
     if (c->state == CONN_LINGER)
         c->state = CONN_CLOSED;
     conn_post(c);

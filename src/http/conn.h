@@ -50,8 +50,12 @@ struct http_call {
     bool handed;  /* the handler has seen it: it gets an on_done */
     bool replied; /* http_reply was called */
     bool paused;
-    struct str raw_head; /* as it was received */
-    struct str interim;  /* what is still to be sent of a 100 Continue */
+    int64_t paused_ms;                     /* since when */
+    void (*lend)(struct http_exchange *x); /* see http_body_lend; NULL: the loop receives */
+    uint64_t lent_bytes;                   /* received while it was lent */
+    bool lent_ended;                       /* the client's stream has */
+    struct str raw_head;                   /* as it was received */
+    struct str interim;                    /* what is still to be sent of a 100 Continue */
     struct http_out out;
     struct http_header headers[HTTP_HEADERS_MAX];
     char head[4096];       /* the request's head, when it fits; else it is in the arena */
@@ -79,12 +83,12 @@ struct http_conn {
     struct loop_task again;
     struct loop_task sending; /* at the end of the turn: see conn_holds_reply */
     struct loop_task away;    /* a sender sends for it: see away.c */
-    uint32_t missed;          /* events that came meanwhile */
+    uint32_t missed;          /* events that came while it was away */
     int64_t away_sent;        /* what stream_send_file said */
     enum http_conn_state state;
     bool again_posted;
     bool sending_set;
-    bool is_away;  /* its stream is a sender's */
+    bool is_away;  /* its stream is another thread's: see away.c */
     bool in_order; /* cut it with FIN, not with a reset */
     bool gone;     /* the client is: nothing is sent to it any more */
     bool cut;      /* see http_conn_wind_up */
@@ -181,7 +185,9 @@ void http_input_ahead_ends(struct http_conn *c);
 /* Saves the rest of the input before another connection uses the worker's buffer. */
 void http_input_keep(struct http_conn *c);
 
-/* ---- away.c: long replies are sent by threads of their own ---- */
+/* ---- away.c: long bodies are received and sent by other threads ---- */
+/* Lends the connection, for its body to be received. */
+void http_body_lend_now(struct http_conn *c);
 /* Has a sender send from the reply's next span, a file. False when there is none: the loop sends
  * itself. Else the connection's stream is not to be touched until http_out_sent is called. */
 bool http_send_away(struct http_conn *c);

@@ -196,4 +196,19 @@ void http_source_ready(struct http_exchange *x);
 void http_body_pause(struct http_exchange *x);
 void http_body_resume(struct http_exchange *x);
 
+/* Has another thread receive the body, straight to where it is wanted. `lend` is called on the loop
+ * when there is something to receive, in place of on_body; what came together with the head still
+ * comes there. From then on the body is paused and the connection is lent: one other thread may
+ * call the functions below, and the handler does not reply, until the loop calls http_body_back
+ * and then http_body_resume. False if this body cannot be lent, because it is chunked. */
+bool http_body_lend(struct http_exchange *x, void (*lend)(struct http_exchange *x));
+/* Receives up to `most` bytes of the body. 0 or less: there is nothing now, or no more at all. */
+ssize_t http_lent_receive(struct http_exchange *x, char *into, size_t most);
+/* Returns how much of the body has not been received. */
+uint64_t http_lent_left(const struct http_exchange *x);
+/* Returns true if http_lent_receive may find more at once. */
+bool http_lent_has_more(const struct http_exchange *x);
+/* On the loop: the other thread is done with it. */
+void http_body_back(struct http_exchange *x);
+
 #endif

@@ -219,6 +219,11 @@ bool http_step_body(struct http_conn *c)
     }
     if (call->interim.n > 0)
         http_send_interim(c);
+    if (c->in.n == 0 && call->lend != NULL && call->interim.n == 0) {
+        if (c->stream.may_recv)
+            http_body_lend_now(c);
+        return false;
+    }
     if (c->in.n == 0 && !input_fill(c, body_appetite(c)))
         return false;
     struct str piece;
@@ -236,7 +241,9 @@ bool http_step_body(struct http_conn *c)
 
 void http_body_pause(struct http_exchange *x)
 {
-    ((struct http_call *)x)->paused = true;
+    struct http_call *call = (struct http_call *)x;
+    call->paused = true;
+    call->paused_ms = loop_now_ms(x->loop);
 }
 
 void http_body_resume(struct http_exchange *x)
@@ -245,8 +252,9 @@ void http_body_resume(struct http_exchange *x)
     if (!call->paused)
         return;
     call->paused = false;
-    if (call->conn->state == CONN_BODY)
-        http_conn_set_state(call->conn, CONN_BODY); /* its time starts now */
+    /* The pause was not the client's fault. */
+    call->conn->since_ms += loop_now_ms(x->loop) - call->paused_ms;
+    call->conn->active_ms += loop_now_ms(x->loop) - call->paused_ms;
     http_conn_drive(call->conn);
 }
 

@@ -62,7 +62,8 @@ static void body_is_whole(struct dispatch *d)
 
 /* ---- large ones ---- */
 
-/* A piece of a large body is stored. The connection continues to read, which may end the call. */
+/* A piece of a large body is stored, or there is no more of it now. The connection continues to
+ * read, which may end the call. */
 static void piece_stored(struct bulk_body *b)
 {
     struct dispatch *d = CONTAINER_OF(b, struct dispatch, bulk);
@@ -74,6 +75,13 @@ static void piece_stored(struct bulk_body *b)
         http_body_resume(d->call.x);
 }
 
+/* There is something to receive. */
+static void body_lent(struct http_exchange *x)
+{
+    struct dispatch *d = x->user;
+    bulk_receive(&d->bulk);
+}
+
 void body_begin(struct dispatch *d)
 {
     struct rest_call *call = &d->call;
@@ -83,6 +91,7 @@ void body_begin(struct dispatch *d)
     d->bulk.sink = call->sink;
     d->bulk.x = call->x;
     d->bulk.stored = piece_stored;
+    (void)http_body_lend(call->x, body_lent); /* else it comes in pieces */
 }
 
 /* ---- as it comes ---- */

@@ -68,12 +68,59 @@ static void sum_up(struct bulk_body *const bodies[], size_t count, bool summed[]
     size_t feed_count = 0;
     for (size_t i = 0; i < count; i++) {
         struct rest_sink *sink = bodies[i]->sink;
-        struct md5 *state = sink->md5 == NULL ? NULL : sink->md5(sink);
+        bool hashes = sink->md5 != NULL && bodies[i]->posted > 0;
+        struct md5 *state = hashes ? sink->md5(sink) : NULL;
         summed[i] = state != NULL;
         if (state != NULL)
             feeds[feed_count++] = (struct md5_feed){state, piece_of(bodies[i])};
     }
     md5_many_update(feeds, feed_count);
+}
+
+/* Receives until a piece is full, or the body is whole, or there is nothing now. */
+static void receive(struct bulk_body *b)
+{
+    ssize_t got = 1;
+    while (got > 0 && b->filled < BULK_PIECE_BYTES) {
+        got = http_lent_receive(b->x, b->buffer + b->filled, BULK_PIECE_BYTES - b->filled);
+        b->filled += got > 0 ? (size_t)got : 0;
+    }
+    bool full = b->filled == BULK_PIECE_BYTES || http_lent_left(b->x) == 0;
+    b->posted = full ? b->filled : 0;
+}
+
+static struct err store(struct bulk_body *b, bool summed)
+{
+    struct rest_sink *sink = b->sink;
+    if (b->posted == 0)
+        return OK;
+    return summed ? sink->take_summed(sink, piece_of(b)) : sink->take(sink, piece_of(b));
+}
+
+static void put_last(struct bulk *k, struct bulk_body *b)
+{
+    b->next = NULL;
+    *k->last = b;
+    k->last = &b->next;
+}
+
+/* Has the body's turn come again after the others', if there is more of it; else its loop has it
+ * back. */
+static void pass_on(struct bulk *k, struct bulk_body *b)
+{
+    bool again = false;
+    if (b->lent && !err_is(b->error) && http_lent_has_more(b->x)) {
+        b->filled -= b->posted;
+        b->posted = 0;
+        assert(b->filled == 0);
+        (void)pthread_mutex_lock(&k->lock);
+        again = !k->stopping;
+        if (again)
+            put_last(k, b);
+        (void)pthread_mutex_unlock(&k->lock);
+    }
+    if (!again)
+        loop_post(b->x->loop, &b->task);
 }
 
 static void *bulk_thread(void *arg)
@@ -84,13 +131,13 @@ static void *bulk_thread(void *arg)
     /* Sets the priority of this thread only (on Linux), relative to the process's. */
     (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICENESS);
     for (size_t count; (count = take_pieces(k, bodies)) > 0;) {
+        for (size_t i = 0; i < count; i++)
+            if (bodies[i]->lent)
+                receive(bodies[i]);
         sum_up(bodies, count, summed);
         for (size_t i = 0; i < count; i++) {
-            struct bulk_body *b = bodies[i];
-            struct rest_sink *sink = b->sink;
-            b->error =
-                summed[i] ? sink->take_summed(sink, piece_of(b)) : sink->take(sink, piece_of(b));
-            loop_post(b->x->loop, &b->task);
+            bodies[i]->error = store(bodies[i], summed[i]);
+            pass_on(k, bodies[i]);
         }
     }
     return NULL;
@@ -181,6 +228,7 @@ bool bulk_begin(struct bulk *k, struct bulk_body *b, int64_t expected)
         return false;
     b->bulk = k;
     b->filled = b->posted = 0;
+    b->lent = false;
     return true;
 }
 
@@ -190,21 +238,30 @@ static void piece_stored(struct loop_task *task)
     b->filled -= b->posted;
     memmove(b->buffer, b->buffer + b->posted, b->filled);
     b->posted = 0;
+    if (b->lent) {
+        b->lent = false;
+        http_body_back(b->x);
+    }
     b->stored(b);
 }
 
+/* With `bytes` from the buffer to store; 0: the thread receives them. */
 static void post(struct bulk_body *b, size_t bytes)
 {
     struct bulk *k = b->bulk;
-    assert(b->posted == 0 && bytes > 0 && bytes <= b->filled);
+    assert(b->posted == 0 && !b->lent && bytes <= b->filled);
     b->posted = bytes;
-    b->next = NULL;
+    b->lent = bytes == 0;
     b->task.run = piece_stored;
     (void)pthread_mutex_lock(&k->lock);
-    *k->last = b;
-    k->last = &b->next;
+    put_last(k, b);
     (void)pthread_cond_signal(&k->posted);
     (void)pthread_mutex_unlock(&k->lock);
+}
+
+void bulk_receive(struct bulk_body *b)
+{
+    post(b, 0);
 }
 
 bool bulk_add(struct bulk_body *b, struct str bytes)
@@ -231,7 +288,7 @@ void bulk_drop(struct bulk_body *b)
     struct bulk *k = b->bulk;
     if (k == NULL)
         return;
-    assert(b->posted == 0);
+    assert(b->posted == 0 && !b->lent);
     b->bulk = NULL;
     (void)pthread_mutex_lock(&k->lock);
     struct slot *slot = &k->slots[b->slot];

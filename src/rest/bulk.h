@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stores large bodies away from the event loops. A loop only receives their bytes; a bulk thread
- * computes checksums, for several bodies in parallel (core/md5_many.h), and writes them. So a small
- * request on the same loop waits for a receive, not for a checksum or a slow write. A body's
- * connection reads again once its piece is stored; meanwhile the socket's buffer fills. */
+/* Stores large bodies away from the event loops. A bulk thread receives their bytes, computes
+ * checksums, for several bodies in parallel (core/md5_many.h), and writes them, while they are in
+ * its processor's cache. A small request on the same loop waits for nothing of it. Bodies without
+ * a length are received by the loop, which hands on pieces; its connection reads again once the
+ * piece is stored. Meanwhile the socket's buffer fills. */
 #ifndef REST_BULK_H
 #define REST_BULK_H
 
@@ -25,11 +26,14 @@ struct bulk_body {
     unsigned slot; /* which buffer it has */
     char *buffer;
     size_t filled;
-    size_t posted; /* the first bytes of the buffer, at a bulk thread now */
+    size_t posted; /* the first bytes of the buffer: a piece that is being stored */
+    bool lent;     /* a bulk thread receives, and has it now */
     struct err error;
     struct loop_task task;
     struct bulk_body *next;
-    void (*stored)(struct bulk_body *b); /* on the body's loop; b->error says how it went */
+    /* On the body's loop: a piece is stored, or nothing more can be received now. b->error says how
+     * it went. */
+    void (*stored)(struct bulk_body *b);
 };
 
 struct err bulk_new(unsigned threads, struct bulk **out);
@@ -41,12 +45,15 @@ void bulk_free(struct bulk *k);
 /* Prepares b for a body of `expected` bytes (-1: unknown). False when its loop is to store it: it
  * is short, or there are too many already. */
 bool bulk_begin(struct bulk *k, struct bulk_body *b, int64_t expected);
+/* Has a bulk thread receive the body from its connection, which is lent to it (http_body_lend);
+ * `stored` follows. */
+void bulk_receive(struct bulk_body *b);
 /* Takes the bytes, copying them. True when a piece went to a thread: `stored` follows, and nothing
  * may be added before. */
 bool bulk_add(struct bulk_body *b, struct str bytes);
 /* The same for the rest at the end. False if there is none. */
 bool bulk_end(struct bulk_body *b);
-/* Gives the buffer back. Not while a piece is at a thread. */
+/* Gives the buffer back. Not while a thread has the body. */
 void bulk_drop(struct bulk_body *b);
 
 #endif
