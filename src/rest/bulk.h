@@ -11,7 +11,7 @@
 #include "rest/call.h"
 
 enum {
-    BULK_PIECE_BYTES = 256 << 10,   /* stored at a time */
+    BULK_PIECE_BYTES = 512 << 10,   /* stored at a time */
     BULK_BODY_BYTES_MIN = 64 << 10, /* shorter bodies are stored by their loop */
     BULK_BUFFERS_MAX = 256,         /* bodies that have a buffer; others are stored by their loop */
 };

@@ -13,6 +13,7 @@
  *   /echo             the request's body, up to 1 MiB
  *   /count            how many bytes the body had, and a sum of them
  *   /held             as /count, but the body is held back a millisecond after each piece
+ *   /lent             as /count, but another thread receives the body, and takes its time
  *   /memory?N         N bytes from memory
  *   /source?N         N bytes from a source, with their length announced
  *   /chunked?N        the same, not announced
@@ -40,6 +41,7 @@ struct echo {
     struct http_exchange *x;
     struct http_source source;
     struct loop_timer timer;
+    struct loop_task lent;
     struct buf body;
     struct str path;
     uint64_t argument;
@@ -54,6 +56,7 @@ struct echo {
 /* Never written after main has made them. */
 static char *memory;
 static int file;
+static struct pool *receivers;
 
 #define FROM(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
@@ -150,6 +153,39 @@ static void reply_head(struct echo *e)
     reply_text(e, buf_str(&text));
 }
 
+static void add_to_sum(struct echo *e, struct str bytes)
+{
+    for (size_t i = 0; i < bytes.n; i++)
+        e->sum += (unsigned char)bytes.p[i];
+}
+
+/* ---- a body that another thread receives ---- */
+
+static void lent_back(struct loop_task *task)
+{
+    struct echo *e = FROM(task, struct echo, lent);
+    http_body_back(e->x);
+    http_body_resume(e->x);
+}
+
+static void receive_lent(struct loop_task *task)
+{
+    struct echo *e = FROM(task, struct echo, lent);
+    char bytes[PART_BYTES];
+    for (ssize_t got; (got = http_lent_receive(e->x, bytes, sizeof bytes)) > 0;)
+        add_to_sum(e, (struct str){bytes, (size_t)got});
+    (void)usleep(1000);
+    e->lent.run = lent_back;
+    loop_post(e->x->loop, &e->lent);
+}
+
+static void lend(struct http_exchange *x)
+{
+    struct echo *e = x->user;
+    e->lent.run = receive_lent;
+    pool_post(receivers, &e->lent);
+}
+
 static void on_head(struct http_exchange *x)
 {
     struct echo *e = ARENA_NEW(x->arena, struct echo);
@@ -161,6 +197,8 @@ static void on_head(struct http_exchange *x)
         e->argument = 0;
     if (str_eq(e->path, STR("/hello")))
         reply_text(e, STR("hello"));
+    else if (str_eq(e->path, STR("/lent")))
+        (void)http_body_lend(x, lend);
 }
 
 static void held_timer(struct loop_timer *timer)
@@ -173,8 +211,7 @@ static void on_body(struct http_exchange *x, struct str bytes)
     struct echo *e = x->user;
     if (str_eq(e->path, STR("/echo")) && e->body.n + bytes.n <= ECHO_BYTES_MAX)
         buf_put(&e->body, bytes);
-    for (size_t i = 0; i < bytes.n; i++)
-        e->sum += (unsigned char)bytes.p[i];
+    add_to_sum(e, bytes);
     if (str_eq(e->path, STR("/held"))) {
         e->timer.fire = held_timer;
         http_body_pause(x);
@@ -192,7 +229,8 @@ static void on_end(struct http_exchange *x)
         loop_timer_set(x->loop, &e->timer, (int64_t)e->argument);
     } else if (str_eq(e->path, STR("/echo"))) {
         reply_text(e, buf_str(&e->body));
-    } else if (str_eq(e->path, STR("/count")) || str_eq(e->path, STR("/held"))) {
+    } else if (str_eq(e->path, STR("/count")) || str_eq(e->path, STR("/held")) ||
+               str_eq(e->path, STR("/lent"))) {
         reply_text(e, arena_printf(x->arena, "%llu %llu", (unsigned long long)x->body_bytes,
                                    (unsigned long long)e->sum));
     } else if (str_eq(e->path, STR("/memory")) && e->argument <= MEMORY_BYTES_MAX) {
@@ -358,6 +396,8 @@ int main(int argc, char **argv)
         if (err_is(loop_new(&loops[i])))
             stop("no loop");
     struct pool *senders = start_senders(argc, argv);
+    if (err_is(pool_new(2, &receivers)))
+        stop("no receivers");
     struct http_server *server = listen_on(loops, count, tls, senders, argc, argv);
     for (size_t i = 0; i < count; i++)
         (void)pthread_create(&threads[i], NULL, run_loop, loops[i]);
@@ -367,6 +407,7 @@ int main(int argc, char **argv)
         (void)pthread_join(threads[i], NULL);
     }
     pool_free(senders);
+    pool_free(receivers);
     http_server_free(server);
     tls_free(tls);
     for (size_t i = 0; i < count; i++)

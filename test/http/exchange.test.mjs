@@ -173,6 +173,9 @@ test('bodies in, announced and in chunks', async () => {
         await client.send(`PUT /count HTTP/1.1\r\nHost: a\r\nContent-Length: ${n}\r\n\r\n`);
         await client.send(body);
         assert.equal((await client.response()).text, want);
+        await client.send(`PUT /lent HTTP/1.1\r\nHost: a\r\nContent-Length: ${n}\r\n\r\n`);
+        await client.send(body);
+        assert.equal((await client.response()).text, want);
         await client.send('PUT /held HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
         for (let at = 0; at < n; at += 70_000) {
             const part = body.subarray(at, at + 70_000);
@@ -186,13 +189,32 @@ test('bodies in, announced and in chunks', async () => {
     client.close();
 });
 
-test('a body held back arrives whole', async () => {
+for (const [path, how] of [['/held', 'held back'], ['/lent', 'that another thread receives']]) {
+    test(`a body ${how} arrives whole`, async () => {
+        const client = connect();
+        const body = letters(2_000_000);
+        await client.send(`PUT ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`);
+        await client.send(Buffer.concat([body, Buffer.from(get('/hello'))]));
+        assert.equal((await client.response()).text, `${body.length} ${sum(body)}`);
+        assert.equal((await client.response()).text, 'hello');
+        client.close();
+    });
+}
+
+test('a body that another thread receives may come in any parts, after 100 Continue, and in chunks', async () => {
     const client = connect();
-    const body = letters(2_000_000);
-    await client.send(`PUT /held HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`);
-    await client.send(Buffer.concat([body, Buffer.from(get('/hello'))]));
-    assert.equal((await client.response()).text, `${body.length} ${sum(body)}`);
-    assert.equal((await client.response()).text, 'hello');
+    const body = letters(100_000);
+    const want = `${body.length} ${sum(body)}`;
+    await client.send(`PUT /lent HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`);
+    assert.equal((await client.response()).status, 100);
+    for (let at = 0, part = 1; at < body.length; at += part, part = (part * 3) % 20_011) {
+        await client.send(body.subarray(at, at + part));
+        await sleep(part % 4);
+    }
+    assert.equal((await client.response()).text, want);
+    await client.send(`PUT /lent HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n`);
+    await client.send(Buffer.concat([body, Buffer.from('\r\n0\r\n\r\n')]));
+    assert.equal((await client.response()).text, want);
     client.close();
 });
 
@@ -277,6 +299,7 @@ test('clients that go away, at every point, cost nobody else anything', async ()
         'GET', get('/slow?30'), 'PUT /count HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nhalf',
         get('/file?60000000'), get('/wait?100000'), get('/memory?8000000'), get('/slow?10').repeat(10),
         'PUT /held HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n' + 'x'.repeat(100_000),
+        'PUT /lent HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n' + 'x'.repeat(100_000),
     ];
     for (let round = 0; round < 3; round++)
         for (const start of starts)

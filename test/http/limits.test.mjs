@@ -74,22 +74,24 @@ test('a head that takes too long gets a 408, however busily it drips', () => wit
 }));
 
 test('a body that stalls gets a 408', () => withServer({ stall_ms: 150 }, async (server) => {
-    const client = new Client(server.port);
-    await client.send('PUT /count HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf');
-    assert.equal((await client.response()).status, 408);
-    assert.ok(await client.closes());
+    for (const path of ['/count', '/lent']) {
+        const client = new Client(server.port);
+        await client.send(`PUT ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf`);
+        assert.equal((await client.response()).status, 408);
+        assert.ok(await client.closes());
+    }
 }));
 
-test('a body that drips too slowly gets a 408, a slow but steady one is taken', () =>
+for (const path of ['/count', '/lent']) test(`a body that drips too slowly gets a 408, a slow but steady one is taken: ${path}`, () =>
     withServer({ stall_ms: 150, rate: 1000 }, async (server) => {
         const slow = new Client(server.port);
-        await slow.send('PUT /count HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n');
+        await slow.send(`PUT ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n`);
         const drip = setInterval(() => slow.socket.write('x'), 50);
         assert.equal((await slow.response()).status, 408);
         clearInterval(drip);
         slow.close();
         const steady = new Client(server.port);
-        await steady.send('PUT /count HTTP/1.1\r\nHost: a\r\nContent-Length: 2000\r\n\r\n');
+        await steady.send(`PUT ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 2000\r\n\r\n`);
         for (let i = 0; i < 20; i++) {
             await steady.send('x'.repeat(100));
             await sleep(25);
