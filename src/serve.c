@@ -159,8 +159,10 @@ static void release(struct server *s)
         bulk_stop(s->bulk);
     pool_free(s->senders);
     control_free(s->control);
-    if (s->store.engine != NULL)
+    if (s->store.engine != NULL) {
         wait_for_updates(s);
+        engine_views_end(s->store.engine);
+    }
     forward_free(s->forward);
     if (s->smb != NULL)
         smb_server_free(s->smb);

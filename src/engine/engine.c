@@ -18,6 +18,28 @@ struct err engine_view(struct engine *e, struct str partition, enum engine_wait 
     return e->ops->view(e, partition, wait, fn, arg);
 }
 
+struct err engine_view_run(struct engine *e, struct engine_view_job *job)
+{
+    assert(job->fn != NULL && job->ready != NULL);
+    assert(job->partition.n <= ENGINE_PARTITION_MAX);
+    job->waits = false;
+    return e->ops->view_run == NULL
+               ? e->ops->view(e, job->partition, ENGINE_NOWAIT, job->fn, job->arg)
+               : e->ops->view_run(e, job);
+}
+
+void engine_view_drop(struct engine *e, struct engine_view_job *job)
+{
+    assert(job->waits);
+    e->ops->view_drop(e, job);
+}
+
+void engine_views_end(struct engine *e)
+{
+    if (e->ops->views_end != NULL)
+        e->ops->views_end(e);
+}
+
 void txn_keep_state(struct txn *t, struct engine_state **kept)
 {
     assert(!t->writable);

@@ -69,6 +69,28 @@ enum engine_wait {
 struct err engine_view(struct engine *e, struct str partition, enum engine_wait wait, engine_fn *fn,
                        void *arg);
 
+/* A view for an event loop, whose rows may have to come over a network: the caller's memory until
+ * it has ended. */
+struct engine_view_job {
+    struct str partition;
+    engine_fn *fn;
+    void *arg;
+    /* The rows that a run has missed are there: once for each run that has put the job off, on an
+     * engine thread or before that run returns. Must be short: hand over. */
+    void (*ready)(struct engine_view_job *job);
+    bool waits; /* out: the run has put it off */
+    void *held; /* the engine's; NULL at first */
+};
+/* As engine_view with ENGINE_NOWAIT, but where rows are missing the engine may fetch them
+ * meanwhile, those of many jobs together: then `waits` is true, the result means nothing, and when
+ * `ready` was called the caller runs the job again, or drops it. */
+struct err engine_view_run(struct engine *e, struct engine_view_job *job);
+/* Ends a job that is ready and is not to be run again. */
+void engine_view_drop(struct engine *e, struct engine_view_job *job);
+/* Nobody will run a job any more: ends those that are left, without a call of `ready` from now on.
+ */
+void engine_views_end(struct engine *e);
+
 /* A committed state that is kept for later views, for a response that is too long for one view. It
  * keeps replaced rows and extents from being reclaimed, so the caller releases it soon. To read the
  * extents that it names, take a pin before the first view, as for any other view. */

@@ -29,6 +29,10 @@ struct extent_part {
 struct engine_ops {
     struct err (*view)(struct engine *e, struct str partition, enum engine_wait wait, engine_fn *fn,
                        void *arg);
+    /* Jobs. May be NULL: then they are run by `view`. */
+    struct err (*view_run)(struct engine *e, struct engine_view_job *job);
+    void (*view_drop)(struct engine *e, struct engine_view_job *job);
+    void (*views_end)(struct engine *e);
     struct err (*view_state)(struct engine *e, struct engine_state *state, struct str partition,
                              engine_fn *fn, void *arg);
     void (*state_release)(struct engine *e, struct engine_state *state);

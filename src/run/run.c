@@ -90,11 +90,16 @@ static struct err view_and_wait(struct run *r)
     return read_here(r, &txn, ENGINE_WAIT);
 }
 
-void run_view_in_pool(struct run *r, const struct run_txn *txn, run_step *then)
+static void keep_txn(struct run *r, const struct run_txn *txn)
 {
     r->update.partition = txn->partition;
     r->fn = txn->fn;
     r->arg = txn->arg;
+}
+
+void run_view_in_pool(struct run *r, const struct run_txn *txn, run_step *then)
+{
+    keep_txn(r, txn);
     run_in_pool(r, r->pool, view_and_wait, then);
 }
 
@@ -111,13 +116,65 @@ void run_view_here(struct run *r, const struct run_txn *txn, run_step *then)
     then(r, view_here(r, txn));
 }
 
+static struct err view_guarded(struct txn *t, void *arg)
+{
+    const struct run *r = arg;
+    TRY(home_check(r->store->home, t, r->update.partition, r->from_table));
+    return r->fn(t, r->arg);
+}
+
+static void run_view_job(struct run *r);
+
+static void view_ready(struct loop_task *task)
+{
+    struct run *r = CONTAINER_OF(task, struct run, task);
+    struct err refused = run_check(r);
+    if (!err_is(refused)) {
+        run_view_job(r);
+        return;
+    }
+    store_read_drop(r->store, &r->view);
+    r->state = RUN_HERE;
+    r->then(r, refused);
+}
+
+/* On an engine thread. */
+static void rows_came(struct engine_view_job *job)
+{
+    struct run *r = CONTAINER_OF(job, struct run, view);
+    r->task.run = view_ready;
+    loop_post(r->loop, &r->task);
+}
+
+static void run_view_job(struct run *r)
+{
+    assert(r->state == RUN_READING);
+    struct err error = store_read_run(r->store, &r->view);
+    if (r->view.waits)
+        return;
+    r->state = RUN_HERE;
+    if (store_wants_pool(error))
+        run_in_pool(r, r->pool, view_and_wait, r->then);
+    else
+        r->then(r, error);
+}
+
 void run_view(struct run *r, const struct run_txn *txn, run_step *then)
 {
-    struct err error = view_here(r, txn);
-    if (store_wants_pool(error))
-        run_view_in_pool(r, txn, then);
-    else
-        then(r, error);
+    assert(txn->fn != NULL);
+    struct err refused = run_check(r);
+    if (err_is(refused)) {
+        then(r, refused);
+        return;
+    }
+    bool guarded = r->store->home != NULL;
+    begin(r, RUN_READING, then);
+    keep_txn(r, txn);
+    r->view = (struct engine_view_job){.partition = txn->partition,
+                                       .fn = guarded ? view_guarded : txn->fn,
+                                       .arg = guarded ? r : txn->arg,
+                                       .ready = rows_came};
+    run_view_job(r);
 }
 
 /* ---- the engine ---- */

@@ -4,7 +4,8 @@
  *
  * A request lives on its event loop. Each call below does one thing and goes on with the step
  * `then`, on the loop's thread:
- *   run_view         a read transaction: here, or in the pool when it would wait
+ *   run_view         a read transaction: here, as soon as its rows have come, or in the pool when
+ *                    it would wait for something else
  *   run_in_pool      any work that waits for a disk or another server
  *   run_update       a transaction that is committed by the engine
  *   run_updates      several of them side by side
@@ -39,6 +40,7 @@ typedef struct err run_work(struct run *r);
 enum run_state {
     RUN_HERE,      /* on its loop; also between two steps */
     RUN_IN_POOL,   /* queued for a pool thread, or on it */
+    RUN_READING,   /* the engine fetches rows for it */
     RUN_IN_ENGINE, /* queued for the commit, or in it */
     RUN_WAITING,   /* for someone else, or for time to pass */
     RUN_MOVING,    /* to another loop */
@@ -85,6 +87,7 @@ struct run {
     struct loop_task task;
     run_work *work;
     /* A transaction. */
+    struct engine_view_job view;
     struct engine_update update;
     engine_fn *fn;
     void *arg;

@@ -7,6 +7,7 @@
 #include <semaphore.h>
 
 #include "core/test.h"
+#include "engine/engine_internal.h"
 #include "engine/mem/mem.h"
 
 enum { SECOND = TICKS_PER_SECOND, HUGE_MS = 3600000 };
@@ -34,6 +35,9 @@ struct run_fixture {
     sem_t at_gate; /* the engine's thread has read the clock and waits */
     struct loop_task pool_stop;
     struct engine_update engine_stop;
+    struct engine_ops far; /* of an engine whose rows have to come first */
+    bool held_up;
+    bool dropped;
     struct run_part parts[3];
     /* Loops that were stopped: a thread that has posted the last step may still be waking one. */
     struct loop *spent[LOOPS_MAX];
@@ -89,7 +93,7 @@ static struct err look_in_pool(struct txn *t, void *arg)
 {
     struct run_fixture *f = arg;
     (void)t;
-    return f->run.state == RUN_HERE ? err_new(ERR_LONG_WORK) : look(t, arg);
+    return f->run.state == RUN_IN_POOL ? look(t, arg) : err_new(ERR_LONG_WORK);
 }
 
 static struct err write_row(struct txn *t, void *arg)
@@ -139,6 +143,39 @@ static void begin_long_view(struct run_fixture *f)
              ended);
 }
 
+/* The first run of a view is put off until its rows have come. */
+static struct err far_run(struct engine *e, struct engine_view_job *job)
+{
+    struct run_fixture *f = fixture_of(CONTAINER_OF(job, struct run, view));
+    if (job->held == NULL) {
+        job->held = f;
+        job->waits = true;
+        if (!f->held_up)
+            job->ready(job);
+        return err_new(ERR_WOULD_BLOCK);
+    }
+    job->held = NULL;
+    return f->far.view(e, job->partition, ENGINE_NOWAIT, job->fn, job->arg);
+}
+
+static void far_drop(struct engine *e, struct engine_view_job *job)
+{
+    (void)e;
+    CHECK(job->held != NULL);
+    job->held = NULL;
+    job->waits = false;
+    fixture_of(CONTAINER_OF(job, struct run, view))->dropped = true;
+}
+
+static void begin_far_view(struct run_fixture *f)
+{
+    f->far = *f->store.engine->ops;
+    f->far.view_run = far_run;
+    f->far.view_drop = far_drop;
+    f->store.engine->ops = &f->far;
+    begin_view(f);
+}
+
 static void begin_pool(struct run_fixture *f)
 {
     run_in_pool(&f->run, f->pool, work, ended);
@@ -165,11 +202,11 @@ static void begin_wait(struct run_fixture *f)
     run_wait_for(&f->run, &(struct run_wait){.until_ms = INT64_MAX, .take_back = take_back}, ended);
 }
 
-enum way { WAY_VIEW, WAY_LONG_VIEW, WAY_POOL, WAY_UPDATE, WAY_UPDATES, WAY_COUNT };
+enum way { WAY_VIEW, WAY_LONG_VIEW, WAY_FAR_VIEW, WAY_POOL, WAY_UPDATE, WAY_UPDATES, WAY_COUNT };
 
 static void (*const WAYS[WAY_COUNT])(struct run_fixture *f) = {
-    [WAY_VIEW] = begin_view,     [WAY_LONG_VIEW] = begin_long_view, [WAY_POOL] = begin_pool,
-    [WAY_UPDATE] = begin_update, [WAY_UPDATES] = begin_updates,
+    [WAY_VIEW] = begin_view, [WAY_LONG_VIEW] = begin_long_view, [WAY_FAR_VIEW] = begin_far_view,
+    [WAY_POOL] = begin_pool, [WAY_UPDATE] = begin_update,       [WAY_UPDATES] = begin_updates,
 };
 
 /* ---- driving ---- */
@@ -197,6 +234,7 @@ static void gate_passed(struct engine_update *u)
 /* Whatever is posted to pool or engine from now on waits behind this. */
 static void hold_up(struct run_fixture *f)
 {
+    f->held_up = true;
     f->pool_stop.run = wait_at_gate;
     pool_post(f->pool, &f->pool_stop);
     f->engine_stop = (struct engine_update){
@@ -208,6 +246,8 @@ static void hold_up(struct run_fixture *f)
 static void let_go(struct run_fixture *f)
 {
     CHECK(sem_post(&f->pool_gate) == 0 && sem_post(&f->engine_gate) == 0);
+    if (f->run.state == RUN_READING)
+        f->run.view.ready(&f->run.view);
 }
 
 static void on_later(struct loop_task *task)
@@ -311,7 +351,8 @@ void test_run_deadline_before_every_way(void)
 
 static void pass_the_deadline(struct run_fixture *f)
 {
-    CHECK(f->run.state == RUN_IN_POOL || f->run.state == RUN_IN_ENGINE);
+    CHECK(f->run.state == RUN_IN_POOL || f->run.state == RUN_IN_ENGINE ||
+          f->run.state == RUN_READING);
     clock_advance(&f->clock, SECOND);
     let_go(f);
 }
@@ -330,6 +371,7 @@ void test_run_deadline_in_every_queue(void)
         if (way == WAY_UPDATES)
             f.outcome = f.parts[2].outcome;
         CHECK_ERR(f.outcome, ERR_OPERATION_TIMED_OUT);
+        CHECK_INT(f.dropped, way == WAY_FAR_VIEW);
         fixture_end(&f);
     }
 }
@@ -375,6 +417,7 @@ void test_run_cancelled_in_every_queue(void)
         drive(&f, WAYS[way], leave);
         CHECK_ERR(f.outcome, in_engine ? ERR_OK : ERR_CLIENT_GONE);
         CHECK_INT(f.works, in_engine ? works_of((enum way)way) : 0);
+        CHECK_INT(f.dropped, way == WAY_FAR_VIEW);
         fixture_end(&f);
     }
 }

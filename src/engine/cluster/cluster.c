@@ -46,6 +46,7 @@ static void release(struct cluster_engine *e)
     pthread_cond_destroy(&e->beat_wanted);
     pthread_mutex_destroy(&e->beat_lock);
     pthread_mutex_destroy(&e->mark_lock);
+    pthread_mutex_destroy(&e->jobs_lock);
     free(e->marks);
     free(e->schema);
     free(e->name);
@@ -62,6 +63,9 @@ static void cluster_close(struct engine *engine)
 
 static const struct engine_ops CLUSTER_OPS = {
     .view = cluster_view,
+    .view_run = cluster_view_run,
+    .view_drop = cluster_view_drop,
+    .views_end = cluster_views_end,
     .view_state = cluster_view_state,
     .state_release = cluster_state_release,
     .submit = cluster_submit,
@@ -138,6 +142,7 @@ static struct cluster_engine *engine_new(const struct engine_cluster_options *op
     hot_init(&e->hot);
     pthread_mutex_init(&e->beat_lock, NULL);
     pthread_mutex_init(&e->mark_lock, NULL);
+    pthread_mutex_init(&e->jobs_lock, NULL);
     pthread_cond_init(&e->beat_wanted, NULL);
     e->extents.reserve = reserve_names;
     e->extents.reserve_arg = e;
@@ -193,6 +198,8 @@ static struct err open_parts(struct cluster_engine *e, const struct engine_clust
         return error;
     }
     TRY(open_shards(e, options, text));
+    for (unsigned i = 0; i < e->shards.count; i++)
+        TRY(gather_start(&e->shards.all[i].gather));
     TRY(line_start(e));
     error = beat_start(e);
     if (err_is(error))

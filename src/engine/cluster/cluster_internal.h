@@ -75,6 +75,8 @@ struct cluster_engine {
     struct update_line line;
     struct memories memories;
     struct hot_rows hot;
+    pthread_mutex_t jobs_lock;
+    struct view_job *jobs; /* that were put off */
     struct extents extents;
     struct pins pins;
     _Atomic int64_t gateway;      /* the number in the table of gateways; a new one after a death */
@@ -134,19 +136,20 @@ struct err conn_run(struct conn *c, const char *sql);
 /* Whether they are the shards of one store, all and in order. ERR_FOREIGN_STORE. */
 struct err cluster_check_shards(struct cluster_session *s);
 
-/* ---- views (view.c, view_cursor.c) ---- */
+/* ---- views (view.c, view_job.c, view_cursor.c) ---- */
 
 /* What a view reads in one shard. */
 struct view_leg {
     struct shard *shard;
-    struct rowset set;
     struct conn *conn; /* NULL: nothing was read yet */
     bool begun;
-    bool alone; /* what is known was read by a statement alone, not in a transaction */
-    bool whole; /* everything is to be read in a transaction */
-    bool sent;  /* what is wanted in the set is part of the exchange */
+    bool alone;            /* what is known was read by a statement alone, not in a transaction */
+    bool whole;            /* everything is to be read in a transaction */
+    bool sent;             /* what is wanted in the set is part of the exchange */
+    struct gathered fetch; /* of a job */
     /* Of a view over several partitions: which buckets are read in this shard; NULL: all. */
     bool *reads;
+    struct rowset set;
 };
 
 struct view {
@@ -158,7 +161,6 @@ struct view {
     unsigned bucket;
     struct view_leg *legs[SHARDS_MAX]; /* NULL: nothing is read there */
     struct view_leg *home;             /* the partition's */
-    struct view_leg room;              /* of the home */
     bool spread;                       /* all shards take part */
     unsigned version;                  /* of what is believed of shards */
     int64_t deadline;
@@ -166,12 +168,20 @@ struct view {
     bool moved;                 /* a bucket: the same */
     bool wrong;                 /* a guess: the function is to be run again, without any */
     bool sure;                  /* guesses nothing */
+    bool puts_off;              /* it is a job's: reads nothing, and says what is missing */
+    bool refused;               /* it was asked for what no job does */
     struct tree guessed;        /* rows of hot.h that were given out, not all confirmed */
     struct engine_state *keeps; /* takes the connections over when the view ends */
+    struct view_leg room;       /* of the home */
 };
 
 struct err cluster_view(struct engine *e, struct str partition, enum engine_wait wait,
                         engine_fn *fn, void *arg);
+struct err cluster_view_run(struct engine *e, struct engine_view_job *job);
+void cluster_view_drop(struct engine *e, struct engine_view_job *job);
+void cluster_views_end(struct engine *e);
+/* What a job cannot do: ERR_WOULD_BLOCK. */
+struct err view_refuse(struct view *v);
 struct err cluster_view_state(struct engine *e, struct engine_state *state, struct str partition,
                               engine_fn *fn, void *arg);
 void cluster_state_release(struct engine *e, struct engine_state *state);

@@ -3,35 +3,29 @@
 
 #include <assert.h>
 
-/* A view that waits, on its thread's stack. */
-struct gathered {
-    struct rowset *set;
-    struct gathered *next;
-    pthread_cond_t changed;
-    bool leads; /* it is to send what waits */
-    bool done;
-    struct err error;
-    enum conn_fault fault;
-};
+#include "core/container.h"
+#include "core/thread.h"
 
-void gather_init(struct gather *g)
+void gather_init(struct gather *g, struct conn_pool *pool)
 {
-    *g = (struct gather){.first = NULL};
+    *g = (struct gather){.pool = pool};
     g->last = &g->first;
     pthread_mutex_init(&g->lock, NULL);
+    pthread_cond_init(&g->work, NULL);
+    pthread_cond_init(&g->idle, NULL);
 }
 
-void gather_release(struct gather *g)
+/* The lock is held. Whether one more statement is worth its round trip. */
+static bool has_work(const struct gather *g)
 {
-    assert(g->first == NULL && g->lanes == 0);
-    pthread_mutex_destroy(&g->lock);
+    return g->waiting > 0 && (g->busy == 0 || g->waiting >= GATHER_MAX);
 }
 
 /* The lock is held. */
 static size_t take_waiting(struct gather *g, struct gathered **taken)
 {
     size_t count = 0;
-    while (g->first != NULL && count < GATHER_MAX - 1) {
+    while (g->first != NULL && count < GATHER_MAX) {
         taken[count++] = g->first;
         g->first = g->first->next;
     }
@@ -41,12 +35,12 @@ static size_t take_waiting(struct gather *g, struct gathered **taken)
     return count;
 }
 
-/* One statement for all of them. Those that wait do not touch their sets. */
-static void send_all(struct conn_pool *pool, struct gathered **all, size_t count, int64_t deadline)
+/* One statement for all of them. */
+static void fetch_all(struct conn_pool *pool, struct gathered **all, size_t count)
 {
     struct rowset *sets[GATHER_MAX];
     struct conn *c = NULL;
-    struct err error = conn_pool_take(pool, deadline, &c);
+    struct err error = conn_pool_take(pool, all[0]->deadline, &c);
     for (size_t i = 0; i < count; i++)
         sets[i] = all[i]->set;
     if (!err_is(error)) {
@@ -55,71 +49,114 @@ static void send_all(struct conn_pool *pool, struct gathered **all, size_t count
     }
     if (!err_is(error))
         error = rowset_receive_together(sets, count, c);
-    for (size_t i = 0; i < count; i++) {
-        all[i]->error = error;
-        all[i]->fault = c == NULL ? FAULT_LATE : c->fault;
-    }
+    enum conn_fault fault = c == NULL ? FAULT_LATE : c->fault;
     if (c != NULL)
         conn_pool_give(pool, c);
-}
-
-/* The lock is held. The lane goes to the one that has waited longest, or is free. */
-static void pass_lane(struct gather *g)
-{
-    struct gathered *next = g->first;
-    if (next == NULL) {
-        g->lanes--;
-        return;
+    for (size_t i = 0; i < count; i++) {
+        all[i]->error = error;
+        all[i]->fault = fault;
+        all[i]->done(all[i]); /* may free it */
     }
-    g->first = next->next;
-    if (g->first == NULL)
-        g->last = &g->first;
-    g->waiting--;
-    next->leads = true;
-    pthread_cond_signal(&next->changed);
 }
 
-/* The lock is held, and is let go while the statement is under way. */
-static void lead(struct gather *g, struct conn_pool *pool, struct gathered *self, int64_t deadline)
+static void *lane(void *arg)
 {
-    struct gathered *all[GATHER_MAX] = {self};
-    size_t count = 1 + take_waiting(g, all + 1);
-    pthread_mutex_unlock(&g->lock);
-    send_all(pool, all, count, deadline);
+    struct gather *g = arg;
+    struct gathered *all[GATHER_MAX];
     pthread_mutex_lock(&g->lock);
-    pass_lane(g);
-    for (size_t i = 1; i < count; i++) {
-        all[i]->done = true;
-        pthread_cond_signal(&all[i]->changed);
+    for (;;) {
+        while (!has_work(g) && !g->stopping)
+            pthread_cond_wait(&g->work, &g->lock);
+        if (!has_work(g))
+            break;
+        size_t count = take_waiting(g, all);
+        g->busy++;
+        pthread_mutex_unlock(&g->lock);
+        fetch_all(g->pool, all, count);
+        pthread_mutex_lock(&g->lock);
+        g->busy--;
+        if (g->busy == 0 && g->waiting == 0)
+            pthread_cond_broadcast(&g->idle);
     }
+    pthread_mutex_unlock(&g->lock);
+    return NULL;
 }
 
-/* The lock is held, and is let go while it waits. */
-static void wait_in_line(struct gather *g, struct gathered *self)
+struct err gather_start(struct gather *g)
 {
-    *g->last = self;
-    g->last = &self->next;
+    for (; g->lane_count < GATHER_LANES; g->lane_count++)
+        if (thread_start(&g->lanes[g->lane_count], lane, g) != 0)
+            return err_detail(ERR_IO, "a thread cannot be made");
+    return OK;
+}
+
+void gather_release(struct gather *g)
+{
+    pthread_mutex_lock(&g->lock);
+    assert(g->first == NULL);
+    g->stopping = true;
+    pthread_cond_broadcast(&g->work);
+    pthread_mutex_unlock(&g->lock);
+    for (unsigned i = 0; i < g->lane_count; i++)
+        pthread_join(g->lanes[i], NULL);
+    pthread_cond_destroy(&g->idle);
+    pthread_cond_destroy(&g->work);
+    pthread_mutex_destroy(&g->lock);
+}
+
+void gather_submit(struct gather *g, struct gathered *one)
+{
+    one->next = NULL;
+    pthread_mutex_lock(&g->lock);
+    *g->last = one;
+    g->last = &one->next;
     g->waiting++;
-    while (!self->done && !self->leads)
-        pthread_cond_wait(&self->changed, &g->lock);
+    bool wakes = has_work(g);
+    pthread_mutex_unlock(&g->lock);
+    if (wakes)
+        pthread_cond_signal(&g->work);
 }
 
-struct err gather_fetch(struct gather *g, struct conn_pool *pool, struct rowset *set,
-                        int64_t deadline, enum conn_fault *fault)
+void gather_drain(struct gather *g)
 {
-    struct gathered self = {.set = set};
-    pthread_cond_init(&self.changed, NULL);
     pthread_mutex_lock(&g->lock);
-    if (g->lanes < GATHER_LANES) {
-        g->lanes++;
-        self.leads = true;
-    } else {
-        wait_in_line(g, &self);
-    }
-    if (self.leads)
-        lead(g, pool, &self, deadline);
+    while (g->busy > 0 || g->waiting > 0)
+        pthread_cond_wait(&g->idle, &g->lock);
     pthread_mutex_unlock(&g->lock);
-    pthread_cond_destroy(&self.changed);
-    *fault = self.fault;
-    return self.error;
+}
+
+/* ---- waiting for it ---- */
+
+struct gather_wait {
+    struct gathered one;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool ended;
+};
+
+static void wait_is_over(struct gathered *one)
+{
+    struct gather_wait *w = CONTAINER_OF(one, struct gather_wait, one);
+    /* Signal with the lock held: the waiter's stack goes as soon as it gets the lock. */
+    pthread_mutex_lock(&w->lock);
+    w->ended = true;
+    pthread_cond_signal(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+}
+
+struct err gather_fetch(struct gather *g, struct rowset *set, int64_t deadline,
+                        enum conn_fault *fault)
+{
+    struct gather_wait w = {.one = {.set = set, .deadline = deadline, .done = wait_is_over}};
+    pthread_mutex_init(&w.lock, NULL);
+    pthread_cond_init(&w.changed, NULL);
+    gather_submit(g, &w.one);
+    pthread_mutex_lock(&w.lock);
+    while (!w.ended)
+        pthread_cond_wait(&w.changed, &w.lock);
+    pthread_mutex_unlock(&w.lock);
+    pthread_cond_destroy(&w.changed);
+    pthread_mutex_destroy(&w.lock);
+    *fault = w.one.fault;
+    return w.one.error;
 }

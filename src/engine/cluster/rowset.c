@@ -12,7 +12,9 @@
 
 void rowset_init(struct rowset *s, struct str partition, int64_t body_max)
 {
-    *s = (struct rowset){.partition = partition, .body_max = body_max};
+    memset(s, 0, offsetof(struct rowset, scans));
+    s->partition = partition;
+    s->body_max = body_max;
     arena_init(&s->arena, SIZE_MAX);
     arena_init(&s->wire, SIZE_MAX);
     s->known.random = s->reads.random = ROWSET_SEED;
@@ -250,6 +252,18 @@ void rowset_doubt(struct rowset *s, struct tree *told)
     struct doubt d = {s, told};
     tree_each(&s->known, doubt_row, &d);
     rowset_forget(s);
+}
+
+static void renew_row(void *arg, struct row *row)
+{
+    rowset_want(arg, row_key(row), row->hot);
+}
+
+void rowset_renew(struct rowset *s)
+{
+    tree_each(&s->known, renew_row, s);
+    rowset_forget(s);
+    rowset_settle(s);
 }
 
 /* ---- what has come ---- */

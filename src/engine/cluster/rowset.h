@@ -43,8 +43,8 @@ struct rowset {
     struct tree reads; /* row.hot: with its body */
     size_t read_count;
     unsigned read_statement;
-    struct rowset_scan scans[ROWSET_SCANS_MAX];
     size_t scan_count;
+    struct rowset_scan scans[ROWSET_SCANS_MAX];
 };
 
 void rowset_init(struct rowset *s, struct str partition, int64_t body_max);
@@ -62,6 +62,9 @@ void rowset_settle(struct rowset *s);
 
 /* What is known is read again, and given to `told`, which is to compare it. */
 void rowset_doubt(struct rowset *s, struct tree *told);
+
+/* Forgets what is known and wants it again. Nothing is borrowed. */
+void rowset_renew(struct rowset *s);
 
 /* NULL: not known. */
 struct row *rowset_find(const struct rowset *s, struct str name, bool with_body);

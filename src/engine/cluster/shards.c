@@ -52,7 +52,7 @@ static void shard_init(struct shard *shard, const struct conn_target *target, st
     shard->target.uri = shard->uri;
     conn_pool_init(&shard->updates, &shard->target, limits[0]);
     conn_pool_init(&shard->views, &shard->target, limits[1]);
-    gather_init(&shard->gather);
+    gather_init(&shard->gather, &shard->views);
 }
 
 bool shards_init(struct shards *s, const struct conn_target *target, const char *uris,
@@ -72,9 +72,9 @@ bool shards_init(struct shards *s, const struct conn_target *target, const char 
 void shards_release(struct shards *s)
 {
     for (unsigned i = 0; i < s->count; i++) {
+        gather_release(&s->all[i].gather);
         conn_pool_release(&s->all[i].updates);
         conn_pool_release(&s->all[i].views);
-        gather_release(&s->all[i].gather);
         free(s->all[i].uri);
     }
     pthread_mutex_destroy(&s->lock);

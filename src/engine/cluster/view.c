@@ -28,7 +28,8 @@ static struct view *view_of(struct txn *t)
 
 static void leg_init(struct view *v, struct view_leg *leg, unsigned shard)
 {
-    *leg = (struct view_leg){.shard = &v->engine->shards.all[shard]};
+    memset(leg, 0, offsetof(struct view_leg, set)); /* the set is large */
+    leg->shard = &v->engine->shards.all[shard];
     rowset_init(&leg->set, v->partition, -1);
     v->legs[shard] = leg;
 }
@@ -125,8 +126,7 @@ static struct err fetch_legs(struct view *v)
 static struct err fetch_alone(struct view *v, struct view_leg *leg)
 {
     enum conn_fault fault;
-    struct err error =
-        gather_fetch(&leg->shard->gather, &leg->shard->views, &leg->set, v->deadline, &fault);
+    struct err error = gather_fetch(&leg->shard->gather, &leg->set, v->deadline, &fault);
     v->lost |= fault == FAULT_LOST;
     v->moved |= fault == FAULT_MOVED;
     leg->alone = true;
@@ -152,9 +152,17 @@ static struct err fetch_once(struct view *v, bool *wanted)
     return fetch_legs(v);
 }
 
+struct err view_refuse(struct view *v)
+{
+    v->refused = true;
+    return err_new(ERR_WOULD_BLOCK);
+}
+
 /* What is wanted in the sets. */
 static struct err view_fetch(struct view *v)
 {
+    if (v->puts_off)
+        return err_new(ERR_WOULD_BLOCK);
     for (bool wanted = true; wanted;)
         TRY(fetch_once(v, &wanted));
     return OK;
@@ -256,6 +264,10 @@ static void drop_kept(struct cluster_engine *e, struct engine_state *state)
 static void view_keep_state(struct txn *t, struct engine_state **kept)
 {
     struct view *v = view_of(t);
+    if (v->puts_off) {
+        (void)view_refuse(v).code;
+        return;
+    }
     if (*kept == NULL) {
         *kept = MEM_NEW(struct engine_state);
         pthread_mutex_init(&(*kept)->lock, NULL);
@@ -314,11 +326,12 @@ static const struct txn_ops VIEW_OPS = {
 
 void view_init(struct view *v, struct cluster_engine *e, struct str partition)
 {
-    *v = (struct view){.engine = e,
-                       .partition = partition,
-                       .bucket = shard_bucket(partition),
-                       .version = atomic_load(&e->shards.version),
-                       .deadline = clock_mono_ms() + CLUSTER_VIEW_MS};
+    memset(v, 0, offsetof(struct view, room));
+    v->engine = e;
+    v->partition = partition;
+    v->bucket = shard_bucket(partition);
+    v->version = atomic_load(&e->shards.version);
+    v->deadline = clock_mono_ms() + CLUSTER_VIEW_MS;
     arena_init(&v->arena, TXN_ARENA_LIMIT);
     v->base = (struct txn){
         .ops = &VIEW_OPS, .arena = &v->arena, .now = cluster_now(e), .wait = ENGINE_WAIT};

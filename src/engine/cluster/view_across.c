@@ -142,6 +142,8 @@ static struct str past_prefix(struct arena *arena, struct str prefix)
 struct err view_cursor_open_across(struct txn *t, struct str prefix, struct cursor **out)
 {
     struct view *v = (struct view *)(void *)t;
+    if (v->puts_off)
+        return view_refuse(v);
     TRY(view_spread(v));
     struct str past = past_prefix(&v->arena, prefix);
     if (v->engine->shards.count == 1) {

@@ -315,7 +315,10 @@ static struct view_cursor *cursor_new(struct view *v, const struct cursor_ops *o
 
 struct err view_cursor_open(struct txn *t, struct str from, struct str to, struct cursor **out)
 {
-    struct view_cursor *c = cursor_new((struct view *)(void *)t, &CURSOR_OPS, from, to);
+    struct view *v = (struct view *)(void *)t;
+    if (v->puts_off)
+        return view_refuse(v);
+    struct view_cursor *c = cursor_new(v, &CURSOR_OPS, from, to);
     struct err error = go_to(c, STR(""), c->first);
     if (err_is(error))
         view_cursor_close(&c->base);

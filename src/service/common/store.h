@@ -42,6 +42,17 @@ static inline struct err store_read(struct store *s, struct str partition, enum 
     return engine_view(s->engine, partition, wait, fn, arg);
 }
 
+/* The same for an event loop: see engine_view_run. */
+static inline struct err store_read_run(struct store *s, struct engine_view_job *job)
+{
+    return engine_view_run(s->engine, job);
+}
+
+static inline void store_read_drop(struct store *s, struct engine_view_job *job)
+{
+    engine_view_drop(s->engine, job);
+}
+
 /* The same over a kept state; always waits. */
 static inline struct err store_read_state(struct store *s, struct engine_state *state,
                                           struct str partition, engine_fn *fn, void *arg)
