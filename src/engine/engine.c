@@ -446,6 +446,13 @@ struct err extent_locate(struct engine *e, const struct extent *x, uint32_t offs
     return e->ops->extent_locate(e, x, &part, out);
 }
 
+void extent_ahead(struct engine *e, const struct extent *x, uint32_t offset, uint32_t length)
+{
+    struct extent_part part = extent_part(x, offset, length, ENGINE_NOWAIT);
+    if (e->ops->extent_ahead != NULL)
+        e->ops->extent_ahead(e, x, &part);
+}
+
 struct err extent_read(struct engine *e, const struct extent *x, uint32_t offset, uint32_t length,
                        enum engine_wait wait, char *to)
 {

@@ -296,6 +296,9 @@ struct extent_span {
  * ENGINE_NOWAIT if it is not in memory. */
 struct err extent_locate(struct engine *e, const struct extent *x, uint32_t offset, uint32_t length,
                          enum engine_wait wait, struct extent_span *out);
+/* The part will be asked for soon, by who reads several extents in order: an engine across a
+ * network begins to fetch it. */
+void extent_ahead(struct engine *e, const struct extent *x, uint32_t offset, uint32_t length);
 /* Copies the verified part into to[0..length). The same errors. */
 struct err extent_read(struct engine *e, const struct extent *x, uint32_t offset, uint32_t length,
                        enum engine_wait wait, char *to);

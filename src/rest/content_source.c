@@ -36,16 +36,17 @@ static struct content_source *source_of_task(struct loop_task *task)
     return CONTAINER_OF(task, struct content_source, task);
 }
 
-static uint32_t span_length(const struct content_source *s)
+/* What is fetched is fetched whole: it may not stay in the engine's memory for long. */
+static uint32_t span_length(const struct content_source *s, enum engine_wait wait)
 {
     uint64_t left = s->pieces->items[s->piece].length - s->offset;
-    return left < SPAN_BYTES_MAX ? (uint32_t)left : SPAN_BYTES_MAX;
+    return left < SPAN_BYTES_MAX || wait == ENGINE_WAIT ? (uint32_t)left : SPAN_BYTES_MAX;
 }
 
 static struct err locate(struct content_source *s, enum engine_wait wait)
 {
     const struct piece *piece = &s->pieces->items[s->piece];
-    struct extent_range part = {piece->extent_offset + (uint32_t)s->offset, span_length(s)};
+    struct extent_range part = {piece->extent_offset + (uint32_t)s->offset, span_length(s, wait)};
     TRY(store_locate(s->call->store, &piece->extent, part, wait, &s->span));
     s->call->loan = s->span.loan;
     s->on_extent = true;
@@ -106,6 +107,17 @@ static void advance(struct content_source *s, size_t length)
     s->offset = 0;
 }
 
+/* While a piece is sent, the engine fetches the next one. */
+static void fetch_ahead(const struct content_source *s)
+{
+    size_t next = s->piece + 1;
+    if (s->offset > 0 || next >= s->pieces->count || s->pieces->items[next].kind != PIECE_EXTENT)
+        return;
+    const struct piece *piece = &s->pieces->items[next];
+    store_ahead(s->call->store, &piece->extent,
+                (struct extent_range){piece->extent_offset, (uint32_t)piece->length});
+}
+
 static enum http_pull pull_extent(struct content_source *s, struct http_span *out)
 {
     if (!s->fetched)
@@ -119,6 +131,7 @@ static enum http_pull pull_extent(struct content_source *s, struct http_span *ou
     if (err_is(s->error))
         return HTTP_PULL_FAIL;
     *out = (struct http_span){s->span.memory, s->span.fd, s->span.file_offset, s->span.length};
+    fetch_ahead(s);
     advance(s, s->span.length);
     return HTTP_PULL_SPAN;
 }

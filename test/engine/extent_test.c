@@ -260,3 +260,27 @@ ENGINE_CASE(extent_many_in_turns)
         drop_extent(s, &live[slot]);
     wait_for_bytes(s->engine, 0);
 }
+
+/* What was announced is read as ever, asked for or not, and however much is announced. */
+ENGINE_CASE(what_is_fetched_ahead_is_what_is_read)
+{
+    enum { COUNT = 40, LENGTH = 300000 };
+    struct extent x[COUNT];
+    static char part[LENGTH];
+    for (uint32_t i = 0; i < COUNT; i++) {
+        x[i] = write_extent(s->engine, LENGTH, i + 1);
+        adopt_extent(s, &x[i]);
+    }
+    subject_reopen(s); /* so that nothing is in memory */
+    for (uint32_t i = 0; i < COUNT; i++) {
+        extent_ahead(s->engine, &x[i], i % 2 == 0 ? 0 : 70000, 100000);
+        extent_ahead(s->engine, &x[i], i % 2 == 0 ? 0 : 70000, 100000);
+    }
+    for (uint32_t i = 0; i < COUNT; i += 3)
+        CHECK_OK(extent_read(s->engine, &x[i], i % 2 == 0 ? 0 : 70000, 100000, ENGINE_WAIT, part));
+    for (uint32_t i = 0; i < COUNT; i += 2)
+        check_extent(s->engine, &x[i], i + 1);
+    struct extent gone = write_extent(s->engine, LENGTH, 99);
+    extent_discard(s->engine, &gone);
+    extent_ahead(s->engine, &x[1], 0, LENGTH);
+}

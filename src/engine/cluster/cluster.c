@@ -75,6 +75,7 @@ static const struct engine_ops CLUSTER_OPS = {
     .extent_discard = cluster_extent_discard,
     .extent_locate = cluster_extent_locate,
     .extent_read = cluster_extent_read,
+    .extent_ahead = cluster_extent_ahead,
     .pin = cluster_pin,
     .unpin = cluster_unpin,
     .usage = cluster_usage,

@@ -76,8 +76,8 @@ static void evict(struct extents *x, struct extent_bytes *b)
     extent_bytes_put(b);
 }
 
-static bool holds(const struct extent_bytes *b, const struct extent *extent, uint32_t offset,
-                  uint32_t length)
+bool extent_bytes_hold(const struct extent_bytes *b, const struct extent *extent, uint32_t offset,
+                       uint32_t length)
 {
     return b->extent.segment == extent->segment && b->extent.offset == extent->offset &&
            b->extent.length == extent->length && b->extent.check == extent->check &&
@@ -89,7 +89,7 @@ struct extent_bytes *extent_cache_find(struct extents *x, const struct extent *e
 {
     pthread_mutex_lock(&x->lock);
     struct extent_bytes *b = *bucket_of(x, extent);
-    while (b != NULL && !holds(b, extent, offset, length))
+    while (b != NULL && !extent_bytes_hold(b, extent, offset, length))
         b = b->bucket_next;
     if (b != NULL) {
         unlink_oldest(x, b);

@@ -20,38 +20,51 @@ struct err err_of_rados(int result)
     return result == -ENOENT ? err_cause(ERR_CORRUPT, ENOENT) : err_cause(ERR_IO, -result);
 }
 
-/* One operation, waited for. */
-struct fetch {
+/* One operation. */
+struct extent_fetch {
     struct extent_bytes *to;
     char sums[EXTENT_CHUNKS_MAX * 4];
     size_t got, sums_got;
     int result, sums_result;
+    rados_reading reading;
+    rados_done done;
+    struct extent_fetch *next; /* in the list of what is fetched ahead */
 };
 
-static int fetch_from_rados(struct extents *x, struct fetch *f)
+static void fetch_free(struct extents *x, struct extent_fetch *f)
 {
-    const struct extent *extent = &f->to->extent;
-    char name[EXTENT_NAME_BYTES];
-    rados_done done;
-    extent_name(name, extent->segment, extent->offset);
-    rados_reading r = x->lib.reading_create();
-    x->lib.reading_read(r, f->to->from, f->to->length, f->to->bytes, &f->got, &f->result);
-    x->lib.reading_read(r, extent->length, extent_chunks(extent->length) * 4, f->sums, &f->sums_got,
-                        &f->sums_result);
-    int result = x->lib.done_create(NULL, NULL, &done);
-    if (result >= 0) {
-        result = x->lib.reading_start(r, x->io, done, name, 0);
-        if (result >= 0) {
-            (void)x->lib.done_wait(done);
-            result = x->lib.done_result(done);
-        }
-        x->lib.done_release(done);
-    }
-    x->lib.reading_release(r);
-    return result;
+    if (f->reading != NULL)
+        x->lib.reading_release(f->reading);
+    if (f->done != NULL)
+        x->lib.done_release(f->done);
+    if (f->to != NULL)
+        extent_bytes_put(f->to);
+    free(f);
 }
 
-static struct err check_fetched(const struct fetch *f)
+/* Takes over the bytes to be filled. */
+static struct err fetch_start(struct extents *x, struct extent_bytes *to, struct extent_fetch **out)
+{
+    struct extent_fetch *f = MEM_NEW(struct extent_fetch);
+    char name[EXTENT_NAME_BYTES];
+    const struct extent *extent = &to->extent;
+    f->to = to;
+    extent_name(name, extent->segment, extent->offset);
+    f->reading = x->lib.reading_create();
+    x->lib.reading_read(f->reading, to->from, to->length, to->bytes, &f->got, &f->result);
+    x->lib.reading_read(f->reading, extent->length, extent_chunks(extent->length) * 4, f->sums,
+                        &f->sums_got, &f->sums_result);
+    int result = x->lib.done_create(NULL, NULL, &f->done);
+    if (result >= 0)
+        result = x->lib.reading_start(f->reading, x->io, f->done, name, 0);
+    if (result < 0)
+        fetch_free(x, f);
+    else
+        *out = f;
+    return err_of_rados(result);
+}
+
+static struct err check_fetched(const struct extent_fetch *f)
 {
     const struct extent_bytes *b = f->to;
     uint32_t chunks = extent_chunks(b->extent.length);
@@ -83,6 +96,105 @@ static struct extent_bytes *room_for(struct extents *x, const struct extent *ext
     return extent_bytes_new(extent, from, to - from, to - from);
 }
 
+/* Waits for it, and frees it. The bytes come with a reference. */
+static struct err fetch_end(struct extents *x, struct extent_fetch *f, struct extent_bytes **out)
+{
+    (void)x->lib.done_wait(f->done);
+    struct err error = err_of_rados(x->lib.done_result(f->done));
+    if (!err_is(error))
+        error = check_fetched(f);
+    if (!err_is(error)) {
+        extent_cache_add(x, f->to);
+        *out = extent_bytes_get(f->to);
+    }
+    fetch_free(x, f);
+    return error;
+}
+
+/* ---- ahead ---- */
+
+/* The lock is held. The link to what is fetched of the part, or to the end of the list. */
+static struct extent_fetch **ahead_link(struct extents *x, const struct extent *extent,
+                                        const struct extent_part *part)
+{
+    struct extent_fetch **link = &x->aheads;
+    while (*link != NULL && !extent_bytes_hold((*link)->to, extent, part->offset, part->length))
+        link = &(*link)->next;
+    return link;
+}
+
+static struct extent_fetch *take_ahead(struct extents *x, const struct extent *extent,
+                                       const struct extent_part *part)
+{
+    pthread_mutex_lock(&x->lock);
+    struct extent_fetch **link = ahead_link(x, extent, part);
+    struct extent_fetch *f = *link;
+    if (f != NULL) {
+        *link = f->next;
+        x->ahead_count--;
+    }
+    pthread_mutex_unlock(&x->lock);
+    return f;
+}
+
+/* Whether there is room for one more. One that nobody has come for makes room, in *gone. */
+static bool ahead_fits(struct extents *x, const struct extent *extent,
+                       const struct extent_part *part, struct extent_fetch **gone)
+{
+    *gone = NULL;
+    pthread_mutex_lock(&x->lock);
+    bool fits = *ahead_link(x, extent, part) == NULL;
+    if (fits && x->ahead_count == EXTENT_AHEADS_MAX) {
+        fits = x->lib.done_is(x->aheads->done) != 0;
+        if (fits) {
+            *gone = x->aheads;
+            x->aheads = (*gone)->next;
+            x->ahead_count--;
+        }
+    }
+    pthread_mutex_unlock(&x->lock);
+    return fits;
+}
+
+void cluster_extent_ahead(struct engine *e, const struct extent *extent,
+                          const struct extent_part *part)
+{
+    struct extents *x = &cluster_of(e)->extents;
+    struct extent_fetch *f;
+    struct extent_fetch *gone;
+    struct extent_bytes *had = extent_cache_find(x, extent, part->offset, part->length);
+    if (had == NULL)
+        had = extents_flying(x, extent);
+    if (had != NULL) {
+        extent_bytes_put(had);
+        return;
+    }
+    if (extent->length > EXTENT_BYTES_MAX || !ahead_fits(x, extent, part, &gone))
+        return;
+    if (gone != NULL)
+        fetch_free(x, gone);
+    if (err_is(fetch_start(x, room_for(x, extent, part->offset, part->length), &f)))
+        return; /* who asks for it will hear of it */
+    pthread_mutex_lock(&x->lock);
+    struct extent_fetch **end = &x->aheads;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = f;
+    x->ahead_count++;
+    pthread_mutex_unlock(&x->lock);
+}
+
+void extents_end_aheads(struct extents *x)
+{
+    for (struct extent_fetch *f = x->aheads, *next; f != NULL; f = next) {
+        next = f->next;
+        (void)x->lib.done_wait(f->done);
+        fetch_free(x, f);
+    }
+}
+
+/* ---- reading ---- */
+
 /* With a reference. */
 static struct err bytes_of(struct extents *x, const struct extent *extent,
                            const struct extent_part *part, struct extent_bytes **out)
@@ -96,19 +208,11 @@ static struct err bytes_of(struct extents *x, const struct extent *extent,
         return err_new(ERR_WOULD_BLOCK);
     if (extent->length == 0 || extent->length > EXTENT_BYTES_MAX)
         return err_new(ERR_CORRUPT);
-    struct fetch *f = MEM_NEW(struct fetch);
-    f->to = room_for(x, extent, part->offset, part->length);
-    struct err error = err_of_rados(fetch_from_rados(x, f));
-    if (!err_is(error))
-        error = check_fetched(f);
-    if (err_is(error)) {
-        extent_bytes_put(f->to);
-    } else {
-        extent_cache_add(x, f->to);
-        *out = f->to;
-    }
-    free(f);
-    return error;
+    struct extent_fetch *f = take_ahead(x, extent, part);
+    if (f != NULL && !err_is(fetch_end(x, f, out)))
+        return OK;
+    TRY(fetch_start(x, room_for(x, extent, part->offset, part->length), &f));
+    return fetch_end(x, f, out);
 }
 
 struct err cluster_extent_locate(struct engine *e, const struct extent *x,

@@ -206,6 +206,7 @@ void rados_extents_close(struct extents *x)
 {
     if (x->io != NULL) {
         wait_for_operations(x);
+        extents_end_aheads(x);
         x->lib.io_destroy(x->io);
     }
     if (x->cluster != NULL)

@@ -21,6 +21,7 @@ enum {
     EXTENT_CACHE_BYTES = 96 << 20,
     EXTENT_FLYING_BYTES = 128 << 20, /* written and not acknowledged: then writers wait */
     EXTENT_TRIES = 2,
+    EXTENT_AHEADS_MAX = 24, /* fetched before they are asked for */
 };
 
 /* A run of bytes of an extent in memory, checked. Counted: the cache, loans, the write. */
@@ -80,6 +81,8 @@ struct extents {
     struct extent_bytes *buckets[1024];
     struct extent_bytes *oldest, *newest;
     uint64_t cached_bytes;
+    struct extent_fetch *aheads; /* oldest first */
+    unsigned ahead_count;
 };
 
 /* "POOL[,conf=FILE][,id=NAME][,namespace=NAME]". A sentence in `text` with an error. */
@@ -93,6 +96,10 @@ struct err cluster_extent_locate(struct engine *e, const struct extent *x,
                                  const struct extent_part *part, struct extent_span *out);
 struct err cluster_extent_read(struct engine *e, const struct extent *x,
                                const struct extent_part *part, char *to);
+
+void cluster_extent_ahead(struct engine *e, const struct extent *x, const struct extent_part *part);
+/* Ends the reads that nobody has asked for. */
+void extents_end_aheads(struct extents *x);
 
 /* The extents that these changes adopt (struct extent_delta) are all written. */
 bool extents_durable(struct extents *x, const struct buf *deltas);
@@ -120,6 +127,8 @@ struct extent_bytes *extent_bytes_new(const struct extent *extent, uint32_t from
                                       uint32_t room);
 struct extent_bytes *extent_bytes_get(struct extent_bytes *b);
 void extent_bytes_put(void *b);
+bool extent_bytes_hold(const struct extent_bytes *b, const struct extent *extent, uint32_t offset,
+                       uint32_t length);
 /* With a reference; NULL when no piece holds all of the part. */
 struct extent_bytes *extent_cache_find(struct extents *x, const struct extent *extent,
                                        uint32_t offset, uint32_t length);

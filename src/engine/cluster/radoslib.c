@@ -17,6 +17,7 @@ static const struct load_symbol SYMBOLS[] = {
     {"rados_set_pool_full_try", AT(set_full_try)},
     {"rados_aio_create_completion2", AT(done_create)},
     {"rados_aio_wait_for_complete", AT(done_wait)},
+    {"rados_aio_is_complete", AT(done_is)},
     {"rados_aio_get_return_value", AT(done_result)},
     {"rados_aio_release", AT(done_release)},
     {"rados_aio_write_full", AT(write_full)},

@@ -27,6 +27,7 @@ struct radoslib {
     void (*set_full_try)(rados_io io);
     int (*done_create)(void *arg, rados_called *complete, rados_done *out);
     int (*done_wait)(rados_done d);
+    int (*done_is)(rados_done d);
     int (*done_result)(rados_done d);
     void (*done_release)(rados_done d);
     int (*write_full)(rados_io io, const char *name, rados_done d, const char *bytes, size_t n);

@@ -114,6 +114,12 @@ static inline struct err store_locate(struct store *s, const struct extent *x,
     return extent_locate(s->engine, x, part.offset, part.length, wait, out);
 }
 
+/* It will be asked for soon: see extent_ahead. */
+static inline void store_ahead(struct store *s, const struct extent *x, struct extent_range part)
+{
+    extent_ahead(s->engine, x, part.offset, part.length);
+}
+
 static inline void store_end_loan(struct engine_loan *loan)
 {
     engine_loan_end(loan);
