@@ -213,7 +213,7 @@ struct err rest_around(struct rest_call *call, struct around around)
     g->until_ms = loop_now_ms(call->x->loop) + around.patience_ms;
     g->until_ticks = store_now(call->store) + around.patience_ms * TICKS_PER_MS;
     call->going = g;
-    if (around.before != NULL)
+    if (around.before != NULL && !around.late)
         to_pool(call, before_in_pool, before_done);
     else
         transact(call);

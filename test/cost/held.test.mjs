@@ -116,3 +116,15 @@ held('ClearMessages and DeleteQueue of 3,000 messages', async () => {
     await ask('queue', 'DELETE', `${queue}/messages`);
     await ask('queue', 'DELETE', queue);
 }, 1000);
+
+held('FlushPath of 4,000 appends, and DeletePath', async () => {
+    const system = `/${uniqueName('f')}`;
+    await ask('dfs', 'PUT', system, { query: { resource: 'filesystem' }, body: '' });
+    await ask('dfs', 'PUT', `${system}/file`, { query: { resource: 'file' }, body: '' });
+    await many(4000, (i) => ask('dfs', 'PATCH', `${system}/file`, { query: { action: 'append', position: String(i * 4096) }, body: Buffer.alloc(4096, 1) }));
+    return `${system}/file`;
+}, async (file) => {
+    await ask('dfs', 'PATCH', file, { query: { action: 'flush', position: String(4000 * 4096) }, body: '' });
+    assert.equal((await ask('dfs', 'HEAD', file)).headers['content-length'], String(4000 * 4096));
+    await ask('dfs', 'DELETE', file);
+}, 1000);

@@ -21,6 +21,8 @@ struct err rest_create_path_encode(struct rest_call *call);
 void rest_create_path_explain(struct rest_call *call, struct err error);
 struct err rest_rename_path_decode(struct rest_call *call);
 struct err rest_rename_path_start(struct rest_call *call);
+/* Of append and flush. */
+struct err rest_write_path_start(struct rest_call *call);
 struct err rest_rename_path_encode(struct rest_call *call);
 struct err rest_delete_path_decode(struct rest_call *call);
 struct err rest_delete_path_encode(struct rest_call *call);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Append and flush: decode and encode. */
+#include "rest/around.h"
 #include "rest/blob/request.h"
 #include "rest/blob/upload.h"
 #include "rest/dfs/ops.h"
 #include "rest/dfs/request.h"
-#include "service/blob/path/path_append.h"
+#include "service/blob/path/path_merge.h"
 
 #define MIB (1ULL << 20)
 
@@ -55,6 +56,19 @@ static struct err read_lease_action(struct rest_call *call, struct path_write_ar
     if (!acquires && !args->request.lease.given)
         return call_missing_header(call, STR("x-ms-lease-id"));
     return acquires ? rest_blob_read_lease_acquire(call, &args->lease) : OK;
+}
+
+/* ---- many appends ---- */
+
+static struct err merge_appends(struct rest_call *call)
+{
+    struct write_path *write = call->args;
+    return path_merge_appends(call->store, call->partition, &write->args);
+}
+
+struct err rest_write_path_start(struct rest_call *call)
+{
+    return rest_around(call, (struct around){.before = merge_appends, .late = true});
 }
 
 /* ---- Append ---- */

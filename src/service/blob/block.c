@@ -11,7 +11,8 @@
 
 #define SET(number, member) RECORD_MEMBER(struct block_set, number, member)
 static const struct record_member SET_MEMBERS[] = {
-    SET(1, name), SET(2, count), SET(3, id_bytes), SET(4, touched), SET(5, small), SET(6, version),
+    SET(1, name),  SET(2, count),   SET(3, id_bytes), SET(4, touched),
+    SET(5, small), SET(6, version), SET(7, removed),
 };
 #undef SET
 const struct record_type BLOCK_SET_RECORD = RECORD_TYPE(struct block_set, SET_MEMBERS);

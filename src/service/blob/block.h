@@ -21,6 +21,7 @@ struct block_set {
     struct str small;  /* appends that need no rows of their own (path_append.c) */
     bool is_new;       /* there is no row of it yet */
     uint64_t version;  /* another one whenever the set has changed; 0: not known */
+    uint64_t removed;  /* the stamp of the last update that took appends away; 0: none did */
 };
 struct err block_set_decode(struct str row, struct block_set *out);
 /* The row of the set that the blob's head names. */

@@ -6,9 +6,8 @@
 
 #include "service/blob/append.h"
 #include "service/blob/block.h"
+#include "service/blob/path/path_merge.h"
 #include "service/blob/protect.h"
-
-enum { APPEND_ID_BYTES = 16 };
 
 /* ---- beginning ---- */
 
@@ -186,7 +185,7 @@ static size_t count_small(struct str all)
     struct reader r = reader_of(all);
     size_t count = 0;
     for (; r.n > 0 && reader_ok(&r); count++) {
-        (void)read_raw(&r, APPEND_ID_BYTES);
+        (void)read_raw(&r, PATH_APPEND_ID_BYTES);
         (void)read_bytes(&r);
     }
     return count;
@@ -197,7 +196,7 @@ static void begin_set(struct txn *t, struct blob *blob, struct str beside, struc
 {
     *set = (struct block_set){.name = blob->name,
                               .count = count_small(beside),
-                              .id_bytes = APPEND_ID_BYTES,
+                              .id_bytes = PATH_APPEND_ID_BYTES,
                               .small = beside,
                               .is_new = true};
     blob->head.blocks = (uint64_t)txn_stamp(t);
@@ -243,6 +242,7 @@ struct flush {
     size_t count, capacity;
     size_t used;          /* those before `to` come first */
     struct block_set set; /* of those that came before */
+    uint64_t beyond;      /* rows of the set that begin at `to` or after it, and were not read */
     bool overwrites;      /* they overlap each other, or the file */
     struct content_writer writer;
 };
@@ -281,6 +281,9 @@ static struct err load_rows(struct flush *f)
     struct err e = OK;
     while (!err_is(e) && c->valid) {
         struct str key = arena_copy(a, c->key);
+        struct reader at = reader_of(str_from(key, prefix + 1));
+        if (read_be64(&at) >= f->to)
+            break;
         e = take_append(f, str_from(key, prefix + 1), arena_copy(a, c->value), key);
         if (!err_is(e))
             e = cursor_next(c);
@@ -301,20 +304,27 @@ static struct err take_small(struct flush *f, struct str all)
 {
     struct reader r = reader_of(all);
     while (r.n > 0 && reader_ok(&r)) {
-        struct str id = read_raw(&r, APPEND_ID_BYTES);
+        struct str id = read_raw(&r, PATH_APPEND_ID_BYTES);
         TRY(take_append(f, id, read_bytes(&r), STR_NONE));
     }
     return reader_ok(&r) ? OK : err_new(ERR_CORRUPT);
 }
 
-static struct err load_set(struct flush *f)
+static struct err load_set(struct flush *f, bool merged)
 {
     struct arena *a = txn_arena(f->txn);
     TRY(block_set_load(f->txn, f->blob, &f->set));
+    if (f->set.count >= PATH_MERGE_MIN && !merged)
+        return err_new(ERR_STAGE_STALE);
     f->set.small = arena_copy(a, f->set.small);
     f->set.name = arena_copy(a, f->set.name);
     TRY(take_small(f, f->set.small));
-    return f->count < f->set.count ? load_rows(f) : OK;
+    if (f->count < f->set.count)
+        TRY(load_rows(f));
+    if (f->count > f->set.count)
+        return err_new(ERR_CORRUPT);
+    f->beyond = f->set.count - f->count;
+    return OK;
 }
 
 /* The earlier appends, and that of this request. */
@@ -325,7 +335,7 @@ static struct err load_appends(struct flush *f, const struct path_write_args *ar
     TRY(load_beside(f->txn, f->blob, &beside));
     TRY(take_small(f, beside));
     if (f->blob->head.blocks != 0)
-        TRY(load_set(f));
+        TRY(load_set(f, args->merged));
     if (args->pieces != NULL) {
         TRY(claim_pieces(f->txn, args->pieces, &row));
         TRY(take_append(f, append_id(a, args->position, txn_stamp(f->txn)), row, STR_NONE));
@@ -530,7 +540,8 @@ static struct err keep_rest(struct flush *f)
     if (f->blob->head.blocks == 0)
         begin_set(f->txn, f->blob, STR_NONE, &f->set);
     f->set.touched = f->set.is_new ? txn_now(f->txn) : f->set.touched;
-    f->set.count = f->count - f->used;
+    f->set.count = f->count - f->used + f->beyond;
+    f->set.removed = (uint64_t)txn_stamp(f->txn);
     f->set.small = STR_NONE;
     for (size_t i = f->used; i < f->count; i++) {
         const struct append *one = &f->appends[i];
@@ -552,8 +563,10 @@ static struct err end_appends(struct flush *f, bool retain)
             TRY(txn_del(f->txn, f->appends[i].key));
     }
     blob->head.appended = 0;
-    if (keep > 0)
+    if (keep > 0 || (retain && f->beyond > 0))
         return keep_rest(f);
+    if (f->beyond > 0) /* the sweeper takes them away */
+        return blob_drop_blocks(f->txn, blob->container.incarnation, &blob->head);
     if (blob->head.blocks == 0)
         return OK;
     TRY(txn_del(f->txn, blob_key_blocks(txn_arena(f->txn), blob->container.incarnation,

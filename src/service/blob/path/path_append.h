@@ -20,6 +20,8 @@ enum path_lease_action {
     PATH_LEASE_ACQUIRE_RELEASE,
 };
 
+enum { PATH_APPEND_ID_BYTES = 16 }; /* of an append: its position and its stamp, big-endian */
+
 struct path_write_args {
     struct blob_request request;
     uint64_t position;
@@ -29,6 +31,7 @@ struct path_write_args {
     bool flush; /* at its end */
     /* Flush. */
     bool retain;           /* appends beyond the position stay for a later flush */
+    bool merged;           /* many appends were merged, as far as that goes (path_merge.h) */
     struct blob_http http; /* each that is given */
     enum path_lease_action lease_action;
     struct lease_request lease; /* of an acquire: the id proposed, and how long */
@@ -39,7 +42,8 @@ struct path_write_args {
 /* Changes neither ETag nor time, unless it flushes. ERR_INVALID_FLUSH_OPERATION while there are
  * uncommitted blocks, ERR_PATH_CONFLICT for a directory, ERR_BLOCK_COUNT_EXCEEDS_LIMIT. */
 engine_fn path_append;
-/* ERR_INVALID_FLUSH_POSITION unless the file with its contiguous appends ends there. */
+/* Both with ERR_STAGE_STALE when many appends are to be flushed: merge them first (path_merge.h).
+ * ERR_INVALID_FLUSH_POSITION unless the file with its contiguous appends ends there. */
 engine_fn path_flush;
 
 #endif

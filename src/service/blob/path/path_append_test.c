@@ -2,6 +2,7 @@
 /* Appends and flushes at random beside a model that is an array of bytes. */
 #include "service/blob/path/path_append.h"
 #include "service/blob/path/path_fixture.h"
+#include "service/blob/path/path_merge.h"
 
 enum { FILE_MAX = 60000, APPENDS_MAX = 64, STEPS = 400 };
 
@@ -99,6 +100,11 @@ static void flush_some(struct blob_fixture *f, struct model *m, uint32_t *random
         to = w->position + w->length;
     }
     args.position = to > m->size ? to : m->size;
+    if (draw(random, 2) == 0) {
+        struct err merged = path_merge_appends(&f->store, f->partition, &args);
+        if (merged.code != ERR_INVALID_FLUSH_POSITION)
+            CHECK_OK(merged);
+    }
     struct err error = bf_update(f, path_flush, &args);
     if (model_flush(m, args.position, args.retain))
         CHECK_OK(error);
@@ -226,5 +232,47 @@ void test_path_small_appends_end_and_move(void)
     CHECK_STR(bf_content(&f, "f"), STR("abc"));
     CHECK_OK(pf_flush(&f, bf_blob(&f, "f"), 6 + large.n));
     CHECK_INT(bf_content(&f, "f").n, 6 + large.n);
+    bf_end(&f);
+}
+
+static void append_many(struct blob_fixture *f, size_t count, uint64_t *position)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t n = i % 100 == 0 ? 20000 : 100 + i % 7;
+        char *text = arena_bytes(&f->arena, n + 1);
+        memset(text, 'a' + (char)(i % 26), n);
+        text[n] = '\0';
+        CHECK_OK(pf_append(f, bf_blob(f, "f"), *position, text, false));
+        *position += n;
+    }
+}
+
+/* Many appends are merged before they are flushed, and what is beyond stays or goes. */
+void test_path_flush_of_many_appends(void)
+{
+    enum { MANY = 1500 };
+    struct blob_fixture f;
+    uint64_t first = 0;
+    pf_init(&f);
+    CHECK_OK(pf_make(&f, bf_blob(&f, "f"), false));
+    append_many(&f, MANY, &first);
+    uint64_t second = first;
+    append_many(&f, 10, &second);
+    struct path_write_args args = {.request = bf_blob(&f, "f"), .position = first, .retain = true};
+    CHECK_ERR(bf_update(&f, path_flush, &args), ERR_STAGE_STALE);
+    args.position = first + 1;
+    CHECK_ERR(path_merge_appends(&f.store, f.partition, &args), ERR_INVALID_FLUSH_POSITION);
+    args.position = first;
+    size_t rows = bf_rows(&f);
+    CHECK_OK(path_merge_appends(&f.store, f.partition, &args));
+    CHECK(bf_rows(&f) < rows - MANY / 2);
+    CHECK_OK(bf_update(&f, path_flush, &args));
+    CHECK_INT(bf_content(&f, "f").n, first);
+    CHECK_OK(pf_append(&f, bf_blob(&f, "f"), second, "end", true));
+    struct str content = bf_content(&f, "f");
+    CHECK_INT(content.n, second + 3);
+    CHECK_STR(str_from(content, second), STR("end"));
+    CHECK_INT(content.p[20000], 'b');
+    CHECK_OK(pf_delete(&f, bf_blob(&f, "f"), false));
     bf_end(&f);
 }

@@ -4,6 +4,7 @@
 #include "engine/fault.h"
 #include "service/blob/path/path_append.h"
 #include "service/blob/path/path_fixture.h"
+#include "service/blob/path/path_merge.h"
 #include "service/blob/path/path_trash.h"
 
 enum { LARGE = 20000 };
@@ -109,6 +110,25 @@ static struct err flush_large(struct blob_fixture *f)
 void test_faults_flush_path_large(void)
 {
     fail_each_call(flush_large);
+}
+
+enum {
+    MERGED = 8000
+}; /* too large for the row of the set, and small enough for rows of their own */
+
+static struct err merge_appends(struct blob_fixture *f)
+{
+    struct path_write_args args = {.request = bf_blob(f, "d/e/f"), .position = 10 + 3 * MERGED};
+    return path_merge_appends(&f->store, f->partition, &args);
+}
+
+void test_faults_merge_appends(void)
+{
+    struct blob_fixture f;
+    furnish(&f);
+    for (uint64_t i = 0; i < 3; i++)
+        CHECK_OK(pf_append(&f, bf_blob(&f, "d/e/f"), 10 + i * MERGED, text_of(&f, MERGED), false));
+    bf_fail_and_end(&f, merge_appends);
 }
 
 static struct err write_over(struct blob_fixture *f)

@@ -211,7 +211,6 @@ struct err path_rename_flat(struct txn *t, struct path_rename_args *args)
     struct blob source;
     bool any;
     TRY(open_flat_source(t, args, &source, &any));
-    TRY(check_continuation(&w, args->continuation));
     if (str_eq(args->source.name, args->destination.name))
         return blob_give(&args->destination, &source.head, &args->head);
     bool directory = any || path_is_marked(source.head.metadata);
@@ -223,6 +222,7 @@ struct err path_rename_flat(struct txn *t, struct path_rename_args *args)
         as.metadata = path_mark(txn_arena(t), as.metadata);
     w.container = source.container;
     TRY(check_flat_destination(t, args, &source, directory));
+    TRY(check_continuation(&w, args->continuation));
     if (any)
         TRY(each_below(&w, move_below, args));
     if (str_given(w.next)) {
