@@ -57,7 +57,10 @@ async function listens(port) {
 const children = new Set();
 process.on('exit', () => children.forEach((child) => child.kill('SIGTERM'))); // not SIGKILL, which nginx's workers would outlive
 for (const signal of ['SIGINT', 'SIGTERM'])
-    process.on(signal, () => process.exit(1));
+    process.on(signal, () => {
+        console.error(`ended by ${signal}`);
+        process.exit(1);
+    });
 
 /** Starts a program under BENCH_RUN and waits until it listens on the port. */
 export async function startProgram(command, port, { env = {}, patienceMs = 60000 } = {}) {
