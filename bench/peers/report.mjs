@@ -29,7 +29,8 @@ function ratio({ peers, values }, kind) {
         return undefined;
     if (values !== undefined)
         return its / mine;
-    return mine.cpuUs === null || its.cpuUs === null ? mine.rate / its.rate : its.cpuUs / mine.cpuUs;
+    const times = mine.cpuUs === null || its.cpuUs === null ? mine.rate / its.rate : its.cpuUs / mine.cpuUs;
+    return Number.isFinite(times) ? times : undefined;
 }
 
 const ratios = (row) => OTHERS.filter((kind) => ratio(row, kind) !== undefined).map((kind) => `${NAMES[kind]} ${number(ratio(row, kind))}`).join(', ');
