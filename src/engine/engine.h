@@ -48,6 +48,9 @@ enum engine_hint {
     HINT_SMALL = 4,
     /* The extent belongs to an update with ENGINE_VISIBLE: write-back need not start early. */
     HINT_LATER = 8,
+    /* An update whose thread has nothing else to do until it is done (an event loop with one
+     * busy client). The engine may commit it on that thread, if it expects a short flush. */
+    HINT_ALONE = 16,
 };
 
 /* ---- transactions ---- */
@@ -115,7 +118,7 @@ struct engine_update {
     engine_fn *fn;
     void *arg;
     enum engine_ack ack;
-    unsigned hints; /* HINT_SMALL */
+    unsigned hints; /* HINT_SMALL, HINT_ALONE */
     /* Once; on an engine thread, or within engine_submit. Must be short: hand over. */
     void (*done)(struct engine_update *u);
     struct err result;          /* fn's error, or the engine's; ERR_UNKNOWN_OUTCOME is

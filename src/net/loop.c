@@ -12,7 +12,11 @@
 #include "core/clock.h"
 #include "core/mem.h"
 
-enum { LOOP_EVENTS_MAX = 256, LOOP_HEAP_FIRST = 64 };
+enum {
+    LOOP_EVENTS_MAX = 256,
+    LOOP_HEAP_FIRST = 64,
+    LOOP_ONE_US = 20000, /* see loop_serves_one */
+};
 
 struct task_list {
     struct loop_task *first;
@@ -38,6 +42,8 @@ struct loop {
     struct loop_timer **heap;
     size_t heap_count;
     size_t heap_capacity;
+    const struct loop_watch *last_ready; /* only compared: it may be gone */
+    int64_t one_since_us;                /* since then no other watch was ready */
     struct epoll_event events[LOOP_EVENTS_MAX];
     int event_at;
     int event_count;
@@ -79,6 +85,7 @@ struct err loop_new(struct loop **out)
     l->heap_capacity = LOOP_HEAP_FIRST;
     l->heap = mem_alloc(sizeof(struct loop_timer *) * l->heap_capacity);
     loop_read_clock(l);
+    l->one_since_us = l->now_us;
     list_clear(&l->seen);
     list_clear(&l->ending);
     *out = l;
@@ -141,6 +148,11 @@ int64_t loop_now_ms(const struct loop *l)
 int64_t loop_now_us(const struct loop *l)
 {
     return l->now_us;
+}
+
+bool loop_serves_one(const struct loop *l)
+{
+    return l->now_us - l->one_since_us >= LOOP_ONE_US && l->event_count <= 2;
 }
 
 /* ---- timers ---- */
@@ -327,8 +339,12 @@ static void loop_run_events(struct loop *l)
     while (l->event_at < l->event_count) {
         struct epoll_event event = l->events[l->event_at++];
         struct loop_watch *watch = event.data.ptr;
-        if (watch != NULL)
-            watch->ready(watch, event.events);
+        if (watch == NULL)
+            continue;
+        if (watch != l->last_ready)
+            l->one_since_us = l->now_us;
+        l->last_ready = watch;
+        watch->ready(watch, event.events);
     }
 }
 

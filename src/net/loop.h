@@ -53,6 +53,10 @@ static inline bool loop_timer_is_set(const struct loop_timer *timer)
 int64_t loop_now_ms(const struct loop *l);
 int64_t loop_now_us(const struct loop *l);
 
+/* True if one watch has had all events for a while, so that nobody else is kept waiting when the
+ * loop is. */
+bool loop_serves_one(const struct loop *l);
+
 /* Load of the loop. From any thread. */
 struct loop_health {
     const struct histogram *turns_us; /* how long turns took, without the waits between them */

@@ -74,6 +74,68 @@ void test_loop_posts_from_many_threads(void)
     free(crowd);
 }
 
+/* One watch is ready again and again, then the other. */
+struct lonely {
+    struct loop_watch watch;
+    struct loop *loop;
+    int peer; /* the other end of its socket */
+    struct loop_timer *then;
+    bool served_one; /* as it was when this was ready last */
+};
+
+static void lonely_ready(struct loop_watch *watch, uint32_t events)
+{
+    struct lonely *l = (struct lonely *)watch;
+    char byte;
+    CHECK(events & EPOLLIN);
+    CHECK(read(watch->fd, &byte, 1) == 1);
+    l->served_one = loop_serves_one(l->loop);
+    if (l->served_one)
+        loop_timer_set(l->loop, l->then, 0);
+    else
+        CHECK(write(l->peer, "x", 1) == 1);
+}
+
+static void other_ready(struct loop_watch *watch, uint32_t events)
+{
+    struct lonely *l = (struct lonely *)watch;
+    CHECK(events & EPOLLIN);
+    l->served_one = loop_serves_one(l->loop);
+    loop_stop(l->loop);
+}
+
+struct wake_other {
+    struct loop_timer timer;
+    int peer;
+};
+
+static void wake_other(struct loop_timer *timer)
+{
+    CHECK(write(((struct wake_other *)timer)->peer, "x", 1) == 1);
+}
+
+void test_loop_serves_one(void)
+{
+    int a[2];
+    int b[2];
+    struct loop *loop;
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, a) == 0 &&
+          socketpair(AF_UNIX, SOCK_STREAM, 0, b) == 0);
+    CHECK_OK(loop_new(&loop));
+    struct wake_other wake = {{.fire = wake_other}, b[1]};
+    struct lonely first = {{lonely_ready, a[0]}, loop, a[1], &wake.timer, false};
+    struct lonely other = {{other_ready, b[0]}, loop, b[1], NULL, true};
+    CHECK_OK(loop_watch_add(loop, &first.watch, EPOLLIN));
+    CHECK_OK(loop_watch_add(loop, &other.watch, EPOLLIN));
+    CHECK(!loop_serves_one(loop));
+    CHECK(write(a[1], "x", 1) == 1);
+    loop_run(loop);
+    CHECK(first.served_one && !other.served_one);
+    loop_free(loop);
+    for (int i = 0; i < 2; i++)
+        CHECK(close(a[i]) == 0 && close(b[i]) == 0);
+}
+
 /* Writes its letter, and has another one run at the end of the turn. */
 struct ender {
     struct loop_task task;

@@ -247,7 +247,11 @@ void run_update(struct run *r, const struct run_txn *txn, run_step *then)
     r->told = txn->committed;
     r->tries = 0;
     r->update = (struct engine_update){
-        .partition = txn->partition, .ack = txn->ack, .hints = txn->hints, .done = update_done};
+        .partition = txn->partition,
+        .ack = txn->ack,
+        .hints = txn->hints | (loop_serves_one(r->loop) ? HINT_ALONE : 0U),
+        .done = update_done,
+    };
     submit(r, then);
 }
 

@@ -65,7 +65,8 @@ static struct plan plan_of(uint32_t seed, uint32_t number)
     uint32_t random = seed * 2654435761U + number * 40503U;
     (void)draw(&random, 1);
     struct plan plan = {.count = 1 + draw(&random, CHANGES_MAX),
-                        .ack = draw(&random, 4) == 0 ? ENGINE_VISIBLE : ENGINE_DURABLE};
+                        .ack = draw(&random, 4) == 0 ? ENGINE_VISIBLE : ENGINE_DURABLE,
+                        .hints = number % 3 == 0 ? HINT_ALONE : 0U};
     uint32_t first = draw(&random, KEYS);
     for (uint32_t i = 0; i < plan.count; i++)
         plan.changes[i] = (struct change){(first + i) % KEYS, plan_row(&random)};
@@ -208,6 +209,7 @@ void run_submit(struct run *run, uint32_t number)
                                           .fn = run_call,
                                           .arg = call,
                                           .ack = call->plan.ack,
+                                          .hints = call->plan.hints,
                                           .done = call_done};
     engine_submit(run->engine, &call->update);
 }

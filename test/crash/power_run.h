@@ -28,6 +28,7 @@ struct plan {
     struct change changes[CHANGES_MAX];
     uint32_t count;
     enum engine_ack ack;
+    unsigned hints;
 };
 
 enum outcome { UNDER_WAY, DONE, REFUSED, UNKNOWN };

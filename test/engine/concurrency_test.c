@@ -402,6 +402,36 @@ ENGINE_CASE(updates_visible_then_flushed)
     free(flights);
 }
 
+/* Whoever submits them acts for the committer at times; other threads' updates come meanwhile. */
+ENGINE_CASE(updates_submitted_alone)
+{
+    atomic_uint landed = 0;
+    struct flight *flights = launch(s, &landed, ENGINE_DURABLE);
+    struct flight *alone = mem_calloc(FLIGHT, sizeof *alone);
+    for (uint32_t i = 0; i < FLIGHT; i++) {
+        struct flight *f = &alone[i];
+        f->key = account_key(f->text, FLIGHT + i);
+        f->landed = &landed;
+        f->update = (struct engine_update){.partition = STR("q"),
+                                           .fn = add_row,
+                                           .arg = f,
+                                           .hints = HINT_ALONE,
+                                           .done = flight_done};
+        engine_submit(s->engine, &f->update);
+    }
+    CHECK_OK(engine_flush(s->engine));
+    CHECK_INT(atomic_load(&landed), 2 * FLIGHT);
+    subject_reopen(s);
+    if (s->kind->persistent) {
+        char text[8];
+        check_all_there(s);
+        for (uint32_t i = 0; i < FLIGHT; i++)
+            CHECK_STR(get_row(s, STR("q"), account_key(text, FLIGHT + i)), STR("there"));
+    }
+    free(alone);
+    free(flights);
+}
+
 struct chain {
     struct engine_update update; /* first */
     struct engine *engine;

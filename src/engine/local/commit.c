@@ -9,7 +9,11 @@
 #include "core/mem.h"
 #include "engine/local/local_internal.h"
 
-enum { BATCH_BYTES_MAX = 16 << 20 };
+enum {
+    BATCH_BYTES_MAX = 16 << 20,
+    /* Flushes have lately taken no longer than this: an event loop may wait for one. */
+    FLUSH_HERE_US_MAX = 500,
+};
 
 /* Changes nothing, and is done when all before it is durable. The argument, if there is one, is a
  * struct quiesced_job. */
@@ -183,15 +187,24 @@ static void *commit_loop(void *arg)
     return NULL;
 }
 
-/* An update that is only to be visible waits for no disk as a rule. When the committer is idle, the
- * thread that submits it takes the committer's place: to wake one thread and then the other costs
- * more than all of the commit. What would take longer is left to the committer. */
+/* Whether a commit of this update alone takes little time. The caller acts for the committer. */
+static bool is_short_work(const struct local_engine *e, const struct engine_update *u)
+{
+    bool flushes = u->ack != ENGINE_VISIBLE && !e->relaxed;
+    return !e->journal.broken && !journal_needs_file(&e->journal) && !rows_many_fresh(&e->rows) &&
+           (!flushes || (e->flush_us <= FLUSH_HERE_US_MAX && e->unsynced_count == 0));
+}
+
+/* An update that is only to be visible waits for no disk as a rule, and one with HINT_ALONE keeps
+ * nobody waiting. When the committer is idle, the thread that submits such an update takes the
+ * committer's place: to wake one thread and then the other costs more than all of the commit but
+ * its flush, and half as much as that. What would take longer is left to the committer. */
 bool commit_here(struct local_engine *e, struct engine_update *u)
 {
-    if (u->ack != ENGINE_VISIBLE || !update_queue_step_in(&e->queue))
+    bool waits_for_nobody = u->ack == ENGINE_VISIBLE || (u->hints & HINT_ALONE) != 0;
+    if (!waits_for_nobody || !update_queue_step_in(&e->queue))
         return false;
-    bool short_work =
-        !e->journal.broken && !journal_needs_file(&e->journal) && !rows_many_fresh(&e->rows);
+    bool short_work = is_short_work(e, u);
     if (short_work) {
         u->next = NULL;
         struct turn turn = run_turn(e, u);
