@@ -36,8 +36,23 @@ static struct err parse_version(struct rest_call *call)
      * authentication reports it. */
     if (!str_given(header) && !str_given(query))
         return OK;
+    if (call->dfs && str_given(header))
+        return err_new(ERR_UNSUPPORTED_REST_VERSION);
     return str_given(header) ? call_bad_header(call, STR("x-ms-version"))
                              : call_bad_query(call, STR("api-version"));
+}
+
+/* Data Lake's clients send "/filesystem/" to the Blob API when they mean the root directory; a name
+ * in the root container has no slash. */
+static void name_root_directory(const struct rest_call *call, struct target *target)
+{
+    struct str path = call->x->request.path;
+    if (call->service != SERVICE_BLOB || target->resource != R_OBJECT || target->object.n == 0 ||
+        !str_eq(target->container, STR("$root")) || path.p[path.n - 1] != '/' ||
+        !accounts_is_hierarchical(call->server->auth.accounts, target->account))
+        return;
+    target->container = target->object;
+    target->object = STR("/");
 }
 
 static struct err parse_target(struct rest_call *call, enum op_resource *resource)
@@ -56,6 +71,7 @@ static struct err parse_target(struct rest_call *call, enum op_resource *resourc
     };
     struct target target;
     TRY(target_parse(call->arena, &wanted, &target));
+    name_root_directory(call, &target);
     *resource = target.resource;
     call->account = target.account;
     call->secondary = target.secondary;

@@ -68,6 +68,7 @@ const FACTS = {
         ['PUT', '/A', FS, '400'],
     ],
     '4: create': [
+        ['PUT', '/facts/v', 'resource=file', '400 UnsupportedRestVersion', { v: 'what' }],
         ['PUT', '/facts/d/e/f', 'resource=file', 201, { want: { ...times, 'x-ms-request-server-encrypted': 'true' } }],
         ['HEAD', '/facts/d/e', 'action=getStatus', 200, { want: { 'x-ms-resource-type': 'directory', 'x-ms-permissions': 'rwxr-x---', 'content-length': '0' } }],
         ['HEAD', '/facts/d/e/f', '', 200, { want: { 'content-type': 'application/octet-stream', 'x-ms-resource-type': 'file', 'x-ms-lease-state': 'available' }, keep: { f: 'etag' } }],
@@ -315,6 +316,12 @@ const FACTS = {
         ['PUT', '/facts/l/baz', 'comp=lease', 201, { s: 'blob', h: acquire() }],
         ['PUT', '/facts/l/baz', 'comp=lease', 200, { s: 'blob', h: lease('release', { 'x-ms-lease-id': L1 }) }],
         ['GET', '/', 'restype=account&comp=properties', 200, { s: 'blob', want: { 'x-ms-is-hns-enabled': 'true' } }],
+        // The JavaScript SDK's client of the root directory, on the blob port.
+        ['HEAD', '/facts/', '', 200, { s: 'blob', want: { 'x-ms-resource-type': 'directory', 'x-ms-permissions': 'rwxr-x---' } }],
+        ['PUT', '/facts/', 'comp=metadata', 200, { s: 'blob', h: { 'x-ms-meta-a': 'b' } }],
+        ['HEAD', '/facts/', '', 200, { want: { 'x-ms-properties': 'a=Yg==' } }],
+        ['HEAD', '/missing/', '', '404 ContainerNotFound', { s: 'blob' }],
+        ['HEAD', '/facts/', 'restype=container', 200, { s: 'blob', want: { 'x-ms-meta-a': null } }],
         // Recorded by blobfuse: who asks for the deletion of snapshots too means no directory, empty or not.
         ['DELETE', '/facts/l/baz', '', '400 OperationNotSupportedOnDirectory', { s: 'blob', h: { 'x-ms-delete-snapshots': 'include' } }],
         ['PUT', '/facts/l/empty', 'resource=directory', 201],

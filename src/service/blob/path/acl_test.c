@@ -155,7 +155,7 @@ static const struct {
     unsigned needs[PLACE_COUNT]; /* of root, d, d/e, d/e/f */
 } OPERATIONS[] = {
     {"read", do_read, {1, 1, 1, 4}},           {"status", do_status, {1, 1, 1, 0}},
-    {"append", do_append, {1, 1, 1, 2}},       {"create", do_create, {1, 1, 3, 0}},
+    {"append", do_append, {1, 1, 1, 6}},       {"create", do_create, {1, 1, 3, 0}},
     {"overwrite", do_overwrite, {1, 1, 1, 2}}, {"delete", do_delete, {1, 1, 3, 0}},
     {"move out", do_move_out, {1, 1, 3, 0}},   {"move in", do_move_in, {1, 1, 3, 0}},
     {"list", do_list, {1, 1, 5, 0}},           {"delete tree", do_delete_tree, {1, 3, 7, 0}},

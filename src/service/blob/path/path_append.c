@@ -50,6 +50,12 @@ static struct err end_lease(struct txn *t, struct path_write_args *args, struct 
     return OK;
 }
 
+/* The cloud documents reading beside writing for it; a role may give that. */
+static bool may_append(const struct tree_request *request, const struct blob_path *path)
+{
+    return request->passes || acl_allows(path, request->caller, ACL_READ | ACL_WRITE);
+}
+
 static struct err open(struct txn *t, struct path_write_args *args, struct blob *blob)
 {
     bool leases = args->lease_action != PATH_LEASE_NONE;
@@ -60,6 +66,8 @@ static struct err open(struct txn *t, struct path_write_args *args, struct blob 
     }
     if (blob->head.path.directory)
         return err_new(ERR_PATH_CONFLICT);
+    if (args->pieces != NULL && !may_append(&args->request.path, &blob->head.path))
+        return err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
     if (blob->head.type == BLOB_APPEND)
         return OK;
     TRY(blob_check_type(blob, BLOB_BLOCK));

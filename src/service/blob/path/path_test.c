@@ -39,6 +39,45 @@ void test_path_delete_leaves_nothing_behind(void)
     bf_end(&f); /* sweeps, and looks that no row and no extent is left */
 }
 
+static void make_expired(struct blob_fixture *f, const char *path)
+{
+    struct blob_expiry_args args = {
+        .request = bf_blob(f, path), .option = BLOB_EXPIRY_FROM_NOW, .ticks = TICKS_PER_SECOND};
+    CHECK_OK(pf_make(f, bf_blob(f, path), false));
+    CHECK_OK(bf_update(f, blob_set_blob_expiry, &args));
+}
+
+void test_path_expired_files_do_not_fill_a_directory(void)
+{
+    struct blob_fixture f;
+    pf_init(&f);
+    make_expired(&f, "d/f");
+    make_expired(&f, "e/f");
+    make_expired(&f, "full/a");
+    CHECK_OK(pf_make(&f, bf_blob(&f, "full/z"), false));
+    CHECK_OK(pf_make(&f, bf_blob(&f, "s/f"), false));
+    CHECK_ERR(pf_delete(&f, bf_blob(&f, "d"), false), ERR_DIRECTORY_NOT_EMPTY);
+    bf_seconds(&f, 2);
+    CHECK_OK(pf_delete(&f, bf_blob(&f, "d"), false));
+    CHECK_ERR(pf_delete(&f, bf_blob(&f, "full"), false), ERR_DIRECTORY_NOT_EMPTY);
+    struct path_rename_args onto = {
+        .source = bf_blob(&f, "s"), .destination = bf_blob(&f, "e"), .legacy = true};
+    CHECK_OK(bf_update(&f, path_rename, &onto));
+    CHECK_STR(pf_all(&f), STR("e e/f full full/z "));
+    bf_end(&f);
+}
+
+void test_path_directories_do_not_expire(void)
+{
+    struct blob_fixture f;
+    pf_init(&f);
+    CHECK_OK(pf_make(&f, bf_blob(&f, "d/f"), false));
+    struct blob_expiry_args args = {
+        .request = bf_blob(&f, "d"), .option = BLOB_EXPIRY_FROM_NOW, .ticks = TICKS_PER_SECOND};
+    CHECK_ERR(bf_update(&f, blob_set_blob_expiry, &args), ERR_EXPIRY_NOT_SUPPORTED_FOR_DIRECTORY);
+    bf_end(&f);
+}
+
 void test_path_create_refuses_the_other_kind(void)
 {
     struct blob_fixture f;

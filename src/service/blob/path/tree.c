@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "service/blob/keys.h"
+#include "service/blob/protect.h"
 
 enum { MODE_DIRECTORY = 0777, MODE_FILE = 0666, MODE_ROOT = 0750, ID_HEX_MAX = 16 };
 
@@ -208,13 +209,29 @@ struct err tree_resolve(struct txn *t, const struct container *container,
     return know_parent(&w);
 }
 
+enum { EXPIRED_MAX = 1000 }; /* that are passed over, until the sweeper takes them */
+
+/* Nothing but files that are expired. */
+static struct err all_expired(struct txn *t, struct cursor *c, bool *out)
+{
+    struct blob_head head;
+    *out = true;
+    for (unsigned i = 0; *out && c->valid; i++) {
+        TRY(blob_head_decode(c->value, &head));
+        *out = i < EXPIRED_MAX && blob_is_expired(&head, txn_now(t));
+        if (*out)
+            TRY(cursor_next(c));
+    }
+    return OK;
+}
+
 struct err tree_is_empty(struct txn *t, uint64_t incarnation, uint64_t directory, bool *out)
 {
     struct arena *a = txn_arena(t);
     struct str prefix = blob_key_heads(a, incarnation, tree_entry_name(a, directory, STR("")));
     struct cursor *c;
     TRY(cursor_open(t, prefix, &c));
-    *out = !c->valid;
+    struct err e = all_expired(t, c, out);
     cursor_close(c);
-    return OK;
+    return e;
 }
