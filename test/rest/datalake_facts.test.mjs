@@ -21,7 +21,7 @@ const value = (text) => (typeof text === 'string' ? text.replace(/@(\w+)/g, (_, 
 
 /** One line: [method, path, query, status or 'status Code', {h: headers, b: body, want: {header: value}, keep: {name: header}, s: service, a: account}]. */
 async function check([method, path, query, expected, options = {}]) {
-    const { h = {}, b, want = {}, keep = {}, s = 'dfs', a = ACCOUNT, v = '2023-11-03', json } = options;
+    const { h = {}, b, want = {}, keep = {}, s = 'dfs', a = ACCOUNT, v = '2023-11-03', json, text } = options;
     const headers = Object.fromEntries(Object.entries({ 'x-ms-version': v, ...h }).map(([name, text]) => [name, value(text)]));
     const body = b ?? (['PUT', 'PATCH', 'POST'].includes(method) ? '' : undefined);
     const answer = await server.request(s, method, path, { query: value(query), headers, body, account: a });
@@ -34,15 +34,16 @@ async function check([method, path, query, expected, options = {}]) {
         assert.equal(answer.headers['content-type'], 'application/json;charset=utf-8', what);
         assert.match(answer.json().error.message, /\nRequestId:[0-9a-f-]{36}\nTime:\d{4}-\d\d-\d\dT[\d:]+\.\d{7}Z$/, what);
     }
-    for (const [name, text] of Object.entries(want)) {
-        if (text instanceof RegExp)
-            assert.match(answer.headers[name] ?? '', text, `${name}; ${what}`);
+    for (const [name, wanted] of Object.entries(want)) {
+        if (wanted instanceof RegExp)
+            assert.match(answer.headers[name] ?? '', wanted, `${name}; ${what}`);
         else
-            assert.equal(answer.headers[name] ?? null, value(text), `${name}; ${what}`);
+            assert.equal(answer.headers[name] ?? null, value(wanted), `${name}; ${what}`);
     }
     for (const [name, header] of Object.entries(keep))
         kept[name] = answer.headers[header];
     json?.(answer.json());
+    text?.(answer.text);
 }
 
 const users = (from, to) => Array.from({ length: to - from }, (_, i) => `user:${L1.slice(0, -2)}${10 + from + i}:r-x`).join(',');
@@ -316,6 +317,10 @@ const FACTS = {
         ['PUT', '/facts/l/baz', 'comp=lease', 201, { s: 'blob', h: acquire() }],
         ['PUT', '/facts/l/baz', 'comp=lease', 200, { s: 'blob', h: lease('release', { 'x-ms-lease-id': L1 }) }],
         ['GET', '/', 'restype=account&comp=properties', 200, { s: 'blob', want: { 'x-ms-is-hns-enabled': 'true' } }],
+        // azcopy and adlfs tell directories by their metadata in a listing.
+        ['GET', '/facts', 'restype=container&comp=list&include=metadata&prefix=l/ba', 200, { s: 'blob', text: (xml) => assert.deepEqual([...xml.matchAll(/<Name>([^<]*)<.*?<Metadata>(.*?)<\/Metadata>/g)].map(([, name, metadata]) => [name, metadata]).slice(0, 2),
+            [['l/bar', ''], ['l/baz', '<a>b</a><hdi_isfolder>true</hdi_isfolder>']]) }],
+        ['HEAD', '/facts/l/baz', 'comp=metadata', 200, { s: 'blob', want: { 'x-ms-meta-hdi_isfolder': 'true' } }],
         // The JavaScript SDK's client of the root directory, on the blob port.
         ['HEAD', '/facts/', '', 200, { s: 'blob', want: { 'x-ms-resource-type': 'directory', 'x-ms-permissions': 'rwxr-x---' } }],
         ['PUT', '/facts/', 'comp=metadata', 200, { s: 'blob', h: { 'x-ms-meta-a': 'b' } }],

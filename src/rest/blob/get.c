@@ -149,11 +149,17 @@ static void put_incremental_copy(struct rest_call *call, const struct blob_copy_
     call_put(call, STR("x-ms-copy-destination-snapshot"), (struct str){time, sizeof time});
 }
 
+/* A directory of a hierarchical account has a mark among its metadata. */
+static void put_metadata(struct rest_call *call, const struct blob_head *head)
+{
+    rest_metadata_put_headers(call, head->metadata);
+    if (head->path.directory)
+        call_put(call, STR("x-ms-meta-hdi_isfolder"), STR("true"));
+}
+
 /* Additional headers for a path of a hierarchical account. */
 static void put_path(struct rest_call *call, const struct blob_head *head)
 {
-    if (head->path.directory)
-        call_put(call, STR("x-ms-meta-hdi_isfolder"), STR("true"));
     if (call->version >= VERSION_RESOURCE_TYPE || call->dfs)
         dfs_put_status(call, head, true);
     if (call->version >= VERSION_ACL)
@@ -167,7 +173,7 @@ static void put_head(struct rest_call *call, const struct get_blob *get)
     const struct blob_head *head = &get->args.head;
     rest_blob_put_etag(call, head->etag, head->last_modified);
     call_put_time(call, STR("x-ms-creation-time"), head->created);
-    rest_metadata_put_headers(call, head->metadata);
+    put_metadata(call, head);
     rest_blob_get_put_http(call, &head->http);
     call_put_own(call, STR("x-ms-blob-type"), blob_type_text(head->type));
     put_version(call, get);
@@ -286,6 +292,6 @@ struct err rest_get_blob_metadata_encode(struct rest_call *call)
 {
     const struct get_blob *get = call->args;
     rest_blob_put_etag(call, get->args.head.etag, get->args.head.last_modified);
-    rest_metadata_put_headers(call, get->args.head.metadata);
+    put_metadata(call, &get->args.head);
     return OK;
 }

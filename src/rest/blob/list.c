@@ -13,6 +13,7 @@
 #include "rest/metadata.h"
 #include "rest/server.h"
 #include "service/blob/copy/copy_state.h"
+#include "service/blob/path/path.h"
 #include "service/common/etag.h"
 #include "service/common/name.h"
 #include "service/common/pairs.h"
@@ -318,6 +319,12 @@ static void put_kind(struct list_blobs *list, const struct blob_list_item *item)
         xml_element_u64(b, STR("DeletionId"), (uint64_t)head->path.deletion_id);
 }
 
+/* Clients tell directories by the mark. */
+static struct str metadata_of(const struct list_blobs *list, const struct blob_head *head)
+{
+    return head->path.directory ? path_mark(list->call->arena, head->metadata) : head->metadata;
+}
+
 static void put_blob(void *sink, const struct blob_list_item *item)
 {
     struct list_blobs *list = sink;
@@ -327,7 +334,7 @@ static void put_blob(void *sink, const struct blob_list_item *item)
     put_kind(list, item);
     put_properties(list, item);
     if (list->wants_metadata)
-        rest_metadata_put_xml(b, item->head.metadata);
+        rest_metadata_put_xml(b, metadata_of(list, &item->head));
     if (list->wants_tags && item->head.tags.n > 0)
         rest_blob_put_tags_xml(b, item->head.tags);
     PUT(b, "</Blob>");
