@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Updates of one partition that share a transaction.
  *
- * Their functions run one after the other over rows in memory. One that needs a row that is not
- * known yet ends there and is run again later; so do all behind it, for they may depend on it. What
- * all of them need is then fetched in one round trip. So a batch costs as many round trips as its
- * deepest function, not as all together. A batch of one waits in the middle instead: nothing is
- * gained by running it again.
+ * Their functions run one after the other over rows in memory. A function that needs an unknown row
+ * ends there and is run again later, and so are all functions behind it, which may depend on it.
+ * One round trip then fetches the rows that all of them need. So a batch costs as many round trips
+ * as its deepest function, not as all of them together. A batch of one waits for the row instead,
+ * because running it again gains nothing.
  *
  * The first round trip also locks the partition's row and takes the stamps. The functions run with
- * stamps that are guessed from the clock; when another gateway has been ahead of it, they are run
- * again with the right ones. */
+ * stamps that are guessed from the clock; if another gateway has used later ones, they are run
+ * again with the right stamps. */
 #include <assert.h>
 #include <stdlib.h>
 #include <time.h>
@@ -21,7 +21,8 @@
 #define BATCH_SEED 0x9E3779B97F4A7C15ULL
 
 enum {
-    ROUNDS_MAX = 4, /* in which functions are run again; then each waits for what it needs */
+    ROUNDS_MAX =
+        4, /* rounds in which functions are run again; after that each waits for its rows */
     ATTEMPTS_MAX = 50,
     PAUSE_NS = 2000000,
     MOVED_PAUSE_NS = 10000000,
@@ -86,7 +87,7 @@ void batch_send_begin(struct batch *b, enum stmt lock)
     conn_send(b->conn, lock, &p);
 }
 
-/* The results of batch_send_begin. */
+/* Takes the results of batch_send_begin. */
 static void began(struct batch *b)
 {
     enum { LOCK_RESULT = 2 };
@@ -96,7 +97,7 @@ static void began(struct batch *b)
     b->begun = true;
     b->moved = stamp != b->stamp;
     b->stamp = stamp;
-    if (b->known_at >= 0 && b->known_at != before) { /* others have written meanwhile */
+    if (b->known_at >= 0 && b->known_at != before) { /* other gateways have written meanwhile */
         rowset_forget(b->set);
         b->memory->cool = MEMORY_COOL;
         b->moved |= b->used;
@@ -104,7 +105,8 @@ static void began(struct batch *b)
     b->known_at = before;
 }
 
-/* Rows of other shards, when the lock is held: what they say is not older than what it protects. */
+/* Reads rows of other shards under the lock, so that they are not older than the rows it protects.
+ */
 static struct err fetch_remote(struct batch *b, unsigned shard)
 {
     struct shard *s = &b->engine->shards.all[shard];
@@ -194,7 +196,7 @@ static void put_kept(struct buf *kept)
     buf_clear(kept);
 }
 
-/* Back to what was written before function `i`. */
+/* Rolls back to the writes before function `i`. */
 static void roll_back(struct batch *b, size_t i)
 {
     tree_put(&b->written);
@@ -210,7 +212,7 @@ static void forget_before(struct batch *b, size_t from)
     }
 }
 
-/* True when the function has come to its end. */
+/* True if the function has completed. */
 static bool run_one(struct batch *b, size_t i)
 {
     struct update_txn t;
@@ -225,7 +227,7 @@ static bool run_one(struct batch *b, size_t i)
     return !t.missed;
 }
 
-/* Runs the functions from `first` on; returns the first that has missed something. */
+/* Runs the functions from `first` on; returns the first that has missed a row. */
 static size_t run_from(struct batch *b, size_t first)
 {
     size_t missed = b->count;
@@ -239,13 +241,13 @@ static size_t run_from(struct batch *b, size_t first)
     return missed;
 }
 
-/* Whether what the functions have seen is true now, or the commit finds out. */
+/* True if the rows that the functions have seen are valid now, or the commit will check that. */
 static bool is_confirmed(const struct batch *b)
 {
     return b->begun || !b->used || b->written.root != NULL || b->deltas.n > 0;
 }
 
-/* Until all have come to their ends, or the transaction fails. */
+/* Runs until all functions have completed, or the transaction fails. */
 static struct err run_all(struct batch *b)
 {
     size_t first = 0;
@@ -257,7 +259,7 @@ static struct err run_all(struct batch *b)
         if (b->failed)
             return b->error;
         if (!b->moved && missed == b->count && !is_confirmed(b))
-            (void)batch_fetch(b).code; /* nothing is written, but the lock is needed */
+            (void)batch_fetch(b).code; /* there are no writes, but the lock is needed */
         if (b->failed)
             return b->error;
         if (!b->moved && missed == b->count)
@@ -304,11 +306,11 @@ static void note_stamps(struct batch *b)
     }
 }
 
-/* Gives the connection back without waiting for the end of its transaction. */
+/* Returns the connection without waiting for the end of its transaction. */
 static void attempt_end(struct batch *b)
 {
     forget_before(b, 0);
-    (void)pins_drop(&b->engine->pins, b->pin); /* the next beat is soon enough */
+    (void)pins_drop(&b->engine->pins, b->pin); /* the next heartbeat does it */
     if (b->conn == NULL)
         return;
     if (b->conn->fault != FAULT_LOST && (b->begun || b->failed)) {
@@ -321,7 +323,7 @@ static void attempt_end(struct batch *b)
 
 enum attempt { ATTEMPT_DONE, ATTEMPT_AGAIN, ATTEMPT_MOVED, ATTEMPT_FAILED, ATTEMPT_ALONE };
 
-/* A failure while functions ran, or in the commit. */
+/* Handles a failure while functions ran, or in the commit. */
 static enum attempt judge(struct batch *b, struct err error)
 {
     enum { SLOT_STATEMENT = 1, LOCK_STATEMENT = 2 };
@@ -334,12 +336,12 @@ static enum attempt judge(struct batch *b, struct err error)
     case FAULT_MOVED:
         return ATTEMPT_MOVED;
     case FAULT_REQUIRE:
-        if (!b->begun && failed == LOCK_STATEMENT) { /* another gateway's clock is ahead */
+        if (!b->begun && failed == LOCK_STATEMENT) { /* another gateway has later stamps */
             b->blind = false;
             b->memory->cool = MEMORY_COOL;
             return ATTEMPT_AGAIN;
         }
-        if (!b->begun && failed == SLOT_STATEMENT) { /* we were taken for dead */
+        if (!b->begun && failed == SLOT_STATEMENT) { /* this gateway was declared dead */
             b->conn->fault = FAULT_LOST;
             return ATTEMPT_AGAIN;
         }
@@ -373,7 +375,7 @@ static enum attempt try_batch(struct batch *b)
 {
     attempt_begin(b);
     struct err error = b->blind ? OK : batch_fetch(b);
-    b->moved = false; /* no function has seen the stamps yet */
+    b->moved = false; /* no function has read the stamps yet */
     if (!err_is(error))
         error = run_all(b);
     if (!err_is(error))
@@ -407,7 +409,7 @@ static void pause_for(long ns)
     (void)nanosleep(&pause, NULL);
 }
 
-/* The bucket is in another shard, or on its way to one; or another one that functions read is. */
+/* This bucket, or another one that functions read, is in another shard or being moved. */
 static enum attempt follow(struct batch *b)
 {
     if (clock_mono_ms() >= b->deadline) {
@@ -446,7 +448,7 @@ static void note_row(void *arg, struct row *row)
     rowset_note(arg, known);
 }
 
-/* What is known at the end, and at which stamp of the partition. */
+/* Keeps the rows known at the end, with the stamp of the partition. */
 static void remember(struct batch *b, enum attempt outcome)
 {
     struct part_memory *m = b->memory;
@@ -467,7 +469,7 @@ static void batch_init(struct batch *b, struct cluster_engine *e, struct str par
     b->set = &b->memory->set;
     b->known_at = b->memory->stamp;
     b->keeps = b->known_at >= 0;
-    /* Where others write too, it is likely that they have. */
+    /* If other gateways write to the partition too, they probably have done so again. */
     b->blind = b->memory->cool == 0;
     b->memory->cool -= b->memory->cool > 0;
     b->written.random = BATCH_SEED;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gateway among the others: its row in the table of gateways, renewed every second with the
- * oldest pin that it has; PostgreSQL's time; the turn of the collector; updates whose time is over.
+/* Heartbeats. Every second the gateway renews its row in the table of gateways with its oldest pin,
+ * compares its clock with PostgreSQL's, runs the garbage collector if it is elected, and ends
+ * updates whose time limit has passed.
  *
- * A mark notes the oldest transaction that is running in each shard, as last heard, under a number.
- * A pin has the number of the last mark when it was taken: whatever a transaction before the mark's
- * dropped, a view under the pin cannot see. The gateway tells each shard the transaction of its
- * oldest pin. An extent is removed when the transaction that dropped it is older than those of all
- * gateways. */
+ * A mark is a number with the oldest running transaction of each shard, as last reported. A pin has
+ * the number of the last mark when it was taken: a view under the pin cannot see extents that were
+ * dropped by transactions before the mark's. The gateway reports the transaction of its oldest pin
+ * to each shard. An extent is removed when the transaction that dropped it is older than those of
+ * all gateways. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -19,13 +20,13 @@
 enum {
     BEAT_MS = 1000,
     TICK_MS = 250,
-    BEAT_GAP_MS = 50, /* between two beats that are asked for */
+    BEAT_GAP_MS = 50, /* minimum time between two requested heartbeats */
     COLLECT_PAUSE_MS = 10000,
     COUNT_GAP_MS = 100,
-    COUNT_SHARE = 50, /* of the time, counting takes at most one part */
+    COUNT_SHARE = 50, /* counting takes at most this fraction of the time */
     MARKS_MAX = 1024,
 };
-#define OFFSET_TICKS (TICKS_PER_SECOND / 2) /* smaller differences of clocks are left alone */
+#define OFFSET_TICKS (TICKS_PER_SECOND / 2) /* smaller clock differences are ignored */
 
 /* ---- time ---- */
 
@@ -41,7 +42,7 @@ static int64_t system_ticks(void)
     return now.tv_sec * TICKS_PER_SECOND + now.tv_nsec / 100;
 }
 
-/* Leases and times of visibility are compared by many gateways: those whose clock is wrong go by
+/* Several gateways compare the times of leases and messages, so a gateway whose clock is wrong uses
  * PostgreSQL's. */
 static void note_time(struct cluster_engine *e, int64_t before, int64_t theirs)
 {
@@ -59,7 +60,8 @@ static void note_time(struct cluster_engine *e, int64_t before, int64_t theirs)
 
 /* ---- marks ---- */
 
-/* When a pin is held for long, every second mark goes: what is told for it is older then. */
+/* While a pin is held for long, every second mark is dropped; the reported transaction is older
+ * then, which is safe. */
 static void thin_marks(struct cluster_engine *e)
 {
     size_t kept = 0;
@@ -68,7 +70,7 @@ static void thin_marks(struct cluster_engine *e)
     e->mark_count = kept;
 }
 
-/* The lock is held. Pins are taken under a new number from now on. */
+/* The lock is held. Later pins get a new number. */
 static void add_mark(struct cluster_engine *e)
 {
     atomic_store(&e->marks_stale, false);
@@ -109,8 +111,8 @@ struct engine_pin *cluster_pin(struct engine *engine)
     return pin;
 }
 
-/* After a failover numbers of transactions may go back; then no pin is trusted until they are past
- * the newest. */
+/* After a failover, transaction numbers may go back; then no pin is trusted until they have passed
+ * the newest one. */
 static int64_t pin_to_tell(struct cluster_engine *e, const struct shard *shard)
 {
     pthread_mutex_lock(&e->mark_lock);
@@ -159,7 +161,7 @@ static struct err register_at(struct cluster_engine *e, struct shard *shard, int
     return OK;
 }
 
-/* Under one number in all shards, which the first gives. */
+/* Registers under one number in all shards, which the first shard assigns. */
 struct err gateway_register(struct cluster_engine *e)
 {
     int64_t id = 0;
@@ -208,7 +210,7 @@ static void send_beat(struct cluster_engine *e, struct shard *shard)
     arena_release(&arena);
 }
 
-/* False: this shard does not know the gateway. */
+/* False if this shard does not know the gateway. */
 static bool take_beat(struct cluster_engine *e, struct shard *shard, int64_t before, bool *leads)
 {
     struct conn *c = shard->beat_conn;
@@ -232,7 +234,7 @@ static bool all_well(const struct cluster_engine *e)
     return true;
 }
 
-/* True when this gateway is the collector. */
+/* True if this gateway is the collector. */
 static bool beat(struct cluster_engine *e)
 {
     bool leads = false;
@@ -257,7 +259,7 @@ static bool beat(struct cluster_engine *e)
 
 /* ---- what there is ---- */
 
-/* An extent that is named in several buckets counts in each. */
+/* An extent that several buckets name is counted in each. */
 static void count_extents(struct cluster_engine *e)
 {
     int64_t began = clock_mono_ms();
@@ -325,7 +327,7 @@ static void turn(struct cluster_engine *e)
     lose_beat_conns(e);
 }
 
-/* Until something is asked for or the time is over. False: the engine closes. */
+/* Waits for a request or the time limit. False if the engine closes. */
 static bool wait_for_turn(struct cluster_engine *e, int64_t next)
 {
     int64_t wake = clock_mono_ms() + TICK_MS;
@@ -363,7 +365,7 @@ static void *beat_loop(void *arg)
             continue;
         }
         turn(e);
-        /* What was dropped in this turn's shadow is collected by a second one. */
+        /* A second turn collects extents that were dropped during this one. */
         soonest = clock_mono_ms() + BEAT_GAP_MS;
         next = clock_mono_ms() + (asked ? 2 * BEAT_GAP_MS : BEAT_MS);
     }
@@ -386,7 +388,7 @@ struct err beat_start(struct cluster_engine *e)
     return OK;
 }
 
-/* The gateway says that it is gone, so that nobody has to wait until it is silent for long. */
+/* Removes the gateway's row, so that others need not wait for its silence. */
 static void leave(struct cluster_engine *e, struct shard *shard)
 {
     char sql[3][128];

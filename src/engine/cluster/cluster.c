@@ -93,7 +93,7 @@ static char *copy_text(const char *text)
     return memcpy(mem_alloc(n), text, n);
 }
 
-/* The machine's name and the process, without what SQL would mind. */
+/* The host name and the process id, without characters that SQL would reject. */
 static char *gateway_name(void)
 {
     enum { NAME_MAX_BYTES = 96 };
@@ -107,7 +107,7 @@ static char *gateway_name(void)
     return name;
 }
 
-/* The intent row is there before any object under its names is. */
+/* The intent row is written before any object of its names. */
 static struct err reserve_names(void *arg, uint64_t *gateway, uint64_t *first)
 {
     struct cluster_engine *e = arg;
@@ -150,7 +150,7 @@ static struct cluster_engine *engine_new(const struct engine_cluster_options *op
     return e;
 }
 
-/* Are they ours, of this version, all of one store and in its order? */
+/* Checks that the tables have this version, and are those of one store in its order. */
 static struct err check_rows(const struct engine_cluster_options *options, struct buf *text)
 {
     struct cluster_session s = {0};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the cluster engine share. In reading order: cluster.c opens and closes; view.c
- * and view_cursor.c read; line.c queues updates, batch.c runs those of one partition together,
- * update_txn.c and update_cursor.c are what their functions call, commit.c ends the transaction;
- * extent_*.c are RADOS; beat.c tells the others that this gateway lives, collect.c removes what
- * nobody needs. */
+/* Declarations shared by the files of the cluster engine. In reading order: cluster.c opens and
+ * closes; view.c and view_cursor.c read; line.c queues updates, batch.c runs the updates of one
+ * partition together, update_txn.c and update_cursor.c implement the calls of transaction
+ * functions, commit.c ends the transaction; extent_*.c use RADOS; beat.c sends heartbeats, and
+ * collect.c collects garbage. */
 #ifndef ENGINE_CLUSTER_CLUSTER_INTERNAL_H
 #define ENGINE_CLUSTER_CLUSTER_INTERNAL_H
 
@@ -25,7 +25,7 @@ enum {
     CLUSTER_VIEWS = 10,        /* views at a time */
     CLUSTER_KEPT = 6,          /* kept states, each with a connection of its own */
     CLUSTER_BATCH = 64,        /* updates of one partition in a transaction */
-    CLUSTER_UPDATE_MS = 25000, /* after which an update ends, whatever the network does */
+    CLUSTER_UPDATE_MS = 25000, /* time limit of an update */
     CLUSTER_VIEW_MS = 20000,
 };
 
@@ -58,7 +58,7 @@ struct update_line {
     unsigned worker_count;
 };
 
-/* What was known of running transactions when pins of this number began to be taken. */
+/* Which transactions were running when the pins of this number were first taken. */
 struct pin_mark {
     uint64_t number;
     int64_t xmins[SHARDS_MAX];
@@ -79,10 +79,11 @@ struct cluster_engine {
     struct view_job *jobs; /* that were put off */
     struct extents extents;
     struct pins pins;
-    _Atomic int64_t gateway;      /* the number in the table of gateways; a new one after a death */
-    _Atomic int64_t clock_offset; /* PostgreSQL's clock less the system's, in ticks; 0 when small */
+    _Atomic int64_t
+        gateway; /* number in the table of gateways; a new one after it was declared dead */
+    _Atomic int64_t clock_offset; /* PostgreSQL's clock minus the system's, in ticks; 0 if small */
     _Atomic int64_t next_slot;
-    _Atomic int64_t last_stamp; /* of any partition: where stamps are guessed from */
+    _Atomic int64_t last_stamp; /* the newest of any partition; stamps are guessed from it */
     atomic_ullong trips;
     atomic_ullong update_count, commit_count;
     struct histogram commit_updates, turn_us;
@@ -99,11 +100,11 @@ struct cluster_engine {
     pthread_mutex_t mark_lock;
     struct pin_mark *marks;
     size_t mark_count;
-    atomic_bool marks_stale;     /* a newer transaction was heard of than the last mark knows */
+    atomic_bool marks_stale;     /* a newer transaction was reported since the last mark */
     _Atomic uint64_t next_place; /* of extents */
-    atomic_ullong counted_extents, counted_bytes; /* in the table, when last counted */
+    atomic_ullong counted_extents, counted_bytes; /* rows in the table at the last count */
     atomic_ullong adopted_extents, adopted_bytes; /* since then */
-    int64_t count_after;                          /* when it is counted again */
+    int64_t count_after;                          /* time of the next count */
 };
 
 static inline struct cluster_engine *cluster_of(struct engine *e)
@@ -112,7 +113,7 @@ static inline struct cluster_engine *cluster_of(struct engine *e)
 }
 
 int64_t cluster_now(const struct cluster_engine *e);
-/* Seen in an answer of the shard: all transactions before this one have ended. */
+/* A result of the shard shows that all transactions before this one have ended. */
 void cluster_saw_xmin(struct cluster_engine *e, struct shard *shard, int64_t xmin);
 struct engine_pin *cluster_pin(struct engine *e);
 
@@ -125,20 +126,20 @@ struct cluster_session {
     char *uris[SHARDS_MAX];
     struct conn_target targets[SHARDS_MAX];
     struct conn *conns[SHARDS_MAX];
-    struct buf text; /* one sentence that says why a call failed */
+    struct buf text; /* one sentence: why a call failed */
 };
 struct err cluster_session_open(struct cluster_session *s,
                                 const struct engine_cluster_options *options);
-/* Gives the error back, with its sentence. */
+/* Returns the error with its sentence. */
 struct err cluster_session_close(struct cluster_session *s,
                                  const struct engine_cluster_options *options, struct err error);
 struct err conn_run(struct conn *c, const char *sql);
-/* Whether they are the shards of one store, all and in order. ERR_FOREIGN_STORE. */
+/* Checks that these are all shards of one store, in order. ERR_FOREIGN_STORE. */
 struct err cluster_check_shards(struct cluster_session *s);
 
 /* ---- views (view.c, view_job.c, view_cursor.c) ---- */
 
-/* What a view reads in one shard. */
+/* The part of a view in one shard. */
 struct view_leg {
     struct shard *shard;
     struct conn *conn; /* NULL: nothing was read yet */
@@ -188,13 +189,13 @@ void cluster_state_release(struct engine *e, struct engine_state *state);
 struct err cluster_partitions(struct engine *e, const struct partition_walk *walk);
 /* The view's part in that shard. */
 struct view_leg *view_leg_at(struct view *v, unsigned shard);
-/* Queues the beginning of the transaction when it has not begun, and what is wanted in the set;
- * then the caller queues its own. */
+/* Queues the start of the transaction, if it has not started, and the reads of the set's wanted
+ * rows; then the caller queues its own statements. */
 struct err view_ready(struct view *v, struct view_leg *leg);
 struct err view_exchange(struct view *v, struct view_leg *leg);
-/* Begins in every shard, so that each bucket is read in one of them. */
+/* Starts in every shard, so that each bucket is read in exactly one of them. */
 struct err view_spread(struct view *v);
-/* The view has met a bucket that has moved, and was released: learns where it is. */
+/* Refreshes the routes after the view has found that a bucket has moved. The view is released. */
 void view_follow(struct view *v);
 void view_init(struct view *v, struct cluster_engine *e, struct str partition);
 void view_release(struct view *v);
@@ -219,35 +220,35 @@ struct batch {
     size_t count;
     struct conn *conn;
     struct part_memory *memory;
-    struct rowset *set;                 /* the memory's: of the partition */
+    struct rowset *set;                 /* rows of the partition, owned by the memory */
     struct rowset others;               /* of other partitions in the same shard */
     struct rowset *remotes[SHARDS_MAX]; /* of partitions in other shards; NULL: none */
     unsigned bucket;
     struct shard *shard;
     unsigned version;       /* of what is believed of shards */
     bool logged;            /* changes of the bucket are to be logged */
-    unsigned moves;         /* how often it was in another shard than believed */
-    struct engine_pin *pin; /* what functions see named stays until it is held */
-    struct arena arena;     /* of the function that runs */
+    unsigned moves;         /* how often the bucket was in another shard than expected */
+    struct engine_pin *pin; /* keeps the extents that functions see until they hold them */
+    struct arena arena;     /* of the running function */
     struct tree written;    /* row.deleted: a deletion */
-    struct buf kept;        /* rows written and replaced, which may be borrowed: struct row * */
+    struct buf kept;        /* replaced rows that may still be borrowed: struct row * */
     struct tree before[CLUSTER_BATCH]; /* what was written before each function ran */
     size_t deltas_before[CLUSTER_BATCH];
     struct buf deltas; /* struct extent_delta */
     int64_t now;
     int64_t stamp; /* of the first */
-    /* The partition's last stamp when what is known of it was read; -1: nothing was. Whoever
-     * writes to a partition raises its stamp. So if it is still the same under the lock, then all
-     * that is known is still true. */
+    /* The partition's last stamp when the known rows were read; -1: none were read. Every write
+     * to a partition raises its stamp. So if the stamp is unchanged under the lock, the known rows
+     * are still valid. */
     int64_t known_at;
-    bool keeps; /* the next attempt begins with what is known */
-    bool used;  /* a function has seen something of what is known, before the lock */
+    bool keeps; /* the next attempt starts with the known rows */
+    bool used;  /* a function has read a known row before the lock was taken */
     bool committed;
     int64_t deadline;
-    bool begun;  /* the partition is locked, and the stamps are ours */
-    bool blind;  /* to begin together with the commit has not failed yet */
-    bool waits;  /* a function that misses a row waits for it; else it is run again */
-    bool moved;  /* the stamps are others than those that functions have seen */
+    bool begun;  /* the partition is locked, and the stamps are reserved */
+    bool blind;  /* starting together with the commit has not failed yet */
+    bool waits;  /* a function waits for a missing row; otherwise it is run again */
+    bool moved;  /* the stamps differ from those that functions have seen */
     bool failed; /* with `fault`: the transaction is over */
     bool in_commit;
     enum conn_fault fault;
@@ -258,7 +259,7 @@ struct update_txn {
     struct txn base;
     struct batch *batch;
     struct rowkey name;
-    bool missed; /* it has asked for what is not known yet, and is to be run again */
+    bool missed; /* it has asked for an unknown row, and must be run again */
 };
 
 /* Runs the updates and sets their results. */
@@ -266,38 +267,39 @@ void cluster_run_batch(struct cluster_engine *e, struct str partition, struct up
                        size_t count);
 void update_txn_init(struct update_txn *t, struct batch *b, int64_t stamp);
 void update_txn_release(struct update_txn *t);
-/* Something is wanted in the batch's set: fetches it, or says by an error that the function is to
- * be run again. */
+/* Fetches the rows that are wanted in the batch's set, or returns an error that makes the function
+ * run again. */
 struct err update_txn_miss(struct update_txn *t);
 struct err update_cursor_open(struct txn *t, struct str from, struct str to, struct cursor **out);
-/* One round trip for all that is wanted; the first also begins the transaction. */
+/* Fetches all wanted rows in one round trip; the first one also starts the transaction. */
 struct err batch_fetch(struct batch *b);
-/* What is known of another partition than the batch's. */
+/* Returns the known rows of another partition. */
 struct rowset *batch_set_of(struct batch *b, struct str partition);
 struct err batch_conn(struct batch *b);
 void batch_send_begin(struct batch *b, enum stmt lock);
 struct err batch_commit(struct batch *b);
-/* After a commit: tells those who count extents. */
+/* After a commit: updates the counts of extents. */
 void batch_committed(struct batch *b);
-/* The connection was lost in COMMIT: finds out what became of it. ERR_UNKNOWN_OUTCOME. */
+/* Finds the outcome of a transaction whose connection was lost in COMMIT. ERR_UNKNOWN_OUTCOME. */
 struct err batch_resolve(struct batch *b, int64_t slot, int64_t commit_id, bool *committed);
 
 void cluster_submit(struct engine *e, struct engine_update *u);
 struct err cluster_flush(struct engine *e);
 struct err line_start(struct cluster_engine *e);
-/* Finishes what was submitted. */
+/* Completes all submitted updates. */
 void line_stop(struct cluster_engine *e);
-/* Ends updates that have waited in vain. */
+/* Ends updates whose time limit has passed. */
 void line_expire(struct cluster_engine *e);
 
 /* ---- the gateway (beat.c, collect.c) ---- */
 
 struct err beat_start(struct cluster_engine *e);
 void beat_stop(struct cluster_engine *e);
-/* There may be something to collect. */
+/* Wakes the garbage collector. */
 void beat_soon(struct cluster_engine *e);
 struct err gateway_register(struct cluster_engine *e);
-/* Removes what nobody needs; true when something was. The shards' beat_conn are there. */
+/* Collects garbage; true if something was removed. Uses the shards' beat_conn, which must be open.
+ */
 bool collect_turn(struct cluster_engine *e);
 void cluster_usage(struct engine *e, struct engine_usage *out);
 

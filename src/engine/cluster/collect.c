@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The collector, which one gateway is at a time (a lease in the first shard): removes gateways that
- * are silent, extents that no row names and no pin protects, and objects that gateways which are
- * gone have written and never put to use. An object goes before its row, so that what is left after
- * a crash is found again. */
+/* The garbage collector. One gateway at a time runs it (a lease in the first shard). It removes
+ * silent gateways, extents that no row names and no pin protects, and objects that dead gateways
+ * have written and never used. It removes an object before its row, so that it finds the object
+ * again after a crash. */
 #include <stdlib.h>
 
 #include "core/log.h"
@@ -26,9 +26,10 @@ static bool find_silent(struct cluster_engine *e, struct array *silent)
     return true;
 }
 
-/* Silent for two minutes in any shard: longer than a machine is likely to hang, because the extents
- * that such a gateway is sending are no longer protected then. It is dead for all shards before
- * anything is removed, so that none of its transactions holds what goes. */
+/* Gateways that were silent for two minutes in any shard. That is longer than a machine is likely
+ * to hang, because extents that such a gateway is writing are no longer protected afterwards. It is
+ * declared dead in all shards before anything is removed, so that none of its transactions can hold
+ * a removed extent. */
 static bool bury_dead(struct cluster_engine *e, struct arena *arena)
 {
     struct array silent = array_begin(arena, ARRAY_NUMBERS);
@@ -58,7 +59,7 @@ struct names {
     uint64_t segments[EXTENT_NAMES_EACH];
     uint64_t places[EXTENT_NAMES_EACH];
     int64_t buckets[EXTENT_NAMES_EACH];
-    /* What other rows say: the object is named by another bucket; it is not known yet. */
+    /* Result of the other rows: another bucket names the object; not known yet. */
     bool named[EXTENT_NAMES_EACH], unclear[EXTENT_NAMES_EACH];
     size_t count;
 };
@@ -75,8 +76,8 @@ static void put_names(const struct names *n, struct arena *arena, struct params 
     param_array(p, &places);
 }
 
-/* Rows of other buckets. While a bucket moves, its rows are in two shards: nothing is decided that
- * depends on one of them. */
+/* Looks for rows of other buckets. While a bucket moves, its rows are in two shards; extents that
+ * depend on such a row are left for later. */
 static bool look_in(const struct shard *shard, unsigned home, const struct params *p,
                     struct names *n)
 {
@@ -96,8 +97,8 @@ static bool look_in(const struct shard *shard, unsigned home, const struct param
     return true;
 }
 
-/* Two rounds: a row that moves is in the one shard or in the other, or in both, so whoever looks
- * from the target to the source and again to the target cannot miss it. */
+/* Makes two rounds. A moving row is in one shard or in the other, or in both, so a search of the
+ * target, the source and the target again cannot miss it. */
 static bool look_everywhere(struct cluster_engine *e, unsigned home, struct arena *arena,
                             struct names *n)
 {
@@ -115,7 +116,7 @@ static void report_removal(int result)
         log_line(LOG_WARN, "extents: objects cannot be removed now, error %d", -result);
 }
 
-/* Removes the objects that nobody else names, and then the rows. */
+/* Removes the objects that no other row names, and then the rows. */
 static bool remove_clear(struct cluster_engine *e, struct conn *c, struct arena *arena,
                          struct names *n)
 {
@@ -148,7 +149,7 @@ static bool remove_clear(struct cluster_engine *e, struct conn *c, struct arena 
     return !err_is(conn_exchange(c));
 }
 
-/* How many rows were looked at, and whether all could be removed. */
+/* How many rows were examined, and whether all could be removed. */
 static size_t collect_some(struct cluster_engine *e, unsigned shard, struct arena *arena)
 {
     struct conn *c = e->shards.all[shard].beat_conn;
@@ -171,7 +172,7 @@ static size_t collect_some(struct cluster_engine *e, unsigned shard, struct aren
 
 /* ---- orphans ---- */
 
-/* Those of the range that no row of any shard names; two rounds, as above. */
+/* Finds the names of the range that no row of any shard uses; two rounds, as above. */
 static bool orphans_of(struct cluster_engine *e, const struct params *range,
                        const uint64_t first[2], struct names *out)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of an update transaction: all that was written, the counts of extents and COMMIT go out
- * in one round trip.
+/* The end of an update transaction: all writes, the counts of extents and COMMIT are sent in one
+ * round trip.
  *
- * A connection may be lost while COMMIT is under way. So each connection has a row of its own, its
- * slot, and each transaction begins by setting it to a new id, provided that it still has the last
- * one. To find out what became of a transaction, another connection sets the slot to an id that no
- * transaction expects: it waits until the lost one has ended, finds its id if it was committed, and
- * if it was not, it never will be, even if its statements are still on their way. */
+ * A connection may be lost during COMMIT. So each connection has its own row, the slot, and each
+ * transaction starts by setting the slot to a new id, on condition that it still has the last one.
+ * To find the outcome of a lost transaction, another connection sets the slot to an id that no
+ * transaction expects. This waits until the lost transaction has ended, and finds its id if it was
+ * committed. If it was not, it never will be, even if its statements are still in flight. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -35,7 +35,7 @@ static void put_written(void *arg, struct row *row)
     array_bytes(&out->bodies, row_body(row));
 }
 
-/* For who moves the bucket: the partition, whose stamp has changed, and the rows. */
+/* Logs for the mover of the bucket: the partition, whose stamp has changed, and the rows. */
 static void log_rows(struct batch *b, struct rows_out *out)
 {
     struct params p = params_in(&b->arena);
@@ -78,7 +78,7 @@ static void send_rows(struct batch *b)
 
 /* ---- extents ---- */
 
-/* What all functions together make of one extent. */
+/* The sum of all changes of one extent in the batch. */
 struct extent_sum {
     struct extent extent;
     bool adopted;
@@ -99,7 +99,7 @@ static bool same_extent(const struct extent *a, const struct extent *b)
            a->check == b->check;
 }
 
-/* In the order of their places, so that two transactions lock counts in the same order. */
+/* Sorted by position, so that two transactions lock counts in the same order. */
 static struct err sum_extents(struct batch *b, struct extent_sum **sums, size_t *count)
 {
     size_t n = b->deltas.n / sizeof(struct extent_delta);
@@ -154,7 +154,7 @@ static void extents_out_params(struct extents_out *out, struct params *p)
     param_array(p, &out->counts);
 }
 
-/* Nearly always one gateway, this one. */
+/* Nearly always just one gateway: this one. */
 static void send_adoptions(struct batch *b, const struct extent_sum *sums, size_t count)
 {
     struct arena *arena = &b->arena;
@@ -197,7 +197,7 @@ static void log_extents(struct batch *b, const struct extent_sum *sums, size_t c
 
 /* ---- extents that other shards name ---- */
 
-/* Those that are held and not adopted, for a question to a shard. */
+/* The extents that are held and not adopted, for a query to a shard. */
 static struct params held_params(struct batch *b, const struct extent_sum *sums, size_t count,
                                  size_t *held)
 {
@@ -240,8 +240,8 @@ static struct err ask_lives(struct batch *b, struct shard *shard, const struct p
 }
 
 /* A copy between partitions holds what its source names, which may be in another shard; the
- * batch's pin keeps it until the commit. Asked twice, since a bucket may be moving: whoever looks
- * for it where it goes to, and then where it comes from, may find it in neither. */
+ * batch's pin keeps it until the commit. The query is made twice, because the bucket may be moving:
+ * a query of the new shard and then of the old one may find it in neither. */
 static struct err find_elsewhere(struct batch *b, struct extent_sum *sums, size_t count)
 {
     size_t held;
@@ -301,7 +301,7 @@ void batch_committed(struct batch *b)
     atomic_fetch_add(&b->engine->commit_count, 1);
 }
 
-/* The commit has failed: as the connection says. */
+/* Returns the error of a failed commit, as the connection reports it. */
 static struct err failed(struct batch *b, struct err error)
 {
     b->failed = true;
@@ -314,7 +314,7 @@ struct err batch_commit(struct batch *b)
     struct extent_sum *sums;
     size_t count;
     if (b->written.root == NULL && b->deltas.n == 0)
-        return OK; /* the transaction, if there is one, is rolled back */
+        return OK; /* rolls back the transaction, if there is one */
     TRY(sum_extents(b, &sums, &count));
     /* Not while the partition is locked: RADOS may take long. */
     if (!extents_durable(&b->engine->extents, &b->deltas))
@@ -365,7 +365,8 @@ struct err batch_resolve(struct batch *b, int64_t slot, int64_t commit_id, bool 
             *done = result_number(c, 0, 0, 0) == commit_id;
             known = true;
         }
-        bool gone = !err_is(error) && !known; /* with the gateway, which was taken for dead */
+        bool gone =
+            !err_is(error) && !known; /* removed with the gateway, which was declared dead */
         conn_pool_give(pool, c);
         if (gone)
             break;

@@ -54,7 +54,7 @@ static struct err err_of(enum conn_fault fault)
     return err_new(ERR_IO);
 }
 
-/* The first failure is the one that counts: the statements behind it are not run. */
+/* Only the first failure counts: PostgreSQL does not run the statements behind it. */
 static void note_fault(struct conn *c, enum conn_fault fault, const char *state)
 {
     if (c->fault == FAULT_NONE || (fault == FAULT_LOST && c->fault != FAULT_LOST)) {
@@ -132,7 +132,7 @@ void conn_send_params(struct conn *c, const char *sql, const struct params *para
 
 /* ---- waiting ---- */
 
-/* False when the time is over or the connection is lost. */
+/* False at the time limit, or if the connection is lost. */
 static bool wait_socket(struct conn *c, short events, int64_t deadline)
 {
     struct pollfd p = {.fd = c->pq->socket(c->pg), .events = events};
@@ -151,7 +151,7 @@ static bool wait_socket(struct conn *c, short events, int64_t deadline)
     return true;
 }
 
-/* Reads while it writes: PostgreSQL may stop reading until its answers are taken. */
+/* Reads while it writes: PostgreSQL may stop reading until its results are read. */
 static bool flush(struct conn *c, int64_t deadline)
 {
     for (;;) {
@@ -177,8 +177,8 @@ static bool next_result(struct conn *c, int64_t deadline, struct pg_result **out
     return true;
 }
 
-/* One result of one statement was read. Those of statements that nobody waits for are cleared, and
- * so are their failures: the transaction was at its end. */
+/* Takes one result of one statement. Results and failures of statements that nobody waits for are
+ * discarded, because their transaction was complete. */
 static void take_result(struct conn *c, struct pg_result *r, unsigned *seen)
 {
     int status = c->pq->result_status(r);
@@ -287,7 +287,7 @@ static struct pg_conn *dial(const struct conn_target *target)
 {
     char timeout[8];
     (void)snprintf(timeout, sizeof timeout, "%d", CONN_CONNECT_S);
-    /* What stands behind the URI wins over it, what stands before it does not. */
+    /* Options after the URI override it; options before it do not. */
     const char *keywords[] = {"connect_timeout",      "keepalives_idle",  "keepalives_interval",
                               "keepalives_count",     "tcp_user_timeout", "application_name",
                               "target_session_attrs", "dbname",           NULL};
@@ -327,7 +327,7 @@ static struct err set_up(struct conn *c, bool prepared)
     return error;
 }
 
-/* libpq's sentences have several lines, and end with a newline. */
+/* libpq's messages have several lines, and end with a newline. */
 static void put_message(struct buf *text, struct str message)
 {
     while (message.n > 0 && message.p[message.n - 1] == '\n')

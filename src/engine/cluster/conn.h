@@ -16,7 +16,7 @@ enum {
     CONN_CONNECT_S = 5,
 };
 
-/* What is to be done about a failure. */
+/* How to handle a failure. */
 enum conn_fault {
     FAULT_NONE,
     FAULT_RETRY,   /* 40001, 40P01: run the transaction again */
@@ -41,15 +41,15 @@ struct conn {
     struct pg_conn *pg;
     struct pg_result *results[CONN_RESULTS_MAX];
     unsigned queued;  /* statements sent since the last exchange */
-    unsigned pending; /* of them, those of an exchange that nobody waits for */
-    unsigned syncs;   /* that have not been answered */
+    unsigned pending; /* of them, those that nobody waits for */
+    unsigned syncs;   /* without a result so far */
     unsigned count;   /* results */
     enum conn_fault fault;
     unsigned failed; /* the statement that did */
     char sqlstate[6];
-    bool started; /* what is queued has been sent, and its results are to be read */
+    bool started; /* the queued statements were sent, and their results are still to be read */
     bool quiet;   /* its round trips are not counted: they belong to no request */
-    /* The committer's, see commit.c. */
+    /* Used by commit.c. */
     int64_t slot;
     int64_t commit_id;
     struct conn *next; /* the pool's */
@@ -70,13 +70,13 @@ void conn_send(struct conn *c, enum stmt stmt, const struct params *params);
 /* A statement that is not prepared, without parameters and with them. */
 void conn_send_text(struct conn *c, const char *sql);
 void conn_send_params(struct conn *c, const char *sql, const struct params *params);
-/* Sends what is queued and waits for all results, which stay until the next conn_send. The error is
- * that of the first statement that failed, see c->fault. */
+/* Sends the queued statements and waits for all results, which stay until the next conn_send.
+ * Returns the error of the first statement that failed, see c->fault. */
 struct err conn_exchange(struct conn *c);
-/* Sends what is queued, and conn_exchange only waits: so that several connections work at a time.
- */
+/* Sends the queued statements, so that conn_exchange only waits and several connections work at a
+ * time. */
 void conn_start(struct conn *c);
-/* Sends what is queued; the results are read, and thrown away, before the next ones. */
+/* Sends the queued statements; their results are read and discarded before the next ones. */
 void conn_leave(struct conn *c);
 
 /* Results of the last exchange. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes of extents that were written or read lately. Extents never change, so nothing here is ever
- * out of date. */
+/* A cache of bytes of extents that were written or read recently. Extents never change, so no entry
+ * is ever stale. */
 #include <stdlib.h>
 
 #include "core/mem.h"

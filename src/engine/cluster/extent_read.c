@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading extents: the part with its checksums in one operation. A reader that begins at the start,
- * or goes on where the last piece ended, gets the rest of the extent; another one only its part. */
+/* Reading extents: one operation reads the part with its checksums. For a reader that begins at the
+ * start, or continues where the last piece ended, it reads the rest of the extent; for others only
+ * the part. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -82,7 +83,7 @@ static struct err check_fetched(const struct extent_fetch *f)
     return OK;
 }
 
-/* Whole chunks around the part, and the rest of the extent for who reads in order. */
+/* Whole chunks around the part, and the rest of the extent for a sequential reader. */
 static struct extent_bytes *room_for(struct extents *x, const struct extent *extent,
                                      uint32_t offset, uint32_t length)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing extents, and those that no row names yet. A time-out of RADOS says nothing of what became
- * of a write; as the same bytes are written under the same name again, that does no harm. */
-#include <assert.h>
+/* Writing extents, and the list of extents that no row names yet. After a time-out of RADOS the
+ * outcome of a write is unknown. That does no harm, because the retry writes the same bytes under
+ * the same name. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@
 
 /* ---- names ---- */
 
-/* The lock is held. NULL: all are used up. */
+/* The lock is held. NULL if all are used up. */
 static struct extent_names *names_left(struct extents *x, uint32_t at_least)
 {
     struct extent_names *n = x->names;
@@ -43,7 +43,7 @@ void extents_stock(struct extents *x)
     bool enough = names_left(x, EXTENT_NAMES_EACH / 2) != NULL;
     pthread_mutex_unlock(&x->lock);
     if (!enough)
-        (void)add_names(x).code; /* tried again with the next beat, or by the writer who needs it */
+        (void)add_names(x).code; /* the next heartbeat retries, or a writer that needs it */
 }
 
 static struct err take_name(struct extents *x, uint64_t *gateway, uint64_t *offset)
@@ -61,7 +61,7 @@ static struct err take_name(struct extents *x, uint64_t *gateway, uint64_t *offs
     return OK;
 }
 
-/* The lock is held. The name will not be asked for any more: a row has it, or nobody has. */
+/* The lock is held. The name is settled: a row has it, or it will never be used. */
 static void settle_name(struct extents *x, const struct extent *extent, bool sure)
 {
     for (struct extent_names *n = x->names; n != NULL; n = n->next) {
@@ -187,8 +187,8 @@ struct extent_bytes *extents_flying(struct extents *x, const struct extent *exte
 
 /* ---- the commit's side ---- */
 
-/* The lock is held. What keeps the changes from being committed: the first write that is under way
- * or has failed. */
+/* The lock is held. Returns the first write that is in flight or has failed, and so prevents the
+ * commit of the changes. */
 static struct extent_flight *not_landed(struct extents *x, const struct buf *deltas)
 {
     for (size_t at = 0; at < deltas->n; at += sizeof(struct extent_delta)) {
@@ -282,7 +282,7 @@ static void writer_abandon(struct extent_writer *w)
     free(w);
 }
 
-/* Writes the checksums behind the bytes; returns that of all of them. */
+/* Appends the checksums to the bytes; returns the checksum of the checksums. */
 static uint32_t put_sums(char *bytes, uint32_t length)
 {
     char *sums = bytes + length;
@@ -296,7 +296,7 @@ static uint32_t put_sums(char *bytes, uint32_t length)
     return crc32c(0, (struct str){sums, extent_chunks(length) * 4U});
 }
 
-/* Writers that are faster than RADOS wait here. */
+/* Back-pressure: writers that are faster than RADOS wait here. */
 static struct extent_flight *flight_new(struct extents *x, struct extent_bytes *held)
 {
     struct extent_flight *f = MEM_NEW(struct extent_flight);

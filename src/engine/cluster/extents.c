@@ -32,8 +32,8 @@ static void remove_called(rados_done done, void *arg)
     pthread_mutex_unlock(&x->lock);
 }
 
-/* The lock is held. An object that stays behind is found by its intent row when the gateway is
- * gone. */
+/* The lock is held. An object that is left behind is found by its intent row after the gateway has
+ * ended. */
 void extents_remove(struct extents *x, uint64_t segment, uint64_t offset)
 {
     char name[EXTENT_NAME_BYTES];

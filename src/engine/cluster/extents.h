@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Extents as RADOS objects. An object is written once, whole, under a name that is used once: the
  * number of the gateway and a count. It holds the bytes and then a CRC-32C of each 64 KiB of them,
- * whose own checksum is the extent's. Writing goes on in the background; the commit that adopts the
- * extent waits for it. What was written or read lately stays in memory for a while. */
+ * whose own checksum is the extent's. Objects are written in the background; the commit that adopts
+ * the extent waits for it. Recently written or read bytes stay in a cache. */
 #ifndef ENGINE_CLUSTER_EXTENTS_H
 #define ENGINE_CLUSTER_EXTENTS_H
 
@@ -19,12 +19,13 @@ enum {
     EXTENT_NAME_BYTES = 48,
     EXTENT_NAMES_EACH = 1024, /* names that one intent row reserves */
     EXTENT_CACHE_BYTES = 96 << 20,
-    EXTENT_FLYING_BYTES = 128 << 20, /* written and not acknowledged: then writers wait */
+    EXTENT_FLYING_BYTES = 128 << 20, /* bytes in flight; beyond it writers wait */
     EXTENT_TRIES = 2,
     EXTENT_AHEADS_MAX = 24, /* fetched before they are asked for */
 };
 
-/* A run of bytes of an extent in memory, checked. Counted: the cache, loans, the write. */
+/* A verified run of bytes of an extent in memory. Reference counted: the cache, loans, the write.
+ */
 struct extent_bytes {
     atomic_uint refs;
     struct extent extent;
@@ -57,7 +58,7 @@ struct extent_names {
     uint64_t first;
     uint32_t given; /* to writers */
     uint32_t settled;
-    bool unsure; /* a write in it may still come: the row stays for as long as the gateway lives */
+    bool unsure; /* a write of it may still follow: the row stays as long as the gateway lives */
     struct extent_names *next;
 };
 
@@ -103,14 +104,14 @@ void extents_end_aheads(struct extents *x);
 
 /* The extents that these changes adopt (struct extent_delta) are all written. */
 bool extents_durable(struct extents *x, const struct buf *deltas);
-/* Waits until they are. ERR_IO, ERR_NO_SPACE, ERR_SERVER_BUSY. */
+/* Waits until all are written. ERR_IO, ERR_NO_SPACE, ERR_SERVER_BUSY. */
 struct err extents_await(struct extents *x, const struct buf *deltas, int64_t deadline);
-/* A row names it now. */
+/* A row names the extent now. */
 void extents_adopted(struct extents *x, const struct extent *extent);
-/* Takes out one range of names whose every name is settled; false when there is none. `closing`: no
- * further name is given out. */
+/* Removes one range whose names are all settled; false if there is none. `closing`: no further name
+ * is used. */
 bool extents_retire(struct extents *x, bool closing, uint64_t *gateway, uint64_t *first);
-/* Keeps a range of names in stock, so that no writer has to wait for one. */
+/* Reserves a range of names in advance, so that no writer waits for one. */
 void extents_stock(struct extents *x);
 
 /* ---- shared by extent_write.c, extent_read.c, extent_cache.c ---- */
@@ -132,7 +133,7 @@ bool extent_bytes_hold(const struct extent_bytes *b, const struct extent *extent
 /* With a reference; NULL when no piece holds all of the part. */
 struct extent_bytes *extent_cache_find(struct extents *x, const struct extent *extent,
                                        uint32_t offset, uint32_t length);
-/* The bytes of one that is being written, with a reference. */
+/* Returns the bytes of an extent in flight, with a reference. */
 struct extent_bytes *extents_flying(struct extents *x, const struct extent *extent);
 void extent_cache_add(struct extents *x, struct extent_bytes *b);
 void extent_cache_release(struct extents *x);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows that nearly every request reads (HINT_SOON), as they were when they were last read. A view
- * goes on with one at once, reads it again together with what it asks for next, and is run again
- * should it have changed. */
+/* A cache of rows that nearly every request reads (HINT_SOON), as they were at the last read. A
+ * view uses such a row at once, confirms it together with its next read, and is run again if the
+ * row has changed. */
 #ifndef ENGINE_CLUSTER_HOT_H
 #define ENGINE_CLUSTER_HOT_H
 
@@ -18,10 +18,9 @@ struct hot_rows {
 
 void hot_init(struct hot_rows *h);
 void hot_release(struct hot_rows *h);
-/* With a reference; NULL: not there. */
+/* Returned with a reference; NULL if it is not cached. */
 struct row *hot_find(struct hot_rows *h, struct str name);
-/* Takes a reference of its own. Rows that are large, have a body, or are not there, are left out.
- */
+/* Takes its own reference. Does not cache rows that are large, absent, or have a body. */
 void hot_put(struct hot_rows *h, struct row *row);
 
 #endif

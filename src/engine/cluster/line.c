@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Updates that wait, in a queue for each partition. A worker takes a partition with all that waits
- * for it, so that they share a transaction, and no other worker touches it meanwhile. */
+/* Waiting updates, in a queue for each partition. A worker takes a partition with all its waiting
+ * updates, so that they share a transaction; no other worker takes the partition meanwhile. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ struct update_part {
     struct update_part *next_ready;
     struct update_node *head;
     struct update_node **tail;
-    bool busy; /* a worker has it, or it is among those ready */
+    bool busy; /* a worker has it, or it is in the list of ready ones */
     size_t name_n;
     char name[];
 };
@@ -116,7 +116,7 @@ void cluster_submit(struct engine *engine, struct engine_update *u)
 
 /* ---- workers ---- */
 
-/* The lock is held. NULL: it is closed, and nothing is left. */
+/* The lock is held. NULL if it is closed and empty. */
 static struct update_part *next_part(struct update_line *l)
 {
     while (l->ready == NULL && !(l->closed && l->oldest == NULL))
@@ -220,7 +220,7 @@ void line_stop(struct cluster_engine *e)
     pthread_mutex_destroy(&l->lock);
 }
 
-/* All that was submitted before has ended: what is visible is durable from the start. */
+/* Waits for all updates submitted before: here a visible update is always durable. */
 struct err cluster_flush(struct engine *engine)
 {
     struct update_line *l = &cluster_of(engine)->line;
@@ -243,7 +243,7 @@ struct err cluster_flush(struct engine *engine)
     return OK;
 }
 
-/* The lock is held. Takes the node out of its partition's queue. */
+/* The lock is held. Removes the node from its partition's queue. */
 static void unlink_waiting(struct update_line *l, struct update_node *node)
 {
     struct update_part *p = part_of(l, node->update->partition);

@@ -12,7 +12,7 @@ struct load_symbol {
     size_t at; /* of the pointer in the table */
 };
 
-/* The library stays loaded for good. ERR_IO with `missing` as its sentence. */
+/* The library is never unloaded. ERR_IO with `missing` as its sentence. */
 struct err load_library(const char *file, const struct load_symbol *symbols, size_t count,
                         void *table, const char *missing);
 

@@ -5,7 +5,7 @@
 
 #include "core/mem.h"
 
-/* Who changes a row puts it again, with its body: so it is read at once, unless it is large. */
+/* A change writes the row again with its body, so the body is read at once unless it is large. */
 enum { BODY_MAX = 16 << 10 };
 
 void memories_init(struct memories *m)

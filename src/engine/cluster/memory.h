@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of partitions that this gateway has written to lately, each with the partition's stamp at
- * which they were true. A transaction that finds the stamp unchanged under the lock need not read
- * them again, and one that needs nothing else begins together with its commit: one round trip. */
+/* A cache of rows of partitions that this gateway has written to recently, each with the
+ * partition's stamp at which they were valid. A transaction that finds the stamp unchanged under
+ * the lock need not read them again. If it needs no other rows, it starts together with its commit:
+ * one round trip. */
 #ifndef ENGINE_CLUSTER_MEMORY_H
 #define ENGINE_CLUSTER_MEMORY_H
 
@@ -15,7 +16,7 @@ enum {
     MEMORY_EACH_BYTES = 512 << 10,
     MEMORY_RANGES_MAX = 64,
     MEMORY_BYTES_MAX = 64 << 20,
-    MEMORY_COOL = 8, /* transactions that begin before their commit, after others have written */
+    MEMORY_COOL = 8, /* after others have written: so many transactions start before their commit */
 };
 
 struct part_memory {
@@ -39,7 +40,7 @@ struct memories {
 
 void memories_init(struct memories *m);
 void memories_release(struct memories *m);
-/* What is remembered of the partition, which is the caller's until it gives it back. */
+/* Returns the cached rows of the partition. The caller owns them until it gives them back. */
 struct part_memory *memory_take(struct memories *m, struct str partition);
 void memory_give(struct memories *m, struct part_memory *p);
 

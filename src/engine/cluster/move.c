@@ -58,7 +58,7 @@ static struct err take_lease(struct mover *m)
     return taken ? OK : lost_lease(m);
 }
 
-/* One that was killed still has it for a while. */
+/* A killed mover still holds the lease for a while. */
 static struct err await_lease(struct mover *m)
 {
     int64_t deadline = clock_mono_ms() + (MOVE_LEASE_S + 1) * 1000;
@@ -130,7 +130,7 @@ static struct err forget_position(struct mover *m)
     return conn_run(first(m), sql);
 }
 
-/* A number for this try, in both shards: whoever had an earlier one can do nothing any more. */
+/* Writes the number of this attempt to both shards, which fences off all earlier attempts. */
 static struct err claim(struct mover *m, int64_t states[2])
 {
     char sql[256];
@@ -138,8 +138,8 @@ static struct err claim(struct mover *m, int64_t states[2])
     TRY(read_state(m, m->from, &states[0], &attempts[0]));
     TRY(read_state(m, m->to, &states[1], &attempts[1]));
     if (bucket_is_here(states[1]))
-        return OK;                  /* it has arrived; the rest is to be done */
-    if (states[1] == BUCKET_GONE) { /* and not ARRIVES: what is there is of an earlier time */
+        return OK;                  /* it has arrived; only the cleanup is left */
+    if (states[1] == BUCKET_GONE) { /* and not ARRIVES: the copy there is stale */
         TRY(move_clean(m, m->to));
         TRY(forget_position(m));
     }
@@ -167,7 +167,7 @@ static struct err set_source(struct mover *m, enum bucket_state from, enum bucke
     return mover_must(m, m->from, sql);
 }
 
-/* Until few changes are left: fewer than one step takes. */
+/* Repeats until fewer changes are left than one step copies. */
 static struct err catch_up(struct mover *m)
 {
     bool left = true;
@@ -176,7 +176,7 @@ static struct err catch_up(struct mover *m)
     return OK;
 }
 
-/* Nobody writes: the last changes, and then the target has it. */
+/* Nobody writes now: copies the last changes, and then the target owns the bucket. */
 static struct err switch_over(struct mover *m)
 {
     char sql[256];
@@ -189,7 +189,7 @@ static struct err switch_over(struct mover *m)
     return mover_must(m, m->to, sql);
 }
 
-/* The lease is two seconds old at most: while it holds nobody thaws the bucket. */
+/* The lease is at most two seconds old; while it is valid, nobody thaws the bucket. */
 static struct err freeze_and_switch(struct mover *m)
 {
     TRY(mover_renew(m));
@@ -197,7 +197,7 @@ static struct err freeze_and_switch(struct mover *m)
     struct err error = barrier(m, BARRIER_MS);
     if (error.code != ERR_WOULD_BLOCK)
         return err_is(error) ? error : switch_over(m);
-    /* A transaction takes long, and others would wait for it: later. */
+    /* A transaction takes long, and others would wait for it: retry later. */
     TRY(set_source(m, BUCKET_GONE, BUCKET_LOGGED));
     return error;
 }
@@ -221,7 +221,7 @@ static struct err move_once(struct mover *m)
     TRY(claim(m, states));
     if (bucket_is_here(states[1]))
         return finish(m);
-    if (states[0] == BUCKET_HERE) { /* a gateway, or a mover, has taken it back */
+    if (states[0] == BUCKET_HERE) { /* a gateway or another mover has reverted it */
         TRY(set_source(m, BUCKET_HERE, BUCKET_LOGGED));
         TRY(barrier(m, -1));
     }
@@ -237,7 +237,7 @@ static struct err move_once(struct mover *m)
     return finish(m);
 }
 
-/* A gateway may have thawed the bucket, or a transaction took too long: then it is tried again. */
+/* Retries if a gateway has thawed the bucket or a transaction took too long. */
 static struct err move_bucket(struct mover *m)
 {
     struct err error = err_new(ERR_WOULD_BLOCK);
@@ -300,7 +300,7 @@ static struct err read_plan(struct mover *m, struct plan *plan)
     return OK;
 }
 
-/* Whether an earlier plan has buckets for shards that are to have none. */
+/* True if an earlier plan has buckets for shards that must become empty. */
 static bool fills_past(const struct plan *plan, unsigned shards)
 {
     for (unsigned b = 0; b < BUCKETS; b++)
@@ -309,8 +309,8 @@ static bool fills_past(const struct plan *plan, unsigned shards)
     return false;
 }
 
-/* Gives buckets of shards that have too many to those that have too few. The first `shards` are to
- * have some, the others none. */
+/* Assigns buckets of shards that have too many to shards that have too few. The first `shards` get
+ * buckets, the others none. */
 static void divide(struct plan *plan, unsigned shards)
 {
     int64_t has[SHARDS_MAX] = {0};
@@ -347,8 +347,8 @@ static struct err write_plan(struct mover *m, const struct plan *plan)
     return error;
 }
 
-/* From now on every change of the next buckets is logged: some at a time, because each has to wait
- * for all transactions that run. */
+/* Starts to log every change of the next buckets, several at a time, because each start waits for
+ * all running transactions. */
 static struct err log_next(struct mover *m, const struct plan *plan, unsigned *until)
 {
     struct buf lists[SHARDS_MAX];
@@ -400,7 +400,7 @@ static struct err move_planned(struct mover *m, const struct plan *plan)
 
 /* ---- what killed movers have left ---- */
 
-/* Copies of buckets that have gone to another shard for good: the map says so only then. */
+/* Deletes copies of buckets that another shard owns for good, according to the map. */
 static struct err clean_leftovers(struct mover *m, const struct plan *plan)
 {
     for (unsigned i = 0; i < m->session->count; i++) {
@@ -420,8 +420,8 @@ static struct err clean_leftovers(struct mover *m, const struct plan *plan)
     return OK;
 }
 
-/* What was planned before and fills a shard that is to be empty is done first: its copies are under
- * way. */
+/* First completes earlier moves into a shard that must become empty, because their copies have
+ * begun. */
 static struct err spread(struct mover *m, struct plan *plan, unsigned shards)
 {
     TRY(read_plan(m, plan));
@@ -446,7 +446,7 @@ static void give_lease_back(struct mover *m)
     (void)conn_run(first(m), sql).code;
 }
 
-/* Until the first shards have as many buckets each; `spared` of the last have none. */
+/* Moves until the first shards have the same number of buckets, and the last `spared` have none. */
 static struct err move_all(const struct engine_cluster_options *options, unsigned spared,
                            cluster_progress *progress, void *arg)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What move.c and move_copy.c share: one bucket on its way from one shard to another. */
+/* Shared by move.c and move_copy.c: the move of one bucket from one shard to another. */
 #ifndef ENGINE_CLUSTER_MOVE_H
 #define ENGINE_CLUSTER_MOVE_H
 
@@ -24,12 +24,12 @@ struct mover {
 
 /* ERR_SERVER_BUSY: another mover has the lease. */
 struct err mover_renew(struct mover *m);
-/* One statement with numbers; ERR_CONDITION_NOT_MET when it gives no row. */
+/* Runs a statement with numbers; ERR_CONDITION_NOT_MET if it returns no row. */
 struct err mover_must(struct mover *m, unsigned shard, const char *sql);
 
-/* Copies all rows, partitions and counts of extents, from where an earlier mover has ended. */
+/* Copies all rows, partitions and counts of extents, starting where an earlier mover has ended. */
 struct err move_copy_all(struct mover *m);
-/* Copies what has changed; *left: there may be more. */
+/* Copies the changes; sets *left if there may be more. */
 struct err move_copy_changes(struct mover *m, bool *left);
 /* Deletes a shard's copy of the bucket, which nobody reads. */
 struct err move_clean(struct mover *m, unsigned shard);

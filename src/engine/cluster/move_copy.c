@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of a bucket from one shard to another. Everything may be copied twice: what changes in
- * the source after it was copied has left a line in the table of changes. Every transaction of the
- * target begins by making sure that this try is still the one that counts. */
+/* Copies the rows of a bucket from one shard to another. Rows may be copied twice: rows that change
+ * in the source after they were copied are in the table of changes. Every transaction of the target
+ * first checks that this attempt is still the current one. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -185,7 +185,7 @@ static void ask_rows(struct mover *m, struct str part, struct str after, bool fi
     conn_send_params(source(m), ROWS, &p);
 }
 
-/* Takes the rows of one partition from the result. False: there are more, behind *last. */
+/* Takes the rows of one partition from the result. False if there are more, after *last. */
 static bool take_rows(struct mover *m, struct outgoing *o, unsigned statement, struct str part,
                       struct str *last)
 {
@@ -232,7 +232,7 @@ static struct err copy_rest(struct mover *m, struct str part, struct str last)
     return error;
 }
 
-/* How far this is, for one that goes on after us. */
+/* Stores the progress, for a mover that continues after this one. */
 static struct err note_position(struct mover *m, struct str part)
 {
     struct params p = params_in(&m->arena);
@@ -380,7 +380,7 @@ struct err move_copy_all(struct mover *m)
 
 /* ---- what has changed ---- */
 
-/* The lines of the table of changes that are dealt with now, as a parameter. */
+/* The entries of the table of changes that are processed now, as a parameter. */
 static struct err take_changes(struct mover *m, struct array *ids)
 {
     struct params p = params_in(&m->arena);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connections to one PostgreSQL, opened when they are needed, up to a limit. While the server
- * cannot be reached there is one attempt at a time, with pauses that grow, and whoever needs a
- * connection waits for a while; after CONN_DOWN_MS without the server nobody waits any more. */
+/* A pool of connections to one PostgreSQL, opened on demand up to a limit. While the server is
+ * unreachable, the pool makes one attempt at a time, with growing pauses, and callers wait; after
+ * CONN_DOWN_MS without the server, calls fail at once. */
 #ifndef ENGINE_CLUSTER_POOL_H
 #define ENGINE_CLUSTER_POOL_H
 
@@ -26,11 +26,12 @@ struct conn_pool {
 void conn_pool_init(struct conn_pool *p, const struct conn_target *target, unsigned max);
 /* All connections have been given back. */
 void conn_pool_release(struct conn_pool *p);
-/* ERR_SERVER_BUSY when there is none until the deadline, in monotonic milliseconds. */
+/* ERR_SERVER_BUSY if none is free before the deadline, in monotonic milliseconds. */
 struct err conn_pool_take(struct conn_pool *p, int64_t deadline, struct conn **out);
-/* Keeps it, unless it is lost: then all that are idle go too, which are likely to be as well. */
+/* Returns the connection. If it is lost, closes all idle ones too, which probably are lost as well.
+ */
 void conn_pool_give(struct conn_pool *p, struct conn *c);
-/* Takes a connection out of the pool's count, for one that is kept for long, and back into it. */
+/* Excludes a connection that is kept for long from the pool's count, and includes it again. */
 void conn_pool_detach(struct conn_pool *p);
 bool conn_pool_down(struct conn_pool *p);
 

@@ -52,8 +52,8 @@ struct pq {
     void (*clear)(struct pg_result *r);
 };
 
-/* ERR_IO with a sentence in `detail` when the library, or a function in it, is not there. The
- * library stays loaded. */
+/* ERR_IO with a sentence in `detail` if the library or one of its functions is missing. The library
+ * stays loaded. */
 struct err pq_load(struct pq *out);
 
 #endif

@@ -97,7 +97,7 @@ const struct rowset_range *rowset_before(const struct rowset *s, struct str name
     return NULL;
 }
 
-/* Takes over the reference. A row that is known already stays, because it may be borrowed. */
+/* Takes over the reference. Keeps a row that is already known, because it may be borrowed. */
 static void know(struct rowset *s, struct row *row)
 {
     const struct row *had = tree_find(&s->known, row_key(row));
@@ -120,7 +120,7 @@ void rowset_note(struct rowset *s, struct row *row)
 static void add_range(struct rowset *s, struct str from, struct str to)
 {
     for (size_t i = 0; i < s->range_count; i++) {
-        if (str_eq(s->ranges[i].to, from)) { /* a scan goes on */
+        if (str_eq(s->ranges[i].to, from)) { /* a scan continues */
             s->ranges[i].to = arena_copy(&s->arena, to);
             return;
         }
@@ -188,7 +188,7 @@ static void put_read(void *arg, struct row *row)
     out->last_bucket = bucket;
 }
 
-/* In the first set's memory, which lives until the results are taken. */
+/* In the first set's arena, which lives until the results are taken. */
 void rowset_send_together(struct rowset **sets, size_t count, struct conn *c)
 {
     struct arena *wire = &sets[0]->wire;
@@ -275,7 +275,7 @@ struct reads_in {
     int64_t at; /* the ordinal of the row that is visited */
 };
 
-/* The results come in the order of what was asked for, without those that are not there. */
+/* The results have the order of the request, without absent rows. */
 static void take_read(void *arg, struct row *asked)
 {
     struct reads_in *in = arg;
@@ -349,7 +349,7 @@ struct err rowset_receive(struct rowset *s, struct conn *c)
     if (s->read_count > 0) {
         tree_each(&s->reads, take_read, &in);
         if (in.row != result_rows(c, s->read_statement))
-            return err_new(ERR_CORRUPT); /* a name twice, or the order was lost */
+            return err_new(ERR_CORRUPT); /* a duplicate name, or a wrong order */
     }
     for (size_t i = 0; i < s->scan_count; i++) {
         if (scan_met_long_name(&s->scans[i], c)) {

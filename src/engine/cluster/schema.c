@@ -72,7 +72,7 @@ struct err conn_run(struct conn *c, const char *sql)
 
 /* ---- who a shard is ---- */
 
-/* What its tables say. A number of -1: there are no tables. */
+/* The content of a shard's tables. A number of -1: there are no tables. */
 struct identity {
     int64_t version, number, shards;
     char store[64];
@@ -96,7 +96,7 @@ static struct err read_identity(struct conn *c, struct identity *out)
     return OK;
 }
 
-/* One sentence about what is wrong with shard `number`; none: nothing is. */
+/* Returns one sentence: what is wrong with shard `number`; absent if nothing is. */
 static void put_mismatch(const struct identity *is, const struct identity *first, unsigned number,
                          struct buf *text)
 {
@@ -119,7 +119,7 @@ static void put_mismatch(const struct identity *is, const struct identity *first
                    number + 1, (long long)is->number + 1);
 }
 
-/* Whether the map has nothing in the shards after the first `count`. */
+/* True if the map has no bucket in the shards after the first `count`. */
 static struct err read_drained(struct conn *first, unsigned count, bool *drained)
 {
     char sql[128];
@@ -131,7 +131,7 @@ static struct err read_drained(struct conn *first, unsigned count, bool *drained
     return OK;
 }
 
-/* More shards than are given will do when the others were drained. */
+/* The store may have more shards than are given if the others were drained. */
 static struct err check_count(struct cluster_session *s, const struct identity *first, bool fewer)
 {
     bool drained = false;
@@ -261,7 +261,7 @@ static struct err init_shards(struct cluster_session *s,
     return conn_run(s->conns[0], sql);
 }
 
-/* Whether the pool takes a write. */
+/* Checks that the pool accepts a write. */
 static struct err try_pool(const struct engine_cluster_options *options, struct buf *text)
 {
     static const char name[] = "lz.init";

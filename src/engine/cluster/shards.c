@@ -88,7 +88,7 @@ struct bucket_route shards_route(const struct shards *s, unsigned bucket)
     return (struct bucket_route){route % ROUTE_LOGGED, (route & ROUTE_LOGGED) != 0};
 }
 
-/* What one shard says of all buckets. */
+/* The rows of all buckets in one shard. */
 struct told {
     uint8_t state[BUCKETS];
     uint8_t target[BUCKETS];
@@ -123,7 +123,7 @@ static void take_told(struct shards *s, const struct told *told, unsigned shard)
 
 /* ---- a mover that died ---- */
 
-/* The rows that the statement gave, or -1. */
+/* Returns the number of rows of the result, or -1. */
 static int run_sql(struct shard *shard, const char *sql)
 {
     struct conn *c;
@@ -137,13 +137,13 @@ static int run_sql(struct shard *shard, const char *sql)
     return rows;
 }
 
-/* Nobody moves buckets: a mover renews its lease all the time. */
+/* No mover is alive: a mover renews its lease all the time. */
 static bool mover_is_gone(struct shards *s)
 {
     return run_sql(&s->all[0], "SELECT 1 FROM leases WHERE name = 'mover' AND until < now()") == 1;
 }
 
-/* Takes the freeze back. The number decides between us, other gateways and a mover. */
+/* Reverts the freeze. The attempt's number decides between this gateway, others and a mover. */
 static void bucket_thaw(struct shard *from, struct shard *to, unsigned bucket, int64_t attempt)
 {
     char sql[256];
@@ -162,7 +162,7 @@ static void bucket_thaw(struct shard *from, struct shard *to, unsigned bucket, i
                  from->number + 1);
 }
 
-/* It is in no shard: was it left so? */
+/* The bucket is in no shard: checks whether a dead mover left it frozen. */
 static void look_for_frozen(struct shards *s, const struct told *told, unsigned bucket)
 {
     for (unsigned i = 0; i < s->count; i++) {
@@ -194,7 +194,7 @@ bool shards_refresh(struct shards *s, unsigned version, unsigned bucket)
 {
     bool found = false;
     pthread_mutex_lock(&s->lock);
-    if (version != atomic_load(&s->version)) { /* somebody else has asked meanwhile */
+    if (version != atomic_load(&s->version)) { /* another thread has refreshed meanwhile */
         pthread_mutex_unlock(&s->lock);
         return true;
     }

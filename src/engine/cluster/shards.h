@@ -2,20 +2,21 @@
 /* Several PostgreSQL primaries. Every partition belongs to one of BUCKETS buckets, by a hash of its
  * name, and every bucket is in one shard. Each shard has a row for every bucket that says whether
  * it is there, and each statement that reads or locks a partition checks that row in its own
- * snapshot. So what a gateway believes may be out of date: then the statement fails with
- * FAULT_MOVED, the gateway asks all shards, and tries again.
+ * snapshot. So a gateway's routes may be out of date: then the statement fails with FAULT_MOVED,
+ * the gateway refreshes its routes from all shards, and retries.
  *
  * How a bucket moves from A to B (move.c):
- * 1. A's row becomes BUCKET_LOGGED. When the transactions that began before have ended, every
- *    change of the bucket leaves a line in A's table of changes.
- * 2. B's row is BUCKET_ARRIVES. All rows are copied, then what has changed, until little is left.
- * 3. A's row becomes BUCKET_GONE, and the transactions that began before end. Nobody writes now.
+ * 1. A's row becomes BUCKET_LOGGED. Once all earlier transactions have ended, every change of the
+ *    bucket is logged in A's table of changes.
+ * 2. B's row is BUCKET_ARRIVES. The mover copies all rows, then the changed rows, until few are
+ *    left.
+ * 3. A's row becomes BUCKET_GONE, and all earlier transactions end. Now nobody writes.
  * 4. One transaction of B copies the last changes and makes its row BUCKET_HERE.
  * 5. A's copy is deleted.
  *
- * Each try has a number, in both rows. Should the mover die between 3 and 4, any gateway takes step
- * 3 back (bucket_thaw): it raises B's number, so that a late transaction of the mover's fails, and
- * then makes A's row BUCKET_LOGGED. */
+ * Each attempt has a number, in both rows. If the mover dies between 3 and 4, any gateway reverts
+ * step 3 (bucket_thaw): it raises B's number, so that a late transaction of the mover fails, and
+ * then sets A's row to BUCKET_LOGGED. */
 #ifndef ENGINE_CLUSTER_SHARDS_H
 #define ENGINE_CLUSTER_SHARDS_H
 
@@ -47,11 +48,11 @@ struct shard {
     struct conn_target target;
     struct conn_pool updates;
     struct conn_pool views;
-    struct gather gather; /* of views that read rows alone */
+    struct gather gather; /* of views that only read single rows */
     /* beat.c */
     struct conn *beat_conn; /* NULL: to be opened */
-    _Atomic int64_t xmin;   /* all transactions before this one have ended, when last heard */
-    int64_t pin_cap;        /* the pin told is no larger; 0: no cap */
+    _Atomic int64_t xmin;   /* all transactions before this one had ended at the last heartbeat */
+    int64_t pin_cap;        /* upper limit of the reported pin; 0: none */
 };
 
 struct shards {
@@ -64,10 +65,10 @@ struct shards {
 
 struct bucket_route {
     unsigned shard;
-    bool logged; /* changes have to be logged */
+    bool logged; /* changes must be logged */
 };
 
-/* `uris`: several with spaces between. False: too many, or none. */
+/* `uris` is a list separated by spaces. False if there are too many, or none. */
 bool shards_init(struct shards *s, const struct conn_target *target, const char *uris,
                  const unsigned limits[2]);
 void shards_release(struct shards *s);
@@ -79,7 +80,7 @@ bool shards_refresh(struct shards *s, unsigned version, unsigned bucket);
 /* Reads the routes for the first time. */
 struct err shards_refresh_all(struct shards *s);
 
-/* The next URI in *rest; absent: there is none. */
+/* Returns the next URI in *rest; absent at the end. */
 struct str shards_next_uri(struct str *rest);
 
 #endif

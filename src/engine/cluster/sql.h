@@ -65,10 +65,10 @@ enum stmt {
 extern const char *const SQL_TEXT[STMT_COUNT];
 
 enum { SQL_SCHEMA_VERSION = 2 };
-/* Makes the tables where they are not there; several statements, run as one transaction. */
+/* Creates missing tables; several statements, run as one transaction. */
 extern const char *const SQL_SCHEMA[];
 extern const size_t SQL_SCHEMA_COUNT;
-/* What a connection is set to. */
+/* The settings of a connection. */
 extern const char *const SQL_SESSION[];
 extern const size_t SQL_SESSION_COUNT;
 

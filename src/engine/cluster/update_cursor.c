@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cursors of updates: over what the batch knows of the partition, with what it has written. Where
- * the known ranges end they want the next page. */
+/* Cursors of updates: they iterate over the rows of the partition that the batch knows or has
+ * written, and request the next page where the known ranges end. */
 #include <stdlib.h>
 
 #include "core/mem.h"
@@ -37,7 +37,7 @@ static struct str key_of(const struct update_cursor *c, struct str name)
     return str_from(name, c->txn->name.partition_n);
 }
 
-/* Wants the rows from `from` on, or those before `to`. */
+/* Requests the rows from `from` on, or those before `to`. */
 static struct err want(struct update_cursor *c, struct str from, struct str to, bool back)
 {
     struct rowset_scan scan = {.from = from, .to = to, .back = back, .limit = c->limit};
@@ -50,7 +50,7 @@ static struct err want(struct update_cursor *c, struct str from, struct str to, 
     return update_txn_miss(c->txn);
 }
 
-/* The nearer of the two, of which the written one hides the other. */
+/* Returns the nearer of the two; a written row hides a known one. */
 static struct row *nearer(struct row *written, struct row *known, bool back)
 {
     if (written == NULL || known == NULL)
@@ -59,7 +59,7 @@ static struct row *nearer(struct row *written, struct row *known, bool back)
     return (back ? order >= 0 : order <= 0) ? written : known;
 }
 
-/* To the first row at or after c->at. */
+/* Moves to the first row at or after c->at. */
 static struct err go_forward(struct update_cursor *c)
 {
     struct batch *b = c->txn->batch;
@@ -91,7 +91,7 @@ static struct err go_forward(struct update_cursor *c)
     }
 }
 
-/* To the last row before c->at. */
+/* Moves to the last row before c->at. */
 static struct err go_back(struct update_cursor *c)
 {
     struct batch *b = c->txn->batch;

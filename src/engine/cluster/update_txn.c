@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a transaction function of an update calls: reads from what the batch knows and has written,
- * writes into its memory. */
+/* The calls of a transaction function in an update: reads use the rows that the batch knows and has
+ * written, and writes go to the batch's memory. */
 #include <assert.h>
 
 #include "engine/cluster/cluster_internal.h"
@@ -18,13 +18,13 @@ struct err update_txn_miss(struct update_txn *t)
         if (!err_is(error) && !b->moved)
             return OK;
     }
-    /* The function ends with this error, or with another one that it makes of it, and is run again;
-     * what it does until then does not count. */
+    /* The function ends with this error, or with another one that it derives from it, and is run
+     * again; anything it does until then is discarded. */
     t->missed = true;
     return err_new(ERR_WOULD_BLOCK);
 }
 
-/* The row's name, and what is known of its partition. */
+/* The row's name, and the known rows of its partition. */
 static struct rowset *set_of(struct update_txn *t, const struct engine_read *r, struct buf *other,
                              struct str *name)
 {
@@ -40,7 +40,7 @@ static struct rowset *set_of(struct update_txn *t, const struct engine_read *r, 
     return batch_set_of(b, r->partition);
 }
 
-/* NULL: neither written nor known. */
+/* NULL if the row is neither written nor known. */
 static struct row *find(struct batch *b, const struct rowset *set, struct str name, bool with_body)
 {
     struct row *row = tree_find(&b->written, name);
@@ -86,7 +86,7 @@ static struct err update_get_many(struct txn *txn, struct engine_read *reads, si
     return OK;
 }
 
-/* Takes over the reference. The row that is replaced may be borrowed. */
+/* Takes over the reference. The replaced row may be borrowed. */
 static void write_row(struct batch *b, struct row *row)
 {
     struct row *replaced = tree_exchange(&b->written, row);

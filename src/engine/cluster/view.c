@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Views: read-only REPEATABLE READ transactions, one in each shard that is read. What is read first
- * is most often all that is read, and it needs no transaction (gather.h). The next read begins one
- * in the same round trip, and reads again there what was read before; should that have changed, the
- * function is run again. The end of a transaction is sent and not waited for. */
+/* Views: read-only REPEATABLE READ transactions, one in each shard that is read. Most views make
+ * only one read, which needs no transaction (gather.h). The next read starts one in the same round
+ * trip, and reads the earlier rows again there; if they have changed, the function is run again.
+ * The end of a transaction is sent without waiting for the result. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -41,7 +41,7 @@ struct view_leg *view_leg_at(struct view *v, unsigned shard)
     return v->legs[shard];
 }
 
-/* What was read by a statement alone is confirmed in the transaction that begins. */
+/* Confirms rows of a single statement in the transaction that begins. */
 static void doubt(struct view *v, struct view_leg *leg)
 {
     if (leg->alone)
@@ -135,7 +135,7 @@ static struct err fetch_alone(struct view *v, struct view_leg *leg)
     return !err_is(error) && v->wrong ? err_new(ERR_WOULD_BLOCK) : error;
 }
 
-/* One round trip to all shards of which something is wanted. */
+/* Makes one round trip to all shards that have wanted rows. */
 static struct err fetch_once(struct view *v, bool *wanted)
 {
     struct view_leg *only = NULL;
@@ -198,7 +198,7 @@ static void give(struct engine_read *r, struct row *row)
         *r->loan = (struct engine_loan){end_row_loan, row_get(row)};
 }
 
-/* A row to go on with, which is confirmed together with the next read. */
+/* Returns a cached row, which is confirmed together with the next read. */
 static bool guess(struct view *v, struct view_leg *leg, const struct engine_read *r,
                   struct str name)
 {
@@ -290,7 +290,7 @@ static struct err keep_leg(struct view *v, struct engine_state *state, unsigned 
     return OK;
 }
 
-/* The function has ended: the connections become the state's, with their transactions. */
+/* The function has ended: the kept state takes over the connections with their transactions. */
 static void hand_over(struct view *v)
 {
     struct engine_state *state = v->keeps;
@@ -371,14 +371,14 @@ void view_follow(struct view *v)
     (void)nanosleep(&pause, NULL);
 }
 
-/* One run of the function, whose reads are then all confirmed; or something was wrong. */
+/* Runs the function once and confirms all its reads, or finds that one was wrong. */
 static struct err run_through(struct view *v, engine_fn *fn, void *arg)
 {
     struct err error = fn(&v->base, arg);
     txn_close_cursors(&v->base);
     for (unsigned i = 0; i < v->engine->shards.count && v->keeps != NULL; i++)
         if (v->legs[i] != NULL)
-            doubt(v, v->legs[i]); /* the state that is kept is that of a transaction */
+            doubt(v, v->legs[i]); /* a kept state needs a transaction */
     struct err confirmed = v->wrong || v->lost || v->moved ? OK : view_fetch(v);
     return err_is(confirmed) ? confirmed : error;
 }
@@ -389,7 +389,7 @@ static struct err run_once(struct cluster_engine *e, struct str partition, engin
     struct view v;
     view_init(&v, e, partition);
     struct err error = run_through(&v, fn, arg);
-    /* The second run goes by what was read since, the third by one transaction. */
+    /* The second run uses the rows read since, the third one transaction. */
     for (unsigned i = 0; i < 2 && v.wrong && !v.lost && !v.moved; i++) {
         v.wrong = false;
         v.sure = true;

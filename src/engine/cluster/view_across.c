@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Views over many partitions: a cursor or a walk in each shard, merged in order. The shards' states
- * are not of one moment, but each is one that was committed after the view began. */
+ * need not be of the same moment, but each was committed after the view began. */
 #include <stdlib.h>
 
 #include "core/mem.h"
@@ -26,8 +26,8 @@ static struct err begin_legs(struct view *v)
     return error;
 }
 
-/* A bucket that two shards have, because the one was asked before it went and the other after it
- * came, is read in the first of them. */
+/* If a bucket moves during the view, both shards may have it: one was read before it left, the
+ * other after it arrived. It is read in the first of them. */
 static void take_buckets(struct view *v, struct view_leg *leg, bool *found)
 {
     const struct conn *c = leg->conn;
@@ -98,7 +98,7 @@ static struct err choose(struct merged_cursor *m)
 static struct err merged_seek(struct cursor *c, struct str partition, struct str key)
 {
     struct merged_cursor *m = merged_of(c);
-    /* What is given may be what the cursor stands on. */
+    /* The arguments may be slices of the cursor's own row. */
     struct str to = arena_copy(&m->view->arena, partition);
     struct str at = arena_copy(&m->view->arena, key);
     for (unsigned i = 0; i < m->count; i++)
@@ -199,7 +199,7 @@ static void take_walk_page(struct leg_walk *w)
     }
 }
 
-/* Makes sure that the walk stands on a row, unless it is at its end. */
+/* Moves the walk to a row, unless it is at its end. */
 static struct err fill_page(struct view *v, struct leg_walk *w)
 {
     enum { PAGE = 200 };
@@ -255,7 +255,7 @@ static struct err merge_walks(struct view *v, struct leg_walk *walks, unsigned c
     }
 }
 
-/* `visited`: the last that was, from which a walk that failed goes on. */
+/* `visited`: the last visited partition, from which a failed walk continues. */
 static struct err walk_once(struct cluster_engine *e, const struct partition_walk *walk,
                             struct buf *visited, bool *again)
 {

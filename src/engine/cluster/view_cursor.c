@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cursors of views: a page of rows at a time, which grows while the cursor goes on. */
-#include <assert.h>
+/* Cursors of views: they fetch a page of rows at a time, and larger pages as they continue. */
 #include <stdlib.h>
 
 #include "core/mem.h"
@@ -25,11 +24,11 @@ struct view_cursor {
     struct arena arena; /* the page's */
     struct page_row *rows;
     size_t count;
-    size_t taken; /* from PostgreSQL: some may be left out */
+    size_t taken; /* in the result; the page may leave some out */
     size_t at;
     struct buf from_partition; /* what the page begins with, though there may be no such row */
     struct buf from_key;
-    bool exhausted; /* there is nothing behind the page */
+    bool exhausted; /* no rows follow the page */
     unsigned limit; /* of the next page */
     size_t page_bytes;
 };
@@ -137,7 +136,7 @@ static struct err fetch_page(struct view_cursor *c, const struct page_wanted *w)
     return OK;
 }
 
-/* The last row that PostgreSQL gave, to go on behind it: all of the page were left out. */
+/* Continues after the last row of the result if the page has left all of them out. */
 static void go_past(const struct view_cursor *c, struct buf *partition, struct buf *key)
 {
     const struct conn *conn = c->leg->conn;
@@ -149,7 +148,7 @@ static void go_past(const struct view_cursor *c, struct buf *partition, struct b
     buf_putc(key, '\0');
 }
 
-/* The next page may be larger, as far as its rows are small. */
+/* The next page may be larger if the rows are small. */
 static void grow(struct view_cursor *c)
 {
     size_t each = c->count == 0 ? 1 : c->page_bytes / c->count + 1;
@@ -159,7 +158,7 @@ static void grow(struct view_cursor *c)
     c->limit = (unsigned)(limit < fits ? limit : fits);
 }
 
-/* Pages from there on, until one has a row or there are no more. */
+/* Fetches pages from there on until one has a row or there are no more. */
 static struct err fetch_pages(struct view_cursor *c, struct buf *partition, struct buf *key)
 {
     for (;;) {
@@ -201,7 +200,7 @@ static int compare(const struct view_cursor *c, const struct page_row *row, stru
     return order != 0 ? order : str_cmp(row->key, key);
 }
 
-/* Whether the page holds the first row that is not less, or shows that there is none. */
+/* True if the page has the first row that is not less, or shows that there is none. */
 static bool on_page(const struct view_cursor *c, struct str partition, struct str key)
 {
     struct page_row from = {.partition = buf_str(&c->from_partition), .key = buf_str(&c->from_key)};
@@ -251,7 +250,7 @@ static struct err view_cursor_skip(struct cursor *cursor, struct str skip)
     if (skip.n > 0)
         memcpy(past, skip.p, skip.n);
     size_t past_n = rowkey_past_prefix(past, skip.n);
-    if (past_n == 0) { /* past all keys; and the page goes */
+    if (past_n == 0) { /* past all keys; drops the page */
         c->count = 0;
         c->exhausted = false;
         return stand(c, 0);
