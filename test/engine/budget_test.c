@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every REST operation costs an engine across a network, in sequential round trips, by the
+/* The cost of every REST operation on an engine across a network, in sequential round trips, by the
  * rules of engine.h. A row of the table is a request over a real connection and its budget; the
- * test fails when a request needs more (the operation has grown) or less (the table is out of
- * date). A second test runs the same requests over an engine that runs each transaction twice. */
+ * test fails if a request needs more. A second test runs the same requests over an engine that runs
+ * each transaction twice. */
 #include "core/test.h"
 #include "engine/cluster/cluster.h"
 #include "engine/count.h"
@@ -15,8 +15,8 @@
 
 enum { COPIER_TRIPS = 2 }; /* when it starts, it looks for copies of blobs and of files */
 
-/* What ran meanwhile in other threads (a copy that goes on) is not part of a request. Fewer trips
- * than the budget are fine: on a busy machine a row may be in memory already. */
+/* Fewer trips than the budget are accepted: on a busy machine, a background copy may have cached a
+ * row. */
 typedef uint64_t count_trips(struct engine *e);
 
 static void run_all(struct requests_fixture *f, count_trips *counted, bool remembers)
@@ -59,13 +59,13 @@ static void check_budgets(bool remembers)
     requests_end(&f);
 }
 
-/* In a server that has worked for a while. */
+/* With warm caches. */
 void test_budget_of_every_operation(void)
 {
     check_budgets(true);
 }
 
-/* In one that has nothing in memory. */
+/* With cold caches. */
 void test_budget_of_every_operation_at_first(void)
 {
     check_budgets(false);
@@ -80,7 +80,7 @@ void test_every_transaction_may_run_twice(void)
     requests_end(&f);
 }
 
-/* Until what begins with the server has ended. */
+/* Waits until the server's start-up work has ended. */
 static void wait_for_quiet(struct engine *e)
 {
     enum { QUIET_NAPS = 50 };
@@ -93,7 +93,7 @@ static void wait_for_quiet(struct engine *e)
     }
 }
 
-/* The real thing: what it asks of PostgreSQL. (Extents are apart, and never more than is counted.)
+/* The cluster engine: counts its round trips to PostgreSQL. (Those to RADOS are not counted here.)
  */
 void test_on_cluster_budget_of_every_operation(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clients that leave, at every step of every REST operation: whatever a request is doing (on the
- * loop, in the pool, in the engine), its client's connection is reset there, the request comes to
- * its end, and nothing of it is left behind: no memory (the leak checker looks), no pin (the engine
- * refuses to close with one), nothing that was lent. */
+/* Clients that disconnect at every step of every REST operation. The test stops a request at each
+ * of its engine calls (on the loop, in the pool, in the engine) and resets the connection there.
+ * The request must end without leaving memory (the leak checker verifies it), pins (the engine
+ * asserts that there are none when it closes) or loans. */
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
@@ -21,7 +21,7 @@ enum {
     STEPS_MAX = 200,
 };
 
-/* As WAIT_UNTIL, for what mostly takes microseconds: there are thousands of waits. */
+/* As WAIT_UNTIL, with short naps first: there are thousands of waits, most of microseconds. */
 #define SOON(condition)                               \
     do {                                              \
         for (int i = 0; i < 100 && !(condition); i++) \
@@ -58,7 +58,7 @@ static void note_passed(struct loop_task *task)
     atomic_store(&CONTAINER_OF(task, struct leaving, task)->passed, true);
 }
 
-/* The loop has looked at what came before. */
+/* Waits until the loop has processed earlier events. */
 static void wait_for_loop(struct leaving *l)
 {
     for (int turn = 0; turn < 2; turn++) {
@@ -82,7 +82,7 @@ static void reset(int fd)
     CHECK(close(fd) == 0);
 }
 
-/* The client is gone, and so is what its request had. */
+/* Resets the connection, and waits until the request has released everything. */
 static void leave(struct leaving *l, enum service_kind service)
 {
     unsigned before = http_server_usage(l->f.http).connections;
@@ -114,7 +114,7 @@ static bool leave_at(struct leaving *l, const struct budget *b, uint64_t n)
     return true;
 }
 
-/* A request whose client left may have been done: then the next one finds that. */
+/* The request of a client that left may have been committed; then the next one finds its effect. */
 static void serve(struct leaving *l, const struct budget *b)
 {
     struct str answer = requests_answer(&l->f, b);
@@ -142,7 +142,8 @@ void test_client_leaves_at_every_step_of_every_operation(void)
     }
     requests_end(&l.f);
     (void)sem_destroy(&l.gate);
-    /* Many are served in the end as if nobody had left; the others find what was done for those. */
+    /* Many requests succeed as if no client had left; the others find effects of earlier requests.
+     */
     CHECK(l.served > BUDGETS_COUNT / 4);
     CHECK(l.left > BUDGETS_COUNT * 3);
 }

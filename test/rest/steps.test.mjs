@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One way through a request: in every mode of an operation its `timeout` is asked again after a wait, and a client that
-// leaves ends the wait, without a trace.
+// One driver for all requests: in every mode of an operation, `timeout` is checked again after a wait, and a client that
+// disconnects ends the wait and leaves nothing behind.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import http from 'node:http';
@@ -22,7 +22,7 @@ before(async () => {
     await put('file', '/share', { query: 'restype=share' });
     await put('file', '/share/f', { headers: FILE });
 });
-// No extent, pin or row is left of those who left.
+// Clients that left must not leave extents, pins or rows behind.
 after(async () => {
     await server.endWell();
     if (STORE_IN_FOLDER) {
@@ -46,7 +46,7 @@ const batch = () => ({
     body: batchBody(server, [['POST', '/tab', {}, { PartitionKey: 'p', RowKey: 'new' }]]),
 });
 
-/** What each mode is like: the operation, its request, and whether it was done. */
+/** For each mode: an operation, its request, and a check that it took effect. */
 const MODES = [
     ['a read', 'GetBlob', 'blob', 'GET', '/cont/b', {}],
     ['without a transaction', 'GetAccountInformation', 'blob', 'GET', '', { query: 'restype=account&comp=properties' }],
@@ -128,7 +128,7 @@ for (const mode of MODES) {
     }
 }
 
-// What was committed stays, whoever leaves then.
+// A committed change stays, even if its client has left.
 for (const mode of MODES) {
     const [name, operation, , , , , done] = mode;
     test(`${name} (${operation}): a client that leaves after the commit`, async () => {
