@@ -2,6 +2,7 @@
 /* lazuli migrate: opens both stores, keeps time from going back, shows how far it is. */
 #include "migrate_command.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -41,6 +42,7 @@ static void ahead_clock_init(struct ahead_clock *a)
 /* The larger of the clock's time and the store's next stamp. */
 static struct err read_stamp(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     int64_t *stamp = arg;
     *stamp = txn_stamp(t);
     return OK;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "auth/auth.h"
 
+#include <assert.h>
+
 #include "auth/auth_internal.h"
 #include "auth/oauth.h"
 #include "auth/sas.h"
@@ -172,6 +174,8 @@ struct err auth_check(const struct auth_server *server, const struct auth_input 
                       const struct auth_demand *demand, struct arena *arena,
                       struct auth_result *result, struct str *challenge)
 {
+    assert(input != NULL && demand != NULL);
+    assert(result != NULL);
     *result = (struct auth_result){.kind = AUTH_ANONYMOUS};
     *challenge = STR_NONE;
     if (bearer_alone(demand) && is_sas(input, auth_header(input, STR("authorization"))))

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `Authorization: Bearer token`: docs/protocol/facts.md §3.12. */
+#include <assert.h>
+
 #include "auth/auth_internal.h"
 #include "auth/jwt.h"
 #include "auth/oauth.h"
@@ -89,6 +91,7 @@ struct err bearer_permit(const struct auth_server *server, const struct auth_res
                          const struct auth_resource *what, const struct auth_demand *demand,
                          struct arena *arena)
 {
+    assert(who != NULL && what != NULL);
     const struct roles *roles = server->oauth == NULL ? NULL : oauth_roles(server->oauth);
     const struct auth_reach *reach = who->reach;
     enum role_need need = need_of(what->service, demand);
@@ -139,6 +142,7 @@ static const struct auth_reach *reach_of(const struct auth_input *input, const s
 struct err bearer_check(const struct auth_server *server, const struct auth_input *input,
                         struct str authorization, struct arena *arena, struct auth_result *result)
 {
+    assert(result != NULL);
     struct jwt *token = ARENA_NEW(arena, struct jwt);
     TRY(bearer_verify(server, input, authorization, arena, token));
     struct account *account = accounts_get(server->accounts, input->account);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "auth/jwks.h"
 
+#include <assert.h>
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/ec.h>
@@ -166,6 +167,7 @@ static bool read_set(struct json_reader *r, struct arena *arena, struct jwks *se
 
 struct err jwks_parse(struct str json, struct jwks **out)
 {
+    assert(out != NULL);
     struct arena arena;
     arena_init(&arena, JWKS_BYTES_MAX);
     struct jwks *set = MEM_NEW(struct jwks);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "auth/jwt.h"
 
+#include <assert.h>
+
 #include "core/base64.h"
 #include "core/json.h"
 
@@ -156,6 +158,7 @@ static bool read_claims(struct arena *arena, struct str text, struct jwt *out)
 
 bool jwt_parse(struct arena *arena, struct str token, struct jwt *out)
 {
+    assert(out != NULL);
     *out = (struct jwt){0};
     struct str rest = token, header, claims;
     struct str first = str_cut(&rest, '.');

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "auth/roles.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "core/mem.h"
@@ -75,6 +76,7 @@ static struct err parse_lines(struct roles *roles, struct str text)
 
 struct err roles_parse(struct str text, struct roles **out)
 {
+    assert(out != NULL);
     if (text.n > ROLES_BYTES_MAX)
         return err_new(ERR_INVALID_INPUT);
     struct roles *roles = MEM_NEW(struct roles);

@@ -4,6 +4,8 @@
  * auth_permit's. */
 #include "auth/sas.h"
 
+#include <assert.h>
+
 #include "auth/jwt.h"
 #include "core/time.h"
 
@@ -274,6 +276,7 @@ static void fill_result(const struct sas *sas, struct str sp, struct auth_result
 struct err sas_check(const struct auth_server *server, const struct auth_input *input,
                      struct arena *arena, struct auth_result *result)
 {
+    assert(result != NULL);
     struct sas sas;
     struct sas_terms terms;
     TRY(read_signed(server, input, arena, &sas));

@@ -3,6 +3,7 @@
  * that the client should have signed and compares signatures. Where clients are known to differ in
  * that text, it has variants: the first is the documented one, and the others are tried when it
  * does not match and they are not the same. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "auth/auth_internal.h"
@@ -474,6 +475,7 @@ struct err shared_key_check(const struct auth_server *server, const struct auth_
                             struct str authorization, struct arena *arena,
                             struct auth_result *result)
 {
+    assert(result != NULL);
     struct signing s = {.input = input, .arena = arena, .text = buf_in(arena)};
     struct str name, signature;
     if (!parse(authorization, &s, &name, &signature))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where settings come from: defaults, the program's name, the configuration file, variables, the
  * command line; later ones take precedence. */
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -362,6 +363,7 @@ static struct err load_all(struct load *l, int argc, char **argv)
 
 struct err config_parse(int argc, char **argv, struct config *out, char *text, size_t size)
 {
+    assert(out != NULL);
     struct load l = {.config = out, .text = text, .size = size};
     set_defaults(out);
     arena_init(&out->texts, CONFIG_TEXTS_BYTES_MAX);

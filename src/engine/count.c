@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/count.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -174,6 +175,7 @@ static void count_close(struct wrap_engine *w)
 
 struct engine *engine_count_new(struct engine *inner, bool remembers)
 {
+    assert(inner != NULL);
     static const struct wrap_hooks hooks = {
         .before = count_before,
         .read = count_read,

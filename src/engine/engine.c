@@ -85,6 +85,7 @@ static void grouped_update_done(struct engine_update *u)
 
 void engine_updates_wait(struct engine *e, struct grouped_update **updates, size_t count)
 {
+    assert(updates != NULL || count == 0);
     struct update_group g = {.left = count};
     pthread_mutex_init(&g.lock, NULL);
     pthread_cond_init(&g.ended, NULL);
@@ -103,6 +104,7 @@ void engine_updates_wait(struct engine *e, struct grouped_update **updates, size
 
 struct err engine_update_wait(struct engine *e, struct str partition, engine_fn *fn, void *arg)
 {
+    assert(fn != NULL);
     struct grouped_update one = {.update = {.partition = partition, .fn = fn, .arg = arg}};
     engine_updates_wait(e, &(struct grouped_update *){&one}, 1);
     return one.update.result;
@@ -190,6 +192,7 @@ struct err engine_record(struct engine *e, struct engine_recorder *recorder)
 
 struct err txn_run_update(struct txn *t, struct engine *e, const struct engine_update *u)
 {
+    assert(u->fn != NULL);
     if (e->recorder == NULL)
         return u->fn(t, u->arg);
     t->recorder = e->recorder;
@@ -274,6 +277,7 @@ bool txn_may_wait(const struct txn *t)
 
 void txn_hint(struct txn *t, unsigned hints)
 {
+    assert((hints & ~(unsigned)HINT_ONCE) == 0);
     t->hints = hints;
 }
 
@@ -300,6 +304,7 @@ void txn_close_cursors(struct txn *t)
 
 struct err cursor_open(struct txn *t, struct str prefix, struct cursor **out)
 {
+    assert(out != NULL);
     char *past = arena_bytes(t->arena, prefix.n + 1);
     if (prefix.n > 0)
         memcpy(past, prefix.p, prefix.n);
@@ -442,6 +447,7 @@ static struct extent_part extent_part(const struct extent *x, uint32_t offset, u
 struct err extent_locate(struct engine *e, const struct extent *x, uint32_t offset, uint32_t length,
                          enum engine_wait wait, struct extent_span *out)
 {
+    assert(out != NULL);
     struct extent_part part = extent_part(x, offset, length, wait);
     return e->ops->extent_locate(e, x, &part, out);
 }
@@ -456,6 +462,7 @@ void extent_ahead(struct engine *e, const struct extent *x, uint32_t offset, uin
 struct err extent_read(struct engine *e, const struct extent *x, uint32_t offset, uint32_t length,
                        enum engine_wait wait, char *to)
 {
+    assert(length == 0 || to != NULL);
     struct extent_part part = extent_part(x, offset, length, wait);
     return e->ops->extent_read(e, x, &part, to);
 }
@@ -464,12 +471,14 @@ struct err extent_read(struct engine *e, const struct extent *x, uint32_t offset
 
 void engine_usage(struct engine *e, struct engine_usage *out)
 {
+    assert(out != NULL);
     *out = (struct engine_usage){0};
     e->ops->usage(e, out);
 }
 
 void engine_stats(struct engine *e, struct engine_stats *out)
 {
+    assert(out != NULL);
     struct engine_usage usage;
     engine_usage(e, &usage);
     *out = (struct engine_stats){

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/fault.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 
 #include "core/mem.h"
@@ -33,6 +34,7 @@ static struct err fault_before(struct wrap_engine *w, enum wrap_call call)
 
 struct engine *engine_fault_new(struct engine *inner)
 {
+    assert(inner != NULL);
     static const struct wrap_hooks hooks = {.before = fault_before};
     struct fault_engine *f = MEM_NEW(struct fault_engine);
     return wrap_engine_init(&f->wrap, inner, &hooks);

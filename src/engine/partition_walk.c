@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/partition_walk.h"
 
+#include <assert.h>
+
 #include "engine/rowkey.h"
 
 struct partition_seek {
@@ -48,6 +50,7 @@ static struct err seek_next_partition(struct partition_seek *h, bool *more)
 
 struct err walk_partitions(struct walk_source *s, const struct partition_walk *walk)
 {
+    assert(walk->visit != NULL);
     struct arena arena;
     arena_init(&arena, TXN_ARENA_LIMIT);
     struct partition_seek h = {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/queue.h"
 
+#include <assert.h>
+
 /* How many of the clients just answered the taker expects to return: at most all, at least a
  * quarter. It adapts: after a wait that timed out it expects as many as came; each time the
  * expectation is met, it raises it a little. If the processor was idle meanwhile, it lowers it a
@@ -30,6 +32,7 @@ void update_queue_init(struct update_queue *q)
 
 void update_queue_release(struct update_queue *q)
 {
+    assert(q->head == NULL);
     pthread_cond_destroy(&q->filled);
     pthread_mutex_destroy(&q->lock);
 }
@@ -101,6 +104,7 @@ static unsigned count_partitions(const struct update_queue *q)
  * held. */
 static struct engine_update *take_shares(struct update_queue *q, unsigned partitions)
 {
+    assert(partitions > 0);
     unsigned share = TURN_UPDATES / partitions;
     unsigned counts[BUCKETS] = {0};
     struct engine_update *taken = NULL;
@@ -229,6 +233,7 @@ static unsigned less_for_idle(unsigned share)
 
 void update_queue_adapt(struct update_queue *q, const struct update_return *r)
 {
+    assert(q->share <= RETURN_WHOLE);
     pthread_mutex_lock(&q->lock);
     unsigned share = q->share;
     if (r->late)
@@ -261,6 +266,7 @@ bool update_queue_step_in(struct update_queue *q)
 
 void update_queue_step_out(struct update_queue *q)
 {
+    assert(q->stepped_in);
     pthread_mutex_lock(&q->lock);
     q->stepped_in = false;
     bool wake = q->taker_waits && (q->head != NULL || q->closed);

@@ -52,6 +52,7 @@ struct row *row_new_deleted(struct str key)
 
 struct row *row_new_with_body(struct str key, struct str value, struct str body)
 {
+    assert(str_given(value) || body.n == 0);
     struct row *r = row_with_room(key, value.n, body.n, 0);
     r->deleted = !str_given(value);
     if (value.n > 0)
@@ -68,12 +69,14 @@ struct row *row_new(struct str key, struct str value)
 
 struct row *row_get(struct row *r)
 {
+    assert(atomic_load_explicit(&r->refs, memory_order_relaxed) > 0);
     atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
     return r;
 }
 
 void row_put(struct row *r)
 {
+    assert(atomic_load_explicit(&r->refs, memory_order_relaxed) > 0);
     if (ref_was_last(&r->refs))
         free(r);
 }
@@ -226,6 +229,7 @@ static uint32_t tree_random(struct tree *t)
 
 struct row *tree_exchange(struct tree *t, struct row *row)
 {
+    assert(row != NULL);
     bool found;
     uint32_t priority = tree_random(t);
     struct tree_node **link = node_link(t, row_key(row), priority, &found);
@@ -274,11 +278,13 @@ struct tree_node **tree_link(struct tree *t, struct str key)
 
 struct row *tree_link_row(struct tree_node *const *link)
 {
+    assert(*link != NULL);
     return (*link)->row;
 }
 
 void tree_link_cut(struct tree_node **link)
 {
+    assert(*link != NULL);
     struct tree_node *n = *link;
     *link = node_join(n->left, n->right);
     n->left = NULL;

@@ -521,6 +521,8 @@ static const struct engine_ops WRAP_OPS = {
 struct engine *wrap_engine_init(struct wrap_engine *w, struct engine *inner,
                                 const struct wrap_hooks *hooks)
 {
+    assert(inner != NULL);
+    assert(hooks != NULL);
     w->base.ops = &WRAP_OPS;
     w->inner = inner;
     w->hooks = hooks;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/azurite.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -149,6 +150,7 @@ struct str import_name(struct import *im, struct str account, struct str first, 
 
 struct err import_metadata(struct import *im, const struct node *owner, struct str *out)
 {
+    assert(out != NULL);
     struct pairs pairs = {NULL, 0};
     const struct node *object = node_member(owner, "metadata");
     size_t count = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/chunk.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 bool chunk_of(const struct node *owner, struct chunk *out)
 {
+    assert(out != NULL);
     const struct node *node = node_member(owner, "persistency");
     *out = (struct chunk){.id = node_text(node, "id")};
     return str_given(out->id) && node_u64(node, "offset", &out->offset) &&

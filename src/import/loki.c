@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/loki.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -210,6 +211,7 @@ static void byte(struct walk *w, char c)
 
 struct err loki_walk(int fd, const struct loki_visit *visit, struct loki_outcome *out)
 {
+    assert(out != NULL);
     struct walk w = {.fd = fd, .visit = visit, .error = OK, .outcome = {.whole = true}};
     char c;
     w.window = mem_alloc(WINDOW_BYTES);
@@ -224,6 +226,7 @@ struct err loki_walk(int fd, const struct loki_visit *visit, struct loki_outcome
 
 struct err loki_read(int fd, struct loki_span span, struct arena *a, struct str *out)
 {
+    assert(out != NULL);
     if (span.length > LOKI_DOCUMENT_BYTES_MAX)
         return err_new(ERR_INVALID_INPUT);
     char *bytes = arena_bytes(a, (size_t)span.length + 1);

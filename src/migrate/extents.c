@@ -3,6 +3,7 @@
  *
  * The map lies in the destination, one row an extent, which adopts the copy: so a copy is made
  * once, whoever names it, and none is lost or made twice when the process is killed. */
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -189,6 +190,7 @@ static struct err copy_extent(const struct migrate *m, struct extent_pair *pair,
 
 static struct err adopt_pairs(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     const struct step *s = arg;
     for (size_t i = 0; i < s->count; i++) {
         struct engine_row row = {.key = pair_key(txn_arena(t), &s->pairs[i].old),
@@ -292,6 +294,7 @@ struct err extent_pairs_each(const struct migrate *m, extent_pairs_visit *visit,
 
 static struct err remove_pairs(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     const struct step *s = arg;
     for (size_t i = 0; i < s->count; i++) {
         TRY(txn_del(t, pair_key(txn_arena(t), &s->pairs[i].old)));

@@ -5,6 +5,8 @@
  * everywhere, so it is looked for, and the services are asked again what the result names. Bytes of
  * a user in the value may look like a name; then the result is not what it should be, and the next
  * place is tried. */
+#include <assert.h>
+
 #include "migrate/migrate_internal.h"
 
 struct naming {
@@ -94,6 +96,7 @@ static bool rewrite_at_once(const struct page_row *row, const struct extent *old
 struct err row_rewrite(const struct migrate *m, struct page *p, const struct page_row *row,
                        const struct extent_map *map, struct str *out)
 {
+    assert(out != NULL);
     *out = row->value;
     if (row->extent_count == 0)
         return OK;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The row that tells how far a migration is. */
+#include <assert.h>
+
 #include "migrate/migrate_internal.h"
 
 #define STATE_KEY STR("state")
@@ -63,6 +65,7 @@ static struct err load(struct txn *t, void *arg)
 struct err migrate_state_load(struct engine *e, struct arena *a, struct migrate_state *out,
                               bool *found)
 {
+    assert(found != NULL);
     struct loading l = {.arena = a, .out = out};
     TRY(engine_view(e, MIGRATE_PARTITION, ENGINE_WAIT, load, &l));
     *found = l.found;
@@ -71,6 +74,7 @@ struct err migrate_state_load(struct engine *e, struct arena *a, struct migrate_
 
 static struct err save(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     const struct migrate_state *state = arg;
     struct buf b = buf_in(txn_arena(t));
     if (state == NULL)

@@ -73,6 +73,7 @@ static struct entry **find(struct address_counts *a, const struct address *addre
 bool address_counts_add(struct address_counts *a, const struct sockaddr_storage *peer,
                         unsigned most)
 {
+    assert(peer != NULL);
     struct address address = address_of(peer);
     (void)pthread_mutex_lock(&a->lock);
     struct entry **link = find(a, &address);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net/dial.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
@@ -38,6 +39,7 @@ static struct err failed(int cause)
 
 struct err dialer_new(const struct reach *reach, struct dialer **out)
 {
+    assert(reach != NULL);
     struct dialer *d = MEM_NEW(struct dialer);
     d->reach = *reach;
     d->context = SSL_CTX_new(TLS_client_method());
@@ -182,6 +184,7 @@ static struct err open_with(struct dialed *c, const struct dial_target *target, 
 struct err dial(struct dialer *d, const struct dial_target *target, int64_t deadline_ms,
                 struct dialed **out)
 {
+    assert(target != NULL && out != NULL);
     char host[HOST_MAX];
     if (target->host.n == 0 || target->host.n >= sizeof host)
         return failed(ENOENT);

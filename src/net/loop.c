@@ -71,6 +71,7 @@ static void loop_read_clock(struct loop *l)
 
 struct err loop_new(struct loop **out)
 {
+    assert(out != NULL);
     struct loop *l = MEM_NEW(struct loop);
     l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -88,6 +88,7 @@ void pool_post(struct pool *p, struct loop_task *task)
 
 size_t pool_waiting(struct pool *p)
 {
+    assert(p != NULL);
     (void)pthread_mutex_lock(&p->lock);
     size_t waiting = p->waiting;
     (void)pthread_mutex_unlock(&p->lock);

@@ -2,6 +2,7 @@
 #include "net/reach.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <string.h>
 
 enum { ADDRESS_BITS = 128, V4_OFFSET_BITS = 96, TEXT_MAX = 64 };
@@ -68,6 +69,7 @@ static bool parse_entry(struct str text, struct reach_entry *out)
 
 struct err reach_parse(const char *text, struct reach *out)
 {
+    assert(out != NULL);
     struct str rest = str_of(text);
     *out = (struct reach){0};
     while (rest.n > 0) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net/relay.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 
@@ -154,6 +155,8 @@ static void join(struct relay *r, unsigned i, struct stream *stream)
 struct relay *relay_new(struct loop *loop, const struct relay_ends *ends,
                         void (*ended)(void *arg, struct relay *r), void *arg)
 {
+    assert(loop != NULL);
+    assert(ended != NULL);
     struct relay *r = MEM_NEW(struct relay);
     *r = (struct relay){.loop = loop, .again.run = on_again, .ended = ended, .arg = arg};
     for (unsigned i = 0; i < 2; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net/tls.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -106,6 +107,7 @@ static void free_files(struct tls *t)
 
 struct err tls_new(const struct tls_files *files, struct tls **out)
 {
+    assert(out != NULL);
     struct tls *t = MEM_NEW(struct tls);
     (void)pthread_mutex_init(&t->lock, NULL);
     copy_files(t, files);
@@ -162,6 +164,7 @@ static int use_secret(SSL *ssl, const EVP_MD *md, const unsigned char **name, si
 /* No certificate is offered, and none is trusted: without the secret no handshake ends well. */
 struct err tls_new_secret(const unsigned char secret[TLS_SECRET_BYTES], struct tls **out)
 {
+    assert(out != NULL);
     struct tls *t = MEM_NEW(struct tls);
     (void)pthread_mutex_init(&t->lock, NULL);
     memcpy(t->secret, secret, TLS_SECRET_BYTES);
@@ -207,6 +210,7 @@ struct err tls_reload(struct tls *t)
 
 struct err tls_reload_from(struct tls *t, const struct tls_files *files)
 {
+    assert(files != NULL);
     struct tls old = *t;
     TRY(use_files(t, files));
     copy_files(t, files);
@@ -264,6 +268,7 @@ static struct tls_session *new_session(struct tls *t, int fd)
 
 struct tls_session *tls_session_new(struct tls *t, int fd)
 {
+    assert(fd >= 0);
     struct tls_session *s = new_session(t, fd);
     if (s != NULL)
         SSL_set_accept_state(s->ssl);
@@ -272,6 +277,7 @@ struct tls_session *tls_session_new(struct tls *t, int fd)
 
 struct tls_session *tls_session_connect(struct tls *t, int fd)
 {
+    assert(fd >= 0);
     struct tls_session *s = new_session(t, fd);
     if (s != NULL)
         SSL_set_connect_state(s->ssl);

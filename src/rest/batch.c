@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/batch.h"
+
+#include <assert.h>
+
 #include "rest/server.h"
 #include "rest/watch/inspector.h"
 
@@ -70,6 +73,7 @@ static void part_init(struct batch_part *part, const struct rest_call *outer)
 
 bool batch_part_read(const struct rest_call *outer, struct str text, struct batch_part **out)
 {
+    assert(out != NULL);
     struct batch_part *part = ARENA_NEW(outer->arena, struct batch_part);
     struct multipart_headers headers;
     struct str body;

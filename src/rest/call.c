@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/call.h"
 
+#include <assert.h>
+
 #include "core/time.h"
 #include "service/common/home.h"
 
@@ -121,6 +123,7 @@ static struct err out_of_range(struct rest_call *call, struct str name, uint64_t
 struct err call_query_u64(struct rest_call *call, struct str name, uint64_t min, uint64_t max,
                           uint64_t *out)
 {
+    assert(out != NULL);
     struct str text = call_query(call, name);
     uint64_t value;
     int64_t negative;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/listing.h"
 
+#include <assert.h>
+
 #include "core/time.h"
 #include "core/xml.h"
 
@@ -20,6 +22,7 @@ struct err listing_read_include(struct rest_call *call, bool (*take)(void *arg, 
 
 struct err listing_read_max(struct rest_call *call, size_t limit, size_t *out)
 {
+    assert(out != NULL);
     uint64_t max = limit;
     TRY(call_query_u64(call, STR("maxresults"), 1, INT32_MAX, &max));
     *out = max < limit ? (size_t)max : limit;
@@ -44,6 +47,7 @@ void listing_put_version(struct buf *b, uint64_t version)
 
 bool listing_parse_version(struct str text, uint64_t *out)
 {
+    assert(out != NULL);
     *out = 0;
     for (size_t i = 0; i < text.n; i++) {
         int digit = ascii_hex(text.p[i]);

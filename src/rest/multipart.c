@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/multipart.h"
 
+#include <assert.h>
+
 #include "http/parse.h"
 
 struct str multipart_boundary(struct str content_type)
@@ -131,6 +133,7 @@ struct str multipart_header(const struct multipart_headers *headers, struct str 
 
 bool multipart_request_of(struct str text, struct multipart_request *out)
 {
+    assert(out != NULL);
     struct str line = take_line(&text);
     size_t first = str_find(line, ' ', 0);
     if (first == 0 || first == line.n)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/service_properties.h"
 
+#include <assert.h>
+
 #include "core/time.h"
 #include "core/xml.h"
 
@@ -54,6 +56,7 @@ struct err rest_get_service_stats_encode(struct rest_call *call)
 struct err rest_service_cors_rules(struct store *store, const struct auth_container *place,
                                    struct arena *arena, struct cors_rules *out)
 {
+    assert(out != NULL);
     struct service_properties_get get = {.arena = arena};
     struct str partition = service_properties_partition(arena, place->service, place->account);
     TRY(store_read(store, partition, ENGINE_WAIT, service_properties_get, &get));

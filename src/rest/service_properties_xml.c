@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+
 #include "core/xml.h"
 #include "rest/service_properties.h"
 
@@ -376,6 +378,7 @@ static const struct part *find_part(enum service_kind service, struct str name)
 struct err rest_service_properties_from_xml(struct arena *a, enum service_kind service,
                                             struct str body, struct service_properties *out)
 {
+    assert(out != NULL);
     struct xml_node *root;
     TRY(xml_parse(a, body, &root));
     if (!str_eq(root->name, STR("StorageServiceProperties")))

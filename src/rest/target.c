@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/target.h"
 
+#include <assert.h>
+
 #include "core/uri.h"
 
 static const struct str SERVICE_LABEL[SERVICE_KIND_COUNT] = {
@@ -172,6 +174,7 @@ static struct err take_account(struct arena *arena, const struct target_request 
 struct err target_parse(struct arena *arena, const struct target_request *request,
                         struct target *out)
 {
+    assert(out != NULL);
     *out = (struct target){.resource = R_SERVICE};
     if (request->path.n == 0 || request->path.p[0] != '/')
         return err_new(ERR_INVALID_URI);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/version.h"
 
+#include <assert.h>
+
 #include "core/time.h"
 
 static const int VERSIONS[] = {
@@ -35,6 +37,7 @@ static bool is_served(int version)
 
 bool version_parse(struct str text, bool any, int *out)
 {
+    assert(out != NULL);
     int version;
     if (!version_shape(text, &version))
         return false;

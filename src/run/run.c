@@ -161,7 +161,7 @@ static void run_view_job(struct run *r)
 
 void run_view(struct run *r, const struct run_txn *txn, run_step *then)
 {
-    assert(txn->fn != NULL);
+    assert(txn->fn != NULL && then != NULL);
     struct err refused = run_check(r);
     if (err_is(refused)) {
         then(r, refused);
@@ -299,6 +299,7 @@ static void submit_part(struct run *r, struct run_part *p)
 
 void run_updates(struct run *r, struct run_part *const parts[], size_t count, run_step *then)
 {
+    assert(parts != NULL || count == 0);
     struct err refused = run_check(r);
     if (err_is(refused)) {
         then(r, refused);
@@ -338,6 +339,7 @@ static void on_wake(struct loop_task *task)
 
 void run_wake(struct run *r)
 {
+    assert(r->loop != NULL);
     if (!atomic_exchange(&r->wake_posted, true)) {
         r->wake.run = on_wake;
         loop_post(r->loop, &r->wake);

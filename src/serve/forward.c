@@ -2,6 +2,7 @@
 #include "serve/forward.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
@@ -539,6 +540,7 @@ static void name_address(struct forward *h, const struct listener_address *local
 
 struct err forward_new(const struct forward_options *options, struct forward **out)
 {
+    assert(out != NULL);
     struct forward *h =
         mem_calloc(1, sizeof *h + options->loop_count * sizeof(struct forward_loop));
     struct listener_address local;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "transfer/archive.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -242,6 +243,7 @@ static bool is_cut_off(struct archive_reader *r)
 struct err archive_next(struct archive_reader *r, struct arena *a, struct item *out, bool *found,
                         bool *whole)
 {
+    assert(out != NULL);
     struct tar_entry e;
     *out = (struct item){.kind = ITEM_ACCOUNT};
     TRY(tar_next(&r->tar, a, &e, found, whole));

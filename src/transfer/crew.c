@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "transfer/crew.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -248,6 +249,7 @@ struct err crew_give(struct crew *c, const struct crew_work *given, struct arena
 
 void crew_look(struct crew *c, struct crew_counts *out)
 {
+    assert(out != NULL);
     (void)pthread_mutex_lock(&c->lock);
     *out = c->counts;
     (void)pthread_mutex_unlock(&c->lock);
@@ -272,6 +274,7 @@ static void release(struct crew *c)
 
 struct err crew_end(struct crew *c, struct crew_counts *out)
 {
+    assert(out != NULL);
     (void)pthread_mutex_lock(&c->lock);
     c->ending = true;
     (void)pthread_cond_broadcast(&c->work);

@@ -120,6 +120,7 @@ static struct err take_credentials(struct remote *r, struct str connection)
 
 struct err remote_open(struct str connection, struct remote *out)
 {
+    assert(out != NULL);
     struct reach everywhere;
     *out = (struct remote){.dialer = NULL};
     arena_init(&out->texts, TEXTS_BYTES_MAX);

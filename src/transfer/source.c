@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "transfer/source.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "core/base64.h"
@@ -150,6 +151,7 @@ void item_begin(struct json_writer *w, struct session *s, enum item_kind kind)
 
 void item_end(struct json_writer *w, enum item_kind kind, struct str label, struct item *out)
 {
+    assert(out != NULL);
     json_close(w, '}');
     buf_putc(w->out, '\n');
     out->kind = kind;
@@ -285,6 +287,7 @@ static struct err add_spans(struct arena *a, const struct xml_node *root, struct
 struct err read_spans(struct session *s, struct arena *a, struct remote_call *call,
                       struct item_content *out)
 {
+    assert(out != NULL);
     size_t capacity = 0;
     size_t query_count = call->query_count;
     struct str marker = STR_NONE;
@@ -412,6 +415,7 @@ struct err describe_service(struct session *s, struct arena *a, const struct ent
 struct err source_describe(struct session *s, struct arena *a, const struct entry *entry,
                            struct item *out)
 {
+    assert(out != NULL);
     static struct err (*const DESCRIBE[ITEM_KINDS])(struct session *, struct arena *,
                                                     const struct entry *, struct item *) = {
         [ITEM_ACCOUNT] = describe_account,     [ITEM_SERVICE] = describe_service,

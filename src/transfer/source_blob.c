@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Containers and blobs. The states of one blob (snapshots, previous versions, the blob itself) make
  * one item, in the order in which they came about, so that they can be made again in that order. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "core/uri.h"
@@ -367,6 +368,7 @@ static void label_contents(struct arena *a, const struct entry *e, struct str la
 struct err describe_blob(struct session *s, struct arena *a, const struct entry *e,
                          struct item *out)
 {
+    assert(out != NULL);
     struct blob_reader *r = ARENA_NEW(a, struct blob_reader);
     struct buf text = buf_in(a);
     struct json_writer w = json_writer_of(&text);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* File shares. A directory comes after its contents: creating a file changes the times of its
  * directory, so those are set last. */
+#include <assert.h>
+
 #include "core/uri.h"
 #include "transfer/source.h"
 
@@ -174,6 +176,7 @@ static struct err put_properties(struct json_writer *w, struct session *s, struc
 struct err describe_file(struct session *s, struct arena *a, const struct entry *e,
                          struct item *out)
 {
+    assert(out != NULL);
     struct file_reader *r = ARENA_NEW(a, struct file_reader);
     struct buf text = buf_in(a);
     struct json_writer w = json_writer_of(&text);

@@ -367,6 +367,7 @@ static struct err take_entry(struct tar_reader *r, struct arena *a, const struct
 struct err tar_next(struct tar_reader *r, struct arena *a, struct tar_entry *out, bool *found,
                     bool *whole)
 {
+    assert(found != NULL);
     struct pax pax = {.sparse = false};
     *found = *whole = false;
     for (;;) {

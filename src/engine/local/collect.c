@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/local/collect.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -200,6 +201,7 @@ struct move {
 
 static struct err move_values(struct txn *txn, void *arg)
 {
+    assert(txn_writable(txn));
     const struct move *m = arg;
     for (size_t i = 0; i < m->count; i++)
         TRY(local_move_value(txn, m->entries[i].key, &m->entries[i].ref));

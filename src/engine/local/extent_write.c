@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing extents: bytes go to the segment as they arrive, the checksums of the chunks follow
  * them. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -166,6 +167,7 @@ static struct err check_free_space(struct local_engine *e, uint32_t bytes, uint6
 struct err local_extent_begin(struct engine *engine, uint32_t size_max, unsigned hints,
                               struct extent_writer **out)
 {
+    assert(out != NULL);
     struct local_engine *e = local_of(engine);
     uint64_t spare;
     if (e->read_only)

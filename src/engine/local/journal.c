@@ -26,6 +26,7 @@ enum {
 
 struct err journal_init(struct journal *j, const char *folder, uint64_t file_bytes, bool read_only)
 {
+    assert(folder != NULL);
     *j = (struct journal){0};
     struct segments_options options = {.folder = folder,
                                        .suffix = ".log",
@@ -62,6 +63,7 @@ void journal_release(struct journal *j)
 
 void journal_resume(struct journal *j, struct journal_position position)
 {
+    assert(j->active == NULL);
     j->end = position;
     j->durable_sequence = position.sequence;
     if (j->files.next_id <= position.file)
@@ -180,6 +182,8 @@ struct err journal_begin(struct journal *j)
 
 static void add_key(struct journal *j, uint8_t kind, struct str key)
 {
+    assert(j->active != NULL);
+    assert(key.n > 0 && key.n <= UINT32_MAX);
     j->entry_count++;
     buf_put_u8(&j->entries, kind);
     buf_put_bytes(&j->entries, key);
@@ -364,6 +368,8 @@ static void log_failed_write(struct journal *j, struct err e)
 
 struct err journal_write(struct journal *j, bool flush)
 {
+    assert(j->active != NULL);
+    assert(!j->broken);
     struct journal_position end = journal_record_end(j);
     make_head(j, flush);
     struct err e = write_record(j);
@@ -400,6 +406,7 @@ struct err journal_flush(struct journal *j)
 
 void journal_leave_record(struct journal *j)
 {
+    assert(j->record_at.sequence <= j->end.sequence);
     assert(j->broken);
     j->end = j->record_at;
 }

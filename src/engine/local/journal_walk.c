@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the journal's records, for recovery, the collector, and `check`. */
+#include <assert.h>
 #include <errno.h>
 #include <unistd.h>
 
@@ -96,6 +97,7 @@ static bool parse_head(const struct journal_walk *w, struct str bytes, struct re
 
 bool journal_walk_next(struct journal_walk *w)
 {
+    assert(w->file != NULL);
     char bytes[RECORD_HEAD_BYTES];
     if (!read_whole(w->file->fd, bytes, sizeof bytes, w->next) ||
         !parse_head(w, (struct str){bytes, sizeof bytes}, &w->head))
@@ -126,6 +128,7 @@ bool journal_walk_find(struct journal_walk *w)
 
 bool journal_walk_load(struct journal_walk *w)
 {
+    assert(w->file != NULL);
     buf_clear(&w->entries);
     char *to = buf_reserve(&w->entries, w->head.entry_bytes);
     if (!read_whole(w->file->fd, to, w->head.entry_bytes, w->offset + RECORD_HEAD_BYTES))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cursors: iterate over the state, merged with the batch's own rows. Each move searches the
  * batch again, so the next move sees writes made meanwhile. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "core/mem.h"
@@ -202,6 +203,7 @@ static const struct cursor_ops LOCAL_CURSOR_OPS = {
 struct err local_cursor_between(struct local_txn *t, struct str first, struct str past,
                                 struct str *body, struct cursor **out)
 {
+    assert(out != NULL);
     struct local_cursor *c = MEM_NEW(struct local_cursor);
     c->base.ops = &LOCAL_CURSOR_OPS;
     c->txn = t;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cursors over several partitions. Only views open them, so there are no own writes to merge. */
+#include <assert.h>
+
 #include "engine/local/local_internal.h"
 
 struct local_scan {
@@ -66,6 +68,7 @@ static const struct cursor_ops LOCAL_SCAN_OPS = {
 
 struct err local_scan_open(struct txn *txn, struct str prefix, struct cursor **out)
 {
+    assert(out != NULL);
     struct local_txn *t = (struct local_txn *)(void *)txn;
     struct local_scan *s = ARENA_NEW(&t->arena, struct local_scan);
     struct buf first = buf_in(&t->arena);

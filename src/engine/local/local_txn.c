@@ -518,6 +518,7 @@ static const struct txn_ops LOCAL_TXN_OPS = {
 void local_txn_init(struct local_txn *t, struct local_engine *e, struct state *s,
                     struct str partition, enum engine_wait wait)
 {
+    assert(partition.n <= ENGINE_PARTITION_MAX);
     arena_init_in(&t->arena, TXN_ARENA_LIMIT, t->room, sizeof t->room);
     t->base = (struct txn){
         .ops = &LOCAL_TXN_OPS, .arena = &t->arena, .now = clock_now(e->clock), .wait = wait};

@@ -20,6 +20,7 @@ struct state *local_state(struct local_engine *e)
 
 void publish_state(struct local_engine *e, struct state *state)
 {
+    assert(state != NULL);
     pthread_mutex_lock(&e->publish_lock);
     struct state *old = e->published;
     e->published = state;

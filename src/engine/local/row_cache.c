@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/local/row_cache.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "core/mem.h"
@@ -68,6 +69,7 @@ static pthread_mutex_t *lock_of(struct row_cache *c, uint64_t hash)
 
 void cached_row_put(struct cached_row *row)
 {
+    assert(atomic_load_explicit(&row->refs, memory_order_relaxed) > 0);
     if (!ref_was_last(&row->refs))
         return;
     if (row->shared != NULL)
@@ -235,6 +237,7 @@ static void make_room(struct row_cache *c)
 
 void row_cache_keep(struct row_cache *c, struct cached_row *row, uint64_t commit)
 {
+    assert(row->key_n + row->value_n <= CACHE_ROW_BYTES_MAX);
     struct str key = cached_row_key(row);
     struct cached_row *out = NULL;
     pthread_mutex_lock(lock_of(c, row->hash));
@@ -267,6 +270,7 @@ void row_cache_offer(struct row_cache *c, const struct row_offer *o)
 
 void row_cache_announce(struct row_cache *c, uint64_t commit)
 {
+    assert(commit >= atomic_load(&c->announced));
     atomic_store(&c->announced, commit);
 }
 

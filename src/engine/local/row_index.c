@@ -90,6 +90,7 @@ static _Atomic uint64_t *way_of(const struct row_index *p, uint64_t hash)
 bool row_index_find(const struct row_index *p, uint64_t hash, uint64_t commit,
                     struct row_location *out)
 {
+    assert(out != NULL);
     _Atomic uint64_t *way = way_of(p, hash);
     uint64_t word = way == NULL ? 0 : atomic_load(way);
     /* Checked after reading the entry: a newer commit announces itself before it changes
@@ -179,6 +180,7 @@ void row_index_restore(struct row_index *p, uint64_t bucket, const uint64_t word
 
 void row_index_announce(struct row_index *p, uint64_t commit)
 {
+    assert(commit >= atomic_load(&p->announced));
     atomic_store(&p->announced, commit);
 }
 

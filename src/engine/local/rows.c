@@ -187,6 +187,7 @@ static void remove_leftovers(const char *path)
 
 struct err rows_open(struct rows *r, const struct rows_options *o)
 {
+    assert(o->path != NULL);
     *r = (struct rows){0};
     struct err e = rows_set_options(r, o->cache_bytes, o->read_only);
     if (!err_is(e))
@@ -226,6 +227,7 @@ static struct err flush_memory(struct rows *r, bool wait)
 
 struct err rows_flush(struct rows *r)
 {
+    assert(r->db != NULL);
     return flush_memory(r, true);
 }
 
@@ -267,6 +269,7 @@ void rows_count(struct rows *r, uint64_t bytes)
 
 struct err rows_write(struct rows *r, rocksdb_writebatch_t *batch)
 {
+    assert(r->db != NULL);
     TRY(rows_write_counted(r, batch));
     rows_count(r, memory_for(batch));
     return OK;
@@ -349,6 +352,7 @@ struct state *state_new(struct rows *r, uint64_t commit, struct pins *readers)
 
 struct state *state_after(const struct state *before, struct tree filling, uint64_t commit)
 {
+    assert(commit >= before->commit);
     atomic_fetch_add_explicit(&before->below->refs, 1, memory_order_relaxed);
     struct state *s = state_over(before->below, before->readers, commit);
     s->filling = filling;
@@ -373,6 +377,7 @@ void state_renew_pin(struct state *s)
 
 void state_put(struct state *s)
 {
+    assert(atomic_load_explicit(&s->refs, memory_order_relaxed) > 0);
     if (atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
         return;
     snapshot_put(s->below);
@@ -419,6 +424,7 @@ static struct row *fresh_before(const struct state *s, struct str key)
 
 struct err state_read(struct state *s, enum engine_wait wait, struct str key, struct state_row *out)
 {
+    assert(out != NULL);
     *out = (struct state_row){STR_NONE, NULL};
     const struct row *row = fresh_find(s, key);
     if (row != NULL) {
@@ -445,6 +451,7 @@ void state_row_release(struct state_row *row)
 
 struct err state_read_small(struct state *s, struct str key, struct buf *stored, bool *found)
 {
+    assert(found != NULL);
     struct state_row row;
     TRY(state_read(s, ENGINE_WAIT, key, &row));
     *found = str_given(row.stored);
@@ -455,6 +462,7 @@ struct err state_read_small(struct state *s, struct str key, struct buf *stored,
 
 struct err state_none_between(struct state *s, struct str from, struct str past, bool *none)
 {
+    assert(none != NULL);
     char *text = NULL;
     const struct row *row = fresh_at_or_after(s, from);
     *none = row == NULL || str_cmp(row_key(row), past) >= 0;
@@ -589,6 +597,7 @@ void walk_seek_first(struct walk *w)
 
 void walk_seek(struct walk *w, struct str key)
 {
+    assert(w->iterator != NULL);
     rocksdb_iter_seek(w->iterator, key.p, key.n);
     w->row = fresh_at_or_after(w->state, str_cmp(key, w->from) < 0 ? w->from : key);
     walk_settle(w);
@@ -596,6 +605,7 @@ void walk_seek(struct walk *w, struct str key)
 
 void walk_seek_before(struct walk *w, struct str key)
 {
+    assert(w->iterator != NULL);
     struct str found;
     rocksdb_iter_seek_for_prev(w->iterator, key.p, key.n);
     if (rocksdb_iter_valid(w->iterator)) {
@@ -609,6 +619,7 @@ void walk_seek_before(struct walk *w, struct str key)
 
 void walk_before(struct walk *w)
 {
+    assert(w->iterator != NULL);
     if (!w->on_row || w->both)
         rocksdb_iter_prev(w->iterator);
     if (w->on_row)
@@ -631,6 +642,7 @@ static void stop_filling(struct walk *w)
 
 void walk_next(struct walk *w)
 {
+    assert(w->iterator != NULL);
     if (!w->on_row || w->both)
         rocksdb_iter_next(w->iterator);
     if (++w->steps == WALK_FILL_ROWS)

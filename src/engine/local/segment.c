@@ -125,6 +125,8 @@ static struct err segments_list_folder(struct segments *s)
 
 struct err segments_init(struct segments *s, const struct segments_options *o)
 {
+    assert(o->folder != NULL);
+    assert(o->suffix != NULL);
     *s = (struct segments){.suffix = o->suffix,
                            .read_only = o->read_only,
                            .file_bytes = o->file_bytes,
@@ -168,6 +170,7 @@ static struct err make_file(struct segments *s, struct segment **out)
 
 struct err segments_add(struct segments *s, struct segment **out)
 {
+    assert(!s->read_only);
     pthread_mutex_lock(&s->lock);
     struct err e = make_file(s, out);
     if (!err_is(e))
@@ -199,6 +202,8 @@ static void seal_active(struct segments *s)
 struct err segments_reserve(struct segments *s, uint32_t bytes, struct segment **out,
                             uint64_t *offset)
 {
+    assert(bytes > 0);
+    assert(!s->read_only);
     uint64_t need = segment_align(bytes);
     struct err e = OK;
     pthread_mutex_lock(&s->lock);
@@ -228,6 +233,7 @@ static uint64_t ahead_bytes(const struct segments *s)
 void segments_take_ahead(struct segments *s, struct segment *segment, uint64_t offset,
                          uint64_t free)
 {
+    assert(offset % SEGMENT_ALIGN == 0);
     uint64_t step = ahead_bytes(s);
     uint64_t from = 0;
     uint64_t to = 0;
@@ -252,6 +258,7 @@ void segments_take_ahead(struct segments *s, struct segment *segment, uint64_t o
 void segments_trim(struct segments *s, struct segment *segment, uint64_t range_end,
                    uint64_t used_end)
 {
+    assert(used_end <= range_end);
     pthread_mutex_lock(&s->lock);
     if (segment->end == segment_align(range_end))
         segment->end = segment_align(used_end);
@@ -382,6 +389,7 @@ struct err segment_sync(struct segments *s, struct segment *segment)
 
 struct err segment_cut(struct segment *segment, uint64_t at)
 {
+    assert(segment->fd >= 0);
     struct stat stat;
     if (fstat(segment->fd, &stat) != 0)
         return err_cause(ERR_IO, errno);
@@ -440,6 +448,7 @@ struct segment_look segments_look(struct segments *s, uint64_t id)
 
 void segments_unlink(struct segments *s, const struct segment_look *look)
 {
+    assert(!s->read_only);
     pthread_mutex_lock(&s->lock);
     struct segment *segment = list_find(s, look->id);
     if (segment != NULL && look->idle && segment->end == look->end && segment->pending == 0 &&

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/local/value.h"
 
+#include <assert.h>
+
 struct row *value_row(struct str key, struct str value)
 {
+    assert(str_given(value));
     struct row *row = row_new_sized(key, value.n + 1);
     char *to = row->bytes + row->key_n;
     to[0] = VALUE_HERE;
@@ -13,6 +16,7 @@ struct row *value_row(struct str key, struct str value)
 
 struct row *value_row_roomy(struct str key, struct str value, struct str more)
 {
+    assert(str_given(value));
     size_t n = 1 + value.n + more.n;
     struct row *row = row_new_roomy(key, n, n);
     char *to = row->bytes + row->key_n;
@@ -37,6 +41,7 @@ static char *write_before_body(char *to, struct str value)
 
 struct row *value_row_with_body(struct str key, struct str value, struct str body)
 {
+    assert(str_given(value));
     struct row *row = row_new_sized(key, BODY_HERE_HEAD_BYTES + value.n + body.n);
     memcpy(write_before_body(row->bytes + row->key_n, value), body.p, body.n);
     return row;

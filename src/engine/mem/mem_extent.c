@@ -160,6 +160,7 @@ static const struct extent_writer_ops MEM_WRITER_OPS = {
 struct err mem_extent_begin(struct engine *e, uint32_t size_max, unsigned hints,
                             struct extent_writer **out)
 {
+    assert(out != NULL);
     (void)hints;
     if (!mem_has_room(mem_engine_of(e), size_max, false))
         return err_cause(ERR_NO_SPACE, ENOSPC);

@@ -2,6 +2,8 @@
 /* Copy Blob, Incremental Copy Blob and Abort Copy Blob: decode and encode. */
 #include "rest/blob/copy.h"
 
+#include <assert.h>
+
 #include "rest/around.h"
 #include "rest/blob/ops.h"
 #include "rest/blob/protect.h"
@@ -30,6 +32,7 @@ static struct err read_tier(struct rest_call *call, enum blob_tier *out)
 
 struct err rest_blob_read_copy_wishes(struct rest_call *call, struct blob_copy_wishes *out)
 {
+    assert(out != NULL);
     TRY(rest_metadata_from_headers(call, &out->metadata));
     out->has_metadata = str_given(out->metadata);
     TRY(rest_blob_read_tags_header(call, &out->tags));

@@ -2,6 +2,8 @@
 /* Immutability policies, legal holds, expiry: decode and encode. */
 #include "service/blob/protect.h"
 
+#include <assert.h>
+
 #include "core/time.h"
 #include "rest/blob/ops.h"
 #include "rest/blob/protect.h"
@@ -35,6 +37,7 @@ static struct err read_policy(struct rest_call *call, struct blob_protection *ou
 
 struct err rest_blob_read_protection(struct rest_call *call, struct blob_protection *out)
 {
+    assert(out != NULL);
     *out = (struct blob_protection){0};
     if (!str_given(call_header(call, UNTIL)) && !str_given(call_header(call, MODE)) &&
         !str_given(call_header(call, HOLD)))

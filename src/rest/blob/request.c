@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/blob/request.h"
 
+#include <assert.h>
+
 #include "core/base64.h"
 #include "core/md5.h"
 #include "core/time.h"
@@ -54,6 +56,7 @@ struct err rest_blob_read_http_conditions(struct rest_call *call,
                                           const struct blob_condition_names *names,
                                           struct conditions *out)
 {
+    assert(out != NULL);
     out->if_match = read_etag_list(call, names->match);
     out->if_none_match = read_etag_list(call, names->none_match);
     TRY(rest_blob_read_date(call, names->modified_since, &out->has_modified_since,
@@ -65,6 +68,7 @@ struct err rest_blob_read_http_conditions(struct rest_call *call,
 /* A condition on tags reveals them, so it needs the permission to read tags. */
 struct err rest_blob_read_conditions(struct rest_call *call, struct conditions *out)
 {
+    assert(out != NULL);
     *out = (struct conditions){.version = call->version, .verdict = &call->verdict};
     TRY(rest_blob_read_http_conditions(call, &CONDITIONS, out));
     struct str tags = call_header(call, STR("x-ms-if-tags"));
@@ -86,12 +90,14 @@ static struct err read_guid(struct rest_call *call, struct str name, bool *given
 
 struct err rest_blob_read_lease_id_of(struct rest_call *call, struct str name, struct lease_id *out)
 {
+    assert(out != NULL);
     *out = (struct lease_id){0};
     return call_header(call, name).n == 0 ? OK : read_guid(call, name, &out->given, &out->id);
 }
 
 struct err rest_blob_read_lease_id(struct rest_call *call, struct lease_id *out)
 {
+    assert(out != NULL);
     out->verdict = &call->verdict;
     return read_guid(call, STR("x-ms-lease-id"), &out->given, &out->id);
 }
@@ -150,6 +156,7 @@ static struct err read_action(struct rest_call *call, enum lease_action *out)
 
 struct err rest_blob_read_lease_acquire(struct rest_call *call, struct lease_request *out)
 {
+    assert(out != NULL);
     *out = (struct lease_request){.action = LEASE_ACQUIRE};
     return read_acquire(call, out);
 }
@@ -166,6 +173,7 @@ static struct err check_foreign(struct rest_call *call, enum lease_action action
 
 struct err rest_blob_read_lease_request(struct rest_call *call, struct lease_request *out)
 {
+    assert(out != NULL);
     *out = (struct lease_request){.verdict = &call->verdict};
     TRY(read_action(call, &out->action));
     TRY(check_foreign(call, out->action));
@@ -191,6 +199,7 @@ enum { SCOPE_NAME_MAX = 63 };
 /* A SAS may name the scope that all it lets in is to have. */
 struct err rest_blob_read_encryption_scope(struct rest_call *call, struct str name, struct str *out)
 {
+    assert(out != NULL);
     struct str text = call_header(call, name);
     struct str signed_scope = call->who.encryption_scope;
     *out = str_given(text) ? text : signed_scope;
@@ -203,6 +212,7 @@ struct err rest_blob_read_encryption_scope(struct rest_call *call, struct str na
 
 struct err rest_blob_read_container_request(struct rest_call *call, struct container_request *out)
 {
+    assert(out != NULL);
     *out = (struct container_request){.arena = call->arena};
     TRY(name_check_container(call->container));
     call->partition = blob_partition(call->arena, call->account, call->container);
@@ -340,6 +350,7 @@ static struct str read_either(struct rest_call *call, struct str own, struct str
 
 struct err rest_blob_read_kept_md5(struct rest_call *call, struct str name, struct str *out)
 {
+    assert(out != NULL);
     struct str text = call_header(call, name);
     *out = STR_NONE;
     if (!str_given(text) || text.n == 0)
@@ -368,6 +379,7 @@ struct err rest_blob_read_http(struct rest_call *call, bool standard, struct blo
 struct err rest_blob_read_properties(struct rest_call *call, bool standard,
                                      struct blob_properties *out)
 {
+    assert(out != NULL);
     *out = (struct blob_properties){0};
     TRY(rest_blob_read_http(call, standard, &out->http));
     if (!str_given(out->http.content_type))
@@ -385,6 +397,7 @@ bool rest_blob_parse_tier(const struct rest_call *call, struct str text, enum bl
 
 struct err rest_blob_read_tier(struct rest_call *call, bool for_pages, enum blob_tier *out)
 {
+    assert(out != NULL);
     const struct str name = STR("x-ms-access-tier");
     struct str text = call_header(call, name);
     *out = BLOB_TIER_NONE;

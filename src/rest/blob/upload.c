@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/blob/upload.h"
 
+#include <assert.h>
+
 #include "core/crc64.h"
 #include "core/wire.h"
 #include "rest/blob/request.h"
@@ -146,6 +148,7 @@ void rest_blob_put_body_checksums(struct rest_call *call, struct str body)
 struct err rest_blob_upload_begin(struct rest_call *call, const struct blob_upload_options *options,
                                   struct blob_upload **out)
 {
+    assert(out != NULL);
     struct blob_upload *u = ARENA_NEW(call->arena, struct blob_upload);
     int64_t length = call->body_length;
     TRY(read_checksums(call, u));

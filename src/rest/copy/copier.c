@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/copy/copier.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -292,6 +293,7 @@ static void *run(void *arg)
 
 struct err copier_start(struct store *store, struct dialer *dialer, struct copier **out)
 {
+    assert(out != NULL);
     struct copier *c = MEM_NEW(struct copier);
     c->store = store;
     c->dialer = dialer;

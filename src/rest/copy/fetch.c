@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/copy/fetch.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "core/base64.h"
@@ -31,6 +32,7 @@ static const struct {
 
 struct err fetch_init(struct rest_call *call, const struct source_url *source, struct fetch *out)
 {
+    assert(out != NULL);
     *out = (struct fetch){.dialer = call->server->dialer,
                           .arena = call->arena,
                           .uri = source->uri,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/copy/from_url.h"
 
+#include <assert.h>
+
 #include "core/crc64.h"
 #include "http/range.h"
 #include "rest/blob/request.h"
@@ -16,6 +18,7 @@ enum { PIECES_AT_ONCE = 2048 };
 
 struct err from_url_read(struct rest_call *call, bool with_tags, struct from_url *out)
 {
+    assert(out != NULL);
     if (call->x->request.content_length > 0 || call->x->request.chunked)
         return call_bad_header(call, STR("Content-Length"));
     TRY(copy_source_read(call, &out->url));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/copy/source.h"
 
+#include <assert.h>
+
 #include "auth/oauth.h"
 #include "core/time.h"
 #include "rest/blob/request.h"
@@ -228,6 +230,7 @@ static bool request_serves(const struct rest_call *call, const struct source_url
 
 struct err copy_source_read(struct rest_call *call, struct source_url *out)
 {
+    assert(out != NULL);
     struct second *second = &out->second;
     out->url = call_header(call, second_header(SECOND_COPY_SOURCE));
     if (!str_given(out->url))
@@ -281,6 +284,7 @@ struct err copy_source_need_tags(struct rest_call *call, const struct source_url
 struct err copy_source_conditions(struct rest_call *call, const struct source_url *source,
                                   bool with_tags, struct conditions *out)
 {
+    assert(out != NULL);
     static const struct blob_condition_names SOURCE = {
         STR_INIT("x-ms-source-if-match"), STR_INIT("x-ms-source-if-none-match"),
         STR_INIT("x-ms-source-if-modified-since"), STR_INIT("x-ms-source-if-unmodified-since")};
@@ -300,6 +304,7 @@ struct err copy_source_conditions(struct rest_call *call, const struct source_ur
 struct err copy_source_blob(struct rest_call *call, const struct source_url *source,
                             struct blob_source *out)
 {
+    assert(out != NULL);
     if (source->second.service != SERVICE_BLOB ||
         err_is(name_check_container(source->second.container)) ||
         err_is(name_check_blob(source->second.object)))

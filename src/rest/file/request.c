@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/file/request.h"
 
+#include <assert.h>
+
 #include "core/base64.h"
 #include "core/time.h"
 #include "core/uri.h"
@@ -17,6 +19,7 @@ enum { PERMISSION_HEADER_MAX = 8 << 10 };
 
 struct err rest_file_read_snapshot(struct rest_call *call, struct str parameter, int64_t *out)
 {
+    assert(out != NULL);
     struct str text = call_query(call, parameter);
     *out = 0;
     if (!str_given(text) || text.n == 0)
@@ -26,6 +29,7 @@ struct err rest_file_read_snapshot(struct rest_call *call, struct str parameter,
 
 struct err rest_file_read_request(struct rest_call *call, bool snapshot, struct file_request *out)
 {
+    assert(out != NULL);
     *out = (struct file_request){.arena = call->arena, .path = call->object};
     if (!str_given(out->path))
         out->path = STR("");
@@ -60,6 +64,7 @@ enum { ATTRIBUTES_COUNT = sizeof ATTRIBUTES / sizeof ATTRIBUTES[0] };
 
 struct err rest_file_read_attributes(struct rest_call *call, struct str text, uint32_t *out)
 {
+    assert(out != NULL);
     *out = 0;
     while (str_given(text)) {
         struct str name = str_trim(str_cut(&text, '|'));
@@ -76,6 +81,7 @@ struct err rest_file_read_attributes(struct rest_call *call, struct str text, ui
 struct err rest_file_read_time(struct rest_call *call, struct str name, bool *source,
                                struct file_time *out)
 {
+    assert(out != NULL);
     struct str text = call_header(call, name);
     if (!str_given(text) || str_ieq(text, STR("preserve")))
         return OK;
@@ -120,6 +126,7 @@ struct err rest_file_read_permission_text(struct rest_call *call, struct str tex
 
 struct err rest_file_read_permission(struct rest_call *call, struct file_settings *out)
 {
+    assert(out != NULL);
     const struct str name = STR("x-ms-file-permission");
     const struct str key_name = STR("x-ms-file-permission-key");
     struct str text = call_header(call, name);
@@ -165,6 +172,7 @@ static bool parse_mode(struct str text, uint32_t *out)
 
 struct err rest_file_read_nfs(struct rest_call *call, struct file_settings *out)
 {
+    assert(out != NULL);
     struct str mode = call_header(call, STR("x-ms-mode"));
     uint64_t owner = 0;
     uint64_t group = 0;
@@ -228,6 +236,7 @@ struct err rest_file_read_new_settings(struct rest_call *call, struct file_setti
 
 struct err rest_file_read_last_write(struct rest_call *call, struct file_time *out)
 {
+    assert(out != NULL);
     const struct str name = STR("x-ms-file-last-write-time");
     struct str text = call_header(call, name);
     bool keeps = str_given(text) && str_ieq(text, STR("preserve"));
@@ -237,6 +246,7 @@ struct err rest_file_read_last_write(struct rest_call *call, struct file_time *o
 
 struct err rest_file_read_http(struct rest_call *call, struct node_http *out, bool *given)
 {
+    assert(out != NULL);
     *out = (struct node_http){
         .content_type = call_header(call, STR("x-ms-content-type")),
         .content_encoding = call_header(call, STR("x-ms-content-encoding")),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/file/share_settings.h"
 
+#include <assert.h>
+
 #include "core/time.h"
 #include "service/file/provision.h"
 
@@ -40,6 +42,7 @@ static const struct str PROTOCOLS[] = {STR_INIT("SMB"), STR_INIT("NFS")};
 
 struct err rest_share_protocol_read(struct rest_call *call, enum share_protocol *out)
 {
+    assert(out != NULL);
     const struct str name = STR("x-ms-enabled-protocols");
     unsigned word = SHARE_SMB;
     if (str_given(call_header(call, name)))

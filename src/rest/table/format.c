@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/table/format.h"
 
+#include <assert.h>
+
 /* ---- formats ---- */
 
 /* One media type with its parameters, in lower case where it matters. */
@@ -49,6 +51,7 @@ static bool odata_level(struct str odata, enum table_metadata *out)
 /* The first of the list that we can make. Clients that still name Atom first name JSON after it. */
 struct err rest_table_metadata_wanted(struct rest_call *call, enum table_metadata *out)
 {
+    assert(out != NULL);
     struct str list = call_query(call, STR("$format"));
     bool atom = false;
     if (!str_given(list))
@@ -120,6 +123,7 @@ bool rest_table_put_created(struct rest_call *call, enum rest_table_prefer prefe
 
 struct err rest_table_method(const struct rest_call *call, enum http_method *out)
 {
+    assert(out != NULL);
     static const enum http_method others[] = {HTTP_PUT, HTTP_MERGE, HTTP_PATCH, HTTP_DELETE};
     const struct http_request *request = &call->x->request;
     size_t count = http_header_count(request, STR("X-HTTP-Method"));

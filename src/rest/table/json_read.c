@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Entities from OData JSON. */
+#include <assert.h>
+
 #include "rest/table/json.h"
 
 /* A property may come before or after its annotation ("name@odata.type"), so both are collected
@@ -187,6 +189,7 @@ static struct err take_member(struct arena *a, const struct member *member, stru
 
 struct err rest_entity_from_json(struct arena *a, struct str body, struct entity_body *out)
 {
+    assert(out != NULL);
     struct members members;
     *out = (struct entity_body){.pk = STR_NONE};
     entity_begin(&out->entity, a);
@@ -201,6 +204,7 @@ struct err rest_entity_from_json(struct arena *a, struct str body, struct entity
 
 struct err rest_table_name_from_json(struct arena *a, struct str body, struct str *out)
 {
+    assert(out != NULL);
     struct members members;
     *out = STR_NONE;
     TRY(read_members(a, body, &members));

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operations on tables, and what all table operations share. */
+#include <assert.h>
+
 #include "rest/policy_xml.h"
 #include "rest/server.h"
 #include "rest/table/rest.h"
@@ -9,6 +11,7 @@
 
 struct err rest_table_ref(struct rest_call *call, struct table_ref *out)
 {
+    assert(out != NULL);
     TRY(table_name_check(call->container));
     *out = (struct table_ref){call->account, table_name_lower(call->arena, call->container)};
     return OK;
@@ -37,6 +40,7 @@ static struct str plain_endpoint(struct rest_call *call)
 
 struct err rest_table_view_of(struct rest_call *call, struct entity_view *out)
 {
+    assert(out != NULL);
     *out = (struct entity_view){
         .endpoint = plain_endpoint(call),
         .account = call->account,
@@ -65,6 +69,7 @@ static void in_tables_of_account(struct rest_call *call, void *args)
 
 struct err rest_table_read_top(struct rest_call *call, unsigned *out)
 {
+    assert(out != NULL);
     struct str text = call_query(call, STR("$top"));
     uint64_t top = TABLE_PAGE_MAX;
     if (str_given(text) && (!str_to_u64(text, &top) || top > TABLE_PAGE_MAX))

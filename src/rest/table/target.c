@@ -4,6 +4,8 @@
  * is doubled. */
 #include "rest/target.h"
 
+#include <assert.h>
+
 /* 'text' with doubled quotes, at the start of *rest; moves *rest past it. */
 static struct err take_quoted(struct arena *arena, struct str *rest, struct str *out)
 {
@@ -54,6 +56,7 @@ static struct err parse_keys(struct arena *arena, struct str inside, struct targ
 
 struct err target_parse_table(struct arena *arena, struct str path, struct target *out)
 {
+    assert(out != NULL);
     if (path.n > 0 && path.p[path.n - 1] == '/')
         path.n--;
     if (str_ieq(path, STR("$batch"))) {

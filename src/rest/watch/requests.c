@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/watch/requests.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -104,6 +105,7 @@ static bool fits(const struct request_note *n, const struct requests_filter *f)
 
 void requests_find(struct requests *r, const struct requests_filter *f, struct requests_found *out)
 {
+    assert(out != NULL);
     out->count = 0;
     out->notes_count = 0;
     (void)pthread_mutex_lock(&r->lock);

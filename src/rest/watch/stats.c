@@ -93,6 +93,7 @@ void stats_add(struct rest_stats *s, const struct rest_call *call, struct err er
 
 bool stats_read(const struct rest_stats *s, size_t i, struct stats_outcome *out)
 {
+    assert(out != NULL);
     uint64_t key = tally_read(&s->slots[i].key);
     if (key == 0)
         return false;

@@ -100,6 +100,7 @@ struct change {
 
 static struct err apply(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct change *change = arg;
     struct row row = change->row, old = {0};
     struct str value;

@@ -299,6 +299,7 @@ static struct err check_copy(const struct blob *blob, enum blob_use use)
 struct err blob_open(struct txn *t, const struct blob_request *request, enum blob_use use,
                      struct blob *out)
 {
+    assert(out != NULL);
     TRY(load(t, request, is_making(use), out));
     TRY(pass_over_expired(t, request, use, out));
     out->tracks_access = request->tracks_access;
@@ -415,6 +416,7 @@ struct err blob_give(const struct blob_request *request, const struct blob_head 
 struct err blob_read_content(struct txn *t, const struct blob *blob, struct content_part part,
                              struct arena *to, struct pieces *out)
 {
+    assert(out != NULL);
     if (!blob->head.content_beside) {
         struct str map =
             blob_key_content(txn_arena(t), blob->container.incarnation, blob->head.content);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/append.h"
 
+#include <assert.h>
+
 struct err blob_create_append_blob(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct blob_create_append_args *args = arg;
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_CREATE, &blob));
@@ -54,6 +57,7 @@ struct err blob_write_at_end(struct txn *t, const struct blob_append_args *args,
 
 struct err blob_append_block(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct blob_append_args *args = arg;
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_ALTER, &blob));
@@ -74,6 +78,7 @@ struct err blob_append_block(struct txn *t, void *arg)
 /* Sealing a sealed blob again changes nothing and succeeds, so that a client may repeat it. */
 struct err blob_seal_append_blob(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct blob_append_args *args = arg;
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_CHANGE, &blob));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/blob.h"
 
+#include <assert.h>
+
 #include "service/blob/copy/copy_state.h"
 #include "service/blob/page.h"
 #include "service/blob/path/path.h"
@@ -100,6 +102,7 @@ static struct err makes_directory(struct txn *t, const struct blob_put_args *arg
 
 struct err blob_put_blob(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct blob_put_args *args = arg;
     struct blob blob;
     bool directory;
@@ -197,6 +200,7 @@ struct err blob_get_blob(struct txn *t, void *arg)
 
 struct err blob_set_blob_properties(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct blob_set_args *args = arg;
     struct blob blob;
     TRY(blob_open(t, &args->request, args->pages != NULL ? BLOB_ALTER : BLOB_CHANGE, &blob));
@@ -210,6 +214,7 @@ struct err blob_set_blob_properties(struct txn *t, void *arg)
 
 struct err blob_set_blob_metadata(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct blob_set_args *args = arg;
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_ALTER, &blob));
@@ -224,6 +229,7 @@ struct err blob_set_blob_metadata(struct txn *t, void *arg)
 
 struct err blob_lease_blob(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct blob_set_args *args = arg;
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_LEASE, &blob));
@@ -239,6 +245,7 @@ struct err blob_lease_blob(struct txn *t, void *arg)
  * versioning, the blob becomes a new version: the page "Blob versioning". */
 struct err blob_snapshot_blob(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct blob_set_args *args = arg;
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_CHANGE_SHARED, &blob));
@@ -360,6 +367,7 @@ static struct err delete_path(const struct deletion *d, struct blob *blob)
 
 struct err blob_delete_blob(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct blob_delete_args *args = arg;
     struct deletion d = {.txn = t, .args = args};
     struct blob blob;
@@ -388,6 +396,7 @@ struct err blob_delete_blob(struct txn *t, void *arg)
  * all. */
 struct err blob_undelete_blob(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct blob_undelete_args *args = arg;
     struct blob blob;
     bool found = false;

@@ -19,6 +19,7 @@ const struct record_type BLOCK_SET_RECORD = RECORD_TYPE(struct block_set, SET_ME
 
 struct err block_set_decode(struct str row, struct block_set *out)
 {
+    assert(out != NULL);
     *out = (struct block_set){0};
     bool good = record_read(row, &BLOCK_SET_RECORD, out) && str_given(out->name);
     return good ? OK : err_new(ERR_CORRUPT);
@@ -100,6 +101,7 @@ static struct err save_block(struct txn *t, struct str key, const struct pieces 
 
 struct err blob_put_block(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     const struct block_put_args *args = arg;
     struct blob blob;
     struct block_set set;

@@ -42,6 +42,7 @@ static struct err add_list_row(struct arena *a, struct str row, uint64_t *offset
 struct err block_index_committed(struct txn *t, struct arena *a, struct str prefix, uint64_t count,
                                  struct block_index *out)
 {
+    assert(out != NULL);
     struct cursor *c;
     uint64_t offset = 0;
     *out = (struct block_index){0};
@@ -71,6 +72,7 @@ static struct err add_block(struct arena *a, struct str id, struct str row, stru
 
 struct err block_index_uncommitted(struct txn *t, struct str set, struct block_index *out)
 {
+    assert(out != NULL);
     struct cursor *c;
     *out = (struct block_index){0};
     TRY(cursor_open(t, set, &c));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/block_stage.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "core/mem.h"
@@ -206,6 +207,7 @@ static struct sweep_item note_of(const struct block_stage *s)
 /* An update of a few hundred pieces. */
 static struct err stage_step(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct step *step = arg;
     const struct block_commit_args *args = step->stage->args;
     struct block_origin origin;
@@ -275,6 +277,7 @@ struct giving_up {
 /* The content becomes the sweeper's. */
 static struct err give_up(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     const struct sweep_item *note = arg;
     return sweep_begin_staged(t, (int64_t)note->id, note);
 }
@@ -313,6 +316,7 @@ void block_stage_drop_later(struct store *store, struct str partition,
 struct err block_stage_take(struct txn *t, const struct block_stage *stage, struct blob *blob,
                             struct block_content *out)
 {
+    assert(out != NULL);
     struct block_origin origin;
     struct sweep_item note = note_of(stage);
     bool there;

@@ -36,6 +36,7 @@ const struct record_type CONTAINER_RECORD = RECORD_TYPE(struct container, MEMBER
 
 struct err container_decode(struct str row, struct container *out, bool *live)
 {
+    assert(out != NULL);
     *out = (struct container){0};
     bool good = record_read(row, &CONTAINER_RECORD, out);
     *live = out->incarnation != 0;
@@ -110,6 +111,7 @@ static struct err open(struct txn *t, const struct container_args *args, enum co
 
 struct err blob_create_container(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct container_args *args = arg;
     struct container c;
     bool found;
@@ -163,6 +165,7 @@ static struct err leave_tombstone(struct txn *t, int64_t until, uint64_t deleted
 
 struct err blob_delete_container(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct container_args *args = arg;
     struct container c;
     uint64_t kept = args->retention_ticks > 0;
@@ -185,6 +188,7 @@ static struct err load_deleted(struct txn *t, struct str key, struct container *
 
 struct err blob_restore_container(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct container_args *args = arg;
     struct container there;
     struct container c;
@@ -254,6 +258,7 @@ struct err blob_get_container(struct txn *t, void *arg)
 
 struct err blob_set_container_metadata(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct container_args *args = arg;
     struct container c;
     TRY(open(t, args, CONTAINER_WRITE, &c));
@@ -277,6 +282,7 @@ struct err blob_set_container_acl(struct txn *t, void *arg)
 
 struct err blob_lease_container(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct container_args *args = arg;
     struct container c;
     TRY(open(t, args, CONTAINER_LEASE, &c));

@@ -77,12 +77,14 @@ void blob_head_encode(struct buf *b, const struct blob_head *head)
 
 void blob_head_copy(struct arena *a, const struct blob_head *head, struct blob_head *out)
 {
+    assert(out != NULL);
     *out = *head;
     record_own(a, &BLOB_HEAD_RECORD, out);
 }
 
 struct err blob_head_decode(struct str row, struct blob_head *out)
 {
+    assert(out != NULL);
     *out = (struct blob_head){.committed = true};
     bool good = record_read(row, &BLOB_HEAD_RECORD, out) && out->type >= BLOB_BLOCK &&
                 (out->rehydrate < BLOB_TIER_ARCHIVE || out->rehydrate == BLOB_TIER_SMART);

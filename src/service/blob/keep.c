@@ -12,6 +12,7 @@
 struct err blob_find_retention(struct txn *t, const struct blob_request *request,
                                struct service_retention *out)
 {
+    assert(out != NULL);
     struct service_properties properties;
     *out = (struct service_retention){0};
     if (!str_given(request->settings))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/page.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "service/blob/page_clears.h"
@@ -111,6 +112,7 @@ static void open_map(struct txn *t, const struct blob *blob, const struct blob_h
 struct err blob_pages_open(struct txn *t, const struct blob_request *request,
                            const struct blob *blob, struct blob_pages *out)
 {
+    assert(out != NULL);
     struct times kept = {0};
     int64_t at = blob->at.item == BLOB_BASE ? VROW_LIVE : pages_at(&blob->at, &blob->head);
     *out = (struct blob_pages){0};
@@ -160,6 +162,7 @@ struct err blob_pages_cut(struct txn *t, const struct blob_request *request, str
 
 struct err blob_create_page_blob(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct blob_create_page_args *args = arg;
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_CREATE, &blob));
@@ -186,6 +189,7 @@ static struct err check_sequence(const struct blob_sequence_conditions *c, uint6
 
 struct err blob_put_page(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct blob_page_args *args = arg;
     struct blob blob;
     struct blob_pages pages;

@@ -83,6 +83,7 @@ void page_clears_encode(struct buf *b, const struct page_clears *list)
 
 bool page_clears_decode(struct str bytes, struct page_clears *out)
 {
+    assert(out != NULL);
     struct reader r = reader_of(bytes);
     uint64_t at = 0;
     out->count = 0;

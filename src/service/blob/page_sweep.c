@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Background work on a blob's pages: removes what was cut out in bulk, and folds chunks fragmented
  * by small writes into one extent again. */
+#include <assert.h>
+
 #include "service/blob/page.h"
 #include "service/blob/sweep.h"
 #include "service/common/interval_fold.h"
@@ -48,6 +50,7 @@ static struct err find_blob(struct txn *t, const struct sweep_item *item,
 struct err blob_pages_sweep_voids(struct txn *t, const struct sweep_item *item, struct str name,
                                   bool *done)
 {
+    assert(done != NULL);
     struct blob_request request = {.arena = txn_arena(t), .name = name};
     struct blob blob;
     struct blob_pages pages;

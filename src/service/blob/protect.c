@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/protect.h"
 
+#include <assert.h>
+
 #include "service/blob/blob.h"
 #include "service/common/name.h"
 
@@ -150,6 +152,7 @@ static struct err save(struct txn *t, const struct blob_request *request, struct
 
 struct err blob_set_blob_immutability_policy(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct blob_protect_args *args = arg;
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_CHANGE_SHARED, &blob));
@@ -164,6 +167,7 @@ struct err blob_set_blob_immutability_policy(struct txn *t, void *arg)
 
 struct err blob_delete_blob_immutability_policy(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct blob_protect_args *args = arg;
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_CHANGE_SHARED, &blob));
@@ -175,6 +179,7 @@ struct err blob_delete_blob_immutability_policy(struct txn *t, void *arg)
 
 struct err blob_set_blob_legal_hold(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct blob_protect_args *args = arg;
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_CHANGE_SHARED, &blob));
@@ -200,6 +205,7 @@ static int64_t expiry_of(struct txn *t, const struct blob_expiry_args *args,
 
 struct err blob_set_blob_expiry(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct blob_expiry_args *args = arg;
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_CHANGE, &blob));

@@ -328,6 +328,7 @@ static struct err sweep_notes(struct txn *t, struct cursor *c, const struct swee
 
 static struct err sweep_partition(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct sweep_step *step = arg;
     unsigned budget = SWEEP_WORK_MAX;
     struct cursor *c;

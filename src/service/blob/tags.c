@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/tags.h"
 
+#include <assert.h>
+
 bool blob_tag_text(struct str text)
 {
     static const struct str OTHERS = STR_INIT(" +-./:=_");
@@ -36,6 +38,7 @@ struct err blob_tags_check(const struct pairs *tags)
 
 struct err blob_set_blob_tags(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     const struct blob_tags_args *args = arg;
     struct blob blob;
     TRY(blob_open(t, &args->request, BLOB_CHANGE, &blob));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/tier.h"
 
+#include <assert.h>
+
 struct err blob_check_tier_size(const struct blob_head *head)
 {
     return head->size <= blob_tier_size_max(head->tier)
@@ -60,6 +62,7 @@ static struct err set_of_block(struct txn *t, struct blob_head *head, struct blo
 
 struct err blob_set_blob_tier(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct blob_tier_args *args = arg;
     struct blob blob;
     args->rehydrates = false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/touch.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -115,6 +116,7 @@ static struct err write_note(struct txn *t, const struct container *container,
 /* A deleted container or blob needs no access time. */
 static struct err write_notes(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     const struct step *step = arg;
     struct container container;
     struct err e = container_load(t, &container);

@@ -45,7 +45,6 @@ struct err pieces_gather(struct store *s, const struct pieces *list, enum engine
 
 void piece_encode(struct buf *b, const struct piece *piece)
 {
-    assert(piece->length > 0);
     buf_put_u8(b, (uint8_t)piece->kind);
     buf_put_varint(b, piece->length);
     if (piece->kind == PIECE_INLINE)
@@ -59,6 +58,7 @@ void piece_encode(struct buf *b, const struct piece *piece)
 
 bool piece_decode(struct reader *r, struct piece *out)
 {
+    assert(out != NULL);
     if (r->n == 0 || r->bad)
         return false;
     uint8_t kind = read_u8(r);
@@ -87,6 +87,7 @@ void pieces_encode(struct buf *b, const struct pieces *list)
 
 struct err piece_claim(struct txn *t, const struct piece *piece, enum piece_claim claim)
 {
+    assert(txn_writable(t));
     if (piece->kind != PIECE_EXTENT || claim == PIECE_MOVE)
         return OK;
     return claim == PIECE_ADOPT ? txn_extent(t, EXTENT_ADOPT, &piece->extent)
@@ -105,6 +106,8 @@ static struct str chunk_key(struct arena *a, struct str prefix, uint64_t start)
 
 void content_write_begin(struct content_writer *w, struct txn *t, struct str prefix)
 {
+    assert(txn_writable(t));
+    assert(prefix.n > 0);
     *w = (struct content_writer){.txn = t, .prefix = prefix, .chunk = buf_in(txn_arena(t))};
 }
 
@@ -233,6 +236,7 @@ static struct err read_by_cursor(struct content_reader *r, struct txn *t, struct
 struct err content_read(struct txn *t, struct str prefix, uint64_t offset, uint64_t length,
                         struct arena *a, struct pieces *out)
 {
+    assert(out != NULL);
     return content_read_some(t, prefix, (struct content_part){offset, length, SIZE_MAX}, a, out);
 }
 
@@ -266,6 +270,7 @@ struct err content_read_some(struct txn *t, struct str prefix, struct content_pa
 
 void content_walk_begin(struct content_walk *w, struct txn *t, struct str prefix)
 {
+    assert(prefix.n > 0);
     *w = (struct content_walk){.txn = t, .prefix = prefix};
 }
 
@@ -385,6 +390,7 @@ static struct err walk_to_end(struct content_walk *w, struct content_reader *r)
 struct err content_walk_read(struct content_walk *w, uint64_t offset, uint64_t length,
                              struct pieces *out)
 {
+    assert(out != NULL);
     struct content_reader r = {.arena = txn_arena(w->txn),
                                .out = out,
                                .next = offset,
@@ -431,12 +437,13 @@ static struct err remove_chunks(struct txn *t, struct cursor *c, unsigned pieces
 
 struct err content_remove_inline(struct txn *t, struct str prefix)
 {
+    assert(txn_writable(t));
     return txn_del(t, chunk_key(txn_arena(t), prefix, 0));
 }
 
 struct err content_remove(struct txn *t, struct str prefix, unsigned pieces_max, bool *done)
 {
-    assert(pieces_max > 0);
+    assert(txn_writable(t));
     struct cursor *c;
     TRY(cursor_open(t, prefix, &c));
     struct err e = cursor_seek(c, prefix);

@@ -48,6 +48,7 @@ static bool decode_entry(struct dirtree_entry *e)
 bool dirtree_read(const struct dirtree *t, struct str key, struct str value,
                   struct dirtree_entry *out)
 {
+    assert(out != NULL);
     struct reader r = reader_of(str_from(key, t->children.n));
     *out = (struct dirtree_entry){.parent = read_be64(&r)};
     out->key = (struct str){r.p, r.n};
@@ -144,6 +145,7 @@ static struct err find_parent(const struct dirtree *t, uint64_t id, uint64_t *pa
 
 struct err dirtree_find(const struct dirtree *t, uint64_t id, struct dirtree_entry *out)
 {
+    assert(out != NULL);
     uint64_t parent;
     struct str key;
     bool found;
@@ -185,6 +187,7 @@ struct err dirtree_drop_parent(const struct dirtree *t, const struct dirtree_ent
 
 struct err dirtree_remove(const struct dirtree *t, const struct dirtree_entry *e, bool by_id)
 {
+    assert(dirtree_given(e));
     TRY(del_child(t, e));
     return by_id ? dirtree_drop_parent(t, e) : OK;
 }
@@ -205,6 +208,7 @@ struct err dirtree_move(const struct dirtree *t, const struct dirtree_entry *fro
 struct err dirtree_ancestors(const struct dirtree *t, uint64_t id, struct arena *a, uint64_t **out,
                              size_t *count)
 {
+    assert(out != NULL);
     uint64_t *ids = ARENA_ARRAY(a, uint64_t, DIRTREE_DEPTH_MAX);
     *out = ids;
     *count = 0;
@@ -224,6 +228,7 @@ struct err dirtree_ancestors(const struct dirtree *t, uint64_t id, struct arena 
 
 struct err dirtree_within(const struct dirtree *t, uint64_t directory, uint64_t ancestor, bool *out)
 {
+    assert(out != NULL);
     uint64_t *ids;
     size_t count;
     *out = directory == ancestor || ancestor == DIRTREE_ROOT;
@@ -237,6 +242,7 @@ struct err dirtree_within(const struct dirtree *t, uint64_t directory, uint64_t 
 
 struct err dirtree_path(const struct dirtree *t, uint64_t id, struct arena *a, struct str *out)
 {
+    assert(out != NULL);
     struct str names[DIRTREE_DEPTH_MAX + 1];
     size_t count = 0;
     struct buf b = buf_in(a);
@@ -261,6 +267,7 @@ struct err dirtree_path(const struct dirtree *t, uint64_t id, struct arena *a, s
 
 struct err dirtree_is_empty(const struct dirtree *t, uint64_t directory, bool *out)
 {
+    assert(out != NULL);
     struct vrow_cursor *c;
     TRY(vrow_cursor_open(t->rows, id_key(t, t->children, directory, STR("")), &c));
     *out = !vrow_cursor_valid(c);
@@ -288,6 +295,7 @@ static struct err list_with(struct vrow_cursor *c, struct dirtree_entry *e, size
 struct err dirtree_list(const struct dirtree *t, uint64_t directory, struct str prefix,
                         struct str from, dirtree_visit *visit, void *arg)
 {
+    assert(visit != NULL);
     struct dirtree_entry e = {.parent = directory};
     struct vrow_cursor *c;
     bool goes_on = str_given(from) && str_cmp(from, prefix) > 0;

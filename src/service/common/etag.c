@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/common/etag.h"
 
+#include <assert.h>
+
 #include "core/time.h"
 #include "core/word.h"
 
@@ -30,6 +32,7 @@ void etag_put_quoted(struct buf *b, int64_t stamp)
 
 bool etag_list_next(struct str *rest, struct etag_entry *out)
 {
+    assert(out != NULL);
     struct str s = *rest;
     while (s.n > 0 && (s.p[0] == ' ' || s.p[0] == '\t' || s.p[0] == ','))
         s = str_from(s, 1);

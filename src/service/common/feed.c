@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/common/feed.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "core/mem.h"
@@ -33,6 +34,7 @@ static struct err feed_piece(struct engine *e, const struct piece *piece, char *
 
 struct err feed_pieces(struct engine *e, const struct pieces *pieces, feed_sink *sink, void *arg)
 {
+    assert(sink != NULL);
     char *buffer = mem_alloc(FEED_BYTES);
     struct err error = OK;
     for (size_t i = 0; i < pieces->count && !err_is(error); i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/common/home.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -183,6 +184,7 @@ struct err home_mark(struct txn *t, void *arg)
 
 void home_where(struct home *h, struct home_where *out)
 {
+    assert(out != NULL);
     *out = (struct home_where){.location = HOME_HERE};
     if (h == NULL)
         return;
@@ -232,6 +234,7 @@ static bool is_same_row(const struct lease_row *a, const struct lease_row *b)
 /* Only if the row is still the one that this turn has seen. */
 static struct err put_next(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct turn *turn = arg;
     struct lease_row found;
     struct str row;
@@ -452,6 +455,7 @@ void home_turn(struct home *h)
 
 static struct err keep_secret(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct home *h = arg;
     struct str row;
     TRY(txn_get(t, KEY_SECRET, &row));
@@ -467,6 +471,7 @@ static struct err keep_secret(struct txn *t, void *arg)
 
 struct err home_new(const struct home_options *options, struct home **out)
 {
+    assert(out != NULL);
     struct home *h = MEM_NEW(struct home);
     h->options = *options;
     h->me = guid_random();

@@ -136,6 +136,7 @@ static struct err cut_blocks_with(struct interval_map *m, struct vrow_cursor *c,
 
 struct err interval_cut_blocks(struct interval_map *m, uint32_t chunk, uint32_t from, uint32_t to)
 {
+    assert(from <= to && to <= INTERVAL_CHUNK_BYTES);
     struct vrow_cursor *c;
     if (!m->has_blocks || from == to)
         return OK;
@@ -316,6 +317,7 @@ struct err interval_cut(struct interval_map *m, uint64_t from, uint64_t to)
 
 struct err interval_sweep_voids(struct interval_map *m, unsigned rows_max, bool *done)
 {
+    assert(m->rows->at == VROW_LIVE);
     *done = m->void_count == 0;
     if (*done)
         return OK;
@@ -333,6 +335,7 @@ struct err interval_sweep_voids(struct interval_map *m, unsigned rows_max, bool 
 
 struct err interval_remove(struct interval_map *m, unsigned rows_max, bool *done)
 {
+    assert(done != NULL);
     struct removal r = {.last = UINT32_MAX, .stamp = INT64_MAX, .rows_left = rows_max};
     TRY(remove_rows(m, &r));
     *done = r.done;
@@ -343,6 +346,7 @@ struct err interval_remove(struct interval_map *m, unsigned rows_max, bool *done
 
 void interval_voids_encode(struct buf *b, const struct interval_map *m)
 {
+    assert(m->void_count <= INTERVAL_VOIDS_MAX);
     for (unsigned i = 0; i < m->void_count; i++) {
         buf_put_le32(b, m->voids[i].first);
         buf_put_le32(b, m->voids[i].last);

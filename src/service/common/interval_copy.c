@@ -35,6 +35,7 @@ static struct err list_with(const struct interval_map *m, struct vrow_cursor *c,
 struct err interval_copy_list(const struct interval_map *source, struct str from, size_t max,
                               struct arena *a, struct interval_copy_rows *out)
 {
+    assert(max > 0);
     struct vrow_cursor *c;
     *out = (struct interval_copy_rows){.items = ARENA_ARRAY(a, struct interval_copy_row, max)};
     if (!source->has_chunks && !source->has_blocks)
@@ -98,6 +99,7 @@ static struct err take_block(struct interval_map *to, uint32_t chunk, uint32_t i
 struct err interval_copy_take(struct interval_map *to, struct str source_partition,
                               const struct interval_copy_row *row, bool *gone)
 {
+    assert(gone != NULL);
     struct str value;
     struct vrow found;
     uint32_t chunk;
@@ -140,6 +142,7 @@ struct err interval_marks_take(const struct interval_map *m, uint64_t offset,
 struct err interval_marks_check(struct txn *t, struct str partition,
                                 const struct interval_marks *marks, bool *same)
 {
+    assert(same != NULL);
     *same = true;
     for (size_t i = 0; i < marks->count && *same; i++) {
         struct str value;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/common/interval_fold.h"
 
+#include <assert.h>
+
 #include "service/common/interval_rows.h"
 
 enum {
@@ -78,6 +80,7 @@ static struct err collect_part(void *arg, const struct interval_part *part, bool
 struct err interval_fold_plan(const struct interval_map *m, uint32_t chunk, struct arena *a,
                               struct interval_fold *out)
 {
+    assert(out != NULL);
     struct survey s = {0};
     struct collect collect = {.arena = a, .fold = out};
     uint64_t start = chunk * INTERVAL_CHUNK_BYTES;
@@ -148,6 +151,7 @@ static void put_parts(const struct interval_map *m, const struct interval_fold *
 
 struct err interval_fold_commit(struct interval_map *m, const struct interval_fold *f, bool *done)
 {
+    assert(done != NULL);
     struct survey s = {0};
     struct chunk c;
     *done = false;
@@ -176,6 +180,7 @@ static struct err plan_step(struct txn *t, void *arg)
 
 static struct err commit_step(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct interval_folding *f = arg;
     struct interval_map *m;
     f->done = false;

@@ -234,6 +234,7 @@ static struct err walk_all(struct walk *w)
 struct err interval_walk(const struct interval_map *m, uint64_t from, uint64_t to,
                          interval_visit *visit, void *arg)
 {
+    assert(visit != NULL);
     struct walk w = walk_of(m, (struct interval_range){from, to}, visit, arg);
     return walk_all(&w);
 }
@@ -299,6 +300,7 @@ struct err interval_read(const struct interval_map *m, struct interval_range ran
                          const struct interval_limits *limits, struct arena *a, struct pieces *out,
                          uint64_t *until)
 {
+    assert(limits->pieces_max > 0);
     struct gather g = {.limits = limits, .arena = a, .out = out, .at = range.from};
     *out = (struct pieces){0};
     TRY(interval_walk(m, range.from, range.to, gather_part, &g));

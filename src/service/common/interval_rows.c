@@ -139,6 +139,7 @@ bool chunk_decode(struct str payload, int64_t stamp, struct chunk *out)
 
 struct err chunk_load(const struct interval_map *m, uint32_t index, struct chunk *out)
 {
+    assert(out != NULL);
     *out = (struct chunk){.arena = txn_arena(m->rows->txn)};
     out->key = interval_chunk_key(m, index);
     if (!m->has_chunks)
@@ -265,6 +266,7 @@ static struct err settle_extent(struct txn *t, const struct chunk_extent *x, boo
 
 struct err chunk_store(const struct interval_map *m, struct chunk *c)
 {
+    assert(m->rows->at == VROW_LIVE);
     struct txn *t = m->rows->txn;
     uint32_t used;
     bool past;
@@ -347,6 +349,7 @@ bool block_decode(struct str payload, int64_t stamp, struct block *out)
 struct err block_load(const struct interval_map *m, uint32_t chunk, uint32_t index,
                       struct block *out)
 {
+    assert(out != NULL);
     *out = (struct block){.arena = txn_arena(m->rows->txn)};
     out->key = interval_block_key(m, chunk, index);
     if (!m->has_blocks)
@@ -428,6 +431,7 @@ static void block_encode(const struct interval_map *m, const struct block *b, st
 
 struct err block_store(const struct interval_map *m, struct block *b)
 {
+    assert(m->rows->at == VROW_LIVE);
     bool past;
     if (b->run_count == 0)
         return vrow_del(m->rows, b->key, &b->old, &past);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/common/interval_upload.h"
 
+#include <assert.h>
+
 #include "core/crc64.h"
 
 void interval_upload_init(struct interval_upload *u, struct engine *engine, struct arena *a,
                           uint64_t offset, uint64_t length)
 {
+    assert(engine != NULL && a != NULL);
     *u = (struct interval_upload){.engine = engine, .arena = a, .offset = offset, .left = length};
     md5_init(&u->md5_state);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/common/owner.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static int order(const void *a, const void *b)
@@ -68,6 +69,7 @@ static struct str unread_after(const struct owner_search *s, struct str from, st
 struct err owner_each_row(struct txn *t, const struct owner_search *s, struct str prefix,
                           owner_visit *visit, void *arg)
 {
+    assert(visit != NULL);
     struct buf from = buf_heap();
     struct buf last = buf_heap();
     struct buf to = buf_heap();

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/common/pairs.h"
 
+#include <assert.h>
+
 void pairs_put(struct buf *b, struct str name, struct str value)
 {
     buf_put_bytes(b, name);
@@ -19,6 +21,7 @@ struct str pairs_encode(struct arena *a, const struct pairs *pairs)
 
 bool pairs_next(struct reader *r, struct pair *out)
 {
+    assert(out != NULL);
     if (r->n == 0 || r->bad)
         return false;
     out->name = read_bytes(r);

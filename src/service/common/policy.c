@@ -40,6 +40,7 @@ static bool decode_one(struct str bytes, struct policy *p)
 
 bool policies_decode(struct str encoded, struct policies *out)
 {
+    assert(out != NULL);
     struct reader r = reader_of(encoded);
     bool good = true;
     out->count = 0;

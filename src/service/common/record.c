@@ -267,6 +267,7 @@ bool record_read(struct str row, const struct record_type *type, void *object)
 
 void record_own(struct arena *a, const struct record_type *type, void *object)
 {
+    assert(type != NULL);
     for (size_t i = 0; i < type->count; i++) {
         const struct record_member *m = &type->members[i];
         char *member = (char *)object + m->at;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/common/saved.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -158,6 +159,7 @@ struct emptying {
 /* Names the rows first, since a cursor does not stand still over deletes. */
 static struct err empty_rows(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     const struct emptying *e = arg;
     struct rows there = {.arena = txn_arena(t)};
     struct err error = read_rows(t, &there);
@@ -319,6 +321,7 @@ static bool load_state(struct str partition, struct str value, void *arg)
 
 struct err saved_open(struct store *store, saved_refs *refs, bool wanted, struct saved **out)
 {
+    assert(out != NULL);
     struct saved *s = MEM_NEW(struct saved);
     *out = NULL;
     s->base.changing = changing;
@@ -370,6 +373,7 @@ static struct err write_info(struct txn *t, void *arg)
 
 static struct err delete_info(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     (void)arg;
     return txn_del(t, KEY_INFO);
 }
@@ -478,6 +482,7 @@ static struct err take_away(struct txn *t, const struct restoring *r, struct str
 
 static struct err restore_rows(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     const struct restoring *r = arg;
     for (size_t i = 0; i < r->changed->count; i++)
         TRY(put_back(t, r, r->changed->list[i].key));
@@ -554,6 +559,7 @@ static bool add_kept_name(struct str partition, struct str value, void *arg)
 
 struct err saved_names(struct store *store, struct arena *arena, struct str *out)
 {
+    assert(out != NULL);
     struct buf names = buf_in(arena);
     TRY(engine_partitions(store->engine, SPACE, STR_NONE, KEY_INFO, add_kept_name, &names));
     *out = buf_str(&names);

@@ -8,6 +8,7 @@
 void upload_init(struct upload *u, struct store *store, struct arena *a,
                  const struct upload_options *options)
 {
+    assert(store->engine != NULL);
     *u = (struct upload){.engine = store->engine,
                          .arena = a,
                          .inline_max = options->inline_max,
@@ -71,6 +72,7 @@ struct md5 *upload_md5(struct upload *u)
 
 struct err upload_take_summed(struct upload *u, struct str bytes)
 {
+    assert(u->md5_how != UPLOAD_MD5_DONE);
     if (u->wants_crc64)
         u->crc64 = crc64(u->crc64, bytes);
     uint64_t before = u->size;

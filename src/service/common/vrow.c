@@ -11,6 +11,7 @@ static int64_t stamp_of(struct str value)
 
 bool vrow_split(struct str value, struct vrow *out)
 {
+    assert(out != NULL);
     *out = (struct vrow){.raw = value};
     if (!str_given(value))
         return true;
@@ -103,6 +104,7 @@ static struct err keep_old(const struct vrow_scope *s, struct str key, const str
 struct err vrow_put(const struct vrow_scope *s, struct str key, const struct vrow *old,
                     struct str value, bool *past)
 {
+    assert(s->at == VROW_LIVE);
     assert(value.n >= VROW_STAMP_BYTES);
     TRY(keep_old(s, key, old, past));
     return txn_put(s->txn, key, value);
@@ -110,6 +112,7 @@ struct err vrow_put(const struct vrow_scope *s, struct str key, const struct vro
 
 struct err vrow_del(const struct vrow_scope *s, struct str key, const struct vrow *old, bool *past)
 {
+    assert(s->at == VROW_LIVE);
     TRY(keep_old(s, key, old, past));
     return vrow_given(old) ? txn_del(s->txn, key) : OK;
 }
@@ -269,6 +272,7 @@ static struct vrow_cursor *new_cursor(const struct vrow_scope *s, int64_t until)
 
 struct err vrow_cursor_open(const struct vrow_scope *s, struct str prefix, struct vrow_cursor **out)
 {
+    assert(out != NULL);
     *out = new_cursor(s, VROW_LIVE);
     return open_cursor(*out, prefix, true);
 }
@@ -319,6 +323,7 @@ struct str vrow_cursor_stored_key(const struct vrow_cursor *c)
 
 const struct vrow *vrow_cursor_row(const struct vrow_cursor *c)
 {
+    assert(vrow_cursor_valid(c));
     return &c->row;
 }
 

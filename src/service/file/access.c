@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/file/access.h"
 
+#include <assert.h>
+
 /* ---- opening ---- */
 
 struct err file_check_path(const struct file_scope *s, struct arena *a, struct str path,
@@ -96,6 +98,7 @@ struct err file_open_new(struct txn *t, struct file_request *r, struct file_scop
 struct err file_start_new(struct file_scope *s, const struct file_request *r,
                           struct file_found *found)
 {
+    assert(found != NULL);
     TRY(lease_check_absent(LEASE_FILE, &r->lease));
     TRY(file_new_node(s, NODE_FILE, found->parent, &found->node));
     found->id = (uint64_t)txn_stamp(s->txn);
@@ -164,6 +167,7 @@ struct err file_apply(struct file_scope *s, struct node *n, uint64_t parent,
 void file_give(const struct file_request *r, const struct file_scope *s,
                const struct file_found *found, struct file_outcome *out)
 {
+    assert(out != NULL);
     out->node = node_copy(r->arena, &found->node);
     out->id = found->id;
     out->parent = found->parent;

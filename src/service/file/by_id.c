@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/file/by_id.h"
 
+#include <assert.h>
+
 #include "service/file/ea.h"
 #include "service/file/rename.h"
 #include "service/file/rights.h"
@@ -199,6 +201,7 @@ struct err file_make(struct txn *t, void *arg)
 
 struct err file_overwrite(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct file_overwrite_args *args = arg;
     struct file_scope s;
     struct file_found found;
@@ -220,6 +223,7 @@ struct err file_overwrite(struct txn *t, void *arg)
 
 struct err file_write_at(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct file_write_args *args = arg;
     struct file_scope s;
     struct file_found found;
@@ -261,6 +265,7 @@ struct err file_read_at(struct txn *t, void *arg)
 
 struct err file_zero_at(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct file_zero_args *args = arg;
     struct file_scope s;
     struct file_found found;
@@ -351,6 +356,7 @@ struct err file_change(struct txn *t, void *arg)
 
 struct err file_set_security(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct file_security_args *args = arg;
     struct file_scope s;
     struct file_found found;
@@ -382,6 +388,7 @@ struct err file_set_security(struct txn *t, void *arg)
 
 struct err file_remove_at(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct file_remove_args *args = arg;
     struct file_scope s;
     struct file_found found;
@@ -480,6 +487,7 @@ static struct err join(struct arena *a, struct file_scope *s, const struct file_
 
 struct err file_rename_at(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct file_rename_args *args = arg;
     struct file_scope s;
     struct file_found source, target;

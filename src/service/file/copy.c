@@ -156,6 +156,7 @@ static struct err begin_copy(struct file_scope *s, struct copy_args *args, struc
 
 struct err file_copy_file(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct copy_args *args = arg;
     struct file_scope s;
     struct file_found found;
@@ -253,6 +254,7 @@ static struct err take_rows(struct file_scope *s, struct copy_step *step, struct
 
 static struct err take_over(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct copy_step *step = arg;
     struct file_scope s;
     struct file_found found;
@@ -353,6 +355,7 @@ struct err file_copy_advance(struct store *store, struct str partition, unsigned
 
 struct err file_abort_copy(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct copy_abort_args *args = arg;
     struct file_request *r = &args->request;
     struct file_scope s;

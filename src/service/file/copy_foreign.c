@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/file/copy_foreign.h"
 
+#include <assert.h>
+
 struct err copy_foreign_begin(struct file_scope *s, const struct file_found *found,
                               const struct copy_foreign *foreign)
 {
@@ -103,6 +105,7 @@ static struct err step_file(struct file_scope *s, struct copy_step_args *args, s
 
 struct err file_step_copy(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct copy_step_args *args = arg;
     struct file_scope s;
     struct copy_job job;

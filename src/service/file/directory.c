@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/file/directory.h"
 
+#include <assert.h>
+
 struct err file_create_directory(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct directory_args *args = arg;
     struct file_scope s;
     struct file_found found;
@@ -32,6 +35,7 @@ struct err file_get_directory(struct txn *t, void *arg)
 
 struct err file_set_directory_properties(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct directory_args *args = arg;
     struct file_scope s;
     struct file_found found;
@@ -45,6 +49,7 @@ struct err file_set_directory_properties(struct txn *t, void *arg)
 
 struct err file_set_directory_metadata(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct directory_args *args = arg;
     struct file_scope s;
     struct file_found found;
@@ -58,6 +63,7 @@ struct err file_set_directory_metadata(struct txn *t, void *arg)
 
 struct err file_delete_directory(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct directory_args *args = arg;
     struct file_scope s;
     struct file_found found;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/file/ea.h"
 
+#include <assert.h>
+
 void ea_put(struct buf *list, const struct ea *e)
 {
     buf_put_u8(list, e->flags);
@@ -12,6 +14,7 @@ void ea_put(struct buf *list, const struct ea *e)
 
 bool ea_next(struct reader *list, struct ea *out)
 {
+    assert(out != NULL);
     if (!reader_ok(list) || list->n == 0)
         return false;
     out->flags = read_u8(list);
@@ -53,6 +56,7 @@ static bool is_changed_later(struct reader rest, struct str name)
 
 struct err ea_change(struct arena *a, struct str list, struct str changes, struct str *out)
 {
+    assert(out != NULL);
     struct buf b = buf_in(a);
     struct reader old = reader_of(list), new = reader_of(changes);
     struct ea e, other;

@@ -37,6 +37,7 @@ static struct err write_first(struct file_scope *s, struct file_args *args,
 
 struct err file_create_file(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct file_args *args = arg;
     struct file_scope s;
     struct file_found found;
@@ -77,6 +78,7 @@ static bool makes_writable(const struct file_args *args)
 
 struct err file_set_file_properties(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct file_args *args = arg;
     struct file_scope s;
     struct file_found found;
@@ -98,6 +100,7 @@ struct err file_set_file_properties(struct txn *t, void *arg)
 
 struct err file_set_file_metadata(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct file_args *args = arg;
     struct file_scope s;
     struct file_found found;
@@ -111,6 +114,7 @@ struct err file_set_file_metadata(struct txn *t, void *arg)
 
 struct err file_delete_file(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct file_args *args = arg;
     struct file_scope s;
     struct file_found found;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/file/link.h"
 
+#include <assert.h>
+
 static struct err open_new_entry(struct txn *t, struct link_args *args, struct file_scope *s,
                                  struct file_found *out)
 {
@@ -12,6 +14,7 @@ static struct err open_new_entry(struct txn *t, struct link_args *args, struct f
 
 struct err file_create_symbolic_link(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct link_args *args = arg;
     struct file_scope s;
     struct file_found found;
@@ -50,6 +53,7 @@ static struct err part_from_name(struct file_scope *s, struct file_found *file)
 
 struct err file_create_hard_link(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct link_args *args = arg;
     struct file_scope s;
     struct file_found link, file;

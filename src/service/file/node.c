@@ -76,6 +76,7 @@ void node_encode(struct buf *b, const struct node *n)
 
 bool node_decode(struct str data, struct node *out)
 {
+    assert(out != NULL);
     *out = (struct node){0};
     bool good = record_read(data, &NODE_RECORD, out);
     toggle_times(out);

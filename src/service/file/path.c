@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/file/path.h"
 
+#include <assert.h>
+
 #include "core/buf.h"
 
 static bool is_forbidden(char c)
@@ -59,6 +61,7 @@ static struct str without_dots(struct str name, const struct path_rules *rules)
 struct err path_check(struct arena *a, struct str path, const struct path_rules *rules,
                       struct str *out)
 {
+    assert(out != NULL);
     struct buf kept = buf_in(a);
     struct str rest = path;
     size_t depth = 0;

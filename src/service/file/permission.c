@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/file/permission.h"
 
+#include <assert.h>
+
 #include "core/hmac.h"
 #include "service/common/rows.h"
 #include "service/file/keys.h"
@@ -113,6 +115,7 @@ static struct err store(struct txn *t, uint64_t incarnation, const struct sd *sd
 struct err permission_put(struct txn *t, uint64_t incarnation, struct str sd,
                           struct permission_key *out)
 {
+    assert(txn_writable(t));
     struct sd parts;
     TRY(sd_decode(txn_arena(t), sd, &parts));
     /* A short one can grow to no more than five times its size. */
@@ -151,6 +154,7 @@ struct err permission_inherit(struct txn *t, uint64_t incarnation,
                               const struct permission_key *parent, bool directory,
                               struct permission_key *out)
 {
+    assert(out != NULL);
     struct permission_row row;
     bool found;
     struct str key = file_key_permission(txn_arena(t), incarnation, key_bytes(parent));

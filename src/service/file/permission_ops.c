@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/file/permission_ops.h"
 
+#include <assert.h>
+
 #include "service/file/share.h"
 
 struct err file_create_permission(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct permission_args *args = arg;
     struct share s;
     TRY(share_load(t, &s));

@@ -80,6 +80,7 @@ void file_give_content(struct file_scope *s, struct node *n)
 struct err file_write_pieces(struct file_scope *s, struct file_found *found, uint64_t offset,
                              const struct pieces *pieces)
 {
+    assert(txn_writable(s->txn));
     file_give_content(s, &found->node);
     struct interval_map m = file_map(s, &found->node);
     TRY(interval_write(&m, offset, pieces, PIECE_ADOPT));
@@ -123,6 +124,7 @@ struct err file_clear(struct file_scope *s, struct file_found *found, uint64_t f
 
 struct err file_clear_rest(struct file_scope *s, struct file_found *found, uint64_t from)
 {
+    assert(txn_writable(s->txn));
     uint64_t size = found->node.size;
     uint64_t inner_from = (from + FILE_SECTOR_BYTES - 1) & ~(uint64_t)(FILE_SECTOR_BYTES - 1);
     file_give_content(s, &found->node);

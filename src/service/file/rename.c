@@ -91,6 +91,7 @@ static struct err replace_target(struct rename_args *args, struct file_scope *s,
 
 struct err file_rename(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct rename_args *args = arg;
     struct file_scope s;
     struct file_found source, target;

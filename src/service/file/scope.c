@@ -88,12 +88,14 @@ static struct err take_entry(struct file_scope *s, struct file_found *out)
 struct err file_of_entry(struct file_scope *s, const struct dirtree_entry *entry,
                          struct file_found *out)
 {
+    assert(out != NULL);
     *out = (struct file_found){.entry = *entry};
     return take_entry(s, out);
 }
 
 struct err file_find(struct file_scope *s, struct str path, struct file_found *out)
 {
+    assert(out != NULL);
     if (path.n == 0)
         return find_root(s, out);
     *out = (struct file_found){0};
@@ -104,6 +106,7 @@ struct err file_find(struct file_scope *s, struct str path, struct file_found *o
 struct err file_find_child(struct file_scope *s, uint64_t directory, struct str name,
                            struct file_found *out)
 {
+    assert(out != NULL);
     *out = (struct file_found){0};
     TRY(dirtree_child(&s->tree, directory, name, &out->entry));
     return take_entry(s, out);
@@ -121,6 +124,7 @@ static struct err find_linked(struct file_scope *s, uint64_t id, struct file_fou
 
 struct err file_find_id(struct file_scope *s, uint64_t id, struct file_found *out)
 {
+    assert(out != NULL);
     if (id == DIRTREE_ROOT)
         return find_root(s, out);
     *out = (struct file_found){0};
@@ -133,6 +137,7 @@ struct err file_find_id(struct file_scope *s, uint64_t id, struct file_found *ou
 struct err file_path(struct file_scope *s, const struct file_found *found, struct arena *a,
                      struct str *out)
 {
+    assert(out != NULL);
     struct str directory;
     *out = STR("");
     if (found->root)
@@ -225,6 +230,7 @@ void file_touch(struct file_scope *s, struct node *n)
 struct err file_new_node(struct file_scope *s, enum node_kind kind, uint64_t parent,
                          struct node *out)
 {
+    assert(txn_writable(s->txn));
     enum { MODE_FILE = 0664, MODE_DIRECTORY = 0775, MODE_LINK = 0777 };
     struct file_found directory;
     int64_t now = txn_now(s->txn);
@@ -257,6 +263,7 @@ struct interval_map file_map(const struct file_scope *s, const struct node *n)
 struct err file_keep_map(struct file_scope *s, struct file_found *found,
                          const struct interval_map *m)
 {
+    assert(txn_writable(s->txn));
     struct node *n = &found->node;
     struct sweep_note note = {.incarnation = s->share.incarnation, .id = found->id};
     struct buf voids = buf_in(txn_arena(s->txn));
@@ -285,6 +292,7 @@ static struct err charge(struct file_scope *s, uint64_t before, uint64_t after)
 
 struct err file_resize(struct file_scope *s, struct file_found *found, uint64_t size)
 {
+    assert(txn_writable(s->txn));
     struct node *n = &found->node;
     uint64_t before = n->size;
     TRY(charge(s, before, size));
@@ -299,6 +307,7 @@ struct err file_resize(struct file_scope *s, struct file_found *found, uint64_t 
 /* Small contents are removed at once; the sweep removes the rest of large ones. */
 struct err file_drop_content(struct file_scope *s, struct node *n)
 {
+    assert(txn_writable(s->txn));
     enum { ROWS_AT_ONCE = 64 };
     struct sweep_note note = {
         .kind = FILE_SWEEP_CONTENT, .incarnation = s->share.incarnation, .id = n->content};

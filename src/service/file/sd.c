@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/file/sd.h"
 
+#include <assert.h>
+
 #include "core/buf.h"
 #include "core/wire.h"
 
@@ -96,6 +98,7 @@ static struct err read_acl(struct arena *a, struct str bytes, uint32_t offset, s
 
 struct err sd_decode(struct arena *a, struct str bytes, struct sd *out)
 {
+    assert(out != NULL);
     struct reader r = reader_of(bytes);
     *out = (struct sd){0};
     uint8_t revision = read_u8(&r);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/file/sddl.h"
 
+#include <assert.h>
+
 #include "core/wire.h"
 
 /* ---- tables ---- */
@@ -391,6 +393,7 @@ static bool parse_part(struct arena *a, char letter, struct str part, struct sd 
 
 struct err sddl_parse(struct arena *a, struct str text, struct sd *out)
 {
+    assert(out != NULL);
     *out = (struct sd){0};
     text = str_trim(text);
     if (text.n == 0 || text.n > SD_BYTES_MAX)

@@ -102,6 +102,7 @@ static struct str share_encode(struct arena *a, const struct share *s)
 
 struct err share_save(struct txn *t, const struct share *s)
 {
+    assert(txn_writable(t));
     struct arena *a = txn_arena(t);
     if (s->deleted != 0)
         return txn_put(t, file_key_deleted(a, s->incarnation), share_encode(a, s));
@@ -111,6 +112,7 @@ struct err share_save(struct txn *t, const struct share *s)
 struct err share_save_snapshot(struct txn *t, const struct share *s,
                                const struct share_snapshot *snapshot)
 {
+    assert(txn_writable(t));
     struct arena *a = txn_arena(t);
     struct buf b = buf_in(a);
     record_write(&b, &SHARE_SNAPSHOT_RECORD, snapshot);
@@ -143,6 +145,7 @@ struct err share_load(struct txn *t, struct share *out)
 
 struct err share_decode_snapshot(struct str row, int64_t stamp, struct share_snapshot *out)
 {
+    assert(out != NULL);
     *out = (struct share_snapshot){.stamp = stamp};
     return record_read(row, &SHARE_SNAPSHOT_RECORD, out) ? OK : err_new(ERR_CORRUPT);
 }

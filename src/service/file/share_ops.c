@@ -97,6 +97,7 @@ static struct err apply_settings(struct txn *t, const struct share_args *args, s
 
 struct err file_create_share(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct share_args *args = arg;
     struct file_scope s;
     struct str row;
@@ -157,6 +158,7 @@ struct err file_set_share_properties(struct txn *t, void *arg)
 
 struct err file_set_share_metadata(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct share_args *args = arg;
     struct share s;
     TRY(open_for_write(t, args, &s));
@@ -181,6 +183,7 @@ struct err file_set_share_acl(struct txn *t, void *arg)
 
 struct err file_lease_share(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct share_args *args = arg;
     struct share_snapshot snapshot;
     struct share s;
@@ -203,6 +206,7 @@ struct err file_lease_share(struct txn *t, void *arg)
  * has that of the share, and its ETag too. */
 struct err file_snapshot_share(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct share_args *args = arg;
     struct share s;
     TRY(share_load(t, &s));
@@ -290,6 +294,7 @@ static struct err find_retention(struct txn *t, const struct share_args *args, i
 
 struct err file_delete_share(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct share_args *args = arg;
     int64_t retention;
     struct share s;
@@ -318,6 +323,7 @@ struct err file_delete_share(struct txn *t, void *arg)
 
 struct err file_restore_share(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct share_args *args = arg;
     struct share current, s;
     struct str row;

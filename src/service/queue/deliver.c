@@ -427,6 +427,7 @@ static struct err take(struct txn *t, struct queue_state *s, const struct search
 
 struct err queue_get_messages(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct queue_get_messages *get = arg;
     struct queue_state s;
     struct search f;

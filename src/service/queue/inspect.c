@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/queue/inspect.h"
 
+#include <assert.h>
+
 #include "service/queue/page.h"
 
 /* ---- all queues ---- */
@@ -46,6 +48,7 @@ static struct err find_oldest(struct txn *t, void *arg)
 
 struct err queue_usage(struct store *store, struct queue_usage *out)
 {
+    assert(out != NULL);
     enum { NAMES_BYTES_MAX = QUEUE_USAGE_AGES_MAX * ENGINE_PARTITION_MAX };
     struct usage_walk walk = {.out = out};
     *out = (struct queue_usage){0};

@@ -19,6 +19,7 @@ static int64_t expiry(int64_t now, int64_t ttl_s)
 
 struct err queue_put_message(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct queue_put_message *put = arg;
     assert(put->text.n <= QUEUE_TEXT_BYTES_MAX);
     struct queue_state s;
@@ -71,6 +72,7 @@ static struct err load_held(struct txn *t, const struct queue_state *s,
  * newer documentation says so. Such a message is never seen again. */
 struct err queue_update_message(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct queue_change_message *change = arg;
     struct queue_state s;
     struct page page;
@@ -89,6 +91,7 @@ struct err queue_update_message(struct txn *t, void *arg)
 
 struct err queue_delete_message(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     const struct queue_change_message *change = arg;
     struct queue_state s;
     struct page page;
@@ -102,6 +105,7 @@ struct err queue_delete_message(struct txn *t, void *arg)
 
 struct err queue_clear_messages(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     (void)arg;
     struct queue_state s;
     TRY(queue_state_load(t, &s));

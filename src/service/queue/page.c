@@ -123,6 +123,7 @@ static bool may_have_slots(const struct queue_state *s, uint64_t id)
 struct err page_load(struct txn *t, const struct queue_state *s, uint64_t id, struct page *page,
                      bool *found)
 {
+    assert(found != NULL);
     struct queue_key key = queue_key_of(s, KEY_SLOTS, id);
     struct str row = STR_NONE;
     page->id = id;
@@ -151,6 +152,7 @@ static struct err page_take(struct page *page, struct str slots, struct str put,
 struct err page_load_many(struct txn *t, const struct queue_state *s, struct page_wanted *wanted,
                           size_t count)
 {
+    assert(wanted != NULL || count == 0);
     struct arena *a = txn_arena(t);
     struct queue_key *keys = ARENA_ARRAY(a, struct queue_key, 2 * count);
     struct engine_read *reads = ARENA_ARRAY(a, struct engine_read, 2 * count);
@@ -428,6 +430,7 @@ static struct err page_drop(struct txn *t, struct queue_state *s, const struct p
 
 struct err page_finish(struct txn *t, struct queue_state *s, struct page *page)
 {
+    assert(txn_writable(t));
     uint64_t end = number_of(page->id + 1, 0);
     /* The page is closed: its s row must describe all of its messages. */
     if (page->id == page_of(s->tail) && s->tail < end)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Queues themselves: create, delete, metadata, policies. */
+#include <assert.h>
+
 #include "service/queue/page.h"
 
 #include "service/common/pairs.h"
@@ -83,6 +85,7 @@ static bool metadata_same(struct str a, struct str b)
 
 struct err queue_create(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct queue_create *create = arg;
     struct properties p;
     struct queue_state s;
@@ -109,6 +112,7 @@ struct err queue_create(struct txn *t, void *arg)
  * it. */
 struct err queue_delete(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     const struct queue_delete *delete = arg;
     struct queue_state s;
     TRY(queue_state_load(t, &s));
@@ -172,6 +176,7 @@ struct err queue_get_metadata(struct txn *t, void *arg)
 
 struct err queue_set_metadata(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     const struct queue_set_metadata *set = arg;
     struct properties p;
     TRY(properties_load(t, &p));
@@ -190,6 +195,7 @@ struct err queue_get_acl(struct txn *t, void *arg)
 
 struct err queue_set_acl(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     const struct queue_acl *acl = arg;
     struct properties p;
     TRY(properties_load(t, &p));

@@ -51,6 +51,7 @@ static bool stamp_of(struct str text, int64_t *stamp)
 
 struct err entity_match_parse(struct str text, struct entity_match *out)
 {
+    assert(out != NULL);
     *out = (struct entity_match){.kind = MATCH_ANY};
     if (str_eq(text, STR("*")))
         return OK;
@@ -184,6 +185,7 @@ struct err table_merge_entity(struct txn *t, void *arg)
 
 struct err table_delete_entity(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     return apply_alone(t, arg, CHANGE_DELETE);
 }
 
@@ -194,6 +196,7 @@ struct err table_insert_or_replace_entity(struct txn *t, void *arg)
 
 struct err table_insert_or_merge_entity(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     return apply_alone(t, arg, CHANGE_INSERT_OR_MERGE);
 }
 

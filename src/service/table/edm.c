@@ -120,6 +120,7 @@ struct edm_value edm_from_double(struct arena *a, double value)
 /* strtod takes more than OData does (hexadecimal, "inf", leading space), and a NUL at the end. */
 bool edm_parse_double(struct str text, double *out)
 {
+    assert(out != NULL);
     char small[64];
     enum { DOUBLE_TEXT_MAX = 512 };
     char large[DOUBLE_TEXT_MAX];

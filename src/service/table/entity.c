@@ -7,6 +7,7 @@
 
 struct err entity_open(struct str record, struct entity_walk *out)
 {
+    assert(out != NULL);
     if (record.n < ENTITY_HEAD_BYTES || record.p[0] != ENTITY_FORM)
         return err_new(ERR_CORRUPT);
     *out = (struct entity_walk){record.p + ENTITY_HEAD_BYTES, record.p + record.n, false};
@@ -169,6 +170,7 @@ static bool find_property(struct str record, struct str name, struct edm_value *
 
 struct err entity_merge(struct arena *a, struct str old, struct str patch, struct buf *out)
 {
+    assert(out != NULL);
     struct entity_builder b;
     struct entity_walk w;
     struct property p;

@@ -166,6 +166,7 @@ static struct bounds node_bounds(struct arena *a, const struct filter_node *node
 
 struct err filter_compile(struct arena *a, struct str text, struct filter **out)
 {
+    assert(out != NULL);
     struct filter_tree tree;
     TRY(filter_parse(a, text, &tree));
     struct filter *f = ARENA_NEW(a, struct filter);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words of a $filter. */
+#include <assert.h>
 #include <math.h>
 
 #include "core/uri.h"
@@ -160,6 +161,7 @@ static struct err take_name(struct filter_lexer *l, struct filter_word *out)
 
 struct err filter_lex(struct filter_lexer *l, struct filter_word *out)
 {
+    assert(out != NULL);
     *out = (struct filter_word){.kind = WORD_END};
     while (l->rest.n > 0 && (l->rest.p[0] == ' ' || l->rest.p[0] == '\t'))
         l->rest = str_from(l->rest, 1);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tree of a $filter: `or` binds weakest, then `and`, then `not`, then comparisons. */
+#include <assert.h>
+
 #include "service/common/name.h"
 #include "service/table/filter_internal.h"
 
@@ -240,6 +242,7 @@ static struct err parse_or(struct parser *p, struct filter_node **out)
 
 struct err filter_parse(struct arena *a, struct str text, struct filter_tree *out)
 {
+    assert(out != NULL);
     struct parser p = {.lexer = {text, a}, .arena = a};
     struct filter_node *node;
     TRY(advance(&p));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/table/sweep.h"
 
+#include <assert.h>
+
 #include "service/table/bounds.h"
 #include "service/table/names.h"
 
@@ -184,6 +186,7 @@ static struct err remove_batch(struct store *store, struct sweep_batch *b,
 
 static struct err forget_table(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct table_sweep *s = arg;
     return txn_del(t, sweep_garbage(s));
 }

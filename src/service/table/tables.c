@@ -27,6 +27,7 @@ const struct record_type TABLE_BLOCKED_RECORD = RECORD_TYPE(struct blocked, BLOC
 
 bool table_decode(struct str row, struct table *out)
 {
+    assert(out != NULL);
     *out = (struct table){0};
     return record_read(row, &TABLE_RECORD, out) && out->id != 0 && str_given(out->name);
 }
@@ -127,6 +128,7 @@ static struct err block_name(struct txn *t, struct str name, int64_t ticks)
 
 struct err table_create_table(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct table_create *create = arg;
     struct engine_read reads[] = {{.key = table_key(t, create->name)},
                                   {.key = blocked_key(t, create->name)}};
@@ -140,6 +142,7 @@ struct err table_create_table(struct txn *t, void *arg)
 
 struct err table_delete_table(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct table_delete *delete = arg;
     struct arena *a = txn_arena(t);
     struct str key = table_key(t, delete->name);
@@ -175,6 +178,7 @@ struct err table_get_table_acl(struct txn *t, void *arg)
 
 struct err table_set_table_acl(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct table_set_acl *set = arg;
     struct str key = table_key(t, set->name);
     struct table table;

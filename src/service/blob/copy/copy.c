@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/copy/copy.h"
 
+#include <assert.h>
+
 #include "service/blob/keep.h"
 #include "service/blob/page.h"
 #include "service/blob/tier.h"
@@ -187,6 +189,7 @@ struct err blob_copy_blob(struct txn *t, void *arg)
 
 struct err blob_abort_copy_blob(struct txn *t, void *arg)
 {
+    assert(txn_writable(t));
     struct blob_abort_args *args = arg;
     struct blob_copy_state state;
     struct copy_job job;

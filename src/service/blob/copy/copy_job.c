@@ -78,6 +78,8 @@ static struct err job_decode(struct str row, struct copy_job *job)
 struct err copy_job_load(struct txn *t, uint64_t incarnation, uint64_t id, struct copy_job *out,
                          bool *found)
 {
+    assert(out != NULL);
+    assert(found != NULL);
     struct str row;
     *out = (struct copy_job){.incarnation = incarnation, .id = id};
     TRY(txn_get(t, job_key(txn_arena(t), incarnation, id), &row));
@@ -97,6 +99,7 @@ void copy_job_set_source(struct copy_job *job, const struct blob_source *source)
 
 void copy_job_source(const struct copy_job *job, struct arena *a, struct blob_source *out)
 {
+    assert(out != NULL);
     *out = (struct blob_source){
         .arena = a,
         .partition = arena_copy(a, job->partition),

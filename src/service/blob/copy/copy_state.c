@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/copy/copy_state.h"
 
+#include <assert.h>
+
 #include "service/common/records.h"
 
 #define COPY(number, member) RECORD_MEMBER(struct blob_copy_state, number, member)
@@ -29,6 +31,7 @@ struct str blob_copy_encode(struct arena *a, const struct blob_copy_state *state
 
 struct err blob_copy_decode(struct str bytes, struct blob_copy_state *out)
 {
+    assert(out != NULL);
     *out = (struct blob_copy_state){0};
     return record_read(bytes, &BLOB_COPY_RECORD, out) ? OK : err_new(ERR_CORRUPT);
 }

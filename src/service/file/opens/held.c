@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/file/opens/held.h"
 
+#include <assert.h>
+
 #include "core/log.h"
 #include "service/file/keys.h"
 
@@ -76,6 +78,7 @@ static void read_locks(struct reader *r, struct arena *a, struct opens_kept *k)
 
 struct err file_held_read(struct arena *a, struct str key, struct str value, struct file_held *out)
 {
+    assert(out != NULL);
     struct opens_kept *k = &out->open;
     struct reader in_key = reader_of(str_from(key, 1));
     struct reader r = reader_of(value);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/file/opens/keep.h"
 
+#include <assert.h>
+
 #include "service/file/opens/internal.h"
 
 /* A client compares the epochs of notifications with the one it knows. Breaks since the open was
@@ -22,6 +24,7 @@ static void keep_locks(const struct opens_handle *h, struct arena *a, struct ope
 
 void opens_keep(struct opens *t, struct opens_handle *h, struct arena *a, struct opens_kept *out)
 {
+    assert(out != NULL);
     struct opens_news news;
     opens_enter(t, &news);
     *out = (struct opens_kept){

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Listings of open handles, closing by others, and the checks of a rename. */
+#include <assert.h>
+
 #include "service/file/opens/internal.h"
 
 static struct str path_of(const struct opens_file *f)
@@ -59,6 +61,7 @@ static struct opens_info info_of(const struct opens_handle *h)
 void opens_list(struct opens *t, const struct opens_select *select,
                 bool (*visit)(void *arg, const struct opens_info *info), void *arg)
 {
+    assert(visit != NULL);
     struct opens_news news;
     bool more = true;
     opens_enter(t, &news);

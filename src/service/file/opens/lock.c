@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Byte-range locks ([MS-FSA] 2.1.4.10): mandatory, per handle. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "core/mem.h"
@@ -60,6 +61,7 @@ static void take_range(struct opens_file *f, struct opens_handle *h, const struc
 struct err opens_lock(struct opens *t, struct opens_handle *h, const struct opens_lock *lock,
                       bool patient, struct opens_wait *wait)
 {
+    assert(lock != NULL);
     struct opens_news news;
     struct err error = OK;
     opens_enter(t, &news);

@@ -219,6 +219,7 @@ static void set_path(struct opens_file *f, struct str path)
 
 void opens_link_handle(struct opens_handle **list, struct opens_handle *h)
 {
+    assert(h != NULL);
     h->next = *list;
     if (*list != NULL)
         (*list)->previous = h;
@@ -390,6 +391,7 @@ static struct err try_open(const struct opens *t, struct opens_file *f,
 struct err opens_open(struct opens *t, const struct opens_request *request, struct opens_wait *wait,
                       struct opens_handle **out, unsigned *granted)
 {
+    assert(request != NULL && out != NULL);
     struct opens_news news;
     opens_enter(t, &news);
     struct opens_file *f = opens_file(t, request->key);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/file/opens/watch.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -64,6 +65,7 @@ static size_t bucket_of(struct opens_key key)
 
 struct watch *watch_new(struct watches *all, const struct watch_request *request)
 {
+    assert(request != NULL);
     struct watch *w = MEM_NEW(struct watch);
     w->request = *request;
     w->kept = buf_heap();
