@@ -405,6 +405,93 @@ static void test_trees_and_failed_flushes(void)
     run_stores((struct trouble){.tree = true, .fault = A_JOURNAL_FLUSH, .killed = true});
 }
 
+/* ---- renames between two containers ---- */
+
+enum { MOVES = 60 };
+
+/* What both trees held after each change, and when that was acknowledged. */
+struct history {
+    struct arena arena;
+    struct str texts[MOVES + 1];
+    size_t told[MOVES + 1];
+};
+
+/* Half a move is never seen: all is as the acknowledged changes left it, or as the next one did. */
+static void check_moves(const struct history *h, struct engine *e, size_t now)
+{
+    struct arena arena = {0};
+    uint32_t done = 0;
+    while (done < MOVES && h->told[done + 1] <= now)
+        done++;
+    struct str text = trees_text(e, &arena);
+    CHECK(str_eq(text, h->texts[done]) || (done < MOVES && str_eq(text, h->texts[done + 1])));
+    arena_release(&arena);
+}
+
+static void check_cut_moves(struct run *run, const struct history *h, struct moment cut)
+{
+    char *image = image_of(run);
+    (void)snprintf(at, sizeof at, "store %u, a cut of kind %d after %zu things", run->seed,
+                   cut.kind, cut.now);
+    remove_folder(image);
+    disk_cut(cut.now, cut.kind, run->seed * 31 + (uint32_t)cut.now, image);
+    CHECK_OK(run_open(run, image, false, &run->engine));
+    struct store store = {
+        .engine = run->engine, .clock = &run->clock, .alone_since = clock_now(&run->clock)};
+    check_moves(h, run->engine, cut.now);
+    trees_settle(&store);
+    check_moves(h, run->engine, cut.now);
+    engine_close(run->engine);
+    run_check_whole(run, image);
+    remove_folder(image);
+    free(image);
+}
+
+static void make_moves(struct run *run, struct history *h)
+{
+    CHECK_OK(run_open(run, run->folder, false, &run->engine));
+    struct store store = {.engine = run->engine, .clock = &run->clock};
+    h->texts[0] = trees_text(run->engine, &h->arena);
+    for (uint32_t number = 1; number <= MOVES; number++) {
+        trees_change(&store, run->seed, number);
+        h->told[number] = disk_note();
+        h->texts[number] = trees_text(run->engine, &h->arena);
+    }
+    engine_close(run->engine);
+}
+
+static void test_moves_between_trees(void)
+{
+    (void)atexit(say_where);
+    for (uint32_t seed = first_seed; seed < first_seed + stores; seed++) {
+        struct history *h = MEM_NEW(struct history);
+        struct run *run = run_new(seed, false);
+        run->tree = true; /* for the check of the whole store */
+        uint32_t random = seed * 7;
+        CHECK_OK(run_open(run, run->folder, false, &run->engine));
+        trees_begin(run->engine);
+        engine_close(run->engine);
+        disk_watch(run->folder);
+        size_t begun = disk_now();
+        make_moves(run, h);
+        size_t ended = disk_now();
+        disk_unwatch();
+        for (uint32_t i = 0; i < LINKS * CUTS; i++) {
+            size_t now = begun + draw(&random, (uint32_t)(ended - begun)) + 1;
+            if (i % 3 == 0)
+                now = disk_before_flush(now, ended, "/");
+            check_cut_moves(run, h, (struct moment){now, (enum cut_kind)(i % CUT_KINDS)});
+        }
+        at[0] = '\0';
+        arena_release(&h->arena);
+        free(h);
+        remove_folder(run->folder);
+        free(run->folder);
+        free(run);
+    }
+    printf("%u cuts\n", stores * LINKS * CUTS);
+}
+
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
@@ -426,6 +513,7 @@ int main(int argc, char **argv)
         {"trees", test_trees},
         {"trees_after_kills", test_trees_after_kills},
         {"trees_and_failed_flushes", test_trees_and_failed_flushes},
+        {"moves_between_trees", test_moves_between_trees},
     };
     if (argc > 2)
         stores = (uint32_t)strtoul(argv[2], NULL, 10);

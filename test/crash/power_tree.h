@@ -4,7 +4,7 @@
 #ifndef TEST_CRASH_POWER_TREE_H
 #define TEST_CRASH_POWER_TREE_H
 
-#include "engine/engine.h"
+#include "service/common/store.h"
 
 #define TREE_PARTITION STR("b/a/c")
 
@@ -14,5 +14,14 @@ void tree_begin(struct engine *e);
 struct err tree_change(struct txn *t, uint32_t seed, uint32_t number);
 /* Every path with its size, one to a line, in the arena. */
 struct str tree_text(struct engine *e, struct arena *a);
+
+/* Two such trees, with renames between them, which are several updates each. */
+void trees_begin(struct engine *e);
+/* The change of that number; waits for it. */
+void trees_change(struct store *store, uint32_t seed, uint32_t number);
+/* What the next writer and the sweeper do: ends a move that nobody carries on. */
+void trees_settle(struct store *store);
+/* Of both, each as a reader sees it. */
+struct str trees_text(struct engine *e, struct arena *a);
 
 #endif
