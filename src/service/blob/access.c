@@ -326,6 +326,10 @@ static struct err index_tags(struct txn *t, struct blob *blob, struct str tags)
     struct tag_change change = {
         .incarnation = blob->container.incarnation, .old = indexed_tags(blob), .new = tags};
     struct blob_at at;
+    if (!str_given(change.old) && !str_given(tags)) {
+        blob->indexed = tags;
+        return OK;
+    }
     if (!blob_key_parse_head(blob->key, &change.name, &at))
         return err_new(ERR_CORRUPT);
     blob->indexed = tags;

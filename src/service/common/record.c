@@ -104,6 +104,13 @@ static void put_composed(struct buf *b, const struct record_member *m, const voi
         put_length_before(b, start);
 }
 
+/* Most members are zero: no call for those. */
+static inline void put_number(struct buf *b, const struct record_member *m, uint64_t value)
+{
+    if (value != 0)
+        record_put(b, m->number, value);
+}
+
 void record_write(struct buf *b, const struct record_type *type, const void *object)
 {
     assert(type->count > 0);
@@ -113,32 +120,33 @@ void record_write(struct buf *b, const struct record_type *type, const void *obj
         struct str bytes;
         switch (m->kind) {
         case RECORD_BOOL:
-            record_put(b, m->number, load_bool(member));
+            put_number(b, m, load_bool(member));
             break;
         case RECORD_NOT:
-            record_put(b, m->number, !load_bool(member));
+            put_number(b, m, !load_bool(member));
             break;
         case RECORD_U32:
             memcpy(&word, member, sizeof word);
             assert(word <= m->max);
-            record_put(b, m->number, word);
+            put_number(b, m, word);
             break;
         case RECORD_U64:
-            record_put(b, m->number, load_u64(member));
+            put_number(b, m, load_u64(member));
             break;
         case RECORD_PLUS_ONE:
-            record_put(b, m->number, load_u64(member) + 1);
+            put_number(b, m, load_u64(member) + 1);
             break;
         case RECORD_OPTIONAL:
             if (load_bool((const char *)object + m->given))
-                record_put(b, m->number, load_u64(member) + 1);
+                put_number(b, m, load_u64(member) + 1);
             break;
         case RECORD_BITS:
-            record_put(b, m->number, load_bits(member, m->size));
+            put_number(b, m, load_bits(member, m->size));
             break;
         case RECORD_BYTES:
             memcpy(&bytes, member, sizeof bytes);
-            record_put_bytes(b, m->number, bytes);
+            if (bytes.p != NULL)
+                record_put_bytes(b, m->number, bytes);
             break;
         case RECORD_RAW:
             if (!all_zero(member, m->size))
