@@ -15,6 +15,8 @@ function cell({ peers, failures = {}, values, unit }, kind) {
     const result = peers[kind];
     if (result === undefined)
         return failures[kind] === undefined ? '' : 'failed';
+    if (result.rate === 0)
+        return 'no answer in time';
     const cpu = result.cpuUs === null ? '' : `; ${number(result.cpuUs)} µs`;
     const large = result.large === null ? '' : `; large ${number(result.large)}/s`;
     const errors = result.errors > 0 ? `; ${result.errors} errors` : '';
@@ -39,7 +41,7 @@ const ratios = (row) => OTHERS.filter((kind) => ratio(row, kind) !== undefined).
 function partTable(rows, first) {
     const has = (kind) => rows.some((row) => cell(row, kind) !== '');
     const kinds = Object.keys(NAMES).filter(has);
-    const lines = [`| ${first} | ${kinds.map((kind) => NAMES[kind]).join(' | ')} | times Lazuli's CPU |`, `|---|${kinds.map(() => '---|').join('')}---|`];
+    const lines = [`| ${first} | ${kinds.map((kind) => NAMES[kind]).join(' | ')} | times Lazuli's |`, `|---|${kinds.map(() => '---|').join('')}---|`];
     for (const row of rows)
         lines.push(`| ${row.name} | ${kinds.map((kind) => cell(row, kind)).join(' | ')} | ${ratios(row)} |`);
     return `${lines.join('\n')}\n`;
