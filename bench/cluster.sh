@@ -4,6 +4,7 @@
 # ratios within one run and CPU per request are what counts.
 #   sh bench/cluster.sh               all parts
 #   sh bench/cluster.sh local rows    some of: local rows hot bulk scale
+# With other work on the machine: chrt -f 10 bash bench/cluster.sh …, which gives all of it, cluster and load, real-time priority.
 # BENCH_SECONDS (6) per row, BENCH_CONNECTIONS (64), BENCH_BIN (build/lazuli).
 set -eu
 cd "$(dirname "$0")/.."
@@ -22,11 +23,11 @@ trap 'stop; test/cluster/down "$work/cluster" --remove; rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 parts=${*:-local rows hot bulk scale}
 
-# start PORT FLAGS...: a server whose blob port is PORT and queue port PORT + 1.
+# start PORT FLAGS...: a server whose blob port is PORT, queue port PORT + 1 and table port PORT + 2.
 start() {
     listen=$1
     shift
-    "$bin" --blob-port "$listen" --queue-port $((listen + 1)) --table-port off --file-port off --smb-port off --dfs-port off \
+    "$bin" --blob-port "$listen" --queue-port $((listen + 1)) --table-port $((listen + 2)) --file-port off --smb-port off --dfs-port off \
         --admin-port off --silent "$@" >>"$work/server.log" 2>&1 &
     pids="$pids $!"
     for _ in $(seq 500); do
@@ -84,18 +85,47 @@ titles() {
 
 port=$((20000 + $$ % 10000))
 
+# entity PORT NAME ARGS...
+entity() {
+    at=$1 title=$2
+    shift 2
+    row $((at + 2)) "$title" --table --header 'Accept: application/json;odata=nometadata' "$@"
+}
+
+# insert PORT NAME PARTITION ROW ARGS...
+insert() {
+    into=$1 label=$2 body="{\"PartitionKey\":\"$3\",\"RowKey\":\"$4\",\"Name\":\"value\"}"
+    shift 4
+    entity "$into" "$label" --op 'POST /devstoreaccount1/bench' --header 'Content-Type: application/json' \
+        --header 'Prefer: return-no-content' --body "$body" "$@"
+}
+
+# small NAME: the rows of one server at $port.
+small() {
+    once $port --op 'PUT /devstoreaccount1/bench?restype=container'
+    put $port "$1: PUT 4 KiB"
+    get $port "$1: GET 4 KiB"
+    row $port "$1: Get Blob Properties" --op 'HEAD /devstoreaccount1/bench/k{key}'
+    row $port "$1: List Blobs, 10" --op 'GET /devstoreaccount1/bench?restype=container&comp=list&maxresults=10'
+    once $((port + 1)) --op 'PUT /devstoreaccount1/bench'
+    row $((port + 1)) "$1: Put Message" --op 'POST /devstoreaccount1/bench/messages' \
+        --body '<QueueMessage><MessageText>hello</MessageText></QueueMessage>'
+    row $((port + 1)) "$1: Get Messages" --op 'GET /devstoreaccount1/bench/messages?visibilitytimeout=1'
+    entity $port prepare --connections 1 --requests 1 --warm-up 0 --op 'POST /devstoreaccount1/Tables' \
+        --header 'Content-Type: application/json' --body '{"TableName":"bench"}' >/dev/null
+    insert $port prepare p 'k{key}' --connections 8 --requests 1000 --in-order --warm-up 0 >/dev/null
+    insert $port "$1: Insert Entity" i '{seq}'
+    entity $port "$1: Get Entity" --op "GET /devstoreaccount1/bench(PartitionKey='p',RowKey='k{key}')"
+}
+
 part_local() {
     titles 'Small requests: one gateway of the cluster beside the local engine'
     start $port --data "$work/local"
-    once $port --op 'PUT /devstoreaccount1/bench?restype=container'
-    put $port 'local: PUT 4 KiB'
-    get $port 'local: GET 4 KiB'
+    small local
     stop
     fresh
     gateway $port
-    once $port --op 'PUT /devstoreaccount1/bench?restype=container'
-    put $port 'cluster: PUT 4 KiB'
-    get $port 'cluster: GET 4 KiB'
+    small cluster
     stop
 }
 
