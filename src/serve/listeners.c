@@ -29,8 +29,8 @@ static int listened(const char *name, const char *host, uint64_t wanted, struct 
                     uint16_t *port)
 {
     char where[256];
-    (void)snprintf(where, sizeof where, "%s %s:%u", name, host,
-                   (unsigned)(err_is(error) ? wanted : *port));
+    unsigned tried = (unsigned)(wanted & ~(uint64_t)CONFIG_PORT_UNSET);
+    (void)snprintf(where, sizeof where, "%s %s:%u", name, host, err_is(error) ? tried : *port);
     if (!err_is(error)) {
         log_line(LOG_INFO, "serving %s", where);
         return 0;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The admin listener: what it serves to whom, the storage services on its origin, and what keeps pages of other sites out.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import net from 'node:net';
 import { after, before, test } from 'node:test';
 import { ACCOUNT, BIN, SERVICES, assertError, freePorts, uniqueName } from '../rest/lib.mjs';
 import { ask, askSigned, askStorage, startAdmin } from './admin_lib.mjs';
@@ -136,4 +138,18 @@ test('a port that was asked for and is in use ends the server', async () => {
     const ended = spawnSync(BIN, args, { encoding: 'utf8', timeout: 60000 });
     assert.equal(ended.status, 1, ended.stderr);
     assert.match(ended.stderr, /admin .*in use/i);
+});
+
+test('a usual port that is in use is named in a warning, and the rest is served', async () => {
+    const holder = net.createServer().listen(10005, '127.0.0.1');
+    await once(holder, 'listening').catch(() => {}); // then another program holds it
+    const ports = (await freePorts(4)).flatMap((port, i) => [`--${SERVICES[i]}-port`, String(port)]);
+    const child = spawn(BIN, ['--in-memory', '--smb-port', 'off', '--admin-port', 'off', ...ports], { stdio: ['ignore', 'ignore', 'pipe'], timeout: 60000 });
+    let said = '';
+    for await (const part of child.stderr)
+        if (/dfs \S+ is in use/.test((said += part)))
+            break;
+    child.kill();
+    holder.close();
+    assert.match(said, /dfs 127\.0\.0\.1:10005 is in use: not served \(--dfs-port picks another\)/);
 });
