@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* memfd_create */
 /* One question to an SMB server, asked through libsmbclient: so the client is the same, and as
  * fast, for Lazuli and for Samba. Prints one line of JSON: the rate (of calls, or of MiB), the
  * times of the calls and the server's CPU time.
  *
- *   smb_load URL USER PASSWORD PORT plain|encrypted PID OP COUNT [CLIENTS]
+ *   smb_load URL USER PASSWORD PORT plain|signed|encrypted PID OP COUNT [CLIENTS]
  *
  * OP: write and read (COUNT MiB in order, 1 MiB a call), randwrite and randread (COUNT calls of 4
  * KiB in a file that `write` has left), files (COUNT files made, then removed). CLIENTS processes
@@ -30,7 +31,7 @@ enum { PIECE = 1 << 20, SMALL = 4096, URL_MAX = 1024, CLIENTS_MAX = 256, PROCESS
 struct question {
     const char *url, *user, *password, *op;
     uint16_t port;
-    bool encrypted;
+    const char *mode;
     unsigned count; /* of each client */
     unsigned client;
     struct histogram *times; /* of this client's calls, in memory that all processes see */
@@ -63,6 +64,23 @@ static void must(bool good, const char *what)
     exit(1);
 }
 
+/* How messages are protected is a setting of Samba's configuration: libsmbclient's own option asks
+ * for encryption of SMB 1, and lets SMB 3 only sign. */
+static void protect(SMBCCTX *context, const char *mode)
+{
+    bool signs = strcmp(mode, "signed") == 0;
+    bool encrypts = strcmp(mode, "encrypted") == 0;
+    char path[64];
+    int fd = memfd_create("smb.conf", 0);
+    must(fd >= 0, "memfd_create");
+    must(dprintf(fd, "[global]\nclient signing = %s\nclient smb encrypt = %s\n",
+                 signs ? "required" : "if_required", encrypts ? "required" : "off") > 0,
+         "dprintf");
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    must(smbc_setConfiguration(context, path) == 0, path);
+    close(fd);
+}
+
 static SMBCCTX *connect_as(struct question *q)
 {
     SMBCCTX *context = smbc_new_context();
@@ -71,9 +89,8 @@ static SMBCCTX *connect_as(struct question *q)
     smbc_setPort(context, q->port);
     smbc_setOptionUserData(context, q);
     smbc_setFunctionAuthDataWithContext(context, tell_who);
-    smbc_setOptionSmbEncryptionLevel(context, q->encrypted ? SMBC_ENCRYPTLEVEL_REQUIRE
-                                                           : SMBC_ENCRYPTLEVEL_NONE);
     must(smbc_init_context(context) != NULL, "smbc_init_context");
+    protect(context, q->mode);
     return context;
 }
 
@@ -315,8 +332,9 @@ static void print_result(const struct histogram *times, unsigned clients, double
 int main(int argc, char **argv)
 {
     if (argc < 9) {
-        fprintf(stderr,
-                "usage: smb_load URL USER PASSWORD PORT plain|encrypted PID OP COUNT [CLIENTS]\n");
+        fprintf(
+            stderr,
+            "usage: smb_load URL USER PASSWORD PORT plain|signed|encrypted PID OP COUNT [CLIENTS]\n");
         return 2;
     }
     unsigned clients = argc > 9 ? (unsigned)strtoul(argv[9], NULL, 10) : 1;
@@ -328,7 +346,7 @@ int main(int argc, char **argv)
                          .op = argv[7],
                          .port = (uint16_t)strtoul(argv[4], NULL, 10),
                          .count = (unsigned)strtoul(argv[8], NULL, 10) / clients,
-                         .encrypted = strcmp(argv[5], "encrypted") == 0,
+                         .mode = argv[5],
                          .times = shared_times(clients)};
     long server = strtol(argv[6], NULL, 10);
     static struct processes before;

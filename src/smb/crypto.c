@@ -20,6 +20,8 @@ enum {
     COMMAND_CANCEL = 12,
     CCM_NONCE_BYTES = 11,
     GCM_NONCE_BYTES = 12,
+    AES_BLOCK_BYTES = 16,
+    CMAC_POLYNOMIAL = 0x87,
 };
 
 size_t smb_cipher_key_bytes(enum smb_cipher cipher)
@@ -71,24 +73,60 @@ void smb_preauth_update(unsigned char hash[SMB_PREAUTH_BYTES], struct str messag
 
 struct smb_signer {
     enum smb_signing algorithm;
-    EVP_MAC *mac;
+    EVP_MAC *mac; /* of HMAC */
     EVP_MAC_CTX *context;
-    EVP_CIPHER_CTX *gmac;
+    EVP_CIPHER_CTX *cipher; /* of CMAC and GMAC */
+    /* CMAC's: what the last block is combined with, when it is whole and when it is not. */
+    unsigned char whole[AES_BLOCK_BYTES], part[AES_BLOCK_BYTES];
 };
 
-static bool start_mac(struct smb_signer *s, const unsigned char *key)
+static bool start_hmac(struct smb_signer *s, const unsigned char *key)
 {
-    bool cmac = s->algorithm == SMB_SIGN_AES_CMAC;
-    char name[] = "AES-128-CBC";
     char digest[] = "SHA256";
     OSSL_PARAM params[] = {
-        OSSL_PARAM_construct_utf8_string(cmac ? OSSL_MAC_PARAM_CIPHER : OSSL_MAC_PARAM_DIGEST,
-                                         cmac ? name : digest, 0),
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
         OSSL_PARAM_construct_end(),
     };
-    s->mac = EVP_MAC_fetch(NULL, cmac ? "CMAC" : "HMAC", NULL);
+    s->mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
     s->context = s->mac == NULL ? NULL : EVP_MAC_CTX_new(s->mac);
     return s->context != NULL && EVP_MAC_init(s->context, key, SMB_KEY_BYTES, params) == 1;
+}
+
+/* Multiplies by x in GF(2^128). */
+static void cmac_double(const unsigned char in[AES_BLOCK_BYTES], unsigned char out[AES_BLOCK_BYTES])
+{
+    for (unsigned i = 0; i < AES_BLOCK_BYTES; i++) {
+        unsigned carry = i + 1 < AES_BLOCK_BYTES ? in[i + 1] >> 7 : 0;
+        out[i] = (unsigned char)(in[i] << 1 | carry);
+    }
+    out[AES_BLOCK_BYTES - 1] ^= (in[0] >> 7) != 0 ? CMAC_POLYNOMIAL : 0;
+}
+
+static const unsigned char ZEROES[AES_BLOCK_BYTES] = {0};
+
+/* CMAC is made of CBC here, because OpenSSL's own encrypts block by block, at a third of CBC's
+ * speed. */
+static bool start_cmac(struct smb_signer *s, const unsigned char *key)
+{
+    unsigned char zero[AES_BLOCK_BYTES];
+    int length = 0;
+    s->cipher = EVP_CIPHER_CTX_new();
+    bool started = s->cipher != NULL &&
+                   EVP_EncryptInit_ex(s->cipher, EVP_aes_128_cbc(), NULL, key, ZEROES) == 1 &&
+                   EVP_CIPHER_CTX_set_padding(s->cipher, 0) == 1 &&
+                   EVP_EncryptUpdate(s->cipher, zero, &length, ZEROES, AES_BLOCK_BYTES) == 1;
+    if (started) {
+        cmac_double(zero, s->whole);
+        cmac_double(s->whole, s->part);
+    }
+    return started;
+}
+
+static bool start_gmac(struct smb_signer *s, const unsigned char *key)
+{
+    s->cipher = EVP_CIPHER_CTX_new();
+    return s->cipher != NULL &&
+           EVP_EncryptInit_ex(s->cipher, EVP_aes_128_gcm(), NULL, key, NULL) == 1;
 }
 
 struct smb_signer *smb_signer_new(enum smb_signing algorithm,
@@ -96,14 +134,9 @@ struct smb_signer *smb_signer_new(enum smb_signing algorithm,
 {
     struct smb_signer *s = MEM_NEW(struct smb_signer);
     s->algorithm = algorithm;
-    bool started;
-    if (algorithm == SMB_SIGN_AES_GMAC) {
-        s->gmac = EVP_CIPHER_CTX_new();
-        started =
-            s->gmac != NULL && EVP_EncryptInit_ex(s->gmac, EVP_aes_128_gcm(), NULL, key, NULL) == 1;
-    } else {
-        started = start_mac(s, key);
-    }
+    bool started = algorithm == SMB_SIGN_AES_GMAC   ? start_gmac(s, key)
+                   : algorithm == SMB_SIGN_AES_CMAC ? start_cmac(s, key)
+                                                    : start_hmac(s, key);
     assert(started);
     return s;
 }
@@ -114,19 +147,19 @@ void smb_signer_free(struct smb_signer *s)
         return;
     EVP_MAC_CTX_free(s->context);
     EVP_MAC_free(s->mac);
-    EVP_CIPHER_CTX_free(s->gmac);
+    EVP_CIPHER_CTX_free(s->cipher);
+    OPENSSL_cleanse(s, sizeof *s);
     free(s);
 }
 
 /* The message in three parts, the middle one being the zeroes that stand for the signature. */
-static bool mac_parts(struct smb_signer *s, struct str head, struct str tail, unsigned char *out)
+static bool hmac_parts(struct smb_signer *s, struct str head, struct str tail, unsigned char *out)
 {
-    static const unsigned char zeroes[SMB_SIGNATURE_BYTES] = {0};
     unsigned char digest[32];
     size_t length = 0;
     bool done = EVP_MAC_init(s->context, NULL, 0, NULL) == 1 &&
                 EVP_MAC_update(s->context, (const unsigned char *)head.p, head.n) == 1 &&
-                EVP_MAC_update(s->context, zeroes, sizeof zeroes) == 1 &&
+                EVP_MAC_update(s->context, ZEROES, SMB_SIGNATURE_BYTES) == 1 &&
                 EVP_MAC_update(s->context, (const unsigned char *)tail.p, tail.n) == 1 &&
                 EVP_MAC_final(s->context, digest, &length, sizeof digest) == 1;
     if (done)
@@ -134,28 +167,63 @@ static bool mac_parts(struct smb_signer *s, struct str head, struct str tail, un
     return done;
 }
 
+/* Whole blocks; what comes out of CBC is of no use but for what it begins the next block with. */
+static bool cmac_add(struct smb_signer *s, struct str blocks)
+{
+    unsigned char unused[4096];
+    int length = 0;
+    assert(blocks.n % AES_BLOCK_BYTES == 0);
+    for (struct str left = blocks; left.n > 0;) {
+        struct str some = str_head(left, sizeof unused);
+        if (EVP_EncryptUpdate(s->cipher, unused, &length, (const unsigned char *)some.p,
+                              (int)some.n) != 1)
+            return false;
+        left = str_from(left, some.n);
+    }
+    return true;
+}
+
+static bool cmac_parts(struct smb_signer *s, struct str head, struct str tail, unsigned char *out)
+{
+    unsigned char last[AES_BLOCK_BYTES] = {0};
+    int length = 0;
+    bool empty = tail.n == 0; /* then the zeroes are the last block */
+    size_t last_bytes = empty ? AES_BLOCK_BYTES : (tail.n - 1) % AES_BLOCK_BYTES + 1;
+    bool whole = last_bytes == AES_BLOCK_BYTES;
+    struct str before = str_head(tail, empty ? 0 : tail.n - last_bytes);
+    if (!empty)
+        memcpy(last, tail.p + before.n, last_bytes);
+    if (!whole)
+        last[last_bytes] = 0x80;
+    for (unsigned i = 0; i < AES_BLOCK_BYTES; i++)
+        last[i] ^= whole ? s->whole[i] : s->part[i];
+    return EVP_EncryptInit_ex(s->cipher, NULL, NULL, NULL, ZEROES) == 1 && cmac_add(s, head) &&
+           (empty || cmac_add(s, (struct str){(const char *)ZEROES, sizeof ZEROES})) &&
+           cmac_add(s, before) &&
+           EVP_EncryptUpdate(s->cipher, out, &length, last, AES_BLOCK_BYTES) == 1;
+}
+
 static bool gmac_add(struct smb_signer *s, struct str part)
 {
     int length = 0;
-    return EVP_EncryptUpdate(s->gmac, NULL, &length, (const unsigned char *)part.p, (int)part.n) ==
-           1;
+    return EVP_EncryptUpdate(s->cipher, NULL, &length, (const unsigned char *)part.p,
+                             (int)part.n) == 1;
 }
 
 /* The nonce is the message id and two bits: from the server; a cancel. */
 static bool gmac_parts(struct smb_signer *s, struct str head, struct str tail, bool from_server,
                        unsigned char *out)
 {
-    static const char zeroes[SMB_SIGNATURE_BYTES] = {0};
     unsigned char nonce[GCM_NONCE_BYTES] = {0};
     unsigned char nothing[16];
     int length = 0;
     memcpy(nonce, head.p + HEADER_MESSAGE_ID, 8);
     bool cancel = head.p[HEADER_COMMAND] == COMMAND_CANCEL && head.p[HEADER_COMMAND + 1] == 0;
     nonce[8] = (unsigned char)((from_server ? 1 : 0) | (cancel ? 2 : 0));
-    return EVP_EncryptInit_ex(s->gmac, NULL, NULL, NULL, nonce) == 1 && gmac_add(s, head) &&
-           gmac_add(s, (struct str){zeroes, sizeof zeroes}) && gmac_add(s, tail) &&
-           EVP_EncryptFinal_ex(s->gmac, nothing, &length) == 1 &&
-           EVP_CIPHER_CTX_ctrl(s->gmac, EVP_CTRL_GCM_GET_TAG, SMB_SIGNATURE_BYTES, out) == 1;
+    return EVP_EncryptInit_ex(s->cipher, NULL, NULL, NULL, nonce) == 1 && gmac_add(s, head) &&
+           gmac_add(s, (struct str){(const char *)ZEROES, SMB_SIGNATURE_BYTES}) &&
+           gmac_add(s, tail) && EVP_EncryptFinal_ex(s->cipher, nothing, &length) == 1 &&
+           EVP_CIPHER_CTX_ctrl(s->cipher, EVP_CTRL_GCM_GET_TAG, SMB_SIGNATURE_BYTES, out) == 1;
 }
 
 bool smb_signer_sign(struct smb_signer *s, struct str message, bool from_server,
@@ -165,8 +233,10 @@ bool smb_signer_sign(struct smb_signer *s, struct str message, bool from_server,
         return false;
     struct str head = str_head(message, HEADER_SIGNATURE);
     struct str tail = str_from(message, HEADER_BYTES);
-    return s->algorithm == SMB_SIGN_AES_GMAC ? gmac_parts(s, head, tail, from_server, out)
-                                             : mac_parts(s, head, tail, out);
+    if (s->algorithm == SMB_SIGN_AES_GMAC)
+        return gmac_parts(s, head, tail, from_server, out);
+    return s->algorithm == SMB_SIGN_AES_CMAC ? cmac_parts(s, head, tail, out)
+                                             : hmac_parts(s, head, tail, out);
 }
 
 bool smb_signer_verifies(struct smb_signer *s, struct str message)

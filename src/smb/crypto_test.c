@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "smb/crypto.h"
 
+#include <openssl/evp.h>
+#include <stdlib.h>
+
 #include "core/buf.h"
 #include "core/test.h"
 
@@ -70,4 +73,27 @@ void test_smb_signatures_cover_the_message(void)
         CHECK(!smb_signer_sign(s, str_head(text, 63), true, second));
         smb_signer_free(s);
     }
+}
+
+/* For every rest of a last block, and over the borders of what is summed at a time. */
+void test_smb_cmac_is_openssls(void)
+{
+    enum { MOST = 9000, SIGNATURE_AT = 48 };
+    static const unsigned char key[16] = {5, 4, 3};
+    struct smb_signer *s = smb_signer_new(SMB_SIGN_AES_CMAC, key);
+    unsigned char *message = malloc(MOST);
+    for (size_t i = 0; i < MOST; i++)
+        message[i] = (unsigned char)(i * 7 + i / 256);
+    memset(message + SIGNATURE_AT, 0, 16);
+    for (size_t n = 64; n < MOST; n += n < 100 ? 1 : n % 16 == 15 ? 1 : 399) {
+        unsigned char want[16];
+        unsigned char have[16];
+        size_t length = 0;
+        CHECK(EVP_Q_mac(NULL, "CMAC", NULL, "AES-128-CBC", NULL, key, sizeof key, message, n, want,
+                        sizeof want, &length) != NULL);
+        CHECK(smb_signer_sign(s, (struct str){(const char *)message, n}, true, have));
+        CHECK(memcmp(have, want, sizeof want) == 0);
+    }
+    free(message);
+    smb_signer_free(s);
 }
