@@ -18,7 +18,7 @@ struct smb_fuzz_world {
     struct store store;
     struct accounts *accounts;
     struct loop *loop;
-    struct pool *pool;
+    struct pool *pool, *senders, *storers;
     struct smb_server *server;
     uint64_t incarnation; /* of the share */
 };
@@ -42,12 +42,16 @@ static inline void smb_fuzz_begin(struct smb_fuzz_world *w)
         .engine = engine_mem_new(&w->clock), .clock = &w->clock, .opens = opens_new()};
     w->accounts = accounts_new();
     require(!err_is(loop_new(&w->loop)) && !err_is(pool_new(1, &w->pool)));
+    require(!err_is(pool_new(1, &w->senders)) && !err_is(pool_new(1, &w->storers)));
     struct smb_world world = {.loops = &w->loop,
                               .loop_count = 1,
                               .pool = w->pool,
+                              .senders = w->senders,
+                              .storers = w->storers,
                               .accounts = w->accounts,
                               .store = &w->store};
-    struct smb_options options = {.encryption = SMB_ENCRYPTION_PREFERRED};
+    /* Short messages too go to threads, as large ones do. */
+    struct smb_options options = {.encryption = SMB_ENCRYPTION_PREFERRED, .away_bytes_min = 200};
     require(!err_is(smb_server_new(&world, &options, &w->server)));
     struct str partition = file_partition(&a, STR("acct"), STR("share"));
     require(!err_is(engine_update_wait(w->store.engine, partition, file_create_share, &args)));
@@ -58,6 +62,8 @@ static inline void smb_fuzz_begin(struct smb_fuzz_world *w)
 static inline void smb_fuzz_end(struct smb_fuzz_world *w)
 {
     pool_free(w->pool);
+    pool_free(w->senders);
+    pool_free(w->storers);
     smb_server_free(w->server);
     engine_close(w->store.engine);
     opens_free(w->store.opens);

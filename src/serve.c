@@ -158,6 +158,7 @@ static void release(struct server *s)
     if (s->bulk != NULL)
         bulk_stop(s->bulk);
     pool_free(s->senders);
+    pool_free(s->storers);
     control_free(s->control);
     if (s->store.engine != NULL) {
         wait_for_updates(s);

@@ -78,7 +78,7 @@ function filesAndSmb() {
     return [
         ...each('Files', 'Put Range 4 KiB of a file', { peers: OWN, service: 'file', op: putRange(4096) }, COUNTS, { 1: { peers: ['lazuli', 'disk'], diskBytes: 4096 } }),
         ...each('Files', 'Get File 4 KiB of a file', { peers: ['lazuli', 'nginx'], service: 'file', giant: true, op: getRange(4096) }, COUNTS, { 16: { plot: true } }),
-        ...['plain', 'signed', 'encrypted'].flatMap((mode) => [
+        ...['plain', 'signed'].flatMap((mode) => [
             ...smb('SMB write, 1 MiB a call', 'write', mode, mode === 'plain' ? [1, 16] : [1], 1024),
             ...smb('SMB read, 1 MiB a call', 'read', mode, mode === 'plain' ? [1, 16] : [1], 1024),
             ...smb('SMB read of 4 KiB at random', 'randread', mode, mode === 'plain' ? COUNTS : [1], 10240),

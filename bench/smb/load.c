@@ -4,7 +4,7 @@
  * fast, for Lazuli and for Samba. Prints one line of JSON: the rate (of calls, or of MiB), the
  * times of the calls and the server's CPU time.
  *
- *   smb_load URL USER PASSWORD PORT plain|signed|encrypted PID OP COUNT [CLIENTS]
+ *   smb_load URL USER PASSWORD PORT plain|signed PID OP COUNT [CLIENTS]
  *
  * OP: write and read (COUNT MiB in order, 1 MiB a call), randwrite and randread (COUNT calls of 4
  * KiB in a file that `write` has left), files (COUNT files made, then removed). CLIENTS processes
@@ -31,7 +31,7 @@ enum { PIECE = 1 << 20, SMALL = 4096, URL_MAX = 1024, CLIENTS_MAX = 256, PROCESS
 struct question {
     const char *url, *user, *password, *op;
     uint16_t port;
-    const char *mode;
+    bool signs;
     unsigned count; /* of each client */
     unsigned client;
     struct histogram *times; /* of this client's calls, in memory that all processes see */
@@ -64,17 +64,14 @@ static void must(bool good, const char *what)
     exit(1);
 }
 
-/* How messages are protected is a setting of Samba's configuration: libsmbclient's own option asks
- * for encryption of SMB 1, and lets SMB 3 only sign. */
-static void protect(SMBCCTX *context, const char *mode)
+/* Signing is a setting of Samba's configuration. libsmbclient's own option for encryption has SMB 3
+ * only sign: what is encrypted is for the server to say. */
+static void protect(SMBCCTX *context, bool signs)
 {
-    bool signs = strcmp(mode, "signed") == 0;
-    bool encrypts = strcmp(mode, "encrypted") == 0;
     char path[64];
     int fd = memfd_create("smb.conf", 0);
     must(fd >= 0, "memfd_create");
-    must(dprintf(fd, "[global]\nclient signing = %s\nclient smb encrypt = %s\n",
-                 signs ? "required" : "if_required", encrypts ? "required" : "off") > 0,
+    must(dprintf(fd, "[global]\nclient signing = %s\n", signs ? "required" : "if_required") > 0,
          "dprintf");
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     must(smbc_setConfiguration(context, path) == 0, path);
@@ -90,7 +87,7 @@ static SMBCCTX *connect_as(struct question *q)
     smbc_setOptionUserData(context, q);
     smbc_setFunctionAuthDataWithContext(context, tell_who);
     must(smbc_init_context(context) != NULL, "smbc_init_context");
-    protect(context, q->mode);
+    protect(context, q->signs);
     return context;
 }
 
@@ -332,9 +329,8 @@ static void print_result(const struct histogram *times, unsigned clients, double
 int main(int argc, char **argv)
 {
     if (argc < 9) {
-        fprintf(
-            stderr,
-            "usage: smb_load URL USER PASSWORD PORT plain|signed|encrypted PID OP COUNT [CLIENTS]\n");
+        fprintf(stderr,
+                "usage: smb_load URL USER PASSWORD PORT plain|signed PID OP COUNT [CLIENTS]\n");
         return 2;
     }
     unsigned clients = argc > 9 ? (unsigned)strtoul(argv[9], NULL, 10) : 1;
@@ -346,7 +342,7 @@ int main(int argc, char **argv)
                          .op = argv[7],
                          .port = (uint16_t)strtoul(argv[4], NULL, 10),
                          .count = (unsigned)strtoul(argv[8], NULL, 10) / clients,
-                         .mode = argv[5],
+                         .signs = strcmp(argv[5], "signed") == 0,
                          .times = shared_times(clients)};
     long server = strtol(argv[6], NULL, 10);
     static struct processes before;

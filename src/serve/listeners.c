@@ -192,6 +192,8 @@ int serve_start_smb(struct server *s)
     struct smb_world world = {.loops = s->loops,
                               .loop_count = s->loop_count,
                               .pool = s->pool,
+                              .senders = s->senders,
+                              .storers = s->storers,
                               .accounts = s->accounts,
                               .store = &s->store,
                               .log = s->rest.log,

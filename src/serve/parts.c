@@ -203,6 +203,8 @@ int serve_start_loops(struct server *s)
         error = bulk_new((unsigned)(s->loop_count + 1) / 2, &s->bulk);
     if (!err_is(error))
         error = pool_new_nice((unsigned)s->loop_count, SENDER_NICENESS, &s->senders);
+    if (!err_is(error)) /* as many as store HTTP's large bodies */
+        error = pool_new_nice((unsigned)(s->loop_count + 1) / 2, SENDER_NICENESS, &s->storers);
     return err_is(error) ? complain_err("threads", error) : 0;
 }
 

@@ -32,6 +32,7 @@ struct server {
     struct pool *fetch_pool;
     struct bulk *bulk;
     struct pool *senders;
+    struct pool *storers; /* of what SMB clients write */
     struct dialer *dialer;
     struct copier *copier;
     struct rest_server rest;

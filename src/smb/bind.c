@@ -186,6 +186,8 @@ static uint32_t establish(struct smb_channel *c, const struct smb_setup *setup,
         return STATUS_ACCESS_DENIED;
     smb_channel_key(c, key);
     c->signer = smb_signer_new(c->conn->signing, key);
+    smb_signer_free(c->spare_signer); /* it was the session's */
+    c->spare_signer = NULL;
     c->proof = (struct smb_proof){.of = c->spnego.ntlm.proof};
     OPENSSL_cleanse(key, sizeof key);
     return STATUS_SUCCESS;

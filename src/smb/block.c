@@ -2,9 +2,12 @@
 #include "smb/block.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "core/mem.h"
+#include "smb/cover.h"
 
 /* Below the first, malloc does well by itself. */
 enum { KEPT_BYTES_MIN = 128 << 10, SLACK_BYTES = 4096 };
@@ -14,7 +17,7 @@ static const struct {
     size_t capacity;
     unsigned kept_max;
 } CLASSES[SMB_BLOCK_CLASSES] = {
-    {(1 << 20) + SLACK_BYTES, 4},
+    {(1 << 20) + SLACK_BYTES, 8},
     {(8 << 20) + SLACK_BYTES, 1},
 };
 
@@ -60,7 +63,11 @@ void smb_block_give(struct smb_blocks *s, struct smb_block *block)
 {
     if (block != NULL) {
         smb_tail_free(block->tail);
-        block->tail = NULL;
+        smb_tail_free(block->source);
+        smb_cover_free(block->cover);
+        block->tail = block->source = NULL;
+        block->cover = NULL;
+        block->covered = false;
     }
     size_t class = block == NULL ? SMB_BLOCK_CLASSES : class_of(block->capacity);
     if (class == SMB_BLOCK_CLASSES || s->classes[class].count == CLASSES[class].kept_max) {
@@ -129,6 +136,31 @@ void smb_tail_free(struct smb_tail *t)
         return;
     engine_unpin(t->engine, t->pin);
     free(t);
+}
+
+static bool read_span(const struct extent_span *span, char *into)
+{
+    size_t have = 0;
+    while (have < span->length) {
+        ssize_t n = pread(span->fd, into + have, span->length - have,
+                          (off_t)(span->file_offset + (int64_t)have));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        have += (size_t)n;
+    }
+    return true;
+}
+
+bool smb_tail_read(const struct smb_tail *t, char *into)
+{
+    for (unsigned i = 0; i < t->count; i++) {
+        if (!read_span(&t->parts[i], into))
+            return false;
+        into += t->parts[i].length;
+    }
+    return true;
 }
 
 bool smb_tail_add(struct smb_tail *t, const struct extent_span *span)

@@ -25,11 +25,17 @@ struct smb_tail {
     struct extent_span parts[SMB_TAIL_PARTS_MAX];
 };
 
+struct smb_cover;
+
 struct smb_block {
     struct smb_block *next;
     size_t capacity;
-    size_t begin, end;     /* what is used of it; begin moves as it is sent */
-    struct smb_tail *tail; /* sent after it; NULL: nothing */
+    size_t begin, end;       /* what is used of it; begin moves as it is sent */
+    struct smb_tail *tail;   /* sent after it; NULL: nothing */
+    struct smb_tail *source; /* read to source_at before the cover is put on; NULL: nothing */
+    char *source_at;
+    struct smb_cover *cover; /* that a sender puts on it before it goes out (away.h); NULL: none */
+    bool covered;            /* it has */
     char bytes[];
 };
 
@@ -51,6 +57,8 @@ void smb_block_sent(struct smb_block *block, size_t n);
 /* Takes a pin; smb_tail_free gives it back, NULL is fine. */
 struct smb_tail *smb_tail_new(struct engine *e);
 void smb_tail_free(struct smb_tail *t);
+/* Reads all parts to `into`. False: it failed. On any thread. */
+bool smb_tail_read(const struct smb_tail *t, char *into);
 /* False: it is full, or lies in no file. */
 bool smb_tail_add(struct smb_tail *t, const struct extent_span *span);
 void smb_blocks_release(struct smb_blocks *s);

@@ -12,17 +12,24 @@
 #include "core/log.h"
 #include "core/mem.h"
 #include "net/address_count.h"
+#include "smb/away.h"
 #include "smb/clients.h"
 #include "smb/commands/session.h"
 #include "smb/commands/write.h"
 #include "smb/message.h"
 #include "smb/server.h"
 
-enum { MESSAGE_ARENA_MAX = 16 << 20, OUTPUT_PARTS = 16, MESSAGES_PER_TURN = 32 };
+enum {
+    MESSAGE_ARENA_MAX = 16 << 20,
+    OUTPUT_PARTS = 16,
+    /* Received at a time; then it is the turn of other connections. */
+    BYTES_PER_TURN = 256 << 10,
+};
 
 #define WATCHED (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)
 
 static void conn_receive(struct smb_conn *c);
+static void read_and_settle(struct smb_conn *c);
 
 /* ---- strangers ---- */
 
@@ -71,7 +78,6 @@ static void conn_free_if_idle(struct smb_conn *c)
 void smb_conn_work_done(struct smb_conn *c)
 {
     assert(c->under_way > 0);
-    assert(c->under_way > 0);
     c->under_way--;
     conn_free_if_idle(c);
 }
@@ -87,6 +93,16 @@ static void drop_output(struct smb_conn *c)
     c->output_bytes = 0;
 }
 
+/* The stream and what goes through it belong to the loop. */
+static void cut_stream(struct smb_conn *c)
+{
+    stream_close(&c->stream, false);
+    if (c->incoming != NULL)
+        smb_message_free(c->incoming);
+    c->incoming = NULL;
+    drop_output(c);
+}
+
 void smb_conn_close(struct smb_conn *c)
 {
     if (c->closed)
@@ -94,11 +110,10 @@ void smb_conn_close(struct smb_conn *c)
     c->closed = true;
     loop_timer_cancel(c->loop, &c->early);
     loop_watch_remove(c->loop, &c->watch);
-    stream_close(&c->stream, false);
-    if (c->incoming != NULL)
-        smb_message_free(c->incoming);
-    c->incoming = NULL;
-    drop_output(c);
+    if (c->is_away)
+        (void)shutdown(c->stream.fd, SHUT_RDWR); /* so that it is back soon; then it is cut */
+    else
+        cut_stream(c);
     (void)recount(c);
     /* Waits for locks or changes end now, without an answer. The connection lives until all its
      * work has ended. */
@@ -132,13 +147,15 @@ static void note_sent(struct smb_conn *c, size_t n)
     c->output_tail = &c->output;
 }
 
-/* Memory of as many answers as needed, up to one that continues in a file. */
+/* Memory of as many answers as needed, up to one that continues in a file or goes to a sender. */
 static ssize_t send_memory(struct smb_conn *c)
 {
     struct iovec parts[OUTPUT_PARTS];
     size_t count = 0;
     bool more = false;
     for (struct smb_block *o = c->output; o != NULL && count < OUTPUT_PARTS && !more; o = o->next) {
+        if (count > 0 && (o->cover != NULL || smb_goes_away(c, smb_block_bytes(o))))
+            break;
         parts[count++] = (struct iovec){o->bytes + o->begin, o->end - o->begin};
         more = o->tail != NULL;
     }
@@ -163,21 +180,56 @@ static void close_broken(struct loop_task *task)
 
 /* A failed send does not close the connection at once: answers are queued while sessions, trees and
  * handles end, which closing would restart. */
+static void note_broken(struct smb_conn *c)
+{
+    c->broken = true;
+    c->under_way++;
+    c->close_later.run = close_broken;
+    loop_post(c->loop, &c->close_later);
+}
+
 static void conn_send(struct smb_conn *c)
 {
-    while (c->output != NULL && c->stream.may_send && !c->broken) {
+    while (!c->is_away && c->output != NULL && c->stream.may_send && !c->broken) {
+        if (smb_send_away(c))
+            return;
         ssize_t n = send_some(c);
         if (n == STREAM_AGAIN)
             return;
         if (n < 0) {
-            c->broken = true;
-            c->under_way++;
-            c->close_later.run = close_broken;
-            loop_post(c->loop, &c->close_later);
+            note_broken(c);
             return;
         }
         note_sent(c, (size_t)n);
     }
+}
+
+/* The sender has moved the block on itself. */
+static void note_sent_away(struct smb_conn *c, size_t n)
+{
+    struct smb_block *first = c->output;
+    c->output_bytes -= n;
+    if (smb_block_bytes(first) > 0)
+        return;
+    c->output = first->next;
+    if (c->output == NULL)
+        c->output_tail = &c->output;
+    smb_block_give(c->blocks, first);
+}
+
+void smb_conn_sent_away(struct smb_conn *c, ssize_t sent)
+{
+    if (c->closed) {
+        cut_stream(c);
+        smb_conn_work_done(c);
+        return;
+    }
+    if (sent > 0)
+        note_sent_away(c, (size_t)sent);
+    if (sent < 0 && sent != STREAM_AGAIN && !c->broken)
+        note_broken(c);
+    conn_send(c);
+    read_and_settle(c);
 }
 
 void smb_conn_queue(struct smb_conn *c, struct smb_block *message)
@@ -230,7 +282,7 @@ static bool begin_message(struct smb_conn *c)
     return recount(c);
 }
 
-/* Reads the rest of the length or the message. 0: nothing now; <0: closed. */
+/* Reads of the length or the message: bytes; 0: nothing now; <0: closed. */
 static ssize_t receive_some(struct smb_conn *c)
 {
     if (c->incoming == NULL) {
@@ -239,17 +291,18 @@ static ssize_t receive_some(struct smb_conn *c)
         if (n <= 0)
             return n == STREAM_AGAIN ? 0 : -1;
         c->length_have += (size_t)n;
-        if (c->length_have == 4 && !begin_message(c))
-            return -1;
-        return 1;
+        return c->length_have == 4 && !begin_message(c) ? -1 : n;
     }
     struct smb_block *input = c->incoming->input;
-    ssize_t n =
-        stream_recv(&c->stream, input->bytes + c->incoming_have, input->end - c->incoming_have);
+    size_t left = input->end - c->incoming_have;
+    size_t most = c->incoming_have < SMB_RECEIVE_HEAD && smb_is_received_away(c)
+                      ? SMB_RECEIVE_HEAD - c->incoming_have
+                      : BYTES_PER_TURN;
+    ssize_t n = stream_recv(&c->stream, input->bytes + c->incoming_have, left < most ? left : most);
     if (n <= 0)
         return n == STREAM_AGAIN ? 0 : -1;
     c->incoming_have += (size_t)n;
-    return 1;
+    return n;
 }
 
 /* ---- to another loop ---- */
@@ -279,6 +332,7 @@ static void leave_loop(struct smb_request *q)
         q->then(q, err_new(ERR_IO));
         return;
     }
+    assert(!c->is_away && c->held == 0 && !c->reads_later);
     smb_clients_leave(smb_server_clients(c->server), c);
     loop_timer_cancel(c->loop, &c->early);
     loop_watch_remove(c->loop, &c->watch);
@@ -327,11 +381,9 @@ static void read_on(struct loop_task *task)
     read_and_settle(c);
 }
 
-/* Messages that a request caused for handles of this loop, especially lease breaks, are sent before
- * the next answer: a client may rely on that order. */
-static void let_calls_pass(struct smb_conn *c)
+static void read_later(struct smb_conn *c)
 {
-    if (c->closed || c->moving != NULL || atomic_load(c->calls) == 0)
+    if (c->reads_later)
         return;
     c->reads_later = true;
     c->under_way++;
@@ -339,11 +391,78 @@ static void let_calls_pass(struct smb_conn *c)
     loop_post(c->loop, &c->read_on);
 }
 
-static void conn_receive(struct smb_conn *c)
+/* Messages that a request caused for handles of this loop, especially lease breaks, are sent before
+ * the next answer: a client may rely on that order. */
+static void let_calls_pass(struct smb_conn *c)
+{
+    if (!c->closed && c->moving == NULL && atomic_load(c->calls) > 0)
+        read_later(c);
+}
+
+void smb_conn_release(struct smb_conn *c)
+{
+    assert(c->held > 0);
+    c->held--;
+    let_calls_pass(c);
+    read_and_settle(c);
+}
+
+static void run_message(struct smb_conn *c, struct smb_message *m)
+{
+    smb_message_run(m);
+    if (c->moving == NULL)
+        (void)recount(c);
+    let_calls_pass(c);
+}
+
+/* More of a message has come, or all of it. */
+static void take_message(struct smb_conn *c)
+{
+    struct smb_message *m = c->incoming;
+    if (c->incoming_have < m->input->end) {
+        if (!smb_receives_away(c) && smb_write_expect(m, c->incoming_have))
+            smb_write_early(m, c->incoming_have);
+        return;
+    }
+    c->incoming = NULL;
+    c->length_have = 0;
+    run_message(c, m);
+}
+
+void smb_conn_received_away(struct smb_conn *c, ssize_t received)
+{
+    if (c->closed) {
+        cut_stream(c);
+        smb_conn_work_done(c);
+        return;
+    }
+    if (received == STREAM_FAILED)
+        smb_conn_close(c);
+    else if (c->incoming_have == c->incoming->input->end)
+        take_message(c);
+    conn_send(c);
+    read_and_settle(c);
+}
+
+static bool may_read(const struct smb_conn *c)
 {
     /* A client that does not take its answers is not listened to either. */
-    while (!c->closed && !c->broken && !c->reads_later && c->moving == NULL &&
-           c->output_bytes < output_limit(c)) {
+    return !c->closed && !c->broken && !c->is_away && !c->reads_later && c->held == 0 &&
+           c->moving == NULL && c->output_bytes < output_limit(c);
+}
+
+static void conn_receive(struct smb_conn *c)
+{
+    for (size_t taken = 0; may_read(c);) {
+        if (c->incoming != NULL && smb_receives_away(c)) {
+            if (c->stream.may_recv)
+                smb_receive_away(c);
+            return;
+        }
+        if (taken >= BYTES_PER_TURN) {
+            read_later(c);
+            return;
+        }
         ssize_t n = receive_some(c);
         if (n == 0)
             return;
@@ -351,25 +470,19 @@ static void conn_receive(struct smb_conn *c)
             smb_conn_close(c);
             return;
         }
-        if (c->incoming == NULL)
-            continue;
-        if (c->incoming_have < c->incoming->input->end) {
-            smb_write_early(c->incoming, c->incoming_have);
-            continue;
-        }
-        struct smb_message *m = c->incoming;
-        c->incoming = NULL;
-        c->length_have = 0;
-        smb_message_run(m);
-        if (c->moving == NULL)
-            (void)recount(c);
-        let_calls_pass(c);
+        taken += (size_t)n;
+        if (c->incoming_have > 0 && c->incoming != NULL)
+            take_message(c);
     }
 }
 
 static void conn_ready(struct loop_watch *watch, uint32_t events)
 {
     struct smb_conn *c = (struct smb_conn *)watch;
+    if (c->is_away) { /* the stream is the sender's */
+        c->missed |= events;
+        return;
+    }
     stream_note(&c->stream, events);
     c->under_way++;
     conn_send(c);

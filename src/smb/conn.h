@@ -50,6 +50,7 @@ struct smb_open;
 struct smb_control;
 struct smb_message;
 struct smb_early;
+struct smb_cover;
 struct smb_wait;
 
 struct smb_conn {
@@ -74,6 +75,11 @@ struct smb_conn {
     bool reads_later;          /* it is posted */
     struct smb_block *output, **output_tail;
     size_t output_bytes;
+    struct loop_task away; /* with another thread, that sends or receives (away.h) */
+    bool is_away;
+    uint32_t missed;    /* events meanwhile */
+    ssize_t away_bytes; /* that it has sent or received; 0: the end; or STREAM_AGAIN, _FAILED */
+    unsigned held;      /* messages that have to go on before the next is read */
     struct loop_task close_later; /* closes it after a failed send */
     bool broken;                  /* it is posted; nothing is sent any more */
 
@@ -113,9 +119,11 @@ struct smb_request {
     struct smb_tree *tree;
     struct smb_open *open; /* the handle it works on; held until the request ends */
 
-    struct buf out;          /* the answer's body, made by the command */
-    struct smb_block *block; /* the block of `out`, if the command reserved it; else none */
-    bool verified;           /* its own signature or encryption has proved the session's key */
+    struct buf out;           /* the answer's body, made by the command */
+    struct smb_block *block;  /* the block of `out`, if the command reserved it; else none */
+    uint32_t related;         /* what the command before makes of it, in a compound */
+    bool checked, check_good; /* its signature, by another thread */
+    bool verified;            /* its own signature or encryption has proved the session's key */
     struct smb_signer
         *borrowed_signer; /* of a session that the connection has not joined (bind.h) */
     bool keeps_body;      /* `out` is the answer's body with an error too */
@@ -159,6 +167,12 @@ static inline struct smb_request *smb_request_of(struct run *r)
 struct smb_message {
     struct smb_conn *conn;
     struct arena arena;
+    struct {
+        struct loop_task task;
+        struct smb_cover *cover;
+        bool good;
+        void (*then)(struct smb_message *m, bool good);
+    } check;                 /* of its signature or encryption, by another thread (away.h) */
     struct smb_block *input; /* as received; decrypted in place */
     struct smb_early *early; /* the part already written to the disk (write.h) */
     bool early_asked;

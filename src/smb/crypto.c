@@ -78,6 +78,7 @@ struct smb_signer {
     EVP_CIPHER_CTX *cipher; /* of CMAC and GMAC */
     /* CMAC's: what the last block is combined with, when it is whole and when it is not. */
     unsigned char whole[AES_BLOCK_BYTES], part[AES_BLOCK_BYTES];
+    unsigned char key[SMB_KEY_BYTES];
 };
 
 static bool start_hmac(struct smb_signer *s, const unsigned char *key)
@@ -134,11 +135,17 @@ struct smb_signer *smb_signer_new(enum smb_signing algorithm,
 {
     struct smb_signer *s = MEM_NEW(struct smb_signer);
     s->algorithm = algorithm;
+    memcpy(s->key, key, SMB_KEY_BYTES);
     bool started = algorithm == SMB_SIGN_AES_GMAC   ? start_gmac(s, key)
                    : algorithm == SMB_SIGN_AES_CMAC ? start_cmac(s, key)
                                                     : start_hmac(s, key);
     assert(started);
     return s;
+}
+
+struct smb_signer *smb_signer_twin(const struct smb_signer *s)
+{
+    return smb_signer_new(s->algorithm, s->key);
 }
 
 void smb_signer_free(struct smb_signer *s)
@@ -251,6 +258,7 @@ bool smb_signer_verifies(struct smb_signer *s, struct str message)
 
 struct smb_sealer {
     EVP_CIPHER_CTX *context;
+    enum smb_cipher cipher;
     bool ccm;
     bool seals;
     size_t key_bytes;
@@ -277,6 +285,7 @@ static const EVP_CIPHER *cipher_of(enum smb_cipher cipher)
 struct smb_sealer *smb_sealer_new(enum smb_cipher cipher, const unsigned char *key, bool seals)
 {
     struct smb_sealer *s = MEM_NEW(struct smb_sealer);
+    s->cipher = cipher;
     s->ccm = cipher == SMB_CIPHER_AES128_CCM || cipher == SMB_CIPHER_AES256_CCM;
     s->seals = seals;
     s->key_bytes = smb_cipher_key_bytes(cipher);
@@ -290,6 +299,11 @@ struct smb_sealer *smb_sealer_new(enum smb_cipher cipher, const unsigned char *k
         started = EVP_CipherInit_ex(s->context, NULL, NULL, s->key, NULL, seals) == 1;
     assert(started);
     return s;
+}
+
+struct smb_sealer *smb_sealer_twin(const struct smb_sealer *s)
+{
+    return smb_sealer_new(s->cipher, s->key, s->seals);
 }
 
 void smb_sealer_free(struct smb_sealer *s)

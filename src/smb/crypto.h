@@ -42,6 +42,8 @@ void smb_preauth_update(unsigned char hash[SMB_PREAUTH_BYTES], struct str messag
 struct smb_signer;
 struct smb_signer *smb_signer_new(enum smb_signing algorithm,
                                   const unsigned char key[SMB_KEY_BYTES]);
+/* Another with the same key, for another thread. */
+struct smb_signer *smb_signer_twin(const struct smb_signer *s);
 void smb_signer_free(struct smb_signer *s);
 /* Returns true if the client signed this message; the signature is in its header. */
 bool smb_signer_verifies(struct smb_signer *s, struct str message);
@@ -52,6 +54,8 @@ bool smb_signer_sign(struct smb_signer *s, struct str message, bool from_server,
 
 struct smb_sealer;
 struct smb_sealer *smb_sealer_new(enum smb_cipher cipher, const unsigned char *key, bool seals);
+/* Another with the same key, for another thread. */
+struct smb_sealer *smb_sealer_twin(const struct smb_sealer *s);
 void smb_sealer_free(struct smb_sealer *s);
 /* In place over bytes; aad is the transform header from its nonce on. */
 bool smb_seal(struct smb_sealer *s, struct str aad, const unsigned char nonce[SMB_NONCE_BYTES],

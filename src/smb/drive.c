@@ -36,12 +36,18 @@ static struct err off_loop(struct run *r)
     return q->off_loop(q);
 }
 
-void smb_in_pool(struct smb_request *q, struct err (*work)(struct smb_request *q), smb_then *then)
+void smb_in_pool_of(struct smb_request *q, struct pool *pool,
+                    struct err (*work)(struct smb_request *q), smb_then *then)
 {
     assert(work != NULL && then != NULL);
     q->off_loop = work;
     q->then = then;
-    run_in_pool(&q->run, q->run.pool, off_loop, go_on);
+    run_in_pool(&q->run, pool, off_loop, go_on);
+}
+
+void smb_in_pool(struct smb_request *q, struct err (*work)(struct smb_request *q), smb_then *then)
+{
+    smb_in_pool_of(q, q->run.pool, work, then);
 }
 
 /* ---- views ---- */

@@ -28,6 +28,9 @@ void smb_update_of(struct smb_request *q, struct str partition, engine_fn *fn, v
 void smb_flush_store(struct smb_request *q, smb_then *then);
 /* Work in the pool; it touches nothing but the request's arena and q->work. */
 void smb_in_pool(struct smb_request *q, struct err (*work)(struct smb_request *q), smb_then *then);
+/* The same in another pool than the request's. */
+void smb_in_pool_of(struct smb_request *q, struct pool *pool,
+                    struct err (*work)(struct smb_request *q), smb_then *then);
 
 /* A wait for someone else, which calls run_wake. */
 struct smb_wait {

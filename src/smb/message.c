@@ -6,10 +6,12 @@
 
 #include "core/hmac.h"
 #include "service/common/home.h"
+#include "smb/away.h"
 #include "smb/command_log.h"
 #include "smb/commands/negotiate.h"
 #include "smb/commands/session.h"
 #include "smb/commands/write.h"
+#include "smb/cover.h"
 #include "smb/drive.h"
 #include "smb/open.h"
 #include "smb/server.h"
@@ -19,11 +21,14 @@
  * often, and lets a client wait this long. */
 enum { DOUBT_LOOK_MS = 50, DOUBT_MS_MAX = 30000 };
 
+enum { FLAGS_AT = 16 }; /* in a header */
+
 static void run_next(struct smb_message *m);
 
 void smb_message_free(struct smb_message *m)
 {
     smb_write_forget(m);
+    smb_cover_free(m->check.cover);
     smb_session_put(m->sealing);
     arena_release(&m->arena);
     smb_block_give(m->conn->blocks, m->input);
@@ -33,11 +38,17 @@ void smb_message_free(struct smb_message *m)
 
 /* ---- answers ---- */
 
-/* Encrypts the block in place, and puts a transform header before it. */
-static bool seal(struct smb_session *session, struct smb_block *block)
+/* Encrypts the block in place, and puts a transform header before it. A large one is encrypted by
+ * who sends it. */
+static bool seal(const struct smb_conn *c, struct smb_session *session, struct smb_block *block)
 {
     char *plain = block->bytes + block->begin;
     size_t n = block->end - block->begin;
+    if (smb_goes_away(c, n)) {
+        block->cover = smb_cover_seal(session, plain, n);
+        block->begin -= SMB_TRANSFORM_BYTES;
+        return true;
+    }
     struct smb_transform t = {.original_size = (uint32_t)n, .flags = 1, .session_id = session->id};
     struct buf head = {.p = plain - SMB_TRANSFORM_BYTES, .capacity = SMB_TRANSFORM_BYTES};
     smb_session_nonce(session, t.nonce);
@@ -73,7 +84,7 @@ static void put_signature(const struct smb_request *q, char *packet, size_t n)
     unsigned char signature[SMB_SIGNATURE_BYTES];
     if (signer == NULL)
         return;
-    packet[16] = (char)(packet[16] | SMB_FLAG_SIGNED);
+    packet[FLAGS_AT] = (char)(packet[FLAGS_AT] | SMB_FLAG_SIGNED);
     if (smb_signer_sign(signer, (struct str){packet, n}, true, signature))
         memcpy(packet + 48, signature, SMB_SIGNATURE_BYTES);
 }
@@ -96,7 +107,7 @@ static struct smb_block *take_answers(struct smb_message *m)
 static void send_answers(struct smb_message *m)
 {
     struct smb_block *block = take_answers(m);
-    if (m->sealing == NULL || seal(m->sealing, block)) {
+    if (m->sealing == NULL || seal(m->conn, m->sealing, block)) {
         smb_conn_queue(m->conn, block);
         return;
     }
@@ -204,7 +215,13 @@ static void add_answer_in_place(struct smb_request *q)
     m->block->begin = SMB_FRONT_BYTES - SMB_HEADER_BYTES;
     m->block->end = SMB_FRONT_BYTES + q->out.n;
     m->answer.n = SMB_HEADER_BYTES + q->out.n;
-    put_signature(q, head.p, m->answer.n);
+    const struct smb_signer *signer = answer_signer(q);
+    if (signer == NULL || signer == q->borrowed_signer || !smb_goes_away(q->conn, m->answer.n)) {
+        put_signature(q, head.p, m->answer.n);
+        return;
+    }
+    head.p[FLAGS_AT] = (char)(head.p[FLAGS_AT] | SMB_FLAG_SIGNED);
+    m->block->cover = smb_cover_sign(q->channel, head.p, m->answer.n);
 }
 
 /* Appends the answer, aligned to eight with the one before pointing at it. */
@@ -383,7 +400,8 @@ static uint32_t check_protection(struct smb_request *q)
     if (s->encrypts && q->header.command != SMB_SESSION_SETUP)
         return refuse(q, STATUS_ACCESS_DENIED, "the session is encrypted, the request is not");
     if ((q->header.flags & SMB_FLAG_SIGNED) != 0) {
-        q->verified = smb_signer_verifies(smb_channel_signer(q->channel), q->packet);
+        q->verified = q->checked ? q->check_good
+                                 : smb_signer_verifies(smb_channel_signer(q->channel), q->packet);
         return q->verified ? STATUS_SUCCESS
                            : refuse(q, STATUS_ACCESS_DENIED, "the signature is not right");
     }
@@ -453,11 +471,9 @@ static uint32_t check_request(struct smb_request *q, const struct smb_command **
         return STATUS_INVALID_PARAMETER;
     const struct smb_command *command = &SMB_COMMANDS[q->header.command];
     *out = command;
-    uint32_t related = inherit(q);
-    find_session(q, q->header.session_id);
     uint32_t status = check_protection(q);
     if (status == STATUS_SUCCESS)
-        status = related;
+        status = q->related;
     if (status == STATUS_SUCCESS) {
         status = find_places(q, command);
         if (status != STATUS_SUCCESS)
@@ -503,12 +519,52 @@ static void give_up(struct smb_message *m)
     finish_message(m, NULL);
 }
 
+static void check_and_run(struct smb_request *q)
+{
+    const struct smb_command *command = NULL;
+    uint32_t status = check_request(q, &command);
+    q->run.from_table = q->tree != NULL && !q->tree->pipe;
+    q->answer_session_id = q->header.session_id;
+    q->answer_tree_id = q->header.tree_id;
+    q->message->previous = q->header;
+    if (status != STATUS_SUCCESS) {
+        q->no_answer = q->header.command == SMB_CANCEL;
+        smb_complete(q, status);
+        return;
+    }
+    command->run(q);
+}
+
+/* A sender has looked at the request's signature. The session may have ended meanwhile. */
+static void signature_checked(struct smb_message *m, bool good)
+{
+    struct smb_request *q = &m->request;
+    q->checked = true;
+    q->check_good = good;
+    if (q->channel->ended || !smb_channel_stands(q->channel)) {
+        smb_channel_put(q->channel);
+        smb_session_put(q->session);
+        q->channel = NULL;
+        q->session = NULL;
+    }
+    check_and_run(q);
+}
+
+/* Has a sender look at the signature of a large request, if it counts. */
+static bool check_signature_away(struct smb_request *q)
+{
+    if (q->session == NULL || !q->session->established || q->message->sealing != NULL ||
+        (q->header.flags & SMB_FLAG_SIGNED) == 0 || !smb_goes_away(q->conn, q->packet.n))
+        return false;
+    smb_check_away(q->message, smb_cover_verify(q->channel, q->packet), signature_checked);
+    return true;
+}
+
 /* Who is no longer the home of the open files answers nothing. */
 static void run_command(struct run *r, struct err outcome)
 {
     struct smb_request *q = smb_request_of(r);
     struct smb_message *m = q->message;
-    const struct smb_command *command = NULL;
     (void)outcome;
     if (waits_in_doubt(q, run_command))
         return;
@@ -516,17 +572,12 @@ static void run_command(struct run *r, struct err outcome)
         give_up(m);
         return;
     }
-    uint32_t status = check_request(q, &command);
-    q->run.from_table = q->tree != NULL && !q->tree->pipe;
-    q->answer_session_id = q->header.session_id;
-    q->answer_tree_id = q->header.tree_id;
-    m->previous = q->header;
-    if (status != STATUS_SUCCESS) {
-        q->no_answer = q->header.command == SMB_CANCEL;
-        smb_complete(q, status);
-        return;
+    if (q->header.command < SMB_COMMAND_COUNT) {
+        q->related = inherit(q);
+        find_session(q, q->header.session_id);
     }
-    command->run(q);
+    if (!check_signature_away(q))
+        check_and_run(q);
 }
 
 static void run_next(struct smb_message *m)
@@ -547,41 +598,84 @@ static void run_next(struct smb_message *m)
 
 /* ---- encryption around it ---- */
 
-static bool unseal(struct smb_message *m)
+static void unsealed(struct smb_message *m, bool good)
+{
+    if (good && !m->conn->closed)
+        run_next(m);
+    else
+        give_up(m);
+}
+
+/* The channel whose session the message is encrypted for; NULL: that cannot be. */
+static const struct smb_channel *find_sealing(const struct smb_message *m, struct smb_transform *t)
+{
+    struct str whole = {m->input->bytes, m->input->end};
+    if (!smb_transform_read(whole, t) || t->flags != 1 ||
+        t->original_size != whole.n - SMB_TRANSFORM_BYTES)
+        return NULL;
+    const struct smb_channel *c = smb_channel_find(m->conn, t->session_id);
+    return c != NULL && c->bound && c->session->unsealer != NULL ? c : NULL;
+}
+
+static void hold_sealing(struct smb_message *m, const struct smb_channel *channel)
+{
+    m->sealing = channel->session;
+    smb_session_get(m->sealing);
+    m->plain =
+        (struct str){m->input->bytes + SMB_TRANSFORM_BYTES, m->input->end - SMB_TRANSFORM_BYTES};
+}
+
+void smb_message_expect(struct smb_message *m)
 {
     struct smb_transform t;
+    struct str head = {m->input->bytes, SMB_TRANSFORM_BYTES};
+    if (m->sealing != NULL || smb_magic_of(head) != SMB_MAGIC_ENCRYPTED)
+        return;
+    const struct smb_channel *channel = find_sealing(m, &t);
+    if (channel == NULL)
+        return; /* it ends badly when it is whole */
+    hold_sealing(m, channel);
+    m->check.cover = smb_cover_unseal(m->sealing, &t, m->input->bytes);
+}
+
+static void unseal(struct smb_message *m)
+{
+    struct smb_transform t;
+    if (m->sealing != NULL) { /* who received it has decrypted it */
+        smb_cover_free(m->check.cover);
+        m->check.cover = NULL;
+        unsealed(m, m->check.good);
+        return;
+    }
+    const struct smb_channel *channel = find_sealing(m, &t);
+    if (channel == NULL) {
+        give_up(m);
+        return;
+    }
     struct str whole = {m->input->bytes, m->input->end};
-    if (!smb_transform_read(whole, &t) || t.flags != 1 ||
-        t.original_size != whole.n - SMB_TRANSFORM_BYTES)
-        return false;
-    const struct smb_channel *channel = smb_channel_find(m->conn, t.session_id);
-    if (channel == NULL || !channel->bound || channel->session->unsealer == NULL)
-        return false;
-    struct smb_session *session = channel->session;
     struct str aad = {whole.p + 20, SMB_TRANSFORM_BYTES - 20};
-    if (!smb_unseal(session->unsealer, aad, t.nonce, m->input->bytes + SMB_TRANSFORM_BYTES,
-                    t.original_size, t.signature))
-        return false;
-    m->sealing = session;
-    smb_session_get(session);
-    m->plain = str_from(whole, SMB_TRANSFORM_BYTES);
-    return true;
+    hold_sealing(m, channel);
+    if (smb_goes_away(m->conn, whole.n))
+        smb_check_away(m, smb_cover_unseal(m->sealing, &t, m->input->bytes), unsealed);
+    else
+        unsealed(m,
+                 smb_unseal(m->sealing->unsealer, aad, t.nonce,
+                            m->input->bytes + SMB_TRANSFORM_BYTES, t.original_size, t.signature));
 }
 
 void smb_message_run(struct smb_message *m)
 {
-    m->plain = (struct str){m->input->bytes, m->input->end};
+    struct str whole = {m->input->bytes, m->input->end};
+    if (m->sealing == NULL)
+        m->plain = whole;
     m->answer = buf_in(&m->arena);
     m->conn->under_way++;
-    switch (smb_magic_of(m->plain)) {
+    switch (smb_magic_of(whole)) {
     case SMB_MAGIC_SMB2:
         run_next(m);
         return;
     case SMB_MAGIC_ENCRYPTED:
-        if (unseal(m))
-            run_next(m);
-        else
-            give_up(m);
+        unseal(m);
         return;
     case SMB_MAGIC_SMB1:
         if (smb_negotiate_smb1(m, &m->answer))

@@ -8,6 +8,9 @@
 
 /* Takes the message. */
 void smb_message_run(struct smb_message *m);
+/* The head of a large message has come. If it is encrypted, who receives the rest runs
+ * m->check.cover then. */
+void smb_message_expect(struct smb_message *m);
 /* Before it ran. */
 void smb_message_free(struct smb_message *m);
 /* Queues the bytes of a finished message; in conn.c. */
@@ -22,6 +25,8 @@ void smb_cancel_wait(struct smb_request *request);
 void smb_leave_waiting(struct smb_request *request);
 /* One thing less is under way on the connection; it may be freed now. In conn.c. */
 void smb_conn_work_done(struct smb_conn *c);
+/* The same; and one message less is held (conn.h): reads on. */
+void smb_conn_release(struct smb_conn *c);
 
 /* A command of the protocol: smb/commands/cmds.c has the table. */
 struct smb_command {

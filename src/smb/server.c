@@ -14,6 +14,7 @@
 #include "core/mem.h"
 #include "net/address_count.h"
 #include "net/listener.h"
+#include "smb/away.h"
 #include "smb/bind.h"
 #include "smb/clients.h"
 #include "smb/commands/session.h"
@@ -118,6 +119,8 @@ struct err smb_server_new(const struct smb_world *world, const struct smb_option
     smb_server_limit(s, s->options.connections_max, s->options.connections_per_address);
     if (s->options.early_bytes_max == 0)
         s->options.early_bytes_max = SMB_EARLY_BYTES_MAX;
+    if (s->options.away_bytes_min == 0)
+        s->options.away_bytes_min = SMB_AWAY_BYTES_MIN;
     if (s->options.early_ms == 0)
         s->options.early_ms = SMB_EARLY_MS;
     s->opens = smb_opens_new(s);

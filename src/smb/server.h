@@ -29,6 +29,8 @@ struct smb_options {
     size_t early_bytes_max; /* that clients without a proved key may hold together; 0: the default,
                                SMB_EARLY_BYTES_MAX */
     unsigned early_ms;      /* that they have to prove one; 0: the default, SMB_EARLY_MS */
+    size_t away_bytes_min;  /* messages of which other threads than the loop's take care; 0: the
+                               default, SMB_AWAY_BYTES_MIN */
     bool waits_for_home;    /* handles are restored by smb_server_move_in */
 };
 
@@ -37,6 +39,10 @@ struct smb_world {
     struct loop **loops;
     size_t loop_count;
     struct pool *pool;
+    /* Threads that give way to the loops, so that small requests do not wait for large messages;
+     * NULL: the loops do it. */
+    struct pool *senders; /* send answers, sign and encrypt, verify and decrypt */
+    struct pool *storers; /* store what clients write; few, since they write to the same files */
     struct accounts *accounts;
     struct store *store;
     struct line_log *log;             /* of commands; NULL: none */

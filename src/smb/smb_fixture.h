@@ -24,7 +24,7 @@ struct smb_fixture {
     struct store store;
     struct accounts *accounts;
     struct loop *loop;
-    struct pool *pool;
+    struct pool *pool, *senders, *storers;
     struct smb_server *server;
     pthread_t thread;
     struct arena arena;

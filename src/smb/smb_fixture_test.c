@@ -52,16 +52,22 @@ void smb_fixture_begin_with(struct smb_fixture *f, const struct smb_options *opt
     CHECK_OK(accounts_put(f->accounts, STR("acct"), STR(SMB_FIXTURE_KEY1), STR(SMB_FIXTURE_KEY2)));
     CHECK_OK(loop_new(&f->loop));
     CHECK_OK(pool_new(1, &f->pool));
+    CHECK_OK(pool_new(1, &f->senders));
+    CHECK_OK(pool_new(1, &f->storers));
     struct smb_world world = {.loops = &f->loop,
                               .loop_count = 1,
                               .pool = f->pool,
+                              .senders = f->senders,
+                              .storers = f->storers,
                               .accounts = f->accounts,
                               .store = &f->store};
     /* So long that no test of what ends a connection passes because its time was over. */
-    enum { EARLY_MS = 3600 * 1000 };
+    enum { EARLY_MS = 3600 * 1000, AWAY_BYTES_MIN = 200 }; /* most tests' messages are short */
     struct smb_options patient = *options;
     if (patient.early_ms == 0)
         patient.early_ms = EARLY_MS;
+    if (patient.away_bytes_min == 0)
+        patient.away_bytes_min = AWAY_BYTES_MIN;
     CHECK_OK(smb_server_new(&world, &patient, &f->server));
     make_share(f);
     CHECK(pthread_create(&f->thread, NULL, run_loop, f->loop) == 0);
@@ -72,6 +78,8 @@ void smb_fixture_end(struct smb_fixture *f)
     loop_stop(f->loop);
     CHECK(pthread_join(f->thread, NULL) == 0);
     pool_free(f->pool);
+    pool_free(f->senders);
+    pool_free(f->storers);
     smb_server_free(f->server);
     engine_close(f->store.engine);
     opens_free(f->store.opens);

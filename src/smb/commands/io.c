@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "smb/commands/io.h"
 
+#include "smb/away.h"
 #include "smb/commands/session.h"
 #include "smb/drive.h"
 #include "smb/pipe.h"
@@ -36,6 +37,7 @@ struct reading {
     uint64_t have;
     char *bytes; /* in q->out, behind the head */
     bool bare;   /* the answer may be sent from files */
+    bool away;   /* a sender may read it, and signs or encrypts it then */
     struct smb_tail *tail;
 };
 
@@ -61,7 +63,8 @@ static struct err find_in_files(struct smb_request *q, enum engine_wait wait)
         if (!fits && !err_is(error) && piece->kind == PIECE_EXTENT)
             engine_loan_end(&span.loan);
     }
-    if (!err_is(error) && fits && t->bytes >= FROM_FILE_MIN) {
+    bool enough = r->bare ? t->bytes >= FROM_FILE_MIN : smb_goes_away(q->conn, t->bytes);
+    if (!err_is(error) && fits && enough) {
         r->tail = t;
         r->have = t->bytes;
     } else {
@@ -94,9 +97,12 @@ static struct err read_all(struct smb_request *q, enum engine_wait wait)
 static struct err read_any(struct smb_request *q, enum engine_wait wait)
 {
     const struct reading *r = q->work;
-    if (r->bare)
+    if (r->bare || r->away)
         TRY(find_in_files(q, wait));
-    return r->tail != NULL ? OK : read_all(q, wait);
+    if (r->tail != NULL)
+        return OK;
+    bool is_long = r->length > SMB_ON_LOOP_MAX || smb_goes_away(q->conn, r->length);
+    return is_long && wait == ENGINE_NOWAIT ? err_new(ERR_LONG_WORK) : read_all(q, wait);
 }
 
 static struct err read_in_pool(struct smb_request *q)
@@ -107,8 +113,12 @@ static struct err read_in_pool(struct smb_request *q)
 static void read_done(struct smb_request *q, struct err outcome)
 {
     struct reading *r = q->work;
-    if (r->tail != NULL)
+    if (r->tail != NULL && r->bare) {
         q->block->tail = r->tail; /* goes with it, whatever comes */
+    } else if (r->tail != NULL) {
+        q->block->source = r->tail;
+        q->block->source_at = r->bytes;
+    }
     if (err_is(outcome)) {
         smb_complete_err(q, outcome);
         return;
@@ -124,8 +134,8 @@ static void read_done(struct smb_request *q, struct err outcome)
     buf_put_le32(&q->out, (uint32_t)r->have);
     buf_put_le32(&q->out, 0);
     buf_put_le32(&q->out, 0);
-    if (r->tail == NULL)
-        q->out.n += r->have; /* read in place */
+    if (r->tail == NULL || !r->bare)
+        q->out.n += r->have; /* read in place, now or by a sender */
     if (r->have == 0)
         buf_putc(&q->out, 0);
     smb_complete(q, STATUS_SUCCESS);
@@ -147,6 +157,14 @@ static uint32_t check_read(struct smb_request *q, const struct reading *r)
     return err_is(error) ? err_ntstatus(error.code) : STATUS_SUCCESS;
 }
 
+static void read_or_wait(struct smb_request *q, struct err outcome)
+{
+    if (store_wants_pool(outcome))
+        smb_in_pool(q, read_in_pool, read_done);
+    else
+        read_done(q, outcome);
+}
+
 static void read_file(struct smb_request *q)
 {
     struct reading *r = q->work;
@@ -159,15 +177,8 @@ static void read_file(struct smb_request *q)
     smb_reserve_answer(q, READ_HEAD_BYTES + r->length + 1);
     r->bytes = q->out.p + READ_HEAD_BYTES;
     r->bare = r->length >= FROM_FILE_MIN && smb_answer_is_bare(q);
-    if (r->length > SMB_ON_LOOP_MAX) {
-        smb_in_pool(q, read_in_pool, read_done);
-        return;
-    }
-    struct err error = read_any(q, ENGINE_NOWAIT);
-    if (store_wants_pool(error))
-        smb_in_pool(q, read_in_pool, read_done);
-    else
-        read_done(q, error);
+    r->away = !r->bare && q->block != NULL && smb_goes_away(q->conn, r->length);
+    read_or_wait(q, read_any(q, ENGINE_NOWAIT));
 }
 
 void smb_read(struct smb_request *q)

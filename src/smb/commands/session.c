@@ -56,9 +56,12 @@ static void drop_keys(struct smb_session *s)
     smb_signer_free(s->signer);
     smb_sealer_free(s->sealer);
     smb_sealer_free(s->unsealer);
+    smb_sealer_free(s->spare_sealer);
+    smb_sealer_free(s->spare_unsealer);
     s->signer = NULL;
     s->sealer = NULL;
     s->unsealer = NULL;
+    s->spare_sealer = s->spare_unsealer = NULL;
 }
 
 void smb_session_get(struct smb_session *s)
@@ -89,6 +92,7 @@ void smb_channel_put(struct smb_channel *c)
     if (c->authenticating)
         spnego_release(&c->spnego);
     smb_signer_free(c->signer);
+    smb_signer_free(c->spare_signer);
     smb_session_put(c->session);
     free(c);
 }

@@ -30,8 +30,9 @@ struct smb_channel {
     bool deciding; /* the user is known, what its account demands is looked up */
     struct spnego spnego;
     unsigned char preauth[SMB_PREAUTH_BYTES];
-    struct smb_signer *signer; /* NULL: the session's own */
-    struct smb_proof proof;    /* of its own signer's user; unused without one */
+    struct smb_signer *signer;       /* NULL: the session's own */
+    struct smb_signer *spare_signer; /* for the next large message (cover.h); may be NULL */
+    struct smb_proof proof;          /* of its own signer's user; unused without one */
 };
 
 /* Lives until it has ended and the last request that works in it is over. */
@@ -56,6 +57,7 @@ struct smb_session {
     struct smb_signer *signer;
     struct smb_sealer *sealer;
     struct smb_sealer *unsealer;
+    struct smb_sealer *spare_sealer, *spare_unsealer; /* for the next large message; may be NULL */
     uint64_t nonce;
     struct smb_tree *trees;
     unsigned tree_count;

@@ -16,6 +16,7 @@ enum {
     /* The unit of early writes: small enough to be in the processor's cache, large enough to be
        cheap for the kernel, which allocates pages by write size. */
     EARLY_BYTES = 256 << 10,
+    AWAY_BYTES_MIN = 64 << 10, /* less is stored by the loop */
 };
 
 /* Beyond this offset a write is invalid; below it the disk may be full: Windows has separate
@@ -64,7 +65,13 @@ static bool may_write(const struct smb_open *o)
 struct smb_early {
     struct writing writing;
     size_t done; /* bytes that are on the disk */
+    bool failed; /* it is tried again when the request runs, which reports the error */
 };
+
+static struct pool *storers_of(const struct smb_conn *c)
+{
+    return smb_server_world(c->server)->storers;
+}
 
 /* Parses the message if it is a write large enough for writing ahead. */
 static bool is_worth_it(struct smb_message *m, struct writing *w)
@@ -74,7 +81,8 @@ static bool is_worth_it(struct smb_message *m, struct writing *w)
     struct smb_header h;
     if (!smb_header_read(head, &h) || h.command != SMB_WRITE || h.next != 0 ||
         !read_writing(str_from(head, SMB_HEADER_BYTES), packet, w) ||
-        w->bytes.n < 2 * (size_t)EARLY_BYTES || w->bytes.n > SMB_ON_LOOP_MAX ||
+        w->bytes.n < 2 * (size_t)EARLY_BYTES ||
+        (storers_of(m->conn) == NULL && w->bytes.n > SMB_ON_LOOP_MAX) ||
         w->bytes.p < head.p + head.n || w->offset > FILE_BYTES_MAX)
         return false;
     const struct smb_channel *channel = smb_channel_find(m->conn, h.session_id);
@@ -85,35 +93,35 @@ static bool is_worth_it(struct smb_message *m, struct writing *w)
            !is_written_through(w, o);
 }
 
-static void begin_early(struct smb_message *m)
+bool smb_write_expect(struct smb_message *m, size_t have)
 {
     struct writing w;
+    if (m->early_asked || have < HEAD_BYTES)
+        return m->early != NULL;
     m->early_asked = true;
     if (!is_worth_it(m, &w))
-        return;
+        return false;
     m->early = ARENA_NEW(&m->arena, struct smb_early);
     m->early->writing = w;
     struct interval_upload *u = &m->early->writing.upload;
     interval_upload_init(u, smb_server_world(m->conn->server)->store->engine, &m->arena, w.offset,
                          w.bytes.n);
     u->unhurried = true;
+    return true;
 }
 
 void smb_write_early(struct smb_message *m, size_t have)
 {
-    if (!m->early_asked && have >= HEAD_BYTES)
-        begin_early(m);
     struct smb_early *e = m->early;
-    if (e == NULL)
+    if (e == NULL || e->failed)
         return;
-    size_t before = (size_t)(e->writing.bytes.p - m->input->bytes) + e->done;
-    if (have < before + EARLY_BYTES)
+    struct str left = str_from(e->writing.bytes, e->done);
+    size_t before = (size_t)(left.p - m->input->bytes);
+    struct str come = str_head(left, have > before ? have - before : 0);
+    if (come.n < EARLY_BYTES && come.n < left.n)
         return;
-    struct str part = str_head(str_from(e->writing.bytes, e->done), EARLY_BYTES);
-    e->done += part.n;
-    /* Errors are reported when the request runs: it is tried again then. */
-    if (err_is(interval_upload_take(&e->writing.upload, part)))
-        smb_write_forget(m);
+    e->done += come.n;
+    e->failed = err_is(interval_upload_take(&e->writing.upload, come));
 }
 
 void smb_write_forget(struct smb_message *m)
@@ -127,8 +135,10 @@ void smb_write_forget(struct smb_message *m)
 static size_t take_over(struct smb_message *m, struct writing *w)
 {
     const struct smb_early *e = m->early;
-    if (e == NULL)
+    if (e == NULL || e->failed) {
+        smb_write_forget(m);
         return 0;
+    }
     assert(e->writing.bytes.p == w->bytes.p && e->writing.bytes.n == w->bytes.n);
     assert(e->writing.offset == w->offset);
     w->upload = e->writing.upload;
@@ -212,7 +222,12 @@ static void write_file(struct smb_request *q)
         return;
     }
     opens_io(smb_opens_table(q), q->open->handle, true);
-    if (w->bytes.n > SMB_ON_LOOP_MAX)
+    const struct smb_early *early = q->message->early;
+    size_t left = w->bytes.n - (early == NULL || early->failed ? 0 : early->done);
+    struct pool *storers = storers_of(q->conn);
+    if (storers != NULL && left >= AWAY_BYTES_MIN)
+        smb_in_pool_of(q, storers, upload, uploaded);
+    else if (left > SMB_ON_LOOP_MAX)
         smb_in_pool(q, upload, uploaded);
     else
         uploaded(q, upload(q));

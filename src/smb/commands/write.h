@@ -9,7 +9,10 @@
 #include "smb/conn.h"
 
 void smb_write(struct smb_request *q);
-/* So many bytes of the message have come, but not all. */
+/* So many bytes of the message have come, but not all. True: it is a write, and worth being stored
+ * while the rest comes. */
+bool smb_write_expect(struct smb_message *m, size_t have);
+/* Stores what has come of it, if that is enough. On any thread, if nobody else has the message. */
 void smb_write_early(struct smb_message *m, size_t have);
 /* The message ends: frees what was written ahead and not used. */
 void smb_write_forget(struct smb_message *m);
