@@ -73,8 +73,25 @@ void smb_fixture_begin_with(struct smb_fixture *f, const struct smb_options *opt
     CHECK(pthread_create(&f->thread, NULL, run_loop, f->loop) == 0);
 }
 
+static void on_drained(void *arg)
+{
+    CHECK(sem_post(arg) == 0);
+}
+
+/* Answers may still be on their way back from the threads that have sent them. */
+static void drain(struct smb_fixture *f)
+{
+    sem_t drained;
+    CHECK(sem_init(&drained, 0, 0) == 0);
+    smb_server_drain(f->server, on_drained, &drained);
+    while (sem_wait(&drained) != 0)
+        ;
+    CHECK(sem_destroy(&drained) == 0);
+}
+
 void smb_fixture_end(struct smb_fixture *f)
 {
+    drain(f);
     loop_stop(f->loop);
     CHECK(pthread_join(f->thread, NULL) == 0);
     pool_free(f->pool);
