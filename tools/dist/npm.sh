@@ -32,7 +32,7 @@ if [ $# -gt 4 ]; then
     platform lazuli-linux-arm64 "$5"
     names="$names lazuli-linux-arm64"
 else
-    # A package that is not there is not to be asked for.
+    # Do not request a package that does not exist.
     sed -i '/"lazuli-linux-arm64"/d; s/\("lazuli-linux-x64": "[^"]*"\),/\1/' "$work/lazuli/package.json"
 fi
 for name in $names; do
