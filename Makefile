@@ -83,15 +83,15 @@ $(B)/src/version.o: EXTRA_CFLAGS += -DLAZULI_VERSION='"$(VERSION)"' -DLAZULI_COM
     -DLAZULI_LIBRARIES='"rocksdb-$(shell pkg-config --modversion rocksdb) openssl-$(shell pkg-config --modversion openssl)"'
 
 # The program for other machines: all libraries but the C library are linked in, from Debian's archives. ISA-L has none,
-# so its one function is ours (core/crc32c_portable.c).
+# so its one function is ours (core/crc/crc32c_portable.c).
 STATIC_LIBS := -Wl,-Bstatic -lrocksdb -lssl -lcrypto -lexpat -lsnappy -lbz2 -llz4 -lzstd -lz -lgflags -lstdc++ \
                -Wl,-Bdynamic -static-libgcc -lm
-$(B)/src/core/crc32c_without_isal.o: src/core/crc32c.c
+$(B)/src/core/crc/crc32c_without_isal.o: src/core/crc/crc32c.c
 	@mkdir -p $(@D)
 	@echo "  CC $< without ISA-L"
 	@$(CC) $(CFLAGS) -DWITHOUT_ISAL -c -o $@ $<
 
-PORTABLE_OBJ := $(filter-out $(B)/src/core/crc32c.o,$(OBJ)) $(B)/src/core/crc32c_without_isal.o
+PORTABLE_OBJ := $(filter-out $(B)/src/core/crc/crc32c.o,$(OBJ)) $(B)/src/core/crc/crc32c_without_isal.o
 # It runs with this C library and all later ones: oldlibc.py makes stubs to link against, compat.c has what is younger.
 OLDEST_LIBC  := 2.31
 OWN_START    := $(B)/portable/compat.o $(B)/portable/start.o

@@ -11,7 +11,7 @@
 
 #include "complain.h"
 #include "core/container.h"
-#include "core/crc32c.h"
+#include "core/crc/crc32c.h"
 #include "engine/cluster/cluster.h"
 #include "engine/local/local.h"
 #include "jobs.h"

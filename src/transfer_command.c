@@ -17,7 +17,7 @@
 
 #include "complain.h"
 #include "control.h"
-#include "core/crc64.h"
+#include "core/crc/crc64.h"
 #include "core/mem.h"
 #include "progress.h"
 #include "transfer/transfer.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "admin/page.h"
-#include "core/crc32c.h"
+#include "core/crc/crc32c.h"
 #include "engine/local/local.h"
 
 #ifndef LAZULI_VERSION

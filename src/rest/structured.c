@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rest/structured.h"
 
-#include "core/crc64.h"
+#include "core/crc/crc64.h"
 #include "core/wire.h"
 
 enum { VERSION = 1, FLAG_CRC64 = 1 };

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "core/crc64.h"
+#include "core/crc/crc64.h"
 #include "rest/structured.h"
 
 #define HEADER STR("x-ms-structured-body")

@@ -3,7 +3,7 @@
 
 #include "core/arena.h"
 #include "core/buf.h"
-#include "core/crc64.h"
+#include "core/crc/crc64.h"
 #include "core/test.h"
 
 struct message {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "core/crc64.h"
+#include "core/crc/crc64.h"
 #include "transfer/archive.h"
 #include "transfer/resume.h"
 #include "transfer/transfer.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "transfer/item.h"
 
-#include "core/crc64.h"
+#include "core/crc/crc64.h"
 
 const char *const ITEM_KIND_NAMES[ITEM_KINDS] = {
     "account", "service",  "container", "blob", "queue",     "messages",

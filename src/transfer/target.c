@@ -7,7 +7,7 @@
 
 #include "core/base64.h"
 #include "core/clock.h"
-#include "core/crc64.h"
+#include "core/crc/crc64.h"
 #include "core/md5.h"
 #include "core/mem.h"
 #include "core/time.h"

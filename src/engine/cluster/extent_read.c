@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/crc32c.h"
+#include "core/crc/crc32c.h"
 #include "core/mem.h"
 #include "core/wire.h"
 #include "engine/cluster/cluster_internal.h"

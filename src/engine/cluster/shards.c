@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "core/clock.h"
-#include "core/crc32c.h"
+#include "core/crc/crc32c.h"
 #include "core/log.h"
 #include "core/mem.h"
 

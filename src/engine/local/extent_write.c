@@ -8,7 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "core/crc32c.h"
+#include "core/crc/crc32c.h"
 #include "core/mem.h"
 #include "engine/local/local_internal.h"
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/crc32c.h"
+#include "core/crc/crc32c.h"
 #include "core/log.h"
 #include "core/mem.h"
 #include "engine/local/journal_format.h"

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/crc32c.h"
+#include "core/crc/crc32c.h"
 #include "core/log.h"
 #include "core/mem.h"
 #include "core/wire.h"

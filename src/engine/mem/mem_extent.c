@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/crc32c.h"
+#include "core/crc/crc32c.h"
 #include "core/mem.h"
 #include "engine/mem/mem_internal.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "core/base64.h"
-#include "core/crc64.h"
+#include "core/crc/crc64.h"
 #include "core/xml.h"
 #include "rest/around.h"
 #include "rest/blob/ops.h"

@@ -2,7 +2,7 @@
 /* Get Blob, Get Blob Properties, Get Blob Metadata: decode and encode. */
 #include "rest/blob/get.h"
 
-#include "core/crc64.h"
+#include "core/crc/crc64.h"
 #include "core/md5.h"
 #include "core/time.h"
 #include "rest/blob/ops.h"

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "core/crc64.h"
+#include "core/crc/crc64.h"
 #include "http/range.h"
 #include "rest/blob/request.h"
 #include "rest/blob/upload.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/common/content.h"
 
-#include "core/crc64.h"
+#include "core/crc/crc64.h"
 #include "core/test.h"
 #include "engine/mem/mem.h"
 #include "service/common/upload.h"

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "core/crc64.h"
+#include "core/crc/crc64.h"
 
 void interval_upload_init(struct interval_upload *u, struct engine *engine, struct arena *a,
                           uint64_t offset, uint64_t length)

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "core/crc64.h"
+#include "core/crc/crc64.h"
 
 void upload_init(struct upload *u, struct store *store, struct arena *a,
                  const struct upload_options *options)

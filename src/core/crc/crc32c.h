@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CRC-32C (Castagnoli, reflected), the checksum of everything that the local engine writes. */
-#ifndef CORE_CRC32C_H
-#define CORE_CRC32C_H
+#ifndef CORE_CRC_CRC32C_H
+#define CORE_CRC_CRC32C_H
 
 #include "core/str.h"
 

@@ -2,8 +2,8 @@
 /* CRC-64/NVME, the checksum that Azure Storage calls CRC64: reflected polynomial
  * 0x9A6C9329AC4BC9B5, all ones in and out. The header form is base64 of the eight bytes,
  * little-endian. */
-#ifndef CORE_CRC64_H
-#define CORE_CRC64_H
+#ifndef CORE_CRC_CRC64_H
+#define CORE_CRC_CRC64_H
 
 #include "core/str.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/crc32c.h"
+#include "core/crc/crc32c.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/crc64.h"
+#include "core/crc/crc64.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

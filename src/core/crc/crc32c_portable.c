@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* For builds without ISA-L: Debian has it only as a shared library, on which a portable program
  * cannot depend. */
-#include "core/crc32c.h"
+#include "core/crc/crc32c.h"
 
 #if defined(__x86_64__)
 #include <nmmintrin.h>
