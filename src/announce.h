@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What starters wait for: Azurite's lines on stdout, and the file of --ports-file. */
+/* Signals of readiness for programs that start the server: Azurite's lines on stdout, and the file
+ * of --ports-file. */
 #ifndef ANNOUNCE_H
 #define ANNOUNCE_H
 

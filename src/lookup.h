@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What authentication asks of the services, answered for each of them. */
+/* Lookups in the services on behalf of authentication. */
 #ifndef LOOKUP_H
 #define LOOKUP_H
 

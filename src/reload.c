@@ -92,7 +92,7 @@ static void apply(struct reloader *r, const struct config *fresh)
 
 /* ---- reading it again ---- */
 
-/* Whether there is HTTPS at all was settled when the listeners were opened. */
+/* A reload cannot turn HTTPS on or off: that is decided when the listeners are opened. */
 static void keep_https(struct config *fresh, const struct config *old, struct buf *kept)
 {
     if ((fresh->cert == NULL) == (old->cert == NULL))

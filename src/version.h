@@ -5,7 +5,7 @@
 
 /* "0.1.0". */
 const char *version_text(void);
-/* What it was built from; "unknown" outside of a clone. */
+/* The commit it was built from; "unknown" outside of a clone. */
 const char *version_commit(void);
 /* "Lazuli/0.1.0", as the Server header has it. */
 const char *version_server_name(void);

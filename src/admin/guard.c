@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may ask.
+/* Access checks of the admin listener.
  *
  * A browser on this machine can reach the listener although no other machine can, and runs pages of
  * anybody. Two things keep those out. A site that lets its own name resolve to 127.0.0.1 (DNS

@@ -126,7 +126,7 @@ static void put_objects(struct metric_text *m, const struct census_counts *count
     }
 }
 
-/* Of a large store what the last walk has found, with its age. */
+/* For a large store: the result of the last walk, with its age. */
 static void put_census(struct metric_text *m, const struct admin *a)
 {
     struct store *store = a->rest->store;

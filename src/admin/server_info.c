@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the console needs before sign-in, and the signed-in account. */
+/* Data that the console needs before sign-in, and the signed-in account. */
 #include "admin/internal.h"
 #include "core/time.h"
 

@@ -25,14 +25,14 @@ enum sas_scope {
 struct auth_reach {
     struct str account;
     enum service_kind service; /* of the request */
-    /* Of an account SAS. */
+    /* For an account SAS. */
     struct str services, types;
-    /* Of a service SAS or user delegation SAS. */
+    /* For a service SAS or user delegation SAS. */
     enum sas_scope scope;
     struct str container;
     struct str path;   /* the object or directory; absent for SAS_SCOPE_CONTAINER */
     struct str moment; /* the snapshot or version */
-    /* Of a bearer, or of the delegating user. */
+    /* For a bearer, or the delegating user. */
     const struct jwt *token; /* NULL for a delegating user */
     const struct str *identities;
     size_t identity_count;

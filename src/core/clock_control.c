@@ -9,7 +9,7 @@
 
 struct clock_control {
     struct clock base;
-    pthread_mutex_t lock;   /* of those who set */
+    pthread_mutex_t lock;   /* serialises changes */
     _Atomic int64_t shift;  /* ticks */
     _Atomic int64_t frozen; /* the time at which it stands; 0: it runs */
 };

@@ -37,7 +37,7 @@ static int open_file(const char *path)
     return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
 }
 
-/* Who writes at this moment has the descriptor's number: a new file takes it over. */
+/* Another thread may be writing to the descriptor, so a new file takes over its number. */
 struct err log_set_file(const char *path)
 {
     int old = log_file();

@@ -26,7 +26,7 @@ struct count_engine {
     struct known_row *in_memory; /* rows read or written with HINT_SOON */
 };
 
-/* What a transaction has done. */
+/* The round trips of a transaction so far. */
 struct count_txn {
     struct known_row *known; /* read or written */
     bool begun;              /* a message was sent to the rows' server */

@@ -60,7 +60,7 @@ struct err content_put_block(struct import *im, const struct import_target *to,
     return error;
 }
 
-/* Whether ours can have these blocks: ids of one length. *count is their number. */
+/* True if a blob here can have these blocks: their ids have one length. *count is their number. */
 static bool blocks_fit(struct import *im, const struct node *blocks, size_t *count)
 {
     size_t length = 0;

@@ -34,7 +34,7 @@ struct import {
     struct extents extents;
     struct arena arena; /* of one document */
     struct index index;
-    /* What an earlier import did not finish: it is created again. */
+    /* Objects that an earlier import did not finish: they are created again. */
     char pending[IMPORT_TEXT_BYTES_MAX];
     size_t pending_n;
     struct err fatal; /* nothing more can be taken */

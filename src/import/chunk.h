@@ -14,7 +14,7 @@ struct chunk {
     uint64_t count;
 };
 
-/* Of a "persistency" member. False when it is none. */
+/* Reads a "persistency" member. False if it is none. */
 bool chunk_of(const struct node *owner, struct chunk *out);
 
 /* The folder with the extents. One file is kept open: neighbours lie in the same. */

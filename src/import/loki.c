@@ -58,7 +58,7 @@ static bool next_byte(struct walk *w, char *c)
     return true;
 }
 
-/* Of the byte that was read last. */
+/* Returns the offset of the last byte read. */
 static uint64_t position(const struct walk *w)
 {
     return w->base + w->at - 1;

@@ -2,7 +2,7 @@
 /* Extents on their way, and the map from their old names to the new ones.
  *
  * The map lies in the destination, one row an extent, which adopts the copy: so a copy is made
- * once, whoever names it, and none is lost or made twice when the process is killed. */
+ * once, however many rows name it, and none is lost or copied twice when the process is killed. */
 #include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -124,7 +124,8 @@ struct err tls_new(const struct tls_files *files, struct tls **out)
 
 #define SECRET_NAME "lazuli"
 
-/* What both sides make of the secret: as if an earlier session had left it (RFC 8446, 4.2.11). */
+/* Both sides derive a session from the secret, as if an earlier one had left it (RFC 8446, 4.2.11).
+ */
 static SSL_SESSION *secret_session(SSL *ssl)
 {
     static const unsigned char AES_128_GCM_SHA256[] = {0x13, 0x01};

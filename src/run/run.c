@@ -179,7 +179,7 @@ void run_view(struct run *r, const struct run_txn *txn, run_step *then)
 
 /* ---- the engine ---- */
 
-/* What waited in the engine's queue for too long is not done, nor what another gateway is to do. */
+/* Refuses updates that waited in the engine's queue too long, or that another gateway must run. */
 static struct err run_checked(struct txn *t, void *arg)
 {
     const struct run *r = arg;
@@ -213,7 +213,8 @@ static struct err rescue(struct run *r)
     return r->store->rescue(r->store, r->update.partition);
 }
 
-/* An update came back. The first time, whoever froze the partition may be dead. */
+/* An update has ended. If its partition is frozen: the gateway that froze it may be dead, so the
+ * first retry rescues it. */
 static void updated(struct run *r, struct err outcome)
 {
     if (outcome.code != ERR_PATH_BEING_MOVED || ++r->tries > FROZEN_TRIES_MAX)

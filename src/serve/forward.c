@@ -412,7 +412,8 @@ void forward_hand_over(void *arg, struct loop *loop, const struct rest_listener 
 
 /* ---- from another gateway ---- */
 
-/* The greeting is whole. Who is not the home says nothing, so that the other tries again. */
+/* The greeting is complete. A gateway that is not the home does not answer, so the other retries.
+ */
 static void welcome(struct passage *p)
 {
     static const char YES[] = {WELCOME};

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From gateway to gateway: a client's connection goes on to the gateway that has the open files of
- * shares (service/common/home.h).
+/* Forwards a client's connection to the gateway that has the open files of shares
+ * (service/common/home.h).
  *
- * Each gateway listens on a port for the others. They speak TLS 1.3 with a key that lies in the
- * store, so nobody else gets a word in or out. Then comes a greeting: which front end is meant, the
- * client's address, and whether the client spoke TLS; the answer is one byte. From then on bytes go
- * to and fro unchanged. SMB connections are passed on when they come in; those of REST with the
- * first request that needs the open files, from its first byte on. The other gateway authenticates
- * the client as if it had come there. What was passed on once is not passed on again.
+ * Each gateway listens on a port for the others. They use TLS 1.3 with a key that is stored
+ * in the store, so nobody else can read or send anything. Then a greeting names the front end, the
+ * client's address, and whether the client used TLS; the answer is one byte. After that, bytes are
+ * relayed unchanged. SMB connections are forwarded when they are accepted, REST connections with
+ * the first request that needs the open files, from its first byte on. The other gateway
+ * authenticates the client itself. A forwarded connection is not forwarded again.
  *
- * A gateway that is not known yet, or does not answer, is tried again for FORWARD_PATIENCE_MS:
+ * A gateway that is unknown or does not answer is retried for FORWARD_PATIENCE_MS:
  * another one takes over within that time. */
 #ifndef SERVE_FORWARD_H
 #define SERVE_FORWARD_H
@@ -40,9 +40,9 @@ struct forward_options {
 };
 /* Listens. Before the loops run. ERR_IO with errno as cause. */
 struct err forward_new(const struct forward_options *options, struct forward **out);
-/* "10.0.0.5:4711", "[fd00::5]:4711": where the others find it. */
+/* The address for other gateways: "10.0.0.5:4711", "[fd00::5]:4711". */
 const char *forward_address(const struct forward *h);
-/* What connections are passed on to. Before the loops run. */
+/* The front ends that forwarded connections reach. Set before the loops run. */
 struct forward_ends {
     struct home *home;
     struct smb_server *smb;
@@ -50,7 +50,8 @@ struct forward_ends {
     void *contexts[FORWARD_SMB]; /* of the listeners; NULL: not served */
 };
 struct err forward_open(struct forward *h, const struct forward_ends *ends);
-/* Those that were passed on to where the open files are no more are cut. From any thread. */
+/* Cuts connections that were forwarded to a gateway that no longer has the open files. From any
+ * thread. */
 void forward_moved(struct forward *h);
 /* For smb_world's diverts, and rest_server's hand_over. arg: the forward. */
 bool forward_divert_smb(void *arg, struct loop *loop, int fd, const struct sockaddr_storage *peer);

@@ -136,7 +136,7 @@ static struct err find_end(struct exporting *x, int fd)
                : err_cause(ERR_IO, errno);
 }
 
-/* What another export has left under this name is not part of this one. */
+/* A file that another export has left under this name is not continued. */
 static struct err go_on(struct exporting *x)
 {
     bool same = resume_is_same(&x->resume);

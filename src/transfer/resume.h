@@ -17,7 +17,7 @@ struct resume {
 void resume_open(struct resume *r, const char *path, uint64_t of);
 /* All before and including this place is done; NULL: it has begun. */
 void resume_reached(struct resume *r, const struct position *position, uint64_t number);
-/* Whether this transfer has begun before. */
+/* True if this transfer has begun before. */
 bool resume_is_same(const struct resume *r);
 /* The place that an earlier run has reached, in the arena. False: there is none, or the target (if
  * it is not NULL) has lost what that run has made. */

@@ -28,7 +28,7 @@ struct sample_value {
     struct value_ref ref;
 };
 
-/* What is known about a file that is complete. */
+/* Statistics of a complete file. */
 struct file_sample {
     uint64_t file;
     uint64_t file_bytes;

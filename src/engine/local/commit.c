@@ -241,7 +241,7 @@ static void save_row_index(struct local_engine *e)
         row_index_save(e->row_index, e->folder, &e->journal.end);
 }
 
-/* What was only visible becomes durable, and the next start learns that nothing is left over. */
+/* Makes visible updates durable, and records that the next start has nothing to recover. */
 static void commit_last(struct local_engine *e)
 {
     batch_clear(&e->batch);

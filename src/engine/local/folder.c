@@ -36,7 +36,7 @@ static struct err folder_error(const char *folder, const char *doing)
     return err_cause(cause == ENOSPC || cause == EDQUOT ? ERR_NO_SPACE : ERR_IO, cause);
 }
 
-/* The reason travels with the error: whoever opens the store prints it once. */
+/* The error carries the reason: the caller that opens the store prints it once. */
 static struct err foreign(const char *why)
 {
     return err_detail(ERR_FOREIGN_STORE, why);

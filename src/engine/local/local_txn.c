@@ -119,7 +119,7 @@ static struct err local_find_below(struct local_txn *t, struct str key, struct s
     return OK;
 }
 
-/* What a row is read for. */
+/* The purpose of a read. */
 enum row_use {
     ROW_VALUE,
     ROW_HOT, /* its value, which nearly every request reads */

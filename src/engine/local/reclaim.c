@@ -189,7 +189,7 @@ static struct timespec seconds_from_now(time_t seconds)
     return until;
 }
 
-/* What the thread has to do besides freeing ranges. */
+/* Work of the thread besides freeing ranges. */
 struct chores {
     bool flush;        /* updates have been only visible for long enough */
     bool collect;      /* the journal */

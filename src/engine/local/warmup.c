@@ -64,7 +64,7 @@ static bool walk_turn(struct local_engine *e, struct walk *walk, uint64_t commit
     walk_seek_first(walk);
     for (int n = 0;; n++, l->walked++, walk_next(walk)) {
         if (err_is(walk_key(walk, &key)) || !str_given(key))
-            return true; /* logged, and reported to whoever reads there */
+            return true; /* logged; a later read reports it */
         if (n > 0 && (n == TURN_ROWS || !row_index_in_step(e->row_index, commit)))
             break;
         warmup_row(e, key, walk_value(walk), commit);

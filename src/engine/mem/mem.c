@@ -193,7 +193,7 @@ static struct err mem_nothing(struct txn *t, void *arg)
     return OK;
 }
 
-/* What is visible counts as durable here, so it only waits for submitted updates. */
+/* Visible updates count as durable here, so it only waits for submitted ones. */
 static struct err mem_flush(struct engine *e)
 {
     return engine_update_wait(e, STR(""), mem_nothing, NULL);

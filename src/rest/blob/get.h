@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Get Blob shares with other operations that send a blob's content. */
+/* Code shared by Get Blob and other operations that send a blob's content. */
 #ifndef REST_BLOB_GET_H
 #define REST_BLOB_GET_H
 

@@ -18,7 +18,7 @@ struct get_document {
     struct blob_website_args args;
 };
 
-/* What was asked for lives in the same memory as what the transaction is given. */
+/* The requested path and the transaction's argument share memory. */
 static struct err run(struct txn *t, void *arg)
 {
     struct get_document *document = arg;

@@ -49,7 +49,7 @@ static struct err read_source(struct rest_call *call, struct copy_call *copy)
     return call_header_bool(call, STR("x-ms-source-allow-trailing-dot"), &copy->source.keep_dots);
 }
 
-/* Whether a property is copied (`source`) or set by the request (`override`). */
+/* Reads whether a property is copied (`source`) or set by the request (`override`). */
 static struct err read_copy_mode(struct rest_call *call, struct str name, bool *source)
 {
     struct str mode = call_header(call, name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the file operations have in common on the wire. */
+/* Headers that the file operations have in common. */
 #ifndef REST_FILE_REQUEST_H
 #define REST_FILE_REQUEST_H
 

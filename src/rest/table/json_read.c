@@ -40,7 +40,7 @@ static struct member *member_named(struct members *m, struct str name)
     return member;
 }
 
-/* What stands before "@odata." of an annotation; absent when it is none. */
+/* Returns the part before "@odata." of an annotation; absent if it is none. */
 static struct str annotated_name(struct str name, struct str *annotation)
 {
     size_t at = str_find(name, '@', 0);

@@ -21,7 +21,7 @@ struct writer {
     struct inspector_maker maker;
 };
 
-/* What is looked up in a table of writers. */
+/* The key of a table of writers. */
 struct writer_key {
     uint64_t hash;
     struct str account;
@@ -320,7 +320,7 @@ static bool rule_of_others(const struct rest_call *call, enum err_code code,
 
 /* ---- who made it so ---- */
 
-/* Whoever has done `e`, under the lock. */
+/* Returns the writer of event `e`. The lock is held. */
 static void note_writer(struct writer *table, size_t size, const struct inspector_event *e)
 {
     struct writer *w = &table[e->hash % size];

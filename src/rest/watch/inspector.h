@@ -41,7 +41,7 @@ enum inspector_rule {
 };
 const char *inspector_rule_name(enum inspector_rule rule); /* "B2"; "" for RULE_NONE */
 
-/* What of a request was not as it asked. */
+/* Which condition of a request was not met. */
 enum inspector_check {
     CHECK_NONE,
     CHECK_IF_MATCH,

@@ -51,7 +51,7 @@ enum script_act {
     SCRIPT_SLOW,
 };
 
-/* What a fault does to a request. */
+/* The effect of a fault on a request. */
 struct script_deed {
     char id[SCRIPT_ID_MAX + 1];
     enum script_act act;

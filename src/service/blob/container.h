@@ -39,7 +39,7 @@ struct container {
 struct err container_load(struct txn *t, struct container *out);
 /* Writes its row. */
 struct err container_save(struct txn *t, const struct container *container);
-/* Whether the head of that key is no longer there, though its row is. */
+/* True if the head of that key is deleted although its row still exists. */
 static inline bool container_hides(const struct container *c, struct str head_key)
 {
     return c->hidden.n > 0 && str_starts(head_key, c->hidden) && head_key.p[c->hidden.n] == 0;

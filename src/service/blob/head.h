@@ -10,7 +10,7 @@
 #include "core/err.h"
 #include "service/common/lease.h"
 
-/* What nobody has committed goes after a week. */
+/* Uncommitted blocks are removed after a week. */
 #define BLOCKS_LIFETIME_TICKS (7 * TICKS_PER_DAY)
 
 enum { BLOB_PAGE_HAS_CHUNKS = 1, BLOB_PAGE_HAS_BLOCKS = 2 };

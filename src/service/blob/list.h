@@ -19,7 +19,7 @@ struct blob_list_item {
     bool versions_only;    /* the base is missing, only versions exist: this is the last one */
 };
 
-/* What the listing includes. */
+/* Which items the listing includes. */
 enum blob_list_only { LIST_ALL, LIST_DELETED, LIST_FILES, LIST_DIRECTORIES };
 
 struct blob_list_args {

@@ -25,7 +25,7 @@ struct lease_end {
     enum census_lease kind;
 };
 
-/* What one walk has found. */
+/* The result of one walk. */
 struct tallied {
     struct census_counts counts; /* leases: those whose ends are not kept */
     struct lease_end *ends;

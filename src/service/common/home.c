@@ -40,12 +40,12 @@ struct home {
     char address[HOME_ADDRESS_MAX];
     char identity[IDENTITY_MAX];
     unsigned char secret[HOME_SECRET_BYTES];
-    /* What any thread reads. */
+    /* Read by any thread. */
     atomic_uint_fast64_t own_epoch; /* 0: not the home */
     atomic_int_fast64_t valid_until_ms;
     pthread_mutex_t lock; /* for `there`, and the thread's end */
     struct home_where there;
-    /* Of the thread that takes turns. */
+    /* Used only by the thread that renews the lease. */
     struct lease_row seen;
     int64_t seen_ms; /* when the row was first seen as it is, later by what is not counted */
     pthread_t thread;
@@ -224,7 +224,7 @@ struct turn {
     bool done;
 };
 
-/* Whether nothing has been written in between: every write raises the beat or the epoch. */
+/* True if nothing was written in between: every write raises the beat or the epoch. */
 static bool is_same_row(const struct lease_row *a, const struct lease_row *b)
 {
     return a->epoch == b->epoch && a->beat == b->beat &&

@@ -13,7 +13,7 @@ enum {
     COPY_BYTES = 256 << 10,
 };
 
-/* What the chunk's rows look like. */
+/* Statistics of the chunk's rows. */
 struct survey {
     uint64_t rows, stamps, blocks, pieces, held;
 };

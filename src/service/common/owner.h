@@ -31,7 +31,7 @@ typedef void owner_visit(void *arg, struct str key, struct str value);
 struct err owner_each_row(struct txn *t, const struct owner_search *s, struct str prefix,
                           owner_visit *visit, void *arg);
 
-/* What a row of a map belongs to, by the ids in its key. */
+/* The owner of a row of a map, by the ids in its key. */
 struct owner_wanted {
     uint64_t incarnation;
     uint64_t id;

@@ -378,7 +378,8 @@ static struct err delete_info(struct txn *t, void *arg)
     return txn_del(t, KEY_INFO);
 }
 
-/* What a state has recorded: a name per partition, and each may be there with a '-' before it. */
+/* The names that a state has recorded: one per partition, which may also exist with a '-' prefix.
+ */
 static struct err kept_partitions(const struct saved_scope *scope, struct names *n, struct str name)
 {
     n->prefix = saved_partition(n->arena, name, STR(""));

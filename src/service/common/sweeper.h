@@ -20,7 +20,7 @@ struct sweep_job {
     const char *name; /* "blob: deleted containers" */
     sweep_step *step;
     void *context;
-    /* What it has done, for whoever looks. */
+    /* Counters, for metrics. */
     tally steps, removed, failures;
     tally last_step; /* when it last ended: seconds since 1970 */
 };

@@ -78,7 +78,7 @@ static bool take_quoted(struct parser *p, char quote, struct str *out)
     return false;
 }
 
-/* What names and values of tags are made of. */
+/* True for characters that names and values of tags may have. */
 static bool is_tag_text(struct str text)
 {
     for (size_t i = 0; i < text.n; i++)

@@ -123,7 +123,7 @@ static struct err sweep_voids(struct txn *t, struct step *step)
 
 /* ---- rows that nothing names ---- */
 
-/* Whether the row holds a chunk's extents; rest is its key, without the prefix of past rows. */
+/* True if the row has a chunk's extents; rest is its key, without the prefix of past rows. */
 static bool is_chunk(struct str rest)
 {
     return rest.n > FILE_CONTENT_KEY_BYTES && rest.p[0] == 'm' &&

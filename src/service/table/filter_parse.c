@@ -81,7 +81,7 @@ static enum filter_operator mirrored(enum filter_operator op)
     return mirror[op];
 }
 
-/* What OData has and the service does not. */
+/* OData features that the service does not have. */
 static bool is_arithmetic(struct str name)
 {
     static const struct str names[] = {STR_INIT("add"), STR_INIT("sub"), STR_INIT("mul"),

@@ -50,7 +50,7 @@ struct str table_row_key(struct arena *a, struct str table);
 struct str table_blocked_key(struct arena *a, struct str table);
 struct str table_garbage_key(struct arena *a, uint64_t id, struct str table);
 
-/* What all partitions of the table start with. */
+/* The prefix of all partitions of the table. */
 struct str table_entities_prefix(struct arena *a, const struct table_ref *ref);
 /* pk as the request has it. */
 struct str table_entities_partition(struct arena *a, const struct table_ref *ref, struct str pk);

@@ -87,7 +87,7 @@ void opens_drop_lease(struct opens *t, struct opens_lease *lease)
 
 /* ---- granting ---- */
 
-/* What the other handles hold. */
+/* Returns the caching states of the other handles. */
 struct company {
     bool others;  /* a handle that reads or writes, or has a lease, even a broken one */
     bool oplocks; /* an oplock */

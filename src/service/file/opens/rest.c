@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What REST operations claim of a file while they run. */
+/* Claims of REST operations on a file while they run. */
 #include <assert.h>
 #include <stdlib.h>
 
