@@ -3,10 +3,10 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "core/clock.h"
 #include "core/mem.h"
+#include "core/thread.h"
 #include "engine/local/local_internal.h"
 #include "engine/local/recover.h"
 
@@ -15,9 +15,9 @@ enum {
     /* When updates that are only visible are made durable: after this time if no more arrive, or
      * after the longer one if they do. A flush delays writers, so a busy engine flushes less
      * often. */
-    VISIBLE_SECONDS_QUIET = 1,
+    VISIBLE_MS_QUIET = 1000,
     VISIBLE_MS_MAX = 10000,
-    IDLE_SECONDS = 10, /* idle time before clean-up work starts */
+    IDLE_MS = 10000, /* idle time before clean-up work starts */
 };
 
 /* ---- the queues; the lock is held ---- */
@@ -181,14 +181,6 @@ static bool something_only_visible(struct local_engine *e)
     return atomic_load(&e->durable_commit) < atomic_load(&e->commits);
 }
 
-static struct timespec seconds_from_now(time_t seconds)
-{
-    struct timespec until;
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += seconds;
-    return until;
-}
-
 /* Work of the thread besides freeing ranges. */
 struct chores {
     bool flush;        /* updates have been only visible for long enough */
@@ -225,8 +217,8 @@ static struct chores reclaim_wait(struct local_engine *e)
         return due;
     }
     uint64_t commits = atomic_load(&e->commits);
-    struct timespec until = seconds_from_now(visible ? VISIBLE_SECONDS_QUIET : IDLE_SECONDS);
-    bool over = pthread_cond_timedwait(&r->work, &r->lock, &until) != 0;
+    int64_t until = clock_mono_ms() + (visible ? VISIBLE_MS_QUIET : IDLE_MS);
+    bool over = !thread_wait_until(&r->work, &r->lock, until);
     bool quiet = over && atomic_load(&e->commits) == commits;
     due.flush = visible && (quiet || clock_mono_ms() - r->visible_since_ms >= VISIBLE_MS_MAX);
     due.collect_idle = !visible && quiet;
@@ -238,10 +230,10 @@ static struct chores reclaim_wait(struct local_engine *e)
 /* Waits one second, or until the thread must stop or has other work. */
 static void pause_a_second(struct reclaimer *r)
 {
-    struct timespec until = seconds_from_now(1);
+    int64_t until = clock_mono_ms() + 1000;
     pthread_mutex_lock(&r->lock);
     if (!atomic_load(&r->stopping))
-        (void)pthread_cond_timedwait(&r->work, &r->lock, &until);
+        (void)thread_wait_until(&r->work, &r->lock, until);
     pthread_mutex_unlock(&r->lock);
 }
 
