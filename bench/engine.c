@@ -14,6 +14,7 @@
 
 #include "core/mem.h"
 #include "engine/local/local.h"
+#include "engine/wait.h"
 
 enum { IN_FLIGHT = 64, ROW_BYTES = 400, INLINE_BYTES = 4096, MIB = 1 << 20 };
 

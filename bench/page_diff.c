@@ -10,6 +10,7 @@
 
 #include "core/test.h"
 #include "engine/local/local.h"
+#include "engine/wait.h"
 #include "service/blob/page.h"
 #include "service/common/interval_upload.h"
 

@@ -12,6 +12,7 @@
 
 #include "core/test.h"
 #include "engine/local/local.h"
+#include "engine/wait.h"
 #include "service/queue/queue.h"
 
 enum { IN_FLIGHT = 64, MEASURED = 51200, TURN = 6400 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "engine/mem/mem.h"
+#include "engine/wait.h"
 #include "service/blob/list.h"
 #include "service/blob/path/path.h"
 

@@ -19,6 +19,7 @@
 
 #include "core/log.h"
 #include "core/mem.h"
+#include "engine/wait.h"
 #include "smb/message.h"
 #include "smb/open.h"
 #include "smb/smb_user.h"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "engine/mem/mem.h"
+#include "engine/wait.h"
 #include "service/file/keys.h"
 #include "service/file/opens/opens.h"
 #include "service/file/share.h"

@@ -14,6 +14,7 @@
 #include "core/crc/crc32c.h"
 #include "engine/cluster/cluster.h"
 #include "engine/local/local.h"
+#include "engine/wait.h"
 #include "jobs.h"
 #include "migrate/migrate.h"
 #include "progress.h"

@@ -18,6 +18,7 @@
 #include "core/container.h"
 #include "core/line_log.h"
 #include "core/mem.h"
+#include "engine/wait.h"
 #include "http/server.h"
 #include "net/address_count.h"
 #include "net/pool.h"

@@ -3,7 +3,6 @@
 #include "engine/engine.h"
 
 #include <assert.h>
-#include <pthread.h>
 
 #include "engine/engine_internal.h"
 #include "engine/rowkey.h"
@@ -65,49 +64,6 @@ void engine_submit(struct engine *e, struct engine_update *u)
     u->next = NULL;
     u->result = OK;
     e->ops->submit(e, u);
-}
-
-struct update_group {
-    pthread_mutex_t lock;
-    pthread_cond_t ended;
-    size_t left;
-};
-
-static void grouped_update_done(struct engine_update *u)
-{
-    struct update_group *g = ((struct grouped_update *)(void *)u)->group;
-    pthread_mutex_lock(&g->lock);
-    /* Signal with the lock held: the waiter frees g as soon as it gets the lock. */
-    if (--g->left == 0)
-        pthread_cond_signal(&g->ended);
-    pthread_mutex_unlock(&g->lock);
-}
-
-void engine_updates_wait(struct engine *e, struct grouped_update **updates, size_t count)
-{
-    assert(updates != NULL || count == 0);
-    struct update_group g = {.left = count};
-    pthread_mutex_init(&g.lock, NULL);
-    pthread_cond_init(&g.ended, NULL);
-    for (size_t i = 0; i < count; i++) {
-        updates[i]->group = &g;
-        updates[i]->update.done = grouped_update_done;
-        engine_submit(e, &updates[i]->update);
-    }
-    pthread_mutex_lock(&g.lock);
-    while (g.left > 0)
-        pthread_cond_wait(&g.ended, &g.lock);
-    pthread_mutex_unlock(&g.lock);
-    pthread_cond_destroy(&g.ended);
-    pthread_mutex_destroy(&g.lock);
-}
-
-struct err engine_update_wait(struct engine *e, struct str partition, engine_fn *fn, void *arg)
-{
-    assert(fn != NULL);
-    struct grouped_update one = {.update = {.partition = partition, .fn = fn, .arg = arg}};
-    engine_updates_wait(e, &(struct grouped_update *){&one}, 1);
-    return one.update.result;
 }
 
 struct err engine_flush(struct engine *e)
@@ -452,19 +408,15 @@ struct err extent_locate(struct engine *e, const struct extent *x, uint32_t offs
     return e->ops->extent_locate(e, x, &part, out);
 }
 
-void extent_ahead(struct engine *e, const struct extent *x, uint32_t offset, uint32_t length)
-{
-    struct extent_part part = extent_part(x, offset, length, ENGINE_NOWAIT);
-    if (e->ops->extent_ahead != NULL)
-        e->ops->extent_ahead(e, x, &part);
-}
-
 struct err extent_read(struct engine *e, const struct extent *x, uint32_t offset, uint32_t length,
                        enum engine_wait wait, char *to)
 {
-    assert(length == 0 || to != NULL);
     struct extent_part part = extent_part(x, offset, length, wait);
-    return e->ops->extent_read(e, x, &part, to);
+    if (to != NULL)
+        return e->ops->extent_read(e, x, &part, to);
+    if (e->ops->extent_prefetch != NULL)
+        e->ops->extent_prefetch(e, x, &part);
+    return OK;
 }
 
 /* ---- life ---- */

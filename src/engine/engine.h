@@ -127,16 +127,8 @@ struct engine_update {
 };
 
 /* Queues the update. The engine always calls done, also when it is stopping. */
+/* (engine/wait.h has calls that wait for the outcome.) */
 void engine_submit(struct engine *e, struct engine_update *u);
-/* The same, and waits for the outcome on the calling thread: for start-up, sweepers and tests. */
-struct err engine_update_wait(struct engine *e, struct str partition, engine_fn *fn, void *arg);
-/* One of several updates that are waited for together. */
-struct grouped_update {
-    struct engine_update update; /* all but `done` is the caller's */
-    struct update_group *group;  /* the engine's */
-};
-/* Submits them all, so that they share a commit or a few, and returns when the last is done. */
-void engine_updates_wait(struct engine *e, struct grouped_update **updates, size_t count);
 /* Makes everything durable that was visible before the call. */
 struct err engine_flush(struct engine *e);
 
@@ -299,10 +291,8 @@ struct extent_span {
  * ENGINE_NOWAIT if it is not in memory. */
 struct err extent_locate(struct engine *e, const struct extent *x, uint32_t offset, uint32_t length,
                          enum engine_wait wait, struct extent_span *out);
-/* The part will be asked for soon, by who reads several extents in order: an engine across a
- * network begins to fetch it. */
-void extent_ahead(struct engine *e, const struct extent *x, uint32_t offset, uint32_t length);
-/* Copies the verified part into to[0..length). The same errors. */
+/* Copies the verified part into to[0..length). The same errors. With `to` NULL it copies nothing
+ * and never waits: an engine across a network begins to fetch the part, because it is read soon. */
 struct err extent_read(struct engine *e, const struct extent *x, uint32_t offset, uint32_t length,
                        enum engine_wait wait, char *to);
 

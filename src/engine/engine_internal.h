@@ -47,7 +47,8 @@ struct engine_ops {
     struct err (*extent_read)(struct engine *e, const struct extent *x,
                               const struct extent_part *part, char *to);
     /* May be NULL. */
-    void (*extent_ahead)(struct engine *e, const struct extent *x, const struct extent_part *part);
+    void (*extent_prefetch)(struct engine *e, const struct extent *x,
+                            const struct extent_part *part);
     struct engine_pin *(*pin)(struct engine *e);
     void (*unpin)(struct engine *e, struct engine_pin *pin);
     void (*usage)(struct engine *e, struct engine_usage *out);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/mem.h"
+#include "engine/wait.h"
 #include "import/azurite_internal.h"
 #include "service/common/metadata.h"
 

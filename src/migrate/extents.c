@@ -9,6 +9,7 @@
 
 #include "core/mem.h"
 #include "core/thread.h"
+#include "engine/wait.h"
 #include "migrate/migrate_internal.h"
 
 enum { PAIR_KEY_BYTES = 1 + 16 };

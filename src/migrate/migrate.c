@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/mem.h"
+#include "engine/wait.h"
 #include "migrate/migrate_internal.h"
 
 void migrate_tell(const struct migrate *m, const char *doing, uint64_t done, uint64_t of)

@@ -5,6 +5,7 @@
 #include "engine/fault.h"
 #include "engine/mem/mem.h"
 #include "engine/repeat.h"
+#include "engine/wait.h"
 
 /* Values of these tests: parts, each a kind and either an extent's name or a length and so many
  * bytes of a user's. */

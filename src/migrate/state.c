@@ -2,6 +2,7 @@
 /* The row that tells how far a migration is. */
 #include <assert.h>
 
+#include "engine/wait.h"
 #include "migrate/migrate_internal.h"
 
 #define STATE_KEY STR("state")

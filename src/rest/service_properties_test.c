@@ -3,6 +3,7 @@
 
 #include "core/test.h"
 #include "engine/mem/mem.h"
+#include "engine/wait.h"
 
 struct properties_fixture {
     struct arena arena;

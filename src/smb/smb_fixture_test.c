@@ -10,6 +10,7 @@
 #include "core/mem.h"
 #include "engine/mem/mem.h"
 #include "engine/repeat.h"
+#include "engine/wait.h"
 #include "service/file/keys.h"
 #include "service/file/share.h"
 #include "smb/commands/session.h"

@@ -7,6 +7,7 @@
 #include "core/mem.h"
 #include "core/test.h"
 #include "engine/mem/mem.h"
+#include "engine/wait.h"
 #include "power_tree.h"
 #include "service/blob/sweep.h"
 

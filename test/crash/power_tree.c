@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "core/test.h"
+#include "engine/wait.h"
 #include "power_run.h"
 #include "service/blob/list.h"
 #include "service/blob/path/path.h"

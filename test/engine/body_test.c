@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "engine/local/local.h"
+#include "engine/wait.h"
 #include "subject.h"
 
 enum { SMALL_BODY = 100, LARGE_BODY = 5000, HUGE_BODY = 300000 };

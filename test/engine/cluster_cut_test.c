@@ -12,6 +12,7 @@
 
 #include "engine/cluster/cluster.h"
 #include "engine/cluster/sql.h"
+#include "engine/wait.h"
 #include "subject.h"
 
 enum cut { CUT_NEVER, CUT_BEFORE, CUT_AFTER };

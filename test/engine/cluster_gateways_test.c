@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "engine/cluster/cluster.h"
+#include "engine/wait.h"
 #include "subject.h"
 
 enum { GATEWAYS = 2, THREADS = 4, EACH = 40 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/mem.h"
+#include "engine/wait.h"
 #include "subject.h"
 
 enum { ACCOUNTS = 8, START_EACH = 1000, MOVERS = 4, MOVES_EACH = 300, WATCHERS = 2, LONG = 3000 };

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engine/wait.h"
 #include "subject.h"
 
 /* Checks where a cursor stands: "key=value", or not valid when want is NULL. */

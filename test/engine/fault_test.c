@@ -3,6 +3,7 @@
 #include "engine/fault.h"
 
 #include "engine/mem/mem.h"
+#include "engine/wait.h"
 #include "subject.h"
 
 /* Touches every call a transaction has. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine/local/local.h"
+#include "engine/wait.h"
 #include "subject.h"
 
 /* Rows whose key starts with 'x' hold descriptors. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/mem.h"
+#include "engine/wait.h"
 #include "subject.h"
 
 enum { ROUNDS = 6, WRITERS = 4, KEYS_EACH = 8, VALUE_MAX = 9000, RUN_MS = 150 };

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine/local/local.h"
+#include "engine/wait.h"
 #include "subject.h"
 
 static struct err open_folder(const char *folder, bool read_only, struct engine **out)

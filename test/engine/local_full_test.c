@@ -15,6 +15,7 @@
 
 #include "core/mem.h"
 #include "engine/local/local.h"
+#include "engine/wait.h"
 #include "subject.h"
 
 enum { MIB = 1 << 20, EXTENTS_MAX = 64, ROW_BYTES = 200000, ROWS_MAX = 1000 };

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine/local/local.h"
+#include "engine/wait.h"
 #include "subject.h"
 
 enum { LARGE = 5000, SMALL = 100 };

@@ -11,6 +11,7 @@
 #include "core/mem.h"
 #include "engine/local/journal_format.h"
 #include "engine/local/local_internal.h"
+#include "engine/wait.h"
 #include "subject.h"
 
 enum { ROWS = 2 * PLACES_SAVED_MIN, BODY_BYTES = 600 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/mem.h"
+#include "engine/wait.h"
 #include "subject.h"
 
 ENGINE_CASE(rows_put_get_del)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/wait.h"
 #include "subject.h"
 
 static void stands(const struct cursor *s, const char *want)

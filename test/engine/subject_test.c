@@ -16,6 +16,7 @@
 #include "engine/local/local.h"
 #include "engine/mem/mem.h"
 #include "engine/repeat.h"
+#include "engine/wait.h"
 
 #define FIRST_TICKS (20000LL * TICKS_PER_DAY)
 

@@ -157,8 +157,8 @@ static bool ahead_fits(struct extents *x, const struct extent *extent,
     return fits;
 }
 
-void cluster_extent_ahead(struct engine *e, const struct extent *extent,
-                          const struct extent_part *part)
+void cluster_extent_prefetch(struct engine *e, const struct extent *extent,
+                             const struct extent_part *part)
 {
     struct extents *x = &cluster_of(e)->extents;
     struct extent_fetch *f;

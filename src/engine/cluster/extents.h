@@ -98,7 +98,8 @@ struct err cluster_extent_locate(struct engine *e, const struct extent *x,
 struct err cluster_extent_read(struct engine *e, const struct extent *x,
                                const struct extent_part *part, char *to);
 
-void cluster_extent_ahead(struct engine *e, const struct extent *x, const struct extent_part *part);
+void cluster_extent_prefetch(struct engine *e, const struct extent *x,
+                             const struct extent_part *part);
 /* Ends the reads that nobody has asked for. */
 void extents_end_aheads(struct extents *x);
 

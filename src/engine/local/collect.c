@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "core/mem.h"
 #include "engine/local/local_internal.h"
+#include "engine/wait.h"
 
 enum {
     LOOK_PART = 4,        /* examine files after this part of a file's size was written */

@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "core/mem.h"
 #include "engine/local/local_internal.h"
+#include "engine/wait.h"
 
 enum {
     BATCH_BYTES_MAX = 16 << 20,

@@ -8,6 +8,7 @@
 #include "core/mem.h"
 #include "engine/mem/mem_internal.h"
 #include "engine/partition_walk.h"
+#include "engine/wait.h"
 
 /* Any number but 0: it only balances the tree. */
 #define MEM_TREE_SEED 0x9E3779B97F4A7C15ULL

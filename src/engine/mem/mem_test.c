@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/mem/mem.h"
+#include "engine/wait.h"
 
 #include "core/test.h"
 

@@ -6,6 +6,7 @@
 
 #include "core/base64.h"
 #include "core/guid.h"
+#include "engine/wait.h"
 #include "service/common/records.h"
 
 #define PARTITION STR("accounts")

@@ -3,6 +3,7 @@
 
 #include "core/test.h"
 #include "engine/mem/mem.h"
+#include "engine/wait.h"
 
 #define KEY_A "a2V5IG9mIHRoZSBmaXJzdCBhY2NvdW50"
 #define KEY_B "b3RoZXIga2V5"

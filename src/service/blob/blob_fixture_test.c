@@ -4,6 +4,7 @@
 #include "engine/fault.h"
 #include "engine/mem/mem.h"
 #include "engine/repeat.h"
+#include "engine/wait.h"
 #include "service/common/etag.h"
 #include "service/common/fault_fixture.h"
 #include "service/common/pairs.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/mem.h"
+#include "engine/wait.h"
 #include "service/blob/keys.h"
 
 /* ---- what it is made from ---- */

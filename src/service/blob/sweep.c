@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "engine/wait.h"
 #include "service/blob/access.h"
 #include "service/blob/block.h"
 #include "service/blob/keep.h"

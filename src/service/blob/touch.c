@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/mem.h"
+#include "engine/wait.h"
 #include "service/blob/access.h"
 
 enum { STEP_MAX = 128 }; /* blobs of one container in one update */

@@ -4,6 +4,7 @@
 #include "core/crc/crc64.h"
 #include "core/test.h"
 #include "engine/mem/mem.h"
+#include "engine/wait.h"
 #include "service/common/upload.h"
 
 struct fixture {

@@ -6,6 +6,7 @@
 #include "core/casefold.h"
 #include "core/test.h"
 #include "engine/mem/mem.h"
+#include "engine/wait.h"
 
 struct world {
     struct clock clock;

@@ -11,6 +11,7 @@
 #include "core/log.h"
 #include "core/mem.h"
 #include "core/thread.h"
+#include "engine/wait.h"
 
 enum {
     LEASE_FORMAT = 1,

@@ -6,6 +6,7 @@
 #include "core/test.h"
 #include "engine/fault.h"
 #include "engine/mem/mem.h"
+#include "engine/wait.h"
 
 enum { GATEWAYS = 3 };
 

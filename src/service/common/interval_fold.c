@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "engine/wait.h"
 #include "service/common/interval_rows.h"
 
 enum {

@@ -7,6 +7,7 @@
 #include "core/mem.h"
 #include "core/test.h"
 #include "engine/mem/mem.h"
+#include "engine/wait.h"
 #include "service/common/interval_fold.h"
 
 enum { MODEL_BYTES = (8 << 20) + 777777, SNAPSHOTS_MAX = 6 };

@@ -7,6 +7,7 @@
 
 #include "core/mem.h"
 #include "engine/record.h"
+#include "engine/wait.h"
 
 enum { ARENA_BYTES_MAX = SAVED_BYTES_MAX };
 

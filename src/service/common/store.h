@@ -5,6 +5,7 @@
 #define SERVICE_COMMON_STORE_H
 
 #include "engine/engine.h"
+#include "engine/wait.h"
 
 struct opens;
 struct blob_touches;
@@ -114,10 +115,10 @@ static inline struct err store_locate(struct store *s, const struct extent *x,
     return extent_locate(s->engine, x, part.offset, part.length, wait, out);
 }
 
-/* It will be asked for soon: see extent_ahead. */
+/* It will be asked for soon: see extent_read. */
 static inline void store_ahead(struct store *s, const struct extent *x, struct extent_range part)
 {
-    extent_ahead(s->engine, x, part.offset, part.length);
+    (void)extent_read(s->engine, x, part.offset, part.length, ENGINE_NOWAIT, NULL);
 }
 
 static inline void store_end_loan(struct engine_loan *loan)

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "engine/wait.h"
 #include "service/common/interval_copy.h"
 #include "service/common/records.h"
 #include "service/file/copy_foreign.h"

@@ -6,6 +6,7 @@
 #include "engine/fault.h"
 #include "engine/mem/mem.h"
 #include "engine/repeat.h"
+#include "engine/wait.h"
 
 #define START_TICKS (1700000000LL * TICKS_PER_SECOND)
 

@@ -4,6 +4,7 @@
 #include "engine/fault.h"
 #include "engine/mem/mem.h"
 #include "engine/repeat.h"
+#include "engine/wait.h"
 
 static void fixture_init_with(struct fixture *f, bool fault)
 {

@@ -2,6 +2,7 @@
 /* The background sweep: deletes expired messages and the rows of old incarnations. */
 #include <assert.h>
 
+#include "engine/wait.h"
 #include "service/queue/page.h"
 
 enum {

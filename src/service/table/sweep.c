@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "engine/wait.h"
 #include "service/table/bounds.h"
 #include "service/table/names.h"
 

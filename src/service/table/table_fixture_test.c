@@ -2,6 +2,7 @@
 #include "service/table/table_fixture.h"
 
 #include "engine/mem/mem.h"
+#include "engine/wait.h"
 
 struct err people_update(struct people *f, struct str partition, engine_fn *fn, void *arg)
 {

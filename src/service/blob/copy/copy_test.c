@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/blob/copy/copy.h"
 
+#include "engine/wait.h"
 #include "service/blob/append.h"
 #include "service/blob/copy/copy_fixture.h"
 #include "service/blob/page.h"

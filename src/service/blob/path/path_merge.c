@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/mem.h"
+#include "engine/wait.h"
 #include "service/blob/block.h"
 
 enum {
