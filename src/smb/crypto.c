@@ -97,8 +97,8 @@ static bool start_hmac(struct smb_signer *s, const unsigned char *key)
 static void cmac_double(const unsigned char in[AES_BLOCK_BYTES], unsigned char out[AES_BLOCK_BYTES])
 {
     for (unsigned i = 0; i < AES_BLOCK_BYTES; i++) {
-        unsigned carry = i + 1 < AES_BLOCK_BYTES ? in[i + 1] >> 7 : 0;
-        out[i] = (unsigned char)(in[i] << 1 | carry);
+        unsigned carry = i + 1 < AES_BLOCK_BYTES ? (unsigned)in[i + 1] >> 7 : 0;
+        out[i] = (unsigned char)((unsigned)in[i] << 1 | carry);
     }
     out[AES_BLOCK_BYTES - 1] ^= (in[0] >> 7) != 0 ? CMAC_POLYNOMIAL : 0;
 }
