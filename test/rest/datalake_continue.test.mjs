@@ -189,6 +189,25 @@ test('a continuation that was made up deletes and moves no less, and finds no pa
     assert.deepEqual(await listed('madeup', flat), []);
 });
 
+test('what was appended survives kill -9 before each flush', async () => {
+    await must(201, 'PUT', '/appended', { resource: 'filesystem' });
+    const sizes = [10, 4096, 4000, 9000, 100];
+    let [position, expected] = [0, ''];
+    await must(201, 'PUT', '/appended/d/f', { resource: 'file' });
+    for (const [i, size] of sizes.entries()) {
+        const body = String.fromCharCode(97 + i).repeat(size);
+        await must(202, 'PATCH', '/appended/d/f', { action: 'append', position: String(position) }, { body });
+        await server.restart({ crash: true });
+        assert.equal((await ask('GET', '/appended/d/f')).text, i < 3 ? '' : expected.slice(0, 8106 + (i > 3 ? 9000 : 0)), `before flush ${i}`);
+        position += size;
+        expected += body;
+        if (i >= 2)
+            await must(200, 'PATCH', '/appended/d/f', { action: 'flush', position: String(position) });
+        await server.restart({ crash: true });
+    }
+    assert.equal((await ask('GET', '/appended/d/f')).text, expected);
+});
+
 test('a file system that was there before the account became hierarchical stays flat', async () => {
     const old = await startServer({ services: ['blob'], dfs: true });
     const names = async (query) => (await old.request('dfs', 'GET', '/old', { query: `resource=filesystem&${query}` })).json().paths;
