@@ -95,7 +95,7 @@ static bool taker_waits(struct update_queue *q)
 void test_queue_one_steps_in_while_the_taker_waits(void)
 {
     struct taker t = {0};
-    struct engine_update update;
+    struct engine_update update = {.partition = STR("p")};
     pthread_t thread;
     update_queue_init(&t.q);
     t.r = update_queue_expect(&t.q, 1, LONG_US);
@@ -106,6 +106,7 @@ void test_queue_one_steps_in_while_the_taker_waits(void)
     CHECK(update_queue_push(&t.q, &update));
     pthread_join(thread, NULL);
     CHECK(!t.r.late);
+    CHECK(update_queue_take(&t.q) == &update);
     update_queue_release(&t.q);
 }
 
