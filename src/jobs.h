@@ -12,7 +12,7 @@
 #include "service/queue/queue.h"
 #include "service/table/sweep.h"
 
-enum { JOBS_COUNT = 7, JOBS_ADDED_MAX = 2 };
+enum { JOBS_COUNT = 7, JOBS_ADDED_MAX = 3 };
 
 /* The jobs' memory of where they are. */
 struct jobs {

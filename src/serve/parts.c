@@ -305,6 +305,7 @@ int serve_start_sweeper(struct server *s)
     if (s->config->engine == CONFIG_ENGINE_CLUSTER)
         jobs_add(&s->jobs, "accounts: changes by others", registry_follow, &s->follower);
     jobs_add(&s->jobs, "metrics: count of all objects", census_sweep, s->census);
+    jobs_add(&s->jobs, "memory: what is free goes back", memory_trim_sweep, &s->trim);
     struct err error = sweeper_start(&s->store, s->jobs.list, s->jobs.count, &s->sweeper);
     return err_is(error) ? complain_err("sweeper", error) : 0;
 }

@@ -13,6 +13,7 @@
 #include "rest/server.h"
 #include "seed.h"
 #include "serve/forward.h"
+#include "serve/trim.h"
 
 enum { LOOPS_MAX = 256 };
 
@@ -53,6 +54,7 @@ struct server {
     struct address_counts *addresses; /* of both */
     struct tls *tls;
     struct jobs jobs;
+    struct memory_trim trim;
     struct sweeper *sweeper;
     struct census *census;
     struct loop_watch signals;

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gives memory back to the system while the server is idle. The allocator keeps what requests have
+ * freed: after 256 clients had each listed 1,000 blobs, 327 MiB stayed, of which 44 were in use. */
+#ifndef SERVE_TRIM_H
+#define SERVE_TRIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "service/common/sweeper.h"
+
+enum {
+    TRIM_GROWTH_BYTES = 16 << 20, /* less growth than this is not worth a trim */
+    TRIM_IDLE_US = 20000, /* CPU time between two looks, a second apart, of an idle server */
+};
+
+/* All zero at first. */
+struct memory_trim {
+    uint64_t cpu_us;         /* of the process, at the last look */
+    uint64_t resident_bytes; /* after the last trim */
+};
+
+/* A look: true if the server was idle since the last one. */
+bool memory_trim_idle(struct memory_trim *m, uint64_t cpu_us);
+/* True if the process has grown enough since the last trim. */
+bool memory_trim_pays(const struct memory_trim *m, uint64_t resident_bytes);
+
+/* The job: a trim of an idle server that has grown. context: struct memory_trim. */
+struct err memory_trim_sweep(struct store *store, void *context, struct sweep_report *report);
+
+#endif
