@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gives memory back to the system while the server is idle. The allocator keeps what requests have
- * freed: after 256 clients had each listed 1,000 blobs, 327 MiB stayed, of which 44 were in use. */
+ * freed: after 256 clients had each listed 1,000 blobs, 545 MiB stayed, of which 36 were in use. */
 #ifndef SERVE_TRIM_H
 #define SERVE_TRIM_H
 
