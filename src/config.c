@@ -99,7 +99,7 @@ const struct flag CONFIG_FLAGS[] = {
     {"--describe", NULL, FLAG_BOOL, AT(describe), 0, NULL, NULL, .action = true},
     {"--version", NULL, FLAG_BOOL, AT(version), 0, NULL, "print the version", .short_name = "-v", .action = true},
     {"--help", NULL, FLAG_BOOL, AT(help), 0, NULL, "print this", .short_name = "-h", .action = true},
-    {"--disable-telemetry", "--disableTelemetry", FLAG_NOTHING, 0, 0, NULL, "accepted for Azurite's sake; Lazuli sends no telemetry"},
+    {"--disable-telemetry", "--disableTelemetry", FLAG_NOTHING, 0, 0, NULL, "accepted because Azurite has it; nothing is ever sent"},
 };
 #pragma GCC diagnostic pop
 
