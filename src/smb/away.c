@@ -39,7 +39,7 @@ static void come_back(struct smb_conn *c, void (*run)(struct loop_task *task))
     loop_post(c->loop, &c->away);
 }
 
-/* The stream is the loop's again. */
+/* The loop owns the stream again. */
 static void is_back(struct smb_conn *c)
 {
     assert(c->is_away);
@@ -54,7 +54,7 @@ static void sent(struct loop_task *task)
     smb_conn_sent_away(c, c->away_bytes);
 }
 
-/* What comes next of the block: its memory, then parts of files. */
+/* Sends the next part of the block: its memory first, then parts of files. */
 static ssize_t send_part(struct stream *stream, const struct smb_block *b)
 {
     if (b->begin < b->end) {
@@ -65,7 +65,7 @@ static ssize_t send_part(struct stream *stream, const struct smb_block *b)
     return stream_send_file(stream, span->fd, span->file_offset, span->length);
 }
 
-/* With what lies in files and is signed or encrypted with it. */
+/* Reads the file parts into the block first, since the cover includes them. */
 static bool put_cover_on(struct smb_block *b)
 {
     assert(b->source == NULL || b->cover != NULL);
@@ -74,7 +74,7 @@ static bool put_cover_on(struct smb_block *b)
     return b->cover == NULL || smb_cover_run(b->cover);
 }
 
-/* On a sender. Goes on until the socket is full, which spares the way there and back. */
+/* On a sender. Continues until the socket is full, to save a round trip to the loop. */
 static void send_block(struct loop_task *task)
 {
     struct smb_conn *c = CONTAINER_OF(task, struct smb_conn, away);
@@ -138,7 +138,7 @@ static void receive_rest(struct loop_task *task)
     come_back(c, received);
 }
 
-/* Shorter ones than two of these hardly pay for the way there and back. */
+/* Messages of less than twice the minimum hardly pay for the thread switch. */
 bool smb_is_received_away(const struct smb_conn *c)
 {
     size_t end = c->incoming->input->end;
@@ -166,7 +166,7 @@ static void check_ends(struct loop_task *task)
 {
     struct smb_message *m = CONTAINER_OF(task, struct smb_message, check.task);
     struct smb_conn *c = m->conn;
-    c->under_way++; /* the message may be over soon */
+    c->under_way++; /* the message may end soon */
     smb_cover_free(m->check.cover);
     m->check.cover = NULL;
     m->check.then(m, m->check.good);

@@ -20,9 +20,9 @@ struct smb_card {
     enum smb_signing signing;
     enum smb_cipher cipher;
     unsigned char key[SMB_KEY_BYTES];
-    /* A bit for each message id, from 0 on, that no answer was or will be signed for over the
-     * session's own connection. GMAC's nonce is the message id: over other connections each of
-     * these may be signed once, and no others. */
+    /* One bit per message id, from 0 on. A set bit means that no answer with that id was or will be
+     * signed on the session's first connection. GMAC's nonce is the message id, so other
+     * connections may sign each of these once, and no others. */
     uint64_t spare_ids;
 };
 
@@ -65,7 +65,7 @@ static struct smb_card **place_of(struct smb_cards *all, uint64_t session)
     return link;
 }
 
-/* Ids that were used up before the SESSION_SETUP that made the key. */
+/* The ids used before the SESSION_SETUP that made the key. */
 static uint64_t ids_before(const struct smb_conn *c, uint64_t message_id)
 {
     uint64_t first = message_id < c->window.low ? message_id : c->window.low;
@@ -146,8 +146,8 @@ static bool take_spare_id(struct smb_cards *all, uint64_t session, uint64_t id)
 }
 
 /* Allows the answer to be signed with the session's key if the request is signed and no other
- * answer used its nonce. Replaying a request that another client signed gives no second signature
- * under the same nonce. */
+ * answer used its nonce. So replaying a request that another client signed yields no second
+ * signature with the same nonce. */
 static void borrow_signer(struct smb_request *q, const struct smb_card *card)
 {
     if ((q->header.flags & SMB_FLAG_SIGNED) == 0)
@@ -174,7 +174,7 @@ void smb_bind_refuse(struct smb_request *q)
 
 /* ---- on the session's loop ---- */
 
-/* The connection signs with its own key from now on. */
+/* From now on the connection signs with its own key. */
 static uint32_t establish(struct smb_channel *c, const struct smb_setup *setup,
                           const struct smb_demands *demands)
 {
@@ -186,7 +186,7 @@ static uint32_t establish(struct smb_channel *c, const struct smb_setup *setup,
         return STATUS_ACCESS_DENIED;
     smb_channel_key(c, key);
     c->signer = smb_signer_new(c->conn->signing, key);
-    smb_signer_free(c->spare_signer); /* it was the session's */
+    smb_signer_free(c->spare_signer); /* it had the session's key */
     c->spare_signer = NULL;
     c->proof = (struct smb_proof){.of = c->spnego.ntlm.proof};
     OPENSSL_cleanse(key, sizeof key);
@@ -207,7 +207,7 @@ static void step(struct smb_request *q, const struct smb_setup *setup)
     smb_session_step(q, setup, &STEPPING);
 }
 
-/* The session may have ended, or the connection been cut, while it moved. */
+/* The session may have ended, or the connection may have been cut, during the move. */
 static void arrived(struct smb_request *q, struct err outcome)
 {
     const struct smb_setup *setup = q->work;
@@ -234,7 +234,7 @@ static void arrived(struct smb_request *q, struct err outcome)
     step(q, setup);
 }
 
-/* The request names a session that this connection is no part of yet. */
+/* The request names a session that this connection has not joined. */
 static uint32_t begin_binding(struct smb_request *q, const struct smb_setup *setup,
                               const struct smb_card *card)
 {

@@ -9,10 +9,10 @@
 #include "core/mem.h"
 #include "smb/cover.h"
 
-/* Below the first, malloc does well by itself. */
+/* Smaller blocks are left to malloc. */
 enum { KEPT_BYTES_MIN = 128 << 10, SLACK_BYTES = 4096 };
 
-/* Two sizes that clients use: a megabyte, and the most there may be. */
+/* Two sizes that clients use: a megabyte, and the maximum. */
 static const struct {
     size_t capacity;
     unsigned kept_max;
@@ -21,7 +21,7 @@ static const struct {
     {(8 << 20) + SLACK_BYTES, 1},
 };
 
-/* SMB_BLOCK_CLASSES when it belongs to none. */
+/* SMB_BLOCK_CLASSES if it belongs to no class. */
 static size_t class_of(size_t capacity)
 {
     size_t class = 0;

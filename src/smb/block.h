@@ -10,13 +10,14 @@
 
 enum {
     SMB_FRAME_BYTES = 4, /* the length before every message */
-    /* Room for headers before an answer's body, which is written where it is sent from. */
+    /* Space for headers before an answer's body, so that the body is sent from where it was
+     * written. */
     SMB_FRONT_BYTES = SMB_FRAME_BYTES + SMB_TRANSFORM_BYTES + SMB_HEADER_BYTES,
     SMB_BLOCK_CLASSES = 2,
     SMB_TAIL_PARTS_MAX = 16,
 };
 
-/* Parts of files; the pin keeps them unchanged until they are sent. */
+/* Parts of files; the pin keeps the files unchanged until they are sent. */
 struct smb_tail {
     struct engine *engine;
     struct engine_pin *pin;
@@ -30,11 +31,11 @@ struct smb_cover;
 struct smb_block {
     struct smb_block *next;
     size_t capacity;
-    size_t begin, end;       /* what is used of it; begin moves as it is sent */
+    size_t begin, end;       /* the used bytes; begin advances as they are sent */
     struct smb_tail *tail;   /* sent after it; NULL: nothing */
-    struct smb_tail *source; /* read to source_at before the cover is put on; NULL: nothing */
+    struct smb_tail *source; /* read to source_at before the cover is applied; NULL: nothing */
     char *source_at;
-    struct smb_cover *cover; /* that a sender puts on it before it goes out (away.h); NULL: none */
+    struct smb_cover *cover; /* applied by a sender before the block is sent (away.h); NULL: none */
     bool covered;            /* it has */
     char bytes[];
 };
@@ -46,20 +47,20 @@ struct smb_blocks {
     } classes[SMB_BLOCK_CLASSES];
 };
 
-/* A block for so many bytes, used from 0 to 0. */
+/* Returns an empty block with this capacity. */
 struct smb_block *smb_block_take(struct smb_blocks *s, size_t capacity);
 /* NULL is fine. */
 void smb_block_give(struct smb_blocks *s, struct smb_block *block);
-/* The bytes left to send, with the tail. */
+/* The bytes left to send, including the tail. */
 size_t smb_block_bytes(const struct smb_block *block);
-/* So much of it is sent. */
+/* Marks n bytes as sent. */
 void smb_block_sent(struct smb_block *block, size_t n);
-/* Takes a pin; smb_tail_free gives it back, NULL is fine. */
+/* Takes a pin, which smb_tail_free releases. smb_tail_free accepts NULL. */
 struct smb_tail *smb_tail_new(struct engine *e);
 void smb_tail_free(struct smb_tail *t);
-/* Reads all parts to `into`. False: it failed. On any thread. */
+/* Reads all parts into `into`. False on failure. On any thread. */
 bool smb_tail_read(const struct smb_tail *t, char *into);
-/* False: it is full, or lies in no file. */
+/* False if the tail is full, or the span is not in a file. */
 bool smb_tail_add(struct smb_tail *t, const struct extent_span *span);
 void smb_blocks_release(struct smb_blocks *s);
 

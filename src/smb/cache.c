@@ -98,7 +98,7 @@ void smb_lease_put(struct buf *out, const struct smb_lease *l)
     buf_put_le16(out, 0);
 }
 
-/* A lease belongs to a client, over all its connections: its key is scoped by the client's GUID. */
+/* A lease belongs to a client, across all its connections: the client's GUID is part of its key. */
 static void table_key(const struct smb_conn *c, const unsigned char *key,
                       unsigned char out[OPENS_LEASE_KEY_BYTES])
 {
@@ -142,9 +142,9 @@ static void put_lease_notice(struct buf *b, const struct smb_open *o,
     buf_put_le32(b, 0);
 }
 
-/* Breaks of a lease go over its client's oldest connection, protected like a session there. If that
- * protects less than the lease's own session, or belongs to another account with the same GUID, the
- * own session is used. */
+/* Lease breaks are sent over the client's oldest connection, protected by a session there. If that
+ * session protects less than the lease's session, or belongs to another account with the same GUID,
+ * the lease's session is used. */
 static struct smb_conn *oldest_conn(struct smb_conn *own, struct smb_session **session)
 {
     struct smb_conn *c = smb_clients_oldest(smb_server_clients(own->server), own);
@@ -190,8 +190,8 @@ static void tell(struct smb_open *o, const struct opens_notice *notice)
     buf_release(&body);
 }
 
-/* On the handle's own thread. Before its CREATE is answered the client does not know the handle, so
- * the break waits for the answer. */
+/* On the handle's thread. The client does not know the handle before CREATE is answered, so the
+ * break is sent after that answer. */
 static void tell_here(struct smb_open *o, const void *bytes)
 {
     struct opens_notice notice;

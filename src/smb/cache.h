@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What clients may cache: oplocks and leases, granted by CREATE, taken back by breaks
- * ([MS-SMB2] 3.3.4.6, 3.3.4.7, 3.3.5.9.8, 3.3.5.9.11, 3.3.5.22). What is granted and when it is
- * broken is the open-file table's to say. */
+/* Oplocks and leases, which let clients cache: CREATE grants them, breaks revoke them ([MS-SMB2]
+ * 3.3.4.6, 3.3.4.7, 3.3.5.9.8, 3.3.5.9.11, 3.3.5.22). The open-file table decides what is granted
+ * and when it is broken. */
 #ifndef SMB_CACHE_H
 #define SMB_CACHE_H
 
@@ -18,10 +18,10 @@ enum smb_oplock {
     SMB_OPLOCK_LEASE = 0xFF,
 };
 
-/* RqLs, as sent and as answered. */
+/* The RqLs context, in requests and answers. */
 struct smb_lease {
     bool given;
-    bool second; /* its second version: an epoch, and the directory's key */
+    bool second; /* version 2: has an epoch and the directory's key */
     unsigned char key[SMB_LEASE_KEY_BYTES];
     uint32_t state;
     uint32_t flags;
@@ -36,15 +36,15 @@ void smb_lease_put(struct buf *out, const struct smb_lease *l);
 /* Converts the request for the open-file table. */
 void smb_cache_wish(const struct smb_conn *c, uint8_t oplock, const struct smb_lease *lease,
                     struct opens_request *wish);
-/* The level of CREATE's answer. */
+/* The oplock level in CREATE's answer. */
 uint8_t smb_oplock_of(unsigned granted);
-/* The states of leases as the protocol numbers them, and back. */
+/* Converts lease states to the protocol's numbers, and back. */
 uint32_t smb_lease_state(unsigned cache);
 unsigned smb_cache_of(uint32_t lease_state);
 
 /* The table's callback: the owner is the server. */
 void smb_cache_break(void *owner, const struct opens_notice *notice);
-/* CREATE was answered: sends a break that came before. */
+/* Called after CREATE was answered: sends a break that was deferred until then. */
 struct smb_open;
 void smb_cache_tell_deferred(struct smb_open *o);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A line of the access log per command, as REST has one per request (rest/watch/access_log.h):
+/* One line in the access log per command, as REST has one per request (rest/watch/access_log.h):
  * time, smb, command, account and share, status, bytes in and out, microseconds, session and
- * message id, the client's address, and what it was let in by. At level debug the reason of each
- * refusal. */
+ * message id, the client's address, and how it was authenticated. At level debug also the reason of
+ * each refusal. */
 #ifndef SMB_COMMAND_LOG_H
 #define SMB_COMMAND_LOG_H
 

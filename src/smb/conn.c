@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes in and out: the four-byte length, the message behind it, and the queue of answers. */
+/* Receives and sends: the four-byte length, the message after it, and the queue of answers. */
 #include "smb/conn.h"
 
 #include <assert.h>
@@ -22,7 +22,7 @@
 enum {
     MESSAGE_ARENA_MAX = 16 << 20,
     OUTPUT_PARTS = 16,
-    /* Received at a time; then it is the turn of other connections. */
+    /* Received per turn; then other connections are served. */
     BYTES_PER_TURN = 256 << 10,
 };
 
@@ -31,9 +31,9 @@ enum {
 static void conn_receive(struct smb_conn *c);
 static void read_and_settle(struct smb_conn *c);
 
-/* ---- strangers ---- */
+/* ---- clients without a proved key ---- */
 
-/* An estimate: what a session in the making holds, above all the messages of NTLM. */
+/* An estimate of the memory of a session being set up, mostly NTLM messages. */
 static size_t early_cost(const struct smb_conn *c)
 {
     enum { SESSION_BYTES = 8192 };
@@ -43,8 +43,8 @@ static size_t early_cost(const struct smb_conn *c)
     return sizeof *c + incoming + c->output_bytes + c->channel_count * SESSION_BYTES;
 }
 
-/* After a change of what an unauthenticated connection holds. If all of them together hold too
- * much, the oldest is cut: honest clients authenticate soon. False: that was this one. */
+/* Called when the memory of an unauthenticated connection has changed. If all of them together hold
+ * too much, the oldest is cut: honest clients authenticate soon. False if that was this one. */
 static bool recount(struct smb_conn *c)
 {
     size_t cost = early_cost(c);
@@ -93,7 +93,7 @@ static void drop_output(struct smb_conn *c)
     c->output_bytes = 0;
 }
 
-/* The stream and what goes through it belong to the loop. */
+/* The loop must own the stream and its current block. */
 static void cut_stream(struct smb_conn *c)
 {
     stream_close(&c->stream, false);
@@ -111,7 +111,7 @@ void smb_conn_close(struct smb_conn *c)
     loop_timer_cancel(c->loop, &c->early);
     loop_watch_remove(c->loop, &c->watch);
     if (c->is_away)
-        (void)shutdown(c->stream.fd, SHUT_RDWR); /* so that it is back soon; then it is cut */
+        (void)shutdown(c->stream.fd, SHUT_RDWR); /* so that it returns soon; then it is cut */
     else
         cut_stream(c);
     (void)recount(c);
@@ -147,7 +147,8 @@ static void note_sent(struct smb_conn *c, size_t n)
     c->output_tail = &c->output;
 }
 
-/* Memory of as many answers as needed, up to one that continues in a file or goes to a sender. */
+/* Sends the memory of several answers, up to one that continues in a file or is sent by a
+ * sender. */
 static ssize_t send_memory(struct smb_conn *c)
 {
     struct iovec parts[OUTPUT_PARTS];
@@ -204,7 +205,7 @@ static void conn_send(struct smb_conn *c)
     }
 }
 
-/* The sender has moved the block on itself. */
+/* The sender has already advanced the block. */
 static void note_sent_away(struct smb_conn *c, size_t n)
 {
     struct smb_block *first = c->output;
@@ -265,7 +266,7 @@ static size_t output_limit(const struct smb_conn *c)
     return c->proved ? SMB_OUTPUT_BYTES_MAX : SMB_EARLY_OUTPUT_BYTES_MAX;
 }
 
-/* Makes room for a message of the length that the four bytes announce. */
+/* Allocates a message of the length in the four bytes. */
 static bool begin_message(struct smb_conn *c)
 {
     size_t length =
@@ -282,7 +283,7 @@ static bool begin_message(struct smb_conn *c)
     return recount(c);
 }
 
-/* Reads of the length or the message: bytes; 0: nothing now; <0: closed. */
+/* Reads the length or the message. Returns bytes; 0: nothing now; <0: closed. */
 static ssize_t receive_some(struct smb_conn *c)
 {
     if (c->incoming == NULL) {
@@ -311,7 +312,7 @@ static void arrive(struct run *r, struct err outcome)
 {
     struct smb_request *q = smb_request_of(r);
     struct smb_conn *c = q->conn;
-    (void)outcome.code; /* nothing can fail on the way */
+    (void)outcome.code; /* the move cannot fail */
     c->moving = NULL;
     smb_server_remember(c->server, c);
     if (err_is(loop_watch_add(c->loop, &c->watch, WATCHED)))
@@ -347,7 +348,7 @@ static void leave_loop(struct smb_request *q)
 bool smb_conn_move(struct smb_request *q, struct loop *to,
                    void (*then)(struct smb_request *q, struct err outcome))
 {
-    enum { READING_AND_THIS = 2 }; /* what is under way when a lone message runs */
+    enum { READING_AND_THIS = 2 }; /* under way when a lone message runs */
     struct smb_conn *c = q->conn;
     if (c->loop == to) {
         then(q, OK);
@@ -363,8 +364,8 @@ bool smb_conn_move(struct smb_request *q, struct loop *to,
 
 /* ---- messages, one after the other ---- */
 
-/* Reading may close the connection, or send it to another loop; `under_way` has kept its memory
- * until here. */
+/* Reading may close the connection, or move it to another loop; `under_way` has kept its memory
+ * until now. */
 static void read_and_settle(struct smb_conn *c)
 {
     conn_receive(c);
@@ -415,7 +416,7 @@ static void run_message(struct smb_conn *c, struct smb_message *m)
     let_calls_pass(c);
 }
 
-/* More of a message has come, or all of it. */
+/* Part of a message has arrived, or all of it. */
 static void take_message(struct smb_conn *c)
 {
     struct smb_message *m = c->incoming;
@@ -446,7 +447,7 @@ void smb_conn_received_away(struct smb_conn *c, ssize_t received)
 
 static bool may_read(const struct smb_conn *c)
 {
-    /* A client that does not take its answers is not listened to either. */
+    /* Do not read from a client that does not receive its answers. */
     return !c->closed && !c->broken && !c->is_away && !c->reads_later && c->held == 0 &&
            c->moving == NULL && c->output_bytes < output_limit(c);
 }
@@ -479,7 +480,7 @@ static void conn_receive(struct smb_conn *c)
 static void conn_ready(struct loop_watch *watch, uint32_t events)
 {
     struct smb_conn *c = (struct smb_conn *)watch;
-    if (c->is_away) { /* the stream is the sender's */
+    if (c->is_away) { /* the sender owns the stream */
         c->missed |= events;
         return;
     }

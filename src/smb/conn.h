@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A connection, the messages that come over it and the requests in them. All of a connection's
- * state is touched on its loop's thread alone.
+/* A connection, its messages and their requests. Only the thread of the connection's loop touches
+ * its state.
  *
  * A message holds one command, or several (a compound). Its commands run one after the other; each
- * ends with smb_complete, at once or later. When the last has ended, the answers go out as one
- * message. When a command has to wait for something uncertain (a lock, a change), the client gets
- * an interim answer and may cancel it (smb_wait_for in drive.h). */
+ * ends with smb_complete, at once or later. When the last has ended, the answers are sent as one
+ * message. When a command has to wait for an event that may never come (a lock, a change), the
+ * client gets an interim answer and may cancel it (smb_wait_for in drive.h). */
 #ifndef SMB_CONN_H
 #define SMB_CONN_H
 
@@ -25,16 +25,16 @@
 #include "smb/window.h"
 
 enum {
-    SMB_IO_BYTES_MAX = 8 << 20, /* one READ, WRITE or information */
+    SMB_IO_BYTES_MAX = 8 << 20, /* of one READ, WRITE or information */
     SMB_MESSAGE_BYTES_MAX = (8 << 20) + (64 << 10),
     SMB_SESSIONS_PER_CONNECTION = 64,
     SMB_CHANNELS_PER_SESSION = 32, /* as with Windows */
     SMB_TREES_PER_SESSION = 1024,
     SMB_COMPOUND_MAX = 128,
-    SMB_OUTPUT_BYTES_MAX = 64 << 20, /* unsent answers; past it no more is read */
+    SMB_OUTPUT_BYTES_MAX = 64 << 20, /* unsent answers; above it, reading stops */
     SMB_GUID_BYTES = 16,
 
-    /* Until a client has proved a key, on this connection. */
+    /* Limits until a client has proved a key on this connection. */
     SMB_EARLY_MS = 30000, /* to prove it */
     SMB_EARLY_MESSAGE_BYTES_MAX = 64 << 10,
     SMB_EARLY_OUTPUT_BYTES_MAX = 64 << 10,
@@ -54,15 +54,15 @@ struct smb_cover;
 struct smb_wait;
 
 struct smb_conn {
-    struct loop_watch watch; /* first: the loop hands it back */
+    struct loop_watch watch; /* first, because the loop passes it back */
     struct smb_server *server;
     struct loop *loop;
     struct stream stream;
     struct sockaddr_storage peer;
     struct smb_conn *previous, *next; /* the server's list of this loop */
     struct loop_timer early;
-    bool proved;        /* its client has proved a key: it is no stranger */
-    size_t early_bytes; /* counted for it among those of all strangers */
+    bool proved;        /* its client has proved a key */
+    size_t early_bytes; /* its share of the bytes of all unproved connections */
 
     unsigned char length_bytes[4];
     size_t length_have;
@@ -70,20 +70,20 @@ struct smb_conn {
     size_t incoming_have;
 
     struct smb_blocks *blocks; /* the loop's */
-    atomic_uint *calls;        /* the same: to handles of the loop, on their way */
-    struct loop_task read_on;  /* reads on after them */
+    atomic_uint *calls;        /* the same: calls to handles of the loop that are under way */
+    struct loop_task read_on;  /* resumes reading after them */
     bool reads_later;          /* it is posted */
     struct smb_block *output, **output_tail;
     size_t output_bytes;
-    struct loop_task away; /* with another thread, that sends or receives (away.h) */
+    struct loop_task away; /* the task of another thread that sends or receives (away.h) */
     bool is_away;
     uint32_t missed;    /* events meanwhile */
-    ssize_t away_bytes; /* that it has sent or received; 0: the end; or STREAM_AGAIN, _FAILED */
-    unsigned held;      /* messages that have to go on before the next is read */
+    ssize_t away_bytes; /* the bytes it sent or received; 0: the end; or STREAM_AGAIN, _FAILED */
+    unsigned held;      /* messages that must advance before the next is read */
     struct loop_task close_later; /* closes it after a failed send */
-    bool broken;                  /* it is posted; nothing is sent any more */
+    bool broken;                  /* close_later is posted; nothing more is sent */
 
-    /* What was negotiated. */
+    /* Results of the negotiation. */
     enum smb_dialect dialect;
     uint16_t client_security_mode;
     uint32_t client_capabilities;
@@ -94,17 +94,17 @@ struct smb_conn {
     unsigned char preauth[SMB_PREAUTH_BYTES];
     struct smb_window window;
 
-    bool joined; /* one of its client's (clients.h) */
+    bool joined; /* registered with its client (clients.h) */
     struct smb_conn *client_next;
     struct smb_channel *channels; /* its part in sessions */
     unsigned channel_count;
     struct smb_request *waiting; /* pending ones, for CANCEL */
     uint64_t last_async_id;
-    unsigned under_way;         /* messages not answered yet: the connection lives as long */
-    struct smb_request *moving; /* waits for the connection to be on another loop */
+    unsigned under_way;         /* messages not answered yet; they keep the connection alive */
+    struct smb_request *moving; /* waits until the connection is on another loop */
     struct loop *moves_to;
     bool closed;  /* the socket is gone */
-    bool counted; /* among the connections of its address */
+    bool counted; /* in the connections of its address */
 };
 
 struct smb_request {
@@ -121,24 +121,24 @@ struct smb_request {
 
     struct buf out;           /* the answer's body, made by the command */
     struct smb_block *block;  /* the block of `out`, if the command reserved it; else none */
-    uint32_t related;         /* what the command before makes of it, in a compound */
-    bool checked, check_good; /* its signature, by another thread */
+    uint32_t related;         /* the status inherited from the previous command of a compound */
+    bool checked, check_good; /* the signature was checked by another thread, with this result */
     bool verified;            /* its own signature or encryption has proved the session's key */
     struct smb_signer
         *borrowed_signer; /* of a session that the connection has not joined (bind.h) */
-    bool keeps_body;      /* `out` is the answer's body with an error too */
+    bool keeps_body;      /* `out` is also the answer's body with an error */
     char *error_data;     /* four bytes of error data; NULL: none */
     uint32_t status;
-    /* Of a CREATE that others blocked: the file, and the requested access (told.h). */
+    /* For a CREATE that other handles blocked: the file, and the requested access (told.h). */
     struct opens_key met;
     struct str met_path, met_wish;
-    const char *why;            /* reason of a refusal, for the log; NULL: the status is enough */
+    const char *why;            /* reason for a refusal, for the log; NULL: the status is enough */
     int64_t started_us;         /* for the log; monotonic */
-    bool counted;               /* among the open's requests (sequence.h) */
+    bool counted;               /* in the open's count of requests (sequence.h) */
     uint64_t answer_session_id; /* SESSION_SETUP and TREE_CONNECT make new ids */
     uint32_t answer_tree_id;
     bool no_answer;         /* CANCEL */
-    int64_t doubt_until_ms; /* how long it waits for a heartbeat (home.h); 0: it has not begun to */
+    int64_t doubt_until_ms; /* when the wait for a heartbeat ends (home.h); 0: no wait yet */
 
     /* Pending. */
     bool pending;
@@ -147,18 +147,18 @@ struct smb_request {
     bool outlives;    /* continues without its connection while its session has another */
     struct smb_waiting *waiting; /* in the open-file table (waiting.h) */
     struct smb_request *wait_previous, *wait_next;
-    void *work;                  /* the command's own state between its steps */
+    void *work;                  /* the command's state between its steps */
     struct smb_control *control; /* of an IOCTL whose work is a pipe's */
 
     /* Its steps (drive.h). */
     struct run run;
-    struct file_changes changes; /* that an update made: told after its commit */
+    struct file_changes changes; /* made by an update; reported after its commit */
     struct err (*off_loop)(struct smb_request *request);
     const struct smb_wait *wait;
     void (*then)(struct smb_request *request, struct err outcome);
 };
 
-/* The request whose step runs. */
+/* Returns the request whose step runs. */
 static inline struct smb_request *smb_request_of(struct run *r)
 {
     return CONTAINER_OF(r, struct smb_request, run);
@@ -179,33 +179,32 @@ struct smb_message {
     struct str plain;            /* the SMB2 part still to be run */
     struct smb_session *sealing; /* the session whose key decrypted the message; held. Answers are
                                     encrypted with it. NULL: not encrypted */
-    struct smb_request request;  /* the one that runs now */
-    struct smb_header previous;  /* of the command before, for related ones */
+    struct smb_request request;  /* the current one */
+    struct smb_header previous;  /* of the previous command, for related ones */
     uint64_t related_file[2];    /* the file id that related commands inherit */
     bool related_file_given;
-    uint32_t related_status; /* a failed CREATE fails its followers */
+    uint32_t related_status; /* a failed CREATE also fails the related commands after it */
     struct buf answer;       /* all answers so far */
     struct smb_block *block; /* where they are, with SMB_FRAME_BYTES and a transform header's room
                                 before them; none: in the arena */
-    size_t last_answer;      /* where the last one begins */
+    size_t last_answer;      /* where the last answer begins */
     unsigned count;
 };
 
-/* A new connection on its loop; NULL when it could not be watched. Takes the descriptor. */
+/* Opens a connection on its loop; NULL if it could not be watched. Takes the descriptor. */
 struct smb_conn *smb_conn_open(struct smb_server *server, struct loop *loop, int fd,
                                const struct sockaddr_storage *peer);
-/* Cuts it; requests in progress end without an answer. */
+/* Closes the connection; requests in progress end without an answer. */
 void smb_conn_close(struct smb_conn *c);
-/* Its client has proved a key: the limits for strangers are over. */
+/* Called when its client has proved a key: lifts the limits for unproved clients. */
 void smb_conn_proved(struct smb_conn *c);
 
-/* Moves the request's connection, which has no other work, to another loop, and the request with
- * it: calls `then` there. False: it has other work, and stays. */
+/* Moves the request's connection to another loop, together with the request, and calls `then`
+ * there. False if the connection has other work; it then stays. */
 bool smb_conn_move(struct smb_request *request, struct loop *to,
                    void (*then)(struct smb_request *request, struct err outcome));
 
-/* Makes request->out a place for so many bytes from which a large answer is sent without being
- * copied. */
+/* Reserves space in request->out from which a large answer is sent without a copy. */
 void smb_reserve_answer(struct smb_request *request, size_t bytes);
 /* Returns true if the answer is sent alone, neither signed nor sealed: then parts of files may
  * follow request->block as its tail. After smb_reserve_answer. */
@@ -214,10 +213,10 @@ bool smb_answer_is_bare(const struct smb_request *request);
  * with STATUS_BUFFER_OVERFLOW, STATUS_MORE_PROCESSING_REQUIRED and STATUS_STOPPED_ON_SYMLINK). On
  * the connection's thread. */
 void smb_complete(struct smb_request *request, uint32_t status);
-/* The same with an error of the service. */
+/* The same with a service error. */
 void smb_complete_err(struct smb_request *request, struct err error);
-/* Sends a message of the server's own accord (oplock and lease breaks): header and body are made
- * here. Unsigned, encrypted when the session is. */
+/* Sends a message without a request (oplock and lease breaks) and writes its header and body.
+ * Unsigned; encrypted if the session is. */
 void smb_notify(struct smb_conn *c, struct smb_session *session, uint16_t command, struct str body);
 
 #endif

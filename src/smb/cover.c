@@ -9,12 +9,12 @@ enum { SIGNATURE_AT = 48, TAG_AT = 4, NONCE_AT = 20 };
 
 struct smb_cover {
     bool outwards;               /* an answer */
-    struct smb_channel *channel; /* held; of a signature */
-    struct smb_session *session; /* held; of encryption */
+    struct smb_channel *channel; /* for signatures; held */
+    struct smb_session *session; /* for encryption; held */
     struct smb_signer *signer;
     struct smb_sealer *sealer;
     struct smb_transform transform;
-    char *bytes; /* that are signed; those that are encrypted have a transform header before them */
+    char *bytes; /* signed bytes, or encrypted ones with a transform header before them */
     size_t n;
 };
 
@@ -52,7 +52,7 @@ struct smb_cover *smb_cover_sign(struct smb_channel *c, char *packet, size_t n)
 
 struct smb_cover *smb_cover_verify(struct smb_channel *c, struct str packet)
 {
-    /* It is not changed: only struct str lacks the word for it. */
+    /* The bytes are not changed; the cast only removes const. */
     return of_channel(c, (char *)(uintptr_t)packet.p, packet.n);
 }
 

@@ -35,7 +35,7 @@ void smb_derive_key(const unsigned char key[SMB_KEY_BYTES], struct str label, st
     unsigned char digest[32];
     unsigned length = sizeof digest;
     struct buf input = buf_heap();
-    assert(out_bytes <= sizeof digest); /* one round of the counter is enough */
+    assert(out_bytes <= sizeof digest); /* one iteration of the counter is enough */
     buf_put_be32(&input, 1);
     buf_put(&input, label);
     buf_put_u8(&input, 0);
@@ -76,7 +76,7 @@ struct smb_signer {
     EVP_MAC *mac; /* of HMAC */
     EVP_MAC_CTX *context;
     EVP_CIPHER_CTX *cipher; /* of CMAC and GMAC */
-    /* CMAC's: what the last block is combined with, when it is whole and when it is not. */
+    /* CMAC's subkeys: for a whole and for a partial last block. */
     unsigned char whole[AES_BLOCK_BYTES], part[AES_BLOCK_BYTES];
     unsigned char key[SMB_KEY_BYTES];
 };
@@ -105,7 +105,7 @@ static void cmac_double(const unsigned char in[AES_BLOCK_BYTES], unsigned char o
 
 static const unsigned char ZEROES[AES_BLOCK_BYTES] = {0};
 
-/* CMAC is made of CBC here, because OpenSSL's own encrypts block by block, at a third of CBC's
+/* CMAC is implemented with CBC, because OpenSSL's CMAC encrypts block by block, at a third of CBC's
  * speed. */
 static bool start_cmac(struct smb_signer *s, const unsigned char *key)
 {
@@ -159,7 +159,7 @@ void smb_signer_free(struct smb_signer *s)
     free(s);
 }
 
-/* The message in three parts, the middle one being the zeroes that stand for the signature. */
+/* The message has three parts; the middle one is zeroes in place of the signature. */
 static bool hmac_parts(struct smb_signer *s, struct str head, struct str tail, unsigned char *out)
 {
     unsigned char digest[32];
@@ -174,7 +174,7 @@ static bool hmac_parts(struct smb_signer *s, struct str head, struct str tail, u
     return done;
 }
 
-/* Whole blocks; what comes out of CBC is of no use but for what it begins the next block with. */
+/* Adds whole blocks. The output of CBC is discarded; only its chaining value is used. */
 static bool cmac_add(struct smb_signer *s, struct str blocks)
 {
     unsigned char unused[4096];
@@ -217,7 +217,7 @@ static bool gmac_add(struct smb_signer *s, struct str part)
                              (int)part.n) == 1;
 }
 
-/* The nonce is the message id and two bits: from the server; a cancel. */
+/* The nonce is the message id and two bits: one for the server, one for CANCEL. */
 static bool gmac_parts(struct smb_signer *s, struct str head, struct str tail, bool from_server,
                        unsigned char *out)
 {
@@ -315,7 +315,7 @@ void smb_sealer_free(struct smb_sealer *s)
     free(s);
 }
 
-/* CCM wants the tag's size (or the tag) and the lengths before anything else. */
+/* CCM needs the tag's size (or the tag) and the lengths first. */
 static bool ccm_begin(struct smb_sealer *s, const unsigned char *nonce, size_t n,
                       unsigned char *tag)
 {

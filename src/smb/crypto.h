@@ -27,8 +27,8 @@ enum smb_cipher {
 
 size_t smb_cipher_key_bytes(enum smb_cipher cipher);
 
-/* SP 800-108 in counter mode with HMAC-SHA256. label and context are given with the NUL that the
- * protocol counts as theirs. */
+/* SP 800-108 in counter mode with HMAC-SHA256. label and context include the NUL that the protocol
+ * counts as part of them. */
 void smb_derive_key(const unsigned char key[SMB_KEY_BYTES], struct str label, struct str context,
                     unsigned char *out, size_t out_bytes);
 
@@ -42,22 +42,22 @@ void smb_preauth_update(unsigned char hash[SMB_PREAUTH_BYTES], struct str messag
 struct smb_signer;
 struct smb_signer *smb_signer_new(enum smb_signing algorithm,
                                   const unsigned char key[SMB_KEY_BYTES]);
-/* Another with the same key, for another thread. */
+/* Makes another signer with the same key, for another thread. */
 struct smb_signer *smb_signer_twin(const struct smb_signer *s);
 void smb_signer_free(struct smb_signer *s);
 /* Returns true if the client signed this message; the signature is in its header. */
 bool smb_signer_verifies(struct smb_signer *s, struct str message);
-/* The signature of a message (its header first, the signature field in it taken as zero).
- * from_server and the header's own fields make GMAC's nonce. False when OpenSSL fails. */
+/* Computes the signature of a message (its header first; the signature field counts as zero).
+ * from_server and fields of the header make GMAC's nonce. False when OpenSSL fails. */
 bool smb_signer_sign(struct smb_signer *s, struct str message, bool from_server,
                      unsigned char out[SMB_SIGNATURE_BYTES]);
 
 struct smb_sealer;
 struct smb_sealer *smb_sealer_new(enum smb_cipher cipher, const unsigned char *key, bool seals);
-/* Another with the same key, for another thread. */
+/* Makes another sealer with the same key, for another thread. */
 struct smb_sealer *smb_sealer_twin(const struct smb_sealer *s);
 void smb_sealer_free(struct smb_sealer *s);
-/* In place over bytes; aad is the transform header from its nonce on. */
+/* Encrypts in place; aad is the transform header from its nonce on. */
 bool smb_seal(struct smb_sealer *s, struct str aad, const unsigned char nonce[SMB_NONCE_BYTES],
               char *bytes, size_t n, unsigned char tag[SMB_SIGNATURE_BYTES]);
 bool smb_unseal(struct smb_sealer *s, struct str aad, const unsigned char nonce[SMB_NONCE_BYTES],

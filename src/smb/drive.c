@@ -84,7 +84,7 @@ static void tell_changes(struct run *r)
 void smb_update(struct smb_request *q, engine_fn *fn, void *args, enum engine_ack ack,
                 smb_then *then)
 {
-    /* A handle that survives a restart has changed nothing that does not. */
+    /* The change must be as durable as the stored handle that made it. */
     if (q->open != NULL && q->open->durable.stored)
         ack = ENGINE_DURABLE;
     q->then = then;
@@ -112,7 +112,7 @@ static struct err change_nothing(struct txn *t, void *arg)
     return OK;
 }
 
-/* A durable update, also one of nothing, takes all that was only visible with it. */
+/* A durable update, even an empty one, makes all earlier visible updates durable. */
 void smb_flush_store(struct smb_request *q, smb_then *then)
 {
     smb_update(q, change_nothing, NULL, ENGINE_DURABLE, then);
@@ -137,7 +137,7 @@ bool smb_may_wait(const struct smb_request *q)
     return q->pending || q->message->plain.n == 0;
 }
 
-/* Posted messages are not processed before the wait is queued: this is the same turn. */
+/* The wait is queued in this turn, so no posted message is processed before that. */
 void smb_wait_for(struct smb_request *q, const struct smb_wait *wait, smb_then *then)
 {
     struct run_wait w = {.until_ms = INT64_MAX, .take_back = take_back};

@@ -87,7 +87,7 @@ void smb_durable_put(const struct smb_open *o, struct buf *out)
     buf_put_le32(out, o->durable.persistent ? SMB_PERSISTENT : 0);
 }
 
-/* ---- by the client's GUID ---- */
+/* ---- lookup by the client's GUID ---- */
 
 static struct smb_open **guid_bucket(struct smb_opens *t, const unsigned char *guid)
 {
@@ -165,7 +165,7 @@ void smb_durable_grant(struct smb_create *c)
     struct smb_durable *d = &o->durable;
     const struct smb_durable_wish *w = &c->durable;
     d->persistent = smb_persist_wanted(c) && !o->directory;
-    /* Only a handle with caching is kept: by a batch oplock, or a handle lease. */
+    /* Only a handle with caching becomes durable: with a batch oplock or a handle lease. */
     if ((!w->first && !w->second) || o->directory || o->handle == NULL ||
         (!d->persistent && (c->granted & OPENS_CACHE_H) == 0))
         return;
@@ -378,7 +378,7 @@ void smb_durable_end(struct smb_server *s)
     } while (o != NULL);
 }
 
-/* ---- coming back ---- */
+/* ---- reconnecting ---- */
 
 /* Checks that the reconnect comes from the handle's client, with the original parameters. */
 static bool fits(const struct smb_create *c, const struct smb_open *o)
@@ -399,7 +399,8 @@ static bool fits(const struct smb_create *c, const struct smb_open *o)
                           memcmp(d->client, c->q->conn->client_guid, SMB_GUID_BYTES) == 0);
 }
 
-/* Takes it for this connection. A lease is of a file, so its name has to be right; *status. */
+/* Takes the handle for this connection. A lease is for one file, so the name must match; sets
+ * *status. */
 static struct smb_open *take(struct smb_create *c, uint32_t *status)
 {
     struct smb_request *q = c->q;
@@ -474,7 +475,7 @@ void smb_durable_reconnect(struct smb_create *c)
     smb_view(c->q, file_look, &c->look, named);
 }
 
-/* ---- the same CREATE again ---- */
+/* ---- a replayed CREATE ---- */
 
 static void replay_looked(struct smb_request *q, struct err outcome)
 {
@@ -512,7 +513,7 @@ bool smb_durable_replay(struct smb_create *c)
         smb_create_fail(c, STATUS_FILE_NOT_AVAILABLE);
         return true;
     }
-    /* The answer to the first sending was lost, with its connection or its server. */
+    /* The answer to the first request was lost, with its connection or its server. */
     if (waits && (q->header.flags & SMB_FLAG_REPLAY) != 0) {
         c->durable.returns_second = true;
         c->durable.persistent = id;

@@ -12,7 +12,7 @@ struct smb_header {
     uint16_t credit_charge;
     uint32_t status; /* in requests of 3.x: channel sequence */
     uint16_t command;
-    uint16_t credits; /* asked for, or granted */
+    uint16_t credits; /* requested, or granted */
     uint32_t flags;
     uint32_t next; /* offset of the next command of a compound, 0 for the last */
     uint64_t message_id;
@@ -22,7 +22,7 @@ struct smb_header {
     unsigned char signature[SMB_SIGNATURE_BYTES];
 };
 
-/* False when it is not an SMB2 header. */
+/* False if it is not an SMB2 header. */
 bool smb_header_read(struct str message, struct smb_header *out);
 void smb_header_put(struct buf *out, const struct smb_header *h);
 

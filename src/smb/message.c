@@ -17,8 +17,8 @@
 #include "smb/server.h"
 #include "smb/told.h"
 
-/* A gateway that is in doubt whether the open files are still its own (home.h) looks again this
- * often, and lets a client wait this long. */
+/* A gateway that is not sure to have the open files (home.h) checks this often, and lets a client
+ * wait this long. */
 enum { DOUBT_LOOK_MS = 50, DOUBT_MS_MAX = 30000 };
 
 enum { FLAGS_AT = 16 }; /* in a header */
@@ -38,8 +38,8 @@ void smb_message_free(struct smb_message *m)
 
 /* ---- answers ---- */
 
-/* Encrypts the block in place, and puts a transform header before it. A large one is encrypted by
- * who sends it. */
+/* Encrypts the block in place and puts a transform header before it. A large block is encrypted by
+ * the sender. */
 static bool seal(const struct smb_conn *c, struct smb_session *session, struct smb_block *block)
 {
     char *plain = block->bytes + block->begin;
@@ -61,10 +61,10 @@ static bool seal(const struct smb_conn *c, struct smb_session *session, struct s
     return true;
 }
 
-/* What the answer is signed with; NULL: it is not. Only a request that has proved the session's key
- * is answered with it: who could have any answer signed could find the key of a GMAC. Until a
- * connection is part of the session, bind.c says whether there is a nonce left to sign with. Never
- * inside encryption. */
+/* Returns the signer of the answer; NULL: unsigned. Only a request that has proved the session's
+ * key gets a signed answer: a client that could get any answer signed could find a GMAC key. Until
+ * a connection has joined the session, bind.c decides whether a nonce is left. Encrypted answers
+ * are not signed. */
 static struct smb_signer *answer_signer(const struct smb_request *q)
 {
     bool required = q->session != NULL && q->session->signing_required;
@@ -89,7 +89,7 @@ static void put_signature(const struct smb_request *q, char *packet, size_t n)
         memcpy(packet + 48, signature, SMB_SIGNATURE_BYTES);
 }
 
-/* The answers in a block of their own, with room for what goes before them. */
+/* Copies the answers to a separate block, with space for headers before them. */
 static struct smb_block *take_answers(struct smb_message *m)
 {
     struct smb_block *block = m->block;
@@ -135,7 +135,7 @@ static void put_error_body(struct buf *out)
     buf_put_u8(out, 0);
 }
 
-/* With four bytes of error data; 3.1.1 wraps them in an error context. */
+/* Writes an error with four bytes of error data; 3.1.1 wraps them in an error context. */
 static void put_error_data(const struct smb_request *q, struct buf *out)
 {
     enum { DATA_BYTES = 4, CONTEXT_BYTES = 8 };
@@ -190,7 +190,7 @@ void smb_reserve_answer(struct smb_request *q, size_t bytes)
 {
     struct smb_message *m = q->message;
     if (m->count > 1 || m->plain.n > 0 || q->block != NULL) {
-        (void)buf_reserve(&q->out, bytes); /* it goes behind or before others */
+        (void)buf_reserve(&q->out, bytes); /* other answers precede or follow it */
         return;
     }
     q->block = smb_block_take(q->conn->blocks, SMB_FRONT_BYTES + bytes);
@@ -203,7 +203,7 @@ bool smb_answer_is_bare(const struct smb_request *q)
     return q->block != NULL && q->message->sealing == NULL && answer_signer(q) == NULL;
 }
 
-/* The header goes right before the body, which stays where the command has put it. */
+/* Writes the header right before the body, which is not copied. */
 static void add_answer_in_place(struct smb_request *q)
 {
     struct smb_message *m = q->message;
@@ -224,7 +224,7 @@ static void add_answer_in_place(struct smb_request *q)
     m->block->cover = smb_cover_sign(q->channel, head.p, m->answer.n);
 }
 
-/* Appends the answer, aligned to eight with the one before pointing at it. */
+/* Appends the answer, aligned to eight bytes, and sets the offset in the previous one. */
 static void add_answer(struct smb_request *q, bool last)
 {
     struct smb_message *m = q->message;
@@ -253,7 +253,7 @@ static void add_answer(struct smb_request *q, bool last)
     smb_negotiate_hash_answer(q, (struct str){out->p + begin, out->n - begin});
 }
 
-/* ---- ends of a request ---- */
+/* ---- completing a request ---- */
 
 void smb_leave_waiting(struct smb_request *q)
 {
@@ -266,7 +266,7 @@ void smb_leave_waiting(struct smb_request *q)
     q->wait_previous = q->wait_next = NULL;
 }
 
-/* True: `then` is called in a while, to look again. */
+/* True: `then` is called later, to check again. */
 static bool waits_in_doubt(struct smb_request *q, run_step *then)
 {
     struct home *home = smb_store(q)->home;
@@ -301,7 +301,7 @@ void smb_complete(struct smb_request *q, uint32_t status)
     smb_tell(q);
     if (q->pending)
         smb_leave_waiting(q);
-    /* What comes of open files that another gateway has by now is told to nobody. */
+    /* Results that depend on open files of another gateway are not sent. */
     if (!home_holds(smb_store(q)->home))
         smb_conn_close(q->conn);
     if (!q->no_answer && !q->conn->closed)
@@ -336,17 +336,17 @@ void smb_pending(struct smb_request *q)
     struct smb_message *m = q->message;
     struct smb_conn *c = q->conn;
     assert(!q->pending && smb_may_wait(q));
-    /* Sends the answers of the commands before it now, followed by the interim answer. */
+    /* Now sends the answers of the commands before it, followed by the interim answer. */
     q->pending = true;
     q->async_id = ++c->last_async_id;
     q->status = STATUS_PENDING;
     struct smb_header h = answer_header(q);
     h.credits = smb_window_grant(&c->window, q->header.credits);
-    /* Not signed ([MS-SMB2] 3.3.4.1.1): the final answer has the same message id, which is what
-     * GMAC's nonce is made of. */
+    /* Not signed ([MS-SMB2] 3.3.4.1.1): the final answer has the same message id, which is GMAC's
+     * nonce. */
     smb_header_put(&m->answer, &h);
     put_error_body(&m->answer);
-    /* Added to this list before anything is sent: closing the connection cancels what is in it. */
+    /* Added to this list before sending: closing the connection cancels the requests in it. */
     q->wait_next = c->waiting;
     if (c->waiting != NULL)
         c->waiting->wait_previous = q;
@@ -382,8 +382,8 @@ static uint32_t refuse(struct smb_request *q, uint32_t status, const char *why)
     return status;
 }
 
-/* Before the command or anything that it names is looked at. The message id is spent in any case.
- * Sets q->verified. */
+/* Checked before the command or its names. The message id is used up in any case. Sets
+ * q->verified. */
 static uint32_t check_protection(struct smb_request *q)
 {
     struct smb_session *s = q->session;
@@ -420,7 +420,7 @@ static void find_session(struct smb_request *q, uint64_t id)
     smb_session_get(q->session);
 }
 
-/* Commands in a compound that are related take the session, tree and file of the one before. */
+/* Related commands in a compound inherit the session, tree and file of the previous one. */
 static uint32_t inherit(struct smb_request *q)
 {
     struct smb_message *m = q->message;
@@ -455,7 +455,7 @@ static uint32_t find_places(struct smb_request *q, const struct smb_command *com
     return STATUS_SUCCESS;
 }
 
-/* The fixed part's size stands first in every body; a variable part may follow it. */
+/* Every body begins with the size of its fixed part; a variable part may follow. */
 static bool body_fits(const struct smb_request *q, const struct smb_command *command)
 {
     struct reader r = reader_of(q->body);
@@ -482,7 +482,7 @@ static uint32_t check_request(struct smb_request *q, const struct smb_command **
     if (status == STATUS_SUCCESS && q->conn->dialect == SMB_DIALECT_NONE &&
         q->header.command != SMB_NEGOTIATE)
         status = STATUS_ACCESS_DENIED;
-    /* After the session was found: the refusal is signed like any other answer. */
+    /* Checked after the session was found, so that the refusal is signed like any other answer. */
     if (status == STATUS_SUCCESS && command->run == NULL)
         return STATUS_NOT_SUPPORTED;
     if (status == STATUS_SUCCESS && !body_fits(q, command))
@@ -535,7 +535,7 @@ static void check_and_run(struct smb_request *q)
     command->run(q);
 }
 
-/* A sender has looked at the request's signature. The session may have ended meanwhile. */
+/* A sender has checked the request's signature. The session may have ended meanwhile. */
 static void signature_checked(struct smb_message *m, bool good)
 {
     struct smb_request *q = &m->request;
@@ -550,7 +550,7 @@ static void signature_checked(struct smb_message *m, bool good)
     check_and_run(q);
 }
 
-/* Has a sender look at the signature of a large request, if it counts. */
+/* Lets a sender check the signature of a large request, if it is signed. */
 static bool check_signature_away(struct smb_request *q)
 {
     if (q->session == NULL || !q->session->established || q->message->sealing != NULL ||
@@ -560,7 +560,7 @@ static bool check_signature_away(struct smb_request *q)
     return true;
 }
 
-/* Who is no longer the home of the open files answers nothing. */
+/* A gateway that no longer has the open files answers nothing. */
 static void run_command(struct run *r, struct err outcome)
 {
     struct smb_request *q = smb_request_of(r);
@@ -606,7 +606,7 @@ static void unsealed(struct smb_message *m, bool good)
         give_up(m);
 }
 
-/* The channel whose session the message is encrypted for; NULL: that cannot be. */
+/* The channel of the session that the message is encrypted for; NULL: none. */
 static const struct smb_channel *find_sealing(const struct smb_message *m, struct smb_transform *t)
 {
     struct str whole = {m->input->bytes, m->input->end};
@@ -633,7 +633,7 @@ void smb_message_expect(struct smb_message *m)
         return;
     const struct smb_channel *channel = find_sealing(m, &t);
     if (channel == NULL)
-        return; /* it ends badly when it is whole */
+        return; /* it fails when it is complete */
     hold_sealing(m, channel);
     m->check.cover = smb_cover_unseal(m->sealing, &t, m->input->bytes);
 }
@@ -641,7 +641,7 @@ void smb_message_expect(struct smb_message *m)
 static void unseal(struct smb_message *m)
 {
     struct smb_transform t;
-    if (m->sealing != NULL) { /* who received it has decrypted it */
+    if (m->sealing != NULL) { /* the thread that received it has decrypted it */
         smb_cover_free(m->check.cover);
         m->check.cover = NULL;
         unsealed(m, m->check.good);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A message's way: decrypt, take its commands one after the other, check each one's signature and
- * rights, run it, gather the answers, sign, encrypt, send. */
+/* Processes a message: decrypts it, takes its commands one after the other, checks each one's
+ * signature and rights, runs it, then gathers the answers, signs, encrypts and sends them. */
 #ifndef SMB_MESSAGE_H
 #define SMB_MESSAGE_H
 
@@ -8,8 +8,8 @@
 
 /* Takes the message. */
 void smb_message_run(struct smb_message *m);
-/* The head of a large message has come. If it is encrypted, who receives the rest runs
- * m->check.cover then. */
+/* Called when the head of a large message has arrived. If the message is encrypted, the thread that
+ * receives the rest then runs m->check.cover. */
 void smb_message_expect(struct smb_message *m);
 /* Before it ran. */
 void smb_message_free(struct smb_message *m);
@@ -21,11 +21,11 @@ void smb_conn_queue(struct smb_conn *c, struct smb_block *message);
 void smb_pending(struct smb_request *request);
 /* Ends the wait of a pending request: by CANCEL, with its handle or with its connection. */
 void smb_cancel_wait(struct smb_request *request);
-/* The request is no longer to be found by CANCEL. */
+/* CANCEL no longer finds the request. */
 void smb_leave_waiting(struct smb_request *request);
-/* One thing less is under way on the connection; it may be freed now. In conn.c. */
+/* One item of work on the connection has ended; the connection may be freed by this. In conn.c. */
 void smb_conn_work_done(struct smb_conn *c);
-/* The same; and one message less is held (conn.h): reads on. */
+/* The same, and the message is no longer held (conn.h): reading resumes. */
 void smb_conn_release(struct smb_conn *c);
 
 /* A command of the protocol: smb/commands/cmds.c has the table. */

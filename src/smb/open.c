@@ -44,8 +44,8 @@ static struct smb_open **place_of(struct smb_opens *t, uint64_t fleeting)
     return link;
 }
 
-/* The persistent half is random: ids of an earlier run of the server must not be met again, and
- * those of others not be guessed. */
+/* The persistent half is random: ids of an earlier run must not recur, and others' ids must not be
+ * guessable. */
 static void enter_table(struct smb_opens *t, struct smb_open *o)
 {
     if (o->id.persistent == 0)
@@ -168,7 +168,7 @@ struct opens *smb_opens_table(const struct smb_request *q)
     return smb_server_world(q->conn->server)->store->opens;
 }
 
-/* Completing a request changes the list, so the search starts again after each. */
+/* Completing a request changes the list, so the search restarts after each one. */
 static void interrupt_on(const struct smb_open *o, const struct smb_conn *c)
 {
     for (struct smb_request *w = c->waiting; w != NULL;) {
@@ -216,7 +216,7 @@ struct smb_open *smb_open_of_session(const struct smb_session *s, struct smb_fil
     struct smb_opens *t = smb_server_opens(s->server);
     (void)pthread_mutex_lock(&t->lock);
     struct smb_open *o = *place_of(t, id.fleeting);
-    /* Its fields are another thread's unless it is of this session. */
+    /* Another thread owns its fields unless it belongs to this session. */
     bool ours = o != NULL && o->session == s;
     (void)pthread_mutex_unlock(&t->lock);
     return ours && o->listed && o->id.persistent == id.persistent ? o : NULL;
@@ -233,7 +233,7 @@ uint32_t smb_open_find(struct smb_request *q, struct smb_file_id id)
     m->related_file[0] = id.persistent;
     m->related_file[1] = id.fleeting;
     m->related_file_given = true;
-    /* Its CREATE was received: it will not be sent again. */
+    /* Its CREATE was received, so it will not be repeated. */
     if (o->durable.entered)
         smb_durable_forget(o);
     smb_open_get(o);
@@ -252,8 +252,8 @@ struct call {
     char bytes[];
 };
 
-/* The table's lock keeps the handle alive while its loop is looked up; the handle is looked up
- * again on its own thread, where it may be closed. */
+/* The table's lock keeps the handle alive while its loop is read; the handle's thread looks the
+ * handle up again, because it may be closed by then. */
 static struct loop *loop_of(struct smb_opens *t, uint64_t fleeting)
 {
     (void)pthread_mutex_lock(&t->lock);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The handles that clients hold: CREATE creates them and CLOSE closes them.
+/* The handles of clients: CREATE creates them and CLOSE closes them.
  *
  * A handle belongs to one tree of one session, and only that connection's thread touches it. The
  * server's table finds a handle by its id, also from other threads (breaks, forced closes), which
- * then post to the handle's own. The open-file table (service/file/opens/opens.h), in which every
- * handle on a file or directory is registered, decides which opens are compatible. */
+ * then post to the handle's thread. Every handle on a file or directory is registered in the
+ * open-file table (service/file/opens/opens.h), which decides which opens are compatible. */
 #ifndef SMB_OPEN_H
 #define SMB_OPEN_H
 
@@ -23,7 +23,7 @@ enum {
     SMB_MARKER_BYTES_MAX = 1024,
 };
 
-/* [MS-SMB2] 2.2.14.1. `fleeting` is the document's Volatile. */
+/* [MS-SMB2] 2.2.14.1. `fleeting` is the specification's Volatile. */
 struct smb_file_id {
     uint64_t persistent;
     uint64_t fleeting;
@@ -38,7 +38,7 @@ struct smb_listing {
     unsigned dots; /* how many of . and .. were listed */
     char *pattern; /* case-folded; on the heap */
     size_t pattern_n;
-    char *marker; /* the key to go on at; on the heap */
+    char *marker; /* the key where the listing continues; on the heap */
     size_t marker_n;
 };
 
@@ -50,49 +50,49 @@ struct smb_pipe {
 };
 
 struct smb_open {
-    struct smb_open *chain;           /* of the table's bucket */
+    struct smb_open *chain;           /* in the table's bucket */
     struct smb_open *previous, *next; /* of the tree */
     struct smb_file_id id;
     struct smb_server *server;
-    struct loop *loop; /* whose thread it is touched on; under the table's lock */
+    struct loop *loop; /* its thread may touch the handle; under the table's lock */
     struct smb_session *session;
     struct smb_tree *tree;
-    atomic_uint refs; /* the table, and the requests that work on it */
+    atomic_uint refs; /* the table, and requests that use it */
     bool closed;      /* only its last requests still hold a reference */
     bool listed;      /* in the tree's list: CREATE has succeeded */
 
     struct opens_handle *handle; /* NULL: a pipe, or a file in a snapshot */
     uint64_t incarnation, node;  /* which file (the share's incarnation and the node's id) */
-    int64_t snapshot;            /* 0: the share as it is */
+    int64_t snapshot;            /* 0: the live share */
     bool directory;
     bool pipe;
     uint32_t access;  /* the granted mask */
     uint32_t sharing; /* as asked for */
     uint32_t options; /* CREATE's */
     uint32_t action;  /* CREATE's answer */
-    bool times_kept;  /* the client has set the write time: writes leave it alone */
-    bool change_kept; /* the same of the time of change */
+    bool times_kept;  /* the client has set the write time: writes do not change it */
+    bool change_kept; /* the same for the change time */
     uint64_t position;
-    size_t ea_position;  /* how many extended attributes QUERY_INFO has told */
+    size_t ea_position;  /* how many extended attributes QUERY_INFO has returned */
     uint64_t allocation; /* the allocation size that the client set; reported, not used */
     int64_t opened_at;   /* ticks */
-    int64_t told_write_ms, told_read_ms; /* not reported again before (told.h) */
+    int64_t told_write_ms, told_read_ms; /* no report before these times (told.h) */
 
     /* Caches (cache.h). */
-    uint8_t oplock;    /* the level as CREATE answers it */
-    bool leased;       /* the cache is a lease's */
-    bool lease_second; /* asked for in its second version */
+    uint8_t oplock;    /* the level in CREATE's answer */
+    bool leased;       /* the cache is from a lease */
+    bool lease_second; /* requested as a version 2 lease */
     unsigned char lease_key[SMB_LEASE_KEY_BYTES];
-    bool has_deferred; /* a break that came before CREATE's answer */
+    bool has_deferred; /* a break arrived before CREATE's answer */
     struct opens_notice deferred;
-    struct loop_timer break_timer; /* for the answer to the last break that was told */
+    struct loop_timer break_timer; /* runs until the client answers the last break */
     uint16_t break_epoch;
 
     struct smb_durable durable;
     struct smb_sequence sequence;
-    uint8_t lock_sequences[SMB_LOCK_SEQUENCES]; /* the number + 1; 0: none */
+    uint8_t lock_sequences[SMB_LOCK_SEQUENCES]; /* the sequence number + 1; 0: none */
 
-    /* Of a directory: the requests that wait for changes (notify.h). */
+    /* Of a directory: requests that wait for changes (notify.h). */
     struct watch *watch;
     struct notifying *notifies;
     unsigned notify_count;
@@ -110,28 +110,31 @@ void smb_opens_free(struct smb_opens *t);
 /* The number of all handles, including parked ones. */
 size_t smb_opens_count(struct smb_opens *t);
 
-/* A handle in the making, with its ids: findable for callbacks, not yet for clients. NULL when the
- * session has too many. The caller holds it. */
+/* Makes a new handle with its ids: callbacks can find it, clients cannot yet. NULL if the session
+ * has too many. The caller holds a reference. */
 struct smb_open *smb_open_new(struct smb_request *q);
-/* One that has survived a restart, with the id that its client knows; its loop is the first. */
+/* Makes a handle that has survived a restart, with the id that its client knows, on the first
+ * loop. */
 struct smb_open *smb_open_restore(struct smb_server *s, uint64_t persistent);
-/* CREATE has succeeded: from now on the tree's. */
+/* CREATE has succeeded: the handle now belongs to the tree. */
 void smb_open_list(struct smb_open *o);
 void smb_open_unlist(struct smb_open *o);
-/* Removes it, and closes it in the open-file table; *remove is set if it was the last of a file to
- * delete. The caller then deletes the node (smb_remove_node) or passes that on. */
+/* Removes the handle and closes it in the open-file table. *remove is set if it was the last handle
+ * of a file marked for deletion; the caller then deletes the node (smb_remove_node) or passes that
+ * on. */
 void smb_open_close(struct smb_open *o, bool *remove);
-/* The same including the deletion, without waiting: teardown, force-close, failed CREATEs. */
+/* The same, with the deletion, without waiting: for teardown, force-close and failed CREATEs. */
 void smb_open_drop(struct smb_open *o);
-/* Ends what waits through the handle. */
+/* Ends all waits through the handle. */
 void smb_open_interrupt(struct smb_open *o);
 void smb_open_get(struct smb_open *o);
 void smb_open_put(struct smb_open *o);
 
-/* The handle that a request names, into q->open; related requests of a compound take the one of the
- * command before. STATUS_FILE_CLOSED; the error that the compound's CREATE ended with. */
+/* Finds the handle that a request names and stores it in q->open; related requests of a compound
+ * use the handle of the previous command. STATUS_FILE_CLOSED, or the error of the compound's
+ * CREATE. */
 uint32_t smb_open_find(struct smb_request *q, struct smb_file_id id);
-/* A handle of the session, through whichever tree; NULL: none. Not held. */
+/* A handle of the session, through any of its trees; NULL: none. Takes no reference. */
 struct smb_open *smb_open_of_session(const struct smb_session *s, struct smb_file_id id);
 struct smb_file_id smb_read_file_id(struct reader *r);
 void smb_put_file_id(struct buf *b, struct smb_file_id id);
@@ -139,10 +142,11 @@ void smb_put_file_id(struct buf *b, struct smb_file_id id);
 /* The open-file table. */
 struct opens *smb_opens_table(const struct smb_request *q);
 
-/* Closes all handles of a tree that ends. Durable ones are kept unless the client ended it. */
+/* Closes all handles of a tree that ends. Durable ones are kept, unless the client ended the
+ * tree. */
 void smb_opens_end(struct smb_tree *t, bool keeps_durable);
 
-/* From any thread: calls `fn` on the handle's own thread, with a copy of `bytes`, if it is still
+/* From any thread: calls `fn` with a copy of `bytes` on the handle's thread, if the handle is still
  * open then. */
 typedef void smb_open_fn(struct smb_open *o, const void *bytes);
 void smb_open_post(struct smb_server *s, uint64_t fleeting, smb_open_fn *fn, struct str bytes);

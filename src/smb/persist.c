@@ -12,7 +12,7 @@
 #include "smb/server.h"
 
 enum {
-    FRONT_FORMAT_PERSISTENT = 2, /* of versions that wrote down persistent handles alone */
+    FRONT_FORMAT_PERSISTENT = 2, /* of versions that stored only persistent handles */
     FRONT_FORMAT = 3,
 };
 
@@ -123,16 +123,17 @@ void smb_persist_let_go(struct smb_request *q, const struct smb_open *o, smb_the
     smb_update(q, file_let_go, args, ENGINE_DURABLE, then);
 }
 
-/* An update without waiting. */
+/* An update that no request waits for. */
 struct detached {
     struct engine_update update;
-    struct home_guarded guarded; /* not done when the open files are another gateway's by now */
+    struct home_guarded guarded; /* skipped if another gateway has the open files by now */
     struct file_let_go_args let_go;
     struct file_mark_args mark;
     char partition[];
 };
 
-/* On an engine thread. A row that stays is found at the next start, and its time ends again. */
+/* On an engine thread. A row that could not be deleted is restored at the next start, and expires
+ * again. */
 static void detached_done(struct engine_update *u)
 {
     if (err_is(u->result) && u->result.code != ERR_HOME_ELSEWHERE)
@@ -181,7 +182,7 @@ void smb_persist_mark(struct smb_request *q, smb_then *then)
     smb_update(q, file_mark_held, args, ENGINE_DURABLE, then);
 }
 
-/* Only CREATE's option has its effect at the end; it may have been taken back since. */
+/* Only CREATE's option takes effect at the close; it may have been revoked since. */
 static bool leaves_doomed(const struct smb_open *o, const struct store *store)
 {
     struct opens_key key = {.share = o->incarnation, .node = o->node};

@@ -182,14 +182,14 @@ static void waited(struct smb_request *q, struct err outcome)
         read_answer(q);
 }
 
-/* Readers are found by the list of waiting requests, so there is nothing to cancel. */
+/* Readers are found in the list of waiting requests, so there is nothing to cancel. */
 static bool take_back(struct smb_request *q)
 {
     (void)q;
     return true;
 }
 
-/* The one that has waited longest; new ones are put in front. */
+/* The longest waiting reader; new ones are inserted at the front. */
 static struct smb_request *first_reader(const struct smb_open *o)
 {
     struct smb_request *first = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* [C706] connection-oriented PDUs and the NDR of three calls. Little-endian only, as every client
- * of SMB sends it. */
+/* [C706] connection-oriented PDUs and the NDR of three calls. Little-endian only, because all SMB
+ * clients send that. */
 #include "smb/rpc.h"
 
 #include "core/utf16.h"
@@ -75,7 +75,7 @@ static void put_pdu(struct buf *out, uint8_t type, uint32_t call_id, struct str 
     buf_put_u8(out, type);
     buf_put_u8(out, FLAG_WHOLE);
     buf_put_le32(out, 0x10);
-    /* An answer longer than a fragment's length can say is cut by the caller into fragments. */
+    /* The caller splits an answer that is too long for one fragment. */
     buf_put_le16(out, (uint16_t)(PDU_HEAD_BYTES + body.n));
     buf_put_le16(out, 0);
     buf_put_le32(out, call_id);
@@ -145,7 +145,7 @@ static void ndr_put_text(struct buf *out, struct arena *arena, struct str text)
     ndr_align(out);
 }
 
-/* A conformant, varying string, moved past. */
+/* Reads a conformant, varying string and advances past it. */
 static struct str ndr_take_text(struct reader *r, struct str whole, struct arena *arena)
 {
     (void)read_raw(r, (4 - (size_t)(r->p - whole.p) % 4) % 4);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DCE/RPC on the srvsvc pipe: as much of [MS-SRVS] as clients ask for to list shares. */
+/* DCE/RPC on the srvsvc pipe: the part of [MS-SRVS] that clients use to list shares. */
 #ifndef SMB_RPC_H
 #define SMB_RPC_H
 
@@ -8,7 +8,7 @@
 
 enum { RPC_FRAGMENT_MAX = 65535, RPC_ANSWER_MAX = 4 << 20 };
 
-/* What the pipe may list: the shares of the session's account, and IPC$. */
+/* What the pipe lists: the shares of the session's account, and IPC$. */
 struct rpc_share {
     struct str name;
     struct str remark;
@@ -21,7 +21,7 @@ struct rpc_shares {
 
 /* Returns true if there is a pipe of that name ("srvsvc", any case). */
 bool rpc_pipe_exists(struct str name);
-/* One request PDU to one answer PDU. False when it is no RPC at all: the pipe is broken then. */
+/* Answers one request PDU with one PDU. False if it is not RPC: the pipe is broken then. */
 bool rpc_answer(struct arena *arena, struct str pdu, const struct rpc_shares *shares,
                 struct buf *answer);
 

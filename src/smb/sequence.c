@@ -3,7 +3,7 @@
 
 #include "smb/open.h"
 
-/* The header's status is the sequence, and two bytes of nothing. */
+/* The header's status field has the sequence and two reserved bytes. */
 static uint16_t sequence_of(const struct smb_request *q)
 {
     return (uint16_t)q->header.status;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Channel sequences ([MS-SMB2] 3.3.5.2.10): a client of 3.x that has lost a connection counts its
- * channel sequence on, and sends again what was not answered. What was sent before then and comes
- * in late must not undo what was sent after, so changes of an older sequence are refused, and so
- * are repeated ones as long as their first sendings are under way. */
+/* Channel sequences ([MS-SMB2] 3.3.5.2.10): a client of 3.x that has lost a connection increments
+ * its channel sequence and repeats the requests that were not answered. A late request from before
+ * must not undo a newer one, so changes with an older sequence are refused; repeated ones are
+ * refused too while the original request is under way. */
 #ifndef SMB_SEQUENCE_H
 #define SMB_SEQUENCE_H
 
@@ -11,11 +11,11 @@
 /* Of a handle. */
 struct smb_sequence {
     uint16_t number;
-    uint32_t requests; /* of this number under way */
+    uint32_t requests; /* requests of this sequence under way */
     uint32_t earlier;  /* of those before */
 };
 
-/* CREATE makes the handle, or its client comes back for it. */
+/* Called when CREATE makes the handle, or its client reconnects to it. */
 struct smb_open;
 void smb_sequence_start(struct smb_open *o, const struct smb_request *q);
 /* A request has found its handle: STATUS_FILE_NOT_AVAILABLE if it may not continue. */

@@ -26,18 +26,18 @@
 
 enum { CONNECTIONS_MAX = 4096 };
 
-/* One loop's part of the server. */
+/* The server's state for one loop. */
 struct smb_worker {
-    struct listener listener; /* first: it is handed back */
+    struct listener listener; /* first, because it is passed back */
     struct smb_server *server;
     struct loop *loop;
     struct smb_conn *conns;
     struct smb_blocks blocks;
-    atomic_uint calls; /* posted to handles of this loop, and not run yet (open.c) */
+    atomic_uint calls; /* posted to handles of this loop and not run yet (open.c) */
     bool listening;
     bool draining;
     struct loop_task drain;
-    struct loop_task look; /* checks that the keys of sessions are still the accounts' */
+    struct loop_task look; /* checks that the sessions' keys still belong to the accounts */
     atomic_bool looks;     /* it is posted */
     struct loop_task move_out;
     atomic_bool moves_out; /* it is posted */
@@ -74,9 +74,9 @@ void smb_server_limit(struct smb_server *s, unsigned connections_max,
     atomic_store(&s->connections_per_address, connections_per_address);
 }
 
-/* ---- keys that are the account's no more ---- */
+/* ---- keys that the account no longer has ---- */
 
-/* Ending a session may end connections: the search starts again after each. */
+/* Ending a session may end connections, so the search restarts after each one. */
 static bool end_one(struct smb_worker *w)
 {
     for (const struct smb_conn *c = w->conns; c != NULL; c = c->next)
@@ -96,8 +96,8 @@ static void look_at_keys(struct loop_task *task)
         smb_durable_look(w->server);
 }
 
-/* On any thread. Requests look for themselves as well (smb_channel_stands): this is for the handles
- * of clients that ask nothing. */
+/* On any thread. Requests check for themselves (smb_channel_stands); this covers handles of idle
+ * clients. */
 static void accounts_changed(struct accounts_listener *listener)
 {
     struct smb_server *s = CONTAINER_OF(listener, struct smb_server, listener);
@@ -184,7 +184,7 @@ int64_t smb_server_now(const struct smb_server *s)
 static void close_all(struct smb_worker *w)
 {
     for (struct smb_conn *c = w->conns, *next; c != NULL; c = next) {
-        next = c->next; /* closing may free it */
+        next = c->next; /* closing may free c */
         smb_conn_close(c);
     }
 }
@@ -195,7 +195,7 @@ static void tell_drained(struct loop_task *task)
     s->drained(s->drained_arg);
 }
 
-/* A cut connection lives until its work has ended. */
+/* A cut connection lives until its work is done. */
 static void check_drained(struct smb_worker *w)
 {
     struct smb_server *s = w->server;
@@ -208,7 +208,7 @@ static void check_drained(struct smb_worker *w)
     }
 }
 
-/* The loop is one of the server's. */
+/* The loop must be one of the server's. */
 static struct smb_worker *worker_of(struct smb_server *s, const struct loop *loop)
 {
     size_t i = 0;
@@ -291,7 +291,7 @@ unsigned smb_server_early_ms(const struct smb_server *s)
     return s->options.early_ms;
 }
 
-/* The newest is the first of the list. */
+/* The list begins with the newest. */
 struct smb_conn *smb_server_oldest_stranger(struct smb_server *s, const struct loop *loop)
 {
     struct smb_conn *oldest = NULL;
@@ -325,7 +325,7 @@ void smb_server_forget(struct smb_server *s, struct smb_conn *c)
     check_drained(w);
 }
 
-/* A session may be on any loop: each looks among its own, and the last one tells. */
+/* A session may be on any loop: each loop searches its sessions, and the last one reports. */
 struct end_session {
     struct smb_request *q; /* that waits for it */
     uint64_t id;
@@ -354,11 +354,11 @@ struct smb_session *smb_server_session_on(struct smb_server *s, const struct loo
 
 static void ended_everywhere(struct smb_request *q, struct err outcome)
 {
-    (void)outcome.code; /* all loops have done it, also if the client has gone */
+    (void)outcome.code; /* all loops are done, even if the client has gone */
     smb_complete(q, STATUS_SUCCESS);
 }
 
-/* All loops call back. */
+/* False, because all loops will call back. */
 static bool cannot_take_back(struct smb_request *q)
 {
     (void)q;
@@ -446,7 +446,7 @@ struct err smb_server_listen(struct smb_server *s, const char *host, uint16_t po
     return OK;
 }
 
-/* ---- the open files come and go ---- */
+/* ---- gaining and losing the open files ---- */
 
 struct err smb_server_move_in(struct smb_server *s)
 {

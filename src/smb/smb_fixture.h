@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A whole server in memory with one share, its loop on a thread of its own, and clients that speak
- * bytes to it. Most tests use sessions that are made without a key (smb_peer_in_session): they are
- * neither signed nor encrypted. Those of signatures and encryption log in (smb_peer_logged_in). */
+/* A whole server in memory with one share, its loop on a separate thread, and clients that send raw
+ * bytes. Most tests use sessions made without a key (smb_peer_in_session): they are neither signed
+ * nor encrypted. Tests of signatures and encryption log in (smb_peer_logged_in). */
 #ifndef SMB_FIXTURE_H
 #define SMB_FIXTURE_H
 
@@ -79,14 +79,14 @@ struct smb_peer smb_peer_logged_in(struct smb_fixture *f, const struct smb_login
 /* Both SESSION_SETUPs; the answer to the last one that was sent. With SMB_SESSION_BINDING, the
  * peer's session and user are those of the session to be bound to. */
 struct smb_answer smb_peer_log_in(struct smb_peer *p, uint8_t flags, uint64_t previous);
-/* A further connection to p's session: *out, whatever becomes of it. */
+/* Connects to p's session with a further connection, stored in *out also on failure. */
 struct smb_answer smb_peer_bind(const struct smb_peer *p, const struct smb_login *login,
                                 struct smb_peer *out);
 /* Returns true if the answer is signed with the peer's key. An unsigned one may still have the flag
  * and the signature of its request. */
 bool smb_answer_verifies(const struct smb_peer *p, const struct smb_answer *a);
 
-/* Ends the connection; comes back when the server has done with it. */
+/* Ends the connection; returns when the server is done with it. */
 void smb_peer_cut(struct smb_peer *p);
 /* Returns true if the server has closed it. */
 bool smb_peer_is_cut(struct smb_peer *p);
@@ -142,7 +142,7 @@ struct str smb_body_lock(struct smb_fixture *f, struct smb_file_id id, const str
 struct smb_file_id smb_created(const struct smb_answer *a);
 /* Opens or makes a file that all share. */
 struct smb_file_id smb_peer_open(struct smb_peer *p, const char *name);
-/* What all ids but those of a CREATE before it in a compound look like. */
+/* The file id of a related command in a compound: the handle of the command before it. */
 extern const struct smb_file_id SMB_ID_OF_BEFORE;
 
 #endif

@@ -40,8 +40,8 @@ void smb_note_wish(struct smb_request *q, const struct opens_request *wish)
 
 struct search {
     struct arena *arena;
-    uint64_t own;   /* the handle of the request itself; 0: none */
-    bool for_locks; /* only one that has locked something */
+    uint64_t own;   /* the request's handle; 0: none */
+    bool for_locks; /* only a handle with locks */
     struct str path, holder;
 };
 
@@ -59,7 +59,7 @@ static bool take_holder(void *arg, const struct opens_info *info)
     return false;
 }
 
-/* What is the same of all that is told. */
+/* Fills in the common fields of a report. */
 static void tell(const struct smb_request *q, struct smb_told *told)
 {
     const struct smb_world *world = smb_server_world(q->conn->server);

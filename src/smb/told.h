@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports (to smb_world.told) requests that share modes, locks, REST leases and pending deletes
- * have refused, with the holder of what was in the way; and reads and writes of files, at most once
- * a second per handle, since a copy is thousands of requests. */
+/* Reports to smb_world.told: requests refused because of share modes, locks, REST leases or pending
+ * deletes, with the holder; and reads and writes of files, at most once a second per handle,
+ * because a copy is thousands of requests. */
 #ifndef SMB_TOLD_H
 #define SMB_TOLD_H
 
@@ -17,7 +17,7 @@ struct smb_told {
     enum err_code error; /* of a refusal */
     struct str account, share, path;
     struct str wish;   /* the requested access; absent: a range of the file */
-    struct str holder; /* the open that was in the way; absent: none, so a lease of REST */
+    struct str holder; /* the open that was in the way; absent: a REST lease was */
     struct str client; /* the name that the client gave itself */
     const struct sockaddr_storage *peer;
     int64_t at; /* ticks */
@@ -27,7 +27,7 @@ struct smb_told {
 void smb_tell(const struct smb_request *q);
 /* A CREATE has made or replaced a file, or has opened one. */
 void smb_tell_open(const struct smb_request *q, struct smb_open *o);
-/* A CREATE is refused for this wish. */
+/* Notes the requested access of a CREATE that is refused. */
 void smb_note_wish(struct smb_request *q, const struct opens_request *wish);
 
 #endif

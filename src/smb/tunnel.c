@@ -10,7 +10,7 @@
 struct pair {
     uint64_t share;
     int64_t since;
-    struct str short_path, long_path; /* in one piece of the heap, which begins with the first */
+    struct str short_path, long_path; /* in one allocation, which begins with short_path */
 };
 
 struct smb_tunnel {

@@ -13,11 +13,11 @@ struct smb_tunnel;
 struct smb_tunnel *smb_tunnel_new(void);
 void smb_tunnel_free(struct smb_tunnel *t);
 
-/* From any thread. Two paths in a share's incarnation that differ in their names only; replaces the
- * oldest pair. */
+/* Stores the short and the long path of a file in a share's incarnation; replaces the oldest pair.
+ * From any thread. */
 void smb_tunnel_keep(struct smb_tunnel *t, uint64_t share, struct str short_path,
                      struct str long_path, int64_t now_ticks);
-/* The long path, in the arena; absent: not known. */
+/* Returns the long path, in the arena; absent: unknown. */
 struct str smb_tunnel_find(struct smb_tunnel *t, struct arena *a, uint64_t share,
                            struct str short_path, int64_t now_ticks);
 

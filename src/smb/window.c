@@ -20,7 +20,7 @@ static uint64_t bit_of(uint64_t id)
     return 1ULL << (id % 64);
 }
 
-/* Used ids at the window's low end leave it. */
+/* Removes used ids from the window's low end. */
 static void slide(struct smb_window *w)
 {
     assert(w->granted <= SMB_CREDITS_MAX);

@@ -16,10 +16,10 @@ struct smb_window {
 };
 
 void smb_window_init(struct smb_window *w);
-/* Takes `charge` ids from id on. False when one is outside the window or was used: the client broke
- * the protocol. */
+/* Takes `charge` ids from id on. False if one is outside the window or already used: the client
+ * violated the protocol. */
 bool smb_window_take(struct smb_window *w, uint64_t id, uint16_t charge);
-/* Grants as many of the wanted as fit, and one at least when the client would have none left. */
+/* Grants as many of the wanted ids as fit, and at least one if the client would have none left. */
 uint16_t smb_window_grant(struct smb_window *w, uint16_t wanted);
 
 #endif

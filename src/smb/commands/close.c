@@ -16,7 +16,7 @@
 
 enum { FLAG_POST_QUERY = 1, REMOVAL_ARENA_MAX = 1 << 20 };
 
-/* ---- nobody waits for it ---- */
+/* ---- deletion without a waiting request ---- */
 
 struct removal {
     struct engine_update update;
@@ -29,7 +29,7 @@ struct removal {
     char partition[];
 };
 
-/* On an engine thread. A directory that got an entry meanwhile stays. */
+/* On an engine thread. A directory that has got an entry meanwhile stays. */
 static void removal_done(struct engine_update *u)
 {
     struct removal *r = (struct removal *)u;
@@ -74,7 +74,7 @@ void smb_open_drop(struct smb_open *o)
     struct str kept = {o->durable.partition, o->durable.partition_n};
     struct str partition = tree != NULL ? tree->partition : kept;
     bool remove;
-    /* Where another gateway has the open files by now, this one only forgets. */
+    /* If another gateway has the open files by now, this one only drops its state. */
     bool survives =
         (o->durable.stored && smb_durable_ending(o->server)) || !home_is_ours(store->home);
     if (o->handle != NULL)

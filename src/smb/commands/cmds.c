@@ -25,9 +25,9 @@ static void smb_echo(struct smb_request *q)
     smb_complete(q, STATUS_SUCCESS);
 }
 
-/* Names a waiting request by its async id, or one that has not answered by its message id. Samba's
- * client, unless it signs with GMAC, names none before it has read the interim answer: 0, which was
- * NEGOTIATE's. It means the newest. */
+/* A CANCEL names a pending request by its async id, or an unanswered one by its message id. Samba's
+ * client, unless it signs with GMAC, sends 0 before it has read the interim answer; 0 was
+ * NEGOTIATE's id, and here means the newest request. */
 static bool is_named(const struct smb_request *waiting, const struct smb_header *cancel)
 {
     if ((cancel->flags & SMB_FLAG_ASYNC) != 0)
@@ -35,8 +35,8 @@ static bool is_named(const struct smb_request *waiting, const struct smb_header 
     return cancel->message_id == 0 || waiting->header.message_id == cancel->message_id;
 }
 
-/* Only for its own session, whose signature or encryption was verified: a CANCEL without a session
- * proves nothing. */
+/* Cancels only requests of its session, whose signature or encryption was verified: a CANCEL
+ * without a session proves nothing. */
 static void smb_cancel(struct smb_request *q)
 {
     q->no_answer = true;

@@ -30,7 +30,7 @@ static bool overwrites(const struct smb_create *c)
 
 /* ---- ends ---- */
 
-/* Whatever was registered is taken back. */
+/* Undoes what was registered. */
 void smb_create_fail(struct smb_create *c, uint32_t status)
 {
     struct smb_request *q = c->q;
@@ -41,7 +41,7 @@ void smb_create_fail(struct smb_create *c, uint32_t status)
     smb_complete(q, status);
 }
 
-/* Contexts of the answer: each padded to eight, and pointing at the next. */
+/* Appends a context to the answer: each is padded to eight bytes and has the offset of the next. */
 static void put_context(struct buf *out, size_t *last, struct str name, struct str data)
 {
     enum { NAME_AT = 16, DATA_AT = 24 };
@@ -64,7 +64,7 @@ static void put_context(struct buf *out, size_t *last, struct str name, struct s
     buf_put(out, data);
 }
 
-/* A repeated CREATE is answered by the oplock that it requests now. */
+/* A replayed CREATE is judged by the oplock that it requests now. */
 static bool may_be_durable(const struct smb_create *c)
 {
     return c->replayed == NULL || c->open->durable.persistent || c->oplock == SMB_OPLOCK_BATCH ||
@@ -103,7 +103,7 @@ static void put_contexts(struct smb_create *c, struct buf *out)
 
 static void tell_lease(struct smb_create *c)
 {
-    /* A lease stays of the version that it was first asked for in. */
+    /* A lease keeps the version of its first request. */
     c->lease.second = c->cache.counts;
     c->lease.state = smb_lease_state(c->granted);
     c->lease.epoch = c->cache.epoch;
@@ -111,7 +111,7 @@ static void tell_lease(struct smb_create *c)
         c->lease.flags |= SMB_LEASE_BREAKING;
 }
 
-/* The granted caching, as the answer encodes it. */
+/* Encodes the granted caching for the answer. */
 static void take_cache(struct smb_create *c)
 {
     struct smb_open *o = c->open;
@@ -149,7 +149,7 @@ static void put_answer(struct smb_create *c)
     buf_put(out, buf_str(&contexts));
 }
 
-/* The client owns the handle from now on. An earlier break follows the answer. */
+/* The client owns the handle from now on. A break that was deferred is sent after the answer. */
 static void answer(struct smb_create *c)
 {
     struct smb_request *q = c->q;
@@ -171,7 +171,7 @@ static bool is_cut(const struct smb_request *q)
     return gone || q->session->ended || q->tree->ended;
 }
 
-/* Fills in the handle once it is registered and its file is known. */
+/* Fills in the handle after it is registered and its file is known. */
 static void fill_open(struct smb_create *c, const struct file_seen *seen, enum smb_action action)
 {
     struct smb_open *o = c->open;
@@ -194,7 +194,7 @@ static void hand_over(struct smb_request *q, struct err outcome)
         return;
     }
     smb_durable_settle(o);
-    /* The client of a handle that survives asks again, and is told of this one. */
+    /* The client of a stored handle sends the CREATE again, and then gets this handle. */
     if (is_cut(q) && o->durable.stored && smb_durable_park(o))
         c->open = NULL;
     if (is_cut(q)) {
@@ -308,7 +308,7 @@ static void unregister(struct smb_create *c)
         opens_removed(opens, key);
 }
 
-/* ---- what is there ---- */
+/* ---- an existing file ---- */
 
 static void try_register(struct smb_create *c);
 
@@ -323,7 +323,7 @@ static void waited(struct smb_request *q, struct err outcome)
 
 static void try_register(struct smb_create *c)
 {
-    /* Once: the table has to know of a later try that it has waited before. */
+    /* Only once: the table must know on a retry that this request has waited before. */
     if (c->waiting.q == NULL)
         smb_waiting_init(&c->waiting, c->q);
     struct err error = register_handle(c, &c->look.seen);
@@ -375,7 +375,7 @@ static void looked_again(struct smb_request *q, struct err outcome)
     succeed(c, SMB_OPENED);
 }
 
-/* The handle is registered: the rows stay valid as far as sharing is concerned. */
+/* Once the handle is registered, the rows stay valid with respect to sharing. */
 static void look_again(struct smb_create *c)
 {
     if (!overwrites(c)) {
@@ -437,10 +437,10 @@ static uint32_t check_existing(struct smb_create *c)
     return STATUS_SUCCESS;
 }
 
-/* ---- what is not there ---- */
+/* ---- a new file ---- */
 
-/* In the transaction: nobody else can know the new file yet, so nothing conflicts. A persistent
- * handle is stored together with its file. */
+/* Runs in the transaction: no other request can know the new file yet, so there is no conflict. A
+ * persistent handle is stored together with its file. */
 static struct err register_made(struct txn *t, void *front, const struct file_seen *seen)
 {
     struct smb_create *c = front;
@@ -502,7 +502,7 @@ static void make(struct smb_create *c)
 
 /* ---- looking ---- */
 
-/* A snapshot cannot change, so nothing has to be registered. */
+/* A snapshot cannot change, so its opens are not registered. */
 static void open_snapshot(struct smb_create *c)
 {
     const uint32_t changes = SMB_WRITE_DATA | SMB_APPEND_DATA | SMB_WRITE_EA | SMB_DELETE_CHILD |
@@ -528,7 +528,7 @@ static void absent(struct smb_create *c)
         make(c);
 }
 
-/* The name that is not there may have been a file's short name until just now. */
+/* A missing name may have been a file's short name until recently. */
 static struct str remembered(struct smb_create *c, struct str path)
 {
     struct smb_server *server = c->q->conn->server;
@@ -560,7 +560,7 @@ static void lengthened(struct smb_request *q, struct err outcome)
     look(c);
 }
 
-/* Only if no long name matches is one tried as a short name. */
+/* A name is tried as a short name only if no long name matches. */
 static bool lengthens(struct smb_create *c)
 {
     if (c->lengthened || !short_name_in_path(c->path))

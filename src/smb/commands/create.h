@@ -16,7 +16,7 @@
 
 enum { SMB_CREATE_TRIES = 8 };
 
-/* The create contexts as they were sent; absent where not. */
+/* The create contexts as sent; absent ones are empty. */
 struct smb_create_contexts {
     struct str max_access;   /* MxAc */
     struct str disk_id;      /* QFid */
@@ -38,7 +38,7 @@ struct smb_create {
     uint32_t desired, attributes, sharing, disposition, options;
     struct str path; /* with '/', in UTF-8 */
     struct smb_create_contexts contexts;
-    struct str sd;  /* of SecD; absent: inherited */
+    struct str sd;  /* from SecD; absent: inherited */
     struct str eas; /* of ExtA */
     uint64_t allocation;
     int64_t snapshot;
@@ -47,41 +47,41 @@ struct smb_create {
 
     /* On its way. */
     struct smb_open *open;
-    struct smb_open *replayed; /* held: the handle that an earlier sending of the same has made */
+    struct smb_open *replayed; /* held: the handle that the first sending of this request made */
     uint8_t answer_oplock;     /* the level that is returned */
     struct file_look_args look;
-    bool lengthened; /* long names have been looked for in the place of short ones */
+    bool lengthened; /* short names in the path were already replaced by long ones */
     struct file_long_path_args lengthen;
     struct file_make_args make;
     struct file_overwrite_args overwrite;
     unsigned tries;
     uint32_t max_access; /* that MxAc tells */
-    unsigned granted;    /* OPENS_CACHE_* that the handle has got */
+    unsigned granted;    /* OPENS_CACHE_* granted to the handle */
     struct opens_cache_info cache;
     struct file_seen seen;
 
-    /* While others are asked to give up their caches. */
+    /* Used while other clients are asked to give up their caches. */
     struct smb_waiting waiting;
 };
 
 void smb_create(struct smb_request *q);
-/* Ends; whatever was registered is taken back. */
+/* Ends the request with an error and undoes what was registered. */
 void smb_create_fail(struct smb_create *c, uint32_t status);
-/* c->open was parked and belongs to its client again; c->seen has its file. */
+/* c->open was parked and its client has reconnected; c->seen has its file. */
 void smb_create_returned(struct smb_create *c);
-/* c->open is returned once more. */
+/* Answers a replayed CREATE with c->open. */
 void smb_create_replayed(struct smb_create *c);
 /* The client's address, in the arena. */
 struct str smb_client_address(const struct smb_request *q);
 
-/* Takes the request apart and checks what can be checked without looking; a status. */
+/* Parses the request and makes the checks that need no lookup; returns a status. */
 uint32_t smb_create_read(struct smb_request *q, struct smb_create *out);
 /* A client's name for a file, '\' for '/', to UTF-8: STATUS_OBJECT_NAME_INVALID,
  * STATUS_INVALID_PARAMETER when it begins with a backslash. */
 uint32_t smb_read_name(struct arena *a, struct str utf16, struct str *out);
-/* The mask that is granted for one that was asked for: generic rights spelled out. */
+/* The access mask granted for a requested one: generic rights are expanded. */
 uint32_t smb_map_access(uint32_t desired);
-/* As the open-file table has it. */
+/* Converts an access mask for the open-file table. */
 unsigned smb_opens_access(uint32_t mask);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A CREATE taken apart. */
+/* Parses a CREATE request. */
 #include "core/time.h"
 #include "core/utf16.h"
 #include "service/file/rights.h"
@@ -14,7 +14,7 @@ enum {
     CONTEXT_NAME_BYTES = 4, /* at least */
 };
 
-#define ACCESS_REFUSED     0x0CE0FE00U /* bits that no right has */
+#define ACCESS_REFUSED     0x0CE0FE00U /* bits that are no right */
 #define ATTRIBUTES_REFUSED 0xFFFF8048U
 #define OPTIONS_REFUSED    0xFF000000U
 
@@ -40,11 +40,11 @@ unsigned smb_opens_access(uint32_t mask)
 
 /* ---- names ---- */
 
-/* Takes "name/.." out, in place; false when it would climb out of the share. */
+/* Resolves "name/.." in place; false if the path would leave the share. */
 static bool resolve_dots(char *path, size_t *n)
 {
     struct str rest = {path, *n};
-    size_t end = 0; /* of what has been kept */
+    size_t end = 0; /* of the part that is kept */
     while (str_given(rest)) {
         struct str name = str_cut(&rest, '/');
         if (str_eq(name, STR(".."))) {
@@ -81,7 +81,7 @@ uint32_t smb_read_name(struct arena *a, struct str utf16, struct str *out)
         name.n -= DATA.n;
     else if (name.n > 1 && name.p[name.n - 1] == '\\')
         name.n--;
-    /* No name can hold a slash; some clients write it for the backslash. */
+    /* No name can contain a slash; some clients send it instead of a backslash. */
     char *path = arena_bytes(a, name.n + 1);
     for (size_t i = 0; i < name.n; i++)
         path[i] = name.p[i] == '\\' ? '/' : name.p[i];
@@ -111,7 +111,7 @@ static void keep_context(struct smb_create_contexts *c, struct str name, struct 
             *places[i].at = data;
 }
 
-/* [MS-SMB2] 2.2.13.2: each has the offset of the next, and of its name and data. */
+/* [MS-SMB2] 2.2.13.2: each context has the offsets of the next one, of its name and of its data. */
 static bool read_contexts(struct str list, struct smb_create_contexts *out)
 {
     for (unsigned i = 0; i < CONTEXTS_MAX; i++) {
@@ -199,7 +199,7 @@ static uint32_t check(const struct smb_create *c, uint32_t impersonation)
     return STATUS_SUCCESS;
 }
 
-/* A part of the message, at an offset that the client gives from the header on. */
+/* Returns a part of the message, at an offset that counts from the header. */
 static bool part(const struct smb_request *q, uint32_t offset, uint32_t length, struct str *out)
 {
     *out = (struct str){"", 0};
@@ -232,7 +232,7 @@ uint32_t smb_create_read(struct smb_request *q, struct smb_create *c)
         (contexts.n > 0 && !read_contexts(contexts, &c->contexts)))
         return STATUS_INVALID_PARAMETER;
     uint32_t status = smb_durable_read(c);
-    /* A reconnect has no other relevant fields. */
+    /* The other fields of a reconnect are ignored. */
     if (status == STATUS_SUCCESS && !c->durable.returns_first && !c->durable.returns_second)
         status = check(c, impersonation);
     if (status == STATUS_SUCCESS)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A directory is listed page by page. Between two pages the handle remembers the key of the next
- * entry, nothing else. */
+/* Lists a directory page by page. Between two pages the handle keeps only the key of the next
+ * entry. */
 #include "smb/commands/dir.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ enum {
     CLASS_ID_FULL = 38,
 
     SHORT_NAME_BYTES = 24,
-    ON_LOOP_ENTRIES = 1000, /* looked at before the rest is left to the pool */
+    ON_LOOP_ENTRIES = 1000, /* examined before the rest is done in the pool */
     IN_POOL_ENTRIES = 1 << 20,
 };
 
@@ -62,16 +62,16 @@ struct query {
     uint8_t flags;
     size_t room;
     struct str pattern; /* folded */
-    bool asks_short;    /* it may be a short name */
-    char first[1];      /* its first letter, then */
-    /* Of one run of the view. */
+    bool asks_short;    /* the pattern may be a short name */
+    char first[1];      /* its first letter in that case */
+    /* State of one run of the view. */
     struct file_seen self;
     size_t last; /* where the last entry begins in the output */
     unsigned count;
     unsigned looked_at;
     unsigned looked_at_max;
     unsigned dots;
-    bool too_small; /* not even one entry fits */
+    bool too_small; /* not even one entry fits in the output */
 };
 
 /* ---- entries ---- */
@@ -84,7 +84,7 @@ static void link_last(struct query *d)
         out->p[d->last + i] = (char)(next >> (8 * i));
 }
 
-/* Empty for a name that is short by itself. */
+/* Empty if the name itself is a valid short name. */
 static void put_short_name(struct buf *out, struct str key)
 {
     char bytes[SHORT_NAME_BYTES_MAX];
@@ -97,7 +97,7 @@ static void put_short_name(struct buf *out, struct str key)
         buf_putc(out, 0);
 }
 
-/* The information class of a listing's entries. */
+/* The fields of an entry. */
 struct told {
     const struct node *node;
     uint64_t id;
@@ -160,7 +160,7 @@ static bool full(const struct query *d)
     return (d->flags & FLAG_SINGLE) != 0 && d->count > 0;
 }
 
-/* "." and ".." come first. */
+/* Puts "." and ".." first. */
 static bool add_dots(struct query *d)
 {
     static const struct str NAMES[] = {STR_INIT("."), STR_INIT("..")};
@@ -250,7 +250,7 @@ static void walked(struct smb_request *q, struct err outcome)
         smb_complete_err(q, outcome);
         return;
     }
-    /* A directory without entries that match, or with none at all, has its dots still. */
+    /* A directory without matching entries still has its dots. */
     bool dots_fit = str_given(d->walk.next) || add_dots(d);
     if (str_given(d->walk.next) && d->count == 0 && !d->too_small && dots_fit) {
         d->walk.from = d->walk.next;
@@ -290,7 +290,7 @@ static void list(struct query *d)
 
 /* ---- the request ---- */
 
-/* A scan begins: with the pattern given, or the one it had before. */
+/* Starts a scan with the given pattern, or with the previous one. */
 static void begin_scan(struct query *d, struct str pattern)
 {
     struct smb_listing *l = d->listing;

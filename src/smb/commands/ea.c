@@ -11,9 +11,9 @@ enum {
     ALIGNMENT = 4,
 };
 
-/* ---- what a client gives ---- */
+/* ---- lists from a client ---- */
 
-/* One entry of a list, without the offset of the next one (0: it is the last). */
+/* Takes one entry off the list, without the offset of the next one (0: it is the last). */
 static bool cut_entry(struct str *list, struct reader *entry)
 {
     struct reader r = reader_of(*list);
@@ -55,7 +55,7 @@ uint32_t smb_ea_read(struct arena *a, struct str wire, struct str *out)
     return STATUS_SUCCESS;
 }
 
-/* ---- what a client asks for ---- */
+/* ---- lists for a client ---- */
 
 struct listing {
     struct smb_query *query;
@@ -63,8 +63,8 @@ struct listing {
     unsigned count;
 };
 
-/* STATUS_BUFFER_OVERFLOW: it does not fit behind the others; STATUS_BUFFER_TOO_SMALL: it would not
- * by itself, and stands there for its size. */
+/* STATUS_BUFFER_OVERFLOW: no space after the other entries; STATUS_BUFFER_TOO_SMALL: no space even
+ * alone, but it is written so that its size is known. */
 static uint32_t add(struct listing *l, const struct ea *e)
 {
     enum { HEAD_BYTES = 8 };
@@ -91,7 +91,7 @@ static uint32_t add(struct listing *l, const struct ea *e)
     return fits ? STATUS_SUCCESS : STATUS_BUFFER_TOO_SMALL;
 }
 
-/* A missing name is returned without a value. */
+/* A missing name is returned with an empty value. */
 static uint32_t put_named(struct smb_query *query, struct str list)
 {
     struct listing l = {.query = query};

@@ -9,7 +9,7 @@
 
 enum {
     READ_HEAD_BYTES = 16,
-    FROM_FILE_MIN = 32 << 10, /* less is copied, not sent from where it lies */
+    FROM_FILE_MIN = 32 << 10, /* fewer bytes are copied, not sent from the file */
 };
 
 struct file_at smb_at(struct smb_request *q)
@@ -35,13 +35,13 @@ struct reading {
     uint64_t offset, length;
     uint32_t least;
     uint64_t have;
-    char *bytes; /* in q->out, behind the head */
+    char *bytes; /* in q->out, after the head */
     bool bare;   /* the answer may be sent from files */
-    bool away;   /* a sender may read it, and signs or encrypts it then */
+    bool away;   /* a sender may read it, and then signs or encrypts it */
     struct smb_tail *tail;
 };
 
-/* Finds out where all of it lies, if that is in a few extents; otherwise there is no tail. */
+/* Finds the extents of the whole range, if they are few; otherwise there is no tail. */
 static struct err find_in_files(struct smb_request *q, enum engine_wait wait)
 {
     struct reading *r = q->work;
@@ -73,7 +73,7 @@ static struct err find_in_files(struct smb_request *q, enum engine_wait wait)
     return error;
 }
 
-/* Reads until the range or the file ends. Starts again when called again. */
+/* Reads until the range or the file ends. A second call starts again. */
 static struct err read_all(struct smb_request *q, enum engine_wait wait)
 {
     struct reading *r = q->work;
@@ -114,7 +114,7 @@ static void read_done(struct smb_request *q, struct err outcome)
 {
     struct reading *r = q->work;
     if (r->tail != NULL && r->bare) {
-        q->block->tail = r->tail; /* goes with it, whatever comes */
+        q->block->tail = r->tail; /* the block owns it now */
     } else if (r->tail != NULL) {
         q->block->source = r->tail;
         q->block->source_at = r->bytes;
@@ -135,7 +135,7 @@ static void read_done(struct smb_request *q, struct err outcome)
     buf_put_le32(&q->out, 0);
     buf_put_le32(&q->out, 0);
     if (r->tail == NULL || !r->bare)
-        q->out.n += r->have; /* read in place, now or by a sender */
+        q->out.n += r->have; /* read in place, already or later by a sender */
     if (r->have == 0)
         buf_putc(&q->out, 0);
     smb_complete(q, STATUS_SUCCESS);

@@ -8,15 +8,15 @@
 
 enum {
     SMB_CREDIT_BYTES = 65536,
-    SMB_ON_LOOP_MAX = 1 << 20, /* more is read or written in the pool */
+    SMB_ON_LOOP_MAX = 1 << 20, /* longer reads and writes run in the pool */
 };
 
 void smb_read(struct smb_request *q);
 void smb_flush(struct smb_request *q);
 
-/* Where the handle's file is. */
+/* The location of the handle's file. */
 struct file_at smb_at(struct smb_request *q);
-/* Returns true if the request's credit charge covers so many bytes. */
+/* Returns true if the request's credit charge covers this many bytes. */
 bool smb_charge_covers(const struct smb_request *q, uint64_t bytes);
 
 #endif

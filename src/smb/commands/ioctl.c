@@ -55,7 +55,7 @@ void smb_control_answer(struct smb_control *c, struct str output, uint32_t statu
     smb_complete(c->q, status);
 }
 
-/* ---- what was negotiated ---- */
+/* ---- the negotiation ---- */
 
 /* Detects a man in the middle who changed the negotiation before signing began. */
 static void validate_negotiate(struct smb_control *c)
@@ -92,7 +92,7 @@ static void validate_negotiate(struct smb_control *c)
     smb_control_answer(c, buf_str(&out), STATUS_SUCCESS);
 }
 
-/* ---- the address that this connection came in by ---- */
+/* ---- the address that this connection uses ---- */
 
 static void put_zeros(struct buf *out, size_t n)
 {
@@ -190,7 +190,7 @@ static void object_id(struct smb_control *c)
         smb_complete(c->q, STATUS_INVALID_PARAMETER);
         return;
     }
-    for (unsigned i = 0; i < 2; i++) { /* the object, and as it was born */
+    for (unsigned i = 0; i < 2; i++) { /* the object id, and the birth object id */
         buf_put_le64(&out, smb_file_index(o->incarnation, o->node));
         buf_put_le64(&out, o->incarnation);
     }
@@ -198,7 +198,7 @@ static void object_id(struct smb_control *c)
     smb_control_answer(c, buf_str(&out), STATUS_SUCCESS);
 }
 
-/* None is all there is. */
+/* Only "no compression" is supported. */
 static void set_compression(struct smb_control *c)
 {
     struct reader r = reader_of(c->input);

@@ -16,7 +16,7 @@ struct smb_control {
     void *work;    /* of the control code */
 };
 
-/* Ends the request with its output, which fits. */
+/* Ends the request with its output, which must fit. */
 void smb_control_answer(struct smb_control *c, struct str output, uint32_t status);
 
 /* ioctl_sparse.c: holes. */

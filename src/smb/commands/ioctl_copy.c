@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* FSCTL_SRV_REQUEST_RESUME_KEY and FSCTL_SRV_COPYCHUNK: the server copies what the client would
- * else read and write back. Between two files of one share the extents are shared; within one file,
- * or from another share, the bytes go through memory. */
+/* FSCTL_SRV_REQUEST_RESUME_KEY and FSCTL_SRV_COPYCHUNK: the server copies data that the client
+ * would otherwise read and write back. Between two files of one share the extents are shared;
+ * within one file, or from another share, the bytes are copied through memory. */
 #include "service/common/interval_upload.h"
 #include "service/file/copy_range.h"
 #include "smb/commands/io.h"
@@ -15,7 +15,7 @@ enum {
     CHUNK_BYTES_MAX = 1 << 20,
     TOTAL_BYTES_MAX = 16 << 20,
     ANSWER_BYTES = 12,
-    COPY_CHUNK = 0x001440F2, /* the other code does not ask for read access to the destination */
+    COPY_CHUNK = 0x001440F2, /* the other code does not require read access to the destination */
 };
 
 void smb_resume_key(struct smb_control *c)
@@ -39,7 +39,7 @@ struct copying {
     uint32_t count;
     uint64_t total;
     struct file_copy_range_args shared;
-    /* Through memory: one chunk after the other. */
+    /* Copies through memory: one chunk after the other. */
     uint32_t at;
     struct file_read_at_args read;
     struct file_write_args write;
@@ -66,7 +66,7 @@ static void fail(struct copying *y, uint32_t status)
     smb_complete(y->control->q, status);
 }
 
-/* y->at chunks are copied; an error reports those done before it. */
+/* y->at chunks are copied; an error reports their number. */
 static void end(struct copying *y, uint32_t status)
 {
     uint32_t total = 0;

@@ -15,7 +15,7 @@ enum {
     LOCK_SHARED = 1,
     LOCK_EXCLUSIVE = 2,
     LOCK_UNLOCK = 4,
-    LOCK_AT_ONCE = 16, /* else the client waits */
+    LOCK_AT_ONCE = 16, /* otherwise the client waits */
     SEQUENCE_BITS = 4,
 };
 
@@ -40,7 +40,7 @@ static struct opens *table_of(const struct locking *l)
     return smb_opens_table(l->q);
 }
 
-/* ---- the same request again ---- */
+/* ---- replays ---- */
 
 /* Only clients with handles that outlive a connection, or with several connections, repeat requests
  * ([MS-SMB2] 3.3.5.14). */
@@ -85,7 +85,7 @@ static void finish(struct locking *l, uint32_t status)
         saved(l->q, OK);
 }
 
-/* All ranges of a request or none. */
+/* A request locks all its ranges or none. */
 static void give_back(struct locking *l)
 {
     while (l->taken > 0 && !l->q->open->closed) {
@@ -143,7 +143,7 @@ static void take(struct locking *l)
     finish(l, STATUS_SUCCESS);
 }
 
-/* ---- giving back ---- */
+/* ---- unlocking ---- */
 
 /* The ranges before the first invalid one are still released. */
 static void release(struct locking *l)
@@ -166,7 +166,7 @@ static void release(struct locking *l)
 
 /* ---- the request ---- */
 
-/* One past the last byte may be 2^64, not more. */
+/* The end of a range may be at most 2^64. */
 static bool range_fits(const struct opens_lock *r)
 {
     return r->length == 0 || r->offset + (r->length - 1) >= r->offset;
@@ -178,7 +178,7 @@ static uint32_t check_element(const struct locking *l, uint16_t i)
     uint32_t kind = e->flags & ~(uint32_t)LOCK_AT_ONCE;
     if (kind != LOCK_SHARED && kind != LOCK_EXCLUSIVE)
         return STATUS_INVALID_PARAMETER;
-    /* A request can wait for one range only. */
+    /* A request can wait for only one range. */
     if ((e->flags & LOCK_AT_ONCE) == 0 && l->count > 1)
         return STATUS_INVALID_PARAMETER;
     return range_fits(&e->range) ? STATUS_SUCCESS : STATUS_INVALID_LOCK_RANGE;

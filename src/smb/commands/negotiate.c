@@ -20,7 +20,7 @@ uint32_t smb_server_capabilities(const struct smb_conn *c)
     if (c->dialect >= SMB_DIALECT_300)
         capabilities |=
             c->client_capabilities & (SMB_CAP_PERSISTENT_HANDLES | SMB_CAP_MULTI_CHANNEL);
-    /* In 3.1.1 the cipher context says it. */
+    /* In 3.1.1 the cipher context has it. */
     if ((c->dialect == SMB_DIALECT_300 || c->dialect == SMB_DIALECT_302) &&
         c->cipher != SMB_CIPHER_NONE)
         capabilities |= SMB_CAP_ENCRYPTION;
@@ -100,7 +100,7 @@ static bool read_contexts(struct str packet, uint32_t offset, uint16_t count, st
         if (i + 1 < count)
             (void)read_raw(&r, (8U - length % 8U) % 8U);
     }
-    /* Each kind once at most, and the preauthentication one for certain. */
+    /* Each kind at most once; the preauthentication context is mandatory. */
     return reader_ok(&r) && o->preauth_count == 1 && o->encryption_contexts <= 1 &&
            o->signing_contexts <= 1;
 }
@@ -117,15 +117,15 @@ static void choose_algorithms(struct smb_conn *c, const struct offers *o)
 {
     static const uint16_t ciphers[] = {SMB_CIPHER_AES128_GCM, SMB_CIPHER_AES256_GCM,
                                        SMB_CIPHER_AES128_CCM, SMB_CIPHER_AES256_CCM};
-    /* GMAC is the fastest, but its nonce is the message id, and all connections of a session begin
-     * with the same ones and the same key: a client that may use several gets CMAC, where it has
-     * the choice. Else answers to its binding could not be signed (bind.c). */
+    /* GMAC is the fastest, but its nonce is the message id, and all connections of a session start
+     * with the same ids and the same key. So a client that may use several connections gets CMAC if
+     * it offers it; otherwise answers to its binding could not be signed (bind.c). */
     static const uint16_t signings[] = {SMB_SIGN_AES_CMAC, SMB_SIGN_AES_GMAC, SMB_SIGN_AES_CMAC,
                                         SMB_SIGN_HMAC_SHA256};
     size_t best = (c->client_capabilities & SMB_CAP_MULTI_CHANNEL) != 0 ? 0 : 1;
     c->cipher = SMB_CIPHER_NONE;
     c->signing = SMB_SIGN_AES_CMAC;
-    /* The client's order of ciphers counts, as with Windows; ours decides nothing. */
+    /* The client's order of ciphers decides, as with Windows; ours does not. */
     if (smb_server_options(c->server)->encryption != SMB_ENCRYPTION_OFF)
         for (size_t i = 0; i < o->cipher_count && c->cipher == SMB_CIPHER_NONE; i++)
             if (list_has(ciphers, 4, o->ciphers[i]))
@@ -178,7 +178,7 @@ static uint16_t put_contexts(struct smb_request *q, const struct offers *o, stru
 
 /* ---- the answer ---- */
 
-/* The body; contexts, when there are any, follow the security blob at an offset of eight. */
+/* Writes the body; contexts, if any, follow the security blob, aligned to eight bytes. */
 static void put_answer(struct smb_conn *c, uint16_t dialect, struct str contexts, uint16_t count,
                        struct buf *out)
 {
@@ -246,7 +246,7 @@ static enum smb_dialect choose_dialect(const struct negotiate *n)
     return SMB_DIALECT_NONE;
 }
 
-/* 3.0 and 3.0.2 have one cipher and one way to sign; 2.1 signs with HMAC. */
+/* 3.0 and 3.0.2 have one cipher and one signing algorithm; 2.1 signs with HMAC. */
 static void choose_by_dialect(struct smb_conn *c)
 {
     bool offered = (c->client_capabilities & SMB_CAP_ENCRYPTION) != 0 &&
@@ -263,7 +263,7 @@ void smb_negotiate(struct smb_request *q)
     struct buf contexts = buf_in(q->arena);
     uint16_t count = 0;
     if (c->dialect != SMB_DIALECT_NONE) {
-        smb_conn_close(c); /* a second negotiate breaks the protocol */
+        smb_conn_close(c); /* a second negotiate violates the protocol */
         smb_complete(q, STATUS_ACCESS_DENIED);
         return;
     }
@@ -320,7 +320,7 @@ bool smb_negotiate_smb1(struct smb_message *m, struct buf *out)
     if (str_find_str(dialects, STR("SMB 2.???")) == dialects.n)
         return false;
     struct smb_header h = {.flags = SMB_FLAG_RESPONSE, .credits = 1};
-    /* Message id 0 is spent by this; the client's SMB2 negotiate follows with id 1. */
+    /* This uses message id 0; the client's SMB2 negotiate follows with id 1. */
     if (!smb_window_take(&m->conn->window, 0, 1))
         return false;
     (void)smb_window_grant(&m->conn->window, 1);

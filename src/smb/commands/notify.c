@@ -16,9 +16,9 @@ enum {
 
 struct notifying {
     struct smb_request *q;
-    struct notifying *next; /* of the handle, in the order they came */
+    struct notifying *next; /* of the handle, in order of arrival */
     uint32_t bytes_max;
-    /* While the news are written. */
+    /* Used while the changes are written. */
     struct buf list;
     size_t last;
     bool full;
@@ -32,7 +32,7 @@ static struct watches *watches_of(const struct smb_open *o)
 
 /* ---- answering ---- */
 
-/* [MS-FSCC] 2.7.1: each has the offset of the next. */
+/* [MS-FSCC] 2.7.1: each entry has the offset of the next. */
 static void put_change(void *arg, enum change_action action, struct str path)
 {
     struct notifying *n = arg;
@@ -75,7 +75,7 @@ static void answer(struct notifying *n)
     smb_complete(n->q, n->status);
 }
 
-/* Takes what there is to tell; false when there is nothing. */
+/* Takes the collected changes; false if there are none. */
 static bool take_news(struct notifying *n)
 {
     struct smb_open *o = n->q->open;
@@ -124,7 +124,7 @@ static void waited(struct smb_request *q, struct err outcome)
         answer(q->work);
 }
 
-/* On the handle's own thread. */
+/* On the handle's thread. */
 static void on_news(struct smb_open *o, const void *bytes)
 {
     (void)bytes;

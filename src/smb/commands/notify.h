@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CHANGE_NOTIFY: waits for something to happen in a directory ([MS-SMB2] 3.3.5.19). The first of a
- * handle begins its watch (service/file/opens/watch.h), which then lasts as long as the handle. */
+/* CHANGE_NOTIFY: waits for a change in a directory ([MS-SMB2] 3.3.5.19). The first one on a
+ * handle starts the handle's watch (service/file/opens/watch.h), which lasts until the handle
+ * is closed. */
 #ifndef SMB_COMMANDS_NOTIFY_H
 #define SMB_COMMANDS_NOTIFY_H
 

@@ -7,7 +7,7 @@
 
 /* ---- security ---- */
 
-/* The parts that were asked for, in a descriptor of their own. */
+/* Writes a descriptor with only the requested parts. */
 static uint32_t put_security(struct smb_query *query)
 {
     struct sd sd;
@@ -49,7 +49,7 @@ static void answer(struct smb_query *query, uint32_t status)
 {
     enum { HEAD_BYTES = 8 };
     struct smb_request *q = query->q;
-    bool cut = status == STATUS_BUFFER_OVERFLOW; /* to whole entries, which are an answer */
+    bool cut = status == STATUS_BUFFER_OVERFLOW; /* to whole entries, which are a valid answer */
     if (cut)
         status = STATUS_SUCCESS;
     if (status == STATUS_BUFFER_TOO_SMALL) {
@@ -86,7 +86,7 @@ static void looked(struct smb_request *q, struct err outcome)
         answer(query, smb_query_file(query));
 }
 
-/* Pipes have minimal information only. */
+/* Pipes have only minimal information. */
 static void answer_pipe(struct smb_query *query)
 {
     enum { FILE_STANDARD = 5, PIPE_BYTES = 4096 };

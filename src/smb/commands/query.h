@@ -16,19 +16,20 @@ enum smb_info_type {
 void smb_query_info(struct smb_request *q);
 void smb_set_info(struct smb_request *q);
 
-/* One answer in the making: what does not fit is cut off, where a class may be cut. */
+/* An answer being built. If it does not fit, it is truncated where the class allows that. */
 struct smb_query {
     struct smb_request *q;
     uint8_t type;
     uint8_t class;
     uint32_t room;
-    uint32_t parts; /* of a security descriptor; the number of an extended attribute */
+    uint32_t parts; /* the requested parts of a security descriptor, or the index of an extended
+                       attribute */
     uint32_t flags;
     struct str input;
     struct file_look_args look;
     struct file_share_args share;
     struct buf out;
-    size_t fixed; /* fewer bytes than these are refused */
+    size_t fixed; /* a shorter output buffer is refused */
 };
 
 /* Fill query->out and fixed; a status. query_file.c, query_fs.c. */

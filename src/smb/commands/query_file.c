@@ -82,8 +82,8 @@ static void put_name(struct smb_query *query, bool normalized)
     buf_put(&query->out, buf_str(&name));
 }
 
-/* A name that is short by itself is its own; the root has none, and none is no error, since
- * smbclient's allinfo gives up when it gets one. */
+/* A name that is itself a valid short name is returned. The root has no short name; the answer is
+ * then empty, not an error, because smbclient's allinfo stops at an error. */
 static void put_short_name(struct smb_query *query)
 {
     char bytes[SHORT_NAME_BYTES_MAX];
@@ -141,7 +141,7 @@ static bool asks_attributes(uint8_t class)
            class == FILE_ATTRIBUTE_TAG;
 }
 
-/* The classes that end with a name, which may be cut. */
+/* The classes that end with a name, which may be truncated. */
 static uint32_t query_names(struct smb_query *query)
 {
     switch (query->class) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The information classes of file systems ([MS-FSCC] 2.5): a share is a volume, its quota the size.
- */
+/* The information classes of file systems ([MS-FSCC] 2.5): a share is a volume, its quota is the
+ * size. */
 #include "core/utf16.h"
 #include "smb/commands/info.h"
 #include "smb/commands/query.h"
@@ -57,7 +57,7 @@ static void put_volume(struct smb_query *query)
 
 static void put_attribute(struct smb_query *query)
 {
-    const struct str name = STR("NTFS"); /* what clients ask for before they use ACLs */
+    const struct str name = STR("NTFS"); /* clients require this name before they use ACLs */
     buf_put_le32(&query->out, ATTRIBUTES);
     buf_put_le32(&query->out, NAME_UNITS_MAX);
     buf_put_le32(&query->out, (uint32_t)(2 * name.n));
@@ -77,7 +77,7 @@ static void put_size(struct smb_query *query)
     query->fixed = query->out.n;
 }
 
-/* No quotas of users: no limits, nothing tracked. */
+/* There are no per-user quotas: no limits, no tracking. */
 static void put_quota(struct smb_query *query)
 {
     for (unsigned i = 0; i < 3; i++)

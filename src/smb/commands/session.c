@@ -167,12 +167,12 @@ void smb_channel_end(struct smb_channel *c)
 void smb_sessions_end(struct smb_conn *c)
 {
     while (c->channels != NULL) {
-        assert(!c->channels->session->ended); /* it would have no channels */
+        assert(!c->channels->session->ended); /* an ended session has no channels */
         smb_channel_end(c->channels);
     }
 }
 
-/* ---- keys that are the account's no more ---- */
+/* ---- keys that the account no longer has ---- */
 
 static bool proof_stands(const struct smb_session *s, struct smb_proof *proof)
 {
@@ -212,7 +212,7 @@ static void derive(const struct smb_channel *c, struct str label_311, struct str
                    newest ? preauth : context_30, out, bytes);
 }
 
-/* Labels and contexts count their terminating NUL. */
+/* Labels and contexts include their terminating NUL. */
 #define COUNTED(literal) ((struct str){(literal), sizeof(literal)})
 
 void smb_channel_key(const struct smb_channel *c, unsigned char out[SMB_KEY_BYTES])
@@ -265,7 +265,7 @@ static bool read_setup(const struct smb_request *q, struct smb_setup *out)
     return true;
 }
 
-/* With its first channel. */
+/* Makes a session with its first channel. */
 static struct smb_channel *new_session(struct smb_conn *c)
 {
     unsigned most = c->proved ? SMB_SESSIONS_PER_CONNECTION : SMB_EARLY_SESSIONS_MAX;
@@ -297,7 +297,7 @@ static void put_setup_answer(struct smb_request *q, uint16_t flags, struct str t
 
 /* A session does not change its user, but the user may become anonymous ([MS-SMB2] 3.3.5.5.2): the
  * session stays signed and sealed as before, its handles keep their access, and it opens and
- * connects to nothing until a key is proved again. Nobody gets a session in this way. */
+ * connects to nothing until a key is proved again. No client gets a session in this way. */
 static uint32_t renounce(struct smb_session *s)
 {
     s->anonymous = true;
@@ -315,7 +315,7 @@ static uint32_t establish(struct smb_channel *ch, const struct smb_setup *setup,
     if (ch->spnego.ntlm.anonymous)
         return again ? renounce(s) : STATUS_LOGON_FAILURE;
     if (again && strcmp(s->account, ch->spnego.ntlm.account) != 0)
-        return STATUS_ACCESS_DENIED; /* a session does not change its user */
+        return STATUS_ACCESS_DENIED; /* a session cannot change its user */
     if (encrypts && c->cipher == SMB_CIPHER_NONE)
         return STATUS_ACCESS_DENIED;
     memcpy(s->account, ch->spnego.ntlm.account, sizeof s->account);
@@ -323,7 +323,7 @@ static uint32_t establish(struct smb_channel *ch, const struct smb_setup *setup,
     s->proof = ch->proof = (struct smb_proof){.of = ch->spnego.ntlm.proof};
     if (!again)
         make_keys(s, ch, setup->message_id);
-    /* Proving the key again never lowers what protects the session. */
+    /* Proving the key again never weakens the session's protection. */
     s->encrypts = s->encrypts || encrypts;
     s->signing_required = s->signing_required || ((setup->security_mode | c->client_security_mode) &
                                                   SMB_SIGNING_REQUIRED) != 0;
@@ -333,7 +333,7 @@ static uint32_t establish(struct smb_channel *ch, const struct smb_setup *setup,
     return STATUS_SUCCESS;
 }
 
-/* While the account's demands are looked up. */
+/* State while the account's demands are looked up. */
 struct deciding {
     const struct smb_stepping *stepping;
     struct smb_setup setup;
@@ -354,7 +354,7 @@ static void decide(struct smb_request *q, struct err outcome)
     struct deciding *d = q->work;
     struct smb_channel *c = q->channel;
     struct smb_demands demands = demands_of(&d->properties.properties);
-    uint32_t status = STATUS_USER_SESSION_DELETED; /* when it has ended meanwhile */
+    uint32_t status = STATUS_USER_SESSION_DELETED; /* if the session has ended meanwhile */
     if (!c->ended)
         status = err_is(outcome) ? err_ntstatus(outcome.code)
                                  : d->stepping->establish(c, &d->setup, &demands);
@@ -417,7 +417,7 @@ void smb_session_step(struct smb_request *q, const struct smb_setup *setup,
     }
 }
 
-/* A session, new or to be made sure of again, on this connection. */
+/* Authenticates a new session, or an existing one again, on this connection. */
 static void stepped(struct smb_request *q, const struct smb_setup *setup, uint32_t status)
 {
     struct smb_session *s = q->session;
@@ -457,7 +457,7 @@ static void begin_here(struct smb_request *q, struct err outcome)
     set_up(q, q->work);
 }
 
-/* On the loop of its client's other connections; where it cannot go there it begins here. */
+/* Begins on the loop of the client's other connections, or on this loop if it cannot move there. */
 static void begin_session(struct smb_request *q, const struct smb_setup *setup)
 {
     struct smb_conn *c = q->conn;
@@ -500,7 +500,8 @@ void smb_logoff(struct smb_request *q)
 {
     buf_put_le16(&q->out, 4);
     buf_put_le16(&q->out, 0);
-    /* The answer is still signed or sealed with the session's keys: it ends behind it. */
+    /* The answer is still signed or sealed with the session's keys, so the session ends after
+     * it. */
     q->session->expired = true;
     q->session->logged_off = true;
     smb_complete(q, STATUS_SUCCESS);

@@ -235,7 +235,7 @@ static void renamed(struct smb_request *q, struct err outcome)
     finish(q, OK);
 }
 
-/* Only for a claim that would have to wait; it is cancelled at once. */
+/* Only for a claim that would have to wait; the claim is cancelled at once. */
 static void nobody_waits(struct opens_wait *wait)
 {
     (void)wait;
@@ -251,7 +251,7 @@ static void caches_given_up(struct smb_request *q, struct err outcome)
         rename_now(q);
 }
 
-/* Handles that others keep open for caching alone are closed first. */
+/* Closes first the handles that others keep open only for caching. */
 static void rename_now(struct smb_request *q)
 {
     struct setting *s = q->work;
@@ -268,7 +268,7 @@ static void rename_now(struct smb_request *q)
         smb_update(q, file_rename_at, &s->rename, ENGINE_VISIBLE, renamed);
 }
 
-/* The directories of the new path may be short names; its last name is taken literally. */
+/* Directories in the new path may be short names; the last name is used literally. */
 static struct str directory_of(struct str path)
 {
     size_t last = path_last(path).n;
@@ -301,7 +301,7 @@ static void set_name(struct setting *s)
         smb_complete(s->q, STATUS_INVALID_PARAMETER);
         return;
     }
-    /* The handle is enough for the file, but not for the directory that it would come into. */
+    /* The handle gives access to the file, but not to the destination directory. */
     if (s->q->session->anonymous) {
         smb_complete(s->q, STATUS_ACCESS_DENIED);
         return;
@@ -377,7 +377,7 @@ static void set_position(struct setting *s)
     finish(s->q, OK);
 }
 
-/* How the client caches, and waits for its own requests. */
+/* Stores the client's mode: its caching, and synchronous requests. */
 static void set_mode(struct setting *s)
 {
     enum { SETTABLE = 0x3E };
@@ -470,5 +470,5 @@ void smb_set_info(struct smb_request *q)
     else if (s->type == SMB_INFO_SECURITY)
         set_security(s);
     else
-        smb_complete(q, STATUS_NOT_SUPPORTED); /* volumes and quotas are REST's to set */
+        smb_complete(q, STATUS_NOT_SUPPORTED); /* volumes and quotas can be set only by REST */
 }

@@ -53,7 +53,7 @@ void smb_trees_end(struct smb_session *s, bool keeps_durable)
         tree_end(s->trees, keeps_durable);
 }
 
-/* The share's name out of \\server\share, in UTF-8. */
+/* Takes the share's name from \\server\share, in UTF-8. */
 static bool read_path(const struct smb_request *q, struct str *share)
 {
     struct reader r = reader_of(q->body);
@@ -74,7 +74,7 @@ static bool read_path(const struct smb_request *q, struct str *share)
     return str_given(rest) && rest.n > 0;
 }
 
-/* Clients of 3.x may have handles on every share that survive a restart (persist.h). */
+/* Clients of 3.x can get persistent handles on every share (persist.h). */
 static uint32_t share_capabilities(const struct smb_conn *c, const struct smb_tree *t)
 {
     return c->dialect >= SMB_DIALECT_300 && !t->pipe ? SMB_SHARECAP_CONTINUOUS_AVAILABILITY : 0;
@@ -90,7 +90,7 @@ static void put_answer(struct smb_request *q, const struct smb_tree *t)
     buf_put_le32(&q->out, ACCESS_ALL);
 }
 
-/* Trees are found within their session alone, so an id need not be secret, only its own. */
+/* Trees are looked up only within their session, so an id need not be secret, only unique there. */
 static uint32_t new_tree_id(struct smb_session *s)
 {
     do
@@ -127,7 +127,7 @@ struct connect {
     struct home *home;
 };
 
-/* From now on the share's open files are at this gateway. */
+/* From now on this gateway has the share's open files. */
 static struct err look_and_mark(struct txn *t, void *arg)
 {
     struct connect *c = arg;
@@ -142,7 +142,7 @@ static void share_found(struct smb_request *q, struct err outcome)
         smb_complete(q, STATUS_USER_SESSION_DELETED);
         return;
     }
-    /* Shares of NFS have names that differ in case alone, and other permissions. */
+    /* NFS shares have names that differ only in case, and other permissions. */
     if (!err_is(outcome) && !c->args.is_smb)
         outcome = err_new(ERR_SHARE_NOT_FOUND);
     if (err_is(outcome)) {

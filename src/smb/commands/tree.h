@@ -7,7 +7,7 @@
 
 void smb_tree_connect(struct smb_request *request);
 void smb_tree_disconnect(struct smb_request *request);
-/* All trees of a session that ends, with their handles. */
+/* Ends all trees of a session that ends, and their handles. */
 void smb_trees_end(struct smb_session *s, bool keeps_durable);
 
 #endif

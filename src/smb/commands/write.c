@@ -12,15 +12,15 @@
 
 enum {
     WRITE_THROUGH = 1,
-    HEAD_BYTES = SMB_HEADER_BYTES + 48, /* what stands before the bytes at least */
-    /* The unit of early writes: small enough to be in the processor's cache, large enough to be
-       cheap for the kernel, which allocates pages by write size. */
+    HEAD_BYTES = SMB_HEADER_BYTES + 48, /* the minimum before the data */
+    /* The unit of early writes: small enough for the processor's cache, large enough to be cheap
+     * for the kernel, which allocates pages by write size. */
     EARLY_BYTES = 256 << 10,
-    AWAY_BYTES_MIN = 64 << 10, /* less is stored by the loop */
+    AWAY_BYTES_MIN = 64 << 10, /* smaller writes are stored by the loop */
 };
 
-/* Beyond this offset a write is invalid; below it the disk may be full: Windows has separate
- * errors. */
+/* A write beyond this offset is invalid; one below it may find the disk full. Windows has separate
+ * errors for the two. */
 #define FILE_BYTES_MAX 0xFFFFFFF0000ULL
 
 struct writing {
@@ -64,8 +64,8 @@ static bool may_write(const struct smb_open *o)
 
 struct smb_early {
     struct writing writing;
-    size_t done; /* bytes that are on the disk */
-    bool failed; /* it is tried again when the request runs, which reports the error */
+    size_t done; /* bytes that are on disk */
+    bool failed; /* the request tries again when it runs, and reports the error */
 };
 
 static struct pool *storers_of(const struct smb_conn *c)
@@ -73,7 +73,7 @@ static struct pool *storers_of(const struct smb_conn *c)
     return smb_server_world(c->server)->storers;
 }
 
-/* Parses the message if it is a write large enough for writing ahead. */
+/* Parses the message if it is a write large enough to be stored early. */
 static bool is_worth_it(struct smb_message *m, struct writing *w)
 {
     struct str packet = {m->input->bytes, m->input->end};
@@ -131,7 +131,7 @@ void smb_write_forget(struct smb_message *m)
     m->early = NULL;
 }
 
-/* Continues where writing ahead, if any, has stopped. */
+/* Continues where the early write, if any, stopped. */
 static size_t take_over(struct smb_message *m, struct writing *w)
 {
     const struct smb_early *e = m->early;
@@ -146,7 +146,7 @@ static size_t take_over(struct smb_message *m, struct writing *w)
     return e->done;
 }
 
-/* ---- when it is whole ---- */
+/* ---- the whole message ---- */
 
 static void written(struct smb_request *q, struct err outcome)
 {
