@@ -6,7 +6,7 @@ static struct err bad(void)
     return err_new(ERR_BAD_REQUEST);
 }
 
-/* "HTTP/1.1 200 OK"; the reason may be empty, and its space with it. */
+/* "HTTP/1.1 200 OK"; the reason may be missing, also with its space. */
 static struct err parse_status_line(struct str line, struct http_answer *out)
 {
     uint64_t status;
@@ -28,7 +28,7 @@ static struct err note_length(struct str value, struct http_answer *out)
     uint64_t length;
     if (!str_to_u64(value, &length) || length > INT64_MAX)
         return bad();
-    /* Given twice it is refused, even when both are the same. */
+    /* A second one is refused, even if it is equal. */
     if (out->content_length >= 0)
         return bad();
     out->content_length = (int64_t)length;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The head of an HTTP/1.1 response of another server, read as strictly as requests are: whatever
- * could be understood in two ways is refused. */
+/* The head of an HTTP/1.1 response from another server, parsed as strictly as requests: ambiguous
+ * input is refused. */
 #ifndef HTTP_ANSWER_H
 #define HTTP_ANSWER_H
 
@@ -16,12 +16,12 @@ struct http_answer {
     bool chunked;
 };
 
-/* Reads a whole head, as http_scan_head finds it, into *out, whose slices point into `head` and
- * whose headers are put into headers[HTTP_ANSWER_HEADERS_MAX]. An interim answer (1xx) is one too.
+/* Parses a whole head, as found by http_scan_head, into *out. Its slices point into `head`, its
+ * headers are stored in headers[HTTP_ANSWER_HEADERS_MAX]. Also parses interim answers (1xx).
  * ERR_BAD_REQUEST, ERR_HEADERS_TOO_LARGE, ERR_HTTP_VERSION. */
 struct err http_parse_answer(struct str head, struct http_header *headers, struct http_answer *out);
 
-/* The value of the first header of that name (any case); absent when there is none. */
+/* The value of the first header of that name (any case); absent if there is none. */
 struct str http_answer_header(const struct http_answer *answer, struct str name);
 
 #endif

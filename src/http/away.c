@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Receives long bodies and sends the files of long replies away from the event loop. A megabyte
- * takes a loop a tenth of a millisecond and, over TLS, half of one; with several such replies it
- * would hardly sleep, and the kernel would let small requests wait for its next slice of time.
- * Senders are threads that give way to the loops; who receives is the handler's choice. While one
- * is at it, the connection's stream belongs to it: the loop only collects the stream's events. */
+/* Receives long bodies, and sends the files of long replies, on other threads. A megabyte takes a
+ * loop a tenth of a millisecond and, over TLS, half of one; with several such replies it would
+ * hardly sleep, and the kernel would let small requests wait for its next time slice. Senders are
+ * threads with lower priority than the loops; the handler chooses which thread receives. Meanwhile
+ * that thread owns the connection's stream: the loop only collects the stream's events. */
 #include <assert.h>
 #include <sys/socket.h>
 
@@ -71,7 +71,7 @@ void http_body_back(struct http_exchange *x)
     x->body_bytes += call->lent_bytes;
     c->moved += call->lent_bytes;
     if (call->lent_bytes > 0)
-        c->active_ms = call->paused_ms; /* and the pause is added to it */
+        c->active_ms = call->paused_ms; /* the pause is added to it */
     if (call->lent_ended)
         c->gone = true; /* the next step sees it */
 }
@@ -91,7 +91,7 @@ static void away_ends(struct loop_task *task)
     http_conn_drive(c);
 }
 
-/* On a sender. Goes on until the socket is full, which spares the way there and back. */
+/* On a sender. Continues until the socket is full, to save a round trip to the loop. */
 static void send_span(struct loop_task *task)
 {
     struct http_conn *c = CONTAINER_OF(task, struct http_conn, away);

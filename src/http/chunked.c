@@ -3,7 +3,7 @@
 
 enum {
     AT_SIZE,         /* hex digits */
-    AT_EXTENSION,    /* after them, up to the CR */
+    AT_EXTENSION,    /* after the size, up to the CR */
     AT_SIZE_LF,      /* the LF after it */
     AT_DATA,         /* the chunk's bytes */
     AT_DATA_CR,      /* the CR after them */
@@ -11,7 +11,7 @@ enum {
     AT_TRAILER,      /* the first byte of a line after the last chunk */
     AT_TRAILER_LINE, /* within such a line */
     AT_TRAILER_LF,   /* its LF */
-    AT_LAST_LF,      /* the LF of the empty line that ends it all */
+    AT_LAST_LF,      /* the LF of the empty line at the end */
     AT_END,
 };
 
@@ -71,7 +71,7 @@ static bool step_trailer(struct http_chunked *c, char byte)
     return is_line_byte(byte) && ++c->line_bytes <= CHUNK_TRAILER_BYTES_MAX;
 }
 
-/* One byte of framing. False when it cannot stand where it stands. */
+/* Processes one byte of framing. False if it is not allowed there. */
 static bool step(struct http_chunked *c, char byte)
 {
     switch (c->state) {

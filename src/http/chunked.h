@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A request body in chunks, read strictly and in any portions: sizes are hex digits and nothing
- * else, every line ends in CR LF; extensions and trailers are bounded, checked and thrown away. */
+/* A chunked request body, parsed strictly and incrementally: sizes are only hex digits, every line
+ * ends in CR LF; extensions and trailers are bounded, checked and discarded. */
 #ifndef HTTP_CHUNKED_H
 #define HTTP_CHUNKED_H
 
@@ -17,14 +17,14 @@ struct http_chunked {
     uint8_t state;
     uint8_t digits;
     uint16_t line_bytes; /* of the extension or the trailers seen so far */
-    uint64_t left;       /* of the present chunk */
+    uint64_t left;       /* of the current chunk */
 };
 
-/* Ready for a body's first byte. */
+/* Prepares for a body's first byte. */
 void http_chunked_init(struct http_chunked *c);
-/* Takes from the front of *input. On return *data is the next run of body bytes (a part of the
- * input), or it is empty: then all of *input was taken, unless the body has ended. ERR_BAD_REQUEST.
- */
+/* Consumes the front of *input. On return *data is the next run of body bytes (a part of the
+ * input). If it is empty, all of *input was consumed, unless the body has ended.
+ * ERR_BAD_REQUEST. */
 struct err http_chunked_next(struct http_chunked *c, struct str *input, struct str *data);
 /* Returns true after the last chunk and the trailers. */
 bool http_chunked_ended(const struct http_chunked *c);

@@ -16,7 +16,7 @@ struct http_client {
     bool may_keep; /* the answer allows further requests */
     bool whole;    /* the answer was read to its end */
     char buffer[HTTP_HEAD_BYTES_MAX];
-    size_t first, end; /* of what has been read and not used */
+    size_t first, end; /* of the bytes read and not used */
     int64_t content_length;
     bool chunked;
     bool bodiless;
@@ -60,7 +60,7 @@ static struct str request_text(struct arena *a, const struct http_client_request
     return buf_str(&b);
 }
 
-/* A head's length, with its bytes at the buffer's front. */
+/* Reads a head to the buffer's front and returns its length. */
 static struct err read_head(struct http_client *c, int64_t deadline_ms, size_t *length)
 {
     size_t scanned = 0;
@@ -80,7 +80,7 @@ static struct err read_head(struct http_client *c, int64_t deadline_ms, size_t *
     }
 }
 
-/* The answer; those before it that only say that it is coming are passed over. */
+/* Reads the answer and skips interim answers (1xx). */
 static struct err read_answer(struct http_client *c, struct arena *a, struct http_answer *out)
 {
     struct http_header *headers = ARENA_ARRAY(a, struct http_header, HTTP_ANSWER_HEADERS_MAX);
@@ -101,8 +101,7 @@ void http_kept_close(struct http_kept *kept)
     *kept = (struct http_kept){.connection = NULL};
 }
 
-/* A server may have closed a connection that waited, so one that has anything to say is not used.
- */
+/* A server may have closed an idle connection, so one with input is not used. */
 static bool take_kept(struct http_client *c, struct http_kept *kept,
                       const struct dial_target *target)
 {
@@ -152,7 +151,7 @@ static struct err ask(struct http_client *c, struct dialer *dialer, struct arena
 {
     TRY(connect_for(c, dialer, r));
     struct err sent = send_request(c, a, r);
-    /* A server that refuses a request need not read its body: its answer has the reason. */
+    /* A server that refuses a request need not read its body; its answer has the reason. */
     if (err_is(sent) && sent.code != ERR_IO)
         return sent;
     struct err answered = read_answer(c, a, out);

@@ -145,7 +145,7 @@ void http_conn_refuse(struct http_conn *c, struct err error)
     }
     log_line(LOG_DEBUG, "connection %llu: refused: %s", (unsigned long long)c->number,
              error.detail != NULL ? error.detail : err_message(error.code));
-    c->body_left = 1; /* more input may follow, which is discarded */
+    c->body_left = 1; /* more input may follow; it is discarded */
     http_out_begin(call, &(struct http_response){.status = err_http_status(error.code),
                                                  .headers = buf_str(&headers),
                                                  .body = buf_str(&body),
@@ -155,8 +155,8 @@ void http_conn_refuse(struct http_conn *c, struct err error)
 }
 
 /* ---- deadlines ----
- * The timer is not moved for each request: a deadline follows from the state, and the timer, set
- * for it or for an earlier one, looks at it when it fires. */
+ * The timer is not moved for each request: a deadline follows from the state. The timer is set for
+ * it or for an earlier one, and is compared with it when it fires. */
 
 static int64_t conn_idle_ms(const struct http_conn *c)
 {
@@ -200,7 +200,7 @@ static void conn_arm(struct http_conn *c)
     loop_timer_set(c->worker->loop, &c->timer, deadline_ms - loop_now_ms(c->worker->loop));
 }
 
-/* Moves bytes, but so few that it only means to hold the connection. */
+/* True if the client moves bytes, but so few that it seems to only hold the connection. */
 static bool conn_is_too_slow(const struct http_conn *c)
 {
     const struct http_limits *limits = http_server_limits(c->worker->server);
@@ -236,10 +236,10 @@ static void conn_timer(struct loop_timer *timer)
 
 /* ---- driving ---- */
 
-/* Replies go out at the end of the loop's turn: first all that came is looked at, then the replies
- * are sent one after the other. Doing the same for many connections finds the kernel's code, or
- * ours, in the processor's caches, and a client that is woken finds more than one reply. None waits
- * for more than a few others, nor does one that has the next request behind it. */
+/* Replies are sent at the end of the loop's turn: first all input is processed, then the replies
+ * are sent one after the other. Doing the same for many connections keeps the kernel's code, or
+ * ours, in the processor's caches, and a client that wakes up finds more than one reply. A reply
+ * waits only for a few others, and not if its connection has the next request already. */
 static bool conn_holds_reply(struct http_conn *c)
 {
     struct http_worker *w = c->worker;
@@ -286,7 +286,7 @@ static bool conn_step(struct http_conn *c)
     return false;
 }
 
-/* Later, when the others of this loop have had their turn. */
+/* Runs later, after the other connections of this loop. */
 static void conn_post(struct http_conn *c)
 {
     if (c->again_posted)
@@ -295,8 +295,8 @@ static void conn_post(struct http_conn *c)
     loop_post(c->worker->loop, &c->again);
 }
 
-/* Steps until there is nothing to do now. A handler that calls back (http_reply) while its
- * connection is driven finds it here, so replies to pipelined requests do not nest. */
+/* Does all steps that can be done now. If a handler calls http_reply while its connection is
+ * driven, this loop continues, so replies to pipelined requests do not nest. */
 void http_conn_drive(struct http_conn *c)
 {
     struct http_worker *w = c->worker;
@@ -323,7 +323,7 @@ void http_conn_drive(struct http_conn *c)
         conn_free(c);
 }
 
-/* Tells the handler that its client has gone. That may end the connection. */
+/* Tells the handler that its client has gone. This may end the connection. */
 static void conn_tell_gone(struct http_conn *c, bool wholly)
 {
     struct http_call *call = c->state == CONN_WORK ? c->call : NULL;
@@ -352,12 +352,12 @@ static void conn_again(struct loop_task *task)
     http_conn_drive(c);
 }
 
-/* Through the mailbox: the end of one connection can end another, while the caller walks the list
- * of connections. */
+/* Posted to the mailbox, because the end of one connection can end another while the caller walks
+ * the list of connections. */
 void http_conn_wind_up(struct http_conn *c, bool cut)
 {
     c->cut = cut;
-    /* Look once more: a request may have come this very moment. */
+    /* Check once more: a request may just have arrived. */
     if (c->is_away)
         c->missed |= EPOLLIN;
     else
@@ -375,7 +375,7 @@ static void conn_ready(struct loop_watch *watch, uint32_t events)
         return;
     }
     stream_note(&c->stream, events);
-    /* While a handler works nothing is read or written, so this is the only way to learn it. */
+    /* While a handler works nothing is read or written, so only this event reports it. */
     if ((events & (EPOLLHUP | EPOLLERR)) && c->state == CONN_WORK) {
         conn_lose(c);
     } else if ((events & EPOLLRDHUP) && c->state == CONN_WORK) {

@@ -3,13 +3,13 @@
  *
  * All on one loop's thread. The order of calls to a handler is
  *     on_head, on_body*, on_end, …, on_done
- * and on_done comes exactly once, last. The handler calls http_reply exactly once, at any time from
- * on_head on; after an early reply no further on_body/on_end comes (the connection drains a small
- * rest of the body or closes). When the client goes away before on_end, on_done comes at once, with
- * no reply wanted. When it goes away later, on_gone says so, once, to a handler that has it, and
- * the exchange goes on until the handler calls http_reply or http_abort, which then leads to
- * on_done: so work that is already under way can be let end. Another request on the same connection
- * is not looked at before on_done. */
+ * and on_done is called exactly once, last. The handler calls http_reply exactly once, at any time
+ * from on_head on; after an early reply on_body and on_end are not called (the connection drains a
+ * small rest of the body or closes). If the client disconnects before on_end, on_done is called at
+ * once, and no reply is expected. If it disconnects later, on_gone is called once, if the handler
+ * has it, and the exchange continues until the handler calls http_reply or http_abort, which leads
+ * to on_done: so work in progress can finish. The next request on the same connection is not
+ * processed before on_done. */
 #ifndef HTTP_EXCHANGE_H
 #define HTTP_EXCHANGE_H
 
@@ -37,7 +37,7 @@ enum {
     HTTP_HEADERS_MAX = 128,
     HTTP_HEAD_BYTES_MAX = 64 << 10,
     HTTP_TARGET_BYTES_MAX = 32 << 10,
-    HTTP_PIECE_BYTES_MAX = 256 << 10, /* of a body, handed to on_body */
+    HTTP_PIECE_BYTES_MAX = 256 << 10, /* of a body, per on_body */
     HTTP_ARENA_BYTES_MAX = 64 << 20,  /* see over_limit in arena.h */
 };
 
@@ -59,12 +59,12 @@ struct http_request {
     int64_t content_length; /* -1: not given */
     bool chunked;
     bool expect_continue;
-    bool keep_alive;   /* the client wants the connection to last */
+    bool keep_alive;   /* the client wants to keep the connection */
     int version_minor; /* HTTP/1.x */
 };
 
-/* One of 64 bits, by the name's length and last letter in any case: of the many headers that are
- * asked for, most are not there, and most of the time this tells. */
+/* One of 64 bits, by the name's length and last letter in any case: most headers that are looked up
+ * are absent, and this usually shows it. */
 static inline uint64_t http_name_mark(struct str name)
 {
     unsigned last = name.n == 0 ? 0 : (unsigned char)name.p[name.n - 1] | 0x20U;
@@ -97,7 +97,7 @@ enum http_pull {
     HTTP_PULL_FAIL, /* cut the connection: the client must notice that the body is incomplete */
 };
 
-/* A response body that is made while it is sent. */
+/* A response body produced while it is sent. */
 struct http_source {
     enum http_pull (*pull)(struct http_source *source, struct http_span *out);
 };
@@ -115,9 +115,9 @@ struct http_handler {
      * from here. */
     void (*on_gone)(struct http_exchange *x, bool wholly);
     /* May be NULL. A request that got no exchange (a malformed head, too many connections, a body
-     * that stalled) is answered with the error's HTTP status and what this puts into the two
-     * buffers (header lines as in http_response); without it, with a line of text. Then the
-     * connection is closed. */
+     * that stalled) is answered with the error's HTTP status and the contents of the two buffers
+     * (header lines as in http_response); without this, with a line of text. Then the connection is
+     * closed. */
     void (*on_bad)(struct err error, struct buf *headers, struct buf *body);
     /* Both may be NULL. They create and free the handler's state for each loop, together with the
      * server. */
@@ -136,13 +136,13 @@ struct http_exchange {
     bool secure;            /* came over TLS */
     bool relayed;           /* another gateway has passed the connection on */
     uint64_t connection;    /* a number for the log */
-    void *listener_context; /* what the listener was opened with */
-    void *loop_memory;      /* what the handler keeps for the loop; NULL: nothing */
+    void *listener_context; /* given when the listener was opened */
+    void *loop_memory;      /* the handler's state for the loop; NULL: none */
     void *user;             /* the handler's */
     /* Header lines that are added to every reply to this request; absent: none. For a handler that
      * passes the exchange on and adds headers that the other does not know. */
     struct str reply_headers;
-    int64_t started_us;  /* when the head's first byte was seen */
+    int64_t started_us;  /* when the head's first byte arrived */
     uint64_t body_bytes; /* received so far */
     uint64_t sent_bytes; /* of the response body, so far */
 };
@@ -157,13 +157,13 @@ struct http_response {
      * length of body, or chunked when there is a source. */
     int64_t content_length;
     struct http_source *source;
-    bool close; /* close the connection after it */
+    bool close; /* close the connection after the reply */
 };
 
 /* Appends a header line. Control characters in the value are replaced: no response splitting. */
 void http_put_header(struct buf *headers, struct str name, struct str value);
-/* The same without a check of the value, for one that the program made itself (a number, a date).
- * Never for input. */
+/* The same without a check of the value, for values made by the program (a number, a date). Never
+ * for input. */
 void http_put_own_header(struct buf *headers, struct str name, struct str value);
 
 /* Everything that the response refers to must live until on_done; *response itself need not. HEAD,
@@ -174,9 +174,9 @@ void http_reply(struct http_exchange *x, const struct http_response *response);
 /* Cuts the connection instead of replying, so that the client gets no answer. Otherwise like
  * http_reply. */
 void http_abort(struct http_exchange *x);
-/* When the connection is cut, the client sees its end in order (FIN), not a reset. */
+/* If the connection is cut, the client sees an orderly end (FIN), not a reset. */
 void http_end_in_order(struct http_exchange *x);
-/* A connection that is HTTP's no more. */
+/* A connection that http/ no longer owns. */
 struct http_handed {
     struct stream stream; /* watched by nobody */
     struct sockaddr_storage peer;
@@ -184,11 +184,10 @@ struct http_handed {
     struct buf
         bytes; /* the request from its first byte, and what was read behind it; on the heap */
 };
-/* In place of a reply: takes the connection away, with the request as it was received. `body` is
- * what the handler has had of its body: nothing, or all of it. on_done comes as after http_abort.
- */
+/* Takes the connection away instead of replying, with the request as received. `body` is what the
+ * handler has received of the body: nothing, or all of it. on_done follows as after http_abort. */
 void http_hand_over(struct http_exchange *x, struct str body, struct http_handed *out);
-/* See HTTP_PULL_WAIT. As with http_reply, x is not to be touched after it. */
+/* See HTTP_PULL_WAIT. As with http_reply, do not touch x afterwards. */
 void http_source_ready(struct http_exchange *x);
 
 /* Stops reading the body: no on_body or on_end until http_body_resume. For back-pressure. Nothing
@@ -196,19 +195,19 @@ void http_source_ready(struct http_exchange *x);
 void http_body_pause(struct http_exchange *x);
 void http_body_resume(struct http_exchange *x);
 
-/* Has another thread receive the body, straight to where it is wanted. `lend` is called on the loop
- * when there is something to receive, in place of on_body; what came together with the head still
- * comes there. From then on the body is paused and the connection is lent: one other thread may
- * call the functions below, and the handler does not reply, until the loop calls http_body_back
- * and then http_body_resume. False if this body cannot be lent, because it is chunked. */
+/* Lets another thread receive the body, directly to its destination. `lend` is called on the loop
+ * when there is something to receive, instead of on_body; bytes that arrived with the head still go
+ * to on_body. From then on the body is paused and the connection is lent: one other thread may call
+ * the functions below, and the handler does not reply, until the loop calls http_body_back and then
+ * http_body_resume. False if this body cannot be lent, because it is chunked. */
 bool http_body_lend(struct http_exchange *x, void (*lend)(struct http_exchange *x));
-/* Receives up to `most` bytes of the body. 0 or less: there is nothing now, or no more at all. */
+/* Receives up to `most` bytes of the body. 0 or less: nothing now, or the end. */
 ssize_t http_lent_receive(struct http_exchange *x, char *into, size_t most);
 /* Returns how much of the body has not been received. */
 uint64_t http_lent_left(const struct http_exchange *x);
 /* Returns true if http_lent_receive may find more at once. */
 bool http_lent_has_more(const struct http_exchange *x);
-/* On the loop: the other thread is done with it. */
+/* On the loop: the other thread is done with the body. */
 void http_body_back(struct http_exchange *x);
 
 #endif

@@ -6,8 +6,9 @@
 #include "http/parse.h"
 
 /* ---- the input ----
- * Bytes are read into a buffer of the worker's and used up there. What is left when the connection
- * has to wait (half a head, a pipelined request) moves to the heap, and the idle hold nothing. */
+ * Bytes are read into one of the worker's buffers and processed there. The rest is copied to the
+ * heap if the connection has to wait (half a head, a pipelined request); idle connections hold
+ * nothing. */
 
 void http_input_keep(struct http_conn *c)
 {
@@ -31,7 +32,7 @@ static void input_skip(struct http_conn *c, size_t n)
     c->in = str_from(c->in, n);
 }
 
-/* The other side has ended, or broken, its stream: there will be no request any more. */
+/* The client has ended, or broken, its stream: no further request follows. */
 static void input_ended(struct http_conn *c)
 {
     c->gone = true;
@@ -40,7 +41,7 @@ static void input_ended(struct http_conn *c)
     http_conn_set_state(c, CONN_CLOSED);
 }
 
-/* Up to `most` bytes; empty when there are none now, or no more at all. */
+/* Receives up to `most` bytes; empty if there are none now, or at the end. */
 static struct str input_receive(struct http_conn *c, char *into, size_t most)
 {
     ssize_t got = stream_recv(&c->stream, into, most);
@@ -55,7 +56,7 @@ static struct str input_receive(struct http_conn *c, char *into, size_t most)
     return (struct str){into, (size_t)got};
 }
 
-/* Only plain connections: TLS has its own states to go through, and gains nothing from this. */
+/* Only for plain connections: TLS has more states, and gains nothing from this. */
 bool http_input_ahead(struct http_conn *c)
 {
     struct http_worker *w = c->worker;
@@ -83,7 +84,7 @@ void http_input_ahead_ends(struct http_conn *c)
         w->ahead_used = 0;
 }
 
-/* Reads up to `most` bytes more; false when there are none now. */
+/* Reads up to `most` more bytes; false if there are none now. */
 static bool input_fill(struct http_conn *c, size_t most)
 {
     struct http_worker *w = c->worker;
@@ -107,8 +108,8 @@ static bool input_fill(struct http_conn *c, size_t most)
 
 /* ---- heads ---- */
 
-/* Heads of usual size go into the call, longer ones into its arena: they live until on_done, and
- * the worker's buffer does not. */
+/* Heads of usual size are copied to the call, longer ones to its arena: they must live until
+ * on_done, longer than the worker's buffer. */
 static struct str call_keep_head(struct http_call *call, struct str head)
 {
     if (head.n > sizeof call->head)
@@ -176,7 +177,7 @@ bool http_step_head(struct http_conn *c)
 
 /* ---- bodies ---- */
 
-/* The next piece of the body that is in the input; it may be empty when there is only framing. */
+/* Takes the next piece of the body from the input; it is empty if there is only framing. */
 static struct err body_take(struct http_conn *c, struct str *piece)
 {
     if (c->body_chunked) {
@@ -190,8 +191,8 @@ static struct err body_take(struct http_conn *c, struct str *piece)
     return OK;
 }
 
-/* Returns how much to read at once: as much of the body as fits, but little beyond it, because that
- * must be kept. */
+/* Returns how much to read at once: as much of the body as fits, but little beyond it, because the
+ * rest must be saved. */
 static size_t body_appetite(const struct http_conn *c)
 {
     uint64_t most = c->body_left + HTTP_READ_BYTES;

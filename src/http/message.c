@@ -32,7 +32,7 @@ static void replace_controls(char *p, size_t n)
     }
 }
 
-/* Returns where the value is. */
+/* Returns the address of the value. */
 static char *put_header(struct buf *headers, struct str name, struct str value)
 {
     char *at = buf_reserve(headers, name.n + value.n + 4);
@@ -114,5 +114,5 @@ void http_put_status_line(struct buf *head, int status)
         }
     buf_put(head, STR("HTTP/1.1 "));
     buf_put_i64(head, status);
-    buf_put(head, STR(" \r\n")); /* the reason may be empty, the space before it not */
+    buf_put(head, STR(" \r\n")); /* the reason may be empty, but the space is required */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of a response: for http/ itself, and for responses inside a batch's. */
+/* Status lines and headers of responses: for http/, and for the responses inside a batch. */
 #ifndef HTTP_MESSAGE_H
 #define HTTP_MESSAGE_H
 

@@ -185,7 +185,7 @@ void http_source_ready(struct http_exchange *x)
         return;
     call->out.waiting = false;
     http_conn_set_state(call->conn,
-                        CONN_SEND); /* its time starts now: the wait was not its fault */
+                        CONN_SEND); /* its time starts now: the client did not cause the wait */
     http_conn_drive(call->conn);
 }
 
@@ -218,7 +218,7 @@ static void out_add_chunk(struct http_out *out, const struct http_span *span)
     out_add(out, STR("\r\n"));
 }
 
-/* The source has ended: it must have produced the announced length. */
+/* The source has ended; it must have produced the announced length. */
 static enum sent out_end_source(struct http_out *out)
 {
     if (out->left > 0)
@@ -229,7 +229,7 @@ static enum sent out_end_source(struct http_out *out)
     return SENT_SOME;
 }
 
-/* Asks the source for the next part. SENT_SOME when there is something to send, or nothing more. */
+/* Asks the source for the next part. SENT_SOME if there is something to send, or nothing more. */
 static enum sent out_pull(struct http_out *out)
 {
     struct http_span span = {.fd = -1};
@@ -259,7 +259,7 @@ static enum sent out_pull(struct http_out *out)
     return SENT_FAILED;
 }
 
-/* Takes n bytes off the front; returns how many of them were of the body. */
+/* Removes n bytes from the front; returns how many of them belong to the body. */
 static size_t out_consume(struct http_out *out, size_t n)
 {
     size_t body = 0;
@@ -317,7 +317,7 @@ void http_out_sent(struct http_conn *c, ssize_t sent)
         c->gone = true; /* the next step sees it */
 }
 
-/* Sends some of the spans that are laid out. */
+/* Sends some of the prepared spans. */
 static enum sent out_send(struct http_conn *c, struct http_out *out)
 {
     const struct http_span *span = &out->spans[out->at];
@@ -334,8 +334,8 @@ static enum sent out_send(struct http_conn *c, struct http_out *out)
     return out_note(c, sent);
 }
 
-/* One send at most; the head waits for the body's first part, so that one system call sends both.
- */
+/* Sends at most once; the head waits for the body's first part, so that one system call sends
+ * both. */
 static enum sent out_advance(struct http_conn *c, struct http_out *out)
 {
     if (out->at == out->count)

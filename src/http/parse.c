@@ -11,8 +11,8 @@ enum { IN_TOKEN = 1, IN_VALUE = 2, IN_TARGET = 4, IN_HOST = 8 };
 #define V (IN_VALUE | IN_TARGET)
 #define G (IN_VALUE | IN_TARGET | IN_HOST)
 #define W (IN_VALUE)
-/* Rows of sixteen. '#' cannot stand in a target (a fragment is not sent), bytes past 0x7F only in a
- * value. A host is a name or a bracketed address with an optional port. */
+/* Rows of sixteen. '#' is not allowed in a target (a fragment is not sent), bytes above 0x7F only
+ * in a value. A host is a name or a bracketed address with an optional port. */
 // clang-format off
 static const unsigned char BYTE_IN[256] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, W, 0, 0, 0, 0, 0, 0,
@@ -77,7 +77,7 @@ struct err http_scan_head(struct str input, size_t *scanned, size_t *length)
     *length = 0;
     if (input.n == 0)
         return OK;
-    /* A TLS greeting on a plain port, for one, ends here and not at the time-out. */
+    /* For example, refuse a TLS greeting on a plain port here and not at the time-out. */
     if (!(BYTE_IN[(unsigned char)input.p[0]] & IN_TOKEN))
         return bad("Reason\tThe request line does not begin with a method.");
     for (size_t at = *scanned;;) {
@@ -89,7 +89,7 @@ struct err http_scan_head(struct str input, size_t *scanned, size_t *length)
             return bad("Reason\tA line ends in LF alone.");
         if (lf >= HTTP_HEAD_BYTES_MAX)
             return err_new(ERR_HEADERS_TOO_LARGE);
-        /* lf - 1 == *scanned: the line holds nothing but its CR LF, and is not the first. */
+        /* lf - 1 == *scanned: the line is empty except for its CR LF, and is not the first. */
         if (lf - 1 == *scanned && *scanned > 0) {
             *length = lf + 1;
             return OK;
@@ -132,7 +132,7 @@ static struct err parse_method(struct str text, struct http_request *out)
     return OK;
 }
 
-/* A name or an address, with an optional port. Callers check what it names. */
+/* A name or an address, with an optional port. Callers check the name. */
 static bool is_host(struct str host)
 {
     return host.n > 0 && host.n <= 512 && all_in(host, IN_HOST);
@@ -144,7 +144,7 @@ static void split_query(struct str path_and_query, struct http_request *out)
     out->path = str_cut(&out->query, '?');
 }
 
-/* http://authority/path?query, as proxies send it: the authority stands in for the Host header. */
+/* http://authority/path?query, as proxies send it: the authority replaces the Host header. */
 static struct err parse_absolute(struct str target, struct http_request *out)
 {
     size_t scheme = str_istarts(target, STR("http://"))    ? sizeof "http://" - 1
@@ -174,7 +174,7 @@ static bool word_is_target(uint64_t word)
     return ((word | space | delete | hash) & word_all(0x80)) == 0;
 }
 
-/* Works word by word, the last two may overlap; short texts go byte by byte. */
+/* Works on words, of which the last two may overlap; short texts byte by byte. */
 static bool is_target(struct str s)
 {
     if (s.n < WORD_BYTES)
@@ -233,7 +233,7 @@ struct err http_parse_header(struct str line, struct http_header *out)
         return bad("Reason\tA header is folded over several lines.");
     size_t colon = 0;
     while (colon < line.n && (BYTE_IN[(unsigned char)line.p[colon]] & IN_TOKEN))
-        colon++; /* which is not part of a token */
+        colon++; /* a colon is not part of a token */
     if (colon == 0 || colon == line.n || line.p[colon] != ':')
         return bad(
             str_find(line, ':', 0) == line.n
@@ -317,8 +317,8 @@ static struct err check_framing(const struct framing *seen, struct http_request 
         return bad("Reason\tContent-Length and Transfer-Encoding are both given.");
     if (seen->encodings > 0 && out->version_minor == 0)
         return bad("Reason\tHTTP/1.0 has no Transfer-Encoding.");
-    /* An HTTP/1.0 connection always ends after its reply; that makes a body without a length
-     * simple. */
+    /* An HTTP/1.0 connection always ends after its reply, which simplifies a body without a
+     * length. */
     out->keep_alive = out->version_minor > 0 && !seen->close;
     out->expect_continue = out->expect_continue && out->version_minor > 0;
     return OK;

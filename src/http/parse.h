@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The head of an HTTP/1.1 request, read strictly: what two readers could understand differently is
- * refused, so that nothing can be smuggled past a proxy in front or behind. */
+/* The head of an HTTP/1.1 request, parsed strictly: input that two parsers could read differently
+ * is refused, so that no request can be smuggled past a proxy on either side. */
 #ifndef HTTP_PARSE_H
 #define HTTP_PARSE_H
 
@@ -13,9 +13,9 @@
  * ERR_HEADERS_TOO_LARGE. */
 struct err http_scan_head(struct str input, size_t *scanned, size_t *length);
 
-/* Reads a whole head, as http_scan_head found it, into *out, whose slices point into `head` and
- * whose headers are put into headers[HTTP_HEADERS_MAX]. ERR_BAD_REQUEST, ERR_URI_TOO_LONG,
- * ERR_HEADERS_TOO_LARGE, ERR_HTTP_VERSION; the detail of the error says what was wrong. */
+/* Parses a whole head, as found by http_scan_head, into *out. Its slices point into `head`, its
+ * headers are stored in headers[HTTP_HEADERS_MAX]. ERR_BAD_REQUEST, ERR_URI_TOO_LONG,
+ * ERR_HEADERS_TOO_LARGE, ERR_HTTP_VERSION; the error's detail has the reason. */
 struct err http_parse_head(struct str head, struct http_header *headers, struct http_request *out);
 
 /* Takes the next line off a head, without its CR LF (the caller's check of the bytes finds a stray

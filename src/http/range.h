@@ -9,14 +9,14 @@
 
 struct http_range {
     uint64_t first;
-    uint64_t last; /* inclusive; HTTP_RANGE_TO_END when it was left out, or is that very number:
-                      nothing has so many bytes */
+    uint64_t last; /* inclusive; HTTP_RANGE_TO_END if it was omitted or is that number: no object
+                      has so many bytes */
 };
 
-/* False for a form that is not supported: another unit, several ranges, a suffix ("bytes=-5"), an
- * end before the beginning, or no range at all. What that means, the operation decides. */
+/* False for an unsupported form: another unit, several ranges, a suffix ("bytes=-5"), an end before
+ * the beginning, or no range. The operation decides what that means. */
 bool http_range_parse(struct str text, struct http_range *out);
-/* Cuts the range to what an object of `size` bytes has of it. False when that is nothing. */
+/* Clips the range to an object of `size` bytes. False if nothing is left. */
 bool http_range_clip(struct http_range range, uint64_t size, uint64_t *offset, uint64_t *length);
 
 #endif

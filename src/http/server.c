@@ -14,7 +14,7 @@
 #include "http/conn.h"
 #include "net/address_count.h"
 
-enum { REFUSED_MAX = 64 /* connections over the limit that may be answered at the same time */ };
+enum { REFUSED_MAX = 64 /* refused connections that may be answered at the same time */ };
 
 const struct http_limits HTTP_LIMITS_DEFAULT = {
     .connections_max = 10000,
@@ -110,7 +110,7 @@ struct http_usage http_server_usage(const struct http_server *s)
     };
 }
 
-/* ---- connections come and go ---- */
+/* ---- opening and closing connections ---- */
 
 static void worker_check_drained(struct http_worker *w);
 
@@ -316,7 +316,7 @@ struct err http_server_new(struct loop **loops, size_t loop_count,
         if (handler->loop_memory_new != NULL)
             s->workers[i].handler_memory = handler->loop_memory_new();
     }
-    /* sendfile to a client that has gone raises SIGPIPE; there is no flag against it. */
+    /* sendfile to a closed connection raises SIGPIPE; no flag prevents it. */
     (void)signal(SIGPIPE, SIG_IGN);
     *out = s;
     return OK;

@@ -12,8 +12,8 @@
 
 enum { BUCKETS = 1024 };
 
-/* An address without its port. Of IPv6 only the first 64 bits: a client that has one address of a
- * /64 has them all, and could otherwise open as many connections as it likes. */
+/* An address without its port. Only the first 64 bits of IPv6: a client with one address of a /64
+ * has them all, and could otherwise open any number of connections. */
 struct address {
     uint8_t bytes[16];
 };
@@ -58,7 +58,7 @@ static struct address address_of(const struct sockaddr_storage *peer)
     return address;
 }
 
-/* The link that points to the address's entry, or where it would be. */
+/* Returns the link to the address's entry, or the link where it belongs. */
 static struct entry **find(struct address_counts *a, const struct address *address)
 {
     uint64_t hash = 14695981039346656037U;

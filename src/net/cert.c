@@ -42,7 +42,7 @@ static bool add_extensions(X509 *certificate)
     return true;
 }
 
-/* Random, so that a browser that remembers an older one takes this for another. */
+/* Random, so that a browser that remembers an older certificate sees this as a different one. */
 static bool set_serial(X509 *certificate)
 {
     uint64_t serial;

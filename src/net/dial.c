@@ -87,7 +87,7 @@ static struct err wait_for(const struct dialed *c, short events, int64_t deadlin
     }
 }
 
-/* Waits for what a TLS call that returned `result` needs; an error if it needs nothing. */
+/* Waits until a TLS call that returned `result` can continue; an error if it cannot. */
 static struct err wait_for_tls(struct dialed *c, int result, int64_t deadline_ms)
 {
     switch (SSL_get_error(c->ssl, result)) {
@@ -109,7 +109,7 @@ static struct err connect_to(struct dialed *c, const struct addrinfo *address, i
     c->fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (c->fd < 0)
         return failed(errno);
-    /* A head and its body are two writes: the second is not to wait for the first one's ACK. */
+    /* A head and its body are two writes; the second must not wait for the ACK of the first. */
     (void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
     if (connect(c->fd, address->ai_addr, address->ai_addrlen) == 0)
         return OK;
@@ -128,7 +128,7 @@ static void close_socket(struct dialed *c)
     c->fd = -1;
 }
 
-/* The first address that is in reach and answers. */
+/* Connects to the first allowed address that answers. */
 static struct err connect_any(struct dialed *c, struct str host, const struct addrinfo *list,
                               int64_t deadline_ms)
 {
@@ -144,7 +144,7 @@ static struct err connect_any(struct dialed *c, struct str host, const struct ad
     return result;
 }
 
-/* OpenSSL's macro for it casts the const away. */
+/* OpenSSL's macro for this casts const away. */
 static bool name_host(SSL *ssl, const char *host)
 {
     return SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
@@ -188,7 +188,7 @@ struct err dial(struct dialer *d, const struct dial_target *target, int64_t dead
     char host[HOST_MAX];
     if (target->host.n == 0 || target->host.n >= sizeof host)
         return failed(ENOENT);
-    /* If nothing is in reach, do not even resolve names. */
+    /* If no server is allowed, do not even resolve names. */
     if (d->reach.count == 0)
         return failed(EACCES);
     memcpy(host, target->host.p, target->host.n);

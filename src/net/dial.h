@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connections to other servers, plain or TLS. They wait, up to a deadline, so they are for threads
- * that may: never for an event loop. */
+/* Connections to other servers, plain or TLS. They block up to a deadline, so never use them on an
+ * event loop. */
 #ifndef NET_DIAL_H
 #define NET_DIAL_H
 
@@ -11,7 +11,7 @@
 struct dialer;
 struct dialed;
 
-/* Copies the list of reachable addresses. Certificates are checked against the system's authorities
+/* Copies the list of allowed addresses. Certificates are checked against the system's authorities
  * and the host's name. ERR_IO. */
 struct err dialer_new(const struct reach *reach, struct dialer **out);
 /* Cancels all waits with ECANCELED. From any thread. */
@@ -24,14 +24,14 @@ struct dial_target {
     bool secure;
 };
 
-/* ERR_IO, with a cause of EACCES when no address of the host is in reach, ENOENT when it has none,
- * ETIMEDOUT, EPROTO when TLS cannot be spoken or the certificate is not the host's, or what
- * connecting said. deadline_ms is of clock_mono_ms. */
+/* ERR_IO with a cause: EACCES if no address of the host is allowed, ENOENT if it has none,
+ * ETIMEDOUT, EPROTO if TLS fails or the certificate is not the host's, or the error of connect.
+ * deadline_ms is on the clock of clock_mono_ms. */
 struct err dial(struct dialer *d, const struct dial_target *target, int64_t deadline_ms,
                 struct dialed **out);
 /* All of it. ERR_IO. */
 struct err dialed_write(struct dialed *c, struct str bytes, int64_t deadline_ms);
-/* At least one byte, or none at the end. ERR_IO. */
+/* Reads at least one byte, or none at the end. ERR_IO. */
 struct err dialed_read(struct dialed *c, char *into, size_t size, int64_t deadline_ms, size_t *n);
 /* Returns false if unread bytes or the end have arrived: an idle connection is then unusable for
  * the next request. */

@@ -16,7 +16,7 @@
 enum {
     BACKLOG = 1024,
     ACCEPTS_PER_TURN_MAX = 64,
-    ACCEPT_PAUSE_MS = 100, /* when the process has no descriptors left */
+    ACCEPT_PAUSE_MS = 100, /* if the process has no descriptors left */
 };
 
 static void listener_watch(struct listener *l)
@@ -68,8 +68,9 @@ static void set_option(int fd, int level, int name)
         log_line(LOG_WARN, "a socket option cannot be set: errno %d", errno);
 }
 
-/* The first socket of a port is bound without SO_REUSEPORT, which it gets afterwards: so a port
- * that another process has, even one that shares it, gives EADDRINUSE. The others then join it. */
+/* The first socket of a port is bound without SO_REUSEPORT, which is set afterwards: so a port of
+ * another process gives EADDRINUSE, even if that process shares it. The other sockets then join the
+ * first. */
 static struct err open_socket(const struct listener_address *local, bool first, int *fd_out)
 {
     const struct sockaddr *address = (const struct sockaddr *)&local->address;
@@ -114,7 +115,7 @@ struct err listener_open(struct listener *l, bool first, struct listener_address
     l->watch.ready = listener_ready;
     l->pause.fire = listener_resume;
     TRY(open_socket(local, first, &l->watch.fd));
-    /* The first picks the port, the others take the same. */
+    /* The first socket picks the port, the others use the same. */
     local->length = sizeof local->address;
     if (getsockname(l->watch.fd, (struct sockaddr *)&local->address, &local->length) != 0) {
         struct err error = err_cause(ERR_IO, errno);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A listening socket of one loop. All loops listen on one port (SO_REUSEPORT), and the kernel
- * spreads the connections over them. */
+ * distributes the connections. */
 #ifndef NET_LISTENER_H
 #define NET_LISTENER_H
 
@@ -11,7 +11,7 @@
 /* Embedded in the caller's object. `take` gets every connection on the loop's thread and owns its
  * descriptor. */
 struct listener {
-    struct loop_watch watch; /* first: the loop hands it back */
+    struct loop_watch watch; /* first, because the loop passes it back */
     struct loop_timer pause;
     struct loop *loop;
     void (*take)(struct listener *l, int fd, const struct sockaddr_storage *peer);
@@ -23,10 +23,10 @@ struct listener_address {
     socklen_t length;
 };
 
-/* Name and port to an address. ERR_IO with errno as cause. */
+/* Resolves a name and a port to an address. ERR_IO with errno as cause. */
 struct err listener_resolve(const char *host, uint16_t port, struct listener_address *out);
-/* loop and take are set. The first of a port is opened exclusively, so that a port in use is
- * noticed, and puts the port that it got into *place; the others join it. ERR_IO with errno. */
+/* loop and take must be set. The first listener of a port is opened exclusively, so that a port in
+ * use is noticed, and stores its port in *place; the others join it. ERR_IO with errno. */
 struct err listener_open(struct listener *l, bool first, struct listener_address *local);
 /* On the loop's thread, or when it does not run. */
 void listener_close(struct listener *l);

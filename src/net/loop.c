@@ -20,7 +20,7 @@ enum {
 
 struct task_list {
     struct loop_task *first;
-    struct loop_task **last; /* where the next goes */
+    struct loop_task **last; /* where the next is linked */
 };
 
 struct loop {
@@ -31,19 +31,19 @@ struct loop {
      * cost one wake-up, and none while the loop is awake. */
     atomic_bool asleep;
     _Atomic(struct loop_task *) mailbox; /* a stack: the last posted is on top */
-    struct task_list seen;               /* for when the events have been looked at */
-    struct task_list ending;             /* for the end of this turn */
+    struct task_list seen;               /* run after all events of the turn */
+    struct task_list ending;             /* run at the end of this turn */
     int64_t now_us;
     int64_t now_ms; /* the same */
     struct histogram turns_us;
     _Atomic int64_t turn_began_us; /* 0: it waits */
-    /* A binary heap by due_ms, from index 1 on: index 0 means "not set", so that a zeroed timer is
-     * one that is not set. */
+    /* A binary heap by due_ms, from index 1 on: index 0 means "not set", so a zeroed timer is not
+     * set. */
     struct loop_timer **heap;
     size_t heap_count;
     size_t heap_capacity;
-    const struct loop_watch *last_ready; /* only compared: it may be gone */
-    int64_t one_since_us;                /* since then no other watch was ready */
+    const struct loop_watch *last_ready; /* only compared: it may be freed */
+    int64_t one_since_us;                /* no other watch has been ready since then */
     struct epoll_event events[LOOP_EVENTS_MAX];
     int event_at;
     int event_count;
@@ -105,7 +105,7 @@ void loop_free(struct loop *l)
     free(l);
 }
 
-/* The counter is 64 bits wide, so the only failure there could be, a full one, does not happen. */
+/* Writing to the counter could only fail if it were full, and it has 64 bits. */
 static void loop_wake(struct loop *l)
 {
     uint64_t one = 1;
@@ -223,8 +223,8 @@ void loop_timer_cancel(struct loop *l, struct loop_timer *timer)
         heap_settle(l, at, last);
 }
 
-/* A timer set while this runs is due now at the earliest and waits for the next turn, so that one
- * that sets itself with no delay does not keep the loop here. */
+/* A timer set while this runs waits for the next turn, so that a timer that sets itself without
+ * delay does not block the loop. */
 static void loop_run_timers(struct loop *l)
 {
     for (size_t most = l->heap_count; most > 0 && l->heap_count > 0; most--) {
@@ -271,7 +271,7 @@ static void run_in_order(struct loop_task *tasks)
 {
     while (tasks != NULL) {
         struct loop_task *task = tasks;
-        tasks = task->next; /* read first: once it runs, the task may be gone */
+        tasks = task->next; /* read first: the task may be freed when it runs */
         task->run(task);
     }
 }
@@ -297,7 +297,7 @@ static void run_list(struct task_list *list)
     run_in_order(tasks);
 }
 
-/* Returns how long the loop may sleep for its timers; -1 if there is none. */
+/* Returns how long the loop may sleep until its next timer; -1 if there is none. */
 static int loop_patience_ms(const struct loop *l, int64_t now_ms)
 {
     if (l->ending.first != NULL || l->seen.first != NULL)
@@ -360,6 +360,6 @@ void loop_run(struct loop *l)
         loop_run_timers(l);
         run_list(&l->ending);
     }
-    loop_run_tasks(l); /* what was posted before the stop still runs */
+    loop_run_tasks(l); /* run tasks posted before the stop */
     run_list(&l->ending);
 }

@@ -20,7 +20,7 @@ struct pool {
     pthread_t threads[];
 };
 
-/* Waits for the next task; NULL when there is none and none will come. */
+/* Waits for the next task; NULL if there is none and the pool stops. */
 static struct loop_task *pool_take(struct pool *p)
 {
     (void)pthread_mutex_lock(&p->lock);
@@ -40,7 +40,7 @@ static struct loop_task *pool_take(struct pool *p)
 static void *pool_thread(void *arg)
 {
     struct pool *p = arg;
-    /* Of this thread alone, on Linux, and beside what the process was given. */
+    /* On Linux this affects only this thread, and adds to the niceness of the process. */
     if (p->niceness != 0)
         (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + p->niceness);
     for (struct loop_task *task; (task = pool_take(p)) != NULL;)

@@ -109,7 +109,7 @@ static bool in_net(const unsigned char address[16], const unsigned char net[16],
     return rest == 0 || (address[whole] & mask) == (net[whole] & mask);
 }
 
-/* Addresses of this machine or its own network, which must be listed explicitly. */
+/* Addresses of this machine or its network, which must be listed explicitly. */
 static bool is_special(const unsigned char address[16])
 {
     static const struct {
@@ -120,11 +120,11 @@ static bool is_special(const unsigned char address[16])
         {{[10] = 0xFF, 0xFF, 169, 254}, 112}, /* 169.254.0.0/16 */
         {{[10] = 0xFF, 0xFF, 0}, 104},        /* 0.0.0.0/8 */
         {{[10] = 0xFF, 0xFF, 224}, 99},       /* 224.0.0.0/3 */
-        {{0}, 96},                            /* ::, ::1, and IPv4 in its old clothes */
+        {{0}, 96},                            /* ::, ::1, and IPv4-compatible addresses */
         {{0xFE, 0x80}, 10},                   /* fe80::/10 */
         {{0xFF}, 8},                          /* ff00::/8 */
-        {{0x00, 0x64, 0xFF, 0x9B}, 96},       /* 64:ff9b::/96: IPv4 through a translator */
-        {{0x20, 0x02}, 16},                   /* 2002::/16: the same */
+        {{0x00, 0x64, 0xFF, 0x9B}, 96},       /* 64:ff9b::/96: IPv4 through NAT64 */
+        {{0x20, 0x02}, 16},                   /* 2002::/16: IPv4 through 6to4 */
     };
     for (size_t i = 0; i < sizeof nets / sizeof nets[0]; i++)
         if (in_net(address, nets[i].net, nets[i].bits))

@@ -10,19 +10,19 @@
 
 enum { RELAY_BYTES = 64 << 10, TURN_PIECES_MAX = 16 };
 
-/* From one side to the other. */
+/* One direction. */
 struct flow {
-    char *bytes; /* RELAY_BYTES, or more at first */
+    char *bytes; /* RELAY_BYTES, or more initially */
     size_t begin, end;
     bool ended;    /* no more comes */
-    bool finished; /* the other side was told so */
+    bool finished; /* the end was passed on to the other side */
 };
 
 struct side {
     struct loop_watch watch;
     struct stream stream;
     struct relay *relay;
-    struct flow flow; /* what has come from here */
+    struct flow flow; /* received from this side */
 };
 
 struct relay {
@@ -65,7 +65,7 @@ static void end(struct relay *r, bool abort)
     }
 }
 
-/* One step of a flow. False: nothing to be done now. */
+/* One step of a flow. False: nothing to do now. */
 static bool move_some(struct relay *r, struct side *from, struct side *to)
 {
     struct flow *f = &from->flow;

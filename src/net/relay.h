@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two streams joined: what comes from the one goes to the other, both ways, until both have ended
- * or one has failed. All on one loop's thread. */
+/* Connects two streams: copies bytes in both directions until both have ended or one has failed.
+ * All on one loop's thread. */
 #ifndef NET_RELAY_H
 #define NET_RELAY_H
 
@@ -11,17 +11,16 @@
 struct relay;
 
 struct relay_ends {
-    struct stream *near, *far; /* taken over, watched by nobody */
-    struct str bytes;          /* for the far side, before all that comes; copied */
+    struct stream *near, *far; /* owned by the relay; not watched by others */
+    struct str bytes;          /* sent to the far side first; copied */
 };
 
-/* `ended` is called once, when both are closed and *r is about to go; not from within this call.
- */
+/* Calls `ended` once, when both are closed and before *r is freed; never from within this call. */
 struct relay *relay_new(struct loop *loop, const struct relay_ends *ends,
                         void (*ended)(void *arg, struct relay *r), void *arg);
-/* Cuts both. `ended` is called. */
+/* Closes both. `ended` is called. */
 void relay_cut(struct relay *r);
-/* The same when the loop has stopped, and nobody is told. */
+/* The same after the loop has stopped; `ended` is not called. */
 void relay_free(struct relay *r);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "net/tls.h"
 
-enum { TLS_FIRST_BYTE = 0x16 }; /* a record of the handshake; no method of HTTP begins so */
+enum { TLS_FIRST_BYTE = 0x16 }; /* a handshake record; no HTTP method begins with it */
 
 void stream_init(struct stream *s, int fd, struct tls *tls)
 {
@@ -57,7 +57,7 @@ static ssize_t socket_recv(struct stream *s, char *into, size_t size, int flags)
     return got;
 }
 
-/* Peeks at the first byte to detect TLS. Returns 1 once that is decided, else like stream_recv. */
+/* Peeks at the first byte to detect TLS. Returns 1 once that is known, else like stream_recv. */
 static ssize_t stream_settle(struct stream *s)
 {
     char first;
@@ -86,8 +86,8 @@ ssize_t stream_recv(struct stream *s, char *into, size_t size)
     ssize_t got = socket_recv(s, into, size, 0);
     if (got < 0)
         return got;
-    /* Fewer bytes than asked for: the socket is empty, and more will be an edge. Unless the end was
-     * part of an edge that is already spent. */
+    /* Fewer bytes than requested: the socket is empty, and new data will cause an edge. Exception:
+     * the end of the stream was part of an edge already consumed. */
     if ((size_t)got < size && !s->hung_up)
         s->may_recv = false;
     return got;
@@ -106,7 +106,7 @@ ssize_t stream_send(struct stream *s, const struct iovec *parts, size_t count, b
     assert(s->fd >= 0 && count > 0);
     if (s->session != NULL)
         return tls_send(s, parts, count);
-    /* sendmsg does not change the data; iovec's type just lacks the const. */
+    /* sendmsg does not change the data; iovec's type lacks const. */
     struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = count};
     int flags = MSG_NOSIGNAL | (more ? MSG_MORE : 0);
     ssize_t sent;

@@ -12,7 +12,7 @@
 
 enum {
     STREAM_AGAIN = -1,  /* not now: wait for the next edge */
-    STREAM_FAILED = -2, /* the other side is gone, or broke the protocol */
+    STREAM_FAILED = -2, /* the peer is gone, or violated the protocol */
 };
 
 struct tls;
@@ -35,7 +35,7 @@ struct stream {
 /* Takes a connected socket. With `tls` (it must outlive the stream) the first byte decides whether
  * this is TLS; stream_recv then continues the handshake. */
 void stream_init(struct stream *s, int fd, struct tls *tls);
-/* A socket that is connected, or on its way, to somebody who serves TLS. False: no memory. */
+/* Takes a socket that is connected, or connecting, to a TLS server. False: no memory. */
 bool stream_init_secure(struct stream *s, int fd, struct tls *tls);
 static inline bool stream_is_secure(const struct stream *s)
 {
@@ -43,18 +43,18 @@ static inline bool stream_is_secure(const struct stream *s)
 }
 /* Returns true during a TLS handshake. */
 bool stream_in_handshake(const struct stream *s);
-/* Takes note of what epoll reported (EPOLLIN, EPOLLOUT, EPOLLRDHUP, EPOLLHUP, EPOLLERR). */
+/* Records the events that epoll reported (EPOLLIN, EPOLLOUT, EPOLLRDHUP, EPOLLHUP, EPOLLERR). */
 void stream_note(struct stream *s, uint32_t events);
-/* Bytes read, 0 at the end, or STREAM_AGAIN, STREAM_FAILED. */
+/* Returns the bytes read, 0 at the end, or STREAM_AGAIN, STREAM_FAILED. */
 ssize_t stream_recv(struct stream *s, char *into, size_t size);
 /* Returns the number of bytes taken (maybe fewer than given), STREAM_AGAIN or STREAM_FAILED.
  * `more`: more data follows at once, so a partial packet may wait. */
 ssize_t stream_send(struct stream *s, const struct iovec *parts, size_t count, bool more);
 /* The same for a range of a file. A file that ends early gives STREAM_FAILED. */
 ssize_t stream_send_file(struct stream *s, int fd, int64_t offset, size_t length);
-/* No more will be sent; receiving goes on. */
+/* Ends sending; receiving continues. */
 void stream_finish(struct stream *s);
-/* Closes the descriptor. `abort`: the other side sees a reset, not a clean end. */
+/* Closes the descriptor. `abort`: the peer sees a reset, not a clean end. */
 void stream_close(struct stream *s, bool abort);
 
 #endif

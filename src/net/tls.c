@@ -19,7 +19,7 @@ enum { RECORD_BYTES = 16 << 10, READ_AHEAD_BYTES = 64 << 10 };
 struct tls {
     unsigned char secret[TLS_SECRET_BYTES]; /* of tls_new_secret */
     pthread_mutex_t lock;
-    SSL_CTX *context;                   /* under the lock; who uses it has a reference of its own */
+    SSL_CTX *context;                   /* under the lock; users take a reference */
     uint64_t begun_before, done_before; /* handshakes of contexts that were replaced */
     char *certificate;
     char *key;
@@ -29,12 +29,12 @@ struct tls {
 struct tls_session {
     SSL *ssl;
     bool finished; /* close_notify is sent */
-    bool failed;   /* after an error that ends it, OpenSSL wants no further call */
+    bool failed;   /* OpenSSL forbids further calls after a fatal error */
 };
 
 /* ---- the certificate ---- */
 
-/* HTTP/1.1 is all there is; a client that offers only others is served without having chosen. */
+/* Chooses HTTP/1.1; a client that offers only others is served without ALPN. */
 static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_length,
                            const unsigned char *in, unsigned in_length, void *arg)
 {
@@ -52,13 +52,13 @@ static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *o
 static void set_options(SSL_CTX *context)
 {
     (void)SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-    /* A peer that closes without close_notify is no error: HTTP itself detects truncation. */
+    /* Closing without close_notify is not an error: HTTP itself detects truncation. */
     (void)SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE |
                                            SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_ENABLE_KTLS);
     (void)SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE |
                                         SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                         SSL_MODE_RELEASE_BUFFERS);
-    /* Clients resume with tickets, which they keep; a cache here would grow with their number. */
+    /* Clients keep tickets to resume; a cache here would grow with the number of clients. */
     (void)SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_read_ahead(context, 1);
     SSL_CTX_set_default_read_buffer_len(context, READ_AHEAD_BYTES);
@@ -124,8 +124,8 @@ struct err tls_new(const struct tls_files *files, struct tls **out)
 
 #define SECRET_NAME "lazuli"
 
-/* Both sides derive a session from the secret, as if an earlier one had left it (RFC 8446, 4.2.11).
- */
+/* Both sides derive a session from the secret, as if it were left by an earlier one (RFC 8446,
+ * 4.2.11). */
 static SSL_SESSION *secret_session(SSL *ssl)
 {
     static const unsigned char AES_128_GCM_SHA256[] = {0x13, 0x01};
@@ -162,7 +162,7 @@ static int use_secret(SSL *ssl, const EVP_MD *md, const unsigned char **name, si
     return *out != NULL;
 }
 
-/* No certificate is offered, and none is trusted: without the secret no handshake ends well. */
+/* No certificate is offered or trusted: without the secret no handshake succeeds. */
 struct err tls_new_secret(const unsigned char secret[TLS_SECRET_BYTES], struct tls **out)
 {
     assert(out != NULL);
@@ -228,7 +228,7 @@ static int64_t expiry_of(SSL_CTX *context)
     return (int64_t)timegm(&end);
 }
 
-/* OpenSSL counts itself. */
+/* OpenSSL has the counters. */
 struct tls_usage tls_usage(struct tls *t)
 {
     (void)pthread_mutex_lock(&t->lock);
@@ -307,8 +307,8 @@ void tls_session_free(struct tls_session *s)
     free(s);
 }
 
-/* Maps the error of a TLS call. A handshake can make a read wait for room to send, and the reverse.
- */
+/* Maps the error of a TLS call. A handshake can make a read wait until it can send, and vice
+ * versa. */
 static ssize_t tls_refused(struct stream *stream, int returned, bool receiving)
 {
     struct tls_session *s = stream->session;
@@ -334,7 +334,7 @@ static ssize_t tls_refused(struct stream *stream, int returned, bool receiving)
     return STREAM_FAILED;
 }
 
-/* Record after record, until the room is full or there is nothing now. */
+/* Reads records until the buffer is full or no data is left. */
 ssize_t tls_recv(struct stream *stream, char *into, size_t size)
 {
     struct tls_session *s = stream->session;
@@ -357,7 +357,7 @@ ssize_t tls_recv(struct stream *stream, char *into, size_t size)
     return (ssize_t)total;
 }
 
-/* One record's worth at most. */
+/* Sends at most one record. */
 static ssize_t tls_send_record(struct stream *stream, const char *bytes, size_t size)
 {
     size_t sent;
@@ -366,8 +366,8 @@ static ssize_t tls_send_record(struct stream *stream, const char *bytes, size_t 
     return returned == 1 ? (ssize_t)sent : tls_refused(stream, returned, false);
 }
 
-/* The next bytes, at most a record: where they lie, when the first part has enough of them; else
- * put together in `record`. After STREAM_AGAIN the same bytes must come again, and do, because they
+/* Returns the next bytes, at most a record: in place if the first part has enough of them, else
+ * copied to `record`. After STREAM_AGAIN the same bytes must be sent again; they are, because they
  * are taken from the same parts in the same way. */
 static struct str next_record(const struct iovec *parts, size_t count, size_t skip, char *record)
 {
@@ -411,7 +411,7 @@ ssize_t tls_send(struct stream *stream, const struct iovec *parts, size_t count)
     }
 }
 
-/* Through the kernel, when it encrypts; else through a record in user space. */
+/* Uses the kernel if it encrypts, else a record in user space. */
 ssize_t tls_send_file(struct stream *stream, int fd, int64_t offset, size_t length)
 {
     SSL *ssl = stream->session->ssl;

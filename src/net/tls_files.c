@@ -27,14 +27,14 @@ static int give_password(char *buffer, int size, int for_writing, void *arg)
     const char *password = arg;
     (void)for_writing;
     if (password == NULL || strlen(password) > (size_t)size)
-        return -1; /* and never ask at the terminal */
+        return -1; /* never prompt on the terminal */
     memcpy(buffer, password, strlen(password));
     return (int)strlen(password);
 }
 
 static struct err load_pem(SSL_CTX *context, const struct tls_files *files)
 {
-    /* The callback only reads it; its type is that of a callback that may write. */
+    /* The callback only reads it, but its type allows writing. */
     union {
         const char *text;
         void *arg;
@@ -72,8 +72,8 @@ static bool pfx_parse(PKCS12 *file, const char *password, struct pfx *out)
            out->key != NULL && out->certificate != NULL;
 }
 
-/* Many tools still write PFX files with ciphers that OpenSSL 3 keeps apart as "legacy". They are
- * needed for as long as the file is read, and for nothing else. */
+/* Many tools still write PFX files with ciphers that OpenSSL 3 has in its "legacy" provider. The
+ * provider is loaded only while such a file is read. */
 static bool pfx_parse_legacy(PKCS12 *file, const char *password, struct pfx *out)
 {
     pfx_release(out);
