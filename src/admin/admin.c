@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Routes. A request goes the way of the first of these that it fits:
+/* Routes. The first of these that matches handles a request:
  *   /blob/…, /queue/…, /table/…, /file/… on the admin listener: the storage service itself
  *   a row of ROUTES, there and below /_lazuli/ on every service's port
  *   a file of the console page, on the admin listener */
@@ -60,8 +60,8 @@ static const struct str MOUNTS[SERVICE_KIND_COUNT] = {
     [SERVICE_FILE] = STR_INIT("/file"),
 };
 
-/* Headers of everything that the admin listener itself answers. The page loads nothing from
- * elsewhere, runs no inline code, and cannot be framed. */
+/* Headers of all answers of the admin listener itself. The page loads nothing from elsewhere, runs
+ * no inline code, and cannot be framed. */
 #define HEADERS_ALWAYS                              \
     "X-Content-Type-Options: nosniff\r\n"           \
     "Referrer-Policy: no-referrer\r\n"              \
@@ -74,7 +74,7 @@ static const struct str MOUNTS[SERVICE_KIND_COUNT] = {
     "img-src 'self' blob: data:; media-src blob:; connect-src 'self'; font-src 'self'; " \
     "manifest-src 'self'; frame-src 'self' blob:; base-uri 'none'; form-action 'none'; " \
     "frame-ancestors 'none'\r\n"
-/* Headers of what the storage services answer here: it may be arbitrary content, which must never
+/* Headers of answers from the storage services here: they may have any content, which must never
  * run with the console's origin, not even if a user opens it in a tab. */
 #define HEADERS_STORAGE \
     HEADERS_ALWAYS      \
@@ -120,7 +120,7 @@ void admin_fail(struct admin_call *call, int status, const char *code, struct st
     admin_reply(call, status, STR("application/json"), buf_str(&out));
 }
 
-/* Only the part of the detail that is meant for readers: "Element\ttext", with newlines. */
+/* Returns only the part of the detail meant for readers: "Element\ttext", with newlines. */
 static struct str error_text(struct arena *arena, struct err error)
 {
     struct str detail = str_of(error.detail);
@@ -165,7 +165,7 @@ struct str admin_query(struct admin_call *call, struct str name)
 static void answer_from_pool(struct run *r, struct err outcome)
 {
     struct admin_call *call = CONTAINER_OF(r, struct admin_call, run);
-    (void)outcome.code; /* the answer was made in the pool, also that of a failure */
+    (void)outcome.code; /* the pool made the answer, also of a failure */
     admin_reply(call, call->status, call->out_type, buf_str(&call->out));
 }
 
@@ -193,8 +193,8 @@ struct str admin_service_name(enum service_kind service)
 
 /* ---- the storage services, on this origin ---- */
 
-/* "/blob/account/…" is the blob service's "/account/…". The latter is signed, as on the service's
- * own port, so a signature is valid in both places. */
+/* "/blob/account/…" is the blob service's "/account/…". The signature covers the latter, as on the
+ * service's port, so it is valid in both places. */
 static bool take_mount(struct http_exchange *x, struct admin *a, enum service_kind *service)
 {
     for (unsigned i = 0; i < SERVICE_KIND_COUNT; i++) {
@@ -334,7 +334,7 @@ static void on_done(struct http_exchange *x)
     (void)x;
 }
 
-/* The services' own memory: requests for them come this way too. */
+/* The services' state per loop: their requests also arrive here. */
 static void *loop_memory_new(void)
 {
     return REST_HANDLER.loop_memory_new();

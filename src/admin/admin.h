@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The front end for people and tools: the console page, health, metrics, the inspector and test
- * control, on a listener of its own and, for what container tools need, below /_lazuli/ on every
- * service's port. docs/admin-api.md has the API. */
+ * control. It has its own listener; the part that container tools need is also below /_lazuli/ on
+ * every service's port. docs/admin-api.md has the API. */
 #ifndef ADMIN_ADMIN_H
 #define ADMIN_ADMIN_H
 
@@ -10,14 +10,14 @@
 #include "rest/server.h"
 
 struct admin_options {
-    const char *version;       /* of the program */
-    const char *commit;        /* that it was built from; "" when not known */
-    const char *bound_host;    /* what the listener was told to listen on */
-    const char *hosts;         /* --admin-hosts: further names that a Host header may have; NULL */
-    const char *metrics_token; /* NULL: none */
-    bool on_loopback;          /* only this machine can connect to the admin listener */
-    bool services_on_loopback; /* all services' ports are out of others' reach */
-    uint16_t smb_port;         /* 0: off */
+    const char *version;          /* of the program */
+    const char *commit;           /* of the build; "" if unknown */
+    const char *bound_host;       /* the listener's configured address */
+    const char *hosts;            /* --admin-hosts: further names allowed in a Host header; NULL */
+    const char *metrics_token;    /* NULL: none */
+    bool on_loopback;             /* only this machine can connect to the admin listener */
+    bool services_on_loopback;    /* only this machine can connect to the services' ports */
+    uint16_t smb_port;            /* 0: off */
     struct admin_control control; /* all zero: test control is off */
 };
 
@@ -27,7 +27,7 @@ struct smb_server;
 struct sweep_job;
 struct tls;
 
-/* The parts that metrics and health read; the caller owns them. */
+/* The parts that metrics and health read; owned by the caller. */
 struct admin_watched {
     struct loop **loops;
     size_t loop_count;
@@ -46,7 +46,7 @@ struct admin;
 
 /* Any thread. */
 void admin_set_state(struct admin *a, enum admin_state state);
-/* Before the loops run, when all is made that is watched. */
+/* Call it before the loops run, after everything that is watched was created. */
 void admin_watch(struct admin *a, const struct admin_watched *watched);
 
 struct admin *admin_new(const struct admin_options *options, struct rest_server *rest);

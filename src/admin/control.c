@@ -147,7 +147,8 @@ static bool service_named(struct str name, enum service_kind *out)
     return false;
 }
 
-/* A name that is given is one account's, also when it is empty: all of them would go else. */
+/* A given name selects one account, even if it is empty; otherwise an empty name would delete
+ * all. */
 enum { NOT_GIVEN = '\n' };
 
 static struct err read_reset(struct admin_call *call, struct reset_body *body,
@@ -173,7 +174,7 @@ static struct err read_reset(struct admin_call *call, struct reset_body *body,
                : err_detail(ERR_RESOURCE_NOT_FOUND, "Reason\taccount: there is none of that name.");
 }
 
-/* Handles of SMB clients would stand for files that are about to be replaced. */
+/* SMB handles would refer to files that are about to be replaced. */
 static void close_handles(const struct saved_scope *scope)
 {
     bool files = !scope->has_service || scope->service == SERVICE_FILE;
@@ -262,7 +263,7 @@ static struct err read_freeze(struct json_reader *r, struct json_value v, void *
     return OK;
 }
 
-/* The largest shift: no test needs more. Stamps are derived from the time, never go back, and must
+/* The largest shift: no test needs more. Stamps are derived from the time, never decrease, and must
  * fit into rows forever (tree_new_id). */
 #define CLOCK_FIRST    STR("1970-01-02T00:00:00Z")
 #define CLOCK_LAST     STR("2150-01-01T00:00:00Z")
@@ -316,7 +317,7 @@ void control_post_clock(struct admin_call *call)
         put_clock(call);
 }
 
-/* ---- states under a name ---- */
+/* ---- named states ---- */
 
 static void list_snapshots(struct admin_call *call)
 {

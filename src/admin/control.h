@@ -19,11 +19,11 @@ struct admin_control {
     struct clock_control *clock;
     saved_refs *refs; /* reports the extents that a row names */
     struct saved *saved;
-    /* Makes what a manifest (docs/admin-api.md) describes. ERR_INVALID_INPUT with a sentence in the
-     * arena. Waits. */
+    /* Creates what a manifest (docs/admin-api.md) describes. ERR_INVALID_INPUT with a sentence in
+     * the arena. Blocks. */
     struct err (*seed)(void *arg, struct str manifest, struct arena *arena);
     void *seed_arg;
-    const char *token; /* NULL: none; then only this machine may ask */
+    const char *token; /* NULL: none; then only this machine has access */
 };
 
 void control_get_accounts(struct admin_call *call);

@@ -28,7 +28,7 @@ static struct err read_service(struct json_reader *r, struct json_value v, void 
     return m->has_service ? OK : fields_wrong(r, "service", "is to be blob, queue, table or file");
 }
 
-/* A name that no operation has would never fit, and the test would wait for it. */
+/* A name of no operation would never match, and the test would wait forever. */
 bool control_operation_exists(const char *pattern)
 {
     static const struct op_table *const TABLES[] = {&OPS_BLOB, &OPS_QUEUE, &OPS_TABLE, &OPS_FILE,
@@ -114,7 +114,7 @@ struct deed_body {
     uint32_t rate_per_second, rate_burst;
 };
 
-/* A number of bytes where 0 is not the same as nothing given. */
+/* Reads a number of bytes, where 0 differs from an absent value. */
 static struct err read_bytes_given(struct json_reader *r, struct json_value v, const char *name,
                                    uint64_t *out)
 {
@@ -164,7 +164,7 @@ static struct err find_error(struct json_reader *r, const char *name, enum err_c
     return fields_wrong(r, "error", "is no error code that the server knows");
 }
 
-/* The error that goes with a status when none is named. */
+/* The default error for a status. */
 static enum err_code usual_error(uint32_t status)
 {
     return status == 429                    ? ERR_TOO_MANY_REQUESTS
@@ -172,7 +172,7 @@ static enum err_code usual_error(uint32_t status)
                                             : ERR_SERVER_BUSY;
 }
 
-/* An error by its code, by its status, or by both; a rate alone answers as a busy server. */
+/* Reads an error by its code, its status or both; a rate alone answers as a busy server. */
 static struct err take_error(struct json_reader *r, const struct deed_body *body,
                              struct script_deed *deed)
 {

@@ -12,16 +12,16 @@ struct err control_read_match(struct json_reader *r, struct json_value v, void *
 struct err control_read_point(struct json_reader *r, struct json_value v, void *into);
 struct err control_read_fault(struct json_reader *r, struct script_fault *fault);
 bool control_id_ok(const char *id);
-/* False: no operation is called so, and a rule for it would never strike. */
+/* False if no operation has that name; a rule for it would never match. */
 bool control_operation_exists(const char *pattern);
 
-/* False: no service is called so. */
+/* False if no service has that name. */
 bool control_service_of(struct str name, enum service_kind *out);
 
 void control_put_text(struct json_writer *w, const char *name, const char *text);
 void control_put_number(struct json_writer *w, const char *name, uint64_t value);
 void control_put_service(struct json_writer *w, enum service_kind service);
-/* Account, container and object, as far as there are any. */
+/* Writes account, container and object, as far as they are set. */
 void control_put_target(struct json_writer *w, const char *account, const char *container,
                         const char *object);
 void control_put_match(struct json_writer *w, const struct script_match *m);

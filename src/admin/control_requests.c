@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The journal of requests: what a test asks about what its program did. */
+/* The journal of requests: lets a test check what its program did. */
 #include <stdlib.h>
 
 #include "admin/control.h"
@@ -59,7 +59,7 @@ static void answer(struct admin_call *call, const struct requests_found *found)
     admin_reply(call, 200, STR("application/json"), buf_str(&call->out));
 }
 
-/* Answers, or waits on. */
+/* Answers, or continues to wait. */
 static void look(struct requests_wait *q)
 {
     struct admin_call *call = q->call;
@@ -80,7 +80,7 @@ static void look_again(struct loop_timer *timer)
     look((struct requests_wait *)((char *)timer - offsetof(struct requests_wait, timer)));
 }
 
-/* False when the text does not fit; an absent one leaves `out` empty. */
+/* False if the text does not fit; an absent one leaves `out` empty. */
 static bool take(struct admin_call *call, const char *name, char *out, size_t size)
 {
     struct str value = admin_query(call, str_of(name));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Faults and holds as JSON: what rest/watch/script.h has, read and written. */
+/* Faults and holds (rest/watch/script.h) as JSON. */
 #include "admin/control.h"
 
 #include <stdlib.h>
@@ -178,12 +178,12 @@ enum { LOOK_MS = 10, WAIT_MS_MAX = 25000 };
 struct hold_wait {
     struct admin_call *call;
     struct str id;
-    uint64_t arrived; /* until so many have come */
+    uint64_t arrived; /* until this many have arrived */
     int64_t until_ms;
     struct loop_timer timer;
 };
 
-/* Answers with the hold, when it is as was asked for or the time is over. */
+/* Answers with the hold, if it has the requested state or the time is over. */
 static void look(struct hold_wait *h)
 {
     struct admin_call *call = h->call;

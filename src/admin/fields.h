@@ -21,15 +21,15 @@ struct field {
     const char *name;
     enum field_kind kind;
     size_t offset;
-    uint64_t max; /* of numbers; of texts the size of the array */
-    /* For FIELD_OTHER; the value was read, its content not yet. */
+    uint64_t max; /* of numbers; for texts the size of the array */
+    /* For FIELD_OTHER; the value was read, but not its content. */
     struct err (*read)(struct json_reader *r, struct json_value v, void *into);
 };
 
 /* Reads the members of an object that was just opened. ERR_INVALID_INPUT with a sentence in the
  * reader's arena. */
 struct err fields_read(struct json_reader *r, const struct field *fields, size_t count, void *into);
-/* The whole text. An empty one is an empty object. */
+/* Parses a whole text. An empty one is an empty object. */
 struct err fields_parse(struct arena *arena, struct str text, const struct field *fields,
                         size_t count, void *into);
 struct err fields_wrong(struct json_reader *r, const char *name, const char *why);

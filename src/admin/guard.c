@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Access checks of the admin listener.
  *
- * A browser on this machine can reach the listener although no other machine can, and runs pages of
- * anybody. Two things keep those out. A site that lets its own name resolve to 127.0.0.1 (DNS
- * rebinding) is betrayed by its Host header: only names of this machine, and those that the
- * operator gave, are served. A page of another site is betrayed by Sec-Fetch-Site, or by Origin
- * where a browser does not send that. There are no cookies, so no request has rights that its
- * sender did not put into it. */
+ * A browser on this machine can reach the listener even if no other machine can, and it runs pages
+ * of any site. Two checks keep those pages out. A site that resolves its name to 127.0.0.1 (DNS
+ * rebinding) is detected by its Host header: only names of this machine, and those that the
+ * operator gave, are served. A page of another site is detected by Sec-Fetch-Site, or by Origin if
+ * the browser does not send that. There are no cookies, so no request has rights that its sender
+ * did not put into it. */
 #include "admin/internal.h"
 
 #include "auth/auth.h"
@@ -14,7 +14,7 @@
 
 /* ---- Host ---- */
 
-/* Without the port, and without the brackets of an IPv6 address. */
+/* Removes the port, and the brackets of an IPv6 address. */
 static struct str host_name(struct str host)
 {
     size_t bracket = str_find(host, ']', 0);
@@ -47,8 +47,8 @@ static bool is_listed(const char *list, struct str name)
     return false;
 }
 
-/* The address that the listener is bound to is a name of this machine too, but only TLS makes it
- * worth signing in there. */
+/* The address that the listener is bound to is also a name of this machine, but only TLS makes it
+ * safe to sign in there. */
 bool admin_host_ok(const struct admin_options *options, struct str host, bool secure)
 {
     struct str name = host_name(host);
@@ -69,7 +69,8 @@ static bool is_own_origin(const struct http_exchange *x, struct str origin)
     return str_starts(origin, scheme) && str_ieq(str_from(origin, scheme.n), x->request.host);
 }
 
-/* Sent by a page of this origin, typed into the address bar, or not by a browser at all. */
+/* True if the request is from a page of this origin, from the address bar, or not from a
+ * browser. */
 static bool is_same_site(const struct http_exchange *x)
 {
     struct str site = http_header_get(&x->request, STR("Sec-Fetch-Site"));
@@ -80,7 +81,7 @@ static bool is_same_site(const struct http_exchange *x)
         return true;
     if (str_eq(site, STR("same-origin")) || str_eq(site, STR("none")))
         return true;
-    /* A link on another page may lead to the console itself, and to nothing else. */
+    /* A link on another page may lead to the console page, and nowhere else. */
     struct str mode = http_header_get(&x->request, STR("Sec-Fetch-Mode"));
     return x->request.method == HTTP_GET && str_eq(mode, STR("navigate")) &&
            str_eq(x->request.path, STR("/"));
@@ -99,7 +100,8 @@ bool admin_guard_browser(struct admin_call *call)
         admin_fail(call, 403, "CrossSiteRequest", STR("A page of another site sent this request."));
         return false;
     }
-    /* On a service's port only what needs it asks for the Host: health checks come by any name. */
+    /* On a service's port the Host is checked only for routes that need it: health checks use any
+     * name. */
     if (call->entry->own &&
         !admin_host_ok(&call->admin->options, call->x->request.host, call->x->secure))
         return refuse_host(call);
@@ -145,7 +147,7 @@ static size_t read_query(struct admin_call *call, struct auth_pair *out)
     return count;
 }
 
-/* Signed as a request to the blob service would be, for the path as sent. */
+/* Checks a signature as for a request to the blob service, over the path as sent. */
 static struct err check_key(struct admin_call *call)
 {
     static const struct auth_demand demand = {.operation = "admin",
@@ -188,8 +190,8 @@ static bool guard_key(struct admin_call *call)
     return !err_is(error);
 }
 
-/* No form and no plain cross-site request can have the header. Beyond loopback a token is needed,
- * and whoever has it may come by any name. */
+/* No form and no simple cross-site request can have the header. Beyond loopback a token is needed;
+ * with a token, any host name is accepted. */
 static bool guard_control(struct admin_call *call)
 {
     const struct admin_control *control = &call->admin->control;

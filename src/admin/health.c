@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /livez: would a restart help; /readyz: would requests be served. */
+/* /livez: true unless a restart would help; /readyz: true if requests would be served. */
 #include <stdatomic.h>
 
 #include "admin/internal.h"
@@ -59,7 +59,7 @@ static void check_ready(const struct admin *a, const struct engine_stats *s, str
     add(c, "store", s->away_ms < STORE_AWAY_MS_MAX);
 }
 
-/* "ok", or with ?verbose or a failure a line per check as JSON. */
+/* Answers "ok", or with ?verbose or on failure one line per check as JSON. */
 static void answer(struct admin_call *call, const struct checks *c)
 {
     bool ok = all_ok(c);

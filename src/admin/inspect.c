@@ -21,7 +21,7 @@ enum {
     EVENTS_MAX = 1000,
     WAIT_SECONDS_MAX = 25,
     LOOK_MS = 100,               /* how often a waiting request checks for events */
-    WAITERS_OF_ACCOUNT_MAX = 16, /* so that no account keeps the others from waiting */
+    WAITERS_OF_ACCOUNT_MAX = 16, /* so that no account uses all waiters */
     NO_SLOT = ADMIN_WAITERS_MAX,
     HOT_MAX = 20, /* the number of hottest resources */
 };
@@ -51,7 +51,7 @@ static void put_time(struct json_writer *w, const char *name, int64_t ticks)
     put_text(w, name, (struct str){text, sizeof text});
 }
 
-/* As clients see it: an entity's is a time. */
+/* Writes the ETag that clients see: that of an entity is a time. */
 static void put_etag(struct json_writer *w, const char *name, enum service_kind service,
                      int64_t stamp)
 {
@@ -286,7 +286,7 @@ static void answer_events(struct events_wait *e, const struct inspector_event *e
     admin_reply(call, 200, STR("application/json"), buf_str(&call->out));
 }
 
-/* Answers, or waits on. */
+/* Answers, or continues to wait. */
 static void look(struct events_wait *e)
 {
     struct admin_call *call = e->call;
@@ -615,7 +615,7 @@ static void put_hot(struct json_writer *w, const struct hot *h)
     json_close(w, '}');
 }
 
-/* The hottest of the account's last refusals. */
+/* The resources with the most of the account's last refusals. */
 static void put_contention(struct admin_call *call)
 {
     struct inspector_filter filter = {

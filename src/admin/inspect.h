@@ -5,7 +5,7 @@
 
 struct admin_call;
 
-/* Waits for news, when it is asked to. */
+/* Waits for new events, if the request asks for that. */
 void admin_get_events(struct admin_call *call);
 void admin_get_contention(struct admin_call *call);
 void admin_get_leases(struct admin_call *call);

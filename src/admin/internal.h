@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared inside admin/: the front end itself, a request under way, and how answers are made. */
+/* Shared inside admin/: the front end, a request in progress, and functions to answer it. */
 #ifndef ADMIN_INTERNAL_H
 #define ADMIN_INTERNAL_H
 
@@ -11,10 +11,10 @@
 #include "core/json.h"
 
 enum {
-    ADMIN_BODY_BYTES_MAX = 16 << 20, /* of what a route takes at most */
+    ADMIN_BODY_BYTES_MAX = 16 << 20, /* the maximum for any route */
     ADMIN_QUERY_MAX = 32,            /* parameters of a request */
     ADMIN_LOOPS_MAX = 256,
-    ADMIN_WAITERS_MAX = 64, /* requests that wait for events at one time */
+    ADMIN_WAITERS_MAX = 64, /* requests that may wait for events at one time */
 };
 
 /* Where a request arrived. */
@@ -30,7 +30,7 @@ struct admin {
     struct admin_watched watched;
     _Atomic enum admin_state state;
     pthread_mutex_t waiters_lock;
-    char waiters[ADMIN_WAITERS_MAX][ACCOUNT_NAME_MAX + 1]; /* whose requests wait for events; "" */
+    char waiters[ADMIN_WAITERS_MAX][ACCOUNT_NAME_MAX + 1]; /* accounts that wait for events; "" */
     struct rest_server *rest;
     struct rest_listener mounts[SERVICE_KIND_COUNT]; /* the services below /blob, /queue, … */
     struct admin_entry own, side;
@@ -40,23 +40,23 @@ struct admin_call;
 
 enum admin_need {
     NEED_NOTHING = 0,
-    NEED_HOST = 1,      /* a Host that the guard knows, or a valid token */
-    NEED_KEY = 2,       /* signed with the key of an account: call->account is that account's */
-    NEED_INSPECTOR = 8, /* that refusals are kept */
+    NEED_HOST = 1,      /* a Host that the guard accepts, or a valid token */
+    NEED_KEY = 2,       /* signed with an account's key; sets call->account */
+    NEED_INSPECTOR = 8, /* the inspector keeps refusals */
     NEED_CONTROL = 16,  /* test control is on, and the request may use it */
-    NEED_METRICS = 4,   /* the metrics' token, unless only this machine can connect */
+    NEED_METRICS = 4,   /* the metrics token, unless only this machine can connect */
 };
 
 struct admin_route {
-    enum http_method method; /* HTTP_GET answers HEAD too */
+    enum http_method method; /* HTTP_GET also answers HEAD */
     bool own_only;           /* not below /_lazuli/ of a service's port */
-    const char *path;        /* a part that is "*" is a name */
+    const char *path;        /* a part "*" matches a name */
     unsigned needs;          /* of enum admin_need */
     size_t body_max;
     void (*run)(struct admin_call *call);
 };
 
-/* One request; lives in its arena. */
+/* One request; in its arena. */
 struct admin_call {
     struct http_exchange *x;
     struct admin *admin;
@@ -74,9 +74,9 @@ struct admin_call {
 };
 
 /* ---- admin.c ---- */
-/* The name that the route's path has. */
+/* The name in the request's path. */
 struct str admin_path_name(const struct admin_call *call);
-/* The query's parameter, decoded; absent when not sent. */
+/* A decoded query parameter; absent if not sent. */
 struct str admin_query(struct admin_call *call, struct str name);
 /* Complete answers. `body` must live until it is sent. */
 void admin_reply(struct admin_call *call, int status, struct str type, struct str body);
@@ -86,23 +86,23 @@ COLD void admin_fail_err(struct admin_call *call, struct err error);
 /* The same from admin_in_pool. */
 COLD void admin_pool_failed(struct admin_call *call, struct err error);
 
-/* For work that may wait for the disk: runs `make` on a pool thread, which fills call->out,
- * out_type and, unless it is 200, status; then sends the answer. */
+/* For work that may wait for the disk: runs `make` on a pool thread. `make` fills call->out,
+ * out_type and, unless it is 200, status; then the answer is sent. */
 void admin_in_pool(struct admin_call *call, void (*make)(struct admin_call *call));
 struct str admin_service_name(enum service_kind service);
 
 /* ---- guard.c: who may ask ---- */
-/* Returns true unless a page of another site may have sent this: see the file. On refusal it has
+/* Returns false if a page of another site may have sent the request: see guard.c. It has then
  * answered. */
 bool admin_guard_browser(struct admin_call *call);
-/* Checks the route's requirements. On refusal it has answered. */
+/* Checks the route's requirements. If it returns false, it has answered. */
 bool admin_guard_route(struct admin_call *call);
 /* Returns true if the text is a Host (with or without a port) that names this machine, or that the
  * operator has named. Exported for its test. */
 bool admin_host_ok(const struct admin_options *options, struct str host, bool secure);
 
 /* ---- page.c ---- */
-/* Answers with the file of the console page, when there is one of that path. */
+/* Answers with the file of the console page, if one has that path. */
 bool admin_page(struct admin_call *call);
 
 /* ---- health.c, metrics.c ---- */

@@ -19,7 +19,7 @@ struct metric_text {
     struct buf *out;
     enum metric_form form;
     struct json_writer json;
-    const char *name; /* of the family that samples are of, without _total */
+    const char *name; /* of the current family, without _total */
     enum metric_type type;
 };
 

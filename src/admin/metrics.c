@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /metrics: gathers the counters of the server's parts at each request. Names and units follow
- * Prometheus' conventions; clients cannot make the values of any label grow. */
+/* /metrics: collects the counters of the server's parts for each request. Names and units follow
+ * Prometheus' conventions; clients cannot increase the number of label values. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static const struct metric_scale SECONDS = {HISTOGRAM_TIMES_US, 1e-6};
 
 /* ---- requests ---- */
 
-/* Statistics of all loops, for the services' own ports and for requests through ours. */
+/* Statistics of all loops, for the services' ports and for requests through the admin port. */
 struct all_stats {
     const struct rest_stats *of[ADMIN_LOOPS_MAX * 2];
     size_t count;
@@ -89,7 +89,7 @@ static bool is_auth_failure(const struct stats_outcome *o)
     return o->error != ERR_OK && (o->status == 401 || o->status == 403);
 }
 
-/* The same numbers as above, summed up over services and operations. */
+/* The same numbers as above, summed over services and operations. */
 static void put_auth_failures(struct metric_text *m, const struct admin *a,
                               const struct stats_outcome *outcomes, size_t count)
 {
@@ -154,7 +154,8 @@ static void put_per_service(struct metric_text *m, const struct all_stats *all,
         uint64_t sum = 0;
         for (size_t i = 0; i < all->count; i++) {
             const struct rest_stats *stats = all->of[i];
-            /* The later number first: a request that ends between the two reads is not missed. */
+            /* Read the later number first, so that a request that ends between the two reads is not
+             * missed. */
             uint64_t ended = tally_read(&stats->ended[s]);
             sum += what == IN_FLIGHT  ? tally_read(&stats->begun[s]) - ended
                    : what == BYTES_IN ? tally_read(&stats->bytes_in[s])
@@ -235,7 +236,7 @@ static void put_conditions(struct metric_text *m, const struct admin *a)
 
 /* ---- test control ---- */
 
-/* By rule, including deleted ones, so that the sum never falls. */
+/* By rule, including deleted ones, so that the sum never decreases. */
 static void put_faults(struct metric_text *m, struct script *script)
 {
     struct script_fault *faults = mem_alloc(SCRIPT_FAULTS_MAX * sizeof *faults);
@@ -366,7 +367,7 @@ static void put_loops(struct metric_text *m, const struct admin *a)
     }
 }
 
-/* Work that waits for the disk or another server is done by a few threads. */
+/* A few threads do the work that waits for the disk or another server. */
 static void put_pool(struct metric_text *m, const struct admin *a)
 {
     if (a->watched.pool != NULL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /metrics: the engine, what is stored in it, and the work in the background. */
+/* /metrics: the engine, the stored objects, and background work. */
 #include "admin/internal.h"
 #include "admin/metric_text.h"
 #include "engine/stats.h"
@@ -99,7 +99,7 @@ static void put_engine(struct metric_text *m, const struct engine_stats *s)
     }
 }
 
-/* ---- what is stored ---- */
+/* ---- stored objects ---- */
 
 static void put_queues(struct metric_text *m, struct store *store)
 {
@@ -151,7 +151,7 @@ static void put_census(struct metric_text *m, const struct admin *a)
                   "How long that took, with its pauses.", (double)counts.walk_ms / 1000);
 }
 
-/* ---- in the background ---- */
+/* ---- background work ---- */
 
 static void put_jobs_family(struct metric_text *m, const struct admin *a, size_t offset)
 {

@@ -9,7 +9,7 @@ struct page_file {
     const char *path;           /* "/app.js" */
     const char *type;           /* Content-Type */
     const char *etag;           /* with its quotes */
-    bool hashed;                /* the name has a hash of the content in it: it never changes */
+    bool hashed;                /* the name contains a hash of the content, which never changes */
     const unsigned char *bytes; /* gzip */
     size_t length;
 };

@@ -47,7 +47,7 @@ static uint64_t word_at(struct str text, unsigned n)
     return str_to_u64(word, &value) ? value : 0;
 }
 
-/* proc(5): the program's name, in parentheses, may hold anything; the start is the 22nd word. */
+/* proc(5): the program's name, in parentheses, may contain anything; the start time is word 22. */
 static double started_at(void)
 {
     enum { START_AFTER_NAME = 19 };

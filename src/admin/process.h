@@ -12,7 +12,7 @@ struct process_usage {
     uint64_t open_fds, max_fds;
 };
 
-/* Reads /proc; what cannot be read is 0. */
+/* Reads /proc; a value that cannot be read is 0. */
 struct process_usage process_usage(void);
 
 #endif

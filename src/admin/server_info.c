@@ -23,7 +23,7 @@ static void put_services(struct json_writer *w, const struct admin *a)
     json_i64(w, a->options.smb_port);
 }
 
-/* The well-known key is no secret: any client on loopback may be told that it is valid. */
+/* The well-known key is not secret: any client on loopback may know that it is valid. */
 static bool serves_well_known_key(struct admin *a)
 {
     struct account *account = accounts_get(a->rest->auth.accounts, STR(ACCOUNT_WELL_KNOWN_NAME));

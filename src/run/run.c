@@ -5,11 +5,11 @@
 
 #include "service/common/home.h"
 
-/* A request that waits looks at the store's clock this often: that one may be shifted, as tests do,
- * and the loop's timers do not know. */
+/* A waiting request checks the store's clock this often: tests may shift that clock, and the loop's
+ * timers do not see it. */
 enum { WAIT_LOOK_MS = 500 };
 
-/* How long an update waits until its partition is no longer frozen: some two seconds. */
+/* Limit of an update's wait for a frozen partition: about two seconds. */
 enum { FROZEN_TRIES_MAX = 100, FROZEN_PAUSE_MS = 20 };
 
 static bool is_late(const struct run *r)
@@ -73,7 +73,7 @@ void run_in_pool(struct run *r, struct pool *pool, run_work *work, run_step *the
     pool_post(pool, &r->task);
 }
 
-/* A read, by a gateway that may answer for the partition. */
+/* A read, if this gateway may answer for the partition. */
 static struct err read_here(struct run *r, const struct run_txn *txn, enum engine_wait wait)
 {
     struct home_guarded guarded = {.home = r->store->home,
@@ -256,7 +256,7 @@ void run_update(struct run *r, const struct run_txn *txn, run_step *then)
     submit(r, then);
 }
 
-/* The last one to come back, be it the beginning itself, ends them all. */
+/* The last update to end, or the submitting call itself, ends them all. */
 static void one_less(struct run *r)
 {
     if (atomic_fetch_sub(&r->updates_left, 1) == 1)
@@ -357,8 +357,8 @@ static int64_t left_by_clock(const struct run *r, int64_t until_ticks)
     return until_ticks == 0 ? INT64_MAX : (until_ticks - store_now(r->store)) / TICKS_PER_MS;
 }
 
-/* Returns the time left by the earliest of the loop's clock, the store's clock and the request's
- * deadline. */
+/* Returns the time left until the earliest of the limits by the loop's clock, by the store's clock
+ * and by the request's deadline. */
 static int64_t wait_left_ms(const struct run *r)
 {
     int64_t by_loop =
@@ -385,7 +385,7 @@ static void on_timer(struct loop_timer *timer)
         set_timer(r, left);
     else if (r->wait.over != NULL && !is_late(r))
         r->wait.over(r);
-    else if (r->wait.take_back(r)) /* else run_wake comes */
+    else if (r->wait.take_back(r)) /* else run_wake will be called */
         end_wait(r, err_new(ERR_OPERATION_TIMED_OUT));
 }
 

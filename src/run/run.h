@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request on its way through the server: the only place where a request is suspended and
- * resumed, for every REST operation and every SMB command.
+/* Runs one request through the server: the only place where a request is suspended and resumed, for
+ * every REST operation and every SMB command.
  *
- * A request lives on its event loop. Each call below does one thing and goes on with the step
+ * A request lives on its event loop. Each call below does one thing and continues with the step
  * `then`, on the loop's thread:
- *   run_view         a read transaction: here, as soon as its rows have come, or in the pool when
- *                    it would wait for something else
+ *   run_view         a read transaction: on the loop, as soon as its rows have arrived, or in the
+ *                    pool if it would wait for something else
  *   run_in_pool      any work that waits for a disk or another server
  *   run_update       a transaction that is committed by the engine
- *   run_updates      several of them side by side
- *   run_wait_for     waits for someone else: SMB clients that hold caches or locks, test control
+ *   run_updates      several of them in parallel
+ *   run_wait_for     waits for another party: SMB clients that hold caches or locks, test control
  *   run_delay        waits for time to pass
- *   run_on           goes on on another loop
- * `then` may be called before these return, when nothing had to wait. Between two steps nothing but
- * the thread that works on the request touches it, and no lock is held.
+ *   run_on           continues on another loop
+ * `then` may be called before these return, if nothing had to wait. Between two steps only the
+ * thread that works on the request touches it, and no lock is held.
  *
- * One deadline: past `deadline` no step is begun, neither on the loop, nor in the pool (however
- * long it was queued), nor in the engine's queue, and a wait ends: ERR_OPERATION_TIMED_OUT.
- * One cancellation: run_cancel says that the client has gone. A wait ends at once, and with
- * `stops_when_gone` no step is begun any more: ERR_CLIENT_GONE. What is under way in the pool or in
- * the engine ends first.
- * Neither stops a request whose update was committed: what belongs to it is done to its end. */
+ * One deadline: after `deadline` no step begins, neither on the loop, nor in the pool (however long
+ * it was queued), nor in the engine's queue, and a wait ends: ERR_OPERATION_TIMED_OUT.
+ * One cancellation: run_cancel reports that the client has gone. A wait ends at once, and with
+ * `stops_when_gone` no further step begins: ERR_CLIENT_GONE. Work in progress in the pool or in the
+ * engine ends first.
+ * Neither stops a request whose update was committed: its remaining steps are all run. */
 #ifndef RUN_RUN_H
 #define RUN_RUN_H
 
@@ -32,9 +32,9 @@
 
 struct run;
 
-/* A step, on the loop's thread: it begins the next one, or answers the request. */
+/* A step, on the loop's thread: begins the next one, or answers the request. */
 typedef void run_step(struct run *r, struct err outcome);
-/* On a pool thread. It touches the request's own memory and nothing of the loop's. */
+/* On a pool thread. Touches only the request's memory, nothing of the loop. */
 typedef struct err run_work(struct run *r);
 
 enum run_state {
@@ -42,7 +42,7 @@ enum run_state {
     RUN_IN_POOL,   /* queued for a pool thread, or on it */
     RUN_READING,   /* the engine fetches rows for it */
     RUN_IN_ENGINE, /* queued for the commit, or in it */
-    RUN_WAITING,   /* for someone else, or for time to pass */
+    RUN_WAITING,   /* for another party, or for time to pass */
     RUN_MOVING,    /* to another loop */
 };
 
@@ -58,14 +58,14 @@ struct run_txn {
                                          commit order; may be NULL */
 };
 
-/* A wait for someone else, which calls run_wake once. */
+/* A wait until another party calls run_wake, once. */
 struct run_wait {
-    int64_t until_ms;    /* by the loop's clock; INT64_MAX: without end */
-    int64_t until_ticks; /* by the store's clock, which tests may shift; 0: not looked at */
-    /* Takes the wait back, on the loop's thread. False: run_wake was called, or is about to be. */
+    int64_t until_ms;    /* by the loop's clock; INT64_MAX: no limit */
+    int64_t until_ticks; /* by the store's clock, which tests may shift; 0: not checked */
+    /* Cancels the wait, on the loop's thread. False: run_wake was called, or is about to be. */
     bool (*take_back)(struct run *r);
-    /* When the time is over: does what makes run_wake come. NULL: the wait is taken back, and the
-     * step gets ERR_OPERATION_TIMED_OUT. */
+    /* Called when the time is over; must cause a call of run_wake. NULL: the wait is cancelled, and
+     * the step gets ERR_OPERATION_TIMED_OUT. */
     void (*over)(struct run *r);
 };
 
@@ -76,7 +76,7 @@ struct run {
     struct pool *pool;
     int64_t deadline;            /* ticks of the store's clock; 0: none */
     atomic_bool stops_when_gone; /* otherwise a client that has gone only ends waits */
-    bool from_table; /* its transactions go on from what the open-file table has (home_check) */
+    bool from_table;             /* its transactions rely on the open-file table (home_check) */
 
     enum run_state state;
     atomic_bool gone; /* the client has gone */
@@ -93,17 +93,17 @@ struct run {
     void *arg;
     void (*told)(struct run *r);
     run_step *after_update;
-    unsigned tries;             /* of an update that met a path on its way out of its container */
-    atomic_size_t updates_left; /* of several, that have not come back */
+    unsigned tries;             /* of an update of a frozen partition */
+    atomic_size_t updates_left; /* updates of several that have not ended */
     /* A wait. */
     struct run_wait wait;
     struct loop_task wake;
     struct loop_timer timer;
     atomic_bool wake_posted;
-    bool woken; /* since run_expect_wake, and not used up by a wait */
+    bool woken; /* since run_expect_wake, and not yet consumed by a wait */
 };
 
-/* *r is zeroed, and its first fields are set. */
+/* *r must be zeroed except for its first fields, which are set. */
 static inline void run_init(struct run *r, struct loop *loop, struct store *store,
                             struct pool *pool)
 {
@@ -118,12 +118,12 @@ struct err run_check(const struct run *r);
 
 void run_view(struct run *r, const struct run_txn *txn, run_step *then);
 /* The same on the loop only: if it would wait, `then` gets an error for which store_wants_pool is
- * true. For a view that only spares the update after it. */
+ * true. For a view that only saves a later update. */
 void run_view_here(struct run *r, const struct run_txn *txn, run_step *then);
 /* The same, always in the pool: for long views. */
 void run_view_in_pool(struct run *r, const struct run_txn *txn, run_step *then);
 void run_in_pool(struct run *r, struct pool *pool, run_work *work, run_step *then);
-/* An update that finds its partition frozen for a moment (ERR_PATH_BEING_MOVED) is tried again. */
+/* Retries an update whose partition is briefly frozen (ERR_PATH_BEING_MOVED). */
 void run_update(struct run *r, const struct run_txn *txn, run_step *then);
 
 /* One of several updates. Lives until `then` is called. */
@@ -133,17 +133,17 @@ struct run_part {
     struct engine_update update;
     struct run *run;
 };
-/* Submits all at once, so that one flush serves them; each is its own transaction. `then` gets OK
- * when all have completed; each part has its own outcome. */
+/* Submits all at once, so that they share one flush; each is a separate transaction. `then` gets OK
+ * when all have completed; each part has its outcome. */
 void run_updates(struct run *r, struct run_part *const parts[], size_t count, run_step *then);
 
-/* Before whatever may make someone call run_wake: forgets an earlier call. */
+/* Forgets earlier calls of run_wake. Call it before anything that may cause one. */
 static inline void run_expect_wake(struct run *r)
 {
     r->woken = false;
 }
-/* `then` gets OK when run_wake was called since run_expect_wake; ERR_CLIENT_GONE and
- * ERR_OPERATION_TIMED_OUT when the wait was taken back. */
+/* `then` gets OK if run_wake was called since run_expect_wake; ERR_CLIENT_GONE or
+ * ERR_OPERATION_TIMED_OUT if the wait was cancelled. */
 void run_wait_for(struct run *r, const struct run_wait *wait, run_step *then);
 /* From any thread, at most once for each wait. */
 void run_wake(struct run *r);
