@@ -354,7 +354,7 @@ const struct http_handler ADMIN_HANDLER = {
     .loop_memory_free = loop_memory_free,
 };
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 struct admin *admin_new(const struct admin_options *options, struct rest_server *rest)
 {

@@ -15,7 +15,7 @@ struct requests_wait {
     struct admin_call *call;
     struct requests_filter filter;
     size_t limit;
-    uint64_t count; /* until so many fit */
+    uint64_t count; /* until this many match */
     int64_t until_ms;
     struct loop_timer timer;
 };

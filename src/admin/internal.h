@@ -91,7 +91,7 @@ COLD void admin_pool_failed(struct admin_call *call, struct err error);
 void admin_in_pool(struct admin_call *call, void (*make)(struct admin_call *call));
 struct str admin_service_name(enum service_kind service);
 
-/* ---- guard.c: who may ask ---- */
+/* ---- guard.c: access checks ---- */
 /* Returns false if a page of another site may have sent the request: see guard.c. It has then
  * answered. */
 bool admin_guard_browser(struct admin_call *call);

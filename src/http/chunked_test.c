@@ -4,7 +4,7 @@
 #include "core/buf.h"
 #include "core/test.h"
 
-/* Reads `text` in portions of `step` bytes. The body goes to *body, *rest is what was not taken. */
+/* Parses `text` in portions of `step` bytes. The body goes to *body, the unused input to *rest. */
 static struct err read_all(struct str text, size_t step, struct buf *body, struct str *rest)
 {
     struct http_chunked c;

@@ -22,7 +22,7 @@ struct http_client {
     bool bodiless;
 };
 
-/* ---- asking ---- */
+/* ---- the request ---- */
 
 static void put_line(struct buf *b, struct str name, struct str value)
 {

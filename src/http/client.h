@@ -54,7 +54,7 @@ typedef struct err http_client_sink(void *arg, struct str bytes);
  * truncated body is ERR_IO with EPIPE; an error of the sink also ends it. */
 struct err http_client_body(struct http_client *c, uint64_t size_max, http_client_sink *sink,
                             void *arg);
-/* NULL is fine. */
+/* NULL is allowed. */
 void http_client_end(struct http_client *c);
 
 #endif

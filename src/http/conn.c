@@ -63,7 +63,7 @@ void http_conn_end_call(struct http_conn *c)
     }
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 void http_conn_set_state(struct http_conn *c, enum http_conn_state state)
 {

@@ -34,7 +34,7 @@ struct http_out {
     struct http_source *source; /* of more data; NULL: none */
     int64_t left;               /* bytes that the source must still produce; -1: until it ends */
     bool chunked;
-    bool waiting; /* source said HTTP_PULL_WAIT */
+    bool waiting; /* source returned HTTP_PULL_WAIT */
     bool large;   /* its files are sent by senders: see away.c */
     bool close;
     char chunk_line[24];
@@ -179,7 +179,7 @@ bool http_step_linger(struct http_conn *c);
  * ours do not evict each other from the processor's cache for each request. True if input was read
  * for a connection that waits for a head; it is processed after the others have been read too. */
 bool http_input_ahead(struct http_conn *c);
-/* Its turn has come. */
+/* Called when that input is about to be processed. */
 void http_input_ahead_ends(struct http_conn *c);
 /* Saves the rest of the input before another connection uses the worker's buffer. */
 void http_input_keep(struct http_conn *c);

@@ -133,7 +133,7 @@ struct http_exchange {
     struct arena *arena; /* the request's; reset after on_done */
     struct loop *loop;
     const struct sockaddr_storage *peer;
-    bool secure;            /* came over TLS */
+    bool secure;            /* over TLS */
     bool relayed;           /* another gateway has passed the connection on */
     uint64_t connection;    /* a number for the log */
     void *listener_context; /* given when the listener was opened */
@@ -178,11 +178,11 @@ void http_abort(struct http_exchange *x);
 void http_end_in_order(struct http_exchange *x);
 /* A connection that http/ no longer owns. */
 struct http_handed {
-    struct stream stream; /* watched by nobody */
+    struct stream stream; /* not watched */
     struct sockaddr_storage peer;
     bool secure;
     struct buf
-        bytes; /* the request from its first byte, and what was read behind it; on the heap */
+        bytes; /* the request from its first byte, and the bytes read after it; on the heap */
 };
 /* Takes the connection away instead of replying, with the request as received. `body` is what the
  * handler has received of the body: nothing, or all of it. on_done follows as after http_abort. */

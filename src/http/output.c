@@ -61,7 +61,7 @@ static bool call_must_close(const struct http_call *call, const struct http_resp
     const struct http_request *request = &call->x.request;
     if (response->close || !request->keep_alive || c->worker->draining)
         return true;
-    /* The rest of the body comes before the next request. A client that got no 100 Continue may
+    /* The rest of the body precedes the next request. A client that got no 100 Continue may
      * send it or not, so the start of the next request is unknown. */
     if (c->body_left > 0 && request->expect_continue && call->x.body_bytes == 0)
         return true;
@@ -124,7 +124,7 @@ static struct str render_head(struct http_call *call, const struct http_response
     return buf_str(&head);
 }
 
-/* Returns the address to send an in-memory body from. A small one is copied behind its head, so
+/* Returns the address to send an in-memory body from. A small one is copied after its head, so
  * that one buffer has both, which is cheaper for the kernel. */
 static struct str body_beside_head(struct http_call *call, struct str head, struct str body)
 {

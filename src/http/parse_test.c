@@ -113,7 +113,7 @@ void test_parse_methods(void)
     CHECK_INT(r.method, HTTP_METHOD_OTHER);
 }
 
-/* Each byte at each place of a target. */
+/* Tries each byte at each position of a target. */
 void test_parse_targets_are_visible(void)
 {
     for (size_t n = 1; n <= 20; n++) {
@@ -285,7 +285,7 @@ void test_put_header_is_harmless(void)
     buf_release(&b);
 }
 
-/* An empty header is an absent one, also beside one that has a value. */
+/* An empty header counts as absent, also next to one with a value. */
 void test_parse_empty_headers_are_absent(void)
 {
     struct http_request r;

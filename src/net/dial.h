@@ -36,7 +36,7 @@ struct err dialed_read(struct dialed *c, char *into, size_t size, int64_t deadli
 /* Returns false if unread bytes or the end have arrived: an idle connection is then unusable for
  * the next request. */
 bool dialed_is_quiet(const struct dialed *c);
-/* NULL is fine. */
+/* NULL is allowed. */
 void dialed_close(struct dialed *c);
 
 #endif

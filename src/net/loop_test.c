@@ -55,7 +55,8 @@ static void *post_all(void *arg)
     return NULL;
 }
 
-/* None is lost and each thread's run in order, while the loop falls asleep and is woken. */
+/* No post is lost, and each thread's posts run in order, while the loop falls asleep and is
+ * woken. */
 void test_loop_posts_from_many_threads(void)
 {
     struct crowd *crowd = calloc(1, sizeof *crowd);
@@ -74,13 +75,13 @@ void test_loop_posts_from_many_threads(void)
     free(crowd);
 }
 
-/* One watch is ready again and again, then the other. */
+/* One watch is ready repeatedly, then the other. */
 struct lonely {
     struct loop_watch watch;
     struct loop *loop;
     int peer; /* the other end of its socket */
     struct loop_timer *then;
-    bool served_one; /* as it was when this was ready last */
+    bool served_one; /* its value when this was last ready */
 };
 
 static void lonely_ready(struct loop_watch *watch, uint32_t events)
@@ -136,7 +137,7 @@ void test_loop_serves_one(void)
         CHECK(close(a[i]) == 0 && close(b[i]) == 0);
 }
 
-/* Writes its letter, and has another one run at the end of the turn. */
+/* Writes its letter, and adds another task for the end of the turn. */
 struct ender {
     struct loop_task task;
     struct loop *loop;
@@ -165,8 +166,8 @@ static void ender_run(struct loop_task *task)
         loop_at_end_of_turn(e->loop, &e->more->task);
 }
 
-/* After all tasks of the turn, in order; what is added meanwhile comes a turn later, not slept for.
- */
+/* They run after all tasks of the turn, in order; tasks added meanwhile run a turn later, without a
+ * sleep before it. */
 void test_loop_ends_turns(void)
 {
     struct loop *loop;
@@ -239,7 +240,7 @@ static void alarms_end(struct loop_timer *timer)
     loop_stop(((struct alarm *)timer)->all->loop);
 }
 
-/* Set, moved and cancelled in every order, they fire in the order of their times. */
+/* Timers that were set, moved and cancelled in any order fire in the order of their times. */
 void test_loop_timers_fire_in_order(void)
 {
     struct alarms *all = calloc(1, sizeof *all);
@@ -276,7 +277,7 @@ struct pair {
 
 static struct pair pair;
 
-/* The first to be called takes the other away, whose event has been collected already. */
+/* The first one called removes the other, whose event was already collected. */
 static void pair_ready(struct loop_watch *watch, uint32_t events)
 {
     CHECK(events & EPOLLIN);
@@ -305,7 +306,7 @@ void test_loop_removed_watch_is_silent(void)
         CHECK(close(a[i]) == 0 && close(b[i]) == 0);
 }
 
-/* Writes its letter, and has another one run when the events have been looked at. */
+/* Writes its letter, and adds another task to run after the events. */
 struct watcher {
     struct loop_watch watch;
     struct ender event, posted, seen;

@@ -41,7 +41,7 @@ void test_reach_nets(void)
     CHECK(!allows("2001:db8::/32", "x", "2001:db9::5"));
     CHECK(allows("0.0.0.0/0", "x", "192.0.2.1"));
     CHECK(allows("127.0.0.0/8", "x", "127.0.0.1"));
-    /* An IPv4 address in IPv6 is the IPv4 address. */
+    /* An IPv4 address mapped to IPv6 counts as the IPv4 address. */
     CHECK(allows("10.0.0.0/8", "x", "::ffff:10.1.2.3"));
     CHECK(!allows("0.0.0.0/0", "x", "2001:db8::1"));
 }
@@ -54,7 +54,7 @@ void test_reach_names(void)
     CHECK(allows("*.example", "a.b.example", "192.0.2.1"));
     CHECK(!allows("*.example", "example", "192.0.2.1"));
     CHECK(!allows("*.example", "badexample", "192.0.2.1"));
-    /* A name that is listed does not lead to what is special. */
+    /* A listed name does not allow special addresses. */
     CHECK(!allows("storage.example", "storage.example", "127.0.0.1"));
     CHECK(!allows("storage.example", "storage.example", "169.254.169.254"));
     CHECK(!allows("storage.example", "storage.example", "::1"));

@@ -14,7 +14,7 @@ enum { RELAY_BYTES = 64 << 10, TURN_PIECES_MAX = 16 };
 struct flow {
     char *bytes; /* RELAY_BYTES, or more initially */
     size_t begin, end;
-    bool ended;    /* no more comes */
+    bool ended;    /* no more input */
     bool finished; /* the end was passed on to the other side */
 };
 

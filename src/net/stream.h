@@ -21,7 +21,7 @@ struct tls_session;
 struct stream {
     int fd;
     struct tls *offered;         /* for a client that begins with TLS; NULL: plain only */
-    struct tls_session *session; /* once it has */
+    struct tls_session *session; /* once TLS began */
     /* True if a call may make progress: set by events, cleared by the calls below. */
     bool may_recv;
     bool may_send;

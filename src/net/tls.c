@@ -346,8 +346,7 @@ ssize_t tls_recv(struct stream *stream, char *into, size_t size)
         ERR_clear_error();
         int returned = SSL_read_ex(s->ssl, into + total, size - total, &got);
         if (returned != 1) {
-            /* Returns the bytes that came before an end or error; the next call reports that again.
-             */
+            /* Returns the bytes before an end or error; the next call reports that again. */
             ssize_t refused = tls_refused(stream, returned, true);
             stream->may_recv = stream->may_recv || (total > 0 && refused != STREAM_AGAIN);
             return total > 0 ? (ssize_t)total : refused;

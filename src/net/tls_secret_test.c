@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TLS between those who know a secret; and two streams joined. */
+/* TLS between peers that share a secret; and relays between two streams. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static struct tls *with_secret(char letter)
     return t;
 }
 
-/* Both sides by turns, until the one has the word of the other, or one has failed. */
+/* Runs both sides in turn, until one has received the other's word, or one has failed. */
 static bool word_arrives(struct stream *from, struct stream *to)
 {
     struct iovec word = {(void *)(uintptr_t) "hello", 5};

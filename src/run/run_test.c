@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The driver's promises: in every place that a request can be in, the deadline is asked again, a
- * client that leaves ends what has to wait for someone else, and what was committed goes on. */
+/* The driver's guarantees: in every state of a request the deadline is checked, a client that
+ * disconnects ends waits for other parties, and a committed request continues. */
 #include "run/run.h"
 
 #include <pthread.h>
@@ -12,8 +12,8 @@
 
 enum { SECOND = TICKS_PER_SECOND, HUGE_MS = 3600000 };
 
-/* One request on a loop that the test's own thread runs. The pool's only thread and the engine's
- * can be held up, so that what the test posts stays queued until it lets them go. */
+/* One request on a loop that runs on the test's thread. The pool's only thread and the engine's can
+ * be blocked, so that the test's posts stay queued until it unblocks them. */
 enum { LOOPS_MAX = 64 }; /* a test drives fewer requests */
 
 struct run_fixture {
@@ -23,10 +23,10 @@ struct run_fixture {
     struct pool *pool;
     struct run run;
     struct loop_task later;
-    void (*meanwhile)(struct run_fixture *f); /* when the request is under way */
+    void (*meanwhile)(struct run_fixture *f); /* called when the request is under way */
     unsigned works;                           /* how often the work was done */
     unsigned told;
-    unsigned takes, overs; /* a wait was taken back, its time was over */
+    unsigned takes, overs; /* calls of take_back and of over */
     bool taken_too_late;
     struct err outcome;
     bool ended;
@@ -35,11 +35,11 @@ struct run_fixture {
     sem_t at_gate; /* the engine's thread has read the clock and waits */
     struct loop_task pool_stop;
     struct engine_update engine_stop;
-    struct engine_ops far; /* of an engine whose rows have to come first */
+    struct engine_ops far; /* of an engine that must fetch rows first */
     bool held_up;
     bool dropped;
     struct run_part parts[3];
-    /* Loops that were stopped: a thread that has posted the last step may still be waking one. */
+    /* Stopped loops: a thread that has posted the last step may still be waking one. */
     struct loop *spent[LOOPS_MAX];
     size_t spent_count;
 };
@@ -73,7 +73,7 @@ static void fixture_end(struct run_fixture *f)
     (void)sem_destroy(&f->at_gate);
 }
 
-/* ---- what is done ---- */
+/* ---- the work ---- */
 
 static struct err work(struct run *r)
 {
@@ -130,7 +130,7 @@ static void ended(struct run *r, struct err outcome)
         loop_stop(f->loop);
 }
 
-/* ---- the ways that a step can take ---- */
+/* ---- the kinds of steps ---- */
 
 static void begin_view(struct run_fixture *f)
 {
@@ -143,7 +143,7 @@ static void begin_long_view(struct run_fixture *f)
              ended);
 }
 
-/* The first run of a view is put off until its rows have come. */
+/* Delays the first run of a view until its rows have arrived. */
 static struct err far_run(struct engine *e, struct engine_view_job *job)
 {
     struct run_fixture *f = fixture_of(CONTAINER_OF(job, struct run, view));
@@ -231,7 +231,7 @@ static void gate_passed(struct engine_update *u)
     (void)u;
 }
 
-/* Whatever is posted to pool or engine from now on waits behind this. */
+/* Everything posted to the pool or the engine from now on waits until this is released. */
 static void hold_up(struct run_fixture *f)
 {
     f->held_up = true;
@@ -273,7 +273,7 @@ static void drive(struct run_fixture *f, void (*begin)(struct run_fixture *f),
     f->looping = false;
     CHECK(f->ended);
     CHECK(f->spent_count < LOOPS_MAX);
-    f->spent[f->spent_count++] = f->loop; /* one that was stopped does not run again */
+    f->spent[f->spent_count++] = f->loop; /* a stopped loop does not run again */
     CHECK_OK(loop_new(&f->loop));
     f->run.loop = f->loop;
 }
@@ -326,7 +326,7 @@ void test_run_view_here_does_not_wait(void)
     fixture_end(&f);
 }
 
-/* Nothing is begun past the deadline. */
+/* No step begins after the deadline. */
 void test_run_deadline_before_every_way(void)
 {
     for (unsigned way = 0; way < WAY_COUNT; way++) {
@@ -340,7 +340,7 @@ void test_run_deadline_before_every_way(void)
         drive(&f, WAYS[way], NULL);
         CHECK_ERR(f.outcome, ERR_OPERATION_TIMED_OUT);
         CHECK_INT(f.works, 0);
-        /* What was committed is done to its end. */
+        /* A committed request runs to its end. */
         f.run.committed = true;
         drive(&f, WAYS[way], NULL);
         CHECK_OK(f.outcome);
@@ -357,7 +357,7 @@ static void pass_the_deadline(struct run_fixture *f)
     let_go(f);
 }
 
-/* Nor is what waited in a queue until then. */
+/* The same for steps that were in a queue at the deadline. */
 void test_run_deadline_in_every_queue(void)
 {
     for (unsigned way = WAY_LONG_VIEW; way < WAY_COUNT; way++) {
@@ -376,7 +376,7 @@ void test_run_deadline_in_every_queue(void)
     }
 }
 
-/* A client that has gone: nothing is begun for it. */
+/* No step begins for a client that has gone. */
 void test_run_cancelled_before_every_way(void)
 {
     for (unsigned way = 0; way < WAY_COUNT; way++) {
@@ -384,7 +384,7 @@ void test_run_cancelled_before_every_way(void)
         fixture_begin(&f);
         run_cancel(&f.run);
         drive(&f, WAYS[way], NULL);
-        CHECK_OK(f.outcome); /* it may be read by someone yet */
+        CHECK_OK(f.outcome); /* another client may still read it */
         f.run.committed = false;
         f.run.stops_when_gone = true;
         drive(&f, WAYS[way], NULL);
@@ -404,8 +404,8 @@ static void leave(struct run_fixture *f)
     let_go(f);
 }
 
-/* What is queued for the pool is not begun; an update that the engine has is made. Neither is left
- * behind: the step comes once. */
+/* Work queued for the pool does not begin; an update in the engine is made. Each calls its step
+ * once. */
 void test_run_cancelled_in_every_queue(void)
 {
     for (unsigned way = WAY_LONG_VIEW; way < WAY_COUNT; way++) {
@@ -437,7 +437,7 @@ static void wake(struct run_fixture *f)
     CHECK(f->run.state == RUN_WAITING);
     CHECK(pthread_create(&thread, NULL, wake_from_elsewhere, f) == 0);
     CHECK(pthread_join(thread, NULL) == 0);
-    run_wake(&f->run); /* a second call, before the first was heard, is none */
+    run_wake(&f->run); /* a second call before the first was processed has no effect */
 }
 
 void test_run_wait_is_woken(void)
@@ -447,7 +447,7 @@ void test_run_wait_is_woken(void)
     drive(&f, begin_wait, wake);
     CHECK_OK(f.outcome);
     CHECK_INT(f.takes, 0);
-    /* A call that was heard before the wait began counts, until another is expected. */
+    /* A wake before the wait counts, until run_expect_wake. */
     f.run.woken = true;
     drive(&f, begin_wait, NULL);
     CHECK_OK(f.outcome);
@@ -467,7 +467,7 @@ static void cancel_wait(struct run_fixture *f)
         run_wake(&f->run);
 }
 
-/* At once, whatever the front end does otherwise; but not past someone who is about to call. */
+/* A wait ends at once in any front end, unless a wake is about to arrive. */
 void test_run_wait_ends_when_the_client_leaves(void)
 {
     for (int late = 0; late < 2; late++) {
@@ -545,7 +545,7 @@ void test_run_wait_ends_with_its_time(void)
     fixture_end(&f);
 }
 
-/* The request's own deadline ends every wait, and a wait of what was committed has none. */
+/* The request's deadline ends every wait, except that of a committed request. */
 void test_run_wait_ends_with_the_deadline(void)
 {
     static void (*const WAITS[])(struct run_fixture *) = {begin_wait, begin_long_delay};

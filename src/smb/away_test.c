@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Large messages, which threads beside the loop receive, store, check, protect and send; and
- * clients and keys that leave meanwhile. */
+/* Large messages, which other threads receive, store, check, protect and send; and clients and keys
+ * that go away meanwhile. */
 #include <unistd.h>
 
 #include "smb/commands/io.h"
@@ -8,7 +8,7 @@
 
 enum { LARGE = 512 << 10, CHARGE = LARGE / SMB_CREDIT_BYTES };
 
-/* The default sizes, as a server has them. */
+/* A server's default sizes. */
 static const struct smb_options USUAL = {.encryption = SMB_ENCRYPTION_PREFERRED,
                                          .away_bytes_min = 64 << 10};
 
@@ -48,7 +48,7 @@ static struct smb_answer ask_large(struct smb_peer *p, uint16_t command, struct 
     return smb_peer_receive(p);
 }
 
-/* Credits for large messages are granted by the way. */
+/* This also gets credits for large messages. */
 static struct smb_file_id prepare(struct smb_peer *p, const char *name)
 {
     enum { CREDITS = 512 };
@@ -71,7 +71,7 @@ static void check_there_and_back(struct smb_peer *p, unsigned seed)
     CHECK_INT(a.header.status, STATUS_SUCCESS);
     CHECK(a.sealed == p->seals && (!p->signs || p->seals || smb_answer_verifies(p, &a)));
     CHECK(a.body.n >= 16 + LARGE && memcmp(a.body.p + 16, bytes.p, LARGE) == 0);
-    /* A short rest at the file's end. */
+    /* A short read at the file's end. */
     a = ask_large(p, SMB_READ, smb_body_read(f, id, LARGE - 100, LARGE));
     CHECK_INT(a.header.status, STATUS_SUCCESS);
     CHECK(memcmp(a.body.p + 16, bytes.p + LARGE - 100, 100) == 0);
@@ -116,7 +116,7 @@ void test_smb_large_messages_that_were_changed(void)
     struct str first = pattern(&f, LARGE, 1);
     CHECK_INT(ask_large(&p, SMB_WRITE, smb_body_write(&f, id, 0, first)).header.status,
               STATUS_SUCCESS);
-    /* A wrong signature: refused, and what was stored ahead is not there. */
+    /* A wrong signature: refused, and the data stored early is gone. */
     p.signs = false;
     struct buf message =
         message_of(&p, SMB_WRITE, smb_body_write(&f, id, 0, pattern(&f, LARGE, 2)));
@@ -138,7 +138,7 @@ void test_smb_large_messages_that_were_changed(void)
     smb_fixture_end(&f);
 }
 
-/* Answers that nobody takes, half a write, and both at once. */
+/* Answers that are not read, half a write, and both at once. */
 static void be_busy(struct smb_peer *p, struct smb_file_id id, unsigned how)
 {
     struct smb_fixture *f = p->f;
@@ -189,7 +189,7 @@ void test_smb_leaving_with_large_messages_under_way(void)
     smb_fixture_end(&f);
 }
 
-/* Keys and accounts that go, and other commands, beside large messages. */
+/* Keys and accounts are removed, and other commands run, during large messages. */
 void test_smb_sessions_that_end_with_large_messages_under_way(void)
 {
     enum { ROUNDS = 16 };

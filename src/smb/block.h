@@ -36,7 +36,7 @@ struct smb_block {
     struct smb_tail *source; /* read to source_at before the cover is applied; NULL: nothing */
     char *source_at;
     struct smb_cover *cover; /* applied by a sender before the block is sent (away.h); NULL: none */
-    bool covered;            /* it has */
+    bool covered;            /* already applied */
     char bytes[];
 };
 
@@ -49,7 +49,7 @@ struct smb_blocks {
 
 /* Returns an empty block with this capacity. */
 struct smb_block *smb_block_take(struct smb_blocks *s, size_t capacity);
-/* NULL is fine. */
+/* NULL is allowed. */
 void smb_block_give(struct smb_blocks *s, struct smb_block *block);
 /* The bytes left to send, including the tail. */
 size_t smb_block_bytes(const struct smb_block *block);

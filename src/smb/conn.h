@@ -185,7 +185,7 @@ struct smb_message {
     bool related_file_given;
     uint32_t related_status; /* a failed CREATE also fails the related commands after it */
     struct buf answer;       /* all answers so far */
-    struct smb_block *block; /* where they are, with SMB_FRAME_BYTES and a transform header's room
+    struct smb_block *block; /* where they are, with SMB_FRAME_BYTES and a transform header's space
                                 before them; none: in the arena */
     size_t last_answer;      /* where the last answer begins */
     unsigned count;

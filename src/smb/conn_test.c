@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Framing: how bytes become messages, and which end the connection. */
+/* Framing: how bytes become messages, and which bytes end the connection. */
 #include "smb/smb_fixture.h"
 
 #include <semaphore.h>
@@ -63,16 +63,16 @@ void test_smb_frames_that_end_the_connection(void)
 {
     check_cuts(false, (struct str){"\1\0\0\4abcd", 8}); /* the first byte is 0 */
     check_cuts(false, (struct str){"\0\0\0\3abc", 7});  /* no magic fits in */
-    check_cuts(false, (struct str){"\0\1\0\1", 4});     /* 64 KiB and one, before a session */
+    check_cuts(false, (struct str){"\0\1\0\1", 4});     /* 64 KiB plus one, before a session */
     check_cuts(true, (struct str){"\0\xFF\xFF\xFF", 4});
     check_cuts(true, (struct str){"\0\0\0\4abcd", 8}); /* neither SMB1 nor SMB2 */
     check_cuts(true, (struct str){"\0\0\0\4\xFESMB", 8});
-    check_cuts(true, (struct str){"\0\0\0\4\xFDSMB", 8}); /* encrypted, but nothing in it */
+    check_cuts(true, (struct str){"\0\0\0\4\xFDSMB", 8}); /* encrypted, but empty */
 }
 
-/* ---- strangers ---- */
+/* ---- clients without a proved key ---- */
 
-/* Negotiated and half logged in: it has a session, but has proved nothing. */
+/* Negotiated and half logged in: it has a session, but has not proved a key. */
 static struct smb_peer half_logged_in(struct smb_fixture *f)
 {
     struct smb_peer p = smb_peer_greeted(f, &(struct smb_login){0});
@@ -114,7 +114,7 @@ void test_smb_strangers_begin_few_sessions(void)
     smb_fixture_end(&f);
 }
 
-/* Answers that a stranger does not read: the server stops reading, too. */
+/* If such a client does not read its answers, the server also stops reading. */
 void test_smb_strangers_that_do_not_read_are_not_read(void)
 {
     enum { MANY = 20000 };
@@ -140,8 +140,8 @@ void test_smb_strangers_that_do_not_read_are_not_read(void)
     smb_fixture_end(&f);
 }
 
-/* The bound on all of them: who comes last gets in, the oldest go, and those who have proved a key
- * stay whatever happens. */
+/* The limit on all of them: the newest gets in, the oldest are cut, and clients with a proved key
+ * always stay. */
 void test_smb_strangers_together_have_a_bound(void)
 {
     enum { MANY = 150, BOUND = 512 << 10 };
@@ -151,7 +151,7 @@ void test_smb_strangers_together_have_a_bound(void)
     struct smb_peer known = smb_peer_logged_in(&f, &(struct smb_login){0});
     for (unsigned i = 0; i < MANY; i++) {
         struct smb_peer p = smb_peer_new(&f);
-        smb_peer_send_raw(&p, (struct str){"\0\0\xFF\xFF", 4}); /* a message that does not come */
+        smb_peer_send_raw(&p, (struct str){"\0\0\xFF\xFF", 4}); /* the message is never sent */
     }
     struct smb_peer last = smb_peer_logged_in(&f, &(struct smb_login){0});
     WAIT_UNTIL(smb_server_connections(f.server) <= 2 + BOUND / 0xFFFF);
@@ -188,7 +188,7 @@ static void pause_loop(struct smb_fixture *f, struct pause *pause)
     CHECK(sem_wait(&pause->reached) == 0);
 }
 
-/* The peer has left in the pause: what is done now cannot be told to it. */
+/* The peer left during the pause, so the answers cannot be sent. */
 static void go_on_without(struct smb_peer *p, struct pause *pause)
 {
     CHECK(close(p->fd) == 0);
@@ -198,7 +198,7 @@ static void go_on_without(struct smb_peer *p, struct pause *pause)
     CHECK(sem_destroy(&pause->reached) == 0 && sem_destroy(&pause->go_on) == 0);
 }
 
-/* The server reads the command when its client has closed the connection: the interim answer
+/* The server reads the command after its client has closed the connection, so the interim answer
  * cannot be sent. */
 static void ask_and_leave(struct smb_peer *p, uint16_t command, struct str body)
 {
@@ -245,7 +245,7 @@ void test_smb_leaving_before_the_interim_answer_ends_a_notify(void)
     smb_fixture_end(&f);
 }
 
-/* What ends a handle answers the requests that wait for it, and the answers cannot be sent. */
+/* Ending a handle answers the requests that wait for it, and these answers cannot be sent. */
 void test_smb_leaving_while_a_tree_ends_with_a_notify(void)
 {
     struct smb_fixture f;
@@ -267,8 +267,8 @@ void test_smb_leaving_while_its_account_goes_ends_a_notify(void)
     struct smb_peer stays = smb_peer_new(&f);
     struct smb_answer a = smb_peer_ask(&p, SMB_CHANGE_NOTIFY, notify_body(&f, open_root(&p)));
     CHECK_INT(a.header.status, STATUS_PENDING);
-    /* The second pause and the end of the session run in one turn: the loop does not see in between
-     * that the connection is closed. */
+    /* The second pause and the end of the session run in one turn: in between, the loop does not
+     * notice that the connection is closed. */
     pause_loop(&f, &first);
     post_pause(&f, &second);
     CHECK_OK(accounts_remove(f.accounts, STR("acct")));

@@ -75,7 +75,7 @@ void test_smb_signatures_cover_the_message(void)
     }
 }
 
-/* For every rest of a last block, and over the borders of what is summed at a time. */
+/* For every length of a last block, and across the limits of one update. */
 void test_smb_cmac_is_openssls(void)
 {
     enum { MOST = 9000, SIGNATURE_AT = 48 };

@@ -64,7 +64,7 @@ void test_smb_locks_that_cannot_be(void)
     smb_fixture_end(&f);
 }
 
-/* The interim answer, and the last one once the other lets go. */
+/* The interim answer, and the final one after the other client unlocks. */
 void test_smb_locks_are_waited_for(void)
 {
     struct smb_fixture f;
@@ -104,11 +104,11 @@ void test_smb_locks_waited_for_are_cancelled(void)
     struct buf m = buf_in(&f.arena);
     smb_peer_add(&other, &m, &h, (struct str){"\4\0\0\0", 4});
     smb_peer_send(&other, buf_str(&m));
-    other.message_id--; /* a CANCEL has none of its own */
+    other.message_id--; /* a CANCEL uses no message id */
     CHECK_INT(smb_peer_receive(&other).header.status, STATUS_CANCELLED);
     a = smb_peer_ask(&other, SMB_LOCK, smb_body_lock(&f, theirs, &range, 1));
     CHECK_INT(a.header.status, STATUS_PENDING);
-    smb_peer_cut(&other); /* and one that is left waiting goes with its connection */
+    smb_peer_cut(&other); /* a waiting request ends with its connection */
     smb_fixture_end(&f);
 }
 
@@ -134,7 +134,7 @@ static struct smb_answer open_leased(struct smb_peer *p, const char *key, uint32
     return smb_peer_ask(p, SMB_CREATE, body_leased(p->f, key, state));
 }
 
-/* The state that CREATE's answer grants. */
+/* The lease state in CREATE's answer. */
 static uint32_t granted(const struct smb_answer *a)
 {
     enum { CONTEXT_DATA = 24 };
@@ -185,7 +185,7 @@ void test_smb_lease_is_broken_for_another_client(void)
     struct smb_peer other = smb_peer_in_session(&f);
     struct smb_answer a = open_leased(&p, mine, LEASE_R | LEASE_H | LEASE_W);
     CHECK_INT(granted(&a), LEASE_R | LEASE_H | LEASE_W);
-    /* The other one waits until what the first has cached is written. */
+    /* The other client waits until the first has written its cached data. */
     a = open_leased(&other, theirs, LEASE_R | LEASE_H | LEASE_W);
     CHECK_INT(a.header.status, STATUS_PENDING);
     a = smb_peer_receive(&p);
@@ -195,8 +195,8 @@ void test_smb_lease_is_broken_for_another_client(void)
     CHECK_INT(acknowledge(&p, mine, LEASE_R | LEASE_H), STATUS_SUCCESS);
     a = smb_peer_receive(&other);
     CHECK_INT(granted(&a), LEASE_R | LEASE_H);
-    CHECK_INT(acknowledge(&p, mine, LEASE_R), STATUS_UNSUCCESSFUL); /* nothing is broken now */
-    /* A write of one leaves nothing to the other, who is told and not waited for. */
+    CHECK_INT(acknowledge(&p, mine, LEASE_R), STATUS_UNSUCCESSFUL); /* no break is pending now */
+    /* A write by one client removes the other's cache; that client is told, without a wait. */
     struct smb_file_id id = smb_created(&a);
     a = smb_peer_ask(&other, SMB_WRITE, smb_body_write(&f, id, 0, STR("new")));
     CHECK_INT(a.header.status, STATUS_SUCCESS);
@@ -216,7 +216,7 @@ void test_smb_lease_grows_for_its_own_client(void)
     CHECK_INT(granted(&a), LEASE_R);
     a = open_leased(&p, key, LEASE_R | LEASE_H | LEASE_W);
     CHECK_INT(granted(&a), LEASE_R | LEASE_H | LEASE_W);
-    a = open_leased(&p, key, LEASE_R); /* and does not shrink */
+    a = open_leased(&p, key, LEASE_R); /* the lease does not shrink */
     CHECK_INT(granted(&a), LEASE_R | LEASE_H | LEASE_W);
     CHECK_INT(acknowledge(&p, "no such lease...", 0), STATUS_OBJECT_NAME_NOT_FOUND);
     smb_fixture_end(&f);
@@ -231,8 +231,8 @@ static void add_framed(struct smb_peer *p, struct buf *bytes, uint16_t command, 
     buf_put(bytes, buf_str(&m));
 }
 
-/* Both messages arrive at once. What the first one breaks is told before the second is answered:
- * a client that has that answer takes what it was told until then for all there was. */
+/* Both messages arrive at once. The break caused by the first is sent before the second is
+ * answered: a client that has that answer assumes that it has received all breaks until then. */
 void test_smb_break_is_told_before_the_next_message_is_answered(void)
 {
     static const char first[] = "the first lease.";
@@ -296,7 +296,7 @@ void test_smb_durable_handle_is_come_back_for(void)
     CHECK(back.persistent == id.persistent);
     a = smb_peer_ask(&again, SMB_READ, smb_body_read(&f, back, 0, 10));
     CHECK_STR(str_head(str_from(a.body, 16), 4), STR("kept"));
-    range.flags = UNLOCK; /* its lock has waited with it */
+    range.flags = UNLOCK; /* its lock was kept with it */
     CHECK_INT(lock(&again, back, range), STATUS_SUCCESS);
     a = come_back(&again, id); /* it is in use */
     CHECK_INT(a.header.status, STATUS_OBJECT_NAME_NOT_FOUND);

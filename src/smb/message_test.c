@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compounds, credits, and bodies that are not what they should be. */
+/* Compounds, credits, and malformed bodies. */
 #include "smb/message.h"
 
 #include "smb/smb_fixture.h"
@@ -100,8 +100,8 @@ void test_smb_compound_whose_next_lies_wrong_ends_the_connection(void)
 {
     check_next_cuts(8);          /* in the header */
     check_next_cuts(66);         /* not at a multiple of eight */
-    check_next_cuts(4096);       /* behind the end */
-    check_next_cuts(0xFFFFFFF8); /* far behind */
+    check_next_cuts(4096);       /* after the end */
+    check_next_cuts(0xFFFFFFF8); /* far after it */
 }
 
 /* ---- places ---- */
@@ -277,8 +277,8 @@ static void make_samples(struct smb_peer *p, struct sample *out)
     out[8] = (struct sample){SMB_FLUSH, smb_body_close(f, file)};
 }
 
-/* A command that is cut short is refused, whatever it is, and the connection lives on. The fixed
- * part's size is the first thing that every body says. */
+/* Every truncated command is refused, and the connection continues. Each body begins with the size
+ * of its fixed part. */
 void test_smb_bodies_cut_short_are_refused(void)
 {
     struct smb_fixture f;
@@ -299,8 +299,8 @@ void test_smb_bodies_cut_short_are_refused(void)
     smb_fixture_end(&f);
 }
 
-/* Each field in turn as large as can be: an answer comes, whatever it is. The ids are left alone,
- * since with them wrong nothing behind them is looked at; and so is the lock's flag to wait. */
+/* Sets each field in turn to its largest value: some answer must arrive. LOCK is left out, because
+ * it could wait. */
 void test_smb_bodies_with_fields_overflowing_are_answered(void)
 {
     struct smb_fixture f;

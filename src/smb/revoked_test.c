@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys that change and accounts that go while their sessions are there. */
+/* Keys that change and accounts that are removed while they have sessions. */
 #include "smb/commands/session.h"
 #include "smb/smb_fixture.h"
 
@@ -41,7 +41,7 @@ void test_smb_revoked_key_ends_its_sessions_and_closes_their_handles(void)
     (void)open_alone(&p, 0, STR(""));
     CHECK_INT(status_of(&other), STATUS_SHARING_VIOLATION);
     rotate_first(&f);
-    WAIT_UNTIL(status_of(&other) == STATUS_SUCCESS); /* the first client asks nothing */
+    WAIT_UNTIL(status_of(&other) == STATUS_SUCCESS); /* the first client sends nothing */
     CHECK_INT(smb_peer_ask(&p, SMB_TREE_DISCONNECT, echo()).header.status,
               STATUS_USER_SESSION_DELETED);
     CHECK_INT(smb_peer_ask(&other, SMB_ECHO, echo()).header.status, STATUS_SUCCESS);
@@ -63,7 +63,7 @@ void test_smb_revoked_at_once_by_its_own_next_request(void)
     for (unsigned i = 0; i < ROUNDS; i++) {
         struct smb_peer p = smb_peer_logged_in(&f, &FIRST);
         rotate_first(&f);
-        /* Not one more request counts, whether or not the server has looked around yet. */
+        /* No further request succeeds, whether or not the server has checked the sessions yet. */
         CHECK_INT(status_of(&p), STATUS_USER_SESSION_DELETED);
         CHECK_OK(
             accounts_put(f.accounts, STR("acct"), STR(SMB_FIXTURE_KEY1), STR(SMB_FIXTURE_KEY2)));
@@ -130,7 +130,7 @@ void test_smb_revoked_key_of_an_encrypted_session(void)
     p.seals = true;
     CHECK_INT(status_of(&p), STATUS_SUCCESS);
     rotate_first(&f);
-    /* It hears of it under its key when its request was the first to look, else it is cut. */
+    /* If its request is the first to notice, the client gets a signed answer; else it is cut. */
     struct buf m = buf_in(&f.arena);
     smb_peer_add(&p, &m, &(struct smb_header){.command = SMB_TREE_DISCONNECT, .tree_id = 1},
                  echo());
@@ -175,7 +175,7 @@ void test_smb_revoked_key_closes_handles_that_wait_for_their_client(void)
         CHECK_INT(a.header.status, revoked ? STATUS_OBJECT_NAME_NOT_FOUND : STATUS_SUCCESS);
         smb_peer_cut(&other);
         CHECK_INT(accounts_count(f.accounts), 1);
-        if (!revoked) { /* its second key's handle is let go */
+        if (!revoked) { /* the handle of the second key is released */
             struct smb_peer last = smb_peer_logged_in(&f, &SECOND);
             a = open_alone(&last, BATCH, return_context(&f, id));
             if (a.header.status == STATUS_SUCCESS)

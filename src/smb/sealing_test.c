@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encrypted sessions: nothing of them in plain, nothing of others in them, no nonce twice. */
+/* Encrypted sessions: none of their messages in plain, no other session's messages in them, no
+ * nonce used twice. */
 #include "smb/commands/session.h"
 #include "smb/smb_fixture.h"
 
@@ -13,7 +14,7 @@ static struct str echo(void)
     return (struct str){"\4\0\0\0", 4};
 }
 
-/* Logged in, with what follows encrypted; the session has no trees yet. */
+/* Logged in, with encryption from now on; the session has no trees yet. */
 static struct smb_peer sealed_peer(struct smb_fixture *f, const struct smb_login *login)
 {
     struct smb_peer p = smb_peer_greeted(f, login);
@@ -56,7 +57,7 @@ void test_smb_sealing_is_required_of_all_but_session_setup(void)
         CHECK_INT(ask_status(&p, SMB_ECHO, echo(), false), STATUS_ACCESS_DENIED);
         CHECK_INT(ask_status(&p, SMB_LOGOFF, echo(), false), STATUS_ACCESS_DENIED);
     }
-    /* Its key can be proved again in plain, signed; unsigned nobody gets a word in. */
+    /* Its key can be proved again in plain with a signature; unsigned requests are refused. */
     p.signs = false;
     CHECK_INT(smb_peer_log_in(&p, 0, 0).header.status, STATUS_ACCESS_DENIED);
     p.seals = true;
@@ -76,7 +77,8 @@ void test_smb_sealing_required_refuses_who_cannot(void)
     smb_fixture_end(&f);
 }
 
-/* What comes under one session's key and names another is refused, under the same key. */
+/* A message encrypted with one session's key that names another session is refused, with the same
+ * key. */
 void test_smb_sealing_of_one_session_does_not_speak_for_another(void)
 {
     struct smb_fixture f;
@@ -114,8 +116,8 @@ void test_smb_sealing_of_one_session_does_not_speak_for_another(void)
     smb_fixture_end(&f);
 }
 
-/* A compound whose commands name different sessions is encrypted with one key: only that one's are
- * run, and all answers go back with it. */
+/* A compound whose commands name different sessions is encrypted with one key: only commands of
+ * that session run, and all answers are encrypted with that key. */
 void test_smb_sealing_of_a_compound_that_mixes_sessions(void)
 {
     struct smb_fixture f;
@@ -219,8 +221,8 @@ void test_smb_sealing_that_is_sent_again_ends_the_connection(void)
     smb_fixture_end(&f);
 }
 
-/* Over a connection that is not part of the session, what was recorded elsewhere is not opened:
- * neither before a binding nor while it is under way. */
+/* A connection that has not joined the session does not decrypt messages recorded elsewhere:
+ * neither before a binding nor during one. */
 void test_smb_sealing_counts_on_connections_of_the_session_alone(void)
 {
     for (unsigned binding = 0; binding < 2; binding++) {
@@ -278,7 +280,7 @@ void test_smb_sealing_uses_no_nonce_twice_over_all_connections(void)
     CHECK_INT(smb_peer_bind(&p, &cmac, &second).header.status, STATUS_SUCCESS);
     uint64_t last = 0;
     for (unsigned i = 0; i < ROUNDS; i++) {
-        if (i == ROUNDS / 2) { /* proving the key again keeps the session's keys, and its nonces */
+        if (i == ROUNDS / 2) { /* proving the key again keeps the session's keys and nonces */
             p.seals = false;
             p.signs = true;
             struct smb_sealer *sealer = p.user->sealer, *unsealer = p.user->unsealer;
@@ -313,8 +315,8 @@ void test_smb_sealing_uses_no_nonce_twice_over_all_connections(void)
 
 void test_smb_sealing_keys_follow_from_all_that_was_said(void)
 {
-    /* Whoever changes the greeting on the way, a cipher left out or another dialect, is found out:
-     * the two sides have other keys, and the last answer's signature does not hold. */
+    /* Any change to the negotiation on the way, such as a removed cipher or another dialect, is
+     * detected: the two sides derive different keys, and the last answer's signature is invalid. */
     struct smb_fixture f;
     smb_fixture_begin(&f);
     struct smb_peer p = smb_peer_greeted(&f, &GCM);

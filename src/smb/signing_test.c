@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who gets a signed answer, and that no two are signed under one nonce. */
+/* Which clients get a signed answer; no two answers are signed with one nonce. */
 #include "smb/commands/session.h"
 #include "smb/smb_fixture.h"
 
@@ -52,8 +52,8 @@ void test_smb_signing_of_a_strangers_session_setup(void)
     smb_fixture_end(&f);
 }
 
-/* The bytes of a request that its client has signed: what somebody on the network can send again.
- */
+/* The bytes of a request that its client has signed, which an attacker on the network can
+ * replay. */
 static struct str signed_setup(struct smb_peer *p, uint8_t flags)
 {
     struct buf token = buf_in(&p->f->arena);
@@ -95,7 +95,7 @@ void test_smb_signing_of_a_replayed_setup_elsewhere(void)
     smb_fixture_begin(&f);
     struct smb_peer owner = smb_peer_logged_in(&f, &GMAC);
     struct smb_login l = {.guid = owner.guid};
-    /* Its own connection has answered this message id, signed. */
+    /* The session's first connection has answered this message id, signed. */
     CHECK_INT(owner.message_id, 5);
     for (unsigned i = 0; i < 2; i++) {
         struct smb_peer p = smb_peer_greeted(&f, &l);
@@ -169,7 +169,7 @@ void test_smb_signing_is_asked_for_in_both_steps_of_a_binding(void)
     smb_fixture_end(&f);
 }
 
-/* ---- on the session's own connection ---- */
+/* ---- on the session's first connection ---- */
 
 static struct smb_answer ask_badly_signed(struct smb_peer *p, const struct smb_header *h,
                                           struct str body)
@@ -262,7 +262,7 @@ void test_smb_signing_of_interim_answers_does_not_happen(void)
     CHECK_INT(interim.header.status, STATUS_PENDING);
     CHECK_INT(interim.header.flags & SMB_FLAG_SIGNED, 0);
 
-    /* Nobody cancels it who has not proved the session's key. */
+    /* Only a client that has proved the session's key can cancel it. */
     struct buf cancel = buf_in(&f.arena);
     uint64_t session = p.session, message_id = p.message_id;
     p.session = 0;
@@ -297,7 +297,7 @@ void test_smb_ids_cannot_be_guessed(void)
         files[i] = smb_peer_open(&p, "file").persistent;
         CHECK(sessions[i] != 0 && sessions[i] != UINT64_MAX);
 
-        /* Of random ones none is near another. */
+        /* Random ids are not close to each other. */
         for (unsigned j = 0; j < i; j++) {
             uint64_t apart = sessions[i] - sessions[j], files_apart = files[i] - files[j];
             CHECK(apart + (1ULL << 32) > 1ULL << 33);

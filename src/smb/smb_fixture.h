@@ -51,7 +51,7 @@ struct smb_answer {
     struct str packet; /* header and body */
     struct str body;
     struct str rest; /* further answers of a compound */
-    bool sealed;     /* it came encrypted */
+    bool sealed;     /* it was encrypted */
 };
 
 void smb_fixture_begin(struct smb_fixture *f);

@@ -62,7 +62,7 @@ void smb_fixture_begin_with(struct smb_fixture *f, const struct smb_options *opt
                               .storers = f->storers,
                               .accounts = f->accounts,
                               .store = &f->store};
-    /* So long that no test of what ends a connection passes because its time was over. */
+    /* Long enough that no test of closed connections passes because of a time-out. */
     enum { EARLY_MS = 3600 * 1000, AWAY_BYTES_MIN = 200 }; /* most tests' messages are short */
     struct smb_options patient = *options;
     if (patient.early_ms == 0)
@@ -79,7 +79,7 @@ static void on_drained(void *arg)
     CHECK(sem_post(arg) == 0);
 }
 
-/* Answers may still be on their way back from the threads that have sent them. */
+/* Senders may still be returning answers that they have sent. */
 static void drain(struct smb_fixture *f)
 {
     sem_t drained;
@@ -206,11 +206,11 @@ bool smb_peer_is_cut(struct smb_peer *p)
 
 void smb_peer_send_raw(struct smb_peer *p, struct str bytes)
 {
-    /* A server that has hung up is what some tests wait for. */
+    /* Some tests wait for the server to close the connection. */
     CHECK(send(p->fd, bytes.p, bytes.n, MSG_NOSIGNAL) == (ssize_t)bytes.n || errno == EPIPE);
 }
 
-/* Each command of a compound has a signature of its own. */
+/* Each command of a compound has its own signature. */
 static void sign_all(struct smb_peer *p, char *message, size_t n)
 {
     struct smb_header h;
@@ -342,7 +342,7 @@ static struct smb_user *new_user(struct smb_fixture *f, const struct smb_login *
     return u;
 }
 
-/* The message with one command, as smb_peer_ask sends it, and its answer. */
+/* Sends a message with one command, as smb_peer_ask does, and returns its answer. */
 static struct smb_answer ask_hashed(struct smb_peer *p, uint16_t command, struct str body,
                                     unsigned char hash[SMB_PREAUTH_BYTES])
 {
@@ -433,7 +433,7 @@ struct smb_answer smb_peer_bind(const struct smb_peer *p, const struct smb_login
     struct smb_login l = *login;
     l.guid = p->guid;
     *out = smb_peer_greeted(p->f, &l);
-    /* Signed with the session's key until the connection has one of its own. */
+    /* Signed with the session's key until the connection has its own key. */
     out->user->session_signer = p->user->signer;
     out->session = p->session;
     out->signs = true;

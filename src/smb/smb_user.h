@@ -20,15 +20,15 @@ struct smb_user {
     unsigned char session_key[SMB_KEY_BYTES];
     struct smb_signer *signer; /* NULL until smb_user_make_keys, like the sealers */
     struct smb_sealer *sealer, *unsealer;
-    struct smb_signer *session_signer; /* stands in for `signer` while a connection is being bound
+    struct smb_signer *session_signer; /* used instead of `signer` while a connection is being bound
                                           to a session; not the user's own */
     uint64_t nonce;
 };
 
 void smb_user_release(struct smb_user *u);
 
-/* The body of a NEGOTIATE for the user's dialect. It offers the user's cipher and signing alone;
- * SMB_CIPHER_NONE: no cipher. In 3.0 and 3.0.2 any cipher stands for the only one there is. */
+/* The body of a NEGOTIATE for the user's dialect. It offers only the user's cipher and signing;
+ * SMB_CIPHER_NONE: no cipher. In 3.0 and 3.0.2 any cipher means the only one. */
 void smb_user_put_negotiate(const struct smb_user *u, const unsigned char guid[16], uint16_t mode,
                             struct buf *out);
 /* A SESSION_SETUP's body. */

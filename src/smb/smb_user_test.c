@@ -116,7 +116,7 @@ static void make_hash(const struct smb_user *u, unsigned char out[HASH_BYTES])
     buf_release(&wide);
 }
 
-/* The proof and what it proves something of; the session's key is made on the way. */
+/* Writes the proof and the data that it covers; also makes the session's key. */
 static void put_response(struct smb_user *u, struct str nonce, struct str target, struct buf *out)
 {
     unsigned char hash[HASH_BYTES], proof[HASH_BYTES];
@@ -185,7 +185,7 @@ bool smb_user_put_proof(struct smb_user *u, struct str challenge, struct buf *ou
 
 /* ---- keys ---- */
 
-/* Labels and contexts count their terminating NUL. */
+/* Labels and contexts include their terminating NUL. */
 #define COUNTED(literal) ((struct str){(literal), sizeof(literal)})
 
 void smb_user_make_keys(struct smb_user *u)

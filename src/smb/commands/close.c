@@ -29,7 +29,7 @@ struct removal {
     char partition[];
 };
 
-/* On an engine thread. A directory that has got an entry meanwhile stays. */
+/* On an engine thread. A directory that is no longer empty stays. */
 static void removal_done(struct engine_update *u)
 {
     struct removal *r = (struct removal *)u;

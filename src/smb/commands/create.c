@@ -28,7 +28,7 @@ static bool overwrites(const struct smb_create *c)
            c->disposition == SMB_OVERWRITE_IF;
 }
 
-/* ---- ends ---- */
+/* ---- completion ---- */
 
 /* Undoes what was registered. */
 void smb_create_fail(struct smb_create *c, uint32_t status)
@@ -500,7 +500,7 @@ static void make(struct smb_create *c)
     smb_update(c->q, file_make, &c->make, ack, made);
 }
 
-/* ---- looking ---- */
+/* ---- lookup ---- */
 
 /* A snapshot cannot change, so its opens are not registered. */
 static void open_snapshot(struct smb_create *c)

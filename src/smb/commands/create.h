@@ -45,7 +45,7 @@ struct smb_create {
     struct smb_lease lease;
     struct smb_durable_wish durable;
 
-    /* On its way. */
+    /* State of the run. */
     struct smb_open *open;
     struct smb_open *replayed; /* held: the handle that the first sending of this request made */
     uint8_t answer_oplock;     /* the level that is returned */
@@ -55,7 +55,7 @@ struct smb_create {
     struct file_make_args make;
     struct file_overwrite_args overwrite;
     unsigned tries;
-    uint32_t max_access; /* that MxAc tells */
+    uint32_t max_access; /* returned in MxAc */
     unsigned granted;    /* OPENS_CACHE_* granted to the handle */
     struct opens_cache_info cache;
     struct file_seen seen;

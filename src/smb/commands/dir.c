@@ -132,7 +132,7 @@ static void put_entry(struct query *d, const struct told *e, struct str name)
     buf_put(out, name);
 }
 
-/* False: no room. */
+/* False: no space. */
 static bool add_entry(struct query *d, const struct told *e)
 {
     enum { ANSWER_HEAD = 8 };

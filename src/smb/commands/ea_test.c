@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Extended attributes as clients set, list and ask for them. */
+/* Extended attributes as clients set, list and query them. */
 #include "smb/smb_fixture.h"
 
 enum {
@@ -160,7 +160,7 @@ void test_smb_ea_that_cannot_be(void)
     smb_fixture_end(&f);
 }
 
-/* Who says that it does not understand them gets no file that needs it, and cannot give any. */
+/* A client that does not understand them gets no file that needs them, and cannot set any. */
 void test_smb_ea_that_are_needed(void)
 {
     struct smb_fixture f;

@@ -63,7 +63,7 @@ static bool was_done(const struct locking *l)
     return same;
 }
 
-/* ---- ends ---- */
+/* ---- completion ---- */
 
 static void saved(struct smb_request *q, struct err outcome)
 {
@@ -101,7 +101,7 @@ static void fail(struct locking *l, uint32_t status)
     finish(l, status);
 }
 
-/* ---- taking ---- */
+/* ---- locking ---- */
 
 static void take(struct locking *l);
 

@@ -17,7 +17,7 @@ static void put_context(struct buf *b, uint16_t type, const char *data, uint16_t
     buf_put(b, (struct str){data, n});
 }
 
-/* Contexts begin at the offset that a body of up to six dialects leaves free. */
+/* Contexts begin after the space for a body of up to six dialects. */
 static struct str body_of(struct smb_fixture *f, const uint16_t *dialects, uint16_t count,
                           const struct buf *contexts, uint16_t context_count)
 {
@@ -118,10 +118,10 @@ void test_smb_negotiate_3_1_1_refuses_broken_contexts(void)
     put_context(&twice, PREAUTH, "\1\0\0\0\1\0", 6);
     check_status(&f, &twice, 2, STATUS_INVALID_PARAMETER);
     struct buf other = buf_in(&f.arena);
-    put_context(&other, PREAUTH, "\1\0\0\0\7\0", 6); /* a hash that nobody has */
+    put_context(&other, PREAUTH, "\1\0\0\0\7\0", 6); /* an unknown hash */
     check_status(&f, &other, 1, STATUS_NO_PREAUTH_OVERLAP);
     struct buf salty = buf_in(&f.arena);
-    put_context(&salty, PREAUTH, "\1\0\xFF\xFF\1\0", 6); /* more salt than there is */
+    put_context(&salty, PREAUTH, "\1\0\xFF\xFF\1\0", 6); /* a salt longer than the data */
     check_status(&f, &salty, 1, STATUS_INVALID_PARAMETER);
     struct buf many = buf_in(&f.arena);
     put_context(&many, PREAUTH, "\xFF\xFF\0\0\1\0", 6);
@@ -158,7 +158,7 @@ void test_smb_negotiate_from_smb1(void)
     p.message_id = 1;
     a = smb_peer_ask(&p, SMB_NEGOTIATE, body_of(&f, dialect, 1, NULL, 0));
     CHECK_INT(dialect_of(&a), 0x0210);
-    struct smb_peer old = smb_peer_new(&f); /* that speaks nothing newer */
+    struct smb_peer old = smb_peer_new(&f); /* supports nothing newer */
     smb_peer_send(&old, (struct str){message, sizeof message - 12});
     CHECK(smb_peer_is_cut(&old));
     smb_fixture_end(&f);
@@ -176,8 +176,8 @@ void test_smb_commands_before_negotiate_are_refused(void)
 
 /* ---- FSCTL_VALIDATE_NEGOTIATE_INFO ---- */
 
-/* What a client of 3.0.2 says again once it can sign. `changed` is the byte of it that is not what
- * the server heard, as if somebody in the middle had changed that. */
+/* What a 3.0.2 client repeats once it can sign. `changed` is a byte that differs from what the
+ * server received, as if a man in the middle had changed it. */
 static struct str validate_body(const struct smb_peer *p, size_t changed)
 {
     enum { VALIDATE = 0x00140204, INPUT_AT = SMB_HEADER_BYTES + 56, CAPABILITIES = 0x3F };

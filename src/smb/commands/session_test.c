@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions whose user gives up who it is. */
+/* Sessions whose user becomes anonymous. */
 #include "smb/commands/session.h"
 
 #include "smb/smb_fixture.h"
@@ -20,7 +20,7 @@ static struct str setup_body(struct smb_fixture *f, struct str token)
     return buf_str(&b);
 }
 
-/* Names nobody and proves nothing: all six fields are empty. */
+/* An anonymous message: all six fields are empty. */
 static struct str nobody(struct smb_fixture *f)
 {
     enum { FIELDS = 6, HEAD_BYTES = 64, ANONYMOUS = 0x00088A01 };

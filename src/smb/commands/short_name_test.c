@@ -13,7 +13,7 @@ enum {
     PATTERN_OFFSET = SMB_HEADER_BYTES + 32
 };
 
-/* What the file's alternate name is, NUL-terminated, in the arena. */
+/* Returns the file's alternate name, NUL-terminated, in the arena. */
 static const char *short_name(struct smb_peer *p, struct smb_file_id id)
 {
     struct smb_asked what = {.class = CLASS_ALTERNATE_NAME, .room = 100};
@@ -63,7 +63,7 @@ void test_smb_short_name_opens_the_file(void)
     smb_fixture_end(&f);
 }
 
-/* What is deleted and made anew by its short name has its long one again, for a while. */
+/* A file deleted and created again by its short name gets its long name again, for a while. */
 void test_smb_short_name_is_remembered(void)
 {
     struct smb_fixture f;
@@ -142,7 +142,7 @@ void test_smb_short_name_is_listed_and_looked_for(void)
     smb_fixture_end(&f);
 }
 
-/* The directories of a rename's new path may be short names; the new name is one as it is given. */
+/* Directories in a rename's new path may be short names; the new name is used literally. */
 void test_smb_short_name_of_a_directory_to_rename_into(void)
 {
     struct smb_fixture f;

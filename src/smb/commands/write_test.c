@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Large writes, of which a part is stored before the rest has come. They begin shortly before the
- * end of an extent, so that one is finished by that part, and the engine tells. */
+/* Large writes, part of which is stored before the rest has arrived. They begin shortly before the
+ * end of an extent, so that this part completes one, which the engine reports. */
 #include "smb/commands/write.h"
 
 #include "service/common/interval.h"
@@ -35,7 +35,7 @@ static struct str some_bytes(struct smb_fixture *f)
     return (struct str){bytes, LENGTH};
 }
 
-/* The message with its length before it. */
+/* The message, preceded by its length. */
 static struct str framed_write(struct smb_peer *p, struct smb_file_id id, struct str bytes)
 {
     struct smb_header like = {
@@ -48,7 +48,7 @@ static struct str framed_write(struct smb_peer *p, struct smb_file_id id, struct
     return buf_str(&framed);
 }
 
-/* The answer to the write, the rest of which comes when its first part is stored. */
+/* Returns the answer to the write. The rest is sent when the first part is stored. */
 static uint32_t write_in_two(struct smb_peer *p, struct smb_file_id id, struct str bytes)
 {
     uint64_t before = extents_of(p->f);
@@ -85,8 +85,7 @@ void test_smb_write_is_stored_while_it_comes(void)
     smb_fixture_end(&f);
 }
 
-/* Of bytes that were stored ahead nothing is to be seen before the write has ended, and nothing is
- * left when it does not. */
+/* Data stored early is not visible before the write ends, and is removed if the write fails. */
 void test_smb_write_that_is_cut_off_leaves_nothing(void)
 {
     struct smb_fixture f;
@@ -104,7 +103,7 @@ void test_smb_write_that_is_cut_off_leaves_nothing(void)
     smb_fixture_end(&f);
 }
 
-/* What stands in its way is looked for when it is whole. */
+/* Conflicts are checked when the message is complete. */
 void test_smb_write_that_is_refused_leaves_nothing(void)
 {
     struct smb_fixture f;
@@ -126,8 +125,8 @@ void test_smb_write_that_is_refused_leaves_nothing(void)
     smb_fixture_end(&f);
 }
 
-/* Through a handle that is not there or may not write, nothing is stored ahead either: its answer
- * comes, and no extent ever was. */
+/* Through a handle that is invalid or may not write, nothing is stored early either: the answer
+ * arrives, and no extent was ever made. */
 void test_smb_write_without_the_right_is_not_begun(void)
 {
     struct smb_fixture f;
