@@ -103,7 +103,7 @@ struct run {
     bool woken; /* since run_expect_wake, and not yet consumed by a wait */
 };
 
-/* *r must be zeroed except for its first fields, which are set. */
+/* Sets the first fields of *r, which must be zeroed. */
 static inline void run_init(struct run *r, struct loop *loop, struct store *store,
                             struct pool *pool)
 {

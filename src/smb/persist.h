@@ -5,8 +5,8 @@
  * parked again, with their share modes and locks in force, before the first client can send a
  * request.
  *
- * The state that a cache was broken to is not stored: the file is restored with at most the caches
- * that its clients have, and a client is only ever asked for more than it has, never for less
+ * The state that a cache was broken to is not stored: the file is restored with all caches that its
+ * clients may still have. So a break may ask a client for more than it has, never for less
  * (service/file/opens/keep.h). All changes made through such a handle are durable when they are
  * answered. */
 #ifndef SMB_PERSIST_H
