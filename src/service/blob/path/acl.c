@@ -287,8 +287,8 @@ static bool has_named(const struct path_acl *list, bool is_default)
     return false;
 }
 
-/* Named entries need a mask: where the request gives none, it is the union of all that it stands
- * before, as setfacl computes it. */
+/* Named entries need a mask. If the request gives none, the mask is the union of all entries that
+ * it limits, as setfacl computes it. */
 static void complete_mask(struct path_acl *list, const struct acl_request *request, bool is_default)
 {
     struct acl_entry mask = {.is_default = is_default, .kind = ACL_MASK, .id = STR("")};
@@ -312,7 +312,7 @@ static void complete_mask(struct path_acl *list, const struct acl_request *reque
     add(list, &mask);
 }
 
-/* Default entries want their base as well: it is that of the access entries. */
+/* Default entries need base entries too: those of the access entries are copied. */
 static void complete_default(struct path_acl *list)
 {
     bool any = false;
@@ -425,8 +425,8 @@ static bool has_default(const struct blob_path *path)
     return false;
 }
 
-/* The default entries become the access entries; a directory passes them on. The mode that was
- * asked for limits the owner, the mask (or the group) and the others, as POSIX has it. */
+/* The default entries become the access entries; a directory also keeps them as its own defaults.
+ * The requested mode limits the owner, the mask (or the group) and the others, as in POSIX. */
 static void take_defaults(const struct path_acl *from, bool directory, unsigned mode,
                           struct path_acl *to)
 {

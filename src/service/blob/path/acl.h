@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Access control lists of paths, as POSIX has them: who owns the path, what the owner, the owning
- * group and everybody else may do, named users and groups behind a mask, and for a directory the
- * default entries that its new children inherit. Pure functions over struct blob_path: the three
- * base entries are its mode, all others its `acl`. */
+/* Access control lists of paths, as in POSIX: the owner; the rights of the owner, the owning group
+ * and everybody else; named users and groups, limited by a mask; and for a directory the default
+ * entries that its new children inherit. Pure functions over struct blob_path: the three base
+ * entries are its mode, all others its `acl`. */
 #ifndef SERVICE_BLOB_PATH_ACL_H
 #define SERVICE_BLOB_PATH_ACL_H
 
@@ -34,8 +34,8 @@ struct acl_caller {
     size_t group_count;
 };
 
-/* "[default:]user|group|mask|other:[id]:rwx,…"; the permissions may lack when entries are to be
- * removed. Slices of the text. ERR_INVALID_INPUT. */
+/* "[default:]user|group|mask|other:[id]:rwx,…"; the permissions may be missing if `removes`. Slices
+ * of the text. ERR_INVALID_INPUT. */
 struct err acl_parse(struct str text, bool removes, struct path_acl *out);
 /* "0750", "1777", "rwxr-x---", "rwxr-x--T". False when it is neither. */
 bool acl_parse_mode(struct str text, unsigned *out);
@@ -47,9 +47,9 @@ struct str acl_owner(const struct blob_path *path);
 struct str acl_group(const struct blob_path *path);
 
 enum acl_change { ACL_SET, ACL_MODIFY, ACL_REMOVE };
-/* Changes the path's list, in the arena. Default entries of a file are passed over with
- * skip_defaults, else refused. ERR_INVALID_INPUT: too many entries, a default entry for a file, a
- * base entry that is to be removed. */
+/* Changes the path's list, in the arena. Default entries of a file are ignored with skip_defaults,
+ * else refused. ERR_INVALID_INPUT: too many entries, a default entry for a file, or the removal of
+ * a base entry. */
 struct acl_request {
     enum acl_change how;
     const struct path_acl *entries;
@@ -72,8 +72,8 @@ struct err acl_inherit(struct arena *a, const struct blob_path *parent,
 bool acl_allows(const struct blob_path *path, const struct acl_caller *caller, unsigned bits);
 bool acl_is_owner(const struct blob_path *path, const struct acl_caller *caller);
 bool acl_is_member(const struct acl_caller *caller, struct str group);
-/* Returns true if the caller may remove or move an entry of the directory: in a sticky one only its
- * owner or the directory's. */
+/* Returns true if the caller may remove or move an entry of the directory: in a sticky directory
+ * only the owner of the entry or of the directory may. */
 bool acl_may_unlink(const struct blob_path *directory, const struct blob_path *entry,
                     const struct acl_caller *caller);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A directory `a` stands in the order at "a", what is in it at "a/". Between the two may stand
- * siblings ("a-b"), as '-' comes before '/'. So a directory that was met waits, on a stack, until
- * the cursor has come past its slash; a name that is met meanwhile goes on from the waiting one's,
- * and what it may leave on the stack comes first. */
+/* Directory `a` sorts at "a", its entries at "a/". Siblings such as "a-b" may sort between the two,
+ * as '-' comes before '/'. So a directory that was found waits on a stack until the cursor has
+ * passed its slash. Any name found meanwhile begins with the waiting directory's name, so the
+ * directories it adds to the stack are entered first. */
 #include "service/blob/path/list_tree.h"
 
 #include "service/blob/path/path_trash.h"
@@ -17,7 +17,7 @@ struct tree_listing {
     struct txn *txn;
     const struct container *container;
     struct blob_list_args *args;
-    struct buf path; /* of the directory that is listed, with a slash at its end, in key form */
+    struct buf path; /* the path of the listed directory, with a slash at its end, in key form */
     struct str end;  /* in key form; absent: none */
     size_t found;
     size_t looked_at, look_max;
@@ -38,7 +38,7 @@ static struct err list_directory(struct tree_listing *l, const struct blob_path 
 
 /* ---- what comes out ---- */
 
-/* The page ends before this place. */
+/* Ends the page before this position. */
 static void end_page(struct tree_listing *l, struct str leaf, bool inside)
 {
     struct buf next = buf_in(l->args->arena);
@@ -63,7 +63,7 @@ static bool is_past_end(struct tree_listing *l, struct str leaf, bool inside)
     return past;
 }
 
-/* Hands one over, or ends the page. */
+/* Passes one item to the caller, or ends the page. */
 static void emit(struct tree_listing *l, struct str leaf, struct blob_list_item *item)
 {
     struct blob_list_args *args = l->args;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Listing a hierarchical container in the order that its paths have as names: the same as if it
- * were flat, so a prefix is a range, and a page begins where a name tells. list.h's own. */
+/* Lists a hierarchical container in the order of its full paths, as if it were flat: a prefix is a
+ * range, and a page can begin at any name. Private to list.h. */
 #ifndef SERVICE_BLOB_PATH_LIST_TREE_H
 #define SERVICE_BLOB_PATH_LIST_TREE_H
 
@@ -10,7 +10,8 @@
 struct err blob_list_tree(struct txn *t, const struct container *container,
                           struct blob_list_args *args);
 
-/* Whether snapshots or versions are wanted, those of that kind, and this one. */
+/* Return true if the listing includes snapshots or versions at all, heads of that kind, and this
+ * item. */
 bool list_wants_items(const struct blob_list_args *args);
 bool list_wants_kind(const struct blob_list_args *args, const struct blob_at *at);
 bool list_is_wanted(const struct blob_list_args *args, const struct blob_list_item *item,

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The transactions of the Data Lake API that blobs do not have: making files and directories,
- * renaming, deleting trees, access control. Appending and flushing are in path_append.h, listing in
- * list.h. All run in the container's partition, so a rename or the deletion of a directory is one
- * update, whatever lies below. */
+/* The transactions that only the Data Lake API has: creating files and directories, renaming,
+ * deleting trees, access control. Appending and flushing are in path_append.h, listing in list.h.
+ * All run in the container's partition, so renaming or deleting a directory is one update, however
+ * much is below it. */
 #ifndef SERVICE_BLOB_PATH_PATH_H
 #define SERVICE_BLOB_PATH_PATH_H
 
 #include "service/blob/blob.h"
 #include "service/blob/protect.h"
 
-/* In a flat container a directory is an empty blob with this property; in a hierarchical one an
- * empty blob that is put with it becomes a directory. */
+/* In a flat container a directory is an empty blob with this metadata; in a hierarchical one,
+ * putting an empty blob with it creates a directory. */
 #define PATH_FOLDER_MARK STR("hdi_isfolder")
 bool path_has_mark(struct str metadata); /* of any value */
 bool path_is_marked(struct str metadata);
@@ -22,10 +22,10 @@ struct str path_unmark(struct arena *a, struct str metadata);
 struct path_create_args {
     struct blob_request request;
     struct blob_properties properties;
-    bool appends; /* a file that is an append blob: what is appended is its content at once */
+    bool appends;               /* create an append blob: appended bytes are content at once */
     const struct path_acl *acl; /* NULL: none is given */
-    struct str owner, group;    /* absent: by whoever makes it, and where */
-    bool may_change_access;     /* of a path that is there, as far as lists let them */
+    struct str owner, group;    /* absent: the creator, and the parent's group */
+    bool may_change_access;     /* of an existing path, if its list permits */
     struct str encryption_context;
     bool has_lease;
     struct lease_request lease;
@@ -36,10 +36,9 @@ struct path_create_args {
     struct blob_written written;
     bool existed, existed_as_directory; /* for who is refused */
 };
-/* Makes a file or, with request.path.directory, a directory. A file that is there is emptied, a
- * directory that is there keeps what is in it. ERR_PATH_CONFLICT;
- * ERR_HIERARCHICAL_NAMESPACE_NOT_ENABLED for access control in a flat container;
- * ERR_EXPIRY_NOT_SUPPORTED_FOR_DIRECTORY. */
+/* Creates a file or, with request.path.directory, a directory. An existing file is emptied; an
+ * existing directory keeps its entries. ERR_PATH_CONFLICT; ERR_HIERARCHICAL_NAMESPACE_NOT_ENABLED
+ * for access control in a flat container; ERR_EXPIRY_NOT_SUPPORTED_FOR_DIRECTORY. */
 engine_fn path_create;
 
 struct path_rename_args {
@@ -50,7 +49,7 @@ struct path_rename_args {
     bool file_only; /* the caller may move one file to one name, and no directory */
     bool has_metadata;
     struct str metadata;
-    struct str continuation; /* of a flat container: absent, or what `next` was */
+    struct str continuation; /* of a flat container: absent, or the `next` of the last call */
     /* out */
     struct blob_head head; /* of what was moved */
     struct str next;       /* absent: all is done */
@@ -60,19 +59,19 @@ struct path_rename_args {
  * ERR_SOURCE_CONDITION_NOT_MET. Within one container. */
 engine_fn path_rename;
 
-/* A caller whose rights come from lists needs rights to every directory below: one call checks so
- * many paths, and the last one deletes everything. */
+/* A caller whose rights come from lists needs rights to every directory below. One call checks so
+ * many paths, and the last call deletes everything. */
 enum { PATH_CHECK_MAX = 2000 };
 struct path_delete_args {
     struct blob_request request;
     bool recursive;
     size_t check_max; /* 0: PATH_CHECK_MAX */
-    /* Absent, or what `next` was. In a hierarchical container the caller sees to it that nobody has
-     * made it up: rights up to there are not looked at again. */
+    /* Absent, or the `next` of the last call. In a hierarchical container the caller must make sure
+     * that it is not forged: rights up to there are not checked again. */
     struct str continuation;
     /* out */
     bool kept;           /* of a flat container: it is soft-deleted */
-    int64_t deletion_id; /* 0, or it is soft-deleted, and known by this (path_trash.h) */
+    int64_t deletion_id; /* 0, or the id of the soft-deleted path (path_trash.h) */
     struct str next;     /* absent: all is done */
 };
 /* ERR_DIRECTORY_NOT_EMPTY. */

@@ -94,16 +94,16 @@ static void note_failure(struct round *r, struct str name, bool directory, enum 
     args->next = STR_NONE;
 }
 
-/* Returns true if it is a failure of that path: the caller may not change it, or its list has no
- * room for the entries. */
+/* Returns true if only this path failed: the caller may not change it, or its list has no room for
+ * the entries. */
 static bool is_failure_of_path(const struct path_recursive_args *args, struct err error)
 {
     return error.code == ERR_AUTHORIZATION_PERMISSION_MISMATCH ||
            (error.code == ERR_INVALID_INPUT && args->how == ACL_MODIFY);
 }
 
-/* A path that cannot be changed is reported, and ends the call unless it should continue; other
- * errors undo it. */
+/* Reports a path that cannot be changed, and then ends the call unless it is forced; any other
+ * error undoes the call. */
 static struct err change_all(struct round *r)
 {
     struct path_recursive_args *args = r->args;

@@ -8,9 +8,9 @@
 #include "service/common/rows.h"
 
 enum {
-    GIVEN_UP_SECONDS = 30, /* a move without progress for so long is carried on by nobody */
-    FORGET_SECONDS = 60,   /* how long the row of a move stays at least */
-    TRIES_MAX = 60,        /* when other moves are in the way */
+    GIVEN_UP_SECONDS = 30, /* a move without progress for so long counts as abandoned */
+    FORGET_SECONDS = 60,   /* the row of a move is kept at least so long */
+    TRIES_MAX = 60,        /* retries while other moves conflict */
     PAUSE_MS_MAX = 100,
 };
 
@@ -18,7 +18,7 @@ static const struct blob_at BASE = {.item = BLOB_BASE};
 
 /* ---- rows ---- */
 
-/* What the source's container says of the path that moves. */
+/* The source container's record of the path that moves. */
 struct mark {
     uint64_t move;   /* the stamp of the update that began it */
     int64_t since;   /* ticks */
@@ -48,7 +48,7 @@ static struct err mark_decode(struct str bytes, struct mark *out)
 }
 
 enum move_state {
-    MOVE_UNKNOWN, /* there is no row: nothing has come to the destination */
+    MOVE_UNKNOWN, /* there is no row: nothing was written to the destination */
     MOVE_ON_ITS_WAY,
     MOVE_DONE,
     MOVE_GIVEN_UP,
@@ -88,7 +88,7 @@ static struct err move_decode(struct str row, struct move_row *out)
     return reader_done(&r) ? OK : err_new(ERR_CORRUPT);
 }
 
-/* How many moves have come into a container. */
+/* The number of moves into a container so far. */
 static struct str incoming_key(struct arena *a, uint64_t incarnation)
 {
     struct buf b = buf_in(a);
@@ -118,7 +118,7 @@ static bool is_stale(int64_t at, int64_t now, int64_t alone_since)
     return at < alone_since || now - at > GIVEN_UP_SECONDS * TICKS_PER_SECOND;
 }
 
-/* Whether it is undecided, and nobody carries it on. */
+/* Returns true if it is undecided and abandoned. */
 static bool move_is_stale(const struct mark *mark, const struct move_row *move, int64_t now,
                           int64_t alone_since)
 {
@@ -206,7 +206,7 @@ static struct err begin_move(struct txn *t, void *arg)
     return sweep_add(t, &note);
 }
 
-/* The move is known to the destination from now on: what it brings goes again if it is given up. */
+/* Registers the move in the destination, so that its rows are removed if it is given up. */
 static struct err come_in(struct txn *t, struct across *m, const struct container *container,
                           struct str key)
 {
@@ -226,7 +226,7 @@ static struct err come_in(struct txn *t, struct across *m, const struct containe
     return sweep_add_with(t, &note, key);
 }
 
-/* Step 3: from the directory that no path leads to. */
+/* Step 3: renames it from the directory that no path leads to. */
 static struct err place(struct txn *t, struct across *m, const struct container *container,
                         struct str key)
 {
@@ -244,7 +244,7 @@ static struct err place(struct txn *t, struct across *m, const struct container 
     return move_save(t, key, MOVE_DONE);
 }
 
-/* A page, and with the last one the commit. */
+/* Writes a page; the last page also commits the move. */
 static struct err write_page(struct txn *t, void *arg)
 {
     struct across *m = arg;
@@ -264,7 +264,7 @@ static struct err write_page(struct txn *t, void *arg)
     return m->carry.last ? place(t, m, &container, key) : move_save(t, key, MOVE_ON_ITS_WAY);
 }
 
-/* Step 4: what every update of the source does. */
+/* Step 4: loading the container does it, as in every update of the source. */
 static struct err end_move(struct txn *t, void *arg)
 {
     struct container container;
@@ -273,7 +273,7 @@ static struct err end_move(struct txn *t, void *arg)
     return e.code == ERR_CONTAINER_NOT_FOUND ? OK : e;
 }
 
-/* What came in so far has no place. */
+/* Leaves the rows written so far to the sweeper. */
 static struct err drop_incoming(struct txn *t, const struct sweep_item *note)
 {
     struct sweep_item tree = {SWEEP_TREE, note->incarnation, note->id};
@@ -282,7 +282,7 @@ static struct err drop_incoming(struct txn *t, const struct sweep_item *note)
 
 struct giving_up {
     const struct mark *mark;
-    int64_t alone_since; /* INT64_MAX: it is the one who carries it on that gives it up */
+    int64_t alone_since; /* INT64_MAX: given up by the thread that runs it */
 };
 
 /* In the destination's partition. */
@@ -294,7 +294,7 @@ static struct err give_up(struct txn *t, void *arg)
     TRY(move_load(t, STR_NONE, key, &move));
     if (!move_is_stale(g->mark, &move, txn_now(t), g->alone_since))
         return OK;
-    if (move.state == MOVE_UNKNOWN) { /* for the row alone, so that it goes some day */
+    if (move.state == MOVE_UNKNOWN) { /* the note only removes the row later */
         struct sweep_item note = {SWEEP_MOVE, 0, 0};
         TRY(sweep_add_with(t, &note, key));
     }
@@ -311,7 +311,7 @@ static struct err carry_all(struct store *store, struct across *m)
     return OK;
 }
 
-/* One try. When the outcome is not known, or the machine ends, the sweeper does the rest. */
+/* One try. If its outcome is unknown, or the machine crashes, the sweeper finishes the move. */
 static struct err try_move(struct store *store, struct across *m)
 {
     TRY(store_write_wait(store, m->from, begin_move, m));
@@ -326,14 +326,14 @@ static struct err try_move(struct store *store, struct across *m)
         ended = store_write_wait(store, m->to, give_up, &up);
     if (!err_is(ended))
         ended = store_write_wait(store, m->from, end_move, NULL);
-    (void)ended.code; /* whoever comes next ends it */
+    (void)ended.code; /* the next update or the sweeper retries */
     return outcome;
 }
 
 static void pause(unsigned tries)
 {
     unsigned ms = tries * 2 < PAUSE_MS_MAX ? tries * 2 + 1 : PAUSE_MS_MAX;
-    /* Two moves that are in each other's way do not come back at the same moment. */
+    /* A random part keeps two conflicting moves from retrying at the same moment. */
     struct timespec t = {0};
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     t = (struct timespec){.tv_nsec = (long)(ms * 500000U + (unsigned)t.tv_nsec % (ms * 500000U))};
@@ -400,7 +400,7 @@ struct err path_across_rescue(struct store *store, struct str partition)
     return e;
 }
 
-/* A move out of this container: what the row says is done, or the row is clean. */
+/* A move out of this container: loading the container ends a decided move. */
 static struct err pass_outgoing(struct txn *t, struct path_across_note *note)
 {
     struct container container;

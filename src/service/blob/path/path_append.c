@@ -21,7 +21,7 @@ static struct err apply_lease(struct txn *t, struct path_write_args *args, enum 
     return lease_apply(&blob->head.lease, &request, txn_now(t), &left);
 }
 
-/* The lease of a write that does something to it on the way. */
+/* Checks the lease, and applies the request's lease action to it. */
 static struct err begin_lease(struct txn *t, struct path_write_args *args, struct blob *blob)
 {
     switch (args->lease_action) {
@@ -50,7 +50,7 @@ static struct err end_lease(struct txn *t, struct path_write_args *args, struct 
     return OK;
 }
 
-/* The cloud documents reading beside writing for it; a role may give that. */
+/* The cloud documents read and write for an append; a role may grant them. */
 static bool may_append(const struct tree_request *request, const struct blob_path *path)
 {
     return request->passes || acl_allows(path, request->caller, ACL_READ | ACL_WRITE);
@@ -86,9 +86,9 @@ static struct str append_id(struct arena *a, uint64_t position, int64_t stamp)
     return buf_str(&b);
 }
 
-/* Small appends need no rows of their own. Those to an empty file are the body of its row, where
- * the content will be: so a file that is created, appended to and flushed is one row all the time.
- * Others lie in the row of the set, which is written anyway. Each: position, stamp, pieces. */
+/* Small appends need no separate rows. Those to an empty file are the body of its row, where the
+ * content will be, so a file that is created, appended to and flushed is always one row. Others are
+ * in the row of the set, which is written anyway. Each: position, stamp, pieces. */
 enum { SMALL_APPENDS_MAX = BLOB_BESIDE_MAX };
 
 static bool all_inline(const struct pieces *pieces)
@@ -129,7 +129,7 @@ static size_t varint_bytes(uint64_t value)
     return n;
 }
 
-/* The same of pieces that are all inline: their bytes are copied once. */
+/* The same for pieces that are all inline: copies their bytes once. */
 static void add_small_pieces(struct txn *t, struct str id, const struct pieces *pieces,
                              struct str *all)
 {
@@ -199,7 +199,7 @@ static size_t count_small(struct str all)
     return count;
 }
 
-/* A set, with the appends that were beside the head. */
+/* Creates a set with the appends that were beside the head. */
 static void begin_set(struct txn *t, struct blob *blob, struct str beside, struct block_set *set)
 {
     *set = (struct block_set){.name = blob->name,
@@ -238,7 +238,7 @@ static struct err keep_append(struct txn *t, const struct path_write_args *args,
 struct append {
     uint64_t position, end;
     int64_t stamp;
-    struct str key; /* absent: it has no row of its own */
+    struct str key; /* absent: it has no separate row */
     struct str row; /* its pieces */
 };
 
@@ -246,11 +246,11 @@ struct flush {
     struct txn *txn;
     struct blob *blob;
     uint64_t to;
-    struct append *appends; /* in the order of their positions, then of their stamps */
+    struct append *appends; /* sorted by position, then by stamp */
     size_t count, capacity;
     size_t used;          /* those before `to` come first */
-    struct block_set set; /* of those that came before */
-    uint64_t beyond;      /* rows of the set that begin at `to` or after it, and were not read */
+    struct block_set set; /* of the earlier appends */
+    uint64_t beyond;      /* rows of the set that begin at `to` or later, which were not read */
     bool overwrites;      /* they overlap each other, or the file */
     struct content_writer writer;
 };
@@ -335,7 +335,7 @@ static struct err load_set(struct flush *f, bool merged)
     return OK;
 }
 
-/* The earlier appends, and that of this request. */
+/* Loads the earlier appends, and adds that of this request. */
 static struct err load_appends(struct flush *f, const struct path_write_args *args)
 {
     struct arena *a = txn_arena(f->txn);
@@ -353,7 +353,7 @@ static struct err load_appends(struct flush *f, const struct path_write_args *ar
     return OK;
 }
 
-/* The file must end at `to` with no gap before; nothing may reach across it. */
+/* The file must end at `to` without a gap, and no append may cross `to`. */
 static struct err check_position(struct flush *f)
 {
     uint64_t reached = f->blob->head.size;
@@ -434,7 +434,7 @@ static const struct append *seen_at(const struct flush *f, uint64_t offset, uint
 
 enum { OVERWRITES_MAX = 1000 }; /* appends of a flush that writes over others */
 
-/* A new content of all that is seen, where it is seen. */
+/* Writes a new content from the latest bytes at each offset. */
 static struct err write_over(struct flush *f)
 {
     if (f->used > OVERWRITES_MAX)
@@ -573,7 +573,7 @@ static struct err end_appends(struct flush *f, bool retain)
     blob->head.appended = 0;
     if (keep > 0 || (retain && f->beyond > 0))
         return keep_rest(f);
-    if (f->beyond > 0) /* the sweeper takes them away */
+    if (f->beyond > 0) /* the sweeper removes them */
         return blob_drop_blocks(f->txn, blob->container.incarnation, &blob->head);
     if (blob->head.blocks == 0)
         return OK;
@@ -608,14 +608,14 @@ static struct err flush(struct txn *t, struct path_write_args *args, struct blob
     TRY(end_appends(&f, args->retain));
     take_http(&args->http, &blob->head.http);
     TRY(blob_save_written(t, blob));
-    /* After the write: it forgets a lease that is over, and this one is not. */
+    /* After the write, which removes an expired lease; this one is not expired. */
     if (args->lease_action == PATH_LEASE_NONE)
         return OK;
     TRY(end_lease(t, args, blob));
     return blob_save_unchanged(t, blob);
 }
 
-/* Of a file that is an append blob: it has no uncommitted part, and grows at its end only. */
+/* For a file that is an append blob: it has no uncommitted part, and only grows at its end. */
 static struct err write_append_blob(struct txn *t, struct path_write_args *args, struct blob *blob)
 {
     struct blob_append_args block = {.pieces = args->pieces};

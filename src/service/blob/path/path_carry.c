@@ -28,10 +28,11 @@ struct carried_row {
     struct carried_row *next;
     enum carried_kind kind;
     uint32_t number; /* of what its key names: a directory, a content, a set */
-    struct str rest; /* what follows the id in the key; of a head and a set the last name */
+    struct str rest; /* the rest of the key after the id; for a head and a set the last name */
     struct str value, body;
     uint64_t count; /* of shares */
-    /* Of a head: what it names, 0 where it names none. Of a set: the directory of its file. */
+    /* For a head: the numbers of what it names, 0 for none. For a set: the directory of its
+     * file. */
     struct blob_at at;
     uint32_t content, blocks, directory;
 };
@@ -101,7 +102,7 @@ static struct err add_prefix(struct name_read *n, enum carried_kind kind, uint32
     struct err e = OK;
     TRY(cursor_open(n->txn, prefix, &c));
     while (!err_is(e) && c->valid) {
-        if (c->key.n > prefix.n) { /* a set's own row comes with its head */
+        if (c->key.n > prefix.n) { /* a set's main row is added with its head */
             struct carried_row *row = add_row(n->c, kind, number, c->value);
             row->rest = arena_copy(&n->c->arena, str_from(c->key, prefix.n));
         }
@@ -227,7 +228,7 @@ static struct err take_row(struct name_read *n, const struct cursor *c, size_t h
         n->to_name = arena_copy(a, to_name);
         n->leaf = str_from(n->to_name, head_bytes);
     }
-    /* What was soft-deleted stays where it was, and goes with the rest. */
+    /* Soft-deleted items are not moved; they are removed with the source. */
     return at.deleted ? OK : add_head(n, arena_copy(txn_arena(n->txn), c->key), c->value, &at);
 }
 
@@ -254,7 +255,7 @@ static struct err read_heads(struct name_read *n, struct str prefix, size_t head
     return e;
 }
 
-/* The path itself, with which all begins. */
+/* Reads the path itself, before all else. */
 static struct err read_root(struct txn *t, struct carry *c)
 {
     struct arena *a = txn_arena(t);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of a path and of all below it, read a page at a time in one container and written in
- * another under new ids: for path_across.h. Nothing changes the source meanwhile. */
+/* Reads the rows of a path and of everything below it, a page at a time, in one container and
+ * writes them in another under new ids: for path_across.h. Nothing changes the source meanwhile. */
 #ifndef SERVICE_BLOB_PATH_PATH_CARRY_H
 #define SERVICE_BLOB_PATH_PATH_CARRY_H
 
 #include "service/blob/access.h"
 
 enum {
-    CARRY_PAGE_ROWS = 512,      /* a page ends with the name that comes to so many */
+    CARRY_PAGE_ROWS = 512,      /* a page ends with the name that reaches so many */
     CARRY_PAGE_BYTES = 1 << 20, /* or so many bytes */
-    CARRY_HOLDER = 0,           /* the number of the directory that the path itself comes to */
+    CARRY_HOLDER = 0,           /* the number of the directory that holds the path itself */
 };
 
-/* The id in the destination that a number stands for. Other ids are stamps, or stamps shifted by
- * eight bits (tree_new_id): both leave the highest bit to these until the year 2084. */
+/* The id in the destination for a number. Other ids are stamps, or stamps shifted by eight bits
+ * (tree_new_id): both leave the highest bit unused until the year 2084. */
 uint64_t carry_id(uint32_t move, uint32_t number);
 
 struct carried_row;
@@ -33,7 +33,7 @@ struct carry {
     struct carry_place at;
     struct carry_directory *directories;
     size_t capacity;
-    struct buf after; /* the last name of the directory that is being read; empty: none */
+    struct buf after; /* the last name read in the current directory; empty: none */
     /* The page. */
     struct arena arena;
     struct carried_row *rows, **end;
@@ -46,7 +46,7 @@ struct carry {
 void carry_init(struct carry *c, uint64_t incarnation, struct str name);
 void carry_release(struct carry *c);
 
-/* In a view of the source's partition: the page, also when it runs again.
+/* In a view of the source's partition: reads the page, also if it runs again.
  * ERR_PENDING_COPY_OPERATION. */
 engine_fn carry_read;
 /* The page was written: the next carry_read reads the one after it. */

@@ -9,7 +9,7 @@
 
 /* Makes the fixture's container a hierarchical one. */
 void pf_init(struct blob_fixture *f);
-/* The fixture's container is made anew, hierarchical. */
+/* Recreates the fixture's container as a hierarchical one. */
 void pf_make_hierarchical(struct blob_fixture *f);
 
 struct err pf_make(struct blob_fixture *f, struct blob_request request, bool directory);

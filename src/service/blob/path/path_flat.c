@@ -38,8 +38,8 @@ static struct err visit(struct below *w, struct cursor *c, below_work *work, voi
     return OK;
 }
 
-/* A client may make a continuation up, so it only has to look like one. What earlier calls have
- * worked on is gone: each begins at the first blob that is left. */
+/* A client may make a continuation up, so only its form is checked. Earlier calls have removed the
+ * blobs they worked on, so each call begins at the first blob that is left. */
 static struct err check_continuation(const struct below *w, struct str continuation)
 {
     return !str_given(continuation) || str_starts(continuation, w->prefix)
@@ -97,7 +97,7 @@ static struct err delete_below(struct below *w, struct blob *blob, void *arg)
     return delete_one(w->txn, &plain, blob->name, &args->kept);
 }
 
-/* The directory's own blob goes with the last call. */
+/* The last call deletes the directory's blob. */
 struct err path_delete_flat(struct txn *t, struct path_delete_args *args)
 {
     struct below w = {.txn = t, .prefix = directory_prefix(t, args->request.name)};
@@ -167,8 +167,8 @@ static struct err move_below(struct below *w, struct blob *blob, void *arg)
     return move_to(w->txn, args, blob, buf_str(&name), NULL);
 }
 
-/* At each call: a continuation is the client's to make up. Only what earlier calls have moved is
- * below the destination then. */
+/* Checked at each call, because a client may make a continuation up. Then only blobs that earlier
+ * calls have moved may be below the destination. */
 static struct err check_flat_destination(struct txn *t, const struct path_rename_args *args,
                                          const struct blob *source, bool directory)
 {

@@ -26,7 +26,7 @@ struct run {
     struct str keys[PATH_MERGE_ROWS_MAX], rows[PATH_MERGE_ROWS_MAX];
     size_t count, pieces, bytes;
     uint64_t position, end;
-    int64_t stamp; /* the latest: what is appended from now on is later than all of them */
+    int64_t stamp; /* the latest stamp: any new append is later */
 };
 
 struct span {
@@ -42,7 +42,7 @@ struct merge {
     struct span *small;
     size_t small_count;
     uint64_t from;          /* where the step begins, */
-    uint64_t from_ended;    /* and the end of all appends before */
+    uint64_t from_ended;    /* and the end of all earlier appends */
     uint64_t next, reached; /* the same of the next one */
     struct run run;
     struct pieces pieces; /* the run's, merged */
@@ -76,7 +76,7 @@ static struct err read_found(struct str id, struct str row, struct found *out)
     return reader_done(&r) ? OK : err_new(ERR_CORRUPT);
 }
 
-/* The file's set; *there is false when it has none any more. */
+/* Loads the file's set; *there is false if it no longer has one. */
 static struct err load_set(struct txn *t, struct merge *m, struct block_set *set, bool *there,
                            struct blob_head *head)
 {
@@ -125,7 +125,7 @@ static int compare_spans(const void *a, const void *b)
     return x->position < y->position ? -1 : x->position > y->position;
 }
 
-/* As a flush checks it. *overlaps: some write over others, or over the file. */
+/* The check of a flush. *overlaps: some appends overlap others, or the file. */
 static bool reach(const struct span *spans, size_t count, uint64_t reached, uint64_t to,
                   bool *overlaps)
 {
@@ -205,7 +205,7 @@ static bool admit(struct run *run, const struct found *one)
     return true;
 }
 
-/* An append that no other one overlaps: of two at one place the later must win. */
+/* Returns true if no other append overlaps it: of two at one place the later must win. */
 static bool is_apart(const struct merge *m, const struct found *one)
 {
     for (size_t i = 0; i < m->small_count; i++)
@@ -327,7 +327,7 @@ static void discard_fresh(struct store *store, const struct merge *m)
 
 /* ---- a step ---- */
 
-/* An update: one row in place of the run's. ERR_STAGE_STALE: they may be gone. */
+/* An update: replaces the run's rows by one. ERR_STAGE_STALE: they may be gone. */
 static struct err replace_rows(struct txn *t, void *arg)
 {
     struct merge *m = arg;
@@ -370,7 +370,7 @@ static struct err merge_step(struct store *store, struct str partition, struct m
     return e;
 }
 
-/* Who finds the appends changed leaves the rest to the transaction. */
+/* If the appends have changed meanwhile, the transaction handles the rest. */
 struct err path_merge_appends(struct store *store, struct str partition,
                               struct path_write_args *args)
 {

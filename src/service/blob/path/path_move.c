@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Renaming and deleting in a hierarchical container: one entry changes, whatever lies below. */
+/* Renaming and deleting in a hierarchical container: one entry changes, however much is below
+ * it. */
 #include <assert.h>
 
 #include "service/blob/block.h"
@@ -62,7 +63,7 @@ static struct err rename_set(struct txn *t, const struct blob *item, struct str 
 
 struct move {
     struct str name;                /* the new one */
-    const struct blob_path_new *as; /* what the base says from then on; NULL: what it said */
+    const struct blob_path_new *as; /* changes of the base; NULL: none */
 };
 
 static struct err move_head(struct txn *t, struct blob *item, void *arg)
@@ -147,7 +148,7 @@ struct renaming {
     struct tree_way way; /* to the destination */
 };
 
-/* The error for a missing path. Not for a failure of the disk, after which it is unknown. */
+/* Returns true for the errors of a missing path. After a disk failure its existence is unknown. */
 static bool is_refusal_of_absent(struct err error)
 {
     return !err_is(error) || error.code == ERR_BLOB_NOT_FOUND ||
@@ -168,7 +169,7 @@ struct err path_open_source(struct txn *t, const struct path_rename_args *args, 
     return source->name.n == 0 ? err_new(ERR_INVALID_RENAME_SOURCE_PATH) : OK;
 }
 
-/* A directory must not get below itself. */
+/* A directory must not be moved below itself. */
 static struct err check_not_within(const struct renaming *r)
 {
     if (!r->source.head.path.directory)
@@ -194,7 +195,7 @@ static struct err find_destination(struct renaming *r, struct str path)
     return OK;
 }
 
-/* Onto a directory a POSIX rename goes into it. */
+/* A POSIX rename onto a directory moves the source into it. */
 static struct err find_final(struct renaming *r)
 {
     TRY(find_destination(r, r->args->destination.name));
@@ -248,7 +249,7 @@ static struct err check_destination(struct renaming *r)
     return check_replaced(r);
 }
 
-/* A file that is renamed to the name it has. */
+/* Renames a file to its current name. */
 static struct err stay(struct txn *t, struct renaming *r)
 {
     TRY(check_conditions(r));
@@ -323,8 +324,8 @@ static void check_directory(void *sink, const struct blob_list_item *item)
         b->refused || !acl_allows(&item->head.path, b->caller, ACL_READ | ACL_WRITE | ACL_EXECUTE);
 }
 
-/* Where the check of this directory continues; another directory in its place is checked from the
- * start. */
+/* Returns the position where the check of this directory continues. If another directory has
+ * replaced it, the check starts again. */
 static struct str checked_up_to(const struct path_delete_args *args, uint64_t directory)
 {
     struct reader r = reader_of(args->continuation);
@@ -341,8 +342,8 @@ static struct str next_check(struct arena *a, uint64_t directory, struct str nex
     return buf_str(&b);
 }
 
-/* As far as one transaction goes; args->next is where the next one continues. It is a name, so it
- * survives restarts of client and server. */
+/* Checks as many as one transaction may; args->next is where the next one continues. It is a name,
+ * so it survives restarts of client and server. */
 static struct err check_below(struct txn *t, struct path_delete_args *args, const struct blob *blob)
 {
     struct below b = {.caller = args->request.path.caller};

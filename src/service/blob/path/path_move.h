@@ -14,7 +14,7 @@ struct blob_path_new {
     int64_t deleted, purge_at, deletion_id;
     struct str deleted_path;
 };
-/* The path's head, with those of its snapshots, lies under another name. */
+/* Moves the path's head and those of its snapshots to another name. */
 struct err path_move_heads(struct txn *t, const struct blob *blob, struct str name,
                            const struct blob_path_new *as);
 
@@ -25,7 +25,7 @@ struct err path_open_source(struct txn *t, const struct path_rename_args *args,
                             struct blob *source);
 struct err path_place(struct txn *t, struct path_rename_args *args, const struct blob *source);
 
-/* What is done with each head of a path, the base last. */
+/* Called for each head of a path, the base last. */
 typedef struct err path_head_work(struct txn *t, struct blob *item, void *arg);
 struct err path_each_head(struct txn *t, const struct blob *blob, path_head_work *work, void *arg);
 

@@ -32,7 +32,7 @@ static struct str trash_name(struct arena *a, int64_t id)
     return arena_printf(a, "!%llx", (unsigned long long)id);
 }
 
-/* The path as it is told, without slashes at its ends or two in a row. */
+/* The requested path, without slashes at its ends or two in a row. */
 static struct str clean(struct arena *a, struct str path)
 {
     struct buf b = buf_in(a);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Soft delete in a hierarchical container, where the service's delete retention is on. What is
- * deleted moves, as one head, under the name "!<deletion id>", where no path leads; what is in a
- * directory stays under the directory's id. A row D tells the path that it had. So deleting and
- * restoring a directory are as small as renaming one. The same path may be deleted many times:
- * the id tells which. Renaming a directory above does not take along what was deleted below. */
+/* Soft delete in a hierarchical container, if the service's delete retention is on. The head of a
+ * deleted path moves to the name "!<deletion id>", which no path leads to; the entries of a
+ * directory stay under the directory's id. A row D has the original path. So deleting and restoring
+ * a directory cost as little as renaming one. The same path may be deleted many times; the id tells
+ * them apart. Renaming a parent directory does not move paths that were deleted below it. */
 #ifndef SERVICE_BLOB_PATH_PATH_TRASH_H
 #define SERVICE_BLOB_PATH_PATH_TRASH_H
 
@@ -13,11 +13,11 @@
 /* Delete: *deletion_id is 0 if it was removed permanently. */
 struct err path_take_away(struct txn *t, const struct blob_request *request, struct blob *blob,
                           int64_t *deletion_id);
-/* For the sweeper: the head of one whose retention has ended. */
+/* For the sweeper: removes a head whose retention has ended. */
 struct err path_purge(struct txn *t, struct blob *blob);
 
 struct path_undelete_args {
-    struct blob_request request; /* its path, also where it is restored to */
+    struct blob_request request; /* its path, also the one it is restored to */
     int64_t deletion_id;
     /* out */
     struct blob_head head;
@@ -25,7 +25,7 @@ struct path_undelete_args {
 /* ERR_BLOB_NOT_FOUND, ERR_BLOB_ALREADY_EXISTS. */
 engine_fn path_undelete;
 
-/* Soft-deleted paths, for list.h. */
+/* Lists soft-deleted paths, for list.h. */
 struct err path_list_deleted(struct txn *t, const struct container *container,
                              struct blob_list_args *args);
 

@@ -87,7 +87,7 @@ struct err tree_make_root(struct txn *t, const struct container *container, stru
 
 /* ---- the way ---- */
 
-/* Most walks only pass through: a directory's rights are decoded only where they count. */
+/* Most walks only pass through, so a directory's rights are decoded only if they are needed. */
 struct walk {
     struct txn *txn;
     const struct container *container;
@@ -95,7 +95,7 @@ struct walk {
     bool makes;
     struct tree_way *way;
     uint64_t directory; /* where the walk has come to */
-    struct str row;     /* its row; absent: way->parent says what it says, or nobody asks */
+    struct str row;     /* its row; absent: decoded into way->parent, or not needed */
     struct buf key;
 };
 
@@ -107,7 +107,7 @@ static struct err load(struct walk *w, struct str key, struct str *row)
     return OK;
 }
 
-/* way->parent is what the directory's row says. */
+/* Decodes the directory's row into way->parent. */
 static struct err know_parent(struct walk *w)
 {
     struct blob_head head;
@@ -145,7 +145,7 @@ static struct err make_directory(struct walk *w, struct str name)
     return put_directory(w->txn, w->container->incarnation, entry, &path);
 }
 
-/* Into the directory of that name. *on is false when there is none. */
+/* Enters the directory of that name. *on is false if there is none. */
 static struct err enter(struct walk *w, struct str name, bool *on)
 {
     struct str row;
@@ -209,9 +209,9 @@ struct err tree_resolve(struct txn *t, const struct container *container,
     return know_parent(&w);
 }
 
-enum { EXPIRED_MAX = 1000 }; /* that are passed over, until the sweeper takes them */
+enum { EXPIRED_MAX = 1000 }; /* expired files that are skipped until the sweeper removes them */
 
-/* Nothing but files that are expired. */
+/* Returns true if there are only expired files. */
 static struct err all_expired(struct txn *t, struct cursor *c, bool *out)
 {
     struct blob_head head;

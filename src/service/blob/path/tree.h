@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hierarchical containers: their names form a tree of directories.
  *
- * A path's head lies under its directory's id and its own last name, and a directory is a head that
- * says which id its entries have:
+ * The key of a path's head is its directory's id and its last name; the head of a directory has the
+ * id of its entries:
  *
- *     h I <directory's id>/<last name> 00 …      (keys.h); the root is id 0, its own head has no
- * name
+ *     h I <directory's id>/<last name> 00 …      (keys.h); the root is id 0, its head has no name
  *
  * So the head is the directory entry: one search finds both, a listing is one cursor per directory,
- * and whoever moves a directory moves one row and nothing below it. All that blobs have besides
- * (contents, blocks, snapshots) is named by ids or lies beside the head, so every blob transaction
- * works once blob_open has turned the path into "<id>/<last name>", which struct blob has as its
- * name. (service/common/dirtree.h keeps an entry and what it names in two rows, each with a past:
- * that is right for shares, which have snapshots as a whole and files with several names. Here it
- * would double the rows that a read and a listing look at.)
+ * and moving a directory moves one row and nothing below it. Everything else of a blob (contents,
+ * blocks, snapshots) is named by ids or stored beside the head, so every blob transaction works
+ * once blob_open has turned the path into "<id>/<last name>", which is the name in struct blob.
+ * (service/common/dirtree.h keeps an entry and its target in two rows, each with a past: that is
+ * right for shares, which have snapshots as a whole and files with several names. Here it would
+ * double the rows that a read and a listing look at.)
  *
- * Directories are found with the path's rights checked on the way (acl.h), and those that lack are
- * made by whoever makes something in them, in the same transaction. */
+ * Resolving a path checks the rights of each directory on the way (acl.h). A transaction that
+ * creates a path also creates its missing directories. */
 #ifndef SERVICE_BLOB_PATH_TREE_H
 #define SERVICE_BLOB_PATH_TREE_H
 
@@ -33,22 +32,22 @@ struct tree_request {
     bool passes;                     /* but not those of the directories on the way */
     struct str owner;                /* of what is made; absent: $superuser */
     bool has_mode;                   /* mode is what the request says */
-    unsigned mode, umask;            /* umask: ACL_UMASK unless the request says so */
+    unsigned mode, umask;            /* umask: ACL_UMASK unless the request sets it */
     bool has_umask;
 };
 
 /* The result of a walk. */
 struct tree_way {
-    struct str name;                      /* as keys have it; absent: a directory is not there */
-    struct blob_path parent;              /* when lists are consulted or something is made */
+    struct str name;                      /* in key form; absent: a directory is missing */
+    struct blob_path parent;              /* set if lists are consulted or something is created */
     uint64_t directories[TREE_DEPTH_MAX]; /* passed on the way, without the root */
     size_t depth;
-    unsigned made; /* directories, in this transaction */
+    unsigned made; /* directories created in this transaction */
 };
 
-/* Resolves a path; skips empty names between slashes. `makes`: creates missing directories.
- * ERR_PATH_CONFLICT if one of them is a file and something is to be created, else it leads nowhere;
- * ERR_PATH_IS_TOO_DEEP; ERR_AUTHORIZATION_PERMISSION_MISMATCH. */
+/* Resolves a path; skips empty names between slashes. `makes`: creates missing directories. If one
+ * of them is a file: ERR_PATH_CONFLICT if something is to be created, otherwise the path does not
+ * exist. ERR_PATH_IS_TOO_DEEP; ERR_AUTHORIZATION_PERMISSION_MISMATCH. */
 struct err tree_resolve(struct txn *t, const struct container *container,
                         const struct tree_request *request, struct str path, bool makes,
                         struct tree_way *out);
@@ -56,9 +55,9 @@ struct err tree_resolve(struct txn *t, const struct container *container,
 struct str tree_entry_name(struct arena *a, uint64_t directory, struct str last);
 /* The last name of a path; empty for the root. */
 struct str tree_last_name(struct str path);
-/* The id of the n-th directory that the transaction makes. */
+/* The id of the n-th directory that the transaction creates. */
 uint64_t tree_new_id(struct txn *t, unsigned n);
-/* What a new path in the directory has. */
+/* Initialises a new path in the directory. */
 struct err tree_new_path(struct txn *t, const struct tree_request *request,
                          const struct blob_path *parent, struct blob_path *out);
 
