@@ -41,9 +41,8 @@ static bool mentions(struct str text, struct str word)
     return false;
 }
 
-/* Data Lake's clients delete a file without any parameter, and some take nothing but 200 for an
- * answer (Blob's is 202). They never ask for Delete Blob, so for this one request their name tells.
- */
+/* Data Lake's clients delete a file without any parameter, and some accept only 200 (Blob answers
+ * 202). They never send Delete Blob, so for this one request the client's name decides. */
 static bool is_delete_of_dfs_client(const struct rest_call *call)
 {
     struct str agent = call_header(call, STR("User-Agent"));

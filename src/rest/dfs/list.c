@@ -52,7 +52,7 @@ static void put_owner(struct list_paths *list, const struct blob_path *path)
     put_text(list, STR("permissions"));
 }
 
-/* The names in the order that the service has them. */
+/* Writes the names in the service's order. */
 static void put_path(void *sink, const struct blob_list_item *item)
 {
     struct list_paths *list = sink;
@@ -92,7 +92,7 @@ static void put_path(void *sink, const struct blob_list_item *item)
     json_close(w, '}');
 }
 
-/* In a flat container, a name with a further slash stands for a directory. */
+/* In a flat container, a name with a further slash represents a directory. */
 static void put_group(void *sink, struct str prefix)
 {
     struct list_paths *list = sink;

@@ -54,7 +54,7 @@ static struct err read_access(struct rest_call *call, struct path_create_args *a
     return OK;
 }
 
-/* A lease that the path has from the start. */
+/* Reads the lease that the new path gets. */
 static struct err read_lease(struct rest_call *call, struct path_create_args *args)
 {
     const struct str duration = STR("x-ms-lease-duration");
@@ -134,7 +134,7 @@ void rest_create_path_explain(struct rest_call *call, struct err error)
 /* ---- Rename ---- */
 
 /* A file system may have the account's name: then the first name is the account only if the second
- * one is where the path goes to. */
+ * one is the destination's file system. */
 static bool begins_with_account(const struct rest_call *call, struct str first, struct str rest)
 {
     if (!call->path_style || !str_eq(first, call->account) || !str_given(rest) ||
@@ -163,7 +163,7 @@ static struct err split_source(struct rest_call *call, struct second *s)
                : OK;
 }
 
-/* NULL when roles, or the key, let the source be moved. */
+/* NULL if a role or the key permits moving the source. */
 static const struct acl_caller *source_caller(struct rest_call *call, const struct second *s)
 {
     struct auth_resource what = {.service = s->service,
@@ -192,7 +192,7 @@ static struct err read_source(struct rest_call *call, struct path_rename_args *a
     args->source = args->destination;
     args->source.name = source->object;
     args->source.path.caller = source_caller(call, source);
-    /* Whether it is a file is known once it is found. */
+    /* The type of the path is known only after it was found. */
     args->file_only = !auth_reaches_below(source->who) || !auth_reaches_below(&call->who);
     args->source.conditions = (struct conditions){.version = call->version};
     args->source.lease = (struct lease_id){0};
@@ -213,7 +213,7 @@ struct err rest_rename_path_decode(struct rest_call *call)
     struct path_rename_args *args = ARENA_NEW(call->arena, struct path_rename_args);
     call->args = args;
     TRY(dfs_read_request(call, &args->destination));
-    /* The letter for moving does not permit replacing what is there. */
+    /* Permission to move does not include permission to overwrite. */
     args->destination.create_only |= !auth_permits(&call->who, "wd");
     TRY(read_source(call, args));
     TRY(read_mode(call, &args->legacy));
@@ -233,13 +233,13 @@ static void renamed_across(struct run *r, struct err outcome)
     rest_finish(rest_call_of(r), outcome);
 }
 
-/* Within a file system it is one transaction; between two of them it has several. */
+/* Within a file system it is one transaction; between two of them it takes several. */
 struct err rest_rename_path_start(struct rest_call *call)
 {
     const struct path_rename_args *args = call->args;
     if (!str_given(args->source_partition))
         return rest_around(call, (struct around){0});
-    /* Not in the pool that reads wait for: a large tree, or another move in the way, takes long. */
+    /* Not in the pool that reads wait for: a large tree, or a conflicting move, takes long. */
     run_in_pool(&call->run, call->server->fetch_pool, rename_across, renamed_across);
     return OK;
 }

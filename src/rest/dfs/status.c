@@ -101,7 +101,7 @@ struct err rest_check_path_access_encode(struct rest_call *call)
 
 /* ---- Set Access Control, Set Properties ---- */
 
-/* Giving a path away is more than changing what others may do with it. */
+/* Changing the owner needs more permission than changing the rights of others. */
 static struct err check_letters(struct rest_call *call, const struct path_set_args *args)
 {
     bool gives = str_given(args->owner) || str_given(args->group);

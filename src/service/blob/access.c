@@ -108,7 +108,7 @@ static struct err load(struct txn *t, const struct blob_request *request, bool m
     TRY(load_at(t, request, &request->at, out));
     if (request->at.item != BLOB_VERSION || out->stored)
         return OK;
-    /* The id may be that of the current version, which lies where the blob does. */
+    /* The id may be that of the current version, which has the key of the blob. */
     struct blob version = *out;
     TRY(load_at(t, request, &base, out));
     if (!out->exists || out->head.version != request->at.time)
@@ -152,7 +152,7 @@ static struct err check_path(const struct blob_request *request, enum blob_use u
                : err_new(ERR_AUTHORIZATION_PERMISSION_MISMATCH);
 }
 
-/* A file is not made over a directory, nor the other way round; and a directory has no content. */
+/* A file cannot replace a directory, nor a directory a file; and a directory has no content. */
 static struct err check_kind(struct txn *t, const struct blob_request *request, enum blob_use use,
                              struct blob *blob)
 {
@@ -231,9 +231,9 @@ static struct err pass_over_expired(struct txn *t, const struct blob_request *re
     return OK;
 }
 
-/* With versions, the overwritten state stays as a previous version with its protection, so
- * overwriting is allowed. A deleted one stays too, yet the cloud was recorded to refuse deletion,
- * under a policy as under a hold. */
+/* With versions, the overwritten state is kept as a previous version with its protection, so
+ * overwriting is allowed. A deleted one is kept too, but recordings show that the cloud refuses to
+ * delete it, under a policy as under a hold. */
 static struct err check_protection(struct txn *t, const struct blob_request *request,
                                    enum blob_use use, const struct blob *blob)
 {
@@ -244,8 +244,8 @@ static struct err check_protection(struct txn *t, const struct blob_request *req
     return blob_check_mutable(&blob->head, txn_now(t));
 }
 
-/* A new blob has the scope that the request names, else the container's; the container may allow no
- * other. A write to an existing blob uses the blob's. */
+/* A new blob has the scope that the request names, else the container's; the container may forbid
+ * others. A write to an existing blob uses the blob's. */
 static struct err check_encryption_scope(const struct blob_request *request, enum blob_use use,
                                          struct blob *blob)
 {
@@ -313,7 +313,7 @@ struct err blob_open(struct txn *t, const struct blob_request *request, enum blo
     return request->at.item == BLOB_BASE ? check_copy(out, use) : OK;
 }
 
-/* A blob that was made by copying another's struct has no rows yet. */
+/* A blob that was created by copying another's struct has no rows yet. */
 static struct str indexed_tags(const struct blob *blob)
 {
     bool known = str_given(blob->indexed_key) && str_eq(blob->indexed_key, blob->key);
@@ -493,7 +493,7 @@ struct err blob_share_content(struct txn *t, struct blob *blob)
     return save_shares(t, key, count + 1);
 }
 
-/* A content of one chunk, and its block list, which is then one row too. */
+/* Removes a content of one chunk, and its block list, which is then one row too. */
 static struct err remove_small(struct txn *t, uint64_t incarnation, const struct blob_head *head)
 {
     struct arena *a = txn_arena(t);

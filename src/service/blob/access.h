@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How every operation on a blob begins and ends. Opening a blob checks, in this order, that the
- * container exists, the conditions, that the blob exists, and the lease; so an operation cannot
- * forget one of them. Saving gives the new ETag. */
+/* The beginning and end of every operation on a blob. Opening a blob checks, in this order, that
+ * the container exists, the conditions, that the blob exists, and the lease; so an operation cannot
+ * forget one of them. Saving sets the new ETag. */
 #ifndef SERVICE_BLOB_ACCESS_H
 #define SERVICE_BLOB_ACCESS_H
 
@@ -34,7 +34,7 @@ struct blob_request {
 /* A blob that was opened: lives as long as the transaction. */
 struct blob {
     struct container container;
-    struct str name; /* as in keys: the request's name, or where its path leads (tree.h); absent if
+    struct str name; /* in key form: the request's name, or where its path leads (tree.h); absent if
                         a directory on the way is missing */
     struct blob_path parent; /* see struct tree_way */
     unsigned made;           /* the same */
@@ -60,7 +60,7 @@ struct blob {
 };
 
 enum blob_use {
-    BLOB_READ,        /* must exist; an id that is given must be the lease's */
+    BLOB_READ,        /* must exist; a given lease id must match */
     BLOB_READ_STORED, /* the same, of an uncommitted blob too */
     BLOB_CREATE,      /* makes the blob or replaces its content */
     BLOB_CHANGE,      /* must exist */
@@ -68,24 +68,24 @@ enum blob_use {
     BLOB_STAGE,       /* Put Block: takes no conditions, need not exist */
     BLOB_DELETE,      /* must exist, be it uncommitted */
     BLOB_CHANGE_SHARED, /* Snapshot: a write that a lease does not hinder */
-    BLOB_LEASE,         /* must exist; the lease is the operation's own business */
+    BLOB_LEASE,         /* must exist; the operation checks the lease itself */
     BLOB_COPY_END,      /* Abort Copy: must exist, and may have a copy pending */
     BLOB_COPY_ON,       /* Incremental Copy: as BLOB_CREATE, also of an incremental copy */
 };
 
-/* In a hierarchical container a create makes the directories that lack, and refuses a path of the
+/* In a hierarchical container a create also creates missing directories, and refuses a path of the
  * other kind with ERR_PATH_CONFLICT; ERR_AUTHORIZATION_PERMISSION_MISMATCH by the path's lists.
- * ERR_CONTAINER_NOT_FOUND, ERR_BLOB_NOT_FOUND, what conditions and leases answer,
+ * ERR_CONTAINER_NOT_FOUND, ERR_BLOB_NOT_FOUND, the errors of conditions and leases,
  * ERR_UNAUTHORIZED_BLOB_OVERWRITE, and for a write ERR_PENDING_COPY_OPERATION and
  * ERR_OPERATION_NOT_ALLOWED_ON_INCREMENTAL_COPY_BLOB. */
 struct err blob_open(struct txn *t, const struct blob_request *request, enum blob_use use,
                      struct blob *out);
 
-/* Of a blob that is there: ERR_BLOB_USES_CUSTOMER_SPECIFIED_ENCRYPTION when it has an encryption
- * scope of its own that the request does not name. For writes that encrypt; reads need no scope. */
+/* For an existing blob: ERR_BLOB_USES_CUSTOMER_SPECIFIED_ENCRYPTION if it has its own encryption
+ * scope and the request does not name it. For writes that encrypt; reads need no scope. */
 struct err blob_check_scope_said(const struct blob_request *request, const struct blob *blob);
 
-/* Only the first part of that: the container, and the blob's row. */
+/* Only loads the container and the blob's row, without the checks. */
 struct err blob_load(struct txn *t, const struct blob_request *request, struct blob *out);
 
 /* Decodes a blob's row into `blob`; an absent row is a missing blob. The key must be set. For code
@@ -94,12 +94,12 @@ struct err blob_take_row(struct blob *blob, struct str row);
 /* The head is what its row has: so are the indexes. */
 void blob_note_indexed(struct blob *blob);
 
-/* A write: new ETag and time, and a lease that is over is forgotten, as is the copy that the blob
- * came about by unless blob->keep_copy. */
+/* Saves a write: sets a new ETag and time, and removes an ended lease, and the copy state unless
+ * blob->keep_copy. */
 struct err blob_save_written(struct txn *t, struct blob *blob);
-/* Saves a change that is no write of the blob: leases, and changes that clients cannot see. */
+/* Saves a change that is not a write of the blob: leases, and changes that clients cannot see. */
 struct err blob_save_unchanged(struct txn *t, struct blob *blob);
-/* The head goes. These three keep the tag index in step, so that no operation can forget it. */
+/* Deletes the head. These three keep the tag index in step, so that no operation can forget it. */
 struct err blob_forget(struct txn *t, struct blob *blob);
 
 /* What a writer of paths is told of the head. */
@@ -116,23 +116,23 @@ struct err blob_give(const struct blob_request *request, const struct blob_head 
 
 /* ---- contents, which heads may share ---- */
 
-/* A part of any content but a page blob's; not empty. A small content lies beside its head
- * (content_beside): one search finds both. Its bytes are copied to the arena, unless they are lent.
- */
+/* Reads a part, not empty, of any content except a page blob's. A small content is stored beside
+ * its head (content_beside): one search finds both. Its bytes are copied to the arena, unless they
+ * are lent. */
 struct err blob_read_content(struct txn *t, const struct blob *blob, struct content_part part,
                              struct arena *to, struct pieces *out);
-/* Moves the content into its own rows, so that several heads can name it. Call it before sharing or
- * moving a content. `key` is that of the head's row. */
+/* Moves the content into separate rows, so that several heads can name it. Call it before sharing
+ * or moving a content. `key` is that of the head's row. */
 struct err blob_settle_content(struct txn *t, uint64_t incarnation, struct str key,
                                struct blob_head *head);
 
-/* The content that lies beside the head in that row, or the appends that do. */
+/* Loads the content, or the appends, that are stored beside the head in that row. */
 struct err blob_load_body(struct txn *t, struct str key, const struct blob_head *head,
                           struct str *body);
 
-/* Another head names the content from now on; marks this one. */
+/* Marks the content as shared, because another head will name it. */
 struct err blob_share_content(struct txn *t, struct blob *blob);
-/* The head gives up its content: removed now when small, else noted for the sweeper. */
+/* Drops the head's content: removed now if small, else noted for the sweeper. */
 struct err blob_drop_content(struct txn *t, uint64_t incarnation, const struct blob_head *head);
 /* The head gives up its uncommitted blocks. */
 struct err blob_drop_blocks(struct txn *t, uint64_t incarnation, struct blob_head *head);

@@ -34,8 +34,8 @@ struct blob_append_args {
  * ERR_MAX_BLOB_SIZE_CONDITION_NOT_MET, ERR_BLOCK_COUNT_EXCEEDS_LIMIT. */
 engine_fn blob_append_block;
 engine_fn blob_seal_append_blob;
-/* For path_append.c, of an append blob that is open: the pieces at its end.
- * ERR_BLOB_IS_SEALED, ERR_BLOCK_COUNT_EXCEEDS_LIMIT. */
+/* For path_append.c: appends the pieces to an open append blob. ERR_BLOB_IS_SEALED,
+ * ERR_BLOCK_COUNT_EXCEEDS_LIMIT. */
 struct err blob_write_at_end(struct txn *t, const struct blob_append_args *args, struct blob *blob);
 
 #endif

@@ -74,7 +74,7 @@ static struct err write_content(struct txn *t, const struct blob_put_args *args,
     return OK;
 }
 
-/* Tools that speak only the Blob API make directories so. */
+/* Tools that use only the Blob API create directories this way. */
 static struct err put_directory(struct txn *t, struct blob_put_args *args)
 {
     struct path_create_args create = {.request = args->request, .properties = args->properties};
@@ -143,7 +143,7 @@ static struct err cut_range(struct blob_get_args *args, uint64_t size)
     return OK;
 }
 
-/* Reading extents waits for the disk: not on an event loop. */
+/* Reading extents waits for the disk, so not on an event loop. */
 static struct err read_bytes_of_range(const struct txn *t, struct blob_get_args *args)
 {
     if (!txn_may_wait(t))
@@ -174,7 +174,7 @@ struct err blob_get_blob(struct txn *t, void *arg)
     args->hierarchical = blob.container.hierarchical;
     args->name = blob.container.hierarchical ? arena_copy(args->request.arena, blob.name)
                                              : args->request.name;
-    /* "Not modified" tells which state it is that the client has. */
+    /* "Not modified" reports the state that the client has. */
     if (!err_is(opened) || opened.code == ERR_NOT_MODIFIED)
         TRY(blob_give(&args->request, &blob.head, &args->head));
     TRY(opened);
@@ -305,7 +305,7 @@ static struct err take_snapshots_away(const struct deletion *d, const struct blo
     return OK;
 }
 
-/* All snapshots, or only checks if there are any. Soft-deleted ones do not count. */
+/* Deletes all snapshots, or only checks if there are any. Soft-deleted ones do not count. */
 static struct err delete_snapshots(const struct deletion *d, const struct blob *blob)
 {
     struct cursor *c;
@@ -322,7 +322,7 @@ static struct err delete_snapshots(const struct deletion *d, const struct blob *
     return e;
 }
 
-/* Only already soft-deleted snapshots and versions. */
+/* Deletes only snapshots and versions that are already soft-deleted. */
 static struct err delete_permanently(const struct deletion *d)
 {
     const struct blob_request *request = &d->args->request;

@@ -43,12 +43,12 @@ struct blob_put_args {
 enum { BLOB_BESIDE_MAX = 8 << 10 };
 /* Put Blob of a block blob. ERR_INVALID_BLOB_TYPE, ERR_BLOB_ARCHIVED. */
 engine_fn blob_put_blob;
-/* Put Blob From URL: the same, but an If-Match that fails alone is ERR_TARGET_CONDITION_NOT_MET. */
+/* Put Blob From URL: the same, but if only an If-Match fails, ERR_TARGET_CONDITION_NOT_MET. */
 engine_fn blob_put_blob_from_url;
 
-/* Replaces the head's content by what the caller has written: for all operations that create a
- * block blob (Put Blob, Put Block List). blob->head.content and related members describe the new
- * one. */
+/* Replaces the head's content by the one that the caller has written: for all operations that
+ * create a block blob (Put Blob, Put Block List). blob->head.content and related members describe
+ * the new one. */
 void blob_set_properties(struct txn *t, struct blob *blob, const struct blob_properties *p);
 /* A blob of that type, or none, and not archived. */
 struct err blob_check_type(const struct blob *blob, enum blob_type type);
@@ -59,8 +59,8 @@ struct blob_get_args {
     struct blob_request request;
     struct store *store;
     bool wants_content;
-    bool wants_bytes; /* the range in memory too, for a checksum of it: ERR_OUT_OF_RANGE_INPUT for
-                         one above BLOB_RANGE_BYTES_MAX */
+    bool wants_bytes; /* also read the range into memory, for its checksum: ERR_OUT_OF_RANGE_INPUT
+                         for one above BLOB_RANGE_BYTES_MAX */
     /* The range asked for. */
     bool has_range;
     uint64_t range_offset;
@@ -95,7 +95,7 @@ struct blob_set_args {
     /* out */
     struct blob_head head;
     int64_t snapshot; /* its time */
-    int64_t version;  /* Snapshot: the blob's version from now on; 0 when it has none */
+    int64_t version;  /* Snapshot: the blob's new version; 0 if it has none */
     int lease_left_seconds;
 };
 engine_fn blob_set_blob_properties;

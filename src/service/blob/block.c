@@ -50,7 +50,7 @@ struct err block_set_save(struct txn *t, const struct blob *blob, const struct b
 
 /* ---- Put Block ---- */
 
-/* The set of the blob's uncommitted blocks, and the row of this block. */
+/* Loads the set of the blob's uncommitted blocks, and the row of this block. */
 static struct err load_set(struct txn *t, const struct blob *blob, struct str id,
                            struct block_set *set, struct str *old)
 {
@@ -62,7 +62,7 @@ static struct err load_set(struct txn *t, const struct blob *blob, struct str id
     return str_given(reads[0].value) ? block_set_decode(reads[0].value, set) : err_new(ERR_CORRUPT);
 }
 
-/* A first block opens a set; where there is no blob yet, an uncommitted one takes its place. */
+/* A first block creates a set; if there is no blob yet, it also creates an uncommitted one. */
 static struct err open_set(struct txn *t, struct blob *blob, const struct block_put_args *args,
                            struct block_set *set, struct str *old)
 {
@@ -157,8 +157,8 @@ static struct err list_block(struct commit *c, struct str id, uint64_t size)
                                                 : OK;
 }
 
-/* The block's pieces pass from its own row to the blob's content. A block that is listed again
- * shares them with itself. */
+/* Moves the block's pieces from its row to the blob's content. A block that is listed twice shares
+ * them with itself. */
 static struct err take_uncommitted(struct commit *c, struct block_index_entry *block)
 {
     struct reader r = reader_of(block->pieces);
@@ -229,8 +229,7 @@ static struct err write_blocks(struct commit *c, const struct block_commit_args 
     return c->list.n > 0 ? flush_list(c, c->blocks / BLOB_BLOCK_LIST_ROW) : OK;
 }
 
-/* The blocks that the list did not name go to the sweeper; a set of which nothing is left is only
- * its row. */
+/* Leaves the blocks that the list did not name to the sweeper; an empty set is only its row. */
 static struct err end_set(struct commit *c, struct blob *blob)
 {
     if (blob->head.blocks == 0 || blob->head.blocks_appended ||
@@ -242,7 +241,7 @@ static struct err end_set(struct commit *c, struct blob *blob)
     return OK;
 }
 
-/* The content and the list, in this transaction. */
+/* Writes the content and the list in this transaction. */
 static struct err commit_here(struct txn *t, const struct block_commit_args *args,
                               struct blob *blob, struct block_content *out)
 {

@@ -9,7 +9,7 @@ enum {
     BLOCK_ID_BYTES_MAX = 64,
     BLOCKS_COMMITTED_MAX = 50000,
     BLOCKS_UNCOMMITTED_MAX = 100000,
-    BLOCK_INLINE_MAX = 256, /* the most small blocks whose bytes a commit keeps in its rows */
+    BLOCK_INLINE_MAX = 256, /* the most small blocks that a commit stores inline in its rows */
 };
 
 /* The row of a set of uncommitted blocks. The blocks themselves are rows that hold pieces. */
@@ -18,16 +18,16 @@ struct block_set {
     uint64_t count;
     uint64_t id_bytes; /* the length that all ids of the set have */
     int64_t touched;   /* ticks of the last Put Block */
-    struct str small;  /* appends that need no rows of their own (path_append.c) */
+    struct str small;  /* appends without separate rows (path_append.c) */
     bool is_new;       /* there is no row of it yet */
-    uint64_t version;  /* another one whenever the set has changed; 0: not known */
-    uint64_t removed;  /* the stamp of the last update that took appends away; 0: none did */
+    uint64_t version;  /* changes whenever the set changes; 0: unknown */
+    uint64_t removed;  /* the stamp of the last update that removed appends; 0: none did */
 };
 struct err block_set_decode(struct str row, struct block_set *out);
 /* The row of the set that the blob's head names. */
 struct err block_set_load(struct txn *t, const struct blob *blob, struct block_set *out);
 struct err block_set_save(struct txn *t, const struct blob *blob, const struct block_set *set);
-/* The extents that a row of pieces names, which goes. */
+/* Releases the extents that a row of pieces names, before the row is deleted. */
 struct err blob_drop_pieces(struct txn *t, struct str row);
 
 struct block_put_args {

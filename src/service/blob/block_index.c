@@ -78,7 +78,7 @@ struct err block_index_uncommitted(struct txn *t, struct str set, struct block_i
     TRY(cursor_open(t, set, &c));
     struct err e = cursor_seek(c, set);
     while (!err_is(e) && c->valid) {
-        /* The set's own row has no more than the prefix; a block's has a byte and its id. */
+        /* The set's row has only the prefix; a block's row adds a byte and its id. */
         if (c->key.n > set.n)
             e = add_block(txn_arena(t), str_from(c->key, set.n + 1), c->value, out);
         if (!err_is(e))

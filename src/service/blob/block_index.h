@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The blocks of a blob, by id: what Put Block List looks them up in. In the arena that is given, or
- * in the transaction's. */
+/* The blocks of a blob by id, for Put Block List. In the given arena, or in the transaction's. */
 #ifndef SERVICE_BLOB_BLOCK_INDEX_H
 #define SERVICE_BLOB_BLOCK_INDEX_H
 
@@ -23,14 +22,14 @@ struct block_index {
 
 /* One entry of a row of the committed list. */
 void block_list_put(struct buf *b, struct str id, uint64_t size);
-/* All rows of the committed list under the prefix, in the blob's order. ERR_CORRUPT when there are
- * not `count`. */
+/* Loads all rows of the committed list under the prefix, in the blob's order. ERR_CORRUPT unless
+ * there are `count`. */
 struct err block_index_committed(struct txn *t, struct arena *a, struct str prefix, uint64_t count,
                                  struct block_index *out);
-/* All blocks of the set whose row has that key, in the order of their ids. */
+/* Loads all blocks of the set whose row has that key, in the order of their ids. */
 struct err block_index_uncommitted(struct txn *t, struct str set, struct block_index *out);
 
-/* By id: needed before block_index_find in an index of committed blocks. */
+/* Sorts by id: needed before block_index_find in an index of committed blocks. */
 void block_index_sort(struct block_index *index);
 /* NULL when there is none. */
 struct block_index_entry *block_index_find(struct block_index *index, struct str id);

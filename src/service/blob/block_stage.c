@@ -26,7 +26,7 @@ static struct err load_origin(struct txn *t, const struct blob *blob, struct blo
     return OK;
 }
 
-/* A set that an older version of the program wrote last has no version that could be compared. */
+/* A set last written by an older version of the program has no version to compare. */
 static bool is_comparable(const struct block_origin *o)
 {
     return o->blocks == 0 || o->version != 0;
@@ -69,7 +69,7 @@ static struct err look(struct txn *t, void *arg)
 /* ---- a step ---- */
 
 struct step {
-    struct block_stage *stage; /* as it is before the step; the step only reads it */
+    struct block_stage *stage; /* the state before the step; the step only reads it */
     struct block_stage next;   /* as it is after it */
 };
 
@@ -90,7 +90,7 @@ static struct str content_key(struct txn *t, const struct block_stage *s, uint64
     return blob_key_content(txn_arena(t), s->origin.incarnation, content);
 }
 
-/* Blocks that may be looked for among the uncommitted ones, all with one read. */
+/* Reads all blocks that may be among the uncommitted ones, with one read. */
 static struct err read_rows(struct staging *g, const struct block_commit_args *args)
 {
     struct arena *a = txn_arena(g->txn);
@@ -268,7 +268,7 @@ void block_stage_list(struct store *store, struct str partition,
 
 /* ---- nobody commits it ---- */
 
-/* Outlives the request. When it fails, the sweeper finds the note by itself, later. */
+/* Outlives the request. If it fails, the sweeper finds the note later. */
 struct giving_up {
     struct engine_update update;
     struct sweep_item note;

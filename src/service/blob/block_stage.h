@@ -53,7 +53,7 @@ struct block_stage {
  * comes from the request's arena. */
 void block_stage_list(struct store *store, struct str partition,
                       const struct block_commit_args *args, const struct block_stage **stage);
-/* Gives a stage up that was not committed: the sweeper takes its content away. */
+/* Gives up an uncommitted stage: the sweeper removes its content. */
 void block_stage_drop(struct store *store, struct str partition, const struct block_stage *stage);
 /* The same without waiting. */
 void block_stage_drop_later(struct store *store, struct str partition,

@@ -76,7 +76,7 @@ static void touch(struct txn *t, struct container *c)
     c->last_modified = txn_now(t);
 }
 
-/* Copies what the front end shows out of the transaction's memory. */
+/* Copies the results for the front end out of the transaction's memory. */
 static void give(struct container_args *args, const struct container *c)
 {
     args->container = *c;
@@ -87,8 +87,8 @@ static void give(struct container_args *args, const struct container *c)
 
 /* ---- the prologue of every operation ---- */
 
-/* Existence, then conditions, then the lease. Only Delete is guarded by the lease; all others check
- * an id that is given, and need none. Reads take no conditions. */
+/* Checks existence, then conditions, then the lease. Only Delete is guarded by the lease; all
+ * others check a given id, but need none. Reads have no conditions. */
 enum container_use { CONTAINER_READ, CONTAINER_WRITE, CONTAINER_DELETE, CONTAINER_LEASE };
 
 static struct err open(struct txn *t, const struct container_args *args, enum container_use use,

@@ -13,8 +13,8 @@ enum blob_public { BLOB_PUBLIC_NONE, BLOB_PUBLIC_BLOB, BLOB_PUBLIC_CONTAINER };
  * with them. */
 #define BLOB_ACCOUNT_SCOPE STR("$account-encryption-key")
 
-/* The container's row. Its ETag and time move with its metadata and ACL, not with its blobs and not
- * with its lease. */
+/* The container's row. Changes of metadata and ACL change its ETag and time; changes of its blobs
+ * or its lease do not. */
 struct container {
     uint64_t incarnation; /* the stamp of its creation; 0 when there is no container */
     int64_t etag;
@@ -26,7 +26,7 @@ struct container {
     struct str encryption_scope; /* of blobs that name none; absent: the account's */
     bool deny_scope_override;    /* and blobs may name no other */
     bool hierarchical;           /* its names form a tree of directories: tree.h */
-    int64_t deleted_until;       /* a tombstone: the name cannot be taken before this time */
+    int64_t deleted_until;       /* a tombstone: the name cannot be reused before this time */
     uint64_t deleted_count;      /* number of retained deleted containers of the name */
     int64_t deleted;             /* of one of those: when it was deleted */
     int64_t purge_at;            /* when it goes for good */
@@ -77,7 +77,7 @@ struct container_args {
     bool hierarchical;              /* Create */
     struct str owner;               /* Create: of the root directory; absent: $superuser */
     struct lease_request lease;     /* Lease */
-    int64_t delete_ticks;           /* Delete: how long the name cannot be taken */
+    int64_t delete_ticks;           /* Delete: how long the name cannot be reused */
     int64_t retention_ticks;        /* Delete: how long it can be restored; 0: not at all */
     uint64_t deleted_version;       /* Restore: which one; its incarnation */
     /* out */
@@ -88,7 +88,7 @@ struct container_args {
 /* ERR_CONTAINER_ALREADY_EXISTS, ERR_CONTAINER_BEING_DELETED. */
 engine_fn blob_create_container;
 engine_fn blob_delete_container;
-/* ERR_CONTAINER_ALREADY_EXISTS, ERR_CONTAINER_NOT_FOUND when there is no such deleted one. */
+/* ERR_CONTAINER_ALREADY_EXISTS, ERR_CONTAINER_NOT_FOUND if there is no such deleted container. */
 engine_fn blob_restore_container;
 /* Get Container Properties, Metadata and ACL. */
 engine_fn blob_get_container;

@@ -14,10 +14,10 @@ struct search {
     struct cursor *rows;          /* walks the rows of the leading comparison's tag */
     struct cursor *probe;         /* checks if a name has another tag's value */
     const struct tag_step *leads; /* the leading comparison */
-    struct str lower;             /* the least value of its tag that can be wanted; may be empty */
+    struct str lower;             /* the least value of its tag that can match; may be empty */
     struct str upper;             /* the greatest; absent when there is none */
     bool needs_head;              /* more is wanted than the leading tag */
-    struct str only;              /* the one container that can be wanted; absent when any can */
+    struct str only;              /* the only container that can match; absent if any can */
     size_t found;
     size_t looked_at;
     bool full;
@@ -26,7 +26,7 @@ struct search {
     struct tag_index_id id;
     struct str prefix; /* of its rows of the leading tag */
     bool has_expired;  /* blobs that the sweeper has not come to */
-    /* Used again for each row, so that a long search needs no more memory than a short one. */
+    /* Reused for each row, so that a long search needs no more memory than a short one. */
     struct buf probe_key;
     struct buf agreed;
 };
@@ -133,7 +133,7 @@ static struct str row_at(struct search *s, struct str value, struct str item)
     return buf_str(&key);
 }
 
-/* The first item, not before this one, that has the step's value; absent when there is none. */
+/* Finds the first item, not before this one, that has the step's value; absent if there is none. */
 static struct err probe(struct search *s, const struct tag_step *step, struct str item,
                         struct str *out)
 {
@@ -158,8 +158,8 @@ static struct err probe(struct search *s, const struct tag_step *step, struct st
     return OK;
 }
 
-/* Under a leading equality: the first item, not before this one, that all the other equalities
- * could allow. It is the same item when they all do; absent when they allow no more. */
+/* Under a leading equality: finds the first item, not before this one, that may satisfy all other
+ * equalities. It is the same item if it satisfies them; absent if no further item can. */
 static struct err agree(struct search *s, struct str item, struct str *out)
 {
     const struct tag_expression *where = s->args->where;
@@ -300,7 +300,7 @@ static bool left_off(const struct search *s, enum tag_index_kind *kind, struct s
     return true;
 }
 
-/* Where the container's rows become relevant: at the least value, or where the last page ended. */
+/* The container's first relevant row: the least value, or where the last page ended. */
 static struct str first_row(struct search *s)
 {
     enum tag_index_kind kind;
@@ -327,8 +327,8 @@ static struct err search_rows(struct search *s, enum tag_index_kind kind)
     return OK;
 }
 
-/* Blobs that have expired are still in the index until the sweeper has been there. Where there are
- * none, which one look tells, no head need be read for that. */
+/* Expired blobs are in the index until the sweeper removes them. One search tells if there are any;
+ * if not, no head has to be read for that. */
 static struct err look_for_expired(struct search *s)
 {
     struct str first = blob_key_all_timed(txn_arena(s->txn), BLOB_TIMED_EXPIRY, s->id.incarnation);
@@ -357,7 +357,7 @@ static struct err search_container(struct search *s, uint64_t incarnation)
 
 /* ---- all of them ---- */
 
-/* The container's own row; *live is false when there is none that shows. */
+/* Loads the container's row; *live is false if there is no visible container. */
 static struct err load_container(struct search *s, struct container *out, bool *live)
 {
     struct str row;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Find Blobs by Tags: by the tag index, in one container or in all of an account, in the order of
- * the containers' names. Within a container one comparison leads: an equality where there is one,
- * whose rows are in the order of names, so that further equalities are met by jumping; else the
- * first, whose rows are in the order of values. Previous versions, where they are asked for, follow
- * the blobs of their container. */
+/* Find Blobs by Tags: searches the tag index of one container, or of all containers of an account
+ * in the order of their names. Within a container one comparison leads the search. If there is an
+ * equality, it leads: its rows are in the order of names, so the search can skip ahead to names
+ * that satisfy the other equalities. Otherwise the first comparison leads, with rows in the order
+ * of values. Previous versions, if requested, follow the blobs of their container. */
 #ifndef SERVICE_BLOB_FIND_H
 #define SERVICE_BLOB_FIND_H
 
@@ -44,7 +44,7 @@ bool blob_find_can(const struct tag_expression *where);
 /* Returns the number of distinct tags that it names. */
 size_t blob_find_tags(const struct tag_expression *where);
 /* Spans the partitions of the account's containers; runs in any one, as a read.
- * ERR_CONTAINER_NOT_FOUND when it is for one that is not there. */
+ * ERR_CONTAINER_NOT_FOUND if the one container of the search does not exist. */
 engine_fn blob_find_blobs;
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "service/common/records.h"
 
-/* A directory's id stands first, so that blob_head_is_directory finds it at once. */
+/* A directory's id comes first, so that blob_head_is_directory finds it at once. */
 enum { FIELD_DIRECTORY = 80 };
 
 #define HEAD(number, member)      RECORD_MEMBER(struct blob_head, number, member)
@@ -173,7 +173,7 @@ bool blob_head_is_directory(struct str row, uint64_t *id)
 {
     struct reader r = reader_of(row);
     struct record_field field;
-    /* Nearly always at the beginning: the two bytes that a number of that field begins with. */
+    /* Nearly always at the beginning: these two bytes start a number of that field. */
     if (row.n > 2 && (unsigned char)row.p[0] == (FIELD_DIRECTORY << 1 | 0x80) && row.p[1] == 1) {
         (void)read_raw(&r, 2);
         *id = read_varint(&r) - 1;

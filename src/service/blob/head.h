@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A blob's head: all that is known of it but its content. Small, and read by every operation and by
- * listings. Rows hold it as a record (service/common/record.h), so new fields need no new format.
- */
+/* A blob's head: everything except its content. Small, and read by every operation and by listings.
+ * Rows store it as a record (service/common/record.h), so new fields need no new format. */
 #ifndef SERVICE_BLOB_HEAD_H
 #define SERVICE_BLOB_HEAD_H
 
@@ -35,11 +34,11 @@ enum blob_tier {
     BLOB_TIER_P60,
     BLOB_TIER_P70,
     BLOB_TIER_P80,
-    /* Of block blobs again: the service moves them between Hot, Cool and Cold by use. */
+    /* Of block blobs too: the service moves them between Hot, Cool and Cold by use. */
     BLOB_TIER_SMART,
 };
 
-/* The properties that a client sets and gets back as headers. Absent where not set. */
+/* The properties that a client sets and receives as headers. Absent if not set. */
 struct blob_http {
     struct str content_type;
     struct str content_encoding;
@@ -79,15 +78,15 @@ struct blob_head {
     uint64_t content;      /* its id; 0 when the blob is empty */
     uint64_t content_rows; /* number of chunks of its map */
     bool content_inline;   /* its map is one row that names no extent */
-    bool content_beside;   /* it has no map: its bytes are the body of the head's own row. So only a
-                              base's: see blob_settle_content */
+    bool content_beside;   /* it has no map: its bytes are the body of the head's row. Only for a
+                              base: see blob_settle_content */
     bool content_shared;   /* another head names it too: see blob_key_shares */
     uint64_t block_count;  /* committed blocks, whose list lies beside the content */
     uint64_t blocks;       /* the id of the set of uncommitted blocks; 0 when there is none */
     bool blocks_appended;  /* they are appends by position (path_append.h), not blocks with ids */
-    int64_t appended;      /* ticks of the last append, of an empty file whose appends are the body
-                              of the head's own row; 0: it has none there. Lost after a week, as
-                              uncommitted blocks are (blob_head_settle). */
+    int64_t appended; /* ticks of the last append to an empty file whose appends are the body of the
+                         head's row; 0: none. Discarded after a week, like uncommitted blocks
+                         (blob_head_settle). */
     enum blob_tier tier;
     int64_t tier_changed;
     enum blob_tier rehydrate; /* of an archived blob: the target tier; NONE when it stays */
@@ -104,7 +103,7 @@ struct blob_head {
     struct str tags;
     struct str copy; /* as copy_state.h encodes it; absent unless a copy created the blob */
     struct lease lease;
-    int64_t version;  /* its version id; 0 when it was written while there were no versions */
+    int64_t version;  /* its version id; 0 if it was written while versioning was off */
     int64_t deleted;  /* when it was soft-deleted; 0: it was not */
     int64_t purge_at; /* when it then goes for good */
     struct blob_protection protection;
@@ -147,7 +146,7 @@ uint64_t blob_tier_size_max(enum blob_tier tier);
 void blob_head_settle(struct blob_head *head, int64_t now);
 /* ERR_BLOB_ARCHIVED, ERR_BLOB_BEING_REHYDRATED: the content cannot be read or replaced. */
 struct err blob_head_check_online(const struct blob_head *head);
-/* "rehydrate-pending-to-hot" and the like; absent when it is not on its way. */
+/* "rehydrate-pending-to-hot" and the like; absent if it is not being rehydrated. */
 struct str blob_archive_status_text(const struct blob_head *head);
 struct str blob_rehydrate_priority_text(const struct blob_head *head);
 

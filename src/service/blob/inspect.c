@@ -38,7 +38,7 @@ static struct err see_head(struct txn *t, struct blob_inspect *in, struct str co
     return OK;
 }
 
-/* The heads of the container; the scan stands behind them then. */
+/* Scans the heads of the container, and leaves the scan after them. */
 static struct err see_heads(struct txn *t, struct blob_inspect *in, struct str partition,
                             const struct container *container, struct cursor *s)
 {

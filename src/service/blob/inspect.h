@@ -26,7 +26,7 @@ struct blob_inspect {
     size_t rows; /* looked at */
     bool cut;    /* there may be more */
 };
-/* A read; in whatever partition, it looks at all of the account's. */
+/* A read; runs in any partition, and scans all of the account's. */
 engine_fn blob_inspect_leases;
 
 #endif

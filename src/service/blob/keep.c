@@ -41,7 +41,7 @@ static struct err del_expiry(struct txn *t, struct str key, const struct blob_he
     return txn_del(t, blob_key_timed(txn_arena(t), BLOB_TIMED_DELETED, head->purge_at, key));
 }
 
-/* Another head of the blob's: what its own was, or is and stays. */
+/* Another head of the blob, with the state of the base. */
 static struct err item_of(struct txn *t, const struct blob *blob, struct blob_at at,
                           const struct blob_head *head, struct blob *item)
 {
@@ -67,8 +67,8 @@ static struct err item_of_row(const struct container *container, struct str key,
     return OK;
 }
 
-/* A version that was written before there were versions gets the time of its last write as its id,
- * which no other one can have. */
+/* A version written before versioning was on gets the time of its last write as its id, which is
+ * unique. */
 static struct err keep_as_version(struct txn *t, const struct blob *blob)
 {
     int64_t id = blob->head.version != 0 ? blob->head.version : blob->head.etag;
@@ -88,7 +88,7 @@ static void mark_deleted(struct txn *t, const struct service_retention *retentio
     head->purge_at = txn_now(t) + (int64_t)retention->days * TICKS_PER_DAY;
 }
 
-/* The head as a soft-deleted snapshot of now; it has been marked. */
+/* Stores the head as a soft-deleted snapshot of now; it is already marked. */
 static struct err keep_as_deleted_snapshot(struct txn *t, const struct blob *blob,
                                            const struct blob_head *head)
 {
@@ -233,8 +233,8 @@ static struct err remove_with_expiry(struct txn *t, struct blob *item)
     return blob_remove(t, item);
 }
 
-/* A soft-deleted blob that is replaced by one of another type takes all with it that is
- * soft-deleted of that name: the page "Soft delete for blobs", "by operation". */
+/* Replacing a soft-deleted blob by one of another type removes everything soft-deleted of that
+ * name: the page "Soft delete for blobs", "by operation". */
 static struct err remove_grave(struct txn *t, const struct blob *blob)
 {
     static const struct blob_at snapshots = {.item = BLOB_SNAPSHOT, .deleted = true};

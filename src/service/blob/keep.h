@@ -2,8 +2,8 @@
 /* Retention of blobs that are overwritten or deleted. With versioning, the previous state becomes a
  * previous version; otherwise, with soft delete, it becomes a soft-deleted snapshot (overwritten)
  * or is marked as deleted (deleted) until its retention ends; otherwise it is removed.
- * docs/blob-kinds.md lists what each operation does to each kind. A head that moves takes its
- * content along; a copied one shares it. */
+ * docs/blob-kinds.md lists what each operation does to each kind. A moved head keeps its content; a
+ * copied one shares it. */
 #ifndef SERVICE_BLOB_KEEP_H
 #define SERVICE_BLOB_KEEP_H
 
@@ -20,8 +20,8 @@ struct err blob_replace(struct txn *t, const struct blob_request *request, enum 
 /* The same for an operation that only creates a missing blob (Put Block). */
 struct err blob_begin(struct txn *t, const struct blob_request *request, enum blob_type type,
                       struct blob *blob);
-/* Before a change that makes a new version without new content (Set Blob Metadata): the blob as it
- * is stays as a previous version. Nothing where the blob has no versions. */
+/* Before a change that makes a new version without new content (Set Blob Metadata): keeps the
+ * current state as a previous version. Does nothing if the blob has no versions. */
 struct err blob_keep_version(struct txn *t, const struct blob_request *request, struct blob *blob);
 
 /* The same before an overwrite that keeps the content (a copy onto itself), which also makes a
@@ -42,8 +42,8 @@ struct err blob_purge(struct txn *t, struct blob *blob);
 /* Pages that only removed snapshots and versions could see may be removed too. */
 struct err blob_note_past_pages(struct txn *t, const struct blob *blob);
 
-/* Undelete: the blob itself, which is buried; and its soft-deleted snapshots or versions, the
- * oldest `max` of them. *found: there were any. */
+/* Undelete: restores the blob itself, which is soft-deleted; and its soft-deleted snapshots or
+ * versions, the oldest `max` of them. *found: there were any. */
 struct err blob_restore_base(struct txn *t, struct blob *blob);
 struct err blob_restore_items(struct txn *t, const struct blob *blob, enum blob_item item,
                               size_t max, bool *found);

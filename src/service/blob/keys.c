@@ -92,8 +92,8 @@ struct str blob_key_head(struct arena *a, uint64_t incarnation, struct str name,
 
 enum { ID_HEX_MAX = 16 };
 
-/* Eight hex digits at once, the highest first: each nibble in a byte of its own, then '0' is added,
- * and to those above nine what is between '9' and 'a'. */
+/* Writes eight hex digits at once, the highest first: spreads the nibbles to one byte each, adds
+ * '0', and for digits above nine the distance from '9' to 'a'. */
 static void put_hex8(char *to, uint32_t value)
 {
     uint64_t x = value;

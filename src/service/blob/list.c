@@ -9,7 +9,7 @@
 
 /* ---- blobs ---- */
 
-/* A listing under way; names are in the form that keys have. */
+/* The state of a listing; names are in key form. */
 struct listing {
     struct txn *txn;
     struct blob_list_args *args;
@@ -47,7 +47,7 @@ bool list_is_wanted(const struct blob_list_args *args, const struct blob_list_it
     return !blob_is_expired(&item->head, now) && (item->head.committed || args->wants_uncommitted);
 }
 
-/* The end of the first delimiter after the prefix; 0 when the name has none. */
+/* Returns the end of the first delimiter after the prefix; 0 if the name has none. */
 static size_t delimiter_end(const struct listing *l, struct str name)
 {
     if (!str_given(l->delimiter))
@@ -57,8 +57,7 @@ static size_t delimiter_end(const struct listing *l, struct str name)
     return prefix + at < name.n ? prefix + at + l->delimiter.n : 0;
 }
 
-/* Returns true if the prefix is a directory with a blob of its own, which is listed in its place.
- */
+/* Returns true if the prefix is a directory that has a blob, which is listed in its place. */
 static struct err is_listed_itself(struct listing *l, struct str key, bool *listed)
 {
     struct blob blob = {.at = {.item = BLOB_BASE}};
@@ -73,7 +72,7 @@ static struct err is_listed_itself(struct listing *l, struct str key, bool *list
     return OK;
 }
 
-/* Hands over what stands for all names that begin so, and goes past them all. */
+/* Emits the prefix for all names that begin with it, and skips them. */
 static struct err emit_prefix(struct listing *l, struct str name, size_t end)
 {
     struct arena *a = txn_arena(l->txn);
@@ -130,7 +129,7 @@ static struct err tells_of_versions_only(struct listing *l, const struct blob_at
     return OK;
 }
 
-/* Past all of a kind that is not wanted; straight to the blob itself when none of them is. */
+/* Skips all items of an unwanted kind; goes straight to the blob itself if no kind is wanted. */
 static struct err skip_kind(struct listing *l, struct str key, const struct blob_at *at)
 {
     struct arena *a = txn_arena(l->txn);
@@ -141,7 +140,7 @@ static struct err skip_kind(struct listing *l, struct str key, const struct blob
     return cursor_skip(l->cursor, blob_key_of_items_of(a, to_name, at->item, at->deleted));
 }
 
-/* The head of the last of the versions that the cursor is at the first of. */
+/* Loads the head of the last version, with the cursor at the first one. */
 static struct err load_last_version(struct listing *l, struct blob_list_item *item)
 {
     struct arena *a = txn_arena(l->txn);
@@ -156,7 +155,7 @@ static struct err load_last_version(struct listing *l, struct blob_list_item *it
     return e;
 }
 
-/* A kind of which nothing is wanted but, maybe, that there are some. */
+/* Handles a kind that is not listed, except that its existence may be reported. */
 static struct err take_unwanted(struct listing *l, struct str name, struct blob_list_item *item,
                                 bool *full)
 {
@@ -169,7 +168,7 @@ static struct err take_unwanted(struct listing *l, struct str name, struct blob_
     return *full || moved ? OK : skip_kind(l, l->cursor->key, &item->at);
 }
 
-/* One row. *full is set when it is wanted and the page has no room for it. */
+/* Handles one row. *full is set if it is wanted and the page has no room for it. */
 static struct err take_row(struct listing *l, bool *full)
 {
     struct blob_list_item item = {0};
@@ -281,7 +280,7 @@ static bool scan_is_in(const struct container_listing *l)
     return l->scan->valid && str_eq(l->scan->partition, l->partition);
 }
 
-/* The deleted containers of the name; those before the marker's were on the last page. */
+/* Emits the deleted containers of the name; those before the marker's were on the last page. */
 static struct err give_deleted(struct container_listing *l)
 {
     bool at_marker = str_eq(l->name, l->args->marker) && l->args->marker_deleted != 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Listing. Passes each item to the caller's functions, decoded in place, so that a listing of
- * thousands goes straight into the response. The functions may be called again from the beginning
- * (a read that had to wait runs again): `begin` announces it. */
+ * thousands goes straight into the response. A read that had to wait runs again, and calls the
+ * functions again from the beginning: `begin` announces it. */
 #ifndef SERVICE_BLOB_LIST_H
 #define SERVICE_BLOB_LIST_H
 
@@ -40,7 +40,7 @@ struct blob_list_args {
     /* Of a hierarchical container, for the Data Lake API: */
     bool entries_only;               /* the entries of the prefix's directory, not below; the
                                       * delimiter, a slash, is for a flat one */
-    bool directory_exists;           /* ERR_BLOB_NOT_FOUND unless the prefix's directory does */
+    bool directory_exists;           /* ERR_BLOB_NOT_FOUND unless the prefix's directory exists */
     const struct acl_caller *caller; /* NULL: lists are not consulted */
     /* NULL, or called for each directory that the caller may not list, which is skipped; else that
      * is ERR_AUTHORIZATION_PERMISSION_MISMATCH. */
@@ -66,13 +66,13 @@ struct container_list_args {
     uint64_t marker_deleted; /* begin with the deleted one of that incarnation; 0: with the first */
     size_t max;
     bool wants_system;
-    bool wants_deleted; /* soft-deleted ones, before the one of the same name that is there */
+    bool wants_deleted; /* soft-deleted ones, before the existing one of the same name */
     void *sink;
     void (*begin)(void *sink);
     void (*item)(void *sink, struct str name, const struct container *container);
     /* out */
     struct str next;
-    uint64_t next_deleted; /* of that name; 0: the one that is there, or the first deleted one */
+    uint64_t next_deleted; /* of that name; 0: the existing one, or the first deleted one */
 };
 /* Spans the partitions of the account's containers; runs in any one, as a read. */
 engine_fn blob_list_containers;

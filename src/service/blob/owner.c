@@ -47,7 +47,7 @@ static void tell_blob(const struct search *s, struct str key, size_t index, bool
     buf_release(&b);
 }
 
-/* Rows of contents and of sets of blocks have the id of theirs in the key. */
+/* Rows of contents and of block sets have the id of that content or set in the key. */
 static void want(struct search *s, size_t index)
 {
     struct str key = s->all->keys[index];

@@ -31,13 +31,13 @@ static void add_time(struct times *list, struct arena *a, int64_t time)
     list->items[list->count++] = time;
 }
 
-/* The stamp up to which an item that is not the blob itself has the content's pages. */
+/* The last stamp whose pages belong to an item other than the blob itself. */
 static int64_t pages_at(const struct blob_at *at, const struct blob_head *head)
 {
     return head->pages_at != 0 ? head->pages_at : at->time;
 }
 
-/* The times of the blob's snapshots and versions that share the content, as they come. */
+/* Collects the times of the blob's snapshots and versions that share the content, unsorted. */
 static struct err find_times(struct txn *t, struct cursor *c, uint64_t content, struct times *list)
 {
     while (c->valid) {
@@ -65,7 +65,7 @@ static int compare_times(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Ascending, each once: a version that a snapshot made has the same time as that. */
+/* Ascending, without duplicates: a version that a snapshot created has the snapshot's time. */
 static void sort_times(struct times *list)
 {
     size_t kept = 0;
@@ -134,7 +134,7 @@ struct err blob_pages_write(struct txn *t, const struct blob_request *request, s
     return blob_pages_keep(t, request, blob, &map.map);
 }
 
-/* Takes [from, to) out, and has the head say so while there are snapshots. */
+/* Removes [from, to), and records it in the head if there are snapshots. */
 static struct err clear_pages(struct txn *t, struct blob *blob, struct blob_pages *pages,
                               struct interval_range range)
 {
@@ -253,7 +253,7 @@ struct err blob_page_apply(struct txn *t, const struct blob_request *request, st
 struct err blob_pages_read(struct txn *t, const struct blob_request *request,
                            const struct blob *blob, struct blob_get_args *args)
 {
-    /* One answer is one committed state, so its map is gathered in one view. */
+    /* One response is one committed state, so its map is collected in one view. */
     static const struct interval_limits limits = {.pieces_max = 1 << 18, .inline_max = 24 << 20};
     struct blob_pages pages;
     uint64_t until = 0;

@@ -47,7 +47,8 @@ engine_fn blob_put_page;
 
 struct blob_page_range {
     uint64_t start, end; /* past the last byte */
-    bool cleared; /* differences only: was written then, or has been cleared since; is not now */
+    bool cleared; /* differences only: was written then, or has been cleared since; is not written
+                     now */
 };
 
 struct blob_page_ranges_args {
@@ -100,7 +101,8 @@ struct err blob_pages_write(struct txn *t, const struct blob_request *request, s
 /* Cuts the pages from `size` on; the caller then sets the head's size and saves it. */
 struct err blob_pages_cut(struct txn *t, const struct blob_request *request, struct blob *blob,
                           uint64_t size);
-/* The pieces of a range, for Get Blob. ERR_SERVER_BUSY when they are too many for one answer. */
+/* Reads the pieces of a range, for Get Blob. ERR_SERVER_BUSY if they are too many for one
+ * response. */
 struct err blob_pages_read(struct txn *t, const struct blob_request *request,
                            const struct blob *blob, struct blob_get_args *args);
 
@@ -120,7 +122,8 @@ struct blob_fold {
 };
 struct err blob_pages_fold(struct store *store, struct str partition, const struct blob_fold *what);
 
-/* Drops what a row of pages names, before the row goes; and tells it. */
+/* For rows of pages: recognizes one, releases what it names before it is deleted, lists its
+ * extents. */
 bool blob_key_is_pages(struct str key);
 struct err blob_pages_drop_row(struct txn *t, struct str key, struct str value);
 bool blob_pages_row_extents(struct str key, struct str value, content_named *named, void *sink);

@@ -14,7 +14,7 @@ struct grown {
     size_t count;
 };
 
-/* Appends, and joins with the one before where no snapshot came between the two. */
+/* Appends the entry; joins it with the one before if no snapshot was taken between the two. */
 static void append(struct grown *g, struct page_clear clear, int64_t youngest)
 {
     struct page_clear *last = g->count == 0 ? NULL : &g->items[g->count - 1];

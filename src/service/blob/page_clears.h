@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was cleared in a page blob since its snapshots were taken, when, and how much of it is known
- * to this day. Get Page Ranges tells it among the differences: a page that was written after the
- * snapshot and cleared again is a ClearRange, though it holds nothing then and now (the live tests
- * of the service's SDKs see it so), and its row is gone and cannot tell.
+/* Which pages of a page blob were cleared since its snapshots were taken, and when. Get Page Ranges
+ * reports them among the differences: a page that was written after the snapshot and cleared again
+ * is a ClearRange, although it is empty both then and now (the live tests of the service's SDKs
+ * show it), and its row is gone.
  *
- * It is a short list in the head. What does not fit is forgotten, the oldest first: who applies the
- * differences to a copy of the snapshot then is not told to clear what is clear there anyway. Never
- * is more told than was cleared: only rows that have changed are looked into for what is written
- * again. */
+ * The list is short and part of the head. If it is full, the oldest entries are dropped: applying
+ * the differences to a copy of the snapshot is still correct, because the dropped ranges are clear
+ * there anyway. The list never has more than was cleared: pages that were written again are found
+ * by reading the changed rows. */
 #ifndef SERVICE_BLOB_PAGE_CLEARS_H
 #define SERVICE_BLOB_PAGE_CLEARS_H
 
@@ -26,14 +26,14 @@ struct page_clears {
     size_t count;
 };
 
-/* Adds [from, to), cleared by the scope's transaction, and forgets what no snapshot is older than.
- */
+/* Adds [from, to), cleared by the scope's transaction, and drops entries that are older than all
+ * snapshots. */
 void page_clears_add(struct page_clears *list, const struct vrow_scope *rows, uint64_t from,
                      uint64_t to);
 
 /* In whole pages. */
 void page_clears_encode(struct buf *b, const struct page_clears *list);
-/* Absent: an empty list. False when it cannot be read. */
+/* Absent: an empty list. False if it cannot be decoded. */
 bool page_clears_decode(struct str bytes, struct page_clears *out);
 
 #endif

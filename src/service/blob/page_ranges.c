@@ -4,7 +4,7 @@
 #include "service/blob/page.h"
 #include "service/blob/page_clears.h"
 
-enum { LOOP_BYTES_MAX = 64 << 20 }; /* of a blob, that are looked at on an event loop */
+enum { LOOP_BYTES_MAX = 64 << 20 }; /* bytes of a blob that may be examined on an event loop */
 
 enum { PARTS_MAX = 1 << 20 };
 
@@ -161,8 +161,8 @@ static struct err visit_since(void *arg, const struct interval_part *part, bool 
     return OK;
 }
 
-/* Only rows that changed since the snapshot are compared, now and then: the others have the same
- * bytes. After a void, which clears chunks without changing their rows, all are. */
+/* Compares only rows that changed since the snapshot: the others have the same bytes. After a void,
+ * which clears chunks without changing their rows, it compares all rows. */
 static struct err find_differences(struct txn *t, struct blob_page_ranges_args *args,
                                    const struct blob *blob, struct interval_range range)
 {

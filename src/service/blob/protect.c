@@ -52,7 +52,7 @@ static struct blob_times times_of(const struct blob *blob, const struct blob_hea
 struct err blob_index_times(struct txn *t, struct blob *blob, const struct blob_head *head)
 {
     struct blob_times new = times_of(blob, head);
-    /* A blob that was made by copying another's struct has no entries yet. */
+    /* A blob that was created by copying another's struct has no entries yet. */
     struct blob_times old = {0};
     if (str_given(blob->indexed_key) && str_eq(blob->indexed_key, blob->key))
         old = blob->timed;
@@ -63,7 +63,7 @@ struct err blob_index_times(struct txn *t, struct blob *blob, const struct blob_
     return OK;
 }
 
-/* Entries are in the order of their ends: only one that has not come counts. */
+/* Entries are in the order of their ends: only one with an end in the future counts. */
 struct err blob_check_container_mutable(struct txn *t, uint64_t incarnation)
 {
     struct str prefix = blob_key_all_timed(txn_arena(t), BLOB_TIMED_PROTECTION, incarnation);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What keeps a blob from being changed or deleted (immutability policies, legal holds), and what
- * takes it away by itself (expiry). docs/protocol/facts.md §4.11.
+/* Protection of a blob from changes and deletion (immutability policies, legal holds), and its
+ * automatic removal (expiry). docs/protocol/facts.md §4.11.
  *
- * Two indexes over the heads keep both cheap: whether a container holds anything that is protected
- * is one look (it must not be deleted then), and the sweeper finds what has expired without looking
- * at what has not. */
+ * Two indexes over the heads keep both cheap: one search tells if a container has anything
+ * protected (then it must not be deleted), and the sweeper finds expired blobs without reading the
+ * others. */
 #ifndef SERVICE_BLOB_PROTECT_H
 #define SERVICE_BLOB_PROTECT_H
 
@@ -53,7 +53,7 @@ struct blob_expiry_args {
     /* out */
     struct blob_head head;
 };
-/* ERR_INVALID_HEADER_VALUE for a time that is over already. */
+/* ERR_INVALID_HEADER_VALUE for a time in the past. */
 engine_fn blob_set_blob_expiry;
 
 #endif

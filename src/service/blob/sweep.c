@@ -16,7 +16,7 @@
 #include "service/common/record.h"
 
 enum {
-    /* Rows and extents per step, which others wait for: some 2 ms. */
+    /* Rows and extents per step; other updates wait for a step, about 2 ms. */
     SWEEP_WORK_MAX = 500,
     EXPIRY_SETS_MAX = 200,     /* and heads that are expired or soft-deleted, together, per step */
     LOOK_PARTITIONS_MAX = 256, /* containers per step */
@@ -63,7 +63,7 @@ struct err sweep_add_with(struct txn *t, const struct sweep_item *item, struct s
     return add_note(t, item, value);
 }
 
-/* The note of a pruning: the blob's name, and the key to go on from when some was done. */
+/* The note of a pruning: the blob's name, and the key to continue from if it was begun. */
 static struct str prune_value(struct txn *t, struct str name, struct str from)
 {
     struct buf value = buf_in(txn_arena(t));
@@ -77,7 +77,7 @@ struct err sweep_add_for(struct txn *t, const struct sweep_item *item, struct st
     return add_note(t, item, prune_value(t, name, STR("")));
 }
 
-/* The number stands where others have their stamp, which is always larger: so these come first. */
+/* The number is in the place of the stamp, which is always larger: so these sort first. */
 struct err sweep_add_once(struct txn *t, const struct sweep_item *item, uint32_t number,
                           struct str name)
 {
@@ -130,13 +130,13 @@ static struct err remove_row(struct txn *t, struct str key, struct str value, un
     return reader_ok(&r) ? txn_del(t, key) : err_new(ERR_CORRUPT);
 }
 
-/* The removal of rows under prefixes, one after the other. What one step has removed is not looked
- * at again by the next: to pass over the marks that deleted rows leave takes longer with each. */
+/* The removal of rows under prefixes, one after the other. Each step begins where the last one
+ * ended, because a cursor has to skip the tombstones of all rows deleted before. */
 struct removal {
     struct txn *txn;
     unsigned *budget;
-    struct str from; /* where the step before ended; absent: at the beginning */
-    struct str next; /* where this one has ended; absent: nothing is left */
+    struct str from; /* where the last step ended; absent: at the beginning */
+    struct str next; /* where this step ended; absent: nothing is left */
 };
 
 static struct err remove_rows(struct removal *m, struct cursor *c)
@@ -162,12 +162,12 @@ static struct str past_prefix(struct arena *a, struct str prefix)
     return buf_str(&b);
 }
 
-/* Removes rows under the prefix as far as the budget goes. A cursor over the prefix would begin at
- * its first key, and so pass over all that is deleted. */
+/* Removes rows under the prefix within the budget. A cursor over the prefix would begin at its
+ * first key, and so skip all the tombstones. */
 static struct err remove_prefix(struct removal *m, struct str prefix)
 {
     struct cursor *c;
-    if (*m->budget == 0) { /* the one before has used it up to its end */
+    if (*m->budget == 0) { /* the last prefix has used it up */
         m->next = str_given(m->next) ? m->next : prefix;
         return OK;
     }
@@ -388,7 +388,7 @@ static struct err look_around(struct txn *t, void *arg)
     return e;
 }
 
-/* The work on a container that has the row. *more: come back to the same one. */
+/* The work on a container that has the row. *more: call it again for the same one. */
 typedef struct err round_work(struct store *store, struct str partition,
                               struct sweep_report *report, bool *more);
 
@@ -545,11 +545,11 @@ static struct err expire_sets(struct txn *t, const struct container *container, 
         struct block_set set;
         if (!reader_ok(&r))
             return err_new(ERR_CORRUPT);
-        if (r.n > 0) { /* a block of a set that is being swept: its own row went first */
+        if (r.n > 0) { /* a block of a set that is being swept, whose row was removed first */
             TRY(cursor_skip(c, str_head(key, key.n - r.n)));
             continue;
         }
-        /* Sets are in the order of their making: none from here on can be old enough. */
+        /* Sets are in the order of their creation: none from here on can be old enough. */
         if ((int64_t)id + BLOCKS_LIFETIME_TICKS > txn_now(t))
             return OK;
         TRY(block_set_decode(c->value, &set));

@@ -30,8 +30,8 @@ struct sweep_item {
 struct err sweep_add(struct txn *t, const struct sweep_item *item);
 /* With a value of the kind's own: SWEEP_MOVE. */
 struct err sweep_add_with(struct txn *t, const struct sweep_item *item, struct str value);
-/* With the name of a blob and a number, once however often it is asked for before it is done: for
- * SWEEP_PAGES_VOIDS and SWEEP_PAGES_FOLD, whose number is the chunk. */
+/* With the name of a blob and a number; added once, however often it is requested before it is
+ * done: for SWEEP_PAGES_VOIDS and SWEEP_PAGES_FOLD, whose number is the chunk. */
 struct err sweep_add_once(struct txn *t, const struct sweep_item *item, uint32_t number,
                           struct str name);
 /* The same with the name of a blob, for SWEEP_PAGES_PAST. */
@@ -55,8 +55,8 @@ struct blob_round {
 };
 
 /* Jobs for the sweeper; context is the job's struct blob_round. The first works on the notes. The
- * second finds uncommitted blocks that nobody touched for a week, expired blobs, and tombstones of
- * containers whose time is over. */
+ * second finds uncommitted blocks that nobody touched for a week, expired blobs, and expired
+ * tombstones of containers. */
 struct err blob_sweep(struct store *store, void *context, struct sweep_report *report);
 struct err blob_expire(struct store *store, void *context, struct sweep_report *report);
 

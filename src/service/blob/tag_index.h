@@ -6,8 +6,8 @@
  *   v I tag 00 value 00 name 00 id     of a previous version of it
  *
  * Tags and values hold no NUL (blob_tags_check), so rows sort by tag, then value, then name.
- * Previous versions are apart, so that who looks for blobs does not meet them. Snapshots are not
- * indexed, nor is what is soft-deleted. */
+ * Previous versions are apart, so that a search for blobs does not read them. Snapshots and
+ * soft-deleted items are not indexed. */
 #ifndef SERVICE_BLOB_TAG_INDEX_H
 #define SERVICE_BLOB_TAG_INDEX_H
 
@@ -15,8 +15,8 @@
 
 enum tag_index_kind { TAG_INDEX_BLOBS = 't', TAG_INDEX_VERSIONS = 'v' };
 
-/* The index had the tags `old` of the blob, and has `new` from now on; both as pairs.h encodes
- * them, either may be absent. The name is in key form. */
+/* Replaces the tags `old` of the blob in the index by `new`; both as pairs.h encodes them, either
+ * may be absent. The name is in key form. */
 struct tag_change {
     uint64_t incarnation;
     struct str name;
@@ -26,17 +26,17 @@ struct tag_change {
 };
 struct err tag_index_change(struct txn *t, const struct tag_change *change);
 
-/* Where the rows of a tag are: in one index of one container. */
+/* The position of a tag's rows: one index of one container. */
 struct tag_index_id {
     enum tag_index_kind kind;
     uint64_t incarnation;
 };
 
-/* The start of all rows of one tag; what follows is "value 00 item", where the item is a name, or
- * a name and a version's id. */
+/* The prefix of all rows of one tag; "value 00 item" follows, where the item is a name, or a name
+ * and a version's id. */
 void tag_index_put_prefix(struct buf *b, struct tag_index_id place, struct str tag);
 struct str tag_index_prefix(struct arena *a, struct tag_index_id place, struct str tag);
-/* Takes that apart; false when it is not of that form. Both are borrowed. */
+/* Parses what follows the prefix; false if it is not of that form. Both are borrowed. */
 bool tag_index_split(struct str rest, struct str *value, struct str *item);
 /* The same for an item of a version. */
 bool tag_index_split_version(struct str item, struct str *name, int64_t *version);

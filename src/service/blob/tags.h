@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A blob's tags: names and values beside its metadata by which it can be found (find.h). Setting
- * them is no write of the blob: its ETag and time stay. */
+/* A blob's tags: names and values, separate from its metadata, by which it can be found (find.h).
+ * Setting them is not a write of the blob: its ETag and time do not change. */
 #ifndef SERVICE_BLOB_TAGS_H
 #define SERVICE_BLOB_TAGS_H
 
@@ -16,7 +16,7 @@ struct err blob_tags_check(const struct pairs *tags);
 
 struct blob_tags_args {
     struct blob_request request;
-    struct str tags; /* as pairs.h encodes them. In of Set, which replaces all; out of Get */
+    struct str tags; /* as pairs.h encodes them. Set replaces all with it; Get returns it */
 };
 engine_fn blob_set_blob_tags;
 engine_fn blob_get_blob_tags;

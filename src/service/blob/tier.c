@@ -28,8 +28,8 @@ static struct err set_of_pages(struct txn *t, struct blob_head *head, enum blob_
     return blob_check_tier_size(head);
 }
 
-/* A blob on its way back can be asked for again with the same goal, and then may be given a higher
- * priority; it takes no other goal. */
+/* The rehydration of a blob can be requested again with the same target tier, also with a higher
+ * priority; another target is refused. */
 static struct err rehydrate(struct txn *t, struct blob_head *head, struct blob_tier_args *args)
 {
     bool under_way = head->rehydrate != BLOB_TIER_NONE;
@@ -51,7 +51,7 @@ static struct err set_of_block(struct txn *t, struct blob_head *head, struct blo
         return err_new(ERR_INVALID_BLOB_TIER);
     if (head->rehydrate != BLOB_TIER_NONE ||
         (head->tier == BLOB_TIER_ARCHIVE && args->tier != BLOB_TIER_ARCHIVE)) {
-        /* A snapshot comes back from the archive by a copy alone: the service was recorded so. */
+        /* A snapshot can leave the archive only by a copy: the service was recorded so. */
         if (args->request.at.item == BLOB_SNAPSHOT)
             return err_new(ERR_BLOB_OPERATION_NOT_SUPPORTED);
         return rehydrate(t, head, args);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Set Blob Tier. A tier changes nothing about where content lies here; what a client sees of it is
- * as it would be: archived content is out of reach, and comes back only after a while. Page blobs
- * have tiers of their own, by size. */
+/* Set Blob Tier. A tier does not affect where content is stored here, but clients see the same
+ * behaviour: archived content cannot be read until it is rehydrated, which takes a while. Page
+ * blobs have separate tiers, by size. */
 #ifndef SERVICE_BLOB_TIER_H
 #define SERVICE_BLOB_TIER_H
 
@@ -16,8 +16,8 @@ struct blob_tier_args {
     bool rehydrates; /* the blob leaves the archive, now or later */
 };
 /* ERR_INVALID_BLOB_TYPE, ERR_INVALID_BLOB_TIER, ERR_BLOB_BEING_REHYDRATED,
- * ERR_CANNOT_CHANGE_TO_LOWER_TIER, ERR_BLOB_TIER_INADEQUATE_FOR_CONTENT_LENGTH. No write of the
- * blob: its ETag and time stay. */
+ * ERR_CANNOT_CHANGE_TO_LOWER_TIER, ERR_BLOB_TIER_INADEQUATE_FOR_CONTENT_LENGTH. Not a write of the
+ * blob: its ETag and time do not change. */
 engine_fn blob_set_blob_tier;
 
 /* For all operations that set a page blob's size or tier. */

@@ -11,7 +11,7 @@
 
 enum { STEP_MAX = 128 }; /* blobs of one container in one update */
 
-/* A note, in a slot that its blob determines: two blobs that want the same one take turns. */
+/* A note, in a slot that depends on its blob. If the slot is in use, a later read tries again. */
 struct note {
     char *bytes; /* partition and name, one after the other; NULL: the slot is free */
     size_t partition_n, name_n;

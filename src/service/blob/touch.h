@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When blobs were last read (--track-last-access). A read must not become a durable write, so it
- * only leaves a note in memory, at most one a day for each blob, and the sweeper writes the notes
- * down, many in one update. As in the cloud the time is good to a day: a note that finds no room,
- * or that a crash takes, is made again by the next read. */
+/* The time of a blob's last read (--track-last-access). A read must not become a durable write, so
+ * it only leaves a note in memory, at most one a day for each blob, and the sweeper writes the
+ * notes, many in one update. As in the cloud the time is accurate to a day: if a note finds no
+ * room, or a crash loses it, the next read makes it again. */
 #ifndef SERVICE_BLOB_TOUCH_H
 #define SERVICE_BLOB_TOUCH_H
 
@@ -28,7 +28,7 @@ struct blob_touch {
 void blob_touch(struct blob_touches *touches, const struct blob_touch *touch,
                 const struct blob_head *head);
 
-/* A job for the sweeper, which writes down what store->touches has. */
+/* A job for the sweeper, which stores the notes of store->touches. */
 struct err blob_touch_sweep(struct store *store, void *context, struct sweep_report *report);
 
 #endif

@@ -20,7 +20,7 @@ static struct err is_there(struct txn *t, struct str name, bool *out)
     return e;
 }
 
-/* The index document of a folder. A default path, where it is given, is the same for all. */
+/* The index document of a folder. A default path, if set, is the same for all folders. */
 static struct str index_of(struct txn *t, const struct service_website *site, struct str folder)
 {
     if (site->default_index_path.n > 0)

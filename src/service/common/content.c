@@ -333,7 +333,7 @@ static bool walk_has(const struct content_walk *w, uint64_t offset)
     return str_given(w->chunk) && offset >= w->start && offset < w->end;
 }
 
-/* To the chunk that begins at or before the offset, if there is one, else to the first. Nearly
+/* Seeks the chunk that begins at or before the offset, if there is one, else the first. Nearly
  * every content is one chunk: a plain get is cheaper than a cursor. */
 static struct err walk_seek(struct content_walk *w, uint64_t offset)
 {
@@ -357,7 +357,7 @@ static struct err walk_seek(struct content_walk *w, uint64_t offset)
     return walk_take_at_cursor(w);
 }
 
-/* The next piece, or what is left of it, goes to the reader. */
+/* Passes the next piece, or the rest of it, to the reader. */
 static struct err walk_step(struct content_walk *w, struct content_reader *r)
 {
     struct reader before = w->rest;

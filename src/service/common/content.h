@@ -45,7 +45,7 @@ void piece_encode(struct buf *b, const struct piece *piece);
 /* False at the end or if the bytes are malformed; reader_ok tells which. Inline bytes are
  * borrowed from the row. */
 bool piece_decode(struct reader *r, struct piece *out);
-/* A list of pieces in a row of its own (an uncommitted block). */
+/* A list of pieces in a separate row (an uncommitted block). */
 void pieces_encode(struct buf *b, const struct pieces *list);
 
 /* How a row takes a reference to a piece's extent. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cross-origin rules of a service's properties, as they are stored: who reads them is
- * rest/cors.h, who stores them is the operation that sets a service's properties. */
+/* The stored cross-origin rules of a service's properties. The operation that sets the properties
+ * stores them, and rest/cors.h reads them. */
 #ifndef SERVICE_COMMON_CORS_RULE_H
 #define SERVICE_COMMON_CORS_RULE_H
 

@@ -48,7 +48,7 @@ struct home {
     struct home_where there;
     /* Used only by the thread that renews the lease. */
     struct lease_row seen;
-    int64_t seen_ms; /* when the row was first seen as it is, later by what is not counted */
+    int64_t seen_ms; /* when this state of the row was first seen, plus the time not counted */
     pthread_t thread;
     bool running;
     bool stopping;
@@ -108,7 +108,7 @@ static uint64_t mark_read(struct str row)
         return 0;
     bool known = read_u8(&r) == MARK_FORMAT;
     uint64_t epoch = read_le64(&r);
-    /* A mark that nobody can read is nobody's: the partition is not served past the table. */
+    /* An unreadable mark belongs to no home, so the partition is not served without the table. */
     return known && reader_done(&r) ? epoch : UINT64_MAX;
 }
 
@@ -177,7 +177,7 @@ struct err home_mark(struct txn *t, void *arg)
     if (h == NULL)
         return OK;
     uint64_t epoch = atomic_load(&h->own_epoch);
-    /* Not in doubt: a new home may have been through the marks, and would not see this one. */
+    /* Not in doubt: a new home may already have rewritten the marks, and would miss this one. */
     return epoch == 0 || !home_holds(h) ? err_new(ERR_HOME_ELSEWHERE) : mark_as(h, t, epoch);
 }
 
@@ -220,7 +220,7 @@ static void publish_there(struct home *h, enum home_location location, const str
 
 struct turn {
     struct home *home;
-    struct lease_row row; /* what is to be written, and what was found in its place */
+    struct lease_row row; /* the row to write, and the one found in its place */
     uint64_t beat_before;
     bool done;
 };
@@ -232,7 +232,7 @@ static bool is_same_row(const struct lease_row *a, const struct lease_row *b)
            memcmp(&a->holder, &b->holder, sizeof a->holder) == 0;
 }
 
-/* Only if the row is still the one that this turn has seen. */
+/* Writes only if the row is still the one that this turn has read. */
 static struct err put_next(struct txn *t, void *arg)
 {
     assert(txn_writable(t));
@@ -277,8 +277,8 @@ static void lose(struct home *h)
     h->options.move_out(h->options.arg);
 }
 
-/* False: somebody else has it. An update whose outcome is not known leaves the validity as it was;
- * the next turn reads the row again. */
+/* False: another gateway has the lease. An update with an unknown outcome does not change the
+ * validity; the next turn reads the row again. */
 static bool renew(struct home *h)
 {
     int64_t started = mono_ms(h);
@@ -293,10 +293,10 @@ static bool renew(struct home *h)
     struct lease_row now;
     if (err_is(error) ||
         err_is(engine_view(h->options.store->engine, h->options.lease, ENGINE_WAIT, look, &now)))
-        return true; /* the store is away: nobody else can take it either */
+        return true; /* the store is unreachable: nobody else can take it either */
     if (!is_ours(h, &now))
         return false;
-    h->seen = now; /* an update of ours whose end was not told */
+    h->seen = now; /* an update of ours with an unknown outcome */
     return true;
 }
 

@@ -54,7 +54,7 @@ struct lease_request {
                               * without one, so that a repeated run has the same result */
     int seconds;             /* of acquire: 15 to 60, or LEASE_INFINITE */
     int break_seconds;       /* of break: 0 to 60, or -1 when not given */
-    struct verdict *verdict; /* filled in by a refusal; NULL: nobody asks */
+    struct verdict *verdict; /* filled in by a refusal; NULL: not wanted */
 };
 
 /* Performs the action. A break sets *left_seconds to the whole seconds until the lease is

@@ -8,8 +8,8 @@
 
 enum { METADATA_BYTES_MAX = 8 << 10 };
 
-/* Names are C# identifiers, taken without regard to case (so two that differ in case alone are a
- * repetition) but kept as sent; values are what a header can carry in ASCII.
+/* Names are C# identifiers. They are compared without case (two that differ only in case are
+ * duplicates) but stored as sent; values are ASCII text that a header can have.
  * ERR_EMPTY_METADATA_KEY, ERR_INVALID_METADATA, ERR_METADATA_TOO_LARGE (names and values). */
 struct err metadata_check(const struct pairs *metadata);
 

@@ -17,7 +17,7 @@ enum {
 /* Containers, shares and queues: 3 to 63 lower-case letters, digits and single dashes, a letter or
  * digit at both ends. ERR_RESOURCE_NAME_LENGTH for the length, ERR_INVALID_RESOURCE_NAME else. */
 struct err name_check(struct str name);
-/* The same, letting in the system containers $root, $web, $logs and $blobchangefeed. */
+/* The same, but also accepts the system containers $root, $web, $logs and $blobchangefeed. */
 struct err name_check_container(struct str name);
 bool name_is_system(struct str name);
 

@@ -82,7 +82,7 @@ static bool is_itself(const struct blob_copy_args *args, const struct blob *blob
            str_eq(source->key, blob->key) && source->head.type == type_of(args);
 }
 
-/* Within a container a block blob's content, which never changes, is named by both. Incarnations
+/* Within a container both blobs name the content of a block blob, which never changes. Incarnations
  * are stamps, so no two containers have the same. */
 static bool can_name(const struct blob_copy_args *args, const struct blob *blob)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copy Blob and its kin: a blob that becomes what another one is. What one transaction can do is
- * done at once; a longer copy is left pending as a job (copy_job.h). */
+/* Copy Blob and its variants. A copy that one transaction can do is done at once; a longer one is
+ * left pending as a job (copy_job.h). */
 #ifndef SERVICE_BLOB_COPY_H
 #define SERVICE_BLOB_COPY_H
 

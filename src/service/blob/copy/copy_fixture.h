@@ -19,7 +19,7 @@ struct blob_copy_state cf_state(struct blob_fixture *f, const char *name);
 /* An append blob of so many blocks of one byte; a page blob of 1 GiB with so many pages. */
 void cf_append_blob(struct blob_fixture *f, const char *name, unsigned blocks);
 void cf_page_blob(struct blob_fixture *f, const char *name, unsigned pages);
-/* Steps until the one copy there is has ended; how many there were. */
+/* Runs steps until the only copy has ended; returns their number. */
 unsigned cf_advance(struct blob_fixture *f, const char *name);
 
 #endif

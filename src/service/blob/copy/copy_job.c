@@ -232,7 +232,7 @@ struct err copy_jobs_list(struct txn *t, void *arg)
     return e;
 }
 
-/* The blob that a job is for; *mine is false when it is not waiting for it. */
+/* Opens the blob of a job; *mine is false if the blob does not wait for that job. */
 static struct err open_blob(struct txn *t, const struct copy_job *job, struct blob *blob,
                             struct blob_copy_state *state, bool *mine)
 {
@@ -374,7 +374,7 @@ static struct err advance(struct store *store, const struct copy_job_ref *ref,
     args.pieces = &step->source.pieces;
     args.from = step->source.offset;
     error = engine_update_wait(e, ref->partition, ref->step, &args);
-    /* It changed just now, or its pages were folded: the next step sees which. */
+    /* The source has just changed, or its pages were folded: the next step finds out which. */
     if (error.code == ERR_SOURCE_CONDITION_NOT_MET)
         return OK;
     *ended = args.ended;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A copy under way: content that is being put together for a blob, piece by piece. A copy that one
- * transaction can do never has a row; one that takes longer is a row of the destination's partition
- * until it is done, so that it goes on after a restart:
+/* A running copy: builds the content of a blob piece by piece. A copy that one transaction can do
+ * never has a row; a longer one is a row of the destination's partition until it is done, so that
+ * it continues after a restart:
  *
- *   y              there are copies under way in this partition
+ *   y              copies are running in this partition
  *   Y I job        one of them
  *
  * Until it is done a block or append blob is empty and a page blob is of its full length, with the
- * pages that have come. Nothing but the copy itself may write the blob (blob_open sees to that). */
+ * pages copied so far. Only the copy itself may write the blob (blob_open enforces that). */
 #ifndef SERVICE_BLOB_COPY_JOB_H
 #define SERVICE_BLOB_COPY_JOB_H
 
@@ -52,13 +52,13 @@ static inline bool copy_job_is_local(const struct copy_job *job)
 
 /* Where from, for a source that was found here. */
 void copy_job_set_source(struct copy_job *job, const struct blob_source *source);
-/* The next part of the source to read, in a view of it; in the arena. */
+/* Describes the next part of the source to read, in a view of it; in the arena. */
 void copy_job_source(const struct copy_job *job, struct arena *a, struct blob_source *out);
 
 /* Adds pieces to the new content. */
 struct err copy_job_write(struct txn *t, struct blob *blob, struct copy_job *job,
                           const struct pieces *pieces, enum piece_claim claim);
-/* Everything is written: the blob gets the content, and the source's block list. */
+/* After everything is written: gives the blob the content, and the source's block list. */
 struct err copy_job_finish(struct txn *t, struct blob *blob, struct copy_job *job);
 /* Removes what was written; the blob becomes empty. */
 struct err copy_job_undo(struct txn *t, struct blob *blob, const struct copy_job *job,

@@ -21,7 +21,7 @@ static struct err read_state(struct txn *t, void *arg)
     return blob.exists ? blob_copy_decode(blob.head.copy, &to->state) : OK;
 }
 
-/* A copy that has not ended well has left the blob between two snapshots: then all is copied. */
+/* A copy that failed left the blob between two snapshots: then everything is copied. */
 static struct err find_since(struct store *store, struct str partition,
                              struct blob_incremental_args *args)
 {
@@ -116,7 +116,7 @@ static struct err check_destination(const struct blob_incremental_args *args,
         return err_new(ERR_INCREMENTAL_COPY_BLOB_MISMATCH);
     if (state->status == BLOB_COPY_SUCCESS && args->source.at.time <= state->source_snapshot)
         return err_new(ERR_INCREMENTAL_COPY_OF_EARLIER_SNAPSHOT_NOT_ALLOWED);
-    /* The changes that were read are relative to another snapshot than the blob has now. */
+    /* The changes that were read are relative to another snapshot than the blob now has. */
     bool stale = args->since != 0 && args->since != state->source_snapshot;
     return stale ? err_new(ERR_SOURCE_CONDITION_NOT_MET) : OK;
 }

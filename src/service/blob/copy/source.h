@@ -18,12 +18,12 @@ struct blob_source {
     struct blob_at at;
     struct conditions conditions; /* x-ms-source-if-* */
     bool archived_too;            /* the caller handles archived blobs */
-    /* The part to find pieces of, cut to the blob; none when length is 0. */
+    /* The part to find pieces of, clipped to the blob; none if length is 0. */
     uint64_t offset, length;
     size_t pieces_max;
     bool not_of_blocks; /* skip a block blob's pieces: its content is shared as a whole */
     /* out */
-    bool found; /* a further read is of the same content, and knows no conditions */
+    bool found; /* a further read of the same content, without conditions */
     uint64_t incarnation;
     struct str key;
     struct blob_head head;
@@ -32,18 +32,16 @@ struct blob_source {
     struct interval_marks marks; /* of pages: what a fold must not have changed meanwhile */
 };
 
-/* In a view of the source's partition. ERR_SOURCE_CONDITION_NOT_MET, also when a found source is
- * no longer what it was; ERR_BLOB_ARCHIVED and ERR_BLOB_BEING_REHYDRATED;
- * ERR_PENDING_COPY_OPERATION for one that is being copied to; ERR_INVALID_RANGE for a part that
- * begins past its end. */
+/* In a view of the source's partition. ERR_SOURCE_CONDITION_NOT_MET, also if a found source has
+ * changed; ERR_BLOB_ARCHIVED and ERR_BLOB_BEING_REHYDRATED; ERR_PENDING_COPY_OPERATION if it is the
+ * destination of a copy; ERR_INVALID_RANGE if the part begins past its end. */
 engine_fn blob_read_source;
 
 /* In an update of any partition: checks that the source has not changed, so that its extents may be
  * held. ERR_SOURCE_CONDITION_NOT_MET. */
 struct err blob_source_guard(struct txn *t, const struct blob_source *source);
 
-/* Returns true if another content may name the pieces as they are: not if they are many small ones.
- */
+/* Returns true if another content may name the pieces as they are: false for many small ones. */
 bool blob_source_shareable(const struct blob_source *source, uint64_t inline_max);
 
 #endif

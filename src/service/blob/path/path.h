@@ -25,7 +25,7 @@ struct path_create_args {
     bool appends;               /* create an append blob: appended bytes are content at once */
     const struct path_acl *acl; /* NULL: none is given */
     struct str owner, group;    /* absent: the creator, and the parent's group */
-    bool may_change_access;     /* of an existing path, if its list permits */
+    bool may_change_access;     /* of an existing path, if the caller owns it */
     struct str encryption_context;
     bool has_lease;
     struct lease_request lease;
